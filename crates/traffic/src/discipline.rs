@@ -1,0 +1,145 @@
+//! The contract of a queueing discipline: ALTQ's four operations (paper 1, section 4), with two additions.
+//! A discipline may answer "not before", and it may put gap bytes on the wire (paper 0).
+
+use crate::packet::{PacketId, Packets};
+use crate::units::{Bytes, Instant, Rate};
+
+/// Why a packet was dropped. Every drop has one, and a counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum DropReason {
+    /// The queue held as many bytes as it may.
+    QueueBytes,
+    /// The queue held as many packets as it may.
+    QueuePackets,
+    /// The queue was flushed.
+    Flushed,
+    /// Longer than the link's MTU.
+    TooLong,
+    /// The node knows no way to the destination.
+    NoRoute,
+    /// The host's receive ring was full.
+    ReceiveRing,
+    /// A link that loses packets at random lost it.
+    LinkLoss,
+}
+
+impl DropReason {
+    /// Every reason, in the order of the results' columns.
+    pub const ALL: [Self; 7] = [
+        Self::QueueBytes,
+        Self::QueuePackets,
+        Self::Flushed,
+        Self::TooLong,
+        Self::NoRoute,
+        Self::ReceiveRing,
+        Self::LinkLoss,
+    ];
+
+    /// The reason's name in results: `queue_bytes`, `link_loss`, and so on.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::QueueBytes => "queue_bytes",
+            Self::QueuePackets => "queue_packets",
+            Self::Flushed => "flushed",
+            Self::TooLong => "too_long",
+            Self::NoRoute => "no_route",
+            Self::ReceiveRing => "receive_ring",
+            Self::LinkLoss => "link_loss",
+        }
+    }
+}
+
+/// What became of a packet offered to a discipline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Enqueued {
+    /// The discipline has it.
+    Queued,
+    /// It was not taken. The caller still owns it, and discards it or (a host's own interface) tells
+    /// the transport.
+    Dropped(DropReason),
+}
+
+/// What goes onto the wire next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dequeued {
+    /// This packet.
+    Send(PacketId),
+    /// A gap frame of this length (header and FCS included; preamble and inter-packet gap come on top,
+    /// as for any frame). It is for the wire alone: the next input port swallows it.
+    Gap(Bytes),
+    /// Nothing before this instant, though packets are queued.
+    NotBefore(Instant),
+    /// Nothing is queued.
+    Empty,
+}
+
+/// The port a discipline serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// The line rate.
+    pub rate: Rate,
+    /// The longest IP datagram in bytes; a frame is 18 bytes longer.
+    pub mtu: Bytes,
+    /// What a frame costs on the wire beyond its own bytes: 20 on Ethernet.
+    pub overhead: Bytes,
+}
+
+/// What every discipline counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Packets taken.
+    pub enqueued_packets: u64,
+    /// Bytes taken (frame lengths).
+    pub enqueued_bytes: u64,
+    /// Packets handed to the wire.
+    pub sent_packets: u64,
+    /// Bytes handed to the wire, gap frames not counted.
+    pub sent_bytes: u64,
+    /// Packets refused or discarded.
+    pub dropped_packets: u64,
+    /// Their bytes.
+    pub dropped_bytes: u64,
+    /// Gap frames handed to the wire.
+    pub gap_frames: u64,
+    /// Their bytes.
+    pub gap_bytes: u64,
+    /// Packets queued now.
+    pub backlog_packets: u64,
+    /// Bytes queued now.
+    pub backlog_bytes: u64,
+    /// The most bytes ever queued.
+    pub backlog_bytes_max: u64,
+}
+
+/// A queueing discipline on an output port.
+///
+/// Laws, tested on every implementation: packets out are packets in less those dropped or queued; the
+/// dequeue after a peek returns what the peek did; a flush empties it.
+pub trait Discipline: Sized {
+    /// What a user may set, also while it runs.
+    type Parameters;
+    /// Why parameters are refused; its text says what to change.
+    type Error;
+
+    /// A discipline for `port`; an error if the parameters make no sense there.
+    fn attach(parameters: &Self::Parameters, port: Port) -> Result<Self, Self::Error>;
+
+    /// Takes new parameters; what is queued stays queued. On an error the old ones stay in force.
+    fn change(&mut self, parameters: &Self::Parameters) -> Result<(), Self::Error>;
+
+    /// Offers a packet at `now`.
+    fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued;
+
+    /// Takes what goes onto the wire at `now`. The caller keeps the wire busy for as long as it takes.
+    fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued;
+
+    /// What the next [`Discipline::dequeue`] at the same `now` will return.
+    fn peek(&mut self, packets: &Packets, now: Instant) -> Dequeued;
+
+    /// Discards everything queued, with [`DropReason::Flushed`].
+    fn flush(&mut self, packets: &mut Packets, now: Instant);
+
+    /// The counters.
+    fn statistics(&self) -> Statistics;
+}

@@ -1,0 +1,16 @@
+//! The algorithms that decide when a packet leaves: units, packet metadata and queueing disciplines.
+//!
+//! Integer arithmetic only; no clock, no I/O, no allocation per packet. Time is an argument.
+#![no_std]
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod discipline;
+pub mod packet;
+pub mod qdisc;
+pub mod units;
+
+pub use discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
+pub use packet::{FlowId, HostId, Packet, PacketId, Packets};
+pub use units::{Bytes, Duration, Instant, Rate};

@@ -1,0 +1,198 @@
+//! A packet's metadata, and the arena that every packet of a run lives in.
+//!
+//! Plain old data within two cache lines: what a TCP segment over Ethernet says, and nothing of what it
+//! carries. A packet is written once, then travels as a 4-byte handle; nothing copies it on its way.
+
+use alloc::vec::Vec;
+use core::ops::{Index, IndexMut};
+
+use crate::discipline::DropReason;
+use crate::units::Instant;
+
+/// Ethernet header and frame check sequence: what a frame adds to its IP datagram.
+pub const ETHERNET_HEADER_AND_FCS: u32 = 18;
+/// Preamble with start delimiter (8) and the least inter-packet gap (12): what a frame costs on the wire
+/// beyond its own bytes.
+pub const PREAMBLE_AND_GAP: u32 = 20;
+/// The shortest Ethernet frame, header and FCS included.
+pub const FRAME_MIN: u32 = 64;
+
+/// A flow (one TCP connection), numbered within its run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId(pub u32);
+
+/// A host or other node that can be the source or destination of a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HostId(pub u16);
+
+/// TCP flag bits (RFC 9293, section 3.1), as on the wire.
+pub mod flags {
+    /// No more data from the sender.
+    pub const FIN: u8 = 0x01;
+    /// Synchronise sequence numbers.
+    pub const SYN: u8 = 0x02;
+    /// Reset.
+    pub const RST: u8 = 0x04;
+    /// Push.
+    pub const PSH: u8 = 0x08;
+    /// The acknowledgement field counts.
+    pub const ACK: u8 = 0x10;
+    /// ECN echo (RFC 3168).
+    pub const ECE: u8 = 0x40;
+    /// Congestion window reduced (RFC 3168).
+    pub const CWR: u8 = 0x80;
+}
+
+/// The ECN field of the IP header (RFC 3168, section 5): the low two bits of `Packet::tos`.
+pub mod ecn {
+    /// The transport does not speak ECN.
+    pub const NOT_ECT: u8 = 0b00;
+    /// ECN-capable transport, code point 1.
+    pub const ECT1: u8 = 0b01;
+    /// ECN-capable transport, code point 0.
+    pub const ECT0: u8 = 0b10;
+    /// Congestion experienced.
+    pub const CE: u8 = 0b11;
+    /// The field's mask within the TOS byte.
+    pub const MASK: u8 = 0b11;
+}
+
+/// One SACK block (RFC 2018): `[start, end)` in wire sequence numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlock {
+    /// First byte of the block.
+    pub start: u32,
+    /// First byte after the block.
+    pub end: u32,
+}
+
+/// The most SACK blocks in a segment; three when timestamps are on (RFC 2018, section 3).
+pub const SACK_BLOCKS_MAX: usize = 4;
+
+/// The TCP header of a segment, with the options this product knows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tcp {
+    /// Sequence number of the first payload byte.
+    pub seq: u32,
+    /// Acknowledgement number.
+    pub ack: u32,
+    /// Payload bytes.
+    pub payload: u32,
+    /// Timestamp value (RFC 7323); meaningful if `has_timestamps`.
+    pub ts_val: u32,
+    /// Timestamp echo reply.
+    pub ts_ecr: u32,
+    /// Receive window as on the wire, before scaling.
+    pub window: u16,
+    /// Maximum segment size option; on a SYN only, zero if absent.
+    pub mss: u16,
+    /// Flag bits, see [`flags`].
+    pub flags: u8,
+    /// How many of `sack` count.
+    pub sack_len: u8,
+    /// Window scale option; on a SYN only, 255 if absent.
+    pub window_scale: u8,
+    /// The SACK-permitted option; on a SYN only.
+    pub sack_permitted: bool,
+    /// Whether the timestamps option is present.
+    pub has_timestamps: bool,
+    /// SACK blocks, the most recent first; a DSACK block (RFC 2883) comes first.
+    pub sack: [SackBlock; SACK_BLOCKS_MAX],
+}
+
+/// A packet's metadata.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Packet {
+    /// When the transport gave it to the interface.
+    pub created: Instant,
+    /// When it entered the queue it is in, for its sojourn time.
+    pub queued: Instant,
+    /// Length of the Ethernet frame, header and FCS included, preamble and gap not.
+    pub length: u32,
+    /// The flow it belongs to.
+    pub flow: FlowId,
+    /// Whence.
+    pub source: HostId,
+    /// Whither.
+    pub destination: HostId,
+    /// IP type of service: DSCP in the high six bits, ECN in the low two.
+    pub tos: u8,
+    /// Whether this transmission is a retransmission (known to the sender's probe, not on the wire).
+    pub retransmission: bool,
+    /// The TCP segment.
+    pub tcp: Tcp,
+}
+
+const _: () = assert!(size_of::<Packet>() <= 128, "a packet is at most two cache lines");
+
+/// A packet's handle: its place in [`Packets`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PacketId(u32);
+
+/// Every packet of a run, and the list of those dropped since the driver last looked.
+///
+/// It grows when a run first needs more packets at once, and never per packet.
+#[derive(Debug, Default)]
+pub struct Packets {
+    slots: Vec<Packet>,
+    free: Vec<PacketId>,
+    dropped: Vec<(PacketId, DropReason)>,
+}
+
+impl Packets {
+    /// An empty arena.
+    pub const fn new() -> Self {
+        Self { slots: Vec::new(), free: Vec::new(), dropped: Vec::new() }
+    }
+
+    /// A place for a new packet; what an earlier packet left there is still in it.
+    pub fn claim(&mut self) -> PacketId {
+        self.free.pop().unwrap_or_else(|| {
+            let id = PacketId(u32::try_from(self.slots.len()).expect("fewer than 2^32 packets"));
+            self.slots.push(Packet::default());
+            id
+        })
+    }
+
+    /// Puts `packet` into the arena.
+    pub fn insert(&mut self, packet: Packet) -> PacketId {
+        let id = self.claim();
+        self[id] = packet;
+        id
+    }
+
+    /// Takes a packet that arrived, or whose drop was recorded, out of the arena.
+    pub fn release(&mut self, id: PacketId) {
+        debug_assert!(!self.free.contains(&id) || self.free.len() > 1_000, "released twice");
+        self.free.push(id);
+    }
+
+    /// Drops a packet: it stays readable until the driver takes it from [`Packets::take_dropped`].
+    pub fn discard(&mut self, id: PacketId, reason: DropReason) {
+        self.dropped.push((id, reason));
+    }
+
+    /// The next packet that was dropped; the caller records and then releases it.
+    pub fn take_dropped(&mut self) -> Option<(PacketId, DropReason)> {
+        self.dropped.pop()
+    }
+
+    /// Packets alive: travelling, queued or dropped and not yet recorded.
+    pub fn live(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+}
+
+impl Index<PacketId> for Packets {
+    type Output = Packet;
+    fn index(&self, id: PacketId) -> &Packet {
+        &self.slots[id.0 as usize]
+    }
+}
+
+impl IndexMut<PacketId> for Packets {
+    fn index_mut(&mut self, id: PacketId) -> &mut Packet {
+        &mut self.slots[id.0 as usize]
+    }
+}
