@@ -140,6 +140,9 @@ pub trait Discipline: Sized {
     /// Discards everything queued, with [`DropReason::Flushed`].
     fn flush(&mut self, packets: &mut Packets, now: Instant);
 
+    /// Whether nothing is queued, so that a dequeue would answer [`Dequeued::Empty`].
+    fn is_empty(&self) -> bool;
+
     /// The counters.
     fn statistics(&self) -> Statistics;
 }

@@ -62,6 +62,11 @@ impl Discipline for Qdisc {
             Self::Fifo(q) => q.flush(packets, now),
         }
     }
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Fifo(q) => q.is_empty(),
+        }
+    }
     fn statistics(&self) -> Statistics {
         match self {
             Self::Fifo(q) => q.statistics(),

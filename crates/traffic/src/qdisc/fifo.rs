@@ -111,6 +111,10 @@ impl Discipline for Fifo {
         self.statistics.backlog_bytes = 0;
     }
 
+    fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
     fn statistics(&self) -> Statistics {
         self.statistics
     }
