@@ -1,0 +1,173 @@
+//! The plan: a scenario with every name resolved, every default filled in and every quantity checked.
+//! Drivers read it and nothing else.
+
+use network::{application, host, link};
+use traffic::{Bytes, Duration, Instant, Rate, qdisc};
+
+/// What a driver runs.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What it is, for people.
+    pub title: String,
+    /// The seed that every random stream derives from, with the entity's name.
+    pub seed: u64,
+    /// How long it runs.
+    pub duration: Duration,
+    /// Hosts, routers and emulators; a packet's `HostId` is an index into these.
+    pub nodes: Vec<Node>,
+    /// Links between them; the port that transmits from `ends[e]` of link `l` is `PortId(2 * l + e)`.
+    pub links: Vec<Link>,
+    /// `routes[node][destination]` is the link to take, by fewest hops, then by order in the file.
+    pub routes: Vec<Vec<Option<u32>>>,
+    /// TCP connections, one each (a `count` in the file is already multiplied out).
+    pub flows: Vec<Flow>,
+    /// What to record.
+    pub probes: Probes,
+    /// What must come out.
+    pub expectations: Vec<Expectation>,
+}
+
+/// A node.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Its name in the file.
+    pub name: String,
+    /// What it is.
+    pub kind: NodeKind,
+}
+
+/// What a node is.
+#[derive(Clone, Debug)]
+pub enum NodeKind {
+    /// An end system.
+    Host(host::Config),
+    /// Forwards by destination.
+    Router,
+    /// The papers' WAN emulator: forwards like a router, and each of its output ports has a bandwidth
+    /// limit counted in frame bytes (without preamble and gap), a drop-tail buffer and a delay.
+    Emulator(Emulator),
+}
+
+/// A WAN emulator's settings, the same in both directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Emulator {
+    /// Bandwidth limit.
+    pub rate: Rate,
+    /// Delay, one way.
+    pub delay: Duration,
+    /// Drop-tail buffer.
+    pub buffer: Bytes,
+}
+
+/// A link.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// Its name in the file.
+    pub name: String,
+    /// Rate, delay, MTU and so on.
+    pub config: link::Config,
+    /// The two ends.
+    pub ends: [End; 2],
+}
+
+/// One end of a link: a node's port.
+#[derive(Clone, Debug)]
+pub struct End {
+    /// The node, an index into `Plan::nodes`.
+    pub node: usize,
+    /// The discipline on that port's output (an emulator's port has its buffer instead).
+    pub queue: qdisc::Parameters,
+}
+
+/// One TCP connection; its `FlowId` is its index in `Plan::flows`.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// Its name in the file, with `.1`, `.2`, … where a count was given.
+    pub name: String,
+    /// The sending host.
+    pub from: usize,
+    /// The receiving host.
+    pub to: usize,
+    /// The sender's TCP.
+    pub sender: transport::Config,
+    /// The receiver's TCP.
+    pub receiver: transport::Config,
+    /// The sending program.
+    pub writer: application::Writer,
+    /// The receiving program.
+    pub reader: application::Reader,
+}
+
+/// A stretch of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// From then on.
+    pub from: Instant,
+    /// Until then, not included.
+    pub until: Instant,
+}
+
+/// What to record beside the totals, which are always there.
+#[derive(Clone, Debug, Default)]
+pub struct Probes {
+    /// How often each flow is sampled (cwnd, RTT, …); `None`: not.
+    pub flows: Option<Duration>,
+    /// How often each queue is sampled; `None`: not.
+    pub queues: Option<Duration>,
+    /// Bandwidth of ports in bins.
+    pub bandwidth: Vec<Bandwidth>,
+    /// Every transmission of a flow with its sequence number.
+    pub sequences: Vec<Sequence>,
+    /// Packet captures.
+    pub captures: Vec<Capture>,
+}
+
+/// Bandwidth of one port's output in bins, frame bytes with header and FCS; a frame across a bin's edge
+/// is divided.
+#[derive(Clone, Debug)]
+pub struct Bandwidth {
+    /// Its name in the file.
+    pub name: String,
+    /// The port.
+    pub port: network::PortId,
+    /// A bin's width, at least 1 us.
+    pub bin: Duration,
+    /// When.
+    pub window: Window,
+}
+
+/// The sequence numbers of one flow's segments as they leave a port.
+#[derive(Clone, Debug)]
+pub struct Sequence {
+    /// Its name in the file.
+    pub name: String,
+    /// The flow, an index into `Plan::flows`.
+    pub flow: usize,
+    /// The port where they are seen.
+    pub port: network::PortId,
+    /// When.
+    pub window: Window,
+}
+
+/// A packet capture at one port: what it transmits, and what it drops as commented packets.
+#[derive(Clone, Debug)]
+pub struct Capture {
+    /// Its name in the file.
+    pub name: String,
+    /// The port.
+    pub port: network::PortId,
+    /// When.
+    pub window: Window,
+}
+
+/// One assertion on the results: `low <= quantity <= high`, in base units (bytes, seconds, bytes per
+/// second, counts).
+#[derive(Clone, Debug)]
+pub struct Expectation {
+    /// What is asserted, as a path into the summary: `flow.bulk.goodput`, `link.wan.drops`.
+    pub path: String,
+    /// At least this.
+    pub low: Option<f64>,
+    /// At most this.
+    pub high: Option<f64>,
+}
