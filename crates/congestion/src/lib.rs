@@ -4,6 +4,8 @@
 //! `clang -target bpf`. Window arithmetic counts packets, as Linux does; no floating point anywhere.
 #![no_std]
 
+mod registry;
+
 /// Where a connection stands, as Linux names it (`enum tcp_ca_state`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]
@@ -87,11 +89,35 @@ pub struct Sock {
 /// No threshold yet: Linux's `TCP_INFINITE_SSTHRESH`.
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
+// `cc.h` asserts the same offsets.
+const _: () = {
+    use core::mem::{offset_of, size_of};
+    assert!(offset_of!(Sock, delivered) == 52);
+    assert!(offset_of!(Sock, pacing_rate) == 56);
+    assert!(offset_of!(Sock, now_us) == 64);
+    assert!(offset_of!(Sock, private) == 72);
+    assert!(size_of::<Sock>() == 72 + PRIVATE_BYTES);
+};
+
 /// One congestion control algorithm.
 #[derive(Debug)]
 pub struct Algorithm {
     name: &'static str,
     summary: &'static str,
+    ops: &'static Ops,
+}
+
+/// `struct cc_ops` of `cc_native.h`, field for field: the hooks of one C file.
+#[derive(Debug)]
+#[repr(C)]
+struct Ops {
+    ssthresh: extern "C" fn(&mut Sock) -> u32,
+    cong_avoid: extern "C" fn(&mut Sock, u32, u32),
+    undo_cwnd: extern "C" fn(&mut Sock) -> u32,
+    init: Option<extern "C" fn(&mut Sock)>,
+    pkts_acked: Option<extern "C" fn(&mut Sock, u32, i32, u32)>,
+    cwnd_event: Option<extern "C" fn(&mut Sock, u32)>,
+    set_state: Option<extern "C" fn(&mut Sock, u32)>,
 }
 
 impl Algorithm {
@@ -102,10 +128,10 @@ impl Algorithm {
 
     /// Every algorithm, in alphabetical order.
     pub fn all() -> &'static [Self] {
-        &[Self { name: "newreno", summary: "RFC 5681 and 6582" }]
+        &registry::ALGORITHMS
     }
 
-    /// Its name, as in scenarios and as the kernel registers it.
+    /// Its name, as in scenarios; the kernel registers it as `sui_` and this.
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -116,29 +142,45 @@ impl Algorithm {
     }
 
     /// A connection was established: set up the private state.
-    pub fn init(&self, _sock: &mut Sock) {}
+    pub fn init(&self, sock: &mut Sock) {
+        if let Some(init) = self.ops.init {
+            init(sock);
+        }
+    }
 
     /// The threshold to fall to, on entering CWR, Recovery or Loss.
     pub fn ssthresh(&self, sock: &mut Sock) -> u32 {
-        (sock.cwnd / 2).max(2)
+        (self.ops.ssthresh)(sock)
     }
 
     /// An ACK arrived outside recovery: `acked` packets grow the window.
-    pub fn cong_avoid(&self, sock: &mut Sock, _ack: u32, acked: u32) {
-        sock.cwnd += acked;
+    pub fn cong_avoid(&self, sock: &mut Sock, ack: u32, acked: u32) {
+        (self.ops.cong_avoid)(sock, ack, acked);
     }
 
     /// `acked` packets left the network, the last with a round trip of `rtt_us` (below zero: none known).
-    pub fn pkts_acked(&self, _sock: &mut Sock, _acked: u32, _rtt_us: i32, _in_flight: u32) {}
+    pub fn pkts_acked(&self, sock: &mut Sock, acked: u32, rtt_us: i32, in_flight: u32) {
+        if let Some(pkts_acked) = self.ops.pkts_acked {
+            pkts_acked(sock, acked, rtt_us, in_flight);
+        }
+    }
 
     /// Something concerning the window happened.
-    pub fn cwnd_event(&self, _sock: &mut Sock, _event: Event) {}
+    pub fn cwnd_event(&self, sock: &mut Sock, event: Event) {
+        if let Some(cwnd_event) = self.ops.cwnd_event {
+            cwnd_event(sock, event as u32);
+        }
+    }
 
     /// The connection is about to move to `new`; `sock.state` is still the old one.
-    pub fn set_state(&self, _sock: &mut Sock, _new: State) {}
+    pub fn set_state(&self, sock: &mut Sock, new: State) {
+        if let Some(set_state) = self.ops.set_state {
+            set_state(sock, new as u32);
+        }
+    }
 
     /// The reduction was spurious: the window to return to.
     pub fn undo_cwnd(&self, sock: &mut Sock) -> u32 {
-        sock.cwnd.max(sock.prior_cwnd)
+        (self.ops.undo_cwnd)(sock)
     }
 }

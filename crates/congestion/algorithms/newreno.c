@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * NewReno: the standard TCP window, RFC 5681.
+ *
+ * Slow start doubles the window every round trip up to ssthresh; beyond, it gains one packet a
+ * round trip; a loss halves it. What RFC 6582 adds to RFC 5681, the handling of partial ACKs, is
+ * recovery and so the transport's part; the window's law is the same.
+ *
+ * Departure: RFC 5681 (equation 4) halves FlightSize, this halves cwnd as Linux does. The two
+ * differ only while the application limits sending, when cwnd does not grow here; and a halved
+ * flight would punish a sender for the moment at which it was caught.
+ */
+#include "cc.h"
+
+CC_SSTHRESH(newreno, struct cc *c)
+{
+	return cc_reduced(c, 1, 2);
+}
+
+CC_CONG_AVOID(newreno, struct cc *c, u32 ack, u32 acked)
+{
+	if (!c->cwnd_limited)
+		return;
+	if (cc_in_slow_start(c))
+		acked = cc_slow_start(c, acked);
+	if (acked)
+		cc_increase_reno(c, acked);
+}
+
+CC_UNDO_CWND(newreno, struct cc *c)
+{
+	return cc_undo(c);
+}
+
+CC_ALGORITHM(newreno);

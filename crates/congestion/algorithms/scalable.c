@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Scalable TCP: T. Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area Networks",
+ * ACM Computer Communication Review 33(2), 2003; the algorithm of paper 0's tables 3 and 4.
+ *
+ * The window gains a = 0.01 packet for each packet acknowledged (a round trip multiplies it by
+ * 1.01) and loses b = 1/8 at a loss, so recovery takes ln(8/7) / ln(1.01) = 13.4 round trips
+ * whatever the window is, where standard TCP takes cwnd / 2 of them.
+ *
+ * Up to the legacy window of 16 packets it is standard TCP, decrease included: there both have the
+ * same share at the same loss rate (Kelly, section 3).
+ *
+ * Departure: Linux's tcp_scalable took 1/50 later, and standard TCP's rate below 50 packets. This
+ * keeps Kelly's constants, which Web100 had.
+ */
+#include "cc.h"
+
+#define LEGACY_WINDOW 16 /* packets */
+#define PACKETS_PER_INCREASE 100 /* 1 / a */
+
+CC_SSTHRESH(scalable, struct cc *c)
+{
+	if (c->cwnd <= LEGACY_WINDOW)
+		return cc_reduced(c, 1, 2);
+	return cc_reduced(c, 7, 8);
+}
+
+CC_CONG_AVOID(scalable, struct cc *c, u32 ack, u32 acked)
+{
+	if (!c->cwnd_limited)
+		return;
+	if (cc_in_slow_start(c))
+		acked = cc_slow_start(c, acked);
+	if (!acked)
+		return;
+	if (c->cwnd <= LEGACY_WINDOW)
+		cc_increase_reno(c, acked);
+	else
+		cc_increase(c, 1, PACKETS_PER_INCREASE, acked);
+}
+
+CC_UNDO_CWND(scalable, struct cc *c)
+{
+	return cc_undo(c);
+}
+
+CC_ALGORITHM(scalable);

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The view of a connection that every congestion control algorithm is written against.
+ *
+ * One algorithm is one file in algorithms/; its text is compiled twice. Natively, for the
+ * simulator, a hook is a plain function over `struct cc` and the file ends up as one table of
+ * function pointers. With `clang -target bpf` (see cc_kernel.h) the same hooks become struct_ops
+ * programs: the view is loaded from `struct tcp_sock`, the hook runs, and what a congestion
+ * control may write is stored back.
+ *
+ * Windows count packets and times are microseconds, as in Linux. There is no floating point, no
+ * clock (now_us is a field), no libc, and no loop without a bound.
+ */
+#ifndef SUIMON_CC_H
+#define SUIMON_CC_H
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int s32;
+typedef long long s64;
+
+#define CC_U32_MAX 0xffffffffU
+/* No threshold yet: Linux's TCP_INFINITE_SSTHRESH. */
+#define CC_INFINITE_SSTHRESH 0x7fffffffU
+/* Least threshold, in packets: RFC 5681 section 3.1, equation 4. */
+#define CC_MIN_SSTHRESH 2U
+/* Bytes of private state, as in Linux (ICSK_CA_PRIV_SIZE). */
+#define CC_PRIVATE_BYTES 104
+/* Growth stops here (2^26 packets, 97 GB of 1448 bytes), so that products fit in 64 bits. */
+#define CC_CWND_MAX (1U << 26)
+
+/* Where a connection stands, numbered as Linux's enum tcp_ca_state. */
+enum cc_state { CC_OPEN, CC_DISORDER, CC_CWR, CC_RECOVERY, CC_LOSS };
+
+/* What may concern the window, numbered as Linux's enum tcp_ca_event. */
+enum cc_event {
+	CC_TX_START,
+	CC_CWND_RESTART,
+	CC_COMPLETE_CWR,
+	CC_EVENT_LOSS,
+	CC_ECN_NO_CE,
+	CC_ECN_IS_CE,
+};
+
+/* The Rust side's `Sock` is this, field for field; both assert the offsets. */
+struct cc {
+	u32 cwnd;         /* congestion window, packets; written */
+	u32 ssthresh;     /* slow start threshold, packets; written */
+	u32 cwnd_cnt;     /* credit towards the next increase; written */
+	u32 cwnd_clamp;   /* largest window allowed, packets */
+	u32 prior_cwnd;   /* window before the last reduction, packets */
+	u32 mss;          /* bytes */
+	u32 in_flight;    /* packets */
+	u32 cwnd_limited; /* 1 if the window, not the application, limits sending */
+	u32 srtt_us8;     /* smoothed RTT, eighths of a microsecond */
+	u32 min_rtt_us;   /* least RTT, CC_U32_MAX before the first sample */
+	u32 snd_una;      /* first unacknowledged sequence number */
+	u32 snd_nxt;      /* next sequence number to send */
+	u32 state;        /* enum cc_state */
+	u32 delivered;    /* packets delivered so far, wrapping */
+	u64 pacing_rate;  /* bytes per second; written by those that own it */
+	u64 now_us;       /* the time */
+	u64 priv[CC_PRIVATE_BYTES / 8]; /* the algorithm's own; zero before init */
+};
+
+_Static_assert(__builtin_offsetof(struct cc, delivered) == 52, "packs as Sock");
+_Static_assert(__builtin_offsetof(struct cc, pacing_rate) == 56, "packs as Sock");
+_Static_assert(__builtin_offsetof(struct cc, now_us) == 64, "packs as Sock");
+_Static_assert(__builtin_offsetof(struct cc, priv) == 72, "packs as Sock");
+_Static_assert(sizeof(struct cc) == 72 + CC_PRIVATE_BYTES, "packs as Sock");
+
+#define CC_INLINE inline __attribute__((always_inline))
+
+/* The private state as the algorithm's own type, refused at compile time if it is too large. */
+#define CC_PRIVATE(c, type)                                                                        \
+	({                                                                                         \
+		_Static_assert(sizeof(type) <= CC_PRIVATE_BYTES, "private state too large");       \
+		(type *)(void *)(c)->priv;                                                         \
+	})
+
+#if defined(__bpf__)
+#include "cc_kernel.h"
+#else
+#include "cc_native.h"
+#endif
+
+static CC_INLINE u32 cc_min(u32 a, u32 b)
+{
+	return a < b ? a : b;
+}
+
+static CC_INLINE u32 cc_max(u32 a, u32 b)
+{
+	return a > b ? a : b;
+}
+
+/* Whether sequence number `a` comes before `b`, wrapping: RFC 9293 section 3.4. */
+static CC_INLINE int cc_before(u32 a, u32 b)
+{
+	return (s32)(a - b) < 0;
+}
+
+static CC_INLINE int cc_in_slow_start(const struct cc *c)
+{
+	return c->cwnd < c->ssthresh;
+}
+
+/* Largest window this connection may grow to, in packets. */
+static CC_INLINE u32 cc_ceiling(const struct cc *c)
+{
+	return cc_max(cc_min(c->cwnd_clamp, CC_CWND_MAX), 1);
+}
+
+/* Opens the window by `packets`. A window above the ceiling stays: reducing is not growth's job. */
+static CC_INLINE void cc_grow(struct cc *c, u64 packets)
+{
+	u64 grown = c->cwnd + packets;
+	u32 ceiling = cc_ceiling(c);
+
+	c->cwnd = cc_max(c->cwnd, grown < ceiling ? (u32)grown : ceiling);
+}
+
+/*
+ * Slow start (RFC 5681 section 3.1 with the counting of RFC 3465: a packet per packet that was
+ * acknowledged), up to the threshold. Returns the packets that are left for congestion avoidance.
+ */
+static CC_INLINE u32 cc_slow_start(struct cc *c, u32 acked)
+{
+	u32 room = c->ssthresh - c->cwnd;
+	u32 taken = cc_min(acked, room);
+
+	cc_grow(c, taken);
+	return acked - taken;
+}
+
+/*
+ * Additive increase: `gain` / `per` packets for each packet acknowledged, the remainder carried in
+ * cwnd_cnt in units of 1 / `per` packet. A carry from before `per` shrank is worth one packet at
+ * most, so that a change of law never bursts.
+ */
+static CC_INLINE void cc_increase(struct cc *c, u64 gain, u64 per, u32 acked)
+{
+	u64 carry = c->cwnd_cnt < per ? c->cwnd_cnt : per;
+	u64 credit = carry + gain * acked;
+
+	if (per && credit >= per) {
+		cc_grow(c, credit / per);
+		credit %= per;
+	}
+	c->cwnd_cnt = credit < CC_U32_MAX ? (u32)credit : CC_U32_MAX;
+}
+
+/* Standard TCP's increase, one packet a round trip: RFC 5681 section 3.1, equation 3. */
+static CC_INLINE void cc_increase_reno(struct cc *c, u32 acked)
+{
+	cc_increase(c, 1, cc_max(c->cwnd, 1), acked);
+}
+
+/* cwnd * `num` / `den`, and at least RFC 5681's two packets. */
+static CC_INLINE u32 cc_reduced(const struct cc *c, u32 num, u32 den)
+{
+	return cc_max((u32)((u64)c->cwnd * num / den), CC_MIN_SSTHRESH);
+}
+
+/* After a spurious reduction: the window before it, or what has grown since. */
+static CC_INLINE u32 cc_undo(const struct cc *c)
+{
+	return cc_max(cc_max(c->cwnd, c->prior_cwnd), 1);
+}
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The native binding of cc.h: a hook is a function over the view, an algorithm is a constant table
+ * `cc_NAME` that the Rust registry links to.
+ *
+ * The macros take the hook's parameters spelled out, so that an algorithm's text reads as C; their
+ * twins in cc_kernel.h wrap the same function in a struct_ops program.
+ */
+#ifndef SUIMON_CC_NATIVE_H
+#define SUIMON_CC_NATIVE_H
+
+/* src/lib.rs's `Ops`, field for field; a hook that an algorithm lacks is null. */
+struct cc_ops {
+	u32 (*ssthresh)(struct cc *c);
+	void (*cong_avoid)(struct cc *c, u32 ack, u32 acked);
+	u32 (*undo_cwnd)(struct cc *c);
+	void (*init)(struct cc *c);
+	void (*pkts_acked)(struct cc *c, u32 acked, s32 rtt_us, u32 in_flight);
+	void (*cwnd_event)(struct cc *c, u32 event);
+	void (*set_state)(struct cc *c, u32 state);
+};
+
+#define CC_SSTHRESH(alg, ...) static u32 alg##_ssthresh(__VA_ARGS__)
+#define CC_CONG_AVOID(alg, ...) static void alg##_cong_avoid(__VA_ARGS__)
+#define CC_UNDO_CWND(alg, ...) static u32 alg##_undo_cwnd(__VA_ARGS__)
+#define CC_INIT(alg, ...) static void alg##_init(__VA_ARGS__)
+#define CC_PKTS_ACKED(alg, ...) static void alg##_pkts_acked(__VA_ARGS__)
+#define CC_CWND_EVENT(alg, ...) static void alg##_cwnd_event(__VA_ARGS__)
+#define CC_SET_STATE(alg, ...) static void alg##_set_state(__VA_ARGS__)
+
+/* Names a hook beyond the three that every algorithm has. */
+#define CC_HAS(alg, hook) .hook = alg##_##hook
+
+#define CC_ALGORITHM(alg, ...)                                                                     \
+	extern const struct cc_ops cc_##alg;                                                       \
+	const struct cc_ops cc_##alg = {                                                           \
+		.ssthresh = alg##_ssthresh,                                                        \
+		.cong_avoid = alg##_cong_avoid,                                                    \
+		.undo_cwnd = alg##_undo_cwnd,                                                      \
+		__VA_ARGS__                                                                        \
+	}
+
+#endif
