@@ -1,6 +1,19 @@
-//! A host's settings beside those of its connections.
+//! A host: programs, their TCP connections, and the interfaces they send through.
+//!
+//! A packet's way in: receive ring and processor (where modelled), connection, reading program. Its way
+//! out: writing program, connection, the interface's discipline, the wire. What the interface's queue
+//! refuses goes back to its connection, as in Linux; it is no loss in the network.
 
-use traffic::Duration;
+use std::collections::VecDeque;
+
+use traffic::{DropReason, Duration, Enqueued, FlowId, Instant, PacketId, Packets};
+use transport::{Connection, Info, Work};
+
+use crate::application::{Reader, Reading, Writer, Writing};
+use crate::node::Touched;
+use crate::observer::{Observer, Place};
+use crate::port::{Port, Transmit};
+use crate::schedule::Schedule;
 
 /// What a segment costs the host's processor. Segments wait in the receive ring meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,4 +31,303 @@ pub struct Processor {
 pub struct Config {
     /// The processor model; `None` takes no time.
     pub processor: Option<Processor>,
+}
+
+#[derive(Debug)]
+enum Program {
+    Write(Writing),
+    Read(Reading),
+}
+
+impl Program {
+    #[inline]
+    fn run(&mut self, connection: &mut Connection, now: Instant) {
+        match self {
+            Self::Write(writing) => writing.run(connection, now),
+            Self::Read(reading) => reading.run(connection, now),
+        }
+    }
+
+    #[inline]
+    fn next_wakeup(&self) -> Instant {
+        match self {
+            Self::Write(writing) => writing.next_wakeup(),
+            Self::Read(reading) => reading.next_wakeup(),
+        }
+    }
+}
+
+/// One end of a flow.
+#[derive(Debug)]
+struct Endpoint {
+    flow: FlowId,
+    port: u16,
+    connection: Connection,
+    program: Program,
+    /// Bytes of this connection in the interface's queue.
+    queued: u64,
+    /// It has more to send, but enough in the interface's queue (TCP small queues).
+    throttled: bool,
+}
+
+/// The processor and what waits for it.
+#[derive(Debug)]
+struct Processing {
+    config: Processor,
+    ring: VecDeque<PacketId>,
+    busy_until: Instant,
+    busy: Duration,
+}
+
+/// A host.
+#[derive(Debug)]
+pub struct Host {
+    number: u32,
+    pub(crate) ports: Vec<Port>,
+    endpoints: Vec<Endpoint>,
+    /// The endpoint of each flow, `NO_ENDPOINT` where the flow does not end here.
+    by_flow: Vec<u32>,
+    timers: Schedule,
+    processing: Option<Processing>,
+}
+
+const NO_ENDPOINT: u32 = u32::MAX;
+
+impl Host {
+    /// The node of that number, with its interfaces and no connection yet.
+    pub fn new(number: u32, config: &Config, ports: Vec<Port>) -> Self {
+        let processing = config.processor.map(|config| Processing {
+            config,
+            ring: VecDeque::with_capacity(config.receive_ring as usize),
+            busy_until: Instant::ZERO,
+            busy: Duration::ZERO,
+        });
+        Self {
+            number,
+            ports,
+            endpoints: Vec::new(),
+            by_flow: Vec::new(),
+            timers: Schedule::default(),
+            processing,
+        }
+    }
+
+    /// Adds the sending end of a flow that leaves through `port`.
+    pub fn send(&mut self, flow: FlowId, port: u16, connection: Connection, writer: Writer) {
+        self.add(flow, port, connection, Program::Write(Writing::new(writer)));
+    }
+
+    /// Adds the receiving end of a flow whose ACKs leave through `port`.
+    pub fn sink(&mut self, flow: FlowId, port: u16, connection: Connection, reader: Reader) {
+        self.add(flow, port, connection, Program::Read(Reading::new(reader)));
+    }
+
+    fn add(&mut self, flow: FlowId, port: u16, connection: Connection, program: Program) {
+        let index = flow.0 as usize;
+        if self.by_flow.len() <= index {
+            self.by_flow.resize(index + 1, NO_ENDPOINT);
+        }
+        self.by_flow[index] = self.timers.add();
+        let at = connection.next_wakeup().min(program.next_wakeup());
+        self.timers.arm(self.by_flow[index], at);
+        let endpoint = Endpoint {
+            flow,
+            port,
+            connection,
+            program,
+            queued: 0,
+            throttled: false,
+        };
+        self.endpoints.push(endpoint);
+    }
+
+    /// A segment arrived.
+    #[inline]
+    pub fn receive(
+        &mut self,
+        packets: &mut Packets,
+        packet: PacketId,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) -> Touched {
+        let Some(processing) = &mut self.processing else {
+            return self.process(packets, packet, now, observer).1;
+        };
+        if processing.ring.len() >= processing.config.receive_ring as usize {
+            let place = Place::Node(self.number);
+            observer.dropped(place, &packets[packet], DropReason::ReceiveRing, now);
+            packets.release(packet);
+            return Touched::None;
+        }
+        processing.ring.push_back(packet);
+        self.serve(packets, now, observer)
+    }
+
+    /// Lets the processor take what waits in the receive ring, as far as its time goes.
+    fn serve(
+        &mut self,
+        packets: &mut Packets,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) -> Touched {
+        let mut touched = Touched::None;
+        while let Some(processing) = &mut self.processing {
+            if processing.busy_until > now {
+                break;
+            }
+            let Some(packet) = processing.ring.pop_front() else {
+                break;
+            };
+            let (work, t) = self.process(packets, packet, now, observer);
+            touched = touched.and(t);
+            if let Some(processing) = &mut self.processing {
+                let cost = processing.config.per_segment
+                    + processing.config.per_walked.times(u64::from(work.walked));
+                processing.busy += cost;
+                processing.busy_until = now + cost;
+            }
+        }
+        touched
+    }
+
+    /// Gives a segment to its connection and lets that connection send.
+    #[inline]
+    fn process(
+        &mut self,
+        packets: &mut Packets,
+        packet: PacketId,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) -> (Work, Touched) {
+        let flow = packets[packet].flow.0 as usize;
+        let index = self.by_flow.get(flow).copied().unwrap_or(NO_ENDPOINT);
+        let Some(endpoint) = self.endpoints.get_mut(index as usize) else {
+            let place = Place::Node(self.number);
+            observer.dropped(place, &packets[packet], DropReason::NoRoute, now);
+            packets.release(packet);
+            return (Work::default(), Touched::None);
+        };
+        let work = endpoint.connection.receive(&packets[packet], now);
+        packets.release(packet);
+        (work, self.pump(packets, index, now))
+    }
+
+    /// Runs a connection's program and moves its segments into the interface's queue.
+    #[inline]
+    fn pump(&mut self, packets: &mut Packets, index: u32, now: Instant) -> Touched {
+        let endpoint = &mut self.endpoints[index as usize];
+        endpoint.program.run(&mut endpoint.connection, now);
+        let mut touched = Touched::None;
+        let silent = matches!(&endpoint.program, Program::Write(w) if !w.started());
+        if !silent {
+            let limit = u64::MAX;
+            let port = &mut self.ports[usize::from(endpoint.port)];
+            loop {
+                endpoint.throttled = endpoint.queued >= limit;
+                if endpoint.throttled {
+                    break;
+                }
+                let packet = packets.claim();
+                if !endpoint.connection.poll_transmit(now, &mut packets[packet]) {
+                    packets.release(packet);
+                    break;
+                }
+                if let Enqueued::Dropped(_) = port.enqueue(packets, packet, now) {
+                    endpoint.connection.refused(&packets[packet], now);
+                    packets.release(packet);
+                    break;
+                }
+                endpoint.queued += u64::from(packets[packet].length);
+                touched = Touched::Port(endpoint.port);
+            }
+        }
+        let at = endpoint
+            .connection
+            .next_wakeup()
+            .min(endpoint.program.next_wakeup());
+        self.timers.arm(index, at);
+        touched
+    }
+
+    /// What the interface sends at `now`.
+    #[inline]
+    pub fn poll_transmit(
+        &mut self,
+        port: u16,
+        packets: &mut Packets,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) -> Transmit {
+        let transmit = self.ports[usize::from(port)].poll_transmit(packets, now, observer);
+        if let Transmit::Packet(packet, _) = transmit {
+            let index = self.by_flow[packets[packet].flow.0 as usize];
+            let endpoint = &mut self.endpoints[index as usize];
+            endpoint.queued -= u64::from(packets[packet].length);
+            if endpoint.throttled {
+                self.pump(packets, index, now);
+            }
+        }
+        transmit
+    }
+
+    /// The earliest time a timer, a program or the processor needs it.
+    #[inline]
+    pub fn next_wakeup(&mut self) -> Instant {
+        let timer = self.timers.next();
+        match &self.processing {
+            Some(p) if !p.ring.is_empty() => timer.min(p.busy_until),
+            _ => timer,
+        }
+    }
+
+    /// Its time has come.
+    pub fn wake(
+        &mut self,
+        packets: &mut Packets,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) -> Touched {
+        let mut touched = self.serve(packets, now, observer);
+        while let Some((_, index)) = self.timers.pop(now) {
+            let endpoint = &mut self.endpoints[index as usize];
+            if endpoint.connection.next_wakeup() <= now {
+                endpoint.connection.wake(now);
+            }
+            touched = touched.and(self.pump(packets, index, now));
+        }
+        touched
+    }
+
+    /// Packets in the receive ring.
+    pub fn held(&self) -> usize {
+        self.processing.as_ref().map_or(0, |p| p.ring.len())
+    }
+
+    /// How long the modelled processor has worked.
+    pub fn processor_busy(&self) -> Duration {
+        self.processing.as_ref().map_or(Duration::ZERO, |p| p.busy)
+    }
+
+    fn endpoint(&self, flow: FlowId) -> Option<&Endpoint> {
+        let index = *self.by_flow.get(flow.0 as usize)?;
+        self.endpoints.get(index as usize)
+    }
+
+    /// The state of the connection that `flow` has here.
+    pub fn info(&self, flow: FlowId) -> Option<Info> {
+        self.endpoint(flow).map(|e| e.connection.info())
+    }
+
+    /// The bytes that the program of `flow` has read here.
+    pub fn bytes_read(&self, flow: FlowId) -> Option<u64> {
+        match &self.endpoint(flow)?.program {
+            Program::Read(reading) => Some(reading.read()),
+            Program::Write(_) => None,
+        }
+    }
+
+    /// The flows that end here.
+    pub fn flows(&self) -> impl Iterator<Item = FlowId> + '_ {
+        self.endpoints.iter().map(|e| e.flow)
+    }
 }

@@ -4,8 +4,18 @@
 //! `receive`, `poll_transmit`, `next_wakeup`, `wake`.
 
 pub mod application;
+pub mod emulator;
 pub mod host;
 pub mod link;
+pub mod node;
 pub mod observer;
+pub mod port;
+pub mod random;
+pub mod router;
+pub mod schedule;
 
+pub use node::{Node, Touched};
 pub use observer::{Observer, PortId};
+pub use port::{Port, Transmit};
+pub use random::Random;
+pub use schedule::Schedule;

@@ -1,6 +1,10 @@
-//! A link's settings.
+//! A link: what it is, and one direction of it, in which packets propagate in order.
 
-use traffic::{Bytes, Duration, Rate};
+use std::collections::VecDeque;
+
+use traffic::{Bytes, Duration, Instant, PacketId, Rate};
+
+use crate::random::Random;
 
 /// A link's settings, the same in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,4 +19,52 @@ pub struct Config {
     pub overhead: Bytes,
     /// The share of packets lost at random, in units of 2^-32 (0: none).
     pub loss: u32,
+}
+
+/// One direction of a link: packets on their way, each with the instant its last bit arrives.
+#[derive(Debug)]
+pub struct Wire {
+    delay: Duration,
+    loss: u32,
+    random: Random,
+    flight: VecDeque<(Instant, PacketId)>,
+}
+
+impl Wire {
+    /// A wire of the given delay that loses `loss` / 2^32 of the packets, chosen by `random`.
+    pub fn new(delay: Duration, loss: u32, random: Random) -> Self {
+        Self {
+            delay,
+            loss,
+            random,
+            flight: VecDeque::new(),
+        }
+    }
+
+    /// Takes a packet whose last bit leaves the port at `leaves`; false if the wire loses it.
+    #[inline]
+    pub fn send(&mut self, packet: PacketId, leaves: Instant) -> bool {
+        if self.loss != 0 && self.random.next_u32() < self.loss {
+            return false;
+        }
+        self.flight.push_back((leaves + self.delay, packet));
+        true
+    }
+
+    /// When the next packet arrives; `NEVER` if the wire is empty.
+    #[inline]
+    pub fn next_arrival(&self) -> Instant {
+        self.flight.front().map_or(Instant::NEVER, |&(at, _)| at)
+    }
+
+    /// Takes the packet that arrives next.
+    #[inline]
+    pub fn deliver(&mut self) -> Option<PacketId> {
+        self.flight.pop_front().map(|(_, packet)| packet)
+    }
+
+    /// Packets on their way.
+    pub fn in_flight(&self) -> usize {
+        self.flight.len()
+    }
 }

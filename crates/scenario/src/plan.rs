@@ -1,7 +1,7 @@
 //! The plan: a scenario with every name resolved, every default filled in and every quantity checked.
 //! Drivers read it and nothing else.
 
-use network::{application, host, link};
+use network::{application, emulator, host, link};
 use traffic::{Bytes, Duration, Instant, Rate, qdisc};
 
 /// What a driver runs.
@@ -45,18 +45,7 @@ pub enum NodeKind {
     Router,
     /// The papers' WAN emulator: forwards like a router, and each of its output ports has a bandwidth
     /// limit counted in frame bytes (without preamble and gap), a drop-tail buffer and a delay.
-    Emulator(Emulator),
-}
-
-/// A WAN emulator's settings, the same in both directions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Emulator {
-    /// Bandwidth limit.
-    pub rate: Rate,
-    /// Delay, one way.
-    pub delay: Duration,
-    /// Drop-tail buffer.
-    pub buffer: Bytes,
+    Emulator(emulator::Config),
 }
 
 /// A link.
