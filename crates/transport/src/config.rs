@@ -1,5 +1,440 @@
-//! What may be set on a connection.
+//! What may be set on a connection: one struct per concern, bundled by era in [`crate::profile`].
 
-/// A connection's settings.
-#[derive(Clone, Debug)]
-pub struct Config {}
+use congestion::Algorithm;
+use traffic::Duration;
+use traffic::packet::ETHERNET_HEADER_AND_FCS;
+
+/// IPv4 header without options plus TCP header without options, in bytes.
+pub const IP_AND_TCP_HEADER: u32 = 40;
+/// The timestamps option padded to words (RFC 7323, appendix A), in bytes.
+pub const TIMESTAMPS_BYTES: u32 = 12;
+
+/// Why a [`Config`] cannot be used; the text says what to change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// The MTU leaves no room for data, or a length would not fit its field.
+    #[error("mtu {0} bytes: choose 576 to 65535 bytes (9000 for jumbo frames)")]
+    Mtu(u32),
+    /// A limit on the window that no connection could work with.
+    #[error("initial window {initial} packets, clamp {clamp}: choose 1 <= initial <= clamp")]
+    Window {
+        /// The initial window asked for.
+        initial: u32,
+        /// The clamp asked for.
+        clamp: u32,
+    },
+    /// The retransmission timer's bounds are out of order.
+    #[error("rto min must be above zero and at most rto max; raise rto max or lower rto min")]
+    RtoBounds,
+    /// A buffer below two segments stalls.
+    #[error("{which} buffer of {bytes} bytes is below two segments; choose at least {least} bytes")]
+    Buffer {
+        /// `send` or `receive`.
+        which: &'static str,
+        /// The size asked for.
+        bytes: u64,
+        /// The least that works.
+        least: u64,
+    },
+    /// A share of the buffer advertised as window that is no share.
+    #[error("window share {numerator}/{denominator}: choose a fraction above 0 and at most 1")]
+    WindowShare {
+        /// Over.
+        numerator: u32,
+        /// Under.
+        denominator: u32,
+    },
+    /// A count that must be at least one.
+    #[error("{0} is 0; choose at least 1")]
+    Zero(&'static str),
+    /// A window scale above 14 (RFC 7323, section 2.3).
+    #[error("window scale limit {0}: RFC 7323 allows at most 14")]
+    WindowScale(u8),
+}
+
+/// A connection's settings. Start from a [profile](crate::profile::Profile::config) and change fields.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Congestion control algorithm.
+    pub algorithm: &'static Algorithm,
+    /// What segments look like and which options are offered.
+    pub segment: SegmentConfig,
+    /// The congestion window: its start, its limits, how it grows.
+    pub window: WindowConfig,
+    /// Loss detection and fast recovery.
+    pub recovery: RecoveryConfig,
+    /// The retransmission timer.
+    pub rto: RtoConfig,
+    /// Acknowledging.
+    pub ack: AckConfig,
+    /// Socket buffers.
+    pub buffers: BufferConfig,
+    /// When segments leave: pacing, bursts, Nagle.
+    pub emission: EmissionConfig,
+}
+
+/// What segments look like, and the options this end offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentConfig {
+    /// Largest IP datagram in bytes; the MSS option is this less 40.
+    pub mtu: u32,
+    /// Offer timestamps (RFC 7323): 12 bytes in every segment.
+    pub timestamps: bool,
+    /// Tick of the timestamp clock: 1 ms on Linux 6, a jiffy on 2.4, 500 ms on 4.4BSD.
+    pub timestamp_tick: Duration,
+    /// Offer selective acknowledgement (RFC 2018).
+    pub sack: bool,
+    /// Report duplicate segments as DSACK (RFC 2883) when receiving.
+    pub dsack: bool,
+    /// Offer window scaling (RFC 7323).
+    pub window_scaling: bool,
+    /// Largest window scale to offer, at most 14.
+    pub window_scale_max: u8,
+    /// Negotiate and obey explicit congestion notification (RFC 3168).
+    pub ecn: bool,
+}
+
+/// When the window counts as the limit on sending, so that it may grow (RFC 2861, RFC 7661).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Validation {
+    /// It always may grow.
+    None,
+    /// Packets in flight before the ACK filled the window (Linux 2.4, `prior_in_flight >= snd_cwnd`).
+    FilledBeforeAck,
+    /// Linux since 3.16: the sender hit the window within the last round trip, and in slow start the
+    /// window is below twice what was ever in flight (`tcp_is_cwnd_limited`).
+    LimitedLastRound,
+}
+
+/// What happens to the window of a sender that was idle for longer than a retransmission timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleRestart {
+    /// Nothing: the old window goes out in one burst (`tcp_slow_start_after_idle = 0`).
+    Keep,
+    /// RFC 5681, section 4.1: down to the restart window at once (4.4BSD).
+    RestartWindow,
+    /// RFC 2861: halved for each timeout that passed, ssthresh remembers three quarters.
+    Rfc2861,
+    /// RFC 7661: kept up to five minutes while the validated window covers it; the next loss falls
+    /// to what was validated (`pipeACK`).
+    Rfc7661,
+}
+
+/// What a sender takes a segment refused by its own interface's queue for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LocalCongestion {
+    /// Nothing: it counts as not sent and is tried again with the next ACK or timer (Web100's
+    /// `WAD_IFQ`).
+    Retry,
+    /// Congestion: tried again as well, and the window is reduced as for an ECN echo (Linux,
+    /// `tcp_enter_cwr`).
+    Reduce,
+    /// A source quench: one segment of window; the segment counts as sent (4.4BSD, `tcp_quench`).
+    Quench,
+}
+
+/// The congestion window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowConfig {
+    /// Initial window in packets (RFC 6928: 10).
+    pub initial: u32,
+    /// Initial slow start threshold in packets; [`congestion::INFINITE_SSTHRESH`] for none.
+    pub initial_ssthresh: u32,
+    /// The window never exceeds this, in packets.
+    pub clamp: u32,
+    /// Growth counts ACKs, not the packets they acknowledge (before RFC 3465's byte counting).
+    pub count_acks: bool,
+    /// When it may grow.
+    pub validation: Validation,
+    /// After idle.
+    pub idle_restart: IdleRestart,
+    /// Linux's `tcp_moderate_cwnd`: on leaving disorder or recovery, at most in flight + this many
+    /// packets; zero turns it off. Linux: 3.
+    pub moderate_burst: u32,
+    /// What a full interface queue means.
+    pub local_congestion: LocalCongestion,
+}
+
+/// How a segment is found to be lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossDetection {
+    /// RFC 5681: the third duplicate ACK loses the first segment.
+    DuplicateAcks,
+    /// RFC 6675: lost when `dup_threshold` segments above it were selectively acknowledged.
+    Sack,
+    /// Forward acknowledgement: lost when `dup_threshold` segments below the highest SACK, received
+    /// or not (Linux 2.4 to 4.14, `tcp_fack = 1`).
+    Fack,
+    /// RFC 8985: lost when a segment sent later by more than the reordering window was delivered.
+    Rack,
+}
+
+/// How the window comes down during recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// RFC 6937, proportional rate reduction with the slow start reduction bound.
+    Prr,
+    /// Linux 2.4 to 3.1: one packet less for every second ACK, never above in flight + 1, down to
+    /// half of ssthresh.
+    RateHalving,
+    /// RFC 5681, section 3.2: to ssthresh at once, inflated by each duplicate ACK.
+    Inflate,
+}
+
+/// What happens without SACK when an ACK in fast recovery covers only part of the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartialAck {
+    /// Reno: recovery ends with the first new ACK (4.4BSD).
+    EndsRecovery,
+    /// NewReno (RFC 6582): the next hole is retransmitted.
+    Retransmits,
+}
+
+/// How the loss of a retransmission is found before the timer finds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LostRetransmission {
+    /// Never: it waits for the timeout (RFC 6675, 4.4BSD).
+    Timeout,
+    /// In fast recovery only, when data first sent after it was selectively acknowledged (Linux 2.4
+    /// to 4.x with FACK).
+    NewDataSacked,
+    /// By time (RFC 8985).
+    Rack,
+}
+
+/// Loss detection and recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecoveryConfig {
+    /// How a segment is found to be lost.
+    pub detection: LossDetection,
+    /// Duplicate ACK threshold to start with (RFC 5681: 3); reordering seen raises it.
+    pub dup_threshold: u32,
+    /// The most that reordering may raise the threshold to: Linux 300, 2.4: 127.
+    pub reordering_max: u32,
+    /// How the window comes down.
+    pub reduction: Reduction,
+    /// What a partial ACK does without SACK.
+    pub partial_ack: PartialAck,
+    /// How a lost retransmission is found.
+    pub lost_retransmission: LostRetransmission,
+    /// RFC 3042: a new segment for each of the first two duplicate ACKs.
+    pub limited_transmit: bool,
+    /// RFC 8985, section 7: probe for tail loss.
+    pub tlp: bool,
+    /// RFC 5682: find out whether a timeout was spurious.
+    pub frto: bool,
+    /// Undo a reduction when DSACKs prove every retransmission unneeded (RFC 3708's heuristics).
+    pub undo_dsack: bool,
+    /// Undo a reduction when the timestamp echoed is older than the retransmission (Eifel, RFC 3522).
+    pub undo_timestamps: bool,
+    /// A timeout forgets what SACK told (RFC 2018, section 8) rather than keep it as Linux does.
+    pub timeout_forgets_sack: bool,
+    /// The modelled stack has no SACK cache: each ACK with SACK blocks walks its retransmission queue
+    /// from the head to the end of every block, and again to mark and to retransmit (Linux before
+    /// 2.6.24). [`crate::Work::walked`] reports it; it costs the simulated host, not the simulator.
+    pub walks_queue: bool,
+}
+
+/// What the floor of the retransmission timeout applies to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RtoFloor {
+    /// The whole timeout (RFC 6298, section 2.4).
+    Total,
+    /// The variance term: never below SRTT + floor (Linux).
+    Variance,
+}
+
+/// The retransmission timer (RFC 6298).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RtoConfig {
+    /// Before the first round trip sample: 1 s by RFC 6298, 3 s by RFC 1122.
+    pub initial: Duration,
+    /// Floor: RFC 6298 1 s, Linux 200 ms.
+    pub min: Duration,
+    /// What the floor applies to.
+    pub floor: RtoFloor,
+    /// Ceiling, of the backed-off timer too; Linux 120 s.
+    pub max: Duration,
+    /// The timer fires on multiples of this: a jiffy on Linux, 500 ms on 4.4BSD; zero: exactly.
+    pub tick: Duration,
+    /// Round trips are measured in whole multiples of this; zero: exactly.
+    pub rtt_tick: Duration,
+    /// Retransmissions in a row before the connection is given up; Linux `tcp_retries2` is 15.
+    pub retries_max: u32,
+    /// SYN retransmissions before giving up; Linux 6.
+    pub syn_retries_max: u32,
+}
+
+/// Acknowledging.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckConfig {
+    /// An ACK at the latest for this many full segments: 2 by RFC 5681, 1 for every segment.
+    pub every: u32,
+    /// Least delay of a delayed ACK: Linux 40 ms.
+    pub delay_min: Duration,
+    /// Greatest delay of a delayed ACK: Linux and 4.4BSD 200 ms.
+    pub delay_max: Duration,
+    /// The delayed ACK timer fires on multiples of this (4.4BSD's fast timer: 200 ms); zero: exactly.
+    pub tick: Duration,
+    /// Segments acknowledged at once when a connection starts or after loss: Linux at most 16.
+    pub quick_acks: u32,
+}
+
+/// A socket buffer's size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Buffer {
+    /// This many bytes (`SO_SNDBUF`, `SO_RCVBUF` as the kernel keeps it, that is after doubling).
+    Fixed(u64),
+    /// Tuned between the two by the kernel (`tcp_wmem`, `tcp_rmem`).
+    Auto {
+        /// To start with.
+        initial: u64,
+        /// At most.
+        max: u64,
+    },
+}
+
+impl Buffer {
+    /// The size to start with, in bytes.
+    pub const fn initial(self) -> u64 {
+        match self {
+            Self::Fixed(bytes) | Self::Auto { initial: bytes, .. } => bytes,
+        }
+    }
+    /// The size it may grow to, in bytes.
+    pub const fn max(self) -> u64 {
+        match self {
+            Self::Fixed(bytes) | Self::Auto { max: bytes, .. } => bytes,
+        }
+    }
+}
+
+/// Socket buffers. They count payload bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferConfig {
+    /// Send buffer: data written and not yet acknowledged.
+    pub send: Buffer,
+    /// Receive buffer: data received and not yet read, out-of-order data included.
+    pub receive: Buffer,
+    /// The share of the receive buffer that is advertised as window, as a fraction; the rest is the
+    /// kernel's overhead. Linux's `tcp_adv_win_scale` 1 is 1/2 and 2 is 3/4; 4.4BSD advertises 1/1.
+    pub window_share: (u32, u32),
+}
+
+/// When segments leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EmissionConfig {
+    /// Coalesce small segments (RFC 896, Minshall's variant as in Linux); off is `TCP_NODELAY`.
+    pub nagle: bool,
+    /// The TCP layer paces its segments (Linux: `SO_MAX_PACING_RATE`, BBR, or sch_fq).
+    pub pacing: bool,
+    /// Pacing rate in slow start as a percentage of cwnd * MSS / SRTT: Linux 200.
+    pub pacing_slow_start_percent: u32,
+    /// The same in congestion avoidance: Linux 120.
+    pub pacing_avoidance_percent: u32,
+    /// Ceiling of the pacing rate in bytes per second (`SO_MAX_PACING_RATE`); `u64::MAX` for none.
+    pub pacing_rate_max: u64,
+    /// Hand segments to the interface in bursts, as TCP segmentation offload makes them.
+    pub tso: bool,
+    /// Largest burst in bytes: Linux 65536.
+    pub tso_max: u32,
+    /// A burst is what the pacing rate sends in this time (Linux: about 1 ms, rate >> 10), at least
+    /// two segments.
+    pub tso_time: Duration,
+    /// Wait for a burst of at least cwnd / this before sending (`tcp_tso_win_divisor`, Linux 3); zero
+    /// never waits.
+    pub tso_win_divisor: u32,
+}
+
+impl Config {
+    /// The MSS option this end sends: payload plus option bytes that fit its MTU (RFC 6691).
+    pub const fn mss_option(&self) -> u32 {
+        self.segment.mtu - IP_AND_TCP_HEADER
+    }
+
+    /// Payload of a full segment once timestamps are or are not agreed on.
+    pub const fn payload_max(&self, timestamps: bool) -> u32 {
+        self.mss_option() - if timestamps { TIMESTAMPS_BYTES } else { 0 }
+    }
+
+    /// Length of a full frame, header and FCS included.
+    pub const fn frame_max(&self) -> u32 {
+        self.segment.mtu + ETHERNET_HEADER_AND_FCS
+    }
+
+    /// Whether a connection can work with it.
+    ///
+    /// # Errors
+    /// The first setting that is out of its range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        if !(576..=65_535).contains(&self.segment.mtu) {
+            return Err(ConfigError::Mtu(self.segment.mtu));
+        }
+        if self.segment.window_scale_max > 14 {
+            return Err(ConfigError::WindowScale(self.segment.window_scale_max));
+        }
+        let (initial, clamp) = (self.window.initial, self.window.clamp);
+        if initial == 0 || clamp < initial {
+            return Err(ConfigError::Window { initial, clamp });
+        }
+        let rto = &self.rto;
+        if rto.min == Duration::ZERO || rto.max < rto.min || rto.initial > rto.max {
+            return Err(ConfigError::RtoBounds);
+        }
+        self.check_counts()?;
+        self.check_buffers()
+    }
+
+    fn check_counts(&self) -> Result<(), ConfigError> {
+        for (count, name) in [
+            (u64::from(self.ack.every), "ack every"),
+            (
+                u64::from(self.recovery.dup_threshold),
+                "recovery dup_threshold",
+            ),
+            (self.emission.pacing_rate_max, "emission pacing_rate_max"),
+            (
+                u64::from(self.emission.pacing_slow_start_percent),
+                "pacing_slow_start_percent",
+            ),
+            (
+                u64::from(self.emission.pacing_avoidance_percent),
+                "pacing_avoidance_percent",
+            ),
+            (
+                self.segment.timestamp_tick.as_ps(),
+                "segment timestamp_tick",
+            ),
+        ] {
+            if count == 0 {
+                return Err(ConfigError::Zero(name));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_buffers(&self) -> Result<(), ConfigError> {
+        let (numerator, denominator) = self.buffers.window_share;
+        if numerator == 0 || numerator > denominator {
+            return Err(ConfigError::WindowShare {
+                numerator,
+                denominator,
+            });
+        }
+        let least = 2 * u64::from(self.mss_option());
+        for (which, buffer) in [
+            ("send", self.buffers.send),
+            ("receive", self.buffers.receive),
+        ] {
+            let bytes = buffer.initial().min(buffer.max());
+            if bytes < least {
+                return Err(ConfigError::Buffer {
+                    which,
+                    bytes,
+                    least,
+                });
+            }
+        }
+        Ok(())
+    }
+}

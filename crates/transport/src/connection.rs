@@ -3,6 +3,7 @@
 use traffic::{FlowId, HostId, Instant, Packet};
 
 use crate::config::Config;
+use crate::info::Info;
 
 /// What processing a segment took, for a host whose processor is modelled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,24 +14,29 @@ pub struct Work {
     pub pure_ack: bool,
 }
 
-/// A snapshot of a connection, as `TCP_INFO` gives it.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Info {
-    /// Congestion window in packets.
-    pub cwnd: u32,
-}
-
 /// One end of a connection.
 #[derive(Debug)]
 pub struct Connection {}
 
 impl Connection {
     /// The end that sends the SYN, at its first transmit opportunity.
-    pub fn connect(_config: &Config, _flow: FlowId, _local: HostId, _peer: HostId, _isn: u32) -> Self {
+    pub fn connect(
+        _config: &Config,
+        _flow: FlowId,
+        _local: HostId,
+        _peer: HostId,
+        _isn: u32,
+    ) -> Self {
         Self {}
     }
     /// The end that waits for a SYN.
-    pub fn listen(_config: &Config, _flow: FlowId, _local: HostId, _peer: HostId, _isn: u32) -> Self {
+    pub fn listen(
+        _config: &Config,
+        _flow: FlowId,
+        _local: HostId,
+        _peer: HostId,
+        _isn: u32,
+    ) -> Self {
         Self {}
     }
     /// A segment arrived.

@@ -4,6 +4,10 @@ extern crate alloc;
 
 pub mod config;
 pub mod connection;
+pub mod info;
+pub mod profile;
 
-pub use config::Config;
-pub use connection::{Connection, Info, Work};
+pub use config::{Config, ConfigError};
+pub use connection::{Connection, Work};
+pub use info::{Info, Phase};
+pub use profile::Profile;

@@ -1,0 +1,126 @@
+//! A snapshot of a connection, as `TCP_INFO` gives it.
+
+use traffic::Duration;
+
+/// Where the connection itself stands (RFC 9293, section 3.3.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// Waits for a SYN.
+    #[default]
+    Listen,
+    /// Sent a SYN, or is about to.
+    SynSent,
+    /// Answered a SYN.
+    SynReceived,
+    /// Data flows, in one or both directions, FINs included.
+    Established,
+    /// Both ends sent FIN and had it acknowledged.
+    Closed,
+    /// Given up: too many timeouts in a row, or reset.
+    Failed,
+}
+
+/// A snapshot of a connection. Counters count from the connection's start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Info {
+    /// Where the connection stands.
+    pub phase: Phase,
+    /// Where congestion control stands.
+    pub ca_state: congestion::State,
+    /// Congestion window in packets.
+    pub cwnd: u32,
+    /// Slow start threshold in packets; [`congestion::INFINITE_SSTHRESH`] before the first reduction.
+    pub ssthresh: u32,
+    /// Payload bytes of a full segment.
+    pub mss: u32,
+    /// Smoothed round trip time; zero before the first sample.
+    pub srtt: Duration,
+    /// Its variance term, as it enters the timeout.
+    pub rttvar: Duration,
+    /// Least round trip time seen; zero before the first sample.
+    pub min_rtt: Duration,
+    /// Latest round trip time.
+    pub latest_rtt: Duration,
+    /// Retransmission timeout, backoff included.
+    pub rto: Duration,
+    /// Payload bytes acknowledged cumulatively.
+    pub bytes_acked: u64,
+    /// Payload bytes sent, retransmissions included.
+    pub bytes_sent: u64,
+    /// Payload bytes retransmitted.
+    pub bytes_retransmitted: u64,
+    /// Payload bytes received in order.
+    pub bytes_received: u64,
+    /// Payload bytes received twice.
+    pub bytes_duplicate: u64,
+    /// Payload bytes the application wrote.
+    pub bytes_written: u64,
+    /// Payload bytes the application read.
+    pub bytes_read: u64,
+    /// Segments sent, retransmissions and pure ACKs included.
+    pub segments_sent: u64,
+    /// Segments received.
+    pub segments_received: u64,
+    /// Segments with payload or FIN sent, retransmissions included.
+    pub data_segments_sent: u64,
+    /// Segments with payload or FIN received.
+    pub data_segments_received: u64,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Times fast recovery was entered.
+    pub fast_recoveries: u64,
+    /// Reductions taken back.
+    pub undos: u64,
+    /// Timeouts found spurious by F-RTO.
+    pub spurious_timeouts: u64,
+    /// DSACK blocks received.
+    pub dsacks_received: u64,
+    /// DSACK blocks sent.
+    pub dsacks_sent: u64,
+    /// Duplicate ACKs received.
+    pub duplicate_acks: u64,
+    /// Tail loss probes sent.
+    pub tlp_probes: u64,
+    /// Zero-window probes sent.
+    pub zero_window_probes: u64,
+    /// Segments that the interface's queue refused.
+    pub local_drops: u64,
+    /// Packets received with a congestion mark.
+    pub ecn_marks: u64,
+    /// ACKs received that echo a congestion mark.
+    pub ecn_echoes: u64,
+    /// Times the window was reduced for ECN or local congestion.
+    pub window_reductions: u64,
+    /// Segments delivered: acknowledged cumulatively or selectively, each once.
+    pub delivered: u64,
+    /// Packets sent and not yet acknowledged cumulatively.
+    pub packets_out: u32,
+    /// Packets in flight: out, less sacked and lost, plus retransmitted (RFC 6675's pipe).
+    pub in_flight: u32,
+    /// Packets out that are selectively acknowledged.
+    pub sacked: u32,
+    /// Packets out that are marked lost.
+    pub lost: u32,
+    /// Packets out of which a retransmission is out.
+    pub retransmitted: u32,
+    /// Reordering degree in packets.
+    pub reordering: u32,
+    /// Window the peer advertises, in bytes.
+    pub peer_window: u64,
+    /// Window this end advertises, in bytes.
+    pub receive_window: u64,
+    /// Send buffer limit in bytes.
+    pub send_buffer: u64,
+    /// Receive buffer limit in bytes.
+    pub receive_buffer: u64,
+    /// Bytes received out of order and held.
+    pub out_of_order: u64,
+    /// Rate of the latest delivery sample, bytes per second.
+    pub delivery_rate: u64,
+    /// Pacing rate, bytes per second; zero before it is known.
+    pub pacing_rate: u64,
+    /// Queue entries that a stack without a SACK cache would have walked, in all.
+    pub walked: u64,
+}
