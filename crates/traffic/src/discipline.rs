@@ -1,5 +1,7 @@
-//! The contract of a queueing discipline: ALTQ's four operations (paper 1, section 4), with two additions.
-//! A discipline may answer "not before", and it may put gap bytes on the wire (paper 0).
+//! The contract of a queueing discipline: ALTQ's four operations (paper 1, section 4), with two
+//! additions. A discipline may answer "not before", and it may put gap bytes on the wire (paper 0).
+
+use core::ops::AddAssign;
 
 use crate::packet::{PacketId, Packets};
 use crate::units::{Bytes, Instant, Rate};
@@ -55,8 +57,8 @@ impl DropReason {
 pub enum Enqueued {
     /// The discipline has it.
     Queued,
-    /// It was not taken. The caller still owns it, and discards it or (a host's own interface) tells
-    /// the transport.
+    /// It was not taken. The caller still owns it, and discards it or (a host's own interface)
+    /// tells the transport.
     Dropped(DropReason),
 }
 
@@ -65,8 +67,8 @@ pub enum Enqueued {
 pub enum Dequeued {
     /// This packet.
     Send(PacketId),
-    /// A gap frame of this length (header and FCS included; preamble and inter-packet gap come on top,
-    /// as for any frame). It is for the wire alone: the next input port swallows it.
+    /// A gap frame of this length (header and FCS included; preamble and inter-packet gap come on
+    /// top, as for any frame). It is for the wire alone: the next input port swallows it.
     Gap(Bytes),
     /// Nothing before this instant, though packets are queued.
     NotBefore(Instant),
@@ -112,10 +114,28 @@ pub struct Statistics {
     pub backlog_bytes_max: u64,
 }
 
+impl AddAssign for Statistics {
+    /// Sums two queues' counters. Their greatest backlogs need not have coincided, so the sum's is
+    /// an upper bound.
+    fn add_assign(&mut self, other: Self) {
+        self.enqueued_packets += other.enqueued_packets;
+        self.enqueued_bytes += other.enqueued_bytes;
+        self.sent_packets += other.sent_packets;
+        self.sent_bytes += other.sent_bytes;
+        self.dropped_packets += other.dropped_packets;
+        self.dropped_bytes += other.dropped_bytes;
+        self.gap_frames += other.gap_frames;
+        self.gap_bytes += other.gap_bytes;
+        self.backlog_packets += other.backlog_packets;
+        self.backlog_bytes += other.backlog_bytes;
+        self.backlog_bytes_max += other.backlog_bytes_max;
+    }
+}
+
 /// A queueing discipline on an output port.
 ///
-/// Laws, tested on every implementation: packets out are packets in less those dropped or queued; the
-/// dequeue after a peek returns what the peek did; a flush empties it.
+/// Laws, tested on every implementation: packets out are packets in less those dropped or queued;
+/// the dequeue after a peek returns what the peek did; a flush empties it.
 pub trait Discipline: Sized {
     /// What a user may set, also while it runs.
     type Parameters;
@@ -131,7 +151,8 @@ pub trait Discipline: Sized {
     /// Offers a packet at `now`.
     fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued;
 
-    /// Takes what goes onto the wire at `now`. The caller keeps the wire busy for as long as it takes.
+    /// Takes what goes onto the wire at `now`. The caller keeps the wire busy for as long as it
+    /// takes.
     fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued;
 
     /// What the next [`Discipline::dequeue`] at the same `now` will return.
@@ -145,4 +166,9 @@ pub trait Discipline: Sized {
 
     /// The counters.
     fn statistics(&self) -> Statistics;
+
+    /// Calls `each` with every class's name and counters; a discipline without classes has none.
+    fn classes(&self, each: &mut dyn FnMut(&str, Statistics)) {
+        let _ = each;
+    }
 }

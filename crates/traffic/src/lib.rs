@@ -1,4 +1,5 @@
-//! The algorithms that decide when a packet leaves: units, packet metadata and queueing disciplines.
+//! The algorithms that decide when a packet leaves: units, packet metadata and queueing
+//! disciplines.
 //!
 //! Integer arithmetic only; no clock, no I/O, no allocation per packet. Time is an argument.
 #![no_std]
@@ -6,6 +7,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod classify;
 pub mod discipline;
 pub mod packet;
 pub mod qdisc;

@@ -1,7 +1,8 @@
 //! A packet's metadata, and the arena that every packet of a run lives in.
 //!
-//! Plain old data within two cache lines: what a TCP segment over Ethernet says, and nothing of what it
-//! carries. A packet is written once, then travels as a 4-byte handle; nothing copies it on its way.
+//! Plain old data within two cache lines: what a TCP segment over Ethernet says, and nothing of
+//! what it carries. A packet is written once, then travels as a 4-byte handle; nothing copies it on
+//! its way.
 
 use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
@@ -11,8 +12,8 @@ use crate::units::Instant;
 
 /// Ethernet header and frame check sequence: what a frame adds to its IP datagram.
 pub const ETHERNET_HEADER_AND_FCS: u32 = 18;
-/// Preamble with start delimiter (8) and the least inter-packet gap (12): what a frame costs on the wire
-/// beyond its own bytes.
+/// Preamble with start delimiter (8) and the least inter-packet gap (12): what a frame costs on the
+/// wire beyond its own bytes.
 pub const PREAMBLE_AND_GAP: u32 = 20;
 /// The shortest Ethernet frame, header and FCS included.
 pub const FRAME_MIN: u32 = 64;
@@ -118,7 +119,8 @@ pub struct Packet {
     pub destination: HostId,
     /// IP type of service: DSCP in the high six bits, ECN in the low two.
     pub tos: u8,
-    /// Whether this transmission is a retransmission (known to the sender's probe, not on the wire).
+    /// Whether this transmission is a retransmission (known to the sender's probe, not on the
+    /// wire).
     pub retransmission: bool,
     /// The TCP segment.
     pub tcp: Tcp,

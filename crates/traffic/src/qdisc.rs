@@ -5,71 +5,129 @@ use crate::packet::{PacketId, Packets};
 use crate::units::Instant;
 
 pub mod fifo;
+pub mod psp;
 
-/// What a user may set, for whichever discipline it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Parameters {
-    /// Drop-tail.
-    Fifo(fifo::Parameters),
+/// What a person reads about a discipline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The name in a scenario and on the command line.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub summary: &'static str,
 }
 
-/// Any discipline; dispatched without a table, so a packet costs no indirect call.
-#[derive(Debug)]
-pub enum Qdisc {
-    /// Drop-tail.
-    Fifo(fifo::Fifo),
+/// One line a discipline: variant, module and name, type, summary.
+macro_rules! registry {
+    ($($variant:ident, $module:ident, $type:ident, $summary:literal;)+) => {
+        /// Every discipline there is.
+        pub const REGISTRY: &[Entry] =
+            &[$(Entry { name: stringify!($module), summary: $summary }),+];
+
+        /// What a user may set, for whichever discipline it is.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum Parameters {
+            $(#[doc = $summary] $variant($module::Parameters)),+
+        }
+
+        /// Any discipline; dispatched without a table, so a packet costs no indirect call.
+        #[derive(Debug)]
+        #[expect(clippy::large_enum_variant, reason = "a port has one")]
+        pub enum Qdisc {
+            $(#[doc = $summary] $variant($module::$type)),+
+        }
+
+        /// Why parameters were refused.
+        #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+        pub enum Error {
+            $(
+                #[doc = concat!("See [`", stringify!($module), "::Error`].")]
+                #[error(transparent)]
+                $variant(#[from] $module::Error),
+            )+
+            /// A running discipline takes new parameters, but never becomes another one.
+            #[error("a running {is} cannot become {wanted}: attach a new {wanted} in its place")]
+            OtherDiscipline {
+                /// The discipline that runs.
+                is: &'static str,
+                /// The one that the parameters are for.
+                wanted: &'static str,
+            },
+        }
+
+        impl Parameters {
+            /// The discipline's name in [`REGISTRY`].
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => stringify!($module)),+
+                }
+            }
+        }
+
+        impl Qdisc {
+            /// The discipline's name in [`REGISTRY`].
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => stringify!($module)),+
+                }
+            }
+        }
+
+        impl Discipline for Qdisc {
+            type Parameters = Parameters;
+            type Error = Error;
+
+            fn attach(parameters: &Parameters, port: Port) -> Result<Self, Error> {
+                Ok(match parameters {
+                    $(Parameters::$variant(p) => Self::$variant($module::$type::attach(p, port)?)),+
+                })
+            }
+            fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
+                let (is, wanted) = (self.name(), parameters.name());
+                match (self, parameters) {
+                    $((Self::$variant(q), Parameters::$variant(p)) => Ok(q.change(p)?),)+
+                    _ => Err(Error::OtherDiscipline { is, wanted }),
+                }
+            }
+            fn enqueue(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> Enqueued {
+                match self {
+                    $(Self::$variant(q) => q.enqueue(packets, id, now)),+
+                }
+            }
+            fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
+                match self {
+                    $(Self::$variant(q) => q.dequeue(packets, now)),+
+                }
+            }
+            fn peek(&mut self, packets: &Packets, now: Instant) -> Dequeued {
+                match self {
+                    $(Self::$variant(q) => q.peek(packets, now)),+
+                }
+            }
+            fn flush(&mut self, packets: &mut Packets, now: Instant) {
+                match self {
+                    $(Self::$variant(q) => q.flush(packets, now)),+
+                }
+            }
+            fn is_empty(&self) -> bool {
+                match self {
+                    $(Self::$variant(q) => q.is_empty()),+
+                }
+            }
+            fn statistics(&self) -> Statistics {
+                match self {
+                    $(Self::$variant(q) => q.statistics()),+
+                }
+            }
+            fn classes(&self, each: &mut dyn FnMut(&str, Statistics)) {
+                match self {
+                    $(Self::$variant(q) => q.classes(each)),+
+                }
+            }
+        }
+    };
 }
 
-/// Why parameters were refused.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    /// See [`fifo::Error`].
-    #[error(transparent)]
-    Fifo(#[from] fifo::Error),
-}
-
-impl Discipline for Qdisc {
-    type Parameters = Parameters;
-    type Error = Error;
-
-    fn attach(parameters: &Parameters, port: Port) -> Result<Self, Error> {
-        Ok(match parameters {
-            Parameters::Fifo(p) => Self::Fifo(fifo::Fifo::attach(p, port)?),
-        })
-    }
-    fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
-        match (self, parameters) {
-            (Self::Fifo(q), Parameters::Fifo(p)) => Ok(q.change(p)?),
-        }
-    }
-    fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
-        match self {
-            Self::Fifo(q) => q.enqueue(packets, packet, now),
-        }
-    }
-    fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
-        match self {
-            Self::Fifo(q) => q.dequeue(packets, now),
-        }
-    }
-    fn peek(&mut self, packets: &Packets, now: Instant) -> Dequeued {
-        match self {
-            Self::Fifo(q) => q.peek(packets, now),
-        }
-    }
-    fn flush(&mut self, packets: &mut Packets, now: Instant) {
-        match self {
-            Self::Fifo(q) => q.flush(packets, now),
-        }
-    }
-    fn is_empty(&self) -> bool {
-        match self {
-            Self::Fifo(q) => q.is_empty(),
-        }
-    }
-    fn statistics(&self) -> Statistics {
-        match self {
-            Self::Fifo(q) => q.statistics(),
-        }
-    }
+registry! {
+    Fifo, fifo, Fifo, "drop-tail by bytes and packets: a plain interface or router port";
+    Psp, psp, Psp, "precise pacing: gap frames space the packets, a rate for each class";
 }

@@ -1,7 +1,7 @@
 //! Time, rate and size, each in a type of its own.
 //!
-//! `Instant` and `Duration` count picoseconds in 64 bits (213 days): a byte at 400 Gbit/s lasts 20 ps.
-//! `Rate` is 64-bit bits per second and never zero, `Bytes` is 64-bit.
+//! `Instant` and `Duration` count picoseconds in 64 bits (213 days): a byte at 400 Gbit/s lasts 20
+//! ps. `Rate` is 64-bit bits per second and never zero, `Bytes` is 64-bit.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub, SubAssign};
@@ -144,8 +144,8 @@ impl Rate {
     }
 }
 
-/// Serialises bytes at a rate and carries the remainder below a picosecond, so that a million packets
-/// end exactly on time.
+/// Serialises bytes at a rate and carries the remainder below a picosecond, so that a million
+/// packets end exactly on time.
 #[derive(Clone, Copy, Debug)]
 pub struct Serializer {
     rate: Rate,

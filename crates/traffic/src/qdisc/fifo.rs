@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 
 use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
-use crate::packet::{PacketId, Packets};
+use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
 use crate::units::{Bytes, Instant};
 
 /// The limits. A packet that would pass either one is dropped.
@@ -15,28 +15,94 @@ pub struct Parameters {
     pub limit_packets: u64,
 }
 
+impl Default for Parameters {
+    /// 1000 packets of any length: Linux's interface queue (`txqueuelen`).
+    fn default() -> Self {
+        Self { limit_bytes: Bytes(u64::MAX), limit_packets: 1_000 }
+    }
+}
+
 /// Why parameters are refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// Such a queue would drop everything.
     #[error("a queue of zero drops every packet: give it room for at least one ({0} bytes)")]
     Zero(u64),
+    /// Such a queue would drop every packet of full length.
+    #[error(
+        "a queue of {limit} bytes drops every packet of full length: give it room for at least one \
+         ({frame} bytes)"
+    )]
+    BelowFrame {
+        /// The limit.
+        limit: u64,
+        /// The port's longest frame.
+        frame: u64,
+    },
 }
 
 /// A drop-tail queue.
 #[derive(Debug)]
 pub struct Fifo {
     parameters: Parameters,
+    port: Port,
     queue: VecDeque<PacketId>,
     statistics: Statistics,
-    frame_max: u64,
 }
 
-fn validate(parameters: &Parameters, frame_max: u64) -> Result<(), Error> {
-    if parameters.limit_bytes.0 == 0 || parameters.limit_packets == 0 {
-        return Err(Error::Zero(frame_max));
+/// Whether the limits let a packet of full length through the port.
+pub(crate) fn check(parameters: &Parameters, port: Port) -> Result<(), Error> {
+    let (limit, frame) = (parameters.limit_bytes.0, frame_max(port));
+    if limit == 0 || parameters.limit_packets == 0 {
+        return Err(Error::Zero(frame));
+    }
+    if limit < frame {
+        return Err(Error::BelowFrame { limit, frame });
     }
     Ok(())
+}
+
+fn frame_max(port: Port) -> u64 {
+    port.mtu.0.saturating_add(ETHERNET_HEADER_AND_FCS.into())
+}
+
+/// What a discipline needs that uses the queue as a leaf.
+impl Fifo {
+    pub(crate) fn head(&self) -> Option<PacketId> {
+        self.queue.front().copied()
+    }
+
+    /// Takes the first packet.
+    pub(crate) fn pop(&mut self, packets: &Packets) -> Option<PacketId> {
+        let packet = self.queue.pop_front()?;
+        let length = u64::from(packets[packet].length);
+        let s = &mut self.statistics;
+        s.backlog_packets -= 1;
+        s.backlog_bytes -= length;
+        s.sent_packets += 1;
+        s.sent_bytes += length;
+        Some(packet)
+    }
+
+    /// Takes over what is queued in `other`, also past the limits.
+    pub(crate) fn append(&mut self, other: &mut Self) {
+        self.queue.append(&mut other.queue);
+        let (s, o) = (&mut self.statistics, &mut other.statistics);
+        s.backlog_packets += core::mem::take(&mut o.backlog_packets);
+        s.backlog_bytes += core::mem::take(&mut o.backlog_bytes);
+        s.backlog_bytes_max = s.backlog_bytes_max.max(s.backlog_bytes);
+    }
+
+    /// Sets limits that [`check`] has passed.
+    pub(crate) fn limit(&mut self, parameters: &Parameters) {
+        self.parameters = *parameters;
+    }
+
+    /// Counts a gap frame that held the wire until this queue's packet was due.
+    pub(crate) fn count_gap(&mut self, length: Bytes) {
+        self.statistics.gap_frames += 1;
+        self.statistics.gap_bytes += length.0;
+    }
 }
 
 impl Discipline for Fifo {
@@ -44,19 +110,18 @@ impl Discipline for Fifo {
     type Error = Error;
 
     fn attach(parameters: &Parameters, port: Port) -> Result<Self, Error> {
-        let frame_max = port.mtu.0 + u64::from(crate::packet::ETHERNET_HEADER_AND_FCS);
-        validate(parameters, frame_max)?;
+        check(parameters, port)?;
         Ok(Self {
             parameters: *parameters,
+            port,
             queue: VecDeque::new(),
             statistics: Statistics::default(),
-            frame_max,
         })
     }
 
     fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
-        validate(parameters, self.frame_max)?;
-        self.parameters = *parameters;
+        check(parameters, self.port)?;
+        self.limit(parameters);
         Ok(())
     }
 
@@ -86,18 +151,11 @@ impl Discipline for Fifo {
     }
 
     fn dequeue(&mut self, packets: &mut Packets, _now: Instant) -> Dequeued {
-        let Some(packet) = self.queue.pop_front() else { return Dequeued::Empty };
-        let length = u64::from(packets[packet].length);
-        let s = &mut self.statistics;
-        s.backlog_packets -= 1;
-        s.backlog_bytes -= length;
-        s.sent_packets += 1;
-        s.sent_bytes += length;
-        Dequeued::Send(packet)
+        self.pop(packets).map_or(Dequeued::Empty, Dequeued::Send)
     }
 
     fn peek(&mut self, _packets: &Packets, _now: Instant) -> Dequeued {
-        self.queue.front().map_or(Dequeued::Empty, |&p| Dequeued::Send(p))
+        self.head().map_or(Dequeued::Empty, Dequeued::Send)
     }
 
     fn flush(&mut self, packets: &mut Packets, _now: Instant) {

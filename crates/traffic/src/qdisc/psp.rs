@@ -1,0 +1,339 @@
+//! Precise software pacing with gap packets (paper 0, sections 3 and 5; known later as PSPacer).
+//!
+//! Packets leave back to back with gap frames between them, so the wire itself is the clock and a
+//! packet is due to the byte. Each bottleneck is a class with its own rate; another class's packet,
+//! or an unclassified one, goes into a gap before a gap frame does.
+//!
+//! Laws, all tested: a backlogged class sends at its rate to one byte a packet, for what another
+//! class's frame on the wire delays is caught up; an idle class earns no credit; what is too short
+//! for a gap frame is carried to the next gap; a class's children together keep to its rate.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::classify::Classifier;
+use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
+use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
+use crate::qdisc::fifo::{self, Fifo};
+use crate::units::{Bytes, Instant};
+
+mod clock;
+mod gap;
+mod pacer;
+mod parameters;
+
+use clock::WireClock;
+use gap::GapFrames;
+use pacer::Pacer;
+pub use parameters::{Class, Error, Parameters};
+
+/// A class as it runs.
+#[derive(Debug)]
+struct Node {
+    name: String,
+    parent: Option<usize>,
+    pacer: Pacer,
+    /// Empty in a class that has children.
+    queue: Fifo,
+}
+
+/// What is due next, and when.
+#[derive(Clone, Copy)]
+struct Candidate {
+    /// Its place in [`Psp::active`].
+    slot: usize,
+    /// The byte time at which the class and all its ancestors let it go; then, to break a tie, that
+    /// of the class alone, and the class's index.
+    due: (u64, u64, usize),
+}
+
+/// What the wire does next.
+enum Choice {
+    Class(Candidate),
+    Unclassified,
+    Gap(Bytes, Candidate),
+    NotBefore(Instant),
+    Empty,
+}
+
+/// Precise pacing with gap packets.
+#[derive(Debug)]
+pub struct Psp {
+    port: Port,
+    /// `None` if the driver's timer makes the gaps.
+    gaps: Option<GapFrames>,
+    clock: WireClock,
+    classifier: Classifier,
+    nodes: Vec<Node>,
+    /// The nodes that have packets queued, in no order.
+    active: Vec<usize>,
+    unclassified: Fifo,
+    /// How many byte times a class may be behind and still catch up.
+    lateness_max: u64,
+    backlog_bytes: u64,
+    backlog_bytes_max: u64,
+    /// What classes counted that exist no more.
+    retired: Statistics,
+}
+
+impl Node {
+    fn new(class: &Class, parent: Option<usize>, port: Port) -> Result<Self, fifo::Error> {
+        let queue = Fifo::attach(&class.queue, port)?;
+        let pacer = Pacer::new(class.rate, port.rate);
+        Ok(Self { name: class.name.clone(), parent, pacer, queue })
+    }
+}
+
+/// How late a class can be that the link has room for.
+///
+/// Packets go out in the order in which they were due. So those before it are at most one of every
+/// other class, and a frame that was on the wire already (Goyal, Vin, Cheng: Start-time Fair
+/// Queueing, SIGCOMM 1996, section 2.3). A class that falls further behind has been promised what
+/// the link does not have (frames far below the MTU, whose preamble and gap cost more than the
+/// rates leave); without a bound it would hoard credit.
+fn lateness_max(classes: usize, port: Port) -> u64 {
+    let frame = port.mtu.0.saturating_add(ETHERNET_HEADER_AND_FCS.into());
+    let wire = frame.saturating_add(port.overhead.0);
+    wire.saturating_mul(classes as u64 + 1).saturating_add(GapFrames::new(port).wire_min())
+}
+
+impl Psp {
+    /// When the class in this slot may send.
+    fn candidate(&self, slot: usize) -> Candidate {
+        let index = self.active[slot];
+        let node = &self.nodes[index];
+        let own = node.pacer.due();
+        let mut release = own;
+        let mut above = node.parent;
+        while let Some(parent) = above {
+            let node = &self.nodes[parent];
+            release = release.max(node.pacer.due());
+            above = node.parent;
+        }
+        Candidate { slot, due: (release, own, index) }
+    }
+
+    fn choose(&self) -> Choice {
+        let candidates = (0..self.active.len()).map(|slot| self.candidate(slot));
+        let Some(next) = candidates.min_by_key(|candidate| candidate.due) else {
+            return if self.unclassified.is_empty() { Choice::Empty } else { Choice::Unclassified };
+        };
+        let wait = next.due.0.saturating_sub(self.clock.position());
+        // What no gap frame can fill is carried: this packet goes early, the next gap is longer.
+        let unfillable = self.gaps.map_or(1, |gaps| gaps.wire_min());
+        if wait < unfillable {
+            return Choice::Class(next);
+        }
+        if !self.unclassified.is_empty() {
+            return Choice::Unclassified;
+        }
+        match &self.gaps {
+            Some(gaps) => Choice::Gap(gaps.first(wait), next),
+            None => Choice::NotBefore(self.clock.instant_of(next.due.0)),
+        }
+    }
+
+    /// Without gap frames only real time moves the clock over a gap.
+    fn tick(&mut self, now: Instant) {
+        if self.gaps.is_none() {
+            self.clock.idle_until(now);
+        }
+    }
+
+    fn send_class(&mut self, next: Candidate, packets: &mut Packets, now: Instant) -> Dequeued {
+        let index = self.active[next.slot];
+        let node = &mut self.nodes[index];
+        let Some(packet) = node.queue.pop(packets) else {
+            return Dequeued::Empty;
+        };
+        if node.queue.is_empty() {
+            self.active.swap_remove(next.slot);
+        }
+        let length = u64::from(packets[packet].length);
+        let wire = length + self.port.overhead.0;
+        node.pacer.forfeit_before(self.clock.position().saturating_sub(self.lateness_max));
+        // The parent receives the packet when its child lets it go, and not before: a parent whose
+        // children do not use its rate earns no credit either.
+        let mut start = node.pacer.charge(0, length, wire);
+        let mut above = node.parent;
+        while let Some(parent) = above {
+            let node = &mut self.nodes[parent];
+            start = node.pacer.charge(start, length, wire);
+            above = node.parent;
+        }
+        self.send(packet, length, now)
+    }
+
+    fn send(&mut self, packet: PacketId, length: u64, now: Instant) -> Dequeued {
+        self.clock.occupy(length + self.port.overhead.0, now);
+        self.backlog_bytes -= length;
+        Dequeued::Send(packet)
+    }
+
+    /// Moves what is queued where packets cannot stay to the unclassified packets.
+    fn unclassify(&mut self, queue: &mut Fifo) {
+        self.unclassified.append(queue);
+    }
+
+    fn replace_nodes(&mut self, nodes: Vec<Node>, parameters: &Parameters) {
+        let mut old: Vec<Option<Node>> =
+            core::mem::replace(&mut self.nodes, nodes).into_iter().map(Some).collect();
+        for (index, class) in parameters.classes.iter().enumerate() {
+            let same =
+                |node: &&mut Option<Node>| node.as_ref().is_some_and(|n| n.name == class.name);
+            let Some(mut was) = old.iter_mut().find(same).and_then(Option::take) else {
+                continue;
+            };
+            if self.nodes.iter().any(|node| node.parent == Some(index)) {
+                self.unclassify(&mut was.queue);
+            }
+            let node = &mut self.nodes[index];
+            node.pacer = was.pacer.with_rate(class.rate, self.port.rate);
+            was.queue.limit(&class.queue);
+            node.queue = was.queue;
+        }
+        for mut gone in old.into_iter().flatten() {
+            self.unclassify(&mut gone.queue);
+            self.retired += gone.queue.statistics();
+        }
+        self.active.clear();
+        self.active.reserve(self.nodes.len());
+        let backlogged = |&index: &usize| !self.nodes[index].queue.is_empty();
+        self.active.extend((0..self.nodes.len()).filter(backlogged));
+    }
+}
+
+/// The classes of checked parameters, without packets.
+fn nodes(
+    parameters: &Parameters,
+    parents: &[Option<usize>],
+    port: Port,
+) -> Result<Vec<Node>, Error> {
+    let node = |(class, &parent): (&Class, &Option<usize>)| {
+        Node::new(class, parent, port)
+            .map_err(|error| Error::Queue { of: class.name.clone(), error })
+    };
+    parameters.classes.iter().zip(parents).map(node).collect()
+}
+
+impl Discipline for Psp {
+    type Parameters = Parameters;
+    type Error = Error;
+
+    fn attach(parameters: &Parameters, port: Port) -> Result<Self, Error> {
+        let checked = parameters::check(parameters, port)?;
+        let unclassified = Fifo::attach(&parameters.unclassified, port)
+            .map_err(|error| Error::Queue { of: "unclassified packets".into(), error })?;
+        let nodes = nodes(parameters, &checked.parents, port)?;
+        Ok(Self {
+            port,
+            gaps: parameters.gaps.then(|| GapFrames::new(port)),
+            clock: WireClock::new(port.rate),
+            classifier: checked.classifier,
+            active: Vec::with_capacity(nodes.len()),
+            lateness_max: lateness_max(nodes.len(), port),
+            nodes,
+            unclassified,
+            backlog_bytes: 0,
+            backlog_bytes_max: 0,
+            retired: Statistics::default(),
+        })
+    }
+
+    fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
+        let checked = parameters::check(parameters, self.port)?;
+        let nodes = nodes(parameters, &checked.parents, self.port)?;
+        self.lateness_max = lateness_max(nodes.len(), self.port);
+        self.gaps = parameters.gaps.then(|| GapFrames::new(self.port));
+        self.classifier = checked.classifier;
+        self.unclassified.limit(&parameters.unclassified);
+        self.replace_nodes(nodes, parameters);
+        Ok(())
+    }
+
+    fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
+        let wire_idle = self.is_empty();
+        let class = self.classifier.class_of(&packets[packet]);
+        let queue = match class {
+            Some(index) => &mut self.nodes[index].queue,
+            None => &mut self.unclassified,
+        };
+        let class_idle = queue.is_empty();
+        let answer = queue.enqueue(packets, packet, now);
+        if answer != Enqueued::Queued {
+            return answer;
+        }
+        self.backlog_bytes += u64::from(packets[packet].length);
+        self.backlog_bytes_max = self.backlog_bytes_max.max(self.backlog_bytes);
+        if wire_idle {
+            self.clock.idle_until(now);
+        }
+        if let (true, Some(index)) = (class_idle, class) {
+            let pacer = &mut self.nodes[index].pacer;
+            if pacer.due() < self.clock.position() {
+                pacer.forfeit_before(self.clock.position_at(now));
+            }
+            self.active.push(index);
+        }
+        answer
+    }
+
+    fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
+        self.tick(now);
+        match self.choose() {
+            Choice::Class(next) => self.send_class(next, packets, now),
+            Choice::Unclassified => match self.unclassified.pop(packets) {
+                Some(packet) => self.send(packet, packets[packet].length.into(), now),
+                None => Dequeued::Empty,
+            },
+            Choice::Gap(length, next) => {
+                self.nodes[self.active[next.slot]].queue.count_gap(length);
+                self.clock.occupy(length.0 + self.port.overhead.0, now);
+                Dequeued::Gap(length)
+            }
+            Choice::NotBefore(instant) => Dequeued::NotBefore(instant),
+            Choice::Empty => Dequeued::Empty,
+        }
+    }
+
+    fn peek(&mut self, _packets: &Packets, now: Instant) -> Dequeued {
+        self.tick(now);
+        let head = |queue: &Fifo| queue.head().map_or(Dequeued::Empty, Dequeued::Send);
+        match self.choose() {
+            Choice::Class(next) => head(&self.nodes[self.active[next.slot]].queue),
+            Choice::Unclassified => head(&self.unclassified),
+            Choice::Gap(length, _) => Dequeued::Gap(length),
+            Choice::NotBefore(instant) => Dequeued::NotBefore(instant),
+            Choice::Empty => Dequeued::Empty,
+        }
+    }
+
+    fn flush(&mut self, packets: &mut Packets, now: Instant) {
+        for node in &mut self.nodes {
+            node.queue.flush(packets, now);
+        }
+        self.unclassified.flush(packets, now);
+        self.active.clear();
+        self.backlog_bytes = 0;
+    }
+
+    fn is_empty(&self) -> bool {
+        self.active.is_empty() && self.unclassified.is_empty()
+    }
+
+    fn statistics(&self) -> Statistics {
+        let mut sum = self.retired;
+        sum += self.unclassified.statistics();
+        for node in &self.nodes {
+            sum += node.queue.statistics();
+        }
+        Statistics { backlog_bytes_max: self.backlog_bytes_max, ..sum }
+    }
+
+    fn classes(&self, each: &mut dyn FnMut(&str, Statistics)) {
+        for node in &self.nodes {
+            each(&node.name, node.queue.statistics());
+        }
+        each("unclassified", self.unclassified.statistics());
+    }
+}

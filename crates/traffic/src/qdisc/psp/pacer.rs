@@ -1,0 +1,86 @@
+//! One class's rate, as the byte time at which its next packet is due.
+
+use crate::units::Rate;
+
+/// Spaces packets so that a frame of `L` bytes takes `L * R / T` byte times of the wire in all,
+/// where `R` is the line's rate and `T` the class's: paper 0, section 3.3, for any line and any
+/// length.
+///
+/// With `R` = 125 MB/s and `L` = MTU + 18 that is the paper's `IPG'` plus the frame with its
+/// preamble.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pacer {
+    rate: Rate,
+    /// `R / T`, whole.
+    ratio: u64,
+    /// `R % T`.
+    rest: u64,
+    due: u64,
+    /// What `due` lacks to be exact, in units of 1/`T` byte time; below `T`.
+    remainder: u64,
+}
+
+impl Pacer {
+    /// Paces to `rate` on a line of rate `line`; the first packet is due at once.
+    pub(super) const fn new(rate: Rate, line: Rate) -> Self {
+        let (t, r) = (rate.bits_per_second(), line.bits_per_second());
+        Self { rate, ratio: r / t, rest: r % t, due: 0, remainder: 0 }
+    }
+
+    /// The same class at another rate: its next packet is due when it was.
+    pub(super) const fn with_rate(self, rate: Rate, line: Rate) -> Self {
+        if rate.bits_per_second() == self.rate.bits_per_second() {
+            return self;
+        }
+        // The remainder counts in units of the old rate: round it up to a byte time.
+        let due = self.due.saturating_add((self.remainder > 0) as u64);
+        Self { due, ..Self::new(rate, line) }
+    }
+
+    /// The byte time at which the next packet is due.
+    pub(super) const fn due(&self) -> u64 {
+        self.due
+    }
+
+    /// Nothing is due before `position`: whatever was left unused until then is forfeit.
+    pub(super) const fn forfeit_before(&mut self, position: u64) {
+        if self.due < position {
+            self.due = position;
+            self.remainder = 0;
+        }
+    }
+
+    /// Counts a frame of `length` bytes, `wire` with its overhead, which was due at `start`, and
+    /// returns when that was.
+    ///
+    /// The least gap is the paper's 12 bytes: a frame never takes less of the wire than it must.
+    pub(super) fn charge(&mut self, start: u64, length: u64, wire: u64) -> u64 {
+        self.forfeit_before(start);
+        let start = self.due;
+        let (span, rest) = self.span(length);
+        if span < wire {
+            self.due = start.saturating_add(wire);
+            return start;
+        }
+        let t = self.rate.bits_per_second();
+        // As in `Serializer::advance`: the sum of two remainders may pass 64 bits.
+        let carry = rest >= t - self.remainder;
+        self.remainder = if carry { rest - (t - self.remainder) } else { self.remainder + rest };
+        self.due = start.saturating_add(span).saturating_add(carry.into());
+        start
+    }
+
+    /// `length * R / T` and the remainder.
+    fn span(&self, length: u64) -> (u64, u64) {
+        let t = self.rate.bits_per_second();
+        let whole = length.saturating_mul(self.ratio);
+        let (part, rest) = match length.checked_mul(self.rest) {
+            Some(n) => (n / t, n % t),
+            None => {
+                let n = u128::from(length) * u128::from(self.rest);
+                ((n / u128::from(t)) as u64, (n % u128::from(t)) as u64)
+            }
+        };
+        (whole.saturating_add(part), rest)
+    }
+}

@@ -1,0 +1,101 @@
+//! A wire that a discipline serves: it keeps time in byte times and writes down what it carried.
+#![allow(dead_code, reason = "each test uses its part")]
+
+use traffic::{
+    Bytes, Dequeued, Discipline, Enqueued, FlowId, Instant, Packet, PacketId, Packets, Port, Rate,
+    units::Serializer,
+};
+
+/// What Ethernet adds to each frame on the wire.
+pub(crate) const OVERHEAD: u64 = 20;
+
+pub(crate) fn rate(bits: u64) -> Rate {
+    Rate::from_bits_per_second(bits).expect("a rate above zero")
+}
+
+pub(crate) fn port(rate_bits: u64, mtu: u64) -> Port {
+    Port { rate: rate(rate_bits), mtu: Bytes(mtu), overhead: Bytes(OVERHEAD) }
+}
+
+/// One frame as it was on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sent {
+    /// Byte time at which it began.
+    pub(crate) at: u64,
+    /// Frame length.
+    pub(crate) length: u64,
+    /// Its flow; `None` for a gap frame.
+    pub(crate) flow: Option<u32>,
+}
+
+/// A wire with one discipline on it.
+pub(crate) struct Wire<D> {
+    pub(crate) discipline: D,
+    pub(crate) packets: Packets,
+    pub(crate) log: Vec<Sent>,
+    pub(crate) now: Instant,
+    position: u64,
+    serializer: Serializer,
+}
+
+impl<D: Discipline> Wire<D> {
+    pub(crate) fn new(discipline: D, port: Port) -> Self {
+        Self {
+            discipline,
+            packets: Packets::new(),
+            log: Vec::new(),
+            now: Instant::ZERO,
+            position: 0,
+            serializer: Serializer::new(port.rate),
+        }
+    }
+
+    /// The byte time that it is.
+    pub(crate) fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Offers a packet of `length` bytes in `flow`; the id if it was taken.
+    pub(crate) fn offer(&mut self, flow: u32, length: u32) -> Option<PacketId> {
+        let packet = Packet { flow: FlowId(flow), length, ..Packet::default() };
+        let id = self.packets.insert(packet);
+        match self.discipline.enqueue(&mut self.packets, id, self.now) {
+            Enqueued::Queued => Some(id),
+            Enqueued::Dropped(_) => {
+                self.packets.release(id);
+                None
+            }
+        }
+    }
+
+    /// Nothing happens for that many byte times.
+    pub(crate) fn idle(&mut self, bytes: u64) {
+        self.position += bytes;
+        self.now += self.serializer.advance(Bytes(bytes));
+    }
+
+    fn carry(&mut self, length: u64, flow: Option<u32>) {
+        self.log.push(Sent { at: self.position, length, flow });
+        self.idle(length + OVERHEAD);
+    }
+
+    /// Carries the next frame to its end; what the discipline answered.
+    pub(crate) fn step(&mut self) -> Dequeued {
+        let answer = self.discipline.dequeue(&mut self.packets, self.now);
+        match answer {
+            Dequeued::Send(id) => {
+                let Packet { length, flow, .. } = self.packets[id];
+                self.packets.release(id);
+                self.carry(length.into(), Some(flow.0));
+            }
+            Dequeued::Gap(length) => self.carry(length.0, None),
+            Dequeued::NotBefore(_) | Dequeued::Empty => {}
+        }
+        answer
+    }
+
+    /// Carries frames until nothing is queued.
+    pub(crate) fn drain(&mut self) {
+        while matches!(self.step(), Dequeued::Send(_) | Dequeued::Gap(_)) {}
+    }
+}
