@@ -1,16 +1,27 @@
 //! Compiles `algorithms/*.c` for the native target. No libc: the crate also serves bare targets.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
 
-/// The algorithms; each is one file in `algorithms/` and one line in the registry of `src/lib.rs`.
-const ALGORITHMS: [&str; 2] = ["newreno", "scalable"];
+#[path = "build/highspeed.rs"]
+mod highspeed;
 
 fn main() {
-    println!("cargo:rerun-if-changed=algorithms");
-    println!("cargo:rerun-if-changed=include");
+    for input in ["algorithms", "include", "build"] {
+        println!("cargo:rerun-if-changed={input}");
+    }
+    let generated = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    fs::write(generated.join("highspeed_table.h"), highspeed::header())
+        .expect("OUT_DIR is writable");
+    compile_native(&generated);
+}
+
+/// One static library of all algorithms; each file defines one table, `cc_NAME`.
+fn compile_native(generated: &Path) {
     let mut build = cc::Build::new();
     build
         .include("include")
+        .include(generated)
         .flag("-std=gnu11")
         .flag("-ffreestanding")
         .flag("-fno-strict-aliasing")
@@ -22,8 +33,19 @@ fn main() {
         .flag("-Wno-unused-function")
         .opt_level(2)
         .warnings_into_errors(true);
-    for name in ALGORITHMS {
-        build.file(Path::new("algorithms").join(format!("{name}.c")));
+    for source in algorithms() {
+        build.file(source);
     }
     build.compile("suimon_congestion");
+}
+
+/// Every C file in `algorithms/`, sorted so that a build is reproducible.
+fn algorithms() -> Vec<PathBuf> {
+    let mut sources: Vec<_> = fs::read_dir("algorithms")
+        .expect("algorithms/ lies beside build.rs")
+        .map(|entry| entry.expect("a readable directory").path())
+        .filter(|path| path.extension().is_some_and(|e| e == "c"))
+        .collect();
+    sources.sort();
+    sources
 }

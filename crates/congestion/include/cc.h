@@ -143,8 +143,10 @@ static CC_INLINE u32 cc_slow_start(struct cc *c, u32 acked)
 static CC_INLINE void cc_increase(struct cc *c, u64 gain, u64 per, u32 acked)
 {
 	u64 carry = c->cwnd_cnt < per ? c->cwnd_cnt : per;
-	u64 credit = carry + gain * acked;
+	u64 credit = carry + gain * cc_min(acked, CC_CWND_MAX);
 
+	if (c->cwnd >= cc_ceiling(c))
+		return;
 	if (per && credit >= per) {
 		cc_grow(c, credit / per);
 		credit %= per;

@@ -15,6 +15,9 @@ macro_rules! registry {
 }
 
 registry! {
+    "bic", cc_bic, "BIC, Xu 2004: binary search towards the window of the last loss";
+    "cubic", cc_cubic, "CUBIC, RFC 9438: a cubic function of time, with HyStart++ (RFC 9406)";
+    "highspeed", cc_highspeed, "HighSpeed TCP, RFC 3649: increase and decrease by the window";
     "newreno", cc_newreno, "standard TCP, RFC 5681: one packet a round trip, halved at a loss";
     "scalable", cc_scalable, "Scalable TCP, Kelly 2003: 1 % a round trip, an eighth off at a loss";
 }

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * BIC: L. Xu, K. Harfoush, I. Rhee, "Binary Increase Congestion Control for Fast Long-Distance
+ * Networks", INFOCOM 2004; the algorithm of paper 2's Linux 2.6.9.
+ *
+ * The window at the last loss is a target that the network once refused. Below it the window
+ * searches: each round trip it goes a part of the way that is left, at most S_max packets. Near
+ * the target it creeps; past it, it moves away slowly, then faster (max probing), until S_max.
+ *
+ * Parameters: S_max 32 packets and low_window 14 as in the paper; a loss leaves 819/1024 of the
+ * window (beta 0.2), the search goes a quarter of the way (B = 4) and creeps at B packets in
+ * smooth_part = 20 round trips, as Linux tuned them. Up to low_window it is standard TCP.
+ *
+ * Departures: increments are exact fractions of a packet per ACK where Linux rounds the number of
+ * ACKs per packet, so the law holds at every window. Linux's delayed-ACK estimate is not needed:
+ * the transport says how many packets an ACK covers (one, if it is of 2.6.9's age).
+ */
+#include "cc.h"
+
+#define LOW_WINDOW 14 /* packets */
+#define BETA 819 /* of BETA_ONE: what a loss leaves */
+#define BETA_ONE 1024
+#define S_MAX 32 /* packets a round trip */
+#define B 4 /* the search goes 1/B of the way */
+#define SMOOTH_PART 20 /* round trips in which creeping gains B packets */
+
+struct bic {
+	u32 last_max; /* window at the last loss, packets; 0 before the first */
+};
+
+/*
+ * Below the target (paper, section 3: binary search increase, bounded by S_max).
+ * Returned, as by its siblings, in packets a round trip times SMOOTH_PART.
+ */
+static CC_INLINE u32 search(u32 distance)
+{
+	u32 step = distance / B;
+
+	return step <= 1 ? B : cc_min(step, S_MAX) * SMOOTH_PART;
+}
+
+/* Past the target (paper, section 3: max probing, a slow start of the increments). */
+static CC_INLINE u32 probe(u32 distance)
+{
+	if (distance < B)
+		return B;
+	return cc_min(distance / (B - 1), S_MAX) * SMOOTH_PART;
+}
+
+/* What the window gains in a round trip, in 1/SMOOTH_PART packets. */
+static CC_INLINE u32 increment(const struct bic *s, u32 cwnd)
+{
+	u32 gain;
+
+	if (cwnd <= LOW_WINDOW)
+		return SMOOTH_PART;
+	gain = cwnd < s->last_max ? search(s->last_max - cwnd) : probe(cwnd - s->last_max);
+	/* With no target yet, 5 % a round trip at least: nothing was ever refused. */
+	return s->last_max ? gain : cc_max(gain, cwnd);
+}
+
+CC_INIT(bic, struct cc *c)
+{
+	CC_PRIVATE(c, struct bic)->last_max = 0;
+}
+
+CC_SSTHRESH(bic, struct cc *c)
+{
+	struct bic *s = CC_PRIVATE(c, struct bic);
+
+	/* Fast convergence: a flow that lost below its last maximum makes room for newer ones. */
+	if (c->cwnd < s->last_max)
+		s->last_max = (u32)((u64)c->cwnd * (BETA_ONE + BETA) / (2 * BETA_ONE));
+	else
+		s->last_max = c->cwnd;
+	if (c->cwnd <= LOW_WINDOW)
+		return cc_reduced(c, 1, 2);
+	return cc_reduced(c, BETA, BETA_ONE);
+}
+
+CC_CONG_AVOID(bic, struct cc *c, u32 ack, u32 acked)
+{
+	const struct bic *s = CC_PRIVATE(c, struct bic);
+
+	if (!c->cwnd_limited)
+		return;
+	if (cc_in_slow_start(c))
+		acked = cc_slow_start(c, acked);
+	if (acked)
+		cc_increase(c, increment(s, c->cwnd), (u64)c->cwnd * SMOOTH_PART, acked);
+}
+
+/* After a timeout the path may be another one: the old target says nothing about it. */
+CC_SET_STATE(bic, struct cc *c, u32 state)
+{
+	if (state == CC_LOSS)
+		CC_PRIVATE(c, struct bic)->last_max = 0;
+}
+
+CC_UNDO_CWND(bic, struct cc *c)
+{
+	return cc_undo(c);
+}
+
+CC_ALGORITHM(bic, CC_HAS(bic, init), CC_HAS(bic, set_state));
