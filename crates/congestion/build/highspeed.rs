@@ -37,13 +37,13 @@ pub(crate) struct Row {
 /// log2(`x`) with [`LOG_BITS`] fractional bits, by repeated squaring.
 fn log2(x: u64) -> i128 {
     let whole = x.ilog2();
-    let mut mantissa = u128::from(x) << 63 >> whole; // 1 <= m < 2, 63 fractional bits
+    let mut mantissa = (u128::from(x) << 63) >> whole; // 1 <= m < 2, 63 fractional bits
     let mut log = i128::from(whole);
     for _ in 0..LOG_BITS {
-        mantissa = mantissa * mantissa >> 63;
+        mantissa = (mantissa * mantissa) >> 63;
         let bit = mantissa >> 64;
         mantissa >>= bit;
-        log = log << 1 | bit as i128;
+        log = (log << 1) | bit as i128;
     }
     log
 }
@@ -55,11 +55,11 @@ fn exp2(x: i128) -> i128 {
     let mut root: u128 = 2 << 62; // 2^(2^-i), by square roots
     for i in 1..=LOG_BITS {
         root = (root << 62).isqrt();
-        if x >> (LOG_BITS - i) & 1 == 1 {
-            power = power * root >> 62;
+        if (x >> (LOG_BITS - i)) & 1 == 1 {
+            power = (power * root) >> 62;
         }
     }
-    (power as i128) << whole >> (62 - FRACTION_BITS)
+    ((power as i128) << whole) >> (62 - FRACTION_BITS)
 }
 
 /// b(w) with [`FRACTION_BITS`]; High_Decrease is 0.1.

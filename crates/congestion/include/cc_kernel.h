@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The kernel binding of cc.h: each hook becomes a struct_ops program that loads the view from
+ * `struct tcp_sock`, calls the algorithm's function and stores what a congestion control may write.
+ *
+ * The kernel's structures are declared here only as far as they are read. The names are matched and
+ * the offsets filled in when the object is loaded (CO-RE), so one object serves every kernel that
+ * has these fields. The objects hold no kernel text.
+ *
+ * With CC_LOG defined every hook also reports its view before and after; see cc_log.h.
+ */
+#ifndef SUIMON_CC_KERNEL_H
+#define SUIMON_CC_KERNEL_H
+
+#define SEC(name) __attribute__((section(name), used))
+#define CC_CORE __attribute__((preserve_access_index))
+
+/* What the kernel is told; the repository's licence is MIT or Apache-2.0. */
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+struct sock {
+	unsigned long sk_pacing_rate;
+} CC_CORE;
+
+struct inet_sock {
+	struct sock sk;
+} CC_CORE;
+
+struct inet_connection_sock {
+	struct inet_sock icsk_inet;
+	u8 icsk_ca_state : 5;
+	u64 icsk_ca_priv[CC_PRIVATE_BYTES / 8];
+} CC_CORE;
+
+struct minmax_sample {
+	u32 v;
+} CC_CORE;
+
+struct minmax {
+	struct minmax_sample s[3];
+} CC_CORE;
+
+struct tcp_sock {
+	struct inet_connection_sock inet_conn;
+	u32 snd_cwnd;
+	u32 snd_ssthresh;
+	u32 snd_cwnd_cnt;
+	u32 snd_cwnd_clamp;
+	u32 prior_cwnd;
+	u32 mss_cache;
+	u32 packets_out;
+	u32 sacked_out;
+	u32 lost_out;
+	u32 retrans_out;
+	u32 max_packets_out;
+	u8 is_cwnd_limited : 1;
+	u32 srtt_us;
+	struct minmax rtt_min;
+	u32 snd_una;
+	u32 snd_nxt;
+	u32 delivered;
+	u64 tcp_mstamp;
+} CC_CORE;
+
+struct ack_sample {
+	u32 pkts_acked;
+	s32 rtt_us;
+	u32 in_flight;
+} CC_CORE;
+
+enum tcp_ca_event { CA_EVENT_TX_START };
+
+/* What is registered; libbpf matches the members by name. */
+struct tcp_congestion_ops {
+	u32 (*ssthresh)(struct sock *sk);
+	void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
+	void (*set_state)(struct sock *sk, u8 new_state);
+	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event event);
+	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
+	u32 (*undo_cwnd)(struct sock *sk);
+	char name[16];
+	void (*init)(struct sock *sk);
+};
+
+/* A bit field's value: CO-RE says which byte it lies in and how far to shift (kinds 0, 4 and 5). */
+#define CC_BITS(base, field)                                                                       \
+	({                                                                                         \
+		u64 byte = *((u8 *)(base) + __builtin_preserve_field_info((base)->field, 0));      \
+		byte << __builtin_preserve_field_info((base)->field, 4) >>                         \
+			__builtin_preserve_field_info((base)->field, 5);                           \
+	})
+
+/* In slow start a window that is half used still limits: it is about to double. */
+static CC_INLINE u32 cc_cwnd_limited(const struct tcp_sock *tp)
+{
+	if (CC_BITS(tp, is_cwnd_limited))
+		return 1;
+	return tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out;
+}
+
+static CC_INLINE void cc_load(struct cc *c, struct tcp_sock *tp)
+{
+	c->cwnd = tp->snd_cwnd;
+	c->ssthresh = tp->snd_ssthresh;
+	c->cwnd_cnt = tp->snd_cwnd_cnt;
+	c->cwnd_clamp = tp->snd_cwnd_clamp;
+	c->prior_cwnd = tp->prior_cwnd;
+	c->mss = tp->mss_cache;
+	c->in_flight = tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
+	c->cwnd_limited = cc_cwnd_limited(tp);
+	c->srtt_us8 = tp->srtt_us;
+	c->min_rtt_us = tp->rtt_min.s[0].v;
+	c->snd_una = tp->snd_una;
+	c->snd_nxt = tp->snd_nxt;
+	c->state = (u32)CC_BITS(&tp->inet_conn, icsk_ca_state);
+	c->delivered = tp->delivered;
+	c->pacing_rate = tp->inet_conn.icsk_inet.sk.sk_pacing_rate;
+	c->now_us = tp->tcp_mstamp;
+#pragma unroll
+	for (int i = 0; i < CC_PRIVATE_BYTES / 8; i++)
+		c->priv[i] = tp->inet_conn.icsk_ca_priv[i];
+}
+
+/* A pacing rate is stored only if the algorithm set one: the kernel owns it otherwise. */
+static CC_INLINE void cc_store(struct tcp_sock *tp, const struct cc *c)
+{
+	tp->snd_cwnd = c->cwnd;
+	tp->snd_ssthresh = c->ssthresh;
+	tp->snd_cwnd_cnt = c->cwnd_cnt;
+	if (c->pacing_rate != tp->inet_conn.icsk_inet.sk.sk_pacing_rate)
+		tp->inet_conn.icsk_inet.sk.sk_pacing_rate = c->pacing_rate;
+#pragma unroll
+	for (int i = 0; i < CC_PRIVATE_BYTES / 8; i++)
+		tp->inet_conn.icsk_ca_priv[i] = c->priv[i];
+}
+
+/* The hooks' numbers in a log. */
+enum cc_hook {
+	CC_HOOK_SSTHRESH,
+	CC_HOOK_CONG_AVOID,
+	CC_HOOK_UNDO_CWND,
+	CC_HOOK_INIT,
+	CC_HOOK_PKTS_ACKED,
+	CC_HOOK_CWND_EVENT,
+	CC_HOOK_SET_STATE,
+};
+
+#ifdef CC_LOG
+#include "cc_log.h"
+#else
+#define CC_LOG_BEFORE(hook, a0, a1, a2)
+#define CC_LOG_AFTER(ret)
+#endif
+
+/* The program around a hook: `call` works on `view`, and `a0`..`a2` are the hook's arguments. */
+#define CC_WRAP(hook, a0, a1, a2, call)                                                            \
+	struct tcp_sock *tp = (struct tcp_sock *)ctx[0];                                           \
+	struct cc view;                                                                            \
+	u32 ret = 0;                                                                               \
+	cc_load(&view, tp);                                                                        \
+	CC_LOG_BEFORE(hook, a0, a1, a2);                                                           \
+	call;                                                                                      \
+	cc_store(tp, &view);                                                                       \
+	CC_LOG_AFTER(ret);                                                                         \
+	return ret
+
+/* Every program returns a u32: the kernel ignores it where the hook returns nothing. */
+#define CC_PROGRAM(alg, hook) SEC("struct_ops/" #alg "_" #hook) u32 bpf_##alg##_##hook(u64 *ctx)
+
+#define CC_SSTHRESH(alg, ...)                                                                      \
+	static CC_INLINE u32 alg##_ssthresh(__VA_ARGS__);                                          \
+	CC_PROGRAM(alg, ssthresh)                                                                  \
+	{                                                                                          \
+		CC_WRAP(CC_HOOK_SSTHRESH, 0, 0, 0, ret = alg##_ssthresh(&view));                   \
+	}                                                                                          \
+	static CC_INLINE u32 alg##_ssthresh(__VA_ARGS__)
+
+#define CC_CONG_AVOID(alg, ...)                                                                    \
+	static CC_INLINE void alg##_cong_avoid(__VA_ARGS__);                                       \
+	CC_PROGRAM(alg, cong_avoid)                                                                \
+	{                                                                                          \
+		u32 ack = (u32)ctx[1];                                                             \
+		u32 acked = (u32)ctx[2];                                                           \
+		CC_WRAP(CC_HOOK_CONG_AVOID, ack, acked, 0,                                         \
+			alg##_cong_avoid(&view, ack, acked));                                      \
+	}                                                                                          \
+	static CC_INLINE void alg##_cong_avoid(__VA_ARGS__)
+
+#define CC_UNDO_CWND(alg, ...)                                                                     \
+	static CC_INLINE u32 alg##_undo_cwnd(__VA_ARGS__);                                         \
+	CC_PROGRAM(alg, undo_cwnd)                                                                 \
+	{                                                                                          \
+		CC_WRAP(CC_HOOK_UNDO_CWND, 0, 0, 0, ret = alg##_undo_cwnd(&view));                 \
+	}                                                                                          \
+	static CC_INLINE u32 alg##_undo_cwnd(__VA_ARGS__)
+
+#define CC_INIT(alg, ...)                                                                          \
+	static CC_INLINE void alg##_init(__VA_ARGS__);                                             \
+	CC_PROGRAM(alg, init)                                                                      \
+	{                                                                                          \
+		CC_WRAP(CC_HOOK_INIT, 0, 0, 0, alg##_init(&view));                                 \
+	}                                                                                          \
+	static CC_INLINE void alg##_init(__VA_ARGS__)
+
+#define CC_PKTS_ACKED(alg, ...)                                                                    \
+	static CC_INLINE void alg##_pkts_acked(__VA_ARGS__);                                       \
+	CC_PROGRAM(alg, pkts_acked)                                                                \
+	{                                                                                          \
+		const struct ack_sample *sample = (const struct ack_sample *)ctx[1];               \
+		u32 acked = sample->pkts_acked;                                                    \
+		s32 rtt_us = sample->rtt_us;                                                       \
+		u32 in_flight = sample->in_flight;                                                 \
+		CC_WRAP(CC_HOOK_PKTS_ACKED, acked, (u32)rtt_us, in_flight,                         \
+			alg##_pkts_acked(&view, acked, rtt_us, in_flight));                        \
+	}                                                                                          \
+	static CC_INLINE void alg##_pkts_acked(__VA_ARGS__)
+
+#define CC_CWND_EVENT(alg, ...)                                                                    \
+	static CC_INLINE void alg##_cwnd_event(__VA_ARGS__);                                       \
+	CC_PROGRAM(alg, cwnd_event)                                                                \
+	{                                                                                          \
+		u32 event = (u32)ctx[1];                                                           \
+		CC_WRAP(CC_HOOK_CWND_EVENT, event, 0, 0, alg##_cwnd_event(&view, event));          \
+	}                                                                                          \
+	static CC_INLINE void alg##_cwnd_event(__VA_ARGS__)
+
+#define CC_SET_STATE(alg, ...)                                                                     \
+	static CC_INLINE void alg##_set_state(__VA_ARGS__);                                        \
+	CC_PROGRAM(alg, set_state)                                                                 \
+	{                                                                                          \
+		u32 state = (u8)ctx[1];                                                            \
+		CC_WRAP(CC_HOOK_SET_STATE, state, 0, 0, alg##_set_state(&view, state));            \
+	}                                                                                          \
+	static CC_INLINE void alg##_set_state(__VA_ARGS__)
+
+#define CC_HAS(alg, hook) .hook = (void *)bpf_##alg##_##hook
+
+/* The kernel allows 15 characters, and has a cubic of its own: hence the short prefix. */
+#define CC_ALGORITHM(alg, ...)                                                                     \
+	SEC(".struct_ops.link") struct tcp_congestion_ops sui_##alg = {                            \
+		.ssthresh = (void *)bpf_##alg##_ssthresh,                                          \
+		.cong_avoid = (void *)bpf_##alg##_cong_avoid,                                      \
+		.undo_cwnd = (void *)bpf_##alg##_undo_cwnd,                                        \
+		.name = "sui_" #alg,                                                               \
+		__VA_ARGS__                                                                        \
+	}
+
+#endif
