@@ -1,1 +1,32 @@
-//! 
+//! Results: what a run measured, as files that everybody's tools open.
+//!
+//! A driver counts [`totals`], shows events to a [`Recorder`], and sums up in a [`Summary`]; a
+//! [`RunFolder`] holds it all. Every driver fills the same folder, so runs can be laid side by side.
+//!
+//! Same seed, same bytes: no clock, processor or machine shows in any file but `manifest.json`.
+
+pub mod capture;
+pub mod error;
+pub mod expectation;
+pub mod folder;
+pub mod manifest;
+pub mod recorder;
+pub mod rows;
+pub mod summary;
+pub mod table;
+pub mod totals;
+
+mod bandwidth;
+mod pcapng;
+mod sequence;
+mod wire;
+
+pub use error::Error;
+pub use expectation::{Verdict, judge};
+pub use folder::RunFolder;
+pub use manifest::Manifest;
+pub use recorder::{Recorder, Recording};
+pub use rows::{BandwidthRow, FlowRow, Name, Names, QueueRow, Row, SequenceRow};
+pub use summary::Summary;
+pub use table::Table;
+pub use totals::{Cost, Drops, Ending, EngineTotals, FlowTotals, PortTotals, Totals};

@@ -1,0 +1,173 @@
+//! Packet captures: what watched ports transmit and drop, in one pcapng file.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use network::PortId;
+use scenario::plan::{Capture, Plan, Window};
+use traffic::{Bytes, DropReason, HostId, Instant, Packet};
+
+use crate::error::Error;
+use crate::pcapng::{Frame, Interface, Writer};
+use crate::table::partial;
+use crate::wire::{self, Hop, SNAP};
+
+/// The capture's name in a run folder.
+pub const FILE: &str = "capture.pcapng";
+
+/// All captures of a run; each is an interface of the file.
+#[derive(Debug)]
+pub(crate) struct Captures {
+    taps: Vec<Tap>,
+    /// The sending host of each flow.
+    senders: Vec<usize>,
+    file: Option<Sink>,
+    bytes: Vec<u8>,
+    failed: Option<Error>,
+}
+
+#[derive(Debug)]
+struct Tap {
+    port: PortId,
+    window: Window,
+    hop: Hop,
+    /// The transmitting node's name.
+    node: String,
+}
+
+#[derive(Debug)]
+struct Sink {
+    path: PathBuf,
+    writer: Writer<BufWriter<File>>,
+}
+
+impl Captures {
+    pub(crate) fn new(plan: &Plan, folder: Option<&Path>) -> Result<Self, Error> {
+        let captures = &plan.probes.captures;
+        let wanted = folder.filter(|_| !captures.is_empty());
+        Ok(Self {
+            taps: captures.iter().map(|capture| Tap::new(plan, capture)).collect(),
+            senders: plan.flows.iter().map(|flow| flow.from).collect(),
+            file: wanted.map(|folder| Sink::create(plan, folder.join(FILE))).transpose()?,
+            bytes: Vec::with_capacity(SNAP as usize),
+            failed: None,
+        })
+    }
+
+    /// A packet left `port`, or was dropped there.
+    pub(crate) fn packet(
+        &mut self,
+        port: PortId,
+        packet: &Packet,
+        now: Instant,
+        dropped: Option<DropReason>,
+    ) {
+        let sender = self.senders.get(packet.flow.0 as usize);
+        let forward = sender.is_none_or(|&host| HostId(number(host)) == packet.source);
+        let name = dropped.map(DropReason::name);
+        self.each_tap(port, now, name, |bytes, hop| wire::packet(bytes, packet, hop, forward));
+    }
+
+    /// A gap frame left `port`.
+    pub(crate) fn gap(&mut self, port: PortId, length: Bytes, now: Instant) {
+        self.each_tap(port, now, None, |bytes, hop| wire::gap(bytes, length.0, hop));
+    }
+
+    fn each_tap(
+        &mut self,
+        port: PortId,
+        now: Instant,
+        dropped: Option<&str>,
+        write: impl Fn(&mut Vec<u8>, Hop) -> u32,
+    ) {
+        let Some(file) = self.file.as_mut().filter(|_| self.failed.is_none()) else { return };
+        for (interface, tap) in (0..).zip(&self.taps) {
+            if tap.port != port || now < tap.window.from || now >= tap.window.until {
+                continue;
+            }
+            let length = write(&mut self.bytes, tap.hop);
+            let comment = dropped.map(|reason| format!("dropped: {reason} at {}", tap.node));
+            let frame = Frame {
+                interface,
+                time_ns: now.as_ns(),
+                bytes: &self.bytes,
+                length,
+                comment: comment.as_deref(),
+            };
+            if let Err(error) = file.writer.frame(&frame) {
+                self.failed = Some(Error::io(&file.path)(error));
+                return;
+            }
+        }
+    }
+
+    pub(crate) fn finish(self) -> Result<(), Error> {
+        match (self.failed, self.file) {
+            (Some(error), _) => Err(error),
+            (None, Some(file)) => file.close(),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+impl Tap {
+    fn new(plan: &Plan, capture: &Capture) -> Self {
+        let (from, to) = ends(plan, capture.port);
+        Self {
+            port: capture.port,
+            window: capture.window,
+            hop: Hop { from: number(from), to: number(to) },
+            node: plan.nodes[from].name.clone(),
+        }
+    }
+}
+
+/// The transmitting and the receiving node of a port's wire.
+fn ends(plan: &Plan, port: PortId) -> (usize, usize) {
+    let (link, end) = (port.0 as usize / 2, port.0 as usize % 2);
+    let ends = &plan.links[link].ends;
+    (ends[end].node, ends[1 - end].node)
+}
+
+/// A node's number as packets carry it; a plan has fewer than 2^16 nodes.
+fn number(node: usize) -> u16 {
+    u16::try_from(node).unwrap_or(u16::MAX)
+}
+
+impl Sink {
+    fn create(plan: &Plan, path: PathBuf) -> Result<Self, Error> {
+        let partial = partial(&path);
+        let file = File::create(&partial).map_err(Error::io(&partial))?;
+        let writer = Self::open(plan, file).map_err(Error::io(&partial))?;
+        Ok(Self { path, writer })
+    }
+
+    fn open(plan: &Plan, file: File) -> std::io::Result<Writer<BufWriter<File>>> {
+        let mut writer = Writer::new(BufWriter::with_capacity(1 << 16, file), APPLICATION)?;
+        for capture in &plan.probes.captures {
+            writer.interface(&interface(plan, capture))?;
+        }
+        Ok(writer)
+    }
+
+    fn close(mut self) -> Result<(), Error> {
+        self.writer.flush().map_err(Error::io(&self.path))?;
+        std::fs::rename(partial(&self.path), &self.path).map_err(Error::io(&self.path))
+    }
+}
+
+/// What wrote the file.
+const APPLICATION: &str = concat!("suimon ", env!("CARGO_PKG_VERSION"));
+
+fn interface(plan: &Plan, capture: &Capture) -> Interface {
+    let (from, to) = ends(plan, capture.port);
+    let link = &plan.links[capture.port.0 as usize / 2];
+    let [from, to] = [from, to].map(|node| &plan.nodes[node].name);
+    Interface {
+        name: capture.name.clone(),
+        description: format!("link {}, from {from} to {to}", link.name),
+        speed: link.config.rate.bits_per_second(),
+        snap: SNAP,
+    }
+}

@@ -1,0 +1,68 @@
+//! What a scenario expects, held against what came out.
+
+use scenario::plan::Expectation;
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::summary::Summary;
+
+/// An expectation with what was measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// The quantity's path in the summary.
+    pub path: String,
+    /// What was measured.
+    pub value: f64,
+    /// At least this was expected.
+    pub low: Option<f64>,
+    /// At most this.
+    pub high: Option<f64>,
+    /// Whether it was so; both limits belong to the range.
+    pub ok: bool,
+}
+
+/// Judges every expectation.
+///
+/// # Errors
+/// [`Error::UnknownPath`] for one that names no number of the summary.
+pub fn judge(expectations: &[Expectation], summary: &Summary) -> Result<Vec<Verdict>, Error> {
+    let quantities = summary.quantities();
+    expectations.iter().map(|expectation| verdict(expectation, &quantities)).collect()
+}
+
+fn verdict(expectation: &Expectation, quantities: &[(String, f64)]) -> Result<Verdict, Error> {
+    let Expectation { path, low, high } = expectation.clone();
+    // A flow with a count stands for the sum of its connections.
+    let group = path.strip_prefix("flow.").map(|rest| format!("group.{rest}"));
+    let value = find(quantities, &path).or_else(|| find(quantities, group.as_deref()?));
+    let Some(value) = value else {
+        let nearest = nearest(&path, quantities.iter().map(|(known, _)| known.as_str()));
+        return Err(Error::UnknownPath { nearest: nearest.to_owned(), path });
+    };
+    let ok = low.is_none_or(|low| value >= low) && high.is_none_or(|high| value <= high);
+    Ok(Verdict { path, value, low, high, ok })
+}
+
+fn find(quantities: &[(String, f64)], path: &str) -> Option<f64> {
+    let place = quantities.binary_search_by(|(known, _)| known.as_str().cmp(path)).ok()?;
+    Some(quantities[place].1)
+}
+
+/// The candidate that fewest edits lead to; the first of several.
+fn nearest<'a>(wanted: &str, candidates: impl Iterator<Item = &'a str>) -> &'a str {
+    candidates.min_by_key(|candidate| edits(wanted, candidate)).unwrap_or("")
+}
+
+/// Levenshtein's distance: insertions, deletions and replacements of bytes.
+fn edits(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.bytes().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}

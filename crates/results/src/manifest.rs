@@ -1,0 +1,98 @@
+//! `manifest.json`: what made a run folder, on what machine, and whether the run is complete.
+//!
+//! The only file of a run that may differ between two runs of the same seed.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::totals::{Cost, Ending};
+
+/// The manifest's name in a run folder.
+pub const FILE: &str = "manifest.json";
+/// The version of the folder's layout and of its tables.
+pub const SCHEMA: u32 = 1;
+
+/// What a run was started with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Manifest {
+    /// The driver: `simulate`.
+    pub driver: String,
+    /// The seed.
+    pub seed: u64,
+    /// The command line that makes the same results again, without what cannot change them (number
+    /// of workers, folder), so that the report that shows it stays the same.
+    pub command: Vec<String>,
+    /// The command line as it was given.
+    pub arguments: Vec<String>,
+}
+
+/// The file: the manifest with what is known about its making and its end.
+#[derive(Serialize)]
+struct File<'a> {
+    suimon: &'a str,
+    schema: u32,
+    #[serde(flatten)]
+    manifest: &'a Manifest,
+    complete: bool,
+    /// Simulated seconds reached; none while it runs.
+    simulated_seconds: Option<f64>,
+    engine: Option<Cost>,
+    environment: Environment,
+}
+
+/// The machine. What it does not tell is left empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Environment {
+    /// Operating system.
+    pub os: String,
+    /// Processor architecture.
+    pub architecture: String,
+    /// Kernel release.
+    pub kernel: String,
+    /// Processor model.
+    pub cpu: String,
+    /// Processors this process may use.
+    pub processors: usize,
+}
+
+impl Environment {
+    /// This machine's, as Linux tells it in `/proc`.
+    pub fn read() -> Self {
+        let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let model = cpus.lines().find_map(|line| line.strip_prefix("model name"));
+        let model = model.and_then(|rest| rest.split_once(':')).map_or("", |(_, name)| name);
+        Self {
+            os: std::env::consts::OS.to_owned(),
+            architecture: std::env::consts::ARCH.to_owned(),
+            kernel: release.trim().to_owned(),
+            cpu: model.trim().to_owned(),
+            processors: std::thread::available_parallelism().map_or(0, usize::from),
+        }
+    }
+}
+
+impl Manifest {
+    /// Writes the file; without an ending it says that the run is not complete.
+    pub(crate) fn write(
+        &self,
+        folder: &Path,
+        ending: Option<Ending>,
+        cost: Option<Cost>,
+    ) -> Result<(), Error> {
+        let file = File {
+            suimon: env!("CARGO_PKG_VERSION"),
+            schema: SCHEMA,
+            manifest: self,
+            complete: ending.is_some_and(|ending| ending.complete),
+            simulated_seconds: ending.map(|ending| ending.at.as_secs_f64()),
+            engine: cost,
+            environment: Environment::read(),
+        };
+        let path = folder.join(FILE);
+        let text = serde_json::to_string_pretty(&file).map_err(Error::json(&path))?;
+        crate::folder::write(&path, &(text + "\n"))
+    }
+}

@@ -1,0 +1,250 @@
+//! The recorder: an observer that keeps what a plan's probes ask for.
+//!
+//! An event costs one indexed lookup by port. Long series go to their files as they grow.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use network::observer::{Observer, Place, PortId};
+use scenario::plan::{Plan, Window};
+use traffic::{Bytes, DropReason, FlowId, Instant, Packet, Statistics};
+
+use crate::bandwidth::{Bins, Load};
+use crate::capture::Captures;
+use crate::error::Error;
+use crate::rows::{BandwidthRow, FlowRow, Name, Names, PlanNames, QueueRow, Row, SequenceRow};
+use crate::sequence::Tracker;
+use crate::table::{Series, Table};
+use crate::totals::Drops;
+
+/// Records what the probes of a plan ask for.
+///
+/// A run without probes needs none: [`Recorder::is_needed`] tells, and the driver observes with `()`.
+#[derive(Debug)]
+pub struct Recorder {
+    names: Arc<Names>,
+    flow_names: Vec<Name>,
+    ports: Vec<Port>,
+    nodes: Vec<Drops>,
+    bins: Vec<Bins>,
+    traces: Vec<Trace>,
+    captures: Captures,
+    bandwidth: Series<BandwidthRow>,
+    sequences: Series<SequenceRow>,
+    flows: Series<FlowRow>,
+    queues: Series<QueueRow>,
+}
+
+/// What watches one port, as indices; all empty for most ports.
+#[derive(Debug, Default)]
+struct Port {
+    name: Name,
+    bins: Vec<usize>,
+    traces: Vec<usize>,
+    captured: bool,
+    drops: Drops,
+}
+
+#[derive(Debug)]
+struct Trace {
+    name: Name,
+    flow: FlowId,
+    window: Window,
+    tracker: Tracker,
+}
+
+impl Trace {
+    /// The row of a packet of the traced flow within the window. Packets before it are followed too,
+    /// so that numbers count from the connection's start.
+    fn row(&mut self, packet: &Packet, now: Instant, flows: &[Name]) -> Option<SequenceRow> {
+        if packet.flow != self.flow {
+            return None;
+        }
+        let (seq_bytes, ack_bytes) = self.tracker.follow(&packet.tcp);
+        let inside = now >= self.window.from && now < self.window.until;
+        inside.then(|| SequenceRow {
+            name: self.name,
+            flow: flows[packet.flow.0 as usize],
+            time_ns: now.as_ns(),
+            seq_bytes,
+            ack_bytes,
+            payload_bytes: u64::from(packet.tcp.payload),
+            retransmission: u64::from(packet.retransmission),
+        })
+    }
+}
+
+/// What a recorder kept.
+#[derive(Debug)]
+pub struct Recording {
+    /// Bandwidth in bins.
+    pub bandwidth: Table<BandwidthRow>,
+    /// Sequence traces.
+    pub sequences: Table<SequenceRow>,
+    /// Samples of flows.
+    pub flows: Table<FlowRow>,
+    /// Samples of queues.
+    pub queues: Table<QueueRow>,
+    /// Drops at each port, by its number.
+    pub port_drops: Vec<Drops>,
+    /// Drops within each node, by its number.
+    pub node_drops: Vec<Drops>,
+}
+
+impl Recorder {
+    /// Whether the plan asks for anything beyond the totals.
+    pub fn is_needed(plan: &Plan) -> bool {
+        let p = &plan.probes;
+        p.flows.is_some()
+            || p.queues.is_some()
+            || !(p.bandwidth.is_empty() && p.sequences.is_empty() && p.captures.is_empty())
+    }
+
+    /// A recorder for `plan` that writes its tables and the capture into `folder`, or keeps the
+    /// tables in memory if there is none (and captures nothing).
+    ///
+    /// # Errors
+    /// If a file cannot be created.
+    pub fn new(plan: &Plan, folder: Option<&Path>) -> Result<Self, Error> {
+        let mut known = PlanNames::new(plan);
+        let bins = plan.probes.bandwidth.iter();
+        let bins = bins.map(|b| Bins::new(b, known.probe(&b.name), known.port(b.port))).collect();
+        let traces = traces(plan, &mut known);
+        let ports = ports(plan, &known, folder.is_some());
+        let flow_names = (0..).take(plan.flows.len()).map(|f| known.flow(FlowId(f))).collect();
+        let names = Arc::new(known.into_names());
+        Ok(Self {
+            bins,
+            traces,
+            ports,
+            flow_names,
+            nodes: vec![Drops::default(); plan.nodes.len()],
+            captures: Captures::new(plan, folder)?,
+            bandwidth: series(folder, &names)?,
+            sequences: series(folder, &names)?,
+            flows: series(folder, &names)?,
+            queues: series(folder, &names)?,
+            names,
+        })
+    }
+
+    /// Notes where a flow's sender stands.
+    pub fn flow_sample(&mut self, now: Instant, flow: FlowId, info: &transport::Info) {
+        if let Some(&name) = self.flow_names.get(flow.0 as usize) {
+            self.flows.push(FlowRow::new(name, now, info));
+        }
+    }
+
+    /// Notes where a port's queue stands.
+    pub fn queue_sample(&mut self, now: Instant, port: PortId, statistics: &Statistics) {
+        if let Some(port) = self.ports.get(port.0 as usize) {
+            self.queues.push(QueueRow::new(port.name, now, statistics));
+        }
+    }
+
+    /// Drops at a port so far.
+    pub fn port_drops(&self, port: PortId) -> Drops {
+        self.ports.get(port.0 as usize).map(|port| port.drops).unwrap_or_default()
+    }
+
+    /// Closes everything at `end`, the simulated time reached.
+    ///
+    /// # Errors
+    /// The first failure to write since the run began.
+    pub fn finish(mut self, end: Instant) -> Result<Recording, Error> {
+        for bins in self.bins {
+            bins.finish(end, &mut |row| self.bandwidth.push(row));
+        }
+        self.captures.finish()?;
+        Ok(Recording {
+            bandwidth: self.bandwidth.finish(&self.names)?,
+            sequences: self.sequences.finish(&self.names)?,
+            flows: self.flows.finish(&self.names)?,
+            queues: self.queues.finish(&self.names)?,
+            port_drops: self.ports.into_iter().map(|port| port.drops).collect(),
+            node_drops: self.nodes,
+        })
+    }
+
+    fn load(&mut self, port: PortId, load: Load, length: u64, span: (Instant, Instant)) {
+        let Some(port) = self.ports.get(port.0 as usize) else { return };
+        for &bins in &port.bins {
+            self.bins[bins].add(load, length, span, &mut |row| self.bandwidth.push(row));
+        }
+    }
+}
+
+fn series<R: Row>(folder: Option<&Path>, names: &Arc<Names>) -> Result<Series<R>, Error> {
+    folder.map_or_else(
+        || Ok(Series::in_memory()),
+        |folder| Series::in_folder(folder, Arc::clone(names)),
+    )
+}
+
+fn traces(plan: &Plan, names: &mut PlanNames) -> Vec<Trace> {
+    let trace = |probe: &scenario::plan::Sequence| Trace {
+        name: names.probe(&probe.name),
+        flow: FlowId(u32::try_from(probe.flow).unwrap_or(u32::MAX)),
+        window: probe.window,
+        tracker: Tracker::default(),
+    };
+    plan.probes.sequences.iter().map(trace).collect()
+}
+
+fn ports(plan: &Plan, names: &PlanNames, capturing: bool) -> Vec<Port> {
+    let count = 2 * plan.links.len();
+    let name = |p| Port { name: names.port(PortId(p)), ..Port::default() };
+    let mut ports: Vec<Port> = (0..).take(count).map(name).collect();
+    for (index, probe) in plan.probes.bandwidth.iter().enumerate() {
+        ports[probe.port.0 as usize].bins.push(index);
+    }
+    for (index, probe) in plan.probes.sequences.iter().enumerate() {
+        ports[probe.port.0 as usize].traces.push(index);
+    }
+    for probe in &plan.probes.captures {
+        ports[probe.port.0 as usize].captured = capturing;
+    }
+    ports
+}
+
+impl Observer for Recorder {
+    #[inline]
+    fn transmitted(&mut self, port: PortId, packet: &Packet, start: Instant, end: Instant) {
+        let Some(watched) = self.ports.get(port.0 as usize) else { return };
+        for &index in &watched.traces {
+            if let Some(row) = self.traces[index].row(packet, start, &self.flow_names) {
+                self.sequences.push(row);
+            }
+        }
+        if watched.captured {
+            self.captures.packet(port, packet, start, None);
+        }
+        self.load(port, Load::Packet, u64::from(packet.length), (start, end));
+    }
+
+    #[inline]
+    fn gap(&mut self, port: PortId, length: Bytes, start: Instant, end: Instant) {
+        let Some(watched) = self.ports.get(port.0 as usize) else { return };
+        if watched.captured {
+            self.captures.gap(port, length, start);
+        }
+        self.load(port, Load::Gap, length.0, (start, end));
+    }
+
+    fn dropped(&mut self, place: Place, packet: &Packet, reason: DropReason, now: Instant) {
+        match place {
+            Place::Port(port) => {
+                let Some(watched) = self.ports.get_mut(port.0 as usize) else { return };
+                watched.drops.count(reason);
+                if watched.captured {
+                    self.captures.packet(port, packet, now, Some(reason));
+                }
+            }
+            Place::Node(node) => {
+                if let Some(drops) = self.nodes.get_mut(node as usize) {
+                    drops.count(reason);
+                }
+            }
+        }
+    }
+}

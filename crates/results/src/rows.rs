@@ -1,0 +1,346 @@
+//! The time series of a run, one row type per table. Column names carry their units.
+
+use network::PortId;
+use scenario::plan::{Link, Plan};
+use traffic::{FlowId, Instant, Statistics};
+
+/// A name of the scenario, as its place in a [`Names`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name(pub u32);
+
+/// The names that rows speak of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names(Vec<String>);
+
+impl Names {
+    /// Names in the given order, from `Name(0)` on.
+    pub const fn new(names: Vec<String>) -> Self {
+        Self(names)
+    }
+
+    /// The text; empty for a name from elsewhere.
+    pub fn text(&self, name: Name) -> &str {
+        self.0.get(name.0 as usize).map_or("", String::as_str)
+    }
+
+    /// How many there are.
+    pub const fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The name with that text, a new one if there is none yet.
+    pub fn intern(&mut self, text: &str) -> Name {
+        let place = self.0.iter().position(|known| known == text).unwrap_or_else(|| {
+            self.0.push(text.to_owned());
+            self.0.len() - 1
+        });
+        Name(u32::try_from(place).unwrap_or(u32::MAX))
+    }
+
+    /// The name with that text.
+    pub fn find(&self, text: &str) -> Option<Name> {
+        let place = self.0.iter().position(|known| known == text)?;
+        u32::try_from(place).ok().map(Name)
+    }
+}
+
+/// How a column is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A 64-bit integer.
+    Integer,
+    /// A 64-bit integer or nothing.
+    Optional,
+    /// A string, stored once in a dictionary.
+    Name,
+}
+
+/// One column of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Column<R> {
+    /// Its name, with its unit.
+    pub name: &'static str,
+    /// How it is stored.
+    pub kind: Kind,
+    /// Its value in a row; [`NOTHING`] for an empty optional.
+    pub cell: fn(&R) -> u64,
+}
+
+/// The cell of an empty optional.
+pub const NOTHING: u64 = u64::MAX;
+
+/// A table's row.
+pub trait Row: Copy + 'static {
+    /// The table's file in a run folder.
+    const FILE: &'static str;
+    /// Its columns.
+    const COLUMNS: &'static [Column<Self>];
+    /// A row of cells in the order of the columns; missing ones are zero.
+    fn from_cells(cells: impl Iterator<Item = u64>) -> Self;
+}
+
+/// What may stand in a row.
+trait Cell: Copy {
+    const KIND: Kind;
+    fn to_cell(self) -> u64;
+    fn from_cell(cell: u64) -> Self;
+}
+
+impl Cell for u64 {
+    const KIND: Kind = Kind::Integer;
+    fn to_cell(self) -> u64 {
+        self
+    }
+    fn from_cell(cell: u64) -> Self {
+        cell
+    }
+}
+
+impl Cell for Option<u64> {
+    const KIND: Kind = Kind::Optional;
+    fn to_cell(self) -> u64 {
+        self.unwrap_or(NOTHING)
+    }
+    fn from_cell(cell: u64) -> Self {
+        (cell != NOTHING).then_some(cell)
+    }
+}
+
+impl Cell for Name {
+    const KIND: Kind = Kind::Name;
+    fn to_cell(self) -> u64 {
+        u64::from(self.0)
+    }
+    fn from_cell(cell: u64) -> Self {
+        Self(u32::try_from(cell).unwrap_or(u32::MAX))
+    }
+}
+
+macro_rules! row {
+    ($(#[$doc:meta])* $row:ident in $file:literal {
+        $($(#[$about:meta])* $field:ident: $type:ty,)*
+    }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct $row { $($(#[$about])* pub $field: $type,)* }
+
+        impl Row for $row {
+            const FILE: &'static str = $file;
+            const COLUMNS: &'static [Column<Self>] = &[$(Column {
+                name: stringify!($field),
+                kind: <$type as Cell>::KIND,
+                cell: |row| row.$field.to_cell(),
+            }),*];
+            fn from_cells(mut cells: impl Iterator<Item = u64>) -> Self {
+                Self { $($field: <$type>::from_cell(cells.next().unwrap_or(0)),)* }
+            }
+        }
+    };
+}
+
+row! {
+    /// What one port sent in one bin of a bandwidth probe.
+    BandwidthRow in "links.parquet" {
+        /// The probe.
+        name: Name,
+        /// The port, as `NODE:LINK`.
+        port: Name,
+        /// Start of the bin.
+        time_ns: u64,
+        /// Bytes of packets, Ethernet header and FCS included.
+        bytes: u64,
+        /// Bytes of gap frames.
+        gap_bytes: u64,
+        /// Packets whose first bit left within the bin.
+        packets: u64,
+    }
+}
+
+row! {
+    /// One transmission of a traced flow.
+    SequenceRow in "sequences.parquet" {
+        /// The probe.
+        name: Name,
+        /// The flow.
+        flow: Name,
+        /// When its first bit left.
+        time_ns: u64,
+        /// Sequence number, unwrapped; the flow's first payload byte is 0.
+        seq_bytes: u64,
+        /// Acknowledgement number, unwrapped in the same manner; none before the first.
+        ack_bytes: Option<u64>,
+        /// Payload.
+        payload_bytes: u64,
+        /// 1 for a retransmission.
+        retransmission: u64,
+    }
+}
+
+row! {
+    /// A sample of a sender, as `TCP_INFO` has it.
+    FlowRow in "flows.parquet" {
+        /// The flow.
+        flow: Name,
+        /// When.
+        time_ns: u64,
+        /// Linux's number of the congestion state: 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss.
+        ca_state: u64,
+        /// Congestion window.
+        cwnd_packets: u64,
+        /// Slow start threshold; none before the first reduction.
+        ssthresh_packets: Option<u64>,
+        /// Smoothed round trip time; none before the first sample.
+        srtt_us: Option<u64>,
+        /// Least round trip time.
+        min_rtt_us: Option<u64>,
+        /// Retransmission timeout.
+        rto_us: u64,
+        /// RFC 6675's pipe.
+        in_flight_packets: u64,
+        /// Sent and not yet acknowledged cumulatively.
+        out_packets: u64,
+        /// Of these, acknowledged selectively.
+        sacked_packets: u64,
+        /// Of these, marked lost.
+        lost_packets: u64,
+        /// Payload acknowledged cumulatively so far.
+        acked_bytes: u64,
+        /// Payload sent so far, retransmissions included.
+        sent_bytes: u64,
+        /// Segments sent again so far.
+        retransmissions: u64,
+        /// Retransmission timeouts so far.
+        timeouts: u64,
+        /// Window the receiver advertises.
+        peer_window_bytes: u64,
+        /// Latest delivery rate.
+        delivery_bytes_per_s: u64,
+        /// Pacing rate; none when not paced.
+        pacing_bytes_per_s: Option<u64>,
+    }
+}
+
+row! {
+    /// A sample of a queue; counters run from the start.
+    QueueRow in "queues.parquet" {
+        /// The port, as `NODE:LINK`.
+        port: Name,
+        /// When.
+        time_ns: u64,
+        /// Queued now.
+        backlog_packets: u64,
+        /// Queued now.
+        backlog_bytes: u64,
+        /// Taken.
+        enqueued_packets: u64,
+        /// Handed to the wire.
+        sent_packets: u64,
+        /// Handed to the wire, gap frames not counted.
+        sent_bytes: u64,
+        /// Refused or discarded.
+        dropped_packets: u64,
+        /// Their bytes.
+        dropped_bytes: u64,
+        /// Gap frames handed to the wire.
+        gap_frames: u64,
+        /// Their bytes.
+        gap_bytes: u64,
+    }
+}
+
+/// `value` unless it is the zero that stands for "not known yet".
+fn known(value: u64) -> Option<u64> {
+    (value != 0).then_some(value)
+}
+
+impl FlowRow {
+    /// A sample of `flow`'s sender.
+    pub fn new(flow: Name, now: Instant, info: &transport::Info) -> Self {
+        let ssthresh = info.ssthresh;
+        Self {
+            flow,
+            time_ns: now.as_ns(),
+            ca_state: u64::from(info.ca_state as u32),
+            cwnd_packets: u64::from(info.cwnd),
+            ssthresh_packets: (ssthresh < congestion::INFINITE_SSTHRESH)
+                .then_some(u64::from(ssthresh)),
+            srtt_us: known(info.srtt.as_us()),
+            min_rtt_us: known(info.min_rtt.as_us()),
+            rto_us: info.rto.as_us(),
+            in_flight_packets: u64::from(info.in_flight),
+            out_packets: u64::from(info.packets_out),
+            sacked_packets: u64::from(info.sacked),
+            lost_packets: u64::from(info.lost),
+            acked_bytes: info.bytes_acked,
+            sent_bytes: info.bytes_sent,
+            retransmissions: info.retransmissions,
+            timeouts: info.timeouts,
+            peer_window_bytes: info.peer_window,
+            delivery_bytes_per_s: info.delivery_rate,
+            pacing_bytes_per_s: known(info.pacing_rate),
+        }
+    }
+}
+
+impl QueueRow {
+    /// A sample of `port`'s queue.
+    pub fn new(port: Name, now: Instant, statistics: &Statistics) -> Self {
+        Self {
+            port,
+            time_ns: now.as_ns(),
+            backlog_packets: statistics.backlog_packets,
+            backlog_bytes: statistics.backlog_bytes,
+            enqueued_packets: statistics.enqueued_packets,
+            sent_packets: statistics.sent_packets,
+            sent_bytes: statistics.sent_bytes,
+            dropped_packets: statistics.dropped_packets,
+            dropped_bytes: statistics.dropped_bytes,
+            gap_frames: statistics.gap_frames,
+            gap_bytes: statistics.gap_bytes,
+        }
+    }
+}
+
+/// Every name a plan's rows may need: flows, then ports, then probes.
+#[derive(Clone, Debug)]
+pub struct PlanNames {
+    names: Names,
+    flows: usize,
+}
+
+impl PlanNames {
+    /// The names of `plan`.
+    pub fn new(plan: &Plan) -> Self {
+        let flows = plan.flows.iter().map(|flow| flow.name.clone());
+        let port = |link: &Link, end: usize| {
+            format!("{}:{}", plan.nodes[link.ends[end].node].name, link.name)
+        };
+        let ports = plan.links.iter().flat_map(|link| [port(link, 0), port(link, 1)]);
+        Self { names: Names::new(flows.chain(ports).collect()), flows: plan.flows.len() }
+    }
+
+    /// A flow's name.
+    pub fn flow(&self, flow: FlowId) -> Name {
+        Name(flow.0)
+    }
+
+    /// A port's name, `NODE:LINK` as in a scenario.
+    pub fn port(&self, port: PortId) -> Name {
+        Name(u32::try_from(self.flows).unwrap_or(u32::MAX).saturating_add(port.0))
+    }
+
+    /// A probe's name.
+    pub fn probe(&mut self, name: &str) -> Name {
+        self.names.intern(name)
+    }
+
+    /// All of them.
+    pub fn into_names(self) -> Names {
+        self.names
+    }
+}

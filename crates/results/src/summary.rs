@@ -1,0 +1,449 @@
+//! The summary: every total of a run under a path such as `flow.bulk.goodput`.
+//!
+//! A function of plan and totals alone, so the same seed gives the same bytes of `summary.json`.
+//! Units are bytes, seconds, bytes per second and counts unless a name says otherwise.
+
+use scenario::plan::{Flow, Link, NodeKind, Plan};
+use serde::Serialize;
+use serde::ser::Serializer;
+use traffic::{Bytes, Rate};
+
+use crate::totals::{Drops, EngineTotals, FlowTotals, PortTotals, Totals};
+
+/// A list that reads as an object in JSON, in the list's order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Named<T>(pub Vec<(String, T)>);
+
+impl<T> Named<T> {
+    /// The entry of that name.
+    pub fn get(&self, name: &str) -> Option<&T> {
+        self.0.iter().find(|(n, _)| n == name).map(|(_, value)| value)
+    }
+}
+
+impl<T: Serialize> Serialize for Named<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+/// A run's results.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// The run as a whole.
+    pub run: Run,
+    /// Each flow.
+    pub flow: Named<FlowSummary>,
+    /// Each set of flows that a `count` in the scenario made: `bulk` for `bulk.1`, `bulk.2`, ….
+    pub group: Named<Group>,
+    /// Each link.
+    pub link: Named<LinkSummary>,
+    /// Each WAN emulator.
+    pub emulator: Named<EmulatorSummary>,
+    /// Each node's own drops.
+    pub node: Named<NodeSummary>,
+    /// What the engine did.
+    pub engine: EngineSummary,
+}
+
+/// The run as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Run {
+    /// What the scenario calls itself.
+    pub title: String,
+    /// The seed.
+    pub seed: u64,
+    /// Simulated seconds.
+    pub seconds: f64,
+    /// Whether the plan's duration was reached.
+    pub complete: bool,
+    /// How many flows there were.
+    pub flows: u64,
+    /// Sum of the flows' goodputs, bytes per second.
+    pub goodput: f64,
+    /// Bytes that all receiving programs read.
+    pub bytes: u64,
+    /// Jain's index over the flows' goodputs (Jain, Chiu, Hawe 1984): 1 when all are equal, 1/n when
+    /// one has all; 0 when nothing arrived.
+    pub fairness: f64,
+    /// Packets dropped anywhere.
+    pub drops: u64,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+}
+
+/// One flow.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowSummary {
+    /// Bytes a second that the receiver's program read, from the flow's start to its end.
+    pub goodput: f64,
+    /// The same over the second half of that time, when the start is past; `null` if not measured.
+    pub goodput_last_half: Option<f64>,
+    /// Bytes that the receiver's program read.
+    pub bytes: u64,
+    /// From its start to its end.
+    pub seconds: f64,
+    /// Whether all that was to be sent arrived.
+    pub completed: bool,
+    /// Packets dropped anywhere on the way, of either direction.
+    pub drops: u64,
+    /// Segments sent, pure ACKs and retransmissions included.
+    pub segments: u64,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Payload bytes sent again.
+    pub retransmitted_bytes: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Of these, found spurious.
+    pub spurious_timeouts: u64,
+    /// Times fast recovery was entered.
+    pub fast_recoveries: u64,
+    /// Reductions taken back.
+    pub undos: u64,
+    /// Tail loss probes.
+    pub tail_loss_probes: u64,
+    /// Segments that the sender's own interface queue refused.
+    pub local_drops: u64,
+    /// ACKs that echoed a congestion mark.
+    pub congestion_echoes: u64,
+    /// Smoothed round trip time at the end, seconds.
+    pub srtt_seconds: f64,
+    /// Least round trip time, seconds.
+    pub min_rtt_seconds: f64,
+    /// Congestion window at the end, packets.
+    pub cwnd_packets: u32,
+}
+
+/// Flows that one entry of the scenario made.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Group {
+    /// How many.
+    pub flows: u64,
+    /// Sum of their goodputs, bytes per second.
+    pub goodput: f64,
+    /// The least of them.
+    pub goodput_min: f64,
+    /// The greatest of them.
+    pub goodput_max: f64,
+    /// Bytes that their receivers read.
+    pub bytes: u64,
+    /// Jain's index over their goodputs.
+    pub fairness: f64,
+    /// Packets dropped anywhere on the way.
+    pub drops: u64,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+}
+
+/// A link, both directions.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LinkSummary {
+    /// Packets dropped in front of it or on it.
+    pub drops: u64,
+    /// The busier direction's.
+    pub utilisation: f64,
+    /// From the first end to the second.
+    pub forward: Direction,
+    /// From the second end to the first.
+    pub reverse: Direction,
+}
+
+/// One direction of a link, with the queue in front of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Direction {
+    /// The transmitting node.
+    pub from: String,
+    /// The receiving node.
+    pub to: String,
+    /// Packets dropped in the queue or on the wire.
+    pub drops: u64,
+    /// The same by reason.
+    pub drops_by_reason: Named<u64>,
+    /// Share of the time that the wire was taken, by packets and gaps with their overhead.
+    pub utilisation: f64,
+    /// Packets sent.
+    pub packets: u64,
+    /// Their bytes, Ethernet header and FCS included.
+    pub bytes: u64,
+    /// Gap frames sent.
+    pub gap_frames: u64,
+    /// Their bytes.
+    pub gap_bytes: u64,
+    /// The longest the queue ever was.
+    pub backlog_bytes_max: u64,
+}
+
+/// A WAN emulator: its output ports together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EmulatorSummary {
+    /// Packets dropped at any of its ports.
+    pub drops: u64,
+    /// The same by reason.
+    pub drops_by_reason: Named<u64>,
+    /// Packets sent.
+    pub packets: u64,
+    /// Their bytes, Ethernet header and FCS included.
+    pub bytes: u64,
+    /// The busiest port's share of the bandwidth limit, in frame bytes.
+    pub utilisation: f64,
+    /// The longest any of its buffers ever was.
+    pub backlog_bytes_max: u64,
+}
+
+/// What a node itself dropped.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NodeSummary {
+    /// Packets.
+    pub drops: u64,
+    /// The same by reason.
+    pub drops_by_reason: Named<u64>,
+}
+
+/// What the engine did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EngineSummary {
+    /// Packets transmitted on a wire.
+    pub packet_hops: u64,
+    /// Events handled.
+    pub events: u64,
+}
+
+impl Summary {
+    /// Sums up a run of `plan`.
+    pub fn new(plan: &Plan, totals: &Totals) -> Self {
+        let seconds = totals.ending.at.as_secs_f64();
+        let flow: Vec<_> = plan
+            .flows
+            .iter()
+            .zip(&totals.flows)
+            .map(|(f, t)| (f.name.clone(), sum_flow(t)))
+            .collect();
+        let node = plan.nodes.iter().zip(&totals.nodes).map(|(n, d)| (n.name.clone(), sum_node(d)));
+        Self {
+            run: sum_run(plan, totals, &flow),
+            group: Named(groups(&plan.flows, &flow)),
+            flow: Named(flow),
+            link: Named(links(plan, totals, seconds)),
+            emulator: Named(emulators(plan, totals, seconds)),
+            node: Named(node.collect()),
+            engine: sum_engine(&totals.engine),
+        }
+    }
+
+    /// As JSON: what `summary.json` holds, without the last newline.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+
+    /// As a JSON object, for a caller that adds to it (`engine.cpu_seconds` of `--json`).
+    pub fn to_value(&self) -> serde_json::Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    /// Every number in it with its path, in alphabetical order; true counts as 1.
+    pub fn quantities(&self) -> Vec<(String, f64)> {
+        let mut found = Vec::new();
+        flatten(&mut String::new(), &self.to_value(), &mut found);
+        found.sort_by(|a, b| a.0.cmp(&b.0));
+        found
+    }
+}
+
+fn flatten(path: &mut String, value: &serde_json::Value, found: &mut Vec<(String, f64)>) {
+    match value {
+        serde_json::Value::Object(map) => {
+            for (key, inner) in map {
+                let length = path.len();
+                if length > 0 {
+                    path.push('.');
+                }
+                path.push_str(key);
+                flatten(path, inner, found);
+                path.truncate(length);
+            }
+        }
+        serde_json::Value::Bool(b) => found.push((path.clone(), f64::from(u8::from(*b)))),
+        other => found.extend(other.as_f64().map(|number| (path.clone(), number))),
+    }
+}
+
+/// `amount` per `seconds`; zero when no time passed.
+fn per(amount: f64, seconds: f64) -> f64 {
+    if seconds > 0.0 { amount / seconds } else { 0.0 }
+}
+
+/// Jain's index: the square of the sum over n times the sum of squares.
+pub fn jain(shares: impl Iterator<Item = f64> + Clone) -> f64 {
+    let sum: f64 = shares.clone().sum();
+    let squares: f64 = shares.clone().map(|x| x * x).sum();
+    if squares > 0.0 { sum * sum / (shares.count() as f64 * squares) } else { 0.0 }
+}
+
+fn sum_flow(t: &FlowTotals) -> FlowSummary {
+    let seconds = t.end.since(t.start).as_secs_f64();
+    let late = |half: Bytes| per(t.received.0.saturating_sub(half.0) as f64, seconds / 2.0);
+    FlowSummary {
+        goodput: per(t.received.0 as f64, seconds),
+        goodput_last_half: t.received_by_half.map(late),
+        bytes: t.received.0,
+        seconds,
+        completed: t.completed,
+        drops: t.drops,
+        segments: t.sender.segments_sent,
+        retransmissions: t.sender.retransmissions,
+        retransmitted_bytes: t.sender.bytes_retransmitted,
+        timeouts: t.sender.timeouts,
+        spurious_timeouts: t.sender.spurious_timeouts,
+        fast_recoveries: t.sender.fast_recoveries,
+        undos: t.sender.undos,
+        tail_loss_probes: t.sender.tlp_probes,
+        local_drops: t.sender.local_drops,
+        congestion_echoes: t.sender.ecn_echoes,
+        srtt_seconds: t.sender.srtt.as_secs_f64(),
+        min_rtt_seconds: t.sender.min_rtt.as_secs_f64(),
+        cwnd_packets: t.sender.cwnd,
+    }
+}
+
+fn sum_run(plan: &Plan, totals: &Totals, flows: &[(String, FlowSummary)]) -> Run {
+    let mut drops = Drops::default();
+    totals.ports.iter().for_each(|p| drops.add(&p.drops));
+    totals.nodes.iter().for_each(|n| drops.add(n));
+    Run {
+        title: plan.title.clone(),
+        seed: plan.seed,
+        seconds: totals.ending.at.as_secs_f64(),
+        complete: totals.ending.complete,
+        flows: flows.len() as u64,
+        goodput: flows.iter().map(|(_, f)| f.goodput).sum(),
+        bytes: flows.iter().map(|(_, f)| f.bytes).sum(),
+        fairness: jain(flows.iter().map(|(_, f)| f.goodput)),
+        drops: drops.total(),
+        retransmissions: flows.iter().map(|(_, f)| f.retransmissions).sum(),
+        timeouts: flows.iter().map(|(_, f)| f.timeouts).sum(),
+    }
+}
+
+/// The name that a flow shares with the others of its `count`: `bulk` of `bulk.7`.
+fn group_of(name: &str) -> Option<&str> {
+    let (group, number) = name.rsplit_once('.')?;
+    number.bytes().all(|b| b.is_ascii_digit()).then_some(group)
+}
+
+fn groups(plan: &[Flow], flows: &[(String, FlowSummary)]) -> Vec<(String, Group)> {
+    let mut names: Vec<&str> = plan.iter().filter_map(|f| group_of(&f.name)).collect();
+    names.dedup();
+    names.into_iter().map(|name| (name.to_owned(), sum_group(name, flows))).collect()
+}
+
+fn sum_group(name: &str, flows: &[(String, FlowSummary)]) -> Group {
+    let members: Vec<_> =
+        flows.iter().filter(|(n, _)| group_of(n) == Some(name)).map(|(_, f)| f).collect();
+    let goodputs = members.iter().map(|f| f.goodput);
+    Group {
+        flows: members.len() as u64,
+        goodput: goodputs.clone().sum(),
+        goodput_min: goodputs.clone().reduce(f64::min).unwrap_or(0.0),
+        goodput_max: goodputs.clone().reduce(f64::max).unwrap_or(0.0),
+        bytes: members.iter().map(|f| f.bytes).sum(),
+        fairness: jain(goodputs),
+        drops: members.iter().map(|f| f.drops).sum(),
+        retransmissions: members.iter().map(|f| f.retransmissions).sum(),
+        timeouts: members.iter().map(|f| f.timeouts).sum(),
+    }
+}
+
+fn by_reason(drops: &Drops) -> Named<u64> {
+    Named(drops.iter().map(|(reason, n)| (reason.name().to_owned(), n)).collect())
+}
+
+fn links(plan: &Plan, totals: &Totals, seconds: f64) -> Vec<(String, LinkSummary)> {
+    let ports = totals.ports.chunks_exact(2);
+    plan.links
+        .iter()
+        .zip(ports)
+        .map(|(l, p)| (l.name.clone(), sum_link(plan, l, p, seconds)))
+        .collect()
+}
+
+fn sum_link(plan: &Plan, link: &Link, ports: &[PortTotals], seconds: f64) -> LinkSummary {
+    let [forward, reverse] = [0, 1].map(|end| sum_direction(plan, link, end, &ports[end], seconds));
+    LinkSummary {
+        drops: forward.drops + reverse.drops,
+        utilisation: forward.utilisation.max(reverse.utilisation),
+        forward,
+        reverse,
+    }
+}
+
+fn sum_direction(
+    plan: &Plan,
+    link: &Link,
+    end: usize,
+    port: &PortTotals,
+    seconds: f64,
+) -> Direction {
+    let s = &port.statistics;
+    let overhead = link.config.overhead.0 * (s.sent_packets + s.gap_frames);
+    Direction {
+        from: plan.nodes[link.ends[end].node].name.clone(),
+        to: plan.nodes[link.ends[1 - end].node].name.clone(),
+        drops: port.drops.total(),
+        drops_by_reason: by_reason(&port.drops),
+        utilisation: share(s.sent_bytes + s.gap_bytes + overhead, link.config.rate, seconds),
+        packets: s.sent_packets,
+        bytes: s.sent_bytes,
+        gap_frames: s.gap_frames,
+        gap_bytes: s.gap_bytes,
+        backlog_bytes_max: s.backlog_bytes_max,
+    }
+}
+
+/// The share of what `rate` carries in that time.
+fn share(bytes: u64, rate: Rate, seconds: f64) -> f64 {
+    per(bytes as f64 * 8.0 / rate.bits_per_second() as f64, seconds)
+}
+
+fn emulators(plan: &Plan, totals: &Totals, seconds: f64) -> Vec<(String, EmulatorSummary)> {
+    let mut found = Vec::new();
+    for (index, node) in plan.nodes.iter().enumerate() {
+        if let NodeKind::Emulator(emulator) = &node.kind {
+            let ports = ports_of(plan, index).map(|port| &totals.ports[port]).collect::<Vec<_>>();
+            found.push((node.name.clone(), sum_emulator(&ports, emulator.rate, seconds)));
+        }
+    }
+    found
+}
+
+/// The ports that transmit from a node.
+fn ports_of(plan: &Plan, node: usize) -> impl Iterator<Item = usize> + '_ {
+    let ends = plan.links.iter().flat_map(|link| &link.ends);
+    ends.enumerate().filter(move |(_, end)| end.node == node).map(|(port, _)| port)
+}
+
+fn sum_emulator(ports: &[&PortTotals], rate: Rate, seconds: f64) -> EmulatorSummary {
+    let mut drops = Drops::default();
+    ports.iter().for_each(|p| drops.add(&p.drops));
+    let statistics = || ports.iter().map(|p| &p.statistics);
+    EmulatorSummary {
+        drops: drops.total(),
+        drops_by_reason: by_reason(&drops),
+        packets: statistics().map(|s| s.sent_packets).sum(),
+        bytes: statistics().map(|s| s.sent_bytes).sum(),
+        utilisation: statistics().map(|s| share(s.sent_bytes, rate, seconds)).fold(0.0, f64::max),
+        backlog_bytes_max: statistics().map(|s| s.backlog_bytes_max).max().unwrap_or(0),
+    }
+}
+
+fn sum_node(drops: &Drops) -> NodeSummary {
+    NodeSummary { drops: drops.total(), drops_by_reason: by_reason(drops) }
+}
+
+fn sum_engine(engine: &EngineTotals) -> EngineSummary {
+    EngineSummary { packet_hops: engine.packet_hops, events: engine.events }
+}

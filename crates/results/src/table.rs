@@ -1,0 +1,297 @@
+//! Tables as Parquet files: written a row group at a time as a run goes on, read back the same way.
+//!
+//! Integers are delta-packed (Parquet's `DELTA_BINARY_PACKED`), which makes a time column cost next to
+//! nothing, and names are dictionary-encoded, so no compressor is needed and memory stays bounded.
+
+use std::fs::File;
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parquet::basic::{Encoding, LogicalType, Repetition, Type as Physical};
+use parquet::column::reader::ColumnReader;
+use parquet::column::writer::ColumnWriter;
+use parquet::data_type::ByteArray;
+use parquet::errors::{ParquetError, Result as ParquetResult};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::{ColumnPath, Type, TypePtr};
+
+use crate::error::Error;
+use crate::rows::{Column, Kind, NOTHING, Name, Names, Row};
+
+/// Memory that the rows of one group may take.
+const GROUP_BYTES: usize = 1 << 20;
+/// Rows turned into Parquet's own types at a time.
+const BATCH_ROWS: usize = 1024;
+
+/// A table in the making: in memory, or a file that takes a row group whenever enough rows came.
+#[derive(Debug)]
+pub(crate) struct Series<R: Row> {
+    rows: Vec<R>,
+    sink: Option<Sink<R>>,
+    /// The first failure; the rows after it are let go, and `finish` tells.
+    failed: Option<Error>,
+}
+
+/// A table that is complete.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Table<R> {
+    /// In memory.
+    Memory(Vec<R>, Arc<Names>),
+    /// In a file.
+    File(PathBuf),
+}
+
+#[derive(Debug)]
+struct Sink<R: Row> {
+    path: PathBuf,
+    partial: PathBuf,
+    writer: SerializedFileWriter<File>,
+    names: Arc<Names>,
+    row: PhantomData<R>,
+}
+
+impl<R: Row> Series<R> {
+    /// A table in memory.
+    pub(crate) const fn in_memory() -> Self {
+        Self { rows: Vec::new(), sink: None, failed: None }
+    }
+
+    /// A table in `folder`, under its own name once it is complete.
+    pub(crate) fn in_folder(folder: &Path, names: Arc<Names>) -> Result<Self, Error> {
+        let sink = Sink::create(folder.join(R::FILE), names)?;
+        Ok(Self { rows: Vec::new(), sink: Some(sink), failed: None })
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, row: R) {
+        self.rows.push(row);
+        if self.rows.len() >= group_rows::<R>() {
+            self.flush();
+        }
+    }
+
+    #[cold]
+    fn flush(&mut self) {
+        let Some(sink) = &mut self.sink else { return };
+        if self.failed.is_none() && !self.rows.is_empty() {
+            self.failed = sink.write(&self.rows).err();
+        }
+        self.rows.clear();
+    }
+
+    pub(crate) fn finish(mut self, names: &Arc<Names>) -> Result<Table<R>, Error> {
+        self.flush();
+        match (self.failed, self.sink) {
+            (Some(error), _) => Err(error),
+            (None, Some(sink)) => Ok(Table::File(sink.close()?)),
+            (None, None) => Ok(Table::Memory(self.rows, Arc::clone(names))),
+        }
+    }
+}
+
+const fn group_rows<R: Row>() -> usize {
+    let rows = GROUP_BYTES / (8 * R::COLUMNS.len());
+    rows - rows % BATCH_ROWS + BATCH_ROWS
+}
+
+impl<R: Row> Sink<R> {
+    fn create(path: PathBuf, names: Arc<Names>) -> Result<Self, Error> {
+        let partial = partial(&path);
+        let file = File::create(&partial).map_err(Error::io(&partial))?;
+        let schema = schema::<R>().map_err(Error::table(&path))?;
+        let writer = SerializedFileWriter::new(file, schema, Arc::new(properties::<R>()));
+        let writer = writer.map_err(Error::table(&path))?;
+        Ok(Self { path, partial, writer, names, row: PhantomData })
+    }
+
+    fn write(&mut self, rows: &[R]) -> Result<(), Error> {
+        let written = write_group(&mut self.writer, rows, &self.names);
+        written.map_err(Error::table(&self.path))
+    }
+
+    fn close(self) -> Result<PathBuf, Error> {
+        self.writer.close().map_err(Error::table(&self.path))?;
+        std::fs::rename(&self.partial, &self.path).map_err(Error::io(&self.path))?;
+        Ok(self.path)
+    }
+}
+
+/// The name a file has until it is complete, so that what has its final name can be read.
+pub(crate) fn partial(path: &Path) -> PathBuf {
+    path.with_added_extension("partial")
+}
+
+fn schema<R: Row>() -> ParquetResult<TypePtr> {
+    let fields = R::COLUMNS.iter().map(field).collect::<ParquetResult<Vec<_>>>()?;
+    Ok(Arc::new(Type::group_type_builder("row").with_fields(fields).build()?))
+}
+
+fn field<R>(column: &Column<R>) -> ParquetResult<TypePtr> {
+    let (physical, repetition, logical) = match column.kind {
+        Kind::Integer => (Physical::INT64, Repetition::REQUIRED, None),
+        Kind::Optional => (Physical::INT64, Repetition::OPTIONAL, None),
+        Kind::Name => (Physical::BYTE_ARRAY, Repetition::REQUIRED, Some(LogicalType::String)),
+    };
+    let builder = Type::primitive_type_builder(column.name, physical);
+    Ok(Arc::new(builder.with_repetition(repetition).with_logical_type(logical).build()?))
+}
+
+fn properties<R: Row>() -> WriterProperties {
+    let mut builder = WriterProperties::builder()
+        .set_created_by(concat!("suimon ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true)
+        .set_dictionary_enabled(false);
+    for column in R::COLUMNS {
+        let path = ColumnPath::from(column.name);
+        builder = match column.kind {
+            Kind::Name => builder.set_column_dictionary_enabled(path, true),
+            _ => builder.set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
+        };
+    }
+    builder.build()
+}
+
+fn write_group<R: Row>(
+    writer: &mut SerializedFileWriter<File>,
+    rows: &[R],
+    names: &Names,
+) -> ParquetResult<()> {
+    let mut group = writer.next_row_group()?;
+    for column in R::COLUMNS {
+        write_column(&mut group, column, rows, names)?;
+    }
+    group.close().map(drop)
+}
+
+fn write_column<R: Row>(
+    group: &mut SerializedRowGroupWriter<'_, File>,
+    column: &Column<R>,
+    rows: &[R],
+    names: &Names,
+) -> ParquetResult<()> {
+    let mut chunk = group.next_column()?.ok_or_else(|| mismatch(column.name))?;
+    for batch in rows.chunks(BATCH_ROWS) {
+        let cells = batch.iter().map(column.cell);
+        match chunk.untyped() {
+            ColumnWriter::Int64ColumnWriter(writer) if column.kind == Kind::Optional => {
+                let levels: Vec<i16> = cells.clone().map(|c| i16::from(c != NOTHING)).collect();
+                let values: Vec<i64> = cells.filter(|&c| c != NOTHING).map(integer).collect();
+                writer.write_batch(&values, Some(&levels), None)?;
+            }
+            ColumnWriter::Int64ColumnWriter(writer) => {
+                writer.write_batch(&cells.map(integer).collect::<Vec<_>>(), None, None)?;
+            }
+            ColumnWriter::ByteArrayColumnWriter(writer) => {
+                let values: Vec<ByteArray> = cells.map(|c| text(names, c)).collect();
+                writer.write_batch(&values, None, None)?;
+            }
+            _ => return Err(mismatch(column.name)),
+        }
+    }
+    chunk.close()
+}
+
+/// Tables hold signed integers, which every reader knows; nothing measured comes near the limit.
+fn integer(cell: u64) -> i64 {
+    i64::try_from(cell).unwrap_or(i64::MAX)
+}
+
+fn text(names: &Names, cell: u64) -> ByteArray {
+    names.text(Name(u32::try_from(cell).unwrap_or(u32::MAX))).into()
+}
+
+fn mismatch(column: &str) -> ParquetError {
+    ParquetError::General(format!("column {column} is missing or of another type"))
+}
+
+impl<R: Row> Table<R> {
+    /// A table that an earlier run left in `folder`.
+    pub fn open(folder: &Path) -> Self {
+        Self::File(folder.join(R::FILE))
+    }
+
+    /// Shows every row, in order, to `look`, with the names it speaks of.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is not such a table.
+    pub fn each(&self, mut look: impl FnMut(&R, &Names)) -> Result<(), Error> {
+        match self {
+            Self::Memory(rows, names) => {
+                rows.iter().for_each(|row| look(row, names));
+                Ok(())
+            }
+            Self::File(path) => {
+                let file = File::open(path).map_err(Error::io(path))?;
+                read(file, &mut look).map_err(Error::table(path))
+            }
+        }
+    }
+
+    /// Every row, and the names they speak of.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is not such a table.
+    pub fn rows(&self) -> Result<(Vec<R>, Names), Error> {
+        let (mut rows, mut all) = (Vec::new(), Names::default());
+        self.each(|row, names| {
+            rows.push(*row);
+            if all.len() != names.len() {
+                all = names.clone();
+            }
+        })?;
+        Ok((rows, all))
+    }
+}
+
+fn read<R: Row>(file: File, look: &mut impl FnMut(&R, &Names)) -> ParquetResult<()> {
+    let reader = SerializedFileReader::new(file)?;
+    let mut names = Names::default();
+    for index in 0..reader.num_row_groups() {
+        let group = reader.get_row_group(index)?;
+        let mut columns = Vec::with_capacity(R::COLUMNS.len());
+        for (place, column) in R::COLUMNS.iter().enumerate() {
+            columns.push(read_column(group.as_ref(), place, column, &mut names)?);
+        }
+        for row in 0..columns.iter().map(Vec::len).min().unwrap_or(0) {
+            look(&R::from_cells(columns.iter().map(|column| column[row])), &names);
+        }
+    }
+    Ok(())
+}
+
+fn read_column<R: Row>(
+    group: &dyn RowGroupReader,
+    place: usize,
+    column: &Column<R>,
+    names: &mut Names,
+) -> ParquetResult<Vec<u64>> {
+    if place >= group.num_columns()
+        || group.metadata().column(place).column_descr().name() != column.name
+    {
+        return Err(mismatch(column.name));
+    }
+    let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+    let mut levels = Vec::new();
+    match (group.get_column_reader(place)?, column.kind) {
+        (ColumnReader::Int64ColumnReader(mut reader), kind) => {
+            let mut values = Vec::with_capacity(rows);
+            reader.read_records(rows, Some(&mut levels), None, &mut values)?;
+            let mut values = values.into_iter().map(|v| u64::try_from(v).unwrap_or(0));
+            if kind == Kind::Integer {
+                return Ok(values.collect());
+            }
+            let cell = |level| if level > 0 { values.next().unwrap_or(0) } else { NOTHING };
+            Ok(levels.into_iter().map(cell).collect())
+        }
+        (ColumnReader::ByteArrayColumnReader(mut reader), Kind::Name) => {
+            let mut values = Vec::with_capacity(rows);
+            reader.read_records(rows, None, None, &mut values)?;
+            values.iter().map(|v| Ok(u64::from(names.intern(v.as_utf8()?).0))).collect()
+        }
+        _ => Err(mismatch(column.name)),
+    }
+}

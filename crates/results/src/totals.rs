@@ -1,0 +1,113 @@
+//! What a driver counts in any run, probes or not. It fills these; the summary is made from them.
+
+use traffic::{Bytes, DropReason, Instant, Statistics};
+
+/// Drops by their reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Drops([u64; DropReason::ALL.len()]);
+
+impl Drops {
+    /// Counts one.
+    pub fn count(&mut self, reason: DropReason) {
+        if let Some(place) = DropReason::ALL.iter().position(|&r| r == reason) {
+            self.0[place] += 1;
+        }
+    }
+
+    /// How many there were for `reason`.
+    pub fn of(&self, reason: DropReason) -> u64 {
+        self.iter().find(|&(r, _)| r == reason).map_or(0, |(_, n)| n)
+    }
+
+    /// How many there were.
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// Each reason with its count, zeros included, in the order of `DropReason::ALL`.
+    pub fn iter(&self) -> impl Iterator<Item = (DropReason, u64)> + '_ {
+        DropReason::ALL.into_iter().zip(self.0)
+    }
+
+    /// Adds another place's counts.
+    pub fn add(&mut self, other: &Self) {
+        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
+            *mine += theirs;
+        }
+    }
+}
+
+/// What became of one flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FlowTotals {
+    /// When its program connected.
+    pub start: Instant,
+    /// When the receiver's program read the last byte of a flow that was to end, otherwise the
+    /// moment its writer was told to stop, or the end of the run, whichever came first.
+    pub end: Instant,
+    /// Whether all that was to be sent was read by the receiver's program.
+    pub completed: bool,
+    /// Bytes that the receiver's program had read at `end`.
+    pub received: Bytes,
+    /// Bytes that it had read halfway between `start` and `end`; `None` if nobody looked.
+    pub received_by_half: Option<Bytes>,
+    /// Packets of it, of either direction, dropped anywhere on the way.
+    pub drops: u64,
+    /// The sender's counters at the end.
+    pub sender: transport::Info,
+    /// The receiver's counters at the end.
+    pub receiver: transport::Info,
+}
+
+/// What went through one port: one direction of a link with the queue that feeds it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PortTotals {
+    /// The counters of its discipline, or of an emulator's buffer.
+    pub statistics: Statistics,
+    /// Packets dropped there or on the wire behind it.
+    pub drops: Drops,
+}
+
+/// What the engine did. Deterministic: a function of plan and seed alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EngineTotals {
+    /// Events taken from the queue.
+    pub events: u64,
+    /// Packets transmitted on a wire, gap frames not counted.
+    pub packet_hops: u64,
+}
+
+/// What a run cost. Not deterministic: kept out of everything but the manifest and `--json`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Cost {
+    /// Processor time, user and system.
+    pub cpu_seconds: f64,
+    /// Time on the wall.
+    pub wall_seconds: f64,
+    /// The most memory the process ever had.
+    pub peak_rss_bytes: u64,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// The simulated time reached.
+    pub at: Instant,
+    /// False if it was interrupted before the plan's duration.
+    pub complete: bool,
+}
+
+/// Everything a driver counted, in the order of the plan.
+#[derive(Clone, Debug)]
+pub struct Totals {
+    /// One for each of `Plan::flows`.
+    pub flows: Vec<FlowTotals>,
+    /// One for each port: `2 * link + end`.
+    pub ports: Vec<PortTotals>,
+    /// Drops within each of `Plan::nodes` (no route, receive ring).
+    pub nodes: Vec<Drops>,
+    /// What the engine did.
+    pub engine: EngineTotals,
+    /// How it ended.
+    pub ending: Ending,
+}
