@@ -4,6 +4,7 @@
 //! what it carries. A packet is written once, then travels as a 4-byte handle; nothing copies it on
 //! its way.
 
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
 
@@ -139,13 +140,13 @@ pub struct PacketId(u32);
 pub struct Packets {
     slots: Vec<Packet>,
     free: Vec<PacketId>,
-    dropped: Vec<(PacketId, DropReason)>,
+    dropped: VecDeque<(PacketId, DropReason)>,
 }
 
 impl Packets {
     /// An empty arena.
     pub const fn new() -> Self {
-        Self { slots: Vec::new(), free: Vec::new(), dropped: Vec::new() }
+        Self { slots: Vec::new(), free: Vec::new(), dropped: VecDeque::new() }
     }
 
     /// A place for a new packet; what an earlier packet left there is still in it.
@@ -166,18 +167,19 @@ impl Packets {
 
     /// Takes a packet that arrived, or whose drop was recorded, out of the arena.
     pub fn release(&mut self, id: PacketId) {
-        debug_assert!(!self.free.contains(&id) || self.free.len() > 1_000, "released twice");
+        debug_assert!(self.free.len() > 1_000 || !self.free.contains(&id), "released twice");
         self.free.push(id);
     }
 
     /// Drops a packet: it stays readable until the driver takes it from [`Packets::take_dropped`].
     pub fn discard(&mut self, id: PacketId, reason: DropReason) {
-        self.dropped.push((id, reason));
+        self.dropped.push_back((id, reason));
     }
 
-    /// The next packet that was dropped; the caller records and then releases it.
+    /// The packet that was dropped first of those not yet taken; the caller records and then
+    /// releases it.
     pub fn take_dropped(&mut self) -> Option<(PacketId, DropReason)> {
-        self.dropped.pop()
+        self.dropped.pop_front()
     }
 
     /// Packets alive: travelling, queued or dropped and not yet recorded.

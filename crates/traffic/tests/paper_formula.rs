@@ -29,8 +29,8 @@ fn starts(log: &[Sent]) -> Vec<u64> {
     log.iter().filter(|sent| sent.flow.is_some()).map(|sent| sent.at).collect()
 }
 
-/// Half of Gigabit Ethernet, the paper's example: the gap of 1510 bytes is the least gap (12), the gap
-/// frame's preamble (8), the gap frame (1478) and the least gap again (12).
+/// Half of Gigabit Ethernet, the paper's example: the gap of 1510 bytes is the least gap (12), the
+/// gap frame's preamble (8), the gap frame (1478) and the least gap again (12).
 #[test]
 fn half_rate_spaces_packets_by_3036_byte_times() {
     let log = carried(1500, 500_000_000, 3);

@@ -30,8 +30,8 @@ pub enum Error {
     Zero(u64),
     /// Such a queue would drop every packet of full length.
     #[error(
-        "a queue of {limit} bytes drops every packet of full length: give it room for at least one \
-         ({frame} bytes)"
+        "a queue of {limit} bytes drops every packet of full length: give it room for at least \
+         one ({frame} bytes)"
     )]
     BelowFrame {
         /// The limit.

@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 use crate::classify::Classifier;
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
-use crate::qdisc::fifo::{self, Fifo};
+use crate::qdisc::fifo::Fifo;
 use crate::units::{Bytes, Instant};
 
 mod clock;
@@ -33,6 +33,8 @@ struct Node {
     name: String,
     parent: Option<usize>,
     pacer: Pacer,
+    /// How many byte times it may be behind and still catch up.
+    lateness_max: u64,
     /// Empty in a class that has children.
     queue: Fifo,
 }
@@ -68,33 +70,10 @@ pub struct Psp {
     /// The nodes that have packets queued, in no order.
     active: Vec<usize>,
     unclassified: Fifo,
-    /// How many byte times a class may be behind and still catch up.
-    lateness_max: u64,
     backlog_bytes: u64,
     backlog_bytes_max: u64,
     /// What classes counted that exist no more.
     retired: Statistics,
-}
-
-impl Node {
-    fn new(class: &Class, parent: Option<usize>, port: Port) -> Result<Self, fifo::Error> {
-        let queue = Fifo::attach(&class.queue, port)?;
-        let pacer = Pacer::new(class.rate, port.rate);
-        Ok(Self { name: class.name.clone(), parent, pacer, queue })
-    }
-}
-
-/// How late a class can be that the link has room for.
-///
-/// Packets go out in the order in which they were due. So those before it are at most one of every
-/// other class, and a frame that was on the wire already (Goyal, Vin, Cheng: Start-time Fair
-/// Queueing, SIGCOMM 1996, section 2.3). A class that falls further behind has been promised what
-/// the link does not have (frames far below the MTU, whose preamble and gap cost more than the
-/// rates leave); without a bound it would hoard credit.
-fn lateness_max(classes: usize, port: Port) -> u64 {
-    let frame = port.mtu.0.saturating_add(ETHERNET_HEADER_AND_FCS.into());
-    let wire = frame.saturating_add(port.overhead.0);
-    wire.saturating_mul(classes as u64 + 1).saturating_add(GapFrames::new(port).wire_min())
 }
 
 impl Psp {
@@ -113,12 +92,12 @@ impl Psp {
         Candidate { slot, due: (release, own, index) }
     }
 
-    fn choose(&self) -> Choice {
+    fn choose(&self, clock: &WireClock) -> Choice {
         let candidates = (0..self.active.len()).map(|slot| self.candidate(slot));
         let Some(next) = candidates.min_by_key(|candidate| candidate.due) else {
             return if self.unclassified.is_empty() { Choice::Empty } else { Choice::Unclassified };
         };
-        let wait = next.due.0.saturating_sub(self.clock.position());
+        let wait = next.due.0.saturating_sub(clock.position());
         // What no gap frame can fill is carried: this packet goes early, the next gap is longer.
         let unfillable = self.gaps.map_or(1, |gaps| gaps.wire_min());
         if wait < unfillable {
@@ -129,14 +108,7 @@ impl Psp {
         }
         match &self.gaps {
             Some(gaps) => Choice::Gap(gaps.first(wait), next),
-            None => Choice::NotBefore(self.clock.instant_of(next.due.0)),
-        }
-    }
-
-    /// Without gap frames only real time moves the clock over a gap.
-    fn tick(&mut self, now: Instant) {
-        if self.gaps.is_none() {
-            self.clock.idle_until(now);
+            None => Choice::NotBefore(clock.instant_of(next.due.0)),
         }
     }
 
@@ -151,7 +123,7 @@ impl Psp {
         }
         let length = u64::from(packets[packet].length);
         let wire = length + self.port.overhead.0;
-        node.pacer.forfeit_before(self.clock.position().saturating_sub(self.lateness_max));
+        node.pacer.forfeit_before(self.clock.position().saturating_sub(node.lateness_max));
         // The parent receives the packet when its child lets it go, and not before: a parent whose
         // children do not use its rate earns no credit either.
         let mut start = node.pacer.charge(0, length, wire);
@@ -209,11 +181,48 @@ fn nodes(
     parents: &[Option<usize>],
     port: Port,
 ) -> Result<Vec<Node>, Error> {
-    let node = |(class, &parent): (&Class, &Option<usize>)| {
-        Node::new(class, parent, port)
-            .map_err(|error| Error::Queue { of: class.name.clone(), error })
+    let node = |(index, class): (usize, &Class)| {
+        let queue = Fifo::attach(&class.queue, port)
+            .map_err(|error| Error::Queue { of: class.name.clone(), error })?;
+        Ok(Node {
+            name: class.name.clone(),
+            parent: parents[index],
+            pacer: Pacer::new(class.rate, port.rate),
+            lateness_max: lateness_max(parameters, parents, index, port),
+            queue,
+        })
     };
-    parameters.classes.iter().zip(parents).map(node).collect()
+    parameters.classes.iter().enumerate().map(node).collect()
+}
+
+/// How many byte times a class can be late that its ancestors and the link have room for.
+///
+/// Packets leave in the order in which they were due. So on the link those before it are at most
+/// one of every other class and a frame that was on the wire already, and within each ancestor at
+/// most one of every other child (the delay bound of Goyal, Vin, Cheng: Start-time Fair Queueing,
+/// SIGCOMM 1996). A class that falls further behind has been promised what the link does not have
+/// (frames far below the MTU, whose preamble and gap cost more than the rates leave); without a
+/// bound it would hoard credit.
+fn lateness_max(
+    parameters: &Parameters,
+    parents: &[Option<usize>],
+    class: usize,
+    port: Port,
+) -> u64 {
+    let frame = port.mtu.0.saturating_add(ETHERNET_HEADER_AND_FCS.into());
+    let wire = frame.saturating_add(port.overhead.0);
+    let mut sum = wire
+        .saturating_mul(parents.len() as u64 + 1)
+        .saturating_add(GapFrames::new(port).wire_min());
+    let mut above = parents[class];
+    while let Some(ancestor) = above {
+        let children = parents.iter().filter(|&&parent| parent == Some(ancestor)).count() as u64;
+        let mut pacer = Pacer::new(parameters.classes[ancestor].rate, port.rate);
+        pacer.charge(0, frame, wire);
+        sum = sum.saturating_add(pacer.due().saturating_mul(children));
+        above = parents[ancestor];
+    }
+    sum
 }
 
 impl Discipline for Psp {
@@ -231,7 +240,6 @@ impl Discipline for Psp {
             clock: WireClock::new(port.rate),
             classifier: checked.classifier,
             active: Vec::with_capacity(nodes.len()),
-            lateness_max: lateness_max(nodes.len(), port),
             nodes,
             unclassified,
             backlog_bytes: 0,
@@ -243,7 +251,6 @@ impl Discipline for Psp {
     fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
         let checked = parameters::check(parameters, self.port)?;
         let nodes = nodes(parameters, &checked.parents, self.port)?;
-        self.lateness_max = lateness_max(nodes.len(), self.port);
         self.gaps = parameters.gaps.then(|| GapFrames::new(self.port));
         self.classifier = checked.classifier;
         self.unclassified.limit(&parameters.unclassified);
@@ -279,8 +286,10 @@ impl Discipline for Psp {
     }
 
     fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
-        self.tick(now);
-        match self.choose() {
+        if self.gaps.is_none() {
+            self.clock.idle_until(now);
+        }
+        match self.choose(&self.clock) {
             Choice::Class(next) => self.send_class(next, packets, now),
             Choice::Unclassified => match self.unclassified.pop(packets) {
                 Some(packet) => self.send(packet, packets[packet].length.into(), now),
@@ -297,9 +306,12 @@ impl Discipline for Psp {
     }
 
     fn peek(&mut self, _packets: &Packets, now: Instant) -> Dequeued {
-        self.tick(now);
+        let mut clock = self.clock;
+        if self.gaps.is_none() {
+            clock.idle_until(now);
+        }
         let head = |queue: &Fifo| queue.head().map_or(Dequeued::Empty, Dequeued::Send);
-        match self.choose() {
+        match self.choose(&clock) {
             Choice::Class(next) => head(&self.nodes[self.active[next.slot]].queue),
             Choice::Unclassified => head(&self.unclassified),
             Choice::Gap(length, _) => Dequeued::Gap(length),

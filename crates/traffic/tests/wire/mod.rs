@@ -94,6 +94,14 @@ impl<D: Discipline> Wire<D> {
         answer
     }
 
+    /// Carries frames until so many more of a flow have gone.
+    pub(crate) fn carry_of(&mut self, flow: u32, mut packets: usize) {
+        while packets > 0 {
+            assert_ne!(self.step(), Dequeued::Empty, "{packets} packets more");
+            packets -= usize::from(self.log.last().is_some_and(|sent| sent.flow == Some(flow)));
+        }
+    }
+
     /// Carries frames until nothing is queued.
     pub(crate) fn drain(&mut self) {
         while matches!(self.step(), Dequeued::Send(_) | Dequeued::Gap(_)) {}

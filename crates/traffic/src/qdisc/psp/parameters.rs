@@ -1,8 +1,8 @@
 //! What a user may set on `psp`, and why it may be refused.
 
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
+use alloc::{format, vec};
 
 use crate::classify::{Classifier, Filter, Rule};
 use crate::discipline::Port;
@@ -73,36 +73,34 @@ pub enum Error {
     /// A class is its own ancestor.
     #[error("class `{0}` is its own ancestor: a chain of parents must end at a class without one")]
     Cycle(String),
-    /// A class is to be faster than the line.
-    #[error(
-        "class `{class}` is to send at {rate}, but the link carries {link}: lower the class's rate"
-    )]
-    AboveLink {
+    /// A class is to be faster than what bounds it.
+    #[error("class `{class}` has {rate}, but {within} has only {has}: lower the class's rate")]
+    Above {
         /// The class.
         class: String,
         /// Its rate.
         rate: Rate,
-        /// The line's.
-        link: Rate,
+        /// Its parent, or the link.
+        within: String,
+        /// The rate of that.
+        has: Rate,
     },
     /// Siblings promise more than what bounds them.
     #[error(
-        "the classes {children} are promised {promised} bit/s together, but {within} has {has}: lower \
-         their rates by {excess} bit/s in all{raise}"
+        "the classes {children} have {promised} together, but {within} has only {has}: lower their \
+         rates by {excess} in all"
     )]
     Promise {
         /// The siblings' names.
         children: String,
-        /// The sum of their rates in bits per second.
-        promised: u128,
+        /// The sum of their rates.
+        promised: String,
         /// The parent, or the link.
         within: String,
-        /// Its rate.
+        /// The rate of that.
         has: Rate,
-        /// What is too much, in bits per second.
-        excess: u128,
-        /// The other way out, if there is one.
-        raise: &'static str,
+        /// What is too much.
+        excess: String,
     },
     /// A filter leads nowhere.
     #[error(
@@ -118,8 +116,8 @@ pub enum Error {
     },
     /// A filter leads to a class that holds classes, not packets.
     #[error(
-        "filter {index} leads to the class `{class}`, which is divided into {children}: name one of \
-         those"
+        "filter {index} leads to the class `{class}`, which is divided into {children}: name one \
+         of those"
     )]
     NotALeaf {
         /// The filter's place in the list, from 1.
@@ -222,24 +220,33 @@ fn check_chains(classes: &[Class], parents: &[Option<usize>]) -> Result<(), Erro
 }
 
 fn check_rates(classes: &[Class], parents: &[Option<usize>], link: Rate) -> Result<(), Error> {
-    if let Some(class) = classes.iter().find(|class| class.rate > link) {
-        return Err(Error::AboveLink { class: class.name.clone(), rate: class.rate, link });
-    }
     for parent in core::iter::once(None).chain((0..classes.len()).map(Some)) {
-        let has = parent.map_or(link, |index| classes[index].rate);
         let siblings = children(classes, parents, parent);
+        let has = parent.map_or(link, |index| classes[index].rate);
+        let within = || match parent {
+            Some(index) => names(core::iter::once(&classes[index])),
+            None => "the link".into(),
+        };
+        if let Some(class) = siblings.clone().find(|class| class.rate > has) {
+            let (class, rate) = (class.name.clone(), class.rate);
+            return Err(Error::Above { class, rate, within: within(), has });
+        }
         let rates = siblings.clone().map(|class| u128::from(class.rate.bits_per_second()));
         let promised: u128 = rates.sum();
-        if let Some(excess) = promised.checked_sub(has.bits_per_second().into()).filter(|&e| e > 0)
-        {
-            let within =
-                parent.map_or("the link".into(), |index| names(core::iter::once(&classes[index])));
-            let raise = if parent.is_some() { ", or raise the parent's" } else { "" };
-            let children = names(siblings);
-            return Err(Error::Promise { children, promised, within, has, excess, raise });
+        let excess = promised.saturating_sub(has.bits_per_second().into());
+        if excess > 0 {
+            let (promised, excess) = (sum_text(promised), sum_text(excess));
+            let (children, within) = (names(siblings), within());
+            return Err(Error::Promise { children, promised, within, has, excess });
         }
     }
     Ok(())
+}
+
+/// A sum of rates as a rate is written, if it is not above the highest.
+fn sum_text(bits: u128) -> String {
+    let rate = u64::try_from(bits).ok().and_then(Rate::from_bits_per_second);
+    rate.map_or_else(|| format!("{bits} bit/s"), |rate| format!("{rate}"))
 }
 
 fn check_queues(parameters: &Parameters, port: Port) -> Result<(), Error> {

@@ -1,0 +1,279 @@
+//! The laws of [`traffic::Discipline`], on every discipline in the registry, under random
+//! operations.
+
+mod wire;
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use traffic::classify::{Filter, Rule};
+use traffic::qdisc::{Parameters, Qdisc, REGISTRY, fifo, psp};
+use traffic::units::Serializer;
+use traffic::{
+    Bytes, Dequeued, Discipline, DropReason, Duration, Enqueued, FlowId, Instant, Packet, PacketId,
+    Packets, Port, Statistics,
+};
+use wire::{OVERHEAD, port, rate};
+
+const LINK: u64 = 1_000_000_000;
+
+/// Something that happens to a discipline.
+#[derive(Clone, Debug)]
+enum Operation {
+    Offer {
+        flow: u32,
+        length: u32,
+    },
+    Peek,
+    Dequeue,
+    /// Carry up to so many frames, each to its end.
+    Carry(u8),
+    Pass(Duration),
+    Change(Parameters),
+    Flush,
+}
+
+fn queue() -> impl Strategy<Value = fifo::Parameters> {
+    (1_518_u64..20_000, 1_u64..20).prop_map(|(bytes, limit_packets)| fifo::Parameters {
+        limit_bytes: Bytes(bytes),
+        limit_packets,
+    })
+}
+
+/// Classes `0`, `1`, ... with a share of the link each, some of them within class `0`.
+fn psp() -> impl Strategy<Value = psp::Parameters> {
+    let class = (LINK / 1_000..LINK / 10, any::<bool>(), queue());
+    (proptest::collection::vec(class, 1..5), queue(), any::<bool>()).prop_map(
+        |(drawn, unclassified, gaps)| {
+            let nested = drawn.len() > 2;
+            let class = |(index, &(bits, within, queue)): (usize, &(u64, bool, _))| psp::Class {
+                name: index.to_string(),
+                parent: (nested && within && index > 0).then(|| "0".into()),
+                rate: rate(if nested && index == 0 { LINK / 2 } else { bits }),
+                queue,
+            };
+            let classes: Vec<_> = drawn.iter().enumerate().map(class).collect();
+            let leaf = |class: &&psp::Class| {
+                !classes.iter().any(|other| other.parent.as_ref() == Some(&class.name))
+            };
+            let filters = classes.iter().filter(leaf).map(|class| Rule {
+                filter: Filter { flow: class.name.parse().ok().map(FlowId), ..Filter::default() },
+                class: class.name.clone(),
+            });
+            psp::Parameters { filters: filters.collect(), classes, unclassified, gaps }
+        },
+    )
+}
+
+/// Parameters that the discipline of this name accepts.
+fn parameters(name: &'static str) -> BoxedStrategy<Parameters> {
+    match name {
+        "fifo" => queue().prop_map(Parameters::Fifo).boxed(),
+        "psp" => psp().prop_map(Parameters::Psp).boxed(),
+        other => panic!("give {other} a strategy here, so that the laws are tested on it"),
+    }
+}
+
+fn operation(name: &'static str) -> impl Strategy<Value = Operation> {
+    use Operation::{Carry, Change, Dequeue, Flush, Offer, Pass, Peek};
+    prop_oneof![
+        12 => (0_u32..6, 64_u32..=1518).prop_map(|(flow, length)| Offer { flow, length }),
+        3 => Just(Peek),
+        3 => Just(Dequeue),
+        3 => (1_u8..20).prop_map(Carry),
+        2 => (0_u64..100_000_000).prop_map(|ps| Pass(Duration::from_ps(ps))),
+        1 => parameters(name).prop_map(Change),
+        1 => Just(Flush),
+    ]
+}
+
+/// A discipline and what it must have done by now.
+struct Model {
+    discipline: Qdisc,
+    packets: Packets,
+    now: Instant,
+    busy: Serializer,
+    /// As offered: `created` numbers the offer, `queued` the parameters it was made under.
+    queued: BTreeMap<PacketId, Packet>,
+    expected: Statistics,
+    /// The newest packet that left, of each flow and of those offered under the same parameters: a
+    /// change may send a flow's later packets through another queue, which may be faster.
+    left: BTreeMap<(FlowId, Instant), Instant>,
+    offers: u64,
+    changes: u64,
+}
+
+impl Model {
+    fn new(parameters: &Parameters, port: Port) -> Self {
+        Self {
+            discipline: Qdisc::attach(parameters, port).expect("parameters that make sense"),
+            packets: Packets::new(),
+            now: Instant::ZERO,
+            busy: Serializer::new(port.rate),
+            queued: BTreeMap::new(),
+            expected: Statistics::default(),
+            left: BTreeMap::new(),
+            offers: 0,
+            changes: 0,
+        }
+    }
+
+    fn offer(&mut self, flow: u32, length: u32) {
+        self.offers += 1;
+        let created = Instant::from_ps(self.offers);
+        let (flow, queued) = (FlowId(flow), Instant::from_ps(self.changes));
+        let packet = Packet { created, queued, flow, length, ..Packet::default() };
+        let id = self.packets.insert(packet);
+        let bytes = u64::from(length);
+        let expected = &mut self.expected;
+        match self.discipline.enqueue(&mut self.packets, id, self.now) {
+            Enqueued::Queued => {
+                assert_eq!(self.packets[id].queued, self.now);
+                self.queued.insert(id, packet);
+                expected.enqueued_packets += 1;
+                expected.enqueued_bytes += bytes;
+            }
+            Enqueued::Dropped(reason) => {
+                assert!(matches!(reason, DropReason::QueueBytes | DropReason::QueuePackets));
+                self.packets.release(id);
+                expected.dropped_packets += 1;
+                expected.dropped_bytes += bytes;
+            }
+        }
+    }
+
+    fn dequeue(&mut self) -> Dequeued {
+        let peeked = self.discipline.peek(&self.packets, self.now);
+        let answer = self.discipline.dequeue(&mut self.packets, self.now);
+        assert_eq!(peeked, answer, "the dequeue after a peek returns what the peek did");
+        match answer {
+            Dequeued::Send(id) => {
+                let packet = self.queued.remove(&id).expect("a packet that is queued, and once");
+                assert_eq!(self.packets[id].length, packet.length);
+                self.expected.sent_packets += 1;
+                self.expected.sent_bytes += u64::from(packet.length);
+                let before = self.left.insert((packet.flow, packet.queued), packet.created);
+                assert!(before < Some(packet.created), "a flow's packets stay in order");
+                self.packets.release(id);
+            }
+            Dequeued::Gap(length) => {
+                assert!((64..=1518).contains(&length.0), "an Ethernet frame: {length}");
+                self.expected.gap_frames += 1;
+                self.expected.gap_bytes += length.0;
+                assert!(!self.queued.is_empty(), "a gap with nothing to wait for");
+            }
+            Dequeued::NotBefore(then) => {
+                assert!(then > self.now && !self.queued.is_empty());
+                let at_last = self.discipline.peek(&self.packets, then);
+                assert!(!matches!(at_last, Dequeued::NotBefore(_) | Dequeued::Empty));
+            }
+            Dequeued::Empty => assert!(self.queued.is_empty()),
+        }
+        answer
+    }
+
+    /// Carries the next frame to its end; false if there is none.
+    fn carry(&mut self) -> bool {
+        let sent = self.expected.sent_bytes;
+        let length = match self.dequeue() {
+            Dequeued::Send(_) => self.expected.sent_bytes - sent,
+            Dequeued::Gap(length) => length.0,
+            Dequeued::NotBefore(then) => {
+                self.now = then;
+                return true;
+            }
+            Dequeued::Empty => return false,
+        };
+        self.now += self.busy.advance(Bytes(length + OVERHEAD));
+        true
+    }
+
+    fn flush(&mut self) {
+        self.discipline.flush(&mut self.packets, self.now);
+        while let Some((id, reason)) = self.packets.take_dropped() {
+            assert_eq!(reason, DropReason::Flushed);
+            let packet = self.queued.remove(&id).expect("a packet that was queued");
+            self.expected.dropped_packets += 1;
+            self.expected.dropped_bytes += u64::from(packet.length);
+            self.packets.release(id);
+        }
+        assert!(self.queued.is_empty(), "a flush empties it");
+    }
+
+    fn apply(&mut self, operation: &Operation) {
+        match operation {
+            Operation::Offer { flow, length } => self.offer(*flow, *length),
+            Operation::Peek => {
+                self.discipline.peek(&self.packets, self.now);
+            }
+            Operation::Dequeue => {
+                self.dequeue();
+            }
+            Operation::Carry(frames) => {
+                for _ in 0..*frames {
+                    self.carry();
+                }
+            }
+            Operation::Pass(time) => self.now += *time,
+            Operation::Change(parameters) => {
+                self.discipline.change(parameters).expect("parameters that make sense");
+                self.changes += 1;
+            }
+            Operation::Flush => self.flush(),
+        }
+        self.check();
+    }
+
+    fn check(&mut self) {
+        let expected = &mut self.expected;
+        expected.backlog_packets = self.queued.len() as u64;
+        expected.backlog_bytes = self.queued.values().map(|packet| u64::from(packet.length)).sum();
+        expected.backlog_bytes_max = expected.backlog_bytes_max.max(expected.backlog_bytes);
+        assert_eq!(self.discipline.statistics(), *expected);
+        assert_eq!(self.discipline.is_empty(), self.queued.is_empty());
+        assert_eq!(self.packets.live(), self.queued.len());
+        let (mut classes, mut backlog) = (0, 0);
+        self.discipline.classes(&mut |_, statistics| {
+            classes += 1;
+            backlog += statistics.backlog_bytes;
+        });
+        assert!(classes == 0 || backlog == expected.backlog_bytes);
+    }
+}
+
+fn holds(name: &'static str) {
+    let operations = proptest::collection::vec(operation(name), 1..200);
+    let config =
+        ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() };
+    proptest!(config, |(first in parameters(name), operations in operations)| {
+        let mut model = Model::new(&first, port(LINK, 1500));
+        for operation in &operations {
+            model.apply(operation);
+        }
+        // What is queued leaves; a packet in a class of a 1000th of the link takes 1000 gap frames.
+        let mut frames = 0;
+        while model.carry() {
+            frames += 1;
+            prop_assert!(frames < 200_000, "it ends");
+        }
+        model.check();
+    });
+}
+
+#[test]
+fn every_discipline_keeps_the_laws() {
+    for entry in REGISTRY {
+        holds(entry.name);
+    }
+}
+
+#[test]
+fn a_discipline_never_becomes_another() {
+    let port = port(LINK, 1500);
+    let mut fifo = Qdisc::attach(&Parameters::Fifo(fifo::Parameters::default()), port).unwrap();
+    let refused = fifo.change(&Parameters::Psp(psp::Parameters::single(rate(LINK)))).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "a running fifo cannot become psp: attach a new psp in its place"
+    );
+}
