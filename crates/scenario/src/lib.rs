@@ -1,5 +1,20 @@
 //! A scenario: text in, a plan out.
+//!
+//! A [`Document`] is a file with what the command line overrides in it; [`Document::plan`] resolves every
+//! name, default and quantity. Whatever is wrong comes back as [`Errors`], each with its place.
 
+mod diagnostic;
+mod document;
+mod file;
+mod nearest;
 pub mod plan;
+pub mod quantity;
+mod resolve;
+mod schema;
+mod structure;
+mod value;
 
+pub use diagnostic::{Diagnostic, Errors};
+pub use document::{Document, Run};
 pub use plan::Plan;
+pub use schema::schema;

@@ -2,7 +2,7 @@
 //! Drivers read it and nothing else.
 
 use network::{application, emulator, host, link};
-use traffic::{Bytes, Duration, Instant, Rate, qdisc};
+use traffic::{Duration, Instant, qdisc};
 
 /// What a driver runs.
 #[derive(Clone, Debug)]

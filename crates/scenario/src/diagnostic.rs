@@ -1,0 +1,163 @@
+//! What is wrong with a scenario, where exactly, and what would be right.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A byte range of the [`Source`]'s text.
+pub(crate) type Span = Range<usize>;
+
+/// At most this many problems are reported at once; the rest mostly follow from the first.
+const DIAGNOSTICS_MAX: usize = 20;
+
+/// One problem of a scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What is wrong.
+    pub message: String,
+    /// What would be right.
+    pub help: String,
+    /// The file, or the option of the command line, that it is in.
+    pub name: String,
+    /// The whole text of that file or option.
+    pub text: Arc<str>,
+    /// Where in `text`, in bytes.
+    pub span: Range<usize>,
+    /// Line of the span's start, from 1.
+    pub line: usize,
+    /// Column of the span's start in characters, from 1.
+    pub column: usize,
+}
+
+impl fmt::Display for Diagnostic {
+    /// `file:line:column: message`, and the help on a second line.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}: {}", self.name, self.line, self.column, self.message)?;
+        if !self.help.is_empty() {
+            write!(f, "\n  help: {}", self.help)?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a text is no scenario: one or more problems, in the order of the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Errors(Vec<Diagnostic>);
+
+impl Errors {
+    /// The problems; at least one.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.0
+    }
+}
+
+impl fmt::Display for Errors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, diagnostic) in self.0.iter().enumerate() {
+            if i > 0 {
+                writeln!(f)?;
+            }
+            write!(f, "{diagnostic}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Errors {}
+
+/// The file's text and, behind it, the text of every override: one address space for spans.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Debug)]
+struct Part {
+    name: String,
+    text: Arc<str>,
+    start: usize,
+}
+
+impl Source {
+    pub(crate) fn new(name: &str, text: &str) -> Self {
+        Self { parts: vec![Part { name: name.to_owned(), text: text.into(), start: 0 }] }
+    }
+
+    /// Adds the text of an override; returns where its first byte lies.
+    pub(crate) fn append(&mut self, name: &str, text: &str) -> usize {
+        // One byte between parts, so that a span at a part's end stays within that part.
+        let start = self.parts.last().map_or(0, |p| p.start + p.text.len() + 1);
+        self.parts.push(Part { name: name.to_owned(), text: text.into(), start });
+        start
+    }
+
+    fn part(&self, at: usize) -> &Part {
+        let after = self.parts.partition_point(|p| p.start <= at);
+        &self.parts[after.saturating_sub(1)]
+    }
+
+    /// The text at a span that lies within one part.
+    pub(crate) fn slice(&self, span: &Span) -> &str {
+        let part = self.part(span.start);
+        part.text.get(span.start - part.start..span.end - part.start).unwrap_or_default()
+    }
+
+    fn diagnose(&self, problem: Problem) -> Diagnostic {
+        let part = self.part(problem.span.start);
+        let clamp = |at: usize| {
+            let at = at.saturating_sub(part.start).min(part.text.len());
+            (0..=at).rev().find(|&i| part.text.is_char_boundary(i)).unwrap_or(0)
+        };
+        let span = clamp(problem.span.start)..clamp(problem.span.end);
+        let before = &part.text[..span.start];
+        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+        Diagnostic {
+            message: problem.message,
+            help: problem.help,
+            name: part.name.clone(),
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            text: part.text.clone(),
+            span,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Problem {
+    span: Span,
+    message: String,
+    help: String,
+}
+
+/// Problems found so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Problems(Vec<Problem>);
+
+impl Problems {
+    /// Notes one: where, what, and what would be right.
+    pub(crate) fn push(
+        &mut self,
+        span: &Span,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        let (message, help) = (message.into(), help.into());
+        self.0.push(Problem { span: span.clone(), message, help });
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// `Ok` if there is none.
+    pub(crate) fn into_result(mut self, source: &Source) -> Result<(), Errors> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        self.0.sort_by_key(|p| p.span.start);
+        self.0.dedup_by(|a, b| a.span == b.span && a.message == b.message);
+        let found = self.0.into_iter().take(DIAGNOSTICS_MAX);
+        Err(Errors(found.map(|p| source.diagnose(p)).collect()))
+    }
+}

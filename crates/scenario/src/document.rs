@@ -1,0 +1,439 @@
+//! A scenario's text with the overrides of the command line, and the grid of runs that it spans.
+
+use std::ops::Range;
+
+use serde::Deserialize;
+use serde_spanned::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::diagnostic::{Errors, Problems, Source, Span};
+use crate::file::Scenario;
+use crate::plan::Plan;
+use crate::{nearest, resolve, structure};
+
+/// The longest file: a hand-written one has a thousandth of it.
+const FILE_BYTES_MAX: usize = 4 << 20;
+/// The most runs that a grid may span.
+const RUNS_MAX: usize = 10_000;
+
+/// A scenario file, and what the command line changes in it.
+#[derive(Clone, Debug)]
+pub struct Document {
+    source: Source,
+    length: usize,
+    overrides: Vec<Override>,
+    axes: Vec<Axis>,
+}
+
+/// One path set to one value; both point into the source.
+#[derive(Clone, Debug)]
+struct Override {
+    path: Vec<Segment>,
+    value: Fragment,
+}
+
+/// A path with the values that it takes in turn.
+#[derive(Clone, Debug)]
+struct Axis {
+    path: Vec<Segment>,
+    values: Vec<Fragment>,
+}
+
+/// One key of a path, and where it stands.
+#[derive(Clone, Debug)]
+struct Segment {
+    key: String,
+    span: Span,
+}
+
+/// A value's text and place. A `bare` one is a string without its quotes, as people type it in a shell.
+#[derive(Clone, Debug)]
+struct Fragment {
+    span: Span,
+    bare: bool,
+}
+
+/// One point of the grid.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The parameters as one line: `emulator.gnet.buffer=512 KiB, seed=2`; empty without a grid.
+    pub label: String,
+    /// Path and value of each parameter, in the grid's order.
+    pub parameters: Vec<(String, String)>,
+    document: Document,
+}
+
+impl Run {
+    /// What a driver runs.
+    ///
+    /// # Errors
+    ///
+    /// Whatever is wrong with the scenario at these parameters.
+    pub fn plan(&self) -> Result<Plan, Errors> {
+        self.document.plan()
+    }
+}
+
+impl Document {
+    /// Reads `text`, which came from the file `name`.
+    ///
+    /// # Errors
+    ///
+    /// Text that is no TOML, and a sweep that is no grid. What it means is looked at by [`Self::plan`].
+    pub fn parse(name: &str, text: &str) -> Result<Self, Errors> {
+        let source = Source::new(name, text);
+        let mut problems = Problems::default();
+        if text.len() > FILE_BYTES_MAX {
+            let help = "a scenario has at most 4 MiB; `count` makes many hosts of one line";
+            problems.push(&(0..0), format!("the file has {} bytes", text.len()), help);
+            problems.into_result(&source)?;
+            unreachable!("a problem was noted");
+        }
+        let (table, errors) = DeTable::parse_recoverable(text);
+        for error in errors {
+            let help = "the file is TOML: `key = \"value\"` under [table] headers";
+            problems.push(&error.span().unwrap_or(0..0), error.message().to_owned(), help);
+        }
+        let axes = if problems.is_empty() { grid(table.get_ref(), &mut problems) } else { vec![] };
+        problems.into_result(&source)?;
+        Ok(Self { source, length: text.len(), overrides: Vec::new(), axes })
+    }
+
+    /// Sets `path=value` as if the file said so: `emulator.gnet.buffer=1MiB`.
+    ///
+    /// # Errors
+    ///
+    /// A path or value that cannot be read. Whether the scenario has such a key shows in [`Self::plan`].
+    pub fn set(&mut self, assignment: &str) -> Result<(), Errors> {
+        let (path, values) = self.assignment("--set", assignment, false)?;
+        self.axes.retain(|axis| keys(&axis.path) != keys(&path));
+        self.overrides
+            .extend(values.into_iter().map(|value| Override { path: path.clone(), value }));
+        Ok(())
+    }
+
+    /// Runs once for each value of `path=a,b,c`.
+    ///
+    /// # Errors
+    ///
+    /// A path or value that cannot be read.
+    pub fn vary(&mut self, assignment: &str) -> Result<(), Errors> {
+        let (path, values) = self.assignment("--vary", assignment, true)?;
+        self.axes.retain(|axis| keys(&axis.path) != keys(&path));
+        self.axes.push(Axis { path, values });
+        Ok(())
+    }
+
+    /// Runs once for each seed of `first..last`, both included.
+    ///
+    /// # Errors
+    ///
+    /// Text that is no such range, or a range that is empty or has more than 10 000 seeds.
+    pub fn seeds(&mut self, range: &str) -> Result<(), Errors> {
+        let bounds = range.split_once("..").and_then(|(first, last)| {
+            let last = last.strip_prefix('=').unwrap_or(last);
+            Some((first.trim().parse::<u32>().ok()?, last.trim().parse::<u32>().ok()?))
+        });
+        match bounds {
+            Some((first, last)) if first <= last && ((last - first) as usize) < RUNS_MAX => {
+                let seeds: Vec<String> = (first..=last).map(|seed| seed.to_string()).collect();
+                self.vary(&format!("seed={}", seeds.join(",")))
+            }
+            _ => {
+                let start = self.source.append("--seeds", range);
+                let help = "write the first and the last seed, at most 10000 in all: 1..8";
+                let span = start..start + range.len();
+                self.reject(&span, format!("`{range}` is no range of seeds"), help)
+            }
+        }
+    }
+
+    /// Every point of the grid, the last axis running fastest; one run if there is no grid.
+    ///
+    /// # Errors
+    ///
+    /// A grid of more than 10 000 runs.
+    pub fn runs(&self) -> Result<Vec<Run>, Errors> {
+        let sizes = self.axes.iter().map(|axis| axis.values.len());
+        let count = sizes.clone().try_fold(1, usize::checked_mul).filter(|&n| n <= RUNS_MAX);
+        let Some(count) = count else {
+            let sizes: Vec<String> = sizes.map(|n| n.to_string()).collect();
+            let message = format!("the grid has {} runs", sizes.join(" x "));
+            let span = self.axes[0].path[0].span.clone();
+            return self.clone().reject(&span, message, "leave at most 10000");
+        };
+        Ok((0..count).map(|index| self.run(index)).collect())
+    }
+
+    /// The number `index` of the grid, in mixed radix.
+    fn run(&self, index: usize) -> Run {
+        let mut document = Self { axes: Vec::new(), ..self.clone() };
+        let mut stride: usize = self.axes.iter().map(|axis| axis.values.len()).product();
+        let mut parameters = Vec::new();
+        for axis in &self.axes {
+            stride /= axis.values.len();
+            let value = axis.values[index / stride % axis.values.len()].clone();
+            let path = axis.path.clone();
+            parameters.push((keys(&path).join("."), self.shown(&value)));
+            document.overrides.push(Override { path, value });
+        }
+        let pairs: Vec<String> = parameters.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        Run { label: pairs.join(", "), parameters, document }
+    }
+
+    /// What a driver runs, sweeps aside.
+    ///
+    /// # Errors
+    ///
+    /// Every problem of the scenario that can be told from the others.
+    pub fn plan(&self) -> Result<Plan, Errors> {
+        let text = self.source.slice(&(0..self.length));
+        let mut problems = Problems::default();
+        let plan = self.plan_of(text, &mut problems);
+        problems.into_result(&self.source)?;
+        Ok(plan.expect("a scenario without a plan has a problem"))
+    }
+
+    fn plan_of(&self, text: &str, problems: &mut Problems) -> Option<Plan> {
+        let (mut table, _) = DeTable::parse_recoverable(text);
+        for change in &self.overrides {
+            self.apply(change, &mut table, problems);
+        }
+        structure::check(table.get_ref(), problems);
+        if !problems.is_empty() {
+            return None;
+        }
+        match Scenario::deserialize(toml::Deserializer::from(table)) {
+            Ok(scenario) => resolve::resolve(&scenario, problems),
+            Err(error) => {
+                let span = error.span().unwrap_or(0..0);
+                problems.push(&span, error.message().to_owned(), "see docs/scenario.schema.json");
+                None
+            }
+        }
+    }
+
+    fn apply<'d>(
+        &'d self,
+        change: &'d Override,
+        root: &mut Spanned<DeTable<'d>>,
+        to: &mut Problems,
+    ) {
+        let Some((last, parents)) = change.path.split_last() else { return };
+        let mut table = root.get_mut();
+        for (depth, segment) in parents.iter().enumerate() {
+            if is_name(&change.path, depth) && !table.contains_key(segment.key.as_str()) {
+                let names = table.keys().map(|k| &**k.get_ref());
+                let message = format!("there is no {} `{}`", parents[depth - 1].key, segment.key);
+                return to.push(&segment.span, message, nearest::suggest(&segment.key, names));
+            }
+            let key = Spanned::new(segment.span.clone(), segment.key.as_str().into());
+            let fresh = || Spanned::new(segment.span.clone(), DeValue::Table(DeTable::new()));
+            match table.entry(key).or_insert_with(fresh).get_mut() {
+                DeValue::Table(inner) => table = inner,
+                _ => {
+                    let message = format!("`{}` is no table", segment.key);
+                    return to.push(&segment.span, message, "end the path there");
+                }
+            }
+        }
+        match self.value(&change.value) {
+            Ok(value) => {
+                let key = Spanned::new(last.span.clone(), last.key.as_str().into());
+                table.insert(key, value);
+            }
+            Err(message) => to.push(&change.value.span, message, "write a TOML value"),
+        }
+    }
+
+    fn value(&self, fragment: &Fragment) -> Result<Spanned<DeValue<'_>>, String> {
+        let text = self.source.slice(&fragment.span);
+        if fragment.bare {
+            return Ok(Spanned::new(fragment.span.clone(), DeValue::String(text.into())));
+        }
+        let parsed = DeValue::parse(text).map_err(|error| error.message().to_owned())?;
+        Ok(shifted(parsed, fragment.span.start))
+    }
+
+    /// A value as a label shows it: without quotes.
+    fn shown(&self, fragment: &Fragment) -> String {
+        match self.value(fragment).map(Spanned::into_inner) {
+            Ok(DeValue::String(text)) => text.into_owned(),
+            _ => self.source.slice(&fragment.span).to_owned(),
+        }
+    }
+
+    /// Takes `path=value` apart; with `several`, `path=a,b,c`.
+    fn assignment(
+        &mut self,
+        option: &str,
+        text: &str,
+        several: bool,
+    ) -> Result<(Vec<Segment>, Vec<Fragment>), Errors> {
+        let start = self.source.append(option, text);
+        let all = start..start + text.len();
+        let Some((path, values)) = text.split_once('=') else {
+            let help = "write path=value, such as link.wan.delay=10ms";
+            return self.reject(&all, format!("`{text}` has no `=`"), help);
+        };
+        let path = match segments(path, start) {
+            Ok(path) => path,
+            Err((message, help)) => return self.reject(&all, message, help),
+        };
+        if let Err((message, help)) = settable(&path) {
+            return self.reject(&all, message, help);
+        }
+        let offset = start + text.len() - values.len();
+        let pieces = if several { pieces(values) } else { Vec::from([0..values.len()]) };
+        let values = pieces.into_iter().map(|piece| fragment(values, piece, offset)).collect();
+        Ok((path, values))
+    }
+
+    fn reject<T>(&mut self, span: &Span, message: String, help: &str) -> Result<T, Errors> {
+        let mut problems = Problems::default();
+        problems.push(span, message, help);
+        problems.into_result(&self.source)?;
+        unreachable!("a problem was noted")
+    }
+}
+
+/// Whether the key at `depth` of a path is the name of an entity, which must exist.
+fn is_name(path: &[Segment], depth: usize) -> bool {
+    let entities = ["host", "router", "emulator", "link", "flow"];
+    match (depth, path[0].key.as_str()) {
+        (1, "probe" | "expect") => false,
+        (1, table) => entities.contains(&table),
+        (2, "probe") => ["bandwidth", "sequence", "capture"].contains(&path[1].key.as_str()),
+        _ => false,
+    }
+}
+
+fn keys(path: &[Segment]) -> Vec<&str> {
+    path.iter().map(|segment| segment.key.as_str()).collect()
+}
+
+/// What may not be varied: what names the runs, and the grid itself.
+fn settable(path: &[Segment]) -> Result<(), (String, &'static str)> {
+    match path[0].key.as_str() {
+        table @ ("sweep" | "title") => {
+            let help = "name a setting, such as emulator.gnet.buffer, flow.bulk.congestion or seed";
+            Err((format!("`{table}` cannot be set or swept"), help))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The keys of a dotted path; one that holds a dot itself stands in quotes.
+fn segments(text: &str, start: usize) -> Result<Vec<Segment>, (String, &'static str)> {
+    const HELP: &str = "write keys with dots between: emulator.gnet.buffer, host.\"s.1\".profile";
+    let mut path = Vec::new();
+    let mut rest = text.trim();
+    let mut at = start + text.len() - text.trim_start().len();
+    loop {
+        let quoted = rest.strip_prefix('"').and_then(|inner| inner.split_once('"'));
+        let (key, length) = match quoted {
+            Some((key, _)) => (key, key.len() + 2),
+            None => rest.split_once('.').map_or((rest, rest.len()), |(key, _)| (key, key.len())),
+        };
+        if key.trim().is_empty() {
+            return Err((format!("`{text}` is no path"), HELP));
+        }
+        path.push(Segment { key: key.trim().to_owned(), span: at..at + length });
+        rest = &rest[length..];
+        match rest.strip_prefix('.') {
+            Some(after) => (rest, at) = (after, at + length + 1),
+            None if rest.is_empty() => return Ok(path),
+            None => return Err((format!("`{text}` is no path"), HELP)),
+        }
+    }
+}
+
+/// Where the values of a comma-separated list lie; a comma within quotes or brackets is part of a value.
+fn pieces(text: &str) -> Vec<Range<usize>> {
+    let (mut found, mut from, mut depth, mut quoted) = (Vec::new(), 0, 0_usize, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'"' => quoted = !quoted,
+            b'[' | b'{' if !quoted => depth += 1,
+            b']' | b'}' if !quoted => depth = depth.saturating_sub(1),
+            b',' if !quoted && depth == 0 => {
+                found.push(from..at);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    found.push(from..text.len());
+    found
+}
+
+/// The value at `piece` of `values`, which starts at `offset` of the source.
+fn fragment(values: &str, piece: Range<usize>, offset: usize) -> Fragment {
+    let text = &values[piece.clone()];
+    let trimmed = text.trim();
+    let start = offset + piece.start + (text.len() - text.trim_start().len());
+    let bare = DeValue::parse(trimmed).is_err() || trimmed.contains('\n');
+    Fragment { span: start..start + trimmed.len(), bare }
+}
+
+/// Moves every place within `value` by `offset`.
+fn shifted(value: Spanned<DeValue<'_>>, offset: usize) -> Spanned<DeValue<'_>> {
+    let span = value.span().start + offset..value.span().end + offset;
+    let inner = match value.into_inner() {
+        DeValue::Array(items) => {
+            DeValue::Array(items.into_iter().map(|item| shifted(item, offset)).collect())
+        }
+        DeValue::Table(table) => {
+            let entries = table.into_iter().map(|(key, inner)| {
+                let span = key.span().start + offset..key.span().end + offset;
+                (Spanned::new(span, key.into_inner()), shifted(inner, offset))
+            });
+            DeValue::Table(entries.collect())
+        }
+        scalar => scalar,
+    };
+    Spanned::new(span, inner)
+}
+
+/// The axes of `[sweep]`: `"link.wan.delay" = [...]`, with or without the quotes.
+fn grid(document: &DeTable<'_>, problems: &mut Problems) -> Vec<Axis> {
+    let mut axes = Vec::new();
+    match document.get("sweep").map(|sweep| (sweep.span(), sweep.get_ref())) {
+        Some((_, DeValue::Table(sweep))) => collect(sweep, &[], &mut axes, problems),
+        Some((span, _)) => problems.push(&span, "`sweep` is a table", "write [sweep]"),
+        None => {}
+    }
+    axes
+}
+
+fn collect(table: &DeTable<'_>, above: &[Segment], axes: &mut Vec<Axis>, problems: &mut Problems) {
+    for (key, value) in table.iter() {
+        let mut path = above.to_vec();
+        match segments(key.get_ref(), 0) {
+            Ok(keys) => path.extend(keys.into_iter().map(|s| Segment { span: key.span(), ..s })),
+            Err((message, help)) => {
+                problems.push(&key.span(), message, help);
+                continue;
+            }
+        }
+        match value.get_ref() {
+            DeValue::Table(inner) => collect(inner, &path, axes, problems),
+            DeValue::Array(items) if !items.is_empty() => {
+                if let Err((message, help)) = settable(&path) {
+                    problems.push(&key.span(), message, help);
+                    continue;
+                }
+                let values = items.iter().map(|i| Fragment { span: i.span(), bare: false });
+                axes.push(Axis { path, values: values.collect() });
+            }
+            _ => {
+                let message = format!("`{}` has no values", keys(&path).join("."));
+                problems.push(
+                    &value.span(),
+                    message,
+                    "give an array of values: [\"1 ms\", \"10 ms\"]",
+                );
+            }
+        }
+    }
+}

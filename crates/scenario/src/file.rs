@@ -1,0 +1,314 @@
+//! The scenario file as it is written, before any name is looked up: one struct per table.
+//!
+//! The doc comments here are what an editor shows, by way of the JSON Schema.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::value::{
+    Count, Grid, Name, NumberUnit, Quantity, RateUnit, RatioUnit, ShareUnit, SizeUnit, Table,
+    TimeUnit,
+};
+
+/// A Suimon scenario: topology, policies, flows, probes and expectations.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Scenario {
+    /// What it is, for people.
+    pub(crate) title: Option<String>,
+    /// How long it runs: "300 s".
+    pub(crate) duration: Quantity<TimeUnit>,
+    /// Every random stream derives from it; 1 unless given.
+    pub(crate) seed: Option<Count>,
+    /// End systems, by name.
+    #[serde(default)]
+    pub(crate) host: Table<Host>,
+    /// Forwarders, by name.
+    #[serde(default)]
+    pub(crate) router: Table<Router>,
+    /// WAN emulators, by name.
+    #[serde(default)]
+    pub(crate) emulator: Table<Emulator>,
+    /// Links, by name.
+    #[serde(default)]
+    pub(crate) link: Table<Link>,
+    /// TCP connections, by name.
+    #[serde(default)]
+    pub(crate) flow: Table<Flow>,
+    /// What to record.
+    #[serde(default)]
+    pub(crate) probe: Probes,
+    /// A grid of runs: each path with the values that it takes in turn.
+    #[serde(default)]
+    #[allow(dead_code, reason = "the document reads it, with the places of paths and values")]
+    pub(crate) sweep: Grid,
+    /// What must come out.
+    #[serde(default)]
+    pub(crate) expect: Expect,
+}
+
+/// An end system, or `count` of them named NAME.1, NAME.2, …
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Host {
+    /// How many; without it, one that bears the bare name.
+    pub(crate) count: Option<Count>,
+    /// The TCP stack of its connections; "linux-6" unless given.
+    pub(crate) profile: Option<Name>,
+    /// What a segment costs its processor; nothing unless given.
+    pub(crate) processor: Option<Processor>,
+}
+
+/// What a segment costs a host's processor.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Processor {
+    /// For each segment received.
+    pub(crate) per_segment: Quantity<TimeUnit>,
+    /// For each entry of the retransmission queue that an ACK makes the stack walk; 0 unless given.
+    pub(crate) per_walked: Option<Quantity<TimeUnit>>,
+    /// Segments the receive ring holds; 300 unless given (Linux 2.4's netdev_max_backlog).
+    pub(crate) receive_ring: Option<Count>,
+}
+
+/// A forwarder, or `count` of them named NAME.1, NAME.2, …
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Router {
+    /// How many; without it, one that bears the bare name.
+    pub(crate) count: Option<Count>,
+}
+
+/// A WAN emulator: each of its output ports has this bandwidth limit, delay and drop-tail buffer.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Emulator {
+    /// Bandwidth limit, counting frame bytes without preamble and gap.
+    pub(crate) rate: Quantity<RateUnit>,
+    /// Delay, one way; 0 unless given.
+    pub(crate) delay: Option<Quantity<TimeUnit>>,
+    /// Drop-tail buffer.
+    pub(crate) buffer: Quantity<SizeUnit>,
+}
+
+/// A link, full duplex. Where an end is a counted node, one link for each.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Link {
+    /// The two nodes. Two counted nodes are paired by number; a counted and a single one form a star.
+    pub(crate) between: [Name; 2],
+    /// Line rate.
+    pub(crate) rate: Quantity<RateUnit>,
+    /// Propagation delay, one way; 0 unless given.
+    pub(crate) delay: Option<Quantity<TimeUnit>>,
+    /// The longest IP datagram; 1500 B unless given.
+    pub(crate) mtu: Option<Quantity<SizeUnit>>,
+    /// What a frame costs beyond header and FCS; 20 B unless given (Ethernet's preamble and gap).
+    pub(crate) overhead: Option<Quantity<SizeUnit>>,
+    /// The share of packets lost at random; 0 unless given.
+    pub(crate) loss: Option<Quantity<ShareUnit>>,
+    /// The queueing discipline at both ends; a fifo of 1000 packets unless given.
+    pub(crate) queue: Option<Queue>,
+    /// What is different at one end, by node.
+    #[serde(default)]
+    pub(crate) at: Table<LinkEnd>,
+}
+
+/// One end of a link.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LinkEnd {
+    /// The queueing discipline there.
+    pub(crate) queue: Queue,
+}
+
+/// A queueing discipline.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub(crate) enum Queue {
+    /// Drop-tail.
+    Fifo(Fifo),
+}
+
+/// Drop-tail, by packets and by bytes; with neither, 1000 packets.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Fifo {
+    /// The most packets queued.
+    pub(crate) packets: Option<Count>,
+    /// The most bytes queued, by frame lengths.
+    pub(crate) bytes: Option<Quantity<SizeUnit>>,
+}
+
+/// TCP connections from one host to another. Where an end is a counted host, one for each.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Flow {
+    /// The sending host. Two counted hosts are paired by number; a counted and a single one form a
+    /// star.
+    pub(crate) from: Name,
+    /// The receiving host.
+    pub(crate) to: Name,
+    /// How many connections between each pair, named NAME.1, NAME.2, …; one unless given.
+    pub(crate) count: Option<Count>,
+    /// The congestion control algorithm; the profile's own unless given.
+    pub(crate) congestion: Option<Name>,
+    /// When it connects; at 0 s unless given.
+    pub(crate) start: Option<Quantity<TimeUnit>>,
+    /// From each connection's start to the next one's; 0 unless given.
+    pub(crate) stagger: Option<Quantity<TimeUnit>>,
+    /// When the program stops writing and closes; never unless given.
+    pub(crate) stop: Option<Quantity<TimeUnit>>,
+    /// How much each connection writes; without end unless given.
+    pub(crate) bytes: Option<Quantity<SizeUnit>>,
+    /// Messages with silence between, rather than writing all the time.
+    pub(crate) train: Option<Train>,
+    /// How the receiving program reads.
+    pub(crate) read: Option<Read>,
+}
+
+/// A message every so often.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Train {
+    /// A message's size.
+    pub(crate) message: Quantity<SizeUnit>,
+    /// From the start of one message to the start of the next.
+    pub(crate) every: Quantity<TimeUnit>,
+}
+
+/// How the receiving program reads.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Read {
+    /// The rate at which it reads.
+    pub(crate) rate: Quantity<RateUnit>,
+}
+
+/// What to record beside the totals, which are always there.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Probes {
+    /// Samples of every flow: cwnd, RTT and so on.
+    pub(crate) flows: Option<Sampling>,
+    /// Samples of every queue.
+    pub(crate) queues: Option<Sampling>,
+    /// Bandwidth of a port in bins, by name.
+    #[serde(default)]
+    pub(crate) bandwidth: Table<Bandwidth>,
+    /// Every transmission of a flow with its sequence number, by name.
+    #[serde(default)]
+    pub(crate) sequence: Table<Sequence>,
+    /// Packet captures, by name.
+    #[serde(default)]
+    pub(crate) capture: Table<Capture>,
+}
+
+/// How often to sample.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Sampling {
+    /// The interval.
+    pub(crate) every: Quantity<TimeUnit>,
+}
+
+/// Bandwidth of one port's output in bins.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Bandwidth {
+    /// The port, as "node:link".
+    pub(crate) at: Name,
+    /// A bin's width, at least 1 us.
+    pub(crate) bin: Quantity<TimeUnit>,
+    /// From then on; from the start unless given.
+    pub(crate) from: Option<Quantity<TimeUnit>>,
+    /// Until then; to the end unless given.
+    pub(crate) until: Option<Quantity<TimeUnit>>,
+}
+
+/// The sequence numbers of one flow as they leave a port.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Sequence {
+    /// The flow.
+    pub(crate) flow: Name,
+    /// The port, as "node:link".
+    pub(crate) at: Name,
+    /// From then on; from the start unless given.
+    pub(crate) from: Option<Quantity<TimeUnit>>,
+    /// Until then; to the end unless given.
+    pub(crate) until: Option<Quantity<TimeUnit>>,
+}
+
+/// A packet capture at one port.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Capture {
+    /// The port, as "node:link".
+    pub(crate) at: Name,
+    /// From then on; from the start unless given.
+    pub(crate) from: Option<Quantity<TimeUnit>>,
+    /// Until then; to the end unless given.
+    pub(crate) until: Option<Quantity<TimeUnit>>,
+}
+
+/// What must come out.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Expect {
+    /// By flow. A flow with a count stands for the sum of its connections.
+    #[serde(default)]
+    pub(crate) flow: Table<ExpectFlow>,
+    /// By link.
+    #[serde(default)]
+    pub(crate) link: Table<ExpectPort>,
+    /// By emulator.
+    #[serde(default)]
+    pub(crate) emulator: Table<ExpectPort>,
+    /// Of the whole run.
+    pub(crate) run: Option<ExpectRun>,
+}
+
+/// What must come out of a flow.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExpectFlow {
+    /// What the receiving program got per second, between start and stop.
+    pub(crate) goodput: Option<Bounds<Quantity<RateUnit>>>,
+    /// What the receiving program got.
+    pub(crate) bytes: Option<Bounds<Quantity<SizeUnit>>>,
+    /// Segments sent again.
+    pub(crate) retransmissions: Option<Bounds<Quantity<NumberUnit>>>,
+    /// Retransmission timeouts.
+    pub(crate) timeouts: Option<Bounds<Quantity<NumberUnit>>>,
+    /// Packets dropped anywhere on the way.
+    pub(crate) drops: Option<Bounds<Quantity<NumberUnit>>>,
+}
+
+/// What must come out of a link or emulator.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExpectPort {
+    /// Packets dropped, both directions.
+    pub(crate) drops: Option<Bounds<Quantity<NumberUnit>>>,
+    /// The share of the time that it was busy, of the busier direction.
+    pub(crate) utilisation: Option<Bounds<Quantity<RatioUnit>>>,
+}
+
+/// What must come out of the whole run.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExpectRun {
+    /// Jain's index over the flows' goodput, 1 being equal shares.
+    pub(crate) fairness: Option<Bounds<Quantity<RatioUnit>>>,
+}
+
+/// From `min` to `max`, both included.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Bounds<Q> {
+    /// At least this.
+    pub(crate) min: Option<Q>,
+    /// At most this.
+    pub(crate) max: Option<Q>,
+}

@@ -1,0 +1,76 @@
+//! The name that a mistyped one was meant to be.
+
+/// The nearest of `names` to `word`, if any is near enough to be what was meant: a third of its letters
+/// may be wrong, or one is the beginning of the other.
+pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word_lower = word.to_lowercase();
+    names
+        .into_iter()
+        .map(|name| (distance(&word_lower, &name.to_lowercase()), name))
+        .filter(|&(d, name)| {
+            let length = word.chars().count().max(name.chars().count());
+            d <= length.div_ceil(3) || (word.len() >= 2 && name.starts_with(word))
+        })
+        .min_by_key(|&(d, _)| d)
+        .map(|(_, name)| name)
+}
+
+/// "did you mean `x`?" where a name is near, else the list of all there are.
+pub(crate) fn suggest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.into_iter().collect();
+    match nearest(word, names.iter().copied()) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None if names.is_empty() => "there is none to choose from".into(),
+        None => format!("there is {}", list(&names)),
+    }
+}
+
+/// The first of `names`, comma-separated.
+pub(crate) fn list(names: &[&str]) -> String {
+    const SHOWN_MAX: usize = 24;
+    let shown: Vec<String> = names.iter().take(SHOWN_MAX).map(|n| format!("`{n}`")).collect();
+    let more = if names.len() > SHOWN_MAX { ", …" } else { "" };
+    shown.join(", ") + more
+}
+
+/// Edits (insert, delete, replace, swap neighbours) between two words: optimal string alignment. Only
+/// the first letters of absurdly long words are compared.
+fn distance(a: &str, b: &str) -> usize {
+    const LETTERS_MAX: usize = 64;
+    let a: Vec<char> = a.chars().take(LETTERS_MAX).collect();
+    let b: Vec<char> = b.chars().take(LETTERS_MAX).collect();
+    let mut before: Vec<usize> = vec![0; b.len() + 1];
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i; b.len() + 1];
+        for j in 1..=b.len() {
+            let replace = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            row[j] = replace.min(last[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                row[j] = row[j].min(before[j - 2] + 1);
+            }
+        }
+        before = std::mem::replace(&mut last, row);
+    }
+    last[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_are_edits() {
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("scalabel", "scalable"), 1);
+    }
+
+    #[test]
+    fn only_near_names_are_offered() {
+        let names = ["scalable", "newreno", "highspeed", "bic", "cubic"];
+        assert_eq!(nearest("scaleable", names), Some("scalable"));
+        assert_eq!(nearest("Cubci", names), Some("cubic"));
+        assert_eq!(nearest("vegas", names), None);
+    }
+}

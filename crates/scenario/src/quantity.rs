@@ -1,0 +1,265 @@
+//! Quantities with units, in every spelling that network people use.
+//!
+//! Rates: `500 Mbit/s`, `500Mbps`, `500mbit`, `62.5 MB/s`, and tc's `62.5mbps`, where lower-case `bps`
+//! means *bytes* per second (tc(8), "RATES"). Sizes: `1500 B`, `512 KiB`, `32 MB` = `32 * 10^6` bytes; a
+//! binary prefix is spelt `Ki`, `Mi`, `Gi`. Times: `s`, `ms`, `us`, `ns`, `ps`, `min`, `h`.
+
+use traffic::{Bytes, Duration, Rate};
+
+/// Why a text is no quantity: what is wrong with it and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    /// What is wrong.
+    pub message: String,
+    /// What would be right.
+    pub help: String,
+}
+
+impl Error {
+    fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { message: message.into(), help: help.into() }
+    }
+}
+
+/// A decimal number without loss: `digits * 10^-places`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Decimal {
+    digits: u128,
+    places: u32,
+}
+
+/// More digits than any quantity of 64 bits has; keeps products within 128 bits.
+const DIGITS_MAX: usize = 20;
+
+impl Decimal {
+    fn parse(text: &str) -> Option<Self> {
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+        let plain = |s: &str| s.bytes().all(|b| b.is_ascii_digit() || b == b'_');
+        if whole.is_empty() || !plain(whole) || !plain(fraction) || text.ends_with(['.', '_']) {
+            return None;
+        }
+        let digits: String = whole.chars().chain(fraction.chars()).filter(|&c| c != '_').collect();
+        let places = fraction.bytes().filter(|&b| b != b'_').count();
+        if digits.trim_start_matches('0').len() > DIGITS_MAX || places > DIGITS_MAX {
+            return None;
+        }
+        Some(Self { digits: digits.parse().ok()?, places: u32::try_from(places).ok()? })
+    }
+
+    /// `self * scale`, rounded to the nearest whole; `None` if it passes 64 bits. A `scale` is below
+    /// 2^62, so the product of 20 digits and it fits 128 bits.
+    fn scaled(self, scale: u128) -> Option<u64> {
+        let unit = 10_u128.pow(self.places);
+        let product = self.digits.checked_mul(scale)?.checked_add(unit / 2)?;
+        u64::try_from(product / unit).ok()
+    }
+
+    /// The nearest float: for expectations, which decide nothing within a run.
+    fn approximate(self) -> f64 {
+        self.digits as f64 / 10_f64.powi(self.places as i32)
+    }
+}
+
+/// A number and its unit, apart.
+fn split<'a>(text: &'a str, what: &str, example: &str) -> Result<(Decimal, &'a str), Error> {
+    let text = text.trim();
+    let right = format!("write {what} as a number and a unit, such as \"{example}\"");
+    if text.starts_with('-') {
+        return Err(Error::new(format!("{what} below zero"), right));
+    }
+    let body = text.strip_prefix('+').unwrap_or(text);
+    let end = body.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'));
+    let (number, unit) = body.split_at(end.unwrap_or(body.len()));
+    if number.is_empty() {
+        return Err(Error::new(format!("`{text}` is not {what}"), right));
+    }
+    match Decimal::parse(number) {
+        Some(number) => Ok((number, unit.trim())),
+        None => Err(Error::new(format!("`{number}` is not a number that fits 64 bits"), right)),
+    }
+}
+
+/// The decimal or binary factor of a prefix, and what follows it.
+fn prefix(unit: &str) -> (u128, &str) {
+    let factor = |c: char, base: u128| match c.to_ascii_lowercase() {
+        'k' => Some(base),
+        'm' => Some(base.pow(2)),
+        'g' => Some(base.pow(3)),
+        't' => Some(base.pow(4)),
+        _ => None,
+    };
+    let mut rest = unit.chars();
+    let Some(first) = rest.next().filter(char::is_ascii) else { return (1, unit) };
+    let after = rest.as_str();
+    match (factor(first, 1000), after.strip_prefix(['i', 'I'])) {
+        (None, _) => (1, unit),
+        (Some(_), Some(binary)) => (factor(first, 1024).unwrap_or(1), binary),
+        (Some(decimal), None) => (decimal, after),
+    }
+}
+
+/// Bits in one of the rate's unit, its prefix taken off; `None` if it is no rate.
+fn bits_per_unit(unit: &str) -> Option<u128> {
+    match unit {
+        "bit/s" | "b/s" | "bit" | "bits/s" | "Bit/s" | "Bit" | "BIT" => Some(1),
+        // With a capital prefix (Mbps) this is bits; `rate` turns tc's lower-case mbps to bytes.
+        "bps" => Some(1),
+        "B/s" | "Bps" | "BPS" | "byte/s" | "bytes/s" => Some(8),
+        _ => None,
+    }
+}
+
+/// tc reads `bps`, `kbps`, `mbps`, `gbps` as bytes per second.
+fn is_tc_bytes(unit: &str) -> bool {
+    unit.ends_with("bps") && unit.bytes().all(|b| b.is_ascii_lowercase())
+}
+
+/// A rate; never zero.
+///
+/// # Errors
+///
+/// A missing or unknown unit, a number that is no decimal or does not fit, zero, or a negative number.
+pub fn rate(text: &str) -> Result<Rate, Error> {
+    const EXAMPLE: &str = "500 Mbit/s";
+    let (number, unit) = split(text, "a rate", EXAMPLE)?;
+    let (factor, rest) = if bits_per_unit(unit).is_some() { (1, unit) } else { prefix(unit) };
+    let bits = match bits_per_unit(rest) {
+        Some(_) if is_tc_bytes(unit) => 8,
+        Some(bits) => bits,
+        None => return Err(wrong_rate_unit(text, unit)),
+    };
+    let value = number.scaled(factor * bits).ok_or_else(|| {
+        Error::new(format!("`{text}` does not fit 64 bits"), "the fastest rate is 18 Ebit/s")
+    })?;
+    Rate::from_bits_per_second(value).ok_or_else(|| {
+        Error::new("a rate of zero", format!("a rate is at least 1 bit/s, such as \"{EXAMPLE}\""))
+    })
+}
+
+fn wrong_rate_unit(text: &str, unit: &str) -> Error {
+    let number = text.trim().trim_end_matches(unit).trim();
+    if unit.is_empty() {
+        let message = format!("the rate `{number}` has no unit");
+        return Error::new(message, format!("write \"{number} Mbit/s\" or \"{number} MB/s\""));
+    }
+    let message = format!("`{unit}` is not a unit of rate");
+    if bytes_per_unit(prefix(unit).1).is_some() {
+        return Error::new(message, format!("a rate is per second: \"{number} {unit}/s\""));
+    }
+    Error::new(
+        message,
+        "use bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, MB/s, GB/s, or tc's spellings",
+    )
+}
+
+fn bytes_per_unit(unit: &str) -> Option<u128> {
+    matches!(unit, "B" | "byte" | "bytes" | "b").then_some(1)
+}
+
+/// A number of bytes.
+///
+/// # Errors
+///
+/// A missing or unknown unit, a number that is no decimal or does not fit, or a negative number.
+pub fn bytes(text: &str) -> Result<Bytes, Error> {
+    let (number, unit) = split(text, "a size", "512 KiB")?;
+    let (factor, rest) = if bytes_per_unit(unit).is_some() { (1, unit) } else { prefix(unit) };
+    // `512k` and `512Ki` are common short forms.
+    let short = rest.is_empty() && !unit.is_empty();
+    let Some(per_unit) = bytes_per_unit(rest).or(short.then_some(1)) else {
+        return Err(wrong_size_unit(text, unit));
+    };
+    let value = number.scaled(factor * per_unit);
+    value.map(Bytes).ok_or_else(|| {
+        Error::new(format!("`{text}` does not fit 64 bits"), "the largest size is 16 EiB")
+    })
+}
+
+fn wrong_size_unit(text: &str, unit: &str) -> Error {
+    let number = text.trim().trim_end_matches(unit).trim();
+    if unit.is_empty() {
+        let message = format!("the size `{number}` has no unit");
+        return Error::new(message, format!("write \"{number} B\" or \"{number} KiB\""));
+    }
+    let message = format!("`{unit}` is not a unit of size");
+    Error::new(message, "use B, kB, MB, GB (thousands) or KiB, MiB, GiB (1024s)")
+}
+
+/// A span of time, to the picosecond.
+///
+/// # Errors
+///
+/// A missing or unknown unit, a number that is no decimal or does not fit (213 days), or a negative one.
+pub fn duration(text: &str) -> Result<Duration, Error> {
+    let (number, unit) = split(text, "a time", "10 ms")?;
+    let scale: u128 = match unit {
+        "ps" => 1,
+        "ns" | "nsec" | "nsecs" => 1_000,
+        "us" | "µs" | "μs" | "usec" | "usecs" => 1_000_000,
+        "ms" | "msec" | "msecs" => 1_000_000_000,
+        "s" | "sec" | "secs" | "second" | "seconds" => 1_000_000_000_000,
+        "min" | "minute" | "minutes" => 60_000_000_000_000,
+        "h" | "hour" | "hours" => 3_600_000_000_000_000,
+        _ => return Err(wrong_time_unit(text, unit)),
+    };
+    number.scaled(scale).map(Duration::from_ps).ok_or_else(|| {
+        Error::new(format!("`{text}` does not fit 64 bits"), "the longest time is 213 days")
+    })
+}
+
+fn wrong_time_unit(text: &str, unit: &str) -> Error {
+    let number = text.trim().trim_end_matches(unit).trim();
+    if unit.is_empty() {
+        let message = format!("the time `{number}` has no unit");
+        return Error::new(message, format!("write \"{number} s\" or \"{number} ms\""));
+    }
+    Error::new(format!("`{unit}` is not a unit of time"), "use ps, ns, us, ms, s, min or h")
+}
+
+/// A share from 0 to 1 in units of 2^-32: `0.01 %`, or `0.0001`.
+///
+/// # Errors
+///
+/// Above 100 %, below zero, or no number.
+pub fn share(text: &str) -> Result<u32, Error> {
+    let (number, unit) = split(text, "a share", "0.01 %")?;
+    let places = match unit {
+        "%" => number.places + 2,
+        "" => number.places,
+        _ => return Err(Error::new(format!("`{unit}` is not a unit of share"), "use %, or none")),
+    };
+    let scaled = Decimal { places, ..number }.scaled(1 << 32);
+    match scaled {
+        Some(n) if n <= 1 << 32 => Ok(u32::try_from(n).unwrap_or(u32::MAX)),
+        _ => Err(Error::new(format!("`{text}` is more than all"), "a share is at most 100 %")),
+    }
+}
+
+/// A number of things.
+///
+/// # Errors
+///
+/// No number, or below zero.
+pub fn number(text: &str) -> Result<f64, Error> {
+    let (number, unit) = split(text, "a number", "3")?;
+    match unit {
+        "" => Ok(number.approximate()),
+        _ => Err(Error::new(format!("`{text}` has a unit"), "write the bare number")),
+    }
+}
+
+/// A ratio, for people's expectations: `0.95` or `95 %`.
+///
+/// # Errors
+///
+/// Above 1, below zero, or no number.
+pub fn ratio(text: &str) -> Result<f64, Error> {
+    let (number, unit) = split(text, "a ratio", "0.95")?;
+    let value = number.approximate() * if unit == "%" { 0.01 } else { 1.0 };
+    match unit {
+        "" | "%" if value <= 1.0 => Ok(value),
+        "" | "%" => Err(Error::new(format!("`{text}` is more than all"), "a ratio is at most 1")),
+        _ => Err(Error::new(format!("`{unit}` is not a unit of ratio"), "use %, or none")),
+    }
+}

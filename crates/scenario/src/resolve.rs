@@ -1,0 +1,63 @@
+//! From the file's tables to the plan: names become numbers, defaults are filled in, quantities are
+//! checked against each other. Problems are collected; a part that depends on a faulty one is left out.
+
+mod directory;
+mod expectations;
+mod flows;
+mod links;
+mod nodes;
+mod probes;
+mod queues;
+mod routes;
+
+use traffic::Duration;
+
+use crate::diagnostic::Problems;
+use crate::file::Scenario;
+use crate::plan::Plan;
+use directory::Directory;
+
+/// The plan, or `None` with the reasons in `problems`.
+pub(crate) fn resolve(file: &Scenario, problems: &mut Problems) -> Option<Plan> {
+    let duration = duration(file, problems);
+    let nodes = nodes::resolve(file, problems);
+    let links = links::resolve(file, &nodes, problems);
+    // A network with a faulty node or link has no routes worth complaining about.
+    let complete = problems.is_empty();
+    let routes = if complete { routes::resolve(&nodes.list, &links.list) } else { Vec::new() };
+    let network = Network { nodes, links, routes, duration };
+    let flows = flows::resolve(file, &network, problems);
+    let probes = probes::resolve(file, &network, &flows, problems);
+    let expectations = expectations::resolve(file, &network, &flows, problems);
+    problems.is_empty().then(|| Plan {
+        title: file.title.clone().unwrap_or_default(),
+        seed: file.seed.as_ref().map_or(1, |seed| seed.value),
+        duration,
+        nodes: network.nodes.list,
+        links: network.links.list,
+        routes: network.routes,
+        flows: flows.list,
+        probes,
+        expectations,
+    })
+}
+
+fn duration(file: &Scenario, problems: &mut Problems) -> Duration {
+    match file.duration.read(problems) {
+        Some(Duration::ZERO) => {
+            let help = "write how long it runs: \"300 s\"";
+            problems.push(&file.duration.span, "a run of no time", help);
+            Duration::MAX
+        }
+        duration => duration.unwrap_or(Duration::MAX),
+    }
+}
+
+/// What flows and probes refer to.
+struct Network<'f> {
+    nodes: nodes::Nodes<'f>,
+    links: links::Links<'f>,
+    /// Empty if nodes or links are faulty.
+    routes: Vec<Vec<Option<u32>>>,
+    duration: Duration,
+}

@@ -1,0 +1,139 @@
+//! What the names of one kind stand for: one entity, or the numbered members of a counted one.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::diagnostic::{Problems, Span};
+use crate::nearest;
+use crate::value::{Count, Name};
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+pub(super) struct Members {
+    /// Their numbers in the plan.
+    pub(super) range: Range<usize>,
+    /// Whether they are `NAME.1`, `NAME.2`, … rather than one `NAME`.
+    pub(super) counted: bool,
+}
+
+/// The names of one kind of entity.
+#[derive(Clone, Debug)]
+pub(super) struct Directory<'f> {
+    kind: &'static str,
+    by_name: BTreeMap<&'f str, (Members, Span)>,
+    length: usize,
+    length_max: usize,
+}
+
+impl<'f> Directory<'f> {
+    /// For at most `length_max` entities.
+    pub(super) fn new(kind: &'static str, length_max: usize) -> Self {
+        Self { kind, by_name: BTreeMap::new(), length: 0, length_max }
+    }
+
+    /// Adds `count` members, or one bare name; `None` if the name or the count cannot be used.
+    pub(super) fn add(
+        &mut self,
+        name: &'f Name,
+        count: Option<usize>,
+        problems: &mut Problems,
+    ) -> Option<Members> {
+        check_name(name, problems)?;
+        if self.by_name.contains_key(name.text.as_str()) {
+            let message = format!("there are two {}s named `{}`", self.kind, name.text);
+            problems.push(&name.span, message, "give each its own name");
+            return None;
+        }
+        let end = self.length.saturating_add(count.unwrap_or(1));
+        if end > self.length_max {
+            let message = format!("`{}` brings the {}s to {end}", name.text, self.kind);
+            problems.push(&name.span, message, format!("leave at most {}", self.length_max));
+            return None;
+        }
+        let members = Members { range: self.length..end, counted: count.is_some() };
+        self.length = end;
+        self.by_name.insert(&name.text, (members.clone(), name.span.clone()));
+        Some(members)
+    }
+
+    /// What `text` stands for: a name, or `NAME.3` of a counted one.
+    pub(super) fn get(&self, text: &str) -> Option<Members> {
+        if let Some((members, _)) = self.by_name.get(text) {
+            return Some(members.clone());
+        }
+        let (name, number) = text.rsplit_once('.')?;
+        let (members, _) = self.by_name.get(name).filter(|(members, _)| members.counted)?;
+        let number: usize = number.parse().ok().filter(|_| !number.starts_with(['0', '+']))?;
+        let at = members.range.start.checked_add(number)?.checked_sub(1)?;
+        members.range.contains(&at).then_some(Members { range: at..at + 1, counted: false })
+    }
+
+    /// The same, with a complaint if it stands for nothing.
+    pub(super) fn find(&self, name: &Name, problems: &mut Problems) -> Option<Members> {
+        let found = self.get(&name.text);
+        if found.is_none() {
+            let message = format!("there is no {} `{}`", self.kind, name.text);
+            problems.push(&name.span, message, self.help(&name.text));
+        }
+        found
+    }
+
+    fn help(&self, text: &str) -> String {
+        match text.rsplit_once('.').and_then(|(name, _)| Some((name, self.by_name.get(name)?))) {
+            Some((name, (members, _))) if members.counted => {
+                format!("they are `{name}.1` to `{name}.{}`", members.range.len())
+            }
+            Some((name, _)) => format!("`{name}` has no count: name it without a number"),
+            None => nearest::suggest(text, self.by_name.keys().copied()),
+        }
+    }
+}
+
+/// How many members an optional `count` asks for: `Some(None)` for one bare name, `None` for a mistake.
+pub(super) fn count(count: Option<&Count>, problems: &mut Problems) -> Option<Option<usize>> {
+    match count {
+        None => Some(None),
+        Some(Count { value: 0, span }) => {
+            problems.push(span, "a count of zero", "give at least 1, or remove the table");
+            None
+        }
+        Some(count) => Some(Some(usize::try_from(count.value).unwrap_or(usize::MAX))),
+    }
+}
+
+/// The name of member `index`, from 0.
+pub(super) fn member_name(name: &str, counted: bool, index: usize) -> String {
+    if counted { format!("{name}.{}", index + 1) } else { name.to_owned() }
+}
+
+/// The pairs that two ends make: by number if both are counted, else each of one with the single other.
+pub(super) fn pairs(
+    [a, b]: [&Members; 2],
+    names: [&Name; 2],
+    problems: &mut Problems,
+) -> Option<Vec<(usize, usize)>> {
+    let pairs = a.range.clone().cycle().zip(b.range.clone().cycle());
+    if a.counted && b.counted && a.range.len() != b.range.len() {
+        let [(from, m), (to, n)] = [(names[0], a.range.len()), (names[1], b.range.len())];
+        let message = format!("`{}` are {m}, but `{}` are {n}", from.text, to.text);
+        let help = "counted ends pair by number: give both one count, or one of them none";
+        problems.push(&names[1].span, message, help);
+        return None;
+    }
+    Some(pairs.take(a.range.len().max(b.range.len())).collect())
+}
+
+/// Names appear in paths (`flow.NAME.goodput`) and ports (`NODE:LINK`): letters, digits, `-` and `_`. A
+/// number behind a dot is how a counted entity's member is called, which a lock file spells out.
+fn check_name(name: &Name, problems: &mut Problems) -> Option<()> {
+    const LETTERS_MAX: usize = 64;
+    let (stem, number) = name.text.rsplit_once('.').unwrap_or((&name.text, "1"));
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let numbered = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+    if !stem.is_empty() && stem.chars().all(plain) && numbered && name.text.len() <= LETTERS_MAX {
+        return Some(());
+    }
+    let help = "use up to 64 letters, digits, `-` and `_`";
+    problems.push(&name.span, format!("`{}` is no name", name.text.escape_debug()), help);
+    None
+}

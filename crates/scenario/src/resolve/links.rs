@@ -1,0 +1,135 @@
+//! Links and the queues at their ends.
+
+use network::link;
+use traffic::{Bytes, Duration, Port};
+
+use super::Directory;
+use super::directory::{Members, member_name, pairs};
+use super::nodes::Nodes;
+use super::queues;
+use crate::diagnostic::Problems;
+use crate::file::{self, Scenario};
+use crate::plan::{End, Link};
+use crate::value::{Name, Quantity, SizeUnit};
+
+/// More than a fat tree of 4096 nodes has.
+const LINKS_MAX: usize = 65_536;
+/// Ethernet's MTU.
+const MTU: Bytes = Bytes(1_500);
+/// What every IPv4 host must take (RFC 791), and IP's own limit.
+const MTU_RANGE: std::ops::RangeInclusive<u64> = 576..=65_535;
+/// Ethernet's preamble, start delimiter and least gap.
+const OVERHEAD: Bytes = Bytes(traffic::packet::PREAMBLE_AND_GAP as u64);
+/// Overheads of real links are tens of bytes.
+const OVERHEAD_MAX: Bytes = Bytes(1_000_000);
+
+/// The links and their names.
+pub(super) struct Links<'f> {
+    pub(super) list: Vec<Link>,
+    pub(super) names: Directory<'f>,
+}
+
+pub(super) fn resolve<'f>(
+    file: &'f Scenario,
+    nodes: &Nodes<'_>,
+    problems: &mut Problems,
+) -> Links<'f> {
+    let mut links = Links { list: Vec::new(), names: Directory::new("link", LINKS_MAX) };
+    for (name, table) in file.link.iter() {
+        add(&mut links, name, table, nodes, problems);
+    }
+    links
+}
+
+fn add<'f>(
+    links: &mut Links<'f>,
+    name: &'f Name,
+    table: &file::Link,
+    nodes: &Nodes<'_>,
+    problems: &mut Problems,
+) -> Option<()> {
+    let config = config(table, problems);
+    let [a, b] = &table.between;
+    let (from, to) = (nodes.names.find(a, problems), nodes.names.find(b, problems));
+    let (config, from, to) = (config?, from?, to?);
+    if from.range == to.range {
+        let help = "a link joins two different nodes";
+        problems.push(&b.span, format!("`{}` links `{}` to itself", name.text, a.text), help);
+        return None;
+    }
+    let ends = pairs([&from, &to], [a, b], problems)?;
+    let count = (from.counted || to.counted).then_some(ends.len());
+    let port = Port { rate: config.rate, mtu: config.mtu, overhead: config.overhead };
+    let queue = queues::resolve(table.queue.as_ref(), port, problems)?;
+    let members = links.names.add(name, count, problems)?;
+    let first = links.list.len();
+    for (index, (from, to)) in ends.into_iter().enumerate() {
+        let name = member_name(&name.text, members.counted, index);
+        let ends = [from, to].map(|node| End { node, queue: queue.clone() });
+        links.list.push(Link { name, config, ends });
+    }
+    for (node, end) in table.at.iter() {
+        let Some(at) = nodes.names.find(node, problems) else { continue };
+        override_end(&mut links.list[first..], node, &at, end, port, table, problems);
+    }
+    Some(())
+}
+
+/// Gives the ends at `at` a queue of their own.
+fn override_end(
+    links: &mut [Link],
+    node: &Name,
+    at: &Members,
+    end: &file::LinkEnd,
+    port: Port,
+    table: &file::Link,
+    problems: &mut Problems,
+) {
+    let Some(queue) = queues::resolve(Some(&end.queue), port, problems) else { return };
+    let mut found = false;
+    for end in links.iter_mut().flat_map(|link| &mut link.ends) {
+        if at.range.contains(&end.node) {
+            end.queue = queue.clone();
+            found = true;
+        }
+    }
+    if !found {
+        let [a, b] = &table.between;
+        let help = format!("the ends are `{}` and `{}`", a.text, b.text);
+        problems.push(&node.span, format!("`{}` is not an end of this link", node.text), help);
+    }
+}
+
+fn config(table: &file::Link, problems: &mut Problems) -> Option<link::Config> {
+    let rate = table.rate.read(problems);
+    let delay = match &table.delay {
+        Some(quantity) => quantity.read(problems),
+        None => Some(Duration::ZERO),
+    };
+    let within = |bytes: Bytes| MTU_RANGE.contains(&bytes.0);
+    let mtu = size(table.mtu.as_ref(), MTU, within, "an MTU is 576 B to 65535 B", problems);
+    let within = |bytes: Bytes| bytes <= OVERHEAD_MAX;
+    let help = "an overhead is 0 B to 1 MB; Ethernet's is 20 B";
+    let overhead = size(table.overhead.as_ref(), OVERHEAD, within, help, problems);
+    let loss = match &table.loss {
+        Some(quantity) => quantity.read(problems),
+        None => Some(0),
+    };
+    Some(link::Config { rate: rate?, delay: delay?, mtu: mtu?, overhead: overhead?, loss: loss? })
+}
+
+fn size(
+    quantity: Option<&Quantity<SizeUnit>>,
+    default: Bytes,
+    within: impl Fn(Bytes) -> bool,
+    help: &str,
+    problems: &mut Problems,
+) -> Option<Bytes> {
+    let Some(quantity) = quantity else { return Some(default) };
+    let bytes = quantity.read(problems)?;
+    if !within(bytes) {
+        problems.push(&quantity.span, format!("{bytes} is out of range"), help);
+        return None;
+    }
+    Some(bytes)
+}

@@ -1,0 +1,133 @@
+//! Hosts, routers and emulators, in the order of the file.
+
+use network::{emulator, host};
+use traffic::{Bytes, Duration};
+use transport::Profile;
+
+use super::Directory;
+use super::directory::{count, member_name};
+use crate::diagnostic::Problems;
+use crate::file::{self, Scenario};
+use crate::nearest;
+use crate::plan::{Node, NodeKind};
+use crate::value::{Count, Name};
+
+/// Every pair of nodes has a route entry of 8 bytes: 128 MiB at this many.
+const NODES_MAX: usize = 4_096;
+/// The profile of a host that names none.
+const PROFILE: &str = "linux-6";
+/// Linux 2.4's `netdev_max_backlog` (Documentation/networking/ip-sysctl.txt of that era).
+const RECEIVE_RING: u32 = 300;
+
+/// The nodes and their names.
+pub(super) struct Nodes<'f> {
+    pub(super) list: Vec<Node>,
+    pub(super) names: Directory<'f>,
+    /// By node; `None` for what is no host.
+    pub(super) profiles: Vec<Option<&'static Profile>>,
+}
+
+enum Table<'f> {
+    Host(&'f file::Host),
+    Router(&'f file::Router),
+    Emulator(&'f file::Emulator),
+}
+
+impl Table<'_> {
+    fn count(&self) -> Option<&Count> {
+        match self {
+            Self::Host(host) => host.count.as_ref(),
+            Self::Router(router) => router.count.as_ref(),
+            Self::Emulator(_) => None,
+        }
+    }
+}
+
+pub(super) fn resolve<'f>(file: &'f Scenario, problems: &mut Problems) -> Nodes<'f> {
+    let hosts = file.host.iter().map(|(name, t)| (name, Table::Host(t)));
+    let routers = file.router.iter().map(|(name, t)| (name, Table::Router(t)));
+    let emulators = file.emulator.iter().map(|(name, t)| (name, Table::Emulator(t)));
+    let mut tables: Vec<(&Name, Table<'f>)> = hosts.chain(routers).chain(emulators).collect();
+    tables.sort_by_key(|(name, _)| name.span.start);
+    let names = Directory::new("node", NODES_MAX);
+    let mut nodes = Nodes { list: Vec::new(), names, profiles: Vec::new() };
+    for (name, table) in &tables {
+        add(&mut nodes, name, table, problems);
+    }
+    nodes
+}
+
+fn add<'f>(nodes: &mut Nodes<'f>, name: &'f Name, table: &Table<'_>, problems: &mut Problems) {
+    let (kind, profile) = match table {
+        Table::Host(table) => {
+            let profile = profile(table.profile.as_ref(), problems);
+            (host(table, problems).map(NodeKind::Host), profile)
+        }
+        Table::Router(_) => (Some(NodeKind::Router), None),
+        Table::Emulator(table) => (emulator(table, problems).map(NodeKind::Emulator), None),
+    };
+    let Some(count) = count(table.count(), problems) else { return };
+    let Some(members) = nodes.names.add(name, count, problems) else { return };
+    // A faulty node keeps its number, so that what refers to it is still looked at.
+    let kind = kind.unwrap_or(NodeKind::Router);
+    for index in 0..members.range.len() {
+        let name = member_name(&name.text, members.counted, index);
+        nodes.list.push(Node { name, kind: kind.clone() });
+        nodes.profiles.push(profile);
+    }
+}
+
+fn profile(name: Option<&Name>, problems: &mut Problems) -> Option<&'static Profile> {
+    let Some(name) = name else { return Profile::by_name(PROFILE) };
+    let found = Profile::by_name(&name.text);
+    if found.is_none() {
+        let names = Profile::all().iter().map(Profile::name);
+        let message = format!("there is no profile `{}`", name.text);
+        problems.push(&name.span, message, nearest::suggest(&name.text, names));
+    }
+    // What is refused here is refused once: the connections go on with the default.
+    found.or_else(|| Profile::by_name(PROFILE))
+}
+
+fn host(table: &file::Host, problems: &mut Problems) -> Option<host::Config> {
+    let Some(processor) = &table.processor else { return Some(host::Config { processor: None }) };
+    let per_segment = processor.per_segment.read(problems);
+    let per_walked = match &processor.per_walked {
+        Some(quantity) => quantity.read(problems),
+        None => Some(Duration::ZERO),
+    };
+    let receive_ring = match &processor.receive_ring {
+        Some(count) => ring(count, problems),
+        None => Some(RECEIVE_RING),
+    };
+    let processor = host::Processor {
+        per_segment: per_segment?,
+        per_walked: per_walked?,
+        receive_ring: receive_ring?,
+    };
+    Some(host::Config { processor: Some(processor) })
+}
+
+fn ring(count: &Count, problems: &mut Problems) -> Option<u32> {
+    let ring = u32::try_from(count.value).ok().filter(|&n| n > 0);
+    if ring.is_none() {
+        let message = format!("a receive ring of {} segments", count.value);
+        problems.push(&count.span, message, "give 1 to 4294967295; Linux has 256 to 1000");
+    }
+    ring
+}
+
+fn emulator(table: &file::Emulator, problems: &mut Problems) -> Option<emulator::Config> {
+    let rate = table.rate.read(problems);
+    let delay = match &table.delay {
+        Some(quantity) => quantity.read(problems),
+        None => Some(Duration::ZERO),
+    };
+    let buffer = table.buffer.read(problems);
+    if buffer == Some(Bytes(0)) {
+        let help = "give it room for at least one packet: \"512 KiB\"";
+        problems.push(&table.buffer.span, "a queue of zero drops every packet", help);
+        return None;
+    }
+    Some(emulator::Config { rate: rate?, delay: delay?, buffer: buffer? })
+}

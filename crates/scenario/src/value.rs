@@ -1,0 +1,243 @@
+//! The leaves of a scenario file: names and quantities that remember where they stand.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_spanned::Spanned;
+use traffic::{Bytes, Duration, Rate};
+
+use crate::diagnostic::{Problems, Span};
+use crate::quantity;
+
+/// A kind of quantity: how it is read, and how an editor is told of it.
+pub(crate) trait Unit {
+    /// What it becomes.
+    type Value: Clone + fmt::Debug;
+    /// Its name in the schema.
+    const NAME: &'static str;
+    /// What it is, for an editor's tooltip, with examples.
+    const SUMMARY: &'static str;
+    /// Whether a bare number has a meaning.
+    const BARE: bool = false;
+    fn parse(text: &str) -> Result<Self::Value, quantity::Error>;
+}
+
+macro_rules! unit {
+    ($name:ident, $value:ty, $parse:path, $bare:literal, $summary:literal) => {
+        #[derive(Clone, Debug)]
+        pub(crate) struct $name;
+        impl Unit for $name {
+            type Value = $value;
+            const NAME: &'static str = stringify!($name);
+            const SUMMARY: &'static str = $summary;
+            const BARE: bool = $bare;
+            fn parse(text: &str) -> Result<$value, quantity::Error> {
+                $parse(text)
+            }
+        }
+    };
+}
+
+unit!(RateUnit, Rate, quantity::rate, false, "A rate: \"500 Mbit/s\", \"62.5 MB/s\"");
+unit!(SizeUnit, Bytes, quantity::bytes, false, "A size: \"1500 B\", \"512 KiB\", \"32 MB\"");
+unit!(TimeUnit, Duration, quantity::duration, false, "A time: \"10 ms\", \"300 s\", \"500 us\"");
+unit!(ShareUnit, u32, quantity::share, true, "A share: \"0.01 %\" or 0.0001");
+unit!(NumberUnit, f64, quantity::number, true, "How many: 3");
+unit!(RatioUnit, f64, quantity::ratio, true, "A ratio from 0 to 1: 0.95, \"95 %\"");
+
+/// A quantity as it stands in the file.
+#[derive(Clone, Debug)]
+pub(crate) struct Quantity<U: Unit> {
+    value: Result<U::Value, quantity::Error>,
+    pub(crate) span: Span,
+}
+
+impl<U: Unit> Quantity<U> {
+    /// Its value; what is wrong with it goes to `problems`.
+    pub(crate) fn read(&self, problems: &mut Problems) -> Option<U::Value> {
+        match &self.value {
+            Ok(value) => Some(value.clone()),
+            Err(error) => {
+                problems.push(&self.span, error.message.clone(), error.help.clone());
+                None
+            }
+        }
+    }
+}
+
+/// Any scalar, as text: numbers without a unit get to the unit's own parser, which names the units.
+struct Scalar(String);
+
+impl<'de> Deserialize<'de> for Scalar {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct AnyScalar;
+        impl Visitor<'_> for AnyScalar {
+            type Value = Scalar;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a quantity such as \"10 ms\"")
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Scalar, E> {
+                Ok(Scalar(text.to_owned()))
+            }
+            fn visit_i64<E>(self, number: i64) -> Result<Scalar, E> {
+                Ok(Scalar(number.to_string()))
+            }
+            fn visit_u64<E>(self, number: u64) -> Result<Scalar, E> {
+                Ok(Scalar(number.to_string()))
+            }
+            fn visit_f64<E>(self, number: f64) -> Result<Scalar, E> {
+                Ok(Scalar(number.to_string()))
+            }
+        }
+        deserializer.deserialize_any(AnyScalar)
+    }
+}
+
+impl<'de, U: Unit> Deserialize<'de> for Quantity<U> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let scalar = Spanned::<Scalar>::deserialize(deserializer)?;
+        let span = scalar.span();
+        Ok(Self { value: U::parse(&scalar.into_inner().0), span })
+    }
+}
+
+impl<U: Unit> JsonSchema for Quantity<U> {
+    fn inline_schema() -> bool {
+        false
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        U::NAME.trim_end_matches("Unit").into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        if U::BARE {
+            json_schema!({ "type": ["string", "number"], "description": U::SUMMARY })
+        } else {
+            json_schema!({ "type": "string", "description": U::SUMMARY })
+        }
+    }
+}
+
+/// A name: of an entity where it is a key, or a reference to one where it is a value.
+#[derive(Clone, Debug)]
+pub(crate) struct Name {
+    pub(crate) text: String,
+    pub(crate) span: Span,
+}
+
+impl<'de> Deserialize<'de> for Name {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let spanned = Spanned::<String>::deserialize(deserializer)?;
+        Ok(Self { span: spanned.span(), text: spanned.into_inner() })
+    }
+}
+
+impl JsonSchema for Name {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Name".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string" })
+    }
+}
+
+/// A whole number of things, with its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Count {
+    pub(crate) value: u64,
+    pub(crate) span: Span,
+}
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let spanned = Spanned::<u64>::deserialize(deserializer)?;
+        Ok(Self { value: *spanned.get_ref(), span: spanned.span() })
+    }
+}
+
+impl JsonSchema for Count {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Count".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "integer", "minimum": 0 })
+    }
+}
+
+/// Named entities in the order of the file.
+#[derive(Clone, Debug)]
+pub(crate) struct Table<T>(pub(crate) Vec<(Name, T)>);
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> Table<T> {
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, (Name, T)> {
+        self.0.iter()
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Table<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Entries<T> {
+            type Value = Table<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a table of names")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Table<T>, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry::<Name, T>()? {
+                    entries.push(entry);
+                }
+                Ok(Table(entries))
+            }
+        }
+        deserializer.deserialize_map(Entries(PhantomData))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Table<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        format!("Table_of_{}", T::schema_name()).into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let entry = generator.subschema_for::<T>();
+        json_schema!({ "type": "object", "additionalProperties": entry })
+    }
+}
+
+/// A sweep's table, of any shape: [`crate::Document`] reads it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Grid;
+
+impl<'de> Deserialize<'de> for Grid {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        serde::de::IgnoredAny::deserialize(deserializer).map(|_| Self)
+    }
+}
+
+impl JsonSchema for Grid {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Grid".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "object", "additionalProperties": true })
+    }
+}
