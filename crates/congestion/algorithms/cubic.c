@@ -59,7 +59,10 @@ static CC_INLINE u32 ticks(u64 us)
 	return (u32)(us * TICKS_PER_S / 1000000);
 }
 
-/* The integer cube root, a bit at a time from the top; x < 2^63. */
+/*
+ * The integer cube root, a bit at a time from the top; x < 2^63. The comparison is the sign of a
+ * difference and no branch, which would double what the kernel's verifier follows at each bit.
+ */
 static CC_INLINE u32 cube_root(u64 x)
 {
 	u64 root = 0;
@@ -67,9 +70,9 @@ static CC_INLINE u32 cube_root(u64 x)
 
 	for (bit = 20; bit >= 0; bit--) {
 		u64 next = root | 1ULL << bit;
+		u64 too_large = (x - next * next * next) >> 63;
 
-		if (next * next * next <= x)
-			root = next;
+		root |= (1 - too_large) << bit;
 	}
 	return (u32)root;
 }

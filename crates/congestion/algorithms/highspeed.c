@@ -25,43 +25,25 @@ struct highspeed_row {
 
 #include "highspeed_table.h"
 
-#define ROWS (sizeof(highspeed_table) / sizeof(highspeed_table[0]))
-
-struct highspeed {
-	u32 row; /* where the window stood last; it rarely leaves its row */
-};
-
-/* The row of the present window, found from the last one. */
-static CC_INLINE const struct highspeed_row *row_of(struct cc *c)
+/*
+ * The row of a window, by bisection: the table is padded to a power of two with rows that start at
+ * the largest window. The mask tells the kernel's verifier what the padding already ensures.
+ */
+static CC_INLINE const struct highspeed_row *row_of(u32 window)
 {
-	struct highspeed *s = CC_PRIVATE(c, struct highspeed);
-	u32 row = s->row < ROWS ? s->row : 0;
-	u32 i;
+	u32 row = 0;
+	u32 step;
 
-	for (i = 0; i < ROWS && row < ROWS - 1; i++) {
-		if (c->cwnd < highspeed_table[row + 1].window)
-			break;
-		row++;
+	for (step = HIGHSPEED_ROWS / 2; step > 0; step /= 2) {
+		if (window >= highspeed_table[(row + step) & (HIGHSPEED_ROWS - 1)].window)
+			row += step;
 	}
-	for (i = 0; i < ROWS && row > 0 && row < ROWS; i++) {
-		if (c->cwnd >= highspeed_table[row].window)
-			break;
-		row--;
-	}
-	if (row >= ROWS)
-		row = ROWS - 1;
-	s->row = row;
-	return &highspeed_table[row];
-}
-
-CC_INIT(highspeed, struct cc *c)
-{
-	CC_PRIVATE(c, struct highspeed)->row = 0;
+	return &highspeed_table[row & (HIGHSPEED_ROWS - 1)];
 }
 
 CC_SSTHRESH(highspeed, struct cc *c)
 {
-	return cc_reduced(c, DECREASE_ONE - row_of(c)->decrease, DECREASE_ONE);
+	return cc_reduced(c, DECREASE_ONE - row_of(c->cwnd)->decrease, DECREASE_ONE);
 }
 
 CC_CONG_AVOID(highspeed, struct cc *c, u32 ack, u32 acked)
@@ -71,7 +53,7 @@ CC_CONG_AVOID(highspeed, struct cc *c, u32 ack, u32 acked)
 	if (cc_in_slow_start(c))
 		acked = cc_slow_start(c, acked);
 	if (acked)
-		cc_increase(c, row_of(c)->increase, cc_max(c->cwnd, 1), acked);
+		cc_increase(c, row_of(c->cwnd)->increase, cc_max(c->cwnd, 1), acked);
 }
 
 CC_UNDO_CWND(highspeed, struct cc *c)
@@ -79,4 +61,4 @@ CC_UNDO_CWND(highspeed, struct cc *c)
 	return cc_undo(c);
 }
 
-CC_ALGORITHM(highspeed, CC_HAS(highspeed, init));
+CC_ALGORITHM(highspeed);

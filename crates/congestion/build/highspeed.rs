@@ -95,14 +95,20 @@ pub(crate) fn table() -> Vec<Row> {
     rows
 }
 
-/// The table as `highspeed_table.h`, which `algorithms/highspeed.c` includes.
+/// The table as `highspeed_table.h`, which `algorithms/highspeed.c` includes: padded to a power of
+/// two with rows that only the largest window of all reaches.
 pub(crate) fn header() -> String {
-    let rows: String = table()
+    let mut rows = table();
+    let last = rows[rows.len() - 1];
+    rows.resize(rows.len().next_power_of_two(), Row { window: u32::MAX, ..last });
+    let lines: String = rows
         .iter()
-        .map(|r| format!("\t{{ {}, {}, {} }},\n", r.window, r.increase, r.decrease))
+        .map(|r| format!("\t{{ {}u, {}, {} }},\n", r.window, r.increase, r.decrease))
         .collect();
     format!(
-        "/* Computed by build/highspeed.rs from RFC 3649's parameters: window, increase, decrease. */\n\
-         static const struct highspeed_row highspeed_table[] = {{\n{rows}}};\n"
+        "/* Computed by build/highspeed.rs from RFC 3649: window, increase, decrease. */\n\
+         #define HIGHSPEED_ROWS {}\n\
+         static const struct highspeed_row highspeed_table[HIGHSPEED_ROWS] = {{\n{lines}}};\n",
+        rows.len()
     )
 }

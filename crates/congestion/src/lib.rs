@@ -103,6 +103,7 @@ const _: () = {
 #[derive(Debug)]
 pub struct Algorithm {
     name: &'static str,
+    kernel_name: &'static str,
     summary: &'static str,
     ops: &'static Ops,
 }
@@ -131,9 +132,15 @@ impl Algorithm {
         &registry::ALGORITHMS
     }
 
-    /// Its name, as in scenarios; the kernel registers it as `sui_` and this.
+    /// Its name, as in scenarios.
     pub fn name(&self) -> &'static str {
         self.name
+    }
+
+    /// The name it has in the kernel (for `TCP_CONGESTION`), and that of the struct_ops map in its
+    /// BPF object; at most the 15 characters that Linux allows.
+    pub fn kernel_name(&self) -> &'static str {
+        self.kernel_name
     }
 
     /// One line on what it is and where it is specified.

@@ -10,7 +10,12 @@ macro_rules! registry {
         }
         /// Every algorithm that is linked in.
         pub(crate) static ALGORITHMS: [Algorithm; [$($name),*].len()] =
-            [$(Algorithm { name: $name, summary: $summary, ops: &$table }),*];
+            [$(Algorithm {
+                name: $name,
+                kernel_name: concat!("sui_", $name),
+                summary: $summary,
+                ops: &$table,
+            }),*];
     };
 }
 

@@ -1,0 +1,66 @@
+//! The algorithms in the running kernel: they register and carry data, and every hook call of a
+//! real connection under loss, replayed through the native build, gives the same bits.
+//!
+//! Needs root, BTF, clang, `ip` and `tc`; without them each test says what it lacks and passes.
+
+#[path = "../../build/bpf.rs"]
+mod bpf;
+mod flow;
+mod machine;
+mod namespace;
+mod object;
+mod replay;
+
+use std::time::Duration;
+
+use congestion::Algorithm;
+use flow::Transfer;
+use namespace::Pair;
+use object::Flavour;
+
+/// What the registration test moves with each algorithm.
+const BULK_BYTES: u64 = 100_000_000;
+/// What the replay test moves with each algorithm: some 20 000 packets.
+const REPLAY_BYTES: u64 = 30_000_000;
+
+#[test]
+fn every_algorithm_registers_and_moves_100_mb() {
+    if machine::lacks("the registration test") {
+        return;
+    }
+    let pair = Pair::new();
+    for algorithm in Algorithm::all() {
+        let mut object = object::load(algorithm, Flavour::Plain);
+        let registered = object.register();
+        let moved = Transfer::open(&pair, registered.name()).run(BULK_BYTES);
+        assert_eq!(moved.sent, moved.received, "{}: the receiver's bytes", algorithm.name());
+        assert_eq!(moved.received.bytes, BULK_BYTES, "{}", algorithm.name());
+        machine::say(&format!("{}: 100 MB in {:.2} s", registered.name(), moved.seconds));
+    }
+}
+
+#[test]
+fn every_hook_call_replays_to_the_same_bits() {
+    if machine::lacks("the replay test") {
+        return;
+    }
+    for algorithm in Algorithm::all() {
+        let pair = Pair::new();
+        pair.limit_rate();
+        let _loss = pair.drop_some();
+        let mut object = object::load(algorithm, Flavour::Logging);
+        let registered = object.register();
+        let transfer = Transfer::open(&pair, registered.name());
+        let (moved, log) = std::thread::scope(|scope| {
+            let stall = scope.spawn(|| pair.stall_at(Duration::from_millis(700)));
+            let moving = scope.spawn(|| transfer.run(REPLAY_BYTES));
+            let log = registered.collect(|| moving.is_finished() && stall.is_finished());
+            (moving.join().expect("the transfer"), log)
+        });
+        assert_eq!(moved.sent, moved.received, "{}: the receiver's bytes", algorithm.name());
+        let tally = replay::compare(algorithm, &log);
+        machine::say(&format!("{}: {tally}", algorithm.name()));
+        assert!(tally.compared > 0, "{}: no hook call was logged", algorithm.name());
+        assert!(tally.losses() > 0, "{}: no loss was seen", algorithm.name());
+    }
+}

@@ -1,0 +1,119 @@
+//! The algorithms' BPF objects: compile, load, register under a name of this run's own.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use congestion::Algorithm;
+use libbpf_rs::{Link, MapCore, MapMut, Object, ObjectBuilder, RingBufferBuilder};
+
+use crate::bpf;
+
+/// Where the kernel's name lies in `struct tcp_congestion_ops` of `cc_kernel.h`.
+const NAME_OFFSET: usize = 48;
+/// Linux's TCP_CA_NAME_MAX, with the terminating zero.
+const NAME_BYTES: usize = 16;
+
+/// Which of the two BPF builds of one text.
+#[derive(Clone, Copy)]
+pub(crate) enum Flavour {
+    /// What runs in production.
+    Plain,
+    /// With every hook call reported.
+    Logging,
+}
+
+/// A loaded object, not registered yet.
+pub(crate) struct Loaded {
+    object: Object,
+    map: String,
+    name: String,
+}
+
+/// A congestion control that the kernel knows while this lives.
+pub(crate) struct Registered<'a> {
+    object: &'a Loaded,
+    _link: Link,
+}
+
+/// Compiles a C file into the build's directory; returns the object's path.
+pub(crate) fn build(source: &Path, stem: &str, define: &[&str]) -> PathBuf {
+    let generated = Path::new(env!("OUT_DIR"));
+    let object = generated.join(format!("test-{}-{stem}.o", std::process::id()));
+    let include = [Path::new("include"), generated];
+    bpf::compile(source, &object, &include, define).unwrap_or_else(|e| panic!("{e}"));
+    object
+}
+
+/// Compiles and loads an algorithm, renamed so that runs side by side do not clash.
+pub(crate) fn load(algorithm: &Algorithm, flavour: Flavour) -> Loaded {
+    let (define, mark): (&[&str], char) = match flavour {
+        Flavour::Plain => (&[], 'p'),
+        Flavour::Logging => (&["CC_LOG"], 'l'),
+    };
+    let source = PathBuf::from(format!("algorithms/{}.c", algorithm.name()));
+    let path = build(&source, &format!("{}-{mark}", algorithm.name()), define);
+    let short = &algorithm.name()[..algorithm.name().len().min(5)];
+    let name = format!("t{:x}{mark}_{short}", std::process::id());
+    let mut open = ObjectBuilder::default().open_file(&path).expect("clang's object");
+    std::fs::remove_file(&path).expect("the object is ours");
+    let map = algorithm.kernel_name().to_owned();
+    for mut candidate in open.maps_mut() {
+        if candidate.name() == OsStr::new(&map) {
+            let ops = candidate.initial_value_mut().expect("struct_ops maps have a value");
+            rename(&mut ops[NAME_OFFSET..NAME_OFFSET + NAME_BYTES], &map, &name);
+        }
+    }
+    Loaded { object: open.load().expect("the verifier takes the algorithm"), map, name }
+}
+
+/// Replaces the name in the object, which must be the one that `kernel_name` promises.
+fn rename(field: &mut [u8], promised: &str, name: &str) {
+    let end = field.iter().position(|&b| b == 0).expect("a terminated name");
+    assert_eq!(&field[..end], promised.as_bytes(), "the object's name");
+    assert!(name.len() < field.len(), "{name} is too long for the kernel");
+    field.fill(0);
+    field[..name.len()].copy_from_slice(name.as_bytes());
+}
+
+impl Loaded {
+    fn map<'a>(object: &'a mut Object, name: &str) -> MapMut<'a> {
+        object.maps_mut().find(|m| m.name() == OsStr::new(name)).expect("the object's own map")
+    }
+
+    /// Registers through a link: closing it takes the algorithm away again.
+    pub(crate) fn register(&mut self) -> Registered<'_> {
+        let mut map = Self::map(&mut self.object, &self.map);
+        let link = map.attach_struct_ops().expect("the kernel registers the algorithm");
+        drop(map);
+        Registered { object: self, _link: link }
+    }
+}
+
+impl Registered<'_> {
+    /// What to set TCP_CONGESTION to.
+    pub(crate) fn name(&self) -> &str {
+        &self.object.name
+    }
+
+    /// Reads the logging flavour's ring buffer until `done` and nothing more comes.
+    pub(crate) fn collect(&self, done: impl Fn() -> bool) -> Vec<u8> {
+        let mut log = Vec::new();
+        let records = self.object.object.maps().find(|m| m.name() == OsStr::new("records"));
+        let records = records.expect("the logging flavour has a ring buffer");
+        let mut builder = RingBufferBuilder::new();
+        builder
+            .add(&records, |record| {
+                log.extend_from_slice(record);
+                0
+            })
+            .expect("a ring buffer map");
+        let ring = builder.build().expect("a ring buffer");
+        while !done() {
+            ring.poll(Duration::from_millis(20)).expect("the ring buffer can be polled");
+        }
+        ring.consume().expect("the ring buffer can be read");
+        drop(ring);
+        log
+    }
+}

@@ -1,0 +1,103 @@
+//! Replays logged hook calls through the native build.
+
+use std::fmt;
+use std::mem::{offset_of, size_of};
+
+use congestion::{Algorithm, Event, Sock, State};
+
+/// `struct cc_record` of `cc_log.h`, field for field.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Record {
+    hook: u32,
+    args: [u32; 3],
+    ret: u32,
+    lost: u32,
+    before: Sock,
+    after: Sock,
+}
+
+/// The hooks in the order of `enum cc_hook`.
+const HOOKS: [&str; 7] =
+    ["ssthresh", "cong_avoid", "undo_cwnd", "init", "pkts_acked", "cwnd_event", "set_state"];
+
+/// What was compared, for the terminal.
+#[derive(Default)]
+pub(crate) struct Tally {
+    pub(crate) compared: usize,
+    calls: [usize; HOOKS.len()],
+    lost: u32,
+}
+
+impl Tally {
+    /// How often the kernel asked for a new threshold: a loss, or congestion in the local queue.
+    pub(crate) fn losses(&self) -> usize {
+        self.calls[0]
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} hook calls replayed bit for bit:", self.compared)?;
+        for (name, calls) in HOOKS.iter().zip(self.calls).filter(|(_, calls)| *calls > 0) {
+            write!(f, " {name} {calls}")?;
+        }
+        write!(f, "; {} not logged (ring buffer full)", self.lost)
+    }
+}
+
+/// Replays every record; panics at the first that differs, with both views.
+pub(crate) fn compare(algorithm: &Algorithm, log: &[u8]) -> Tally {
+    let mut tally = Tally::default();
+    let records = log.chunks_exact(size_of::<Record>());
+    assert!(records.remainder().is_empty(), "the log is not made of whole records");
+    for bytes in records {
+        // SAFETY: the chunk has the record's size, and all its fields are plain integers.
+        let record: Record = unsafe { std::ptr::read_unaligned(bytes.as_ptr().cast()) };
+        let mut sock = record.before;
+        let ret = call(algorithm, &record, &mut sock);
+        let hook = HOOKS[record.hook as usize];
+        let place =
+            format!("{} {hook}{:?}, call {}", algorithm.name(), record.args, tally.compared);
+        assert_eq!(ret, record.ret, "{place}: result from {:?}", record.before);
+        assert_eq!(fields(&sock), fields(&record.after), "{place}: from {:?}", record.before);
+        tally.compared += 1;
+        tally.calls[record.hook as usize] += 1;
+        tally.lost = tally.lost.max(record.lost);
+    }
+    tally
+}
+
+/// Makes the call natively; 0 for the hooks that return nothing.
+fn call(algorithm: &Algorithm, record: &Record, sock: &mut Sock) -> u32 {
+    let [a, b, c] = record.args;
+    match record.hook {
+        0 => return algorithm.ssthresh(sock),
+        1 => algorithm.cong_avoid(sock, a, b),
+        2 => return algorithm.undo_cwnd(sock),
+        3 => algorithm.init(sock),
+        4 => algorithm.pkts_acked(sock, a, b as i32, c),
+        5 => algorithm.cwnd_event(sock, event(a)),
+        6 => algorithm.set_state(sock, state(a)),
+        other => panic!("hook {other} is none of {HOOKS:?}"),
+    }
+    0
+}
+
+fn event(number: u32) -> Event {
+    use Event::{CompleteCwr, CwndRestart, EcnIsCe, EcnNoCe, Loss, TxStart};
+    [TxStart, CwndRestart, CompleteCwr, Loss, EcnNoCe, EcnIsCe][number as usize]
+}
+
+fn state(number: u32) -> State {
+    [State::Open, State::Disorder, State::Cwr, State::Recovery, State::Loss][number as usize]
+}
+
+/// Every word of the view, but `cwnd_limited`: the kernel's answer depends on the window that the
+/// hook has just written, and no hook writes it.
+fn fields(sock: &Sock) -> [u32; size_of::<Sock>() / 4] {
+    // SAFETY: a `Sock` is whole words without padding (asserted where it is defined).
+    let mut words: [u32; size_of::<Sock>() / 4] = unsafe { std::mem::transmute(*sock) };
+    words[offset_of!(Sock, cwnd_limited) / 4] = 0;
+    words
+}
