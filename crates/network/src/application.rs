@@ -54,14 +54,7 @@ impl Writing {
     pub(crate) fn new(writer: Writer) -> Self {
         let left = writer.bytes.map_or(u64::MAX, |b| b.0);
         let next_message = writer.start;
-        Self {
-            writer,
-            left,
-            message: 0,
-            next_message,
-            started: false,
-            closed: false,
-        }
+        Self { writer, left, message: 0, next_message, started: false, closed: false }
     }
 
     /// Whether it has opened its connection.
@@ -130,6 +123,8 @@ pub(crate) struct Reading {
     /// Before this it is busy with what it read.
     busy_until: Instant,
     read: u64,
+    /// When it last read something.
+    read_at: Instant,
 }
 
 impl Reading {
@@ -139,12 +134,13 @@ impl Reading {
             next: Instant::NEVER,
             busy_until: Instant::ZERO,
             read: 0,
+            read_at: Instant::ZERO,
         }
     }
 
-    /// Bytes it has read.
-    pub(crate) fn read(&self) -> u64 {
-        self.read
+    /// Bytes it has read, and when it read the last of them.
+    pub(crate) fn progress(&self) -> (u64, Instant) {
+        (self.read, self.read_at)
     }
 
     #[inline]
@@ -153,19 +149,17 @@ impl Reading {
             let ready = connection.readable();
             if ready > 0 {
                 self.read += connection.read(ready, now);
+                self.read_at = now;
             }
             return;
         };
         while now >= self.busy_until && connection.readable() > 0 {
             let got = connection.read(READ_MAX.min(connection.readable()), now);
             self.read += got;
+            self.read_at = now;
             self.busy_until = self.busy_until.max(now) + rate.advance(Bytes(got));
         }
-        self.next = if connection.readable() > 0 {
-            self.busy_until
-        } else {
-            Instant::NEVER
-        };
+        self.next = if connection.readable() > 0 { self.busy_until } else { Instant::NEVER };
     }
 
     pub(crate) fn next_wakeup(&self) -> Instant {

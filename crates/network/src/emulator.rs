@@ -23,17 +23,9 @@ impl Config {
     /// The output port towards `link`: the limit where it is below the line rate, else the line.
     pub fn port(&self, link: &link::Config) -> Port {
         if self.rate < link.rate {
-            Port {
-                rate: self.rate,
-                mtu: link.mtu,
-                overhead: Bytes(0),
-            }
+            Port { rate: self.rate, mtu: link.mtu, overhead: Bytes(0) }
         } else {
-            Port {
-                rate: link.rate,
-                mtu: link.mtu,
-                overhead: link.overhead,
-            }
+            Port { rate: link.rate, mtu: link.mtu, overhead: link.overhead }
         }
     }
 

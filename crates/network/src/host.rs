@@ -130,14 +130,7 @@ impl Host {
         self.by_flow[index] = self.timers.add();
         let at = connection.next_wakeup().min(program.next_wakeup());
         self.timers.arm(self.by_flow[index], at);
-        let endpoint = Endpoint {
-            flow,
-            port,
-            connection,
-            program,
-            queued: 0,
-            throttled: false,
-        };
+        let endpoint = Endpoint { flow, port, connection, program, queued: 0, throttled: false };
         self.endpoints.push(endpoint);
     }
 
@@ -241,10 +234,7 @@ impl Host {
                 touched = Touched::Port(endpoint.port);
             }
         }
-        let at = endpoint
-            .connection
-            .next_wakeup()
-            .min(endpoint.program.next_wakeup());
+        let at = endpoint.connection.next_wakeup().min(endpoint.program.next_wakeup());
         self.timers.arm(index, at);
         touched
     }
@@ -273,7 +263,7 @@ impl Host {
     /// The earliest time a timer, a program or the processor needs it.
     #[inline]
     pub fn next_wakeup(&mut self) -> Instant {
-        let timer = self.timers.next();
+        let timer = self.timers.earliest();
         match &self.processing {
             Some(p) if !p.ring.is_empty() => timer.min(p.busy_until),
             _ => timer,
@@ -318,10 +308,10 @@ impl Host {
         self.endpoint(flow).map(|e| e.connection.info())
     }
 
-    /// The bytes that the program of `flow` has read here.
-    pub fn bytes_read(&self, flow: FlowId) -> Option<u64> {
+    /// The bytes that the program of `flow` has read here, and when it read the last of them.
+    pub fn progress(&self, flow: FlowId) -> Option<(u64, Instant)> {
         match &self.endpoint(flow)?.program {
-            Program::Read(reading) => Some(reading.read()),
+            Program::Read(reading) => Some(reading.progress()),
             Program::Write(_) => None,
         }
     }

@@ -33,12 +33,7 @@ pub struct Wire {
 impl Wire {
     /// A wire of the given delay that loses `loss` / 2^32 of the packets, chosen by `random`.
     pub fn new(delay: Duration, loss: u32, random: Random) -> Self {
-        Self {
-            delay,
-            loss,
-            random,
-            flight: VecDeque::new(),
-        }
+        Self { delay, loss, random, flight: VecDeque::new() }
     }
 
     /// Takes a packet whose last bit leaves the port at `leaves`; false if the wire loses it.

@@ -6,7 +6,7 @@ use traffic::{
     Bytes, Dequeued, Discipline, DropReason, Enqueued, Instant, PacketId, Packets, Rate, Statistics,
 };
 
-use crate::observer::{Observer, PortId};
+use crate::observer::{Observer, Place, PortId};
 
 /// What a port does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,15 +19,6 @@ pub enum Transmit {
     Idle,
 }
 
-/// What a port counts beside its discipline's statistics.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Packets refused for their length.
-    pub too_long_packets: u64,
-    /// Their bytes.
-    pub too_long_bytes: u64,
-}
-
 /// An output port.
 #[derive(Debug)]
 pub struct Port {
@@ -38,7 +29,6 @@ pub struct Port {
     frame_max: u32,
     /// When the wire is free again.
     free_at: Instant,
-    totals: Totals,
 }
 
 impl Port {
@@ -56,7 +46,6 @@ impl Port {
             overhead: port.overhead.0,
             frame_max: u32::try_from(frame_max).unwrap_or(u32::MAX),
             free_at: Instant::ZERO,
-            totals: Totals::default(),
         })
     }
 
@@ -80,18 +69,11 @@ impl Port {
         self.qdisc.statistics()
     }
 
-    /// The port's own counters.
-    pub fn totals(&self) -> Totals {
-        self.totals
-    }
-
     /// Offers a packet to the discipline.
     #[inline]
     pub fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
         let length = packets[packet].length;
         if length > self.frame_max {
-            self.totals.too_long_packets += 1;
-            self.totals.too_long_bytes += u64::from(length);
             return Enqueued::Dropped(DropReason::TooLong);
         }
         self.qdisc.enqueue(packets, packet, now)
@@ -112,7 +94,9 @@ impl Port {
         if now < self.free_at {
             return Transmit::Wait(self.free_at);
         }
-        match self.qdisc.dequeue(packets, now) {
+        let next = self.qdisc.dequeue(packets, now);
+        self.report_discarded(packets, now, observer);
+        match next {
             Dequeued::Send(packet) => {
                 let length = packets[packet].length;
                 self.occupy(u64::from(length), now);
@@ -126,6 +110,26 @@ impl Port {
             }
             Dequeued::NotBefore(at) => Transmit::Wait(at),
             Dequeued::Empty => Transmit::Idle,
+        }
+    }
+
+    /// Discards everything queued.
+    pub fn flush(&mut self, packets: &mut Packets, now: Instant, observer: &mut impl Observer) {
+        self.qdisc.flush(packets, now);
+        self.report_discarded(packets, now, observer);
+    }
+
+    /// Tells of the packets that the discipline discarded after it had taken them.
+    #[inline]
+    fn report_discarded(
+        &mut self,
+        packets: &mut Packets,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) {
+        while let Some((packet, reason)) = packets.take_dropped() {
+            observer.dropped(Place::Port(self.id), &packets[packet], reason, now);
+            packets.release(packet);
         }
     }
 

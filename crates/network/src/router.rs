@@ -21,11 +21,7 @@ impl Router {
     /// The node of that number, with its ports, and for each destination the port that leads there.
     pub fn new(number: u32, ports: Vec<Port>, routes: &[Option<u16>]) -> Self {
         let routes = routes.iter().map(|r| r.unwrap_or(NO_ROUTE)).collect();
-        Self {
-            number,
-            ports,
-            routes,
-        }
+        Self { number, ports, routes }
     }
 
     /// Forwards a packet that arrived.
@@ -39,12 +35,7 @@ impl Router {
     ) -> Touched {
         let out = self.routes[usize::from(packets[packet].destination.0)];
         if out == NO_ROUTE {
-            observer.dropped(
-                Place::Node(self.number),
-                &packets[packet],
-                DropReason::NoRoute,
-                now,
-            );
+            observer.dropped(Place::Node(self.number), &packets[packet], DropReason::NoRoute, now);
             packets.release(packet);
             return Touched::None;
         }

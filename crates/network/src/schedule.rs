@@ -29,11 +29,7 @@ const ARITY: usize = 4;
 impl Schedule {
     /// A schedule for `sources` sources, numbered from 0, none of them armed.
     pub fn new(sources: usize) -> Self {
-        Self {
-            heap: Vec::new(),
-            pending: vec![Instant::NEVER; sources],
-            hole: false,
-        }
+        Self { heap: Vec::new(), pending: vec![Instant::NEVER; sources], hole: false }
     }
 
     /// Adds a source and returns its number.
@@ -53,7 +49,7 @@ impl Schedule {
     }
 
     /// The earliest time at which [`Schedule::pop`] may return something; `NEVER` if nothing is armed.
-    pub fn next(&mut self) -> Instant {
+    pub fn earliest(&mut self) -> Instant {
         self.close();
         self.heap.first().map_or(Instant::NEVER, |e| e.at)
     }

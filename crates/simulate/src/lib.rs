@@ -1,1 +1,12 @@
-//! 
+//! The deterministic simulator: virtual time, packets as metadata, TCP modelled by `transport`.
+//!
+//! Same seed, same bytes of output, whatever the number of workers.
+
+pub mod engine;
+pub mod run;
+mod tally;
+pub mod world;
+
+pub use engine::Engine;
+pub use run::{Steering, Watch, run};
+pub use world::World;

@@ -1,0 +1,249 @@
+//! A run from start to end: the engine between samples, the samples between its stretches.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use network::{Node, Observer, PortId};
+use results::Recorder;
+use results::totals::{Drops, Ending, EngineTotals, FlowTotals, PortTotals, Totals};
+use scenario::Plan;
+use scenario::plan::Flow;
+use traffic::{Bytes, Duration, FlowId, Instant, Statistics, qdisc};
+use transport::Info;
+
+use crate::engine::Engine;
+use crate::tally::Tally;
+use crate::world::World;
+
+/// Takes the samples of a run as well as its events. `()` takes none.
+pub trait Watch: Observer {
+    /// The state of a flow's sender at `now`.
+    fn flow_sample(&mut self, _now: Instant, _flow: FlowId, _info: &Info) {}
+    /// The state of a port's discipline at `now`.
+    fn queue_sample(&mut self, _now: Instant, _port: PortId, _statistics: &Statistics) {}
+}
+
+impl Watch for () {}
+
+impl Watch for Recorder {
+    fn flow_sample(&mut self, now: Instant, flow: FlowId, info: &Info) {
+        Self::flow_sample(self, now, flow, info);
+    }
+    fn queue_sample(&mut self, now: Instant, port: PortId, statistics: &Statistics) {
+        Self::queue_sample(self, now, port, statistics);
+    }
+}
+
+/// How a run is steered from outside.
+#[derive(Clone, Copy)]
+pub struct Steering<'a> {
+    /// Set to end the run early; what was measured so far is kept.
+    pub interrupted: &'a AtomicBool,
+    /// Told the simulated time reached, every hundredth of the run or so.
+    pub progress: &'a (dyn Fn(Instant) + Sync),
+}
+
+/// Runs `plan` to its end, or to an interruption.
+///
+/// # Errors
+/// A discipline's refusal of its parameters; a plan from `scenario` was checked for that.
+pub fn run(
+    plan: &Plan,
+    watch: &mut impl Watch,
+    steering: Steering<'_>,
+) -> Result<Totals, qdisc::Error> {
+    let mut tally = Tally {
+        ports: vec![Drops::default(); 2 * plan.links.len()],
+        nodes: vec![Drops::default(); plan.nodes.len()],
+        flows: vec![0; plan.flows.len()],
+        inner: watch,
+    };
+    let mut engine = Engine::new(World::new(plan)?);
+    let end = Instant::ZERO + plan.duration;
+    let mut timetable = Timetable::new(plan, end);
+    let mut flows = vec![Snapshot::default(); plan.flows.len()];
+    let mut complete = false;
+    while !steering.interrupted.load(Ordering::Relaxed) {
+        let now = timetable.next();
+        engine.run_until(now, &mut tally);
+        sample(plan, &engine, &timetable, now, tally.inner);
+        look_at_flows(plan, &engine, now, &mut flows);
+        if now >= end {
+            complete = true;
+            break;
+        }
+        (steering.progress)(now);
+        timetable.advance(now);
+    }
+    Ok(totals(plan, &engine, tally, &flows, complete))
+}
+
+/// When the engine pauses for samples.
+struct Timetable {
+    end: Instant,
+    /// Instants that flows want to be looked at, latest first.
+    flows: Vec<Instant>,
+    /// Due and period of each recurring pause; `NEVER` for a probe that is off.
+    flow_samples: Recurring,
+    queue_samples: Recurring,
+    progress: Recurring,
+}
+
+#[derive(Clone, Copy)]
+struct Recurring {
+    due: Instant,
+    period: Duration,
+}
+
+impl Recurring {
+    fn every(period: Option<Duration>) -> Self {
+        match period {
+            Some(period) => Self { due: Instant::ZERO, period: period.max(Duration::from_ns(1)) },
+            None => Self { due: Instant::NEVER, period: Duration::MAX },
+        }
+    }
+
+    fn advance(&mut self, now: Instant) {
+        while self.due <= now {
+            self.due += self.period;
+        }
+    }
+}
+
+impl Timetable {
+    fn new(plan: &Plan, end: Instant) -> Self {
+        let mut flows: Vec<Instant> =
+            plan.flows.iter().flat_map(|f| [halfway(f, end), stop(f, end)]).collect();
+        flows.sort_unstable_by(|a, b| b.cmp(a));
+        flows.dedup();
+        Self {
+            end,
+            flows,
+            flow_samples: Recurring::every(plan.probes.flows),
+            queue_samples: Recurring::every(plan.probes.queues),
+            progress: Recurring::every(Some(Duration::from_ps(plan.duration.as_ps() / 128))),
+        }
+    }
+
+    fn next(&self) -> Instant {
+        let flow = self.flows.last().copied().unwrap_or(Instant::NEVER);
+        let recurring = [self.flow_samples, self.queue_samples, self.progress];
+        recurring.iter().fold(flow, |least, r| least.min(r.due)).min(self.end)
+    }
+
+    fn advance(&mut self, now: Instant) {
+        while self.flows.last().is_some_and(|&at| at <= now) {
+            self.flows.pop();
+        }
+        self.flow_samples.advance(now);
+        self.queue_samples.advance(now);
+        self.progress.advance(now);
+    }
+}
+
+/// When a flow's goodput is taken, unless it completes earlier.
+fn stop(flow: &Flow, end: Instant) -> Instant {
+    flow.writer.stop.min(end).max(flow.writer.start)
+}
+
+/// Halfway through a flow.
+fn halfway(flow: &Flow, end: Instant) -> Instant {
+    let span = stop(flow, end).since(flow.writer.start);
+    flow.writer.start + Duration::from_ps(span.as_ps() / 2)
+}
+
+/// What a flow's receiver had read at the instants that matter.
+#[derive(Clone, Copy, Default)]
+struct Snapshot {
+    by_half: Option<Bytes>,
+    by_stop: Option<Bytes>,
+}
+
+fn look_at_flows(plan: &Plan, engine: &Engine, now: Instant, flows: &mut [Snapshot]) {
+    let end = Instant::ZERO + plan.duration;
+    for (number, (flow, snapshot)) in plan.flows.iter().zip(flows).enumerate() {
+        if now == halfway(flow, end) {
+            snapshot.by_half = Some(Bytes(progress(engine, flow, number).0));
+        }
+        if now == stop(flow, end) {
+            snapshot.by_stop = Some(Bytes(progress(engine, flow, number).0));
+        }
+    }
+}
+
+fn sample(
+    plan: &Plan,
+    engine: &Engine,
+    timetable: &Timetable,
+    now: Instant,
+    watch: &mut impl Watch,
+) {
+    if timetable.flow_samples.due == now {
+        for (number, flow) in plan.flows.iter().enumerate() {
+            if now >= flow.writer.start {
+                let info = info(engine, flow.from, number);
+                watch.flow_sample(now, FlowId(number as u32), &info);
+            }
+        }
+    }
+    if timetable.queue_samples.due == now {
+        for node in &engine.world().nodes {
+            for port in node.ports() {
+                watch.queue_sample(now, port.id(), &port.statistics());
+            }
+        }
+    }
+}
+
+fn info(engine: &Engine, node: usize, flow: usize) -> Info {
+    let host = engine.world().nodes[node].as_host();
+    host.and_then(|h| h.info(FlowId(flow as u32))).unwrap_or_default()
+}
+
+fn progress(engine: &Engine, flow: &Flow, number: usize) -> (u64, Instant) {
+    let host = engine.world().nodes[flow.to].as_host();
+    host.and_then(|h| h.progress(FlowId(number as u32))).unwrap_or_default()
+}
+
+fn totals(
+    plan: &Plan,
+    engine: &Engine,
+    tally: Tally<'_, impl Watch>,
+    snapshots: &[Snapshot],
+    complete: bool,
+) -> Totals {
+    let mut ports: Vec<_> = tally
+        .ports
+        .into_iter()
+        .map(|drops| PortTotals { statistics: Statistics::default(), drops })
+        .collect();
+    for port in engine.world().nodes.iter().flat_map(Node::ports) {
+        ports[port.id().0 as usize].statistics = port.statistics();
+    }
+    let flow = |(number, (flow, snapshot))| FlowTotals {
+        drops: tally.flows[number],
+        ..flow_totals(engine, number, flow, snapshot)
+    };
+    Totals {
+        flows: plan.flows.iter().zip(snapshots).enumerate().map(flow).collect(),
+        ports,
+        nodes: tally.nodes,
+        engine: EngineTotals { events: engine.events(), packet_hops: engine.packet_hops() },
+        ending: Ending { at: engine.now(), complete },
+    }
+}
+
+fn flow_totals(engine: &Engine, number: usize, flow: &Flow, snapshot: &Snapshot) -> FlowTotals {
+    let (read, read_at) = progress(engine, flow, number);
+    let completed = flow.writer.bytes.is_some_and(|b| b.0 == read);
+    let end = if completed { read_at } else { stop(flow, engine.now()) };
+    FlowTotals {
+        start: flow.writer.start,
+        end,
+        completed,
+        received: if completed { Bytes(read) } else { snapshot.by_stop.unwrap_or(Bytes(read)) },
+        received_by_half: snapshot.by_half,
+        drops: 0,
+        sender: info(engine, flow.from, number),
+        receiver: info(engine, flow.to, number),
+    }
+}

@@ -1,0 +1,118 @@
+//! The world: a plan's nodes and wires, joined.
+
+use network::link::Wire;
+use network::{Node, Port, PortId, Random, host::Host, router::Router};
+use scenario::Plan;
+use scenario::plan::NodeKind;
+use traffic::{FlowId, HostId, qdisc};
+use transport::Connection;
+
+/// The node and port that feed a wire, and the node at its far end.
+#[derive(Clone, Copy, Debug)]
+pub struct Attachment {
+    /// The transmitting node.
+    pub node: u32,
+    /// The port's index within that node.
+    pub port: u16,
+    /// The receiving node.
+    pub far: u32,
+}
+
+/// Nodes, wires, and what joins them. Wires are numbered as the ports that feed them (`PortId`).
+#[derive(Debug)]
+pub struct World {
+    /// The nodes, as in the plan.
+    pub nodes: Vec<Node>,
+    /// The wires, two for each link of the plan.
+    pub wires: Vec<Wire>,
+    /// For each wire, its ends.
+    pub attachments: Vec<Attachment>,
+}
+
+impl World {
+    /// Builds what `plan` describes. An error is a discipline's refusal; a checked plan has none.
+    pub fn new(plan: &Plan) -> Result<Self, qdisc::Error> {
+        let mut ports: Vec<Vec<Port>> = plan.nodes.iter().map(|_| Vec::new()).collect();
+        let mut wires = Vec::new();
+        let mut attachments = Vec::new();
+        for (number, link) in plan.links.iter().enumerate() {
+            for (end, here) in link.ends.iter().enumerate() {
+                let id = PortId((2 * number + end) as u32);
+                let own = &mut ports[here.node];
+                let far = link.ends[1 - end].node as u32;
+                attachments.push(Attachment {
+                    node: here.node as u32,
+                    port: own.len() as u16,
+                    far,
+                });
+                let (port, delay) = output(plan, here, link, id)?;
+                own.push(port);
+                let name = format!("{}:{}", plan.nodes[here.node].name, link.name);
+                let random = Random::new(plan.seed, &name);
+                wires.push(Wire::new(delay, link.config.loss, random));
+            }
+        }
+        let mut world = Self { nodes: Vec::new(), wires, attachments };
+        for (number, own) in ports.into_iter().enumerate() {
+            let node = world.node(plan, number, own);
+            world.nodes.push(node);
+        }
+        world.connect(plan);
+        Ok(world)
+    }
+
+    fn node(&self, plan: &Plan, number: usize, ports: Vec<Port>) -> Node {
+        match &plan.nodes[number].kind {
+            NodeKind::Host(config) => Node::Host(Box::new(Host::new(number as u32, config, ports))),
+            NodeKind::Router | NodeKind::Emulator(_) => {
+                let routes: Vec<_> =
+                    (0..plan.nodes.len()).map(|to| self.port_towards(plan, number, to)).collect();
+                Node::Router(Router::new(number as u32, ports, &routes))
+            }
+        }
+    }
+
+    /// The port of `node`, counted within it, that leads to `destination`.
+    fn port_towards(&self, plan: &Plan, node: usize, destination: usize) -> Option<u16> {
+        let link = plan.routes[node][destination]? as usize;
+        let end = usize::from(plan.links[link].ends[0].node != node);
+        Some(self.attachments[2 * link + end].port)
+    }
+
+    /// Adds both ends of every flow.
+    fn connect(&mut self, plan: &Plan) {
+        for (number, flow) in plan.flows.iter().enumerate() {
+            let id = FlowId(number as u32);
+            let (from, to) = (HostId(flow.from as u16), HostId(flow.to as u16));
+            let isn = Random::new(plan.seed, &flow.name).next_u32();
+            let out =
+                self.port_towards(plan, flow.from, flow.to).expect("a planned flow has a path");
+            let back =
+                self.port_towards(plan, flow.to, flow.from).expect("a planned flow has a path");
+            if let Node::Host(host) = &mut self.nodes[flow.from] {
+                let connection = Connection::connect(&flow.sender, id, from, to, isn);
+                host.send(id, out, connection, flow.writer);
+            }
+            if let Node::Host(host) = &mut self.nodes[flow.to] {
+                let connection = Connection::listen(&flow.receiver, id, to, from, !isn);
+                host.sink(id, back, connection, flow.reader);
+            }
+        }
+    }
+}
+
+/// The output port of one end of a link, and its wire's delay.
+fn output(
+    plan: &Plan,
+    end: &scenario::plan::End,
+    link: &scenario::plan::Link,
+    id: PortId,
+) -> Result<(Port, traffic::Duration), qdisc::Error> {
+    let config = &link.config;
+    if let NodeKind::Emulator(emulator) = &plan.nodes[end.node].kind {
+        let port = Port::new(id, &emulator.queue(), emulator.port(config))?;
+        return Ok((port, emulator.delay(config)));
+    }
+    let port = traffic::Port { rate: config.rate, mtu: config.mtu, overhead: config.overhead };
+    Ok((Port::new(id, &end.queue, port)?, config.delay))
+}
