@@ -6,11 +6,14 @@
 //! Same seed, same bytes: no clock, processor or machine shows in any file but `manifest.json`.
 
 pub mod capture;
+pub mod chart;
 pub mod error;
 pub mod expectation;
 pub mod folder;
 pub mod manifest;
+pub mod paper;
 pub mod recorder;
+pub mod report;
 pub mod rows;
 pub mod summary;
 pub mod table;

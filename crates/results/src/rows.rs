@@ -1,5 +1,7 @@
 //! The time series of a run, one row type per table. Column names carry their units.
 
+use std::collections::BTreeMap;
+
 use network::PortId;
 use scenario::plan::{Link, Plan};
 use traffic::{FlowId, Instant, Statistics};
@@ -10,42 +12,51 @@ pub struct Name(pub u32);
 
 /// The names that rows speak of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Names(Vec<String>);
+pub struct Names {
+    texts: Vec<String>,
+    /// The first place of each text.
+    places: BTreeMap<String, Name>,
+}
 
 impl Names {
     /// Names in the given order, from `Name(0)` on.
-    pub const fn new(names: Vec<String>) -> Self {
-        Self(names)
+    pub fn new(texts: Vec<String>) -> Self {
+        let mut places = BTreeMap::new();
+        for (place, text) in (0..).zip(&texts) {
+            places.entry(text.clone()).or_insert(Name(place));
+        }
+        Self { texts, places }
     }
 
     /// The text; empty for a name from elsewhere.
     pub fn text(&self, name: Name) -> &str {
-        self.0.get(name.0 as usize).map_or("", String::as_str)
+        self.texts.get(name.0 as usize).map_or("", String::as_str)
     }
 
     /// How many there are.
     pub const fn len(&self) -> usize {
-        self.0.len()
+        self.texts.len()
     }
 
     /// Whether there are none.
     pub const fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.texts.is_empty()
     }
 
     /// The name with that text, a new one if there is none yet.
     pub fn intern(&mut self, text: &str) -> Name {
-        let place = self.0.iter().position(|known| known == text).unwrap_or_else(|| {
-            self.0.push(text.to_owned());
-            self.0.len() - 1
-        });
-        Name(u32::try_from(place).unwrap_or(u32::MAX))
+        if let Some(name) = self.find(text) {
+            return name;
+        }
+        let name = Name(u32::try_from(self.texts.len()).unwrap_or(u32::MAX));
+        self.texts.push(text.to_owned());
+        self.places.insert(text.to_owned(), name);
+        name
     }
 
     /// The name with that text.
     pub fn find(&self, text: &str) -> Option<Name> {
-        let place = self.0.iter().position(|known| known == text)?;
-        u32::try_from(place).ok().map(Name)
+        self.places.get(text).copied()
     }
 }
 

@@ -1,0 +1,153 @@
+//! Axes: where a value lies, and where the ticks are.
+
+/// How values spread along an axis.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scale {
+    /// Evenly.
+    #[default]
+    Linear,
+    /// By their logarithm; values at or below zero are left out.
+    Log,
+}
+
+/// An axis.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Axis {
+    /// What it shows, with its unit: `time (s)`.
+    pub label: String,
+    /// How values spread.
+    pub scale: Scale,
+    /// What it spans; from the data if not given.
+    pub range: Option<(f64, f64)>,
+}
+
+impl Axis {
+    /// A linear axis that spans its data.
+    pub fn new(label: impl Into<String>) -> Self {
+        Self { label: label.into(), ..Self::default() }
+    }
+
+    /// The same axis with a logarithmic scale.
+    #[must_use]
+    pub fn log(mut self) -> Self {
+        self.scale = Scale::Log;
+        self
+    }
+
+    /// The same axis with a range of its own.
+    #[must_use]
+    pub const fn range(mut self, from: f64, to: f64) -> Self {
+        self.range = Some((from, to));
+        self
+    }
+
+    /// The axis laid out for `data`; `ticks` is about how many ticks it should have.
+    pub(super) fn lay_out(
+        &self,
+        data: impl Iterator<Item = f64>,
+        ticks: u32,
+        tight: bool,
+    ) -> Layout {
+        let shown = data.filter(|v| v.is_finite() && (self.scale == Scale::Linear || *v > 0.0));
+        let span = shown.fold(None, |span: Option<(f64, f64)>, v| {
+            Some(span.map_or((v, v), |(low, high)| (low.min(v), high.max(v))))
+        });
+        let span = self.range.or(span).unwrap_or((0.0, 1.0));
+        match self.scale {
+            Scale::Linear => linear(span, ticks, tight || self.range.is_some()),
+            Scale::Log => log(span),
+        }
+    }
+}
+
+/// An axis with its range and ticks.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Layout {
+    scale: Scale,
+    low: f64,
+    high: f64,
+    pub(super) ticks: Vec<(f64, String)>,
+}
+
+impl Layout {
+    /// Where `value` lies: 0 at the low end, 1 at the high end.
+    pub(super) fn place(&self, value: f64) -> f64 {
+        match self.scale {
+            Scale::Linear => (value - self.low) / (self.high - self.low),
+            Scale::Log => (value / self.low).ln() / (self.high / self.low).ln(),
+        }
+    }
+}
+
+/// A tight axis ends where its data do; another one on its ticks, and at zero if that is near.
+fn linear((mut low, mut high): (f64, f64), ticks: u32, tight: bool) -> Layout {
+    if !tight && low > 0.0 && low < high * 0.6 {
+        low = 0.0;
+    }
+    if high <= low {
+        // One value only: put it in the middle, or at the top if the axis may begin at zero.
+        (low, high) = if low > 0.0 { (0.0, low * 1.25) } else { (low, low + 1.0) };
+    }
+    let step = nice((high - low) / f64::from(ticks));
+    if !tight {
+        low = (low / step).floor() * step;
+        high = (high / step - 1e-9).ceil() * step;
+    }
+    let first = (low / step - 1e-9).ceil() as i64;
+    let last = (high / step + 1e-9).floor() as i64;
+    let ticks = (first..=last).map(|n| n as f64 * step).map(|v| (v, label(v, step))).collect();
+    Layout { scale: Scale::Linear, low, high, ticks }
+}
+
+/// The least of 1, 2, 5 times a power of ten that is not below `step`.
+fn nice(step: f64) -> f64 {
+    let power = 10_f64.powf(step.log10().floor());
+    let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|f| f * power >= step * 0.999);
+    factor.unwrap_or(10.0) * power
+}
+
+fn log((low, high): (f64, f64)) -> Layout {
+    let (low, high) = (low.max(f64::MIN_POSITIVE), high.max(f64::MIN_POSITIVE));
+    let (first, last) = (low.log10().floor(), high.log10().ceil());
+    let last = if last > first { last } else { first + 1.0 };
+    let factors: &[f64] = if last - first > 3.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+    let (low, high) = (10_f64.powf(first), 10_f64.powf(last));
+    let mut ticks = Vec::new();
+    for power in first as i32..=last as i32 {
+        let values = factors.iter().map(|f| f * 10_f64.powi(power)).filter(|v| *v <= high * 1.001);
+        ticks.extend(values.map(|v| (v, label(v, v))));
+    }
+    Layout { scale: Scale::Log, low, high, ticks }
+}
+
+/// A tick's text with as many decimals as the step has.
+fn label(value: f64, step: f64) -> String {
+    let decimals = (-step.log10().floor()).clamp(0.0, 9.0) as usize;
+    if value.abs() >= 1e7 { format!("{value:e}") } else { format!("{:.decimals$}", value + 0.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(layout: &Layout) -> Vec<&str> {
+        layout.ticks.iter().map(|(_, text)| text.as_str()).collect()
+    }
+
+    #[test]
+    fn ticks_are_round_numbers() {
+        let layout = linear((0.0, 300.0), 6, true);
+        assert_eq!(texts(&layout), ["0", "50", "100", "150", "200", "250", "300"]);
+        let layout = linear((0.21, 0.29), 4, false);
+        assert_eq!(texts(&layout), ["0.20", "0.22", "0.24", "0.26", "0.28", "0.30"]);
+        let layout = log((0.5, 70.0));
+        assert_eq!(texts(&layout), ["0.1", "0.2", "0.5", "1", "2", "5", "10", "20", "50", "100"]);
+    }
+
+    #[test]
+    fn a_place_is_a_share_of_the_axis() {
+        assert_eq!(linear((0.0, 200.0), 4, true).place(50.0), 0.25);
+        assert!((log((1.0, 100.0)).place(10.0) - 0.5).abs() < 1e-12);
+        assert_eq!(linear((7.0, 7.0), 4, false).place(0.0), 0.0, "one value hangs from zero");
+    }
+}

@@ -1,0 +1,104 @@
+//! Quantities for people: four digits and the unit that suits.
+
+/// A unit and how many of the base unit it is.
+pub type Unit = (f64, &'static str);
+
+/// Units of bytes per second. Decimal, as rates are.
+const RATES: [Unit; 4] = [(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")];
+const SIZES: [Unit; 5] = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")];
+const TIMES: [Unit; 4] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")];
+
+/// The unit of a rate that makes `value` (bytes per second) a short number.
+pub fn rate_unit(value: f64) -> Unit {
+    unit(value, &RATES)
+}
+
+/// The unit of a size that makes `value` (bytes) a short number.
+pub fn size_unit(value: f64) -> Unit {
+    unit(value, &SIZES)
+}
+
+/// The unit of a time that makes `value` (seconds) a short number.
+pub fn time_unit(value: f64) -> Unit {
+    unit(value, &TIMES)
+}
+
+/// Bytes per second: `56.61 MB/s`.
+pub fn rate(value: f64) -> String {
+    in_unit(value, rate_unit(value))
+}
+
+/// Bytes: `17.04 GB`.
+pub fn size(value: u64) -> String {
+    if value < 1_000 {
+        format!("{value} B")
+    } else {
+        in_unit(value as f64, size_unit(value as f64))
+    }
+}
+
+/// Seconds: `200.1 ms`.
+pub fn time(value: f64) -> String {
+    if value > 0.0 { in_unit(value, time_unit(value)) } else { "0 s".to_owned() }
+}
+
+/// A share: `95.31 %`.
+pub fn share(value: f64) -> String {
+    format!("{} %", digits(100.0 * value))
+}
+
+/// A count with its thousands apart by thin spaces: `12 000 000`.
+pub fn count(value: u64) -> String {
+    let plain = value.to_string();
+    let mut out = String::with_capacity(plain.len() + plain.len() / 3 * 3);
+    for (place, digit) in plain.chars().enumerate() {
+        if place > 0 && (plain.len() - place).is_multiple_of(3) {
+            out.push('\u{2009}');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A number with four significant digits, or all that a greater whole number has.
+pub fn digits(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return if value == 0.0 { "0".to_owned() } else { "–".to_owned() };
+    }
+    let decimals = (3.0 - value.abs().log10().floor()).clamp(0.0, 9.0) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+/// The greatest unit that leaves at least one, the least one for less.
+fn unit(value: f64, units: &[Unit]) -> Unit {
+    let fits = units.iter().copied().find(|(size, _)| value.abs() >= *size);
+    fits.or(units.last().copied()).unwrap_or((1.0, ""))
+}
+
+fn in_unit(value: f64, (size, name): Unit) -> String {
+    format!("{} {name}", digits(value / size))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_read_well() {
+        assert_eq!(rate(56_612_345.0), "56.61 MB/s");
+        assert_eq!(rate(0.0), "0 B/s");
+        assert_eq!(size(999), "999 B");
+        assert_eq!(size(17_040_000_000), "17.04 GB");
+        assert_eq!(time(0.2001), "200.1 ms");
+        assert_eq!(share(0.95), "95 %");
+        assert_eq!(count(12_345_678), "12\u{2009}345\u{2009}678");
+        assert_eq!(count(12), "12");
+        assert_eq!(digits(123_456.0), "123456");
+        assert_eq!(digits(0.001_234_56), "0.001235");
+    }
+}
