@@ -8,6 +8,8 @@ use core::ops::{Add, AddAssign, Sub, SubAssign};
 
 /// Picoseconds in one second.
 pub const PS_PER_SECOND: u64 = 1_000_000_000_000;
+/// Picoseconds that a byte takes, times the rate in bits per second.
+const PS_PER_BYTE_SECOND: u64 = 8 * PS_PER_SECOND;
 
 /// A point in time: picoseconds since the run began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -132,11 +134,10 @@ impl Rate {
 
     /// Picoseconds and the remainder, in units of 1/rate ps, that `bytes` take.
     fn split(self, bytes: Bytes) -> (u64, u64) {
-        const PS_PER_BIT_SECOND: u64 = 8 * PS_PER_SECOND;
-        match bytes.0.checked_mul(PS_PER_BIT_SECOND) {
+        match bytes.0.checked_mul(PS_PER_BYTE_SECOND) {
             Some(n) => (n / self.0, n % self.0),
             None => {
-                let n = bytes.0 as u128 * PS_PER_BIT_SECOND as u128;
+                let n = bytes.0 as u128 * PS_PER_BYTE_SECOND as u128;
                 let rate = self.0.get() as u128;
                 (u64::try_from(n / rate).unwrap_or(u64::MAX), (n % rate) as u64)
             }
@@ -149,6 +150,8 @@ impl Rate {
 #[derive(Clone, Copy, Debug)]
 pub struct Serializer {
     rate: Rate,
+    /// What one byte takes, if that is a whole number of picoseconds, as on most links; else zero.
+    whole_byte: u64,
     /// In units of 1/rate ps, below `rate`.
     remainder: u64,
 }
@@ -156,7 +159,8 @@ pub struct Serializer {
 impl Serializer {
     /// A wire of the given rate with nothing carried.
     pub const fn new(rate: Rate) -> Self {
-        Self { rate, remainder: 0 }
+        let (byte, rest) = (PS_PER_BYTE_SECOND / rate.0.get(), PS_PER_BYTE_SECOND % rate.0.get());
+        Self { rate, whole_byte: if rest == 0 { byte } else { 0 }, remainder: 0 }
     }
 
     /// The rate.
@@ -166,6 +170,9 @@ impl Serializer {
 
     /// The time the next `bytes` take, the remainder of those before included.
     pub fn advance(&mut self, bytes: Bytes) -> Duration {
+        if self.whole_byte != 0 {
+            return Duration(bytes.0.saturating_mul(self.whole_byte));
+        }
         let (ps, remainder) = self.rate.split(bytes);
         let rate = self.rate.bits_per_second();
         // remainder + self.remainder < 2 * rate may pass 64 bits for absurd rates; compare instead.

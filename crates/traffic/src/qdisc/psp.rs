@@ -39,21 +39,29 @@ struct Node {
     queue: Fifo,
 }
 
-/// What is due next, and when.
-#[derive(Clone, Copy)]
+/// A class that has packets queued, and when it may send the first one.
+///
+/// In the order in which they send: what is due first goes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
+    /// The byte time at which the class and all its ancestors let it go.
+    release: u64,
+    /// The byte time at which the class alone would.
+    own: u64,
+    /// The class.
+    index: usize,
     /// Its place in [`Psp::active`].
     slot: usize,
-    /// The byte time at which the class and all its ancestors let it go; then, to break a tie, that
-    /// of the class alone, and the class's index.
-    due: (u64, u64, usize),
 }
 
 /// What the wire does next.
 enum Choice {
+    /// The first packet of a class.
     Class(Candidate),
+    /// The first unclassified packet.
     Unclassified,
-    Gap(Bytes, Candidate),
+    /// A gap frame of this length, until this class's packet is due.
+    Gap(Bytes, usize),
     NotBefore(Instant),
     Empty,
 }
@@ -69,6 +77,8 @@ pub struct Psp {
     nodes: Vec<Node>,
     /// The nodes that have packets queued, in no order.
     active: Vec<usize>,
+    /// The first of them to send.
+    next: Option<Candidate>,
     unclassified: Fifo,
     backlog_bytes: u64,
     backlog_bytes_max: u64,
@@ -89,15 +99,36 @@ impl Psp {
             release = release.max(node.pacer.due());
             above = node.parent;
         }
-        Candidate { slot, due: (release, own, index) }
+        Candidate { release, own, index, slot }
+    }
+
+    /// Finds the first class to send, after a due time or the set of active classes changed.
+    fn find_next(&mut self) {
+        self.next = (0..self.active.len()).map(|slot| self.candidate(slot)).min();
+    }
+
+    /// The first packet came into an empty queue; apart from [`Discipline::enqueue`], so that this
+    /// does not burden every packet.
+    #[inline(never)]
+    fn wake(&mut self, class: Option<usize>, wire_idle: bool, now: Instant) {
+        if wire_idle {
+            self.clock.idle_until(now);
+        }
+        let Some(index) = class else { return };
+        let pacer = &mut self.nodes[index].pacer;
+        if pacer.due() < self.clock.position() {
+            pacer.forfeit_before(self.clock.position_at(now));
+        }
+        self.active.push(index);
+        let candidate = self.candidate(self.active.len() - 1);
+        self.next = Some(self.next.map_or(candidate, |next| next.min(candidate)));
     }
 
     fn choose(&self, clock: &WireClock) -> Choice {
-        let candidates = (0..self.active.len()).map(|slot| self.candidate(slot));
-        let Some(next) = candidates.min_by_key(|candidate| candidate.due) else {
+        let Some(next) = self.next else {
             return if self.unclassified.is_empty() { Choice::Empty } else { Choice::Unclassified };
         };
-        let wait = next.due.0.saturating_sub(clock.position());
+        let wait = next.release.saturating_sub(clock.position());
         // What no gap frame can fill is carried: this packet goes early, the next gap is longer.
         let unfillable = self.gaps.map_or(1, |gaps| gaps.wire_min());
         if wait < unfillable {
@@ -107,14 +138,13 @@ impl Psp {
             return Choice::Unclassified;
         }
         match &self.gaps {
-            Some(gaps) => Choice::Gap(gaps.first(wait), next),
-            None => Choice::NotBefore(clock.instant_of(next.due.0)),
+            Some(gaps) => Choice::Gap(gaps.first(wait), next.index),
+            None => Choice::NotBefore(clock.instant_of(next.release)),
         }
     }
 
     fn send_class(&mut self, next: Candidate, packets: &mut Packets, now: Instant) -> Dequeued {
-        let index = self.active[next.slot];
-        let node = &mut self.nodes[index];
+        let node = &mut self.nodes[next.index];
         let Some(packet) = node.queue.pop(packets) else {
             return Dequeued::Empty;
         };
@@ -133,6 +163,7 @@ impl Psp {
             start = node.pacer.charge(start, length, wire);
             above = node.parent;
         }
+        self.find_next();
         self.send(packet, length, now)
     }
 
@@ -172,6 +203,7 @@ impl Psp {
         self.active.reserve(self.nodes.len());
         let backlogged = |&index: &usize| !self.nodes[index].queue.is_empty();
         self.active.extend((0..self.nodes.len()).filter(backlogged));
+        self.find_next();
     }
 }
 
@@ -240,6 +272,7 @@ impl Discipline for Psp {
             clock: WireClock::new(port.rate),
             classifier: checked.classifier,
             active: Vec::with_capacity(nodes.len()),
+            next: None,
             nodes,
             unclassified,
             backlog_bytes: 0,
@@ -258,6 +291,8 @@ impl Discipline for Psp {
         Ok(())
     }
 
+    // Not inlined, nor is `dequeue`: a port that runs another discipline need not save its registers.
+    #[inline(never)]
     fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
         let wire_idle = self.is_empty();
         let class = self.classifier.class_of(&packets[packet]);
@@ -272,19 +307,13 @@ impl Discipline for Psp {
         }
         self.backlog_bytes += u64::from(packets[packet].length);
         self.backlog_bytes_max = self.backlog_bytes_max.max(self.backlog_bytes);
-        if wire_idle {
-            self.clock.idle_until(now);
-        }
-        if let (true, Some(index)) = (class_idle, class) {
-            let pacer = &mut self.nodes[index].pacer;
-            if pacer.due() < self.clock.position() {
-                pacer.forfeit_before(self.clock.position_at(now));
-            }
-            self.active.push(index);
+        if class_idle {
+            self.wake(class, wire_idle, now);
         }
         answer
     }
 
+    #[inline(never)]
     fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
         if self.gaps.is_none() {
             self.clock.idle_until(now);
@@ -295,8 +324,8 @@ impl Discipline for Psp {
                 Some(packet) => self.send(packet, packets[packet].length.into(), now),
                 None => Dequeued::Empty,
             },
-            Choice::Gap(length, next) => {
-                self.nodes[self.active[next.slot]].queue.count_gap(length);
+            Choice::Gap(length, class) => {
+                self.nodes[class].queue.count_gap(length);
                 self.clock.occupy(length.0 + self.port.overhead.0, now);
                 Dequeued::Gap(length)
             }
@@ -312,7 +341,7 @@ impl Discipline for Psp {
         }
         let head = |queue: &Fifo| queue.head().map_or(Dequeued::Empty, Dequeued::Send);
         match self.choose(&clock) {
-            Choice::Class(next) => head(&self.nodes[self.active[next.slot]].queue),
+            Choice::Class(next) => head(&self.nodes[next.index].queue),
             Choice::Unclassified => head(&self.unclassified),
             Choice::Gap(length, _) => Dequeued::Gap(length),
             Choice::NotBefore(instant) => Dequeued::NotBefore(instant),
@@ -326,6 +355,7 @@ impl Discipline for Psp {
         }
         self.unclassified.flush(packets, now);
         self.active.clear();
+        self.next = None;
         self.backlog_bytes = 0;
     }
 

@@ -73,8 +73,17 @@ impl WireClock {
         if let Some(ticks) = ticks {
             return (ticks / PS_BITS_PER_BYTE, ticks % PS_BITS_PER_BYTE);
         }
-        let ticks = u128::from(span.as_ps()) * u128::from(rate) + u128::from(carried);
-        let per_byte = u128::from(PS_BITS_PER_BYTE);
-        (u64::try_from(ticks / per_byte).unwrap_or(u64::MAX), (ticks % per_byte) as u64)
+        wide_div(
+            u128::from(span.as_ps()) * u128::from(rate) + u128::from(carried),
+            PS_BITS_PER_BYTE,
+        )
     }
+}
+
+/// The quotient, saturating, and the remainder.
+#[cold]
+pub(super) fn wide_div(dividend: u128, divisor: u64) -> (u64, u64) {
+    let divisor = u128::from(divisor);
+    let quotient = u64::try_from(dividend / divisor).unwrap_or(u64::MAX);
+    (quotient, (dividend % divisor) as u64)
 }

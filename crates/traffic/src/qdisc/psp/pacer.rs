@@ -1,5 +1,6 @@
 //! One class's rate, as the byte time at which its next packet is due.
 
+use super::clock::wide_div;
 use crate::units::Rate;
 
 /// Spaces packets so that a frame of `L` bytes takes `L * R / T` byte times of the wire in all,
@@ -74,12 +75,12 @@ impl Pacer {
     fn span(&self, length: u64) -> (u64, u64) {
         let t = self.rate.bits_per_second();
         let whole = length.saturating_mul(self.ratio);
+        if self.rest == 0 {
+            return (whole, 0);
+        }
         let (part, rest) = match length.checked_mul(self.rest) {
             Some(n) => (n / t, n % t),
-            None => {
-                let n = u128::from(length) * u128::from(self.rest);
-                ((n / u128::from(t)) as u64, (n % u128::from(t)) as u64)
-            }
+            None => wide_div(u128::from(length) * u128::from(self.rest), t),
         };
         (whole.saturating_add(part), rest)
     }
