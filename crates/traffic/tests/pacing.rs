@@ -484,3 +484,27 @@ fn without_gap_frames_the_driver_is_told_when() {
     }
     assert_eq!(sent, [0, 24_288_000, 53_576_000, 72_864_000, 97_152_000]);
 }
+
+/// The slowest and the fastest rates there are: nothing overflows, and packets keep their spacing
+/// until the wire's own clock ends.
+#[test]
+fn the_ends_of_the_range_hold() {
+    for line in [1, 8, GIGABIT, u64::MAX] {
+        for bits in [1, 3, line / 3, line - 1, line] {
+            if bits == 0 || bits > line {
+                continue;
+            }
+            let mut wire = wire(&flat(&[bits]), port(line, 1500));
+            for _ in 0..3 {
+                wire.offer(0, 1518);
+            }
+            for _ in 0..100 {
+                wire.step();
+            }
+            let sent = of_flow(&wire.log, 0);
+            assert!(never_above(&sent, line, bits, UNFILLABLE), "{bits} of {line}: {sent:?}");
+            let gap_time = wire.log.iter().filter(|s| s.flow.is_none()).map(|s| s.length).sum();
+            assert_eq!(wire.discipline.statistics().gap_bytes, gap_time);
+        }
+    }
+}

@@ -57,11 +57,11 @@ struct Candidate {
 /// What the wire does next.
 enum Choice {
     /// The first packet of a class.
-    Class(Candidate),
+    Class,
     /// The first unclassified packet.
     Unclassified,
-    /// A gap frame of this length, until this class's packet is due.
-    Gap(Bytes, usize),
+    /// A gap frame of this length, on the way to the instant at which the first class is due.
+    Gap(Bytes),
     NotBefore(Instant),
     Empty,
 }
@@ -104,7 +104,9 @@ impl Psp {
 
     /// Finds the first class to send, after a due time or the set of active classes changed.
     fn find_next(&mut self) {
-        self.next = (0..self.active.len()).map(|slot| self.candidate(slot)).min();
+        let mut candidates = (0..self.active.len()).map(|slot| self.candidate(slot));
+        let first = candidates.next();
+        self.next = first.map(|first| candidates.fold(first, Candidate::min));
     }
 
     /// The first packet came into an empty queue; apart from [`Discipline::enqueue`], so that this
@@ -132,18 +134,19 @@ impl Psp {
         // What no gap frame can fill is carried: this packet goes early, the next gap is longer.
         let unfillable = self.gaps.map_or(1, |gaps| gaps.wire_min());
         if wait < unfillable {
-            return Choice::Class(next);
+            return Choice::Class;
         }
         if !self.unclassified.is_empty() {
             return Choice::Unclassified;
         }
         match &self.gaps {
-            Some(gaps) => Choice::Gap(gaps.first(wait), next.index),
+            Some(gaps) => Choice::Gap(gaps.first(wait)),
             None => Choice::NotBefore(clock.instant_of(next.release)),
         }
     }
 
-    fn send_class(&mut self, next: Candidate, packets: &mut Packets, now: Instant) -> Dequeued {
+    fn send_class(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
+        let Some(next) = self.next else { return Dequeued::Empty };
         let node = &mut self.nodes[next.index];
         let Some(packet) = node.queue.pop(packets) else {
             return Dequeued::Empty;
@@ -291,7 +294,8 @@ impl Discipline for Psp {
         Ok(())
     }
 
-    // Not inlined, nor is `dequeue`: a port that runs another discipline need not save its registers.
+    // Not inlined, nor is `dequeue`: a port that runs another discipline need not save its
+    // registers.
     #[inline(never)]
     fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
         let wire_idle = self.is_empty();
@@ -319,13 +323,15 @@ impl Discipline for Psp {
             self.clock.idle_until(now);
         }
         match self.choose(&self.clock) {
-            Choice::Class(next) => self.send_class(next, packets, now),
+            Choice::Class => self.send_class(packets, now),
             Choice::Unclassified => match self.unclassified.pop(packets) {
                 Some(packet) => self.send(packet, packets[packet].length.into(), now),
                 None => Dequeued::Empty,
             },
-            Choice::Gap(length, class) => {
-                self.nodes[class].queue.count_gap(length);
+            Choice::Gap(length) => {
+                if let Some(next) = self.next {
+                    self.nodes[next.index].queue.count_gap(length);
+                }
                 self.clock.occupy(length.0 + self.port.overhead.0, now);
                 Dequeued::Gap(length)
             }
@@ -341,9 +347,11 @@ impl Discipline for Psp {
         }
         let head = |queue: &Fifo| queue.head().map_or(Dequeued::Empty, Dequeued::Send);
         match self.choose(&clock) {
-            Choice::Class(next) => head(&self.nodes[next.index].queue),
+            Choice::Class => {
+                self.next.map_or(Dequeued::Empty, |n| head(&self.nodes[n.index].queue))
+            }
             Choice::Unclassified => head(&self.unclassified),
-            Choice::Gap(length, _) => Dequeued::Gap(length),
+            Choice::Gap(length) => Dequeued::Gap(length),
             Choice::NotBefore(instant) => Dequeued::NotBefore(instant),
             Choice::Empty => Dequeued::Empty,
         }
