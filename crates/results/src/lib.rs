@@ -29,6 +29,7 @@ pub use expectation::{Verdict, judge};
 pub use folder::RunFolder;
 pub use manifest::Manifest;
 pub use recorder::{Recorder, Recording};
+pub use report::run::Run as RunReport;
 pub use rows::{BandwidthRow, FlowRow, Name, Names, QueueRow, Row, SequenceRow};
 pub use summary::Summary;
 pub use table::Table;

@@ -8,11 +8,12 @@ use traffic::Instant;
 
 use crate::chart::{Axis, COLUMNS, Chart, Decimator, Mark, Series, Shape};
 use crate::error::Error;
+use crate::recorder::Recording;
 use crate::report::quantity::{
     Unit, digits, rate, rate_unit, size_unit, time as duration, time_unit,
 };
 use crate::report::run::Run;
-use crate::rows::{Name, PlanNames, Row};
+use crate::rows::{BandwidthRow, FlowRow, Name, PlanNames, QueueRow, Row, SequenceRow};
 use crate::table::Table;
 
 /// Flows or queues in one chart: more cannot be told apart.
@@ -30,14 +31,17 @@ pub(crate) struct Figure {
 type Points = Vec<(f64, f64)>;
 
 /// Every section of curves, with its heading; empty where nothing was recorded.
-pub(crate) fn all(run: &Run<'_>) -> Result<Vec<(&'static str, Vec<Figure>)>, Error> {
-    let [windows, round_trips] = flows(run)?;
+pub(crate) fn all(
+    run: &Run<'_>,
+    kept: &Recording,
+) -> Result<Vec<(&'static str, Vec<Figure>)>, Error> {
+    let [windows, round_trips] = flows(run, &kept.flows)?;
     Ok(vec![
-        ("Bandwidth", bandwidth(run)?),
+        ("Bandwidth", bandwidth(run, &kept.bandwidth)?),
         ("Congestion window", windows),
         ("Round trip time", round_trips),
-        ("Queues", queues(run)?),
-        ("Sequence numbers", sequences(run)?),
+        ("Queues", queues(run, &kept.queues)?),
+        ("Sequence numbers", sequences(run, &kept.sequences)?),
     ])
 }
 
@@ -92,10 +96,10 @@ fn time_axis((from, to): (f64, f64)) -> (Axis, Unit) {
     (Axis::new(format!("time ({})", unit.1)).range(from / unit.0, to / unit.0), unit)
 }
 
-fn bandwidth(run: &Run<'_>) -> Result<Vec<Figure>, Error> {
+fn bandwidth(run: &Run<'_>, table: &Table<BandwidthRow>) -> Result<Vec<Figure>, Error> {
     let probes = &run.plan.probes.bandwidth;
     let wanted: Vec<_> = probes.iter().map(|p| (p.name.as_str(), range(run, p.window))).collect();
-    let curves = read(&run.recording.bandwidth, &wanted, |row| {
+    let curves = read(table, &wanted, |row| {
         (row.name, row.time_ns, [Some(row.bytes as f64), Some(row.gap_bytes as f64)])
     })?;
     let figures = probes.iter().zip(curves);
@@ -166,12 +170,12 @@ fn limits(plan: &Plan, probe: &Bandwidth, top: f64, (unit, name): Unit) -> Vec<M
 }
 
 /// Windows and round trips of the first flows.
-fn flows(run: &Run<'_>) -> Result<[Vec<Figure>; 2], Error> {
+fn flows(run: &Run<'_>, table: &Table<FlowRow>) -> Result<[Vec<Figure>; 2], Error> {
     let span = whole(run);
     let names = run.plan.flows.iter().map(|flow| (flow.name.as_str(), span));
     let wanted: Vec<_> = names.take(TOGETHER).collect();
     let number = |value: Option<u64>| value.map(|v| v as f64);
-    let curves = read(&run.recording.flows, &wanted, |row| {
+    let curves = read(table, &wanted, |row| {
         let micros = |value: Option<u64>| value.map(|us| us as f64 / 1e6);
         let cwnd = Some(row.cwnd_packets as f64);
         (row.flow, row.time_ns, [cwnd, number(row.ssthresh_packets), micros(row.srtt_us)])
@@ -221,7 +225,7 @@ fn some_of(drawn: usize, all: usize, file: &str) -> String {
 }
 
 /// Backlogs of the ports whose queues were longest.
-fn queues(run: &Run<'_>) -> Result<Vec<Figure>, Error> {
+fn queues(run: &Run<'_>, table: &Table<QueueRow>) -> Result<Vec<Figure>, Error> {
     let span = whole(run);
     let names = PlanNames::new(run.plan);
     let ports = (0..).take(2 * run.plan.links.len()).map(PortId);
@@ -236,9 +240,8 @@ fn queues(run: &Run<'_>) -> Result<Vec<Figure>, Error> {
     longest.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
     let all = longest.len();
     let wanted: Vec<_> = longest.into_iter().take(TOGETHER).map(|(_, port)| port).collect();
-    let curves = read(&run.recording.queues, &wanted, |row| {
-        (row.port, row.time_ns, [Some(row.backlog_bytes as f64)])
-    })?;
+    let curves =
+        read(table, &wanted, |row| (row.port, row.time_ns, [Some(row.backlog_bytes as f64)]))?;
     if curves.iter().all(|[backlog]| backlog.is_empty()) {
         return Ok(Vec::new());
     }
@@ -258,10 +261,10 @@ fn queues(run: &Run<'_>) -> Result<Vec<Figure>, Error> {
     Ok(vec![Figure { chart, caption: some_of(wanted.len(), all, "queues.parquet") }])
 }
 
-fn sequences(run: &Run<'_>) -> Result<Vec<Figure>, Error> {
+fn sequences(run: &Run<'_>, table: &Table<SequenceRow>) -> Result<Vec<Figure>, Error> {
     let probes = &run.plan.probes.sequences;
     let wanted: Vec<_> = probes.iter().map(|p| (p.name.as_str(), range(run, p.window))).collect();
-    let curves = read(&run.recording.sequences, &wanted, |row| {
+    let curves = read(table, &wanted, |row| {
         let data = row.payload_bytes > 0;
         let (first, again) = (data && row.retransmission == 0, data && row.retransmission == 1);
         let (seq, ack) = (row.seq_bytes as f64, row.ack_bytes.map(|ack| ack as f64));
