@@ -408,16 +408,52 @@ fn lateness_that_the_link_cannot_make_up_for_is_forgiven() {
         wire.offer(0, 64);
         wire.offer(1, 64);
     }
-    // Class 1 runs dry; class 0 goes on alone.
-    wire.carry_of(1, 10_000);
-    let from = wire.log.len();
     for _ in 0..2_000 {
         wire.offer(0, 64);
     }
+    // Class 1 runs dry; class 0 goes on alone.
+    wire.carry_of(1, 10_000);
+    let from = wire.log.len();
     wire.drain();
     let alone = of_flow(&wire.log[from..], 0);
+    assert!(alone.len() >= 2_000);
     let allowed = UNFILLABLE + 3 * i128::from(FRAME) + UNFILLABLE;
     assert!(never_above(&alone, GIGABIT, GIGABIT / 2, allowed));
+}
+
+/// A packet that comes while another's frame is on the wire was due when it came, not when that
+/// ended.
+#[test]
+fn what_a_frame_on_the_wire_delays_is_caught_up() {
+    let mut wire = wire(&flat(&[GIGABIT / 2]), port(GIGABIT, 1500));
+    wire.offer(9, 1518);
+    let begin = wire.now;
+    wire.step();
+    let end = std::mem::replace(&mut wire.now, begin + Duration::from_ns(1600));
+    for _ in 0..3 {
+        wire.offer(0, 1518);
+    }
+    wire.now = end;
+    wire.drain();
+    // It came 200 byte times of 8 ns after the other had begun.
+    assert_eq!(starts(&wire, 0), [1538, 200 + 3036, 200 + 2 * 3036]);
+}
+
+/// A thousand silences of half a byte time are 500 byte times.
+#[test]
+fn fractions_of_a_byte_time_of_silence_add_up() {
+    let mut wire = wire(&flat(&[GIGABIT / 2000]), port(GIGABIT, 1500));
+    wire.offer(0, 1518);
+    wire.step();
+    for _ in 0..1000 {
+        wire.now += Duration::from_ns(4);
+        wire.offer(9, 64);
+        wire.step();
+    }
+    wire.offer(0, 1518);
+    wire.drain();
+    let begun = wire.now - traffic::Instant::ZERO - Duration::from_ns(8 * FRAME);
+    assert_eq!(begun, Duration::from_ns(8 * 1518 * 2000));
 }
 
 /// New rates hold from the next packet on; a class that keeps its name keeps its packets and the
