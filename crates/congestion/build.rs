@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+#[path = "build/bpf.rs"]
+mod bpf;
 #[path = "build/highspeed.rs"]
 mod highspeed;
 
@@ -14,6 +16,22 @@ fn main() {
     fs::write(generated.join("highspeed_table.h"), highspeed::header())
         .expect("OUT_DIR is writable");
     compile_native(&generated);
+    if env::var_os("CARGO_FEATURE_BPF").is_some() {
+        compile_bpf(&generated);
+    }
+}
+
+/// One object an algorithm, `NAME.bpf.o`, for the registry to embed.
+fn compile_bpf(generated: &Path) {
+    for source in algorithms() {
+        let name = source.file_stem().expect("algorithms/NAME.c").to_string_lossy();
+        let object = generated.join(format!("{name}.bpf.o"));
+        if let Err(message) =
+            bpf::compile(&source, &object, &[Path::new("include"), generated], &[])
+        {
+            panic!("feature `bpf`: {message}");
+        }
+    }
 }
 
 /// One static library of all algorithms; each file defines one table, `cc_NAME`.

@@ -106,6 +106,8 @@ pub struct Algorithm {
     kernel_name: &'static str,
     summary: &'static str,
     ops: &'static Ops,
+    #[cfg(feature = "bpf")]
+    bpf_object: &'static [u8],
 }
 
 /// `struct cc_ops` of `cc_native.h`, field for field: the hooks of one C file.
@@ -141,6 +143,13 @@ impl Algorithm {
     /// BPF object; at most the 15 characters that Linux allows.
     pub fn kernel_name(&self) -> &'static str {
         self.kernel_name
+    }
+
+    /// The same C file as a BPF object: an ELF file for libbpf, whose struct_ops map
+    /// [`Self::kernel_name`] registers it, through a link, for as long as the link lives.
+    #[cfg(feature = "bpf")]
+    pub fn bpf_object(&self) -> &'static [u8] {
+        self.bpf_object
     }
 
     /// One line on what it is and where it is specified.

@@ -15,6 +15,8 @@ macro_rules! registry {
                 kernel_name: concat!("sui_", $name),
                 summary: $summary,
                 ops: &$table,
+                #[cfg(feature = "bpf")]
+                bpf_object: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".bpf.o")),
             }),*];
     };
 }

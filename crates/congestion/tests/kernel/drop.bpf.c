@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Loss for the replay test: an XDP program that drops every 499th data packet, and every 4096
+ * Loss for the replay test: an XDP program that drops every 1999th data packet, and every 4096
  * packets a run of 12 that leaves a hole of its own. Small packets always pass.
  */
 typedef unsigned int u32;
@@ -24,5 +24,5 @@ SEC("xdp") int drop_some(struct xdp_md *ctx)
 	if (ctx->data_end - ctx->data < SMALL)
 		return XDP_PASS;
 	seen++;
-	return seen % 499 == 0 || seen % 4096 >= 4084 ? XDP_DROP : XDP_PASS;
+	return seen % 1999 == 0 || seen % 4096 >= 4084 ? XDP_DROP : XDP_PASS;
 }

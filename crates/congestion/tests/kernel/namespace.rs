@@ -101,9 +101,9 @@ impl Pair {
 
     /// Drops packets on their way into the receiver while the link lives.
     pub(crate) fn drop_some(&self) -> Link {
-        let path = object::build(Path::new("tests/kernel/drop.bpf.c"), "drop", &[]);
+        let program = object::build(Path::new("tests/kernel/drop.bpf.c"), "drop", &[]);
         self.receiver.within(|| {
-            let open = ObjectBuilder::default().open_file(path).expect("the drop object");
+            let open = ObjectBuilder::default().open_memory(&program).expect("the drop object");
             let object = open.load().expect("the kernel takes the drop program");
             let program = object.progs_mut().next().expect("one program");
             let index = nix::net::if_::if_nametoindex("b0").expect("b0");

@@ -1,6 +1,7 @@
 //! The algorithms' BPF objects: compile, load, register under a name of this run's own.
 
 use std::ffi::OsStr;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ const NAME_OFFSET: usize = 48;
 const NAME_BYTES: usize = 16;
 
 /// Which of the two BPF builds of one text.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flavour {
     /// What runs in production.
     Plain,
@@ -36,27 +37,36 @@ pub(crate) struct Registered<'a> {
     _link: Link,
 }
 
-/// Compiles a C file into the build's directory; returns the object's path.
-pub(crate) fn build(source: &Path, stem: &str, define: &[&str]) -> PathBuf {
+/// Compiles a C file; returns the object.
+pub(crate) fn build(source: &Path, stem: &str, define: &[&str]) -> Vec<u8> {
     let generated = Path::new(env!("OUT_DIR"));
     let object = generated.join(format!("test-{}-{stem}.o", std::process::id()));
     let include = [Path::new("include"), generated];
     bpf::compile(source, &object, &include, define).unwrap_or_else(|e| panic!("{e}"));
-    object
+    let bytes = fs::read(&object).expect("clang wrote it");
+    fs::remove_file(&object).expect("the object is ours");
+    bytes
+}
+
+/// The object of an algorithm: what the crate embeds, if it does, for the plain flavour.
+fn bytes(algorithm: &Algorithm, flavour: Flavour) -> Vec<u8> {
+    let source = PathBuf::from(format!("algorithms/{}.c", algorithm.name()));
+    match flavour {
+        #[cfg(feature = "bpf")]
+        Flavour::Plain => algorithm.bpf_object().to_vec(),
+        #[cfg(not(feature = "bpf"))]
+        Flavour::Plain => build(&source, algorithm.name(), &[]),
+        Flavour::Logging => build(&source, &format!("{}-log", algorithm.name()), &["CC_LOG"]),
+    }
 }
 
 /// Compiles and loads an algorithm, renamed so that runs side by side do not clash.
 pub(crate) fn load(algorithm: &Algorithm, flavour: Flavour) -> Loaded {
-    let (define, mark): (&[&str], char) = match flavour {
-        Flavour::Plain => (&[], 'p'),
-        Flavour::Logging => (&["CC_LOG"], 'l'),
-    };
-    let source = PathBuf::from(format!("algorithms/{}.c", algorithm.name()));
-    let path = build(&source, &format!("{}-{mark}", algorithm.name()), define);
     let short = &algorithm.name()[..algorithm.name().len().min(5)];
+    let mark = if flavour == Flavour::Plain { 'p' } else { 'l' };
     let name = format!("t{:x}{mark}_{short}", std::process::id());
-    let mut open = ObjectBuilder::default().open_file(&path).expect("clang's object");
-    std::fs::remove_file(&path).expect("the object is ours");
+    let object = bytes(algorithm, flavour);
+    let mut open = ObjectBuilder::default().open_memory(&object).expect("clang's object");
     let map = algorithm.kernel_name().to_owned();
     for mut candidate in open.maps_mut() {
         if candidate.name() == OsStr::new(&map) {
@@ -83,9 +93,9 @@ impl Loaded {
 
     /// Registers through a link: closing it takes the algorithm away again.
     pub(crate) fn register(&mut self) -> Registered<'_> {
-        let mut map = Self::map(&mut self.object, &self.map);
-        let link = map.attach_struct_ops().expect("the kernel registers the algorithm");
-        drop(map);
+        let link = Self::map(&mut self.object, &self.map)
+            .attach_struct_ops()
+            .expect("the kernel registers the algorithm");
         Registered { object: self, _link: link }
     }
 }

@@ -27,6 +27,7 @@ pub(crate) struct Tally {
     pub(crate) compared: usize,
     calls: [usize; HOOKS.len()],
     lost: u32,
+    cwnd_max: u32,
 }
 
 impl Tally {
@@ -42,7 +43,7 @@ impl fmt::Display for Tally {
         for (name, calls) in HOOKS.iter().zip(self.calls).filter(|(_, calls)| *calls > 0) {
             write!(f, " {name} {calls}")?;
         }
-        write!(f, "; {} not logged (ring buffer full)", self.lost)
+        write!(f, "; windows up to {}; {} calls not logged", self.cwnd_max, self.lost)
     }
 }
 
@@ -63,6 +64,7 @@ pub(crate) fn compare(algorithm: &Algorithm, log: &[u8]) -> Tally {
         assert_eq!(fields(&sock), fields(&record.after), "{place}: from {:?}", record.before);
         tally.compared += 1;
         tally.calls[record.hook as usize] += 1;
+        tally.cwnd_max = tally.cwnd_max.max(record.after.cwnd);
         tally.lost = tally.lost.max(record.lost);
     }
     tally

@@ -1,0 +1,72 @@
+//! BIC: Xu, Harfoush, Rhee 2004, with Linux's parameters.
+
+use crate::path::Path;
+
+/// Round trips in which creeping gains a packet: smooth_part / B.
+const CREEP: u32 = 5;
+
+/// What a round trip gains with the target `distance` packets above the window.
+fn searched(distance: u32) -> u32 {
+    (distance / 4).min(32)
+}
+
+#[test]
+fn below_the_target_each_round_trip_goes_a_quarter_of_the_way() {
+    let mut path = Path::avoiding("bic", 100_000, 1_000);
+    path.lose();
+    assert_eq!(path.sock.cwnd, 1_000 * 819 / 1_024);
+    while 1_000 - path.sock.cwnd >= 8 {
+        let (before, expected) = (path.sock.cwnd, searched(1_000 - path.sock.cwnd));
+        path.round_at_once();
+        assert_eq!(path.sock.cwnd, before + expected, "from {before}");
+    }
+    for _ in 0..3 {
+        let before = path.sock.cwnd;
+        (0..CREEP).for_each(|_| path.round_at_once());
+        assert_eq!(path.sock.cwnd, before + 1, "creeping from {before}");
+    }
+}
+
+#[test]
+fn past_the_target_it_creeps_then_accelerates_to_s_max() {
+    let mut path = Path::avoiding("bic", 100_000, 1_000);
+    path.lose();
+    while path.sock.cwnd < 1_004 {
+        path.round_at_once();
+    }
+    while path.sock.cwnd < 1_200 {
+        let (before, expected) = (path.sock.cwnd, ((path.sock.cwnd - 1_000) / 3).min(32));
+        path.round_at_once();
+        assert_eq!(path.sock.cwnd, before + expected, "from {before}");
+    }
+}
+
+#[test]
+fn fast_convergence_aims_below_a_loss_that_came_early() {
+    let mut path = Path::avoiding("bic", 100_000, 1_000);
+    path.lose();
+    path.lose(); // at 799: the target is 799 * (1 + 0.8) / 2
+    let target = 799 * (1_024 + 819) / 2_048;
+    let (before, expected) = (path.sock.cwnd, searched(target - path.sock.cwnd));
+    path.round_at_once();
+    assert_eq!(path.sock.cwnd, before + expected);
+}
+
+#[test]
+fn up_to_low_window_it_is_standard_tcp() {
+    for cwnd in 2..=14 {
+        let mut path = Path::avoiding("bic", 100_000, cwnd);
+        path.round_at_once();
+        assert_eq!(path.sock.cwnd, cwnd + 1);
+        let mut path = Path::avoiding("bic", 100_000, cwnd);
+        path.lose();
+        assert_eq!(path.sock.ssthresh, (cwnd / 2).max(2));
+    }
+}
+
+#[test]
+fn without_a_target_a_round_trip_gains_five_percent_at_least() {
+    let mut path = Path::avoiding("bic", 100_000, 10_000);
+    path.round_at_once();
+    assert_eq!(path.sock.cwnd, 10_500);
+}

@@ -1,0 +1,12 @@
+//! Each growth law against the formulas and tables of its RFC or paper.
+//!
+//! The tests may use floating point: they state what the integers of the algorithms approximate.
+
+mod bic;
+mod cubic;
+mod highspeed;
+mod hystart;
+mod invariants;
+mod newreno;
+mod path;
+mod scalable;

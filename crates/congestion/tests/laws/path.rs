@@ -1,0 +1,128 @@
+//! A path without a queue: a window of packets leaves, and a round trip later its ACKs are back.
+
+use congestion::{Algorithm, Event, INFINITE_SSTHRESH, Sock, State};
+
+/// Bytes a packet.
+const MSS: u32 = 1448;
+
+/// A connection driven by hand, round trip by round trip.
+pub(crate) struct Path {
+    algorithm: &'static Algorithm,
+    pub(crate) sock: Sock,
+    pub(crate) rtt_us: u32,
+}
+
+/// A view as the transport fills it at establishment.
+pub(crate) fn established(cwnd: u32, ssthresh: u32) -> Sock {
+    Sock {
+        cwnd,
+        ssthresh,
+        cwnd_cnt: 0,
+        cwnd_clamp: u32::MAX,
+        prior_cwnd: 0,
+        mss: MSS,
+        in_flight: 0,
+        cwnd_limited: 1,
+        srtt_us8: 0,
+        min_rtt_us: u32::MAX,
+        snd_una: 0,
+        snd_nxt: 0,
+        state: State::Open as u32,
+        delivered: 0,
+        pacing_rate: 0,
+        now_us: 1_000_000,
+        private: [0; 13],
+    }
+}
+
+impl Path {
+    /// In slow start with a window of ten, no threshold known.
+    pub(crate) fn new(name: &str, rtt_us: u32) -> Self {
+        Self::at(name, rtt_us, 10, INFINITE_SSTHRESH)
+    }
+
+    /// In congestion avoidance with a window of `cwnd`.
+    pub(crate) fn avoiding(name: &str, rtt_us: u32, cwnd: u32) -> Self {
+        Self::at(name, rtt_us, cwnd, 2)
+    }
+
+    fn at(name: &str, rtt_us: u32, cwnd: u32, ssthresh: u32) -> Self {
+        let algorithm = Algorithm::by_name(name).expect("a registered algorithm");
+        let mut path = Self { algorithm, sock: established(cwnd, ssthresh), rtt_us };
+        path.sock.srtt_us8 = rtt_us * 8;
+        path.sock.snd_nxt = cwnd * MSS;
+        path.algorithm.init(&mut path.sock);
+        path
+    }
+
+    /// One ACK for `acked` packets, `after_us` after the last event.
+    pub(crate) fn ack(&mut self, acked: u32, after_us: u64) {
+        let sock = &mut self.sock;
+        sock.now_us += after_us;
+        sock.min_rtt_us = sock.min_rtt_us.min(self.rtt_us);
+        sock.snd_una = sock.snd_una.wrapping_add(acked * MSS);
+        sock.delivered = sock.delivered.wrapping_add(acked);
+        self.algorithm.pkts_acked(sock, acked, self.rtt_us as i32, sock.in_flight);
+        let ack = sock.snd_una;
+        self.algorithm.cong_avoid(sock, ack, acked);
+        sock.in_flight = sock.cwnd;
+        sock.snd_nxt = sock.snd_una.wrapping_add(sock.cwnd * MSS);
+    }
+
+    /// A round trip: every packet of the window is acknowledged, one by one.
+    pub(crate) fn round(&mut self) {
+        let packets = self.sock.cwnd;
+        let share = u64::from(self.rtt_us / packets);
+        for _ in 1..packets {
+            self.ack(1, share);
+        }
+        self.ack(1, u64::from(self.rtt_us) - share * u64::from(packets - 1));
+    }
+
+    /// A round trip whose window is acknowledged at its end, by one ACK.
+    pub(crate) fn round_at_once(&mut self) {
+        self.ack(self.sock.cwnd, u64::from(self.rtt_us));
+    }
+
+    /// A loss and the recovery from it, which takes no time here.
+    pub(crate) fn lose(&mut self) {
+        self.sock.prior_cwnd = self.sock.cwnd;
+        self.sock.ssthresh = self.algorithm.ssthresh(&mut self.sock);
+        self.enter(State::Recovery);
+        self.sock.cwnd = self.sock.ssthresh;
+        self.sock.cwnd_cnt = 0;
+        self.enter(State::Open);
+    }
+
+    /// A retransmission timeout, up to the first ACK after it.
+    pub(crate) fn time_out(&mut self) {
+        self.sock.prior_cwnd = self.sock.cwnd;
+        self.sock.ssthresh = self.algorithm.ssthresh(&mut self.sock);
+        self.event(Event::Loss);
+        self.sock.cwnd = 1;
+        self.sock.cwnd_cnt = 0;
+        self.enter(State::Loss);
+        self.enter(State::Open);
+    }
+
+    /// The last reduction was for nothing.
+    pub(crate) fn undo(&mut self) {
+        self.sock.cwnd = self.algorithm.undo_cwnd(&mut self.sock);
+        self.enter(State::Open);
+    }
+
+    /// Tells the algorithm of an event.
+    pub(crate) fn event(&mut self, event: Event) {
+        self.algorithm.cwnd_event(&mut self.sock, event);
+    }
+
+    fn enter(&mut self, state: State) {
+        self.algorithm.set_state(&mut self.sock, state);
+        self.sock.state = state as u32;
+    }
+
+    /// Seconds on the connection's clock.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.sock.now_us as f64 / 1e6
+    }
+}
