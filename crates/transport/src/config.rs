@@ -388,23 +388,11 @@ impl Config {
     fn check_counts(&self) -> Result<(), ConfigError> {
         for (count, name) in [
             (u64::from(self.ack.every), "ack every"),
-            (
-                u64::from(self.recovery.dup_threshold),
-                "recovery dup_threshold",
-            ),
+            (u64::from(self.recovery.dup_threshold), "recovery dup_threshold"),
             (self.emission.pacing_rate_max, "emission pacing_rate_max"),
-            (
-                u64::from(self.emission.pacing_slow_start_percent),
-                "pacing_slow_start_percent",
-            ),
-            (
-                u64::from(self.emission.pacing_avoidance_percent),
-                "pacing_avoidance_percent",
-            ),
-            (
-                self.segment.timestamp_tick.as_ps(),
-                "segment timestamp_tick",
-            ),
+            (u64::from(self.emission.pacing_slow_start_percent), "pacing_slow_start_percent"),
+            (u64::from(self.emission.pacing_avoidance_percent), "pacing_avoidance_percent"),
+            (self.segment.timestamp_tick.as_ps(), "segment timestamp_tick"),
         ] {
             if count == 0 {
                 return Err(ConfigError::Zero(name));
@@ -416,23 +404,13 @@ impl Config {
     fn check_buffers(&self) -> Result<(), ConfigError> {
         let (numerator, denominator) = self.buffers.window_share;
         if numerator == 0 || numerator > denominator {
-            return Err(ConfigError::WindowShare {
-                numerator,
-                denominator,
-            });
+            return Err(ConfigError::WindowShare { numerator, denominator });
         }
         let least = 2 * u64::from(self.mss_option());
-        for (which, buffer) in [
-            ("send", self.buffers.send),
-            ("receive", self.buffers.receive),
-        ] {
+        for (which, buffer) in [("send", self.buffers.send), ("receive", self.buffers.receive)] {
             let bytes = buffer.initial().min(buffer.max());
             if bytes < least {
-                return Err(ConfigError::Buffer {
-                    which,
-                    bytes,
-                    least,
-                });
+                return Err(ConfigError::Buffer { which, bytes, least });
             }
         }
         Ok(())

@@ -1,9 +1,16 @@
 //! One end of a TCP connection: segments in, segments out, time as an argument.
 
+use traffic::packet::{ETHERNET_HEADER_AND_FCS, FRAME_MIN, Tcp, ecn, flags};
 use traffic::{FlowId, HostId, Instant, Packet};
 
-use crate::config::Config;
-use crate::info::Info;
+use crate::clock::TimestampClock;
+use crate::config::{Config, IP_AND_TCP_HEADER, TIMESTAMPS_BYTES};
+use crate::handshake::{self, Handshake, NO_SCALE};
+use crate::info::{Info, Phase};
+use crate::receiver::Receiver;
+use crate::sender::Sender;
+use crate::sender::emit::Outgoing;
+use crate::seq::ORIGIN;
 
 /// What processing a segment took, for a host whose processor is modelled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,62 +22,342 @@ pub struct Work {
 }
 
 /// One end of a connection.
+///
+/// A driver calls [`receive`](Self::receive) with what arrives, [`wake`](Self::wake) when
+/// [`next_wakeup`](Self::next_wakeup) comes, and after either, or after a write or a read, calls
+/// [`poll_transmit`](Self::poll_transmit) until it gives nothing more.
 #[derive(Debug)]
-pub struct Connection {}
+pub struct Connection {
+    phase: Phase,
+    flow: FlowId,
+    local: HostId,
+    peer: HostId,
+    sender: Sender,
+    receiver: Receiver,
+    clock: TimestampClock,
+    handshake: Handshake,
+    /// The window scale this end offers.
+    scale: u8,
+    /// The peer's SYN, while it is being answered.
+    syn: Tcp,
+    segments_sent: u64,
+    segments_received: u64,
+}
 
 impl Connection {
     /// The end that sends the SYN, at its first transmit opportunity.
-    pub fn connect(
-        _config: &Config,
-        _flow: FlowId,
-        _local: HostId,
-        _peer: HostId,
-        _isn: u32,
-    ) -> Self {
-        Self {}
+    ///
+    /// `config` is one that [`Config::check`] accepts; `isn` is the initial sequence number.
+    pub fn connect(config: &Config, flow: FlowId, local: HostId, peer: HostId, isn: u32) -> Self {
+        let mut connection = Self::new(config, flow, local, peer, isn);
+        connection.phase = Phase::SynSent;
+        connection.handshake.due = true;
+        connection
     }
+
     /// The end that waits for a SYN.
-    pub fn listen(
-        _config: &Config,
-        _flow: FlowId,
-        _local: HostId,
-        _peer: HostId,
-        _isn: u32,
-    ) -> Self {
-        Self {}
+    pub fn listen(config: &Config, flow: FlowId, local: HostId, peer: HostId, isn: u32) -> Self {
+        Self::new(config, flow, local, peer, isn)
     }
+
+    fn new(config: &Config, flow: FlowId, local: HostId, peer: HostId, isn: u32) -> Self {
+        let window = Receiver::window_max(config);
+        Self {
+            phase: Phase::Listen,
+            flow,
+            local,
+            peer,
+            sender: Sender::new(config, isn),
+            receiver: Receiver::new(config),
+            clock: TimestampClock::new(config.segment.timestamp_tick),
+            handshake: Handshake::default(),
+            scale: handshake::scale_for(window, config.segment.window_scale_max),
+            syn: Tcp::default(),
+            segments_sent: 0,
+            segments_received: 0,
+        }
+    }
+
     /// A segment arrived.
-    pub fn receive(&mut self, _packet: &Packet, _now: Instant) -> Work {
-        Work::default()
+    pub fn receive(&mut self, packet: &Packet, now: Instant) -> Work {
+        let tcp = &packet.tcp;
+        self.segments_received += 1;
+        if self.phase != Phase::Established || tcp.flags & (flags::SYN | flags::RST) != 0 {
+            self.receive_early(tcp, now);
+            if self.phase != Phase::Established || tcp.flags & flags::SYN != 0 {
+                return Work::default();
+            }
+        }
+        let mut walked = 0;
+        if tcp.flags & flags::ACK != 0 {
+            walked = self.sender.on_ack(tcp, now);
+        }
+        self.receiver.on_segment(tcp, packet.tos & ecn::MASK == ecn::CE, now);
+        let pure_ack = tcp.payload == 0 && tcp.flags & flags::FIN == 0;
+        Work { walked, pure_ack }
     }
-    /// Writes the next segment to send at `now` into `packet`, every field of it; false if there is none.
-    pub fn poll_transmit(&mut self, _now: Instant, _packet: &mut Packet) -> bool {
+
+    /// Handshake segments, and resets.
+    #[cold]
+    fn receive_early(&mut self, tcp: &Tcp, now: Instant) {
+        if tcp.flags & flags::RST != 0 {
+            if self.phase != Phase::Listen {
+                self.phase = Phase::Failed;
+            }
+            return;
+        }
+        let (syn, ack) = (tcp.flags & flags::SYN != 0, tcp.flags & flags::ACK != 0);
+        let acks_syn = ack && tcp.ack == self.sender.space.wire(ORIGIN + 1);
+        match self.phase {
+            Phase::Listen if syn && !ack => self.answer(tcp),
+            Phase::SynReceived if syn && !ack => self.handshake.due = true,
+            Phase::SynSent if syn && acks_syn => {
+                self.agree_with(tcp, now);
+                self.receiver.ack_now();
+            }
+            Phase::SynReceived if !syn && ack && self.acks_our_syn(tcp) => {
+                let syn = self.syn;
+                self.agree_with(&syn, now);
+                self.sender.open_window(tcp);
+            }
+            // The SYN-ACK again: our ACK of it was lost.
+            Phase::Established if syn => self.receiver.ack_now(),
+            _ => {}
+        }
+    }
+
+    fn acks_our_syn(&self, tcp: &Tcp) -> bool {
+        self.sender.space.unwrap(tcp.ack, ORIGIN + 1) == ORIGIN + 1
+    }
+
+    fn answer(&mut self, syn: &Tcp) {
+        self.syn = *syn;
+        self.receiver.ts_recent = syn.ts_val;
+        self.phase = Phase::SynReceived;
+        self.handshake.due = true;
+    }
+
+    /// Both SYNs are known: the connection is established.
+    fn agree_with(&mut self, peer: &Tcp, now: Instant) {
+        let (agreed, accepted) = handshake::agree(&self.sender.config, self.scale, peer);
+        self.receiver.ts_recent = peer.ts_val;
+        self.receiver.establish(accepted);
+        self.sender.sample_handshake(self.handshake.round_trip(), self.handshake.times, now);
+        // The window on a SYN is never scaled (RFC 7323, section 2.2).
+        self.sender.establish(agreed, u64::from(peer.window), peer.seq, now);
+        self.phase = Phase::Established;
+        self.handshake.deadline = None;
+    }
+
+    /// Writes the next segment to send at `now` into `packet`, every field of it but `queued`; false
+    /// if there is none.
+    pub fn poll_transmit(&mut self, now: Instant, packet: &mut Packet) -> bool {
+        if self.phase != Phase::Established {
+            return self.poll_handshake(now, packet);
+        }
+        let stamp = self.clock.read(now);
+        if let Some(outgoing) = self.sender.next(now, stamp) {
+            self.receiver.on_data_sent(now);
+            self.write_segment(&outgoing, stamp, now, packet);
+            return true;
+        }
+        if self.receiver.ack_is_due() {
+            self.write_segment(&self.pure_ack(), stamp, now, packet);
+            return true;
+        }
         false
     }
+
+    #[inline]
+    fn pure_ack(&self) -> Outgoing {
+        let at = self.sender.nxt;
+        Outgoing { at, payload: 0, fin: false, push: false, retransmission: false, reduced: false }
+    }
+
+    /// Puts a segment into a packet, with the acknowledgement that rides on it.
+    #[inline]
+    fn write_segment(&mut self, out: &Outgoing, stamp: u32, now: Instant, packet: &mut Packet) {
+        let agreed = self.sender.agreed;
+        let tcp = &mut packet.tcp;
+        tcp.seq = self.sender.space.wire(out.at);
+        tcp.payload = out.payload;
+        tcp.flags = if out.fin { flags::FIN } else { 0 }
+            | if out.push { flags::PSH } else { 0 }
+            | if out.reduced { flags::CWR } else { 0 };
+        (tcp.mss, tcp.window_scale, tcp.sack_permitted) = (0, NO_SCALE, false);
+        let room = 40.min(agreed.mss.saturating_sub(out.payload));
+        let blocks = self.receiver.acknowledge(tcp, room);
+        let mut options = blocks;
+        tcp.has_timestamps = agreed.timestamps;
+        (tcp.ts_val, tcp.ts_ecr) = (0, 0);
+        if agreed.timestamps {
+            (tcp.ts_val, tcp.ts_ecr) = (stamp, self.receiver.ts_recent);
+            options += TIMESTAMPS_BYTES;
+        }
+        // RFC 3168, section 6.1.4 and 6.1.5: neither ACKs nor retransmissions are ECN-capable.
+        let capable = agreed.ecn && out.payload != 0 && !out.retransmission;
+        packet.tos = if capable { ecn::ECT0 } else { ecn::NOT_ECT };
+        packet.retransmission = out.retransmission;
+        self.address(options, now, packet);
+    }
+
+    /// Addresses, times and length of a packet with `options` bytes of TCP options.
+    #[inline]
+    fn address(&mut self, options: u32, now: Instant, packet: &mut Packet) {
+        let datagram = IP_AND_TCP_HEADER + options + packet.tcp.payload;
+        packet.length = (datagram + ETHERNET_HEADER_AND_FCS).max(FRAME_MIN);
+        packet.created = now;
+        (packet.flow, packet.source, packet.destination) = (self.flow, self.local, self.peer);
+        self.segments_sent += 1;
+    }
+
+    /// The SYN or SYN-ACK, when it is time.
+    #[cold]
+    fn poll_handshake(&mut self, now: Instant, packet: &mut Packet) -> bool {
+        if !self.handshake.due || !matches!(self.phase, Phase::SynSent | Phase::SynReceived) {
+            return false;
+        }
+        if handshake::gives_up(&self.sender.config, self.handshake.times) {
+            self.phase = Phase::Failed;
+            return false;
+        }
+        let config = self.sender.config;
+        let peer = (self.phase == Phase::SynReceived).then_some(self.syn);
+        let mut tcp = Tcp { seq: self.sender.space.wire(ORIGIN), ..Tcp::default() };
+        handshake::offer(&config, self.scale, peer.as_ref(), &mut tcp);
+        tcp.window = self.receiver.syn_window();
+        tcp.ts_val = if tcp.has_timestamps { self.clock.read(now) } else { 0 };
+        if let Some(peer) = peer {
+            tcp.flags |= flags::ACK;
+            tcp.ack = peer.seq.wrapping_add(1);
+            tcp.ts_ecr = if tcp.has_timestamps { peer.ts_val } else { 0 };
+        }
+        packet.tcp = tcp;
+        packet.tos = ecn::NOT_ECT;
+        packet.retransmission = self.handshake.times > 0;
+        self.handshake.sent(&config, now);
+        self.address(handshake::option_bytes(&tcp), now, packet);
+        true
+    }
+
     /// The interface's queue refused the segment that `poll_transmit` just gave.
-    pub fn refused(&mut self, _packet: &Packet, _now: Instant) {}
+    ///
+    /// A pure ACK or a handshake segment is lost; data is treated as
+    /// [`LocalCongestion`](crate::config::LocalCongestion) says.
+    pub fn refused(&mut self, packet: &Packet, now: Instant) {
+        let tcp = &packet.tcp;
+        let data = tcp.payload != 0 || tcp.flags & flags::FIN != 0;
+        if self.phase == Phase::Established && data {
+            self.sender.refused(tcp.seq, tcp.payload, packet.retransmission, now);
+        } else {
+            self.sender.stats.local_drops += 1;
+        }
+    }
+
     /// When [`Connection::wake`] wants to be called; `Instant::NEVER` if at no time.
+    #[inline]
     pub fn next_wakeup(&self) -> Instant {
-        Instant::NEVER
+        match self.phase {
+            Phase::Established => self.sender.deadline().min(self.receiver.deadline()),
+            Phase::SynSent | Phase::SynReceived => {
+                self.handshake.deadline.unwrap_or(Instant::NEVER)
+            }
+            _ => Instant::NEVER,
+        }
     }
-    /// Its time has come: retransmission, delayed ACK, pacing and probe timers.
-    pub fn wake(&mut self, _now: Instant) {}
+
+    /// Its time has come: retransmission, delayed ACK, pacing and probe timers. Harmless if early.
+    pub fn wake(&mut self, now: Instant) {
+        if self.phase != Phase::Established {
+            return self.handshake.wake(now);
+        }
+        if self.sender.deadline() <= now {
+            self.sender.wake(now);
+            if self.sender.is_hopeless() {
+                self.phase = Phase::Failed;
+            }
+        }
+        if self.receiver.deadline() <= now {
+            self.receiver.wake(now);
+        }
+    }
+
     /// The application writes up to `bytes`; returns how many the send buffer took.
-    pub fn write(&mut self, _bytes: u64, _now: Instant) -> u64 {
-        0
+    pub fn write(&mut self, bytes: u64, now: Instant) -> u64 {
+        self.sender.write(bytes, now)
     }
+
+    /// The application writes `bytes`, blocking while the send buffer is full: they enter it as room
+    /// comes up, without further calls.
+    pub fn supply(&mut self, bytes: u64, now: Instant) {
+        self.sender.supply(bytes, now);
+    }
+
+    /// Bytes that a write would take now.
+    pub fn writable(&self) -> u64 {
+        self.sender.writable()
+    }
+
     /// The application has written all it will: FIN follows the data.
-    pub fn close(&mut self, _now: Instant) {}
+    pub fn close(&mut self, _now: Instant) {
+        self.sender.close();
+    }
+
     /// Bytes in order that the application may read.
     pub fn readable(&self) -> u64 {
-        0
+        self.receiver.readable()
     }
+
     /// The application reads up to `bytes`; returns how many.
-    pub fn read(&mut self, _bytes: u64, _now: Instant) -> u64 {
-        0
+    pub fn read(&mut self, bytes: u64, now: Instant) -> u64 {
+        self.receiver.read(bytes, now)
     }
+
+    /// From now on the application reads whatever arrives, at once.
+    pub fn read_always(&mut self, now: Instant) {
+        self.receiver.read_always(now);
+    }
+
+    /// Payload bytes that arrived in order.
+    pub fn delivered_bytes(&self) -> u64 {
+        self.receiver.bytes()
+    }
+
+    /// Payload bytes of ours that the peer acknowledged.
+    pub fn acknowledged_bytes(&self) -> u64 {
+        self.sender.bytes_acked()
+    }
+
+    /// Whether the handshake is complete, and the connection neither closed nor failed.
+    pub fn is_established(&self) -> bool {
+        self.phase == Phase::Established && !self.is_closed()
+    }
+
+    /// Whether everything we wrote, FIN included, was acknowledged.
+    pub fn is_send_finished(&self) -> bool {
+        self.sender.is_finished()
+    }
+
+    /// Whether the peer's FIN arrived, and all before it.
+    pub fn is_receive_finished(&self) -> bool {
+        self.receiver.is_finished()
+    }
+
+    /// Whether both directions are finished, or the connection failed.
+    pub fn is_closed(&self) -> bool {
+        self.phase == Phase::Failed || self.is_send_finished() && self.is_receive_finished()
+    }
+
     /// A snapshot.
     pub fn info(&self) -> Info {
-        Info::default()
+        let mut info = Info::default();
+        self.sender.fill(&mut info);
+        self.receiver.fill(&mut info);
+        (info.segments_sent, info.segments_received) = (self.segments_sent, self.segments_received);
+        info.phase = match self.phase {
+            Phase::Established if self.is_closed() => Phase::Closed,
+            phase => phase,
+        };
+        info
     }
 }

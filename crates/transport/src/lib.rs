@@ -2,10 +2,19 @@
 #![no_std]
 extern crate alloc;
 
+#[cfg(test)]
+extern crate std;
+
+mod clock;
 pub mod config;
 pub mod connection;
+mod handshake;
 pub mod info;
 pub mod profile;
+mod receiver;
+mod scoreboard;
+mod sender;
+mod seq;
 
 pub use config::{Config, ConfigError};
 pub use connection::{Connection, Work};

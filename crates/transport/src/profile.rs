@@ -113,10 +113,7 @@ const LINUX_2_4_SOURCES: &[Source] = &[
         "window.moderate_burst",
         "tcp_moderate_cwnd with a burst of 3; Sarolahti & Kuznetsov 2002, section 5",
     ),
-    source(
-        "window.local_congestion",
-        "Web100's WAD_IFQ on, as paper 0 set it (section 4.1)",
-    ),
+    source("window.local_congestion", "Web100's WAD_IFQ on, as paper 0 set it (section 4.1)"),
     source(
         "recovery.detection",
         "tcp_fack = 1 (ip-sysctl.txt); Sarolahti & Kuznetsov 2002, section 3",
@@ -139,10 +136,7 @@ const LINUX_2_4_SOURCES: &[Source] = &[
         "recovery.undo_dsack",
         "undo_marker and undo_retrans; Sarolahti & Kuznetsov 2002, section 5",
     ),
-    source(
-        "recovery.undo_timestamps",
-        "tcp_packet_delayed; Sarolahti & Kuznetsov 2002, section 5",
-    ),
+    source("recovery.undo_timestamps", "tcp_packet_delayed; Sarolahti & Kuznetsov 2002, section 5"),
     source(
         "recovery.timeout_forgets_sack",
         "tcp_enter_loss keeps SACKED marks unless the receiver reneged",
@@ -158,26 +152,11 @@ const LINUX_2_4_SOURCES: &[Source] = &[
     ),
     source("rto.initial", "TCP_TIMEOUT_INIT = 3 s (include/net/tcp.h)"),
     source("rto.tick", "HZ = 100 on i386"),
-    source(
-        "rto.rtt_tick",
-        "round trips from the timestamps option, in jiffies",
-    ),
-    source(
-        "ack.quick_acks",
-        "TCP_MAX_QUICKACKS = 16; Sarolahti & Kuznetsov 2002, section 5",
-    ),
-    source(
-        "ack.delay_min",
-        "TCP_DELACK_MIN = HZ/25 (include/net/tcp.h)",
-    ),
-    source(
-        "buffers.send",
-        "32 MB, Web100's autotuning off (paper 0, section 4.1)",
-    ),
-    source(
-        "buffers.window_share",
-        "tcp_adv_win_scale = 2 (ip-sysctl.txt): three quarters",
-    ),
+    source("rto.rtt_tick", "round trips from the timestamps option, in jiffies"),
+    source("ack.quick_acks", "TCP_MAX_QUICKACKS = 16; Sarolahti & Kuznetsov 2002, section 5"),
+    source("ack.delay_min", "TCP_DELACK_MIN = HZ/25 (include/net/tcp.h)"),
+    source("buffers.send", "32 MB, Web100's autotuning off (paper 0, section 4.1)"),
+    source("buffers.window_share", "tcp_adv_win_scale = 2 (ip-sysctl.txt): three quarters"),
     source("emission.tso", "TCP segmentation offload came with 2.5.33"),
 ];
 
@@ -186,10 +165,7 @@ fn linux_2_4_web100() -> Config {
     const JIFFY: Duration = Duration::from_ms(10);
     Config {
         algorithm: algorithm("newreno"),
-        segment: SegmentConfig {
-            timestamp_tick: JIFFY,
-            ..segment_linux()
-        },
+        segment: SegmentConfig { timestamp_tick: JIFFY, ..segment_linux() },
         window: WindowConfig {
             initial: 3,
             initial_ssthresh: INFINITE_SSTHRESH,
@@ -214,34 +190,22 @@ fn linux_2_4_web100() -> Config {
             receive: Buffer::Fixed(32 << 20),
             window_share: (3, 4),
         },
-        emission: EmissionConfig {
-            tso: false,
-            ..emission_linux()
-        },
+        emission: EmissionConfig { tso: false, ..emission_linux() },
     }
 }
 
 const LINUX_2_6_9_SOURCES: &[Source] = &[
-    source(
-        "algorithm",
-        "tcp_bic = 1 by default (ip-sysctl.txt of 2.6.9)",
-    ),
+    source("algorithm", "tcp_bic = 1 by default (ip-sysctl.txt of 2.6.9)"),
     source("window.count_acks", "RFC 3465's tcp_abc came with 2.6.14"),
     source(
         "window.local_congestion",
         "tcp_transmit_skb calls tcp_enter_cwr when the device queue is full",
     ),
     source("recovery.detection", "tcp_fack = 1 (ip-sysctl.txt)"),
-    source(
-        "recovery.reduction",
-        "rate halving: tcp_cwnd_down (tcp_input.c)",
-    ),
+    source("recovery.reduction", "rate halving: tcp_cwnd_down (tcp_input.c)"),
     source("recovery.walks_queue", "the SACK cache came with 2.6.24"),
     source("rto.tick", "HZ = 1000 on i386 in 2.6.0 to 2.6.12"),
-    source(
-        "rto.min",
-        "TCP_RTO_MIN = HZ/5; paper 2 measures the 200 ms silences",
-    ),
+    source("rto.min", "TCP_RTO_MIN = HZ/5; paper 2 measures the 200 ms silences"),
     source("buffers.send", "10 MB socket buffers (paper 2)"),
 ];
 
@@ -251,23 +215,10 @@ fn linux_2_6_9() -> Config {
     let base = linux_2_4_web100();
     Config {
         algorithm: algorithm("bic"),
-        segment: SegmentConfig {
-            timestamp_tick: JIFFY,
-            ..base.segment
-        },
-        window: WindowConfig {
-            local_congestion: LocalCongestion::Reduce,
-            ..base.window
-        },
-        rto: RtoConfig {
-            tick: JIFFY,
-            rtt_tick: JIFFY,
-            ..base.rto
-        },
-        ack: AckConfig {
-            tick: JIFFY,
-            ..base.ack
-        },
+        segment: SegmentConfig { timestamp_tick: JIFFY, ..base.segment },
+        window: WindowConfig { local_congestion: LocalCongestion::Reduce, ..base.window },
+        rto: RtoConfig { tick: JIFFY, rtt_tick: JIFFY, ..base.rto },
+        ack: AckConfig { tick: JIFFY, ..base.ack },
         buffers: BufferConfig {
             send: Buffer::Fixed(10 << 20),
             receive: Buffer::Fixed(10 << 20),
@@ -279,34 +230,16 @@ fn linux_2_6_9() -> Config {
 
 const FREEBSD_2_2_8_SOURCES: &[Source] = &[
     source("segment.sack", "none; SACK came with FreeBSD 5.3"),
-    source(
-        "segment.timestamps",
-        "tcp_do_rfc1323 = 1 (netinet/tcp_subr.c)",
-    ),
-    source(
-        "segment.timestamp_tick",
-        "tcp_now counts slow timeouts (netinet/tcp_timer.c)",
-    ),
+    source("segment.timestamps", "tcp_do_rfc1323 = 1 (netinet/tcp_subr.c)"),
+    source("segment.timestamp_tick", "tcp_now counts slow timeouts (netinet/tcp_timer.c)"),
     source(
         "window.initial",
         "one segment (tcp_input.c; Stevens, TCP/IP Illustrated 2, section 27.9)",
     ),
-    source(
-        "window.idle_restart",
-        "idle for an RTO: one segment (tcp_output.c; Jacobson 1988)",
-    ),
-    source(
-        "window.local_congestion",
-        "ENOBUFS from ip_output calls tcp_quench (tcp_output.c)",
-    ),
-    source(
-        "recovery.detection",
-        "tcprexmtthresh = 3 duplicate ACKs (tcp_input.c)",
-    ),
-    source(
-        "recovery.partial_ack",
-        "Reno: the first new ACK deflates the window and ends recovery",
-    ),
+    source("window.idle_restart", "idle for an RTO: one segment (tcp_output.c; Jacobson 1988)"),
+    source("window.local_congestion", "ENOBUFS from ip_output calls tcp_quench (tcp_output.c)"),
+    source("recovery.detection", "tcprexmtthresh = 3 duplicate ACKs (tcp_input.c)"),
+    source("recovery.partial_ack", "Reno: the first new ACK deflates the window and ends recovery"),
     source(
         "recovery.reduction",
         "ssthresh + 3, inflated by each duplicate ACK (RFC 5681, section 3.2)",
@@ -314,16 +247,10 @@ const FREEBSD_2_2_8_SOURCES: &[Source] = &[
     source("rto.min", "TCPTV_MIN = 1 s (netinet/tcp_timer.h)"),
     source("rto.max", "TCPTV_REXMTMAX = 64 s (netinet/tcp_timer.h)"),
     source("rto.tick", "PR_SLOWHZ = 2 (sys/protosw.h)"),
-    source(
-        "rto.initial",
-        "6 s for the first SYN (Stevens, TCP/IP Illustrated 1, section 18.3)",
-    ),
+    source("rto.initial", "6 s for the first SYN (Stevens, TCP/IP Illustrated 1, section 18.3)"),
     source("ack.tick", "PR_FASTHZ = 5 (sys/protosw.h)"),
     source("ack.quick_acks", "none"),
-    source(
-        "buffers.send",
-        "tcp_sendspace = tcp_recvspace = 16 KiB (netinet/tcp_usrreq.c)",
-    ),
+    source("buffers.send", "tcp_sendspace = tcp_recvspace = 16 KiB (netinet/tcp_usrreq.c)"),
 ];
 
 /// FreeBSD 2.2.8, the stack under paper 1's ALTQ.
@@ -375,7 +302,7 @@ fn freebsd_2_2_8() -> Config {
         },
         ack: AckConfig {
             every: 2,
-            delay_min: FAST,
+            delay_min: Duration::ZERO,
             delay_max: FAST,
             tick: FAST,
             quick_acks: 0,
@@ -385,76 +312,31 @@ fn freebsd_2_2_8() -> Config {
             receive: Buffer::Fixed(16 << 10),
             window_share: (1, 1),
         },
-        emission: EmissionConfig {
-            tso: false,
-            ..emission_linux()
-        },
+        emission: EmissionConfig { tso: false, ..emission_linux() },
     }
 }
 
 const LINUX_6_SOURCES: &[Source] = &[
     source("algorithm", "CUBIC since 2.6.19 (net/ipv4/Kconfig)"),
     source("window.initial", "TCP_INIT_CWND = 10 (RFC 6928)"),
-    source(
-        "window.idle_restart",
-        "tcp_slow_start_after_idle = 1 (ip-sysctl.rst)",
-    ),
-    source(
-        "window.validation",
-        "tcp_is_cwnd_limited (include/net/tcp.h)",
-    ),
-    source(
-        "recovery.detection",
-        "tcp_recovery = 1: RACK (ip-sysctl.rst; RFC 8985)",
-    ),
+    source("window.idle_restart", "tcp_slow_start_after_idle = 1 (ip-sysctl.rst)"),
+    source("window.validation", "tcp_is_cwnd_limited (include/net/tcp.h)"),
+    source("recovery.detection", "tcp_recovery = 1: RACK (ip-sysctl.rst; RFC 8985)"),
     source("recovery.reduction", "tcp_cwnd_reduction (RFC 6937)"),
-    source(
-        "recovery.tlp",
-        "tcp_early_retrans = 3 (ip-sysctl.rst; RFC 8985, section 7)",
-    ),
+    source("recovery.tlp", "tcp_early_retrans = 3 (ip-sysctl.rst; RFC 8985, section 7)"),
     source("recovery.frto", "tcp_frto = 2 (ip-sysctl.rst; RFC 5682)"),
-    source(
-        "recovery.reordering_max",
-        "tcp_max_reordering = 300 (ip-sysctl.rst)",
-    ),
-    source(
-        "segment.ecn",
-        "tcp_ecn = 2 (ip-sysctl.rst): never asked for by default",
-    ),
+    source("recovery.reordering_max", "tcp_max_reordering = 300 (ip-sysctl.rst)"),
+    source("segment.ecn", "tcp_ecn = 2 (ip-sysctl.rst): never asked for by default"),
     source("rto.min", "TCP_RTO_MIN = 200 ms (include/net/tcp.h)"),
     source("rto.initial", "TCP_TIMEOUT_INIT = 1 s (RFC 6298)"),
-    source(
-        "rto.tick",
-        "CONFIG_HZ = 250, as on the machine of research/linux.md",
-    ),
-    source(
-        "buffers.receive",
-        "tcp_rmem = 4096 131072 6291456 (ip-sysctl.rst)",
-    ),
-    source(
-        "buffers.send",
-        "tcp_wmem = 4096 16384 4194304 (ip-sysctl.rst)",
-    ),
-    source(
-        "buffers.window_share",
-        "tcp_adv_win_scale = 1 (ip-sysctl.rst): one half",
-    ),
-    source(
-        "emission.tso_time",
-        "tcp_tso_autosize: pacing rate >> 10 (tcp_output.c)",
-    ),
-    source(
-        "emission.tso_win_divisor",
-        "tcp_tso_win_divisor = 3 (ip-sysctl.rst)",
-    ),
-    source(
-        "emission.pacing_slow_start_percent",
-        "tcp_pacing_ss_ratio = 200 (ip-sysctl.rst)",
-    ),
-    source(
-        "emission.pacing_avoidance_percent",
-        "tcp_pacing_ca_ratio = 120 (ip-sysctl.rst)",
-    ),
+    source("rto.tick", "CONFIG_HZ = 250, as on the machine of research/linux.md"),
+    source("buffers.receive", "tcp_rmem = 4096 131072 6291456 (ip-sysctl.rst)"),
+    source("buffers.send", "tcp_wmem = 4096 16384 4194304 (ip-sysctl.rst)"),
+    source("buffers.window_share", "tcp_adv_win_scale = 1 (ip-sysctl.rst): one half"),
+    source("emission.tso_time", "tcp_tso_autosize: pacing rate >> 10 (tcp_output.c)"),
+    source("emission.tso_win_divisor", "tcp_tso_win_divisor = 3 (ip-sysctl.rst)"),
+    source("emission.pacing_slow_start_percent", "tcp_pacing_ss_ratio = 200 (ip-sysctl.rst)"),
+    source("emission.pacing_avoidance_percent", "tcp_pacing_ca_ratio = 120 (ip-sysctl.rst)"),
 ];
 
 /// Linux 6 with its defaults.
@@ -483,20 +365,11 @@ fn linux_6() -> Config {
             walks_queue: false,
             ..recovery_linux_2()
         },
-        rto: RtoConfig {
-            tick: JIFFY,
-            ..rto_linux()
-        },
+        rto: RtoConfig { tick: JIFFY, ..rto_linux() },
         ack: ack_linux(JIFFY),
         buffers: BufferConfig {
-            send: Buffer::Auto {
-                initial: 16_384,
-                max: 4_194_304,
-            },
-            receive: Buffer::Auto {
-                initial: 131_072,
-                max: 6_291_456,
-            },
+            send: Buffer::Auto { initial: 16_384, max: 4_194_304 },
+            receive: Buffer::Auto { initial: 131_072, max: 6_291_456 },
             window_share: (1, 2),
         },
         emission: emission_linux(),
@@ -582,11 +455,7 @@ mod tests {
         for (i, profile) in Profile::all().iter().enumerate() {
             assert_eq!(profile.config().check(), Ok(()), "{}", profile.name());
             assert!(!profile.sources().is_empty() && !profile.summary().is_empty());
-            assert!(
-                Profile::all()[..i]
-                    .iter()
-                    .all(|p| p.name() < profile.name())
-            );
+            assert!(Profile::all()[..i].iter().all(|p| p.name() < profile.name()));
         }
         assert!(Profile::by_name("linux-6").is_some() && Profile::by_name("linux-7").is_none());
     }

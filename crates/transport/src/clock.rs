@@ -1,0 +1,31 @@
+//! The timestamp clock: a counter that ticks (RFC 7323, section 5.4).
+
+use traffic::{Duration, Instant};
+
+/// Reads as one more than the ticks since the run began, so that no reading is zero at its start.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TimestampClock {
+    tick: Duration,
+    value: u32,
+    /// The reading holds in `[since, until)`.
+    since: Instant,
+    until: Instant,
+}
+
+impl TimestampClock {
+    pub(crate) fn new(tick: Duration) -> Self {
+        Self { tick, value: 1, since: Instant::ZERO, until: Instant::ZERO + tick }
+    }
+
+    /// The reading at `now`; divided out only when the tick has changed.
+    #[inline]
+    pub(crate) fn read(&mut self, now: Instant) -> u32 {
+        if now >= self.until || now < self.since {
+            let ticks = now.as_ps() / self.tick.as_ps();
+            self.value = (ticks as u32).wrapping_add(1);
+            self.since = Instant::from_ps(ticks * self.tick.as_ps());
+            self.until = self.since + self.tick;
+        }
+        self.value
+    }
+}

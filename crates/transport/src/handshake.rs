@@ -1,0 +1,116 @@
+//! Opening a connection: SYN, SYN-ACK, the options on them, and their own timer.
+
+use traffic::Instant;
+use traffic::packet::{Tcp, flags};
+
+use crate::config::{Config, TIMESTAMPS_BYTES};
+use crate::receiver::Accepted;
+use crate::sender::Agreed;
+
+/// The MSS of a peer that does not tell (RFC 9293, section 3.7.1).
+const MSS_DEFAULT: u16 = 536;
+/// "No window scale option".
+pub(crate) const NO_SCALE: u8 = 255;
+
+/// The handshake's timer and what was sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Handshake {
+    /// A SYN or SYN-ACK is to be sent.
+    pub(crate) due: bool,
+    /// When it was last sent, and how often.
+    pub(crate) sent: Instant,
+    pub(crate) times: u32,
+    /// When it is sent again.
+    pub(crate) deadline: Option<Instant>,
+}
+
+impl Handshake {
+    /// It went out: again after the initial timeout, doubled each time (RFC 6298, section 5.7).
+    pub(crate) fn sent(&mut self, config: &Config, now: Instant) {
+        self.due = false;
+        self.sent = now;
+        let wait = config.rto.initial.times(1 << self.times.min(20));
+        self.deadline = Some(now + wait.min(config.rto.max));
+        self.times += 1;
+    }
+
+    /// Whether its time is up.
+    pub(crate) fn wake(&mut self, now: Instant) {
+        if self.deadline.is_some_and(|at| at <= now) {
+            self.due = true;
+            self.deadline = None;
+        }
+    }
+
+    /// A round trip, if it is clear which SYN was answered (Karn's rule).
+    pub(crate) fn round_trip(&self) -> Option<Instant> {
+        (self.times == 1).then_some(self.sent)
+    }
+}
+
+/// The window scale that lets `window` bytes be advertised (RFC 7323, section 2.3).
+pub(crate) fn scale_for(window: u64, limit: u8) -> u8 {
+    (0..limit).find(|&shift| window >> shift <= 65_535).unwrap_or(limit)
+}
+
+/// Writes the options that this end offers; on a SYN-ACK (`peer` is the SYN) only what both know.
+pub(crate) fn offer(config: &Config, scale: u8, peer: Option<&Tcp>, tcp: &mut Tcp) {
+    let segment = &config.segment;
+    tcp.mss = config.mss_option() as u16;
+    tcp.has_timestamps = segment.timestamps && peer.is_none_or(|p| p.has_timestamps);
+    tcp.sack_permitted = segment.sack && peer.is_none_or(|p| p.sack_permitted);
+    let scales = segment.window_scaling && peer.is_none_or(|p| p.window_scale != NO_SCALE);
+    tcp.window_scale = if scales { scale } else { NO_SCALE };
+    tcp.flags |= flags::SYN;
+    if segment.ecn {
+        tcp.flags |= match peer {
+            None => flags::ECE | flags::CWR,
+            Some(p) if p.flags & (flags::ECE | flags::CWR) == flags::ECE | flags::CWR => flags::ECE,
+            Some(_) => 0,
+        };
+    }
+}
+
+/// Bytes of the options on a SYN, padded as Linux lays them out.
+pub(crate) fn option_bytes(tcp: &Tcp) -> u32 {
+    let scale = if tcp.window_scale == NO_SCALE { 0 } else { 4 };
+    let timestamps = if tcp.has_timestamps { TIMESTAMPS_BYTES } else { 0 };
+    let sack = if tcp.sack_permitted && !tcp.has_timestamps { 4 } else { 0 };
+    4 + timestamps + sack + scale
+}
+
+/// What both ends agreed on, from the peer's SYN or SYN-ACK.
+pub(crate) fn agree(config: &Config, scale: u8, peer: &Tcp) -> (Agreed, Accepted) {
+    let segment = &config.segment;
+    let timestamps = segment.timestamps && peer.has_timestamps;
+    let sack = segment.sack && peer.sack_permitted;
+    let scales = segment.window_scaling && peer.window_scale != NO_SCALE;
+    let ecn = segment.ecn && peer.flags & flags::ECE != 0;
+    let told = if peer.mss == 0 { MSS_DEFAULT } else { peer.mss };
+    let taken = if timestamps { TIMESTAMPS_BYTES } else { 0 };
+    let mss = u32::from(told).min(config.mss_option()).saturating_sub(taken).max(1);
+    let window_shift = if scales { peer.window_scale.min(14) } else { 0 };
+    let agreed = Agreed { mss, sack, timestamps, ecn, window_shift };
+    let window_shift = if scales { scale } else { 0 };
+    let accepted = Accepted { initial: peer.seq, mss, sack, timestamps, ecn, window_shift };
+    (agreed, accepted)
+}
+
+/// How long a SYN may go unanswered before it is sent again, at first.
+pub(crate) const fn gives_up(config: &Config, times: u32) -> bool {
+    times > config.rto.syn_retries_max
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scale_is_the_least_that_fits_and_never_above_the_limit() {
+        assert_eq!(scale_for(65_535, 14), 0);
+        assert_eq!(scale_for(65_536, 14), 1);
+        assert_eq!(scale_for(24 << 20, 14), 9);
+        assert_eq!(scale_for(u64::MAX, 14), 14);
+        assert_eq!(scale_for(u64::MAX, 3), 3);
+    }
+}

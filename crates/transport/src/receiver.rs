@@ -1,0 +1,373 @@
+//! The receiving half of a connection: reassembly, acknowledging, the window it advertises.
+
+mod delayed;
+mod reassembly;
+mod tuning;
+
+use traffic::Instant;
+use traffic::packet::{SackBlock, Tcp, flags};
+
+use crate::config::Config;
+use crate::seq::{ORIGIN, SequenceSpace};
+use delayed::DelayedAck;
+use reassembly::Reassembly;
+use tuning::Tuning;
+
+/// What the receiver counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ReceiverStatistics {
+    pub(crate) segments: u64,
+    pub(crate) bytes_duplicate: u64,
+    pub(crate) dsacks: u64,
+    pub(crate) marks: u64,
+}
+
+/// The receiver.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    space: SequenceSpace,
+    /// Next position expected.
+    pub(crate) nxt: u64,
+    /// Next position that the application reads.
+    read: u64,
+    /// The application reads whatever arrives, at once.
+    reads_always: bool,
+    /// The right edge of the window that was advertised, and the acknowledgement sent with it.
+    edge: u64,
+    acked: u64,
+    window_shift: u8,
+    mss: u32,
+    sack: bool,
+    dsack_allowed: bool,
+    timestamps: bool,
+    ecn: bool,
+    reassembly: Reassembly,
+    /// A duplicate to report with the next ACK.
+    dsack: Option<(u64, u64)>,
+    /// Position of the peer's FIN.
+    fin: Option<u64>,
+    /// The timestamp to echo (RFC 7323, section 4.3).
+    pub(crate) ts_recent: u32,
+    /// A mark is echoed until the peer says it reduced (RFC 3168, section 6.1.3).
+    echoing: bool,
+    delayed: DelayedAck,
+    tuning: Tuning,
+    pub(crate) stats: ReceiverStatistics,
+}
+
+/// What the handshake agreed on, for the receiving half.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Accepted {
+    pub(crate) initial: u32,
+    pub(crate) mss: u32,
+    pub(crate) sack: bool,
+    pub(crate) timestamps: bool,
+    pub(crate) ecn: bool,
+    /// Shift of the windows this end advertises.
+    pub(crate) window_shift: u8,
+}
+
+impl Receiver {
+    /// A receiver before its peer's SYN.
+    pub(crate) fn new(config: &Config) -> Self {
+        let start = ORIGIN + 1;
+        let tuning = Tuning::new(config);
+        Self {
+            space: SequenceSpace::default(),
+            nxt: start,
+            read: start,
+            reads_always: false,
+            edge: start + tuning.window(),
+            acked: start,
+            window_shift: 0,
+            mss: config.payload_max(false),
+            sack: false,
+            dsack_allowed: config.segment.dsack,
+            timestamps: false,
+            ecn: false,
+            reassembly: Reassembly::default(),
+            dsack: None,
+            fin: None,
+            ts_recent: 0,
+            echoing: false,
+            delayed: DelayedAck::new(&config.ack),
+            tuning,
+            stats: ReceiverStatistics::default(),
+        }
+    }
+
+    /// The largest window that the configured buffer may ever give.
+    pub(crate) fn window_max(config: &Config) -> u64 {
+        Tuning::window_max(config)
+    }
+
+    /// The peer's SYN arrived.
+    pub(crate) fn establish(&mut self, accepted: Accepted) {
+        self.space = SequenceSpace::new(accepted.initial);
+        (self.mss, self.window_shift) = (accepted.mss, accepted.window_shift);
+        (self.sack, self.timestamps) = (accepted.sack, accepted.timestamps);
+        self.ecn = accepted.ecn;
+        self.delayed.start(self.tuning.window(), accepted.mss);
+    }
+
+    /// A segment arrived; `marked` is its CE mark. False if it was not acceptable.
+    #[inline]
+    pub(crate) fn on_segment(&mut self, tcp: &Tcp, marked: bool, now: Instant) -> bool {
+        let start = self.space.unwrap(tcp.seq, self.nxt);
+        let fin = tcp.flags & flags::FIN != 0;
+        let end = start + u64::from(tcp.payload) + u64::from(fin);
+        if self.timestamps && tcp.has_timestamps {
+            let age = tcp.ts_val.wrapping_sub(self.ts_recent) as i32;
+            if age < -1 && self.ts_recent != 0 {
+                // RFC 7323, section 5.3: an old duplicate from before the sequence space wrapped.
+                self.delayed.now();
+                return false;
+            }
+            if start <= self.acked && age >= 0 {
+                self.ts_recent = tcp.ts_val;
+            }
+        }
+        if self.ecn {
+            self.on_marks(tcp, marked);
+        }
+        if end == start {
+            // A probe from below the window wants an answer.
+            if start < self.acked {
+                self.delayed.now();
+            }
+            return start <= self.edge;
+        }
+        self.stats.segments += 1;
+        if fin && self.fin.is_none() {
+            self.fin = Some(end - 1);
+        }
+        if start == self.nxt && self.reassembly.is_empty() && end <= self.edge {
+            self.nxt = end;
+            self.in_order(end - start, tcp, now);
+            return true;
+        }
+        self.out_of_line(start, end, tcp, now)
+    }
+
+    /// Bytes arrived in order.
+    #[inline]
+    fn in_order(&mut self, bytes: u64, tcp: &Tcp, now: Instant) {
+        if self.reads_always {
+            self.read = self.nxt;
+            self.tuning.on_read(self.read, self.mss, now);
+        }
+        self.tuning.on_data(bytes, tcp, self.mss, now);
+        let moves = self.candidate_edge() > self.edge;
+        self.delayed.on_data(self.nxt - self.acked, self.mss, moves, now);
+    }
+
+    /// A segment that is old, out of order, beyond the window, or fills a hole.
+    #[cold]
+    fn out_of_line(&mut self, start: u64, end: u64, tcp: &Tcp, now: Instant) -> bool {
+        self.delayed.now();
+        if end <= self.nxt {
+            self.duplicate(start, end);
+            return false;
+        }
+        if end > self.edge {
+            return false;
+        }
+        if start > self.nxt {
+            if let Some((from, to)) = self.reassembly.insert(start, end) {
+                self.duplicate(from, to);
+            }
+            self.delayed.on_disorder(now);
+            return true;
+        }
+        if start < self.nxt {
+            self.duplicate(start, self.nxt);
+        }
+        let before = self.nxt;
+        self.nxt = self.reassembly.fill(self.nxt, end);
+        if self.nxt < end {
+            self.nxt = end;
+        }
+        self.in_order(self.nxt - before, tcp, now);
+        self.delayed.now();
+        true
+    }
+
+    fn duplicate(&mut self, start: u64, end: u64) {
+        self.stats.bytes_duplicate += end - start;
+        if self.sack && self.dsack_allowed {
+            self.dsack = Some((start, end));
+        }
+        self.delayed.on_duplicate();
+    }
+
+    fn on_marks(&mut self, tcp: &Tcp, marked: bool) {
+        if tcp.flags & flags::CWR != 0 {
+            self.echoing = false;
+        }
+        if marked {
+            self.stats.marks += 1;
+            if !self.echoing {
+                self.delayed.on_duplicate();
+            }
+            self.echoing = true;
+        }
+    }
+
+    /// Whether an ACK must go now.
+    #[inline]
+    pub(crate) fn ack_is_due(&self) -> bool {
+        self.delayed.is_due()
+    }
+
+    /// Forces an ACK.
+    pub(crate) fn ack_now(&mut self) {
+        self.delayed.now();
+    }
+
+    /// When the delayed ACK's time is up.
+    #[inline]
+    pub(crate) fn deadline(&self) -> Instant {
+        self.delayed.deadline()
+    }
+
+    /// Its time may be up.
+    pub(crate) fn wake(&mut self, now: Instant) {
+        self.delayed.wake(now);
+    }
+
+    /// This end sends data of its own.
+    #[inline]
+    pub(crate) fn on_data_sent(&mut self, now: Instant) {
+        self.delayed.on_data_sent(now);
+    }
+
+    /// Where the window's right edge could be now.
+    #[inline]
+    fn candidate_edge(&self) -> u64 {
+        let space = self.tuning.window();
+        let unread = self.nxt - self.read;
+        self.nxt + space.saturating_sub(unread)
+    }
+
+    /// Fills in what acknowledges: number, window, echo, and as many SACK blocks as `room` bytes of
+    /// options take; the ACK counts as sent. Returns the option bytes of the SACK blocks.
+    #[inline]
+    pub(crate) fn acknowledge(&mut self, tcp: &mut Tcp, room: u32) -> u32 {
+        self.advance_edge();
+        tcp.ack = self.space.wire(self.nxt);
+        tcp.window = ((self.edge - self.nxt) >> self.window_shift).min(65_535) as u16;
+        tcp.flags |= flags::ACK;
+        if self.echoing {
+            tcp.flags |= flags::ECE;
+        }
+        self.acked = self.nxt;
+        self.delayed.sent();
+        tcp.sack_len = 0;
+        if self.reassembly.is_empty() && self.dsack.is_none() {
+            return 0;
+        }
+        self.write_blocks(tcp, room)
+    }
+
+    /// Moves the right edge, by a worthwhile step only (RFC 9293, section 3.8.6.2.2).
+    #[inline]
+    fn advance_edge(&mut self) {
+        let candidate = self.candidate_edge();
+        let worthwhile = u64::from(self.mss).min(self.tuning.window() / 2);
+        if candidate >= self.edge + worthwhile
+            || candidate > self.edge && self.edge >= self.nxt + worthwhile
+        {
+            self.edge = candidate;
+        }
+    }
+
+    /// RFC 2018, section 4 and RFC 2883: the duplicate first, then the block with the newest segment,
+    /// then others, most recent first. Three fit beside timestamps.
+    #[cold]
+    fn write_blocks(&mut self, tcp: &mut Tcp, room: u32) -> u32 {
+        if !self.sack {
+            self.dsack = None;
+            return 0;
+        }
+        let fit = (room.saturating_sub(4) / 8) as usize;
+        let most = fit.min(if self.timestamps { 3 } else { 4 });
+        let mut count = 0;
+        if let Some(block) = self.dsack.take_if(|_| most > 0) {
+            tcp.sack[0] = self.block(block);
+            self.stats.dsacks += 1;
+            count = 1;
+        }
+        for &recent in self.reassembly.recent() {
+            if count == most {
+                break;
+            }
+            tcp.sack[count] = self.block(recent);
+            count += 1;
+        }
+        tcp.sack_len = count as u8;
+        if count == 0 { 0 } else { 4 + 8 * count as u32 }
+    }
+
+    fn block(&self, (start, end): (u64, u64)) -> SackBlock {
+        SackBlock { start: self.space.wire(start), end: self.space.wire(end) }
+    }
+
+    /// The window as it goes on the wire, for a SYN: never scaled.
+    pub(crate) fn syn_window(&self) -> u16 {
+        self.tuning.window().min(65_535) as u16
+    }
+
+    /// The peer's FIN arrived in order.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.fin.is_some_and(|fin| self.nxt > fin)
+    }
+
+    /// Payload bytes received in order.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.nxt - ORIGIN - 1 - u64::from(self.is_finished())
+    }
+
+    /// Payload bytes that the application may read.
+    pub(crate) fn readable(&self) -> u64 {
+        (self.bytes() + ORIGIN + 1).saturating_sub(self.read)
+    }
+
+    /// Payload bytes that it read.
+    pub(crate) fn bytes_read(&self) -> u64 {
+        self.bytes().min(self.read - ORIGIN - 1)
+    }
+
+    /// The application reads. A window that opens by two segments or half the buffer is told at once
+    /// (Linux's `tcp_cleanup_rbuf`).
+    pub(crate) fn read(&mut self, bytes: u64, now: Instant) -> u64 {
+        let taken = bytes.min(self.readable());
+        self.read += taken;
+        self.tuning.on_read(self.read, self.mss, now);
+        let opened = self.candidate_edge().saturating_sub(self.edge);
+        let closed = self.edge.saturating_sub(self.nxt) < u64::from(self.mss);
+        if taken > 0
+            && (opened >= self.tuning.window() / 2 || closed && opened >= u64::from(self.mss))
+        {
+            self.delayed.now();
+        }
+        taken
+    }
+
+    /// The application reads whatever arrives.
+    pub(crate) fn read_always(&mut self, now: Instant) {
+        self.reads_always = true;
+        self.read(u64::MAX, now);
+    }
+
+    /// For a snapshot.
+    pub(crate) fn fill(&self, info: &mut crate::Info) {
+        info.bytes_received = self.bytes();
+        info.bytes_read = self.bytes_read();
+        info.bytes_duplicate = self.stats.bytes_duplicate;
+        info.data_segments_received = self.stats.segments;
+        (info.dsacks_sent, info.ecn_marks) = (self.stats.dsacks, self.stats.marks);
+        info.receive_window = self.edge.saturating_sub(self.nxt);
+        info.receive_buffer = self.tuning.buffer();
+        info.out_of_order = self.reassembly.held();
+    }
+}

@@ -1,0 +1,136 @@
+//! When to acknowledge: at once, or a little later (RFC 5681, section 4.2; Linux's quick ACKs).
+
+use traffic::{Duration, Instant};
+
+use crate::config::AckConfig;
+use crate::sender::on_tick;
+
+/// Delayed acknowledgements.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DelayedAck {
+    config: AckConfig,
+    due: bool,
+    deadline: Instant,
+    /// ACKs still to be sent without delay.
+    quick: u32,
+    /// Data goes both ways in turn: ACKs ride on data, so quick ones are pointless.
+    interactive: bool,
+    /// The delay, adapted to the time between segments.
+    delay: Duration,
+    last: Instant,
+    quick_most: u32,
+}
+
+impl DelayedAck {
+    pub(super) fn new(config: &AckConfig) -> Self {
+        Self {
+            config: *config,
+            due: false,
+            deadline: Instant::NEVER,
+            quick: 0,
+            interactive: false,
+            delay: Duration::ZERO,
+            last: Instant::NEVER,
+            quick_most: 0,
+        }
+    }
+
+    /// A connection starts: as many quick ACKs as half the window has segments, at most the limit
+    /// (Linux's `tcp_incr_quickack`; Sarolahti & Kuznetsov 2002, section 5).
+    pub(super) fn start(&mut self, window: u64, mss: u32) {
+        let half = (window / (2 * u64::from(mss.max(1)))).max(2);
+        self.quick_most = u32::try_from(half).unwrap_or(u32::MAX).min(self.config.quick_acks);
+        self.quick = self.quick_most;
+    }
+
+    /// Data arrived in order; `unacked` bytes of it were not acknowledged yet, and `moves` says that
+    /// the window's edge can move.
+    #[inline]
+    pub(super) fn on_data(&mut self, unacked: u64, mss: u32, moves: bool, now: Instant) {
+        if self.config.every == 1 {
+            self.due = true;
+            return;
+        }
+        self.adapt(now);
+        let full = u64::from(self.config.every - 1) * u64::from(mss);
+        if unacked > full && moves || self.quick != 0 && !self.interactive {
+            self.due = true;
+        } else if self.deadline == Instant::NEVER {
+            let delay = self.delay.max(self.config.delay_min).min(self.config.delay_max);
+            self.deadline = now + delay;
+        }
+    }
+
+    /// Linux's `tcp_event_data_recv`: the delay follows the time between segments; a pause beyond the
+    /// greatest delay means that the sender starts anew, so quick ACKs help it.
+    #[inline]
+    fn adapt(&mut self, now: Instant) {
+        let half = Duration::from_ps(self.config.delay_min.as_ps() / 2);
+        let gap = if self.last == Instant::NEVER { half } else { now.since(self.last) };
+        self.last = now;
+        let halved = Duration::from_ps(self.delay.as_ps() / 2);
+        if gap <= half {
+            self.delay = halved + half;
+        } else if gap < self.delay {
+            self.delay = halved + gap;
+        } else if gap > self.config.delay_max {
+            self.quick = self.quick_most;
+        }
+    }
+
+    /// Data arrived out of order.
+    pub(super) fn on_disorder(&mut self, now: Instant) {
+        self.last = now;
+        self.due = true;
+    }
+
+    /// A duplicate or a mark: the sender is in trouble and wants to know quickly.
+    pub(super) fn on_duplicate(&mut self) {
+        self.due = true;
+        self.interactive = false;
+        self.quick = self.quick.max(self.quick_most.min(2));
+    }
+
+    pub(super) fn now(&mut self) {
+        self.due = true;
+    }
+
+    #[inline]
+    pub(super) fn is_due(&self) -> bool {
+        self.due
+    }
+
+    #[inline]
+    pub(super) fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    pub(super) fn wake(&mut self, now: Instant) {
+        if self.deadline > now {
+            return;
+        }
+        let at = on_tick(self.deadline, self.config.tick);
+        if at > now {
+            self.deadline = at;
+        } else {
+            self.due = true;
+            self.deadline = Instant::NEVER;
+        }
+    }
+
+    /// Data goes out within the delay after data came in: an interactive exchange.
+    #[inline]
+    pub(super) fn on_data_sent(&mut self, now: Instant) {
+        if self.last != Instant::NEVER && now.since(self.last) < self.delay {
+            self.interactive = true;
+        }
+    }
+
+    /// An ACK went out, on its own or on data.
+    #[inline]
+    pub(super) fn sent(&mut self) {
+        self.due = false;
+        self.deadline = Instant::NEVER;
+        self.quick = self.quick.saturating_sub(1);
+    }
+}

@@ -1,0 +1,182 @@
+//! Data received out of order: ranges, and which of them to report first.
+
+use alloc::collections::VecDeque;
+use core::cmp::Ordering;
+
+use traffic::packet::SACK_BLOCKS_MAX;
+
+type Range = (u64, u64);
+
+/// Ranges in order, none touching another. New data mostly extends the last one and retransmissions
+/// fill holes from the first one on, so both ends are where it is worked on: O(1) amortised there, a
+/// binary search elsewhere.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reassembly {
+    ranges: VecDeque<Range>,
+    /// Ranges in the order in which they last grew, the latest first.
+    recent: [Range; SACK_BLOCKS_MAX],
+    recent_len: usize,
+    held: u64,
+}
+
+impl Reassembly {
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// Bytes held.
+    pub(super) fn held(&self) -> u64 {
+        self.held
+    }
+
+    /// The blocks to report.
+    pub(super) fn recent(&self) -> &[Range] {
+        &self.recent[..self.recent_len]
+    }
+
+    /// A segment beyond a hole. Returns the part of it that was there already.
+    pub(super) fn insert(&mut self, start: u64, end: u64) -> Option<Range> {
+        if let Some(last) = self.ranges.back_mut() {
+            if start > last.1 {
+                self.ranges.push_back((start, end));
+                self.held += end - start;
+                self.note((start, end));
+                return None;
+            }
+            if start == last.1 {
+                last.1 = end;
+                self.held += end - start;
+                let grown = *last;
+                self.note(grown);
+                return None;
+            }
+        } else {
+            self.ranges.push_back((start, end));
+            self.held += end - start;
+            self.note((start, end));
+            return None;
+        }
+        self.merge(start, end)
+    }
+
+    /// Merges a segment with the ranges it touches.
+    fn merge(&mut self, start: u64, end: u64) -> Option<Range> {
+        // The first range that ends at or beyond the segment's start.
+        let first = match self.ranges.binary_search_by(|range| match range.1.cmp(&start) {
+            Ordering::Equal => Ordering::Equal,
+            other => other,
+        }) {
+            Ok(index) | Err(index) => index,
+        };
+        let (mut merged, mut after) = ((start, end), first);
+        let mut duplicate = None;
+        while let Some(&range) = self.ranges.get(after).filter(|range| range.0 <= end) {
+            let overlap = (range.0.max(start), range.1.min(end));
+            if overlap.0 < overlap.1 && duplicate.is_none() {
+                duplicate = Some(overlap);
+            }
+            merged = (merged.0.min(range.0), merged.1.max(range.1));
+            self.held -= range.1 - range.0;
+            after += 1;
+        }
+        match after - first {
+            0 => self.ranges.insert(first, merged),
+            1 => self.ranges[first] = merged,
+            _ => {
+                self.ranges[first] = merged;
+                self.ranges.drain(first + 1..after);
+            }
+        }
+        self.held += merged.1 - merged.0;
+        self.note(merged);
+        duplicate
+    }
+
+    /// The hole below everything is filled up to `end`: returns the next position expected.
+    pub(super) fn fill(&mut self, nxt: u64, end: u64) -> u64 {
+        let mut nxt = nxt.max(end);
+        while let Some(&(start, stop)) = self.ranges.front().filter(|range| range.0 <= nxt) {
+            self.ranges.pop_front();
+            self.held -= stop - start;
+            nxt = nxt.max(stop);
+        }
+        let mut kept = 0;
+        for i in 0..self.recent_len {
+            if self.recent[i].0 > nxt {
+                self.recent[kept] = self.recent[i];
+                kept += 1;
+            }
+        }
+        self.recent_len = kept;
+        nxt
+    }
+
+    /// A range grew: it is reported first, and what it swallowed no more.
+    fn note(&mut self, grown: Range) {
+        let mut kept = [grown; SACK_BLOCKS_MAX];
+        let mut len = 1;
+        for &range in &self.recent[..self.recent_len] {
+            let inside = range.0 >= grown.0 && range.1 <= grown.1;
+            if !inside && len < SACK_BLOCKS_MAX {
+                kept[len] = range;
+                len += 1;
+            }
+        }
+        (self.recent, self.recent_len) = (kept, len);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use proptest::prelude::*;
+
+    /// The ranges of a plain array of bytes, from `nxt` on.
+    fn ranges_of(model: &[bool], nxt: u64) -> Vec<Range> {
+        let mut ranges: Vec<Range> = Vec::new();
+        for at in (nxt..model.len() as u64).filter(|&at| model[at as usize]) {
+            match ranges.last_mut() {
+                Some(last) if last.1 == at => last.1 = at + 1,
+                _ => ranges.push((at, at + 1)),
+            }
+        }
+        ranges
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_an_array_of_bytes(segments in prop::collection::vec((0u64..400, 1u64..30), 1..200)) {
+            let mut model = [false; 440];
+            let mut reassembly = Reassembly::default();
+            let mut nxt = 0u64;
+            for (start, length) in segments {
+                let end = start + length;
+                if end <= nxt {
+                    continue;
+                }
+                let start = start.max(nxt);
+                let had: Vec<u64> = (start..end).filter(|&at| model[at as usize]).collect();
+                model[start as usize..end as usize].fill(true);
+                if start > nxt {
+                    let duplicate = reassembly.insert(start, end);
+                    prop_assert_eq!(duplicate.is_some(), !had.is_empty());
+                    if let Some((from, to)) = duplicate {
+                        prop_assert!((from..to).all(|at| had.contains(&at)));
+                    }
+                    let newest = reassembly.recent()[0];
+                    prop_assert!(newest.0 <= start && end <= newest.1);
+                } else {
+                    nxt = reassembly.fill(nxt, end);
+                    let expected = (0..440).find(|&at| !model[at as usize]).unwrap_or(440);
+                    prop_assert_eq!(nxt, expected);
+                }
+                let expected = ranges_of(&model, nxt);
+                prop_assert!(reassembly.ranges.iter().eq(expected.iter()));
+                prop_assert_eq!(reassembly.held(), expected.iter().map(|r| r.1 - r.0).sum::<u64>());
+                prop_assert!(reassembly.recent().iter().all(|r| expected.contains(r)));
+            }
+        }
+    }
+}

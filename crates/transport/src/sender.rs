@@ -1,0 +1,409 @@
+//! The sending half of a connection: what may be sent, what was, and what its ACKs mean.
+
+mod ack;
+mod burst;
+pub(crate) mod emit;
+mod idle;
+mod loss;
+mod prr;
+mod rack;
+mod recovery;
+pub(crate) mod rtt;
+mod sack;
+mod timers;
+mod undo;
+
+use congestion::{Algorithm, Event, INFINITE_SSTHRESH, PRIVATE_BYTES, Sock, State};
+use traffic::{Duration, Instant};
+
+use crate::config::{Buffer, Config, Reduction};
+use crate::scoreboard::Scoreboard;
+use crate::seq::{ORIGIN, SequenceSpace};
+use burst::Burst;
+use prr::Prr;
+use rack::Rack;
+use rtt::Rtt;
+use timers::Timer;
+pub(crate) use timers::on_tick;
+use undo::Undo;
+
+/// What the sender counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SenderStatistics {
+    pub(crate) bytes_sent: u64,
+    pub(crate) bytes_retransmitted: u64,
+    pub(crate) data_segments: u64,
+    pub(crate) retransmissions: u64,
+    pub(crate) timeouts: u64,
+    pub(crate) fast_recoveries: u64,
+    pub(crate) undos: u64,
+    pub(crate) spurious_timeouts: u64,
+    pub(crate) dsacks: u64,
+    pub(crate) duplicate_acks: u64,
+    pub(crate) tlp_probes: u64,
+    pub(crate) zero_window_probes: u64,
+    pub(crate) local_drops: u64,
+    pub(crate) ecn_echoes: u64,
+    pub(crate) window_reductions: u64,
+    pub(crate) walked: u64,
+    /// The latest delivery sample: segments, and the time they took.
+    pub(crate) sample_segments: u32,
+    pub(crate) sample_time: Duration,
+}
+
+/// What the handshake agreed on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Agreed {
+    /// Payload bytes of a full segment.
+    pub(crate) mss: u32,
+    pub(crate) sack: bool,
+    pub(crate) timestamps: bool,
+    pub(crate) ecn: bool,
+    /// Shift of the windows that the peer advertises.
+    pub(crate) window_shift: u8,
+}
+
+/// The sender.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    pub(crate) config: Config,
+    pub(crate) agreed: Agreed,
+    pub(crate) space: SequenceSpace,
+    /// The congestion control's view; its `cwnd` and `ssthresh` are the connection's.
+    pub(crate) sock: Sock,
+    pub(crate) state: State,
+    pub(crate) board: Scoreboard,
+    pub(crate) rtt: Rtt,
+    pub(crate) stats: SenderStatistics,
+    /// First position not acknowledged; next position to send.
+    pub(crate) una: u64,
+    pub(crate) nxt: u64,
+    /// The position after the last byte that the application handed over.
+    pub(crate) supplied: u64,
+    /// The application will hand over no more.
+    closing: bool,
+    /// The FIN went out, at the end of the segment before `nxt`.
+    pub(crate) fin_sent: bool,
+    buffer: u64,
+    /// The right edge of the peer's window, the largest window seen, and the segment that told.
+    window_end: u64,
+    window_max: u64,
+    window_from: u32,
+    /// Recovery ends when this is acknowledged.
+    high_seq: u64,
+    /// Threshold of duplicate ACKs, as reordering raised it.
+    reordering: u32,
+    reordering_seen: bool,
+    /// Duplicate ACKs standing for segments received, on connections without SACK.
+    reno_sacked: u32,
+    delivered: u32,
+    delivered_total: u64,
+    prr: Prr,
+    rack: Rack,
+    undo: Undo,
+    burst: Burst,
+    /// F-RTO is finding out about a timeout; `send_new_first` is its step 2b (RFC 5682, section 3.1).
+    frto: bool,
+    send_new_first: bool,
+    /// Timeouts of the head in a row.
+    pub(crate) retries: u32,
+    /// A segment goes out whatever the window says.
+    forced: Option<Forced>,
+    /// The probe's end; 0 if none is out (RFC 8985, section 7.3), and whether it was a retransmission.
+    tlp_high: u64,
+    tlp_retransmitted: bool,
+    timer: Timer,
+    /// Nothing is sent before the next ACK or timer: the interface's queue was full.
+    blocked: bool,
+    /// The next data segment carries CWR (RFC 3168, section 6.1.2).
+    cwr_pending: bool,
+    /// The window was what limited sending, within the round trip that ends here.
+    window_limited: bool,
+    packets_out_max: u32,
+    usage_end: u64,
+    window_stamp: Instant,
+    last_sent: Instant,
+    validated: idle::Validated,
+    /// The SACK blocks of the last ACK that had any.
+    blocks_before: [(u64, u64); traffic::packet::SACK_BLOCKS_MAX],
+    /// End of the last small segment sent (Minshall's variant of Nagle's rule).
+    small_end: u64,
+}
+
+/// A segment that goes out although the window would forbid it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Forced {
+    /// Retransmit the first segment out.
+    Head,
+    /// A tail loss probe.
+    TailProbe,
+    /// A zero-window probe.
+    WindowProbe,
+}
+
+fn sock(config: &Config) -> Sock {
+    Sock {
+        cwnd: config.window.initial,
+        ssthresh: config.window.initial_ssthresh,
+        cwnd_cnt: 0,
+        cwnd_clamp: config.window.clamp,
+        prior_cwnd: 0,
+        mss: config.payload_max(config.segment.timestamps),
+        in_flight: 0,
+        cwnd_limited: 0,
+        srtt_us8: 0,
+        min_rtt_us: u32::MAX,
+        snd_una: 0,
+        snd_nxt: 0,
+        state: State::Open as u32,
+        delivered: 0,
+        pacing_rate: 0,
+        now_us: 0,
+        private: [0; PRIVATE_BYTES / 8],
+    }
+}
+
+impl Sender {
+    /// A sender whose SYN carries `initial`.
+    pub(crate) fn new(config: &Config, initial: u32) -> Self {
+        let start = ORIGIN + 1;
+        Self {
+            config: *config,
+            agreed: Agreed {
+                mss: config.payload_max(false),
+                sack: false,
+                timestamps: false,
+                ecn: false,
+                window_shift: 0,
+            },
+            space: SequenceSpace::new(initial),
+            sock: sock(config),
+            state: State::Open,
+            board: Scoreboard::new(start),
+            rtt: Rtt::new(&config.rto),
+            stats: SenderStatistics::default(),
+            una: start,
+            nxt: start,
+            supplied: start,
+            closing: false,
+            fin_sent: false,
+            buffer: config.buffers.send.initial(),
+            window_end: start,
+            window_max: 0,
+            window_from: 0,
+            high_seq: start,
+            reordering: config.recovery.dup_threshold,
+            reordering_seen: false,
+            reno_sacked: 0,
+            delivered: 0,
+            delivered_total: 0,
+            prr: Prr::default(),
+            rack: Rack::default(),
+            undo: Undo::default(),
+            burst: Burst::default(),
+            frto: false,
+            send_new_first: false,
+            retries: 0,
+            forced: None,
+            tlp_high: 0,
+            tlp_retransmitted: false,
+            timer: Timer::default(),
+            blocked: false,
+            cwr_pending: false,
+            window_limited: false,
+            packets_out_max: 0,
+            usage_end: start,
+            window_stamp: Instant::ZERO,
+            last_sent: Instant::ZERO,
+            validated: idle::Validated::default(),
+            blocks_before: Default::default(),
+            small_end: 0,
+        }
+    }
+
+    /// The handshake is complete; the peer's first window arrived.
+    pub(crate) fn establish(&mut self, agreed: Agreed, window: u64, seq: u32, now: Instant) {
+        self.agreed = agreed;
+        self.window_from = seq;
+        self.sock.mss = agreed.mss;
+        (self.window_end, self.window_max) = (self.una + window, window);
+        (self.last_sent, self.window_stamp) = (now, now);
+        self.refresh(now);
+        self.algorithm().init(&mut self.sock);
+    }
+
+    /// The segment that completes the handshake tells the window, scaled.
+    pub(crate) fn open_window(&mut self, tcp: &traffic::packet::Tcp) {
+        let window = u64::from(tcp.window) << self.agreed.window_shift;
+        self.window_end = self.una + window;
+        self.window_max = self.window_max.max(window);
+    }
+
+    /// The handshake's round trip, and what its retransmissions mean: more than one lost SYN starts
+    /// from one segment (RFC 5681, section 3.1).
+    pub(crate) fn sample_handshake(&mut self, sent: Option<Instant>, times: u32, now: Instant) {
+        if let Some(sent) = sent {
+            self.rtt.sample(sent, now, self.una, self.nxt);
+        } else if times > 2 {
+            self.sock.cwnd = 1;
+        }
+    }
+
+    #[inline]
+    fn algorithm(&self) -> &'static Algorithm {
+        self.config.algorithm
+    }
+
+    /// Packets in flight; duplicate ACKs count as delivered where there is no SACK.
+    #[inline]
+    pub(crate) const fn in_flight(&self) -> u32 {
+        if matches!(self.config.recovery.reduction, Reduction::Inflate) {
+            // Duplicate ACKs inflate the window instead.
+            return self.board.in_flight();
+        }
+        self.board.in_flight().saturating_sub(self.reno_sacked)
+    }
+
+    /// Brings the fields that an algorithm reads up to date, before a hook.
+    #[inline]
+    fn refresh(&mut self, now: Instant) {
+        self.sock.in_flight = self.in_flight();
+        self.sock.srtt_us8 = self.rtt.srtt8();
+        self.sock.min_rtt_us = self.rtt.min_us();
+        self.sock.snd_una = self.space.wire(self.una);
+        self.sock.snd_nxt = self.space.wire(self.nxt);
+        self.sock.state = self.state as u32;
+        self.sock.delivered = self.delivered;
+        self.sock.now_us = now.as_us();
+    }
+
+    fn set_state(&mut self, new: State, now: Instant) {
+        if self.state != new {
+            self.refresh(now);
+            self.algorithm().set_state(&mut self.sock, new);
+            self.state = new;
+            self.sock.state = new as u32;
+        }
+    }
+
+    fn notify(&mut self, event: Event, now: Instant) {
+        self.refresh(now);
+        self.algorithm().cwnd_event(&mut self.sock, event);
+    }
+
+    fn set_cwnd(&mut self, cwnd: u32, now: Instant) {
+        self.sock.cwnd = cwnd.clamp(1, self.sock.cwnd_clamp);
+        self.window_stamp = now;
+    }
+
+    /// Linux's `tcp_current_ssthresh`: what an idle or troubled connection may come back to.
+    fn current_ssthresh(&self) -> u32 {
+        let threshold = self.sock.ssthresh;
+        match self.state {
+            State::Cwr | State::Recovery => threshold,
+            _ => threshold.max((self.sock.cwnd >> 1) + (self.sock.cwnd >> 2)),
+        }
+    }
+
+    /// Whether the window is below the threshold.
+    #[inline]
+    const fn in_slow_start(&self) -> bool {
+        self.sock.cwnd < self.sock.ssthresh
+    }
+
+    /// The application hands over up to `bytes`, as many as the send buffer takes.
+    pub(crate) fn write(&mut self, bytes: u64, now: Instant) -> u64 {
+        let taken = bytes.min(self.writable());
+        self.supply(taken, now);
+        taken
+    }
+
+    /// Bytes the send buffer would take.
+    pub(crate) fn writable(&self) -> u64 {
+        if self.closing { 0 } else { (self.una + self.buffer).saturating_sub(self.supplied) }
+    }
+
+    /// The application blocks in its write of `bytes` until the send buffer took them all.
+    pub(crate) fn supply(&mut self, bytes: u64, now: Instant) {
+        if bytes == 0 || self.closing {
+            return;
+        }
+        if self.board.out() == 0 && self.nxt == self.supplied {
+            self.restart_after_idle(now);
+        }
+        self.supplied = self.supplied.saturating_add(bytes).min(u64::MAX / 2);
+        self.blocked = false;
+    }
+
+    /// The application will hand over no more: a FIN follows the data.
+    pub(crate) fn close(&mut self) {
+        self.closing = true;
+    }
+
+    /// Every byte and the FIN were acknowledged.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.fin_sent && self.una == self.nxt
+    }
+
+    /// Payload bytes acknowledged: the FIN is none.
+    pub(crate) fn bytes_acked(&self) -> u64 {
+        self.una - ORIGIN - 1 - u64::from(self.is_finished())
+    }
+
+    /// Grows a tuned send buffer to twice the window (Linux's `tcp_sndbuf_expand`).
+    #[inline]
+    fn tune_buffer(&mut self) {
+        if let Buffer::Auto { max, .. } = self.config.buffers.send {
+            let want = 2 * u64::from(self.sock.cwnd) * u64::from(self.agreed.mss);
+            self.buffer = self.buffer.max(want.min(max));
+        }
+    }
+
+    /// Whether the reduction inflates the window by duplicate ACKs rather than counts them.
+    #[inline]
+    fn inflates(&self) -> bool {
+        self.config.recovery.reduction == Reduction::Inflate
+    }
+
+    /// The last sample's delivery rate in bytes per second.
+    pub(crate) fn delivery_rate(&self) -> u64 {
+        let bytes = u128::from(self.stats.sample_segments) * u128::from(self.agreed.mss);
+        let ps = u128::from(self.stats.sample_time.as_ps().max(1));
+        if self.stats.sample_segments == 0 {
+            return 0;
+        }
+        u64::try_from(bytes * 1_000_000_000_000 / ps).unwrap_or(u64::MAX)
+    }
+
+    /// Window, buffer and estimates for a snapshot.
+    pub(crate) fn fill(&self, info: &mut crate::Info) {
+        let stats = &self.stats;
+        info.ca_state = self.state;
+        (info.cwnd, info.ssthresh) = (self.sock.cwnd, self.sock.ssthresh.min(INFINITE_SSTHRESH));
+        info.mss = self.agreed.mss;
+        (info.srtt, info.rttvar, info.rto) = (self.rtt.srtt(), self.rtt.variance(), self.rtt.rto());
+        if self.rtt.min_us() != u32::MAX {
+            info.min_rtt = Duration::from_us(u64::from(self.rtt.min_us()));
+        }
+        info.latest_rtt = Duration::from_us(u64::from(self.rtt.latest_us()));
+        info.bytes_acked = self.bytes_acked();
+        (info.bytes_sent, info.bytes_retransmitted) = (stats.bytes_sent, stats.bytes_retransmitted);
+        info.bytes_written = self.supplied.min(self.una + self.buffer) - ORIGIN - 1;
+        (info.data_segments_sent, info.retransmissions) =
+            (stats.data_segments, stats.retransmissions);
+        (info.timeouts, info.fast_recoveries) = (stats.timeouts, stats.fast_recoveries);
+        (info.undos, info.spurious_timeouts) = (stats.undos, stats.spurious_timeouts);
+        (info.dsacks_received, info.duplicate_acks) = (stats.dsacks, stats.duplicate_acks);
+        (info.tlp_probes, info.zero_window_probes) = (stats.tlp_probes, stats.zero_window_probes);
+        (info.local_drops, info.ecn_echoes) = (stats.local_drops, stats.ecn_echoes);
+        info.window_reductions = stats.window_reductions;
+        info.delivered = self.delivered_total;
+        (info.packets_out, info.in_flight) = (self.board.out(), self.in_flight());
+        (info.sacked, info.lost) = (self.board.sacked() + self.reno_sacked, self.board.lost());
+        (info.retransmitted, info.reordering) = (self.board.retransmitted(), self.reordering);
+        info.peer_window = self.window_end.saturating_sub(self.una);
+        info.send_buffer = self.buffer;
+        (info.delivery_rate, info.pacing_rate) = (self.delivery_rate(), self.pacing_rate());
+        info.walked = stats.walked;
+    }
+}

@@ -1,0 +1,190 @@
+//! What an ACK does to the sender.
+
+use congestion::State;
+use traffic::Instant;
+use traffic::packet::{Tcp, flags};
+
+use super::Sender;
+use crate::scoreboard::Progress;
+
+/// What an ACK says, beyond what the scoreboard keeps.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct AckEvent {
+    /// The cumulative ACK moved.
+    pub(super) advanced: bool,
+    /// Data was selectively acknowledged for the first time.
+    pub(super) new_sack: bool,
+    /// It reports a duplicate.
+    pub(super) dsack: bool,
+    /// It echoes a congestion mark.
+    pub(super) echo_ce: bool,
+    /// A duplicate ACK by RFC 5681's definition.
+    pub(super) duplicate: bool,
+    /// Data never retransmitted, and sent before the recovery began, was delivered.
+    pub(super) original: bool,
+    /// Segments acknowledged cumulatively.
+    pub(super) acked: u32,
+    /// Segments delivered that were not known to be.
+    pub(super) delivered: u32,
+    /// Segments taken for lost because of it.
+    pub(super) newly_lost: u32,
+    /// Packets in flight before it.
+    pub(super) in_flight_before: u32,
+    /// The timestamp it echoes.
+    pub(super) echo: Option<u32>,
+}
+
+impl Sender {
+    /// An acceptable segment with the ACK flag arrived. Returns the retransmission queue entries that
+    /// a stack without a SACK cache would have walked.
+    pub(crate) fn on_ack(&mut self, tcp: &Tcp, now: Instant) -> u32 {
+        let ack = self.space.unwrap(tcp.ack, self.una);
+        if ack > self.nxt || ack + self.window_max < self.una {
+            return 0;
+        }
+        let mut event = AckEvent {
+            advanced: ack > self.una,
+            echo_ce: self.agreed.ecn && tcp.flags & flags::ECE != 0,
+            in_flight_before: self.in_flight(),
+            echo: self.echo_of(tcp),
+            ..AckEvent::default()
+        };
+        self.blocked = false;
+        let moved = ack >= self.una && self.update_window(ack, tcp);
+        let mut progress = Progress::default();
+        let top = self.board.head().wrapping_add(self.board.forward());
+        let mut walked = 0;
+        if tcp.sack_len != 0 && self.agreed.sack {
+            walked = self.on_sack(tcp, ack, &mut event, &mut progress);
+        }
+        event.duplicate = ack == self.una
+            && tcp.payload == 0
+            && tcp.flags & (flags::SYN | flags::FIN) == 0
+            && !moved
+            && self.board.out() != 0;
+        if event.advanced {
+            self.una = ack;
+            self.board.acknowledge(ack, &mut progress);
+            self.retries = 0;
+            self.tune_buffer();
+        }
+        (event.acked, event.delivered) = (progress.packets, progress.delivered);
+        if progress.delivered != 0 {
+            self.on_delivery(&progress, top, &mut event, now);
+        }
+        self.conclude(&event, now, walked)
+    }
+
+    #[inline]
+    fn echo_of(&self, tcp: &Tcp) -> Option<u32> {
+        (self.agreed.timestamps && tcp.has_timestamps && tcp.ts_ecr != 0).then_some(tcp.ts_ecr)
+    }
+
+    /// RFC 9293, section 3.10.7.4, as Linux reads it: new data, or newer data of the peer's, or a
+    /// right edge that moved right, tells the window. True if a window update is all it was.
+    #[inline]
+    fn update_window(&mut self, ack: u64, tcp: &Tcp) -> bool {
+        let window = u64::from(tcp.window) << self.agreed.window_shift;
+        let end = ack + window;
+        let newer = tcp.seq.wrapping_sub(self.window_from) as i32;
+        if ack == self.una && newer <= 0 && (newer < 0 || end <= self.window_end) {
+            return false;
+        }
+        let update = ack == self.una && end != self.window_end;
+        (self.window_from, self.window_end) = (tcp.seq, end);
+        self.window_max = self.window_max.max(window);
+        update
+    }
+
+    /// Segments are known to be delivered: round trip, rate, RACK, reordering, the algorithm's hook.
+    #[inline]
+    fn on_delivery(&mut self, progress: &Progress, top: u32, event: &mut AckEvent, now: Instant) {
+        self.delivered = self.delivered.wrapping_add(progress.delivered);
+        self.delivered_total += u64::from(progress.delivered);
+        self.stats.sample_segments = self.delivered.wrapping_sub(progress.newest.delivered);
+        self.stats.sample_time = now.since(progress.newest.sent);
+        let mut rtt_us = -1;
+        match progress.sent {
+            Some((first, last)) if !progress.retransmitted => {
+                self.rtt.sample(first, now, self.una, self.nxt);
+                self.rtt.reset_backoff();
+                rtt_us = now.since(last).as_us().min(i32::MAX as u64) as i32;
+            }
+            _ => self.sample_echo(event, now),
+        }
+        self.rack.advance(&progress.newest, self.rtt.min_us(), now);
+        if let Some((place, end)) = progress.lowest_original {
+            event.original = end <= self.high_seq;
+            let distance = top.wrapping_sub(place) as i32;
+            if distance > 0 {
+                self.note_reordering(distance as u32);
+            }
+        }
+        self.refresh(now);
+        let in_flight = event.in_flight_before;
+        self.algorithm().pkts_acked(&mut self.sock, progress.delivered, rtt_us, in_flight);
+    }
+
+    /// Karn's rule forbids a sample by sequence; the timestamp echoed tells which transmission it was
+    /// (RFC 7323, section 4.1).
+    fn sample_echo(&mut self, event: &AckEvent, now: Instant) {
+        let Some(echo) = event.echo.filter(|_| event.advanced) else { return };
+        let tick = self.config.segment.timestamp_tick.as_ps();
+        // The clock reads one more than the ticks since the start; see `TimestampClock`.
+        let sent = Instant::from_ps(u64::from(echo.wrapping_sub(1)).saturating_mul(tick));
+        if sent <= now {
+            self.rtt.sample(sent, now, self.una, self.nxt);
+            self.rtt.reset_backoff();
+        }
+    }
+
+    /// The ACK is understood: state, timers, window.
+    #[inline]
+    fn conclude(&mut self, event: &AckEvent, now: Instant, walked: u32) -> u32 {
+        let mut event = *event;
+        if self.tlp_high != 0 {
+            self.end_tail_probe(&event, now);
+        }
+        if event.duplicate {
+            self.stats.duplicate_acks += 1;
+        }
+        let dubious = self.state != State::Open
+            || event.duplicate
+            || event.new_sack
+            || event.dsack
+            || event.echo_ce;
+        if dubious {
+            self.alert(&mut event, now);
+        }
+        if event.advanced {
+            self.rearm(now);
+        } else if self.timer.is_probe() {
+            self.answered_probe(now);
+        }
+        self.steer_window(&event, now);
+        debug_assert!(self.board.recount(), "the scoreboard's counters drifted");
+        if dubious && self.config.recovery.walks_queue { self.walked(walked) } else { 0 }
+    }
+
+    /// The window comes down, or grows if nothing forbids it.
+    #[inline]
+    fn steer_window(&mut self, event: &AckEvent, now: Instant) {
+        if matches!(self.state, State::Cwr | State::Recovery) {
+            return self.reduce_window(event, now);
+        }
+        let grows = if self.reordering > self.config.recovery.dup_threshold {
+            event.delivered != 0
+        } else {
+            event.acked != 0
+        };
+        if !grows || event.echo_ce || !self.window_was_used(event) {
+            return;
+        }
+        let acked = if self.config.window.count_acks { 1 } else { event.delivered.max(1) };
+        self.refresh(now);
+        self.sock.cwnd_limited = 1;
+        let ack = self.sock.snd_una;
+        self.algorithm().cong_avoid(&mut self.sock, ack, acked);
+        self.sock.cwnd = self.sock.cwnd.clamp(1, self.sock.cwnd_clamp);
+    }
+}

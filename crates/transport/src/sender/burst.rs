@@ -1,0 +1,144 @@
+//! Bursts and pacing: how many segments leave together, and when the next ones may
+//! (Linux: `tcp_tso_autosize`, `tcp_tso_should_defer`, `tcp_update_pacing_rate`).
+
+use congestion::State;
+use traffic::{Duration, Instant};
+
+use super::Sender;
+
+/// Segments that leave unpaced when a connection starts, as with Linux's fq.
+const UNPACED: u64 = 10;
+/// A write longer ago than this is not worth waiting for more.
+const DEFER_WITHIN: Duration = Duration::from_ms(1);
+
+/// State of the burst being sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Burst {
+    /// Segments of it that are still to go.
+    left: u32,
+    /// The next one may not begin earlier.
+    next_at: Instant,
+    /// Something waits for that.
+    waiting: bool,
+}
+
+impl Burst {
+    #[inline]
+    pub(super) fn wakeup(&self) -> Instant {
+        if self.waiting { self.next_at } else { Instant::NEVER }
+    }
+
+    pub(super) fn wake(&mut self, now: Instant) {
+        self.waiting &= self.next_at > now;
+    }
+}
+
+impl Sender {
+    /// Bytes per second: cwnd * MSS / SRTT, times 2 in slow start and 1.2 after it; zero before a round
+    /// trip is known. Linux counts as slow start what is below half of ssthresh.
+    pub(super) fn pacing_rate(&self) -> u64 {
+        if self.rtt.srtt8() == 0 {
+            return 0;
+        }
+        let emission = &self.config.emission;
+        let percent = if self.sock.cwnd < self.sock.ssthresh / 2 {
+            emission.pacing_slow_start_percent
+        } else {
+            emission.pacing_avoidance_percent
+        };
+        let window = u64::from(self.sock.cwnd.max(self.board.out())) * u64::from(self.agreed.mss);
+        // Bytes a microsecond, times 8 for srtt8, times a million for seconds, per cent.
+        let rate = u128::from(window) * 80_000 * u128::from(percent) / u128::from(self.rtt.srtt8());
+        u64::try_from(rate).unwrap_or(u64::MAX).min(emission.pacing_rate_max).max(1)
+    }
+
+    /// Segments of a burst: what the pacing rate sends in about a millisecond, at least two.
+    fn burst_goal(&self) -> u32 {
+        let emission = &self.config.emission;
+        if !emission.tso {
+            return 1;
+        }
+        let mss = u64::from(self.agreed.mss);
+        let most = (u64::from(emission.tso_max) / mss).max(1);
+        let rate = self.pacing_rate();
+        if rate == 0 {
+            return most as u32;
+        }
+        let bytes = u128::from(rate) * u128::from(emission.tso_time.as_ps()) / 1_000_000_000_000;
+        (u64::try_from(bytes).unwrap_or(u64::MAX) / mss).clamp(2, most.max(2)) as u32
+    }
+
+    /// Whether a segment may leave now as far as pacing and bursts are concerned; `allowed` segments
+    /// fit the windows and `ready` are there to send.
+    #[inline]
+    pub(super) fn burst_may_go(&mut self, allowed: u32, ready: u64, now: Instant) -> bool {
+        let emission = &self.config.emission;
+        if self.burst.left != 0 || !(emission.tso || emission.pacing) {
+            return true;
+        }
+        self.begin_burst(allowed, ready, now)
+    }
+
+    fn begin_burst(&mut self, allowed: u32, ready: u64, now: Instant) -> bool {
+        if self.config.emission.pacing && now < self.burst.next_at {
+            self.burst.waiting = true;
+            return false;
+        }
+        let goal = self.burst_goal();
+        if self.should_defer(allowed, ready, goal, now) {
+            return false;
+        }
+        self.burst.left = goal.min(allowed).max(1);
+        true
+    }
+
+    /// Waits for more window to fill a burst, unless the next ACK is far off.
+    fn should_defer(&self, allowed: u32, ready: u64, goal: u32, now: Instant) -> bool {
+        let divisor = self.config.emission.tso_win_divisor;
+        if divisor == 0
+            || allowed >= goal
+            || u64::from(allowed) >= ready
+            || self.board.out() == 0
+            || !matches!(self.state, State::Open | State::Disorder | State::Cwr)
+            || now.since(self.last_sent) > DEFER_WITHIN
+        {
+            return false;
+        }
+        let window = self.window_max / u64::from(self.agreed.mss);
+        if u64::from(allowed) >= u64::from(self.sock.cwnd).min(window) / u64::from(divisor) {
+            return false;
+        }
+        // The first ACK to come is for the head: more than half a round trip away is too far.
+        let age = now.since(self.board.segment(self.board.head()).sent);
+        age.as_ns() >= u64::from(self.rtt.srtt8()) * 125 / 2
+    }
+
+    /// A segment left.
+    #[inline]
+    pub(super) fn burst_sent(&mut self, bytes: u32, now: Instant) {
+        self.burst.left = self.burst.left.saturating_sub(1);
+        if self.config.emission.pacing {
+            self.pace(bytes, now);
+        }
+    }
+
+    /// Moves the next burst by the time the segment takes at the pacing rate. Lateness is made up for
+    /// by at most half of it (Linux's `tcp_update_skb_after_send`).
+    fn pace(&mut self, bytes: u32, now: Instant) {
+        let rate = self.pacing_rate();
+        if rate == 0 || self.stats.data_segments < UNPACED {
+            return;
+        }
+        let ps = u128::from(bytes) * 1_000_000_000_000 / u128::from(rate);
+        let length = u64::try_from(ps).unwrap_or(u64::MAX);
+        let late = now.since(self.burst.next_at).as_ps();
+        let base = if late == 0 { self.burst.next_at } else { now };
+        self.burst.next_at = base + Duration::from_ps(length - late.min(length / 2));
+    }
+
+    /// The sender ran out of something: an unfinished burst is over.
+    #[inline]
+    pub(super) fn burst_ended(&mut self) {
+        self.burst.left = 0;
+    }
+}

@@ -1,0 +1,299 @@
+//! Choosing the next segment to send: forced ones, retransmissions, new data, FIN.
+
+use congestion::{Event, State};
+use traffic::Instant;
+
+use super::{Forced, Sender};
+use crate::config::LocalCongestion;
+use crate::scoreboard::{FIN, Segment};
+use crate::seq::SequenceSpace;
+
+/// A segment with data or FIN, or a probe, for the connection to put into a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Outgoing {
+    pub(crate) at: u64,
+    pub(crate) payload: u32,
+    pub(crate) fin: bool,
+    pub(crate) push: bool,
+    pub(crate) retransmission: bool,
+    /// Carries CWR.
+    pub(crate) reduced: bool,
+}
+
+impl Sender {
+    /// Position after the last byte that is in the send buffer.
+    #[inline]
+    fn written(&self) -> u64 {
+        self.supplied.min(self.una + self.buffer)
+    }
+
+    /// Whether there is data, or a FIN, that was never sent.
+    pub(super) fn has_new_data(&self) -> bool {
+        self.nxt < self.written() || self.fin_is_due()
+    }
+
+    fn fin_is_due(&self) -> bool {
+        self.closing && !self.fin_sent && self.nxt == self.supplied
+    }
+
+    /// The next segment to send now; `stamp` is the timestamp clock's reading.
+    #[inline]
+    pub(crate) fn next(&mut self, now: Instant, stamp: u32) -> Option<Outgoing> {
+        if self.blocked {
+            return None;
+        }
+        if self.forced.is_some() || self.send_new_first {
+            if let Some(decided) = self.next_forced(now, stamp) {
+                return decided;
+            }
+        }
+        if self.board.lost() != 0
+            && let Some(index) = self.board.next_pending()
+        {
+            return self.next_retransmission(index, now, stamp);
+        }
+        self.next_new(now)
+    }
+
+    /// What goes out of turn; `Some(None)` if nothing may go at all.
+    #[cold]
+    fn next_forced(&mut self, now: Instant, stamp: u32) -> Option<Option<Outgoing>> {
+        match self.forced.take() {
+            Some(Forced::Head) if self.board.out() != 0 => {
+                return Some(Some(self.retransmit(self.board.head(), now, stamp)));
+            }
+            Some(Forced::TailProbe) => {
+                if let Some(probe) = self.tail_probe(now, stamp) {
+                    return Some(Some(probe));
+                }
+            }
+            Some(Forced::WindowProbe) => return Some(Some(self.window_probe())),
+            _ => {}
+        }
+        if self.send_new_first {
+            if let Some(new) = self.next_new(now) {
+                return Some(Some(new));
+            }
+            // RFC 5682, section 3.1, step 2b: what was sent decides; without new data it is over.
+            if self.nxt > self.high_seq {
+                return Some(None);
+            }
+            (self.send_new_first, self.frto) = (false, false);
+        }
+        None
+    }
+
+    fn next_retransmission(&mut self, index: u32, now: Instant, stamp: u32) -> Option<Outgoing> {
+        let (in_flight, cwnd) = (self.in_flight(), self.sock.cwnd);
+        if in_flight >= cwnd {
+            self.burst_ended();
+            self.note_usage(true, now);
+            return None;
+        }
+        let ready =
+            u64::from(self.board.lost() - self.board.retransmitted().min(self.board.lost()));
+        if !self.burst_may_go(cwnd - in_flight, ready, now) {
+            return None;
+        }
+        Some(self.retransmit(index, now, stamp))
+    }
+
+    fn retransmit(&mut self, index: u32, now: Instant, stamp: u32) -> Outgoing {
+        let start = self.board.start_of(index).max(self.una);
+        let segment = *self.board.segment(index);
+        let fin = segment.flags & FIN != 0;
+        self.board.retransmit(index, now, self.delivered);
+        self.note_retransmission(stamp);
+        let payload = (segment.end - start) as u32 - u32::from(fin);
+        self.stats.retransmissions += 1;
+        self.stats.bytes_retransmitted += u64::from(payload);
+        self.sent(payload, now);
+        let at = start;
+        Outgoing { at, payload, fin, push: true, retransmission: true, reduced: false }
+    }
+
+    /// Counts a segment that leaves.
+    #[inline]
+    fn sent(&mut self, payload: u32, now: Instant) {
+        self.stats.data_segments += 1;
+        self.stats.bytes_sent += u64::from(payload);
+        self.prr.out = self.prr.out.wrapping_add(1);
+        self.burst_sent(payload, now);
+        self.last_sent = now;
+        if self.timer.is_off() || self.timer.is_probe() {
+            self.arm_retransmission(now);
+        }
+    }
+
+    /// Packets in flight as they count against new data: without limited transmit the first
+    /// duplicate ACKs let nothing out (RFC 3042).
+    #[inline]
+    fn in_flight_for_new(&self) -> u32 {
+        let held = self.state == State::Disorder && !self.config.recovery.limited_transmit;
+        self.in_flight() + if held { self.board.sacked() + self.reno_sacked } else { 0 }
+    }
+
+    #[inline]
+    fn next_new(&mut self, now: Instant) -> Option<Outgoing> {
+        let written = self.written();
+        if self.nxt >= written && !self.fin_is_due() {
+            return self.stop(false, now);
+        }
+        let (in_flight, cwnd) = (self.in_flight_for_new(), self.sock.cwnd);
+        if in_flight >= cwnd {
+            return self.stop(true, now);
+        }
+        let mss = self.agreed.mss;
+        let window = self.window_end.saturating_sub(self.nxt);
+        let payload = (written - self.nxt).min(u64::from(mss)) as u32;
+        if u64::from(payload) > window || payload < mss {
+            return self.next_small(payload, window, now);
+        }
+        if self.config.emission.tso || self.config.emission.pacing {
+            let allowed = (cwnd - in_flight).min((window / u64::from(mss)) as u32);
+            let ready = (written - self.nxt) / u64::from(mss);
+            if !self.burst_may_go(allowed, ready, now) {
+                return None;
+            }
+        }
+        Some(self.send_new(payload, now))
+    }
+
+    /// Less than a full segment, or more than the peer's window takes.
+    fn next_small(&mut self, payload: u32, window: u64, now: Instant) -> Option<Outgoing> {
+        let alone = self.board.out() == 0;
+        if u64::from(payload) > window {
+            // Sender's silly window avoidance (RFC 9293, section 3.8.6.2.1): half the largest window
+            // seen is worth a segment when nothing else will bring an ACK.
+            if alone && window > 0 && window >= self.window_max / 2 {
+                return Some(self.send_new(window as u32, now));
+            }
+            if alone {
+                self.arm_window_probe(now);
+            }
+            return self.stop(false, now);
+        }
+        // Minshall: a small segment waits for the last small one, unless it ends the stream.
+        let last = self.closing && self.nxt + u64::from(payload) == self.supplied;
+        if self.config.emission.nagle && !last && self.small_end > self.una {
+            return self.stop(false, now);
+        }
+        if !self.burst_may_go(1, 1, now) {
+            return None;
+        }
+        Some(self.send_new(payload, now))
+    }
+
+    /// Nothing more goes out now.
+    #[inline]
+    fn stop(&mut self, limited: bool, now: Instant) -> Option<Outgoing> {
+        self.burst_ended();
+        if limited || self.last_sent == now {
+            self.note_usage(limited, now);
+            if self.last_sent == now && self.timer_may_probe() {
+                self.arm_tail_probe(now);
+            }
+        }
+        None
+    }
+
+    #[inline]
+    fn timer_may_probe(&self) -> bool {
+        self.config.recovery.tlp && !self.timer.is_reordering()
+    }
+
+    #[inline]
+    fn send_new(&mut self, payload: u32, now: Instant) -> Outgoing {
+        let at = self.nxt;
+        let end = at + u64::from(payload);
+        let last = end >= self.written();
+        let fin = self.closing && !self.fin_sent && end == self.supplied;
+        if self.board.out() == 0 {
+            self.notify(Event::TxStart, now);
+        }
+        self.nxt = end + u64::from(fin);
+        self.fin_sent |= fin;
+        let (delivered, flags) = (self.delivered, if fin { FIN } else { 0 });
+        self.board.push(Segment { end: self.nxt, sent: now, delivered, flags });
+        if payload < self.agreed.mss {
+            self.small_end = self.nxt;
+        }
+        self.sent(payload, now);
+        let reduced = self.cwr_pending && payload > 0;
+        self.cwr_pending &= !reduced;
+        Outgoing { at, payload, fin, push: last, retransmission: false, reduced }
+    }
+
+    /// RFC 8985, section 7.3: new data if there is any and the peer takes it, else the last segment.
+    fn tail_probe(&mut self, now: Instant, stamp: u32) -> Option<Outgoing> {
+        if self.board.out() == 0 || self.tlp_high != 0 {
+            return None;
+        }
+        let ready = (self.written().saturating_sub(self.nxt)).min(u64::from(self.agreed.mss));
+        let new = ready > 0 && self.nxt + ready <= self.window_end;
+        self.tlp_retransmitted = !new;
+        let probe = if new {
+            self.send_new(ready as u32, now)
+        } else {
+            let last = self.board.tail().wrapping_sub(1);
+            if self.board.segment(last).flags & crate::scoreboard::SACKED != 0 {
+                return None;
+            }
+            self.retransmit(last, now, stamp)
+        };
+        self.tlp_high = self.nxt;
+        self.stats.tlp_probes += 1;
+        self.arm_retransmission(now);
+        Some(probe)
+    }
+
+    /// A segment below the peer's window, which makes it answer (Linux's `tcp_xmit_probe_skb`).
+    fn window_probe(&mut self) -> Outgoing {
+        self.stats.zero_window_probes += 1;
+        let at = self.una - 1;
+        let (push, retransmission) = (false, false);
+        Outgoing { at, payload: 0, fin: false, push, retransmission, reduced: false }
+    }
+
+    /// The interface's queue refused the segment at wire number `seq`, the last that was sent.
+    pub(crate) fn refused(&mut self, seq: u32, payload: u32, retransmission: bool, now: Instant) {
+        self.stats.local_drops += 1;
+        let policy = self.config.window.local_congestion;
+        if policy == LocalCongestion::Quench {
+            return self.set_cwnd(1, now);
+        }
+        self.unsend(self.space, seq, payload, retransmission);
+        self.blocked = true;
+        self.burst_ended();
+        if policy == LocalCongestion::Reduce {
+            self.enter_cwr(now);
+        }
+        if self.board.out() == 0 {
+            self.timer = super::Timer::default();
+            self.arm_window_probe(now);
+        }
+    }
+
+    /// It counts as not sent.
+    fn unsend(&mut self, space: SequenceSpace, seq: u32, payload: u32, retransmission: bool) {
+        let at = space.unwrap(seq, self.nxt);
+        self.stats.data_segments -= 1;
+        self.stats.bytes_sent -= u64::from(payload);
+        self.prr.out = self.prr.out.saturating_sub(1);
+        if retransmission {
+            self.stats.retransmissions -= 1;
+            self.stats.bytes_retransmitted -= u64::from(payload);
+            self.undo.retransmissions -= 1;
+            let index = self.board.find(at, self.agreed.mss);
+            self.board.clear_retransmitted(index);
+        } else if self.board.out() != 0 {
+            let fin = self.board.pop_back();
+            self.fin_sent &= !fin;
+            self.nxt = at;
+            self.small_end = if self.small_end > at { 0 } else { self.small_end };
+        }
+        if self.tlp_high > self.nxt || retransmission && self.tlp_high != 0 {
+            self.tlp_high = 0;
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The window of a sender that does not use it: when it may grow, and what idling costs it
+//! (RFC 2861, RFC 7661).
+
+use congestion::Event;
+use traffic::{Duration, Instant};
+
+use super::Sender;
+use super::ack::AckEvent;
+use crate::config::{IdleRestart, Validation};
+
+/// RFC 7661, section 4.4.1: how long an unvalidated window is kept.
+const NON_VALIDATED_PERIOD: Duration = Duration::from_secs(300);
+
+/// RFC 7661's state.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Validated {
+    /// Packets acknowledged per round trip, the most of the last two samples (pipeACK).
+    pipe_ack: [u32; 2],
+    /// The running sample: packets so far, and the position that ends it.
+    packets: u32,
+    sample_end: u64,
+    /// Since when the window has not been validated.
+    since: Option<Instant>,
+}
+
+impl Validated {
+    fn pipe(&self) -> u32 {
+        self.pipe_ack[0].max(self.pipe_ack[1])
+    }
+}
+
+impl Sender {
+    fn follows_rfc7661(&self) -> bool {
+        self.config.window.idle_restart == IdleRestart::Rfc7661
+    }
+
+    /// Whether the window limited sending, so that it may grow.
+    #[inline]
+    pub(super) fn window_was_used(&mut self, event: &AckEvent) -> bool {
+        if self.follows_rfc7661() {
+            return self.is_validated(event);
+        }
+        match self.config.window.validation {
+            Validation::None => true,
+            Validation::FilledBeforeAck => event.in_flight_before >= self.sock.cwnd,
+            Validation::LimitedLastRound if self.in_slow_start() => {
+                self.sock.cwnd < 2 * self.packets_out_max
+            }
+            Validation::LimitedLastRound => self.window_limited,
+        }
+    }
+
+    /// RFC 7661, section 4.2 and 4.3: the window is validated while twice pipeACK covers it; in the
+    /// non-validated phase it does not grow.
+    fn is_validated(&mut self, event: &AckEvent) -> bool {
+        let validated = &mut self.validated;
+        validated.packets += event.acked;
+        if self.una >= validated.sample_end {
+            validated.pipe_ack = [validated.packets, validated.pipe_ack[0]];
+            (validated.packets, validated.sample_end) = (0, self.nxt);
+        }
+        let pipe = validated.pipe().max(validated.packets);
+        self.sock.cwnd <= 2 * pipe
+            || self.in_slow_start() && self.sock.cwnd <= 2 * self.packets_out_max
+    }
+
+    /// RFC 7661, section 4.4.2: a loss in the non-validated phase falls to what was validated.
+    pub(super) fn validated_threshold(&self, threshold: u32) -> u32 {
+        let pipe = self.validated.pipe();
+        if !self.follows_rfc7661() || pipe == 0 || self.sock.cwnd <= 2 * pipe {
+            return threshold;
+        }
+        threshold.min((pipe.max(self.board.out()) / 2).max(2))
+    }
+
+    /// Sending stopped, for want of window (`limited`) or of something to send
+    /// (Linux's `tcp_cwnd_validate`).
+    #[inline]
+    pub(super) fn note_usage(&mut self, limited: bool, now: Instant) {
+        let out = self.board.out();
+        if limited && !self.window_limited
+            || out > self.packets_out_max
+            || self.una >= self.usage_end
+        {
+            self.packets_out_max = out;
+            self.window_limited = limited;
+            self.usage_end = self.nxt;
+        }
+        if self.window_limited || self.in_flight() >= self.sock.cwnd {
+            self.window_stamp = now;
+            self.validated.since = None;
+        } else if now.since(self.window_stamp) >= self.rtt.rto() {
+            self.underused(now);
+        }
+    }
+
+    /// The window was not filled for a timeout.
+    fn underused(&mut self, now: Instant) {
+        match self.config.window.idle_restart {
+            // RFC 2861, section 3.2: half way down to what was used; ssthresh remembers.
+            IdleRestart::Rfc2861 => {
+                let used = self.packets_out_max.max(self.config.window.initial);
+                if used < self.sock.cwnd {
+                    self.sock.ssthresh = self.current_ssthresh();
+                    self.set_cwnd((self.sock.cwnd + used) / 2, now);
+                }
+                self.window_stamp = now;
+            }
+            IdleRestart::Rfc7661 => self.unvalidated(now),
+            IdleRestart::Keep | IdleRestart::RestartWindow => {}
+        }
+    }
+
+    /// RFC 7661, section 4.4.1 and 4.4.3: after five minutes unvalidated, half the window.
+    fn unvalidated(&mut self, now: Instant) {
+        let since = *self.validated.since.get_or_insert(now);
+        if now.since(since) >= NON_VALIDATED_PERIOD {
+            self.sock.ssthresh = self.current_ssthresh();
+            let cwnd = (self.sock.cwnd / 2).max(self.config.window.initial);
+            self.set_cwnd(cwnd, now);
+            self.validated.since = Some(now);
+        }
+    }
+
+    /// The application writes after everything was acknowledged.
+    pub(super) fn restart_after_idle(&mut self, now: Instant) {
+        let idle = now.since(self.last_sent);
+        let rto = self.rtt.rto();
+        if idle <= rto || self.stats.data_segments == 0 {
+            return;
+        }
+        match self.config.window.idle_restart {
+            IdleRestart::Keep => {}
+            IdleRestart::RestartWindow => {
+                self.notify(Event::CwndRestart, now);
+                self.set_cwnd(self.sock.cwnd.min(self.config.window.initial), now);
+            }
+            IdleRestart::Rfc2861 => self.decay(idle, rto, now),
+            IdleRestart::Rfc7661 => self.decay_unvalidated(idle, now),
+        }
+    }
+
+    /// RFC 2861, section 3.1: half for each timeout that passed, not below the restart window.
+    fn decay(&mut self, idle: Duration, rto: Duration, now: Instant) {
+        self.notify(Event::CwndRestart, now);
+        self.sock.ssthresh = self.current_ssthresh();
+        let restart = self.config.window.initial.min(self.sock.cwnd);
+        let mut cwnd = self.sock.cwnd;
+        let mut left = idle - rto;
+        while left > Duration::ZERO && cwnd > restart {
+            cwnd /= 2;
+            left = left - rto;
+        }
+        self.sock.cwnd_cnt = 0;
+        self.set_cwnd(cwnd.max(restart), now);
+        self.window_limited = false;
+    }
+
+    /// RFC 7661: kept for the non-validated period, then halved for each further one.
+    fn decay_unvalidated(&mut self, idle: Duration, now: Instant) {
+        let periods = idle.as_ps() / NON_VALIDATED_PERIOD.as_ps();
+        if periods > 0 {
+            self.sock.ssthresh = self.current_ssthresh();
+            let cwnd = self.sock.cwnd >> periods.min(31);
+            self.set_cwnd(cwnd.max(self.config.window.initial.min(self.sock.cwnd)), now);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Finding out what was lost by sequence order, and how far the network reorders.
+
+use congestion::State;
+
+use super::Sender;
+use super::ack::AckEvent;
+use crate::config::{LossDetection, LostRetransmission, PartialAck};
+use traffic::Instant;
+
+impl Sender {
+    /// How this connection detects loss: without SACK by duplicate ACKs; Linux stops counting holes
+    /// (FACK) once it saw reordering (2.4's `tcp_update_reordering`).
+    pub(super) fn detection(&self) -> LossDetection {
+        match self.config.recovery.detection {
+            _ if !self.agreed.sack => LossDetection::DuplicateAcks,
+            LossDetection::Fack if self.reordering_seen => LossDetection::Sack,
+            configured => configured,
+        }
+    }
+
+    /// Whether lost segments are being repaired: Recovery or Loss.
+    pub(super) fn is_repairing(&self) -> bool {
+        matches!(self.state, State::Recovery | State::Loss)
+    }
+
+    /// The network reordered segments by `distance` places.
+    pub(super) fn note_reordering(&mut self, distance: u32) {
+        self.reordering_seen = true;
+        let limit = self.config.recovery.reordering_max.max(self.config.recovery.dup_threshold);
+        self.reordering = self.reordering.max(distance.min(limit));
+    }
+
+    /// Marks what this ACK shows to be lost.
+    pub(super) fn identify_loss(&mut self, event: &mut AckEvent, now: Instant) {
+        let before = self.board.lost();
+        match self.detection() {
+            LossDetection::Rack => self.detect_by_time(now),
+            LossDetection::Sack => self.detect_by_sacks(),
+            LossDetection::Fack => self.detect_by_forward_ack(),
+            LossDetection::DuplicateAcks => self.detect_by_duplicates(event),
+        }
+        self.detect_lost_retransmissions();
+        event.newly_lost += self.board.lost().saturating_sub(before);
+    }
+
+    /// RFC 6675's IsLost: all below the segment that has `reordering` - 1 more SACKed above it.
+    fn detect_by_sacks(&mut self) {
+        if let Some(place) = self.board.nth_sacked(self.reordering) {
+            self.board.mark_lost_below(place);
+        }
+    }
+
+    /// Forward acknowledgement: all that lies `reordering` places below the highest SACK.
+    fn detect_by_forward_ack(&mut self) {
+        let forward = self.board.forward();
+        if forward > self.reordering {
+            let edge = self.board.head().wrapping_add(forward - self.reordering);
+            self.board.mark_lost_below(edge);
+        }
+    }
+
+    /// RFC 5681: the first segment, at the third duplicate ACK; NewReno: at each partial ACK too.
+    fn detect_by_duplicates(&mut self, event: &AckEvent) {
+        let partial = self.state == State::Recovery
+            && event.advanced
+            && self.config.recovery.partial_ack == PartialAck::Retransmits;
+        if partial || (!self.is_repairing() && self.enough_duplicates()) {
+            self.board.mark_head_lost();
+        }
+    }
+
+    /// The third duplicate ACK.
+    pub(super) fn enough_duplicates(&self) -> bool {
+        self.reno_sacked >= self.reordering
+    }
+
+    fn detect_lost_retransmissions(&mut self) {
+        let rule = self.config.recovery.lost_retransmission;
+        if rule == LostRetransmission::NewDataSacked
+            && self.state == State::Recovery
+            && self.board.retransmitted() != 0
+        {
+            let fack = self.detection() == LossDetection::Fack;
+            self.board.mark_overtaken_retransmissions(if fack { 0 } else { self.reordering });
+        }
+    }
+
+    /// A duplicate ACK without SACK stands for a segment received; never for more than are out.
+    pub(super) fn count_duplicate(&mut self, event: &mut AckEvent) {
+        let most = self.board.out().saturating_sub(self.board.lost().max(1));
+        if self.reno_sacked < most {
+            self.reno_sacked += 1;
+            event.delivered += 1;
+        }
+    }
+
+    /// A new ACK without SACK: one segment filled the hole, the rest had been counted as duplicates.
+    pub(super) fn uncount_duplicates(&mut self, event: &mut AckEvent) {
+        let counted = event.acked.saturating_sub(1).min(self.reno_sacked);
+        self.reno_sacked -= counted;
+        event.delivered = event.acked - counted;
+        let most = self.board.out().saturating_sub(self.board.lost());
+        self.reno_sacked = self.reno_sacked.min(most);
+    }
+}

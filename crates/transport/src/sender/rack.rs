@@ -1,0 +1,164 @@
+//! RACK: loss by time rather than by sequence (RFC 8985, section 6).
+
+use congestion::State;
+use traffic::{Duration, Instant};
+
+use super::Sender;
+use crate::scoreboard::Delivered;
+
+/// Recoveries for which a widened reordering window stays (RFC 8985, section 6.2, step 4).
+const PERSIST: u8 = 16;
+
+/// What RACK remembers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rack {
+    /// The segment sent last of those delivered: when it was sent, its end, its round trip.
+    sent: Instant,
+    end: u64,
+    rtt: Duration,
+    /// It changed since loss was last looked for.
+    advanced: bool,
+    /// The reordering window in quarters of the least round trip time, and how long that holds.
+    steps: u8,
+    persist: u8,
+    /// A DSACK arrived since the window was last adapted.
+    pub(super) dsack_seen: bool,
+    /// The window is adapted again when this many segments were delivered.
+    adapt_after: u32,
+}
+
+impl Default for Rack {
+    fn default() -> Self {
+        Self {
+            sent: Instant::ZERO,
+            end: 0,
+            rtt: Duration::ZERO,
+            advanced: false,
+            steps: 1,
+            persist: 0,
+            dsack_seen: false,
+            adapt_after: 0,
+        }
+    }
+}
+
+impl Rack {
+    /// A segment was delivered (section 6.2, step 2). A round trip below the least ever seen means
+    /// that the ACK was for an earlier transmission.
+    #[inline]
+    pub(super) fn advance(&mut self, newest: &Delivered, min_rtt_us: u32, now: Instant) {
+        let rtt = now.since(newest.sent);
+        if newest.retransmitted && rtt < Duration::from_us(u64::from(min_rtt_us)) {
+            return;
+        }
+        self.rtt = rtt;
+        if (newest.sent, newest.end) > (self.sent, self.end) {
+            (self.sent, self.end) = (newest.sent, newest.end);
+            self.advanced = true;
+        }
+    }
+
+    /// Whether the segment was sent before the one delivered.
+    fn sent_before(&self, sent: Instant, end: u64) -> bool {
+        (sent, end) < (self.sent, self.end)
+    }
+
+    /// Section 6.2, step 4: a DSACK widens the window by a quarter of the least round trip, at most
+    /// once a round trip; sixteen recoveries without one bring it back.
+    fn adapt(&mut self, delivered: u32, packets_out: u32) {
+        if self.dsack_seen && delivered.wrapping_sub(self.adapt_after) as i32 >= 0 {
+            self.steps = self.steps.saturating_add(1);
+            self.persist = PERSIST;
+            self.adapt_after = delivered.wrapping_add(packets_out);
+        }
+        self.dsack_seen = false;
+    }
+
+    /// A recovery ended.
+    pub(super) fn end_recovery(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+        if self.persist == 0 {
+            self.steps = 1;
+        }
+    }
+}
+
+impl Sender {
+    /// The reordering window (section 6.2, step 4): none while no reordering was ever seen and enough
+    /// SACKs or a recovery speak for loss; else a quarter of the least round trip, at most SRTT.
+    fn reordering_window(&self) -> Duration {
+        let sure = self.state == State::Recovery
+            || self.state == State::Loss
+            || self.board.sacked() >= self.reordering;
+        if !self.reordering_seen && sure {
+            return Duration::ZERO;
+        }
+        let quarters = u64::from(self.rtt.min_us()) / 4 * u64::from(self.rack.steps);
+        Duration::from_us(quarters.min(u64::from(self.rtt.srtt8() >> 3)))
+    }
+
+    /// Marks what was sent before the segment delivered by more than the reordering window, and
+    /// waits for the rest (section 6.2, step 5).
+    ///
+    /// Originals were sent in sequence order and retransmissions are kept in order of transmission,
+    /// so both are looked at from where the last look ended to the first that is too young.
+    pub(super) fn detect_by_time(&mut self, now: Instant) {
+        if self.rtt.min_us() == u32::MAX || !self.board.is_marked() {
+            return;
+        }
+        self.rack.advanced = false;
+        self.rack.adapt(self.delivered, self.board.out());
+        let patience = self.rack.rtt + self.reordering_window();
+        let waits = self.mark_originals(patience, now) | self.mark_retransmissions(patience, now);
+        if waits {
+            // By then all that was sent before the segment delivered is overdue.
+            let overdue = self.rack.sent + patience;
+            self.timer.set_reordering(overdue.max(now));
+        }
+    }
+
+    fn mark_originals(&mut self, patience: Duration, now: Instant) -> bool {
+        while let Some(index) = self.board.next_unsettled(self.board.tail()) {
+            let segment = *self.board.segment(index);
+            if !self.rack.sent_before(segment.sent, segment.end) {
+                return false;
+            }
+            if segment.sent + patience > now {
+                return true;
+            }
+            self.board.mark_lost(index);
+        }
+        false
+    }
+
+    fn mark_retransmissions(&mut self, patience: Duration, now: Instant) -> bool {
+        while let Some((index, segment)) = self.board.oldest_retransmission() {
+            if !self.rack.sent_before(segment.sent, segment.end) {
+                return false;
+            }
+            if segment.sent + patience > now {
+                return true;
+            }
+            self.board.mark_lost(index);
+        }
+        false
+    }
+
+    /// The reordering window passed.
+    pub(super) fn on_reordering_timeout(&mut self, now: Instant) {
+        let lost = self.board.lost();
+        self.detect_by_time(now);
+        if self.board.lost() != lost && self.state != State::Recovery && self.state != State::Loss {
+            self.enter_recovery(false, now);
+            if self.config.recovery.reduction != crate::config::Reduction::Prr {
+                self.set_cwnd(self.sock.ssthresh.max(1), now);
+            } else {
+                // The first retransmission goes out at once.
+                self.set_cwnd(self.in_flight() + 1, now);
+            }
+        }
+        if !self.timer.is_reordering() {
+            self.rearm(now);
+        }
+    }
+}

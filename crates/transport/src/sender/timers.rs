@@ -1,0 +1,222 @@
+//! The sender's one timer: retransmission, reordering, tail loss probe or window probe, as in Linux.
+
+use congestion::State;
+use traffic::{Duration, Instant};
+
+use super::ack::AckEvent;
+use super::{Forced, Sender};
+
+/// What the timer is set for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Purpose {
+    #[default]
+    None,
+    Retransmission,
+    Reordering,
+    TailProbe,
+    WindowProbe,
+}
+
+/// The timer. Re-arming it is a store; nothing is queued anywhere.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timer {
+    at: Instant,
+    purpose: Purpose,
+}
+
+impl Default for Timer {
+    fn default() -> Self {
+        Self { at: Instant::NEVER, purpose: Purpose::None }
+    }
+}
+
+impl Timer {
+    #[inline]
+    fn set(&mut self, purpose: Purpose, at: Instant) {
+        (self.purpose, self.at) = (purpose, at);
+    }
+    pub(super) fn set_reordering(&mut self, at: Instant) {
+        self.set(Purpose::Reordering, at);
+    }
+    pub(super) fn is_reordering(&self) -> bool {
+        self.purpose == Purpose::Reordering
+    }
+    #[inline]
+    pub(super) fn is_probe(&self) -> bool {
+        self.purpose == Purpose::WindowProbe
+    }
+    pub(super) fn is_off(&self) -> bool {
+        self.purpose == Purpose::None
+    }
+}
+
+/// Two timer ticks of Linux at 1 kHz: how long a tail probe waits beyond two round trips.
+const TAIL_MARGIN: Duration = Duration::from_ms(2);
+
+/// `at`, rounded up to a multiple of `tick`.
+pub(crate) fn on_tick(at: Instant, tick: Duration) -> Instant {
+    if tick == Duration::ZERO {
+        return at;
+    }
+    Instant::from_ps(at.as_ps().div_ceil(tick.as_ps()).saturating_mul(tick.as_ps()))
+}
+
+impl Sender {
+    /// When the timer fires; on a clock that ticks it may turn out to be later.
+    #[inline]
+    pub(crate) fn deadline(&self) -> Instant {
+        self.timer.at.min(self.burst.wakeup())
+    }
+
+    /// New data was acknowledged, or the window opened: the timer starts anew (RFC 6298, section 5.3).
+    #[inline]
+    pub(super) fn rearm(&mut self, now: Instant) {
+        if self.board.out() == 0 {
+            self.timer.set(Purpose::None, Instant::NEVER);
+        } else if self.timer.is_reordering() && self.timer.at > now {
+            // RACK is about to decide.
+        } else if !self.arm_tail_probe(now) {
+            self.timer.set(Purpose::Retransmission, now + self.rtt.rto());
+        }
+    }
+
+    /// The retransmission timer, at its full length.
+    pub(super) fn arm_retransmission(&mut self, now: Instant) {
+        self.timer.set(Purpose::Retransmission, now + self.rtt.rto());
+    }
+
+    /// RFC 8985, section 7.2: two round trips after the last ACK or transmission, with room for a
+    /// delayed ACK when one segment is out, but never after the retransmission timeout.
+    #[inline]
+    pub(super) fn arm_tail_probe(&mut self, now: Instant) -> bool {
+        if !self.config.recovery.tlp
+            || !self.agreed.sack
+            || self.board.out() == 0
+            || self.board.is_marked() && self.board.sacked() != 0
+            || !matches!(self.state, State::Open | State::Cwr)
+            || self.tlp_high != 0
+            || self.rtt.backoff() != 0
+        {
+            return false;
+        }
+        let mut wait = Duration::from_secs(1);
+        if self.rtt.srtt8() != 0 {
+            wait = Duration::from_ns(u64::from(self.rtt.srtt8()) * 250);
+            wait = wait + if self.board.out() == 1 { self.config.rto.min } else { TAIL_MARGIN };
+        }
+        let rto = self.rtt.rto();
+        if wait >= rto {
+            return false;
+        }
+        self.timer.set(Purpose::TailProbe, now + wait);
+        true
+    }
+
+    /// A zero window, or nothing that may be sent: probe for news (RFC 9293, section 3.8.6.1).
+    pub(super) fn arm_window_probe(&mut self, now: Instant) {
+        if self.timer.is_off() {
+            self.timer.set(Purpose::WindowProbe, now + self.rtt.rto());
+        }
+    }
+
+    /// A deadline passed.
+    pub(crate) fn wake(&mut self, now: Instant) {
+        self.burst.wake(now);
+        if self.timer.at > now {
+            return;
+        }
+        if matches!(self.timer.purpose, Purpose::Retransmission | Purpose::WindowProbe) {
+            let at = on_tick(self.timer.at, self.config.rto.tick);
+            if at > now {
+                self.timer.at = at;
+                return;
+            }
+        }
+        self.blocked = false;
+        match self.timer.purpose {
+            Purpose::None => self.timer = Timer::default(),
+            Purpose::Retransmission => self.on_timeout(now),
+            Purpose::Reordering => {
+                self.timer = Timer::default();
+                self.on_reordering_timeout(now);
+            }
+            Purpose::TailProbe => {
+                self.forced = Some(Forced::TailProbe);
+                self.arm_retransmission(now);
+            }
+            Purpose::WindowProbe => self.on_probe_timeout(now),
+        }
+    }
+
+    /// RFC 6298, section 5.4 to 5.6.
+    fn on_timeout(&mut self, now: Instant) {
+        if self.board.out() == 0 {
+            self.timer = Timer::default();
+            return;
+        }
+        self.stats.timeouts += 1;
+        self.enter_loss(self.board.reneged(), now);
+        self.retries += 1;
+        self.rtt.back_off();
+        self.forced = Some(Forced::Head);
+        self.arm_retransmission(now);
+    }
+
+    fn on_probe_timeout(&mut self, now: Instant) {
+        self.timer = Timer::default();
+        if self.board.out() != 0 || !self.has_new_data() {
+            return;
+        }
+        if self.window_end <= self.nxt {
+            self.forced = Some(Forced::WindowProbe);
+            self.retries += 1;
+            self.rtt.back_off();
+        }
+        self.arm_window_probe(now);
+    }
+
+    /// The peer lives; if its window opened the backoff is over.
+    pub(super) fn answered_probe(&mut self, now: Instant) {
+        self.retries = 0;
+        if self.window_end > self.nxt {
+            self.rtt.reset_backoff();
+        }
+        self.rearm(now);
+    }
+
+    /// Too many timeouts in a row.
+    pub(crate) fn is_hopeless(&self) -> bool {
+        self.retries > self.config.rto.retries_max
+    }
+
+    /// An ACK for all that was out when the tail probe went tells what became of it
+    /// (RFC 8985, section 7.4).
+    pub(super) fn end_tail_probe(&mut self, event: &AckEvent, now: Instant) {
+        if self.una < self.tlp_high {
+            return;
+        }
+        let past = self.una > self.tlp_high;
+        if !self.tlp_retransmitted || event.dsack {
+            // New data, or a needless retransmission: nothing was lost.
+            self.tlp_high = 0;
+        } else if past {
+            self.tlp_high = 0;
+            self.reduce_for_tail_loss(now);
+        } else if event.duplicate && !event.new_sack {
+            self.tlp_high = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ticking_clock_rounds_up() {
+        let ms = |n| Instant::ZERO + Duration::from_ms(n);
+        assert_eq!(on_tick(ms(201), Duration::from_ms(10)), ms(210));
+        assert_eq!(on_tick(ms(210), Duration::from_ms(10)), ms(210));
+        assert_eq!(on_tick(ms(201), Duration::ZERO), ms(201));
+    }
+}
