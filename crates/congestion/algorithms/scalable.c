@@ -10,8 +10,9 @@
  * Up to the legacy window of 16 packets it is standard TCP, decrease included: there both have the
  * same share at the same loss rate (Kelly, section 3).
  *
- * Departure: Linux's tcp_scalable took 1/50 later, and standard TCP's rate below 50 packets. This
- * keeps Kelly's constants, which Web100 had.
+ * Between 16 and 100 packets 0.01 a packet is less than standard TCP's 1 / cwnd, which the smaller
+ * decrease makes up for. Linux's tcp_scalable takes the larger increase there; this keeps Kelly's
+ * law, which Web100 had.
  */
 #include "cc.h"
 
