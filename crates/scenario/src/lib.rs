@@ -6,15 +6,20 @@
 mod diagnostic;
 mod document;
 mod file;
+mod lock;
 mod nearest;
 pub mod plan;
 pub mod quantity;
 mod resolve;
 mod schema;
 mod structure;
+mod tcp;
+mod templates;
 mod value;
 
 pub use diagnostic::{Diagnostic, Errors};
 pub use document::{Document, Run};
+pub use lock::lock;
 pub use plan::Plan;
 pub use schema::schema;
+pub use templates::{TEMPLATES, Template, template};

@@ -57,7 +57,7 @@ impl Decimal {
 
     /// The nearest float: for expectations, which decide nothing within a run.
     fn approximate(self) -> f64 {
-        self.digits as f64 / 10_f64.powi(self.places as i32)
+        format!("{}e-{}", self.digits, self.places).parse().unwrap_or(f64::MAX)
     }
 }
 
@@ -256,7 +256,8 @@ pub fn number(text: &str) -> Result<f64, Error> {
 /// Above 1, below zero, or no number.
 pub fn ratio(text: &str) -> Result<f64, Error> {
     let (number, unit) = split(text, "a ratio", "0.95")?;
-    let value = number.approximate() * if unit == "%" { 0.01 } else { 1.0 };
+    let places = number.places + if unit == "%" { 2 } else { 0 };
+    let value = Decimal { places, ..number }.approximate();
     match unit {
         "" | "%" if value <= 1.0 => Ok(value),
         "" | "%" => Err(Error::new(format!("`{text}` is more than all"), "a ratio is at most 1")),

@@ -21,14 +21,15 @@ use directory::Directory;
 pub(crate) fn resolve(file: &Scenario, problems: &mut Problems) -> Option<Plan> {
     let duration = duration(file, problems);
     let nodes = nodes::resolve(file, problems);
-    let links = links::resolve(file, &nodes, problems);
+    let declared = flows::declare(file, &nodes, problems);
+    let links = links::resolve(file, &nodes, &declared.names, problems);
     // A network with a faulty node or link has no routes worth complaining about.
     let complete = problems.is_empty();
     let routes = if complete { routes::resolve(&nodes.list, &links.list) } else { Vec::new() };
     let network = Network { nodes, links, routes, duration };
-    let flows = flows::resolve(file, &network, problems);
-    let probes = probes::resolve(file, &network, &flows, problems);
-    let expectations = expectations::resolve(file, &network, &flows, problems);
+    let flows = flows::resolve(&declared, &network, problems);
+    let probes = probes::resolve(file, &network, &declared.names, problems);
+    let expectations = expectations::resolve(file, &network, &declared.names, problems);
     problems.is_empty().then(|| Plan {
         title: file.title.clone().unwrap_or_default(),
         seed: file.seed.as_ref().map_or(1, |seed| seed.value),
@@ -36,7 +37,7 @@ pub(crate) fn resolve(file: &Scenario, problems: &mut Problems) -> Option<Plan> 
         nodes: network.nodes.list,
         links: network.links.list,
         routes: network.routes,
-        flows: flows.list,
+        flows,
         probes,
         expectations,
     })

@@ -4,7 +4,8 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_spanned::Spanned;
 use traffic::{Bytes, Duration, Rate};
 
@@ -55,6 +56,11 @@ pub(crate) struct Quantity<U: Unit> {
 }
 
 impl<U: Unit> Quantity<U> {
+    /// What `text` at `span` says.
+    pub(crate) fn of(text: &str, span: Span) -> Self {
+        Self { value: U::parse(text), span }
+    }
+
     /// Its value; what is wrong with it goes to `problems`.
     pub(crate) fn read(&self, problems: &mut Problems) -> Option<U::Value> {
         match &self.value {
@@ -99,7 +105,7 @@ impl<'de, U: Unit> Deserialize<'de> for Quantity<U> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let scalar = Spanned::<Scalar>::deserialize(deserializer)?;
         let span = scalar.span();
-        Ok(Self { value: U::parse(&scalar.into_inner().0), span })
+        Ok(Self::of(&scalar.into_inner().0, span))
     }
 }
 
@@ -217,6 +223,47 @@ impl<T: JsonSchema> JsonSchema for Table<T> {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let entry = generator.subschema_for::<T>();
         json_schema!({ "type": "object", "additionalProperties": entry })
+    }
+}
+
+/// One, or several in an array.
+#[derive(Clone, Debug)]
+pub(crate) struct OneOrMany<T>(pub(crate) Vec<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Either<T> {
+            type Value = OneOrMany<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a table, or an array of tables")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<OneOrMany<T>, A::Error> {
+                let one = T::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(OneOrMany(vec![one]))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<OneOrMany<T>, A::Error> {
+                let mut many = Vec::new();
+                while let Some(one) = seq.next_element()? {
+                    many.push(one);
+                }
+                Ok(OneOrMany(many))
+            }
+        }
+        deserializer.deserialize_any(Either(PhantomData))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for OneOrMany<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        format!("One_or_many_{}", T::schema_name()).into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let one = generator.subschema_for::<T>();
+        json_schema!({ "anyOf": [one, { "type": "array", "items": one }] })
     }
 }
 

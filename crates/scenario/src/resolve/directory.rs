@@ -1,7 +1,7 @@
 //! What the names of one kind stand for: one entity, or the numbered members of a counted one.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Bound, Range};
 
 use crate::diagnostic::{Problems, Span};
 use crate::nearest;
@@ -39,7 +39,7 @@ impl<'f> Directory<'f> {
         problems: &mut Problems,
     ) -> Option<Members> {
         check_name(name, problems)?;
-        if self.by_name.contains_key(name.text.as_str()) {
+        if self.by_name.contains_key(name.text.as_str()) || self.hides(&name.text, count) {
             let message = format!("there are two {}s named `{}`", self.kind, name.text);
             problems.push(&name.span, message, "give each its own name");
             return None;
@@ -54,6 +54,20 @@ impl<'f> Directory<'f> {
         self.length = end;
         self.by_name.insert(&name.text, (members.clone(), name.span.clone()));
         Some(members)
+    }
+
+    /// Whether a member of one name would be called like another name.
+    fn hides(&self, name: &str, count: Option<usize>) -> bool {
+        let stem = name.rsplit_once('.').and_then(|(stem, _)| self.by_name.get(stem));
+        stem.is_some_and(|(members, _)| members.counted) || (count.is_some() && self.is_group(name))
+    }
+
+    /// Whether there are `NAME.1` and so on, as a lock file spells out what had a count.
+    pub(super) fn is_group(&self, name: &str) -> bool {
+        let prefix = format!("{name}.");
+        let from = (Bound::Included(prefix.as_str()), Bound::Unbounded);
+        let next = self.by_name.range::<str, _>(from).next();
+        next.is_some_and(|(name, _)| name.starts_with(&prefix))
     }
 
     /// What `text` stands for: a name, or `NAME.3` of a counted one.

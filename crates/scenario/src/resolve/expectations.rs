@@ -2,8 +2,7 @@
 
 use traffic::{Bytes, Rate};
 
-use super::Network;
-use super::flows::Flows;
+use super::{Directory, Network};
 use crate::diagnostic::Problems;
 use crate::file::{Bounds, ExpectFlow, ExpectPort, ExpectRun, Scenario};
 use crate::nearest;
@@ -35,17 +34,18 @@ impl Base for f64 {
 pub(super) fn resolve(
     file: &Scenario,
     network: &Network<'_>,
-    flows: &Flows<'_>,
+    flows: &Directory<'_>,
     problems: &mut Problems,
 ) -> Vec<Expectation> {
     let mut found = Found { list: Vec::new(), problems };
     for (name, table) in file.expect.flow.iter() {
-        if flows.names.find(name, found.problems).is_some() {
+        if flows.is_group(&name.text) || flows.find(name, found.problems).is_some() {
             found.flow(&name.text, table);
         }
     }
     for (name, table) in file.expect.link.iter() {
-        if network.links.names.find(name, found.problems).is_some() {
+        let links = &network.links.names;
+        if links.is_group(&name.text) || links.find(name, found.problems).is_some() {
             found.port(&format!("link.{}", name.text), table);
         }
     }

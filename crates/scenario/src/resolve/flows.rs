@@ -1,91 +1,124 @@
 //! Connections: who sends to whom, with which TCP, when and how much.
 
-use congestion::Algorithm;
 use network::application::{Reader, Train, Writer};
 use traffic::{Bytes, Duration, Instant};
 use transport::Config;
 
 use super::directory::{Members, count, member_name, pairs};
+use super::nodes::Nodes;
 use super::{Directory, Network};
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
-use crate::nearest;
 use crate::plan::{Flow, NodeKind};
+use crate::tcp::{self, Tcp};
 use crate::value::{Name, Quantity, TimeUnit};
 
 /// Ten times what DESIGN.md asks of one run.
 const FLOWS_MAX: usize = 100_000;
 
-/// The connections and their names.
-pub(super) struct Flows<'f> {
-    pub(super) list: Vec<Flow>,
+/// The flows' names, and who talks to whom; queues may refer to them.
+pub(super) struct Declared<'f> {
     pub(super) names: Directory<'f>,
+    list: Vec<Declaration<'f>>,
 }
 
-pub(super) fn resolve<'f>(
+/// One flow table's ends.
+struct Declaration<'f> {
+    name: &'f Name,
+    table: &'f file::Flow,
+    members: Members,
+    pairs: Vec<(usize, usize)>,
+}
+
+pub(super) fn declare<'f>(
     file: &'f Scenario,
+    nodes: &Nodes<'_>,
+    problems: &mut Problems,
+) -> Declared<'f> {
+    let mut declared = Declared { names: Directory::new("flow", FLOWS_MAX), list: Vec::new() };
+    for (name, table) in file.flow.iter() {
+        declare_one(&mut declared, name, table, nodes, problems);
+    }
+    declared
+}
+
+fn declare_one<'f>(
+    declared: &mut Declared<'f>,
+    name: &'f Name,
+    table: &'f file::Flow,
+    nodes: &Nodes<'_>,
+    problems: &mut Problems,
+) -> Option<()> {
+    let from = host(&table.from, nodes, problems);
+    let to = host(&table.to, nodes, problems);
+    let each = count(table.count.as_ref(), problems);
+    let (from, to, each) = (from?, to?, each?);
+    let pairs = pairs([&from, &to], [&table.from, &table.to], problems)?;
+    if pairs.iter().any(|(from, to)| from == to) {
+        let message = format!("`{}` sends to itself", table.to.text);
+        problems.push(&table.to.span, message, "name two different hosts");
+        return None;
+    }
+    let counted = each.is_some() || from.counted || to.counted;
+    let total = pairs.len().saturating_mul(each.unwrap_or(1));
+    let members = declared.names.add(name, counted.then_some(total), problems)?;
+    declared.list.push(Declaration { name, table, members, pairs });
+    Some(())
+}
+
+pub(super) fn resolve(
+    declared: &Declared<'_>,
     network: &Network<'_>,
     problems: &mut Problems,
-) -> Flows<'f> {
-    let mut flows = Flows { list: Vec::new(), names: Directory::new("flow", FLOWS_MAX) };
-    for (name, table) in file.flow.iter() {
-        add(&mut flows, name, table, network, problems);
+) -> Vec<Flow> {
+    let mut flows = Vec::new();
+    for declaration in &declared.list {
+        add(&mut flows, declaration, network, problems);
     }
     flows
 }
 
-fn add<'f>(
-    flows: &mut Flows<'f>,
-    name: &'f Name,
-    table: &file::Flow,
+fn add(
+    flows: &mut Vec<Flow>,
+    Declaration { name, table, members, pairs }: &Declaration<'_>,
     network: &Network<'_>,
     problems: &mut Problems,
 ) -> Option<()> {
-    let from = host(&table.from, network, problems);
-    let to = host(&table.to, network, problems);
-    let algorithm = table.congestion.as_ref().map(|name| algorithm(name, problems));
     let stagger = time_or_zero(table.stagger.as_ref(), problems);
     let writer = writer(table, network.duration, problems);
     let reader = reader(table, problems);
-    let each = count(table.count.as_ref(), problems);
-    let (from, to, each) = (from?, to?, each?);
-    if from.range == to.range {
-        let help = "name two different hosts";
-        problems.push(&table.to.span, format!("`{}` sends to itself", table.to.text), help);
-        return None;
-    }
-    let pairs = pairs([&from, &to], [&table.from, &table.to], problems)?;
-    let counted = each.is_some() || from.counted || to.counted;
-    let total = pairs.len().saturating_mul(each.unwrap_or(1));
-    let members = flows.names.add(name, counted.then_some(total), problems)?;
+    check_paths(table, pairs, network, problems)?;
+    let ends = pairs.iter().map(|&(from, to)| {
+        let sender = tcp(from, to, table, &table.tcp, name, network, problems)?;
+        let receiver = tcp(to, from, table, &table.receiver_tcp, name, network, problems)?;
+        Some((sender, receiver))
+    });
+    let ends: Vec<_> = ends.collect::<Option<_>>()?;
     let (stagger, writer, reader) = (stagger?, writer?, reader?);
-    let algorithm = match algorithm {
-        Some(found) => Some(found?),
-        None => None,
-    };
-    check_paths(table, &pairs, network, problems)?;
-    for index in 0..total {
+    for index in 0..members.range.len() {
         // The pairs take turns, so that `stagger` spreads the hosts' starts.
-        let (from, to) = pairs[index % pairs.len()];
-        let delay = stagger.times(index as u64);
-        flows.list.push(Flow {
+        let pair = index % pairs.len();
+        let ((from, to), (sender, receiver)) = (pairs[pair], ends[pair]);
+        let start = writer.start + stagger.times(index as u64);
+        flows.push(Flow {
             name: member_name(&name.text, members.counted, index),
             from,
             to,
-            sender: tcp(from, to, algorithm, network),
-            receiver: tcp(to, from, algorithm, network),
-            writer: Writer { start: writer.start + delay, ..writer },
+            sender,
+            receiver,
+            writer: Writer { start, ..writer },
             reader,
         });
     }
     Some(())
 }
 
-fn host(name: &Name, network: &Network<'_>, problems: &mut Problems) -> Option<Members> {
-    let members = network.nodes.names.find(name, problems)?;
-    match network.nodes.list[members.range.start].kind {
+fn host(name: &Name, nodes: &Nodes<'_>, problems: &mut Problems) -> Option<Members> {
+    let members = nodes.names.find(name, problems)?;
+    match nodes.list[members.range.start].kind {
         NodeKind::Host(_) => Some(members),
-        _ if network.nodes.profiles[members.range.start].is_some() => None,
+        // A host with a faulty setting.
+        _ if nodes.profiles[members.range.start].is_some() => None,
         _ => {
             let message = format!("`{}` is not a host", name.text);
             problems.push(&name.span, message, "connections begin and end at a [host.NAME]");
@@ -94,33 +127,32 @@ fn host(name: &Name, network: &Network<'_>, problems: &mut Problems) -> Option<M
     }
 }
 
-fn algorithm(name: &Name, problems: &mut Problems) -> Option<&'static Algorithm> {
-    let found = Algorithm::by_name(&name.text);
-    if found.is_none() {
-        let names = Algorithm::all().iter().map(Algorithm::name);
-        let message = format!("there is no congestion control algorithm `{}`", name.text);
-        problems.push(&name.span, message, nearest::suggest(&name.text, names));
-    }
-    found
-}
-
-/// One end's TCP: its host's profile, segments that fit the first link.
+/// One end's TCP: its host's profile, segments that fit the first link, what the file changes.
 fn tcp(
     local: usize,
     peer: usize,
-    algorithm: Option<&'static Algorithm>,
+    table: &file::Flow,
+    changes: &Tcp,
+    name: &Name,
     network: &Network<'_>,
-) -> Config {
-    let profile = network.nodes.profiles[local].expect("a host has a profile");
-    let mut config = profile.config();
-    if let Some(algorithm) = algorithm {
-        config.algorithm = algorithm;
+    problems: &mut Problems,
+) -> Option<Config> {
+    let mut config = network.nodes.profiles[local]?.config();
+    if let Some(name) = &table.congestion {
+        config.algorithm = tcp::algorithm(name, problems)?;
     }
     let first = network.routes.get(local).and_then(|row| row[peer]);
     if let Some(link) = first {
         config.segment.mtu = network.links.list[link as usize].config.mtu.0 as u32;
     }
-    config
+    changes.apply(&mut config, problems);
+    if let Err(error) = config.check() {
+        let text = error.to_string();
+        let (message, help) = text.split_once([':', ';']).unwrap_or((&text, ""));
+        problems.push(&name.span, format!("its TCP: {message}"), help.trim());
+        return None;
+    }
+    Some(config)
 }
 
 fn check_paths(

@@ -1,12 +1,12 @@
 //! Links and the queues at their ends.
 
 use network::link;
-use traffic::{Bytes, Duration, Port};
+use traffic::{Bytes, Duration, Port, qdisc};
 
 use super::Directory;
 use super::directory::{Members, member_name, pairs};
 use super::nodes::Nodes;
-use super::queues;
+use super::queues::{self, Entities};
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
 use crate::plan::{End, Link};
@@ -32,11 +32,13 @@ pub(super) struct Links<'f> {
 pub(super) fn resolve<'f>(
     file: &'f Scenario,
     nodes: &Nodes<'_>,
+    flows: &Directory<'_>,
     problems: &mut Problems,
 ) -> Links<'f> {
     let mut links = Links { list: Vec::new(), names: Directory::new("link", LINKS_MAX) };
     for (name, table) in file.link.iter() {
-        add(&mut links, name, table, nodes, problems);
+        let entities = Entities { nodes, flows };
+        add(&mut links, name, table, entities, problems);
     }
     links
 }
@@ -45,22 +47,23 @@ fn add<'f>(
     links: &mut Links<'f>,
     name: &'f Name,
     table: &file::Link,
-    nodes: &Nodes<'_>,
+    entities: Entities<'_>,
     problems: &mut Problems,
 ) -> Option<()> {
+    let nodes = entities.nodes;
     let config = config(table, problems);
     let [a, b] = &table.between;
     let (from, to) = (nodes.names.find(a, problems), nodes.names.find(b, problems));
     let (config, from, to) = (config?, from?, to?);
-    if from.range == to.range {
+    let ends = pairs([&from, &to], [a, b], problems)?;
+    if ends.iter().any(|(from, to)| from == to) {
         let help = "a link joins two different nodes";
-        problems.push(&b.span, format!("`{}` links `{}` to itself", name.text, a.text), help);
+        problems.push(&b.span, format!("`{}` links `{}` to itself", name.text, b.text), help);
         return None;
     }
-    let ends = pairs([&from, &to], [a, b], problems)?;
     let count = (from.counted || to.counted).then_some(ends.len());
     let port = Port { rate: config.rate, mtu: config.mtu, overhead: config.overhead };
-    let queue = queues::resolve(table.queue.as_ref(), port, problems)?;
+    let queue = queues::resolve(table.queue.as_ref(), port, entities, problems)?;
     let members = links.names.add(name, count, problems)?;
     let first = links.list.len();
     for (index, (from, to)) in ends.into_iter().enumerate() {
@@ -70,22 +73,20 @@ fn add<'f>(
     }
     for (node, end) in table.at.iter() {
         let Some(at) = nodes.names.find(node, problems) else { continue };
-        override_end(&mut links.list[first..], node, &at, end, port, table, problems);
+        let Some(queue) = queues::resolve(Some(&end.queue), port, entities, problems) else {
+            continue;
+        };
+        if !override_end(&mut links.list[first..], &at, &queue) {
+            let help = format!("the ends are `{}` and `{}`", a.text, b.text);
+            let message = format!("`{}` is not an end of this link", node.text);
+            problems.push(&node.span, message, help);
+        }
     }
     Some(())
 }
 
-/// Gives the ends at `at` a queue of their own.
-fn override_end(
-    links: &mut [Link],
-    node: &Name,
-    at: &Members,
-    end: &file::LinkEnd,
-    port: Port,
-    table: &file::Link,
-    problems: &mut Problems,
-) {
-    let Some(queue) = queues::resolve(Some(&end.queue), port, problems) else { return };
+/// Gives the ends at `at` a queue of their own; false if there are none.
+fn override_end(links: &mut [Link], at: &Members, queue: &qdisc::Parameters) -> bool {
     let mut found = false;
     for end in links.iter_mut().flat_map(|link| &mut link.ends) {
         if at.range.contains(&end.node) {
@@ -93,11 +94,7 @@ fn override_end(
             found = true;
         }
     }
-    if !found {
-        let [a, b] = &table.between;
-        let help = format!("the ends are `{}` and `{}`", a.text, b.text);
-        problems.push(&node.span, format!("`{}` is not an end of this link", node.text), help);
-    }
+    found
 }
 
 fn config(table: &file::Link, problems: &mut Problems) -> Option<link::Config> {

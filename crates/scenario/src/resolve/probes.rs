@@ -3,8 +3,7 @@
 use network::PortId;
 use traffic::{Duration, Instant};
 
-use super::Network;
-use super::flows::Flows;
+use super::{Directory, Network};
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
 use crate::nearest;
@@ -17,7 +16,7 @@ const BIN_MIN: Duration = Duration::from_us(1);
 pub(super) fn resolve(
     file: &Scenario,
     network: &Network<'_>,
-    flows: &Flows<'_>,
+    flows: &Directory<'_>,
     problems: &mut Problems,
 ) -> Probes {
     let probes = &file.probe;
@@ -62,12 +61,12 @@ fn sequence(
     name: &Name,
     table: &file::Sequence,
     network: &Network<'_>,
-    flows: &Flows<'_>,
+    flows: &Directory<'_>,
     problems: &mut Problems,
 ) -> Option<Sequence> {
     let window = window(table.from.as_ref(), table.until.as_ref(), network.duration, problems);
     let port = port(&table.at, network, problems);
-    let members = flows.names.find(&table.flow, problems)?;
+    let members = flows.find(&table.flow, problems)?;
     if members.range.len() > 1 {
         let message = format!("`{}` is {} connections", table.flow.text, members.range.len());
         let help = format!("name one of them, such as `{}.1`", table.flow.text);

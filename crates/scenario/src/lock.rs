@@ -1,0 +1,254 @@
+//! `scenario.lock.toml`: a plan as a scenario with every default written out.
+//!
+//! It parses to an equal plan: what ran can be run again when defaults have changed.
+
+use std::fmt::Write;
+
+use traffic::{Bytes, Duration, Instant, Rate, qdisc};
+
+use crate::plan::{Expectation, Flow, Link, Node, NodeKind, Plan, Window};
+use crate::tcp;
+
+/// The plan as a scenario file.
+pub fn lock(plan: &Plan) -> String {
+    let mut text =
+        String::from("# Every default is written out; `suimon run` takes it like any other.\n");
+    line(&mut text, "title", &string(&plan.title));
+    line(&mut text, "duration", &time(plan.duration));
+    line(&mut text, "seed", &plan.seed.to_string());
+    plan.expectations.iter().for_each(|e| expectation(e, &mut text));
+    plan.nodes.iter().for_each(|n| node(n, &mut text));
+    plan.links.iter().for_each(|l| link(plan, l, &mut text));
+    plan.flows.iter().for_each(|f| flow(plan, f, &mut text));
+    probes(plan, &mut text);
+    text
+}
+
+fn line(text: &mut String, key: &str, value: &str) {
+    let _ = writeln!(text, "{key} = {value}");
+}
+
+fn header(text: &mut String, path: &str) {
+    let _ = writeln!(text, "\n[{path}]");
+}
+
+/// A TOML basic string.
+fn string(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_control() => {
+                let _ = write!(quoted, "\\u{:04X}", u32::from(c));
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted + "\""
+}
+
+/// A name as a key: a member's name holds a dot.
+fn key(name: &str) -> String {
+    if name.contains('.') { string(name) } else { name.to_owned() }
+}
+
+/// A rate, to the bit.
+pub(crate) fn rate(rate: Rate) -> String {
+    format!("\"{rate}\"")
+}
+
+/// A size, to the byte.
+pub(crate) fn size(bytes: Bytes) -> String {
+    match bytes.0 {
+        n if n > 0 && n % (1 << 20) == 0 => format!("\"{} MiB\"", n >> 20),
+        n if n > 0 && n % (1 << 10) == 0 => format!("\"{} KiB\"", n >> 10),
+        n => format!("\"{n} B\""),
+    }
+}
+
+/// A time, to the picosecond.
+pub(crate) fn time(duration: Duration) -> String {
+    let units = [(1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "us"), (1_000, "ns")];
+    let ps = duration.as_ps();
+    let unit = units.iter().find(|(scale, _)| ps % scale == 0);
+    let (scale, unit) = unit.copied().unwrap_or((1, "ps"));
+    format!("\"{} {unit}\"", ps / scale)
+}
+
+fn instant(instant: Instant) -> String {
+    time(instant - Instant::ZERO)
+}
+
+fn node(node: &Node, text: &mut String) {
+    let name = key(&node.name);
+    match &node.kind {
+        NodeKind::Host(config) => {
+            header(text, &format!("host.{name}"));
+            if let Some(processor) = &config.processor {
+                line(text, "processor.per_segment", &time(processor.per_segment));
+                line(text, "processor.per_walked", &time(processor.per_walked));
+                line(text, "processor.receive_ring", &processor.receive_ring.to_string());
+            }
+        }
+        NodeKind::Router => header(text, &format!("router.{name}")),
+        NodeKind::Emulator(config) => {
+            header(text, &format!("emulator.{name}"));
+            line(text, "rate", &rate(config.rate));
+            line(text, "delay", &time(config.delay));
+            line(text, "buffer", &size(config.buffer));
+        }
+    }
+}
+
+fn link(plan: &Plan, link: &Link, text: &mut String) {
+    let name = key(&link.name);
+    let [a, b] = [0, 1].map(|end| plan.nodes[link.ends[end].node].name.as_str());
+    header(text, &format!("link.{name}"));
+    line(text, "between", &format!("[{}, {}]", string(a), string(b)));
+    line(text, "rate", &rate(link.config.rate));
+    line(text, "delay", &time(link.config.delay));
+    line(text, "mtu", &size(link.config.mtu));
+    line(text, "overhead", &size(link.config.overhead));
+    line(text, "loss", &share(link.config.loss));
+    for (end, node) in link.ends.iter().zip([a, b]) {
+        queue(plan, &format!("link.{name}.at.{}.queue", key(node)), &end.queue, text);
+    }
+}
+
+/// A share of 2^-32 as a percentage with enough places to come back as the same share.
+fn share(share: u32) -> String {
+    const PLACES: u32 = 12;
+    let scaled = (u128::from(share) * 100 * 10_u128.pow(PLACES) + (1 << 31)) >> 32;
+    let (whole, rest) = (scaled / 10_u128.pow(PLACES), scaled % 10_u128.pow(PLACES));
+    let rest = format!("{rest:012}");
+    match rest.trim_end_matches('0') {
+        "" => format!("\"{whole} %\""),
+        rest => format!("\"{whole}.{rest} %\""),
+    }
+}
+
+/// The limits of a fifo as keys: one that does not apply is left out.
+fn limits(parameters: &qdisc::fifo::Parameters) -> String {
+    let mut keys = Vec::new();
+    if parameters.limit_packets != u64::MAX {
+        keys.push(format!("packets = {}", parameters.limit_packets));
+    }
+    if parameters.limit_bytes.0 != u64::MAX || keys.is_empty() {
+        keys.push(format!("bytes = {}", size(parameters.limit_bytes)));
+    }
+    keys.join("\n")
+}
+
+fn queue(plan: &Plan, path: &str, parameters: &qdisc::Parameters, text: &mut String) {
+    match parameters {
+        qdisc::Parameters::Fifo(fifo) => {
+            header(text, &format!("{path}.fifo"));
+            let _ = writeln!(text, "{}", limits(fifo));
+        }
+        qdisc::Parameters::Psp(psp) => self::psp(plan, path, psp, text),
+    }
+}
+
+fn psp(plan: &Plan, path: &str, psp: &qdisc::psp::Parameters, text: &mut String) {
+    let inline = |fifo| format!("{{ {} }}", limits(fifo).replace('\n', ", "));
+    header(text, &format!("{path}.psp"));
+    line(text, "gaps", &psp.gaps.to_string());
+    line(text, "unclassified", &inline(&psp.unclassified));
+    for class in &psp.classes {
+        header(text, &format!("{path}.psp.class.{}", key(&class.name)));
+        line(text, "rate", &rate(class.rate));
+        if let Some(parent) = &class.parent {
+            line(text, "parent", &string(parent));
+        }
+        line(text, "queue", &inline(&class.queue));
+        let rules = psp.filters.iter().filter(|rule| rule.class == class.name);
+        let rules: Vec<String> = rules.map(|rule| filter(plan, &rule.filter)).collect();
+        line(text, "match", &format!("[{}]", rules.join(", ")));
+    }
+}
+
+fn filter(plan: &Plan, filter: &traffic::classify::Filter) -> String {
+    let node = |host: traffic::HostId| string(&plan.nodes[usize::from(host.0)].name);
+    let source = filter.source.map(|host| format!("from = {}", node(host)));
+    let destination = filter.destination.map(|host| format!("to = {}", node(host)));
+    let flow = filter.flow.map(|f| format!("flow = {}", string(&plan.flows[f.0 as usize].name)));
+    let keys: Vec<String> = [source, destination, flow].into_iter().flatten().collect();
+    format!("{{ {} }}", keys.join(", "))
+}
+
+fn flow(plan: &Plan, flow: &Flow, text: &mut String) {
+    let name = key(&flow.name);
+    header(text, &format!("flow.{name}"));
+    line(text, "from", &string(&plan.nodes[flow.from].name));
+    line(text, "to", &string(&plan.nodes[flow.to].name));
+    line(text, "start", &instant(flow.writer.start));
+    if flow.writer.stop != Instant::NEVER {
+        line(text, "stop", &instant(flow.writer.stop));
+    }
+    if let Some(bytes) = flow.writer.bytes {
+        line(text, "bytes", &size(bytes));
+    }
+    if let Some(train) = flow.writer.train {
+        line(text, "train.message", &size(train.message));
+        line(text, "train.every", &time(train.every));
+    }
+    if let Some(read) = flow.reader.rate {
+        line(text, "read.rate", &rate(read));
+    }
+    header(text, &format!("flow.{name}.tcp"));
+    tcp::write(&flow.sender, text);
+    header(text, &format!("flow.{name}.receiver_tcp"));
+    tcp::write(&flow.receiver, text);
+}
+
+fn probes(plan: &Plan, text: &mut String) {
+    let probes = &plan.probes;
+    for (name, every) in [("flows", probes.flows), ("queues", probes.queues)] {
+        if let Some(every) = every {
+            header(text, &format!("probe.{name}"));
+            line(text, "every", &time(every));
+        }
+    }
+    for probe in &probes.bandwidth {
+        header(text, &format!("probe.bandwidth.{}", string(&probe.name)));
+        line(text, "bin", &time(probe.bin));
+        at(plan, probe.port, probe.window, text);
+    }
+    for probe in &probes.sequences {
+        header(text, &format!("probe.sequence.{}", string(&probe.name)));
+        line(text, "flow", &string(&plan.flows[probe.flow].name));
+        at(plan, probe.port, probe.window, text);
+    }
+    for probe in &probes.captures {
+        header(text, &format!("probe.capture.{}", string(&probe.name)));
+        at(plan, probe.port, probe.window, text);
+    }
+}
+
+fn at(plan: &Plan, port: network::PortId, window: Window, text: &mut String) {
+    let link = &plan.links[(port.0 / 2) as usize];
+    let node = &plan.nodes[link.ends[(port.0 % 2) as usize].node];
+    line(text, "at", &string(&format!("{}:{}", node.name, link.name)));
+    line(text, "from", &instant(window.from));
+    line(text, "until", &instant(window.until));
+}
+
+/// `flow.bulk.goodput` under `[expect]`, each quantity with its own unit.
+fn expectation(expectation: &Expectation, text: &mut String) {
+    let (entity, quantity) =
+        expectation.path.rsplit_once('.').unwrap_or(("run", &expectation.path));
+    let path = match entity.split_once('.') {
+        Some((table, name)) => format!("{table}.{}", key(name)),
+        None => entity.to_owned(),
+    };
+    let unit = match quantity {
+        "goodput" => " B/s",
+        "bytes" => " B",
+        _ => "",
+    };
+    for (bound, value) in [("min", expectation.low), ("max", expectation.high)] {
+        if let Some(value) = value {
+            let _ = writeln!(text, "expect.{path}.{quantity}.{bound} = \"{value}{unit}\"");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What the command line changes, and grids of runs.
+
+use scenario::Document;
+use traffic::{Bytes, qdisc};
+
+const FILE: &str = r#"
+duration = "1 s"
+[host.a]
+[host.b]
+[link.wire]
+between = ["a", "b"]
+rate = "1 Gbit/s"
+[flow.bulk]
+from = "a"
+to = "b"
+[sweep]
+link.wire.queue.fifo.bytes = ["64 KiB", "1 MiB"]
+seed = [7, 8]
+"#;
+
+fn document() -> Document {
+    Document::parse("grid.toml", FILE).unwrap()
+}
+
+#[test]
+fn a_grid_runs_its_last_axis_fastest() {
+    let runs = document().runs().unwrap();
+    let labels: Vec<&str> = runs.iter().map(|run| run.label.as_str()).collect();
+    assert_eq!(
+        labels,
+        [
+            "link.wire.queue.fifo.bytes=64 KiB, seed=7",
+            "link.wire.queue.fifo.bytes=64 KiB, seed=8",
+            "link.wire.queue.fifo.bytes=1 MiB, seed=7",
+            "link.wire.queue.fifo.bytes=1 MiB, seed=8",
+        ]
+    );
+    let plan = runs[3].plan().unwrap();
+    assert_eq!(plan.seed, 8);
+    let qdisc::Parameters::Fifo(fifo) = &plan.links[0].ends[0].queue else { panic!() };
+    assert_eq!(fifo.limit_bytes, Bytes(1 << 20));
+}
+
+#[test]
+fn the_command_line_replaces_an_axis_and_adds_others() {
+    let mut document = document();
+    document.set("link.wire.queue.fifo.bytes=128KiB").unwrap();
+    document.seeds("1..3").unwrap();
+    document.vary("flow.bulk.congestion=cubic,newreno").unwrap();
+    document.set("host.a.profile=linux-2.4-web100").unwrap();
+    let runs = document.runs().unwrap();
+    assert_eq!(runs.len(), 6);
+    assert_eq!(runs[5].label, "seed=3, flow.bulk.congestion=newreno");
+    let plan = runs[5].plan().unwrap();
+    assert_eq!(plan.seed, 3);
+    assert_eq!(plan.flows[0].sender.algorithm.name(), "newreno");
+    let qdisc::Parameters::Fifo(fifo) = &plan.links[0].ends[0].queue else { panic!() };
+    assert_eq!(fifo.limit_bytes, Bytes(128 << 10));
+}
+
+/// What `--set` answers to an assignment: its place and message.
+fn refusal(assignment: &str) -> String {
+    let mut document = document();
+    let errors = match document.set(assignment) {
+        Ok(()) => document.runs().unwrap()[0].plan().unwrap_err(),
+        Err(errors) => errors,
+    };
+    errors.to_string()
+}
+
+#[test]
+fn overrides_are_refused_with_their_place() {
+    assert_eq!(
+        refusal("link.wrie.delay=1ms"),
+        "--set:1:6: there is no link `wrie`\n  help: did you mean `wire`?"
+    );
+    assert_eq!(
+        refusal("link.wire.dealy=1ms"),
+        "--set:1:11: `wire` has no key `dealy`\n  help: did you mean `delay`?"
+    );
+    assert_eq!(
+        refusal("link.wire.delay=10"),
+        "--set:1:17: the time `10` has no unit\n  help: write \"10 s\" or \"10 ms\""
+    );
+    assert_eq!(
+        refusal("title=x"),
+        "--set:1:1: `title` cannot be set or swept\n  help: name a setting, such as \
+         emulator.gnet.buffer, flow.bulk.congestion or seed"
+    );
+    assert_eq!(
+        refusal("seed"),
+        "--set:1:1: `seed` has no `=`\n  help: write path=value, such as link.wan.delay=10ms"
+    );
+}
+
+#[test]
+fn a_grid_is_bounded() {
+    let mut document = document();
+    let many: Vec<String> = (0..200).map(|n| n.to_string()).collect();
+    document.vary(&format!("seed={}", many.join(","))).unwrap();
+    document.vary(&format!("flow.bulk.count={}", many.join(","))).unwrap();
+    let message = document.runs().unwrap_err().to_string();
+    assert!(message.contains("the grid has 2 x 200 x 200 runs"), "{message}");
+    assert!(document.seeds("8..1").is_err());
+}
