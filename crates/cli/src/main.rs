@@ -1,1 +1,62 @@
-fn main() {}
+//! The command line: one file per verb. Results go to stdout, everything else to stderr.
+
+mod amount;
+mod check;
+mod cost;
+mod execution;
+mod exit;
+mod experiment;
+mod failure;
+mod folders;
+mod interruption;
+mod list;
+mod output;
+mod paper;
+mod progress;
+mod run;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// What is typed.
+#[derive(Debug, Parser)]
+#[command(name = "suimon", version, about, long_about = None, after_help = exit::HELP)]
+#[command(disable_help_subcommand = true)]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Simulate a scenario, or every point of its sweep
+    Run(run::Arguments),
+    /// Say what is wrong with a scenario, without running it
+    Check(check::Arguments),
+    /// Run a paper's experiments and hold them against its published figures
+    Paper(paper::Arguments),
+    /// List what a scenario can name
+    List(list::Arguments),
+}
+
+impl Verb {
+    fn act(&self) -> Result<Exit, Failure> {
+        match self {
+            Self::Run(arguments) => run::act(arguments),
+            Self::Check(arguments) => check::act(arguments),
+            Self::Paper(arguments) => paper::act(arguments),
+            Self::List(arguments) => list::act(arguments),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    exit::take_over_panics();
+    let arguments = Arguments::parse();
+    arguments.verb.act().unwrap_or_else(|failure| failure.tell()).into()
+}

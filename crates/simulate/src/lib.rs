@@ -4,6 +4,7 @@
 
 pub mod engine;
 pub mod run;
+pub mod sweep;
 mod tally;
 pub mod world;
 

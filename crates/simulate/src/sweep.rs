@@ -92,10 +92,15 @@ mod tests {
     #[test]
     fn an_interruption_keeps_what_is_done_and_begins_nothing_more() {
         let interrupted = AtomicBool::new(false);
-        let done = sweep(&[1, 2, 3], crew(1, &interrupted), |_| 0, |&n| {
-            interrupted.store(n == 2, Ordering::Relaxed);
-            n
-        });
+        let done = sweep(
+            &[1, 2, 3],
+            crew(1, &interrupted),
+            |_| 0,
+            |&n| {
+                interrupted.store(n == 2, Ordering::Relaxed);
+                n
+            },
+        );
         assert_eq!(done, [Some(1), Some(2), None]);
     }
 

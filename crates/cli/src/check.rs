@@ -1,0 +1,112 @@
+//! `suimon check`: what is wrong with a scenario, and what looks wrong with its physics.
+
+use clap::Args;
+use results::report::quantity;
+use scenario::plan::{NodeKind, Plan};
+use serde_json::json;
+
+use crate::amount;
+use crate::exit::Exit;
+use crate::experiment::Experiment;
+use crate::failure::Failure;
+use crate::output;
+
+/// What `check` is told.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    experiment: Experiment,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Checks the scenario at every point of its grid.
+pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+    match plans(&arguments.experiment) {
+        Ok(plans) if arguments.json => as_json(arguments, &plans),
+        Ok(plans) => as_text(arguments, &plans),
+        Err(Failure::Scenario(errors)) if arguments.json => {
+            let problems: Vec<_> = errors.diagnostics().iter().map(problem).collect();
+            let file = arguments.experiment.file.display().to_string();
+            output::print_json(
+                &json!({ "file": file, "ok": false, "errors": problems, "warnings": [] }),
+            )?;
+            Ok(Exit::Usage)
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+fn plans(experiment: &Experiment) -> Result<Vec<Plan>, Failure> {
+    let runs = experiment.read()?.runs()?;
+    runs.iter().map(|run| Ok(run.plan()?)).collect()
+}
+
+fn problem(diagnostic: &scenario::Diagnostic) -> serde_json::Value {
+    json!({
+        "file": diagnostic.name,
+        "line": diagnostic.line,
+        "column": diagnostic.column,
+        "message": diagnostic.message,
+        "help": diagnostic.help,
+    })
+}
+
+/// The warnings of all plans, each once.
+pub(crate) fn warnings<'a>(plans: impl IntoIterator<Item = &'a Plan>) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for warning in plans.into_iter().flat_map(|_: &Plan| Vec::<String>::new()) {
+        let text = warning.to_string();
+        if !all.contains(&text) {
+            all.push(text);
+        }
+    }
+    all
+}
+
+/// Tells warnings on stderr.
+pub(crate) fn tell(warnings: &[String]) {
+    for warning in warnings {
+        output::note(&format!("warning: {warning}"));
+    }
+}
+
+fn as_text(arguments: &Arguments, plans: &[Plan]) -> Result<Exit, Failure> {
+    tell(&warnings(plans));
+    let Some(first) = plans.first() else { return Ok(Exit::Fine) };
+    let runs = if plans.len() > 1 { format!("; {} runs", plans.len()) } else { String::new() };
+    let file = arguments.experiment.file.display();
+    output::print(&format!("{file}: fine: {}{runs}\n", inventory(first)))?;
+    Ok(Exit::Fine)
+}
+
+/// What a plan consists of.
+fn inventory(plan: &Plan) -> String {
+    let nodes = |is: fn(&NodeKind) -> bool| plan.nodes.iter().filter(|n| is(&n.kind)).count();
+    let parts = [
+        (nodes(|kind| matches!(kind, NodeKind::Host(_))), "host"),
+        (nodes(|kind| matches!(kind, NodeKind::Router)), "router"),
+        (nodes(|kind| matches!(kind, NodeKind::Emulator(_))), "emulator"),
+        (plan.links.len(), "link"),
+        (plan.flows.len(), "flow"),
+        (plan.expectations.len(), "expectation"),
+    ];
+    let present = parts.iter().filter(|(number, _)| *number > 0);
+    let mut words: Vec<_> = present.map(|&(number, noun)| amount::count(number, noun)).collect();
+    words.push(quantity::time(plan.duration.as_secs_f64()));
+    words.join(", ")
+}
+
+fn as_json(arguments: &Arguments, plans: &[Plan]) -> Result<Exit, Failure> {
+    let file = arguments.experiment.file.display().to_string();
+    let warnings = warnings(plans);
+    output::print_json(&json!({
+        "file": file,
+        "ok": true,
+        "errors": [],
+        "warnings": warnings,
+        "runs": plans.len(),
+    }))?;
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,122 @@
+//! One run from plan to closed run folder.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use results::{
+    Cost, Manifest, Recorder, Recording, RunFolder, RunReport, Summary, Totals, Verdict,
+};
+use scenario::Plan;
+use serde_json::{Value, json};
+use simulate::Steering;
+
+use crate::cost::Meter;
+use crate::failure::Failure;
+use crate::progress::Progress;
+
+/// A run about to start.
+#[derive(Debug)]
+pub(crate) struct Job {
+    /// What is run.
+    pub(crate) plan: Plan,
+    /// The scenario with every default written out.
+    pub(crate) lock: String,
+    /// Where its files go.
+    pub(crate) folder: PathBuf,
+    /// The words that run it again.
+    pub(crate) command: Vec<String>,
+}
+
+/// What came out of a run.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    /// Its results.
+    pub(crate) summary: Summary,
+    /// Each expectation; none if it was interrupted, as nothing can be said of a part.
+    pub(crate) verdicts: Vec<Verdict>,
+    /// What its probes recorded.
+    pub(crate) recording: Option<Recording>,
+    /// What it cost.
+    pub(crate) cost: Cost,
+}
+
+impl Outcome {
+    /// Whether every expectation was met.
+    pub(crate) fn ok(&self) -> bool {
+        self.verdicts.iter().all(|verdict| verdict.ok)
+    }
+
+    /// Whether it came to its end.
+    pub(crate) const fn complete(&self) -> bool {
+        self.summary.run.complete
+    }
+
+    /// Summary, verdicts and cost as one JSON object.
+    pub(crate) fn to_value(&self) -> Value {
+        let mut value = self.summary.to_value();
+        value["expectations"] = json!(self.verdicts);
+        value["engine"]["cpu_seconds"] = json!(self.cost.cpu_seconds);
+        value["engine"]["wall_seconds"] = json!(self.cost.wall_seconds);
+        value["engine"]["peak_rss_bytes"] = json!(self.cost.peak_rss_bytes);
+        value
+    }
+}
+
+impl Job {
+    /// Simulates it, on this thread, and writes its folder.
+    pub(crate) fn execute(
+        &self,
+        interrupted: &AtomicBool,
+        progress: &Progress,
+    ) -> Result<Outcome, Failure> {
+        let manifest = Manifest {
+            driver: "simulate".into(),
+            seed: self.plan.seed,
+            command: self.command.clone(),
+            arguments: std::env::args().collect(),
+        };
+        let folder = RunFolder::create(&self.folder, manifest, &self.lock)?;
+        let progress = progress.of(&self.plan);
+        let steering = Steering { interrupted, progress: &progress };
+        let meter = Meter::start();
+        let (totals, recording) = simulate(&self.plan, folder.path(), steering)?;
+        let cost = meter.read();
+        self.close(folder, &totals, recording, cost)
+    }
+
+    fn close(
+        &self,
+        folder: RunFolder,
+        totals: &Totals,
+        recording: Option<Recording>,
+        cost: Cost,
+    ) -> Result<Outcome, Failure> {
+        let summary = Summary::new(&self.plan, totals);
+        let judged = if totals.ending.complete { &self.plan.expectations[..] } else { &[] };
+        let verdicts = results::judge(judged, &summary)?;
+        let report = RunReport {
+            plan: &self.plan,
+            summary: &summary,
+            verdicts: &verdicts,
+            recording: recording.as_ref(),
+            command: &self.command,
+        };
+        folder.finish(&summary, &report.to_html()?, totals.ending, cost)?;
+        Ok(Outcome { summary, verdicts, recording, cost })
+    }
+}
+
+/// Runs `plan`, with a recorder only if a probe asks for one.
+fn simulate(
+    plan: &Plan,
+    folder: &Path,
+    steering: Steering<'_>,
+) -> Result<(Totals, Option<Recording>), Failure> {
+    if !Recorder::is_needed(plan) {
+        return Ok((simulate::run(plan, &mut (), steering)?, None));
+    }
+    let mut recorder = Recorder::new(plan, Some(folder))?;
+    let totals = simulate::run(plan, &mut recorder, steering)?;
+    let recording = recorder.finish(totals.ending.at)?;
+    Ok((totals, Some(recording)))
+}

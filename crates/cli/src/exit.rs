@@ -1,0 +1,64 @@
+//! Exit codes, and the last words of a fault of our own.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+/// What `--help` says of them.
+pub(crate) const HELP: &str = "\
+Exit codes: 0 fine; 1 an expectation failed; 2 wrong usage or a wrong file; 3 this machine lacks
+something, such as a folder that can be written; 70 a fault of suimon's own; 130 interrupted
+(what was measured so far is kept and marked incomplete).";
+
+/// How a verb ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// All is well.
+    Fine,
+    /// An expectation failed.
+    Unmet,
+    /// The command line or a file is wrong.
+    Usage,
+    /// The machine lacks something.
+    Lacking,
+    /// Ended early by a signal.
+    Interrupted,
+}
+
+impl Exit {
+    /// Fine, or an expectation failed.
+    pub(crate) const fn met(ok: bool) -> Self {
+        if ok { Self::Fine } else { Self::Unmet }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Fine => 0,
+            Exit::Unmet => 1,
+            Exit::Usage => 2,
+            Exit::Lacking => 3,
+            // 128 + SIGINT, as a shell reports it; the same for SIGTERM.
+            Exit::Interrupted => 130,
+        })
+    }
+}
+
+/// `EX_SOFTWARE` of sysexits.h.
+const FAULT: i32 = 70;
+
+/// Says in one paragraph that the fault is ours, in place of a backtrace.
+pub(crate) fn take_over_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let text = panic.payload_as_str().unwrap_or("no message");
+        let place = panic.location().map(|at| format!(" ({}:{})", at.file(), at.line()));
+        let place = place.unwrap_or_default();
+        let _ = writeln!(
+            std::io::stderr(),
+            "error: suimon met a fault of its own: {text}{place}\n  help: please report it with \
+             the scenario and this line: suimon {}",
+            env!("CARGO_PKG_VERSION"),
+        );
+        std::process::exit(FAULT);
+    }));
+}

@@ -1,0 +1,141 @@
+//! Why a verb could not do its work, and how that is told.
+
+use std::fmt;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
+
+use crate::exit::Exit;
+
+/// Why a verb could not do its work.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// A scenario is wrong; each problem has its place.
+    #[error(transparent)]
+    Scenario(#[from] scenario::Errors),
+    /// Results could not be written or judged.
+    #[error(transparent)]
+    Results(#[from] results::Error),
+    /// A discipline refused its parameters.
+    #[error(transparent)]
+    Discipline(#[from] traffic::qdisc::Error),
+    /// The command line asks for what there is not.
+    #[error("{message}\n  help: {help}")]
+    Usage {
+        /// What is wrong.
+        message: String,
+        /// What would be right.
+        help: String,
+    },
+    /// A file or stream failed.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A folder cannot be made or read.
+    #[error("{}: {source}; choose a folder that can be written with --out", path.display())]
+    Folder {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A paper's `published.toml`, which is part of the program, is wrong.
+    #[error("papers/{paper}/published.toml: {message}")]
+    Paper {
+        /// The paper.
+        paper: String,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+impl Failure {
+    /// The command line is wrong.
+    pub(crate) fn usage(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::Usage { message: message.into(), help: help.into() }
+    }
+
+    /// A file failed.
+    pub(crate) fn file(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
+        |source| Self::File { path: path.to_owned(), source }
+    }
+
+    /// A folder failed.
+    pub(crate) fn folder(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
+        |source| Self::Folder { path: path.to_owned(), source }
+    }
+
+    const fn exit(&self) -> Exit {
+        match self {
+            Self::Results(results::Error::Io { .. }) | Self::Folder { .. } => Exit::Lacking,
+            _ => Exit::Usage,
+        }
+    }
+
+    /// Tells it on stderr.
+    pub(crate) fn tell(&self) -> Exit {
+        let mut stderr = anstream::stderr().lock();
+        // Nowhere is left to tell that stderr itself failed.
+        let _ = match self {
+            Self::Scenario(errors) => write!(stderr, "{}", pictures(errors)),
+            other => writeln!(stderr, "error: {other}"),
+        };
+        self.exit()
+    }
+}
+
+/// Every problem with the lines it stands in.
+fn pictures(errors: &scenario::Errors) -> String {
+    let colour = anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never;
+    let theme = if colour { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+    let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_width(100);
+    let mut text = String::new();
+    for diagnostic in errors.diagnostics() {
+        // Writing to a string does not fail.
+        let _ = handler.render_report(&mut text, &Picture::new(diagnostic));
+    }
+    text
+}
+
+/// A problem as miette wants it.
+#[derive(Debug)]
+struct Picture<'a> {
+    problem: &'a scenario::Diagnostic,
+    source: NamedSource<String>,
+}
+
+impl<'a> Picture<'a> {
+    fn new(problem: &'a scenario::Diagnostic) -> Self {
+        let source = NamedSource::new(&problem.name, problem.text.to_string());
+        Self { problem, source }
+    }
+}
+
+impl fmt::Display for Picture<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.problem.message)
+    }
+}
+
+impl std::error::Error for Picture<'_> {}
+
+impl miette::Diagnostic for Picture<'_> {
+    fn help(&self) -> Option<Box<dyn fmt::Display + '_>> {
+        let help = &self.problem.help;
+        (!help.is_empty()).then(|| Box::new(help) as Box<dyn fmt::Display>)
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        Some(&self.source)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let label = LabeledSpan::new_with_span(None, self.problem.span.clone());
+        Some(Box::new(std::iter::once(label)))
+    }
+}

@@ -1,0 +1,70 @@
+//! Where runs go: `runs/NAME-SEED`, or `runs/NAME-sweep/NUMBER-PARAMETERS` for each point of a sweep.
+
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+
+/// The file that marks a folder of many runs, as `manifest.json` marks that of one.
+pub(crate) const SWEEP: &str = "sweep.json";
+
+/// Longer names would trouble file systems and readers alike.
+const NAME_MAX: usize = 80;
+
+/// Where a single run goes unless told.
+pub(crate) fn of_run(name: &str, seed: u64) -> PathBuf {
+    Path::new("runs").join(format!("{name}-{seed}"))
+}
+
+/// Where a sweep goes unless told.
+pub(crate) fn of_sweep(name: &str) -> PathBuf {
+    Path::new("runs").join(format!("{name}-sweep"))
+}
+
+/// The name of the folder of point `index` among `count`: its number from 1, and its parameters.
+pub(crate) fn of_point(index: usize, count: usize, label: &str) -> String {
+    let width = count.to_string().len();
+    let number = index + 1;
+    format!("{number:0width$}-{}", plain(label)).trim_end_matches('-').to_owned()
+}
+
+/// `text` with whatever a shell or a file system might trip over replaced.
+pub(crate) fn plain(text: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "=.,_+".contains(c);
+    let words = text.replace(", ", ",");
+    words
+        .chars()
+        .filter(|c| *c != ' ')
+        .map(|c| if fits(c) { c } else { '-' })
+        .take(NAME_MAX)
+        .collect()
+}
+
+/// Makes a folder for many runs, or takes over one that holds `mark`, as an earlier one left it.
+///
+/// # Errors
+/// If it cannot be made, or holds what none of ours left.
+pub(crate) fn create_for_many(folder: &Path, mark: &str) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder).map_err(Failure::folder(folder))?;
+    let mut others = std::fs::read_dir(folder).map_err(Failure::folder(folder))?;
+    if !folder.join(mark).exists() && others.next().is_some() {
+        let message = format!("{} holds files but no {mark}", folder.display());
+        return Err(Failure::usage(
+            message,
+            "give --out an empty folder or that of an earlier one",
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_have_plain_names() {
+        let label = "emulator.gnet.buffer=512 KiB, seed=2";
+        assert_eq!(of_point(1, 16, label), "02-emulator.gnet.buffer=512KiB,seed=2");
+        assert_eq!(of_point(0, 1, ""), "1");
+        assert_eq!(plain("a/b\"c"), "a-b-c");
+    }
+}

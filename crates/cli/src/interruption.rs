@@ -1,0 +1,26 @@
+//! SIGINT and SIGTERM: the first ends the run early and keeps what was measured, the second ends it
+//! at once.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use crate::failure::Failure;
+
+/// 128 + SIGINT, as a shell reports it.
+const STATUS: i32 = 130;
+
+/// A flag that is set by the first signal.
+pub(crate) fn watch() -> Result<Arc<AtomicBool>, Failure> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // The order matters: the second signal finds the flag that the first one set.
+        flag::register_conditional_shutdown(signal, STATUS, Arc::clone(&interrupted))
+            .and_then(|_| flag::register(signal, Arc::clone(&interrupted)))
+            .map_err(Failure::file(Path::new("signal handler")))?;
+    }
+    Ok(interrupted)
+}

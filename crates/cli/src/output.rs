@@ -1,0 +1,35 @@
+//! Stdout: results and nothing else. A reader that went away is no error.
+
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::failure::Failure;
+
+/// Writes `text` to stdout; colours only on a terminal without `NO_COLOR`.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = anstream::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::file(Path::new("stdout"))(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes `value` to stdout as one JSON document.
+pub(crate) fn print_json(value: &Value) -> Result<(), Failure> {
+    print(&(json(value) + "\n"))
+}
+
+/// JSON as people can read it.
+pub(crate) fn json(value: &Value) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}
+
+/// A word on stderr about what goes on.
+pub(crate) fn note(text: &str) {
+    // Nowhere is left to tell that stderr itself failed.
+    let _ = writeln!(anstream::stderr().lock(), "{text}");
+}

@@ -1,0 +1,83 @@
+//! Curves of a paper's figures, thinned on the way from the runs' tables.
+
+use results::chart::{COLUMNS, Decimator};
+use results::{BandwidthRow, FlowRow, Name, Names, QueueRow, Row, SequenceRow, Table};
+
+use super::cells::Cell;
+use super::published::Kind;
+use super::statistic;
+
+/// Points with `x` rising.
+pub(super) type Points = Vec<(f64, f64)>;
+
+/// What `probe` recorded in `cell`: seconds, and the unit of [`units`].
+///
+/// # Errors
+/// A probe that is not there, or a table that cannot be read.
+pub(super) fn of(kind: Kind, probe: &str, cell: &Cell) -> Result<Points, String> {
+    let recording = statistic::recording(cell)?;
+    match kind {
+        Kind::Bandwidth => {
+            let width = statistic::width(probe, cell)?;
+            read(&recording.bandwidth, probe, |row: &BandwidthRow| {
+                (row.name, row.time_ns, row.bytes as f64 / width / 1e6)
+            })
+        }
+        Kind::Sequence => read(&recording.sequences, probe, |row: &SequenceRow| {
+            (row.name, row.time_ns, row.seq_bytes as f64 / 1e6)
+        }),
+        Kind::Cwnd => read(&recording.flows, probe, |row: &FlowRow| {
+            (row.flow, row.time_ns, row.cwnd_packets as f64)
+        }),
+        Kind::Queue => read(&recording.queues, probe, |row: &QueueRow| {
+            (row.port, row.time_ns, row.backlog_bytes as f64 / 1024.0)
+        }),
+        Kind::Xy => Err("an xy curve is made of an item, not of a probe".into()),
+    }
+}
+
+/// What the axes of a curve show.
+pub(super) const fn units(kind: Kind) -> (&'static str, &'static str) {
+    match kind {
+        Kind::Bandwidth => ("time (s)", "bandwidth (MB/s)"),
+        Kind::Sequence => ("time (s)", "sequence number (MB)"),
+        Kind::Cwnd => ("time (s)", "congestion window (packets)"),
+        Kind::Queue => ("time (s)", "queue (KiB)"),
+        Kind::Xy => ("", ""),
+    }
+}
+
+fn read<R: Row>(
+    table: &Table<R>,
+    probe: &str,
+    point: impl Fn(&R) -> (Name, u64, f64),
+) -> Result<Points, String> {
+    let seconds = |time_ns: u64| time_ns as f64 * 1e-9;
+    let span = span(table, probe, &point)?;
+    let mut curve = Decimator::new((seconds(span.0), seconds(span.1)), COLUMNS);
+    let each = |row: &R, names: &Names| {
+        let (name, time_ns, y) = point(row);
+        if names.text(name) == probe {
+            curve.push(seconds(time_ns), y);
+        }
+    };
+    table.each(each).map_err(|error| error.to_string())?;
+    Ok(curve.finish())
+}
+
+/// First and last time of what `probe` recorded.
+fn span<R: Row>(
+    table: &Table<R>,
+    probe: &str,
+    point: &impl Fn(&R) -> (Name, u64, f64),
+) -> Result<(u64, u64), String> {
+    let mut span: Option<(u64, u64)> = None;
+    let each = |row: &R, names: &Names| {
+        let (name, time_ns, _) = point(row);
+        if names.text(name) == probe {
+            span = Some((span.map_or(time_ns, |span| span.0), time_ns));
+        }
+    };
+    table.each(each).map_err(|error| error.to_string())?;
+    span.ok_or_else(|| format!("probe `{probe}` recorded nothing"))
+}

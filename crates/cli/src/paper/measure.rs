@@ -1,0 +1,150 @@
+//! Items: what the runs say for each published figure.
+
+use std::collections::BTreeMap;
+
+use results::paper::Item as Row;
+
+use super::cells::{Cell, Cells};
+use super::published::{Case, Item, Published};
+use super::statistic;
+use crate::failure::Failure;
+
+/// Every item whose runs came to their end.
+#[derive(Debug)]
+pub(crate) struct Measured {
+    /// The paper.
+    pub(crate) paper: String,
+    /// The items' cases, in the paper's order.
+    pub(crate) rows: Vec<MeasuredCase>,
+}
+
+/// A case with what was measured.
+#[derive(Debug)]
+pub(crate) struct MeasuredCase {
+    /// The place of its item in [`Published::item`].
+    pub(crate) item: usize,
+    /// Where it lies in a figure.
+    pub(crate) x: Option<f64>,
+    /// Published, measured, limits, verdict.
+    pub(crate) row: Row,
+}
+
+impl Measured {
+    /// Whether every case with limits keeps them.
+    pub(crate) fn ok(&self) -> bool {
+        self.rows.iter().all(|case| case.row.ok)
+    }
+}
+
+/// A source's number, or none if its run did not come to its end.
+struct Reader<'a> {
+    cells: &'a Cells,
+    /// Summaries as paths and numbers, by run folder: a summary of many flows is long.
+    summaries: BTreeMap<&'a std::path::Path, Vec<(String, f64)>>,
+}
+
+/// Where one number comes from.
+struct Source<'a> {
+    run: Option<&'a str>,
+    cell: &'a str,
+    path: Option<&'a str>,
+    probe: Option<&'a str>,
+    statistic: Option<super::published::Statistic>,
+}
+
+/// Measures every case.
+pub(crate) fn all(published: &Published, cells: &Cells) -> Result<Measured, Failure> {
+    let mut reader = Reader { cells, summaries: BTreeMap::new() };
+    let mut rows = Vec::new();
+    for (number, item) in published.item.iter().enumerate() {
+        for case in &item.cases {
+            let value = reader.measure(item, case).map_err(|message| Failure::Paper {
+                paper: published.paper.clone(),
+                message: format!("{} {}: {message}", item.item, case.case),
+            })?;
+            if let Some(value) = value {
+                let row = row(item, case, value);
+                rows.push(MeasuredCase {
+                    item: number,
+                    x: case.x.or_else(|| leading(&case.case)),
+                    row,
+                });
+            }
+        }
+    }
+    Ok(Measured { paper: published.paper.clone(), rows })
+}
+
+fn row(item: &Item, case: &Case, measured: f64) -> Row {
+    let row = Row {
+        item: item.item.clone(),
+        case: case.case.clone(),
+        quantity: item.quantity.clone(),
+        unit: item.unit.clone(),
+        published: case.published,
+        measured,
+        low: case.low,
+        high: case.high,
+        ..Row::default()
+    };
+    row.judged()
+}
+
+/// The number that a text begins with: 512 of `512 KiB`.
+fn leading(text: &str) -> Option<f64> {
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    text[..end].parse().ok()
+}
+
+impl<'a> Reader<'a> {
+    fn measure(&mut self, item: &'a Item, case: &'a Case) -> Result<Option<f64>, String> {
+        let own = Source {
+            run: case.run.as_deref().or(item.run.as_deref()),
+            cell: case.cell.as_deref().unwrap_or(&case.case),
+            path: case.path.as_deref().or(item.path.as_deref()),
+            probe: case.probe.as_deref().or(item.probe.as_deref()),
+            statistic: item.statistic,
+        };
+        let Some(value) = self.read(&own)? else { return Ok(None) };
+        let Some(over) = &item.over else { return Ok(Some(value * item.scale)) };
+        let divisor = self.read(&Source {
+            run: over.run.as_deref().or(own.run),
+            cell: over.cell.as_deref().unwrap_or(own.cell),
+            path: over.path.as_deref().or(own.path),
+            probe: over.probe.as_deref().or(own.probe),
+            ..own
+        })?;
+        Ok(divisor.map(|divisor| value / divisor * item.scale))
+    }
+
+    fn read(&mut self, source: &Source<'a>) -> Result<Option<f64>, String> {
+        let cell = self.cells.find(source.run.ok_or("it names no run")?, source.cell)?;
+        if cell.outcome.is_none() {
+            return Ok(None);
+        }
+        match (source.path, source.statistic, source.probe) {
+            (_, Some(statistic), Some(probe)) => statistic::of(statistic, probe, cell).map(Some),
+            (Some(path), None, _) => self.quantity(cell, path).map(Some),
+            _ => Err("give a path, or a probe with a statistic".into()),
+        }
+    }
+
+    fn quantity(&mut self, cell: &'a Cell, path: &str) -> Result<f64, String> {
+        let all = || cell.outcome.as_ref().map(|o| o.summary.quantities()).unwrap_or_default();
+        let known = self.summaries.entry(&cell.job.folder).or_insert_with(all);
+        let found = known.binary_search_by(|(known, _)| known.as_str().cmp(path));
+        found.map(|place| known[place].1).map_err(|_| format!("the summary has no `{path}`"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_case_begins_with_its_place() {
+        assert_eq!(leading("512 KiB"), Some(512.0));
+        assert_eq!(leading("62.5"), Some(62.5));
+        assert_eq!(leading("paced"), None);
+    }
+}

@@ -1,0 +1,288 @@
+//! `published.toml`: what a paper measured, and which runs measure it here.
+//!
+//! A `[[run]]` is one scenario, perhaps varied over a grid; it executes once however many items use it.
+//! An `[[item]]` holds a table's cells, a `[[figure]]` is drawn in the report.
+
+use serde::Deserialize;
+
+/// A paper.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Published {
+    /// Its name: `p0`.
+    pub(crate) paper: String,
+    /// Its title.
+    pub(crate) title: String,
+    /// The runs.
+    #[serde(default)]
+    pub(crate) run: Vec<Run>,
+    /// Tables and figures as numbers.
+    #[serde(default)]
+    pub(crate) item: Vec<Item>,
+    /// Figures as pictures.
+    #[serde(default)]
+    pub(crate) figure: Vec<Figure>,
+}
+
+/// One scenario, perhaps varied.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Run {
+    /// What items and figures call it.
+    pub(crate) name: String,
+    /// The scenario, a file beside this one.
+    pub(crate) scenario: String,
+    /// Paths set to values, as with `suimon run --set`.
+    #[serde(default)]
+    pub(crate) set: toml::Table,
+    /// Paths with the values they take in turn; a cell's name is its values joined with " / ".
+    #[serde(default)]
+    pub(crate) vary: toml::Table,
+}
+
+/// A table, a row of one, or a figure's numbers.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Item {
+    /// The table or figure: `T4`.
+    pub(crate) item: String,
+    /// What is measured: `bandwidth`.
+    pub(crate) quantity: String,
+    /// In what unit: `MB/s`; none for a ratio or count.
+    #[serde(default)]
+    pub(crate) unit: String,
+    /// The run that measures it.
+    pub(crate) run: Option<String>,
+    /// The quantity in its summary: `flow.bulk.goodput`, in bytes, seconds, bytes per second, counts.
+    pub(crate) path: Option<String>,
+    /// In place of a path, the probe whose record is looked at: a bandwidth or sequence probe by name,
+    /// a flow for cwnd, NODE:LINK for a queue.
+    pub(crate) probe: Option<String>,
+    /// What is taken of that record.
+    pub(crate) statistic: Option<Statistic>,
+    /// The measured value is what the run says times this.
+    #[serde(default = "one")]
+    pub(crate) scale: f64,
+    /// What the value is divided by, of the same cell: makes a ratio.
+    pub(crate) over: Option<Over>,
+    /// The cells.
+    pub(crate) cases: Vec<Case>,
+    /// What the reader should know.
+    #[serde(default)]
+    pub(crate) note: String,
+}
+
+const fn one() -> f64 {
+    1.0
+}
+
+/// What an item is divided by; what is not given is the item's own.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Over {
+    /// The run.
+    pub(crate) run: Option<String>,
+    /// The quantity in its summary.
+    pub(crate) path: Option<String>,
+    /// The probe.
+    pub(crate) probe: Option<String>,
+    /// The cell, where it is not that of the case.
+    pub(crate) cell: Option<String>,
+}
+
+/// One number out of what a probe recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Statistic {
+    /// The fullest bin, bytes per second.
+    BandwidthMax,
+    /// The emptiest whole bin, bytes per second.
+    BandwidthMin,
+    /// The mean over the bins, bytes per second.
+    BandwidthMean,
+    /// Standard deviation over mean of the bins: how much it swings.
+    BandwidthSpread,
+    /// Least time from a packet to the next, seconds.
+    SpacingMin,
+    /// The time from a packet to the next that half of them keep, seconds.
+    SpacingMedian,
+    /// Longest time from a packet to the next, seconds.
+    SpacingMax,
+    /// Greatest congestion window, packets.
+    CwndMax,
+    /// Longest queue seen in a sample, bytes.
+    QueueMax,
+}
+
+/// One cell of a table.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Case {
+    /// What it is called; the run's cell of the same name is measured.
+    #[serde(default)]
+    pub(crate) case: String,
+    /// The run's cell, where the case is called otherwise.
+    pub(crate) cell: Option<String>,
+    /// Another run than the item's.
+    pub(crate) run: Option<String>,
+    /// Another path than the item's.
+    pub(crate) path: Option<String>,
+    /// Another probe than the item's.
+    pub(crate) probe: Option<String>,
+    /// Where it lies in a figure; the number that `case` begins with unless given.
+    pub(crate) x: Option<f64>,
+    /// What the paper says.
+    pub(crate) published: Option<f64>,
+    /// At least this is asked for.
+    pub(crate) low: Option<f64>,
+    /// At most this.
+    pub(crate) high: Option<f64>,
+}
+
+/// A picture.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Figure {
+    /// The figure: `F8`.
+    pub(crate) figure: String,
+    /// What it shows.
+    pub(crate) title: String,
+    /// The run of every series that names none.
+    pub(crate) run: Option<String>,
+    /// The cell of every series that names none.
+    #[serde(default)]
+    pub(crate) case: String,
+    /// The horizontal axis; from the series unless given.
+    pub(crate) x: Option<String>,
+    /// The vertical axis; from the series unless given.
+    pub(crate) y: Option<String>,
+    /// The curves.
+    pub(crate) series: Vec<Series>,
+    /// Horizontal lines, in the vertical axis's unit.
+    #[serde(default)]
+    pub(crate) marks: Vec<Mark>,
+    /// What stands below it.
+    #[serde(default)]
+    pub(crate) note: String,
+}
+
+/// One curve.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Series {
+    /// What is drawn.
+    pub(crate) kind: Kind,
+    /// Its name in the legend.
+    pub(crate) label: String,
+    /// As in [`Item`]; for `xy` there is none.
+    pub(crate) probe: Option<String>,
+    /// Another run than the figure's.
+    pub(crate) run: Option<String>,
+    /// Another cell than the figure's.
+    pub(crate) case: Option<String>,
+    /// For `xy`: the item whose cases are the points.
+    pub(crate) item: Option<String>,
+    /// For `xy`: the item's quantity, where the item has several.
+    pub(crate) quantity: Option<String>,
+    /// For `xy`: which value of each case.
+    #[serde(default)]
+    pub(crate) value: Value,
+}
+
+/// What a curve shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Kind {
+    /// A bandwidth probe's bins, MB/s over seconds.
+    Bandwidth,
+    /// A sequence probe, MB over seconds.
+    Sequence,
+    /// A flow's congestion window, packets over seconds.
+    Cwnd,
+    /// A queue's length, KiB over seconds.
+    Queue,
+    /// An item's cases.
+    Xy,
+}
+
+/// One of a case's values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Value {
+    /// As points.
+    #[default]
+    Measured,
+    /// As a curve.
+    Published,
+}
+
+/// A limit.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Mark {
+    /// Its name.
+    pub(crate) label: String,
+    /// Where.
+    pub(crate) y: f64,
+}
+
+impl Published {
+    /// Reads the file, and looks whether what it refers to is in it.
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
+        let published: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        for name in published.run_names() {
+            if !published.run.iter().any(|run| run.name == name) {
+                return Err(format!("there is no run `{name}`"));
+            }
+        }
+        Ok(published)
+    }
+
+    fn run_names(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        for item in &self.item {
+            names.extend([item.run.as_deref()]);
+            names.extend([item.over.as_ref().and_then(|over| over.run.as_deref())]);
+            names.extend(item.cases.iter().map(|case| case.run.as_deref()));
+        }
+        for figure in &self.figure {
+            names.push(figure.run.as_deref());
+            names.extend(figure.series.iter().map(|series| series.run.as_deref()));
+        }
+        names.into_iter().flatten().collect()
+    }
+
+    /// Leaves the items and figures of these names, the runs they need, and whatever else they draw.
+    ///
+    /// # Errors
+    /// A name that there is not.
+    pub(crate) fn only(&mut self, names: &[String]) -> Result<(), String> {
+        let is = |name: &str, wanted: &str| name.eq_ignore_ascii_case(wanted);
+        let known = |wanted: &String| {
+            self.item.iter().any(|item| is(&item.item, wanted))
+                || self.figure.iter().any(|figure| is(&figure.figure, wanted))
+        };
+        if let Some(unknown) = names.iter().find(|name| !known(name)) {
+            return Err(unknown.clone());
+        }
+        self.figure.retain(|figure| names.iter().any(|name| is(&figure.figure, name)));
+        let drawn: Vec<String> =
+            self.figure.iter().flat_map(|f| &f.series).filter_map(|s| s.item.clone()).collect();
+        self.item.retain(|item| names.iter().chain(&drawn).any(|name| is(&item.item, name)));
+        let needed: Vec<String> = self.run_names().into_iter().map(str::to_owned).collect();
+        self.run.retain(|run| needed.contains(&run.name));
+        Ok(())
+    }
+
+    /// The name of every item and figure, each once.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        let items = self.item.iter().map(|item| item.item.as_str());
+        let mut names: Vec<&str> = Vec::new();
+        for name in items.chain(self.figure.iter().map(|figure| figure.figure.as_str())) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+}

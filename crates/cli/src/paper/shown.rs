@@ -1,0 +1,123 @@
+//! A paper's items as text, as JSON and as sections of the report.
+
+use results::report::quantity::digits;
+use results::report::{self, Grid, Mood, Section};
+use serde_json::{Value, json};
+
+use super::measure::{Measured, MeasuredCase};
+use super::published::{Item, Published};
+use crate::amount;
+use crate::table::{Cell, Table};
+
+/// `{"paper","items":[…]}`; a case without limits is ok.
+pub(super) fn json(measured: &Measured) -> Value {
+    let item = |case: &MeasuredCase| {
+        let row = &case.row;
+        json!({
+            "item": row.item,
+            "case": row.case,
+            "quantity": row.quantity,
+            "unit": row.unit,
+            "published": row.published,
+            "measured": row.measured,
+            "low": row.low,
+            "high": row.high,
+            "ok": row.ok,
+        })
+    };
+    json!({
+        "paper": measured.paper,
+        "items": measured.rows.iter().map(item).collect::<Vec<_>>(),
+    })
+}
+
+/// How many cases have limits, and how many keep them.
+fn tally(measured: &Measured) -> (usize, usize) {
+    let judged = || measured.rows.iter().filter(|case| is_judged(case));
+    (judged().count(), judged().filter(|case| case.row.ok).count())
+}
+
+const fn is_judged(case: &MeasuredCase) -> bool {
+    case.row.low.is_some() || case.row.high.is_some()
+}
+
+/// The outcome in one sentence.
+pub(super) fn verdict(measured: &Measured) -> (Mood, String) {
+    let (judged, kept) = tally(measured);
+    let reported = measured.rows.len() - judged;
+    let text = format!("{kept} of {judged} within their range, {reported} reported only");
+    (if kept == judged { Mood::Good } else { Mood::Bad }, text)
+}
+
+/// Items with their cases, in the paper's order.
+fn groups<'a>(
+    published: &'a Published,
+    measured: &'a Measured,
+) -> impl Iterator<Item = (&'a Item, Vec<&'a MeasuredCase>)> {
+    published.item.iter().enumerate().map(|(number, item)| {
+        (item, measured.rows.iter().filter(|case| case.item == number).collect())
+    })
+}
+
+fn heading(item: &Item) -> String {
+    let unit = if item.unit.is_empty() { String::new() } else { format!(" ({})", item.unit) };
+    format!("{} {}{unit}", item.item, item.quantity)
+}
+
+fn limits(case: &MeasuredCase) -> String {
+    amount::range(case.row.low, case.row.high, digits)
+}
+
+fn published_value(case: &MeasuredCase) -> String {
+    case.row.published.map_or_else(String::new, digits)
+}
+
+/// Item by item, a line for each case; a count at the end.
+pub(super) fn text(published: &Published, measured: &Measured) -> String {
+    let mut table = Table::new(&["item", "case", ">published", ">measured", "allowed", "verdict"]);
+    for (item, cases) in groups(published, measured) {
+        for (place, case) in cases.iter().enumerate() {
+            let name = if place == 0 { heading(item) } else { String::new() };
+            let verdict = if is_judged(case) { Cell::verdict(case.row.ok) } else { "".into() };
+            table.row([
+                name.into(),
+                case.row.case.as_str().into(),
+                published_value(case).into(),
+                digits(case.row.measured).into(),
+                limits(case).into(),
+                verdict,
+            ]);
+        }
+    }
+    let notes = published.item.iter().filter(|item| !item.note.is_empty());
+    let notes: String = notes.map(|item| format!("\n{}: {}\n", heading(item), item.note)).collect();
+    format!("{}\n\n{}{notes}\n{}\n", published.title, table.render(), verdict(measured).1)
+}
+
+/// A table for each item.
+pub(super) fn sections(published: &Published, measured: &Measured) -> Vec<Section> {
+    groups(published, measured).map(|(item, cases)| section(item, &cases)).collect()
+}
+
+fn section(item: &Item, cases: &[&MeasuredCase]) -> Section {
+    let mut section = Section::new(&heading(item));
+    let mut grid = Grid::new(&["Case", "Published", "Measured", "Allowed", "Verdict"]);
+    for case in cases {
+        grid.row(vec![
+            report::Cell::text_of(&case.row.case),
+            report::Cell::number(published_value(case)),
+            report::Cell::number(digits(case.row.measured)),
+            report::Cell::text_of(limits(case)),
+            if is_judged(case) {
+                report::Cell::Held(case.row.ok)
+            } else {
+                report::Cell::text_of("")
+            },
+        ]);
+    }
+    section.grid(&grid);
+    if !item.note.is_empty() {
+        section.paragraph(&item.note);
+    }
+    section
+}

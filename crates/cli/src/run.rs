@@ -1,0 +1,95 @@
+//! `suimon run`: simulates a scenario, or every point of its sweep.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::Args;
+use scenario::Run;
+
+use crate::execution::{Job, Outcome};
+use crate::exit::Exit;
+use crate::experiment::Experiment;
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::{check, folders, interruption, output};
+
+mod shown;
+mod sweep;
+
+/// What `run` is told.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    experiment: Experiment,
+    /// Runs at a time, all processors unless given; results do not depend on it
+    #[arg(short, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// The run folder: runs/NAME-SEED unless given, runs/NAME-sweep for many runs
+    #[arg(short, long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    /// No progress bar and no warnings
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// The workers that `-j` asks for.
+pub(crate) fn workers(jobs: Option<NonZeroUsize>) -> NonZeroUsize {
+    let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    jobs.unwrap_or_else(all)
+}
+
+/// Runs the scenario.
+pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+    let runs = arguments.experiment.read()?.runs()?;
+    match runs.as_slice() {
+        [run] if run.parameters.is_empty() => single(arguments, run),
+        runs => sweep::act(arguments, runs),
+    }
+}
+
+/// A run's job, its folder to be told by what its plan says.
+fn job(
+    arguments: &Arguments,
+    run: &Run,
+    folder: impl FnOnce(&scenario::Plan) -> PathBuf,
+) -> Result<Job, Failure> {
+    let plan = run.plan()?;
+    Ok(Job {
+        folder: folder(&plan),
+        lock: scenario::lock(&plan),
+        command: arguments.experiment.command(&run.parameters),
+        plan,
+    })
+}
+
+fn single(arguments: &Arguments, run: &Run) -> Result<Exit, Failure> {
+    let name = arguments.experiment.name();
+    let chosen = arguments.out.clone();
+    let job =
+        job(arguments, run, |plan| chosen.unwrap_or_else(|| folders::of_run(&name, plan.seed)))?;
+    if !arguments.quiet {
+        check::tell(&check::warnings([&job.plan]));
+    }
+    let interrupted = interruption::watch()?;
+    let progress = Progress::new(1, arguments.quiet);
+    let outcome = job.execute(&interrupted, &progress);
+    progress.finish();
+    let outcome = outcome?;
+    tell(arguments, &job, &outcome)?;
+    Ok(if outcome.complete() { Exit::met(outcome.ok()) } else { Exit::Interrupted })
+}
+
+fn tell(arguments: &Arguments, job: &Job, outcome: &Outcome) -> Result<(), Failure> {
+    if !outcome.complete() {
+        output::note(&shown::interruption(&job.plan, outcome));
+    }
+    if arguments.json {
+        let mut value = outcome.to_value();
+        value["folder"] = job.folder.display().to_string().into();
+        return output::print_json(&value);
+    }
+    output::print(&shown::run(job, outcome))
+}

@@ -1,0 +1,128 @@
+//! A single run's results as text.
+
+use results::report::quantity;
+use results::summary::{FlowSummary, Group, Named, Summary};
+use results::{Verdict, folder};
+use scenario::Plan;
+
+use crate::amount;
+use crate::execution::{Job, Outcome};
+use crate::table::{Cell, Table};
+
+/// More rows are left to the run folder.
+const ROWS_MAX: usize = 24;
+
+/// Title, flows, drops, verdicts, and where the rest is.
+pub(crate) fn run(job: &Job, outcome: &Outcome) -> String {
+    let summary = &outcome.summary;
+    let parts = [heading(summary), flows(summary), drops(summary), verdicts(&outcome.verdicts)];
+    let report = job.folder.join(folder::REPORT);
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    parts.chain([format!("report: {}\n", report.display())]).collect::<Vec<_>>().join("\n")
+}
+
+/// That a run did not come to its end.
+pub(crate) fn interruption(plan: &Plan, outcome: &Outcome) -> String {
+    let reached = quantity::time(outcome.summary.run.seconds);
+    let wanted = quantity::time(plan.duration.as_secs_f64());
+    format!(
+        "interrupted after {reached} of {wanted}: results are of that part, expectations not judged"
+    )
+}
+
+fn heading(summary: &Summary) -> String {
+    let run = &summary.run;
+    let time = quantity::time(run.seconds);
+    format!("{}  (seed {}, {time} simulated)\n", run.title, run.seed)
+}
+
+fn flows(summary: &Summary) -> String {
+    let mut table = Table::new(&[
+        "flow",
+        ">goodput",
+        ">",
+        ">received",
+        ">resent",
+        ">timeouts",
+        ">least RTT",
+        ">fairness",
+    ]);
+    for (name, group) in &summary.group.0 {
+        table.row(group_row(name, group));
+    }
+    let single = |name: &str| !summary.group.0.iter().any(|(group, _)| belongs(name, group));
+    let singles: Vec<_> = summary.flow.0.iter().filter(|(name, _)| single(name)).collect();
+    for (name, flow) in singles.iter().take(ROWS_MAX) {
+        table.row(flow_row(name, flow));
+    }
+    let more = singles.len().saturating_sub(ROWS_MAX);
+    let more = if more > 0 { format!("… and {more} more\n") } else { String::new() };
+    table.render() + &more
+}
+
+/// Whether `flow` is one of those that a `count` made of `group`.
+fn belongs(flow: &str, group: &str) -> bool {
+    flow.rsplit_once('.').is_some_and(|(before, _)| before == group)
+}
+
+fn group_row(name: &str, group: &Group) -> Vec<Cell> {
+    vec![
+        format!("{name} ({} flows)", group.flows).into(),
+        amount::bit_rate(group.goodput).into(),
+        quantity::rate(group.goodput).into(),
+        quantity::size(group.bytes).into(),
+        group.retransmissions.to_string().into(),
+        group.timeouts.to_string().into(),
+        "".into(),
+        format!("{:.4}", group.fairness).into(),
+    ]
+}
+
+fn flow_row(name: &str, flow: &FlowSummary) -> Vec<Cell> {
+    vec![
+        name.into(),
+        amount::bit_rate(flow.goodput).into(),
+        quantity::rate(flow.goodput).into(),
+        quantity::size(flow.bytes).into(),
+        flow.retransmissions.to_string().into(),
+        flow.timeouts.to_string().into(),
+        quantity::time(flow.min_rtt_seconds).into(),
+    ]
+}
+
+/// Every place that dropped packets, with the reasons.
+fn drops(summary: &Summary) -> String {
+    let mut table = Table::new(&["drops at", ">packets", "reason"]);
+    let mut places: Vec<(String, &Named<u64>)> = Vec::new();
+    for (name, link) in &summary.link.0 {
+        for direction in [&link.forward, &link.reverse] {
+            places.push((format!("{}:{name}", direction.from), &direction.drops_by_reason));
+        }
+    }
+    for (name, node) in &summary.node.0 {
+        places.push((name.clone(), &node.drops_by_reason));
+    }
+    for (place, reasons) in places {
+        for (reason, packets) in reasons.0.iter().filter(|(_, packets)| *packets > 0) {
+            table.row([place.as_str().into(), packets.to_string().into(), reason.as_str().into()]);
+        }
+    }
+    if table.is_empty() { "no drops\n".into() } else { table.render() }
+}
+
+fn verdicts(verdicts: &[Verdict]) -> String {
+    if verdicts.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(&["expected", ">measured", "range", "verdict"]);
+    for verdict in verdicts {
+        let show = |value| amount::by_path(&verdict.path, value);
+        table.row([
+            verdict.path.as_str().into(),
+            show(verdict.value).into(),
+            amount::range(verdict.low, verdict.high, show).into(),
+            Cell::verdict(verdict.ok),
+        ]);
+    }
+    table.render()
+}
