@@ -115,3 +115,80 @@ fn part(length: u64, start: Instant, end: Instant, now: Instant) -> u64 {
     // Below `length`, as `now` lies before `end`.
     (share / u128::from(end.since(start).as_ps())) as u64
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const NAME: Name = Name(0);
+
+    fn bins(width_ps: u64, from: u64, until: u64) -> Bins {
+        let window = Window { from: Instant::from_ps(from), until: Instant::from_ps(until) };
+        let port = network::PortId(0);
+        let bin = Duration::from_ps(width_ps);
+        Bins::new(&Bandwidth { name: "b".into(), port, bin, window }, NAME, NAME)
+    }
+
+    #[test]
+    fn a_frame_across_an_edge_is_divided() {
+        let mut rows = Vec::new();
+        let mut bins = bins(10_000, 0, u64::MAX);
+        let span = (Instant::from_ps(5_000), Instant::from_ps(35_000));
+        bins.add(Load::Packet, 100, span, &mut |row| rows.push(row));
+        bins.finish(Instant::from_ps(50_000), &mut |row| rows.push(row));
+        let bytes: Vec<_> = rows.iter().map(|row| row.bytes).collect();
+        assert_eq!(bytes, [16, 34, 33, 17, 0]);
+        let packets: Vec<_> = rows.iter().map(|row| row.packets).collect();
+        assert_eq!(packets, [1, 0, 0, 0, 0]);
+        let times: Vec<_> = rows.iter().map(|row| row.time_ns).collect();
+        assert_eq!(times, [0, 10, 20, 30, 40]);
+    }
+
+    proptest! {
+        /// Frames within the window: the bins hold every byte, each kind apart.
+        #[test]
+        fn bins_add_up_to_what_was_sent(
+            frames in prop::collection::vec((0_u64..9_000, 0_u64..80_000, 0_u64..50_000, any::<bool>()), 0..200),
+            width in 1_000_u64..100_000,
+        ) {
+            let mut rows = Vec::new();
+            let mut bins = bins(width, 0, u64::MAX);
+            let (mut packets, mut gaps, mut count) = (0, 0, 0);
+            let mut now = 0;
+            for (length, duration, silence, gap) in frames {
+                let span = (Instant::from_ps(now), Instant::from_ps(now + duration));
+                let load = if gap { Load::Gap } else { Load::Packet };
+                bins.add(load, length, span, &mut |row| rows.push(row));
+                *if gap { &mut gaps } else { &mut packets } += length;
+                count += u64::from(!gap);
+                now += duration + silence;
+            }
+            bins.finish(Instant::from_ps(now + 1), &mut |row| rows.push(row));
+            prop_assert_eq!(rows.iter().map(|row| row.bytes).sum::<u64>(), packets);
+            prop_assert_eq!(rows.iter().map(|row| row.gap_bytes).sum::<u64>(), gaps);
+            prop_assert_eq!(rows.iter().map(|row| row.packets).sum::<u64>(), count);
+            prop_assert_eq!(rows.len() as u64, (now + 1).div_ceil(width), "no bin is left out");
+        }
+
+        /// A wire that is never silent: a window holds what its time carries, to a byte an edge.
+        #[test]
+        fn a_window_cuts_frames_in_proportion(
+            from in 0_u64..500_000,
+            span in 1_u64..500_000,
+            width in 1_000_u64..100_000,
+        ) {
+            let mut rows = Vec::new();
+            let mut bins = bins(width, from, from + span);
+            for n in 0..1_000 {
+                let start = Instant::from_ps(n * 1_000);
+                bins.add(Load::Packet, 1_000, (start, start + Duration::from_ps(1_000)), &mut |row| rows.push(row));
+            }
+            bins.finish(Instant::from_ps(1_000_000), &mut |row| rows.push(row));
+            // One byte a picosecond.
+            prop_assert_eq!(rows.iter().map(|row| row.bytes).sum::<u64>(), span);
+            prop_assert!(rows[..rows.len() - 1].iter().all(|row| row.bytes == width));
+        }
+    }
+}

@@ -50,3 +50,32 @@ impl Tracker {
         (self.seq.follow(payload), ack)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_go_on_past_the_circle() {
+        let mut unwrapped = Unwrapped::default();
+        assert_eq!(unwrapped.follow(u32::MAX - 9), 0);
+        assert_eq!(unwrapped.follow(10), 20);
+        assert_eq!(unwrapped.follow(0), 10, "a retransmission lies before");
+        let mut wire = 0_u32;
+        for n in 1..=10_u64 {
+            wire = wire.wrapping_add(1 << 30);
+            assert_eq!(unwrapped.follow(wire), 10 + (n << 30));
+        }
+    }
+
+    #[test]
+    fn the_first_payload_byte_is_zero() {
+        let mut tracker = Tracker::default();
+        let syn = Tcp { seq: u32::MAX, flags: flags::SYN, ..Tcp::default() };
+        assert_eq!(tracker.follow(&syn), (0, None));
+        let first = Tcp { seq: 0, ack: 501, flags: flags::ACK, ..Tcp::default() };
+        assert_eq!(tracker.follow(&first), (0, Some(0)));
+        let next = Tcp { seq: 1448, ack: 601, flags: flags::ACK, ..Tcp::default() };
+        assert_eq!(tracker.follow(&next), (1448, Some(100)));
+    }
+}

@@ -1,0 +1,186 @@
+//! Captures as tshark sees them.
+
+mod scene;
+
+use std::path::Path;
+use std::process::Command;
+
+use network::observer::{Observer, Place};
+use results::Recorder;
+use scene::{ACCESS, BACK, RECEIVER, WAN, at_us, back, data, packet, sack, syn};
+use traffic::packet::{ecn, flags};
+use traffic::{Bytes, DropReason, Duration, Instant, Packet};
+
+/// A connection's start on the access link, with a gap, a loss at the emulator, and SACKs back.
+fn capture(folder: &Path) {
+    let mut recorder = Recorder::new(&scene::plan(), Some(folder)).unwrap();
+    let mut sent = |port, packet: &Packet, us| {
+        recorder.transmitted(port, packet, at_us(us), at_us(us + 12));
+    };
+    sent(ACCESS, &packet(0, syn(0xffff_ff00)), 1);
+    let mut reply = syn(5_000);
+    (reply.flags, reply.ack) = (flags::SYN | flags::ACK, 0xffff_ff01);
+    sent(BACK, &back(packet(0, reply)), 2);
+    let mut established = data(0xffff_ff01, 5_001);
+    established.payload = 0;
+    sent(ACCESS, &packet(0, established), 3);
+    sent(ACCESS, &packet(0, data(0xffff_ff01, 5_001)), 4);
+    let mut marked = packet(0, data(0x0000_04a9, 5_001));
+    marked.tos = 0x28 | ecn::CE;
+    sent(ACCESS, &marked, 30);
+    sent(BACK, &back(packet(0, sack(5_001, 0xffff_ff01, 0x0000_04a9))), 50);
+    recorder.gap(ACCESS, Bytes(1_490), Instant::from_ps(20_000_123_456), at_us(20_012));
+    recorder.gap(ACCESS, Bytes(64), at_us(20_013), at_us(20_014));
+    let lost = packet(0, data(0xffff_ff01, 5_001));
+    recorder.dropped(Place::Port(WAN), &lost, DropReason::QueueBytes, at_us(20_020));
+    recorder.finish(at_us(30_000)).unwrap();
+}
+
+/// tshark's output, or `None` (said loudly) where there is no tshark.
+fn tshark(folder: &Path, arguments: &[&str]) -> Option<String> {
+    let file = folder.join(results::capture::FILE);
+    let mut command = Command::new("tshark");
+    command.args(["-n", "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"]);
+    let Ok(output) = command.arg("-r").arg(&file).args(arguments).output() else {
+        eprintln!("SKIPPED: no tshark here; apt-get install tshark");
+        return None;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+fn fields(folder: &Path, filter: &str, names: &[&str]) -> Option<Vec<Vec<String>>> {
+    let mut arguments = vec!["-Y", filter, "-T", "fields"];
+    names.iter().for_each(|&name| arguments.extend(["-e", name]));
+    let text = tshark(folder, &arguments)?;
+    Some(text.lines().map(|line| line.split('\t').map(String::from).collect()).collect())
+}
+
+#[test]
+fn nothing_is_malformed_and_every_checksum_is_good() {
+    let folder = tempfile::tempdir().unwrap();
+    capture(folder.path());
+    let bad = "_ws.malformed || _ws.short || ip.checksum.status == 0 || tcp.checksum.status == 0 \
+               || eth.fcs.status == 0 || (_ws.expert.severity >= 6291456 && !tcp.analysis)";
+    let Some(text) = tshark(folder.path(), &["-Y", bad]) else { return };
+    assert_eq!(text, "");
+    let all = tshark(folder.path(), &["-T", "fields", "-e", "frame.number"]).unwrap();
+    assert_eq!(all.lines().count(), 9);
+    let whole = "tcp.len == 0 && tcp.checksum.status == 1 && ip.checksum.status == 1";
+    let checked = tshark(folder.path(), &["-Y", whole]).unwrap();
+    assert_eq!(checked.lines().count(), 4, "SYN, SYN-ACK and two ACKs are kept whole");
+}
+
+#[test]
+fn a_segment_reads_as_it_was_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    capture(folder.path());
+    let names = [
+        "frame.len",
+        "frame.time_epoch",
+        "eth.src",
+        "eth.dst",
+        "ip.src",
+        "ip.dst",
+        "ip.len",
+        "ip.dsfield.dscp",
+        "ip.dsfield.ecn",
+        "tcp.srcport",
+        "tcp.dstport",
+        "tcp.seq_raw",
+        "tcp.len",
+        "tcp.window_size_value",
+        "tcp.options.timestamp.tsval",
+        "tcp.options.timestamp.tsecr",
+        "frame.interface_name",
+    ];
+    let Some(rows) = fields(folder.path(), "ip.dsfield.ecn == 3", &names) else { return };
+    let expected = [
+        "1514",
+        "0.000030000",
+        "02:00:00:00:00:01",
+        "02:00:00:00:00:02",
+        "10.0.0.1",
+        "10.0.0.3",
+        "1500",
+        "10",
+        "3",
+        "20000",
+        "9000",
+        "1193",
+        "1448",
+        "502",
+        "1001",
+        "2000",
+        "access",
+    ];
+    assert_eq!(rows, [expected]);
+}
+
+#[test]
+fn options_read_as_they_were_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    capture(folder.path());
+    let names = [
+        "tcp.hdr_len",
+        "tcp.options.mss_val",
+        "tcp.options.wscale.shift",
+        "tcp.options.sack_perm",
+        "ip.src",
+        "tcp.srcport",
+    ];
+    let Some(rows) = fields(folder.path(), "tcp.flags.syn == 1", &names) else { return };
+    let from = |host: &str, port: &str| {
+        ["40", "1460", "7", "04:02", host, port].map(String::from).to_vec()
+    };
+    let rows: Vec<Vec<String>> = rows;
+    assert_eq!(rows[0][..3], from("", "")[..3]);
+    assert_eq!(rows[0][4..], from("10.0.0.1", "20000")[4..]);
+    assert_eq!(rows[1][4..], from("10.0.0.3", "9000")[4..]);
+    assert!(rows.iter().all(|row| !row[3].is_empty()));
+    let names = ["tcp.ack_raw", "tcp.options.sack_le", "tcp.options.sack_re"];
+    let rows = fields(folder.path(), "tcp.options.sack_le", &names).unwrap();
+    assert_eq!(rows.len(), 1);
+    assert_eq!(rows[0][0], "4294967041");
+    // Relative to the initial sequence number 0xffffff00.
+    assert_eq!(rows[0][1..], ["1449,5793", "2897,7241"]);
+}
+
+#[test]
+fn gaps_are_pause_frames_of_their_true_length() {
+    let folder = tempfile::tempdir().unwrap();
+    capture(folder.path());
+    let names = ["frame.len", "frame.time_epoch", "eth.dst", "macc.opcode", "macc.pause_time"];
+    let Some(rows) = fields(folder.path(), "eth.type == 0x8808", &names) else { return };
+    let to = "01:80:c2:00:00:01";
+    // 20.000123456 ms is written to the nanosecond.
+    assert_eq!(rows[0], ["1486", "0.020000123", to, "0x0001", "0"]);
+    assert_eq!(rows[1], ["60", "0.020013000", to, "0x0001", "0"]);
+}
+
+#[test]
+fn drops_are_commented() {
+    let folder = tempfile::tempdir().unwrap();
+    capture(folder.path());
+    let names = ["frame.comment", "frame.interface_name", "tcp.seq_raw"];
+    let Some(rows) = fields(folder.path(), "frame.comment", &names) else { return };
+    assert_eq!(rows, [["dropped: queue_bytes at gnet", "wan", "4294967041"]]);
+}
+
+#[test]
+fn a_window_bounds_the_capture() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut plan = scene::plan();
+    plan.probes.captures.truncate(1);
+    plan.probes.captures[0].window.from = at_us(10);
+    plan.probes.captures[0].window.until = at_us(20);
+    let mut recorder = Recorder::new(&plan, Some(folder.path())).unwrap();
+    for us in [9, 10, 19, 20] {
+        let start = at_us(us);
+        recorder.transmitted(ACCESS, &packet(0, data(1, 1)), start, start + Duration::from_us(1));
+    }
+    recorder.finish(at_us(30)).unwrap();
+    let Some(rows) = fields(folder.path(), "tcp", &["frame.time_epoch"]) else { return };
+    assert_eq!(rows, [["0.000010000"], ["0.000019000"]]);
+    assert_eq!(RECEIVER.0, 2);
+}

@@ -1,0 +1,145 @@
+//! The run folder and its report.
+
+mod scene;
+
+use std::path::Path;
+
+use results::summary::Summary;
+use results::{
+    Cost, Ending, Error, Manifest, Recorder, RunFolder, RunReport, Totals, Verdict, judge,
+};
+use scenario::plan::Expectation;
+
+fn manifest() -> Manifest {
+    let words = ["suimon", "run", "two bursts.toml", "--seed", "7"].map(String::from).to_vec();
+    Manifest { driver: "simulate".into(), seed: 7, command: words.clone(), arguments: words }
+}
+
+fn verdicts(summary: &Summary) -> Vec<Verdict> {
+    let path = "flow.solo.goodput".into();
+    let asked = [Expectation { path, low: Some(1e6), high: None }];
+    judge(&asked, summary).unwrap()
+}
+
+fn run(path: &Path, totals: &Totals, cost: Cost) -> String {
+    let plan = scene::plan();
+    let folder = RunFolder::create(path, manifest(), "# the scenario\n").unwrap();
+    let mut recorder = Recorder::new(&plan, Some(folder.path())).unwrap();
+    scene::drive(&mut recorder);
+    let recording = recorder.finish(totals.ending.at).unwrap();
+    let summary = Summary::new(&plan, totals);
+    let report = RunReport {
+        plan: &plan,
+        summary: &summary,
+        verdicts: &verdicts(&summary),
+        recording: Some(&recording),
+        command: &folder.manifest().command,
+    };
+    let report = report.to_html().unwrap();
+    folder.finish(&summary, &report, totals.ending, cost).unwrap();
+    report
+}
+
+fn json(path: &Path) -> serde_json::Value {
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_complete_run_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    run(&path, &scene::totals(), Cost { cpu_seconds: 1.5, ..Cost::default() });
+    let manifest = json(&path.join("manifest.json"));
+    assert_eq!(manifest["complete"], true);
+    assert_eq!(manifest["simulated_seconds"], 0.01);
+    assert_eq!(manifest["engine"]["cpu_seconds"], 1.5);
+    assert_eq!(manifest["seed"], 7);
+    assert_eq!(json(&path.join("summary.json"))["flow"]["solo"]["bytes"], 200_000);
+    let all = [
+        "capture.pcapng",
+        "flows.parquet",
+        "links.parquet",
+        "manifest.json",
+        "queues.parquet",
+        "report.html",
+        "scenario.lock.toml",
+        "sequences.parquet",
+        "summary.json",
+    ];
+    assert_eq!(names(&path), all);
+}
+
+#[test]
+fn an_interrupted_run_stays_readable_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut totals = scene::totals();
+    totals.ending = Ending { at: scene::at_us(4_000), complete: false };
+    let report = run(folder.path(), &totals, Cost::default());
+    assert_eq!(json(&folder.path().join("manifest.json"))["complete"], false);
+    assert_eq!(json(&folder.path().join("manifest.json"))["simulated_seconds"], 0.004);
+    assert_eq!(json(&folder.path().join("summary.json"))["run"]["complete"], false);
+    assert!(report.contains("Incomplete: interrupted after 4 ms of 10 ms."));
+}
+
+#[test]
+fn a_killed_run_leaves_nothing_that_looks_complete() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path(), &scene::totals(), Cost::default());
+    // The next run in the same folder is killed: its files stay as they are.
+    let next = RunFolder::create(folder.path(), manifest(), "# the scenario\n").unwrap();
+    let mut recorder = Recorder::new(&scene::plan(), Some(next.path())).unwrap();
+    scene::drive(&mut recorder);
+    drop(recorder);
+    assert_eq!(json(&folder.path().join("manifest.json"))["complete"], false);
+    let named = names(folder.path());
+    let finished = named.iter().filter(|name| !name.ends_with(".partial")).collect::<Vec<_>>();
+    assert_eq!(finished, ["manifest.json", "scenario.lock.toml"]);
+}
+
+#[test]
+fn others_files_are_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("thesis.tex"), "years of work").unwrap();
+    let refused = RunFolder::create(folder.path(), manifest(), "").unwrap_err();
+    assert!(matches!(refused, Error::Foreign { .. }), "{refused}");
+    assert_eq!(names(folder.path()), ["thesis.tex"]);
+}
+
+#[test]
+fn the_report_is_one_file_with_the_summarys_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = run(folder.path(), &scene::totals(), Cost::default());
+    assert!(report.contains("Two bursts &amp; a &lt;long&gt; pipe"));
+    assert!(report.contains("suimon run 'two bursts.toml' --seed 7"));
+    for number in ["30 MB/s", "10 MB/s", "20 MB/s", "300 kB", "205 ms", "queue_bytes 5", "61.3 %"] {
+        assert!(report.contains(number), "{number} is missing");
+    }
+    assert!(report.contains("The expectation holds."));
+    assert_eq!(report.matches("<svg xmlns").count(), 5, "a chart of each kind");
+    // Nothing is fetched: no link, script, image or style from elsewhere.
+    let foreign = report.replace("http://www.w3.org/2000/svg", "");
+    for outside in ["http", "src=", "<link", "@import", "url(", "<script"] {
+        assert!(!foreign.contains(outside), "{outside} reaches out");
+    }
+    assert!(!report.contains("NaN") && !report.contains("inf"), "every coordinate is a number");
+}
+
+#[test]
+fn cost_changes_the_manifest_alone() {
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    for (folder, cpu_seconds) in folders.iter().zip([1.0, 2.0]) {
+        run(folder.path(), &scene::totals(), Cost { cpu_seconds, ..Cost::default() });
+    }
+    for name in names(folders[0].path()) {
+        let [a, b] = [0, 1].map(|place| std::fs::read(folders[place].path().join(&name)).unwrap());
+        assert_eq!(a == b, name != "manifest.json", "{name}");
+    }
+}
