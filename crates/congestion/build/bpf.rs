@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Debug information carries the types that the loader relocates by; v3 is Linux 5.1's instructions.
+/// Debug information carries the types that the loader relocates by; v3 is what Linux 5.1 runs.
 const FLAGS: [&str; 11] = [
     "-target",
     "bpf",

@@ -1,7 +1,11 @@
 //! Congestion control: one C file per algorithm (`algorithms/`), written against `include/cc.h`.
 //!
 //! This is their Rust face, for the simulator. The same C text is compiled for the kernel by
-//! `clang -target bpf`. Window arithmetic counts packets, as Linux does; no floating point anywhere.
+//! `clang -target bpf`: with the feature `bpf` the crate embeds those objects. Window arithmetic
+//! counts packets, as Linux does; no floating point anywhere.
+//!
+//! A new algorithm is one file in `algorithms/` and one line in `src/registry.rs`; the tests over
+//! random hook sequences, the registration with the kernel and the replay then cover it.
 #![no_std]
 
 mod registry;
@@ -174,7 +178,8 @@ impl Algorithm {
         (self.ops.cong_avoid)(sock, ack, acked);
     }
 
-    /// `acked` packets left the network, the last with a round trip of `rtt_us` (below zero: none known).
+    /// `acked` packets left the network, the last with a round trip of `rtt_us` (below zero: none
+    /// known), and `in_flight` were under way before.
     pub fn pkts_acked(&self, sock: &mut Sock, acked: u32, rtt_us: i32, in_flight: u32) {
         if let Some(pkts_acked) = self.ops.pkts_acked {
             pkts_acked(sock, acked, rtt_us, in_flight);

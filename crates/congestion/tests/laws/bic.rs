@@ -70,3 +70,14 @@ fn without_a_target_a_round_trip_gains_five_percent_at_least() {
     path.round_at_once();
     assert_eq!(path.sock.cwnd, 10_500);
 }
+
+#[test]
+fn a_timeout_forgets_the_target() {
+    let mut path = Path::avoiding("bic", 100_000, 10_000);
+    path.lose();
+    path.time_out();
+    (path.sock.cwnd, path.sock.ssthresh) = (1_000, 2);
+    path.round_at_once();
+    // The old target would pull by S_max; without one it is 1000 / 20, the 5 % of a fresh start.
+    assert_eq!(path.sock.cwnd, 1_050);
+}

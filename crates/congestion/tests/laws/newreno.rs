@@ -56,3 +56,19 @@ fn an_idle_application_gains_nothing() {
     path.round_at_once();
     assert_eq!((path.sock.cwnd, path.sock.cwnd_cnt), (100, 0));
 }
+
+#[test]
+fn a_carry_from_a_larger_window_is_worth_one_packet_at_most() {
+    let mut path = Path::avoiding("newreno", 100_000, 10);
+    path.sock.cwnd_cnt = 900;
+    path.ack(1, 0);
+    assert_eq!((path.sock.cwnd, path.sock.cwnd_cnt), (11, 1));
+}
+
+#[test]
+fn at_the_clamp_nothing_is_saved_up() {
+    let mut path = Path::avoiding("newreno", 100_000, 10);
+    path.sock.cwnd_clamp = 10;
+    (0..3).for_each(|_| path.ack(3, 0));
+    assert_eq!((path.sock.cwnd, path.sock.cwnd_cnt), (10, 0));
+}
