@@ -105,7 +105,7 @@ mod tests {
             prop_assert!(kept.is_sorted_by(|a, b| a.0 <= b.0));
             prop_assert_eq!(kept.first().unwrap().1, ys[0]);
             prop_assert_eq!(kept.last().unwrap().1, *ys.last().unwrap());
-            let column = |x: f64| (x * f64::from(columns) / width).floor() as usize;
+            let column = |x: f64| (x * (f64::from(columns) / width)).floor() as usize;
             for wanted in 0..columns as usize {
                 let all = || ys.iter().enumerate().filter(|(x, _)| column(*x as f64) == wanted);
                 let seen = || kept.iter().filter(|(x, _)| column(*x) == wanted).map(|(_, y)| *y);
