@@ -323,6 +323,29 @@ impl Scoreboard {
         }
     }
 
+    /// The same where no segment is marked: how many were acknowledged, when the first of them was
+    /// sent, and the last of them.
+    #[inline]
+    pub(crate) fn acknowledge_plain(&mut self, ack: u64) -> (u32, Instant, Segment) {
+        debug_assert!(!self.marked);
+        let (before, mut head) = (self.head, self.head);
+        let first = self.segment(head).sent;
+        let mut last = Segment::default();
+        while head != self.tail {
+            let segment = self.segment(head);
+            if segment.end > ack {
+                break;
+            }
+            last = *segment;
+            head = head.wrapping_add(1);
+        }
+        let acked = head.wrapping_sub(before);
+        if acked != 0 {
+            (self.head, self.top, self.start) = (head, head, last.end);
+        }
+        (acked, first, last)
+    }
+
     /// A marked segment leaves the counters.
     fn forget(&mut self, flags: u8) {
         self.step();
@@ -620,7 +643,7 @@ impl Scoreboard {
     /// The counters agree with a recount. Debug builds ask after each ACK; where much is out only
     /// now and then, for it visits every segment.
     pub(crate) fn recount(&self) -> bool {
-        if self.out() > 200 && self.head % 256 != 0 {
+        if self.out() > 200 && !self.head.is_multiple_of(256) {
             return true;
         }
         let mut counts = [0u32; 3];

@@ -2,9 +2,10 @@
 
 mod pipe;
 
-use pipe::{Fate, Pipe, ms};
-use traffic::Duration;
-use transport::Profile;
+use pipe::{Fate, Pipe, Random, ms};
+use proptest::prelude::*;
+use traffic::{Duration, Instant};
+use transport::{Config, Connection, Profile};
 
 #[test]
 fn every_profile_moves_a_megabyte_over_a_clean_pipe() {
@@ -24,5 +25,113 @@ fn every_profile_moves_a_megabyte_over_a_clean_pipe() {
         assert_eq!(pipe.ends[1].delivered_bytes(), 1_000_000);
         assert_eq!((info.retransmissions, info.timeouts), (0, 0), "{}: {info:?}", profile.name());
         println!("{} {:?}", profile.name(), pipe.now);
+    }
+}
+
+/// A pipe's vices, in per mille of the packets.
+#[derive(Clone, Copy, Debug)]
+struct Vices {
+    drop: u64,
+    late: u64,
+    twice: u64,
+    mark: u64,
+    /// Data, ACKs, or both suffer.
+    acks_too: bool,
+}
+
+fn fate_of(random: &mut Random, vices: Vices, side: usize) -> Fate {
+    if side == 1 && !vices.acks_too {
+        return Fate::Pass;
+    }
+    let draw = random.below(1_000);
+    if draw < vices.drop {
+        return Fate::Drop;
+    }
+    let draw = random.below(1_000);
+    if draw < vices.late {
+        return Fate::Late(Duration::from_us(random.below(40_000)));
+    }
+    match random.below(1_000) {
+        n if n < vices.twice => Fate::Twice,
+        n if n < vices.twice + vices.mark => Fate::Mark,
+        _ => Fate::Pass,
+    }
+}
+
+/// Moves `bytes` both ways or one way; all arrive exactly once, and the counters balance.
+fn transfer(config: &Config, vices: Vices, seed: u64, bytes: [u64; 2]) -> [transport::Info; 2] {
+    let mut random = Random(seed);
+    let isn = [random.next() as u32, random.next() as u32];
+    let mut draw = random.clone();
+    let mut pipe = Pipe::numbered([config, config], ms(10), isn, move |side, _, _| {
+        fate_of(&mut draw, vices, side)
+    });
+    for (end, &bytes) in pipe.ends.iter_mut().zip(&bytes) {
+        end.supply(bytes, pipe.now);
+        end.close(pipe.now);
+    }
+    // An application that reads in lumps, at its leisure.
+    let mut reads = 0;
+    let mut read = [0u64; 2];
+    pipe.pump();
+    while !pipe.ends.iter().all(Connection::is_closed) && pipe.now < Instant::from_ps(u64::MAX / 64)
+    {
+        if !pipe.step() {
+            break;
+        }
+        reads += 1;
+        if reads % 3 == 0 {
+            for (side, read) in read.iter_mut().enumerate() {
+                *read += pipe.ends[side].read(random.below(200_000), pipe.now);
+            }
+            pipe.pump();
+        }
+    }
+    let infos = [pipe.ends[0].info(), pipe.ends[1].info()];
+    let what = format!("seed {seed} {vices:?} {:?}\n{:?}\n{:?}", pipe.now, infos[0], infos[1]);
+    for (side, info) in infos.iter().enumerate() {
+        read[side] += pipe.ends[side].read(u64::MAX, pipe.now);
+        assert_eq!(read[side], bytes[1 - side], "read by {side}: {what}");
+        assert_eq!(pipe.ends[side].acknowledged_bytes(), bytes[side], "acked of {side}: {what}");
+        assert!(pipe.ends[side].is_closed(), "{what}");
+        assert_eq!(info.phase, transport::Phase::Closed, "{what}");
+        assert_eq!((info.in_flight, info.out_of_order), (0, 0), "{what}");
+        assert_eq!(info.bytes_sent - info.bytes_retransmitted, bytes[side], "{what}");
+    }
+    infos
+}
+
+fn tweaks(config: &mut Config, choice: u64) {
+    use transport::config::*;
+    match choice % 8 {
+        1 => config.segment.sack = false,
+        2 => config.segment.timestamps = false,
+        3 => config.emission.pacing = true,
+        4 => config.segment.ecn = true,
+        5 => config.recovery.timeout_forgets_sack = true,
+        6 => config.buffers.receive = Buffer::Fixed(40_000),
+        7 => config.recovery.detection = LossDetection::Sack,
+        _ => {}
+    }
+    config.window.idle_restart =
+        [IdleRestart::Rfc2861, IdleRestart::Rfc7661, IdleRestart::Keep, IdleRestart::RestartWindow]
+            [(choice / 8 % 4) as usize];
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_byte_arrives_once_whatever_the_pipe_does(
+        seed: u64, choice: u64, profile in 0usize..4, drop in 0u64..120, late in 0u64..200,
+        twice in 0u64..60, mark in 0u64..60, acks_too: bool,
+        there in 0u64..2_000_000, back in 0u64..200_000,
+    ) {
+        let mut config = Profile::all()[profile].config();
+        tweaks(&mut config, choice);
+        config.rto.retries_max = 60;
+        config.rto.syn_retries_max = 60;
+        let vices = Vices { drop, late, twice, mark, acks_too };
+        transfer(&config, vices, seed, [there, back]);
     }
 }

@@ -42,6 +42,54 @@ impl Sender {
         if ack > self.nxt || ack + self.window_max < self.una {
             return 0;
         }
+        let calm = tcp.sack_len == 0 && self.state == State::Open && !self.board.is_marked();
+        let plain = calm && tcp.flags & flags::ECE == 0 && self.tlp_high == 0;
+        if plain && ack == self.una && self.nxt == ack && !self.timer.is_probe() {
+            // Nothing is out: the ACK on data that only comes in.
+            self.update_window(ack, tcp);
+            return 0;
+        }
+        if plain && ack > self.una {
+            self.on_plain_ack(ack, tcp, now);
+            return 0;
+        }
+        self.on_any_ack(ack, tcp, now)
+    }
+
+    /// New data is acknowledged in order, nothing is marked and nothing is wrong: the common case, and
+    /// what [`Self::on_any_ack`] would do about it.
+    #[inline]
+    fn on_plain_ack(&mut self, ack: u64, tcp: &Tcp, now: Instant) {
+        let in_flight = self.in_flight();
+        self.blocked = false;
+        self.window_from = tcp.seq;
+        let window = u64::from(tcp.window) << self.agreed.window_shift;
+        self.window_end = ack + window;
+        self.window_max = self.window_max.max(window);
+        self.una = ack;
+        self.retries = 0;
+        self.reno_sacked = 0;
+        self.tune_buffer();
+        let (acked, first, last) = self.board.acknowledge_plain(ack);
+        if acked != 0 {
+            self.delivered = self.delivered.wrapping_add(acked);
+            self.delivered_total += u64::from(acked);
+            self.stats.sample_segments = self.delivered.wrapping_sub(last.delivered);
+            self.stats.sample_time = now.since(last.sent);
+            self.rtt.sample(first, now, self.una, self.nxt);
+            self.rtt.reset_backoff();
+            self.rack.advance_plain(last.sent, last.end, now);
+            let rtt_us = now.since(last.sent).as_us().min(i32::MAX as u64) as i32;
+            self.refresh(now);
+            self.algorithm().pkts_acked(&mut self.sock, acked, rtt_us, in_flight);
+        }
+        self.rearm(now);
+        self.grow_window(acked, acked, in_flight, now);
+        debug_assert!(self.board.recount(), "the scoreboard's counters drifted");
+    }
+
+    /// The general case.
+    fn on_any_ack(&mut self, ack: u64, tcp: &Tcp, now: Instant) -> u32 {
         let mut event = AckEvent {
             advanced: ack > self.una,
             echo_ce: self.agreed.ecn && tcp.flags & flags::ECE != 0,
@@ -177,10 +225,18 @@ impl Sender {
         } else {
             event.acked != 0
         };
-        if !grows || event.echo_ce || !self.window_was_used(event) {
+        if grows && !event.echo_ce {
+            self.grow_window(event.acked, event.delivered, event.in_flight_before, now);
+        }
+    }
+
+    /// The window grows by the algorithm's law, if it was used.
+    #[inline]
+    fn grow_window(&mut self, acked: u32, delivered: u32, in_flight_before: u32, now: Instant) {
+        if !self.window_was_used(acked, in_flight_before) {
             return;
         }
-        let acked = if self.config.window.count_acks { 1 } else { event.delivered.max(1) };
+        let acked = if self.config.window.count_acks { 1 } else { delivered.max(1) };
         self.refresh(now);
         self.sock.cwnd_limited = 1;
         let ack = self.sock.snd_una;

@@ -20,6 +20,9 @@ pub(super) struct Burst {
     next_at: Instant,
     /// Something waits for that.
     waiting: bool,
+    /// Segments of a burst, as last worked out, and how many were delivered by then.
+    goal: u32,
+    goal_at: u32,
 }
 
 impl Burst {
@@ -52,7 +55,17 @@ impl Sender {
         u64::try_from(rate).unwrap_or(u64::MAX).min(emission.pacing_rate_max).max(1)
     }
 
-    /// Segments of a burst: what the pacing rate sends in about a millisecond, at least two.
+    /// Segments of a burst, worked out anew once a burst was delivered.
+    #[inline]
+    fn goal(&mut self) -> u32 {
+        let burst = self.burst;
+        if burst.goal == 0 || self.delivered.wrapping_sub(burst.goal_at) >= burst.goal {
+            (self.burst.goal, self.burst.goal_at) = (self.burst_goal(), self.delivered);
+        }
+        self.burst.goal
+    }
+
+    /// What the pacing rate sends in about a millisecond, at least two segments.
     fn burst_goal(&self) -> u32 {
         let emission = &self.config.emission;
         if !emission.tso {
@@ -84,7 +97,7 @@ impl Sender {
             self.burst.waiting = true;
             return false;
         }
-        let goal = self.burst_goal();
+        let goal = self.goal();
         if self.should_defer(allowed, ready, goal, now) {
             return false;
         }

@@ -42,10 +42,18 @@ impl Sender {
         if self.blocked {
             return None;
         }
-        if self.forced.is_some() || self.send_new_first {
-            if let Some(decided) = self.next_forced(now, stamp) {
-                return decided;
-            }
+        if self.nxt == self.supplied
+            && self.board.lost() == 0
+            && self.forced.is_none()
+            && !self.closing
+        {
+            // A connection, or the end of one, that only receives.
+            return if self.last_sent == now { self.stop(false, now) } else { None };
+        }
+        if (self.forced.is_some() || self.send_new_first)
+            && let Some(decided) = self.next_forced(now, stamp)
+        {
+            return decided;
         }
         if self.board.lost() != 0
             && let Some(index) = self.board.next_pending()
@@ -67,7 +75,7 @@ impl Sender {
                     return Some(Some(probe));
                 }
             }
-            Some(Forced::WindowProbe) => return Some(Some(self.window_probe())),
+            Some(Forced::WindowProbe) => return Some(Some(self.window_probe(now))),
             _ => {}
         }
         if self.send_new_first {
@@ -247,9 +255,22 @@ impl Sender {
         Some(probe)
     }
 
-    /// A segment below the peer's window, which makes it answer (Linux's `tcp_xmit_probe_skb`).
-    fn window_probe(&mut self) -> Outgoing {
+    /// Whether the peer's window takes the next segment whole.
+    pub(super) fn next_segment_fits(&self) -> bool {
+        let ready = (self.written() - self.nxt).min(u64::from(self.agreed.mss));
+        self.nxt + ready <= self.window_end
+    }
+
+    /// What the window takes of the data, or else a segment below it, which makes the peer answer
+    /// (Linux's `tcp_write_wakeup`).
+    fn window_probe(&mut self, now: Instant) -> Outgoing {
         self.stats.zero_window_probes += 1;
+        let window = self.window_end.saturating_sub(self.nxt);
+        let payload =
+            (self.written() - self.nxt).min(u64::from(self.agreed.mss)).min(window) as u32;
+        if payload != 0 {
+            return self.send_new(payload, now);
+        }
         let at = self.una - 1;
         let (push, retransmission) = (false, false);
         Outgoing { at, payload: 0, fin: false, push, retransmission, reduced: false }

@@ -5,7 +5,6 @@ use congestion::Event;
 use traffic::{Duration, Instant};
 
 use super::Sender;
-use super::ack::AckEvent;
 use crate::config::{IdleRestart, Validation};
 
 /// RFC 7661, section 4.4.1: how long an unvalidated window is kept.
@@ -36,13 +35,13 @@ impl Sender {
 
     /// Whether the window limited sending, so that it may grow.
     #[inline]
-    pub(super) fn window_was_used(&mut self, event: &AckEvent) -> bool {
+    pub(super) fn window_was_used(&mut self, acked: u32, in_flight_before: u32) -> bool {
         if self.follows_rfc7661() {
-            return self.is_validated(event);
+            return self.is_validated(acked);
         }
         match self.config.window.validation {
             Validation::None => true,
-            Validation::FilledBeforeAck => event.in_flight_before >= self.sock.cwnd,
+            Validation::FilledBeforeAck => in_flight_before >= self.sock.cwnd,
             Validation::LimitedLastRound if self.in_slow_start() => {
                 self.sock.cwnd < 2 * self.packets_out_max
             }
@@ -52,9 +51,9 @@ impl Sender {
 
     /// RFC 7661, section 4.2 and 4.3: the window is validated while twice pipeACK covers it; in the
     /// non-validated phase it does not grow.
-    fn is_validated(&mut self, event: &AckEvent) -> bool {
+    fn is_validated(&mut self, acked: u32) -> bool {
         let validated = &mut self.validated;
-        validated.packets += event.acked;
+        validated.packets += acked;
         if self.una >= validated.sample_end {
             validated.pipe_ack = [validated.packets, validated.pipe_ack[0]];
             (validated.packets, validated.sample_end) = (0, self.nxt);

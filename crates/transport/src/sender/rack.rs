@@ -16,8 +16,6 @@ pub(super) struct Rack {
     sent: Instant,
     end: u64,
     rtt: Duration,
-    /// It changed since loss was last looked for.
-    advanced: bool,
     /// The reordering window in quarters of the least round trip time, and how long that holds.
     steps: u8,
     persist: u8,
@@ -33,7 +31,6 @@ impl Default for Rack {
             sent: Instant::ZERO,
             end: 0,
             rtt: Duration::ZERO,
-            advanced: false,
             steps: 1,
             persist: 0,
             dsack_seen: false,
@@ -54,7 +51,15 @@ impl Rack {
         self.rtt = rtt;
         if (newest.sent, newest.end) > (self.sent, self.end) {
             (self.sent, self.end) = (newest.sent, newest.end);
-            self.advanced = true;
+        }
+    }
+
+    /// A segment that was never retransmitted was delivered in order.
+    #[inline]
+    pub(super) fn advance_plain(&mut self, sent: Instant, end: u64, now: Instant) {
+        self.rtt = now.since(sent);
+        if (sent, end) > (self.sent, self.end) {
+            (self.sent, self.end) = (sent, end);
         }
     }
 
@@ -106,7 +111,6 @@ impl Sender {
         if self.rtt.min_us() == u32::MAX || !self.board.is_marked() {
             return;
         }
-        self.rack.advanced = false;
         self.rack.adapt(self.delivered, self.board.out());
         let patience = self.rack.rtt + self.reordering_window();
         let waits = self.mark_originals(patience, now) | self.mark_retransmissions(patience, now);

@@ -102,13 +102,12 @@ impl Sender {
         let mut wait = Duration::from_secs(1);
         if self.rtt.srtt8() != 0 {
             wait = Duration::from_ns(u64::from(self.rtt.srtt8()) * 250);
-            wait = wait + if self.board.out() == 1 { self.config.rto.min } else { TAIL_MARGIN };
+            wait += if self.board.out() == 1 { self.config.rto.min } else { TAIL_MARGIN };
         }
-        let rto = self.rtt.rto();
-        if wait >= rto {
-            return false;
-        }
-        self.timer.set(Purpose::TailProbe, now + wait);
+        // Were the head's timeout to come first, the probe takes its place.
+        let head = self.board.segment(self.board.head()).sent + self.rtt.rto();
+        let at = if head > now { (now + wait).min(head) } else { now + wait };
+        self.timer.set(Purpose::TailProbe, at);
         true
     }
 
@@ -167,7 +166,7 @@ impl Sender {
         if self.board.out() != 0 || !self.has_new_data() {
             return;
         }
-        if self.window_end <= self.nxt {
+        if !self.next_segment_fits() {
             self.forced = Some(Forced::WindowProbe);
             self.retries += 1;
             self.rtt.back_off();

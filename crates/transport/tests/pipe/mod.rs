@@ -125,7 +125,7 @@ impl<F: FnMut(Side, &Packet, Instant) -> Fate> Pipe<F> {
         match (self.fate)(side, &packet, self.now) {
             Fate::Pass => {}
             Fate::Drop => return,
-            Fate::Late(by) => delay = delay + by,
+            Fate::Late(by) => delay += by,
             Fate::Twice => self.push(side, packet, delay),
             Fate::Mark if packet.tos & 3 != 0 => packet.tos |= 3,
             Fate::Mark => {}
