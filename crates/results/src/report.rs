@@ -157,7 +157,9 @@ impl Grid {
     fn write(&self, out: &mut String) {
         *out += "<div class=\"wide\"><table><thead><tr>";
         for (column, head) in self.head.iter().enumerate() {
-            let class = self.rows.first().and_then(|row| row.get(column)).map_or("", Cell::class);
+            let first = self.rows.first().and_then(|row| row.get(column));
+            let class =
+                first.filter(|cell| matches!(cell, Cell::Number(_))).map_or("", Cell::class);
             let _ = write!(out, "<th{class}>{}</th>", escape(head));
         }
         *out += "</tr></thead><tbody>\n";

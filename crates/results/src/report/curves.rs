@@ -1,6 +1,6 @@
 //! The curves of a run's report, read from its tables and thinned on the way.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use network::PortId;
 use scenario::plan::{Bandwidth, NodeKind, Plan, Sequence, Window};
@@ -123,7 +123,7 @@ fn bandwidth_figure(run: &Run<'_>, probe: &Bandwidth, [packets, gaps]: [Points; 
     let (x, time) = time_axis(span);
     let mut drawn = vec![series("packets", Shape::Step, 0, scaled(packets, time, unit))];
     if gaps.iter().any(|point| point.1 > 0.0) {
-        drawn.push(series("gap frames", Shape::Step, 1, scaled(gaps, time, unit)));
+        drawn.insert(0, series("gap frames", Shape::Step, 4, scaled(gaps, time, unit)));
     }
     let bin = duration(width);
     let port = port_name(run.plan, probe.port);
@@ -148,16 +148,16 @@ fn port_name(plan: &Plan, port: PortId) -> String {
     names.into_names().text(name).to_owned()
 }
 
-/// The line rate, and the emulators' limits below it.
+/// The line rate, and the limits below it of the emulators that the port's flows pass.
 fn limits(plan: &Plan, probe: &Bandwidth, top: f64, (unit, name): Unit) -> Vec<Mark> {
     let link = &plan.links[probe.port.0 as usize / 2];
     let line = link.config.rate.bits_per_second() as f64 / 8.0;
     let mut marks = vec![(format!("line rate of {}", link.name), line)];
-    for node in &plan.nodes {
-        if let NodeKind::Emulator(emulator) = &node.kind {
+    for node in passed(plan, probe.port) {
+        if let NodeKind::Emulator(emulator) = &plan.nodes[node].kind {
             let limit = emulator.rate.bits_per_second() as f64 / 8.0;
-            if limit < line {
-                marks.push((format!("limit of {}", node.name), limit));
+            if marks.iter().all(|(_, other)| limit < *other) {
+                marks.push((format!("limit of {}", plan.nodes[node].name), limit));
             }
         }
     }
@@ -167,6 +167,35 @@ fn limits(plan: &Plan, probe: &Bandwidth, top: f64, (unit, name): Unit) -> Vec<M
         y: limit / unit,
     };
     near.map(mark).collect()
+}
+
+/// The nodes on the ways of the flows whose packets leave at `port`, in order.
+fn passed(plan: &Plan, port: PortId) -> BTreeSet<usize> {
+    let mut passed = BTreeSet::new();
+    for flow in &plan.flows {
+        for (from, to) in [(flow.from, flow.to), (flow.to, flow.from)] {
+            let way = way(plan, from, to);
+            if way.iter().any(|&(_, leaves)| leaves == port) {
+                passed.extend(way.into_iter().map(|(node, _)| node));
+            }
+        }
+    }
+    passed
+}
+
+/// Each node that a packet leaves on its way, with the port it takes.
+fn way(plan: &Plan, from: usize, to: usize) -> Vec<(usize, PortId)> {
+    let mut way = Vec::new();
+    let mut node = from;
+    // A way passes no node twice.
+    while node != to && way.len() < plan.nodes.len() {
+        let Some(link) = plan.routes[node][to] else { break };
+        let ends = &plan.links[link as usize].ends;
+        let end = usize::from(ends[0].node != node);
+        way.push((node, PortId(2 * link + u32::from(end == 1))));
+        node = ends[1 - end].node;
+    }
+    way
 }
 
 /// Windows and round trips of the first flows.

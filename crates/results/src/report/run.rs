@@ -8,7 +8,7 @@ use crate::recorder::Recording;
 use crate::report::curves::{self, Figure};
 use crate::report::quantity::{count, digits, rate, share, size, time};
 use crate::report::{Cell, Grid, Mood, Page, Section};
-use crate::summary::{Direction, FlowSummary, Named, Summary};
+use crate::summary::{Direction, EmulatorSummary, FlowSummary, Named, Summary};
 
 /// Rows of the flows' table; the others are in `summary.json`.
 const FLOWS_MAX: usize = 100;
@@ -141,9 +141,7 @@ impl Run<'_> {
     fn links(&self) -> Section {
         let mut section = Section::new("Links and queues");
         let mut grid = Grid::new(&[
-            "Link",
-            "From",
-            "To",
+            "Port",
             "Packets",
             "Bytes",
             "Busy",
@@ -153,10 +151,19 @@ impl Run<'_> {
             "Why",
         ]);
         for (name, link) in &self.summary.link.0 {
-            grid.row(direction_row(name, &link.forward));
-            grid.row(direction_row(name, &link.reverse));
+            let used = |direction: &&Direction| direction.packets + direction.drops > 0;
+            let directions = [&link.forward, &link.reverse];
+            directions.iter().filter(|d| used(d)).for_each(|d| grid.row(direction_row(name, d)));
         }
         section.grid(&grid);
+        let mut grid =
+            Grid::new(&["Emulator", "Packets", "Bytes", "Of its limit", "Buffer at most", "Drops"]);
+        for (name, emulator) in &self.summary.emulator.0 {
+            grid.row(emulator_row(name, emulator));
+        }
+        if !grid.is_empty() {
+            section.grid(&grid);
+        }
         let mut grid = Grid::new(&["Node", "Dropped within", "Why"]);
         for (name, node) in self.summary.node.0.iter().filter(|(_, node)| node.drops > 0) {
             let why = Cell::text_of(reasons(&node.drops_by_reason));
@@ -216,9 +223,7 @@ fn flow_row(name: &str, flow: &FlowSummary) -> Vec<Cell> {
 
 fn direction_row(link: &str, direction: &Direction) -> Vec<Cell> {
     vec![
-        Cell::text_of(link),
-        Cell::text_of(&direction.from),
-        Cell::text_of(&direction.to),
+        Cell::text_of(format!("{}:{link}", direction.from)),
         Cell::number(count(direction.packets)),
         Cell::number(size(direction.bytes)),
         Cell::number(share(direction.utilisation)),
@@ -226,6 +231,17 @@ fn direction_row(link: &str, direction: &Direction) -> Vec<Cell> {
         Cell::number(size(direction.backlog_bytes_max)),
         Cell::number(count(direction.drops)),
         Cell::text_of(reasons(&direction.drops_by_reason)),
+    ]
+}
+
+fn emulator_row(name: &str, emulator: &EmulatorSummary) -> Vec<Cell> {
+    vec![
+        Cell::text_of(name),
+        Cell::number(count(emulator.packets)),
+        Cell::number(size(emulator.bytes)),
+        Cell::number(share(emulator.utilisation)),
+        Cell::number(size(emulator.backlog_bytes_max)),
+        Cell::number(count(emulator.drops)),
     ]
 }
 
