@@ -483,6 +483,9 @@ impl Scoreboard {
     /// The next segment of which sequence order has yet to tell the fate, below `to`.
     #[inline]
     pub(crate) fn next_unsettled(&mut self, to: u32) -> Option<u32> {
+        if !self.marked {
+            self.settled_hint = self.head;
+        }
         if to.wrapping_sub(self.settled_hint) as i32 <= 0 {
             return None;
         }
