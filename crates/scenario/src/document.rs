@@ -284,8 +284,10 @@ impl Document {
             return self.reject(&all, message, help);
         }
         let offset = start + text.len() - values.len();
-        let pieces = if several { pieces(values) } else { Vec::from([0..values.len()]) };
-        let values = pieces.into_iter().map(|piece| fragment(values, piece, offset)).collect();
+        let values = match several {
+            true => pieces(values).into_iter().map(|p| fragment(values, p, offset)).collect(),
+            false => vec![fragment(values, 0..values.len(), offset)],
+        };
         Ok((path, values))
     }
 

@@ -70,7 +70,7 @@ pub(crate) fn size(bytes: Bytes) -> String {
 pub(crate) fn time(duration: Duration) -> String {
     let units = [(1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "us"), (1_000, "ns")];
     let ps = duration.as_ps();
-    let unit = units.iter().find(|(scale, _)| ps % scale == 0);
+    let unit = units.iter().find(|(scale, _)| ps.is_multiple_of(*scale));
     let (scale, unit) = unit.copied().unwrap_or((1, "ps"));
     format!("\"{} {unit}\"", ps / scale)
 }

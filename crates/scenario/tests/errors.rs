@@ -1,0 +1,205 @@
+//! A wrong file gets line, column, what is wrong and what would be right.
+
+use scenario::Document;
+
+/// Two hosts, a router, two links and a flow; line numbers in the cases count from here.
+const GOOD: &str = r#"duration = "10 s"
+[host.sender]
+[host.receiver]
+[router.r]
+[link.access]
+between = ["sender", "r"]
+rate = "1 Gbit/s"
+[link.wan]
+between = ["r", "receiver"]
+rate = "100 Mbit/s"
+[flow.bulk]
+from = "sender"
+to = "receiver"
+"#;
+
+/// What is said of `GOOD` with `from` replaced by `to`, and `more` behind it.
+fn said(from: &str, to: &str, more: &str) -> String {
+    assert!(GOOD.contains(from), "{from}");
+    let text = GOOD.replacen(from, to, 1) + more;
+    let plan = Document::parse("x.toml", &text).and_then(|document| document.plan());
+    plan.map(|_| "nothing".into()).unwrap_or_else(|errors| errors.to_string())
+}
+
+/// The same with only lines added.
+fn added(more: &str) -> String {
+    said("", "", more)
+}
+
+#[test]
+fn the_file_without_a_mistake_is_fine() {
+    assert_eq!(added(""), "nothing");
+}
+
+#[test]
+fn quantities() {
+    assert_eq!(
+        said("\"1 Gbit/s\"", "\"1000\"", ""),
+        "x.toml:7:8: the rate `1000` has no unit\n  help: write \"1000 Mbit/s\" or \"1000 MB/s\""
+    );
+    assert_eq!(
+        said("\"1 Gbit/s\"", "1000", ""),
+        "x.toml:7:8: the rate `1000` has no unit\n  help: write \"1000 Mbit/s\" or \"1000 MB/s\""
+    );
+    assert_eq!(
+        said("\"1 Gbit/s\"", "\"0 Gbit/s\"", ""),
+        "x.toml:7:8: a rate of zero\n  help: a rate is at least 1 bit/s, such as \"500 Mbit/s\""
+    );
+    assert_eq!(
+        said("\"1 Gbit/s\"", "\"99999999999 Gbit/s\"", ""),
+        "x.toml:7:8: `99999999999 Gbit/s` does not fit 64 bits\n  \
+         help: the fastest rate is 18 Ebit/s"
+    );
+    assert_eq!(
+        said("\"1 Gbit/s\"", "nan", ""),
+        "x.toml:7:8: `NaN` is not a rate\n  \
+         help: write a rate as a number and a unit, such as \"500 Mbit/s\""
+    );
+    assert_eq!(
+        said("\"1 Gbit/s\"", "\"-1 Gbit/s\"", ""),
+        "x.toml:7:8: a rate below zero\n  \
+         help: write a rate as a number and a unit, such as \"500 Mbit/s\""
+    );
+    assert_eq!(
+        said("\"1 Gbit/s\"", "\"1 GB\"", ""),
+        "x.toml:7:8: `GB` is not a unit of rate\n  help: a rate is per second: \"1 GB/s\""
+    );
+    assert_eq!(
+        said("\"10 s\"", "\"10 parsecs\"", ""),
+        "x.toml:1:12: `parsecs` is not a unit of time\n  help: use ps, ns, us, ms, s, min or h"
+    );
+}
+
+#[test]
+fn names() {
+    assert_eq!(
+        said("to = \"receiver\"", "to = \"reciever\"", ""),
+        "x.toml:13:6: there is no node `reciever`\n  help: did you mean `receiver`?"
+    );
+    assert_eq!(
+        said("to = \"receiver\"", "to = \"r\"", ""),
+        "x.toml:13:6: `r` is not a host\n  help: connections begin and end at a [host.NAME]"
+    );
+    assert_eq!(
+        added("congestion = \"scaleable\"\n"),
+        "x.toml:14:14: there is no congestion control algorithm `scaleable`\n  \
+         help: did you mean `scalable`?"
+    );
+    assert_eq!(
+        said("[host.sender]\n", "[host.sender]\nprofile = \"linux-6.1\"\n", ""),
+        "x.toml:3:11: there is no profile `linux-6.1`\n  help: did you mean `linux-6`?"
+    );
+    assert_eq!(
+        added("[link.wan.queue.psq]\nrate = \"1 Mbit/s\"\n"),
+        "x.toml:14:17: `queue` has no key `psq`\n  help: did you mean `psp`?"
+    );
+    assert_eq!(
+        added("[probe.capture.c]\nat = \"sender:wan\"\n"),
+        "x.toml:15:6: `sender` is not an end of `wan`\n  help: its links are `access`"
+    );
+    assert_eq!(
+        added("tcp.recovery.detection = \"rak\"\n"),
+        "x.toml:14:26: `detection` has no choice `rak`\n  help: did you mean `rack`?"
+    );
+}
+
+#[test]
+fn shapes() {
+    assert_eq!(
+        said("rate = \"1 Gbit/s\"", "raet = \"1 Gbit/s\"", ""),
+        "x.toml:5:7: `access` lacks `rate`\n  help: add `rate = …`: Line rate. A rate: \
+         \"500 Mbit/s\", \"62.5 MB/s\"\n\
+         x.toml:7:1: `access` has no key `raet`\n  help: did you mean `rate`?"
+    );
+    assert_eq!(
+        said("[\"sender\", \"r\"]", "[\"sender\"]", ""),
+        "x.toml:6:11: `between` has 1 entries\n  help: give exactly 2"
+    );
+    assert_eq!(
+        added("[link.wan.queue]\nfifo.packets = 10\npsp.rate = \"1 Mbit/s\"\n"),
+        "x.toml:16:1: `queue` is `fifo` already\n  help: choose one of them"
+    );
+    assert_eq!(
+        added("read = \"1 MB/s\"\n"),
+        "x.toml:14:8: `read` is a table\n  help: write `{ key = value }`, or a [header] of its own"
+    );
+    let duplicate = added("[host.sender]\n");
+    assert!(duplicate.starts_with("x.toml:14:7: duplicate key"), "{duplicate}");
+    assert_eq!(
+        added("[router.sender]\n"),
+        "x.toml:14:9: there are two nodes named `sender`\n  help: give each its own name"
+    );
+}
+
+#[test]
+fn networks() {
+    assert_eq!(
+        said("[link.wan]\nbetween = [\"r\", \"receiver\"]\nrate = \"100 Mbit/s\"\n", "", ""),
+        "x.toml:10:6: there is no path from `sender` to `receiver`\n  help: join them with a \
+         [link.NAME], by way of routers or emulators: hosts do not forward"
+    );
+    assert_eq!(
+        said("[\"sender\", \"r\"]", "[\"r\", \"r\"]", ""),
+        "x.toml:6:17: `access` links `r` to itself\n  help: a link joins two different nodes"
+    );
+    assert_eq!(
+        said(
+            "[host.sender]",
+            "[host.sender]\ncount = 3\n[host.more]\ncount = 4\n[link.pair]\n\
+             between = [\"sender\", \"more\"]\nrate = \"1 Gbit/s\"",
+            ""
+        ),
+        "x.toml:7:22: `sender` are 3, but `more` are 4\n  help: counted ends pair by number: give \
+         both one count, or one of them none"
+    );
+    assert_eq!(
+        added("[host.s]\ncount = 1_000_000_000_000\n"),
+        "x.toml:14:7: `s` brings the nodes to 1000000000003\n  help: leave at most 4096"
+    );
+}
+
+#[test]
+fn queues_and_times() {
+    assert_eq!(
+        added("[link.wan.queue.fifo]\nbytes = \"0 B\"\n"),
+        "x.toml:15:9: a queue of zero drops every packet\n  help: give it room for at least one \
+         packet: packets = 1000, or bytes = \"512 KiB\""
+    );
+    let above = added("[link.access.at.sender.queue.psp]\nrate = \"2 Gbit/s\"\n");
+    assert!(above.starts_with("x.toml:15:8: class `all` has 2 Gbit/s, but "), "{above}");
+    let promise = added(
+        "[link.access.at.sender.queue.psp.class]\nup = { rate = \"90 MB/s\" }\n\
+         a = { rate = \"50 MB/s\", parent = \"up\" }\nb = { rate = \"50 MB/s\", parent = \"up\" }\n",
+    );
+    assert!(promise.starts_with("x.toml:15:15: the classes `a`, `b` have "), "{promise}");
+    assert_eq!(
+        added("start = \"5 s\"\nstop = \"2 s\"\n"),
+        "x.toml:15:8: it stops before it starts\n  \
+         help: stop after the start; both count from the start of the run"
+    );
+    assert_eq!(
+        added("[probe.capture.c]\nat = \"sender:access\"\nfrom = \"9 s\"\nuntil = \"8 s\"\n"),
+        "x.toml:17:9: the window is empty\n  help: let `from` come before `until` and before the \
+         run's end"
+    );
+    assert_eq!(
+        added("[sweep]\ntitle = [\"a\", \"b\"]\n"),
+        "x.toml:15:1: `title` cannot be set or swept\n  help: name a setting, such as \
+         emulator.gnet.buffer, flow.bulk.congestion or seed"
+    );
+}
+
+#[test]
+fn several_at_once_in_the_order_of_the_file() {
+    let text = said("\"1 Gbit/s\"", "\"1\"", "congestion = \"cubik\"\nstart = \"11 s\"\n");
+    let places: Vec<&str> = text.lines().filter(|line| line.starts_with("x.toml")).collect();
+    assert_eq!(places.len(), 3, "{text}");
+    assert!(places[0].starts_with("x.toml:7:8: "), "{text}");
+    assert!(places[1].starts_with("x.toml:14:14: "), "{text}");
+    assert!(places[2].starts_with("x.toml:15:9: "), "{text}");
+}

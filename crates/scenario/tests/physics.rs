@@ -1,0 +1,56 @@
+//! The physics check's numbers.
+
+use scenario::{Document, physics};
+
+/// What is said of the long fat pipe with these changes.
+fn said(changes: &[&str]) -> Vec<String> {
+    let text = scenario::template("long-fat-pipe").unwrap().text;
+    let mut document = Document::parse("pipe.toml", text).unwrap();
+    for change in changes {
+        document.set(change).unwrap_or_else(|errors| panic!("{errors}"));
+    }
+    let plan = document.plan().unwrap_or_else(|errors| panic!("{errors}"));
+    physics(&plan).iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_paced_pipe_is_fine() {
+    assert_eq!(said(&[]), [""; 0]);
+}
+
+#[test]
+fn numbers_are_named() {
+    assert_eq!(
+        said(&["link.access.at.sender.queue={ fifo = {} }"]),
+        [
+            "`bulk`: the buffer at wan:egress holds 524288 B, 4 % of the path's bandwidth-delay product \
+          (12500000 B): pace at the bottleneck's rate, or expect losses"
+        ]
+    );
+    assert_eq!(
+        said(&["flow.bulk.receiver_tcp.buffers.receive=1 MB"]),
+        [
+            "`bulk`: the receive buffer allows 1000000 B in flight, but the path holds 12500000 B: at \
+          most 40 Mbit/s gets through"
+        ]
+    );
+    assert_eq!(
+        said(&["emulator.wan.rate=50 MB/s"]),
+        ["`bulk`: the class `all` is paced to 500 Mbit/s, above the 400 Mbit/s at wan:egress"]
+    );
+    assert_eq!(
+        said(&["link.access.mtu=9000 B", "flow.bulk.receiver_tcp.segment.mtu=9000 B"]),
+        [
+            "`bulk` sends datagrams of 9000 B, but the link `egress` takes 1500 B: every full segment \
+          is dropped there"
+        ]
+    );
+    assert_eq!(
+        said(&["flow.bulk.train={ message = \"10 MB\", every = \"100 ms\" }"]),
+        ["`bulk` offers 800 Mbit/s, but the path carries 500 Mbit/s: messages pile up"]
+    );
+    assert_eq!(
+        said(&["probe.bandwidth.sent.bin=1us", "duration=300s"]),
+        ["the probe `sent` records 300000000 samples: shorten its window"]
+    );
+}
