@@ -23,7 +23,7 @@ const BOTTOM: f64 = 44.0;
 const PLOT_HEIGHT: f64 = 230.0;
 const LEGEND_LINE: f64 = 20.0;
 /// About how wide a letter of the legend is.
-const LETTER: f64 = 6.6;
+const LETTER: f64 = 7.2;
 
 /// Colours that people with any colour vision tell apart (Okabe and Ito, "Color universal design",
 /// 2008), darkest first.

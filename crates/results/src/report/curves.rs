@@ -21,6 +21,9 @@ const TOGETHER: usize = 6;
 /// Limits much above the data would squeeze them, and are not drawn.
 const MARK_ABOVE: f64 = 2.5;
 
+/// A queue that never held more than a full frame has nothing to show.
+const FRAME: u64 = 1518;
+
 /// A chart with its caption.
 #[derive(Clone, Debug)]
 pub(crate) struct Figure {
@@ -263,7 +266,7 @@ fn queues(run: &Run<'_>, table: &Table<QueueRow>) -> Result<Vec<Figure>, Error> 
     let directions = run.summary.link.0.iter().flat_map(|(_, l)| [&l.forward, &l.reverse]);
     let mut longest: Vec<_> = directions
         .zip(&ports)
-        .filter(|(direction, _)| direction.backlog_bytes_max > 0)
+        .filter(|(direction, _)| direction.backlog_bytes_max > FRAME)
         .map(|(direction, &port)| (direction.backlog_bytes_max, (names.text(port), span)))
         .collect();
     longest.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
