@@ -1,14 +1,24 @@
 # What a person does with a clone:
 #
+#   make demo    paper 0's result on this machine: needs Rust and a C compiler
 #   make test    every test
+#   make bench   what the simulator costs: nanoseconds, instructions and memory
 #
-# It installs the Debian packages it needs when it runs as root, and otherwise prints the line to type.
+# Each installs the Debian packages it needs when it runs as root, and otherwise prints the line to type.
 
 CARGO ?= cargo
 
-.PHONY: test
+.PHONY: demo test bench
+
+demo:
+	@.ci/packages gcc libc6-dev
+	$(CARGO) run --release --locked --package suimon -- run scenarios/demo.toml --out runs/demo
 
 test:
 	@.ci/packages gcc libc6-dev make pkg-config clang llvm libbpf-dev libelf-dev zlib1g-dev \
 		iproute2 tshark python3
 	$(CARGO) test --workspace --locked
+
+bench:
+	@.ci/packages gcc libc6-dev valgrind python3
+	benches/cost
