@@ -126,6 +126,8 @@ pub(crate) struct Sender {
     validated: idle::Validated,
     /// The SACK blocks of the last ACK that had any.
     blocks_before: [(u64, u64); traffic::packet::SACK_BLOCKS_MAX],
+    /// When the algorithm's view was last brought up to date.
+    refreshed: Instant,
     /// End of the last small segment sent (Minshall's variant of Nagle's rule).
     small_end: u64,
 }
@@ -217,6 +219,7 @@ impl Sender {
             last_sent: Instant::ZERO,
             validated: idle::Validated::default(),
             blocks_before: Default::default(),
+            refreshed: Instant::NEVER,
             small_end: 0,
         }
     }
@@ -267,6 +270,7 @@ impl Sender {
     /// Brings the fields that an algorithm reads up to date, before a hook.
     #[inline]
     fn refresh(&mut self, now: Instant) {
+        self.refreshed = now;
         self.sock.in_flight = self.in_flight();
         self.sock.srtt_us8 = self.rtt.srtt8();
         self.sock.min_rtt_us = self.rtt.min_us();

@@ -35,6 +35,7 @@ struct Vices {
     late: u64,
     twice: u64,
     mark: u64,
+    refuse: u64,
     /// Data, ACKs, or both suffer.
     acks_too: bool,
 }
@@ -54,6 +55,7 @@ fn fate_of(random: &mut Random, vices: Vices, side: usize) -> Fate {
     match random.below(1_000) {
         n if n < vices.twice => Fate::Twice,
         n if n < vices.twice + vices.mark => Fate::Mark,
+        n if n < vices.twice + vices.mark + vices.refuse => Fate::Refuse,
         _ => Fate::Pass,
     }
 }
@@ -124,14 +126,14 @@ proptest! {
     #[test]
     fn every_byte_arrives_once_whatever_the_pipe_does(
         seed: u64, choice: u64, profile in 0usize..4, drop in 0u64..120, late in 0u64..200,
-        twice in 0u64..60, mark in 0u64..60, acks_too: bool,
+        twice in 0u64..60, mark in 0u64..60, refuse in 0u64..100, acks_too: bool,
         there in 0u64..2_000_000, back in 0u64..200_000,
     ) {
         let mut config = Profile::all()[profile].config();
         tweaks(&mut config, choice);
         config.rto.retries_max = 60;
         config.rto.syn_retries_max = 60;
-        let vices = Vices { drop, late, twice, mark, acks_too };
+        let vices = Vices { drop, late, twice, mark, refuse, acks_too };
         transfer(&config, vices, seed, [there, back]);
     }
 }

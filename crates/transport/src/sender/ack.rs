@@ -237,7 +237,9 @@ impl Sender {
             return;
         }
         let acked = if self.config.window.count_acks { 1 } else { delivered.max(1) };
-        self.refresh(now);
+        if self.refreshed != now || self.state != State::Open {
+            self.refresh(now);
+        }
         self.sock.cwnd_limited = 1;
         let ack = self.sock.snd_una;
         self.algorithm().cong_avoid(&mut self.sock, ack, acked);

@@ -21,12 +21,14 @@ enum Purpose {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timer {
     at: Instant,
+    /// When it was set.
+    armed: Instant,
     purpose: Purpose,
 }
 
 impl Default for Timer {
     fn default() -> Self {
-        Self { at: Instant::NEVER, purpose: Purpose::None }
+        Self { at: Instant::NEVER, armed: Instant::NEVER, purpose: Purpose::None }
     }
 }
 
@@ -89,6 +91,9 @@ impl Sender {
     /// delayed ACK when one segment is out, but never after the retransmission timeout.
     #[inline]
     pub(super) fn arm_tail_probe(&mut self, now: Instant) -> bool {
+        if self.timer.armed == now && self.timer.purpose == Purpose::TailProbe {
+            return true;
+        }
         if !self.config.recovery.tlp
             || !self.agreed.sack
             || self.board.out() == 0
@@ -108,6 +113,7 @@ impl Sender {
         let head = self.board.segment(self.board.head()).sent + self.rtt.rto();
         let at = if head > now { (now + wait).min(head) } else { now + wait };
         self.timer.set(Purpose::TailProbe, at);
+        self.timer.armed = now;
         true
     }
 

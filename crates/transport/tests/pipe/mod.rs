@@ -23,6 +23,8 @@ pub enum Fate {
     Late(Duration),
     Twice,
     Mark,
+    /// The sender's own interface queue is full.
+    Refuse,
 }
 
 /// A random stream (SplitMix64), so that a failure can be repeated from its seed.
@@ -111,20 +113,23 @@ impl<F: FnMut(Side, &Packet, Instant) -> Fate> Pipe<F> {
             while self.ends[side].poll_transmit(self.now, &mut packet) {
                 bound += 1;
                 assert!(bound < 100_000, "poll_transmit never ends");
-                self.carry(side, packet);
+                match (self.fate)(side, &packet, self.now) {
+                    Fate::Refuse => self.ends[side].refused(&packet, self.now),
+                    fate => self.carry(side, packet, fate),
+                }
             }
         }
     }
 
-    fn carry(&mut self, side: Side, packet: Packet) {
+    fn carry(&mut self, side: Side, packet: Packet, fate: Fate) {
         if self.keep {
             self.sent.push(Sent { at: self.now, side, packet });
         }
         let mut packet = packet;
         let mut delay = self.delay;
-        match (self.fate)(side, &packet, self.now) {
+        match fate {
             Fate::Pass => {}
-            Fate::Drop => return,
+            Fate::Drop | Fate::Refuse => return,
             Fate::Late(by) => delay += by,
             Fate::Twice => self.push(side, packet, delay),
             Fate::Mark if packet.tos & 3 != 0 => packet.tos |= 3,
