@@ -1,7 +1,9 @@
-//! What a data segment costs: two connections over a bottleneck of 500 Mbit/s and 200 ms, an ACK for
-//! every segment. For `valgrind --tool=callgrind`; prints segments, so that counts can be divided.
+//! What a data segment costs: two connections over a bottleneck of 500 Mbit/s and 200 ms, an ACK
+//! for every segment. For `valgrind --tool=callgrind`; prints segments, so that counts can be
+//! divided.
 //!
-//! Arguments: profile, algorithm, packets per loss (0: none), seconds, buffer of the bottleneck in packets.
+//! Arguments: profile, algorithm, packets per loss (0: none), seconds, buffer of the bottleneck in
+//! packets.
 
 use std::collections::VecDeque;
 

@@ -52,7 +52,8 @@ pub enum ConfigError {
     WindowScale(u8),
 }
 
-/// A connection's settings. Start from a [profile](crate::profile::Profile::config) and change fields.
+/// A connection's settings. Start from a [profile](crate::profile::Profile::config) and change
+/// fields.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
     /// Congestion control algorithm.
@@ -99,10 +100,11 @@ pub struct SegmentConfig {
 pub enum Validation {
     /// It always may grow.
     None,
-    /// Packets in flight before the ACK filled the window (Linux 2.4, `prior_in_flight >= snd_cwnd`).
+    /// Packets in flight before the ACK filled the window (Linux 2.4, `prior_in_flight >=
+    /// snd_cwnd`).
     FilledBeforeAck,
-    /// Linux since 3.16: the sender hit the window within the last round trip, and in slow start the
-    /// window is below twice what was ever in flight (`tcp_is_cwnd_limited`).
+    /// Linux since 3.16: the sender hit the window within the last round trip, and in slow start
+    /// the window is below twice what was ever in flight (`tcp_is_cwnd_limited`).
     LimitedLastRound,
 }
 
@@ -225,13 +227,15 @@ pub struct RecoveryConfig {
     pub frto: bool,
     /// Undo a reduction when DSACKs prove every retransmission unneeded (RFC 3708's heuristics).
     pub undo_dsack: bool,
-    /// Undo a reduction when the timestamp echoed is older than the retransmission (Eifel, RFC 3522).
+    /// Undo a reduction when the timestamp echoed is older than the retransmission (Eifel, RFC
+    /// 3522).
     pub undo_timestamps: bool,
     /// A timeout forgets what SACK told (RFC 2018, section 8) rather than keep it as Linux does.
     pub timeout_forgets_sack: bool,
-    /// The modelled stack has no SACK cache: each ACK with SACK blocks walks its retransmission queue
-    /// from the head to the end of every block, and again to mark and to retransmit (Linux before
-    /// 2.6.24). [`crate::Work::walked`] reports it; it costs the simulated host, not the simulator.
+    /// The modelled stack has no SACK cache: each ACK with SACK blocks walks its retransmission
+    /// queue from the head to the end of every block, and again to mark and to retransmit (Linux
+    /// before 2.6.24). [`crate::Work::walked`] reports it; it costs the simulated host, not the
+    /// simulator.
     pub walks_queue: bool,
 }
 
@@ -274,7 +278,8 @@ pub struct AckConfig {
     pub delay_min: Duration,
     /// Greatest delay of a delayed ACK: Linux and 4.4BSD 200 ms.
     pub delay_max: Duration,
-    /// The delayed ACK timer fires on multiples of this (4.4BSD's fast timer: 200 ms); zero: exactly.
+    /// The delayed ACK timer fires on multiples of this (4.4BSD's fast timer: 200 ms); zero:
+    /// exactly.
     pub tick: Duration,
     /// Segments acknowledged at once when a connection starts or after loss: Linux at most 16.
     pub quick_acks: u32,
@@ -341,8 +346,8 @@ pub struct EmissionConfig {
     /// A burst is what the pacing rate sends in this time (Linux: about 1 ms, rate >> 10), at least
     /// two segments.
     pub tso_time: Duration,
-    /// Wait for a burst of at least cwnd / this before sending (`tcp_tso_win_divisor`, Linux 3); zero
-    /// never waits.
+    /// Wait for a burst of at least cwnd / this before sending (`tcp_tso_win_divisor`, Linux 3);
+    /// zero never waits.
     pub tso_win_divisor: u32,
 }
 

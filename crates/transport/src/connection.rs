@@ -3,7 +3,6 @@
 use traffic::packet::{ETHERNET_HEADER_AND_FCS, FRAME_MIN, Tcp, ecn, flags};
 use traffic::{FlowId, HostId, Instant, Packet};
 
-use crate::clock::TimestampClock;
 use crate::config::{Config, IP_AND_TCP_HEADER, TIMESTAMPS_BYTES};
 use crate::handshake::{self, Handshake, NO_SCALE};
 use crate::info::{Info, Phase};
@@ -34,7 +33,6 @@ pub struct Connection {
     peer: HostId,
     sender: Sender,
     receiver: Receiver,
-    clock: TimestampClock,
     handshake: Handshake,
     /// The window scale this end offers.
     scale: u8,
@@ -69,7 +67,6 @@ impl Connection {
             peer,
             sender: Sender::new(config, isn),
             receiver: Receiver::new(config),
-            clock: TimestampClock::new(config.segment.timestamp_tick),
             handshake: Handshake::default(),
             scale: handshake::scale_for(window, config.segment.window_scale_max),
             syn: Tcp::default(),
@@ -149,20 +146,19 @@ impl Connection {
         self.handshake.deadline = None;
     }
 
-    /// Writes the next segment to send at `now` into `packet`, every field of it but `queued`; false
-    /// if there is none.
+    /// Writes the next segment to send at `now` into `packet`, every field of it but `queued`;
+    /// false if there is none.
     pub fn poll_transmit(&mut self, now: Instant, packet: &mut Packet) -> bool {
         if self.phase != Phase::Established {
             return self.poll_handshake(now, packet);
         }
-        let stamp = self.clock.read(now);
-        if let Some(outgoing) = self.sender.next(now, stamp) {
+        if let Some(outgoing) = self.sender.next(now) {
             self.receiver.on_data_sent(now);
-            self.write_segment(&outgoing, stamp, now, packet);
+            self.write_segment(&outgoing, now, packet);
             return true;
         }
         if self.receiver.ack_is_due() {
-            self.write_segment(&self.pure_ack(), stamp, now, packet);
+            self.write_segment(&self.pure_ack(), now, packet);
             return true;
         }
         false
@@ -176,8 +172,8 @@ impl Connection {
 
     /// Puts a segment into a packet, with the acknowledgement that rides on it.
     #[inline]
-    fn write_segment(&mut self, out: &Outgoing, stamp: u32, now: Instant, packet: &mut Packet) {
-        let agreed = self.sender.agreed;
+    fn write_segment(&mut self, out: &Outgoing, now: Instant, packet: &mut Packet) {
+        let agreed = &self.sender.agreed;
         let tcp = &mut packet.tcp;
         tcp.seq = self.sender.space.wire(out.at);
         tcp.payload = out.payload;
@@ -191,7 +187,7 @@ impl Connection {
         tcp.has_timestamps = agreed.timestamps;
         (tcp.ts_val, tcp.ts_ecr) = (0, 0);
         if agreed.timestamps {
-            (tcp.ts_val, tcp.ts_ecr) = (stamp, self.receiver.ts_recent);
+            (tcp.ts_val, tcp.ts_ecr) = (self.sender.clock.read(now), self.receiver.ts_recent);
             options += TIMESTAMPS_BYTES;
         }
         // RFC 3168, section 6.1.4 and 6.1.5: neither ACKs nor retransmissions are ECN-capable.
@@ -226,7 +222,7 @@ impl Connection {
         let mut tcp = Tcp { seq: self.sender.space.wire(ORIGIN), ..Tcp::default() };
         handshake::offer(&config, self.scale, peer.as_ref(), &mut tcp);
         tcp.window = self.receiver.syn_window();
-        tcp.ts_val = if tcp.has_timestamps { self.clock.read(now) } else { 0 };
+        tcp.ts_val = if tcp.has_timestamps { self.sender.clock.read(now) } else { 0 };
         if let Some(peer) = peer {
             tcp.flags |= flags::ACK;
             tcp.ack = peer.seq.wrapping_add(1);
@@ -287,8 +283,8 @@ impl Connection {
         self.sender.write(bytes, now)
     }
 
-    /// The application writes `bytes`, blocking while the send buffer is full: they enter it as room
-    /// comes up, without further calls.
+    /// The application writes `bytes`, blocking while the send buffer is full: they enter it as
+    /// room comes up, without further calls.
     pub fn supply(&mut self, bytes: u64, now: Instant) {
         self.sender.supply(bytes, now);
     }

@@ -29,7 +29,8 @@ pub struct Info {
     pub ca_state: congestion::State,
     /// Congestion window in packets.
     pub cwnd: u32,
-    /// Slow start threshold in packets; [`congestion::INFINITE_SSTHRESH`] before the first reduction.
+    /// Slow start threshold in packets; [`congestion::INFINITE_SSTHRESH`] before the first
+    /// reduction.
     pub ssthresh: u32,
     /// Payload bytes of a full segment.
     pub mss: u32,

@@ -281,8 +281,8 @@ impl Receiver {
         }
     }
 
-    /// RFC 2018, section 4 and RFC 2883: the duplicate first, then the block with the newest segment,
-    /// then others, most recent first. Three fit beside timestamps.
+    /// RFC 2018, section 4 and RFC 2883: the duplicate first, then the block with the newest
+    /// segment, then others, most recent first. Three fit beside timestamps.
     #[cold]
     fn write_blocks(&mut self, tcp: &mut Tcp, room: u32) -> u32 {
         if !self.sack {
@@ -337,8 +337,8 @@ impl Receiver {
         self.bytes().min(self.read - ORIGIN - 1)
     }
 
-    /// The application reads. A window that opens by two segments or half the buffer is told at once
-    /// (Linux's `tcp_cleanup_rbuf`).
+    /// The application reads. A window that opens by two segments or half the buffer is told at
+    /// once (Linux's `tcp_cleanup_rbuf`).
     pub(crate) fn read(&mut self, bytes: u64, now: Instant) -> u64 {
         let taken = bytes.min(self.readable());
         self.read += taken;

@@ -578,7 +578,8 @@ impl Scoreboard {
     }
 
     /// After a timeout every segment not sacked is taken for lost, its retransmission too; with
-    /// `forget_sack` those sacked as well (the receiver may have dropped them, RFC 2018, section 8).
+    /// `forget_sack` those sacked as well (the receiver may have dropped them, RFC 2018, section
+    /// 8).
     ///
     /// It visits each segment out: a timeout is paid for by the window it ends.
     pub(crate) fn mark_all_lost(&mut self, forget_sack: bool) {

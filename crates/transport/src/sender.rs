@@ -16,6 +16,7 @@ mod undo;
 use congestion::{Algorithm, Event, INFINITE_SSTHRESH, PRIVATE_BYTES, Sock, State};
 use traffic::{Duration, Instant};
 
+use crate::clock::TimestampClock;
 use crate::config::{Buffer, Config, Reduction};
 use crate::scoreboard::Scoreboard;
 use crate::seq::{ORIGIN, SequenceSpace};
@@ -69,6 +70,7 @@ pub(crate) struct Sender {
     pub(crate) config: Config,
     pub(crate) agreed: Agreed,
     pub(crate) space: SequenceSpace,
+    pub(crate) clock: TimestampClock,
     /// The congestion control's view; its `cwnd` and `ssthresh` are the connection's.
     pub(crate) sock: Sock,
     pub(crate) state: State,
@@ -102,14 +104,16 @@ pub(crate) struct Sender {
     rack: Rack,
     undo: Undo,
     burst: Burst,
-    /// F-RTO is finding out about a timeout; `send_new_first` is its step 2b (RFC 5682, section 3.1).
+    /// F-RTO is finding out about a timeout; `send_new_first` is its step 2b (RFC 5682, section
+    /// 3.1).
     frto: bool,
     send_new_first: bool,
     /// Timeouts of the head in a row.
     pub(crate) retries: u32,
     /// A segment goes out whatever the window says.
     forced: Option<Forced>,
-    /// The probe's end; 0 if none is out (RFC 8985, section 7.3), and whether it was a retransmission.
+    /// The probe's end; 0 if none is out (RFC 8985, section 7.3), and whether it was a
+    /// retransmission.
     tlp_high: u64,
     tlp_retransmitted: bool,
     timer: Timer,
@@ -179,6 +183,7 @@ impl Sender {
                 window_shift: 0,
             },
             space: SequenceSpace::new(initial),
+            clock: TimestampClock::new(config.segment.timestamp_tick),
             sock: sock(config),
             state: State::Open,
             board: Scoreboard::new(start),

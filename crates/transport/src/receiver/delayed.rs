@@ -43,8 +43,8 @@ impl DelayedAck {
         self.quick = self.quick_most;
     }
 
-    /// Data arrived in order; `unacked` bytes of it were not acknowledged yet, and `moves` says that
-    /// the window's edge can move.
+    /// Data arrived in order; `unacked` bytes of it were not acknowledged yet, and `moves` says
+    /// that the window's edge can move.
     #[inline]
     pub(super) fn on_data(&mut self, unacked: u64, mss: u32, moves: bool, now: Instant) {
         if self.config.every == 1 {
@@ -61,8 +61,8 @@ impl DelayedAck {
         }
     }
 
-    /// Linux's `tcp_event_data_recv`: the delay follows the time between segments; a pause beyond the
-    /// greatest delay means that the sender starts anew, so quick ACKs help it.
+    /// Linux's `tcp_event_data_recv`: the delay follows the time between segments; a pause beyond
+    /// the greatest delay means that the sender starts anew, so quick ACKs help it.
     #[inline]
     fn adapt(&mut self, now: Instant) {
         let half = Duration::from_ps(self.config.delay_min.as_ps() / 2);

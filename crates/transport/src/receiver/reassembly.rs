@@ -8,8 +8,8 @@ use traffic::packet::SACK_BLOCKS_MAX;
 type Range = (u64, u64);
 
 /// Ranges in order, none touching another. New data mostly extends the last one and retransmissions
-/// fill holes from the first one on, so both ends are where it is worked on: O(1) amortised there, a
-/// binary search elsewhere.
+/// fill holes from the first one on, so both ends are where it is worked on: O(1) amortised there,
+/// a binary search elsewhere.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reassembly {
     ranges: VecDeque<Range>,

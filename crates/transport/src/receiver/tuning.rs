@@ -20,7 +20,8 @@ pub(super) struct Tuning {
     rtt: Duration,
     /// The echo last sampled.
     echo: u32,
-    /// What was read when the measuring began, when that was, and how much the last round trip took.
+    /// What was read when the measuring began, when that was, and how much the last round trip
+    /// took.
     mark: u64,
     since: Instant,
     space: u64,

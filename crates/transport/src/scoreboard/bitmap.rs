@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 
 const WORD: u32 = 64;
 
-/// Bits for a power-of-two number of ring slots. Places are ring indices that wrap at 2^32; a place's
-/// slot is its low bits.
+/// Bits for a power-of-two number of ring slots. Places are ring indices that wrap at 2^32; a
+/// place's slot is its low bits.
 #[derive(Clone, Debug)]
 pub(super) struct Bitmap {
     words: Vec<u64>,

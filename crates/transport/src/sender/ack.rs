@@ -35,8 +35,8 @@ pub(super) struct AckEvent {
 }
 
 impl Sender {
-    /// An acceptable segment with the ACK flag arrived. Returns the retransmission queue entries that
-    /// a stack without a SACK cache would have walked.
+    /// An acceptable segment with the ACK flag arrived. Returns the retransmission queue entries
+    /// that a stack without a SACK cache would have walked.
     pub(crate) fn on_ack(&mut self, tcp: &Tcp, now: Instant) -> u32 {
         let ack = self.space.unwrap(tcp.ack, self.una);
         if ack > self.nxt || ack + self.window_max < self.una {
@@ -56,8 +56,8 @@ impl Sender {
         self.on_any_ack(ack, tcp, now)
     }
 
-    /// New data is acknowledged in order, nothing is marked and nothing is wrong: the common case, and
-    /// what [`Self::on_any_ack`] would do about it.
+    /// New data is acknowledged in order, nothing is marked and nothing is wrong: the common case,
+    /// and what [`Self::on_any_ack`] would do about it.
     #[inline]
     fn on_plain_ack(&mut self, ack: u64, tcp: &Tcp, now: Instant) {
         let in_flight = self.in_flight();
@@ -144,7 +144,8 @@ impl Sender {
         update
     }
 
-    /// Segments are known to be delivered: round trip, rate, RACK, reordering, the algorithm's hook.
+    /// Segments are known to be delivered: round trip, rate, RACK, reordering, the algorithm's
+    /// hook.
     #[inline]
     fn on_delivery(&mut self, progress: &Progress, top: u32, event: &mut AckEvent, now: Instant) {
         self.delivered = self.delivered.wrapping_add(progress.delivered);
@@ -173,8 +174,8 @@ impl Sender {
         self.algorithm().pkts_acked(&mut self.sock, progress.delivered, rtt_us, in_flight);
     }
 
-    /// Karn's rule forbids a sample by sequence; the timestamp echoed tells which transmission it was
-    /// (RFC 7323, section 4.1).
+    /// Karn's rule forbids a sample by sequence; the timestamp echoed tells which transmission it
+    /// was (RFC 7323, section 4.1).
     fn sample_echo(&mut self, event: &AckEvent, now: Instant) {
         let Some(echo) = event.echo.filter(|_| event.advanced) else { return };
         let tick = self.config.segment.timestamp_tick.as_ps();

@@ -37,8 +37,8 @@ impl Burst {
 }
 
 impl Sender {
-    /// Bytes per second: cwnd * MSS / SRTT, times 2 in slow start and 1.2 after it; zero before a round
-    /// trip is known. Linux counts as slow start what is below half of ssthresh.
+    /// Bytes per second: cwnd * MSS / SRTT, times 2 in slow start and 1.2 after it; zero before a
+    /// round trip is known. Linux counts as slow start what is below half of ssthresh.
     pub(super) fn pacing_rate(&self) -> u64 {
         if self.rtt.srtt8() == 0 {
             return 0;
@@ -81,8 +81,8 @@ impl Sender {
         (u64::try_from(bytes).unwrap_or(u64::MAX) / mss).clamp(2, most.max(2)) as u32
     }
 
-    /// Whether a segment may leave now as far as pacing and bursts are concerned; `allowed` segments
-    /// fit the windows and `ready` are there to send.
+    /// Whether a segment may leave now as far as pacing and bursts are concerned; `allowed`
+    /// segments fit the windows and `ready` are there to send.
     #[inline]
     pub(super) fn burst_may_go(&mut self, allowed: u32, ready: u64, now: Instant) -> bool {
         let emission = &self.config.emission;
@@ -135,8 +135,8 @@ impl Sender {
         }
     }
 
-    /// Moves the next burst by the time the segment takes at the pacing rate. Lateness is made up for
-    /// by at most half of it (Linux's `tcp_update_skb_after_send`).
+    /// Moves the next burst by the time the segment takes at the pacing rate. Lateness is made up
+    /// for by at most half of it (Linux's `tcp_update_skb_after_send`).
     fn pace(&mut self, bytes: u32, now: Instant) {
         let rate = self.pacing_rate();
         if rate == 0 || self.stats.data_segments < UNPACED {

@@ -36,9 +36,9 @@ impl Sender {
         self.closing && !self.fin_sent && self.nxt == self.supplied
     }
 
-    /// The next segment to send now; `stamp` is the timestamp clock's reading.
+    /// The next segment to send now.
     #[inline]
-    pub(crate) fn next(&mut self, now: Instant, stamp: u32) -> Option<Outgoing> {
+    pub(crate) fn next(&mut self, now: Instant) -> Option<Outgoing> {
         if self.blocked {
             return None;
         }
@@ -50,28 +50,43 @@ impl Sender {
             // A connection, or the end of one, that only receives.
             return if self.last_sent == now { self.stop(false, now) } else { None };
         }
+        if self.is_full() {
+            return if self.last_sent == now { self.stop(false, now) } else { None };
+        }
         if (self.forced.is_some() || self.send_new_first)
-            && let Some(decided) = self.next_forced(now, stamp)
+            && let Some(decided) = self.next_forced(now)
         {
             return decided;
         }
         if self.board.lost() != 0
             && let Some(index) = self.board.next_pending()
         {
-            return self.next_retransmission(index, now, stamp);
+            return self.next_retransmission(index, now);
         }
         self.next_new(now)
     }
 
+    /// The peer's window takes no further full segment, there is one, and nothing is marked: the
+    /// common reason to stop.
+    #[inline]
+    fn is_full(&self) -> bool {
+        let next = self.nxt + u64::from(self.agreed.mss);
+        next > self.window_end
+            && next <= self.supplied
+            && !self.board.is_marked()
+            && self.forced.is_none()
+            && self.board.out() != 0
+    }
+
     /// What goes out of turn; `Some(None)` if nothing may go at all.
     #[cold]
-    fn next_forced(&mut self, now: Instant, stamp: u32) -> Option<Option<Outgoing>> {
+    fn next_forced(&mut self, now: Instant) -> Option<Option<Outgoing>> {
         match self.forced.take() {
             Some(Forced::Head) if self.board.out() != 0 => {
-                return Some(Some(self.retransmit(self.board.head(), now, stamp)));
+                return Some(Some(self.retransmit(self.board.head(), now)));
             }
             Some(Forced::TailProbe) => {
-                if let Some(probe) = self.tail_probe(now, stamp) {
+                if let Some(probe) = self.tail_probe(now) {
                     return Some(Some(probe));
                 }
             }
@@ -91,7 +106,7 @@ impl Sender {
         None
     }
 
-    fn next_retransmission(&mut self, index: u32, now: Instant, stamp: u32) -> Option<Outgoing> {
+    fn next_retransmission(&mut self, index: u32, now: Instant) -> Option<Outgoing> {
         let (in_flight, cwnd) = (self.in_flight(), self.sock.cwnd);
         if in_flight >= cwnd {
             self.burst_ended();
@@ -103,14 +118,15 @@ impl Sender {
         if !self.burst_may_go(cwnd - in_flight, ready, now) {
             return None;
         }
-        Some(self.retransmit(index, now, stamp))
+        Some(self.retransmit(index, now))
     }
 
-    fn retransmit(&mut self, index: u32, now: Instant, stamp: u32) -> Outgoing {
+    fn retransmit(&mut self, index: u32, now: Instant) -> Outgoing {
         let start = self.board.start_of(index).max(self.una);
         let segment = *self.board.segment(index);
         let fin = segment.flags & FIN != 0;
         self.board.retransmit(index, now, self.delivered);
+        let stamp = self.clock.read(now);
         self.note_retransmission(stamp);
         let payload = (segment.end - start) as u32 - u32::from(fin);
         self.stats.retransmissions += 1;
@@ -171,8 +187,8 @@ impl Sender {
     fn next_small(&mut self, payload: u32, window: u64, now: Instant) -> Option<Outgoing> {
         let alone = self.board.out() == 0;
         if u64::from(payload) > window {
-            // Sender's silly window avoidance (RFC 9293, section 3.8.6.2.1): half the largest window
-            // seen is worth a segment when nothing else will bring an ACK.
+            // Sender's silly window avoidance (RFC 9293, section 3.8.6.2.1): half the largest
+            // window seen is worth a segment when nothing else will bring an ACK.
             if alone && window > 0 && window >= self.window_max / 2 {
                 return Some(self.send_new(window as u32, now));
             }
@@ -232,8 +248,9 @@ impl Sender {
         Outgoing { at, payload, fin, push: last, retransmission: false, reduced }
     }
 
-    /// RFC 8985, section 7.3: new data if there is any and the peer takes it, else the last segment.
-    fn tail_probe(&mut self, now: Instant, stamp: u32) -> Option<Outgoing> {
+    /// RFC 8985, section 7.3: new data if there is any and the peer takes it, else the last
+    /// segment.
+    fn tail_probe(&mut self, now: Instant) -> Option<Outgoing> {
         if self.board.out() == 0 || self.tlp_high != 0 {
             return None;
         }
@@ -247,7 +264,7 @@ impl Sender {
             if self.board.segment(last).flags & crate::scoreboard::SACKED != 0 {
                 return None;
             }
-            self.retransmit(last, now, stamp)
+            self.retransmit(last, now)
         };
         self.tlp_high = self.nxt;
         self.stats.tlp_probes += 1;

@@ -94,7 +94,8 @@ impl Sender {
         }
     }
 
-    /// A new ACK without SACK: one segment filled the hole, the rest had been counted as duplicates.
+    /// A new ACK without SACK: one segment filled the hole, the rest had been counted as
+    /// duplicates.
     pub(super) fn uncount_duplicates(&mut self, event: &mut AckEvent) {
         let counted = event.acked.saturating_sub(1).min(self.reno_sacked);
         self.reno_sacked -= counted;

@@ -51,8 +51,8 @@ impl Sender {
         self.set_cwnd(pipe + allowed, now);
     }
 
-    /// Linux 2.4's `tcp_cwnd_down`: one packet less for every second ACK, not below half of ssthresh,
-    /// and never more than one packet above what is in flight.
+    /// Linux 2.4's `tcp_cwnd_down`: one packet less for every second ACK, not below half of
+    /// ssthresh, and never more than one packet above what is in flight.
     fn halve_rate(&mut self, now: Instant) {
         let count = self.sock.cwnd_cnt + 1;
         self.sock.cwnd_cnt = count & 1;
@@ -63,7 +63,8 @@ impl Sender {
         self.set_cwnd(cwnd.min(self.in_flight() + 1), now);
     }
 
-    /// RFC 5681, section 3.2, step 4: each further duplicate ACK is a segment that left the network.
+    /// RFC 5681, section 3.2, step 4: each further duplicate ACK is a segment that left the
+    /// network.
     fn inflate(&mut self, event: &AckEvent, now: Instant) {
         if event.duplicate {
             self.set_cwnd(self.sock.cwnd + 1, now);

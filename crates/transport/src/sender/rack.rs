@@ -89,8 +89,9 @@ impl Rack {
 }
 
 impl Sender {
-    /// The reordering window (section 6.2, step 4): none while no reordering was ever seen and enough
-    /// SACKs or a recovery speak for loss; else a quarter of the least round trip, at most SRTT.
+    /// The reordering window (section 6.2, step 4): none while no reordering was ever seen and
+    /// enough SACKs or a recovery speak for loss; else a quarter of the least round trip, at most
+    /// SRTT.
     fn reordering_window(&self) -> Duration {
         let sure = self.state == State::Recovery
             || self.state == State::Loss

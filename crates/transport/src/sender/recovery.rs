@@ -40,7 +40,8 @@ impl Sender {
     /// Everything out when the state began is acknowledged. True if nothing more is to be done.
     fn leave(&mut self, event: &AckEvent, now: Instant) -> bool {
         match self.state {
-            // CWR lasts until something beyond it is acknowledged: reductions are a round trip apart.
+            // CWR lasts until something beyond it is acknowledged: reductions are a round trip
+            // apart.
             State::Cwr if self.una > self.high_seq => {
                 self.end_reduction(now);
                 self.set_state(State::Open, now);
@@ -142,7 +143,8 @@ impl Sender {
         }
     }
 
-    /// The reduction for loss, a mark or local congestion begins (Linux's `tcp_init_cwnd_reduction`).
+    /// The reduction for loss, a mark or local congestion begins (Linux's
+    /// `tcp_init_cwnd_reduction`).
     fn begin_reduction(&mut self, now: Instant) {
         self.high_seq = self.nxt;
         self.tlp_high = 0;
@@ -155,7 +157,8 @@ impl Sender {
         self.cwr_pending = self.agreed.ecn;
     }
 
-    /// The reduction is complete: the window is at the threshold, or below where rate halving left it.
+    /// The reduction is complete: the window is at the threshold, or below where rate halving left
+    /// it.
     fn end_reduction(&mut self, now: Instant) {
         let threshold = self.sock.ssthresh;
         if threshold < INFINITE_SSTHRESH && (self.state == State::Cwr || self.undo.marker != 0) {
@@ -222,8 +225,8 @@ impl Sender {
         }
     }
 
-    /// The timer expired, or the peer reneged (`forget_sack`): all that is not sacked counts as lost
-    /// and the window starts from one segment (RFC 5681, section 3.1).
+    /// The timer expired, or the peer reneged (`forget_sack`): all that is not sacked counts as
+    /// lost and the window starts from one segment (RFC 5681, section 3.1).
     pub(super) fn enter_loss(&mut self, forget_sack: bool, now: Instant) {
         let fresh = self.is_calm() || self.state == State::Cwr;
         self.board.mark_all_lost(forget_sack || self.config.recovery.timeout_forgets_sack);

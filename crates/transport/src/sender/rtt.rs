@@ -130,9 +130,10 @@ impl Rtt {
         self.round_end = nxt;
     }
 
-    /// Gains of 1/8 and 1/4 (RFC 6298, section 2.3). As in Linux a round trip below the mean by more
-    /// than the deviation raises the deviation at an eighth of the gain, and the variance term follows
-    /// the largest deviation of a round trip at once and comes down by a quarter a round trip.
+    /// Gains of 1/8 and 1/4 (RFC 6298, section 2.3). As in Linux a round trip below the mean by
+    /// more than the deviation raises the deviation at an eighth of the gain, and the variance term
+    /// follows the largest deviation of a round trip at once and comes down by a quarter a round
+    /// trip.
     #[inline]
     fn smooth(&mut self, us: i32, una: u64, nxt: u64) {
         let error = us - (self.srtt8 >> 3) as i32;

@@ -1,4 +1,5 @@
-//! The sender's one timer: retransmission, reordering, tail loss probe or window probe, as in Linux.
+//! The sender's one timer: retransmission, reordering, tail loss probe or window probe, as in
+//! Linux.
 
 use congestion::State;
 use traffic::{Duration, Instant};
@@ -70,7 +71,8 @@ impl Sender {
         self.timer.at.min(self.burst.wakeup())
     }
 
-    /// New data was acknowledged, or the window opened: the timer starts anew (RFC 6298, section 5.3).
+    /// New data was acknowledged, or the window opened: the timer starts anew (RFC 6298, section
+    /// 5.3).
     #[inline]
     pub(super) fn rearm(&mut self, now: Instant) {
         if self.board.out() == 0 {

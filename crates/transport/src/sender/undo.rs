@@ -69,8 +69,8 @@ impl Sender {
         self.stats.undos += 1;
     }
 
-    /// Everything of the recovery was acknowledged. True if the state is kept for now: without SACK a
-    /// duplicate ACK at its very end could start it anew (RFC 6582, section 4).
+    /// Everything of the recovery was acknowledged. True if the state is kept for now: without SACK
+    /// a duplicate ACK at its very end could start it anew (RFC 6582, section 4).
     pub(super) fn try_undo_recovery(&mut self, event: &AckEvent, now: Instant) -> bool {
         if self.may_undo(event) {
             let timeout = self.state == State::Loss;
