@@ -147,7 +147,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_an_array_of_bytes(segments in prop::collection::vec((0u64..400, 1u64..30), 1..200)) {
+        fn agrees_with_an_array_of_bytes(
+            segments in prop::collection::vec((0u64..400, 1u64..30), 1..200)
+        ) {
             let mut model = [false; 440];
             let mut reassembly = Reassembly::default();
             let mut nxt = 0u64;

@@ -199,13 +199,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn searches_agree_with_a_plain_array(steps in steps(), base: u32, from in 0u32..256, n in 1u32..9) {
+        fn searches_agree_with_a_plain_array(
+            steps in steps(), base: u32, from in 0u32..256, n in 1u32..9
+        ) {
             let mut bitmap = Bitmap::new(256);
             let mut model = [false; 256];
             for step in steps {
                 match step {
                     Step::Set(i) => { bitmap.set(base.wrapping_add(i)); model[i as usize] = true; }
-                    Step::Clear(i) => { bitmap.clear(base.wrapping_add(i)); model[i as usize] = false; }
+                    Step::Clear(i) => {
+                        bitmap.clear(base.wrapping_add(i));
+                        model[i as usize] = false;
+                    }
                     Step::ClearRange(a, b) => {
                         bitmap.clear_range(base.wrapping_add(a), base.wrapping_add(b));
                         model[a as usize..b as usize].fill(false);
