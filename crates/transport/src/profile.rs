@@ -81,11 +81,9 @@ static PROFILES: [Profile; 4] = [
     },
 ];
 
-/// The algorithm an era defaults to; NewReno is always there.
+/// The algorithm an era defaults to.
 fn algorithm(name: &str) -> &'static Algorithm {
-    Algorithm::by_name(name)
-        .or_else(|| Algorithm::by_name("newreno"))
-        .unwrap_or(&Algorithm::all()[0])
+    Algorithm::by_name(name).expect("every era's algorithm is in the congestion crate")
 }
 
 const fn source(setting: &'static str, source: &'static str) -> Source {
@@ -457,6 +455,8 @@ mod tests {
             assert!(!profile.sources().is_empty() && !profile.summary().is_empty());
             assert!(Profile::all()[..i].iter().all(|p| p.name() < profile.name()));
         }
+        assert_eq!(linux_2_6_9().algorithm.name(), "bic");
+        assert_eq!(linux_6().algorithm.name(), "cubic");
         assert!(Profile::by_name("linux-6").is_some() && Profile::by_name("linux-7").is_none());
     }
 
