@@ -56,7 +56,7 @@ fn problem(diagnostic: &scenario::Diagnostic) -> serde_json::Value {
 /// The warnings of all plans, each once.
 pub(crate) fn warnings<'a>(plans: impl IntoIterator<Item = &'a Plan>) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
-    for warning in plans.into_iter().flat_map(|_: &Plan| Vec::<String>::new()) {
+    for warning in plans.into_iter().flat_map(scenario::physics) {
         let text = warning.to_string();
         if !all.contains(&text) {
             all.push(text);

@@ -21,10 +21,9 @@ pub(crate) struct Arguments {
 
 /// Writes the template, never over a file that is there.
 pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
-    let templates = scenario::templates();
     let wanted = &arguments.template;
-    let Some(template) = templates.iter().find(|template| template.name == wanted) else {
-        let names: Vec<_> = templates.iter().map(|template| template.name).collect();
+    let Some(template) = scenario::template(wanted) else {
+        let names: Vec<_> = scenario::TEMPLATES.iter().map(|template| template.name).collect();
         let message = format!("there is no template `{wanted}`");
         return Err(Failure::usage(message, format!("there is {}", names.join(", "))));
     };

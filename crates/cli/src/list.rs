@@ -29,6 +29,8 @@ enum List {
     Profiles,
     /// Papers, for `suimon paper`
     Papers,
+    /// Scenarios to start from, for `suimon init`
+    Templates,
     /// What a run records beside its totals, for `[probe]`
     Probes,
 }
@@ -57,6 +59,10 @@ impl List {
                 all.map(|p| entry(p.name(), p.summary())).collect()
             }
             Self::Papers => papers(),
+            Self::Templates => {
+                let all = scenario::TEMPLATES.iter();
+                all.map(|t| entry(t.name, t.summary)).collect()
+            }
             Self::Probes => probes(),
         }
     }

@@ -8,6 +8,7 @@ mod exit;
 mod experiment;
 mod failure;
 mod folders;
+mod init;
 mod interruption;
 mod list;
 mod output;
@@ -40,6 +41,8 @@ enum Verb {
     Check(check::Arguments),
     /// Run a paper's experiments and hold them against its published figures
     Paper(paper::Arguments),
+    /// Write a commented scenario to start from
+    Init(init::Arguments),
     /// List what a scenario can name
     List(list::Arguments),
 }
@@ -50,6 +53,7 @@ impl Verb {
             Self::Run(arguments) => run::act(arguments),
             Self::Check(arguments) => check::act(arguments),
             Self::Paper(arguments) => paper::act(arguments),
+            Self::Init(arguments) => init::act(arguments),
             Self::List(arguments) => list::act(arguments),
         }
     }

@@ -1,0 +1,288 @@
+//! The program as it is typed: every verb, its output and its exit code.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Two flows that lose packets on the way, so that seeds and buffers show.
+const SCENARIO: &str = r#"
+title = "Two flows through a small buffer"
+duration = "2 s"
+
+[host.a]
+[host.b]
+
+[emulator.wan]
+rate = "100 Mbit/s"
+delay = "10 ms"
+buffer = "64 KiB"
+
+[link.west]
+between = ["a", "wan"]
+rate = "1 Gbit/s"
+
+[link.east]
+between = ["wan", "b"]
+rate = "1 Gbit/s"
+loss = "0.01 %"
+
+[flow.bulk]
+from = "a"
+to = "b"
+count = 2
+
+[probe.bandwidth.east]
+at = "wan:east"
+bin = "10 ms"
+"#;
+
+fn suimon(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_suimon"));
+    command.current_dir(folder).args(arguments).output().expect("the program starts")
+}
+
+/// A folder with the scenario in it.
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("two.toml"), SCENARIO).expect("the scenario");
+    folder
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().expect("no signal ended it")
+}
+
+fn stdout(output: &Output) -> &str {
+    std::str::from_utf8(&output.stdout).expect("text")
+}
+
+fn stderr(output: &Output) -> &str {
+    std::str::from_utf8(&output.stderr).expect("text")
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).expect("one JSON document")
+}
+
+#[test]
+fn list_prints_every_registry() {
+    let folder = folder();
+    let output = suimon(folder.path(), &["list"]);
+    assert_eq!(code(&output), 0);
+    let text = stdout(&output);
+    for name in ["cubic", "psp", "linux-2.4-web100", "p0", "long-fat-pipe", "sequence"] {
+        assert!(text.contains(&format!("\n  {name}  ")), "{name} is not in\n{text}");
+    }
+    assert!(!text.contains('\x1b'), "no colour when not on a terminal");
+
+    let lists = json(&suimon(folder.path(), &["list", "--json"]));
+    let algorithms = congestion_names(&lists["algorithms"]);
+    assert_eq!(algorithms, ["bic", "cubic", "highspeed", "newreno", "scalable"]);
+    let one = json(&suimon(folder.path(), &["list", "profiles", "--json"]));
+    assert_eq!(one["profiles"], lists["profiles"]);
+    assert_eq!(one.as_object().map(serde_json::Map::len), Some(1));
+}
+
+fn congestion_names(list: &Value) -> Vec<&str> {
+    list.as_array().expect("a list").iter().filter_map(|entry| entry["name"].as_str()).collect()
+}
+
+#[test]
+fn check_points_at_what_is_wrong() {
+    let folder = folder();
+    let broken = SCENARIO
+        .replace("\"100 Mbit/s\"", "\"100\"")
+        .replace("count = 2", "congestion = \"scaleable\"");
+    std::fs::write(folder.path().join("broken.toml"), broken).expect("a file");
+
+    let output = suimon(folder.path(), &["check", "broken.toml"]);
+    assert_eq!((code(&output), stdout(&output)), (2, ""));
+    let text = stderr(&output);
+    for words in ["broken.toml:9:8", "has no unit", "\"100 Mbit/s\"", "`scalable`"] {
+        assert!(text.contains(words), "{words} is not in\n{text}");
+    }
+    let output = suimon(folder.path(), &["check", "broken.toml", "--json"]);
+    let report = json(&output);
+    assert_eq!((code(&output), &report["ok"]), (2, &Value::Bool(false)));
+    assert_eq!(
+        (&report["errors"][0]["line"], &report["errors"][0]["column"]),
+        (&9.into(), &8.into())
+    );
+}
+
+#[test]
+fn check_of_a_right_file_says_what_it_is() {
+    let folder = folder();
+    let output = suimon(folder.path(), &["check", "two.toml", "--vary", "seed=1,2,3"]);
+    assert_eq!(code(&output), 0);
+    let wanted = "two.toml: fine: 2 hosts, 1 emulator, 2 links, 2 flows, 2 s; 3 runs\n";
+    assert_eq!(stdout(&output), wanted);
+}
+
+#[test]
+fn every_template_is_a_right_scenario_and_is_never_written_over() {
+    let folder = folder();
+    for template in ["long-fat-pipe", "two-bottlenecks", "many-flows"] {
+        let file = format!("{template}.toml");
+        assert_eq!(code(&suimon(folder.path(), &["init", template])), 0);
+        assert_eq!(code(&suimon(folder.path(), &["check", &file])), 0);
+        let again = suimon(folder.path(), &["init", template, &file]);
+        assert_eq!(code(&again), 2);
+        assert!(stderr(&again).contains("is there already"));
+    }
+    let unknown = suimon(folder.path(), &["init", "no-such"]);
+    assert_eq!(code(&unknown), 2);
+    assert!(stderr(&unknown).contains("long-fat-pipe"));
+}
+
+#[test]
+fn run_fills_a_folder_and_tells_in_json() {
+    let folder = folder();
+    let output = suimon(folder.path(), &["run", "two.toml", "--json"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let results = json(&output);
+    assert_eq!(results["run"]["complete"], true);
+    assert!(results["group"]["bulk"]["goodput"].as_f64().is_some_and(|rate| rate > 1e6));
+    for key in ["packet_hops", "events", "peak_rss_bytes"] {
+        assert!(results["engine"][key].as_u64().is_some_and(|n| n > 1000), "engine.{key}");
+    }
+    assert!(results["engine"]["cpu_seconds"].as_f64().is_some_and(|s| s > 0.0));
+
+    let run = folder.path().join("runs/two-1");
+    assert_eq!(results["folder"], "runs/two-1");
+    for file in ["manifest.json", "scenario.lock.toml", "links.parquet", "report.html"] {
+        assert!(run.join(file).is_file(), "{file}");
+    }
+    let mut summary = read(&run.join("summary.json"));
+    summary["expectations"] = results["expectations"].clone();
+    summary["folder"] = results["folder"].clone();
+    summary["engine"] = results["engine"].clone();
+    assert_eq!(summary, results, "the document is the summary with the cost");
+}
+
+fn read(path: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(path).expect("the file")).expect("JSON")
+}
+
+#[test]
+fn the_lock_runs_to_the_same_results() {
+    let folder = folder();
+    let out = |arguments: &[&str]| assert_eq!(code(&suimon(folder.path(), arguments)), 0);
+    out(&["run", "two.toml", "--out", "a", "--set", "seed=7"]);
+    out(&["run", "a/scenario.lock.toml", "--out", "b"]);
+    let summary = |run: &str| read(&folder.path().join(run).join("summary.json"));
+    assert_eq!(summary("a"), summary("b"));
+}
+
+#[test]
+fn expectations_decide_the_exit_code() {
+    let folder = folder();
+    for (limit, wanted) in [("min = \"1 MB/s\"", 0), ("min = \"99 MB/s\"", 1)] {
+        let text = format!("{SCENARIO}\n[expect.flow.bulk]\ngoodput = {{ {limit} }}\n");
+        std::fs::write(folder.path().join("expect.toml"), text).expect("a file");
+        let output = suimon(folder.path(), &["run", "expect.toml"]);
+        assert_eq!(code(&output), wanted, "{}", stdout(&output));
+        assert_eq!(stdout(&output).contains("FAILED"), wanted == 1);
+    }
+}
+
+#[test]
+fn a_sweep_has_the_same_bytes_whatever_the_workers() {
+    let folder = folder();
+    let sweep = |jobs: &str, out: &str| {
+        let vary = "emulator.wan.buffer=64 KiB,128 KiB";
+        let output = suimon(
+            folder.path(),
+            &[
+                "run", "two.toml", "--vary", vary, "--seeds", "1..3", "-j", jobs, "-o", out,
+                "--json",
+            ],
+        );
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        output
+    };
+    let (one, two) = (sweep("1", "one"), sweep("2", "two"));
+    assert_eq!(one.stdout, two.stdout);
+    let document = json(&one);
+    let runs = document["runs"].as_array().expect("runs");
+    assert_eq!(runs.len(), 6);
+    let goodputs: Vec<_> = runs.iter().map(|run| &run["summary"]["run"]["goodput"]).collect();
+    assert!(goodputs.windows(2).any(|pair| pair[0] != pair[1]), "the runs differ");
+    for run in runs {
+        let name = run["folder"].as_str().expect("a folder");
+        for file in ["summary.json", "links.parquet", "scenario.lock.toml", "report.html"] {
+            let bytes = |out: &str| std::fs::read(folder.path().join(out).join(name).join(file));
+            assert_eq!(bytes("one").expect(file), bytes("two").expect(file), "{name}/{file}");
+        }
+    }
+}
+
+#[test]
+fn an_interruption_keeps_what_was_measured() {
+    let folder = folder();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_suimon"));
+    // Far longer than any test waits.
+    command.args(["run", "two.toml", "--set", "duration=500 h", "--out", "long"]);
+    let child = command.current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = child.spawn().expect("the program starts");
+    let manifest = folder.path().join("long/manifest.json");
+    while !manifest.exists() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill").success());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(code(&output), 130);
+    assert!(stderr(&output).contains("interrupted after"), "{}", stderr(&output));
+    assert_eq!(read(&manifest)["complete"], false);
+    let summary = read(&folder.path().join("long/summary.json"));
+    assert!(summary["group"]["bulk"]["bytes"].as_u64().is_some_and(|bytes| bytes > 0));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let shell = format!("'{}' list; echo $? >&2", env!("CARGO_BIN_EXE_suimon"));
+    // The reader is gone before anything is written.
+    let script = format!("{{ sleep 0.2; {shell}; }} | true");
+    let output = Command::new("sh").args(["-c", &script]).output().expect("a shell");
+    assert_eq!(stderr(&output), "0\n");
+}
+
+#[test]
+fn wrong_usage_is_told_apart_from_a_machine_that_lacks_something() {
+    let folder = folder();
+    let exit = |arguments: &[&str]| code(&suimon(folder.path(), arguments));
+    assert_eq!(exit(&["run", "no-such.toml"]), 2);
+    assert_eq!(exit(&["run", "two.toml", "--set", "flow.bulk.start"]), 2);
+    assert_eq!(exit(&["run", "two.toml", "--seeds", "8..1"]), 2);
+    assert_eq!(exit(&["fly"]), 2);
+    assert_eq!(exit(&["run", "two.toml", "--out", "two.toml/below"]), 3);
+    assert_eq!(exit(&["run", "two.toml", "--out", "."]), 2, "a folder with other files in it");
+    assert!(folder.path().join("two.toml").exists());
+}
+
+#[test]
+fn an_item_of_the_paper_alone() {
+    let folder = folder();
+    let unknown = suimon(folder.path(), &["paper", "p0", "--only", "T99"]);
+    assert_eq!(code(&unknown), 2);
+    assert!(stderr(&unknown).contains("T3"), "{}", stderr(&unknown));
+    assert_eq!(code(&suimon(folder.path(), &["paper", "p99"])), 2);
+
+    let output = suimon(folder.path(), &["paper", "p0", "--only", "f7", "--json"]);
+    let results = json(&output);
+    assert_eq!(results["paper"], "p0");
+    let items = results["items"].as_array().expect("items");
+    assert!(items.iter().all(|item| item["item"] == "F7") && !items.is_empty());
+    let keys: Vec<_> = items[0].as_object().expect("an object").keys().cloned().collect();
+    let mut wanted =
+        ["item", "case", "quantity", "unit", "published", "measured", "low", "high", "ok"];
+    wanted.sort_unstable();
+    assert_eq!(keys, wanted);
+    assert_eq!(code(&output), i32::from(!items.iter().all(|item| item["ok"] == true)));
+    let report = std::fs::read_to_string(folder.path().join("runs/p0/report.html"));
+    assert!(report.expect("the report").contains("<svg"));
+}
