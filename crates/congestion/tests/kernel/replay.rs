@@ -3,7 +3,7 @@
 use std::fmt;
 use std::mem::{offset_of, size_of};
 
-use congestion::{Algorithm, Event, Sock, State};
+use congestion::{Algorithm, Event, INFINITE_SSTHRESH, Sock, State};
 
 /// `struct cc_record` of `cc_log.h`, field for field.
 #[derive(Clone, Copy)]
@@ -28,6 +28,8 @@ pub(crate) struct Tally {
     calls: [usize; HOOKS.len()],
     lost: u32,
     cwnd_max: u32,
+    /// Views whose threshold no hook answered: above infinity.
+    foreign: usize,
 }
 
 impl Tally {
@@ -43,7 +45,11 @@ impl fmt::Display for Tally {
         for (name, calls) in HOOKS.iter().zip(self.calls).filter(|(_, calls)| *calls > 0) {
             write!(f, " {name} {calls}")?;
         }
-        write!(f, "; windows up to {}; {} calls not logged", self.cwnd_max, self.lost)
+        write!(f, "; windows up to {}; {} calls not logged", self.cwnd_max, self.lost)?;
+        if self.foreign > 0 {
+            write!(f, "; WARNING: {} views hold a threshold that no hook gave", self.foreign)?;
+        }
+        Ok(())
     }
 }
 
@@ -65,6 +71,7 @@ pub(crate) fn compare(algorithm: &Algorithm, log: &[u8]) -> Tally {
         tally.compared += 1;
         tally.calls[record.hook as usize] += 1;
         tally.cwnd_max = tally.cwnd_max.max(record.after.cwnd);
+        tally.foreign += usize::from(record.before.ssthresh > INFINITE_SSTHRESH);
         tally.lost = tally.lost.max(record.lost);
     }
     tally
