@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-use serde_json::Value;
+use serde::Serialize;
 
 use crate::failure::Failure;
 
@@ -19,12 +19,12 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 }
 
 /// Writes `value` to stdout as one JSON document.
-pub(crate) fn print_json(value: &Value) -> Result<(), Failure> {
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print(&(json(value) + "\n"))
 }
 
 /// JSON as people can read it.
-pub(crate) fn json(value: &Value) -> String {
+pub(crate) fn json(value: &impl Serialize) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
 

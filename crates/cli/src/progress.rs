@@ -39,7 +39,9 @@ impl Progress {
             let step = u128::from(now.as_ps()) * u128::from(STEPS) / u128::from(length);
             let step = step as u64;
             let before = done.swap(step, Ordering::Relaxed);
-            self.advance(step.saturating_sub(before));
+            if step > before {
+                self.advance(step - before);
+            }
         }
     }
 

@@ -38,7 +38,7 @@ impl Watch for Recorder {
 pub struct Steering<'a> {
     /// Set to end the run early; what was measured so far is kept.
     pub interrupted: &'a AtomicBool,
-    /// Told the simulated time reached, every hundredth of the run or so.
+    /// Told the simulated time reached, every hundredth of the run or more often.
     pub progress: &'a (dyn Fn(Instant) + Sync),
 }
 
@@ -120,7 +120,7 @@ impl Timetable {
             flows,
             flow_samples: Recurring::every(plan.probes.flows),
             queue_samples: Recurring::every(plan.probes.queues),
-            progress: Recurring::every(Some(Duration::from_ps(plan.duration.as_ps() / 128))),
+            progress: Recurring::every(Some(stride(plan.duration))),
         }
     }
 
@@ -138,6 +138,12 @@ impl Timetable {
         self.queue_samples.advance(now);
         self.progress.advance(now);
     }
+}
+
+/// From one look at the interruption to the next: a hundredth of a short run, and a tenth of a second of
+/// a long one, which the slowest of worlds passes while a person waits.
+fn stride(duration: Duration) -> Duration {
+    Duration::from_ps(duration.as_ps() / 128).min(Duration::from_ms(100))
 }
 
 /// When a flow's goodput is taken, unless it completes earlier.

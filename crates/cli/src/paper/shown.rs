@@ -1,8 +1,8 @@
 //! A paper's items as text, as JSON and as sections of the report.
 
+use results::paper::Results;
 use results::report::quantity::digits;
 use results::report::{self, Grid, Mood, Section};
-use serde_json::{Value, json};
 
 use super::measure::{Measured, MeasuredCase};
 use super::published::{Item, Published};
@@ -10,25 +10,9 @@ use crate::amount;
 use crate::table::{Cell, Table};
 
 /// `{"paper","items":[…]}`; a case without limits is ok.
-pub(super) fn json(measured: &Measured) -> Value {
-    let item = |case: &MeasuredCase| {
-        let row = &case.row;
-        json!({
-            "item": row.item,
-            "case": row.case,
-            "quantity": row.quantity,
-            "unit": row.unit,
-            "published": row.published,
-            "measured": row.measured,
-            "low": row.low,
-            "high": row.high,
-            "ok": row.ok,
-        })
-    };
-    json!({
-        "paper": measured.paper,
-        "items": measured.rows.iter().map(item).collect::<Vec<_>>(),
-    })
+pub(super) fn json(measured: &Measured) -> Results {
+    let items = measured.rows.iter().map(|case| case.row.clone()).collect();
+    Results { paper: measured.paper.clone(), items }
 }
 
 /// How many cases have limits, and how many keep them.
