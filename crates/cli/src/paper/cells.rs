@@ -1,5 +1,6 @@
 //! The runs of a paper: every cell of every run's grid, each executed once.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -37,6 +38,12 @@ impl Cells {
         let mut cells = Vec::new();
         for run in &published.run {
             cells.extend(of_run(&published.paper, run, folder)?);
+        }
+        let mut folders = BTreeSet::new();
+        let twice = cells.iter().find(|cell| !folders.insert(&cell.job.folder));
+        if let Some(Cell { run, name, .. }) = twice {
+            let message = format!("run `{run}`: cell `{name}` has the folder of another");
+            return Err(Failure::Paper { paper: published.paper.clone(), message });
         }
         Ok(Self(cells))
     }

@@ -23,9 +23,14 @@ pub(super) fn of(kind: Kind, probe: &str, cell: &Cell) -> Result<Points, String>
                 (row.name, row.time_ns, row.bytes as f64 / width / 1e6)
             })
         }
-        Kind::Sequence => read(&recording.sequences, probe, |row: &SequenceRow| {
-            (row.name, row.time_ns, row.seq_bytes as f64 / 1e6)
-        }),
+        Kind::Sequence => {
+            let points = read(&recording.sequences, probe, |row: &SequenceRow| {
+                (row.name, row.time_ns, row.seq_bytes as f64 / 1e6)
+            })?;
+            // From the first one shown, so that flows that began differently can be compared.
+            let first = points.first().map_or(0.0, |point| point.1);
+            Ok(points.into_iter().map(|(x, y)| (x, y - first)).collect())
+        }
         Kind::Cwnd => read(&recording.flows, probe, |row: &FlowRow| {
             (row.flow, row.time_ns, row.cwnd_packets as f64)
         }),
@@ -40,7 +45,7 @@ pub(super) fn of(kind: Kind, probe: &str, cell: &Cell) -> Result<Points, String>
 pub(super) const fn units(kind: Kind) -> (&'static str, &'static str) {
     match kind {
         Kind::Bandwidth => ("time (s)", "bandwidth (MB/s)"),
-        Kind::Sequence => ("time (s)", "sequence number (MB)"),
+        Kind::Sequence => ("time (s)", "sequence number, from the first shown (MB)"),
         Kind::Cwnd => ("time (s)", "congestion window (packets)"),
         Kind::Queue => ("time (s)", "queue (KiB)"),
         Kind::Xy => ("", ""),

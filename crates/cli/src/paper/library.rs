@@ -31,3 +31,27 @@ pub(crate) fn published(paper: &str) -> Result<Published, Failure> {
     };
     Published::read(text).map_err(|message| Failure::Paper { paper: paper.into(), message })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::paper::cells::Cells;
+
+    #[test]
+    fn every_paper_refers_to_runs_cells_and_scenarios_that_there_are() {
+        assert!(papers().count() > 0);
+        for paper in papers() {
+            let published = published(paper).expect(paper);
+            let cells = Cells::new(&published, Path::new("nowhere")).expect(paper);
+            for item in &published.item {
+                for case in &item.cases {
+                    let run = case.run.as_deref().or(item.run.as_deref()).expect("a run");
+                    let cell = case.cell.as_deref().unwrap_or(&case.case);
+                    assert!(cells.find(run, cell).is_ok(), "{} {}", item.item, case.case);
+                }
+            }
+        }
+    }
+}

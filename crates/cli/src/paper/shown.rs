@@ -73,14 +73,16 @@ pub(super) fn text(published: &Published, measured: &Measured) -> String {
             ]);
         }
     }
-    let notes = published.item.iter().filter(|item| !item.note.is_empty());
-    let notes: String = notes.map(|item| format!("\n{}: {}\n", heading(item), item.note)).collect();
+    let noted =
+        groups(published, measured).filter(|(i, cases)| !(i.note.is_empty() || cases.is_empty()));
+    let notes: String = noted.map(|(i, _)| format!("\n{}: {}\n", heading(i), i.note)).collect();
     format!("{}\n\n{}{notes}\n{}\n", published.title, table.render(), verdict(measured).1)
 }
 
 /// A table for each item.
 pub(super) fn sections(published: &Published, measured: &Measured) -> Vec<Section> {
-    groups(published, measured).map(|(item, cases)| section(item, &cases)).collect()
+    let present = groups(published, measured).filter(|(_, cases)| !cases.is_empty());
+    present.map(|(item, cases)| section(item, &cases)).collect()
 }
 
 fn section(item: &Item, cases: &[&MeasuredCase]) -> Section {
