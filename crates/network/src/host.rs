@@ -1,6 +1,6 @@
 //! A host: programs, their TCP connections, and the interfaces they send through.
 //!
-//! A packet's way in: receive ring and processor (where modelled), connection, reading program. Its way
+//! A packet's way in: the processor's backlog (where modelled), connection, reading program. Its way
 //! out: writing program, connection, the interface's discipline, the wire. What the interface's queue
 //! refuses goes back to its connection, as in Linux; it is no loss in the network.
 
@@ -15,15 +15,45 @@ use crate::observer::{Observer, Place};
 use crate::port::{Port, Transmit};
 use crate::schedule::Schedule;
 
-/// What a segment costs the host's processor. Segments wait in the receive ring meanwhile.
+/// What a segment costs the host's processor. Segments wait in its backlog meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Processor {
     /// For each segment received.
     pub per_segment: Duration,
     /// For each entry of the retransmission queue that the stack walks (see `transport::Work`).
     pub per_walked: Duration,
-    /// Segments the receive ring holds; more are dropped.
-    pub receive_ring: u32,
+    /// Segments that may wait; more are dropped.
+    pub backlog: u32,
+    /// A backlog that overflowed takes nothing before it is empty (Linux 2.4, `netif_rx`: throttle).
+    pub throttle: bool,
+}
+
+impl Processor {
+    /// One that takes no time.
+    pub const FREE: Self = Self {
+        per_segment: Duration::ZERO,
+        per_walked: Duration::ZERO,
+        backlog: 1000,
+        throttle: false,
+    };
+
+    /// Paper 0's sender: a Pentium 4 of 2.8 GHz with Linux 2.4.26 (paper 0, tables 1 and 6).
+    ///
+    /// A segment: at full rate the benchmark of table 6 keeps 923.0 of 1935.5 MB/s, so the transfer has
+    /// at most 52 % of the machine, 12.9 us for every ACK with the two segments it releases, some 3 us
+    /// of them for copying these. A queue entry: one cache miss, 100 ns on DDR400; 8 600 `sk_buff`s of
+    /// 160 bytes do not fit the cache. The backlog is `netdev_max_backlog` of 2.4.
+    pub const PENTIUM_4_LINUX_2_4: Self = Self {
+        per_segment: Duration::from_us(10),
+        per_walked: Duration::from_ns(100),
+        backlog: 300,
+        throttle: true,
+    };
+
+    /// The machine that a TCP profile's measurements were made on, where it decided them.
+    pub fn of_profile(profile: &str) -> Option<Self> {
+        (profile == "linux-2.4-web100").then_some(Self::PENTIUM_4_LINUX_2_4)
+    }
 }
 
 /// A host's settings.
@@ -74,7 +104,9 @@ struct Endpoint {
 #[derive(Debug)]
 struct Processing {
     config: Processor,
-    ring: VecDeque<PacketId>,
+    backlog: VecDeque<PacketId>,
+    /// It overflowed and is not yet empty again.
+    throttled: bool,
     busy_until: Instant,
     busy: Duration,
 }
@@ -98,7 +130,8 @@ impl Host {
     pub fn new(number: u32, config: &Config, ports: Vec<Port>) -> Self {
         let processing = config.processor.map(|config| Processing {
             config,
-            ring: VecDeque::with_capacity(config.receive_ring as usize),
+            backlog: VecDeque::new(),
+            throttled: false,
             busy_until: Instant::ZERO,
             busy: Duration::ZERO,
         });
@@ -146,17 +179,21 @@ impl Host {
         let Some(processing) = &mut self.processing else {
             return self.process(packets, packet, now, observer).1;
         };
-        if processing.ring.len() >= processing.config.receive_ring as usize {
+        let Processor { backlog, throttle, .. } = processing.config;
+        let waiting = processing.backlog.len();
+        processing.throttled =
+            throttle && waiting > 0 && (processing.throttled || waiting >= backlog as usize);
+        if processing.throttled || waiting >= backlog as usize {
             let place = Place::Node(self.number);
-            observer.dropped(place, &packets[packet], DropReason::ReceiveRing, now);
+            observer.dropped(place, &packets[packet], DropReason::Backlog, now);
             packets.release(packet);
             return Touched::None;
         }
-        processing.ring.push_back(packet);
+        processing.backlog.push_back(packet);
         self.serve(packets, now, observer)
     }
 
-    /// Lets the processor take what waits in the receive ring, as far as its time goes.
+    /// Lets the processor take what waits in its backlog, as far as its time goes.
     fn serve(
         &mut self,
         packets: &mut Packets,
@@ -168,7 +205,7 @@ impl Host {
             if processing.busy_until > now {
                 break;
             }
-            let Some(packet) = processing.ring.pop_front() else {
+            let Some(packet) = processing.backlog.pop_front() else {
                 break;
             };
             let (work, t) = self.process(packets, packet, now, observer);
@@ -265,7 +302,7 @@ impl Host {
     pub fn next_wakeup(&mut self) -> Instant {
         let timer = self.timers.earliest();
         match &self.processing {
-            Some(p) if !p.ring.is_empty() => timer.min(p.busy_until),
+            Some(p) if !p.backlog.is_empty() => timer.min(p.busy_until),
             _ => timer,
         }
     }
@@ -288,9 +325,9 @@ impl Host {
         touched
     }
 
-    /// Packets in the receive ring.
+    /// Packets that wait for the processor.
     pub fn held(&self) -> usize {
-        self.processing.as_ref().map_or(0, |p| p.ring.len())
+        self.processing.as_ref().map_or(0, |p| p.backlog.len())
     }
 
     /// How long the modelled processor has worked.

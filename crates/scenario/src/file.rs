@@ -56,20 +56,22 @@ pub(crate) struct Host {
     pub(crate) count: Option<Count>,
     /// The TCP stack of its connections; "linux-6" unless given.
     pub(crate) profile: Option<Name>,
-    /// What a segment costs its processor; nothing unless given.
+    /// What a segment costs its processor; what the profile's machine took unless given.
     pub(crate) processor: Option<Processor>,
 }
 
-/// What a segment costs a host's processor.
+/// What a segment costs a host's processor. What is not given is the profile's, or free.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Processor {
     /// For each segment received.
-    pub(crate) per_segment: Quantity<TimeUnit>,
-    /// For each entry of the retransmission queue that an ACK makes the stack walk; 0 unless given.
+    pub(crate) per_segment: Option<Quantity<TimeUnit>>,
+    /// For each entry of the retransmission queue that an ACK makes the stack walk.
     pub(crate) per_walked: Option<Quantity<TimeUnit>>,
-    /// Segments the receive ring holds; 300 unless given (Linux 2.4's netdev_max_backlog).
-    pub(crate) receive_ring: Option<Count>,
+    /// Segments that may wait (Linux: netdev_max_backlog).
+    pub(crate) backlog: Option<Count>,
+    /// Whether a backlog that overflowed takes nothing before it is empty, as in Linux 2.4.
+    pub(crate) throttle: Option<bool>,
 }
 
 /// A forwarder, or `count` of them named NAME.1, NAME.2, …

@@ -87,7 +87,8 @@ fn node(node: &Node, text: &mut String) {
             if let Some(processor) = &config.processor {
                 line(text, "processor.per_segment", &time(processor.per_segment));
                 line(text, "processor.per_walked", &time(processor.per_walked));
-                line(text, "processor.receive_ring", &processor.receive_ring.to_string());
+                line(text, "processor.backlog", &processor.backlog.to_string());
+                line(text, "processor.throttle", &processor.throttle.to_string());
             }
         }
         NodeKind::Router => header(text, &format!("router.{name}")),

@@ -20,8 +20,8 @@ pub enum DropReason {
     TooLong,
     /// The node knows no way to the destination.
     NoRoute,
-    /// The host's receive ring was full.
-    ReceiveRing,
+    /// The host's backlog of received segments was full.
+    Backlog,
     /// A link that loses packets at random lost it.
     LinkLoss,
 }
@@ -34,7 +34,7 @@ impl DropReason {
         Self::Flushed,
         Self::TooLong,
         Self::NoRoute,
-        Self::ReceiveRing,
+        Self::Backlog,
         Self::LinkLoss,
     ];
 
@@ -46,7 +46,7 @@ impl DropReason {
             Self::Flushed => "flushed",
             Self::TooLong => "too_long",
             Self::NoRoute => "no_route",
-            Self::ReceiveRing => "receive_ring",
+            Self::Backlog => "backlog",
             Self::LinkLoss => "link_loss",
         }
     }

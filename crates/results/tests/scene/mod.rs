@@ -246,7 +246,7 @@ pub(crate) fn totals() -> Totals {
     };
     let none = Drops::default();
     let mut ring = Drops::default();
-    ring.count(DropReason::ReceiveRing);
+    ring.count(DropReason::Backlog);
     Totals {
         flows: vec![flow(300_000), flow(100_000), flow(200_000)],
         ports: vec![port(400, none), port(0, none), port(395, drops), port(200, none)],

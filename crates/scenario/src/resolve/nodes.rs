@@ -10,14 +10,12 @@ use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
 use crate::nearest;
 use crate::plan::{Node, NodeKind};
-use crate::value::{Count, Name};
+use crate::value::{Count, Name, Quantity, TimeUnit};
 
 /// Every pair of nodes has a route entry of 8 bytes: 128 MiB at this many.
 const NODES_MAX: usize = 4_096;
 /// The profile of a host that names none.
 const PROFILE: &str = "linux-6";
-/// Linux 2.4's `netdev_max_backlog` (Documentation/networking/ip-sysctl.txt of that era).
-const RECEIVE_RING: u32 = 300;
 
 /// The nodes and their names.
 pub(super) struct Nodes<'f> {
@@ -61,7 +59,7 @@ fn add<'f>(nodes: &mut Nodes<'f>, name: &'f Name, table: &Table<'_>, problems: &
     let (kind, profile) = match table {
         Table::Host(table) => {
             let profile = profile(table.profile.as_ref(), problems);
-            (host(table, problems).map(NodeKind::Host), profile)
+            (host(table, profile, problems).map(NodeKind::Host), profile)
         }
         Table::Router(_) => (Some(NodeKind::Router), None),
         Table::Emulator(table) => (emulator(table, problems).map(NodeKind::Emulator), None),
@@ -89,32 +87,42 @@ fn profile(name: Option<&Name>, problems: &mut Problems) -> Option<&'static Prof
     found.or_else(|| Profile::by_name(PROFILE))
 }
 
-fn host(table: &file::Host, problems: &mut Problems) -> Option<host::Config> {
-    let Some(processor) = &table.processor else { return Some(host::Config { processor: None }) };
-    let per_segment = processor.per_segment.read(problems);
-    let per_walked = match &processor.per_walked {
-        Some(quantity) => quantity.read(problems),
-        None => Some(Duration::ZERO),
+fn host(
+    table: &file::Host,
+    profile: Option<&'static Profile>,
+    problems: &mut Problems,
+) -> Option<host::Config> {
+    let usual = profile.and_then(|profile| host::Processor::of_profile(profile.name()));
+    let Some(processor) = &table.processor else {
+        return Some(host::Config { processor: usual });
     };
-    let receive_ring = match &processor.receive_ring {
-        Some(count) => ring(count, problems),
-        None => Some(RECEIVE_RING),
+    let usual = usual.unwrap_or(host::Processor::FREE);
+    let mut time = |given: &Option<Quantity<TimeUnit>>, usual: Duration| match given {
+        Some(quantity) => quantity.read(problems),
+        None => Some(usual),
+    };
+    let per_segment = time(&processor.per_segment, usual.per_segment);
+    let per_walked = time(&processor.per_walked, usual.per_walked);
+    let backlog = match &processor.backlog {
+        Some(count) => backlog(count, problems),
+        None => Some(usual.backlog),
     };
     let processor = host::Processor {
         per_segment: per_segment?,
         per_walked: per_walked?,
-        receive_ring: receive_ring?,
+        backlog: backlog?,
+        throttle: processor.throttle.unwrap_or(usual.throttle),
     };
     Some(host::Config { processor: Some(processor) })
 }
 
-fn ring(count: &Count, problems: &mut Problems) -> Option<u32> {
-    let ring = u32::try_from(count.value).ok().filter(|&n| n > 0);
-    if ring.is_none() {
-        let message = format!("a receive ring of {} segments", count.value);
-        problems.push(&count.span, message, "give 1 to 4294967295; Linux has 256 to 1000");
+fn backlog(count: &Count, problems: &mut Problems) -> Option<u32> {
+    let backlog = u32::try_from(count.value).ok().filter(|&n| n > 0);
+    if backlog.is_none() {
+        let message = format!("a backlog of {} segments", count.value);
+        problems.push(&count.span, message, "give 1 to 4294967295; Linux has 300 to 1000");
     }
-    ring
+    backlog
 }
 
 fn emulator(table: &file::Emulator, problems: &mut Problems) -> Option<emulator::Config> {
