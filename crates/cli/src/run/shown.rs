@@ -11,6 +11,9 @@ use crate::table::{Cell, Table};
 
 /// More rows are left to the run folder.
 const ROWS_MAX: usize = 24;
+/// What is told of a flow, and of those that a `count` made.
+const FLOW: [&str; 8] =
+    ["flow", ">goodput", ">", ">received", ">resent", ">timeouts", ">least RTT", ">fairness"];
 
 /// Title, flows, drops, verdicts, and where the rest is.
 pub(crate) fn run(job: &Job, outcome: &Outcome) -> String {
@@ -37,16 +40,9 @@ fn heading(summary: &Summary) -> String {
 }
 
 fn flows(summary: &Summary) -> String {
-    let mut table = Table::new(&[
-        "flow",
-        ">goodput",
-        ">",
-        ">received",
-        ">resent",
-        ">timeouts",
-        ">least RTT",
-        ">fairness",
-    ]);
+    // Only a group has a fairness.
+    let columns = if summary.group.0.is_empty() { FLOW.len() - 1 } else { FLOW.len() };
+    let mut table = Table::new(&FLOW[..columns]);
     for (name, group) in &summary.group.0 {
         table.row(group_row(name, group));
     }
