@@ -10,13 +10,13 @@ use scenario::{Document, Plan};
 use simulate::{Steering, run};
 
 /// The plan of `text`, whose errors are the test's.
-pub fn plan(text: &str) -> Plan {
+pub(crate) fn plan(text: &str) -> Plan {
     let document = Document::parse("test.toml", text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     document.plan().unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
 /// What came of `plan`.
-pub fn summary(plan: &Plan) -> Summary {
+pub(crate) fn summary(plan: &Plan) -> Summary {
     let interrupted = AtomicBool::new(false);
     let steering = Steering { interrupted: &interrupted, progress: &|_| {} };
     let totals = run(plan, &mut (), steering).expect("a plan from text was checked");
@@ -24,7 +24,7 @@ pub fn summary(plan: &Plan) -> Summary {
 }
 
 /// Holds `table` against `tests/golden/NAME.txt`; `UPDATE_GOLDEN=1` writes it anew, for a reader to judge.
-pub fn assert_golden(name: &str, table: &str) {
+pub(crate) fn assert_golden(name: &str, table: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.txt"));
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&path, table).expect("the golden file can be written");
