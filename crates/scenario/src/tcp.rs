@@ -267,5 +267,7 @@ section! {
         tso_time: Time,
         /// Wait for a burst of at least cwnd / this before sending; 0 never waits.
         tso_win_divisor: Number32,
+        /// TCP small queues: wait while the interface's queue holds two bursts of this connection.
+        small_queues: Flag,
     }
 }

@@ -349,6 +349,10 @@ pub struct EmissionConfig {
     /// Wait for a burst of at least cwnd / this before sending (`tcp_tso_win_divisor`, Linux 3);
     /// zero never waits.
     pub tso_win_divisor: u32,
+    /// TCP small queues (Linux since 3.6, `tcp_small_queue_check`): a connection keeps little in
+    /// its own interface's queue and waits until that was sent; see
+    /// [`crate::Connection::small_queue_limit`].
+    pub small_queues: bool,
 }
 
 impl Config {

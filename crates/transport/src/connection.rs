@@ -278,6 +278,14 @@ impl Connection {
         }
     }
 
+    /// Bytes of frames that this connection may have in its interface's queue: at or above it a
+    /// host waits with [`poll_transmit`](Self::poll_transmit) until some were sent (TCP small
+    /// queues); `u64::MAX` where the stack has none.
+    #[inline]
+    pub const fn small_queue_limit(&self) -> u64 {
+        self.sender.small_queue_limit()
+    }
+
     /// The application writes up to `bytes`; returns how many the send buffer took.
     pub fn write(&mut self, bytes: u64, now: Instant) -> u64 {
         self.sender.write(bytes, now)

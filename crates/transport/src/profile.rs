@@ -188,7 +188,7 @@ fn linux_2_4_web100() -> Config {
             receive: Buffer::Fixed(32 << 20),
             window_share: (3, 4),
         },
-        emission: EmissionConfig { tso: false, ..emission_linux() },
+        emission: EmissionConfig { tso: false, small_queues: false, ..emission_linux() },
     }
 }
 
@@ -310,7 +310,7 @@ fn freebsd_2_2_8() -> Config {
             receive: Buffer::Fixed(16 << 10),
             window_share: (1, 1),
         },
-        emission: EmissionConfig { tso: false, ..emission_linux() },
+        emission: EmissionConfig { tso: false, small_queues: false, ..emission_linux() },
     }
 }
 
@@ -333,6 +333,7 @@ const LINUX_6_SOURCES: &[Source] = &[
     source("buffers.window_share", "tcp_adv_win_scale = 1 (ip-sysctl.rst): one half"),
     source("emission.tso_time", "tcp_tso_autosize: pacing rate >> 10 (tcp_output.c)"),
     source("emission.tso_win_divisor", "tcp_tso_win_divisor = 3 (ip-sysctl.rst)"),
+    source("emission.small_queues", "tcp_small_queue_check (tcp_output.c), since 3.6"),
     source("emission.pacing_slow_start_percent", "tcp_pacing_ss_ratio = 200 (ip-sysctl.rst)"),
     source("emission.pacing_avoidance_percent", "tcp_pacing_ca_ratio = 120 (ip-sysctl.rst)"),
 ];
@@ -441,6 +442,7 @@ fn emission_linux() -> EmissionConfig {
         tso_max: 65_536,
         tso_time: Duration::from_ps(1_000_000_000_000 / 1_024),
         tso_win_divisor: 3,
+        small_queues: true,
     }
 }
 

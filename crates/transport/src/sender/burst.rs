@@ -11,8 +11,12 @@ const UNPACED: u64 = 10;
 /// A write longer ago than this is not worth waiting for more.
 const DEFER_WITHIN: Duration = Duration::from_ms(1);
 
+/// What small queues allow at most in the interface's queue where nothing paces: Linux's
+/// `tcp_limit_output_bytes`.
+const SMALL_QUEUE_MAX: u64 = 1 << 20;
+
 /// State of the burst being sent.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Burst {
     /// Segments of it that are still to go.
     left: u32,
@@ -23,6 +27,15 @@ pub(super) struct Burst {
     /// Segments of a burst, as last worked out, and how many were delivered by then.
     goal: u32,
     goal_at: u32,
+    /// What small queues allow in the interface's queue, worked out with the goal.
+    queue_limit: u64,
+}
+
+impl Default for Burst {
+    fn default() -> Self {
+        let (next_at, waiting) = (Instant::ZERO, false);
+        Self { left: 0, next_at, waiting, goal: 0, goal_at: 0, queue_limit: u64::MAX }
+    }
 }
 
 impl Burst {
@@ -60,20 +73,39 @@ impl Sender {
     fn goal(&mut self) -> u32 {
         let burst = self.burst;
         if burst.goal == 0 || self.delivered.wrapping_sub(burst.goal_at) >= burst.goal {
-            (self.burst.goal, self.burst.goal_at) = (self.burst_goal(), self.delivered);
+            let rate = self.pacing_rate();
+            (self.burst.goal, self.burst.goal_at) = (self.burst_goal(rate), self.delivered);
+            self.burst.queue_limit = self.queue_limit(rate);
         }
         self.burst.goal
     }
 
+    /// Linux's `tcp_small_queue_check`: two bursts, or what the pacing rate sends in about a
+    /// millisecond (rate >> 10); a ceiling where nothing paces.
+    fn queue_limit(&self, rate: u64) -> u64 {
+        let emission = &self.config.emission;
+        if !emission.small_queues {
+            return u64::MAX;
+        }
+        let bursts = 2 * u64::from(self.burst.goal) * u64::from(self.config.frame_max());
+        let limit = bursts.max(rate >> 10);
+        if emission.pacing { limit } else { limit.min(SMALL_QUEUE_MAX) }
+    }
+
+    /// Frame bytes that this connection may have in its interface's queue before it waits.
+    #[inline]
+    pub(crate) const fn small_queue_limit(&self) -> u64 {
+        self.burst.queue_limit
+    }
+
     /// What the pacing rate sends in about a millisecond, at least two segments.
-    fn burst_goal(&self) -> u32 {
+    fn burst_goal(&self, rate: u64) -> u32 {
         let emission = &self.config.emission;
         if !emission.tso {
             return 1;
         }
         let mss = u64::from(self.agreed.mss);
         let most = (u64::from(emission.tso_max) / mss).max(1);
-        let rate = self.pacing_rate();
         if rate == 0 {
             return most as u32;
         }
@@ -86,7 +118,7 @@ impl Sender {
     #[inline]
     pub(super) fn burst_may_go(&mut self, allowed: u32, ready: u64, now: Instant) -> bool {
         let emission = &self.config.emission;
-        if self.burst.left != 0 || !(emission.tso || emission.pacing) {
+        if self.burst.left != 0 || !(emission.tso || emission.pacing || emission.small_queues) {
             return true;
         }
         self.begin_burst(allowed, ready, now)

@@ -173,7 +173,8 @@ impl Sender {
         if u64::from(payload) > window || payload < mss {
             return self.next_small(payload, window, now);
         }
-        if self.config.emission.tso || self.config.emission.pacing {
+        let emission = &self.config.emission;
+        if emission.tso || emission.pacing || emission.small_queues {
             let allowed = (cwnd - in_flight).min((window / u64::from(mss)) as u32);
             let ready = (written - self.nxt) / u64::from(mss);
             if !self.burst_may_go(allowed, ready, now) {
