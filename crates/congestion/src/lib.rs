@@ -178,6 +178,12 @@ impl Algorithm {
         (self.ops.cong_avoid)(sock, ack, acked);
     }
 
+    /// Whether [`Self::pkts_acked`] does anything, so that a transport need not prepare for it.
+    #[inline]
+    pub const fn observes_acks(&self) -> bool {
+        self.ops.pkts_acked.is_some()
+    }
+
     /// `acked` packets left the network, the last with a round trip of `rtt_us` (below zero: none
     /// known), and `in_flight` were under way before.
     pub fn pkts_acked(&self, sock: &mut Sock, acked: u32, rtt_us: i32, in_flight: u32) {

@@ -7,24 +7,22 @@ use traffic::{Duration, Instant};
 pub(crate) struct TimestampClock {
     tick: Duration,
     value: u32,
-    /// The reading holds in `[since, until)`.
-    since: Instant,
+    /// The reading holds until then.
     until: Instant,
 }
 
 impl TimestampClock {
     pub(crate) fn new(tick: Duration) -> Self {
-        Self { tick, value: 1, since: Instant::ZERO, until: Instant::ZERO + tick }
+        Self { tick, value: 1, until: Instant::ZERO + tick }
     }
 
-    /// The reading at `now`; divided out only when the tick has changed.
+    /// The reading at `now`, which never goes back; divided out only when the tick has changed.
     #[inline]
     pub(crate) fn read(&mut self, now: Instant) -> u32 {
-        if now >= self.until || now < self.since {
+        if now >= self.until {
             let ticks = now.as_ps() / self.tick.as_ps();
             self.value = (ticks as u32).wrapping_add(1);
-            self.since = Instant::from_ps(ticks * self.tick.as_ps());
-            self.until = self.since + self.tick;
+            self.until = Instant::from_ps(ticks * self.tick.as_ps()) + self.tick;
         }
         self.value
     }

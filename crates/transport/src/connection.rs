@@ -28,9 +28,6 @@ pub struct Work {
 #[derive(Debug)]
 pub struct Connection {
     phase: Phase,
-    flow: FlowId,
-    local: HostId,
-    peer: HostId,
     sender: Sender,
     receiver: Receiver,
     handshake: Handshake,
@@ -38,6 +35,8 @@ pub struct Connection {
     scale: u8,
     /// The peer's SYN, while it is being answered.
     syn: Tcp,
+    /// A pure ACK as it was last sent: what every segment has in common.
+    template: Packet,
     segments_sent: u64,
     segments_received: u64,
 }
@@ -62,23 +61,41 @@ impl Connection {
         let window = Receiver::window_max(config);
         Self {
             phase: Phase::Listen,
-            flow,
-            local,
-            peer,
             sender: Sender::new(config, isn),
             receiver: Receiver::new(config),
             handshake: Handshake::default(),
             scale: handshake::scale_for(window, config.segment.window_scale_max),
             syn: Tcp::default(),
+            template: Packet { flow, source: local, destination: peer, ..Packet::default() },
             segments_sent: 0,
             segments_received: 0,
         }
     }
 
     /// A segment arrived.
+    #[inline]
     pub fn receive(&mut self, packet: &Packet, now: Instant) -> Work {
-        let tcp = &packet.tcp;
         self.segments_received += 1;
+        let tcp = &packet.tcp;
+        let plain = tcp.flags & !flags::PSH == flags::ACK && tcp.sack_len == 0;
+        if plain && self.phase == Phase::Established && packet.tos & ecn::MASK != ecn::CE {
+            let pure_ack = tcp.payload == 0;
+            let predicted = if pure_ack {
+                self.receiver.on_predicted_ack(tcp) && self.sender.on_predicted_ack(tcp, now)
+            } else {
+                self.sender.on_predicted_data(tcp) && self.receiver.on_predicted_data(tcp, now)
+            };
+            if predicted {
+                return Work { walked: 0, pure_ack };
+            }
+        }
+        self.receive_any(packet, now)
+    }
+
+    /// The same, whatever it is.
+    #[inline(never)]
+    fn receive_any(&mut self, packet: &Packet, now: Instant) -> Work {
+        let tcp = &packet.tcp;
         if self.phase != Phase::Established || tcp.flags & (flags::SYN | flags::RST) != 0 {
             self.receive_early(tcp, now);
             if self.phase != Phase::Established || tcp.flags & flags::SYN != 0 {
@@ -142,12 +159,14 @@ impl Connection {
         self.sender.sample_handshake(self.handshake.round_trip(), self.handshake.times, now);
         // The window on a SYN is never scaled (RFC 7323, section 2.2).
         self.sender.establish(agreed, u64::from(peer.window), peer.seq, now);
+        self.prepare_template();
         self.phase = Phase::Established;
         self.handshake.deadline = None;
     }
 
-    /// Writes the next segment to send at `now` into `packet`, every field of it but `queued`;
-    /// false if there is none.
+    /// Writes the next segment to send at `now` into `packet`, every field of it; false if there is
+    /// none.
+    #[inline]
     pub fn poll_transmit(&mut self, now: Instant, packet: &mut Packet) -> bool {
         if self.phase != Phase::Established {
             return self.poll_handshake(now, packet);
@@ -158,53 +177,47 @@ impl Connection {
             return true;
         }
         if self.receiver.ack_is_due() {
-            self.write_segment(&self.pure_ack(), now, packet);
+            let at = self.sender.nxt;
+            let ack = Outgoing { at, payload: 0, flags: 0, retransmission: false };
+            self.write_segment(&ack, now, packet);
             return true;
         }
         false
-    }
-
-    #[inline]
-    fn pure_ack(&self) -> Outgoing {
-        let at = self.sender.nxt;
-        Outgoing { at, payload: 0, fin: false, push: false, retransmission: false, reduced: false }
     }
 
     /// Puts a segment into a packet, with the acknowledgement that rides on it.
     #[inline]
     fn write_segment(&mut self, out: &Outgoing, now: Instant, packet: &mut Packet) {
         let agreed = &self.sender.agreed;
-        let tcp = &mut packet.tcp;
-        tcp.seq = self.sender.space.wire(out.at);
-        tcp.payload = out.payload;
-        tcp.flags = if out.fin { flags::FIN } else { 0 }
-            | if out.push { flags::PSH } else { 0 }
-            | if out.reduced { flags::CWR } else { 0 };
-        (tcp.mss, tcp.window_scale, tcp.sack_permitted) = (0, NO_SCALE, false);
         let room = 40.min(agreed.mss.saturating_sub(out.payload));
-        let blocks = self.receiver.acknowledge(tcp, room);
-        let mut options = blocks;
-        tcp.has_timestamps = agreed.timestamps;
-        (tcp.ts_val, tcp.ts_ecr) = (0, 0);
+        let blocks = self.receiver.acknowledge(&mut self.template.tcp, room);
+        *packet = self.template;
+        packet.created = now;
+        packet.length = (packet.length + blocks + out.payload).max(FRAME_MIN);
+        packet.tcp.seq = self.sender.space.wire(out.at);
+        packet.tcp.payload = out.payload;
+        packet.tcp.flags |= out.flags;
         if agreed.timestamps {
-            (tcp.ts_val, tcp.ts_ecr) = (self.sender.clock.read(now), self.receiver.ts_recent);
-            options += TIMESTAMPS_BYTES;
+            packet.tcp.ts_val = self.sender.clock.read(now);
         }
         // RFC 3168, section 6.1.4 and 6.1.5: neither ACKs nor retransmissions are ECN-capable.
-        let capable = agreed.ecn && out.payload != 0 && !out.retransmission;
-        packet.tos = if capable { ecn::ECT0 } else { ecn::NOT_ECT };
+        if agreed.ecn && out.payload != 0 && !out.retransmission {
+            packet.tos = ecn::ECT0;
+        }
         packet.retransmission = out.retransmission;
-        self.address(options, now, packet);
+        self.segments_sent += 1;
     }
 
-    /// Addresses, times and length of a packet with `options` bytes of TCP options.
-    #[inline]
-    fn address(&mut self, options: u32, now: Instant, packet: &mut Packet) {
-        let datagram = IP_AND_TCP_HEADER + options + packet.tcp.payload;
-        packet.length = (datagram + ETHERNET_HEADER_AND_FCS).max(FRAME_MIN);
-        packet.created = now;
-        (packet.flow, packet.source, packet.destination) = (self.flow, self.local, self.peer);
-        self.segments_sent += 1;
+    /// What all segments after the handshake have in common. `length` is that of a pure ACK's frame
+    /// before it is padded to [`FRAME_MIN`].
+    fn prepare_template(&mut self) {
+        let template = &mut self.template;
+        template.tos = ecn::NOT_ECT;
+        template.retransmission = false;
+        let timestamps = self.sender.agreed.timestamps;
+        template.tcp = Tcp { window_scale: NO_SCALE, has_timestamps: timestamps, ..Tcp::default() };
+        let options = if timestamps { TIMESTAMPS_BYTES } else { 0 };
+        template.length = IP_AND_TCP_HEADER + options + ETHERNET_HEADER_AND_FCS;
     }
 
     /// The SYN or SYN-ACK, when it is time.
@@ -228,11 +241,12 @@ impl Connection {
             tcp.ack = peer.seq.wrapping_add(1);
             tcp.ts_ecr = if tcp.has_timestamps { peer.ts_val } else { 0 };
         }
-        packet.tcp = tcp;
-        packet.tos = ecn::NOT_ECT;
-        packet.retransmission = self.handshake.times > 0;
+        let options = handshake::option_bytes(&tcp);
+        let length = IP_AND_TCP_HEADER + options + ETHERNET_HEADER_AND_FCS;
+        let retransmission = self.handshake.times > 0;
+        *packet = Packet { created: now, length, retransmission, tcp, ..self.template };
         self.handshake.sent(&config, now);
-        self.address(handshake::option_bytes(&tcp), now, packet);
+        self.segments_sent += 1;
         true
     }
 

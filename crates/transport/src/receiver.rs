@@ -50,6 +50,8 @@ pub(crate) struct Receiver {
     pub(crate) ts_recent: u32,
     /// A mark is echoed until the peer says it reduced (RFC 3168, section 6.1.3).
     echoing: bool,
+    /// The next ACK differs from the last by more than its timestamps.
+    news: bool,
     delayed: DelayedAck,
     tuning: Tuning,
     pub(crate) stats: ReceiverStatistics,
@@ -90,6 +92,7 @@ impl Receiver {
             fin: None,
             ts_recent: 0,
             echoing: false,
+            news: true,
             delayed: DelayedAck::new(&config.ack),
             tuning,
             stats: ReceiverStatistics::default(),
@@ -110,9 +113,50 @@ impl Receiver {
         self.delayed.start(self.tuning.window(), accepted.mss);
     }
 
-    /// A segment arrived; `marked` is its CE mark. False if it was not acceptable.
+    /// Header prediction where data is sent: a pure ACK, unmarked, from just where the peer's data
+    /// ended and all of it acknowledged, brings nothing but its timestamp. False if it is not that;
+    /// then nothing has changed.
     #[inline]
+    pub(crate) fn on_predicted_ack(&mut self, tcp: &Tcp) -> bool {
+        tcp.seq == self.space.wire(self.nxt) && self.nxt == self.acked && self.keep_timestamp(tcp)
+    }
+
+    /// Header prediction where data comes in: the next segment, unmarked, with nothing out of order
+    /// and room in the window. False if it is not that; then nothing has changed.
+    #[inline]
+    pub(crate) fn on_predicted_data(&mut self, tcp: &Tcp, now: Instant) -> bool {
+        let end = self.nxt + u64::from(tcp.payload);
+        if tcp.seq != self.space.wire(self.nxt)
+            || !self.reassembly.is_empty()
+            || end > self.edge
+            || !self.keep_timestamp(tcp)
+        {
+            return false;
+        }
+        self.stats.segments += 1;
+        self.nxt = end;
+        self.in_order(u64::from(tcp.payload), tcp, now);
+        true
+    }
+
+    /// Keeps the timestamp of the next segment expected to echo it, if nothing before it waits for
+    /// its ACK (RFC 7323, section 4.3). False for a segment that is older than the last.
+    #[inline]
+    fn keep_timestamp(&mut self, tcp: &Tcp) -> bool {
+        if self.timestamps && tcp.has_timestamps {
+            if (tcp.ts_val.wrapping_sub(self.ts_recent) as i32) < 0 {
+                return false;
+            }
+            if self.nxt == self.acked {
+                self.ts_recent = tcp.ts_val;
+            }
+        }
+        true
+    }
+
+    /// A segment arrived; `marked` is its CE mark. False if it was not acceptable.
     pub(crate) fn on_segment(&mut self, tcp: &Tcp, marked: bool, now: Instant) -> bool {
+        self.news = true;
         let start = self.space.unwrap(tcp.seq, self.nxt);
         let fin = tcp.flags & flags::FIN != 0;
         let end = start + u64::from(tcp.payload) + u64::from(fin);
@@ -152,11 +196,19 @@ impl Receiver {
     /// Bytes arrived in order.
     #[inline]
     fn in_order(&mut self, bytes: u64, tcp: &Tcp, now: Instant) {
+        self.news = true;
         if self.reads_always {
             self.read = self.nxt;
-            self.tuning.on_read(self.read, self.mss, now);
         }
-        self.tuning.on_data(bytes, tcp, self.mss, now);
+        if self.tuning.is_on() {
+            if self.reads_always {
+                self.tuning.on_read(self.read, self.mss, now);
+            }
+            self.tuning.on_data(bytes, tcp, self.mss, now);
+        }
+        if self.delayed.is_off() {
+            return self.delayed.now();
+        }
         let moves = self.candidate_edge() > self.edge;
         self.delayed.on_data(self.nxt - self.acked, self.mss, moves, now);
     }
@@ -221,6 +273,7 @@ impl Receiver {
 
     /// Forces an ACK.
     pub(crate) fn ack_now(&mut self) {
+        self.news = true;
         self.delayed.now();
     }
 
@@ -232,6 +285,7 @@ impl Receiver {
 
     /// Its time may be up.
     pub(crate) fn wake(&mut self, now: Instant) {
+        self.news = true;
         self.delayed.wake(now);
     }
 
@@ -249,21 +303,26 @@ impl Receiver {
         self.nxt + space.saturating_sub(unread)
     }
 
-    /// Fills in what acknowledges: number, window, echo, and as many SACK blocks as `room` bytes of
-    /// options take; the ACK counts as sent. Returns the option bytes of the SACK blocks.
+    /// Brings what acknowledges in `tcp` up to date: number, window, echo, and as many SACK blocks
+    /// as `room` bytes of options take; the ACK counts as sent. `tcp` holds what the last call left
+    /// there. Returns the option bytes of the SACK blocks.
     #[inline]
     pub(crate) fn acknowledge(&mut self, tcp: &mut Tcp, room: u32) -> u32 {
+        if self.timestamps {
+            tcp.ts_ecr = self.ts_recent;
+        }
+        if !self.news {
+            return 0;
+        }
         self.advance_edge();
         tcp.ack = self.space.wire(self.nxt);
         tcp.window = ((self.edge - self.nxt) >> self.window_shift).min(65_535) as u16;
-        tcp.flags |= flags::ACK;
-        if self.echoing {
-            tcp.flags |= flags::ECE;
-        }
+        tcp.flags = if self.echoing { flags::ACK | flags::ECE } else { flags::ACK };
         self.acked = self.nxt;
         self.delayed.sent();
         tcp.sack_len = 0;
         if self.reassembly.is_empty() && self.dsack.is_none() {
+            self.news = self.echoing || self.delayed.is_quick();
             return 0;
         }
         self.write_blocks(tcp, room)
@@ -341,6 +400,7 @@ impl Receiver {
     /// once (Linux's `tcp_cleanup_rbuf`).
     pub(crate) fn read(&mut self, bytes: u64, now: Instant) -> u64 {
         let taken = bytes.min(self.readable());
+        self.news = true;
         self.read += taken;
         self.tuning.on_read(self.read, self.mss, now);
         let opened = self.candidate_edge().saturating_sub(self.edge);

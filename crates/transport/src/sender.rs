@@ -117,8 +117,11 @@ pub(crate) struct Sender {
     tlp_high: u64,
     tlp_retransmitted: bool,
     timer: Timer,
-    /// Nothing is sent before the next ACK or timer: the interface's queue was full.
-    blocked: bool,
+    /// Tail loss is probed for on this connection.
+    probes_tail: bool,
+    /// Nothing goes out before the next ACK, timer or write: all that may went, or the
+    /// interface's queue was full.
+    resting: bool,
     /// The next data segment carries CWR (RFC 3168, section 6.1.2).
     cwr_pending: bool,
     /// The window was what limited sending, within the round trip that ends here.
@@ -207,7 +210,7 @@ impl Sender {
             prr: Prr::default(),
             rack: Rack::default(),
             undo: Undo::default(),
-            burst: Burst::default(),
+            burst: Burst::new(&config.emission),
             frto: false,
             send_new_first: false,
             retries: 0,
@@ -215,7 +218,8 @@ impl Sender {
             tlp_high: 0,
             tlp_retransmitted: false,
             timer: Timer::default(),
-            blocked: false,
+            probes_tail: false,
+            resting: false,
             cwr_pending: false,
             window_limited: false,
             packets_out_max: 0,
@@ -232,10 +236,12 @@ impl Sender {
     /// The handshake is complete; the peer's first window arrived.
     pub(crate) fn establish(&mut self, agreed: Agreed, window: u64, seq: u32, now: Instant) {
         self.agreed = agreed;
+        self.probes_tail = self.config.recovery.tlp && agreed.sack;
         self.window_from = seq;
         self.sock.mss = agreed.mss;
         (self.window_end, self.window_max) = (self.una + window, window);
         (self.last_sent, self.window_stamp) = (now, now);
+        self.resting = false;
         self.refresh(now);
         self.algorithm().init(&mut self.sock);
     }
@@ -245,6 +251,7 @@ impl Sender {
         let window = u64::from(tcp.window) << self.agreed.window_shift;
         self.window_end = self.una + window;
         self.window_max = self.window_max.max(window);
+        self.resting = false;
     }
 
     /// The handshake's round trip, and what its retransmissions mean: more than one lost SYN starts
@@ -341,12 +348,13 @@ impl Sender {
             self.restart_after_idle(now);
         }
         self.supplied = self.supplied.saturating_add(bytes).min(u64::MAX / 2);
-        self.blocked = false;
+        self.resting = false;
     }
 
     /// The application will hand over no more: a FIN follows the data.
     pub(crate) fn close(&mut self) {
         self.closing = true;
+        self.resting = false;
     }
 
     /// Every byte and the FIN were acknowledged.

@@ -43,14 +43,22 @@ impl DelayedAck {
         self.quick = self.quick_most;
     }
 
+    /// Every segment is acknowledged at once.
+    #[inline]
+    pub(super) fn is_off(&self) -> bool {
+        self.config.every == 1
+    }
+
+    /// ACKs still to come are quick ones.
+    #[inline]
+    pub(super) fn is_quick(&self) -> bool {
+        self.quick != 0
+    }
+
     /// Data arrived in order; `unacked` bytes of it were not acknowledged yet, and `moves` says
     /// that the window's edge can move.
     #[inline]
     pub(super) fn on_data(&mut self, unacked: u64, mss: u32, moves: bool, now: Instant) {
-        if self.config.every == 1 {
-            self.due = true;
-            return;
-        }
         self.adapt(now);
         let full = u64::from(self.config.every - 1) * u64::from(mss);
         if unacked > full && moves || self.quick != 0 && !self.interactive {
@@ -91,6 +99,7 @@ impl DelayedAck {
         self.quick = self.quick.max(self.quick_most.min(2));
     }
 
+    #[inline]
     pub(super) fn now(&mut self) {
         self.due = true;
     }

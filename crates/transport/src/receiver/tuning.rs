@@ -54,6 +54,12 @@ impl Tuning {
         u64::try_from(window).unwrap_or(u64::MAX)
     }
 
+    /// The buffer is tuned rather than fixed.
+    #[inline]
+    pub(super) fn is_on(&self) -> bool {
+        self.tuned
+    }
+
     /// The most that may be advertised, in bytes.
     #[inline]
     pub(super) fn window(&self) -> u64 {

@@ -42,10 +42,10 @@ impl Sender {
         if ack > self.nxt || ack + self.window_max < self.una {
             return 0;
         }
-        let calm = tcp.sack_len == 0 && self.state == State::Open && !self.board.is_marked();
-        let plain = calm && tcp.flags & flags::ECE == 0 && self.tlp_high == 0;
+        let plain = tcp.sack_len == 0 && tcp.flags & flags::ECE == 0 && self.is_untroubled();
         if plain && ack == self.una && self.nxt == ack && !self.timer.is_probe() {
             // Nothing is out: the ACK on data that only comes in.
+            self.resting = false;
             self.update_window(ack, tcp);
             return 0;
         }
@@ -56,19 +56,57 @@ impl Sender {
         self.on_any_ack(ack, tcp, now)
     }
 
+    /// Nothing is marked, suspected or being found out: an ACK can only mean progress.
+    #[inline]
+    fn is_untroubled(&self) -> bool {
+        self.state == State::Open
+            && !self.board.is_marked()
+            && self.tlp_high == 0
+            && self.reno_sacked == 0
+    }
+
+    /// Header prediction (Jacobson 1990) where data is sent: an ACK without blocks or echo that
+    /// acknowledges something new, in untroubled times, is dealt with here. False if it is not
+    /// that; then nothing has changed.
+    #[inline]
+    pub(crate) fn on_predicted_ack(&mut self, tcp: &Tcp, now: Instant) -> bool {
+        let distance = tcp.ack.wrapping_sub(self.space.wire(self.una)) as i32;
+        let ack = self.una.wrapping_add_signed(i64::from(distance));
+        if distance <= 0 || ack > self.nxt || !self.is_untroubled() {
+            return false;
+        }
+        self.on_plain_ack(ack, tcp, now);
+        true
+    }
+
+    /// The same where data only comes in: the ACK on it is the one expected. True if so.
+    #[inline]
+    pub(crate) fn on_predicted_data(&mut self, tcp: &Tcp) -> bool {
+        if tcp.ack != self.space.wire(self.una)
+            || self.nxt != self.una
+            || self.nxt != self.supplied
+            || self.closing
+            || self.timer.is_probe()
+            || !self.is_untroubled()
+        {
+            return false;
+        }
+        self.update_window(self.una, tcp);
+        true
+    }
+
     /// New data is acknowledged in order, nothing is marked and nothing is wrong: the common case,
     /// and what [`Self::on_any_ack`] would do about it.
     #[inline]
     fn on_plain_ack(&mut self, ack: u64, tcp: &Tcp, now: Instant) {
-        let in_flight = self.in_flight();
-        self.blocked = false;
+        let in_flight = self.board.out();
+        self.resting = false;
         self.window_from = tcp.seq;
         let window = u64::from(tcp.window) << self.agreed.window_shift;
         self.window_end = ack + window;
         self.window_max = self.window_max.max(window);
         self.una = ack;
         self.retries = 0;
-        self.reno_sacked = 0;
         self.tune_buffer();
         let (acked, first, last) = self.board.acknowledge_plain(ack);
         if acked != 0 {
@@ -79,9 +117,11 @@ impl Sender {
             self.rtt.sample(first, now, self.una, self.nxt);
             self.rtt.reset_backoff();
             self.rack.advance_plain(last.sent, last.end, now);
-            let rtt_us = now.since(last.sent).as_us().min(i32::MAX as u64) as i32;
-            self.refresh(now);
-            self.algorithm().pkts_acked(&mut self.sock, acked, rtt_us, in_flight);
+            if self.algorithm().observes_acks() {
+                let rtt_us = now.since(last.sent).as_us().min(i32::MAX as u64) as i32;
+                self.refresh(now);
+                self.algorithm().pkts_acked(&mut self.sock, acked, rtt_us, in_flight);
+            }
         }
         self.rearm(now);
         self.grow_window(acked, acked, in_flight, now);
@@ -97,7 +137,7 @@ impl Sender {
             echo: self.echo_of(tcp),
             ..AckEvent::default()
         };
-        self.blocked = false;
+        self.resting = false;
         let moved = ack >= self.una && self.update_window(ack, tcp);
         let mut progress = Progress::default();
         let top = self.board.head().wrapping_add(self.board.forward());

@@ -2,9 +2,11 @@
 //! (Linux: `tcp_tso_autosize`, `tcp_tso_should_defer`, `tcp_update_pacing_rate`).
 
 use congestion::State;
+use traffic::units::PS_PER_SECOND;
 use traffic::{Duration, Instant};
 
 use super::Sender;
+use crate::config::EmissionConfig;
 
 /// Segments that leave unpaced when a connection starts, as with Linux's fq.
 const UNPACED: u64 = 10;
@@ -22,30 +24,51 @@ pub(super) struct Burst {
     left: u32,
     /// The next one may not begin earlier.
     next_at: Instant,
-    /// Something waits for that.
-    waiting: bool,
+    /// The same while something waits for it, else never.
+    wakeup: Instant,
     /// Segments of a burst, as last worked out, and how many were delivered by then.
     goal: u32,
     goal_at: u32,
     /// What small queues allow in the interface's queue, worked out with the goal.
     queue_limit: u64,
-}
-
-impl Default for Burst {
-    fn default() -> Self {
-        let (next_at, waiting) = (Instant::ZERO, false);
-        Self { left: 0, next_at, waiting, goal: 0, goal_at: 0, queue_limit: u64::MAX }
-    }
+    /// Segments leave in bursts, or paced, or counted by small queues.
+    on: bool,
 }
 
 impl Burst {
+    pub(super) fn new(config: &EmissionConfig) -> Self {
+        Self {
+            left: 0,
+            next_at: Instant::ZERO,
+            wakeup: Instant::NEVER,
+            goal: 0,
+            goal_at: 0,
+            queue_limit: u64::MAX,
+            on: config.tso || config.pacing || config.small_queues,
+        }
+    }
+
     #[inline]
     pub(super) fn wakeup(&self) -> Instant {
-        if self.waiting { self.next_at } else { Instant::NEVER }
+        self.wakeup
     }
 
     pub(super) fn wake(&mut self, now: Instant) {
-        self.waiting &= self.next_at > now;
+        if self.wakeup <= now {
+            self.wakeup = Instant::NEVER;
+        }
+    }
+}
+
+/// `n * over / under`, saturating; 128 bits wide only where the product needs it.
+#[inline]
+fn scaled(n: u64, over: u64, under: u64) -> u64 {
+    match n.checked_mul(over) {
+        Some(product) => product / under,
+        None => {
+            let quotient = u128::from(n) * u128::from(over) / u128::from(under);
+            u64::try_from(quotient).unwrap_or(u64::MAX)
+        }
     }
 }
 
@@ -64,8 +87,9 @@ impl Sender {
         };
         let window = u64::from(self.sock.cwnd.max(self.board.out())) * u64::from(self.agreed.mss);
         // Bytes a microsecond, times 8 for srtt8, times a million for seconds, per cent.
-        let rate = u128::from(window) * 80_000 * u128::from(percent) / u128::from(self.rtt.srtt8());
-        u64::try_from(rate).unwrap_or(u64::MAX).min(emission.pacing_rate_max).max(1)
+        let scale = 80_000 * u64::from(percent);
+        let rate = scaled(window, scale, u64::from(self.rtt.srtt8()));
+        rate.min(emission.pacing_rate_max).max(1)
     }
 
     /// Segments of a burst, worked out anew once a burst was delivered.
@@ -109,40 +133,75 @@ impl Sender {
         if rate == 0 {
             return most as u32;
         }
-        let bytes = u128::from(rate) * u128::from(emission.tso_time.as_ps()) / 1_000_000_000_000;
-        (u64::try_from(bytes).unwrap_or(u64::MAX) / mss).clamp(2, most.max(2)) as u32
+        let bytes = scaled(rate, emission.tso_time.as_ps(), PS_PER_SECOND);
+        (bytes / mss).clamp(2, most.max(2)) as u32
     }
 
-    /// Whether a segment may leave now as far as pacing and bursts are concerned; `allowed`
-    /// segments fit the windows and `ready` are there to send.
+    /// Whether a full new segment may leave now as far as pacing and bursts are concerned; the
+    /// window has `room` for more packets, and what is there to send ends at `written`.
     #[inline]
-    pub(super) fn burst_may_go(&mut self, allowed: u32, ready: u64, now: Instant) -> bool {
-        let emission = &self.config.emission;
-        if self.burst.left != 0 || !(emission.tso || emission.pacing || emission.small_queues) {
+    pub(super) fn burst_may_go(&mut self, room: u32, written: u64, now: Instant) -> bool {
+        self.burst.left != 0 || !self.burst.on || self.begin_burst(room, written, now)
+    }
+
+    /// The same for a small segment: a burst of its own.
+    pub(super) fn small_may_go(&mut self, now: Instant) -> bool {
+        self.burst_may_go(1, self.nxt, now)
+    }
+
+    /// The same for a retransmission, with `room` packets of window.
+    pub(super) fn repair_may_go(&mut self, room: u32, now: Instant) -> bool {
+        if self.burst.left != 0 || !self.burst.on {
             return true;
         }
-        self.begin_burst(allowed, ready, now)
-    }
-
-    fn begin_burst(&mut self, allowed: u32, ready: u64, now: Instant) -> bool {
-        if self.config.emission.pacing && now < self.burst.next_at {
-            self.burst.waiting = true;
+        if self.must_wait(now) {
             return false;
         }
         let goal = self.goal();
-        if self.should_defer(allowed, ready, goal, now) {
+        let lost = self.board.lost();
+        let ready = lost - self.board.retransmitted().min(lost);
+        if room < goal && room < ready && self.should_defer(room, now) {
             return false;
         }
-        self.burst.left = goal.min(allowed).max(1);
+        self.burst.left = goal.min(room).max(1);
         true
     }
 
-    /// Waits for more window to fill a burst, unless the next ACK is far off.
-    fn should_defer(&self, allowed: u32, ready: u64, goal: u32, now: Instant) -> bool {
+    #[inline]
+    fn begin_burst(&mut self, room: u32, written: u64, now: Instant) -> bool {
+        if self.must_wait(now) {
+            return false;
+        }
+        let (goal, mss) = (self.goal(), u64::from(self.agreed.mss));
+        let mut allowed = room.min(goal);
+        let window = self.window_end.saturating_sub(self.nxt);
+        if window < u64::from(allowed) * mss {
+            // Less than a burst, so 32 bits hold it.
+            allowed = window as u32 / self.agreed.mss;
+        }
+        let more = written >= self.nxt + u64::from(allowed + 1) * mss;
+        if allowed < goal && more && self.should_defer(allowed, now) {
+            return false;
+        }
+        self.burst.left = allowed.max(1);
+        true
+    }
+
+    /// The pacer's time for the next burst has not come.
+    #[inline]
+    fn must_wait(&mut self, now: Instant) -> bool {
+        let waits = now < self.burst.next_at && self.config.emission.pacing;
+        if waits {
+            self.burst.wakeup = self.burst.next_at;
+        }
+        waits
+    }
+
+    /// Waits for more window than `allowed` segments to fill a burst, unless the next ACK is far
+    /// off.
+    fn should_defer(&self, allowed: u32, now: Instant) -> bool {
         let divisor = self.config.emission.tso_win_divisor;
         if divisor == 0
-            || allowed >= goal
-            || u64::from(allowed) >= ready
             || self.board.out() == 0
             || !matches!(self.state, State::Open | State::Disorder | State::Cwr)
             || now.since(self.last_sent) > DEFER_WITHIN
@@ -174,11 +233,13 @@ impl Sender {
         if rate == 0 || self.stats.data_segments < UNPACED {
             return;
         }
-        let ps = u128::from(bytes) * 1_000_000_000_000 / u128::from(rate);
-        let length = u64::try_from(ps).unwrap_or(u64::MAX);
+        let length = scaled(u64::from(bytes), PS_PER_SECOND, rate);
         let late = now.since(self.burst.next_at).as_ps();
         let base = if late == 0 { self.burst.next_at } else { now };
         self.burst.next_at = base + Duration::from_ps(length - late.min(length / 2));
+        if self.burst.wakeup != Instant::NEVER {
+            self.burst.wakeup = self.burst.next_at;
+        }
     }
 
     /// The sender ran out of something: an unfinished burst is over.

@@ -2,6 +2,7 @@
 
 use congestion::{Event, State};
 use traffic::Instant;
+use traffic::packet::flags;
 
 use super::{Forced, Sender};
 use crate::config::LocalCongestion;
@@ -13,11 +14,9 @@ use crate::seq::SequenceSpace;
 pub(crate) struct Outgoing {
     pub(crate) at: u64,
     pub(crate) payload: u32,
-    pub(crate) fin: bool,
-    pub(crate) push: bool,
+    /// FIN, PSH and CWR.
+    pub(crate) flags: u8,
     pub(crate) retransmission: bool,
-    /// Carries CWR.
-    pub(crate) reduced: bool,
 }
 
 impl Sender {
@@ -39,20 +38,60 @@ impl Sender {
     /// The next segment to send now.
     #[inline]
     pub(crate) fn next(&mut self, now: Instant) -> Option<Outgoing> {
-        if self.blocked {
+        if self.resting {
             return None;
         }
-        if self.nxt == self.supplied
-            && self.board.lost() == 0
+        if self.is_undisturbed() {
+            let (out, cwnd) = (self.board.out(), self.sock.cwnd);
+            let end = self.nxt + u64::from(self.agreed.mss);
+            let written = self.written();
+            if end > self.window_end.min(written) {
+                if out != 0 && self.has_no_segment(written) {
+                    return self.stop(false, now);
+                }
+            } else if out >= cwnd {
+                return self.stop(true, now);
+            } else if self.burst_may_go(cwnd - out, written, now) {
+                return Some(self.send_new(self.agreed.mss, now));
+            } else {
+                self.resting = true;
+                return None;
+            }
+        }
+        self.next_any(now)
+    }
+
+    /// Nothing goes out of turn, all that is out is in flight, and no FIN is near: new data is all
+    /// there is to send.
+    #[inline]
+    fn is_undisturbed(&self) -> bool {
+        !self.board.is_marked()
+            && self.reno_sacked == 0
             && self.forced.is_none()
+            && !self.send_new_first
             && !self.closing
-        {
-            // A connection, or the end of one, that only receives.
-            return if self.last_sent == now { self.stop(false, now) } else { None };
-        }
-        if self.is_full() {
-            return if self.last_sent == now { self.stop(false, now) } else { None };
-        }
+    }
+
+    /// While a full segment is not there or does not fit the peer's window, and an ACK is to come:
+    /// there is nothing, or the window is too small for it, or Nagle's rule holds it back
+    /// (Minshall's variant, as in [`Self::next_small`]).
+    #[inline]
+    fn has_no_segment(&self, written: u64) -> bool {
+        let end = written.min(self.nxt + u64::from(self.agreed.mss));
+        end <= self.nxt
+            || end > self.window_end
+            || self.config.emission.nagle && self.small_end > self.una
+    }
+
+    /// The next segment where [`Self::next`] cannot tell at a glance.
+    #[inline(never)]
+    fn next_any(&mut self, now: Instant) -> Option<Outgoing> {
+        let outgoing = self.choose(now);
+        self.resting = outgoing.is_none();
+        outgoing
+    }
+
+    fn choose(&mut self, now: Instant) -> Option<Outgoing> {
         if (self.forced.is_some() || self.send_new_first)
             && let Some(decided) = self.next_forced(now)
         {
@@ -64,18 +103,6 @@ impl Sender {
             return self.next_retransmission(index, now);
         }
         self.next_new(now)
-    }
-
-    /// The peer's window takes no further full segment, there is one, and nothing is marked: the
-    /// common reason to stop.
-    #[inline]
-    fn is_full(&self) -> bool {
-        let next = self.nxt + u64::from(self.agreed.mss);
-        next > self.window_end
-            && next <= self.supplied
-            && !self.board.is_marked()
-            && self.forced.is_none()
-            && self.board.out() != 0
     }
 
     /// What goes out of turn; `Some(None)` if nothing may go at all.
@@ -113,9 +140,7 @@ impl Sender {
             self.note_usage(true, now);
             return None;
         }
-        let ready =
-            u64::from(self.board.lost() - self.board.retransmitted().min(self.board.lost()));
-        if !self.burst_may_go(cwnd - in_flight, ready, now) {
+        if !self.repair_may_go(cwnd - in_flight, now) {
             return None;
         }
         Some(self.retransmit(index, now))
@@ -132,8 +157,8 @@ impl Sender {
         self.stats.retransmissions += 1;
         self.stats.bytes_retransmitted += u64::from(payload);
         self.sent(payload, now);
-        let at = start;
-        Outgoing { at, payload, fin, push: true, retransmission: true, reduced: false }
+        let flags = flags::PSH | if fin { flags::FIN } else { 0 };
+        Outgoing { at: start, payload, flags, retransmission: true }
     }
 
     /// Counts a segment that leaves.
@@ -144,7 +169,7 @@ impl Sender {
         self.prr.out = self.prr.out.wrapping_add(1);
         self.burst_sent(payload, now);
         self.last_sent = now;
-        if self.timer.is_off() || self.timer.is_probe() {
+        if self.timer.is_idle() {
             self.arm_retransmission(now);
         }
     }
@@ -157,7 +182,6 @@ impl Sender {
         self.in_flight() + if held { self.board.sacked() + self.reno_sacked } else { 0 }
     }
 
-    #[inline]
     fn next_new(&mut self, now: Instant) -> Option<Outgoing> {
         let written = self.written();
         if self.nxt >= written && !self.fin_is_due() {
@@ -173,13 +197,8 @@ impl Sender {
         if u64::from(payload) > window || payload < mss {
             return self.next_small(payload, window, now);
         }
-        let emission = &self.config.emission;
-        if emission.tso || emission.pacing || emission.small_queues {
-            let allowed = (cwnd - in_flight).min((window / u64::from(mss)) as u32);
-            let ready = (written - self.nxt) / u64::from(mss);
-            if !self.burst_may_go(allowed, ready, now) {
-                return None;
-            }
+        if !self.burst_may_go(cwnd - in_flight, written, now) {
+            return None;
         }
         Some(self.send_new(payload, now))
     }
@@ -203,7 +222,7 @@ impl Sender {
         if self.config.emission.nagle && !last && self.small_end > self.una {
             return self.stop(false, now);
         }
-        if !self.burst_may_go(1, 1, now) {
+        if !self.small_may_go(now) {
             return None;
         }
         Some(self.send_new(payload, now))
@@ -212,10 +231,11 @@ impl Sender {
     /// Nothing more goes out now.
     #[inline]
     fn stop(&mut self, limited: bool, now: Instant) -> Option<Outgoing> {
+        self.resting = true;
         self.burst_ended();
         if limited || self.last_sent == now {
             self.note_usage(limited, now);
-            if self.last_sent == now && self.timer_may_probe() {
+            if self.probes_tail && self.last_sent == now && !self.timer.is_reordering() {
                 self.arm_tail_probe(now);
             }
         }
@@ -223,30 +243,30 @@ impl Sender {
     }
 
     #[inline]
-    fn timer_may_probe(&self) -> bool {
-        self.config.recovery.tlp && !self.timer.is_reordering()
-    }
-
-    #[inline]
     fn send_new(&mut self, payload: u32, now: Instant) -> Outgoing {
         let at = self.nxt;
         let end = at + u64::from(payload);
-        let last = end >= self.written();
-        let fin = self.closing && !self.fin_sent && end == self.supplied;
         if self.board.out() == 0 {
             self.notify(Event::TxStart, now);
         }
-        self.nxt = end + u64::from(fin);
-        self.fin_sent |= fin;
-        let (delivered, flags) = (self.delivered, if fin { FIN } else { 0 });
-        self.board.push(Segment { end: self.nxt, sent: now, delivered, flags });
+        let mut flags = if end >= self.written() { flags::PSH } else { 0 };
+        self.nxt = end;
+        if self.closing && !self.fin_sent && end == self.supplied {
+            flags |= flags::FIN;
+            self.nxt = end + 1;
+            self.fin_sent = true;
+        }
+        let (delivered, fin) = (self.delivered, if flags & flags::FIN != 0 { FIN } else { 0 });
+        self.board.push(Segment { end: self.nxt, sent: now, delivered, flags: fin });
         if payload < self.agreed.mss {
             self.small_end = self.nxt;
         }
         self.sent(payload, now);
-        let reduced = self.cwr_pending && payload > 0;
-        self.cwr_pending &= !reduced;
-        Outgoing { at, payload, fin, push: last, retransmission: false, reduced }
+        if self.cwr_pending && payload > 0 {
+            self.cwr_pending = false;
+            flags |= flags::CWR;
+        }
+        Outgoing { at, payload, flags, retransmission: false }
     }
 
     /// RFC 8985, section 7.3: new data if there is any and the peer takes it, else the last
@@ -289,9 +309,7 @@ impl Sender {
         if payload != 0 {
             return self.send_new(payload, now);
         }
-        let at = self.una - 1;
-        let (push, retransmission) = (false, false);
-        Outgoing { at, payload: 0, fin: false, push, retransmission, reduced: false }
+        Outgoing { at: self.una - 1, payload: 0, flags: 0, retransmission: false }
     }
 
     /// The interface's queue refused the segment at wire number `seq`, the last that was sent.
@@ -302,7 +320,7 @@ impl Sender {
             return self.set_cwnd(1, now);
         }
         self.unsend(self.space, seq, payload, retransmission);
-        self.blocked = true;
+        self.resting = true;
         self.burst_ended();
         if policy == LocalCongestion::Reduce {
             self.enter_cwr(now);

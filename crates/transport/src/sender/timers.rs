@@ -41,6 +41,7 @@ impl Timer {
     pub(super) fn set_reordering(&mut self, at: Instant) {
         self.set(Purpose::Reordering, at);
     }
+    #[inline]
     pub(super) fn is_reordering(&self) -> bool {
         self.purpose == Purpose::Reordering
     }
@@ -48,8 +49,10 @@ impl Timer {
     pub(super) fn is_probe(&self) -> bool {
         self.purpose == Purpose::WindowProbe
     }
-    pub(super) fn is_off(&self) -> bool {
-        self.purpose == Purpose::None
+    /// Off, or waiting for a window: sending data sets it anew.
+    #[inline]
+    pub(super) fn is_idle(&self) -> bool {
+        matches!(self.purpose, Purpose::None | Purpose::WindowProbe)
     }
 }
 
@@ -96,8 +99,7 @@ impl Sender {
         if self.timer.armed == now && self.timer.purpose == Purpose::TailProbe {
             return true;
         }
-        if !self.config.recovery.tlp
-            || !self.agreed.sack
+        if !self.probes_tail
             || self.board.out() == 0
             || self.board.is_marked() && self.board.sacked() != 0
             || !matches!(self.state, State::Open | State::Cwr)
@@ -108,7 +110,8 @@ impl Sender {
         }
         let mut wait = Duration::from_secs(1);
         if self.rtt.srtt8() != 0 {
-            wait = Duration::from_ns(u64::from(self.rtt.srtt8()) * 250);
+            // Two eighths of a microsecond for each of `srtt8`.
+            wait = Duration::from_ps(u64::from(self.rtt.srtt8()) * 250_000);
             wait += if self.board.out() == 1 { self.config.rto.min } else { TAIL_MARGIN };
         }
         // Were the head's timeout to come first, the probe takes its place.
@@ -121,13 +124,14 @@ impl Sender {
 
     /// A zero window, or nothing that may be sent: probe for news (RFC 9293, section 3.8.6.1).
     pub(super) fn arm_window_probe(&mut self, now: Instant) {
-        if self.timer.is_off() {
+        if self.timer.purpose == Purpose::None {
             self.timer.set(Purpose::WindowProbe, now + self.rtt.rto());
         }
     }
 
     /// A deadline passed.
     pub(crate) fn wake(&mut self, now: Instant) {
+        self.resting = false;
         self.burst.wake(now);
         if self.timer.at > now {
             return;
@@ -139,7 +143,6 @@ impl Sender {
                 return;
             }
         }
-        self.blocked = false;
         match self.timer.purpose {
             Purpose::None => self.timer = Timer::default(),
             Purpose::Retransmission => self.on_timeout(now),
