@@ -5,9 +5,9 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use results::Summary;
+use results::{Summary, Totals};
 use scenario::{Document, Plan};
-use simulate::{Steering, run};
+use simulate::{Steering, Watch, run};
 
 /// The plan of `text`, whose errors are the test's.
 pub(crate) fn plan(text: &str) -> Plan {
@@ -15,12 +15,21 @@ pub(crate) fn plan(text: &str) -> Plan {
     document.plan().unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// What came of `plan`.
-pub(crate) fn summary(plan: &Plan) -> Summary {
+/// What was counted in a run of `plan`.
+pub(crate) fn totals(plan: &Plan) -> Totals {
+    totals_watched(plan, &mut ())
+}
+
+/// The same while `watch` looks on.
+pub(crate) fn totals_watched(plan: &Plan, watch: &mut impl Watch) -> Totals {
     let interrupted = AtomicBool::new(false);
     let steering = Steering { interrupted: &interrupted, progress: &|_| {} };
-    let totals = run(plan, &mut (), steering).expect("a plan from text was checked");
-    Summary::new(plan, &totals)
+    run(plan, watch, steering).expect("a plan from text was checked")
+}
+
+/// What came of `plan`.
+pub(crate) fn summary(plan: &Plan) -> Summary {
+    Summary::new(plan, &totals(plan))
 }
 
 /// Holds `table` against `tests/golden/NAME.txt`; `UPDATE_GOLDEN=1` writes it anew, for a reader to judge.

@@ -1,0 +1,90 @@
+//! What programs do to a flow: read slowly, write in messages; and what a link does to a packet that is
+//! too long for it.
+
+mod driver;
+
+fn path(duration: &str, flow: &str) -> results::Summary {
+    let text = format!(
+        r#"
+duration = "{duration}"
+[host.a]
+[host.b]
+[link.path]
+between = ["a", "b"]
+rate = "100 Mbit/s"
+delay = "5 ms"
+[flow.one]
+from = "a"
+to = "b"
+{flow}
+"#
+    );
+    driver::summary(&driver::plan(&text))
+}
+
+#[test]
+fn a_slow_reader_sets_the_rate_and_nothing_is_lost() {
+    let slow =
+        path("10 s", "read.rate = \"8 Mbit/s\"\nreceiver_tcp.buffers = { receive = \"256 KB\" }");
+    let flow = slow.flow.get("one").expect("the flow");
+    let late = flow.goodput_last_half.expect("measured");
+    // It reads pages of 4 KiB; one more or less within the 5 s.
+    assert!((late - 1e6).abs() <= 2.0 * 4096.0 / 5.0, "{late} bytes/s");
+    assert_eq!((flow.drops, flow.retransmissions, flow.timeouts), (0, 0, 0));
+    let fast = path("2 s", "");
+    assert!(fast.flow.get("one").expect("the flow").goodput > 8e6, "the path itself is fast");
+}
+
+#[test]
+fn a_train_sends_its_messages_and_no_more() {
+    // At 0, 1, 2, 3 and 4 s, each over in some 100 ms.
+    let train = path("4.9 s", "train = { message = \"300 KB\", every = \"1 s\" }");
+    let flow = train.flow.get("one").expect("the flow");
+    assert_eq!(flow.bytes, 5 * 300_000);
+    let cut = path("3.9 s", "train = { message = \"300 KB\", every = \"1 s\" }");
+    assert_eq!(cut.flow.get("one").expect("the flow").bytes, 4 * 300_000);
+}
+
+#[test]
+fn a_transfer_of_so_many_bytes_ends_with_the_last() {
+    let transfer = path("5 s", "bytes = \"1234567 B\"");
+    let flow = transfer.flow.get("one").expect("the flow");
+    assert!(flow.completed);
+    assert_eq!(flow.bytes, 1_234_567);
+    assert!(flow.seconds > 1_234_567.0 / 12.5e6 && flow.seconds < 0.5, "{} s", flow.seconds);
+}
+
+#[test]
+fn a_frame_longer_than_a_links_mtu_is_dropped_there() {
+    let text = r#"
+duration = "5 s"
+[host.a]
+[router.r]
+[host.b]
+[link.wide]
+between = ["a", "r"]
+rate = "1 Gbit/s"
+mtu = "9000 B"
+[link.narrow]
+between = ["r", "b"]
+rate = "1 Gbit/s"
+mtu = "MTU"
+[flow.one]
+from = "a"
+to = "b"
+tcp.segment.mtu = "9000 B"
+receiver_tcp.segment.mtu = "9000 B"
+bytes = "1 MB"
+tcp.buffers.send = "1 MB"
+receiver_tcp.buffers.send = "1 MB"
+"#;
+    let at = |mtu: &str| driver::summary(&driver::plan(&text.replace("MTU", mtu)));
+    let narrow = at("8999 B");
+    let forward = &narrow.link.get("narrow").expect("the link").forward;
+    assert!(forward.drops > 0);
+    assert_eq!(forward.drops_by_reason.get("too_long"), Some(&forward.drops));
+    assert_eq!(narrow.flow.get("one").expect("the flow").bytes, 0, "only the handshake passes");
+    let wide = at("9000 B");
+    assert_eq!(wide.run.drops, 0);
+    assert!(wide.flow.get("one").expect("the flow").completed);
+}
