@@ -6,13 +6,13 @@
 
 use std::collections::VecDeque;
 
-use traffic::{DropReason, Duration, Enqueued, FlowId, Instant, PacketId, Packets};
+use traffic::{DropReason, Duration, FlowId, Instant, PacketId, Packets};
 use transport::{Connection, Info, Work};
 
 use crate::application::{Reader, Reading, Writer, Writing};
 use crate::node::Touched;
 use crate::observer::{Observer, Place};
-use crate::port::{Port, Transmit};
+use crate::port::{Offered, Port, Transmit};
 use crate::schedule::Schedule;
 
 /// What a segment costs the host's processor. Segments wait in its backlog meanwhile.
@@ -179,7 +179,7 @@ impl Host {
         observer: &mut impl Observer,
     ) -> Touched {
         let Some(processing) = &mut self.processing else {
-            return self.process(packets, packet, now, observer).1;
+            return self.process(packets, packet, now, Touched::None, observer).1;
         };
         let Processor { backlog, throttle, .. } = processing.config;
         let waiting = processing.backlog.len();
@@ -210,8 +210,8 @@ impl Host {
             let Some(packet) = processing.backlog.pop_front() else {
                 break;
             };
-            let (work, t) = self.process(packets, packet, now, observer);
-            touched = touched.and(t);
+            let work;
+            (work, touched) = self.process(packets, packet, now, touched, observer);
             if let Some(processing) = &mut self.processing {
                 let cost = processing.config.per_segment
                     + processing.config.per_walked.times(u64::from(work.walked));
@@ -229,6 +229,7 @@ impl Host {
         packets: &mut Packets,
         packet: PacketId,
         now: Instant,
+        touched: Touched,
         observer: &mut impl Observer,
     ) -> (Work, Touched) {
         let flow = packets[packet].flow.0 as usize;
@@ -237,40 +238,58 @@ impl Host {
             let place = Place::Node(self.number);
             observer.dropped(place, &packets[packet], DropReason::NoRoute, now);
             packets.release(packet);
-            return (Work::default(), Touched::None);
+            return (Work::default(), touched);
         };
         let work = endpoint.connection.receive(&packets[packet], now);
         packets.release(packet);
-        (work, self.pump(packets, index, now))
+        (work, self.pump(packets, index, now, touched, observer))
     }
 
-    /// Runs a connection's program and moves its segments into the interface's queue.
+    /// Runs a connection's program and moves its segments into the interface's queue, or onto the
+    /// wire if that is idle. `touched` is what was touched before, and is returned with what is now.
     #[inline]
-    fn pump(&mut self, packets: &mut Packets, index: u32, now: Instant) -> Touched {
+    fn pump(
+        &mut self,
+        packets: &mut Packets,
+        index: u32,
+        now: Instant,
+        mut touched: Touched,
+        observer: &mut impl Observer,
+    ) -> Touched {
+        let single = self.ports.len() == 1;
         let endpoint = &mut self.endpoints[index as usize];
         endpoint.program.run(&mut endpoint.connection, now);
-        let mut touched = Touched::None;
         let silent = matches!(&endpoint.program, Program::Write(w) if !w.started());
-        if !silent {
-            let limit = endpoint.connection.small_queue_limit();
-            let port = &mut self.ports[usize::from(endpoint.port)];
-            loop {
-                endpoint.throttled = endpoint.queued >= limit;
-                if endpoint.throttled {
-                    break;
+        let limit = if silent { 0 } else { endpoint.connection.small_queue_limit() };
+        let port = &mut self.ports[usize::from(endpoint.port)];
+        loop {
+            endpoint.throttled = endpoint.queued >= limit;
+            if endpoint.throttled {
+                break;
+            }
+            let packet = packets.claim();
+            if !endpoint.connection.poll_transmit(now, &mut packets[packet]) {
+                packets.release(packet);
+                break;
+            }
+            // Only one packet can leave at once, and only a host with one interface is sure that it
+            // is the only one.
+            let offered = if single && touched == Touched::None {
+                port.offer(packets, packet, now, observer)
+            } else {
+                port.enqueue(packets, packet, now).into()
+            };
+            match offered {
+                Offered::Sent(leaves) => touched = Touched::Sent(endpoint.port, packet, leaves),
+                Offered::Queued => {
+                    endpoint.queued += u64::from(packets[packet].length);
+                    touched = touched.and(Touched::Port(endpoint.port));
                 }
-                let packet = packets.claim();
-                if !endpoint.connection.poll_transmit(now, &mut packets[packet]) {
-                    packets.release(packet);
-                    break;
-                }
-                if let Enqueued::Dropped(_) = port.enqueue(packets, packet, now) {
+                Offered::Dropped(_) => {
                     endpoint.connection.refused(&packets[packet], now);
                     packets.release(packet);
                     break;
                 }
-                endpoint.queued += u64::from(packets[packet].length);
-                touched = Touched::Port(endpoint.port);
             }
         }
         let at = endpoint.connection.next_wakeup().min(endpoint.program.next_wakeup());
@@ -293,7 +312,7 @@ impl Host {
             let endpoint = &mut self.endpoints[index as usize];
             endpoint.queued -= u64::from(packets[packet].length);
             if endpoint.throttled {
-                self.pump(packets, index, now);
+                self.pump(packets, index, now, Touched::All, observer);
             }
         }
         transmit
@@ -301,7 +320,7 @@ impl Host {
 
     /// The earliest time a timer, a program or the processor needs it.
     #[inline]
-    pub fn next_wakeup(&mut self) -> Instant {
+    pub fn next_wakeup(&self) -> Instant {
         let timer = self.timers.earliest();
         match &self.processing {
             Some(p) if !p.backlog.is_empty() => timer.min(p.busy_until),
@@ -317,12 +336,13 @@ impl Host {
         observer: &mut impl Observer,
     ) -> Touched {
         let mut touched = self.serve(packets, now, observer);
-        while let Some((_, index)) = self.timers.pop(now) {
+        while let Some((_, index)) = self.timers.due(now) {
+            self.timers.set(index, Instant::NEVER);
             let endpoint = &mut self.endpoints[index as usize];
             if endpoint.connection.next_wakeup() <= now {
                 endpoint.connection.wake(now);
             }
-            touched = touched.and(self.pump(packets, index, now));
+            touched = self.pump(packets, index, now, touched, observer);
         }
         touched
     }

@@ -14,6 +14,8 @@ pub enum Touched {
     None,
     /// This one.
     Port(u16),
+    /// This one, and a packet has left it already; its last bit leaves at the given instant.
+    Sent(u16, PacketId, Instant),
     /// Any.
     All,
 }
@@ -25,6 +27,8 @@ impl Touched {
         match (self, other) {
             (Self::None, t) | (t, Self::None) => t,
             (Self::Port(a), Self::Port(b)) if a == b => self,
+            // Whoever sends at once has that port only.
+            (Self::Sent(..), _) => self,
             _ => Self::All,
         }
     }
@@ -72,7 +76,7 @@ impl Node {
 
     /// When [`Node::wake`] wants to be called, at the latest.
     #[inline]
-    pub fn next_wakeup(&mut self) -> Instant {
+    pub fn next_wakeup(&self) -> Instant {
         match self {
             Self::Host(host) => host.next_wakeup(),
             Self::Router(_) => Instant::NEVER,

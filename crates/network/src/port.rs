@@ -19,6 +19,26 @@ pub enum Transmit {
     Idle,
 }
 
+/// What became of a packet offered to a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offered {
+    /// It is on the wire; its last bit leaves at the given instant.
+    Sent(Instant),
+    /// The discipline has it.
+    Queued,
+    /// The caller still owns it.
+    Dropped(DropReason),
+}
+
+impl From<Enqueued> for Offered {
+    fn from(enqueued: Enqueued) -> Self {
+        match enqueued {
+            Enqueued::Queued => Self::Queued,
+            Enqueued::Dropped(reason) => Self::Dropped(reason),
+        }
+    }
+}
+
 /// An output port.
 #[derive(Debug)]
 pub struct Port {
@@ -67,6 +87,25 @@ impl Port {
     /// The discipline's statistics.
     pub fn statistics(&self) -> Statistics {
         self.qdisc.statistics()
+    }
+
+    /// Offers a packet. One that finds the wire idle and nothing queued may leave at once.
+    #[inline]
+    pub fn offer(
+        &mut self,
+        packets: &mut Packets,
+        packet: PacketId,
+        now: Instant,
+        observer: &mut impl Observer,
+    ) -> Offered {
+        let length = packets[packet].length;
+        if now >= self.free_at && length <= self.frame_max && self.qdisc.pass(length) {
+            packets[packet].queued = now;
+            self.occupy(u64::from(length), now);
+            observer.transmitted(self.id, &packets[packet], now, self.free_at);
+            return Offered::Sent(self.free_at);
+        }
+        self.enqueue(packets, packet, now).into()
     }
 
     /// Offers a packet to the discipline.

@@ -1,10 +1,10 @@
 //! A router: forwards by destination to one of its output ports.
 
-use traffic::{DropReason, Enqueued, Instant, PacketId, Packets};
+use traffic::{DropReason, Instant, PacketId, Packets};
 
 use crate::node::Touched;
 use crate::observer::{Observer, Place};
-use crate::port::Port;
+use crate::port::{Offered, Port};
 
 /// A router, or a WAN emulator: they differ in their ports only.
 #[derive(Debug)]
@@ -40,9 +40,10 @@ impl Router {
             return Touched::None;
         }
         let port = &mut self.ports[usize::from(out)];
-        match port.enqueue(packets, packet, now) {
-            Enqueued::Queued => Touched::Port(out),
-            Enqueued::Dropped(reason) => {
+        match port.offer(packets, packet, now, observer) {
+            Offered::Sent(leaves) => Touched::Sent(out, packet, leaves),
+            Offered::Queued => Touched::Port(out),
+            Offered::Dropped(reason) => {
                 observer.dropped(Place::Port(port.id()), &packets[packet], reason, now);
                 packets.release(packet);
                 Touched::None

@@ -1,136 +1,105 @@
-//! The schedule: who wants to be woken, and when. One pending entry per source, not per packet.
+//! The schedule: who wants to be woken, and when. One entry per source, not per packet.
 //!
-//! A four-ary heap ordered by time, then by source, so that ties have one order in every run. Entries are
-//! not removed when a source's time moves: one that moved earlier leaves a stale entry behind, one that
-//! moved later keeps its earlier entry and sets itself anew when it is woken. Re-arming a retransmission
-//! timer on every ACK therefore costs a comparison.
+//! A tournament tree over the sources: every inner node holds the earlier of its two children, the root
+//! the earliest of all. Moving a source's time plays its matches again up to the first whose outcome
+//! stays. Ties go to the lower source, so that there is one order in every run.
 
 use traffic::Instant;
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Entry {
-    at: Instant,
-    source: u32,
-}
-
-/// A set of sources with at most one valid wake-up time each.
-#[derive(Debug, Default)]
+/// A set of sources with at most one wake-up time each.
+#[derive(Debug)]
 pub struct Schedule {
-    /// A four-ary heap; `heap[0]` is the earliest, unless it is a hole.
-    heap: Vec<Entry>,
-    /// Each source's valid time, `NEVER` if it has none.
-    pending: Vec<Instant>,
-    /// The root was popped and not yet filled: the next entry goes there and sifts down once.
-    hole: bool,
+    /// `tree[1]` is the root, node `i` has the children `2i` and `2i + 1`; source `s` is leaf `leaves + s`.
+    tree: Vec<u128>,
+    leaves: usize,
+    sources: usize,
 }
 
-const ARITY: usize = 4;
+/// The entry of a source that is not armed: later than any other.
+const NEVER: u128 = u128::MAX;
+
+/// Time above, source below, so that entries compare as one number.
+#[inline]
+fn entry(source: u32, at: Instant) -> u128 {
+    if at == Instant::NEVER { NEVER } else { u128::from(at.as_ps()) << 32 | u128::from(source) }
+}
+
+#[inline]
+fn time(entry: u128) -> Instant {
+    Instant::from_ps((entry >> 32) as u64)
+}
 
 impl Schedule {
     /// A schedule for `sources` sources, numbered from 0, none of them armed.
     pub fn new(sources: usize) -> Self {
-        Self { heap: Vec::new(), pending: vec![Instant::NEVER; sources], hole: false }
+        let leaves = sources.next_power_of_two();
+        Self { tree: vec![NEVER; 2 * leaves], leaves, sources }
     }
 
     /// Adds a source and returns its number.
     pub fn add(&mut self) -> u32 {
-        self.pending.push(Instant::NEVER);
-        (self.pending.len() - 1) as u32
+        let source = self.sources;
+        if source == self.leaves {
+            let mut larger = Self::new(source + 1);
+            for old in 0..source {
+                larger.replay(old, self.tree[self.leaves + old]);
+            }
+            *self = larger;
+        }
+        self.sources = source + 1;
+        source as u32
     }
 
-    /// Wakes `source` at `at` or before. A source that is armed for an earlier time stays so.
+    /// Wakes `source` at `at`, and no earlier; `Instant::NEVER` disarms it.
+    #[inline]
+    pub fn set(&mut self, source: u32, at: Instant) {
+        self.replay(source as usize, entry(source, at));
+    }
+
+    /// Wakes `source` at `at` or before: a source that is armed for an earlier time stays so.
+    /// Re-arming a retransmission timer on every ACK therefore costs a comparison.
     #[inline]
     pub fn arm(&mut self, source: u32, at: Instant) {
-        let pending = &mut self.pending[source as usize];
-        if at < *pending {
-            *pending = at;
-            self.push(Entry { at, source });
+        let entry = entry(source, at);
+        if entry < self.tree[self.leaves + source as usize] {
+            self.replay(source as usize, entry);
         }
     }
 
-    /// The earliest time at which [`Schedule::pop`] may return something; `NEVER` if nothing is armed.
-    pub fn earliest(&mut self) -> Instant {
-        self.close();
-        self.heap.first().map_or(Instant::NEVER, |e| e.at)
-    }
-
-    /// Takes the earliest source if its time is at or before `until`; it is not armed any more then.
+    /// The earliest time of any source; `NEVER` if none is armed.
     #[inline]
-    pub fn pop(&mut self, until: Instant) -> Option<(Instant, u32)> {
-        loop {
-            self.close();
-            let entry = *self.heap.first()?;
-            if entry.at > until {
-                return None;
-            }
-            self.hole = true;
-            let pending = &mut self.pending[entry.source as usize];
-            if *pending == entry.at {
-                *pending = Instant::NEVER;
-                return Some((entry.at, entry.source));
-            }
-        }
+    pub fn earliest(&self) -> Instant {
+        time(self.tree[1])
     }
 
+    /// The earliest source, if its time is at or before `until`. It stays armed until it is
+    /// [`set`](Self::set) anew.
     #[inline]
-    fn push(&mut self, entry: Entry) {
-        if self.hole {
-            self.hole = false;
-            self.sift_down(entry);
-        } else {
-            self.heap.push(entry);
-            self.sift_up(entry);
-        }
+    pub fn due(&self, until: Instant) -> Option<(Instant, u32)> {
+        let root = self.tree[1];
+        let at = time(root);
+        (root != NEVER && at <= until).then_some((at, root as u32))
     }
 
-    /// Fills the hole at the root, if there is one, with the last entry.
+    /// Gives a leaf its entry and plays its matches up to the first whose outcome stays.
     #[inline]
-    fn close(&mut self) {
-        if self.hole {
-            self.hole = false;
-            let last = self.heap.pop().expect("a hole is an entry");
-            if !self.heap.is_empty() {
-                self.sift_down(last);
+    fn replay(&mut self, source: usize, entry: u128) {
+        let mut node = self.leaves + source;
+        let mut winner = entry;
+        while self.tree[node] != winner {
+            self.tree[node] = winner;
+            if node == 1 {
+                return;
             }
+            winner = winner.min(self.tree[node ^ 1]);
+            node >>= 1;
         }
     }
+}
 
-    /// Puts `entry` at the root and moves it down to its place.
-    fn sift_down(&mut self, entry: Entry) {
-        let heap = &mut self.heap[..];
-        let mut at = 0;
-        loop {
-            let first = ARITY * at + 1;
-            if first >= heap.len() {
-                break;
-            }
-            let mut least = first;
-            for child in first + 1..(first + ARITY).min(heap.len()) {
-                if heap[child] < heap[least] {
-                    least = child;
-                }
-            }
-            if entry <= heap[least] {
-                break;
-            }
-            heap[at] = heap[least];
-            at = least;
-        }
-        heap[at] = entry;
-    }
-
-    /// Moves `entry`, the last of the heap, up to its place.
-    fn sift_up(&mut self, entry: Entry) {
-        let mut at = self.heap.len() - 1;
-        while at > 0 {
-            let parent = (at - 1) / ARITY;
-            if self.heap[parent] <= entry {
-                break;
-            }
-            self.heap[at] = self.heap[parent];
-            at = parent;
-        }
-        self.heap[at] = entry;
+impl Default for Schedule {
+    fn default() -> Self {
+        Self::new(0)
     }
 }
 
@@ -139,26 +108,60 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[derive(Clone, Debug)]
+    enum Operation {
+        Set(u32, u64),
+        Arm(u32, u64),
+        Disarm(u32),
+        Fire,
+    }
+
+    fn operation() -> impl Strategy<Value = Operation> {
+        prop_oneof![
+            (0..9u32, 0..50u64).prop_map(|(s, t)| Operation::Set(s, t)),
+            (0..9u32, 0..50u64).prop_map(|(s, t)| Operation::Arm(s, t)),
+            (0..9u32).prop_map(Operation::Disarm),
+            Just(Operation::Fire),
+        ]
+    }
+
     proptest! {
-        /// Against a naive model: the earliest armed source comes out, each at its earliest armed time.
+        /// Against a plain list: the earliest source comes first, ties by number.
         #[test]
-        fn pops_in_order(operations in prop::collection::vec((0u32..8, 0u64..50, any::<bool>()), 1..200)) {
-            let mut schedule = Schedule::new(8);
-            let mut model = [Instant::NEVER; 8];
-            for (source, at, arm) in operations {
-                if arm {
-                    let at = Instant::from_ps(at);
-                    schedule.arm(source, at);
-                    let m = &mut model[source as usize];
-                    *m = at.min(*m);
-                } else {
-                    let least = (0..8u32).map(|s| (model[s as usize], s)).min().unwrap();
-                    let want = (least.0 != Instant::NEVER).then_some(least);
-                    prop_assert_eq!(schedule.pop(Instant::from_ps(u64::MAX - 1)), want);
-                    if let Some((_, s)) = want {
-                        model[s as usize] = Instant::NEVER;
+        fn keeps_the_order_of_a_plain_list(
+            operations in prop::collection::vec(operation(), 1..300),
+            grown in any::<bool>(),
+        ) {
+            let mut schedule = Schedule::new(if grown { 0 } else { 9 });
+            if grown {
+                for source in 0..9 {
+                    prop_assert_eq!(schedule.add(), source);
+                }
+            }
+            let mut list = [Instant::NEVER; 9];
+            for operation in operations {
+                match operation {
+                    Operation::Set(s, t) => {
+                        list[s as usize] = Instant::from_ps(t);
+                        schedule.set(s, Instant::from_ps(t));
+                    }
+                    Operation::Arm(s, t) => {
+                        list[s as usize] = list[s as usize].min(Instant::from_ps(t));
+                        schedule.arm(s, Instant::from_ps(t));
+                    }
+                    Operation::Disarm(s) => {
+                        list[s as usize] = Instant::NEVER;
+                        schedule.set(s, Instant::NEVER);
+                    }
+                    Operation::Fire => {
+                        let (at, s) = (0..9u32).map(|s| (list[s as usize], s)).min().unwrap();
+                        let want = (at != Instant::NEVER).then_some((at, s));
+                        prop_assert_eq!(schedule.due(Instant::from_ps(u64::MAX - 1)), want);
+                        list[s as usize] = Instant::NEVER;
+                        schedule.set(s, Instant::NEVER);
                     }
                 }
+                prop_assert_eq!(schedule.earliest(), *list.iter().min().unwrap());
             }
         }
     }

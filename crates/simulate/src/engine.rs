@@ -22,10 +22,10 @@ pub struct Engine {
 
 impl Engine {
     /// Puts a world at rest at time zero.
-    pub fn new(mut world: World) -> Self {
+    pub fn new(world: World) -> Self {
         let wires = world.wires.len();
         let mut schedule = Schedule::new(2 * wires + world.nodes.len());
-        for (number, node) in world.nodes.iter_mut().enumerate() {
+        for (number, node) in world.nodes.iter().enumerate() {
             schedule.arm((2 * wires + number) as u32, node.next_wakeup());
         }
         Self { world, packets: Packets::new(), schedule, now: Instant::ZERO, events: 0 }
@@ -59,27 +59,31 @@ impl Engine {
 
     /// Runs every event up to and including `until`.
     pub fn run_until(&mut self, until: Instant, observer: &mut impl Observer) {
-        while let Some((now, source)) = self.schedule.pop(until) {
+        while let Some((now, source)) = self.schedule.due(until) {
             debug_assert!(now >= self.now, "time runs forward");
             self.now = now;
             self.events += 1;
-            self.act(source as usize, now, observer);
+            self.act(source, now, observer);
             #[cfg(debug_assertions)]
             self.assert_conserved();
         }
         self.now = until;
     }
 
+    /// The source whose time has come acts, and is set to its next time.
     #[inline]
-    fn act(&mut self, source: usize, now: Instant, observer: &mut impl Observer) {
+    fn act(&mut self, source: u32, now: Instant, observer: &mut impl Observer) {
         let wires = self.world.wires.len();
-        if source < wires {
+        let index = source as usize;
+        if index < wires {
             self.arrive(source, now, observer);
-        } else if source < 2 * wires {
-            let Attachment { node, port, .. } = self.world.attachments[source - wires];
+        } else if index < 2 * wires {
+            let Attachment { node, port, .. } = self.world.attachments[index - wires];
+            self.schedule.set(source, Instant::NEVER);
             self.transmit(node as usize, port, now, observer);
         } else {
-            let node = source - 2 * wires;
+            let node = index - 2 * wires;
+            self.schedule.set(source, Instant::NEVER);
             let touched = self.world.nodes[node].wake(&mut self.packets, now, observer);
             self.settle(node, touched, now, observer);
         }
@@ -87,15 +91,13 @@ impl Engine {
 
     /// The packet at the head of a wire reaches the node at its far end.
     #[inline]
-    fn arrive(&mut self, wire: usize, now: Instant, observer: &mut impl Observer) {
-        let head = &mut self.world.wires[wire];
-        let Some(packet) = head.deliver() else { return };
-        let next = head.next_arrival();
-        if next != Instant::NEVER {
-            self.schedule.arm(wire as u32, next);
-        }
-        observer.received(PortId(wire as u32), &self.packets[packet], now);
-        let node = self.world.attachments[wire].far as usize;
+    fn arrive(&mut self, wire: u32, now: Instant, observer: &mut impl Observer) {
+        let head = &mut self.world.wires[wire as usize];
+        let packet = head.deliver();
+        self.schedule.set(wire, head.next_arrival());
+        let Some(packet) = packet else { return };
+        observer.received(PortId(wire), &self.packets[packet], now);
+        let node = self.world.attachments[wire as usize].far as usize;
         let touched = self.world.nodes[node].receive(&mut self.packets, packet, now, observer);
         self.settle(node, touched, now, observer);
     }
@@ -112,13 +114,18 @@ impl Engine {
         match touched {
             Touched::None => {}
             Touched::Port(port) => self.transmit(node, port, now, observer),
+            Touched::Sent(port, packet, leaves) => {
+                let wire = self.world.nodes[node].ports()[usize::from(port)].id();
+                self.launch(wire, packet, leaves, now, observer);
+                self.transmit(node, port, now, observer);
+            }
             Touched::All => {
                 for port in 0..self.world.nodes[node].ports().len() {
                     self.transmit(node, port as u16, now, observer);
                 }
             }
         }
-        if let Node::Host(host) = &mut self.world.nodes[node] {
+        if let Node::Host(host) = &self.world.nodes[node] {
             let source = (2 * self.world.wires.len() + node) as u32;
             self.schedule.arm(source, host.next_wakeup());
         }
@@ -127,17 +134,15 @@ impl Engine {
     /// Empties a port onto its wire as far as time allows.
     #[inline]
     fn transmit(&mut self, node: usize, port: u16, now: Instant, observer: &mut impl Observer) {
-        let id = self.world.nodes[node].ports()[usize::from(port)].id();
-        let wire = id.0 as usize;
         loop {
-            let next = self.world.nodes[node].poll_transmit(port, &mut self.packets, now, observer);
-            match next {
+            let owner = &mut self.world.nodes[node];
+            let wire = owner.ports()[usize::from(port)].id();
+            match owner.poll_transmit(port, &mut self.packets, now, observer) {
                 Transmit::Packet(packet, leaves) => {
                     self.launch(wire, packet, leaves, now, observer);
                 }
                 Transmit::Wait(until) => {
-                    let source = self.world.wires.len() + wire;
-                    self.schedule.arm(source as u32, until);
+                    self.schedule.set(self.world.wires.len() as u32 + wire.0, until);
                     return;
                 }
                 Transmit::Idle => return,
@@ -149,17 +154,17 @@ impl Engine {
     #[inline]
     fn launch(
         &mut self,
-        wire: usize,
+        id: PortId,
         packet: PacketId,
         leaves: Instant,
         now: Instant,
         observer: &mut impl Observer,
     ) {
-        if self.world.wires[wire].send(packet, leaves) {
-            let arrival = self.world.wires[wire].next_arrival();
-            self.schedule.arm(wire as u32, arrival);
+        let wire = &mut self.world.wires[id.0 as usize];
+        if wire.send(packet, leaves) {
+            self.schedule.arm(id.0, wire.next_arrival());
         } else {
-            let place = Place::Port(PortId(wire as u32));
+            let place = Place::Port(id);
             observer.dropped(place, &self.packets[packet], DropReason::LinkLoss, now);
             self.packets.release(packet);
         }

@@ -4,7 +4,12 @@ mod driver;
 
 use std::fmt::Write;
 
-fn jain(algorithm: &str, flows: u32) -> (f64, f64) {
+/// From one flow's start to the next one's. Each gives the flows other phases, and so another sample of
+/// who loses when the queue is full.
+const STAGGERS_MS: [u32; 3] = [37, 41, 53];
+
+/// Jain's index over what each of `flows` received in its own last half, and their sum in Mbit/s.
+fn jain(algorithm: &str, flows: u32, stagger_ms: u32) -> (f64, f64) {
     let text = format!(
         r#"
 duration = "100 s"
@@ -24,7 +29,7 @@ bytes = "250 KB"
 from = "a"
 to = "b"
 count = {flows}
-stagger = "37 ms"
+stagger = "{stagger_ms} ms"
 congestion = "{algorithm}"
 "#
     );
@@ -41,19 +46,22 @@ const FULL: f64 = 100.0 * 1448.0 / 1538.0;
 fn equal_flows_share_equally() {
     let mut table = String::from(
         "Equal flows over 100 Mbit/s, RTT 20 ms, one bandwidth-delay product of drop-tail buffer;\n\
-         each of its own last half of 100 s (starts are 37 ms apart).\n\n\
-         algorithm  flows  Jain   Mbit/s\n\
-         ---------  -----  -----  ------\n",
+         each of its own last half of 100 s, starts 37, 41 and 53 ms apart.\n\n\
+         algorithm  flows  Jain   least   Mbit/s\n\
+         ---------  -----  -----  -----   ------\n",
     );
     let mut unfair = Vec::new();
     for algorithm in ["newreno", "cubic"] {
-        for flows in [2, 4, 8, 16, 32, 64] {
-            let (index, mbit) = jain(algorithm, flows);
-            writeln!(table, "{algorithm:<9}  {flows:>5}  {index:.3}  {mbit:>6.2}").unwrap();
+        for flows in [2, 4, 16, 64] {
+            let runs = STAGGERS_MS.map(|stagger| jain(algorithm, flows, stagger));
+            let mean = runs.map(|run| run.0).iter().sum::<f64>() / runs.len() as f64;
+            let least = runs.map(|run| run.0).into_iter().fold(1.0, f64::min);
+            let mbit = runs.map(|run| run.1).iter().sum::<f64>() / runs.len() as f64;
+            writeln!(table, "{algorithm:<9}  {flows:>5}  {mean:.3}  {least:.3}   {mbit:>6.2}").unwrap();
             // A buffer of one bandwidth-delay product keeps the path full through NewReno's halving
             // (Appenzeller, Keslassy, McKeown, SIGCOMM 2004, section 2), and CUBIC's 0.7 all the more.
-            if index < 0.97 || mbit < 0.99 * FULL {
-                unfair.push((algorithm, flows, index, mbit));
+            if mean < 0.95 || least < 0.9 || mbit < 0.99 * FULL {
+                unfair.push((algorithm, flows, mean, least, mbit));
             }
         }
     }
@@ -62,9 +70,11 @@ fn equal_flows_share_equally() {
 }
 
 /// Scalable TCP grows and shrinks by factors. Where flows lose together, such control keeps whatever
-/// shares it began with (Chiu and Jain, Computer Networks 17, 1989, section 3).
+/// shares it began with (Chiu and Jain, Computer Networks 17, 1989, section 3): a flow that comes 20 s
+/// after the other stays behind, where NewReno's catches up.
 #[test]
 fn scalable_flows_do_not_converge_as_newreno_does() {
-    let (newreno, scalable) = (jain("newreno", 2).0, jain("scalable", 2).0);
+    let (newreno, scalable) = (jain("newreno", 2, 20_000).0, jain("scalable", 2, 20_000).0);
+    eprintln!("scalable {scalable:.3}, newreno {newreno:.3}");
     assert!(scalable < newreno - 0.02, "scalable {scalable:.3}, newreno {newreno:.3}");
 }

@@ -151,6 +151,13 @@ pub trait Discipline: Sized {
     /// Offers a packet at `now`.
     fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued;
 
+    /// Passes a packet of `length` bytes straight on to an idle wire: true, and counted as enqueued and
+    /// sent, if a dequeue right after its enqueue would send it. False leaves everything as it was; a
+    /// discipline need not know the short cut.
+    fn pass(&mut self, _length: u32) -> bool {
+        false
+    }
+
     /// Takes what goes onto the wire at `now`. The caller keeps the wire busy for as long as it
     /// takes.
     fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued;

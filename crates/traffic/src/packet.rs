@@ -150,6 +150,7 @@ impl Packets {
     }
 
     /// A place for a new packet; what an earlier packet left there is still in it.
+    #[inline]
     pub fn claim(&mut self) -> PacketId {
         self.free.pop().unwrap_or_else(|| {
             let id = PacketId(u32::try_from(self.slots.len()).expect("fewer than 2^32 packets"));
@@ -166,6 +167,7 @@ impl Packets {
     }
 
     /// Takes a packet that arrived, or whose drop was recorded, out of the arena.
+    #[inline]
     pub fn release(&mut self, id: PacketId) {
         debug_assert!(self.free.len() > 1_000 || !self.free.contains(&id), "released twice");
         self.free.push(id);
@@ -178,6 +180,7 @@ impl Packets {
 
     /// The packet that was dropped first of those not yet taken; the caller records and then
     /// releases it.
+    #[inline]
     pub fn take_dropped(&mut self) -> Option<(PacketId, DropReason)> {
         self.dropped.pop_front()
     }
@@ -190,12 +193,14 @@ impl Packets {
 
 impl Index<PacketId> for Packets {
     type Output = Packet;
+    #[inline]
     fn index(&self, id: PacketId) -> &Packet {
         &self.slots[id.0 as usize]
     }
 }
 
 impl IndexMut<PacketId> for Packets {
+    #[inline]
     fn index_mut(&mut self, id: PacketId) -> &mut Packet {
         &mut self.slots[id.0 as usize]
     }

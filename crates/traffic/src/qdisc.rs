@@ -88,11 +88,19 @@ macro_rules! registry {
                     _ => Err(Error::OtherDiscipline { is, wanted }),
                 }
             }
+            #[inline]
             fn enqueue(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> Enqueued {
                 match self {
                     $(Self::$variant(q) => q.enqueue(packets, id, now)),+
                 }
             }
+            #[inline]
+            fn pass(&mut self, length: u32) -> bool {
+                match self {
+                    $(Self::$variant(q) => q.pass(length)),+
+                }
+            }
+            #[inline]
             fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
                 match self {
                     $(Self::$variant(q) => q.dequeue(packets, now)),+
@@ -108,6 +116,7 @@ macro_rules! registry {
                     $(Self::$variant(q) => q.flush(packets, now)),+
                 }
             }
+            #[inline]
             fn is_empty(&self) -> bool {
                 match self {
                     $(Self::$variant(q) => q.is_empty()),+

@@ -169,6 +169,7 @@ impl Serializer {
     }
 
     /// The time the next `bytes` take, the remainder of those before included.
+    #[inline]
     pub fn advance(&mut self, bytes: Bytes) -> Duration {
         if self.whole_byte != 0 {
             return Duration(bytes.0.saturating_mul(self.whole_byte));

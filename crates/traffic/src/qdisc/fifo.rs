@@ -73,6 +73,7 @@ impl Fifo {
     }
 
     /// Takes the first packet.
+    #[inline]
     pub(crate) fn pop(&mut self, packets: &Packets) -> Option<PacketId> {
         let packet = self.queue.pop_front()?;
         let length = u64::from(packets[packet].length);
@@ -125,6 +126,7 @@ impl Discipline for Fifo {
         Ok(())
     }
 
+    #[inline]
     fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
         let length = u64::from(packets[packet].length);
         let s = &mut self.statistics;
@@ -150,6 +152,23 @@ impl Discipline for Fifo {
         Enqueued::Queued
     }
 
+    #[inline]
+    fn pass(&mut self, length: u32) -> bool {
+        // A limit is at least one full frame (`check`), so an empty queue takes any.
+        if !self.queue.is_empty() {
+            return false;
+        }
+        let s = &mut self.statistics;
+        let length = u64::from(length);
+        s.enqueued_packets += 1;
+        s.enqueued_bytes += length;
+        s.sent_packets += 1;
+        s.sent_bytes += length;
+        s.backlog_bytes_max = s.backlog_bytes_max.max(length);
+        true
+    }
+
+    #[inline]
     fn dequeue(&mut self, packets: &mut Packets, _now: Instant) -> Dequeued {
         self.pop(packets).map_or(Dequeued::Empty, Dequeued::Send)
     }
@@ -169,6 +188,7 @@ impl Discipline for Fifo {
         self.statistics.backlog_bytes = 0;
     }
 
+    #[inline]
     fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
