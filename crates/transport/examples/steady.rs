@@ -3,7 +3,7 @@
 //! divided.
 //!
 //! Arguments: profile, algorithm, packets per loss (0: none), seconds, buffer of the bottleneck in
-//! packets.
+//! packets, send buffer in bytes.
 
 use std::collections::VecDeque;
 
@@ -39,6 +39,7 @@ struct Arguments {
     loss_every: u64,
     seconds: u64,
     buffer: u64,
+    send_buffer: u64,
 }
 
 fn arguments() -> Arguments {
@@ -51,6 +52,7 @@ fn arguments() -> Arguments {
         loss_every: number(next("0")),
         seconds: number(next("20")),
         buffer: number(next("1000000")),
+        send_buffer: number(next("64000000")),
     }
 }
 
@@ -59,7 +61,7 @@ fn main() {
     let mut config = Profile::by_name(&arguments.profile).expect("a profile").config();
     config.algorithm = congestion::Algorithm::by_name(&arguments.algorithm).expect("an algorithm");
     config.buffers.receive = Buffer::Fixed(14_000_000);
-    config.buffers.send = Buffer::Fixed(64_000_000);
+    config.buffers.send = Buffer::Fixed(arguments.send_buffer);
     config.buffers.window_share = (1, 1);
     config.ack.every = 1;
     config.check().expect("usable");

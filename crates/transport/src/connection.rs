@@ -76,18 +76,40 @@ impl Connection {
     #[inline]
     pub fn receive(&mut self, packet: &Packet, now: Instant) -> Work {
         self.segments_received += 1;
+        if packet.tcp.payload == 0 {
+            self.receive_ack(packet, now)
+        } else {
+            self.receive_data(packet, now)
+        }
+    }
+
+    /// Whether no flag, option or mark calls for anything unusual.
+    #[inline]
+    fn is_plain(&self, packet: &Packet) -> bool {
+        packet.tcp.flags & !flags::PSH == flags::ACK
+            && packet.tcp.sack_len == 0
+            && packet.tos & ecn::MASK != ecn::CE
+            && self.phase == Phase::Established
+    }
+
+    fn receive_ack(&mut self, packet: &Packet, now: Instant) -> Work {
         let tcp = &packet.tcp;
-        let plain = tcp.flags & !flags::PSH == flags::ACK && tcp.sack_len == 0;
-        if plain && self.phase == Phase::Established && packet.tos & ecn::MASK != ecn::CE {
-            let pure_ack = tcp.payload == 0;
-            let predicted = if pure_ack {
-                self.receiver.on_predicted_ack(tcp) && self.sender.on_predicted_ack(tcp, now)
-            } else {
-                self.sender.on_predicted_data(tcp) && self.receiver.on_predicted_data(tcp, now)
-            };
-            if predicted {
-                return Work { walked: 0, pure_ack };
-            }
+        if self.is_plain(packet)
+            && self.receiver.on_predicted_ack(tcp)
+            && self.sender.on_predicted_ack(tcp, now)
+        {
+            return Work { walked: 0, pure_ack: true };
+        }
+        self.receive_any(packet, now)
+    }
+
+    fn receive_data(&mut self, packet: &Packet, now: Instant) -> Work {
+        let tcp = &packet.tcp;
+        if self.is_plain(packet)
+            && self.sender.on_predicted_data(tcp)
+            && self.receiver.on_predicted_data(tcp, now)
+        {
+            return Work::default();
         }
         self.receive_any(packet, now)
     }
@@ -168,25 +190,43 @@ impl Connection {
     /// none.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant, packet: &mut Packet) -> bool {
+        if !self.sender.is_resting() && self.poll_data(now, packet) {
+            return true;
+        }
+        self.receiver.ack_is_due()
+            && self.phase == Phase::Established
+            && self.write_ack(now, packet)
+    }
+
+    /// Whether [`poll_transmit`](Self::poll_transmit) could give anything: false means that it will
+    /// not before the next segment received, timer, write or read.
+    #[inline]
+    pub const fn may_transmit(&self) -> bool {
+        !self.sender.is_resting() || self.receiver.ack_is_due()
+    }
+
+    /// Data, a probe, or a handshake segment.
+    #[inline(never)]
+    fn poll_data(&mut self, now: Instant, packet: &mut Packet) -> bool {
         if self.phase != Phase::Established {
             return self.poll_handshake(now, packet);
         }
-        if let Some(outgoing) = self.sender.next(now) {
-            self.receiver.on_data_sent(now);
-            self.write_segment(&outgoing, now, packet);
-            return true;
-        }
-        if self.receiver.ack_is_due() {
-            let at = self.sender.nxt;
-            let ack = Outgoing { at, payload: 0, flags: 0, retransmission: false };
-            self.write_segment(&ack, now, packet);
-            return true;
-        }
-        false
+        let Some(out) = self.sender.next(now) else { return false };
+        self.receiver.on_data_sent(now);
+        self.write_segment(&out, now, packet);
+        true
+    }
+
+    #[inline(never)]
+    fn write_ack(&mut self, now: Instant, packet: &mut Packet) -> bool {
+        let at = self.sender.nxt;
+        let ack = Outgoing { at, payload: 0, flags: 0, retransmission: false };
+        self.write_segment(&ack, now, packet);
+        true
     }
 
     /// Puts a segment into a packet, with the acknowledgement that rides on it.
-    #[inline]
+    #[inline(always)]
     fn write_segment(&mut self, out: &Outgoing, now: Instant, packet: &mut Packet) {
         let agreed = &self.sender.agreed;
         let room = 40.min(agreed.mss.saturating_sub(out.payload));
@@ -267,13 +307,11 @@ impl Connection {
     /// When [`Connection::wake`] wants to be called; `Instant::NEVER` if at no time.
     #[inline]
     pub fn next_wakeup(&self) -> Instant {
-        match self.phase {
-            Phase::Established => self.sender.deadline().min(self.receiver.deadline()),
-            Phase::SynSent | Phase::SynReceived => {
-                self.handshake.deadline.unwrap_or(Instant::NEVER)
-            }
-            _ => Instant::NEVER,
+        if self.phase == Phase::Established {
+            return self.sender.deadline().min(self.receiver.deadline());
         }
+        let opening = matches!(self.phase, Phase::SynSent | Phase::SynReceived);
+        self.handshake.deadline.filter(|_| opening).unwrap_or(Instant::NEVER)
     }
 
     /// Its time has come: retransmission, delayed ACK, pacing and probe timers. Harmless if early.

@@ -267,7 +267,7 @@ impl Receiver {
 
     /// Whether an ACK must go now.
     #[inline]
-    pub(crate) fn ack_is_due(&self) -> bool {
+    pub(crate) const fn ack_is_due(&self) -> bool {
         self.delayed.is_due()
     }
 

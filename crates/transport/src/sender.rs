@@ -122,6 +122,8 @@ pub(crate) struct Sender {
     /// Nothing goes out before the next ACK, timer or write: all that may went, or the
     /// interface's queue was full.
     resting: bool,
+    /// [`Self::is_untroubled`], as of the last event that could change it.
+    untroubled: bool,
     /// The next data segment carries CWR (RFC 3168, section 6.1.2).
     cwr_pending: bool,
     /// The window was what limited sending, within the round trip that ends here.
@@ -220,6 +222,7 @@ impl Sender {
             timer: Timer::default(),
             probes_tail: false,
             resting: false,
+            untroubled: false,
             cwr_pending: false,
             window_limited: false,
             packets_out_max: 0,
@@ -242,6 +245,7 @@ impl Sender {
         (self.window_end, self.window_max) = (self.una + window, window);
         (self.last_sent, self.window_stamp) = (now, now);
         self.resting = false;
+        self.settle();
         self.refresh(now);
         self.algorithm().init(&mut self.sock);
     }
@@ -325,6 +329,29 @@ impl Sender {
     #[inline]
     const fn in_slow_start(&self) -> bool {
         self.sock.cwnd < self.sock.ssthresh
+    }
+
+    /// Nothing is marked, suspected, forced or being found out: an ACK can only mean progress, all
+    /// that is out is in flight, and new data is all there is to send.
+    fn is_untroubled(&self) -> bool {
+        self.state == State::Open
+            && !self.board.is_marked()
+            && self.tlp_high == 0
+            && self.reno_sacked == 0
+            && self.forced.is_none()
+            && !self.send_new_first
+    }
+
+    /// Something out of the ordinary was dealt with.
+    #[inline]
+    fn settle(&mut self) {
+        self.untroubled = self.is_untroubled();
+    }
+
+    /// Nothing will go out before the next ACK, timer or write.
+    #[inline]
+    pub(crate) const fn is_resting(&self) -> bool {
+        self.resting
     }
 
     /// The application hands over up to `bytes`, as many as the send buffer takes.

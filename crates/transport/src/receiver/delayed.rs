@@ -105,7 +105,7 @@ impl DelayedAck {
     }
 
     #[inline]
-    pub(super) fn is_due(&self) -> bool {
+    pub(super) const fn is_due(&self) -> bool {
         self.due
     }
 

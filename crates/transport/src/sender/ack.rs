@@ -42,27 +42,21 @@ impl Sender {
         if ack > self.nxt || ack + self.window_max < self.una {
             return 0;
         }
-        let plain = tcp.sack_len == 0 && tcp.flags & flags::ECE == 0 && self.is_untroubled();
-        if plain && ack == self.una && self.nxt == ack && !self.timer.is_probe() {
-            // Nothing is out: the ACK on data that only comes in.
-            self.resting = false;
-            self.update_window(ack, tcp);
-            return 0;
+        self.resting = false;
+        if tcp.sack_len == 0 && tcp.flags & flags::ECE == 0 && self.untroubled {
+            if ack == self.una && self.nxt == ack && !self.timer.is_probe() {
+                // Nothing is out: the ACK on data that only comes in.
+                self.update_window(ack, tcp);
+                return 0;
+            }
+            if ack > self.una {
+                self.on_plain_ack(ack, tcp, now);
+                return 0;
+            }
         }
-        if plain && ack > self.una {
-            self.on_plain_ack(ack, tcp, now);
-            return 0;
-        }
-        self.on_any_ack(ack, tcp, now)
-    }
-
-    /// Nothing is marked, suspected or being found out: an ACK can only mean progress.
-    #[inline]
-    fn is_untroubled(&self) -> bool {
-        self.state == State::Open
-            && !self.board.is_marked()
-            && self.tlp_high == 0
-            && self.reno_sacked == 0
+        let walked = self.on_any_ack(ack, tcp, now);
+        self.settle();
+        walked
     }
 
     /// Header prediction (Jacobson 1990) where data is sent: an ACK without blocks or echo that
@@ -72,9 +66,10 @@ impl Sender {
     pub(crate) fn on_predicted_ack(&mut self, tcp: &Tcp, now: Instant) -> bool {
         let distance = tcp.ack.wrapping_sub(self.space.wire(self.una)) as i32;
         let ack = self.una.wrapping_add_signed(i64::from(distance));
-        if distance <= 0 || ack > self.nxt || !self.is_untroubled() {
+        if distance <= 0 || ack > self.nxt || !self.untroubled {
             return false;
         }
+        debug_assert!(self.is_untroubled());
         self.on_plain_ack(ack, tcp, now);
         true
     }
@@ -85,9 +80,8 @@ impl Sender {
         if tcp.ack != self.space.wire(self.una)
             || self.nxt != self.una
             || self.nxt != self.supplied
+            || !self.untroubled
             || self.closing
-            || self.timer.is_probe()
-            || !self.is_untroubled()
         {
             return false;
         }
@@ -97,7 +91,7 @@ impl Sender {
 
     /// New data is acknowledged in order, nothing is marked and nothing is wrong: the common case,
     /// and what [`Self::on_any_ack`] would do about it.
-    #[inline]
+    #[inline(always)]
     fn on_plain_ack(&mut self, ack: u64, tcp: &Tcp, now: Instant) {
         let in_flight = self.board.out();
         self.resting = false;
@@ -123,7 +117,7 @@ impl Sender {
                 self.algorithm().pkts_acked(&mut self.sock, acked, rtt_us, in_flight);
             }
         }
-        self.rearm(now);
+        self.rearm_untroubled(now);
         self.grow_window(acked, acked, in_flight, now);
         debug_assert!(self.board.recount(), "the scoreboard's counters drifted");
     }
@@ -137,7 +131,6 @@ impl Sender {
             echo: self.echo_of(tcp),
             ..AckEvent::default()
         };
-        self.resting = false;
         let moved = ack >= self.una && self.update_window(ack, tcp);
         let mut progress = Progress::default();
         let top = self.board.head().wrapping_add(self.board.forward());

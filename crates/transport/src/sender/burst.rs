@@ -139,7 +139,7 @@ impl Sender {
 
     /// Whether a full new segment may leave now as far as pacing and bursts are concerned; the
     /// window has `room` for more packets, and what is there to send ends at `written`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn burst_may_go(&mut self, room: u32, written: u64, now: Instant) -> bool {
         self.burst.left != 0 || !self.burst.on || self.begin_burst(room, written, now)
     }
@@ -167,7 +167,7 @@ impl Sender {
         true
     }
 
-    #[inline]
+    #[inline(always)]
     fn begin_burst(&mut self, room: u32, written: u64, now: Instant) -> bool {
         if self.must_wait(now) {
             return false;

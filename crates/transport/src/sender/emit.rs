@@ -41,35 +41,27 @@ impl Sender {
         if self.resting {
             return None;
         }
-        if self.is_undisturbed() {
-            let (out, cwnd) = (self.board.out(), self.sock.cwnd);
-            let end = self.nxt + u64::from(self.agreed.mss);
-            let written = self.written();
-            if end > self.window_end.min(written) {
-                if out != 0 && self.has_no_segment(written) {
-                    return self.stop(false, now);
-                }
-            } else if out >= cwnd {
-                return self.stop(true, now);
-            } else if self.burst_may_go(cwnd - out, written, now) {
-                return Some(self.send_new(self.agreed.mss, now));
-            } else {
-                self.resting = true;
-                return None;
-            }
+        if !self.untroubled {
+            return self.next_any(now);
         }
-        self.next_any(now)
-    }
-
-    /// Nothing goes out of turn, all that is out is in flight, and no FIN is near: new data is all
-    /// there is to send.
-    #[inline]
-    fn is_undisturbed(&self) -> bool {
-        !self.board.is_marked()
-            && self.reno_sacked == 0
-            && self.forced.is_none()
-            && !self.send_new_first
-            && !self.closing
+        debug_assert!(self.is_untroubled());
+        let (out, cwnd) = (self.board.out(), self.sock.cwnd);
+        let mss = self.agreed.mss;
+        let written = self.written();
+        if self.nxt + u64::from(mss) > self.window_end.min(written) {
+            if out == 0 || self.closing || !self.has_no_segment(written) {
+                return self.next_any(now);
+            }
+            return self.stop(false, now);
+        }
+        if out >= cwnd {
+            return self.stop(true, now);
+        }
+        if !self.burst_may_go(cwnd - out, written, now) {
+            self.resting = true;
+            return None;
+        }
+        Some(self.send_new(mss, written, now))
     }
 
     /// While a full segment is not there or does not fit the peer's window, and an ACK is to come:
@@ -88,6 +80,7 @@ impl Sender {
     fn next_any(&mut self, now: Instant) -> Option<Outgoing> {
         let outgoing = self.choose(now);
         self.resting = outgoing.is_none();
+        self.settle();
         outgoing
     }
 
@@ -162,7 +155,7 @@ impl Sender {
     }
 
     /// Counts a segment that leaves.
-    #[inline]
+    #[inline(always)]
     fn sent(&mut self, payload: u32, now: Instant) {
         self.stats.data_segments += 1;
         self.stats.bytes_sent += u64::from(payload);
@@ -200,7 +193,7 @@ impl Sender {
         if !self.burst_may_go(cwnd - in_flight, written, now) {
             return None;
         }
-        Some(self.send_new(payload, now))
+        Some(self.send_small(payload, now))
     }
 
     /// Less than a full segment, or more than the peer's window takes.
@@ -210,7 +203,7 @@ impl Sender {
             // Sender's silly window avoidance (RFC 9293, section 3.8.6.2.1): half the largest
             // window seen is worth a segment when nothing else will bring an ACK.
             if alone && window > 0 && window >= self.window_max / 2 {
-                return Some(self.send_new(window as u32, now));
+                return Some(self.send_small(window as u32, now));
             }
             if alone {
                 self.arm_window_probe(now);
@@ -225,11 +218,11 @@ impl Sender {
         if !self.small_may_go(now) {
             return None;
         }
-        Some(self.send_new(payload, now))
+        Some(self.send_small(payload, now))
     }
 
     /// Nothing more goes out now.
-    #[inline]
+    #[inline(always)]
     fn stop(&mut self, limited: bool, now: Instant) -> Option<Outgoing> {
         self.resting = true;
         self.burst_ended();
@@ -242,22 +235,29 @@ impl Sender {
         None
     }
 
-    #[inline]
-    fn send_new(&mut self, payload: u32, now: Instant) -> Outgoing {
+    /// New data, of any length.
+    fn send_small(&mut self, payload: u32, now: Instant) -> Outgoing {
+        let written = self.written();
+        self.send_new(payload, written, now)
+    }
+
+    /// New data; what there is to send ends at `written`.
+    #[inline(always)]
+    fn send_new(&mut self, payload: u32, written: u64, now: Instant) -> Outgoing {
         let at = self.nxt;
         let end = at + u64::from(payload);
         if self.board.out() == 0 {
             self.notify(Event::TxStart, now);
         }
-        let mut flags = if end >= self.written() { flags::PSH } else { 0 };
-        self.nxt = end;
-        if self.closing && !self.fin_sent && end == self.supplied {
-            flags |= flags::FIN;
-            self.nxt = end + 1;
-            self.fin_sent = true;
+        let (mut flags, mut fin) = (0, false);
+        if end >= written {
+            fin = self.closing && !self.fin_sent && end == self.supplied;
+            self.fin_sent |= fin;
+            flags = if fin { flags::PSH | flags::FIN } else { flags::PSH };
         }
-        let (delivered, fin) = (self.delivered, if flags & flags::FIN != 0 { FIN } else { 0 });
-        self.board.push(Segment { end: self.nxt, sent: now, delivered, flags: fin });
+        self.nxt = end + u64::from(fin);
+        let (delivered, fate) = (self.delivered, if fin { FIN } else { 0 });
+        self.board.push(Segment { end: self.nxt, sent: now, delivered, flags: fate });
         if payload < self.agreed.mss {
             self.small_end = self.nxt;
         }
@@ -279,7 +279,7 @@ impl Sender {
         let new = ready > 0 && self.nxt + ready <= self.window_end;
         self.tlp_retransmitted = !new;
         let probe = if new {
-            self.send_new(ready as u32, now)
+            self.send_small(ready as u32, now)
         } else {
             let last = self.board.tail().wrapping_sub(1);
             if self.board.segment(last).flags & crate::scoreboard::SACKED != 0 {
@@ -307,7 +307,7 @@ impl Sender {
         let payload =
             (self.written() - self.nxt).min(u64::from(self.agreed.mss)).min(window) as u32;
         if payload != 0 {
-            return self.send_new(payload, now);
+            return self.send_small(payload, now);
         }
         Outgoing { at: self.una - 1, payload: 0, flags: 0, retransmission: false }
     }
@@ -329,6 +329,7 @@ impl Sender {
             self.timer = super::Timer::default();
             self.arm_window_probe(now);
         }
+        self.settle();
     }
 
     /// It counts as not sent.

@@ -87,6 +87,28 @@ impl Sender {
         }
     }
 
+    /// The same in untroubled times.
+    #[inline]
+    pub(super) fn rearm_untroubled(&mut self, now: Instant) {
+        let probes = self.probes_tail && self.rtt.backoff() == 0 && self.rtt.srtt8() != 0;
+        if !probes || self.board.out() <= 1 || self.timer.is_reordering() {
+            return self.rearm(now);
+        }
+        self.set_tail_probe(TAIL_MARGIN, now);
+    }
+
+    /// Two round trips and `margin` from now, or when the head times out if that is earlier.
+    #[inline]
+    fn set_tail_probe(&mut self, margin: Duration, now: Instant) {
+        // Two eighths of a microsecond for each of `srtt8`.
+        let wait = Duration::from_ps(u64::from(self.rtt.srtt8()) * 250_000) + margin;
+        // Were the head's timeout to come first, the probe takes its place.
+        let head = self.board.segment(self.board.head()).sent + self.rtt.rto();
+        let at = if head > now { (now + wait).min(head) } else { now + wait };
+        self.timer.set(Purpose::TailProbe, at);
+        self.timer.armed = now;
+    }
+
     /// The retransmission timer, at its full length.
     pub(super) fn arm_retransmission(&mut self, now: Instant) {
         self.timer.set(Purpose::Retransmission, now + self.rtt.rto());
@@ -96,9 +118,11 @@ impl Sender {
     /// delayed ACK when one segment is out, but never after the retransmission timeout.
     #[inline]
     pub(super) fn arm_tail_probe(&mut self, now: Instant) -> bool {
-        if self.timer.armed == now && self.timer.purpose == Purpose::TailProbe {
-            return true;
-        }
+        self.timer.armed == now && self.timer.purpose == Purpose::TailProbe
+            || self.arm_tail_probe_anew(now)
+    }
+
+    fn arm_tail_probe_anew(&mut self, now: Instant) -> bool {
         if !self.probes_tail
             || self.board.out() == 0
             || self.board.is_marked() && self.board.sacked() != 0
@@ -108,17 +132,12 @@ impl Sender {
         {
             return false;
         }
-        let mut wait = Duration::from_secs(1);
-        if self.rtt.srtt8() != 0 {
-            // Two eighths of a microsecond for each of `srtt8`.
-            wait = Duration::from_ps(u64::from(self.rtt.srtt8()) * 250_000);
-            wait += if self.board.out() == 1 { self.config.rto.min } else { TAIL_MARGIN };
-        }
-        // Were the head's timeout to come first, the probe takes its place.
-        let head = self.board.segment(self.board.head()).sent + self.rtt.rto();
-        let at = if head > now { (now + wait).min(head) } else { now + wait };
-        self.timer.set(Purpose::TailProbe, at);
-        self.timer.armed = now;
+        let margin = match self.board.out() {
+            _ if self.rtt.srtt8() == 0 => Duration::from_secs(1),
+            1 => self.config.rto.min,
+            _ => TAIL_MARGIN,
+        };
+        self.set_tail_probe(margin, now);
         true
     }
 
@@ -156,6 +175,7 @@ impl Sender {
             }
             Purpose::WindowProbe => self.on_probe_timeout(now),
         }
+        self.settle();
     }
 
     /// RFC 6298, section 5.4 to 5.6.
