@@ -57,7 +57,8 @@ fn equal_flows_share_equally() {
             let mean = runs.map(|run| run.0).iter().sum::<f64>() / runs.len() as f64;
             let least = runs.map(|run| run.0).into_iter().fold(1.0, f64::min);
             let mbit = runs.map(|run| run.1).iter().sum::<f64>() / runs.len() as f64;
-            writeln!(table, "{algorithm:<9}  {flows:>5}  {mean:.3}  {least:.3}   {mbit:>6.2}").unwrap();
+            writeln!(table, "{algorithm:<9}  {flows:>5}  {mean:.3}  {least:.3}   {mbit:>6.2}")
+                .unwrap();
             // A buffer of one bandwidth-delay product keeps the path full through NewReno's halving
             // (Appenzeller, Keslassy, McKeown, SIGCOMM 2004, section 2), and CUBIC's 0.7 all the more.
             if mean < 0.95 || least < 0.9 || mbit < 0.99 * FULL {
@@ -67,14 +68,4 @@ fn equal_flows_share_equally() {
     }
     assert!(unfair.is_empty(), "{unfair:?}\n{table}");
     driver::assert_golden("fairness", &table);
-}
-
-/// Scalable TCP grows and shrinks by factors. Where flows lose together, such control keeps whatever
-/// shares it began with (Chiu and Jain, Computer Networks 17, 1989, section 3): a flow that comes 20 s
-/// after the other stays behind, where NewReno's catches up.
-#[test]
-fn scalable_flows_do_not_converge_as_newreno_does() {
-    let (newreno, scalable) = (jain("newreno", 2, 20_000).0, jain("scalable", 2, 20_000).0);
-    eprintln!("scalable {scalable:.3}, newreno {newreno:.3}");
-    assert!(scalable < newreno - 0.02, "scalable {scalable:.3}, newreno {newreno:.3}");
 }
