@@ -20,10 +20,16 @@ impl TimestampClock {
     #[inline]
     pub(crate) fn read(&mut self, now: Instant) -> u32 {
         if now >= self.until {
-            let ticks = now.as_ps() / self.tick.as_ps();
-            self.value = (ticks as u32).wrapping_add(1);
-            self.until = Instant::from_ps(ticks * self.tick.as_ps()) + self.tick;
+            self.tick(now);
         }
         self.value
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tick(&mut self, now: Instant) {
+        let ticks = now.as_ps() / self.tick.as_ps();
+        self.value = (ticks as u32).wrapping_add(1);
+        self.until = Instant::from_ps(ticks * self.tick.as_ps()) + self.tick;
     }
 }

@@ -50,11 +50,22 @@ pub(crate) struct Receiver {
     pub(crate) ts_recent: u32,
     /// A mark is echoed until the peer says it reduced (RFC 3168, section 6.1.3).
     echoing: bool,
-    /// The next ACK differs from the last by more than its timestamps.
-    news: bool,
+    /// How the next ACK differs from the last, but for its timestamps.
+    news: News,
     delayed: DelayedAck,
     tuning: Tuning,
     pub(crate) stats: ReceiverStatistics,
+}
+
+/// How an ACK differs from the one before it, but for its timestamps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum News {
+    /// Not at all.
+    None,
+    /// By its number and window.
+    Progress,
+    /// By its flags or blocks too; quick ACKs are counted here.
+    Any,
 }
 
 /// What the handshake agreed on, for the receiving half.
@@ -92,7 +103,7 @@ impl Receiver {
             fin: None,
             ts_recent: 0,
             echoing: false,
-            news: true,
+            news: News::Any,
             delayed: DelayedAck::new(&config.ack),
             tuning,
             stats: ReceiverStatistics::default(),
@@ -156,7 +167,7 @@ impl Receiver {
 
     /// A segment arrived; `marked` is its CE mark. False if it was not acceptable.
     pub(crate) fn on_segment(&mut self, tcp: &Tcp, marked: bool, now: Instant) -> bool {
-        self.news = true;
+        self.news = News::Any;
         let start = self.space.unwrap(tcp.seq, self.nxt);
         let fin = tcp.flags & flags::FIN != 0;
         let end = start + u64::from(tcp.payload) + u64::from(fin);
@@ -194,9 +205,9 @@ impl Receiver {
     }
 
     /// Bytes arrived in order.
-    #[inline]
+    #[inline(always)]
     fn in_order(&mut self, bytes: u64, tcp: &Tcp, now: Instant) {
-        self.news = true;
+        self.news = self.news.max(News::Progress);
         if self.reads_always {
             self.read = self.nxt;
         }
@@ -211,10 +222,14 @@ impl Receiver {
         }
         let moves = self.candidate_edge() > self.edge;
         self.delayed.on_data(self.nxt - self.acked, self.mss, moves, now);
+        if self.delayed.is_quick() {
+            self.news = News::Any;
+        }
     }
 
     /// A segment that is old, out of order, beyond the window, or fills a hole.
     #[cold]
+    #[inline(never)]
     fn out_of_line(&mut self, start: u64, end: u64, tcp: &Tcp, now: Instant) -> bool {
         self.delayed.now();
         if end <= self.nxt {
@@ -273,7 +288,7 @@ impl Receiver {
 
     /// Forces an ACK.
     pub(crate) fn ack_now(&mut self) {
-        self.news = true;
+        self.news = News::Any;
         self.delayed.now();
     }
 
@@ -285,7 +300,7 @@ impl Receiver {
 
     /// Its time may be up.
     pub(crate) fn wake(&mut self, now: Instant) {
-        self.news = true;
+        self.news = News::Any;
         self.delayed.wake(now);
     }
 
@@ -311,18 +326,29 @@ impl Receiver {
         if self.timestamps {
             tcp.ts_ecr = self.ts_recent;
         }
-        if !self.news {
+        let news = self.news;
+        if news == News::None {
             return 0;
         }
         self.advance_edge();
         tcp.ack = self.space.wire(self.nxt);
         tcp.window = ((self.edge - self.nxt) >> self.window_shift).min(65_535) as u16;
-        tcp.flags = if self.echoing { flags::ACK | flags::ECE } else { flags::ACK };
         self.acked = self.nxt;
         self.delayed.sent();
+        self.news = News::None;
+        if news == News::Progress { 0 } else { self.acknowledge_any(tcp, room) }
+    }
+
+    /// The parts of an acknowledgement that mostly stay what they were.
+    #[inline(never)]
+    fn acknowledge_any(&mut self, tcp: &mut Tcp, room: u32) -> u32 {
+        tcp.flags = if self.echoing { flags::ACK | flags::ECE } else { flags::ACK };
         tcp.sack_len = 0;
+        self.delayed.sent_quickly();
+        if self.echoing || self.delayed.is_quick() || !self.reassembly.is_empty() {
+            self.news = News::Any;
+        }
         if self.reassembly.is_empty() && self.dsack.is_none() {
-            self.news = self.echoing || self.delayed.is_quick();
             return 0;
         }
         self.write_blocks(tcp, room)
@@ -400,7 +426,7 @@ impl Receiver {
     /// once (Linux's `tcp_cleanup_rbuf`).
     pub(crate) fn read(&mut self, bytes: u64, now: Instant) -> u64 {
         let taken = bytes.min(self.readable());
-        self.news = true;
+        self.news = News::Any;
         self.read += taken;
         self.tuning.on_read(self.read, self.mss, now);
         let opened = self.candidate_edge().saturating_sub(self.edge);

@@ -265,6 +265,7 @@ impl Scoreboard {
 
     /// Doubles the ring; each doubling is paid for by the segments that filled it.
     #[cold]
+    #[inline(never)]
     fn grow(&mut self) {
         let slots = (self.mask + 1) * 2;
         let mut ring = vec![Segment::default(); slots as usize];

@@ -306,6 +306,8 @@ impl Sender {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn notify(&mut self, event: Event, now: Instant) {
         self.refresh(now);
         self.algorithm().cwnd_event(&mut self.sock, event);

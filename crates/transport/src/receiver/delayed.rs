@@ -140,6 +140,10 @@ impl DelayedAck {
     pub(super) fn sent(&mut self) {
         self.due = false;
         self.deadline = Instant::NEVER;
+    }
+
+    /// It may have been a quick one.
+    pub(super) fn sent_quickly(&mut self) {
         self.quick = self.quick.saturating_sub(1);
     }
 }

@@ -265,11 +265,16 @@ impl Sender {
     }
 
     /// The window grows by the algorithm's law, if it was used.
-    #[inline]
+    #[inline(always)]
     fn grow_window(&mut self, acked: u32, delivered: u32, in_flight_before: u32, now: Instant) {
         if !self.window_was_used(acked, in_flight_before) {
             return;
         }
+        self.grow(delivered, now);
+    }
+
+    #[inline(never)]
+    fn grow(&mut self, delivered: u32, now: Instant) {
         let acked = if self.config.window.count_acks { 1 } else { delivered.max(1) };
         if self.refreshed != now || self.state != State::Open {
             self.refresh(now);

@@ -93,15 +93,20 @@ impl Sender {
     }
 
     /// Segments of a burst, worked out anew once a burst was delivered.
-    #[inline]
+    #[inline(always)]
     fn goal(&mut self) -> u32 {
-        let burst = self.burst;
-        if burst.goal == 0 || self.delivered.wrapping_sub(burst.goal_at) >= burst.goal {
-            let rate = self.pacing_rate();
-            (self.burst.goal, self.burst.goal_at) = (self.burst_goal(rate), self.delivered);
-            self.burst.queue_limit = self.queue_limit(rate);
+        // No goal yet is one that was reached.
+        if self.delivered.wrapping_sub(self.burst.goal_at) >= self.burst.goal {
+            self.set_goal();
         }
         self.burst.goal
+    }
+
+    #[inline(never)]
+    fn set_goal(&mut self) {
+        let rate = self.pacing_rate();
+        (self.burst.goal, self.burst.goal_at) = (self.burst_goal(rate), self.delivered);
+        self.burst.queue_limit = self.queue_limit(rate);
     }
 
     /// Linux's `tcp_small_queue_check`: two bursts, or what the pacing rate sends in about a
@@ -199,6 +204,7 @@ impl Sender {
 
     /// Waits for more window than `allowed` segments to fill a burst, unless the next ACK is far
     /// off.
+    #[inline(never)]
     fn should_defer(&self, allowed: u32, now: Instant) -> bool {
         let divisor = self.config.emission.tso_win_divisor;
         if divisor == 0
@@ -218,7 +224,7 @@ impl Sender {
     }
 
     /// A segment left.
-    #[inline]
+    #[inline(always)]
     pub(super) fn burst_sent(&mut self, bytes: u32, now: Instant) {
         self.burst.left = self.burst.left.saturating_sub(1);
         if self.config.emission.pacing {
@@ -228,6 +234,7 @@ impl Sender {
 
     /// Moves the next burst by the time the segment takes at the pacing rate. Lateness is made up
     /// for by at most half of it (Linux's `tcp_update_skb_after_send`).
+    #[inline(never)]
     fn pace(&mut self, bytes: u32, now: Instant) {
         let rate = self.pacing_rate();
         if rate == 0 || self.stats.data_segments < UNPACED {

@@ -48,14 +48,12 @@ impl Sender {
         let (out, cwnd) = (self.board.out(), self.sock.cwnd);
         let mss = self.agreed.mss;
         let written = self.written();
-        if self.nxt + u64::from(mss) > self.window_end.min(written) {
-            if out == 0 || self.closing || !self.has_no_segment(written) {
-                return self.next_any(now);
-            }
-            return self.stop(false, now);
+        let full = self.nxt + u64::from(mss) <= self.window_end.min(written);
+        if !full && (out == 0 || self.closing || !self.has_no_segment(written)) {
+            return self.next_any(now);
         }
-        if out >= cwnd {
-            return self.stop(true, now);
+        if !full || out >= cwnd {
+            return self.stop(full, now);
         }
         if !self.burst_may_go(cwnd - out, written, now) {
             self.resting = true;

@@ -51,6 +51,7 @@ impl Sender {
 
     /// RFC 7661, section 4.2 and 4.3: the window is validated while twice pipeACK covers it; in the
     /// non-validated phase it does not grow.
+    #[inline(never)]
     fn is_validated(&mut self, acked: u32) -> bool {
         let validated = &mut self.validated;
         validated.packets += acked;
@@ -74,7 +75,7 @@ impl Sender {
 
     /// Sending stopped, for want of window (`limited`) or of something to send
     /// (Linux's `tcp_cwnd_validate`).
-    #[inline]
+    #[inline(always)]
     pub(super) fn note_usage(&mut self, limited: bool, now: Instant) {
         let out = self.board.out();
         if limited && !self.window_limited
@@ -94,6 +95,8 @@ impl Sender {
     }
 
     /// The window was not filled for a timeout.
+    #[cold]
+    #[inline(never)]
     fn underused(&mut self, now: Instant) {
         match self.config.window.idle_restart {
             // RFC 2861, section 3.2: half way down to what was used; ssthresh remembers.

@@ -78,10 +78,17 @@ impl Rtt {
         if self.backoff == 0 {
             return self.base;
         }
+        self.backed_off()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn backed_off(&self) -> Duration {
         self.base.times(1 << self.backoff.min(31)).min(self.config.max)
     }
 
     /// Timeouts in a row.
+    #[inline]
     pub(crate) const fn backoff(&self) -> u32 {
         self.backoff
     }
@@ -100,14 +107,12 @@ impl Rtt {
     /// A round trip was measured, between two instants.
     ///
     /// `una` and `nxt` tell when a round trip has passed since the deviation was last let down.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn sample(&mut self, sent: Instant, now: Instant, una: u64, nxt: u64) {
         let us = if self.config.rtt_tick == Duration::ZERO {
             now.since(sent).as_us()
         } else {
-            // A clock that only ticks sees the difference of two readings.
-            let tick = self.config.rtt_tick.as_ps();
-            (now.as_ps() / tick - sent.as_ps() / tick).max(1) * self.config.rtt_tick.as_us()
+            self.ticks_between(sent, now)
         };
         let us = (us.min(u64::from(u32::MAX / 16)) as u32).max(1);
         self.latest_us = us;
@@ -122,6 +127,15 @@ impl Rtt {
         self.set_base();
     }
 
+    /// In microseconds: a clock that only ticks sees the difference of two readings.
+    #[inline(never)]
+    fn ticks_between(&self, sent: Instant, now: Instant) -> u64 {
+        let tick = self.config.rtt_tick.as_ps();
+        (now.as_ps() / tick - sent.as_ps() / tick).max(1) * self.config.rtt_tick.as_us()
+    }
+
+    #[cold]
+    #[inline(never)]
     fn first(&mut self, us: u32, nxt: u64) {
         self.srtt8 = us << 3;
         self.deviation4 = us << 1;
@@ -157,7 +171,9 @@ impl Rtt {
 
     #[inline]
     fn set_base(&mut self) {
-        let base = Duration::from_us(u64::from(self.srtt8 >> 3) + u64::from(self.rttvar4));
+        // Two times 32 bits of microseconds, in picoseconds, fit 64 bits.
+        let us = u64::from(self.srtt8 >> 3) + u64::from(self.rttvar4);
+        let base = Duration::from_ps(us * 1_000_000);
         self.base = base.max(self.config.min).min(self.config.max);
     }
 }

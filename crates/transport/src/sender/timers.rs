@@ -76,7 +76,7 @@ impl Sender {
 
     /// New data was acknowledged, or the window opened: the timer starts anew (RFC 6298, section
     /// 5.3).
-    #[inline]
+    #[inline(never)]
     pub(super) fn rearm(&mut self, now: Instant) {
         if self.board.out() == 0 {
             self.timer.set(Purpose::None, Instant::NEVER);
@@ -88,7 +88,7 @@ impl Sender {
     }
 
     /// The same in untroubled times.
-    #[inline]
+    #[inline(always)]
     pub(super) fn rearm_untroubled(&mut self, now: Instant) {
         let probes = self.probes_tail && self.rtt.backoff() == 0 && self.rtt.srtt8() != 0;
         if !probes || self.board.out() <= 1 || self.timer.is_reordering() {
@@ -98,7 +98,7 @@ impl Sender {
     }
 
     /// Two round trips and `margin` from now, or when the head times out if that is earlier.
-    #[inline]
+    #[inline(always)]
     fn set_tail_probe(&mut self, margin: Duration, now: Instant) {
         // Two eighths of a microsecond for each of `srtt8`.
         let wait = Duration::from_ps(u64::from(self.rtt.srtt8()) * 250_000) + margin;
@@ -122,6 +122,7 @@ impl Sender {
             || self.arm_tail_probe_anew(now)
     }
 
+    #[inline(never)]
     fn arm_tail_probe_anew(&mut self, now: Instant) -> bool {
         if !self.probes_tail
             || self.board.out() == 0
