@@ -6,9 +6,9 @@ use traffic::{FlowId, HostId, Instant, Packet};
 use crate::config::{Config, IP_AND_TCP_HEADER, TIMESTAMPS_BYTES};
 use crate::handshake::{self, Handshake, NO_SCALE};
 use crate::info::{Info, Phase};
-use crate::receiver::Receiver;
+use crate::receiver::{News, Receiver};
 use crate::sender::Sender;
-use crate::sender::emit::Outgoing;
+use crate::sender::emit::{Next, Outgoing};
 use crate::seq::ORIGIN;
 
 /// What processing a segment took, for a host whose processor is modelled.
@@ -211,9 +211,24 @@ impl Connection {
         if self.phase != Phase::Established {
             return self.poll_handshake(now, packet);
         }
+        match self.sender.next_plain(now) {
+            Next::Segment(out) => self.write_data(&out, now, packet),
+            Next::Nothing => false,
+            Next::Unclear => self.poll_any(now, packet),
+        }
+    }
+
+    /// The same where a glance does not tell.
+    #[inline(never)]
+    fn poll_any(&mut self, now: Instant, packet: &mut Packet) -> bool {
         let Some(out) = self.sender.next(now) else { return false };
+        self.write_data(&out, now, packet)
+    }
+
+    #[inline(always)]
+    fn write_data(&mut self, out: &Outgoing, now: Instant, packet: &mut Packet) -> bool {
         self.receiver.on_data_sent(now);
-        self.write_segment(&out, now, packet);
+        self.write_segment(out, now, packet);
         true
     }
 
@@ -229,9 +244,21 @@ impl Connection {
     #[inline(always)]
     fn write_segment(&mut self, out: &Outgoing, now: Instant, packet: &mut Packet) {
         let agreed = &self.sender.agreed;
-        let room = 40.min(agreed.mss.saturating_sub(out.payload));
-        let blocks = self.receiver.acknowledge(&mut self.template.tcp, room);
-        *packet = self.template;
+        let mut blocks = 0;
+        match self.receiver.news() {
+            News::None => *packet = self.template,
+            News::Progress => {
+                // Written twice, for a copy of what was just written waits for it.
+                *packet = self.template;
+                (packet.tcp.ack, packet.tcp.window) = self.receiver.acknowledge();
+                self.template.tcp.ack = packet.tcp.ack;
+                self.template.tcp.window = packet.tcp.window;
+            }
+            News::Any => {
+                blocks = self.receiver.acknowledge_any(&mut self.template.tcp, out.payload);
+                *packet = self.template;
+            }
+        }
         packet.created = now;
         packet.length = (packet.length + blocks + out.payload).max(FRAME_MIN);
         packet.tcp.seq = self.sender.space.wire(out.at);
@@ -239,6 +266,7 @@ impl Connection {
         packet.tcp.flags |= out.flags;
         if agreed.timestamps {
             packet.tcp.ts_val = self.sender.clock.read(now);
+            packet.tcp.ts_ecr = self.receiver.ts_recent;
         }
         // RFC 3168, section 6.1.4 and 6.1.5: neither ACKs nor retransmissions are ECN-capable.
         if agreed.ecn && out.payload != 0 && !out.retransmission {

@@ -13,6 +13,9 @@ use delayed::DelayedAck;
 use reassembly::Reassembly;
 use tuning::Tuning;
 
+/// Bytes of options that a header takes (RFC 9293, section 3.1).
+const OPTIONS_MAX: u32 = 40;
+
 /// What the receiver counted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ReceiverStatistics {
@@ -59,7 +62,7 @@ pub(crate) struct Receiver {
 
 /// How an ACK differs from the one before it, but for its timestamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum News {
+pub(crate) enum News {
     /// Not at all.
     None,
     /// By its number and window.
@@ -318,30 +321,29 @@ impl Receiver {
         self.nxt + space.saturating_sub(unread)
     }
 
-    /// Brings what acknowledges in `tcp` up to date: number, window, echo, and as many SACK blocks
-    /// as `room` bytes of options take; the ACK counts as sent. `tcp` holds what the last call left
-    /// there. Returns the option bytes of the SACK blocks.
+    /// What the next ACK says that the last did not.
     #[inline]
-    pub(crate) fn acknowledge(&mut self, tcp: &mut Tcp, room: u32) -> u32 {
-        if self.timestamps {
-            tcp.ts_ecr = self.ts_recent;
-        }
-        let news = self.news;
-        if news == News::None {
-            return 0;
-        }
+    pub(crate) const fn news(&self) -> News {
+        self.news
+    }
+
+    /// The number and window to acknowledge with; the ACK counts as sent.
+    #[inline]
+    pub(crate) fn acknowledge(&mut self) -> (u32, u16) {
         self.advance_edge();
-        tcp.ack = self.space.wire(self.nxt);
-        tcp.window = ((self.edge - self.nxt) >> self.window_shift).min(65_535) as u16;
         self.acked = self.nxt;
         self.delayed.sent();
         self.news = News::None;
-        if news == News::Progress { 0 } else { self.acknowledge_any(tcp, room) }
+        let window = (self.edge - self.nxt) >> self.window_shift;
+        (self.space.wire(self.nxt), window.min(65_535) as u16)
     }
 
-    /// The parts of an acknowledgement that mostly stay what they were.
+    /// Writes all that acknowledges into `tcp`, for a segment with `payload`: number, window, echo
+    /// and as many SACK blocks as there is room for in the options. Returns the option bytes of the
+    /// SACK blocks.
     #[inline(never)]
-    fn acknowledge_any(&mut self, tcp: &mut Tcp, room: u32) -> u32 {
+    pub(crate) fn acknowledge_any(&mut self, tcp: &mut Tcp, payload: u32) -> u32 {
+        (tcp.ack, tcp.window) = self.acknowledge();
         tcp.flags = if self.echoing { flags::ACK | flags::ECE } else { flags::ACK };
         tcp.sack_len = 0;
         self.delayed.sent_quickly();
@@ -351,7 +353,7 @@ impl Receiver {
         if self.reassembly.is_empty() && self.dsack.is_none() {
             return 0;
         }
-        self.write_blocks(tcp, room)
+        self.write_blocks(tcp, OPTIONS_MAX.min(self.mss.saturating_sub(payload)))
     }
 
     /// Moves the right edge, by a worthwhile step only (RFC 9293, section 3.8.6.2.2).

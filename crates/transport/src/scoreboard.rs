@@ -330,6 +330,22 @@ impl Scoreboard {
     #[inline]
     pub(crate) fn acknowledge_plain(&mut self, ack: u64) -> (u32, Instant, Segment) {
         debug_assert!(!self.marked);
+        let head = self.head;
+        if head == self.tail {
+            return (0, Instant::ZERO, Segment::default());
+        }
+        let segment = *self.segment(head);
+        if segment.end != ack {
+            return self.acknowledge_several(ack);
+        }
+        self.head = head.wrapping_add(1);
+        (self.top, self.start) = (self.head, ack);
+        (1, segment.sent, segment)
+    }
+
+    /// The same for any number of segments.
+    #[inline(never)]
+    fn acknowledge_several(&mut self, ack: u64) -> (u32, Instant, Segment) {
         let (before, mut head) = (self.head, self.head);
         let first = self.segment(head).sent;
         let mut last = Segment::default();

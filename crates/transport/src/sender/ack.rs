@@ -116,8 +116,10 @@ impl Sender {
                 self.refresh(now);
                 self.algorithm().pkts_acked(&mut self.sock, acked, rtt_us, in_flight);
             }
+            self.rearm_untroubled(now);
+        } else {
+            self.rearm(now);
         }
-        self.rearm_untroubled(now);
         self.grow_window(acked, acked, in_flight, now);
         debug_assert!(self.board.recount(), "the scoreboard's counters drifted");
     }

@@ -19,6 +19,17 @@ pub(crate) struct Outgoing {
     pub(crate) retransmission: bool,
 }
 
+/// What a glance tells of the next segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// It is this one.
+    Segment(Outgoing),
+    /// There is none now.
+    Nothing,
+    /// A closer look is needed: [`Sender::next`].
+    Unclear,
+}
+
 impl Sender {
     /// Position after the last byte that is in the send buffer.
     #[inline]
@@ -35,14 +46,11 @@ impl Sender {
         self.closing && !self.fin_sent && self.nxt == self.supplied
     }
 
-    /// The next segment to send now.
-    #[inline]
-    pub(crate) fn next(&mut self, now: Instant) -> Option<Outgoing> {
-        if self.resting {
-            return None;
-        }
+    /// The next segment to send now, if that can be told at a glance: a full one, or none.
+    #[inline(always)]
+    pub(crate) fn next_plain(&mut self, now: Instant) -> Next {
         if !self.untroubled {
-            return self.next_any(now);
+            return Next::Unclear;
         }
         debug_assert!(self.is_untroubled());
         let (out, cwnd) = (self.board.out(), self.sock.cwnd);
@@ -50,16 +58,17 @@ impl Sender {
         let written = self.written();
         let full = self.nxt + u64::from(mss) <= self.window_end.min(written);
         if !full && (out == 0 || self.closing || !self.has_no_segment(written)) {
-            return self.next_any(now);
+            return Next::Unclear;
         }
         if !full || out >= cwnd {
-            return self.stop(full, now);
+            self.stop_at(full, out, now);
+            return Next::Nothing;
         }
         if !self.burst_may_go(cwnd - out, written, now) {
             self.resting = true;
-            return None;
+            return Next::Nothing;
         }
-        Some(self.send_new(mss, written, now))
+        Next::Segment(self.send_new(mss, written, now))
     }
 
     /// While a full segment is not there or does not fit the peer's window, and an ACK is to come:
@@ -73,9 +82,9 @@ impl Sender {
             || self.config.emission.nagle && self.small_end > self.una
     }
 
-    /// The next segment where [`Self::next`] cannot tell at a glance.
+    /// The next segment to send now.
     #[inline(never)]
-    fn next_any(&mut self, now: Instant) -> Option<Outgoing> {
+    pub(crate) fn next(&mut self, now: Instant) -> Option<Outgoing> {
         let outgoing = self.choose(now);
         self.resting = outgoing.is_none();
         self.settle();
@@ -128,7 +137,7 @@ impl Sender {
         let (in_flight, cwnd) = (self.in_flight(), self.sock.cwnd);
         if in_flight >= cwnd {
             self.burst_ended();
-            self.note_usage(true, now);
+            self.note_usage(true, in_flight, now);
             return None;
         }
         if !self.repair_may_go(cwnd - in_flight, now) {
@@ -220,17 +229,22 @@ impl Sender {
     }
 
     /// Nothing more goes out now.
-    #[inline(always)]
     fn stop(&mut self, limited: bool, now: Instant) -> Option<Outgoing> {
+        self.stop_at(limited, self.in_flight(), now);
+        None
+    }
+
+    /// The same, with so many packets in flight.
+    #[inline(always)]
+    fn stop_at(&mut self, limited: bool, in_flight: u32, now: Instant) {
         self.resting = true;
         self.burst_ended();
         if limited || self.last_sent == now {
-            self.note_usage(limited, now);
+            self.note_usage(limited, in_flight, now);
             if self.probes_tail && self.last_sent == now && !self.timer.is_reordering() {
                 self.arm_tail_probe(now);
             }
         }
-        None
     }
 
     /// New data, of any length.

@@ -76,7 +76,7 @@ impl Sender {
     /// Sending stopped, for want of window (`limited`) or of something to send
     /// (Linux's `tcp_cwnd_validate`).
     #[inline(always)]
-    pub(super) fn note_usage(&mut self, limited: bool, now: Instant) {
+    pub(super) fn note_usage(&mut self, limited: bool, in_flight: u32, now: Instant) {
         let out = self.board.out();
         if limited && !self.window_limited
             || out > self.packets_out_max
@@ -86,7 +86,7 @@ impl Sender {
             self.window_limited = limited;
             self.usage_end = self.nxt;
         }
-        if self.window_limited || self.in_flight() >= self.sock.cwnd {
+        if self.window_limited || in_flight >= self.sock.cwnd {
             self.window_stamp = now;
             self.validated.since = None;
         } else if now.since(self.window_stamp) >= self.rtt.rto() {

@@ -58,7 +58,7 @@ impl Rack {
     #[inline]
     pub(super) fn advance_plain(&mut self, sent: Instant, end: u64, now: Instant) {
         self.rtt = now.since(sent);
-        if (sent, end) > (self.sent, self.end) {
+        if sent > self.sent || sent == self.sent && end > self.end {
             (self.sent, self.end) = (sent, end);
         }
     }

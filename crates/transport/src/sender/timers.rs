@@ -87,13 +87,13 @@ impl Sender {
         }
     }
 
-    /// The same in untroubled times.
+    /// The same in untroubled times, after a round trip was sampled.
     #[inline(always)]
     pub(super) fn rearm_untroubled(&mut self, now: Instant) {
-        let probes = self.probes_tail && self.rtt.backoff() == 0 && self.rtt.srtt8() != 0;
-        if !probes || self.board.out() <= 1 || self.timer.is_reordering() {
+        if !self.probes_tail || self.board.out() <= 1 || self.timer.is_reordering() {
             return self.rearm(now);
         }
+        debug_assert!(self.rtt.backoff() == 0 && self.rtt.srtt8() != 0);
         self.set_tail_probe(TAIL_MARGIN, now);
     }
 
