@@ -108,12 +108,12 @@ loss = "1 %"
 from = "0"
 to = "00"
 congestion = "newreno"
-"#;
+[host.a]"#;
 
 #[test]
 fn strangers_elsewhere_change_nothing() {
     let alone = driver::summary(&driver::plan(CROWD));
-    let joined = driver::summary(&driver::plan(&format!("{CROWD}{STRANGERS}")));
+    let joined = driver::summary(&driver::plan(&CROWD.replacen("[host.a]", STRANGERS, 1)));
     assert!(joined.flow.get("0").is_some_and(|flow| flow.bytes > 0 && flow.retransmissions > 0));
     assert_eq!(alone.flow.0.len(), 10);
     for (name, flow) in &alone.flow.0 {
