@@ -190,7 +190,9 @@ impl Connection {
     /// none.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant, packet: &mut Packet) -> bool {
-        if !self.sender.is_resting() && self.poll_data(now, packet) {
+        if self.sender.is_stopping() {
+            self.sender.stop_as_foreseen(now);
+        } else if !self.sender.is_resting() && self.poll_data(now, packet) {
             return true;
         }
         self.receiver.ack_is_due()

@@ -122,6 +122,8 @@ pub(crate) struct Sender {
     /// Nothing goes out before the next ACK, timer or write: all that may went, or the
     /// interface's queue was full.
     resting: bool,
+    /// The same is known, but what stopping means was not yet attended to.
+    stopping: bool,
     /// [`Self::is_untroubled`], as of the last event that could change it.
     untroubled: bool,
     /// The next data segment carries CWR (RFC 3168, section 6.1.2).
@@ -222,6 +224,7 @@ impl Sender {
             timer: Timer::default(),
             probes_tail: false,
             resting: false,
+            stopping: false,
             untroubled: false,
             cwr_pending: false,
             window_limited: false,
@@ -244,7 +247,7 @@ impl Sender {
         self.sock.mss = agreed.mss;
         (self.window_end, self.window_max) = (self.una + window, window);
         (self.last_sent, self.window_stamp) = (now, now);
-        self.resting = false;
+        self.stir();
         self.settle();
         self.refresh(now);
         self.algorithm().init(&mut self.sock);
@@ -255,7 +258,7 @@ impl Sender {
         let window = u64::from(tcp.window) << self.agreed.window_shift;
         self.window_end = self.una + window;
         self.window_max = self.window_max.max(window);
-        self.resting = false;
+        self.stir();
     }
 
     /// The handshake's round trip, and what its retransmissions mean: more than one lost SYN starts
@@ -356,6 +359,18 @@ impl Sender {
         self.resting
     }
 
+    /// Nothing more will go out, which [`Self::stop_as_foreseen`] is to be told.
+    #[inline]
+    pub(crate) const fn is_stopping(&self) -> bool {
+        self.stopping
+    }
+
+    /// Something happened that may let segments go out.
+    #[inline]
+    fn stir(&mut self) {
+        (self.resting, self.stopping) = (false, false);
+    }
+
     /// The application hands over up to `bytes`, as many as the send buffer takes.
     pub(crate) fn write(&mut self, bytes: u64, now: Instant) -> u64 {
         let taken = bytes.min(self.writable());
@@ -377,13 +392,13 @@ impl Sender {
             self.restart_after_idle(now);
         }
         self.supplied = self.supplied.saturating_add(bytes).min(u64::MAX / 2);
-        self.resting = false;
+        self.stir();
     }
 
     /// The application will hand over no more: a FIN follows the data.
     pub(crate) fn close(&mut self) {
         self.closing = true;
-        self.resting = false;
+        self.stir();
     }
 
     /// Every byte and the FIN were acknowledged.

@@ -42,7 +42,7 @@ impl Sender {
         if ack > self.nxt || ack + self.window_max < self.una {
             return 0;
         }
-        self.resting = false;
+        self.stir();
         if tcp.sack_len == 0 && tcp.flags & flags::ECE == 0 && self.untroubled {
             if ack == self.una && self.nxt == ack && !self.timer.is_probe() {
                 // Nothing is out: the ACK on data that only comes in.
@@ -94,7 +94,7 @@ impl Sender {
     #[inline(always)]
     fn on_plain_ack(&mut self, ack: u64, tcp: &Tcp, now: Instant) {
         let in_flight = self.board.out();
-        self.resting = false;
+        self.stir();
         self.window_from = tcp.seq;
         let window = u64::from(tcp.window) << self.agreed.window_shift;
         self.window_end = ack + window;

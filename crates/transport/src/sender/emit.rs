@@ -68,7 +68,23 @@ impl Sender {
             self.resting = true;
             return Next::Nothing;
         }
-        Next::Segment(self.send_new(mss, written, now))
+        let segment = self.send_new(mss, written, now);
+        self.stopping = !self.closing && self.has_no_full_segment(written);
+        Next::Segment(segment)
+    }
+
+    /// What [`Self::next_plain`] found when it sent its last segment, for the poll after it: no
+    /// other goes out.
+    pub(crate) fn stop_as_foreseen(&mut self, now: Instant) {
+        self.stopping = false;
+        self.stop_at(false, self.board.out(), now);
+    }
+
+    /// A full segment is not there or does not fit, and neither does a smaller one go.
+    #[inline(always)]
+    fn has_no_full_segment(&self, written: u64) -> bool {
+        let end = self.nxt + u64::from(self.agreed.mss);
+        end > self.window_end.min(written) && self.has_no_segment(written)
     }
 
     /// While a full segment is not there or does not fit the peer's window, and an ACK is to come:
@@ -241,9 +257,7 @@ impl Sender {
         self.burst_ended();
         if limited || self.last_sent == now {
             self.note_usage(limited, in_flight, now);
-            if self.probes_tail && self.last_sent == now && !self.timer.is_reordering() {
-                self.arm_tail_probe(now);
-            }
+            self.arm_tail_probe_after(now);
         }
     }
 
@@ -329,10 +343,11 @@ impl Sender {
         self.stats.local_drops += 1;
         let policy = self.config.window.local_congestion;
         if policy == LocalCongestion::Quench {
+            self.stopping = false;
             return self.set_cwnd(1, now);
         }
         self.unsend(self.space, seq, payload, retransmission);
-        self.resting = true;
+        (self.resting, self.stopping) = (true, false);
         self.burst_ended();
         if policy == LocalCongestion::Reduce {
             self.enter_cwr(now);

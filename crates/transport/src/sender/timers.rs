@@ -114,6 +114,16 @@ impl Sender {
         self.timer.set(Purpose::Retransmission, now + self.rtt.rto());
     }
 
+    /// The sender stopped; if it sent before, at `now`, the probe's time is set anew, unless this
+    /// instant's ACK did.
+    #[inline(always)]
+    pub(super) fn arm_tail_probe_after(&mut self, now: Instant) {
+        let armed = self.timer.armed == now && self.timer.purpose == Purpose::TailProbe;
+        if !armed && self.probes_tail && self.last_sent == now && !self.timer.is_reordering() {
+            self.arm_tail_probe_anew(now);
+        }
+    }
+
     /// RFC 8985, section 7.2: two round trips after the last ACK or transmission, with room for a
     /// delayed ACK when one segment is out, but never after the retransmission timeout.
     #[inline]
@@ -151,7 +161,7 @@ impl Sender {
 
     /// A deadline passed.
     pub(crate) fn wake(&mut self, now: Instant) {
-        self.resting = false;
+        self.stir();
         self.burst.wake(now);
         if self.timer.at > now {
             return;
