@@ -637,3 +637,52 @@ fn the_walk_of_the_2_4_stack_grows_with_the_queue_and_costs_linux_6_nothing() {
         assert!(least > 0 || work.walked == 0, "{work:?}");
     }
 }
+
+/// Sends in bursts, as with TSO, and never in slow start.
+fn bursty(initial: u32) -> Config {
+    let mut config = linux6();
+    config.emission.tso = true;
+    (config.window.initial, config.window.initial_ssthresh) = (initial, initial);
+    config
+}
+
+#[test]
+fn a_burst_waits_for_what_a_millisecond_of_the_pacing_rate_takes() {
+    // 10 * 1448 bytes in 100 ms, times 1.2: 170 bytes a millisecond, so the least burst, two.
+    let mut script = Script::new(&bursty(10), 100, 65_535);
+    script.supply(1_000);
+    assert_eq!(script.numbers().len(), 10);
+    script.ack(200, 1, &[]);
+    // Nothing was sent within a millisecond: no reason to believe that more will come.
+    assert_eq!(script.numbers(), [10]);
+    script.ack(200, 2, &[]);
+    assert_eq!(script.numbers(), []);
+    script.ack(200, 3, &[]);
+    assert_eq!(script.numbers(), [11, 12]);
+    // Room for three: a burst goes, and the third waits for company.
+    script.ack(200, 6, &[]);
+    assert_eq!(script.numbers(), [13, 14]);
+    script.ack(200, 7, &[]);
+    assert_eq!(script.numbers(), [15, 16]);
+}
+
+#[test]
+fn small_queues_hold_two_bursts_or_a_millisecond_of_the_pacing_rate() {
+    let limit_of = |config: &Config, rtt| {
+        let mut script = Script::new(config, rtt, 65_535);
+        script.supply(10_000);
+        script.numbers();
+        script.end.small_queue_limit()
+    };
+    // Bursts of two full frames.
+    assert_eq!(limit_of(&bursty(10), 100), 2 * 2 * 1_518);
+    // 400 * 1448 bytes in 1 ms, times 1.2, of which a 1024th.
+    assert_eq!(limit_of(&bursty(400), 1), 400 * 1_448 * 1_000 * 6 / 5 / 1_024);
+    assert_eq!(limit_of(&bursty(4_000), 1), 1 << 20);
+    let mut without = bursty(10);
+    without.emission.small_queues = false;
+    assert_eq!(limit_of(&without, 100), u64::MAX);
+    for profile in ["linux-2.4-web100", "linux-2.6.9", "freebsd-2.2.8"] {
+        assert!(!Profile::by_name(profile).unwrap().config().emission.small_queues);
+    }
+}
