@@ -16,6 +16,12 @@ impl TimestampClock {
         Self { tick, value: 1, until: Instant::ZERO + tick }
     }
 
+    /// Whether the last reading is still the one at `now`.
+    #[inline]
+    pub(crate) fn holds(&self, now: Instant) -> bool {
+        now < self.until
+    }
+
     /// The reading at `now`, which never goes back; divided out only when the tick has changed.
     #[inline]
     pub(crate) fn read(&mut self, now: Instant) -> u32 {

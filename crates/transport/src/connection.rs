@@ -234,8 +234,22 @@ impl Connection {
         true
     }
 
+    /// A pure ACK; mostly one that only moves on.
     #[inline(never)]
     fn write_ack(&mut self, now: Instant, packet: &mut Packet) -> bool {
+        if self.receiver.news() != News::Progress || !self.sender.clock.holds(now) {
+            return self.write_any_ack(now, packet);
+        }
+        self.write_pure_ack(now, packet)
+    }
+
+    #[inline(never)]
+    fn write_any_ack(&mut self, now: Instant, packet: &mut Packet) -> bool {
+        self.write_pure_ack(now, packet)
+    }
+
+    #[inline(always)]
+    fn write_pure_ack(&mut self, now: Instant, packet: &mut Packet) -> bool {
         let at = self.sender.nxt;
         let ack = Outgoing { at, payload: 0, flags: 0, retransmission: false };
         self.write_segment(&ack, now, packet);

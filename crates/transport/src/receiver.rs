@@ -211,15 +211,21 @@ impl Receiver {
     #[inline(always)]
     fn in_order(&mut self, bytes: u64, tcp: &Tcp, now: Instant) {
         self.news = self.news.max(News::Progress);
+        if !self.reads_always || self.tuning.is_on() || !self.delayed.is_off() {
+            return self.in_order_any(bytes, tcp, now);
+        }
+        self.read = self.nxt;
+        self.delayed.now();
+    }
+
+    /// The same where the application reads when it likes, the buffer is tuned or ACKs are delayed.
+    #[inline(never)]
+    fn in_order_any(&mut self, bytes: u64, tcp: &Tcp, now: Instant) {
         if self.reads_always {
             self.read = self.nxt;
+            self.tuning.on_read(self.read, self.mss, now);
         }
-        if self.tuning.is_on() {
-            if self.reads_always {
-                self.tuning.on_read(self.read, self.mss, now);
-            }
-            self.tuning.on_data(bytes, tcp, self.mss, now);
-        }
+        self.tuning.on_data(bytes, tcp, self.mss, now);
         if self.delayed.is_off() {
             return self.delayed.now();
         }
