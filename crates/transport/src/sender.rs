@@ -47,9 +47,10 @@ pub(crate) struct SenderStatistics {
     pub(crate) ecn_echoes: u64,
     pub(crate) window_reductions: u64,
     pub(crate) walked: u64,
-    /// The latest delivery sample: segments, and the time they took.
-    pub(crate) sample_segments: u32,
-    pub(crate) sample_time: Duration,
+    /// The latest delivery sample: since a segment was sent, when so many had been delivered, up
+    /// to now, when this many are.
+    pub(crate) sample_from: (Instant, u32),
+    pub(crate) sample_to: (Instant, u32),
 }
 
 /// What the handshake agreed on.
@@ -428,11 +429,9 @@ impl Sender {
 
     /// The last sample's delivery rate in bytes per second.
     pub(crate) fn delivery_rate(&self) -> u64 {
-        let bytes = u128::from(self.stats.sample_segments) * u128::from(self.agreed.mss);
-        let ps = u128::from(self.stats.sample_time.as_ps().max(1));
-        if self.stats.sample_segments == 0 {
-            return 0;
-        }
+        let (from, to) = (self.stats.sample_from, self.stats.sample_to);
+        let bytes = u128::from(to.1.wrapping_sub(from.1)) * u128::from(self.agreed.mss);
+        let ps = u128::from(to.0.since(from.0).as_ps().max(1));
         u64::try_from(bytes * 1_000_000_000_000 / ps).unwrap_or(u64::MAX)
     }
 

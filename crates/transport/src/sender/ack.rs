@@ -106,8 +106,8 @@ impl Sender {
         if acked != 0 {
             self.delivered = self.delivered.wrapping_add(acked);
             self.delivered_total += u64::from(acked);
-            self.stats.sample_segments = self.delivered.wrapping_sub(last.delivered);
-            self.stats.sample_time = now.since(last.sent);
+            self.stats.sample_from = (last.sent, last.delivered);
+            self.stats.sample_to = (now, self.delivered);
             self.rtt.sample(first, now, self.una, self.nxt);
             self.rtt.reset_backoff();
             self.rack.advance_plain(last.sent, last.end, now);
@@ -185,8 +185,8 @@ impl Sender {
     fn on_delivery(&mut self, progress: &Progress, top: u32, event: &mut AckEvent, now: Instant) {
         self.delivered = self.delivered.wrapping_add(progress.delivered);
         self.delivered_total += u64::from(progress.delivered);
-        self.stats.sample_segments = self.delivered.wrapping_sub(progress.newest.delivered);
-        self.stats.sample_time = now.since(progress.newest.sent);
+        self.stats.sample_from = (progress.newest.sent, progress.newest.delivered);
+        self.stats.sample_to = (now, self.delivered);
         let mut rtt_us = -1;
         match progress.sent {
             Some((first, last)) if !progress.retransmitted => {

@@ -6,6 +6,8 @@ use crate::config::{RtoConfig, RtoFloor};
 
 /// How long a least round trip time stays valid: Linux's `tcp_min_rtt_wlen`.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(300);
+/// The longest round trip, in microseconds: 268 s.
+const US_MAX: u64 = (u32::MAX / 16) as u64;
 
 /// The estimator. Times in microseconds; `srtt` is kept times 8 and the deviations times 4, as
 /// Jacobson scaled them (1988, appendix A).
@@ -22,7 +24,8 @@ pub(crate) struct Rtt {
     round_end: u64,
     latest_us: u32,
     min_us: u32,
-    min_since: Instant,
+    /// The least is forgotten after that.
+    min_until: Instant,
     base: Duration,
     backoff: u32,
 }
@@ -43,7 +46,7 @@ impl Rtt {
             round_end: 0,
             latest_us: 0,
             min_us: u32::MAX,
-            min_since: Instant::ZERO,
+            min_until: Instant::ZERO,
             base: config.initial,
             backoff: 0,
         }
@@ -114,10 +117,11 @@ impl Rtt {
         } else {
             self.ticks_between(sent, now)
         };
-        let us = (us.min(u64::from(u32::MAX / 16)) as u32).max(1);
+        // At least 1, and times 8 within 32 bits.
+        let us = if us.wrapping_sub(1) < US_MAX { us as u32 } else { us.clamp(1, US_MAX) as u32 };
         self.latest_us = us;
-        if us <= self.min_us || now.since(self.min_since) > MIN_RTT_WINDOW {
-            (self.min_us, self.min_since) = (us, now);
+        if us <= self.min_us || now > self.min_until {
+            (self.min_us, self.min_until) = (us, now + MIN_RTT_WINDOW);
         }
         if self.srtt8 == 0 {
             self.first(us, nxt);
@@ -151,7 +155,8 @@ impl Rtt {
     #[inline]
     fn smooth(&mut self, us: i32, una: u64, nxt: u64) {
         let error = us - (self.srtt8 >> 3) as i32;
-        self.srtt8 = (self.srtt8 as i32 + error).max(1) as u32;
+        // A sample is at least 1, so the mean stays above zero.
+        self.srtt8 = (self.srtt8 as i32 + error) as u32;
         let mut change = error.abs() - (self.deviation4 >> 2) as i32;
         if error < 0 && change > 0 {
             change >>= 3;
