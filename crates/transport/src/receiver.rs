@@ -211,14 +211,16 @@ impl Receiver {
     #[inline(always)]
     fn in_order(&mut self, bytes: u64, tcp: &Tcp, now: Instant) {
         self.news = self.news.max(News::Progress);
-        if !self.reads_always || self.tuning.is_on() || !self.delayed.is_off() {
+        if self.tuning.is_on() || !self.delayed.is_off() {
             return self.in_order_any(bytes, tcp, now);
         }
-        self.read = self.nxt;
+        if self.reads_always {
+            self.read = self.nxt;
+        }
         self.delayed.now();
     }
 
-    /// The same where the application reads when it likes, the buffer is tuned or ACKs are delayed.
+    /// The same where the buffer is tuned or ACKs are delayed.
     #[inline(never)]
     fn in_order_any(&mut self, bytes: u64, tcp: &Tcp, now: Instant) {
         if self.reads_always {
@@ -434,9 +436,12 @@ impl Receiver {
     /// once (Linux's `tcp_cleanup_rbuf`).
     pub(crate) fn read(&mut self, bytes: u64, now: Instant) -> u64 {
         let taken = bytes.min(self.readable());
-        self.news = News::Any;
+        self.news = self.news.max(News::Progress);
         self.read += taken;
         self.tuning.on_read(self.read, self.mss, now);
+        if self.delayed.is_due() {
+            return taken;
+        }
         let opened = self.candidate_edge().saturating_sub(self.edge);
         let closed = self.edge.saturating_sub(self.nxt) < u64::from(self.mss);
         if taken > 0
