@@ -75,8 +75,6 @@ to = "b"
 tcp.segment.mtu = "9000 B"
 receiver_tcp.segment.mtu = "9000 B"
 bytes = "1 MB"
-tcp.buffers.send = "1 MB"
-receiver_tcp.buffers.send = "1 MB"
 "#;
     let at = |mtu: &str| driver::summary(&driver::plan(&text.replace("MTU", mtu)));
     let narrow = at("8999 B");

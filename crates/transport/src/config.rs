@@ -300,10 +300,12 @@ pub enum Buffer {
 }
 
 impl Buffer {
-    /// The size to start with, in bytes.
-    pub const fn initial(self) -> u64 {
+    /// The size to start with, in bytes. A tuned one holds the initial window at least, as Linux sizes
+    /// it when the connection is established (`tcp_init_buffer_space`).
+    pub fn initial(self, window: u64) -> u64 {
         match self {
-            Self::Fixed(bytes) | Self::Auto { initial: bytes, .. } => bytes,
+            Self::Fixed(bytes) => bytes,
+            Self::Auto { initial, max } => initial.max(window).min(max),
         }
     }
     /// The size it may grow to, in bytes.
@@ -366,6 +368,11 @@ impl Config {
         self.mss_option() - if timestamps { TIMESTAMPS_BYTES } else { 0 }
     }
 
+    /// Payload bytes of the initial window without options.
+    pub const fn initial_window_bytes(&self) -> u64 {
+        self.window.initial as u64 * self.mss_option() as u64
+    }
+
     /// Length of a full frame, header and FCS included.
     pub const fn frame_max(&self) -> u32 {
         self.segment.mtu + ETHERNET_HEADER_AND_FCS
@@ -417,7 +424,7 @@ impl Config {
         }
         let least = 2 * u64::from(self.mss_option());
         for (which, buffer) in [("send", self.buffers.send), ("receive", self.buffers.receive)] {
-            let bytes = buffer.initial().min(buffer.max());
+            let bytes = buffer.max();
             if bytes < least {
                 return Err(ConfigError::Buffer { which, bytes, least });
             }

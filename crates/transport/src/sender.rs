@@ -202,7 +202,7 @@ impl Sender {
             supplied: start,
             closing: false,
             fin_sent: false,
-            buffer: config.buffers.send.initial(),
+            buffer: config.buffers.send.initial(config.initial_window_bytes()),
             window_end: start,
             window_max: 0,
             window_from: 0,

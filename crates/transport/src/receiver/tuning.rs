@@ -31,7 +31,7 @@ impl Tuning {
     pub(super) fn new(config: &Config) -> Self {
         let receive = config.buffers.receive;
         let mut tuning = Self {
-            buffer: receive.initial(),
+            buffer: receive.initial(config.initial_window_bytes()),
             max: receive.max(),
             tuned: matches!(receive, Buffer::Auto { .. }),
             share: config.buffers.window_share,
