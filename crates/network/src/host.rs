@@ -264,7 +264,7 @@ impl Host {
         let port = &mut self.ports[usize::from(endpoint.port)];
         loop {
             endpoint.throttled = endpoint.queued >= limit;
-            if endpoint.throttled {
+            if endpoint.throttled || !endpoint.connection.may_transmit() {
                 break;
             }
             let packet = packets.claim();
@@ -280,10 +280,12 @@ impl Host {
                 port.enqueue(packets, packet, now).into()
             };
             match offered {
-                Offered::Sent(leaves) => touched = Touched::Sent(endpoint.port, packet, leaves),
+                Offered::Sent(leaves) => {
+                    touched = Touched::Sent { port: port.id(), packet, leaves, queued: false };
+                }
                 Offered::Queued => {
                     endpoint.queued += u64::from(packets[packet].length);
-                    touched = touched.and(Touched::Port(endpoint.port));
+                    touched = touched.and(Touched::Port(port.id()));
                 }
                 Offered::Dropped(_) => {
                     endpoint.connection.refused(&packets[packet], now);

@@ -3,7 +3,7 @@
 use traffic::{Instant, PacketId, Packets};
 
 use crate::host::Host;
-use crate::observer::Observer;
+use crate::observer::{Observer, PortId};
 use crate::port::{Port, Transmit};
 use crate::router::Router;
 
@@ -13,9 +13,18 @@ pub enum Touched {
     /// None.
     None,
     /// This one.
-    Port(u16),
-    /// This one, and a packet has left it already; its last bit leaves at the given instant.
-    Sent(u16, PacketId, Instant),
+    Port(PortId),
+    /// This one, and a packet has left it already.
+    Sent {
+        /// The port.
+        port: PortId,
+        /// The packet on its wire.
+        packet: PacketId,
+        /// When the packet's last bit leaves.
+        leaves: Instant,
+        /// Whether more was queued behind it.
+        queued: bool,
+    },
     /// Any.
     All,
 }
@@ -28,7 +37,9 @@ impl Touched {
             (Self::None, t) | (t, Self::None) => t,
             (Self::Port(a), Self::Port(b)) if a == b => self,
             // Whoever sends at once has that port only.
-            (Self::Sent(..), _) => self,
+            (Self::Sent { port, packet, leaves, .. }, _) => {
+                Self::Sent { port, packet, leaves, queued: true }
+            }
             _ => Self::All,
         }
     }

@@ -89,6 +89,12 @@ impl Port {
         self.qdisc.statistics()
     }
 
+    /// Whether nothing is queued.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.qdisc.is_empty()
+    }
+
     /// Offers a packet. One that finds the wire idle and nothing queued may leave at once.
     #[inline]
     pub fn offer(

@@ -41,8 +41,10 @@ impl Router {
         }
         let port = &mut self.ports[usize::from(out)];
         match port.offer(packets, packet, now, observer) {
-            Offered::Sent(leaves) => Touched::Sent(out, packet, leaves),
-            Offered::Queued => Touched::Port(out),
+            Offered::Sent(leaves) => {
+                Touched::Sent { port: port.id(), packet, leaves, queued: false }
+            }
+            Offered::Queued => Touched::Port(port.id()),
             Offered::Dropped(reason) => {
                 observer.dropped(Place::Port(port.id()), &packets[packet], reason, now);
                 packets.release(packet);

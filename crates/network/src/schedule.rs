@@ -1,27 +1,45 @@
 //! The schedule: who wants to be woken, and when. One entry per source, not per packet.
 //!
-//! A tournament tree over the sources: every inner node holds the earlier of its two children, the root
-//! the earliest of all. Moving a source's time plays its matches again up to the first whose outcome
-//! stays. Ties go to the lower source, so that there is one order in every run.
+//! The next few entries are a sorted list, in which the sources of one busy path take turns at a step or
+//! two each. The other armed sources are a heap, so that those idle or far off cost next to nothing. Ties
+//! go to the lower source, so that there is one order in every run.
 
 use traffic::Instant;
 
 /// A set of sources with at most one wake-up time each.
 #[derive(Debug)]
 pub struct Schedule {
-    /// `tree[1]` is the root, node `i` has the children `2i` and `2i + 1`; source `s` is leaf `leaves + s`.
-    tree: Vec<u128>,
-    leaves: usize,
-    sources: usize,
+    /// The next few entries, the latest first; each is earlier than all of the heap.
+    front: [u128; FRONT],
+    front_length: usize,
+    /// The heap: the entries from `ROOT` to before `end`, in pairs of siblings; `NEVER` around them, and
+    /// at the root while it is free.
+    pairs: Vec<[u128; 2]>,
+    end: usize,
+    sources: Vec<Source>,
 }
 
-/// The entry of a source that is not armed: later than any other.
+/// What is known of a source.
+#[derive(Clone, Copy, Debug)]
+struct Source {
+    at: Instant,
+    /// While it is armed: where in the heap it is, or `IN_FRONT`.
+    place: u32,
+}
+
+const FRONT: usize = 16;
+const IN_FRONT: u32 = 0;
+
+/// The root's place: the second of the first pair. The children of place `p` are pair `p`.
+const ROOT: usize = 1;
+
+/// No entry: later than any.
 const NEVER: u128 = u128::MAX;
 
 /// Time above, source below, so that entries compare as one number.
 #[inline]
 fn entry(source: u32, at: Instant) -> u128 {
-    if at == Instant::NEVER { NEVER } else { u128::from(at.as_ps()) << 32 | u128::from(source) }
+    u128::from(at.as_ps()) << 32 | u128::from(source)
 }
 
 #[inline]
@@ -32,68 +50,200 @@ fn time(entry: u128) -> Instant {
 impl Schedule {
     /// A schedule for `sources` sources, numbered from 0, none of them armed.
     pub fn new(sources: usize) -> Self {
-        let leaves = sources.next_power_of_two();
-        Self { tree: vec![NEVER; 2 * leaves], leaves, sources }
+        let mut schedule = Self {
+            front: [NEVER; FRONT],
+            front_length: 0,
+            pairs: vec![[NEVER; 2]; 2],
+            end: ROOT + 1,
+            sources: Vec::new(),
+        };
+        for _ in 0..sources {
+            schedule.add();
+        }
+        schedule
     }
 
     /// Adds a source and returns its number.
     pub fn add(&mut self) -> u32 {
-        let source = self.sources;
-        if source == self.leaves {
-            let mut larger = Self::new(source + 1);
-            for old in 0..source {
-                larger.replay(old, self.tree[self.leaves + old]);
-            }
-            *self = larger;
-        }
-        self.sources = source + 1;
-        source as u32
+        self.sources.push(Source { at: Instant::NEVER, place: IN_FRONT });
+        self.pairs.resize(2 + self.sources.len() / 2, [NEVER; 2]);
+        self.sources.len() as u32 - 1
     }
 
     /// Wakes `source` at `at`, and no earlier; `Instant::NEVER` disarms it.
     #[inline]
     pub fn set(&mut self, source: u32, at: Instant) {
-        self.replay(source as usize, entry(source, at));
+        let own = &mut self.sources[source as usize];
+        let Source { at: before, place } = *own;
+        if at == before {
+            return;
+        }
+        own.at = at;
+        if before != Instant::NEVER {
+            self.remove(entry(source, before), place);
+        }
+        if at != Instant::NEVER {
+            self.insert(entry(source, at));
+        }
     }
 
     /// Wakes `source` at `at` or before: a source that is armed for an earlier time stays so.
     /// Re-arming a retransmission timer on every ACK therefore costs a comparison.
     #[inline]
     pub fn arm(&mut self, source: u32, at: Instant) {
-        let entry = entry(source, at);
-        if entry < self.tree[self.leaves + source as usize] {
-            self.replay(source as usize, entry);
+        if at < self.sources[source as usize].at {
+            self.set(source, at);
         }
     }
 
     /// The earliest time of any source; `NEVER` if none is armed.
     #[inline]
     pub fn earliest(&self) -> Instant {
-        time(self.tree[1])
+        time(match self.front_length {
+            0 => self.heap_earliest(),
+            length => self.front[(length - 1) % FRONT],
+        })
     }
 
     /// The earliest source, if its time is at or before `until`. It stays armed until it is
     /// [`set`](Self::set) anew.
     #[inline]
-    pub fn due(&self, until: Instant) -> Option<(Instant, u32)> {
-        let root = self.tree[1];
-        let at = time(root);
-        (root != NEVER && at <= until).then_some((at, root as u32))
+    pub fn due(&mut self, until: Instant) -> Option<(Instant, u32)> {
+        if self.front_length == 0 && !self.take_from_heap() {
+            return None;
+        }
+        let next = self.front[(self.front_length - 1) % FRONT];
+        let at = time(next);
+        (at <= until).then_some((at, next as u32))
     }
 
-    /// Gives a leaf its entry and plays its matches up to the first whose outcome stays.
+    /// Takes in an entry: among the next few, or into the heap if that has an earlier one.
     #[inline]
-    fn replay(&mut self, source: usize, entry: u128) {
-        let mut node = self.leaves + source;
-        let mut winner = entry;
-        while self.tree[node] != winner {
-            self.tree[node] = winner;
-            if node == 1 {
-                return;
-            }
-            winner = winner.min(self.tree[node ^ 1]);
-            node >>= 1;
+    fn insert(&mut self, entry: u128) {
+        let full = self.front_length == FRONT;
+        if entry > self.heap_earliest() || full && entry > self.front[0] {
+            return self.push(entry);
         }
+        if full {
+            self.give_to_heap();
+        }
+        let mut index = self.front_length;
+        while index > 0 && self.front[(index - 1) % FRONT] < entry {
+            self.front[index % FRONT] = self.front[(index - 1) % FRONT];
+            index -= 1;
+        }
+        self.front[index % FRONT] = entry;
+        self.front_length += 1;
+        self.sources[entry as u32 as usize].place = IN_FRONT;
+    }
+
+    /// Takes out an entry.
+    #[inline]
+    fn remove(&mut self, entry: u128, place: u32) {
+        if place != IN_FRONT {
+            return self.remove_from_heap(place as usize);
+        }
+        self.front_length -= 1;
+        let mut index = self.front_length % FRONT;
+        // Usually it is the next, whose time has come.
+        let mut moved = self.front[index];
+        while moved != entry {
+            index -= 1;
+            moved = core::mem::replace(&mut self.front[index % FRONT], moved);
+        }
+    }
+
+    /// Moves the latest of the next few into the heap, where it becomes the earliest.
+    #[cold]
+    fn give_to_heap(&mut self) {
+        let latest = self.front[0];
+        self.front.copy_within(1.., 0);
+        self.front_length -= 1;
+        self.push(latest);
+    }
+
+    /// Makes the earliest of the heap the only one of the next few; false if there is none. The next
+    /// that comes into the heap takes over its place, and the last leaf need not climb down from it.
+    fn take_from_heap(&mut self) -> bool {
+        if self.pairs[0][ROOT] == NEVER {
+            if self.end == ROOT + 1 {
+                return false;
+            }
+            let last = self.take_last();
+            self.sink(ROOT, last);
+        }
+        let earliest = core::mem::replace(&mut self.pairs[0][ROOT], NEVER);
+        self.front[0] = earliest;
+        self.front_length = 1;
+        self.sources[earliest as u32 as usize].place = IN_FRONT;
+        true
+    }
+
+    #[inline]
+    fn heap_earliest(&self) -> u128 {
+        match self.pairs[0][ROOT] {
+            NEVER => self.pairs[1][0].min(self.pairs[1][1]),
+            root => root,
+        }
+    }
+
+    /// Takes an entry into the heap: at the root if that is free, else behind the last.
+    fn push(&mut self, entry: u128) {
+        if self.pairs[0][ROOT] == NEVER {
+            return self.sink(ROOT, entry);
+        }
+        self.end += 1;
+        self.rise(self.end - 1, entry);
+    }
+
+    fn remove_from_heap(&mut self, place: usize) {
+        if place == ROOT {
+            self.pairs[0][ROOT] = NEVER;
+            return;
+        }
+        let last = self.take_last();
+        if place < self.end {
+            self.sink(place, last);
+            self.rise(self.sources[last as u32 as usize].place as usize, last);
+        }
+    }
+
+    fn take_last(&mut self) -> u128 {
+        self.end -= 1;
+        core::mem::replace(&mut self.pairs[self.end / 2][self.end % 2], NEVER)
+    }
+
+    /// Puts an entry at `place` or above, but not into a free root: later ones there make room.
+    fn rise(&mut self, mut place: usize, entry: u128) {
+        while place > ROOT {
+            let above = place / 2;
+            let other = self.pairs[above / 2][above % 2];
+            if other < entry || other == NEVER {
+                break;
+            }
+            self.put(place, other);
+            place = above;
+        }
+        self.put(place, entry);
+    }
+
+    /// Puts an entry at `place` or below: earlier ones there move up.
+    fn sink(&mut self, mut place: usize, entry: u128) {
+        while let Some(&[left, right]) = self.pairs.get(place) {
+            let earliest = left.min(right);
+            if entry < earliest {
+                break;
+            }
+            self.put(place, earliest);
+            place = 2 * place + usize::from(right < left);
+        }
+        self.put(place, entry);
+    }
+
+    #[inline]
+    fn put(&mut self, place: usize, entry: u128) {
+        self.pairs[place / 2][place % 2] = entry;
+        self.sources[entry as u32 as usize].place = place as u32;
     }
 }
 
@@ -108,6 +258,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// More than the front holds, so that entries come and go between it and the heap.
+    const SOURCES: u32 = 3 * FRONT as u32;
+
     #[derive(Clone, Debug)]
     enum Operation {
         Set(u32, u64),
@@ -118,9 +271,9 @@ mod tests {
 
     fn operation() -> impl Strategy<Value = Operation> {
         prop_oneof![
-            (0..9u32, 0..50u64).prop_map(|(s, t)| Operation::Set(s, t)),
-            (0..9u32, 0..50u64).prop_map(|(s, t)| Operation::Arm(s, t)),
-            (0..9u32).prop_map(Operation::Disarm),
+            (0..SOURCES, 0..50u64).prop_map(|(s, t)| Operation::Set(s, t)),
+            (0..SOURCES, 0..50u64).prop_map(|(s, t)| Operation::Arm(s, t)),
+            (0..SOURCES).prop_map(Operation::Disarm),
             Just(Operation::Fire),
         ]
     }
@@ -132,13 +285,13 @@ mod tests {
             operations in prop::collection::vec(operation(), 1..300),
             grown in any::<bool>(),
         ) {
-            let mut schedule = Schedule::new(if grown { 0 } else { 9 });
+            let mut schedule = Schedule::new(if grown { 0 } else { SOURCES as usize });
             if grown {
-                for source in 0..9 {
+                for source in 0..SOURCES {
                     prop_assert_eq!(schedule.add(), source);
                 }
             }
-            let mut list = [Instant::NEVER; 9];
+            let mut list = [Instant::NEVER; SOURCES as usize];
             for operation in operations {
                 match operation {
                     Operation::Set(s, t) => {
@@ -154,7 +307,7 @@ mod tests {
                         schedule.set(s, Instant::NEVER);
                     }
                     Operation::Fire => {
-                        let (at, s) = (0..9u32).map(|s| (list[s as usize], s)).min().unwrap();
+                        let (at, s) = (0..SOURCES).map(|s| (list[s as usize], s)).min().unwrap();
                         let want = (at != Instant::NEVER).then_some((at, s));
                         prop_assert_eq!(schedule.due(Instant::from_ps(u64::MAX - 1)), want);
                         list[s as usize] = Instant::NEVER;

@@ -73,19 +73,14 @@ impl Engine {
     /// The source whose time has come acts, and is set to its next time.
     #[inline]
     fn act(&mut self, source: u32, now: Instant, observer: &mut impl Observer) {
-        let wires = self.world.wires.len();
-        let index = source as usize;
-        if index < wires {
+        let wires = self.world.wires.len() as u32;
+        if source < wires {
             self.arrive(source, now, observer);
-        } else if index < 2 * wires {
-            let Attachment { node, port, .. } = self.world.attachments[index - wires];
-            self.schedule.set(source, Instant::NEVER);
-            self.transmit(node as usize, port, now, observer);
+        } else if source < 2 * wires {
+            let next = self.transmit(PortId(source - wires), now, observer);
+            self.schedule.set(source, next);
         } else {
-            let node = index - 2 * wires;
-            self.schedule.set(source, Instant::NEVER);
-            let touched = self.world.nodes[node].wake(&mut self.packets, now, observer);
-            self.settle(node, touched, now, observer);
+            self.wake(source, now, observer);
         }
     }
 
@@ -98,11 +93,29 @@ impl Engine {
         let Some(packet) = packet else { return };
         observer.received(PortId(wire), &self.packets[packet], now);
         let node = self.world.attachments[wire as usize].far as usize;
-        let touched = self.world.nodes[node].receive(&mut self.packets, packet, now, observer);
-        self.settle(node, touched, now, observer);
+        match &mut self.world.nodes[node] {
+            Node::Router(router) => {
+                let touched = router.receive(&mut self.packets, packet, now, observer);
+                self.settle(node, touched, now, observer);
+            }
+            Node::Host(host) => {
+                let touched = host.receive(&mut self.packets, packet, now, observer);
+                self.settle(node, touched, now, observer);
+                let source = (2 * self.world.wires.len() + node) as u32;
+                self.schedule.arm(source, self.world.nodes[node].next_wakeup());
+            }
+        }
     }
 
-    /// Moves what a node has to send onto its wires, and notes when it wants to be woken.
+    /// A node's own time has come: a timer, a program, the processor.
+    fn wake(&mut self, source: u32, now: Instant, observer: &mut impl Observer) {
+        let node = source as usize - 2 * self.world.wires.len();
+        let touched = self.world.nodes[node].wake(&mut self.packets, now, observer);
+        self.settle(node, touched, now, observer);
+        self.schedule.set(source, self.world.nodes[node].next_wakeup());
+    }
+
+    /// Moves what a node has to send onto its wires.
     #[inline]
     fn settle(
         &mut self,
@@ -113,45 +126,55 @@ impl Engine {
     ) {
         match touched {
             Touched::None => {}
-            Touched::Port(port) => self.transmit(node, port, now, observer),
-            Touched::Sent(port, packet, leaves) => {
-                let wire = self.world.nodes[node].ports()[usize::from(port)].id();
-                self.launch(wire, packet, leaves, now, observer);
-                self.transmit(node, port, now, observer);
+            Touched::Port(port) => self.refresh(port, now, observer),
+            Touched::Sent { port, packet, leaves, queued } => {
+                self.launch(port, packet, leaves, now, observer);
+                if queued {
+                    self.refresh(port, now, observer);
+                }
             }
             Touched::All => {
                 for port in 0..self.world.nodes[node].ports().len() {
-                    self.transmit(node, port as u16, now, observer);
+                    self.refresh(self.world.nodes[node].ports()[port].id(), now, observer);
                 }
             }
         }
-        if let Node::Host(host) = &self.world.nodes[node] {
-            let source = (2 * self.world.wires.len() + node) as u32;
-            self.schedule.arm(source, host.next_wakeup());
+    }
+
+    /// Lets a port send that may have something new, and notes when it goes on.
+    fn refresh(&mut self, port: PortId, now: Instant, observer: &mut impl Observer) {
+        let next = self.transmit(port, now, observer);
+        if next != Instant::NEVER {
+            self.schedule.set(self.world.wires.len() as u32 + port.0, next);
         }
     }
 
-    /// Empties a port onto its wire as far as time allows.
+    /// Empties a port onto its wire as far as time allows, and returns when it goes on: `NEVER` if
+    /// nothing is queued.
     #[inline]
-    fn transmit(&mut self, node: usize, port: u16, now: Instant, observer: &mut impl Observer) {
+    fn transmit(&mut self, id: PortId, now: Instant, observer: &mut impl Observer) -> Instant {
+        let Attachment { node, port, .. } = self.world.attachments[id.0 as usize];
         loop {
-            let owner = &mut self.world.nodes[node];
-            let wire = owner.ports()[usize::from(port)].id();
+            let owner = &mut self.world.nodes[node as usize];
             match owner.poll_transmit(port, &mut self.packets, now, observer) {
                 Transmit::Packet(packet, leaves) => {
-                    self.launch(wire, packet, leaves, now, observer);
+                    let idle = owner.ports()[usize::from(port)].is_empty();
+                    self.launch(id, packet, leaves, now, observer);
+                    if idle {
+                        return Instant::NEVER;
+                    }
+                    if leaves > now {
+                        return leaves;
+                    }
                 }
-                Transmit::Wait(until) => {
-                    self.schedule.set(self.world.wires.len() as u32 + wire.0, until);
-                    return;
-                }
-                Transmit::Idle => return,
+                Transmit::Wait(until) => return until,
+                Transmit::Idle => return Instant::NEVER,
             }
         }
     }
 
     /// Puts a packet onto a wire, which may lose it.
-    #[inline]
+    #[inline(always)]
     fn launch(
         &mut self,
         id: PortId,

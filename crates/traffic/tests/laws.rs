@@ -24,6 +24,10 @@ enum Operation {
         flow: u32,
         length: u32,
     },
+    /// Offer a packet the short cut past the queue.
+    Straight {
+        length: u32,
+    },
     Peek,
     Dequeue,
     /// Carry up to so many frames, each to its end.
@@ -75,9 +79,10 @@ fn parameters(name: &'static str) -> BoxedStrategy<Parameters> {
 }
 
 fn operation(name: &'static str) -> impl Strategy<Value = Operation> {
-    use Operation::{Carry, Change, Dequeue, Flush, Offer, Pass, Peek};
+    use Operation::{Carry, Change, Dequeue, Flush, Offer, Pass, Peek, Straight};
     prop_oneof![
         12 => (0_u32..6, 64_u32..=1518).prop_map(|(flow, length)| Offer { flow, length }),
+        3 => (64_u32..=1518).prop_map(|length| Straight { length }),
         3 => Just(Peek),
         3 => Just(Dequeue),
         3 => (1_u8..20).prop_map(Carry),
@@ -89,6 +94,8 @@ fn operation(name: &'static str) -> impl Strategy<Value = Operation> {
 
 /// A discipline and what it must have done by now.
 struct Model {
+    parameters: Parameters,
+    port: Port,
     discipline: Qdisc,
     packets: Packets,
     now: Instant,
@@ -106,6 +113,8 @@ struct Model {
 impl Model {
     fn new(parameters: &Parameters, port: Port) -> Self {
         Self {
+            parameters: parameters.clone(),
+            port,
             discipline: Qdisc::attach(parameters, port).expect("parameters that make sense"),
             packets: Packets::new(),
             now: Instant::ZERO,
@@ -140,6 +149,23 @@ impl Model {
                 expected.dropped_bytes += bytes;
             }
         }
+    }
+
+    /// Passes a packet straight on, and holds a second discipline with the same parameters and nothing
+    /// queued to the same counts after an enqueue and a dequeue.
+    fn pass(&mut self, length: u32) {
+        let before = self.discipline.statistics();
+        if !self.discipline.pass(length) {
+            assert_eq!(self.discipline.statistics(), before, "a refusal leaves all as it was");
+            return;
+        }
+        assert!(self.queued.is_empty(), "a packet that passes overtakes none");
+        let mut other = Self::new(&self.parameters, self.port);
+        other.offer(0, length);
+        assert!(matches!(other.dequeue(), Dequeued::Send(_)), "a dequeue would have sent it");
+        let counted = other.discipline.statistics();
+        self.expected += counted;
+        self.expected.backlog_bytes_max = before.backlog_bytes_max.max(counted.backlog_bytes_max);
     }
 
     fn dequeue(&mut self) -> Dequeued {
@@ -203,6 +229,7 @@ impl Model {
     fn apply(&mut self, operation: &Operation) {
         match operation {
             Operation::Offer { flow, length } => self.offer(*flow, *length),
+            Operation::Straight { length } => self.pass(*length),
             Operation::Peek => {
                 self.discipline.peek(&self.packets, self.now);
             }
@@ -217,6 +244,7 @@ impl Model {
             Operation::Pass(time) => self.now += *time,
             Operation::Change(parameters) => {
                 self.discipline.change(parameters).expect("parameters that make sense");
+                self.parameters = parameters.clone();
                 self.changes += 1;
             }
             Operation::Flush => self.flush(),
@@ -258,6 +286,20 @@ fn holds(name: &'static str) {
         }
         model.check();
     });
+}
+
+#[test]
+fn an_empty_fifo_passes_any_frame_straight_on() {
+    let queue = fifo::Parameters { limit_bytes: Bytes(1518), limit_packets: 1 };
+    let mut model = Model::new(&Parameters::Fifo(queue), port(LINK, 1500));
+    for length in [64, 1518] {
+        model.pass(length);
+        model.check();
+    }
+    assert_eq!(model.expected.sent_packets, 2);
+    model.offer(0, 64);
+    model.pass(64);
+    assert_eq!(model.expected.sent_packets, 2, "not past what is queued");
 }
 
 #[test]
