@@ -179,7 +179,10 @@ impl Host {
         observer: &mut impl Observer,
     ) -> Touched {
         let Some(processing) = &mut self.processing else {
-            return self.process(packets, packet, now, Touched::None, observer).1;
+            let Some((index, _)) = self.deliver(packets, packet, now, observer) else {
+                return Touched::None;
+            };
+            return self.pump(packets, index, now, Touched::None, observer);
         };
         let Processor { backlog, throttle, .. } = processing.config;
         let waiting = processing.backlog.len();
@@ -210,8 +213,11 @@ impl Host {
             let Some(packet) = processing.backlog.pop_front() else {
                 break;
             };
-            let work;
-            (work, touched) = self.process(packets, packet, now, touched, observer);
+            let mut work = Work::default();
+            if let Some((index, done)) = self.deliver(packets, packet, now, observer) {
+                work = done;
+                touched = self.pump(packets, index, now, touched, observer);
+            }
             if let Some(processing) = &mut self.processing {
                 let cost = processing.config.per_segment
                     + processing.config.per_walked.times(u64::from(work.walked));
@@ -222,27 +228,26 @@ impl Host {
         touched
     }
 
-    /// Gives a segment to its connection and lets that connection send.
+    /// Gives a segment to its connection; returns the endpoint's index, and the work it was.
     #[inline]
-    fn process(
+    fn deliver(
         &mut self,
         packets: &mut Packets,
         packet: PacketId,
         now: Instant,
-        touched: Touched,
         observer: &mut impl Observer,
-    ) -> (Work, Touched) {
+    ) -> Option<(u32, Work)> {
         let flow = packets[packet].flow.0 as usize;
         let index = self.by_flow.get(flow).copied().unwrap_or(NO_ENDPOINT);
         let Some(endpoint) = self.endpoints.get_mut(index as usize) else {
             let place = Place::Node(self.number);
             observer.dropped(place, &packets[packet], DropReason::NoRoute, now);
             packets.release(packet);
-            return (Work::default(), touched);
+            return None;
         };
         let work = endpoint.connection.receive(&packets[packet], now);
         packets.release(packet);
-        (work, self.pump(packets, index, now, touched, observer))
+        Some((index, work))
     }
 
     /// Runs a connection's program and moves its segments into the interface's queue, or onto the
@@ -283,7 +288,7 @@ impl Host {
                 Offered::Sent(leaves) => {
                     touched = Touched::Sent { port: port.id(), packet, leaves, queued: false };
                 }
-                Offered::Queued => {
+                Offered::Queued | Offered::Behind => {
                     endpoint.queued += u64::from(packets[packet].length);
                     touched = touched.and(Touched::Port(port.id()));
                 }

@@ -26,6 +26,8 @@ pub enum Offered {
     Sent(Instant),
     /// The discipline has it.
     Queued,
+    /// The discipline has it, behind others, and the wire is busy: the port is waited for already.
+    Behind,
     /// The caller still owns it.
     Dropped(DropReason),
 }
@@ -104,8 +106,15 @@ impl Port {
         now: Instant,
         observer: &mut impl Observer,
     ) -> Offered {
+        if now < self.free_at {
+            let behind = !self.qdisc.is_empty();
+            return match self.enqueue(packets, packet, now) {
+                Enqueued::Queued if behind => Offered::Behind,
+                enqueued => enqueued.into(),
+            };
+        }
         let length = packets[packet].length;
-        if now >= self.free_at && length <= self.frame_max && self.qdisc.pass(length) {
+        if length <= self.frame_max && self.qdisc.pass(length) {
             packets[packet].queued = now;
             self.occupy(u64::from(length), now);
             observer.transmitted(self.id, &packets[packet], now, self.free_at);

@@ -45,6 +45,7 @@ impl Router {
                 Touched::Sent { port: port.id(), packet, leaves, queued: false }
             }
             Offered::Queued => Touched::Port(port.id()),
+            Offered::Behind => Touched::None,
             Offered::Dropped(reason) => {
                 observer.dropped(Place::Port(port.id()), &packets[packet], reason, now);
                 packets.release(packet);

@@ -16,6 +16,8 @@ pub struct Schedule {
     /// at the root while it is free.
     pairs: Vec<[u128; 2]>,
     end: usize,
+    /// The earliest of the heap.
+    heap_earliest: u128,
     sources: Vec<Source>,
 }
 
@@ -55,6 +57,7 @@ impl Schedule {
             front_length: 0,
             pairs: vec![[NEVER; 2]; 2],
             end: ROOT + 1,
+            heap_earliest: NEVER,
             sources: Vec::new(),
         };
         for _ in 0..sources {
@@ -100,7 +103,7 @@ impl Schedule {
     #[inline]
     pub fn earliest(&self) -> Instant {
         time(match self.front_length {
-            0 => self.heap_earliest(),
+            0 => self.heap_earliest,
             length => self.front[(length - 1) % FRONT],
         })
     }
@@ -121,7 +124,7 @@ impl Schedule {
     #[inline]
     fn insert(&mut self, entry: u128) {
         let full = self.front_length == FRONT;
-        if entry > self.heap_earliest() || full && entry > self.front[0] {
+        if entry > self.heap_earliest || full && entry > self.front[0] {
             return self.push(entry);
         }
         if full {
@@ -173,39 +176,44 @@ impl Schedule {
             self.sink(ROOT, last);
         }
         let earliest = core::mem::replace(&mut self.pairs[0][ROOT], NEVER);
+        self.note_earliest();
         self.front[0] = earliest;
         self.front_length = 1;
         self.sources[earliest as u32 as usize].place = IN_FRONT;
         true
     }
 
+    /// Notes which is the earliest of the heap, after any change of it.
     #[inline]
-    fn heap_earliest(&self) -> u128 {
-        match self.pairs[0][ROOT] {
+    fn note_earliest(&mut self) {
+        self.heap_earliest = match self.pairs[0][ROOT] {
             NEVER => self.pairs[1][0].min(self.pairs[1][1]),
             root => root,
-        }
+        };
     }
 
     /// Takes an entry into the heap: at the root if that is free, else behind the last.
     fn push(&mut self, entry: u128) {
         if self.pairs[0][ROOT] == NEVER {
-            return self.sink(ROOT, entry);
+            self.sink(ROOT, entry);
+        } else {
+            self.end += 1;
+            self.rise(self.end - 1, entry);
         }
-        self.end += 1;
-        self.rise(self.end - 1, entry);
+        self.note_earliest();
     }
 
     fn remove_from_heap(&mut self, place: usize) {
         if place == ROOT {
             self.pairs[0][ROOT] = NEVER;
-            return;
+            return self.note_earliest();
         }
         let last = self.take_last();
         if place < self.end {
             self.sink(place, last);
             self.rise(self.sources[last as u32 as usize].place as usize, last);
         }
+        self.note_earliest();
     }
 
     fn take_last(&mut self) -> u128 {
