@@ -1,39 +1,27 @@
 //! The schedule: who wants to be woken, and when. One entry per source, not per packet.
 //!
 //! The next few entries are a sorted list, in which the sources of one busy path take turns at a step or
-//! two each. The other armed sources are a heap, so that those idle or far off cost next to nothing. Ties
-//! go to the lower source, so that there is one order in every run.
+//! two each. The others are a tournament tree: every inner node holds the earlier of its two children,
+//! the root the earliest of all, and moving a source's time plays its matches again up to the first whose
+//! outcome stays. Ties go to the lower source, so that there is one order in every run.
 
 use traffic::Instant;
 
 /// A set of sources with at most one wake-up time each.
 #[derive(Debug)]
 pub struct Schedule {
-    /// The next few entries, the latest first; each is earlier than all of the heap.
+    /// The next few entries, the latest first; each is earlier than all of the tree.
     front: [u128; FRONT],
     front_length: usize,
-    /// The heap: the entries from `ROOT` to before `end`, in pairs of siblings; `NEVER` around them, and
-    /// at the root while it is free.
-    pairs: Vec<[u128; 2]>,
-    end: usize,
-    /// The earliest of the heap.
-    heap_earliest: u128,
-    sources: Vec<Source>,
-}
-
-/// What is known of a source.
-#[derive(Clone, Copy, Debug)]
-struct Source {
-    at: Instant,
-    /// While it is armed: where in the heap it is, or `IN_FRONT`.
-    place: u32,
+    /// `tree[1]` is the root, node `i` has the children `2i` and `2i + 1`, source `s` is leaf
+    /// `leaves + s`; `NEVER` where the source is not armed, or in front.
+    tree: Vec<u128>,
+    leaves: usize,
+    /// When each source is armed for.
+    times: Vec<Instant>,
 }
 
 const FRONT: usize = 16;
-const IN_FRONT: u32 = 0;
-
-/// The root's place: the second of the first pair. The children of place `p` are pair `p`.
-const ROOT: usize = 1;
 
 /// No entry: later than any.
 const NEVER: u128 = u128::MAX;
@@ -52,38 +40,40 @@ fn time(entry: u128) -> Instant {
 impl Schedule {
     /// A schedule for `sources` sources, numbered from 0, none of them armed.
     pub fn new(sources: usize) -> Self {
-        let mut schedule = Self {
+        let leaves = sources.next_power_of_two();
+        Self {
             front: [NEVER; FRONT],
             front_length: 0,
-            pairs: vec![[NEVER; 2]; 2],
-            end: ROOT + 1,
-            heap_earliest: NEVER,
-            sources: Vec::new(),
-        };
-        for _ in 0..sources {
-            schedule.add();
+            tree: vec![NEVER; 2 * leaves],
+            leaves,
+            times: vec![Instant::NEVER; sources],
         }
-        schedule
     }
 
     /// Adds a source and returns its number.
     pub fn add(&mut self) -> u32 {
-        self.sources.push(Source { at: Instant::NEVER, place: IN_FRONT });
-        self.pairs.resize(2 + self.sources.len() / 2, [NEVER; 2]);
-        self.sources.len() as u32 - 1
+        let source = self.times.len();
+        self.times.push(Instant::NEVER);
+        if source == self.leaves {
+            let old = self.tree.split_off(self.leaves);
+            self.leaves = (source + 1).next_power_of_two();
+            self.tree = vec![NEVER; 2 * self.leaves];
+            for (source, entry) in old.into_iter().enumerate() {
+                self.replay(source as u32, entry);
+            }
+        }
+        source as u32
     }
 
     /// Wakes `source` at `at`, and no earlier; `Instant::NEVER` disarms it.
     #[inline]
     pub fn set(&mut self, source: u32, at: Instant) {
-        let own = &mut self.sources[source as usize];
-        let Source { at: before, place } = *own;
+        let before = core::mem::replace(&mut self.times[source as usize], at);
         if at == before {
             return;
         }
-        own.at = at;
         if before != Instant::NEVER {
-            self.remove(entry(source, before), place);
+            self.remove(entry(source, before));
         }
         if at != Instant::NEVER {
             self.insert(entry(source, at));
@@ -94,7 +84,7 @@ impl Schedule {
     /// Re-arming a retransmission timer on every ACK therefore costs a comparison.
     #[inline]
     pub fn arm(&mut self, source: u32, at: Instant) {
-        if at < self.sources[source as usize].at {
+        if at < self.times[source as usize] {
             self.set(source, at);
         }
     }
@@ -103,7 +93,7 @@ impl Schedule {
     #[inline]
     pub fn earliest(&self) -> Instant {
         time(match self.front_length {
-            0 => self.heap_earliest,
+            0 => self.tree[1],
             length => self.front[(length - 1) % FRONT],
         })
     }
@@ -112,7 +102,7 @@ impl Schedule {
     /// [`set`](Self::set) anew.
     #[inline]
     pub fn due(&mut self, until: Instant) -> Option<(Instant, u32)> {
-        if self.front_length == 0 && !self.take_from_heap() {
+        if self.front_length == 0 && !self.take_from_tree() {
             return None;
         }
         let next = self.front[(self.front_length - 1) % FRONT];
@@ -120,15 +110,15 @@ impl Schedule {
         (at <= until).then_some((at, next as u32))
     }
 
-    /// Takes in an entry: among the next few, or into the heap if that has an earlier one.
+    /// Takes in an entry: among the next few, or into the tree if that has an earlier one.
     #[inline]
     fn insert(&mut self, entry: u128) {
         let full = self.front_length == FRONT;
-        if entry > self.heap_earliest || full && entry > self.front[0] {
-            return self.push(entry);
+        if entry > self.tree[1] || full && entry > self.front[0] {
+            return self.replay(entry as u32, entry);
         }
         if full {
-            self.give_to_heap();
+            self.give_to_tree();
         }
         let mut index = self.front_length;
         while index > 0 && self.front[(index - 1) % FRONT] < entry {
@@ -137,14 +127,13 @@ impl Schedule {
         }
         self.front[index % FRONT] = entry;
         self.front_length += 1;
-        self.sources[entry as u32 as usize].place = IN_FRONT;
     }
 
     /// Takes out an entry.
     #[inline]
-    fn remove(&mut self, entry: u128, place: u32) {
-        if place != IN_FRONT {
-            return self.remove_from_heap(place as usize);
+    fn remove(&mut self, entry: u128) {
+        if entry >= self.tree[1] {
+            return self.replay(entry as u32, NEVER);
         }
         self.front_length -= 1;
         let mut index = self.front_length % FRONT;
@@ -156,102 +145,40 @@ impl Schedule {
         }
     }
 
-    /// Moves the latest of the next few into the heap, where it becomes the earliest.
+    /// Moves the latest of the next few into the tree.
     #[cold]
-    fn give_to_heap(&mut self) {
+    fn give_to_tree(&mut self) {
         let latest = self.front[0];
         self.front.copy_within(1.., 0);
         self.front_length -= 1;
-        self.push(latest);
+        self.replay(latest as u32, latest);
     }
 
-    /// Makes the earliest of the heap the only one of the next few; false if there is none. The next
-    /// that comes into the heap takes over its place, and the last leaf need not climb down from it.
-    fn take_from_heap(&mut self) -> bool {
-        if self.pairs[0][ROOT] == NEVER {
-            if self.end == ROOT + 1 {
-                return false;
-            }
-            let last = self.take_last();
-            self.sink(ROOT, last);
+    /// Makes the earliest of the tree the only one of the next few; false if there is none.
+    #[inline]
+    fn take_from_tree(&mut self) -> bool {
+        let earliest = self.tree[1];
+        if earliest == NEVER {
+            return false;
         }
-        let earliest = core::mem::replace(&mut self.pairs[0][ROOT], NEVER);
-        self.note_earliest();
+        self.replay(earliest as u32, NEVER);
         self.front[0] = earliest;
         self.front_length = 1;
-        self.sources[earliest as u32 as usize].place = IN_FRONT;
         true
     }
 
-    /// Notes which is the earliest of the heap, after any change of it.
-    #[inline]
-    fn note_earliest(&mut self) {
-        self.heap_earliest = match self.pairs[0][ROOT] {
-            NEVER => self.pairs[1][0].min(self.pairs[1][1]),
-            root => root,
-        };
-    }
-
-    /// Takes an entry into the heap: at the root if that is free, else behind the last.
-    fn push(&mut self, entry: u128) {
-        if self.pairs[0][ROOT] == NEVER {
-            self.sink(ROOT, entry);
-        } else {
-            self.end += 1;
-            self.rise(self.end - 1, entry);
-        }
-        self.note_earliest();
-    }
-
-    fn remove_from_heap(&mut self, place: usize) {
-        if place == ROOT {
-            self.pairs[0][ROOT] = NEVER;
-            return self.note_earliest();
-        }
-        let last = self.take_last();
-        if place < self.end {
-            self.sink(place, last);
-            self.rise(self.sources[last as u32 as usize].place as usize, last);
-        }
-        self.note_earliest();
-    }
-
-    fn take_last(&mut self) -> u128 {
-        self.end -= 1;
-        core::mem::replace(&mut self.pairs[self.end / 2][self.end % 2], NEVER)
-    }
-
-    /// Puts an entry at `place` or above, but not into a free root: later ones there make room.
-    fn rise(&mut self, mut place: usize, entry: u128) {
-        while place > ROOT {
-            let above = place / 2;
-            let other = self.pairs[above / 2][above % 2];
-            if other < entry || other == NEVER {
-                break;
+    /// Gives a leaf its entry and plays its matches up to the first whose outcome stays.
+    fn replay(&mut self, source: u32, entry: u128) {
+        let mut node = self.leaves + source as usize;
+        let mut winner = entry;
+        while self.tree[node] != winner {
+            self.tree[node] = winner;
+            if node == 1 {
+                return;
             }
-            self.put(place, other);
-            place = above;
+            winner = winner.min(self.tree[node ^ 1]);
+            node >>= 1;
         }
-        self.put(place, entry);
-    }
-
-    /// Puts an entry at `place` or below: earlier ones there move up.
-    fn sink(&mut self, mut place: usize, entry: u128) {
-        while let Some(&[left, right]) = self.pairs.get(place) {
-            let earliest = left.min(right);
-            if entry < earliest {
-                break;
-            }
-            self.put(place, earliest);
-            place = 2 * place + usize::from(right < left);
-        }
-        self.put(place, entry);
-    }
-
-    #[inline]
-    fn put(&mut self, place: usize, entry: u128) {
-        self.pairs[place / 2][place % 2] = entry;
-        self.sources[entry as u32 as usize].place = place as u32;
     }
 }
 
@@ -266,7 +193,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// More than the front holds, so that entries come and go between it and the heap.
+    /// More than the front holds, so that entries come and go between it and the tree.
     const SOURCES: u32 = 3 * FRONT as u32;
 
     #[derive(Clone, Debug)]
