@@ -77,8 +77,13 @@ impl Engine {
         if source < wires {
             self.arrive(source, now, observer);
         } else if source < 2 * wires {
-            let next = self.transmit(PortId(source - wires), now, observer);
+            let port = PortId(source - wires);
+            let next = self.transmit(port, now, observer);
             self.schedule.set(source, next);
+            // What left may have let a connection go on that its small queue held back.
+            let node = self.world.attachments[port.0 as usize].node;
+            let wakeup = self.world.nodes[node as usize].next_wakeup();
+            self.schedule.arm(2 * wires + node, wakeup);
         } else {
             self.wake(source, now, observer);
         }
