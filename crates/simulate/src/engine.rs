@@ -5,9 +5,10 @@
 //! single event per hop, its arrival; one that waits costs a second, its port becoming free.
 
 use network::observer::Place;
-use network::{Node, Observer, PortId, Schedule, Touched, Transmit};
+use network::{Node, Observer, PortId, Touched, Transmit};
 use traffic::{DropReason, Instant, PacketId, Packets};
 
+use crate::wheel::Wheel;
 use crate::world::{Attachment, World};
 
 /// A world in motion.
@@ -15,7 +16,7 @@ use crate::world::{Attachment, World};
 pub struct Engine {
     world: World,
     packets: Packets,
-    schedule: Schedule,
+    schedule: Wheel,
     now: Instant,
     events: u64,
 }
@@ -24,7 +25,7 @@ impl Engine {
     /// Puts a world at rest at time zero.
     pub fn new(world: World) -> Self {
         let wires = world.wires.len();
-        let mut schedule = Schedule::new(2 * wires + world.nodes.len());
+        let mut schedule = Wheel::new(2 * wires + world.nodes.len());
         for (number, node) in world.nodes.iter().enumerate() {
             schedule.arm((2 * wires + number) as u32, node.next_wakeup());
         }

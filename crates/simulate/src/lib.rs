@@ -6,6 +6,7 @@ pub mod engine;
 pub mod run;
 pub mod sweep;
 mod tally;
+mod wheel;
 pub mod world;
 
 pub use engine::Engine;

@@ -1,0 +1,298 @@
+//! The event queue: a calendar of who acts when, one entry per source.
+//!
+//! The next few events are a sorted list. Those after them lie in a ring of buckets, a quarter of a
+//! microsecond each, and are sorted only when their time has come; what lies beyond the ring, timers
+//! mostly, waits in a tournament tree. So an event costs the same however many sources there are (R. Brown, Calendar Queues, CACM 31(10), 1988). Ties go
+//! to the lower source, so that there is one order in every run.
+
+use network::Schedule;
+use traffic::Instant;
+
+/// A bucket's width is 2^18 ps, 262 ns.
+const SHIFT: u32 = 18;
+/// The ring reaches 4096 buckets ahead, 1.07 ms.
+const BUCKETS: u64 = 64 * 64;
+const MASK: u64 = BUCKETS - 1;
+
+/// The front is filled with so many entries at a time, if there are as many within reach.
+const GATHERED: usize = 8;
+/// How far the front reaches where there are many sources: 67 us, lest it grow long when traffic sets in.
+const REACH: u64 = 1 << 8;
+/// With no more sources than this the front reaches as far as the ring, and usually holds them all.
+const FEW: usize = 32;
+
+/// A set of sources with at most one time each.
+#[derive(Debug)]
+pub(crate) struct Wheel {
+    /// Everything in buckets before `cursor`, the latest first.
+    front: Vec<u128>,
+    /// The first bucket that the front does not hold, counted from time zero.
+    cursor: u64,
+    /// Buckets that the front may reach over.
+    reach: u64,
+    /// Bucket `b` of those from `cursor` on is `ring[b & MASK]`, in no order.
+    ring: Vec<Vec<u128>>,
+    /// A bit for each bucket of the ring that is not empty, and one for each word of these.
+    occupied: [u64; 64],
+    words: u64,
+    /// What lay beyond the ring when it was set.
+    far: Schedule,
+    sources: Vec<Source>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Source {
+    /// When it acts, `NEVER` if it is not armed.
+    at: Instant,
+    /// Whether it is in `far`.
+    far: bool,
+}
+
+/// Time above, source below, so that entries compare as one number.
+#[inline]
+fn entry(source: u32, at: Instant) -> u128 {
+    u128::from(at.as_ps()) << 32 | u128::from(source)
+}
+
+#[inline]
+fn time(entry: u128) -> Instant {
+    Instant::from_ps((entry >> 32) as u64)
+}
+
+#[inline]
+fn bucket(at: Instant) -> u64 {
+    at.as_ps() >> SHIFT
+}
+
+impl Wheel {
+    /// A calendar for `sources` sources, numbered from 0, none of them armed.
+    pub(crate) fn new(sources: usize) -> Self {
+        Self {
+            front: Vec::new(),
+            cursor: 0,
+            reach: if sources <= FEW { BUCKETS } else { REACH },
+            ring: vec![Vec::new(); BUCKETS as usize],
+            occupied: [0; 64],
+            words: 0,
+            far: Schedule::new(sources),
+            sources: vec![Source { at: Instant::NEVER, far: false }; sources],
+        }
+    }
+
+    /// Lets `source` act at `at`, and no earlier; `Instant::NEVER` disarms it.
+    #[inline]
+    pub(crate) fn set(&mut self, source: u32, at: Instant) {
+        let before = core::mem::replace(&mut self.sources[source as usize].at, at);
+        if at == before {
+            return;
+        }
+        if before != Instant::NEVER {
+            self.remove(source, before);
+        }
+        if at != Instant::NEVER {
+            self.insert(source, at);
+        }
+    }
+
+    /// Lets `source` act at `at` or before: one that is armed for an earlier time stays so. Re-arming a
+    /// retransmission timer on every ACK therefore costs a comparison.
+    #[inline]
+    pub(crate) fn arm(&mut self, source: u32, at: Instant) {
+        if at < self.sources[source as usize].at {
+            self.set(source, at);
+        }
+    }
+
+    /// The earliest source, if its time is at or before `until`. It stays armed until it is
+    /// [`set`](Self::set) anew.
+    #[inline]
+    pub(crate) fn due(&mut self, until: Instant) -> Option<(Instant, u32)> {
+        if self.front.is_empty() {
+            self.advance()?;
+        }
+        let next = *self.front.last()?;
+        let at = time(next);
+        (at <= until).then_some((at, next as u32))
+    }
+
+    #[inline]
+    fn insert(&mut self, source: u32, at: Instant) {
+        let (entry, bucket) = (entry(source, at), bucket(at));
+        if bucket < self.cursor {
+            let earlier = self.front.iter().rev().take_while(|&&other| other < entry).count();
+            self.front.insert(self.front.len() - earlier, entry);
+        } else if bucket - self.cursor < BUCKETS {
+            let place = (bucket & MASK) as usize;
+            self.ring[place].push(entry);
+            self.occupied[place / 64] |= 1 << (place % 64);
+            self.words |= 1 << (place / 64);
+        } else {
+            self.far.set(source, at);
+            self.sources[source as usize].far = true;
+        }
+    }
+
+    #[inline]
+    fn remove(&mut self, source: u32, before: Instant) {
+        let (entry, bucket) = (entry(source, before), bucket(before));
+        if self.sources[source as usize].far {
+            self.far.set(source, Instant::NEVER);
+            self.sources[source as usize].far = false;
+        } else if self.front.last() == Some(&entry) {
+            // The usual case: its time has come.
+            self.front.pop();
+        } else if bucket < self.cursor {
+            self.front.retain(|&other| other != entry);
+        } else {
+            let place = (bucket & MASK) as usize;
+            self.ring[place].retain(|&other| other != entry);
+            if self.ring[place].is_empty() {
+                self.vacate(place);
+            }
+        }
+    }
+
+    fn vacate(&mut self, place: usize) {
+        self.occupied[place / 64] &= !(1 << (place % 64));
+        if self.occupied[place / 64] == 0 {
+            self.words &= !(1 << (place / 64));
+        }
+    }
+
+    /// Gathers the next buckets that hold anything into the front; `None` if there are none.
+    fn advance(&mut self) -> Option<()> {
+        let near = self.next_occupied();
+        let far = self.far.earliest();
+        let far = (far != Instant::NEVER).then(|| bucket(far));
+        let first = near.into_iter().chain(far).min()?;
+        let mut end = first + self.reach;
+        let mut next = near.filter(|&bucket| bucket < end);
+        self.cursor = first;
+        while let Some(bucket) = next {
+            let place = (bucket & MASK) as usize;
+            self.front.append(&mut self.ring[place]);
+            self.vacate(place);
+            if self.front.len() >= GATHERED && self.reach < BUCKETS {
+                end = bucket + 1;
+                break;
+            }
+            next = self.next_occupied().filter(|&bucket| bucket < end);
+        }
+        self.cursor = end;
+        self.take_from_far();
+        if self.front.len() > 1 {
+            self.front.sort_unstable_by(|a, b| b.cmp(a));
+        }
+        Some(())
+    }
+
+    /// Moves what is before the cursor from beyond the ring into the front.
+    fn take_from_far(&mut self) {
+        while let Some((at, source)) = self.far.due(Instant::NEVER) {
+            if bucket(at) >= self.cursor {
+                return;
+            }
+            self.far.set(source, Instant::NEVER);
+            self.sources[source as usize].far = false;
+            self.front.push(entry(source, at));
+        }
+    }
+
+    /// The first bucket from the cursor on that is not empty.
+    #[inline]
+    fn next_occupied(&self) -> Option<u64> {
+        let start = self.cursor & MASK;
+        let (word, bit) = ((start / 64) as usize, start % 64);
+        let here = self.occupied[word] >> bit << bit;
+        let place = if here != 0 {
+            word as u64 * 64 + u64::from(here.trailing_zeros())
+        } else {
+            // Words after this one, then around the ring from the first, this one's low bits last.
+            let after = self.words & !(u64::MAX >> (63 - word));
+            let words = if after != 0 { after } else { self.words };
+            if words == 0 {
+                return None;
+            }
+            let found = words.trailing_zeros() as usize;
+            found as u64 * 64 + u64::from(self.occupied[found].trailing_zeros())
+        };
+        Some(self.cursor + (place.wrapping_sub(start) & MASK))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[derive(Clone, Debug)]
+    enum Operation {
+        Set(u32, u64),
+        Arm(u32, u64),
+        Disarm(u32),
+        Fire,
+    }
+
+    /// Times after now in every range: the same bucket, the ring, its last buckets, beyond.
+    fn after() -> impl Strategy<Value = u64> {
+        let ring = BUCKETS << SHIFT;
+        prop_oneof![
+            0..1u64 << SHIFT,
+            0..ring,
+            ring - (4 << SHIFT)..ring + (4 << SHIFT),
+            0..ring * 300
+        ]
+    }
+
+    fn operation() -> impl Strategy<Value = Operation> {
+        prop_oneof![
+            2 => (0..150u32, after()).prop_map(|(s, t)| Operation::Set(s, t)),
+            2 => (0..150u32, after()).prop_map(|(s, t)| Operation::Arm(s, t)),
+            1 => (0..150u32).prop_map(Operation::Disarm),
+            3 => Just(Operation::Fire),
+        ]
+    }
+
+    proptest! {
+        /// Against a plain list: the earliest source comes first, ties by number, and time runs forward.
+        #[test]
+        fn keeps_the_order_of_a_plain_list(
+            operations in prop::collection::vec(operation(), 1..1200),
+            start in 0..BUCKETS << SHIFT,
+            few in any::<bool>(),
+        ) {
+            // The same sources, as if there were few or many.
+            let mut wheel = Wheel::new(150);
+            wheel.reach = if few { BUCKETS } else { REACH };
+            let mut list = [Instant::NEVER; 150];
+            let mut now = start;
+            let end = Instant::from_ps(u64::MAX - 1);
+            for operation in operations {
+                match operation {
+                    Operation::Set(s, t) => {
+                        list[s as usize] = Instant::from_ps(now + t);
+                        wheel.set(s, Instant::from_ps(now + t));
+                    }
+                    Operation::Arm(s, t) => {
+                        list[s as usize] = list[s as usize].min(Instant::from_ps(now + t));
+                        wheel.arm(s, Instant::from_ps(now + t));
+                    }
+                    Operation::Disarm(s) => {
+                        list[s as usize] = Instant::NEVER;
+                        wheel.set(s, Instant::NEVER);
+                    }
+                    Operation::Fire => {
+                        let (at, s) = (0..150u32).map(|s| (list[s as usize], s)).min().unwrap();
+                        let want = (at != Instant::NEVER).then_some((at, s));
+                        prop_assert_eq!(wheel.due(end), want);
+                        if want.is_some() {
+                            now = now.max(at.as_ps());
+                            list[s as usize] = Instant::NEVER;
+                            wheel.set(s, Instant::NEVER);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
