@@ -1,0 +1,87 @@
+//! How a window opens, and what is acknowledged when.
+
+use super::*;
+
+#[test]
+fn the_initial_window_is_ten_segments_and_each_ack_of_two_brings_four() {
+    let mut script = Script::new(&linux6(), 100, 60_000);
+    script.supply(1_000);
+    assert_eq!(script.numbers(), (0..10).collect::<Vec<_>>());
+    script.ack(200, 2, &[]);
+    assert_eq!(script.numbers(), [10, 11, 12, 13]);
+    assert_eq!(script.end.info().cwnd, 12);
+}
+
+#[test]
+fn old_stacks_start_with_three_and_one_and_count_acks() {
+    for (name, initial) in [("linux-2.4-web100", 3), ("freebsd-2.2.8", 1)] {
+        let mut config = Profile::by_name(name).unwrap().config();
+        config.buffers.send = Buffer::Fixed(1 << 20);
+        let mut script = Script::new(&config, 100, 60_000);
+        script.supply(1_000);
+        assert_eq!(script.numbers().len(), initial, "{name}");
+        script.ack(200, initial as u64, &[]);
+        // However much an ACK covers, the window grows by one.
+        assert_eq!(script.numbers().len(), initial + 1, "{name}");
+    }
+}
+
+#[test]
+fn a_mark_reduces_once_a_round_trip_and_is_answered_with_cwr() {
+    let mut config = linux6();
+    config.segment.ecn = true;
+    let mut script = Script::new(&config, 100, 60_000);
+    script.supply(1_000);
+    let first = script.sends();
+    assert!(first.iter().all(|p| p.tos & ecn::MASK == ecn::ECT0));
+    let mut reduced = 0;
+    let mut carried = 0;
+    for n in 1..=10 {
+        let mut packet = script.ack_packet(n, &[]);
+        packet.tcp.flags |= flags::ECE;
+        script.now = at(199 + n);
+        script.end.receive(&packet, script.now);
+        reduced = script.end.info().window_reductions;
+        carried += script.sends().iter().filter(|p| p.tcp.flags & flags::CWR != 0).count();
+    }
+    assert_eq!((reduced, carried), (1, 1));
+    assert_eq!(script.end.info().ssthresh, 5);
+}
+
+/// Times of the pure ACKs that the receiver of `segments` sends.
+fn acks_of(config: &Config, segments: u64) -> (Vec<Sent>, usize) {
+    let mut pipe = Pipe::new([config, config], ms(30), |_, _, _| Fate::Pass);
+    pipe.ends[1].read_always(pipe.now);
+    pipe.establish();
+    pipe.keep = true;
+    let now = pipe.now;
+    pipe.ends[0].supply(segments * MSS, now);
+    assert!(pipe.run(Duration::from_secs(100), |e| e[0].acknowledged_bytes() == segments * MSS));
+    let acks: Vec<Sent> = pipe.sent.iter().filter(|s| s.side == 1).copied().collect();
+    let data = pipe.sent.iter().filter(|s| s.side == 0 && s.packet.tcp.payload > 0).count();
+    (acks, data)
+}
+
+#[test]
+fn sixteen_segments_are_acknowledged_at_once_and_then_every_second() {
+    let mut config = linux6();
+    config.ack.tick = Duration::ZERO;
+    let (acks, data) = acks_of(&config, 400);
+    assert_eq!(data, 400);
+    let expected = 16 + (400 - 16) / 2;
+    assert!(acks.len().abs_diff(expected) <= 20, "{} ACKs", acks.len());
+    config.ack.every = 1;
+    assert_eq!(acks_of(&config, 400).0.len(), 400);
+}
+
+#[test]
+fn a_lone_segment_is_acknowledged_after_the_delay() {
+    let mut config = linux6();
+    (config.ack.quick_acks, config.ack.tick) = (0, Duration::ZERO);
+    let (acks, _) = acks_of(&config, 1);
+    assert_eq!(acks[0].at, at(90 + 30 + 40), "40 ms, Linux's least delay");
+    let mut bsd = Profile::by_name("freebsd-2.2.8").unwrap().config();
+    bsd.segment.timestamps = true;
+    let (acks, _) = acks_of(&bsd, 1);
+    assert_eq!(acks[0].at, at(200), "the next tick of the 200 ms clock");
+}

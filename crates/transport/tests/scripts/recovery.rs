@@ -1,0 +1,275 @@
+//! Losses, real and spurious: detection, repair, timeouts, undo.
+
+use super::*;
+
+#[test]
+fn three_segments_sacked_above_a_hole_retransmit_it() {
+    let mut config = linux6();
+    config.recovery.detection = LossDetection::Sack;
+    let mut script = Script::new(&config, 100, 60_000);
+    script.supply(1_000);
+    script.numbers();
+    script.ack(200, 0, &[(1, 2)]);
+    assert_eq!(script.numbers(), [10], "limited transmit, first duplicate");
+    script.ack(201, 0, &[(1, 3)]);
+    assert_eq!(script.numbers(), [11], "limited transmit, second duplicate");
+    script.ack(202, 0, &[(1, 4)]);
+    assert_eq!(script.numbers(), [0], "the hole");
+    let info = script.end.info();
+    assert_eq!((info.ca_state, info.ssthresh), (congestion::State::Recovery, 5));
+    assert_eq!((info.lost, info.retransmitted, info.sacked), (1, 1, 3));
+}
+
+#[test]
+fn without_limited_transmit_duplicates_let_nothing_out() {
+    let mut config = linux6();
+    config.recovery.detection = LossDetection::Sack;
+    config.recovery.limited_transmit = false;
+    let mut script = Script::new(&config, 100, 60_000);
+    script.supply(1_000);
+    script.numbers();
+    script.ack(200, 0, &[(1, 2)]);
+    script.ack(201, 0, &[(1, 3)]);
+    assert_eq!(script.numbers(), [] as [u64; 0]);
+}
+
+#[test]
+fn forward_acknowledgement_loses_all_below_the_highest_sack_but_three() {
+    let mut config = linux6();
+    config.recovery.detection = LossDetection::Fack;
+    let mut script = Script::new(&config, 100, 60_000);
+    script.supply(1_000);
+    script.numbers();
+    script.ack(200, 0, &[(8, 9)]);
+    // One SACK, nine segments forward: six of them are lost.
+    assert_eq!(script.end.info().lost, 6);
+}
+
+#[test]
+fn rack_waits_a_quarter_of_the_round_trip_once_reordering_was_seen() {
+    let mut script = Script::new(&linux6(), 100, 60_000);
+    script.supply(1_000);
+    script.numbers();
+    // Segment 0 is late: SACKs for 1 and 2, then it arrives. That is reordering.
+    script.ack(200, 0, &[(1, 2)]);
+    script.numbers();
+    script.ack(201, 3, &[]);
+    assert!(script.end.info().reordering >= 3 && script.end.info().fast_recoveries == 0);
+    script.numbers();
+    // Now three SACKs above a hole are not enough: RACK waits for min RTT / 4.
+    script.ack(210, 3, &[(4, 8)]);
+    assert_eq!(script.end.info().lost, 0);
+    assert!(script.numbers().iter().all(|&n| n >= 10));
+    let woken = script.wait();
+    assert_eq!(woken, at(210) + ms(25));
+    assert_eq!(script.end.info().lost, 1);
+    assert!(script.numbers().contains(&3));
+}
+
+#[test]
+fn a_tail_loss_is_probed_after_two_round_trips() {
+    let mut script = Script::new(&linux6(), 100, 60_000);
+    script.supply(10);
+    assert_eq!(script.numbers().len(), 10);
+    // srtt 100 ms; RTO 300 ms; probe at 2 * srtt + 2 ms.
+    assert_eq!(script.wait(), at(100) + ms(202));
+    assert_eq!(script.numbers(), [9], "no new data: the last segment again");
+    assert_eq!(script.end.info().tlp_probes, 1);
+    // The SACK of the probe shows the rest to be lost, without a timeout.
+    script.ack(402, 0, &[(9, 10)]);
+    assert_eq!(script.end.info().ca_state, congestion::State::Recovery);
+    assert_eq!(script.end.info().lost, 9);
+    assert_eq!(script.end.info().timeouts, 0);
+}
+
+#[test]
+fn a_tail_probe_that_repaired_a_loss_reduces_the_window_once() {
+    let mut script = Script::new(&linux6(), 100, 60_000);
+    script.supply(10);
+    script.numbers();
+    script.ack(200, 9, &[]);
+    script.wait();
+    assert_eq!(script.numbers(), [9]);
+    script.supply(1);
+    script.numbers();
+    let before = script.end.info().cwnd;
+    script.ack(script.now.as_us() / 1_000 + 100, 11, &[]);
+    let info = script.end.info();
+    assert_eq!(info.window_reductions, 1, "{info:?}");
+    assert!(info.cwnd < before && info.ssthresh == before / 2, "{before} {info:?}");
+}
+
+#[test]
+fn prr_sends_no_more_than_its_bound_per_ack() {
+    let mut script = Script::new(&linux6(), 100, 60_000);
+    script.supply(1_000);
+    script.numbers();
+    for n in 1..=10 {
+        script.ack(199 + n, n, &[]);
+        script.numbers();
+    }
+    // 20 out: 10..30. 10 is lost, the others arrive one by one.
+    let mut sent = 0;
+    for n in 12..=30 {
+        script.ack(300 + n, 10, &[(11, n)]);
+        sent += script.numbers().len();
+        let info = script.end.info();
+        if info.ca_state == congestion::State::Recovery {
+            assert!(info.in_flight <= info.cwnd && info.cwnd <= 20, "{info:?}");
+        }
+    }
+    let info = script.end.info();
+    assert_eq!(info.ssthresh, 10);
+    // RFC 6937: at the end of recovery the pipe has come down to ssthresh.
+    assert!(info.in_flight.abs_diff(10) <= 1, "{info:?} after {sent}");
+}
+
+#[test]
+fn rate_halving_sends_one_segment_for_every_second_ack() {
+    let mut config = linux6();
+    config.recovery.detection = LossDetection::Fack;
+    config.recovery.reduction = Reduction::RateHalving;
+    let mut script = Script::new(&config, 100, 60_000);
+    script.supply(1_000);
+    script.numbers();
+    for n in 1..=10 {
+        script.ack(199 + n, n, &[]);
+        script.numbers();
+    }
+    for n in 12..=14 {
+        script.ack(300 + n, 10, &[(11, n)]);
+        script.numbers();
+    }
+    assert_eq!(script.end.info().ca_state, congestion::State::Recovery);
+    let mut sent = Vec::new();
+    for n in 15..=24 {
+        script.ack(300 + n, 10, &[(11, n)]);
+        sent.push(script.numbers().len());
+    }
+    assert_eq!(sent.iter().sum::<usize>(), 5, "{sent:?}");
+}
+
+#[test]
+fn the_timeout_has_linux_s_floor_and_doubles() {
+    let mut config = linux6();
+    config.recovery.tlp = false;
+    let mut script = Script::new(&config, 10, 60_000);
+    script.supply(1);
+    assert_eq!(script.numbers(), [0]);
+    let rto = script.end.info().rto;
+    assert_eq!(rto, ms(210), "srtt 10 ms and a floor of 200 ms under the variance");
+    let mut expected = at(10);
+    for n in 0..4 {
+        expected += rto.times(1 << n);
+        assert_eq!(script.wait(), expected);
+        assert_eq!(script.numbers(), [0]);
+    }
+    assert_eq!(script.end.info().timeouts, 4);
+}
+
+#[test]
+fn a_jiffy_clock_fires_on_its_ticks() {
+    let mut config = Profile::by_name("linux-2.4-web100").unwrap().config();
+    config.rto.initial = Duration::from_ms(3_003);
+    let mut script = Script::new(&config, 15, 60_000);
+    script.supply(1);
+    script.numbers();
+    while script.numbers().is_empty() {
+        script.wait();
+    }
+    assert_eq!(script.now.as_us() % 10_000, 0);
+}
+
+#[test]
+fn frto_undoes_a_spurious_timeout() {
+    let mut config = linux6();
+    config.recovery.tlp = false;
+    config.recovery.undo_timestamps = false;
+    let mut script = Script::new(&config, 100, 60_000);
+    script.supply(1_000);
+    script.numbers();
+    script.wait();
+    assert_eq!(script.numbers(), [0]);
+    assert_eq!(script.end.info().ca_state, congestion::State::Loss);
+    // The delayed ACKs of the originals arrive. Step 2b: two new segments.
+    let now = script.now.as_us() / 1_000;
+    script.ack(now + 1, 1, &[]);
+    assert_eq!(script.numbers(), [10, 11]);
+    // Step 3b: an ACK for data that was sent only once.
+    script.ack(now + 2, 2, &[]);
+    let info = script.end.info();
+    assert_eq!((info.spurious_timeouts, info.undos), (1, 1));
+    assert_eq!(info.ca_state, congestion::State::Open);
+    assert!(info.cwnd >= 10, "{info:?}");
+    assert!(script.numbers().iter().all(|&n| n >= 12), "no further retransmission");
+}
+
+#[test]
+fn without_frto_the_window_is_retransmitted_as_old_stacks_did() {
+    let mut config = linux6();
+    (config.recovery.tlp, config.recovery.frto) = (false, false);
+    (config.recovery.undo_timestamps, config.recovery.undo_dsack) = (false, false);
+    let mut script = Script::new(&config, 100, 60_000);
+    script.supply(1_000);
+    script.numbers();
+    script.wait();
+    assert_eq!(script.numbers(), [0]);
+    let now = script.now.as_us() / 1_000;
+    script.ack(now + 1, 1, &[]);
+    assert_eq!(script.numbers(), [1, 2]);
+    assert_eq!(script.end.info().undos, 0);
+}
+
+#[test]
+fn dsacks_for_every_retransmission_undo_the_reduction() {
+    let mut config = linux6();
+    (config.recovery.tlp, config.recovery.undo_timestamps) = (false, false);
+    let mut script = Script::new(&config, 100, 60_000);
+    script.supply(1_000);
+    script.numbers();
+    script.ack(200, 0, &[(1, 5)]);
+    assert_eq!(script.numbers()[0], 0);
+    assert_eq!(script.end.info().ca_state, congestion::State::Recovery);
+    // The original was only late; then its copy arrives and is reported.
+    script.ack(201, 5, &[]);
+    script.numbers();
+    script.ack(202, 5, &[(0, 1)]);
+    let info = script.end.info();
+    assert_eq!((info.undos, info.dsacks_received), (1, 1));
+    assert!(info.cwnd >= 10 && info.ca_state != congestion::State::Recovery, "{info:?}");
+}
+
+#[test]
+fn an_old_timestamp_in_recovery_undoes_the_reduction() {
+    let mut config = linux6();
+    config.recovery.tlp = false;
+    let mut script = Script::new(&config, 100, 60_000);
+    script.supply(1_000);
+    script.numbers();
+    script.ack(200, 0, &[(1, 5)]);
+    script.numbers();
+    // The echo is of the original, sent at 100 ms, not of the copy of 200 ms.
+    script.echo = 101;
+    script.ack(201, 5, &[]);
+    let info = script.end.info();
+    assert_eq!(info.undos, 1);
+    assert!(info.cwnd >= 10, "{info:?}");
+}
+
+#[test]
+fn the_walk_of_the_2_4_stack_grows_with_the_queue_and_costs_linux_6_nothing() {
+    let mut old = Profile::by_name("linux-2.4-web100").unwrap().config();
+    old.window.initial = 40;
+    let mut new = linux6();
+    new.window.initial = 40;
+    for (config, least) in [(old, 36), (new, 0)] {
+        let mut script = Script::new(&config, 100, 60_000);
+        script.supply(1_000);
+        assert_eq!(script.numbers().len(), 40);
+        let mut packet = script.ack_packet(0, &[(35, 36)]);
+        packet.tcp.window = 60_000;
+        let work = script.end.receive(&packet, at(200));
+        assert!(work.pure_ack && work.walked >= least, "{work:?}");
+        assert!(least > 0 || work.walked == 0, "{work:?}");
+    }
+}
