@@ -110,7 +110,6 @@ struct Processing {
     /// It overflowed and is not yet empty again.
     throttled: bool,
     busy_until: Instant,
-    busy: Duration,
 }
 
 /// A host.
@@ -135,7 +134,6 @@ impl Host {
             backlog: VecDeque::new(),
             throttled: false,
             busy_until: Instant::ZERO,
-            busy: Duration::ZERO,
         });
         Self {
             number,
@@ -221,7 +219,6 @@ impl Host {
             if let Some(processing) = &mut self.processing {
                 let cost = processing.config.per_segment
                     + processing.config.per_walked.times(u64::from(work.walked));
-                processing.busy += cost;
                 processing.busy_until = now + cost;
             }
         }
@@ -357,11 +354,6 @@ impl Host {
     /// Packets that wait for the processor.
     pub fn held(&self) -> usize {
         self.processing.as_ref().map_or(0, |p| p.backlog.len())
-    }
-
-    /// How long the modelled processor has worked.
-    pub fn processor_busy(&self) -> Duration {
-        self.processing.as_ref().map_or(Duration::ZERO, |p| p.busy)
     }
 
     fn endpoint(&self, flow: FlowId) -> Option<&Endpoint> {

@@ -142,11 +142,6 @@ impl Recorder {
         }
     }
 
-    /// Drops at a port so far.
-    pub fn port_drops(&self, port: PortId) -> Drops {
-        self.ports.get(port.0 as usize).map(|port| port.drops).unwrap_or_default()
-    }
-
     /// Closes everything at `end`, the simulated time reached.
     ///
     /// # Errors
