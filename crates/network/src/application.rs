@@ -36,133 +36,118 @@ pub struct Reader {
 /// What a slow reader takes at a time, in bytes: a page.
 const READ_MAX: u64 = 4096;
 
-/// A sending program at work.
+/// A sending program at work. What it writes waits for room in the send buffer without its doing.
 #[derive(Debug)]
 pub(crate) struct Writing {
     writer: Writer,
     /// Bytes it may still write in all.
     left: u64,
-    /// Bytes of the current message not yet written.
-    message: u64,
     /// When the next message is due; the start, before it.
     next_message: Instant,
-    started: bool,
     closed: bool,
 }
 
 impl Writing {
     pub(crate) fn new(writer: Writer) -> Self {
         let left = writer.bytes.map_or(u64::MAX, |b| b.0);
-        let next_message = writer.start;
-        Self { writer, left, message: 0, next_message, started: false, closed: false }
+        Self { writer, left, next_message: writer.start, closed: false }
     }
 
-    /// Whether it has opened its connection.
-    pub(crate) fn started(&self) -> bool {
-        self.started
-    }
-
-    /// Writes what the connection takes.
-    #[inline]
-    pub(crate) fn run(&mut self, connection: &mut Connection, now: Instant) {
+    /// Starts, writes the messages that are due, or stops.
+    fn run(&mut self, connection: &mut Connection, now: Instant) {
         if self.closed || now < self.writer.start {
             return;
         }
-        self.started = true;
-        if now >= self.writer.stop || self.left == 0 {
+        if now >= self.writer.stop {
+            self.closed = true;
+            return connection.abandon_write();
+        }
+        while now >= self.next_message {
+            let message = self.writer.train.map_or(u64::MAX, |train| train.message.0);
+            let bytes = message.min(self.left);
+            self.left -= bytes;
+            connection.supply(bytes, now);
+            self.next_message = match self.writer.train {
+                Some(train) => self.next_message + train.every.max(Duration::from_ns(1)),
+                None => Instant::NEVER,
+            };
+        }
+        if self.left == 0 {
             self.closed = true;
             connection.close(now);
-            return;
-        }
-        if now >= self.next_message {
-            self.next_message(now);
-        }
-        let want = self.message.min(self.left);
-        if want > 0 {
-            let wrote = connection.write(want, now);
-            self.left -= wrote;
-            self.message -= wrote;
-            if self.left == 0 {
-                self.closed = true;
-                connection.close(now);
-            }
         }
     }
 
-    /// Starts the message that is due; a bulk writer's only message has no end.
-    fn next_message(&mut self, now: Instant) {
-        match self.writer.train {
-            None => {
-                self.message = u64::MAX;
-                self.next_message = Instant::NEVER;
-            }
-            Some(train) => {
-                while now >= self.next_message {
-                    self.message = self.message.saturating_add(train.message.0);
-                    self.next_message += train.every.max(Duration::from_ns(1));
-                }
-            }
+    fn next_wakeup(&self) -> Instant {
+        if self.closed {
+            return Instant::NEVER;
         }
-    }
-
-    pub(crate) fn next_wakeup(&self) -> Instant {
-        match (self.closed, self.started) {
-            (true, _) => Instant::NEVER,
-            (false, false) => self.writer.start,
-            (false, true) => self.next_message.min(self.writer.stop),
-        }
+        self.next_message.min(self.writer.stop.max(self.writer.start))
     }
 }
 
-/// A receiving program at work.
+/// A program that reads at a rate.
 #[derive(Debug)]
 pub(crate) struct Reading {
-    rate: Option<Serializer>,
-    /// When a slow reader reads again; `NEVER` while there is nothing to read.
+    rate: Serializer,
+    /// When it reads again; `NEVER` while there is nothing to read.
     next: Instant,
     /// Before this it is busy with what it read.
     busy_until: Instant,
-    read: u64,
-    /// When it last read something.
-    read_at: Instant,
 }
 
 impl Reading {
-    pub(crate) fn new(reader: Reader) -> Self {
-        Self {
-            rate: reader.rate.map(Serializer::new),
-            next: Instant::NEVER,
-            busy_until: Instant::ZERO,
-            read: 0,
-            read_at: Instant::ZERO,
-        }
-    }
-
-    /// Bytes it has read, and when it read the last of them.
-    pub(crate) fn progress(&self) -> (u64, Instant) {
-        (self.read, self.read_at)
-    }
-
-    #[inline]
-    pub(crate) fn run(&mut self, connection: &mut Connection, now: Instant) {
-        let Some(rate) = &mut self.rate else {
-            let ready = connection.readable();
-            if ready > 0 {
-                self.read += connection.read(ready, now);
-                self.read_at = now;
-            }
-            return;
-        };
+    fn run(&mut self, connection: &mut Connection, now: Instant) {
         while now >= self.busy_until && connection.readable() > 0 {
             let got = connection.read(READ_MAX.min(connection.readable()), now);
-            self.read += got;
-            self.read_at = now;
-            self.busy_until = self.busy_until.max(now) + rate.advance(Bytes(got));
+            self.busy_until = self.busy_until.max(now) + self.rate.advance(Bytes(got));
         }
         self.next = if connection.readable() > 0 { self.busy_until } else { Instant::NEVER };
     }
+}
 
+/// The program at one end of a flow.
+#[derive(Debug)]
+pub(crate) enum Program {
+    /// Writes.
+    Write(Writing),
+    /// Reads at a rate.
+    Read(Reading),
+    /// Reads whatever comes, which takes no doing: see `Connection::read_always`.
+    ReadAlways,
+}
+
+impl Program {
+    /// The program of a receiving end.
+    pub(crate) fn reader(reader: Reader) -> Self {
+        let Some(rate) = reader.rate else { return Self::ReadAlways };
+        let (next, busy_until) = (Instant::NEVER, Instant::ZERO);
+        Self::Read(Reading { rate: Serializer::new(rate), next, busy_until })
+    }
+
+    /// Whether it wants to run whenever a segment came, and not only at its own times.
+    #[inline]
+    pub(crate) fn heeds_segments(&self) -> bool {
+        matches!(self, Self::Read(_))
+    }
+
+    /// Does what is to be done at `now`.
+    #[inline(never)]
+    pub(crate) fn run(&mut self, connection: &mut Connection, now: Instant) {
+        match self {
+            Self::Write(writing) => writing.run(connection, now),
+            Self::Read(reading) => reading.run(connection, now),
+            Self::ReadAlways => {}
+        }
+    }
+
+    /// When it wants to run by itself.
+    #[inline]
     pub(crate) fn next_wakeup(&self) -> Instant {
-        self.next
+        match self {
+            Self::Write(writing) => writing.next_wakeup(),
+            Self::Read(reading) => reading.next,
+            Self::ReadAlways => Instant::NEVER,
+        }
     }
 }

@@ -6,13 +6,13 @@
 
 use std::collections::VecDeque;
 
-use traffic::{DropReason, Duration, FlowId, Instant, PacketId, Packets};
+use traffic::{DropReason, Duration, FlowId, Instant, PacketId};
 use transport::{Connection, Info, Work};
 
-use crate::application::{Reader, Reading, Writer, Writing};
-use crate::node::Touched;
+use crate::application::{Program, Reader, Writer, Writing};
+use crate::node::{Context, Egress};
 use crate::observer::{Observer, Place};
-use crate::port::{Offered, Port, Transmit};
+use crate::port::{Offered, Port, Transmitted};
 use crate::schedule::Schedule;
 
 /// What a segment costs the host's processor. Segments wait in its backlog meanwhile.
@@ -65,41 +65,19 @@ pub struct Config {
     pub processor: Option<Processor>,
 }
 
-#[derive(Debug)]
-enum Program {
-    Write(Writing),
-    Read(Reading),
-}
-
-impl Program {
-    #[inline]
-    fn run(&mut self, connection: &mut Connection, now: Instant) {
-        match self {
-            Self::Write(writing) => writing.run(connection, now),
-            Self::Read(reading) => reading.run(connection, now),
-        }
-    }
-
-    #[inline]
-    fn next_wakeup(&self) -> Instant {
-        match self {
-            Self::Write(writing) => writing.next_wakeup(),
-            Self::Read(reading) => reading.next_wakeup(),
-        }
-    }
-}
-
 /// One end of a flow.
 #[derive(Debug)]
 struct Endpoint {
     flow: FlowId,
     port: u16,
-    connection: Connection,
-    program: Program,
-    /// Bytes of this connection in the interface's queue.
-    queued: u64,
     /// It has more to send, but enough in the interface's queue (TCP small queues).
     throttled: bool,
+    /// The program wants to run after every segment.
+    heeds_segments: bool,
+    /// Bytes of this connection in the interface's queue.
+    queued: u64,
+    connection: Connection,
+    program: Program,
 }
 
 /// The processor and what waits for it.
@@ -151,8 +129,12 @@ impl Host {
     }
 
     /// Adds the receiving end of a flow whose ACKs leave through `port`.
-    pub fn sink(&mut self, flow: FlowId, port: u16, connection: Connection, reader: Reader) {
-        self.add(flow, port, connection, Program::Read(Reading::new(reader)));
+    pub fn sink(&mut self, flow: FlowId, port: u16, mut connection: Connection, reader: Reader) {
+        let program = Program::reader(reader);
+        if let Program::ReadAlways = program {
+            connection.read_always(Instant::ZERO);
+        }
+        self.add(flow, port, connection, program);
     }
 
     fn add(&mut self, flow: FlowId, port: u16, connection: Connection, program: Program) {
@@ -163,163 +145,149 @@ impl Host {
         self.by_flow[index] = self.timers.add();
         let at = connection.next_wakeup().min(program.next_wakeup());
         self.timers.arm(self.by_flow[index], at);
-        let endpoint = Endpoint { flow, port, connection, program, queued: 0, throttled: false };
-        self.endpoints.push(endpoint);
+        self.endpoints.push(Endpoint {
+            flow,
+            port,
+            throttled: false,
+            heeds_segments: program.heeds_segments(),
+            queued: 0,
+            connection,
+            program,
+        });
     }
 
     /// A segment arrived.
     #[inline]
-    pub fn receive(
+    pub fn receive<E: Egress, O: Observer>(
         &mut self,
-        packets: &mut Packets,
         packet: PacketId,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) -> Touched {
-        let Some(processing) = &mut self.processing else {
-            let Some((index, _)) = self.deliver(packets, packet, now, observer) else {
-                return Touched::None;
-            };
-            return self.pump(packets, index, now, Touched::None, observer);
-        };
+        cx: &mut Context<'_, E, O>,
+    ) {
+        if self.processing.is_some() {
+            return self.queue_for_processor(packet, cx);
+        }
+        if let Some((index, _)) = self.deliver(packet, cx) {
+            self.pump(index, cx);
+        }
+    }
+
+    /// A segment waits for the processor, or is dropped.
+    fn queue_for_processor<E: Egress, O: Observer>(
+        &mut self,
+        packet: PacketId,
+        cx: &mut Context<'_, E, O>,
+    ) {
+        let Some(processing) = &mut self.processing else { return };
         let Processor { backlog, throttle, .. } = processing.config;
         let waiting = processing.backlog.len();
         processing.throttled =
             throttle && waiting > 0 && (processing.throttled || waiting >= backlog as usize);
         if processing.throttled || waiting >= backlog as usize {
-            let place = Place::Node(self.number);
-            observer.dropped(place, &packets[packet], DropReason::Backlog, now);
-            packets.release(packet);
-            return Touched::None;
+            return cx.drop(Place::Node(self.number), packet, DropReason::Backlog);
         }
         processing.backlog.push_back(packet);
-        self.serve(packets, now, observer)
+        self.serve(cx);
     }
 
     /// Lets the processor take what waits in its backlog, as far as its time goes.
-    fn serve(
-        &mut self,
-        packets: &mut Packets,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) -> Touched {
-        let mut touched = Touched::None;
+    fn serve<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
         while let Some(processing) = &mut self.processing {
-            if processing.busy_until > now {
-                break;
+            if processing.busy_until > cx.now {
+                return;
             }
-            let Some(packet) = processing.backlog.pop_front() else {
-                break;
-            };
-            let mut work = Work::default();
-            if let Some((index, done)) = self.deliver(packets, packet, now, observer) {
-                work = done;
-                touched = self.pump(packets, index, now, touched, observer);
+            let Some(packet) = processing.backlog.pop_front() else { return };
+            let mut cost = processing.config.per_segment;
+            let per_walked = processing.config.per_walked;
+            if let Some((index, work)) = self.deliver(packet, cx) {
+                cost += per_walked.times(u64::from(work.walked));
+                self.pump(index, cx);
             }
             if let Some(processing) = &mut self.processing {
-                let cost = processing.config.per_segment
-                    + processing.config.per_walked.times(u64::from(work.walked));
-                processing.busy_until = now + cost;
+                processing.busy_until = cx.now + cost;
             }
         }
-        touched
     }
 
     /// Gives a segment to its connection; returns the endpoint's index, and the work it was.
     #[inline]
-    fn deliver(
+    fn deliver<E, O: Observer>(
         &mut self,
-        packets: &mut Packets,
         packet: PacketId,
-        now: Instant,
-        observer: &mut impl Observer,
+        cx: &mut Context<'_, E, O>,
     ) -> Option<(u32, Work)> {
-        let flow = packets[packet].flow.0 as usize;
+        let flow = cx.packets[packet].flow.0 as usize;
         let index = self.by_flow.get(flow).copied().unwrap_or(NO_ENDPOINT);
         let Some(endpoint) = self.endpoints.get_mut(index as usize) else {
-            let place = Place::Node(self.number);
-            observer.dropped(place, &packets[packet], DropReason::NoRoute, now);
-            packets.release(packet);
+            cx.drop(Place::Node(self.number), packet, DropReason::NoRoute);
             return None;
         };
-        let work = endpoint.connection.receive(&packets[packet], now);
-        packets.release(packet);
+        let work = endpoint.connection.receive(&cx.packets[packet], cx.now);
+        cx.packets.release(packet);
+        if endpoint.heeds_segments {
+            endpoint.program.run(&mut endpoint.connection, cx.now);
+        }
         Some((index, work))
     }
 
-    /// Runs a connection's program and moves its segments into the interface's queue, or onto the
-    /// wire if that is idle. `touched` is what was touched before, and is returned with what is now.
+    /// Moves a connection's segments into the interface's queue, or onto the wire if that is idle.
     #[inline]
-    fn pump(
-        &mut self,
-        packets: &mut Packets,
-        index: u32,
-        now: Instant,
-        mut touched: Touched,
-        observer: &mut impl Observer,
-    ) -> Touched {
-        let single = self.ports.len() == 1;
+    fn pump<E: Egress, O: Observer>(&mut self, index: u32, cx: &mut Context<'_, E, O>) {
         let endpoint = &mut self.endpoints[index as usize];
-        endpoint.program.run(&mut endpoint.connection, now);
-        let silent = matches!(&endpoint.program, Program::Write(w) if !w.started());
-        let limit = if silent { 0 } else { endpoint.connection.small_queue_limit() };
+        let limit = endpoint.connection.small_queue_limit();
         let port = &mut self.ports[usize::from(endpoint.port)];
+        let mut ready = false;
         loop {
             endpoint.throttled = endpoint.queued >= limit;
-            if endpoint.throttled || !endpoint.connection.may_transmit() {
+            if endpoint.throttled || !endpoint.connection.may_transmit(cx.now) {
                 break;
             }
-            let packet = packets.claim();
-            if !endpoint.connection.poll_transmit(now, &mut packets[packet]) {
-                packets.release(packet);
+            let packet = cx.packets.claim();
+            if !endpoint.connection.poll_transmit(cx.now, &mut cx.packets[packet]) {
+                cx.packets.release(packet);
                 break;
             }
-            // Only one packet can leave at once, and only a host with one interface is sure that it
-            // is the only one.
-            let offered = if single && touched == Touched::None {
-                port.offer(packets, packet, now, observer)
-            } else {
-                port.enqueue(packets, packet, now).into()
-            };
-            match offered {
-                Offered::Sent(leaves) => {
-                    touched = Touched::Sent { port: port.id(), packet, leaves, queued: false };
-                }
-                Offered::Queued | Offered::Behind => {
-                    endpoint.queued += u64::from(packets[packet].length);
-                    touched = touched.and(Touched::Port(port.id()));
+            let length = cx.packets[packet].length;
+            match port.offer(packet, cx) {
+                Offered::Sent => {}
+                Offered::Queued => endpoint.queued += u64::from(length),
+                Offered::Ready => {
+                    endpoint.queued += u64::from(length);
+                    ready = true;
                 }
                 Offered::Dropped(_) => {
-                    endpoint.connection.refused(&packets[packet], now);
-                    packets.release(packet);
+                    endpoint.connection.refused(&cx.packets[packet], cx.now);
+                    cx.packets.release(packet);
                     break;
                 }
             }
         }
         let at = endpoint.connection.next_wakeup().min(endpoint.program.next_wakeup());
         self.timers.arm(index, at);
-        touched
+        if ready {
+            let (port, id) = (endpoint.port, port.id());
+            let next = self.transmit(port, cx);
+            cx.egress.resume(id, next);
+        }
     }
 
-    /// What the interface sends at `now`.
-    #[inline]
-    pub fn poll_transmit(
+    /// An interface's wire is idle: sends what its discipline has. Returns when it goes on; `NEVER` if
+    /// nothing is queued.
+    pub fn transmit<E: Egress, O: Observer>(
         &mut self,
         port: u16,
-        packets: &mut Packets,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) -> Transmit {
-        let transmit = self.ports[usize::from(port)].poll_transmit(packets, now, observer);
-        if let Transmit::Packet(packet, _) = transmit {
-            let index = self.by_flow[packets[packet].flow.0 as usize];
-            let endpoint = &mut self.endpoints[index as usize];
-            endpoint.queued -= u64::from(packets[packet].length);
-            if endpoint.throttled {
-                self.pump(packets, index, now, Touched::All, observer);
-            }
+        cx: &mut Context<'_, E, O>,
+    ) -> Instant {
+        let Transmitted { packet, next } = self.ports[usize::from(port)].transmit(cx);
+        let Some((flow, length)) = packet else { return next };
+        let index = self.by_flow[flow.0 as usize];
+        let endpoint = &mut self.endpoints[index as usize];
+        endpoint.queued -= u64::from(length);
+        if !endpoint.throttled {
+            return next;
         }
-        transmit
+        // The small queue has room again: what held the connection back is over.
+        self.pump(index, cx);
+        self.ports[usize::from(port)].after_sending()
     }
 
     /// The earliest time a timer, a program or the processor needs it.
@@ -333,22 +301,19 @@ impl Host {
     }
 
     /// Its time has come.
-    pub fn wake(
-        &mut self,
-        packets: &mut Packets,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) -> Touched {
-        let mut touched = self.serve(packets, now, observer);
-        while let Some((_, index)) = self.timers.due(now) {
+    pub fn wake<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
+        self.serve(cx);
+        while let Some((_, index)) = self.timers.due(cx.now) {
             self.timers.set(index, Instant::NEVER);
             let endpoint = &mut self.endpoints[index as usize];
-            if endpoint.connection.next_wakeup() <= now {
-                endpoint.connection.wake(now);
+            if endpoint.connection.next_wakeup() <= cx.now {
+                endpoint.connection.wake(cx.now);
             }
-            touched = self.pump(packets, index, now, touched, observer);
+            if endpoint.program.next_wakeup() <= cx.now {
+                endpoint.program.run(&mut endpoint.connection, cx.now);
+            }
+            self.pump(index, cx);
         }
-        touched
     }
 
     /// Packets that wait for the processor.
@@ -368,10 +333,7 @@ impl Host {
 
     /// The bytes that the program of `flow` has read here, and when it read the last of them.
     pub fn progress(&self, flow: FlowId) -> Option<(u64, Instant)> {
-        match &self.endpoint(flow)?.program {
-            Program::Read(reading) => Some(reading.progress()),
-            Program::Write(_) => None,
-        }
+        self.endpoint(flow).map(|e| e.connection.read_progress())
     }
 
     /// The flows that end here.

@@ -1,7 +1,7 @@
 //! Nodes without I/O or clock: host, router, WAN emulator, and the links between them.
 //!
 //! A node never knows which driver moves it. It is given packets and time, and asked for packets:
-//! `receive`, `poll_transmit`, `next_wakeup`, `wake`.
+//! `receive`, `transmit`, `next_wakeup`, `wake`.
 
 pub mod application;
 pub mod emulator;
@@ -14,8 +14,8 @@ pub mod random;
 pub mod router;
 pub mod schedule;
 
-pub use node::{Node, Touched};
+pub use node::{Context, Egress, Node};
 pub use observer::{Observer, PortId};
-pub use port::{Port, Transmit};
+pub use port::Port;
 pub use random::Random;
 pub use schedule::Schedule;

@@ -36,20 +36,28 @@ impl Wire {
         Self { delay, loss, random, flight: VecDeque::new() }
     }
 
-    /// Takes a packet whose last bit leaves the port at `leaves`; false if the wire loses it.
+    /// Takes a packet whose last bit leaves the port at `leaves`; returns when it arrives, `None` if
+    /// the wire loses it.
     #[inline]
-    pub fn send(&mut self, packet: PacketId, leaves: Instant) -> bool {
+    pub fn send(&mut self, packet: PacketId, leaves: Instant) -> Option<Instant> {
         if self.loss != 0 && self.random.next_u32() < self.loss {
-            return false;
+            return None;
         }
-        self.flight.push_back((leaves + self.delay, packet));
-        true
+        let arrives = leaves + self.delay;
+        self.flight.push_back((arrives, packet));
+        Some(arrives)
     }
 
-    /// When the next packet arrives; `NEVER` if the wire is empty.
+    /// When the next packet arrives; `None` if the wire is empty.
     #[inline]
-    pub fn next_arrival(&self) -> Instant {
-        self.flight.front().map_or(Instant::NEVER, |&(at, _)| at)
+    pub fn next_arrival(&self) -> Option<Instant> {
+        self.flight.front().map(|&(at, _)| at)
+    }
+
+    /// Whether no packet is on it.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.flight.is_empty()
     }
 
     /// Takes the packet that arrives next.

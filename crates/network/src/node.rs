@@ -1,47 +1,42 @@
-//! A node of any kind, moved by a driver through four verbs.
+//! A node of any kind, moved by a driver through four verbs, and what the driver gives it to act with.
 
-use traffic::{Instant, PacketId, Packets};
+use traffic::{DropReason, Instant, PacketId, Packets};
 
 use crate::host::Host;
-use crate::observer::{Observer, PortId};
-use crate::port::{Port, Transmit};
+use crate::observer::{Observer, Place, PortId};
+use crate::port::Port;
 use crate::router::Router;
 
-/// Which output ports may have something new to transmit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Touched {
-    /// None.
-    None,
-    /// This one.
-    Port(PortId),
-    /// This one, and a packet has left it already.
-    Sent {
-        /// The port.
-        port: PortId,
-        /// The packet on its wire.
-        packet: PacketId,
-        /// When the packet's last bit leaves.
-        leaves: Instant,
-        /// Whether more was queued behind it.
-        queued: bool,
-    },
-    /// Any.
-    All,
+/// The far side of the output ports: where a node's packets go. In the simulator a wire and the event
+/// queue, on a machine an interface and a timer.
+pub trait Egress {
+    /// A packet is on the wire of `port`, and its last bit leaves at `leaves`. False if the wire loses
+    /// it; then the packet is still the caller's.
+    fn launch(&mut self, port: PortId, packet: PacketId, leaves: Instant) -> bool;
+
+    /// `port` goes on at `at`: [`Node::transmit`] is to be called then. A later call takes the place of
+    /// an earlier one.
+    fn resume(&mut self, port: PortId, at: Instant);
 }
 
-impl Touched {
-    /// Both.
-    #[inline]
-    pub fn and(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::None, t) | (t, Self::None) => t,
-            (Self::Port(a), Self::Port(b)) if a == b => self,
-            // Whoever sends at once has that port only.
-            (Self::Sent { port, packet, leaves, .. }, _) => {
-                Self::Sent { port, packet, leaves, queued: true }
-            }
-            _ => Self::All,
-        }
+/// What a node acts with.
+#[derive(Debug)]
+pub struct Context<'a, E, O> {
+    /// The time.
+    pub now: Instant,
+    /// Where packets live.
+    pub packets: &'a mut Packets,
+    /// Where they go.
+    pub egress: &'a mut E,
+    /// Who watches.
+    pub observer: &'a mut O,
+}
+
+impl<E, O: Observer> Context<'_, E, O> {
+    /// A packet is dropped at `place`.
+    pub fn drop(&mut self, place: Place, packet: PacketId, reason: DropReason) {
+        self.observer.dropped(place, &self.packets[packet], reason, self.now);
+        self.packets.release(packet);
     }
 }
 
@@ -57,31 +52,28 @@ pub enum Node {
 impl Node {
     /// A packet's last bit arrived.
     #[inline]
-    pub fn receive(
+    pub fn receive<E: Egress, O: Observer>(
         &mut self,
-        packets: &mut Packets,
         packet: PacketId,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) -> Touched {
+        cx: &mut Context<'_, E, O>,
+    ) {
         match self {
-            Self::Host(host) => host.receive(packets, packet, now, observer),
-            Self::Router(router) => router.receive(packets, packet, now, observer),
+            Self::Host(host) => host.receive(packet, cx),
+            Self::Router(router) => router.receive(packet, cx),
         }
     }
 
-    /// What the port sends at `now`. The caller asks until the answer is not a packet.
+    /// The time has come at which the port, counted within the node, goes on. Returns when it does so
+    /// again: `NEVER` if nothing is queued.
     #[inline]
-    pub fn poll_transmit(
+    pub fn transmit<E: Egress, O: Observer>(
         &mut self,
         port: u16,
-        packets: &mut Packets,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) -> Transmit {
+        cx: &mut Context<'_, E, O>,
+    ) -> Instant {
         match self {
-            Self::Host(host) => host.poll_transmit(port, packets, now, observer),
-            Self::Router(r) => r.ports[usize::from(port)].poll_transmit(packets, now, observer),
+            Self::Host(host) => host.transmit(port, cx),
+            Self::Router(router) => router.ports[usize::from(port)].transmit(cx).next,
         }
     }
 
@@ -95,15 +87,10 @@ impl Node {
     }
 
     /// Its time has come.
-    pub fn wake(
-        &mut self,
-        packets: &mut Packets,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) -> Touched {
+    pub fn wake<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
         match self {
-            Self::Host(host) => host.wake(packets, now, observer),
-            Self::Router(_) => Touched::None,
+            Self::Host(host) => host.wake(cx),
+            Self::Router(_) => {}
         }
     }
 

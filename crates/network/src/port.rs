@@ -3,42 +3,32 @@
 use traffic::qdisc::{self, Qdisc};
 use traffic::units::Serializer;
 use traffic::{
-    Bytes, Dequeued, Discipline, DropReason, Enqueued, Instant, PacketId, Packets, Rate, Statistics,
+    Bytes, Dequeued, Discipline, DropReason, Enqueued, FlowId, Instant, PacketId, Rate, Statistics,
 };
 
+use crate::node::{Context, Egress};
 use crate::observer::{Observer, Place, PortId};
-
-/// What a port does next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transmit {
-    /// Sends this packet, whose last bit leaves at the given instant.
-    Packet(PacketId, Instant),
-    /// Nothing before this instant: the wire is busy, or the discipline waits.
-    Wait(Instant),
-    /// Nothing until a packet is enqueued.
-    Idle,
-}
 
 /// What became of a packet offered to a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offered {
-    /// It is on the wire; its last bit leaves at the given instant.
-    Sent(Instant),
-    /// The discipline has it.
+    /// It has left.
+    Sent,
+    /// The discipline has it, and the port goes on when its wire is free.
     Queued,
-    /// The discipline has it, behind others, and the wire is busy: the port is waited for already.
-    Behind,
+    /// The discipline has it, and the wire is idle: [`Port::transmit`] may have something to send.
+    Ready,
     /// The caller still owns it.
     Dropped(DropReason),
 }
 
-impl From<Enqueued> for Offered {
-    fn from(enqueued: Enqueued) -> Self {
-        match enqueued {
-            Enqueued::Queued => Self::Queued,
-            Enqueued::Dropped(reason) => Self::Dropped(reason),
-        }
-    }
+/// What a port did when it could.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmitted {
+    /// The flow of the packet that left, and its frame's length.
+    pub packet: Option<(FlowId, u32)>,
+    /// When the port goes on; `NEVER` if nothing is queued.
+    pub next: Instant,
 }
 
 /// An output port.
@@ -99,91 +89,88 @@ impl Port {
 
     /// Offers a packet. One that finds the wire idle and nothing queued may leave at once.
     #[inline]
-    pub fn offer(
+    pub fn offer<E: Egress, O: Observer>(
         &mut self,
-        packets: &mut Packets,
         packet: PacketId,
-        now: Instant,
-        observer: &mut impl Observer,
+        cx: &mut Context<'_, E, O>,
     ) -> Offered {
-        if now < self.free_at {
-            let behind = !self.qdisc.is_empty();
-            return match self.enqueue(packets, packet, now) {
-                Enqueued::Queued if behind => Offered::Behind,
-                enqueued => enqueued.into(),
-            };
-        }
-        let length = packets[packet].length;
-        if length <= self.frame_max && self.qdisc.pass(length) {
-            packets[packet].queued = now;
-            self.occupy(u64::from(length), now);
-            observer.transmitted(self.id, &packets[packet], now, self.free_at);
-            return Offered::Sent(self.free_at);
-        }
-        self.enqueue(packets, packet, now).into()
-    }
-
-    /// Offers a packet to the discipline.
-    #[inline]
-    pub fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
-        let length = packets[packet].length;
+        let length = cx.packets[packet].length;
         if length > self.frame_max {
-            return Enqueued::Dropped(DropReason::TooLong);
+            return Offered::Dropped(DropReason::TooLong);
         }
-        self.qdisc.enqueue(packets, packet, now)
+        let idle = cx.now >= self.free_at;
+        if idle && self.qdisc.pass(length) {
+            cx.packets[packet].queued = cx.now;
+            self.send(packet, length, cx);
+            return Offered::Sent;
+        }
+        let waited_for = !self.qdisc.is_empty();
+        match self.qdisc.enqueue(cx.packets, packet, cx.now) {
+            Enqueued::Dropped(reason) => Offered::Dropped(reason),
+            Enqueued::Queued if idle => Offered::Ready,
+            Enqueued::Queued => {
+                if !waited_for {
+                    cx.egress.resume(self.id, self.free_at);
+                }
+                Offered::Queued
+            }
+        }
     }
 
-    /// What goes onto the wire at `now`. Gap frames are put there as well, and the wait is over when
-    /// they have left.
+    /// Sends what the discipline has for an idle wire: a packet, or a gap frame.
     #[inline]
-    pub fn poll_transmit(
-        &mut self,
-        packets: &mut Packets,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) -> Transmit {
-        if self.qdisc.is_empty() {
-            return Transmit::Idle;
-        }
-        if now < self.free_at {
-            return Transmit::Wait(self.free_at);
-        }
-        let next = self.qdisc.dequeue(packets, now);
-        self.report_discarded(packets, now, observer);
-        match next {
+    pub fn transmit<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) -> Transmitted {
+        debug_assert!(cx.now >= self.free_at, "the wire is idle");
+        let dequeued = self.qdisc.dequeue(cx.packets, cx.now);
+        self.report_discarded(cx);
+        match dequeued {
             Dequeued::Send(packet) => {
-                let length = packets[packet].length;
-                self.occupy(u64::from(length), now);
-                observer.transmitted(self.id, &packets[packet], now, self.free_at);
-                Transmit::Packet(packet, self.free_at)
+                let (flow, length) = (cx.packets[packet].flow, cx.packets[packet].length);
+                self.send(packet, length, cx);
+                Transmitted { packet: Some((flow, length)), next: self.after_sending() }
             }
             Dequeued::Gap(length) => {
-                self.occupy(length.0, now);
-                observer.gap(self.id, length, now, self.free_at);
-                Transmit::Wait(self.free_at)
+                self.occupy(length.0, cx.now);
+                cx.observer.gap(self.id, length, cx.now, self.free_at);
+                Transmitted { packet: None, next: self.free_at }
             }
-            Dequeued::NotBefore(at) => Transmit::Wait(at),
-            Dequeued::Empty => Transmit::Idle,
+            Dequeued::NotBefore(next) => Transmitted { packet: None, next },
+            Dequeued::Empty => Transmitted { packet: None, next: Instant::NEVER },
+        }
+    }
+
+    /// When it goes on after a packet that leaves now: `NEVER` if nothing is queued.
+    #[inline]
+    pub(crate) fn after_sending(&self) -> Instant {
+        if self.qdisc.is_empty() { Instant::NEVER } else { self.free_at }
+    }
+
+    /// Puts a packet onto the wire.
+    #[inline]
+    fn send<E: Egress, O: Observer>(
+        &mut self,
+        packet: PacketId,
+        length: u32,
+        cx: &mut Context<'_, E, O>,
+    ) {
+        self.occupy(u64::from(length), cx.now);
+        cx.observer.transmitted(self.id, &cx.packets[packet], cx.now, self.free_at);
+        if !cx.egress.launch(self.id, packet, self.free_at) {
+            cx.drop(Place::Port(self.id), packet, DropReason::LinkLoss);
         }
     }
 
     /// Discards everything queued.
-    pub fn flush(&mut self, packets: &mut Packets, now: Instant, observer: &mut impl Observer) {
-        self.qdisc.flush(packets, now);
-        self.report_discarded(packets, now, observer);
+    pub fn flush<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
+        self.qdisc.flush(cx.packets, cx.now);
+        self.report_discarded(cx);
     }
 
     /// Tells of the packets that the discipline discarded after it had taken them.
     #[inline]
-    fn report_discarded(
-        &mut self,
-        packets: &mut Packets,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        while let Some((packet, reason)) = packets.take_dropped() {
-            observer.dropped(Place::Port(self.id), &packets[packet], reason, now);
-            packets.release(packet);
+    fn report_discarded<E, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
+        while let Some((packet, reason)) = cx.packets.take_dropped() {
+            cx.drop(Place::Port(self.id), packet, reason);
         }
     }
 

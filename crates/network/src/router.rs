@@ -1,8 +1,8 @@
 //! A router: forwards by destination to one of its output ports.
 
-use traffic::{DropReason, Instant, PacketId, Packets};
+use traffic::{DropReason, PacketId};
 
-use crate::node::Touched;
+use crate::node::{Context, Egress};
 use crate::observer::{Observer, Place};
 use crate::port::{Offered, Port};
 
@@ -26,31 +26,22 @@ impl Router {
 
     /// Forwards a packet that arrived.
     #[inline]
-    pub fn receive(
+    pub fn receive<E: Egress, O: Observer>(
         &mut self,
-        packets: &mut Packets,
         packet: PacketId,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) -> Touched {
-        let out = self.routes[usize::from(packets[packet].destination.0)];
-        if out == NO_ROUTE {
-            observer.dropped(Place::Node(self.number), &packets[packet], DropReason::NoRoute, now);
-            packets.release(packet);
-            return Touched::None;
-        }
-        let port = &mut self.ports[usize::from(out)];
-        match port.offer(packets, packet, now, observer) {
-            Offered::Sent(leaves) => {
-                Touched::Sent { port: port.id(), packet, leaves, queued: false }
+        cx: &mut Context<'_, E, O>,
+    ) {
+        let out = self.routes[usize::from(cx.packets[packet].destination.0)];
+        let Some(port) = self.ports.get_mut(usize::from(out)) else {
+            return cx.drop(Place::Node(self.number), packet, DropReason::NoRoute);
+        };
+        match port.offer(packet, cx) {
+            Offered::Sent | Offered::Queued => {}
+            Offered::Ready => {
+                let next = port.transmit(cx).next;
+                cx.egress.resume(port.id(), next);
             }
-            Offered::Queued => Touched::Port(port.id()),
-            Offered::Behind => Touched::None,
-            Offered::Dropped(reason) => {
-                observer.dropped(Place::Port(port.id()), &packets[packet], reason, now);
-                packets.release(packet);
-                Touched::None
-            }
+            Offered::Dropped(reason) => cx.drop(Place::Port(port.id()), packet, reason),
         }
     }
 }

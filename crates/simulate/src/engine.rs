@@ -4,12 +4,11 @@
 //! One pending event per wire, port and node, not per packet. A packet that finds its port idle costs a
 //! single event per hop, its arrival; one that waits costs a second, its port becoming free.
 
-use network::observer::Place;
-use network::{Node, Observer, PortId, Touched, Transmit};
-use traffic::{DropReason, Instant, PacketId, Packets};
+use network::{Context, Egress, Node, Observer, PortId};
+use traffic::{Instant, PacketId, Packets};
 
 use crate::wheel::Wheel;
-use crate::world::{Attachment, World};
+use crate::world::{Line, World};
 
 /// A world in motion.
 #[derive(Debug)]
@@ -21,13 +20,52 @@ pub struct Engine {
     events: u64,
 }
 
+/// Where the nodes' packets go: onto the wires, whose first arrivals are events.
+///
+/// Sources of events are numbered: the wires first, then the ports, then the nodes.
+struct Departures<'a> {
+    lines: &'a mut [Line],
+    schedule: &'a mut Wheel,
+}
+
+impl Departures<'_> {
+    /// The packet that arrives from `line` now, and the node it reaches.
+    #[inline]
+    fn arrival(&mut self, line: u32) -> Option<(PacketId, u32)> {
+        let Line { wire, far, .. } = &mut self.lines[line as usize];
+        let packet = wire.deliver()?;
+        if let Some(next) = wire.next_arrival() {
+            self.schedule.insert(line, next);
+        }
+        Some((packet, *far))
+    }
+}
+
+impl Egress for Departures<'_> {
+    #[inline]
+    fn launch(&mut self, port: PortId, packet: PacketId, leaves: Instant) -> bool {
+        let wire = &mut self.lines[port.0 as usize].wire;
+        let idle = wire.is_empty();
+        let Some(arrives) = wire.send(packet, leaves) else { return false };
+        if idle {
+            self.schedule.insert(port.0, arrives);
+        }
+        true
+    }
+
+    #[inline]
+    fn resume(&mut self, port: PortId, at: Instant) {
+        self.schedule.set(self.lines.len() as u32 + port.0, at);
+    }
+}
+
 impl Engine {
     /// Puts a world at rest at time zero.
     pub fn new(world: World) -> Self {
-        let wires = world.wires.len();
-        let mut schedule = Wheel::new(2 * wires + world.nodes.len());
+        let lines = world.lines.len();
+        let mut schedule = Wheel::new(2 * lines + world.nodes.len());
         for (number, node) in world.nodes.iter().enumerate() {
-            schedule.arm((2 * wires + number) as u32, node.next_wakeup());
+            schedule.arm((2 * lines + number) as u32, node.next_wakeup());
         }
         Self { world, packets: Packets::new(), schedule, now: Instant::ZERO, events: 0 }
     }
@@ -60,7 +98,7 @@ impl Engine {
 
     /// Runs every event up to and including `until`.
     pub fn run_until(&mut self, until: Instant, observer: &mut impl Observer) {
-        while let Some((now, source)) = self.schedule.due(until) {
+        while let Some((now, source)) = self.schedule.pop(until) {
             debug_assert!(now >= self.now, "time runs forward");
             self.now = now;
             self.events += 1;
@@ -74,135 +112,42 @@ impl Engine {
     /// The source whose time has come acts, and is set to its next time.
     #[inline]
     fn act(&mut self, source: u32, now: Instant, observer: &mut impl Observer) {
-        let wires = self.world.wires.len() as u32;
-        if source < wires {
-            self.arrive(source, now, observer);
-        } else if source < 2 * wires {
-            let port = PortId(source - wires);
-            let next = self.transmit(port, now, observer);
-            self.schedule.set(source, next);
-            // What left may have let a connection go on that its small queue held back.
-            let node = self.world.attachments[port.0 as usize].node;
-            let wakeup = self.world.nodes[node as usize].next_wakeup();
-            self.schedule.arm(2 * wires + node, wakeup);
+        let World { nodes, lines } = &mut self.world;
+        let count = lines.len() as u32;
+        let mut departures = Departures { lines, schedule: &mut self.schedule };
+        let packets = &mut self.packets;
+        let egress = &mut departures;
+        let mut cx = Context { now, packets, egress, observer };
+        let number = if source < count {
+            // The packet at the head of a wire reaches the node at its far end.
+            let Some((packet, far)) = cx.egress.arrival(source) else { return };
+            cx.observer.received(PortId(source), &cx.packets[packet], now);
+            let node = &mut nodes[far as usize];
+            match node {
+                Node::Router(router) => return router.receive(packet, &mut cx),
+                Node::Host(host) => host.receive(packet, &mut cx),
+            }
+            far
+        } else if source < 2 * count {
+            // A port's wire is free again, or its discipline has waited long enough.
+            let Line { node, port, .. } = cx.egress.lines[(source - count) as usize];
+            let next = nodes[node as usize].transmit(port, &mut cx);
+            cx.egress.schedule.set(source, next);
+            node
         } else {
-            self.wake(source, now, observer);
-        }
-    }
-
-    /// The packet at the head of a wire reaches the node at its far end.
-    #[inline]
-    fn arrive(&mut self, wire: u32, now: Instant, observer: &mut impl Observer) {
-        let head = &mut self.world.wires[wire as usize];
-        let packet = head.deliver();
-        self.schedule.set(wire, head.next_arrival());
-        let Some(packet) = packet else { return };
-        observer.received(PortId(wire), &self.packets[packet], now);
-        let node = self.world.attachments[wire as usize].far as usize;
-        match &mut self.world.nodes[node] {
-            Node::Router(router) => {
-                let touched = router.receive(&mut self.packets, packet, now, observer);
-                self.settle(node, touched, now, observer);
-            }
-            Node::Host(host) => {
-                let touched = host.receive(&mut self.packets, packet, now, observer);
-                self.settle(node, touched, now, observer);
-                let source = (2 * self.world.wires.len() + node) as u32;
-                self.schedule.arm(source, self.world.nodes[node].next_wakeup());
-            }
-        }
-    }
-
-    /// A node's own time has come: a timer, a program, the processor.
-    fn wake(&mut self, source: u32, now: Instant, observer: &mut impl Observer) {
-        let node = source as usize - 2 * self.world.wires.len();
-        let touched = self.world.nodes[node].wake(&mut self.packets, now, observer);
-        self.settle(node, touched, now, observer);
-        self.schedule.set(source, self.world.nodes[node].next_wakeup());
-    }
-
-    /// Moves what a node has to send onto its wires.
-    #[inline]
-    fn settle(
-        &mut self,
-        node: usize,
-        touched: Touched,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        match touched {
-            Touched::None => {}
-            Touched::Port(port) => self.refresh(port, now, observer),
-            Touched::Sent { port, packet, leaves, queued } => {
-                self.launch(port, packet, leaves, now, observer);
-                if queued {
-                    self.refresh(port, now, observer);
-                }
-            }
-            Touched::All => {
-                for port in 0..self.world.nodes[node].ports().len() {
-                    self.refresh(self.world.nodes[node].ports()[port].id(), now, observer);
-                }
-            }
-        }
-    }
-
-    /// Lets a port send that may have something new, and notes when it goes on.
-    fn refresh(&mut self, port: PortId, now: Instant, observer: &mut impl Observer) {
-        let next = self.transmit(port, now, observer);
-        if next != Instant::NEVER {
-            self.schedule.set(self.world.wires.len() as u32 + port.0, next);
-        }
-    }
-
-    /// Empties a port onto its wire as far as time allows, and returns when it goes on: `NEVER` if
-    /// nothing is queued.
-    #[inline]
-    fn transmit(&mut self, id: PortId, now: Instant, observer: &mut impl Observer) -> Instant {
-        let Attachment { node, port, .. } = self.world.attachments[id.0 as usize];
-        loop {
-            let owner = &mut self.world.nodes[node as usize];
-            match owner.poll_transmit(port, &mut self.packets, now, observer) {
-                Transmit::Packet(packet, leaves) => {
-                    let idle = owner.ports()[usize::from(port)].is_empty();
-                    self.launch(id, packet, leaves, now, observer);
-                    if idle {
-                        return Instant::NEVER;
-                    }
-                    if leaves > now {
-                        return leaves;
-                    }
-                }
-                Transmit::Wait(until) => return until,
-                Transmit::Idle => return Instant::NEVER,
-            }
-        }
-    }
-
-    /// Puts a packet onto a wire, which may lose it.
-    #[inline(always)]
-    fn launch(
-        &mut self,
-        id: PortId,
-        packet: PacketId,
-        leaves: Instant,
-        now: Instant,
-        observer: &mut impl Observer,
-    ) {
-        let wire = &mut self.world.wires[id.0 as usize];
-        if wire.send(packet, leaves) {
-            self.schedule.arm(id.0, wire.next_arrival());
-        } else {
-            let place = Place::Port(id);
-            observer.dropped(place, &self.packets[packet], DropReason::LinkLoss, now);
-            self.packets.release(packet);
-        }
+            // A timer, a program or the processor of a node.
+            let node = source - 2 * count;
+            nodes[node as usize].wake(&mut cx);
+            node
+        };
+        let wakeup = nodes[number as usize].next_wakeup();
+        self.schedule.arm(2 * count + number, wakeup);
     }
 
     /// Every packet alive is on a wire, in a discipline or in a node: none is lost unseen, none doubled.
     #[cfg(debug_assertions)]
     fn assert_conserved(&self) {
-        let on_wires: usize = self.world.wires.iter().map(network::link::Wire::in_flight).sum();
+        let on_wires: usize = self.world.lines.iter().map(|line| line.wire.in_flight()).sum();
         let mut in_nodes = 0;
         for node in &self.world.nodes {
             in_nodes += node.held();

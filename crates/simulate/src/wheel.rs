@@ -2,8 +2,9 @@
 //!
 //! The next few events are a sorted list. Those after them lie in a ring of buckets, a quarter of a
 //! microsecond each, and are sorted only when their time has come; what lies beyond the ring, timers
-//! mostly, waits in a tournament tree. So an event costs the same however many sources there are (R. Brown, Calendar Queues, CACM 31(10), 1988). Ties go
-//! to the lower source, so that there is one order in every run.
+//! mostly, waits in a tournament tree. So an event costs the same however many sources there are
+//! (R. Brown, Calendar Queues, CACM 31(10), 1988). Ties go to the lower source, so that there is one
+//! order in every run.
 
 use network::Schedule;
 use traffic::Instant;
@@ -24,14 +25,16 @@ const FEW: usize = 32;
 /// A set of sources with at most one time each.
 #[derive(Debug)]
 pub(crate) struct Wheel {
-    /// Everything in buckets before `cursor`, the latest first.
-    front: Vec<u128>,
-    /// The first bucket that the front does not hold, counted from time zero.
-    cursor: u64,
+    /// What comes before `end`, the latest first: picoseconds since `base` above, the source below, so
+    /// that entries compare as one number.
+    front: Vec<u64>,
+    base: u64,
+    end: u64,
     /// Buckets that the front may reach over.
     reach: u64,
-    /// Bucket `b` of those from `cursor` on is `ring[b & MASK]`, in no order.
-    ring: Vec<Vec<u128>>,
+    /// The first source of each bucket; bucket `b` of those from `end` on is `ring[b & MASK]`. A
+    /// bucket's sources are a list in no order.
+    ring: Vec<u32>,
     /// A bit for each bucket of the ring that is not empty, and one for each word of these.
     occupied: [u64; 64],
     words: u64,
@@ -44,54 +47,42 @@ pub(crate) struct Wheel {
 struct Source {
     /// When it acts, `NEVER` if it is not armed.
     at: Instant,
+    /// The next source in its bucket.
+    next: u32,
     /// Whether it is in `far`.
     far: bool,
 }
 
-/// Time above, source below, so that entries compare as one number.
-#[inline]
-fn entry(source: u32, at: Instant) -> u128 {
-    u128::from(at.as_ps()) << 32 | u128::from(source)
-}
-
-#[inline]
-fn time(entry: u128) -> Instant {
-    Instant::from_ps((entry >> 32) as u64)
-}
-
-#[inline]
-fn bucket(at: Instant) -> u64 {
-    at.as_ps() >> SHIFT
-}
+/// The end of a bucket's list.
+const NONE: u32 = u32::MAX;
 
 impl Wheel {
     /// A calendar for `sources` sources, numbered from 0, none of them armed.
     pub(crate) fn new(sources: usize) -> Self {
         Self {
             front: Vec::new(),
-            cursor: 0,
+            base: 0,
+            end: 0,
             reach: if sources <= FEW { BUCKETS } else { REACH },
-            ring: vec![Vec::new(); BUCKETS as usize],
+            ring: vec![NONE; BUCKETS as usize],
             occupied: [0; 64],
             words: 0,
             far: Schedule::new(sources),
-            sources: vec![Source { at: Instant::NEVER, far: false }; sources],
+            sources: vec![Source { at: Instant::NEVER, next: NONE, far: false }; sources],
         }
     }
 
-    /// Lets `source` act at `at`, and no earlier; `Instant::NEVER` disarms it.
+    /// Lets `source` act at `at`, and at no other time; `Instant::NEVER` disarms it.
     #[inline]
     pub(crate) fn set(&mut self, source: u32, at: Instant) {
-        let before = core::mem::replace(&mut self.sources[source as usize].at, at);
-        if at == before {
-            return;
-        }
+        let before = self.sources[source as usize].at;
         if before != Instant::NEVER {
+            if at == before {
+                return;
+            }
             self.remove(source, before);
         }
-        if at != Instant::NEVER {
-            self.insert(source, at);
-        }
+        self.insert(source, at);
     }
 
     /// Lets `source` act at `at` or before: one that is armed for an earlier time stays so. Re-arming a
@@ -103,53 +94,92 @@ impl Wheel {
         }
     }
 
-    /// The earliest source, if its time is at or before `until`. It stays armed until it is
-    /// [`set`](Self::set) anew.
+    /// Takes out the earliest source, if its time is at or before `until`.
     #[inline]
-    pub(crate) fn due(&mut self, until: Instant) -> Option<(Instant, u32)> {
+    pub(crate) fn pop(&mut self, until: Instant) -> Option<(Instant, u32)> {
         if self.front.is_empty() {
             self.advance()?;
         }
-        let next = *self.front.last()?;
-        let at = time(next);
-        (at <= until).then_some((at, next as u32))
+        let first = *self.front.last()?;
+        let at = Instant::from_ps(self.base + (first >> 32));
+        if at > until {
+            return None;
+        }
+        self.front.pop();
+        let source = first as u32;
+        self.sources[source as usize].at = Instant::NEVER;
+        Some((at, source))
     }
 
+    /// Lets a source that is not armed act at `at`.
     #[inline]
-    fn insert(&mut self, source: u32, at: Instant) {
-        let (entry, bucket) = (entry(source, at), bucket(at));
-        if bucket < self.cursor {
-            let earlier = self.front.iter().rev().take_while(|&&other| other < entry).count();
-            self.front.insert(self.front.len() - earlier, entry);
-        } else if bucket - self.cursor < BUCKETS {
-            let place = (bucket & MASK) as usize;
-            self.ring[place].push(entry);
+    pub(crate) fn insert(&mut self, source: u32, at: Instant) {
+        debug_assert!(self.sources[source as usize].at == Instant::NEVER, "it is not armed");
+        let ps = at.as_ps();
+        self.sources[source as usize].at = at;
+        if ps < self.end {
+            self.insert_in_front(source, ps);
+        } else if (ps >> SHIFT) - (self.end >> SHIFT) < BUCKETS {
+            let place = (ps >> SHIFT & MASK) as usize;
+            self.sources[source as usize].next = core::mem::replace(&mut self.ring[place], source);
             self.occupied[place / 64] |= 1 << (place % 64);
             self.words |= 1 << (place / 64);
-        } else {
+        } else if at != Instant::NEVER {
             self.far.set(source, at);
             self.sources[source as usize].far = true;
         }
     }
 
     #[inline]
+    fn key(&self, source: u32, ps: u64) -> u64 {
+        ps.saturating_sub(self.base) << 32 | u64::from(source)
+    }
+
+    /// Few entries come before most that are set, so the place is found from the early end.
+    #[inline]
+    fn insert_in_front(&mut self, source: u32, ps: u64) {
+        let key = self.key(source, ps);
+        self.front.push(key);
+        let mut at = self.front.len() - 1;
+        while at > 0 && self.front[at - 1] < key {
+            self.front[at] = self.front[at - 1];
+            at -= 1;
+        }
+        self.front[at] = key;
+    }
+
+    /// Disarms a source that is set for `before`.
+    #[cold]
+    #[inline(never)]
     fn remove(&mut self, source: u32, before: Instant) {
-        let (entry, bucket) = (entry(source, before), bucket(before));
+        let ps = before.as_ps();
+        self.sources[source as usize].at = Instant::NEVER;
         if self.sources[source as usize].far {
             self.far.set(source, Instant::NEVER);
             self.sources[source as usize].far = false;
-        } else if self.front.last() == Some(&entry) {
-            // The usual case: its time has come.
-            self.front.pop();
-        } else if bucket < self.cursor {
-            self.front.retain(|&other| other != entry);
+        } else if ps < self.end {
+            let key = self.key(source, ps);
+            self.front.retain(|&other| other != key);
         } else {
-            let place = (bucket & MASK) as usize;
-            self.ring[place].retain(|&other| other != entry);
-            if self.ring[place].is_empty() {
+            self.unlink(source, (ps >> SHIFT & MASK) as usize);
+        }
+    }
+
+    /// Takes a source out of its bucket's list.
+    fn unlink(&mut self, source: u32, place: usize) {
+        let next = self.sources[source as usize].next;
+        let mut at = self.ring[place];
+        if at == source {
+            self.ring[place] = next;
+            if next == NONE {
                 self.vacate(place);
             }
+            return;
         }
+        while self.sources[at as usize].next != source {
+            at = self.sources[at as usize].next;
+        }
+        self.sources[at as usize].next = next;
     }
 
     fn vacate(&mut self, place: usize) {
@@ -160,48 +190,59 @@ impl Wheel {
     }
 
     /// Gathers the next buckets that hold anything into the front; `None` if there are none.
+    #[inline(never)]
     fn advance(&mut self) -> Option<()> {
         let near = self.next_occupied();
         let far = self.far.earliest();
-        let far = (far != Instant::NEVER).then(|| bucket(far));
+        let far = (far != Instant::NEVER).then(|| far.as_ps() >> SHIFT);
         let first = near.into_iter().chain(far).min()?;
+        self.base = first << SHIFT;
         let mut end = first + self.reach;
         let mut next = near.filter(|&bucket| bucket < end);
-        self.cursor = first;
+        // Buckets are looked for from here on.
+        self.end = self.base;
         while let Some(bucket) = next {
-            let place = (bucket & MASK) as usize;
-            self.front.append(&mut self.ring[place]);
-            self.vacate(place);
+            self.gather((bucket & MASK) as usize);
             if self.front.len() >= GATHERED && self.reach < BUCKETS {
                 end = bucket + 1;
                 break;
             }
             next = self.next_occupied().filter(|&bucket| bucket < end);
         }
-        self.cursor = end;
+        self.end = end.min(u64::MAX >> SHIFT) << SHIFT;
         self.take_from_far();
-        if self.front.len() > 1 {
-            self.front.sort_unstable_by(|a, b| b.cmp(a));
-        }
         Some(())
     }
 
-    /// Moves what is before the cursor from beyond the ring into the front.
+    /// Moves a bucket's sources into the front.
+    #[inline]
+    fn gather(&mut self, place: usize) {
+        let mut source = core::mem::replace(&mut self.ring[place], NONE);
+        self.vacate(place);
+        while source != NONE {
+            let Source { at, next, .. } = self.sources[source as usize];
+            self.insert_in_front(source, at.as_ps());
+            source = next;
+        }
+    }
+
+    /// Moves what is before the end from beyond the ring into the front.
     fn take_from_far(&mut self) {
         while let Some((at, source)) = self.far.due(Instant::NEVER) {
-            if bucket(at) >= self.cursor {
+            if at.as_ps() >= self.end {
                 return;
             }
             self.far.set(source, Instant::NEVER);
             self.sources[source as usize].far = false;
-            self.front.push(entry(source, at));
+            self.insert_in_front(source, at.as_ps());
         }
     }
 
-    /// The first bucket from the cursor on that is not empty.
+    /// The first bucket from the end on that is not empty.
     #[inline]
     fn next_occupied(&self) -> Option<u64> {
-        let start = self.cursor & MASK;
+        let cursor = self.end >> SHIFT;
+        let start = cursor & MASK;
         let (word, bit) = ((start / 64) as usize, start % 64);
         let here = self.occupied[word] >> bit << bit;
         let place = if here != 0 {
@@ -216,7 +257,7 @@ impl Wheel {
             let found = words.trailing_zeros() as usize;
             found as u64 * 64 + u64::from(self.occupied[found].trailing_zeros())
         };
-        Some(self.cursor + (place.wrapping_sub(start) & MASK))
+        Some(cursor + (place.wrapping_sub(start) & MASK))
     }
 }
 
@@ -284,11 +325,10 @@ mod tests {
                     Operation::Fire => {
                         let (at, s) = (0..150u32).map(|s| (list[s as usize], s)).min().unwrap();
                         let want = (at != Instant::NEVER).then_some((at, s));
-                        prop_assert_eq!(wheel.due(end), want);
+                        prop_assert_eq!(wheel.pop(end), want);
                         if want.is_some() {
                             now = now.max(at.as_ps());
                             list[s as usize] = Instant::NEVER;
-                            wheel.set(s, Instant::NEVER);
                         }
                     }
                 }

@@ -7,52 +7,49 @@ use scenario::plan::NodeKind;
 use traffic::{FlowId, HostId, qdisc};
 use transport::Connection;
 
-/// The node and port that feed a wire, and the node at its far end.
-#[derive(Clone, Copy, Debug)]
-pub struct Attachment {
+/// One direction of a link: a wire, the port that feeds it, and the node at its far end.
+#[derive(Debug)]
+pub struct Line {
+    /// The packets on it.
+    pub wire: Wire,
+    /// The receiving node.
+    pub far: u32,
     /// The transmitting node.
     pub node: u32,
     /// The port's index within that node.
     pub port: u16,
-    /// The receiving node.
-    pub far: u32,
 }
 
-/// Nodes, wires, and what joins them. Wires are numbered as the ports that feed them (`PortId`).
+/// Nodes, and the lines that join them. Lines are numbered as the ports that feed them (`PortId`).
 #[derive(Debug)]
 pub struct World {
     /// The nodes, as in the plan.
     pub nodes: Vec<Node>,
-    /// The wires, two for each link of the plan.
-    pub wires: Vec<Wire>,
-    /// For each wire, its ends.
-    pub attachments: Vec<Attachment>,
+    /// The lines, two for each link of the plan.
+    pub lines: Vec<Line>,
 }
 
 impl World {
     /// Builds what `plan` describes. An error is a discipline's refusal; a checked plan has none.
     pub fn new(plan: &Plan) -> Result<Self, qdisc::Error> {
         let mut ports: Vec<Vec<Port>> = plan.nodes.iter().map(|_| Vec::new()).collect();
-        let mut wires = Vec::new();
-        let mut attachments = Vec::new();
+        let mut lines = Vec::new();
         for (number, link) in plan.links.iter().enumerate() {
             for (end, here) in link.ends.iter().enumerate() {
                 let id = PortId((2 * number + end) as u32);
                 let own = &mut ports[here.node];
-                let far = link.ends[1 - end].node as u32;
-                attachments.push(Attachment {
+                let (port, delay) = output(plan, here, link, id)?;
+                let name = format!("{}:{}", plan.nodes[here.node].name, link.name);
+                lines.push(Line {
+                    wire: Wire::new(delay, link.config.loss, Random::new(plan.seed, &name)),
+                    far: link.ends[1 - end].node as u32,
                     node: here.node as u32,
                     port: own.len() as u16,
-                    far,
                 });
-                let (port, delay) = output(plan, here, link, id)?;
                 own.push(port);
-                let name = format!("{}:{}", plan.nodes[here.node].name, link.name);
-                let random = Random::new(plan.seed, &name);
-                wires.push(Wire::new(delay, link.config.loss, random));
             }
         }
-        let mut world = Self { nodes: Vec::new(), wires, attachments };
+        let mut world = Self { nodes: Vec::new(), lines };
         for (number, own) in ports.into_iter().enumerate() {
             let node = world.node(plan, number, own);
             world.nodes.push(node);
@@ -76,7 +73,7 @@ impl World {
     fn port_towards(&self, plan: &Plan, node: usize, destination: usize) -> Option<u16> {
         let link = plan.routes[node][destination]? as usize;
         let end = usize::from(plan.links[link].ends[0].node != node);
-        Some(self.attachments[2 * link + end].port)
+        Some(self.lines[2 * link + end].port)
     }
 
     /// Adds both ends of every flow.

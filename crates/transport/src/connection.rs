@@ -190,9 +190,7 @@ impl Connection {
     /// none.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant, packet: &mut Packet) -> bool {
-        if self.sender.is_stopping() {
-            self.sender.stop_as_foreseen(now);
-        } else if !self.sender.is_resting() && self.poll_data(now, packet) {
+        if self.sender.may_send(now) && self.poll_data(now, packet) {
             return true;
         }
         self.receiver.ack_is_due()
@@ -203,8 +201,8 @@ impl Connection {
     /// Whether [`poll_transmit`](Self::poll_transmit) could give anything: false means that it will
     /// not before the next segment received, timer, write or read.
     #[inline]
-    pub const fn may_transmit(&self) -> bool {
-        !self.sender.is_resting() || self.receiver.ack_is_due()
+    pub fn may_transmit(&mut self, now: Instant) -> bool {
+        self.sender.may_send(now) || self.receiver.ack_is_due()
     }
 
     /// Data, a probe, or a handshake segment.
@@ -403,6 +401,12 @@ impl Connection {
         self.sender.close();
     }
 
+    /// The application gives up what it was writing: what the send buffer has not taken yet is never
+    /// sent, and FIN follows the rest.
+    pub fn abandon_write(&mut self) {
+        self.sender.abandon_write();
+    }
+
     /// Bytes in order that the application may read.
     pub fn readable(&self) -> u64 {
         self.receiver.readable()
@@ -411,6 +415,11 @@ impl Connection {
     /// The application reads up to `bytes`; returns how many.
     pub fn read(&mut self, bytes: u64, now: Instant) -> u64 {
         self.receiver.read(bytes, now)
+    }
+
+    /// Payload bytes that the application has read, and when it read the last of them.
+    pub fn read_progress(&self) -> (u64, Instant) {
+        self.receiver.read_progress()
     }
 
     /// From now on the application reads whatever arrives, at once.

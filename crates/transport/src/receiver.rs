@@ -33,6 +33,8 @@ pub(crate) struct Receiver {
     pub(crate) nxt: u64,
     /// Next position that the application reads.
     read: u64,
+    /// When it read last.
+    read_at: Instant,
     /// The application reads whatever arrives, at once.
     reads_always: bool,
     /// The right edge of the window that was advertised, and the acknowledgement sent with it.
@@ -92,6 +94,7 @@ impl Receiver {
             space: SequenceSpace::default(),
             nxt: start,
             read: start,
+            read_at: Instant::ZERO,
             reads_always: false,
             edge: start + tuning.window(),
             acked: start,
@@ -215,7 +218,7 @@ impl Receiver {
             return self.in_order_any(bytes, tcp, now);
         }
         if self.reads_always {
-            self.read = self.nxt;
+            (self.read, self.read_at) = (self.nxt, now);
         }
         self.delayed.now();
     }
@@ -223,18 +226,18 @@ impl Receiver {
     /// The same where the buffer is tuned or ACKs are delayed.
     #[inline(never)]
     fn in_order_any(&mut self, bytes: u64, tcp: &Tcp, now: Instant) {
-        if self.reads_always {
-            self.read = self.nxt;
-            self.tuning.on_read(self.read, self.mss, now);
-        }
         self.tuning.on_data(bytes, tcp, self.mss, now);
         if self.delayed.is_off() {
-            return self.delayed.now();
+            self.delayed.now();
+        } else {
+            let moves = self.candidate_edge() > self.edge;
+            self.delayed.on_data(self.nxt - self.acked, self.mss, moves, now);
+            if self.delayed.is_quick() {
+                self.news = News::Any;
+            }
         }
-        let moves = self.candidate_edge() > self.edge;
-        self.delayed.on_data(self.nxt - self.acked, self.mss, moves, now);
-        if self.delayed.is_quick() {
-            self.news = News::Any;
+        if self.reads_always {
+            self.read(u64::MAX, now);
         }
     }
 
@@ -432,12 +435,19 @@ impl Receiver {
         self.bytes().min(self.read - ORIGIN - 1)
     }
 
+    /// The same, and when it read last.
+    pub(crate) fn read_progress(&self) -> (u64, Instant) {
+        (self.bytes_read(), self.read_at)
+    }
+
     /// The application reads. A window that opens by two segments or half the buffer is told at
     /// once (Linux's `tcp_cleanup_rbuf`).
     pub(crate) fn read(&mut self, bytes: u64, now: Instant) -> u64 {
         let taken = bytes.min(self.readable());
         self.news = self.news.max(News::Progress);
-        self.read += taken;
+        if taken > 0 {
+            (self.read, self.read_at) = (self.read + taken, now);
+        }
         self.tuning.on_read(self.read, self.mss, now);
         if self.delayed.is_due() {
             return taken;

@@ -354,16 +354,14 @@ impl Sender {
         self.untroubled = self.is_untroubled();
     }
 
-    /// Nothing will go out before the next ACK, timer or write.
+    /// Whether a segment may go out before the next ACK, timer or write. What the last one foresaw to
+    /// be its end is attended to.
     #[inline]
-    pub(crate) const fn is_resting(&self) -> bool {
-        self.resting
-    }
-
-    /// Nothing more will go out, which [`Self::stop_as_foreseen`] is to be told.
-    #[inline]
-    pub(crate) const fn is_stopping(&self) -> bool {
-        self.stopping
+    pub(crate) fn may_send(&mut self, now: Instant) -> bool {
+        if self.stopping {
+            self.stop_as_foreseen(now);
+        }
+        !self.resting
     }
 
     /// Something happened that may let segments go out.
@@ -400,6 +398,12 @@ impl Sender {
     pub(crate) fn close(&mut self) {
         self.closing = true;
         self.stir();
+    }
+
+    /// The application gives up what the send buffer has not taken yet; a FIN follows the rest.
+    pub(crate) fn abandon_write(&mut self) {
+        self.supplied = self.written();
+        self.close();
     }
 
     /// Every byte and the FIN were acknowledged.

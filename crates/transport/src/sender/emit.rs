@@ -33,8 +33,14 @@ pub(crate) enum Next {
 impl Sender {
     /// Position after the last byte that is in the send buffer.
     #[inline]
-    fn written(&self) -> u64 {
+    pub(super) fn written(&self) -> u64 {
         self.supplied.min(self.una + self.buffer)
+    }
+
+    /// Whether what is in the send buffer, up to `written`, is the last there will be.
+    #[inline]
+    fn ends_at(&self, written: u64) -> bool {
+        self.closing && written == self.supplied
     }
 
     /// Whether there is data, or a FIN, that was never sent.
@@ -57,7 +63,7 @@ impl Sender {
         let mss = self.agreed.mss;
         let written = self.written();
         let full = self.nxt + u64::from(mss) <= self.window_end.min(written);
-        if !full && (out == 0 || self.closing || !self.has_no_segment(written)) {
+        if !full && (out == 0 || self.ends_at(written) || !self.has_no_segment(written)) {
             return Next::Unclear;
         }
         if !full || out >= cwnd {
@@ -69,13 +75,14 @@ impl Sender {
             return Next::Nothing;
         }
         let segment = self.send_new(mss, written, now);
-        self.stopping = !self.closing && self.has_no_full_segment(written);
+        self.stopping = !self.ends_at(written) && self.has_no_full_segment(written);
         Next::Segment(segment)
     }
 
     /// What [`Self::next_plain`] found when it sent its last segment, for the poll after it: no
     /// other goes out.
-    pub(crate) fn stop_as_foreseen(&mut self, now: Instant) {
+    #[inline(never)]
+    pub(super) fn stop_as_foreseen(&mut self, now: Instant) {
         self.stopping = false;
         self.stop_at(false, self.board.out(), now);
     }
