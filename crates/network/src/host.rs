@@ -74,6 +74,8 @@ struct Endpoint {
     throttled: bool,
     /// The program wants to run after every segment.
     heeds_segments: bool,
+    /// When it is woken at the latest, as its schedule has it.
+    wakeup: Instant,
     /// Bytes of this connection in the interface's queue.
     queued: u64,
     connection: Connection,
@@ -143,13 +145,14 @@ impl Host {
             self.by_flow.resize(index + 1, NO_ENDPOINT);
         }
         self.by_flow[index] = self.timers.add();
-        let at = connection.next_wakeup().min(program.next_wakeup());
-        self.timers.arm(self.by_flow[index], at);
+        let wakeup = connection.next_wakeup().min(program.next_wakeup());
+        self.timers.set(self.by_flow[index], wakeup);
         self.endpoints.push(Endpoint {
             flow,
             port,
             throttled: false,
             heeds_segments: program.heeds_segments(),
+            wakeup,
             queued: 0,
             connection,
             program,
@@ -192,8 +195,11 @@ impl Host {
     /// Lets the processor take what waits in its backlog, as far as its time goes.
     fn serve<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
         while let Some(processing) = &mut self.processing {
-            if processing.busy_until > cx.now {
+            if processing.backlog.is_empty() {
                 return;
+            }
+            if processing.busy_until > cx.now {
+                return cx.egress.wake(self.number, processing.busy_until);
             }
             let Some(packet) = processing.backlog.pop_front() else { return };
             let mut cost = processing.config.per_segment;
@@ -209,7 +215,7 @@ impl Host {
     }
 
     /// Gives a segment to its connection; returns the endpoint's index, and the work it was.
-    #[inline]
+    #[inline(always)]
     fn deliver<E, O: Observer>(
         &mut self,
         packet: PacketId,
@@ -262,7 +268,12 @@ impl Host {
             }
         }
         let at = endpoint.connection.next_wakeup().min(endpoint.program.next_wakeup());
-        self.timers.arm(index, at);
+        if at < endpoint.wakeup {
+            // Most of the time the timer is set for an ACK that came since, and starts anew when it fires.
+            endpoint.wakeup = at;
+            self.timers.set(index, at);
+            cx.egress.wake(self.number, at);
+        }
         if ready {
             let (port, id) = (endpoint.port, port.id());
             let next = self.transmit(port, cx);
@@ -306,6 +317,7 @@ impl Host {
         while let Some((_, index)) = self.timers.due(cx.now) {
             self.timers.set(index, Instant::NEVER);
             let endpoint = &mut self.endpoints[index as usize];
+            endpoint.wakeup = Instant::NEVER;
             if endpoint.connection.next_wakeup() <= cx.now {
                 endpoint.connection.wake(cx.now);
             }

@@ -1,8 +1,6 @@
 //! A link: what it is, and one direction of it, in which packets propagate in order.
 
-use std::collections::VecDeque;
-
-use traffic::{Bytes, Duration, Instant, PacketId, Rate};
+use traffic::{Bytes, Duration, Instant, PacketId, Rate, Ring};
 
 use crate::random::Random;
 
@@ -27,13 +25,13 @@ pub struct Wire {
     delay: Duration,
     loss: u32,
     random: Random,
-    flight: VecDeque<(Instant, PacketId)>,
+    flight: Ring<(Instant, PacketId)>,
 }
 
 impl Wire {
     /// A wire of the given delay that loses `loss` / 2^32 of the packets, chosen by `random`.
     pub fn new(delay: Duration, loss: u32, random: Random) -> Self {
-        Self { delay, loss, random, flight: VecDeque::new() }
+        Self { delay, loss, random, flight: Ring::new() }
     }
 
     /// Takes a packet whose last bit leaves the port at `leaves`; returns when it arrives, `None` if
@@ -44,14 +42,14 @@ impl Wire {
             return None;
         }
         let arrives = leaves + self.delay;
-        self.flight.push_back((arrives, packet));
+        self.flight.push((arrives, packet));
         Some(arrives)
     }
 
     /// When the next packet arrives; `None` if the wire is empty.
     #[inline]
     pub fn next_arrival(&self) -> Option<Instant> {
-        self.flight.front().map(|&(at, _)| at)
+        self.flight.first().map(|(at, _)| at)
     }
 
     /// Whether no packet is on it.
@@ -63,7 +61,7 @@ impl Wire {
     /// Takes the packet that arrives next.
     #[inline]
     pub fn deliver(&mut self) -> Option<PacketId> {
-        self.flight.pop_front().map(|(_, packet)| packet)
+        self.flight.pop().map(|(_, packet)| packet)
     }
 
     /// Packets on their way.

@@ -17,6 +17,9 @@ pub trait Egress {
     /// `port` goes on at `at`: [`Node::transmit`] is to be called then. A later call takes the place of
     /// an earlier one.
     fn resume(&mut self, port: PortId, at: Instant);
+
+    /// The node of that number wants [`Node::wake`] at `at`, if not before.
+    fn wake(&mut self, node: u32, at: Instant);
 }
 
 /// What a node acts with.
@@ -77,8 +80,8 @@ impl Node {
         }
     }
 
-    /// When [`Node::wake`] wants to be called, at the latest.
-    #[inline]
+    /// When [`Node::wake`] wants to be called, at the latest. A driver asks at the start and after each
+    /// wake; in between the node tells it, see [`Egress::wake`].
     pub fn next_wakeup(&self) -> Instant {
         match self {
             Self::Host(host) => host.next_wakeup(),

@@ -88,33 +88,42 @@ impl Port {
     }
 
     /// Offers a packet. One that finds the wire idle and nothing queued may leave at once.
-    #[inline]
+    #[inline(always)]
     pub fn offer<E: Egress, O: Observer>(
         &mut self,
         packet: PacketId,
         cx: &mut Context<'_, E, O>,
     ) -> Offered {
         let length = cx.packets[packet].length;
-        if length > self.frame_max {
-            return Offered::Dropped(DropReason::TooLong);
-        }
-        let idle = cx.now >= self.free_at;
-        if idle && self.qdisc.pass(length) {
+        if cx.now >= self.free_at && length <= self.frame_max && self.qdisc.pass(length) {
             cx.packets[packet].queued = cx.now;
             self.send(packet, length, cx);
             return Offered::Sent;
         }
+        self.enqueue(packet, length, cx)
+    }
+
+    /// Gives a packet to the discipline.
+    #[inline(never)]
+    fn enqueue<E: Egress, O: Observer>(
+        &mut self,
+        packet: PacketId,
+        length: u32,
+        cx: &mut Context<'_, E, O>,
+    ) -> Offered {
+        if length > self.frame_max {
+            return Offered::Dropped(DropReason::TooLong);
+        }
         let waited_for = !self.qdisc.is_empty();
         match self.qdisc.enqueue(cx.packets, packet, cx.now) {
-            Enqueued::Dropped(reason) => Offered::Dropped(reason),
-            Enqueued::Queued if idle => Offered::Ready,
-            Enqueued::Queued => {
-                if !waited_for {
-                    cx.egress.resume(self.id, self.free_at);
-                }
-                Offered::Queued
-            }
+            Enqueued::Dropped(reason) => return Offered::Dropped(reason),
+            Enqueued::Queued if cx.now >= self.free_at => return Offered::Ready,
+            Enqueued::Queued => {}
         }
+        if !waited_for {
+            cx.egress.resume(self.id, self.free_at);
+        }
+        Offered::Queued
     }
 
     /// Sends what the discipline has for an idle wire: a packet, or a gap frame.
@@ -146,7 +155,7 @@ impl Port {
     }
 
     /// Puts a packet onto the wire.
-    #[inline]
+    #[inline(always)]
     fn send<E: Egress, O: Observer>(
         &mut self,
         packet: PacketId,

@@ -25,7 +25,7 @@ impl Router {
     }
 
     /// Forwards a packet that arrived.
-    #[inline]
+    #[inline(always)]
     pub fn receive<E: Egress, O: Observer>(
         &mut self,
         packet: PacketId,

@@ -30,19 +30,20 @@ struct Departures<'a> {
 
 impl Departures<'_> {
     /// The packet that arrives from `line` now, and the node it reaches.
-    #[inline]
+    #[inline(always)]
     fn arrival(&mut self, line: u32) -> Option<(PacketId, u32)> {
         let Line { wire, far, .. } = &mut self.lines[line as usize];
-        let packet = wire.deliver()?;
-        if let Some(next) = wire.next_arrival() {
-            self.schedule.insert(line, next);
+        let packet = wire.deliver();
+        match wire.next_arrival() {
+            Some(next) => self.schedule.put_off_first(next),
+            None => self.schedule.take_first(),
         }
-        Some((packet, *far))
+        Some((packet?, *far))
     }
 }
 
 impl Egress for Departures<'_> {
-    #[inline]
+    #[inline(always)]
     fn launch(&mut self, port: PortId, packet: PacketId, leaves: Instant) -> bool {
         let wire = &mut self.lines[port.0 as usize].wire;
         let idle = wire.is_empty();
@@ -56,6 +57,11 @@ impl Egress for Departures<'_> {
     #[inline]
     fn resume(&mut self, port: PortId, at: Instant) {
         self.schedule.set(self.lines.len() as u32 + port.0, at);
+    }
+
+    #[inline]
+    fn wake(&mut self, node: u32, at: Instant) {
+        self.schedule.arm(2 * self.lines.len() as u32 + node, at);
     }
 }
 
@@ -98,63 +104,55 @@ impl Engine {
 
     /// Runs every event up to and including `until`.
     pub fn run_until(&mut self, until: Instant, observer: &mut impl Observer) {
-        while let Some((now, source)) = self.schedule.pop(until) {
-            debug_assert!(now >= self.now, "time runs forward");
-            self.now = now;
+        let World { nodes, lines } = &mut self.world;
+        let egress = &mut Departures { lines, schedule: &mut self.schedule };
+        let mut cx = Context { now: self.now, packets: &mut self.packets, egress, observer };
+        while let Some((now, source)) = cx.egress.schedule.first(until) {
+            debug_assert!(now >= cx.now, "time runs forward");
+            cx.now = now;
             self.events += 1;
-            self.act(source, now, observer);
+            act(source, nodes, &mut cx);
             #[cfg(debug_assertions)]
-            self.assert_conserved();
+            assert_conserved(nodes, &cx);
         }
         self.now = until;
     }
+}
 
-    /// The source whose time has come acts, and is set to its next time.
-    #[inline]
-    fn act(&mut self, source: u32, now: Instant, observer: &mut impl Observer) {
-        let World { nodes, lines } = &mut self.world;
-        let count = lines.len() as u32;
-        let mut departures = Departures { lines, schedule: &mut self.schedule };
-        let packets = &mut self.packets;
-        let egress = &mut departures;
-        let mut cx = Context { now, packets, egress, observer };
-        let number = if source < count {
-            // The packet at the head of a wire reaches the node at its far end.
-            let Some((packet, far)) = cx.egress.arrival(source) else { return };
-            cx.observer.received(PortId(source), &cx.packets[packet], now);
-            let node = &mut nodes[far as usize];
-            match node {
-                Node::Router(router) => return router.receive(packet, &mut cx),
-                Node::Host(host) => host.receive(packet, &mut cx),
-            }
-            far
-        } else if source < 2 * count {
-            // A port's wire is free again, or its discipline has waited long enough.
-            let Line { node, port, .. } = cx.egress.lines[(source - count) as usize];
-            let next = nodes[node as usize].transmit(port, &mut cx);
-            cx.egress.schedule.set(source, next);
-            node
-        } else {
-            // A timer, a program or the processor of a node.
-            let node = source - 2 * count;
-            nodes[node as usize].wake(&mut cx);
-            node
-        };
-        let wakeup = nodes[number as usize].next_wakeup();
-        self.schedule.arm(2 * count + number, wakeup);
+/// The source whose time has come acts, and is set to its next time.
+#[inline(always)]
+fn act<O: Observer>(source: u32, nodes: &mut [Node], cx: &mut Context<'_, Departures<'_>, O>) {
+    let lines = cx.egress.lines.len() as u32;
+    if source < lines {
+        // The packet at the head of a wire reaches the node at its far end.
+        let Some((packet, far)) = cx.egress.arrival(source) else { return };
+        cx.observer.received(PortId(source), &cx.packets[packet], cx.now);
+        return nodes[far as usize].receive(packet, cx);
     }
+    cx.egress.schedule.take_first();
+    if source < 2 * lines {
+        // A port's wire is free again, or its discipline has waited long enough.
+        let Line { node, port, .. } = cx.egress.lines[(source - lines) as usize];
+        let next = nodes[node as usize].transmit(port, cx);
+        cx.egress.schedule.set(source, next);
+    } else {
+        // A timer, a program or the processor of a node.
+        let node = &mut nodes[(source - 2 * lines) as usize];
+        node.wake(cx);
+        cx.egress.schedule.set(source, node.next_wakeup());
+    }
+}
 
-    /// Every packet alive is on a wire, in a discipline or in a node: none is lost unseen, none doubled.
-    #[cfg(debug_assertions)]
-    fn assert_conserved(&self) {
-        let on_wires: usize = self.world.lines.iter().map(|line| line.wire.in_flight()).sum();
-        let mut in_nodes = 0;
-        for node in &self.world.nodes {
-            in_nodes += node.held();
-            for port in node.ports() {
-                in_nodes += port.statistics().backlog_packets as usize;
-            }
+/// Every packet alive is on a wire, in a discipline or in a node: none is lost unseen, none doubled.
+#[cfg(debug_assertions)]
+fn assert_conserved<O>(nodes: &[Node], cx: &Context<'_, Departures<'_>, O>) {
+    let on_wires: usize = cx.egress.lines.iter().map(|line| line.wire.in_flight()).sum();
+    let mut in_nodes = 0;
+    for node in nodes {
+        in_nodes += node.held();
+        for port in node.ports() {
+            in_nodes += port.statistics().backlog_packets as usize;
         }
-        assert_eq!(self.packets.live(), on_wires + in_nodes, "packets are conserved");
     }
+    assert_eq!(cx.packets.live(), on_wires + in_nodes, "packets are conserved");
 }

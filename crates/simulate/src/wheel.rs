@@ -10,15 +10,15 @@ use network::Schedule;
 use traffic::Instant;
 
 /// A bucket's width is 2^18 ps, 262 ns.
-const SHIFT: u32 = 18;
+const SHIFT: u32 = 20;
 /// The ring reaches 4096 buckets ahead, 1.07 ms.
-const BUCKETS: u64 = 64 * 64;
+const BUCKETS: u64 = 64 * 16;
 const MASK: u64 = BUCKETS - 1;
 
 /// The front is filled with so many entries at a time, if there are as many within reach.
 const GATHERED: usize = 8;
 /// How far the front reaches where there are many sources: 67 us, lest it grow long when traffic sets in.
-const REACH: u64 = 1 << 8;
+const REACH: u64 = 1 << 6;
 /// With no more sources than this the front reaches as far as the ring, and usually holds them all.
 const FEW: usize = 32;
 
@@ -36,7 +36,7 @@ pub(crate) struct Wheel {
     /// bucket's sources are a list in no order.
     ring: Vec<u32>,
     /// A bit for each bucket of the ring that is not empty, and one for each word of these.
-    occupied: [u64; 64],
+    occupied: [u64; 16],
     words: u64,
     /// What lay beyond the ring when it was set.
     far: Schedule,
@@ -56,6 +56,23 @@ struct Source {
 /// The end of a bucket's list.
 const NONE: u32 = u32::MAX;
 
+/// Puts `key` in its place among entries of which all but the last are in order; what the last was
+/// does not count. Most are set for soon, so the place is looked for from the early end.
+#[inline(always)]
+fn sink(mut entries: &mut [u64], key: u64) {
+    while let [.., before, last] = entries {
+        if *before >= key {
+            break;
+        }
+        *last = *before;
+        let shorter = entries.len() - 1;
+        entries = &mut entries[..shorter];
+    }
+    if let [.., last] = entries {
+        *last = key;
+    }
+}
+
 impl Wheel {
     /// A calendar for `sources` sources, numbered from 0, none of them armed.
     pub(crate) fn new(sources: usize) -> Self {
@@ -65,7 +82,7 @@ impl Wheel {
             end: 0,
             reach: if sources <= FEW { BUCKETS } else { REACH },
             ring: vec![NONE; BUCKETS as usize],
-            occupied: [0; 64],
+            occupied: [0; 16],
             words: 0,
             far: Schedule::new(sources),
             sources: vec![Source { at: Instant::NEVER, next: NONE, far: false }; sources],
@@ -94,39 +111,68 @@ impl Wheel {
         }
     }
 
-    /// Takes out the earliest source, if its time is at or before `until`.
+    /// The earliest source, if its time is at or before `until`. It stays, and is to be taken out or put
+    /// off before any other is set.
     #[inline]
-    pub(crate) fn pop(&mut self, until: Instant) -> Option<(Instant, u32)> {
+    pub(crate) fn first(&mut self, until: Instant) -> Option<(Instant, u32)> {
         if self.front.is_empty() {
             self.advance()?;
         }
         let first = *self.front.last()?;
         let at = Instant::from_ps(self.base + (first >> 32));
-        if at > until {
-            return None;
+        (at <= until).then_some((at, first as u32))
+    }
+
+    /// Takes out the source that is [`first`](Self::first).
+    #[inline]
+    pub(crate) fn take_first(&mut self) {
+        if let Some(first) = self.front.pop() {
+            self.sources[first as u32 as usize].at = Instant::NEVER;
         }
-        self.front.pop();
-        let source = first as u32;
-        self.sources[source as usize].at = Instant::NEVER;
-        Some((at, source))
+    }
+
+    /// Lets the source that is [`first`](Self::first) act again at `at`.
+    #[inline]
+    pub(crate) fn put_off_first(&mut self, at: Instant) {
+        let Some(&first) = self.front.last() else { return };
+        let (source, ps) = (first as u32, at.as_ps());
+        if ps < self.end {
+            self.sources[source as usize].at = at;
+            let key = self.key(source, ps);
+            sink(&mut self.front, key);
+        } else {
+            self.take_first();
+            self.insert(source, at);
+        }
     }
 
     /// Lets a source that is not armed act at `at`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn insert(&mut self, source: u32, at: Instant) {
         debug_assert!(self.sources[source as usize].at == Instant::NEVER, "it is not armed");
         let ps = at.as_ps();
-        self.sources[source as usize].at = at;
         if ps < self.end {
+            self.sources[source as usize].at = at;
             self.insert_in_front(source, ps);
-        } else if (ps >> SHIFT) - (self.end >> SHIFT) < BUCKETS {
-            let place = (ps >> SHIFT & MASK) as usize;
-            self.sources[source as usize].next = core::mem::replace(&mut self.ring[place], source);
+        } else {
+            self.insert_later(source, at);
+        }
+    }
+
+    /// The same for a time that the front does not hold.
+    #[inline(never)]
+    fn insert_later(&mut self, source: u32, at: Instant) {
+        let bucket = at.as_ps() >> SHIFT;
+        let entry = &mut self.sources[source as usize];
+        entry.at = at;
+        if bucket - (self.end >> SHIFT) < BUCKETS {
+            let place = (bucket & MASK) as usize;
+            entry.next = core::mem::replace(&mut self.ring[place], source);
             self.occupied[place / 64] |= 1 << (place % 64);
             self.words |= 1 << (place / 64);
         } else if at != Instant::NEVER {
+            entry.far = true;
             self.far.set(source, at);
-            self.sources[source as usize].far = true;
         }
     }
 
@@ -135,17 +181,11 @@ impl Wheel {
         ps.saturating_sub(self.base) << 32 | u64::from(source)
     }
 
-    /// Few entries come before most that are set, so the place is found from the early end.
     #[inline]
     fn insert_in_front(&mut self, source: u32, ps: u64) {
         let key = self.key(source, ps);
         self.front.push(key);
-        let mut at = self.front.len() - 1;
-        while at > 0 && self.front[at - 1] < key {
-            self.front[at] = self.front[at - 1];
-            at -= 1;
-        }
-        self.front[at] = key;
+        sink(&mut self.front, key);
     }
 
     /// Disarms a source that is set for `before`.
@@ -272,6 +312,7 @@ mod tests {
         Arm(u32, u64),
         Disarm(u32),
         Fire,
+        PutOff(u64),
     }
 
     /// Times after now in every range: the same bucket, the ring, its last buckets, beyond.
@@ -291,6 +332,7 @@ mod tests {
             2 => (0..150u32, after()).prop_map(|(s, t)| Operation::Arm(s, t)),
             1 => (0..150u32).prop_map(Operation::Disarm),
             3 => Just(Operation::Fire),
+            3 => after().prop_map(Operation::PutOff),
         ]
     }
 
@@ -322,13 +364,22 @@ mod tests {
                         list[s as usize] = Instant::NEVER;
                         wheel.set(s, Instant::NEVER);
                     }
+                    Operation::PutOff(t) => {
+                        let (at, s) = (0..150u32).map(|s| (list[s as usize], s)).min().unwrap();
+                        if wheel.first(end) == Some((at, s)) {
+                            now = now.max(at.as_ps());
+                            list[s as usize] = Instant::from_ps(now + t);
+                            wheel.put_off_first(Instant::from_ps(now + t));
+                        }
+                    }
                     Operation::Fire => {
                         let (at, s) = (0..150u32).map(|s| (list[s as usize], s)).min().unwrap();
                         let want = (at != Instant::NEVER).then_some((at, s));
-                        prop_assert_eq!(wheel.pop(end), want);
+                        prop_assert_eq!(wheel.first(end), want);
                         if want.is_some() {
                             now = now.max(at.as_ps());
                             list[s as usize] = Instant::NEVER;
+                            wheel.take_first();
                         }
                     }
                 }

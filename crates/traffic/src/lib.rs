@@ -11,8 +11,10 @@ pub mod classify;
 pub mod discipline;
 pub mod packet;
 pub mod qdisc;
+pub mod ring;
 pub mod units;
 
 pub use discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
 pub use packet::{FlowId, HostId, Packet, PacketId, Packets};
+pub use ring::Ring;
 pub use units::{Bytes, Duration, Instant, Rate};

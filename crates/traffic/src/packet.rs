@@ -130,7 +130,7 @@ pub struct Packet {
 const _: () = assert!(size_of::<Packet>() <= 128, "a packet is at most two cache lines");
 
 /// A packet's handle: its place in [`Packets`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PacketId(u32);
 
 /// Every packet of a run, and the list of those dropped since the driver last looked.

@@ -1,5 +1,7 @@
 //! Every queueing discipline, one file each, and the registry that names them.
 
+use alloc::boxed::Box;
+
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
 use crate::packet::{PacketId, Packets};
 use crate::units::Instant;
@@ -16,9 +18,11 @@ pub struct Entry {
     pub summary: &'static str,
 }
 
-/// One line a discipline: variant, module and name, type, summary.
+/// One line a discipline: variant, module and name, type, how a port holds it, summary.
+///
+/// Every port is as large as the largest that it holds, so all but the plainest are boxed.
 macro_rules! registry {
-    ($($variant:ident, $module:ident, $type:ident, $summary:literal;)+) => {
+    ($($variant:ident, $module:ident, $type:ident, $held:ty, $summary:literal;)+) => {
         /// Every discipline there is.
         pub const REGISTRY: &[Entry] =
             &[$(Entry { name: stringify!($module), summary: $summary }),+];
@@ -31,9 +35,8 @@ macro_rules! registry {
 
         /// Any discipline; dispatched without a table, so a packet costs no indirect call.
         #[derive(Debug)]
-        #[expect(clippy::large_enum_variant, reason = "a port has one")]
         pub enum Qdisc {
-            $(#[doc = $summary] $variant($module::$type)),+
+            $(#[doc = $summary] $variant($held)),+
         }
 
         /// Why parameters were refused.
@@ -78,7 +81,7 @@ macro_rules! registry {
 
             fn attach(parameters: &Parameters, port: Port) -> Result<Self, Error> {
                 Ok(match parameters {
-                    $(Parameters::$variant(p) => Self::$variant($module::$type::attach(p, port)?)),+
+                    $(Parameters::$variant(p) => Self::$variant($module::$type::attach(p, port)?.into())),+
                 })
             }
             fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
@@ -137,6 +140,6 @@ macro_rules! registry {
 }
 
 registry! {
-    Fifo, fifo, Fifo, "drop-tail by bytes and packets: a plain interface or router port";
-    Psp, psp, Psp, "precise pacing: gap frames space the packets, a rate for each class";
+    Fifo, fifo, Fifo, fifo::Fifo, "drop-tail by bytes and packets: a plain interface or router port";
+    Psp, psp, Psp, Box<psp::Psp>, "precise pacing: gap frames space the packets, a rate for each class";
 }

@@ -1,9 +1,8 @@
 //! FIFO with drop-tail, by bytes and by packets: what an interface or a router port does by itself.
 
-use alloc::collections::VecDeque;
-
 use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
+use crate::ring::Ring;
 use crate::units::{Bytes, Instant};
 
 /// The limits. A packet that would pass either one is dropped.
@@ -46,7 +45,7 @@ pub enum Error {
 pub struct Fifo {
     parameters: Parameters,
     port: Port,
-    queue: VecDeque<PacketId>,
+    queue: Ring<PacketId>,
     statistics: Statistics,
 }
 
@@ -69,13 +68,13 @@ fn frame_max(port: Port) -> u64 {
 /// What a discipline needs that uses the queue as a leaf.
 impl Fifo {
     pub(crate) fn head(&self) -> Option<PacketId> {
-        self.queue.front().copied()
+        self.queue.first()
     }
 
     /// Takes the first packet.
     #[inline]
     pub(crate) fn pop(&mut self, packets: &Packets) -> Option<PacketId> {
-        let packet = self.queue.pop_front()?;
+        let packet = self.queue.pop()?;
         let length = u64::from(packets[packet].length);
         let s = &mut self.statistics;
         s.backlog_packets -= 1;
@@ -115,7 +114,7 @@ impl Discipline for Fifo {
         Ok(Self {
             parameters: *parameters,
             port,
-            queue: VecDeque::new(),
+            queue: Ring::new(),
             statistics: Statistics::default(),
         })
     }
@@ -143,7 +142,7 @@ impl Discipline for Fifo {
             return Enqueued::Dropped(reason);
         }
         packets[packet].queued = now;
-        self.queue.push_back(packet);
+        self.queue.push(packet);
         s.enqueued_packets += 1;
         s.enqueued_bytes += length;
         s.backlog_packets += 1;
@@ -178,7 +177,7 @@ impl Discipline for Fifo {
     }
 
     fn flush(&mut self, packets: &mut Packets, _now: Instant) {
-        while let Some(packet) = self.queue.pop_front() {
+        while let Some(packet) = self.queue.pop() {
             let length = u64::from(packets[packet].length);
             self.statistics.dropped_packets += 1;
             self.statistics.dropped_bytes += length;

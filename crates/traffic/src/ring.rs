@@ -1,0 +1,124 @@
+//! A queue in a ring of slots whose number is a power of two, so that a place is found by masking.
+//!
+//! Every wire and every drop-tail queue is one: two of the few things that are done for each packet.
+
+use alloc::vec::Vec;
+
+/// A queue; first in, first out.
+#[derive(Clone, Debug)]
+pub struct Ring<T> {
+    /// As many as a power of two, or none yet.
+    slots: Vec<T>,
+    /// Items taken out and put in so far, wrapping; their places are these, masked.
+    head: usize,
+    tail: usize,
+}
+
+/// The first growth makes room for so many.
+const SLOTS_MIN: usize = 16;
+
+impl<T: Copy + Default> Ring<T> {
+    /// An empty queue, without memory yet.
+    pub const fn new() -> Self {
+        Self { slots: Vec::new(), head: 0, tail: 0 }
+    }
+
+    /// Items in it.
+    #[inline]
+    pub const fn len(&self) -> usize {
+        self.tail.wrapping_sub(self.head)
+    }
+
+    /// Whether it is empty.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.tail == self.head
+    }
+
+    #[inline]
+    fn place(&self, count: usize) -> usize {
+        count & self.slots.len().wrapping_sub(1)
+    }
+
+    /// Puts an item at the end.
+    #[inline]
+    pub fn push(&mut self, item: T) {
+        if self.len() == self.slots.len() {
+            self.grow();
+        }
+        let place = self.place(self.tail);
+        self.slots[place] = item;
+        self.tail = self.tail.wrapping_add(1);
+    }
+
+    /// The first item.
+    #[inline]
+    pub fn first(&self) -> Option<T> {
+        if self.is_empty() { None } else { Some(self.slots[self.place(self.head)]) }
+    }
+
+    /// Takes the first item.
+    #[inline]
+    pub fn pop(&mut self) -> Option<T> {
+        let first = self.first()?;
+        self.head = self.head.wrapping_add(1);
+        Some(first)
+    }
+
+    /// Takes over every item of `other`, in order.
+    pub fn append(&mut self, other: &mut Self) {
+        while let Some(item) = other.pop() {
+            self.push(item);
+        }
+    }
+
+    /// Doubles the slots; each doubling is paid for by the items that filled them.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let (len, before) = (self.len(), self.place(self.head));
+        self.slots.rotate_left(if len == 0 { 0 } else { before });
+        self.slots.resize((2 * len).max(SLOTS_MIN), T::default());
+        (self.head, self.tail) = (0, len);
+    }
+}
+
+impl<T: Copy + Default> Default for Ring<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::VecDeque;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against the standard library's queue, through many turns of the ring.
+        #[test]
+        fn keeps_the_order_of_a_queue(steps in prop::collection::vec(0..5u32, 1..600)) {
+            let (mut ring, mut queue) = (Ring::new(), VecDeque::new());
+            for (n, step) in steps.into_iter().enumerate() {
+                match step {
+                    0 | 1 => {
+                        ring.push(n);
+                        queue.push_back(n);
+                    }
+                    2 | 3 => prop_assert_eq!(ring.pop(), queue.pop_front()),
+                    _ => {
+                        let mut more = Ring::new();
+                        more.push(n);
+                        more.push(n + 1);
+                        ring.append(&mut more);
+                        prop_assert!(more.is_empty());
+                        queue.extend([n, n + 1]);
+                    }
+                }
+                prop_assert_eq!(ring.first(), queue.front().copied());
+                prop_assert_eq!(ring.len(), queue.len());
+            }
+        }
+    }
+}
