@@ -132,7 +132,6 @@ impl Program {
     }
 
     /// Does what is to be done at `now`.
-    #[inline(never)]
     pub(crate) fn run(&mut self, connection: &mut Connection, now: Instant) {
         match self {
             Self::Write(writing) => writing.run(connection, now),

@@ -65,8 +65,9 @@ pub struct Config {
     pub processor: Option<Processor>,
 }
 
-/// One end of a flow.
+/// One end of a flow; what every segment touches comes first, here and in the connection.
 #[derive(Debug)]
+#[repr(C)]
 struct Endpoint {
     flow: FlowId,
     port: u16,
@@ -216,7 +217,7 @@ impl Host {
 
     /// Gives a segment to its connection; returns the endpoint's index, and the work it was.
     #[inline(always)]
-    fn deliver<E, O: Observer>(
+    fn deliver<E: Egress, O: Observer>(
         &mut self,
         packet: PacketId,
         cx: &mut Context<'_, E, O>,
@@ -230,7 +231,7 @@ impl Host {
         let work = endpoint.connection.receive(&cx.packets[packet], cx.now);
         cx.packets.release(packet);
         if endpoint.heeds_segments {
-            endpoint.program.run(&mut endpoint.connection, cx.now);
+            self.run(index, cx);
         }
         Some((index, work))
     }
@@ -267,18 +268,36 @@ impl Host {
                 }
             }
         }
-        let at = endpoint.connection.next_wakeup().min(endpoint.program.next_wakeup());
+        let at = endpoint.connection.next_wakeup();
+        // Most of the time the timer is set for an ACK that came since, and starts anew when it fires.
         if at < endpoint.wakeup {
-            // Most of the time the timer is set for an ACK that came since, and starts anew when it fires.
+            self.arm(index, at, cx);
+        }
+        if ready {
+            let port = self.endpoints[index as usize].port;
+            let id = self.ports[usize::from(port)].id();
+            let next = self.transmit(port, cx);
+            cx.egress.resume(id, next);
+        }
+    }
+
+    /// Wakes an endpoint at `at`, if not before.
+    fn arm<E: Egress, O>(&mut self, index: u32, at: Instant, cx: &mut Context<'_, E, O>) {
+        let endpoint = &mut self.endpoints[index as usize];
+        if at < endpoint.wakeup {
             endpoint.wakeup = at;
             self.timers.set(index, at);
             cx.egress.wake(self.number, at);
         }
-        if ready {
-            let (port, id) = (endpoint.port, port.id());
-            let next = self.transmit(port, cx);
-            cx.egress.resume(id, next);
-        }
+    }
+
+    /// Runs an endpoint's program.
+    #[inline(never)]
+    fn run<E: Egress, O>(&mut self, index: u32, cx: &mut Context<'_, E, O>) {
+        let endpoint = &mut self.endpoints[index as usize];
+        endpoint.program.run(&mut endpoint.connection, cx.now);
+        let at = endpoint.program.next_wakeup();
+        self.arm(index, at, cx);
     }
 
     /// An interface's wire is idle: sends what its discipline has. Returns when it goes on; `NEVER` if
@@ -321,9 +340,7 @@ impl Host {
             if endpoint.connection.next_wakeup() <= cx.now {
                 endpoint.connection.wake(cx.now);
             }
-            if endpoint.program.next_wakeup() <= cx.now {
-                endpoint.program.run(&mut endpoint.connection, cx.now);
-            }
+            self.run(index, cx);
             self.pump(index, cx);
         }
     }

@@ -31,16 +31,17 @@ pub struct Transmitted {
     pub next: Instant,
 }
 
-/// An output port.
+/// An output port; what every packet touches comes first, here and in the plain queue.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Port {
-    id: PortId,
-    qdisc: Qdisc,
+    /// When the wire is free again.
+    free_at: Instant,
     line: Serializer,
     overhead: u64,
     frame_max: u32,
-    /// When the wire is free again.
-    free_at: Instant,
+    id: PortId,
+    qdisc: Qdisc,
 }
 
 impl Port {
@@ -127,7 +128,7 @@ impl Port {
     }
 
     /// Sends what the discipline has for an idle wire: a packet, or a gap frame.
-    #[inline]
+    #[inline(always)]
     pub fn transmit<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) -> Transmitted {
         debug_assert!(cx.now >= self.free_at, "the wire is idle");
         let dequeued = self.qdisc.dequeue(cx.packets, cx.now);
@@ -146,6 +147,16 @@ impl Port {
             Dequeued::NotBefore(next) => Transmitted { packet: None, next },
             Dequeued::Empty => Transmitted { packet: None, next: Instant::NEVER },
         }
+    }
+
+    /// The same, and asks to go on when there is more.
+    #[inline(never)]
+    pub(crate) fn transmit_and_resume<E: Egress, O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, E, O>,
+    ) {
+        let next = self.transmit(cx).next;
+        cx.egress.resume(self.id, next);
     }
 
     /// When it goes on after a packet that leaves now: `NEVER` if nothing is queued.

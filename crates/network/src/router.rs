@@ -37,10 +37,7 @@ impl Router {
         };
         match port.offer(packet, cx) {
             Offered::Sent | Offered::Queued => {}
-            Offered::Ready => {
-                let next = port.transmit(cx).next;
-                cx.egress.resume(port.id(), next);
-            }
+            Offered::Ready => port.transmit_and_resume(cx),
             Offered::Dropped(reason) => cx.drop(Place::Port(port.id()), packet, reason),
         }
     }

@@ -1,25 +1,22 @@
 //! The event queue: a calendar of who acts when, one entry per source.
 //!
-//! The next few events are a sorted list. Those after them lie in a ring of buckets, a quarter of a
-//! microsecond each, and are sorted only when their time has come; what lies beyond the ring, timers
-//! mostly, waits in a tournament tree. So an event costs the same however many sources there are
+//! The next few events are a sorted list. Those after them lie in a ring of buckets, two microseconds
+//! each, and are sorted only when their time has come; what lies beyond the ring, timers mostly, waits
+//! in a tournament tree. So an event costs the same however many sources there are
 //! (R. Brown, Calendar Queues, CACM 31(10), 1988). Ties go to the lower source, so that there is one
 //! order in every run.
 
 use network::Schedule;
 use traffic::Instant;
 
-/// A bucket's width is 2^18 ps, 262 ns.
-const SHIFT: u32 = 20;
-/// The ring reaches 4096 buckets ahead, 1.07 ms.
+/// A bucket's width is 2^21 ps, 2.1 us.
+const SHIFT: u32 = 21;
+/// The ring reaches 1024 buckets ahead, 2.1 ms: below the 2^32 ps that an entry can tell.
 const BUCKETS: u64 = 64 * 16;
 const MASK: u64 = BUCKETS - 1;
 
-/// The front is filled with so many entries at a time, if there are as many within reach.
-const GATHERED: usize = 8;
-/// How far the front reaches where there are many sources: 67 us, lest it grow long when traffic sets in.
-const REACH: u64 = 1 << 6;
-/// With no more sources than this the front reaches as far as the ring, and usually holds them all.
+/// The front takes one bucket at a time; with no more sources than this it takes all of the ring, and
+/// usually holds them all.
 const FEW: usize = 32;
 
 /// A set of sources with at most one time each.
@@ -30,7 +27,7 @@ pub(crate) struct Wheel {
     front: Vec<u64>,
     base: u64,
     end: u64,
-    /// Buckets that the front may reach over.
+    /// Buckets that the front reaches over.
     reach: u64,
     /// The first source of each bucket; bucket `b` of those from `end` on is `ring[b & MASK]`. A
     /// bucket's sources are a list in no order.
@@ -80,7 +77,7 @@ impl Wheel {
             front: Vec::new(),
             base: 0,
             end: 0,
-            reach: if sources <= FEW { BUCKETS } else { REACH },
+            reach: if sources <= FEW { BUCKETS } else { 1 },
             ring: vec![NONE; BUCKETS as usize],
             occupied: [0; 16],
             words: 0,
@@ -229,32 +226,27 @@ impl Wheel {
         }
     }
 
-    /// Gathers the next buckets that hold anything into the front; `None` if there are none.
+    /// Gathers into the front what the next buckets hold; `None` if there is nothing.
     #[inline(never)]
     fn advance(&mut self) -> Option<()> {
         let near = self.next_occupied();
         let far = self.far.earliest();
         let far = (far != Instant::NEVER).then(|| far.as_ps() >> SHIFT);
         let first = near.into_iter().chain(far).min()?;
-        self.base = first << SHIFT;
-        let mut end = first + self.reach;
-        let mut next = near.filter(|&bucket| bucket < end);
+        let end = first + self.reach;
         // Buckets are looked for from here on.
-        self.end = self.base;
-        while let Some(bucket) = next {
+        (self.base, self.end) = (first << SHIFT, first << SHIFT);
+        let mut next = near;
+        while let Some(bucket) = next.filter(|&bucket| bucket < end) {
             self.gather((bucket & MASK) as usize);
-            if self.front.len() >= GATHERED && self.reach < BUCKETS {
-                end = bucket + 1;
-                break;
-            }
-            next = self.next_occupied().filter(|&bucket| bucket < end);
+            next = self.next_occupied();
         }
         self.end = end.min(u64::MAX >> SHIFT) << SHIFT;
         self.take_from_far();
         Some(())
     }
 
-    /// Moves a bucket's sources into the front.
+    /// Moves a bucket's sources into the front; those set last, and for late, come first.
     #[inline]
     fn gather(&mut self, place: usize) {
         let mut source = core::mem::replace(&mut self.ring[place], NONE);
@@ -346,7 +338,7 @@ mod tests {
         ) {
             // The same sources, as if there were few or many.
             let mut wheel = Wheel::new(150);
-            wheel.reach = if few { BUCKETS } else { REACH };
+            wheel.reach = if few { BUCKETS } else { 1 };
             let mut list = [Instant::NEVER; 150];
             let mut now = start;
             let end = Instant::from_ps(u64::MAX - 1);

@@ -90,6 +90,12 @@ pub struct Port {
 /// What every discipline counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
+    /// Packets queued now.
+    pub backlog_packets: u64,
+    /// Bytes queued now.
+    pub backlog_bytes: u64,
+    /// The most bytes ever queued.
+    pub backlog_bytes_max: u64,
     /// Packets taken.
     pub enqueued_packets: u64,
     /// Bytes taken (frame lengths).
@@ -106,12 +112,6 @@ pub struct Statistics {
     pub gap_frames: u64,
     /// Their bytes.
     pub gap_bytes: u64,
-    /// Packets queued now.
-    pub backlog_packets: u64,
-    /// Bytes queued now.
-    pub backlog_bytes: u64,
-    /// The most bytes ever queued.
-    pub backlog_bytes_max: u64,
 }
 
 impl AddAssign for Statistics {

@@ -26,19 +26,20 @@ pub struct Work {
 /// [`next_wakeup`](Self::next_wakeup) comes, and after either, or after a write or a read, calls
 /// [`poll_transmit`](Self::poll_transmit) until it gives nothing more.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Connection {
-    phase: Phase,
-    sender: Sender,
-    receiver: Receiver,
-    handshake: Handshake,
-    /// The window scale this end offers.
-    scale: u8,
-    /// The peer's SYN, while it is being answered.
-    syn: Tcp,
     /// A pure ACK as it was last sent: what every segment has in common.
     template: Packet,
     segments_sent: u64,
     segments_received: u64,
+    phase: Phase,
+    /// The window scale this end offers.
+    scale: u8,
+    receiver: Receiver,
+    sender: Sender,
+    handshake: Handshake,
+    /// The peer's SYN, while it is being answered.
+    syn: Tcp,
 }
 
 impl Connection {

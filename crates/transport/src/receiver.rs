@@ -25,40 +25,41 @@ pub(crate) struct ReceiverStatistics {
     pub(crate) marks: u64,
 }
 
-/// The receiver.
+/// The receiver. What every segment in order touches comes first and together.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Receiver {
-    space: SequenceSpace,
     /// Next position expected.
     pub(crate) nxt: u64,
     /// Next position that the application reads.
     read: u64,
-    /// When it read last.
-    read_at: Instant,
-    /// The application reads whatever arrives, at once.
-    reads_always: bool,
     /// The right edge of the window that was advertised, and the acknowledgement sent with it.
     edge: u64,
     acked: u64,
-    window_shift: u8,
+    space: SequenceSpace,
     mss: u32,
+    /// The timestamp to echo (RFC 7323, section 4.3).
+    pub(crate) ts_recent: u32,
+    window_shift: u8,
+    /// The application reads whatever arrives, at once.
+    reads_always: bool,
     sack: bool,
     dsack_allowed: bool,
     timestamps: bool,
     ecn: bool,
+    /// A mark is echoed until the peer says it reduced (RFC 3168, section 6.1.3).
+    echoing: bool,
+    /// How the next ACK differs from the last, but for its timestamps.
+    news: News,
+    /// When the application read last.
+    read_at: Instant,
+    delayed: DelayedAck,
+    tuning: Tuning,
     reassembly: Reassembly,
     /// A duplicate to report with the next ACK.
     dsack: Option<(u64, u64)>,
     /// Position of the peer's FIN.
     fin: Option<u64>,
-    /// The timestamp to echo (RFC 7323, section 4.3).
-    pub(crate) ts_recent: u32,
-    /// A mark is echoed until the peer says it reduced (RFC 3168, section 6.1.3).
-    echoing: bool,
-    /// How the next ACK differs from the last, but for its timestamps.
-    news: News,
-    delayed: DelayedAck,
-    tuning: Tuning,
     pub(crate) stats: ReceiverStatistics,
 }
 

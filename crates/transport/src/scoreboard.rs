@@ -105,30 +105,32 @@ impl Progress {
     }
 }
 
-/// The scoreboard. Places count segments from the connection's start and wrap at 2^32.
+/// The scoreboard. Places count segments from the connection's start and wrap at 2^32. What an ACK
+/// in order touches comes first and together.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Scoreboard {
     ring: Vec<Segment>,
     mask: u32,
     /// The first segment not acknowledged cumulatively, and the place of the next new one.
     head: u32,
     tail: u32,
+    /// The place after the highest segment sacked; `head` if there is none.
+    top: u32,
     /// Position of the first byte of the segment at `head`.
     start: u64,
+    /// Some bit may be set.
+    marked: bool,
     /// Segments of each fate.
     sacked: u32,
     lost: u32,
     retransmitted: u32,
-    /// The place after the highest segment sacked; `head` if there is none.
-    top: u32,
     sacked_map: Bitmap,
     /// Sacked, lost or ever retransmitted: loss detection has no more to say by sequence order.
     settled: Bitmap,
     /// Lost and not retransmitted since.
     pending: Bitmap,
     retransmissions: VecDeque<Retransmission>,
-    /// Some bit may be set.
-    marked: bool,
     /// Where the next segment to retransmit is looked for.
     pending_hint: u32,
     /// Below this nothing is left that sequence order could show to be lost.

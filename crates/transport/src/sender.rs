@@ -65,61 +65,23 @@ pub(crate) struct Agreed {
     pub(crate) window_shift: u8,
 }
 
-/// The sender.
+/// The sender. What every ACK and segment touches comes first and together: with hundreds of connections
+/// each cache line of it is fetched anew.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Sender {
-    pub(crate) config: Config,
-    pub(crate) agreed: Agreed,
-    pub(crate) space: SequenceSpace,
-    pub(crate) clock: TimestampClock,
-    /// The congestion control's view; its `cwnd` and `ssthresh` are the connection's.
-    pub(crate) sock: Sock,
-    pub(crate) state: State,
-    pub(crate) board: Scoreboard,
-    pub(crate) rtt: Rtt,
-    pub(crate) stats: SenderStatistics,
     /// First position not acknowledged; next position to send.
     pub(crate) una: u64,
     pub(crate) nxt: u64,
     /// The position after the last byte that the application handed over.
     pub(crate) supplied: u64,
-    /// The application will hand over no more.
-    closing: bool,
-    /// The FIN went out, at the end of the segment before `nxt`.
-    pub(crate) fin_sent: bool,
     buffer: u64,
     /// The right edge of the peer's window, the largest window seen, and the segment that told.
     window_end: u64,
     window_max: u64,
     window_from: u32,
-    /// Recovery ends when this is acknowledged.
-    high_seq: u64,
-    /// Threshold of duplicate ACKs, as reordering raised it.
-    reordering: u32,
-    reordering_seen: bool,
-    /// Duplicate ACKs standing for segments received, on connections without SACK.
-    reno_sacked: u32,
-    delivered: u32,
-    delivered_total: u64,
-    prr: Prr,
-    rack: Rack,
-    undo: Undo,
-    burst: Burst,
-    /// F-RTO is finding out about a timeout; `send_new_first` is its step 2b (RFC 5682, section
-    /// 3.1).
-    frto: bool,
-    send_new_first: bool,
-    /// Timeouts of the head in a row.
-    pub(crate) retries: u32,
-    /// A segment goes out whatever the window says.
-    forced: Option<Forced>,
-    /// The probe's end; 0 if none is out (RFC 8985, section 7.3), and whether it was a
-    /// retransmission.
-    tlp_high: u64,
-    tlp_retransmitted: bool,
-    timer: Timer,
-    /// Tail loss is probed for on this connection.
-    probes_tail: bool,
+    pub(crate) space: SequenceSpace,
+    pub(crate) agreed: Agreed,
     /// Nothing goes out before the next ACK, timer or write: all that may went, or the
     /// interface's queue was full.
     resting: bool,
@@ -127,14 +89,56 @@ pub(crate) struct Sender {
     stopping: bool,
     /// [`Self::is_untroubled`], as of the last event that could change it.
     untroubled: bool,
+    /// Tail loss is probed for on this connection.
+    probes_tail: bool,
+    /// The application will hand over no more.
+    closing: bool,
+    /// The FIN went out, at the end of the segment before `nxt`.
+    pub(crate) fin_sent: bool,
     /// The next data segment carries CWR (RFC 3168, section 6.1.2).
     cwr_pending: bool,
     /// The window was what limited sending, within the round trip that ends here.
     window_limited: bool,
+    /// The send buffer is tuned, segments are paced: the same in `config`, which is far from here.
+    tunes_buffer: bool,
+    paces: bool,
     packets_out_max: u32,
     usage_end: u64,
-    window_stamp: Instant,
     last_sent: Instant,
+    window_stamp: Instant,
+    delivered_total: u64,
+    delivered: u32,
+    /// Timeouts of the head in a row.
+    pub(crate) retries: u32,
+    timer: Timer,
+    burst: Burst,
+    pub(crate) board: Scoreboard,
+    pub(crate) clock: TimestampClock,
+    pub(crate) rtt: Rtt,
+    rack: Rack,
+    /// The congestion control's view; its `cwnd` and `ssthresh` are the connection's.
+    pub(crate) sock: Sock,
+    pub(crate) stats: SenderStatistics,
+    prr: Prr,
+    pub(crate) state: State,
+    /// Recovery ends when this is acknowledged.
+    high_seq: u64,
+    /// Threshold of duplicate ACKs, as reordering raised it.
+    reordering: u32,
+    reordering_seen: bool,
+    /// F-RTO is finding out about a timeout; `send_new_first` is its step 2b (RFC 5682, section
+    /// 3.1).
+    frto: bool,
+    send_new_first: bool,
+    /// Duplicate ACKs standing for segments received, on connections without SACK.
+    reno_sacked: u32,
+    undo: Undo,
+    /// A segment goes out whatever the window says.
+    forced: Option<Forced>,
+    /// The probe's end; 0 if none is out (RFC 8985, section 7.3), and whether it was a
+    /// retransmission.
+    tlp_high: u64,
+    tlp_retransmitted: bool,
     validated: idle::Validated,
     /// The SACK blocks of the last ACK that had any.
     blocks_before: [(u64, u64); traffic::packet::SACK_BLOCKS_MAX],
@@ -142,6 +146,7 @@ pub(crate) struct Sender {
     refreshed: Instant,
     /// End of the last small segment sent (Minshall's variant of Nagle's rule).
     small_end: u64,
+    pub(crate) config: Config,
 }
 
 /// A segment that goes out although the window would forbid it.
@@ -224,6 +229,8 @@ impl Sender {
             tlp_retransmitted: false,
             timer: Timer::default(),
             probes_tail: false,
+            tunes_buffer: matches!(config.buffers.send, Buffer::Auto { .. }),
+            paces: config.emission.pacing,
             resting: false,
             stopping: false,
             untroubled: false,
@@ -419,9 +426,9 @@ impl Sender {
     /// Grows a tuned send buffer to twice the window (Linux's `tcp_sndbuf_expand`).
     #[inline]
     fn tune_buffer(&mut self) {
-        if let Buffer::Auto { max, .. } = self.config.buffers.send {
+        if self.tunes_buffer {
             let want = 2 * u64::from(self.sock.cwnd) * u64::from(self.agreed.mss);
-            self.buffer = self.buffer.max(want.min(max));
+            self.buffer = self.buffer.max(want.min(self.config.buffers.send.max()));
         }
     }
 

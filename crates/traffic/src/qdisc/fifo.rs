@@ -42,11 +42,12 @@ pub enum Error {
 
 /// A drop-tail queue.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Fifo {
-    parameters: Parameters,
-    port: Port,
     queue: Ring<PacketId>,
     statistics: Statistics,
+    parameters: Parameters,
+    port: Port,
 }
 
 /// Whether the limits let a packet of full length through the port.

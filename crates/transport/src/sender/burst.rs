@@ -195,7 +195,7 @@ impl Sender {
     /// The pacer's time for the next burst has not come.
     #[inline]
     fn must_wait(&mut self, now: Instant) -> bool {
-        let waits = now < self.burst.next_at && self.config.emission.pacing;
+        let waits = now < self.burst.next_at && self.paces;
         if waits {
             self.burst.wakeup = self.burst.next_at;
         }
@@ -227,7 +227,7 @@ impl Sender {
     #[inline(always)]
     pub(super) fn burst_sent(&mut self, bytes: u32, now: Instant) {
         self.burst.left = self.burst.left.saturating_sub(1);
-        if self.config.emission.pacing {
+        if self.paces {
             self.pace(bytes, now);
         }
     }
