@@ -227,6 +227,7 @@ impl Document {
                 let message = format!("there is no {} `{}`", parents[depth - 1].key, segment.key);
                 return to.push(&segment.span, message, nearest::suggest(&segment.key, names));
             }
+            make_room(table, &segment.key);
             let key = Spanned::new(segment.span.clone(), segment.key.as_str().into());
             let fresh = || Spanned::new(segment.span.clone(), DeValue::Table(DeTable::new()));
             match table.entry(key).or_insert_with(fresh).get_mut() {
@@ -239,6 +240,7 @@ impl Document {
         }
         match self.value(&change.value) {
             Ok(value) => {
+                make_room(table, &last.key);
                 let key = Spanned::new(last.span.clone(), last.key.as_str().into());
                 table.insert(key, value);
             }
@@ -307,6 +309,16 @@ fn is_name(path: &[Segment], depth: usize) -> bool {
         (1, table) => entities.contains(&table),
         (2, "probe") => ["bandwidth", "sequence", "capture"].contains(&path[1].key.as_str()),
         _ => false,
+    }
+}
+
+/// A queue has one discipline: setting another takes the place of the one in the file.
+fn make_room(table: &mut DeTable<'_>, key: &str) {
+    let disciplines = traffic::qdisc::REGISTRY.iter().map(|d| d.name);
+    if disciplines.clone().any(|name| name == key) {
+        for other in disciplines.filter(|&name| name != key) {
+            table.remove(other);
+        }
     }
 }
 

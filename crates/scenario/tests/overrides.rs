@@ -58,6 +58,15 @@ fn the_command_line_replaces_an_axis_and_adds_others() {
     assert_eq!(fifo.limit_bytes, Bytes(128 << 10));
 }
 
+#[test]
+fn another_discipline_takes_the_place_of_the_one_in_the_file() {
+    let mut document = document();
+    document.set("link.wire.queue.psp.rate=100Mbit/s").unwrap();
+    // Sweeps aside: one of them varies the size of the queue that was there.
+    let plan = document.plan().unwrap();
+    assert_eq!(plan.links[0].ends[0].queue.name(), "psp");
+}
+
 /// What `--set` answers to an assignment: its place and message.
 fn refusal(assignment: &str) -> String {
     let mut document = document();
