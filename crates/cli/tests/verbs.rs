@@ -79,7 +79,7 @@ fn list_prints_every_registry() {
 
     let lists = json(&suimon(folder.path(), &["list", "--json"]));
     let algorithms = congestion_names(&lists["algorithms"]);
-    assert_eq!(algorithms, ["bic", "cubic", "highspeed", "newreno", "scalable"]);
+    assert_eq!(algorithms, ["bic", "cubic", "highspeed", "newreno", "scalable", "scalable50"]);
     let one = json(&suimon(folder.path(), &["list", "profiles", "--json"]));
     assert_eq!(one["profiles"], lists["profiles"]);
     assert_eq!(one.as_object().map(serde_json::Map::len), Some(1));

@@ -11,8 +11,8 @@
  * same share at the same loss rate (Kelly, section 3).
  *
  * Between 16 and 100 packets 0.01 a packet is less than standard TCP's 1 / cwnd, which the smaller
- * decrease makes up for. Linux's tcp_scalable takes the larger increase there; this keeps Kelly's
- * law, which Web100 had.
+ * decrease makes up for. Linux's tcp_scalable takes the larger increase there (`scalable50`); this
+ * keeps Kelly's law.
  */
 #include "cc.h"
 

@@ -27,4 +27,5 @@ registry! {
     "highspeed", cc_highspeed, "HighSpeed TCP, RFC 3649: increase and decrease by the window";
     "newreno", cc_newreno, "standard TCP, RFC 5681: one packet a round trip, halved at a loss";
     "scalable", cc_scalable, "Scalable TCP, Kelly 2003: 1 % a round trip, an eighth off at a loss";
+    "scalable50", cc_scalable50, "Scalable TCP as in Linux 2.6.13: a packet for every 50 ACKs";
 }

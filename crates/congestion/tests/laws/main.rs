@@ -10,3 +10,4 @@ mod invariants;
 mod newreno;
 mod path;
 mod scalable;
+mod scalable50;

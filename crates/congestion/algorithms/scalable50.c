@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Scalable TCP as Linux had it: a packet for every 50 ACKs, not for every 100 packets.
+ *
+ * J. Heffner's module (net/ipv4/tcp_scalable.c, from 2.6.13 until 2020) takes 50 because a receiver
+ * that delays its ACKs sends one for two packets; Kelly's 0.01 a packet is what comes out. Where
+ * growth counts ACKs (`window.count_acks`) `scalable` itself gains only half of its law. Heffner
+ * wrote Web100's kernel too, whose Scalable TCP paper 0 used; that patch itself was not at hand, so
+ * this is another name and not another `scalable`.
+ *
+ * Below 50 packets the increase is standard TCP's, one packet a window of ACKs; the decrease is an
+ * eighth at any window. Kelly's legacy window of 16 the module has not.
+ */
+#include "cc.h"
+
+#define ACKS_PER_INCREASE 50
+
+CC_SSTHRESH(scalable50, struct cc *c)
+{
+	return cc_reduced(c, 7, 8);
+}
+
+CC_CONG_AVOID(scalable50, struct cc *c, u32 ack, u32 acked)
+{
+	if (!c->cwnd_limited)
+		return;
+	if (cc_in_slow_start(c))
+		acked = cc_slow_start(c, acked);
+	if (acked)
+		cc_increase(c, 1, cc_max(cc_min(c->cwnd, ACKS_PER_INCREASE), 1), acked);
+}
+
+CC_UNDO_CWND(scalable50, struct cc *c)
+{
+	return cc_undo(c);
+}
+
+CC_ALGORITHM(scalable50);
