@@ -43,8 +43,8 @@ impl Processor {
     /// at most 52 % of the machine, 12.9 us for every ACK with the two segments it releases, some 3 us
     /// of them for copying these. A queue entry: a cache miss, for 8 200 `sk_buff`s of 160 bytes do
     /// not fit 512 KiB; 100 ns on DDR400, less what the processor prefetches of neighbours. Not
-    /// measured: 50 to 85 ns give the same tables within a tenth. The backlog is `netdev_max_backlog`;
-    /// it throttles because the driver of table 2 is built without NAPI.
+    /// measured, and table 4 hangs on it (papers/p0/README.md). The backlog is `netdev_max_backlog`; it
+    /// throttles because the driver of table 2 is built without NAPI.
     pub const PENTIUM_4_LINUX_2_4: Self = Self {
         per_segment: Duration::from_us(10),
         per_walked: Duration::from_ns(70),
