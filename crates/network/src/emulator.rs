@@ -20,12 +20,13 @@ pub struct Config {
 }
 
 impl Config {
-    /// The output port towards `link`: the limit where it is below the line rate, else the line.
+    /// The output port towards `link`: the limit where it is below the line rate, else the line. Its seed
+    /// is the driver's to set.
     pub fn port(&self, link: &link::Config) -> Port {
         if self.rate < link.rate {
-            Port { rate: self.rate, mtu: link.mtu, overhead: Bytes(0) }
+            Port { rate: self.rate, mtu: link.mtu, overhead: Bytes(0), seed: 0 }
         } else {
-            Port { rate: link.rate, mtu: link.mtu, overhead: link.overhead }
+            Port { rate: link.rate, mtu: link.mtu, overhead: link.overhead, seed: 0 }
         }
     }
 

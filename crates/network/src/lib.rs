@@ -10,12 +10,10 @@ pub mod link;
 pub mod node;
 pub mod observer;
 pub mod port;
-pub mod random;
 pub mod router;
 pub mod schedule;
 
 pub use node::{Context, Egress, Node};
 pub use observer::{Observer, PortId};
 pub use port::Port;
-pub use random::Random;
 pub use schedule::Schedule;

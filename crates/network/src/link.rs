@@ -1,8 +1,6 @@
 //! A link: what it is, and one direction of it, in which packets propagate in order.
 
-use traffic::{Bytes, Duration, Instant, PacketId, Rate, Ring};
-
-use crate::random::Random;
+use traffic::{Bytes, Duration, Instant, PacketId, Random, Rate, Ring};
 
 /// A link's settings, the same in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -116,7 +116,9 @@ impl Port {
             return Offered::Dropped(DropReason::TooLong);
         }
         let waited_for = !self.qdisc.is_empty();
-        match self.qdisc.enqueue(cx.packets, packet, cx.now) {
+        let enqueued = self.qdisc.enqueue(cx.packets, packet, cx.now);
+        self.report_discarded(cx);
+        match enqueued {
             Enqueued::Dropped(reason) => return Offered::Dropped(reason),
             Enqueued::Queued if cx.now >= self.free_at => return Offered::Ready,
             Enqueued::Queued => {}

@@ -1,10 +1,10 @@
 //! The world: a plan's nodes and wires, joined.
 
 use network::link::Wire;
-use network::{Node, Port, PortId, Random, host::Host, router::Router};
+use network::{Node, Port, PortId, host::Host, router::Router};
 use scenario::Plan;
 use scenario::plan::NodeKind;
-use traffic::{FlowId, HostId, qdisc};
+use traffic::{FlowId, HostId, Random, qdisc};
 use transport::Connection;
 
 /// One direction of a link: a wire, the port that feeds it, and the node at its far end.
@@ -106,10 +106,14 @@ fn output(
     id: PortId,
 ) -> Result<(Port, traffic::Duration), qdisc::Error> {
     let config = &link.config;
+    let name = format!("{}:{}:queue", plan.nodes[end.node].name, link.name);
+    let seed = Random::new(plan.seed, &name).next_u64();
     if let NodeKind::Emulator(emulator) = &plan.nodes[end.node].kind {
-        let port = Port::new(id, &emulator.queue(), emulator.port(config))?;
+        let port = traffic::Port { seed, ..emulator.port(config) };
+        let port = Port::new(id, &emulator.queue(), port)?;
         return Ok((port, emulator.delay(config)));
     }
-    let port = traffic::Port { rate: config.rate, mtu: config.mtu, overhead: config.overhead };
+    let (rate, mtu, overhead) = (config.rate, config.mtu, config.overhead);
+    let port = traffic::Port { rate, mtu, overhead, seed };
     Ok((Port::new(id, &end.queue, port)?, config.delay))
 }

@@ -24,11 +24,17 @@ pub enum DropReason {
     Backlog,
     /// A link that loses packets at random lost it.
     LinkLoss,
+    /// Dropped before the queue was full, to tell its sender of congestion (RED, CoDel, PIE, BLUE).
+    Early,
+    /// Its flow does not respond to congestion (flow-valve).
+    Unresponsive,
+    /// A conditioner on input found it beyond its profile.
+    Policed,
 }
 
 impl DropReason {
     /// Every reason, in the order of the results' columns.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 10] = [
         Self::QueueBytes,
         Self::QueuePackets,
         Self::Flushed,
@@ -36,6 +42,9 @@ impl DropReason {
         Self::NoRoute,
         Self::Backlog,
         Self::LinkLoss,
+        Self::Early,
+        Self::Unresponsive,
+        Self::Policed,
     ];
 
     /// The reason's name in results: `queue_bytes`, `link_loss`, and so on.
@@ -48,6 +57,9 @@ impl DropReason {
             Self::NoRoute => "no_route",
             Self::Backlog => "backlog",
             Self::LinkLoss => "link_loss",
+            Self::Early => "early",
+            Self::Unresponsive => "unresponsive",
+            Self::Policed => "policed",
         }
     }
 }
@@ -85,6 +97,8 @@ pub struct Port {
     pub mtu: Bytes,
     /// What a frame costs on the wire beyond its own bytes: 20 on Ethernet.
     pub overhead: Bytes,
+    /// Whence a discipline's random stream starts.
+    pub seed: u64,
 }
 
 /// What every discipline counts.
@@ -108,6 +122,8 @@ pub struct Statistics {
     pub dropped_packets: u64,
     /// Their bytes.
     pub dropped_bytes: u64,
+    /// Packets marked "congestion experienced" (RFC 3168).
+    pub marked_packets: u64,
     /// Gap frames handed to the wire.
     pub gap_frames: u64,
     /// Their bytes.
@@ -124,6 +140,7 @@ impl AddAssign for Statistics {
         self.sent_bytes += other.sent_bytes;
         self.dropped_packets += other.dropped_packets;
         self.dropped_bytes += other.dropped_bytes;
+        self.marked_packets += other.marked_packets;
         self.gap_frames += other.gap_frames;
         self.gap_bytes += other.gap_bytes;
         self.backlog_packets += other.backlog_packets;

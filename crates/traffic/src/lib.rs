@@ -11,10 +11,13 @@ pub mod classify;
 pub mod discipline;
 pub mod packet;
 pub mod qdisc;
+pub mod random;
 pub mod ring;
+pub mod tree;
 pub mod units;
 
 pub use discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
 pub use packet::{FlowId, HostId, Packet, PacketId, Packets};
+pub use random::Random;
 pub use ring::Ring;
 pub use units::{Bytes, Duration, Instant, Rate};

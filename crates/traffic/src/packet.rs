@@ -127,6 +127,19 @@ pub struct Packet {
     pub tcp: Tcp,
 }
 
+impl Packet {
+    /// Marks "congestion experienced" instead of dropping, if the transport speaks ECN (RFC 3168,
+    /// section 5). False if it does not; then nothing has changed.
+    #[inline]
+    pub fn mark(&mut self) -> bool {
+        let capable = self.tos & ecn::MASK != ecn::NOT_ECT;
+        if capable {
+            self.tos |= ecn::CE;
+        }
+        capable
+    }
+}
+
 const _: () = assert!(size_of::<Packet>() <= 128, "a packet is at most two cache lines");
 
 /// A packet's handle: its place in [`Packets`].

@@ -62,7 +62,7 @@ fn add<'f>(
         return None;
     }
     let count = (from.counted || to.counted).then_some(ends.len());
-    let port = Port { rate: config.rate, mtu: config.mtu, overhead: config.overhead };
+    let port = Port { rate: config.rate, mtu: config.mtu, overhead: config.overhead, seed: 0 };
     let queue = queues::resolve(table.queue.as_ref(), port, entities, problems)?;
     let members = links.names.add(name, count, problems)?;
     let first = links.list.len();

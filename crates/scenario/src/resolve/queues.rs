@@ -2,6 +2,7 @@
 
 use traffic::classify::{Filter, Rule};
 use traffic::qdisc::{self, fifo, psp};
+use traffic::tree;
 use traffic::{Bytes, Discipline, FlowId, HostId, Port};
 
 use super::Directory;
@@ -186,8 +187,10 @@ fn refused(table: &Psp, error: &psp::Error, problems: &mut Problems) {
     let span = match error {
         psp::Error::Above { class, .. } => rate(class),
         psp::Error::Promise { within, .. } => rate(within.trim_matches('`')),
-        psp::Error::UnknownParent { class, .. } | psp::Error::Cycle(class) => parent(class),
-        psp::Error::NotALeaf { class: name, .. } => {
+        psp::Error::Tree(tree::Error::UnknownParent { class, .. } | tree::Error::Cycle(class)) => {
+            parent(class)
+        }
+        psp::Error::Tree(tree::Error::NotALeaf { class: name, .. }) => {
             table.class.iter().find(|(n, _)| n.text == *name).map(|(n, _)| n.span.clone())
         }
         _ => None,
@@ -197,7 +200,7 @@ fn refused(table: &Psp, error: &psp::Error, problems: &mut Problems) {
         Some((message, help)) => (message.to_owned(), help.to_owned()),
         None => (text, String::new()),
     };
-    if let psp::Error::UnknownParent { class: name, parent, .. } = error {
+    if let psp::Error::Tree(tree::Error::UnknownParent { class: name, parent, .. }) = error {
         let others = table.class.iter().map(|(n, _)| n.text.as_str()).filter(|n| n != name);
         help = nearest::suggest(parent, others);
     }

@@ -14,7 +14,7 @@ pub(crate) fn rate(bits: u64) -> Rate {
 }
 
 pub(crate) fn port(rate_bits: u64, mtu: u64) -> Port {
-    Port { rate: rate(rate_bits), mtu: Bytes(mtu), overhead: Bytes(OVERHEAD) }
+    Port { rate: rate(rate_bits), mtu: Bytes(mtu), overhead: Bytes(OVERHEAD), seed: 1 }
 }
 
 /// One frame as it was on the wire.

@@ -1,5 +1,5 @@
-//! Random numbers for links that lose packets: each entity's stream derives from the run's seed and the
-//! entity's name, so that adding a node disturbs nobody.
+//! Random numbers, for links that lose packets and disciplines that drop at random: each entity's stream
+//! derives from the run's seed and the entity's name, so that adding a node disturbs nobody.
 
 /// A stream of random numbers: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), a counter and a mixer.
 #[derive(Clone, Debug)]
@@ -14,6 +14,11 @@ impl Random {
         });
         let mut stream = Self(seed);
         Self(stream.next_u64() ^ hash)
+    }
+
+    /// The stream that starts from `seed` itself.
+    pub const fn from_seed(seed: u64) -> Self {
+        Self(seed)
     }
 
     /// 64 random bits.

@@ -1,0 +1,169 @@
+//! A tree of classes by their names: parents and filters resolved to indices, and what may be wrong with
+//! them. Disciplines with classes share it; what a class may have, a rate or a curve, is their own.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::classify::{Classifier, Rule};
+
+/// A class as the tree sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Branch<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The name of the class that it is within; `None` at the top.
+    pub parent: Option<&'a str>,
+}
+
+/// Why a tree is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// Nothing to send packets to.
+    #[error("no classes: give at least one, or use a discipline without, such as fifo")]
+    NoClass,
+    /// Two classes of one name.
+    #[error("two classes are named `{0}`: give each its own name")]
+    DuplicateName(String),
+    /// The parent does not exist.
+    #[error("class `{class}` has the parent `{parent}`, which does not exist: name one of {known}")]
+    UnknownParent {
+        /// The class.
+        class: String,
+        /// The name it gives.
+        parent: String,
+        /// The names there are.
+        known: String,
+    },
+    /// A class is its own ancestor.
+    #[error("class `{0}` is its own ancestor: a chain of parents must end at a class without one")]
+    Cycle(String),
+    /// A filter leads nowhere.
+    #[error(
+        "filter {index} leads to the class `{class}`, which does not exist: name one of {known}"
+    )]
+    UnknownClass {
+        /// The filter's place in the list, from 1.
+        index: usize,
+        /// The name it gives.
+        class: String,
+        /// The names there are.
+        known: String,
+    },
+    /// A filter leads to a class that holds classes, not packets.
+    #[error(
+        "filter {index} leads to the class `{class}`, which is divided into {children}: name one \
+         of those"
+    )]
+    NotALeaf {
+        /// The filter's place in the list, from 1.
+        index: usize,
+        /// The name it gives.
+        class: String,
+        /// The classes within that class.
+        children: String,
+    },
+}
+
+/// A tree in which every name leads somewhere.
+#[derive(Clone, Debug)]
+pub(crate) struct Tree {
+    /// For each class its parent.
+    pub(crate) parents: Vec<Option<usize>>,
+    /// For each class the classes within it, in the order given; none in a leaf.
+    pub(crate) children: Vec<Vec<usize>>,
+    /// The classes without a parent.
+    pub(crate) tops: Vec<usize>,
+    /// Which leaf a packet goes to.
+    pub(crate) classifier: Classifier,
+}
+
+impl Tree {
+    /// Resolves the names of `classes`, and of the classes that `filters` lead to.
+    pub(crate) fn new(classes: &[Branch<'_>], filters: &[Rule]) -> Result<Self, Error> {
+        if classes.is_empty() {
+            return Err(Error::NoClass);
+        }
+        let mut places = BTreeMap::new();
+        for (index, class) in classes.iter().enumerate() {
+            if places.insert(class.name, index).is_some() {
+                return Err(Error::DuplicateName(class.name.into()));
+            }
+        }
+        let parents = parents(classes, &places)?;
+        let (mut children, mut tops) = (vec![Vec::new(); classes.len()], Vec::new());
+        for (index, parent) in parents.iter().enumerate() {
+            parent.map_or(&mut tops, |parent| &mut children[parent]).push(index);
+        }
+        check_chains(classes, &children, &tops)?;
+        let classifier = classifier(classes, &places, &children, filters)?;
+        Ok(Self { parents, children, tops, classifier })
+    }
+}
+
+/// Names as a text: `` `a`, `b` ``.
+pub(crate) fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let mut text = String::new();
+    for name in names {
+        text.push_str(if text.is_empty() { "`" } else { ", `" });
+        text.push_str(name);
+        text.push('`');
+    }
+    text
+}
+
+fn parents(
+    classes: &[Branch<'_>],
+    places: &BTreeMap<&str, usize>,
+) -> Result<Vec<Option<usize>>, Error> {
+    let resolve = |class: &Branch<'_>| {
+        let Some(parent) = class.parent else { return Ok(None) };
+        places.get(parent).copied().map(Some).ok_or_else(|| {
+            let others = classes.iter().map(|c| c.name).filter(|&name| name != class.name);
+            let (class, parent) = (class.name.into(), parent.into());
+            Error::UnknownParent { class, parent, known: list(others) }
+        })
+    };
+    classes.iter().map(resolve).collect()
+}
+
+/// Whatever is not below a class without a parent is below itself.
+fn check_chains(
+    classes: &[Branch<'_>],
+    children: &[Vec<usize>],
+    tops: &[usize],
+) -> Result<(), Error> {
+    let mut reached = vec![false; classes.len()];
+    let mut next = tops.to_vec();
+    while let Some(index) = next.pop() {
+        reached[index] = true;
+        next.extend(&children[index]);
+    }
+    match reached.iter().position(|&reached| !reached) {
+        Some(index) => Err(Error::Cycle(classes[index].name.into())),
+        None => Ok(()),
+    }
+}
+
+fn classifier(
+    classes: &[Branch<'_>],
+    places: &BTreeMap<&str, usize>,
+    children: &[Vec<usize>],
+    filters: &[Rule],
+) -> Result<Classifier, Error> {
+    let resolve = |(n, rule): (usize, &Rule)| {
+        let (index, class) = (n + 1, rule.class.clone());
+        let Some(&target) = places.get(class.as_str()) else {
+            let known = list(classes.iter().map(|class| class.name));
+            return Err(Error::UnknownClass { index, class, known });
+        };
+        if !children[target].is_empty() {
+            let children = list(children[target].iter().map(|&child| classes[child].name));
+            return Err(Error::NotALeaf { index, class, children });
+        }
+        Ok((rule.filter, target))
+    };
+    let rules: Result<_, _> = filters.iter().enumerate().map(resolve).collect();
+    Ok(Classifier::new(rules?))
+}
