@@ -32,10 +32,7 @@ impl Config {
 
     /// The buffer as a discipline.
     pub fn queue(&self) -> qdisc::Parameters {
-        qdisc::Parameters::Fifo(fifo::Parameters {
-            limit_bytes: self.buffer,
-            limit_packets: u64::MAX,
-        })
+        qdisc::Parameters::Fifo(fifo::Parameters::of_bytes(self.buffer))
     }
 
     /// The delay from the limiter's exit to the far end of `link`.

@@ -5,10 +5,11 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::queue::Queue;
 use crate::tcp::Tcp;
 use crate::value::{
-    Count, Grid, Name, NumberUnit, OneOrMany, Quantity, RateUnit, RatioUnit, ShareUnit, SizeUnit,
-    Table, TimeUnit,
+    Count, Grid, Name, NumberUnit, Quantity, RateUnit, RatioUnit, ShareUnit, SizeUnit, Table,
+    TimeUnit,
 };
 
 /// A Suimon scenario: topology, policies, flows, probes and expectations.
@@ -123,69 +124,6 @@ pub(crate) struct Link {
 pub(crate) struct LinkEnd {
     /// The queueing discipline there.
     pub(crate) queue: Queue,
-}
-
-/// A queueing discipline.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase", deny_unknown_fields)]
-pub(crate) enum Queue {
-    /// Drop-tail.
-    Fifo(Fifo),
-    /// Precise pacing with gap packets.
-    Psp(Psp),
-}
-
-/// Drop-tail, by packets and by bytes; with neither, 1000 packets.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Fifo {
-    /// The most packets queued.
-    pub(crate) packets: Option<Count>,
-    /// The most bytes queued, by frame lengths.
-    pub(crate) bytes: Option<Quantity<SizeUnit>>,
-}
-
-/// Precise pacing with gap packets: one `rate` for everything, or a class for each bottleneck.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Psp {
-    /// The rate of everything, by frame bytes without preamble and gap; not with classes.
-    pub(crate) rate: Option<Quantity<RateUnit>>,
-    /// Classes, by name.
-    #[serde(default)]
-    pub(crate) class: Table<PspClass>,
-    /// The queue of packets that no class matches; a fifo of 1000 packets unless given.
-    pub(crate) unclassified: Option<Fifo>,
-    /// Whether gap frames hold the wire between packets; true unless given.
-    pub(crate) gaps: Option<bool>,
-}
-
-/// A bottleneck that some packets pass, and the rate at which to send to it.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct PspClass {
-    /// The rate, by frame bytes without preamble and gap.
-    pub(crate) rate: Quantity<RateUnit>,
-    /// The class that bounds this one and its siblings together; only the link unless given.
-    pub(crate) parent: Option<Name>,
-    /// Which packets: a table, or an array of tables of which any may match. The first class that
-    /// matches takes a packet.
-    #[serde(rename = "match")]
-    pub(crate) matches: Option<OneOrMany<Match>>,
-    /// Its queue; a fifo of 1000 packets unless given.
-    pub(crate) queue: Option<Fifo>,
-}
-
-/// What a packet must look like; what is left out is not looked at.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Match {
-    /// The host that sent it.
-    pub(crate) from: Option<Name>,
-    /// The host that it is for.
-    pub(crate) to: Option<Name>,
-    /// Its flow, both directions.
-    pub(crate) flow: Option<Name>,
 }
 
 /// TCP connections from one host to another. Where an end is a counted host, one for each.

@@ -11,6 +11,7 @@ mod nearest;
 mod physics;
 pub mod plan;
 pub mod quantity;
+mod queue;
 mod resolve;
 mod schema;
 mod structure;

@@ -4,6 +4,7 @@
 
 use std::fmt::Write;
 
+use traffic::setting::{Setting, Settings, Value};
 use traffic::{Bytes, Duration, Instant, Rate, qdisc};
 
 use crate::plan::{Expectation, Flow, Link, Node, NodeKind, Plan, Window};
@@ -128,43 +129,50 @@ fn share(share: u32) -> String {
     }
 }
 
-/// The limits of a fifo as keys: one that does not apply is left out.
-fn limits(parameters: &qdisc::fifo::Parameters) -> String {
-    let mut keys = Vec::new();
-    if parameters.limit_packets != u64::MAX {
-        keys.push(format!("packets = {}", parameters.limit_packets));
-    }
-    if parameters.limit_bytes.0 != u64::MAX || keys.is_empty() {
-        keys.push(format!("bytes = {}", size(parameters.limit_bytes)));
-    }
-    keys.join("\n")
-}
-
 fn queue(plan: &Plan, path: &str, parameters: &qdisc::Parameters, text: &mut String) {
-    match parameters {
-        qdisc::Parameters::Fifo(fifo) => {
-            header(text, &format!("{path}.fifo"));
-            let _ = writeln!(text, "{}", limits(fifo));
-        }
-        qdisc::Parameters::Psp(psp) => self::psp(plan, path, psp, text),
+    let path = format!("{path}.{}", parameters.name());
+    let settings = parameters.settings();
+    header(text, &path);
+    for (name, value) in given(settings) {
+        line(text, name, &value);
     }
-}
-
-fn psp(plan: &Plan, path: &str, psp: &qdisc::psp::Parameters, text: &mut String) {
-    let inline = |fifo| format!("{{ {} }}", limits(fifo).replace('\n', ", "));
-    header(text, &format!("{path}.psp"));
-    line(text, "gaps", &psp.gaps.to_string());
-    line(text, "unclassified", &inline(&psp.unclassified));
-    for class in &psp.classes {
-        header(text, &format!("{path}.psp.class.{}", key(&class.name)));
-        line(text, "rate", &rate(class.rate));
-        if let Some(parent) = &class.parent {
+    let Some(classes) = settings.classes() else { return };
+    for index in 0..classes.count() {
+        let (name, parent, settings) = classes.class(index);
+        header(text, &format!("{path}.class.{}", key(name)));
+        if let Some(parent) = parent {
             line(text, "parent", &string(parent));
         }
-        line(text, "queue", &inline(&class.queue));
-        let rules = psp.filters.iter().filter(|rule| rule.class == class.name);
+        for (name, value) in given(settings) {
+            line(text, name, &value);
+        }
+        let rules = classes.filters().iter().filter(|rule| rule.class == name);
         let rules: Vec<String> = rules.map(|rule| filter(plan, &rule.filter)).collect();
         line(text, "match", &format!("[{}]", rules.join(", ")));
+    }
+}
+
+/// Every setting that applies, and its value as TOML.
+fn given(settings: &dyn Settings) -> Vec<(&'static str, String)> {
+    let value = |setting: Setting| Some((setting.name, value(&settings.get(setting.name)?)));
+    settings.settings().into_iter().filter_map(value).collect()
+}
+
+fn value(value: &Value) -> String {
+    match value {
+        Value::Flag(flag) => flag.to_string(),
+        Value::Count(count) => count.to_string(),
+        Value::Bytes(bytes) => size(*bytes),
+        Value::Rate(bits) => rate(*bits),
+        Value::Time(duration) => time(*duration),
+        Value::Share(part) => share(part.0),
+        Value::Choice(word) => string(word),
+        Value::Text(text) => string(text),
+        Value::Queue(queue) => {
+            let pair = |(name, value)| format!("{name} = {value}");
+            let pairs: Vec<String> = given(queue.settings()).into_iter().map(pair).collect();
+            format!("{{ {} = {{ {} }} }}", queue.name(), pairs.join(", "))
+        }
     }
 }
 

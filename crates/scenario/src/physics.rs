@@ -266,7 +266,7 @@ fn hop(plan: &Plan, node: &Node, link: usize, end: usize) -> Hop {
             (emulator.rate.min(config.rate), Some(emulator.buffer))
         }
         (_, qdisc::Parameters::Fifo(fifo)) => (config.rate, limit(fifo, config.mtu)),
-        (_, qdisc::Parameters::Psp(_)) => (config.rate, None),
+        _ => (config.rate, None),
     };
     Hop { link, end, rate, buffer, at: format!("{}:{}", node.name, plan.links[link].name) }
 }
@@ -274,15 +274,15 @@ fn hop(plan: &Plan, node: &Node, link: usize, end: usize) -> Hop {
 /// The bytes that a fifo of full frames holds.
 fn limit(fifo: &fifo::Parameters, mtu: Bytes) -> Option<Bytes> {
     let frame = mtu.0.saturating_add(traffic::packet::ETHERNET_HEADER_AND_FCS.into());
-    let bytes = fifo.limit_packets.saturating_mul(frame).min(fifo.limit_bytes.0);
-    (bytes < u64::MAX).then_some(Bytes(bytes))
+    let by_packets = fifo.packets.map(|packets| Bytes(packets.saturating_mul(frame)));
+    by_packets.into_iter().chain(fifo.bytes).min()
 }
 
 /// The first class on the way that paces the flow, and its rate.
 fn paced(plan: &Plan, flow: &Flow, number: usize, path: &Path) -> Option<(String, Rate)> {
     path.links.iter().find_map(|hop| match &plan.links[hop.link].ends[hop.end].queue {
-        qdisc::Parameters::Psp(psp) => class_of(psp, flow, number),
-        qdisc::Parameters::Fifo(_) => None,
+        qdisc::Parameters::Psp(psp) => class_of(&*psp.in_classes().ok()?, flow, number),
+        _ => None,
     })
 }
 

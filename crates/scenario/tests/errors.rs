@@ -167,8 +167,8 @@ fn networks() {
 fn queues_and_times() {
     assert_eq!(
         added("[link.wan.queue.fifo]\nbytes = \"0 B\"\n"),
-        "x.toml:15:9: a queue of zero drops every packet\n  help: give it room for at least one \
-         packet: packets = 1000, or bytes = \"512 KiB\""
+        "x.toml:15:9: a queue of zero drops every packet\n  help: give it room for at least one (1518 \
+         bytes)"
     );
     let above = added("[link.access.at.sender.queue.psp]\nrate = \"2 Gbit/s\"\n");
     assert!(above.starts_with("x.toml:15:8: class `all` has 2 Gbit/s, but "), "{above}");

@@ -38,7 +38,7 @@ fn a_grid_runs_its_last_axis_fastest() {
     let plan = runs[3].plan().unwrap();
     assert_eq!(plan.seed, 8);
     let qdisc::Parameters::Fifo(fifo) = &plan.links[0].ends[0].queue else { panic!() };
-    assert_eq!(fifo.limit_bytes, Bytes(1 << 20));
+    assert_eq!(fifo.bytes, Some(Bytes(1 << 20)));
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn the_command_line_replaces_an_axis_and_adds_others() {
     assert_eq!(plan.seed, 3);
     assert_eq!(plan.flows[0].sender.algorithm.name(), "newreno");
     let qdisc::Parameters::Fifo(fifo) = &plan.links[0].ends[0].queue else { panic!() };
-    assert_eq!(fifo.limit_bytes, Bytes(128 << 10));
+    assert_eq!(fifo.bytes, Some(Bytes(128 << 10)));
 }
 
 #[test]

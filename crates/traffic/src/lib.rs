@@ -13,6 +13,7 @@ pub mod packet;
 pub mod qdisc;
 pub mod random;
 pub mod ring;
+pub mod setting;
 pub mod tree;
 pub mod units;
 
@@ -20,4 +21,4 @@ pub use discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistic
 pub use packet::{FlowId, HostId, Packet, PacketId, Packets};
 pub use random::Random;
 pub use ring::Ring;
-pub use units::{Bytes, Duration, Instant, Rate};
+pub use units::{Bytes, Duration, Instant, Rate, Share};

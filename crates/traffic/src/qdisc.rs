@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
 use crate::packet::{PacketId, Packets};
+use crate::setting::Settings;
 use crate::units::Instant;
 
 pub mod fifo;
@@ -58,6 +59,40 @@ macro_rules! registry {
         }
 
         impl Parameters {
+            /// The default parameters of the discipline of that name, if there is one.
+            pub fn by_name(name: &str) -> Option<Self> {
+                match name {
+                    $(stringify!($module) => {
+                        Some(Self::$variant($module::Parameters::default()))
+                    })+
+                    _ => None,
+                }
+            }
+
+            /// What to start from when some are given; see [`Settings::blank`].
+            pub fn blank(name: &str) -> Option<Self> {
+                match name {
+                    $(stringify!($module) => {
+                        Some(Self::$variant($module::Parameters::blank()))
+                    })+
+                    _ => None,
+                }
+            }
+
+            /// What can be set.
+            pub fn settings(&self) -> &dyn Settings {
+                match self {
+                    $(Self::$variant(p) => p),+
+                }
+            }
+
+            /// The same, to set it.
+            pub fn settings_mut(&mut self) -> &mut dyn Settings {
+                match self {
+                    $(Self::$variant(p) => p),+
+                }
+            }
+
             /// The discipline's name in [`REGISTRY`].
             pub const fn name(&self) -> &'static str {
                 match self {

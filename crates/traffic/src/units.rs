@@ -23,6 +23,10 @@ pub struct Duration(u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(core::num::NonZeroU64);
 
+/// A part of a whole, in units of 2^-32: from nothing to just below all of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Share(pub u32);
+
 /// A number of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(pub u64);
@@ -114,6 +118,9 @@ impl Duration {
 }
 
 impl Rate {
+    /// The slowest: a bit a second.
+    pub const MIN: Self = Self(core::num::NonZeroU64::MIN);
+
     /// `bits` per second; `None` for zero, which is no rate.
     pub const fn from_bits_per_second(bits: u64) -> Option<Self> {
         match core::num::NonZeroU64::new(bits) {

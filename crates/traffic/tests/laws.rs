@@ -38,9 +38,9 @@ enum Operation {
 }
 
 fn queue() -> impl Strategy<Value = fifo::Parameters> {
-    (1_518_u64..20_000, 1_u64..20).prop_map(|(bytes, limit_packets)| fifo::Parameters {
-        limit_bytes: Bytes(bytes),
-        limit_packets,
+    (1_518_u64..20_000, 1_u64..20).prop_map(|(bytes, packets)| fifo::Parameters {
+        bytes: Some(Bytes(bytes)),
+        packets: Some(packets),
     })
 }
 
@@ -64,7 +64,7 @@ fn psp() -> impl Strategy<Value = psp::Parameters> {
                 filter: Filter { flow: class.name.parse().ok().map(FlowId), ..Filter::default() },
                 class: class.name.clone(),
             });
-            psp::Parameters { filters: filters.collect(), classes, unclassified, gaps }
+            psp::Parameters { filters: filters.collect(), classes, unclassified, gaps, rate: None }
         },
     )
 }
@@ -290,7 +290,7 @@ fn holds(name: &'static str) {
 
 #[test]
 fn an_empty_fifo_passes_any_frame_straight_on() {
-    let queue = fifo::Parameters { limit_bytes: Bytes(1518), limit_packets: 1 };
+    let queue = fifo::Parameters { bytes: Some(Bytes(1518)), packets: Some(1) };
     let mut model = Model::new(&Parameters::Fifo(queue), port(LINK, 1500));
     for length in [64, 1518] {
         model.pass(length);

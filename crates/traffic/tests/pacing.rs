@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use traffic::classify::{Filter, Rule};
 use traffic::qdisc::fifo;
 use traffic::qdisc::psp::{Class, Parameters, Psp};
-use traffic::{Bytes, Dequeued, Discipline, Duration, FlowId, Port};
+use traffic::{Dequeued, Discipline, Duration, FlowId, Port};
 use wire::{OVERHEAD, Sent, Wire, port, rate};
 
 /// The byte times of the shortest gap frame: a packet is early by less than that.
@@ -17,7 +17,7 @@ const FRAME: u64 = 1538;
 const GIGABIT: u64 = 1_000_000_000;
 
 fn class(name: &str, parent: Option<&str>, bits: u64) -> Class {
-    let limit = fifo::Parameters { limit_bytes: Bytes(u64::MAX), limit_packets: 1 << 20 };
+    let limit = fifo::Parameters::of_packets(1 << 20);
     Class { name: name.into(), parent: parent.map(Into::into), rate: rate(bits), queue: limit }
 }
 
@@ -30,7 +30,7 @@ fn tree(classes: Vec<Class>) -> Parameters {
     };
     let filters = classes.iter().filter_map(rule).collect();
     let unclassified = classes[0].queue;
-    Parameters { classes, filters, unclassified, gaps: true }
+    Parameters { classes, filters, unclassified, ..Parameters::default() }
 }
 
 fn flat(rates: &[u64]) -> Parameters {

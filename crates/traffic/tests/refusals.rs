@@ -22,8 +22,7 @@ fn refusal(classes: &[(&str, &str, u64)], filters: &[&str]) -> String {
     let parameters = Parameters {
         classes: classes.iter().map(class).collect(),
         filters: filters.iter().map(rule).collect(),
-        unclassified: fifo::Parameters::default(),
-        gaps: true,
+        ..Parameters::default()
     };
     let error = Psp::attach(&parameters, port(1000 * MEGABIT, 1500));
     error.map(|_| ()).expect_err("parameters that make no sense").to_string()
@@ -78,8 +77,8 @@ fn a_tree_may_promise_all_that_the_link_has() {
 /// A leaf's queue is checked as the discipline `fifo` is.
 #[test]
 fn a_queue_without_room_is_refused() {
-    let attach = |limit_bytes, limit_packets| {
-        let limits = fifo::Parameters { limit_bytes: Bytes(limit_bytes), limit_packets };
+    let attach = |bytes, packets| {
+        let limits = fifo::Parameters { bytes: Some(Bytes(bytes)), packets: Some(packets) };
         let mut parameters = Parameters::single(rate(MEGABIT));
         parameters.classes[0].queue = limits;
         let port = port(1000 * MEGABIT, 1500);

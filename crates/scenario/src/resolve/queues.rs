@@ -1,15 +1,18 @@
-//! Queueing disciplines: from the file's table to the discipline's parameters.
+//! Queueing disciplines: from the file's tables to the disciplines' parameters.
+//!
+//! Nothing here knows a discipline: each tells what can be set (`traffic::setting`), and refuses what
+//! makes no sense.
 
 use traffic::classify::{Filter, Rule};
-use traffic::qdisc::{self, fifo, psp};
-use traffic::tree;
-use traffic::{Bytes, Discipline, FlowId, HostId, Port};
+use traffic::qdisc::{Parameters, Qdisc};
+use traffic::setting::{Classes, Kind, Setting, Settings, Value};
+use traffic::{Discipline, FlowId, HostId, Port, Share};
 
 use super::Directory;
 use super::nodes::Nodes;
 use crate::diagnostic::{Problems, Span};
-use crate::file::{Fifo, Match, Psp, PspClass, Queue};
 use crate::nearest;
+use crate::queue::{Class, Given, Match, Queue, Scalar, doc};
 use crate::value::Name;
 
 /// Four times what DESIGN.md asks of one port.
@@ -30,114 +33,143 @@ pub(super) fn resolve(
     port: Port,
     entities: Entities<'_>,
     problems: &mut Problems,
-) -> Option<qdisc::Parameters> {
-    match queue {
-        None => Some(qdisc::Parameters::Fifo(fifo::Parameters::default())),
-        Some(Queue::Fifo(table)) => fifo(Some(table), problems).map(qdisc::Parameters::Fifo),
-        Some(Queue::Psp(table)) => psp(table, port, entities, problems).map(qdisc::Parameters::Psp),
-    }
-}
-
-/// A limit that is not given does not apply; with none given, the discipline's default.
-fn fifo(table: Option<&Fifo>, problems: &mut Problems) -> Option<fifo::Parameters> {
-    let Some(table) = table else { return Some(fifo::Parameters::default()) };
-    if table.packets.is_none() && table.bytes.is_none() {
-        return Some(fifo::Parameters::default());
-    }
-    let limit_packets = table.packets.as_ref().map_or(u64::MAX, |packets| packets.value);
-    if let Some(packets) = table.packets.as_ref().filter(|_| limit_packets == 0) {
-        zero(&packets.span, problems);
-    }
-    let limit_bytes = match &table.bytes {
-        Some(bytes) => bytes.read(problems)?,
-        None => Bytes(u64::MAX),
-    };
-    if let Some(bytes) = table.bytes.as_ref().filter(|_| limit_bytes.0 == 0) {
-        zero(&bytes.span, problems);
-    }
-    let room = limit_packets > 0 && limit_bytes.0 > 0;
-    room.then_some(fifo::Parameters { limit_bytes, limit_packets })
-}
-
-fn zero(span: &Span, problems: &mut Problems) {
-    let help = "give it room for at least one packet: packets = 1000, or bytes = \"512 KiB\"";
-    problems.push(span, "a queue of zero drops every packet", help);
-}
-
-fn psp(
-    table: &Psp,
-    port: Port,
-    entities: Entities<'_>,
-    problems: &mut Problems,
-) -> Option<psp::Parameters> {
-    let unclassified = fifo(table.unclassified.as_ref(), problems);
-    let mut parameters = match &table.rate {
-        Some(rate) => psp::Parameters::single(rate.read(problems)?),
-        None => classes(table, entities, problems)?,
-    };
-    parameters.unclassified = unclassified?;
-    parameters.gaps = table.gaps.unwrap_or(true);
-    if let (Some(rate), Some((name, _))) = (&table.rate, table.class.iter().next()) {
-        let help = "give `rate` for everything, or classes with a rate each";
-        problems.push(&rate.span, format!("a rate beside the class `{}`", name.text), help);
-        return None;
-    }
-    match psp::Psp::attach(&parameters, port) {
+) -> Option<Parameters> {
+    let Some(queue) = queue else { return Parameters::by_name("fifo") };
+    let parameters = parameters(queue, entities, problems)?;
+    match Qdisc::attach(&parameters, port) {
         Ok(_) => Some(parameters),
         Err(error) => {
-            refused(table, &error, problems);
+            refused(queue, &error.to_string(), problems);
             None
         }
     }
 }
 
-fn classes(
-    table: &Psp,
+/// A discipline's parameters: its defaults where nothing is given.
+fn parameters(
+    queue: &Queue,
     entities: Entities<'_>,
     problems: &mut Problems,
-) -> Option<psp::Parameters> {
-    if let Some((name, _)) = table.class.0.get(CLASSES_MAX) {
+) -> Option<Parameters> {
+    let name = &queue.discipline;
+    let blank = if queue.given.is_empty() { Parameters::by_name } else { Parameters::blank };
+    let mut parameters = blank(&name.text)?;
+    adjust(parameters.settings_mut(), &queue.given, &name.span, entities, problems)?;
+    if let Some(classes) = parameters.settings_mut().classes_mut() {
+        self::classes(classes, &queue.classes.0, entities, problems)?;
+    }
+    Some(parameters)
+}
+
+/// Sets what the file gives, and misses what it must give.
+fn adjust(
+    settings: &mut dyn Settings,
+    given: &[(Name, Given)],
+    span: &Span,
+    entities: Entities<'_>,
+    problems: &mut Problems,
+) -> Option<()> {
+    let mut complete = true;
+    for setting in settings.settings() {
+        let Some((name, given)) = given.iter().find(|(name, _)| name.text == setting.name) else {
+            if setting.required {
+                let help = format!("add `{} = …`: {}", setting.name, doc(&setting));
+                problems.push(span, format!("there is no `{}`", setting.name), help);
+                complete = false;
+            }
+            continue;
+        };
+        let value = value(&setting, given, entities, problems);
+        complete &= value.is_some();
+        if let Some(value) = value
+            && !settings.set(setting.name, value)
+        {
+            let message = format!("`{}` cannot be that", name.text);
+            problems.push(given.span(), message, doc(&setting));
+            complete = false;
+        }
+    }
+    complete.then_some(())
+}
+
+fn value(
+    setting: &Setting,
+    given: &Given,
+    entities: Entities<'_>,
+    problems: &mut Problems,
+) -> Option<Value> {
+    match (setting.kind, given) {
+        (Kind::Queue, Given::Queue(queue)) => {
+            Some(Value::Queue(Box::new(parameters(queue, entities, problems)?)))
+        }
+        (kind, Given::Scalar(scalar)) if kind != Kind::Queue => {
+            scalar_value(kind, scalar, problems)
+        }
+        (kind, given) => {
+            let help = match kind {
+                Kind::Queue => "write a discipline: { fifo = { packets = 100 } }",
+                _ => "give one value",
+            };
+            problems.push(given.span(), format!("`{}` cannot be that", setting.name), help);
+            None
+        }
+    }
+}
+
+fn scalar_value(kind: Kind, scalar: &Scalar, problems: &mut Problems) -> Option<Value> {
+    match kind {
+        Kind::Bytes => scalar.size(problems).map(Value::Bytes),
+        Kind::Rate => scalar.rate(problems).map(Value::Rate),
+        Kind::Time => scalar.time(problems).map(Value::Time),
+        Kind::Share => scalar.share(problems).map(|share| Value::Share(Share(share))),
+        Kind::Flag => scalar.flag(problems).map(Value::Flag),
+        Kind::Count => scalar.count(problems).map(Value::Count),
+        Kind::Choice(words) => {
+            words.iter().find(|word| **word == scalar.text).map(|word| Value::Choice(word)).or_else(
+                || {
+                    let message = format!("there is no choice `{}`", scalar.text);
+                    let words = words.iter().copied();
+                    problems.push(&scalar.span, message, nearest::suggest(&scalar.text, words));
+                    None
+                },
+            )
+        }
+        Kind::Text => Some(Value::Text(scalar.text.clone())),
+        Kind::Queue => None,
+    }
+}
+
+fn classes(
+    classes: &mut dyn Classes,
+    tables: &[(Name, Class)],
+    entities: Entities<'_>,
+    problems: &mut Problems,
+) -> Option<()> {
+    if let Some((name, _)) = tables.get(CLASSES_MAX) {
         let help = format!("leave at most {CLASSES_MAX}");
         problems.push(&name.span, "too many classes at one port", help);
         return None;
     }
-    let (mut classes, mut filters) = (Vec::new(), Vec::new());
-    for (name, table) in table.class.iter() {
-        let (class, rules) = class(name, table, entities, problems)?;
-        classes.push(class);
-        filters.extend(rules);
-        if filters.len() > FILTERS_MAX {
-            let help =
-                format!("leave at most {FILTERS_MAX}; a counted name stands for each member");
-            problems.push(&name.span, "too many filters at one port", help);
+    for (name, table) in tables {
+        let parent = table.parent.as_ref().map(|parent| parent.text.as_str());
+        let class = classes.add(&name.text, parent);
+        adjust(class, &table.given, &name.span, entities, problems)?;
+        for matched in table.matches.iter().flat_map(|matches| &matches.0) {
+            for filter in filters(matched, entities, problems)? {
+                classes.filters_mut().push(Rule { filter, class: name.text.clone() });
+            }
+        }
+        if classes.filters().len() > FILTERS_MAX {
+            too_many_filters(&name.span, problems);
             return None;
         }
     }
-    Some(psp::Parameters {
-        classes,
-        filters,
-        unclassified: fifo::Parameters::default(),
-        gaps: true,
-    })
+    Some(())
 }
 
-fn class(
-    name: &Name,
-    table: &PspClass,
-    entities: Entities<'_>,
-    problems: &mut Problems,
-) -> Option<(psp::Class, Vec<Rule>)> {
-    let rate = table.rate.read(problems);
-    let queue = fifo(table.queue.as_ref(), problems);
-    let mut rules = Vec::new();
-    for matched in table.matches.iter().flat_map(|matches| &matches.0) {
-        for filter in filters(matched, entities, problems)? {
-            rules.push(Rule { filter, class: name.text.clone() });
-        }
-    }
-    let parent = table.parent.as_ref().map(|parent| parent.text.clone());
-    let class = psp::Class { name: name.text.clone(), parent, rate: rate?, queue: queue? };
-    Some((class, rules))
+fn too_many_filters(span: &Span, problems: &mut Problems) {
+    let help = format!("leave at most {FILTERS_MAX}; a counted name stands for each member");
+    problems.push(span, "too many filters at one port", help);
 }
 
 /// A filter for each combination of the members of counted names.
@@ -158,9 +190,7 @@ fn filters(
     let count = [&sources, &destinations, &flows].map(Vec::len).into_iter();
     if count.fold(1, usize::saturating_mul) > FILTERS_MAX {
         let named = [&matched.from, &matched.to, &matched.flow].into_iter().flatten().next();
-        let span = named.map_or(0..0, |name| name.span.clone());
-        let help = format!("leave at most {FILTERS_MAX}; a counted name stands for each member");
-        problems.push(&span, "too many filters at one port", help);
+        too_many_filters(&named.map_or(0..0, |name| name.span.clone()), problems);
         return None;
     }
     let mut filters = Vec::new();
@@ -176,33 +206,32 @@ fn filters(
     Some(filters)
 }
 
-/// The discipline's own reason, at the key that it is about.
-fn refused(table: &Psp, error: &psp::Error, problems: &mut Problems) {
-    let class = |name: &str| table.class.iter().find(|(n, _)| n.text == name).map(|(_, c)| c);
-    let all = table.rate.as_ref().map(|rate| rate.span.clone());
-    let first = table.class.iter().next().map(|(name, _)| name.span.clone());
-    let whole = all.or(first).unwrap_or(0..0);
-    let rate = |name: &str| class(name).map(|class| class.rate.span.clone());
-    let parent = |name: &str| class(name)?.parent.as_ref().map(|parent| parent.span.clone());
-    let span = match error {
-        psp::Error::Above { class, .. } => rate(class),
-        psp::Error::Promise { within, .. } => rate(within.trim_matches('`')),
-        psp::Error::Tree(tree::Error::UnknownParent { class, .. } | tree::Error::Cycle(class)) => {
-            parent(class)
-        }
-        psp::Error::Tree(tree::Error::NotALeaf { class: name, .. }) => {
-            table.class.iter().find(|(n, _)| n.text == *name).map(|(n, _)| n.span.clone())
-        }
-        _ => None,
-    };
-    let text = error.to_string();
+/// The discipline's own reason, at what it speaks of: the class that it is about, and the setting there;
+/// else a setting of its own. Of several classes together, it is about the one that they are within.
+fn refused(queue: &Queue, text: &str, problems: &mut Problems) {
     let (message, mut help) = match text.split_once(": ") {
         Some((message, help)) => (message.to_owned(), help.to_owned()),
-        None => (text, String::new()),
+        None => (text.to_owned(), String::new()),
     };
-    if let psp::Error::Tree(tree::Error::UnknownParent { class: name, parent, .. }) = error {
-        let others = table.class.iter().map(|(n, _)| n.text.as_str()).filter(|n| n != name);
-        help = nearest::suggest(parent, others);
-    }
-    problems.push(&span.unwrap_or(whole), message, help);
+    let named = message.split('`').skip(1).step_by(2);
+    let mut named = named.filter_map(|name| queue.classes.0.iter().find(|c| c.0.text == name));
+    let about = if message.starts_with("the classes") { named.last() } else { named.next() };
+    let spoken_of = |given: &[(Name, Given)]| {
+        let of = |(name, _): &&(Name, Given)| text.contains(name.text.as_str());
+        given.iter().find(of).map(|(_, given)| given.span().clone())
+    };
+    let span = match about {
+        Some((_, class)) if message.contains("parent") && class.parent.is_some() => {
+            let parent = class.parent.as_ref();
+            if let Some(parent) = parent.filter(|_| message.contains("does not exist")) {
+                let others = queue.classes.0.iter().map(|(name, _)| name.text.as_str());
+                help = nearest::suggest(&parent.text, others);
+            }
+            parent.map(|parent| parent.span.clone())
+        }
+        Some((name, class)) => spoken_of(&class.given).or_else(|| Some(name.span.clone())),
+        None => spoken_of(&queue.given),
+    };
+    let whole = queue.classes.0.first().map_or(&queue.discipline.span, |(name, _)| &name.span);
+    problems.push(&span.unwrap_or_else(|| whole.clone()), message, help);
 }

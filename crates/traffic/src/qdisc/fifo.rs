@@ -3,21 +3,37 @@
 use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
 use crate::ring::Ring;
+use crate::setting::settings;
 use crate::units::{Bytes, Instant};
 
-/// The limits. A packet that would pass either one is dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parameters {
-    /// The most bytes (frame lengths) queued.
-    pub limit_bytes: Bytes,
-    /// The most packets queued.
-    pub limit_packets: u64,
+settings! {
+    blank: Self { packets: None, bytes: None };
+    /// The limits. A packet that would pass either one is dropped.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Parameters {
+        /// The most packets queued; any number unless given.
+        pub packets: Option<u64>,
+        /// The most bytes queued, by frame lengths; any number unless given.
+        pub bytes: Option<Bytes>,
+    }
+}
+
+impl Parameters {
+    /// So many packets of any length.
+    pub const fn of_packets(packets: u64) -> Self {
+        Self { packets: Some(packets), bytes: None }
+    }
+
+    /// So many bytes, in packets of any number.
+    pub const fn of_bytes(bytes: Bytes) -> Self {
+        Self { packets: None, bytes: Some(bytes) }
+    }
 }
 
 impl Default for Parameters {
     /// 1000 packets of any length: Linux's interface queue (`txqueuelen`).
     fn default() -> Self {
-        Self { limit_bytes: Bytes(u64::MAX), limit_packets: 1_000 }
+        Self::of_packets(1_000)
     }
 }
 
@@ -40,20 +56,35 @@ pub enum Error {
     },
 }
 
+/// The limits as they are compared: what does not apply is beyond reach.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    packets: u64,
+    bytes: u64,
+}
+
+impl Limits {
+    fn of(parameters: &Parameters) -> Self {
+        let (packets, bytes) = (parameters.packets, parameters.bytes.map(|bytes| bytes.0));
+        Self { packets: packets.unwrap_or(u64::MAX), bytes: bytes.unwrap_or(u64::MAX) }
+    }
+}
+
 /// A drop-tail queue.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Fifo {
     queue: Ring<PacketId>,
     statistics: Statistics,
-    parameters: Parameters,
+    limits: Limits,
     port: Port,
 }
 
 /// Whether the limits let a packet of full length through the port.
 pub(crate) fn check(parameters: &Parameters, port: Port) -> Result<(), Error> {
-    let (limit, frame) = (parameters.limit_bytes.0, frame_max(port));
-    if limit == 0 || parameters.limit_packets == 0 {
+    let Limits { bytes: limit, packets } = Limits::of(parameters);
+    let frame = frame_max(port);
+    if limit == 0 || packets == 0 {
         return Err(Error::Zero(frame));
     }
     if limit < frame {
@@ -96,7 +127,7 @@ impl Fifo {
 
     /// Sets limits that [`check`] has passed.
     pub(crate) fn limit(&mut self, parameters: &Parameters) {
-        self.parameters = *parameters;
+        self.limits = Limits::of(parameters);
     }
 
     /// Counts a gap frame that held the wire until this queue's packet was due.
@@ -113,7 +144,7 @@ impl Discipline for Fifo {
     fn attach(parameters: &Parameters, port: Port) -> Result<Self, Error> {
         check(parameters, port)?;
         Ok(Self {
-            parameters: *parameters,
+            limits: Limits::of(parameters),
             port,
             queue: Ring::new(),
             statistics: Statistics::default(),
@@ -130,9 +161,9 @@ impl Discipline for Fifo {
     fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
         let length = u64::from(packets[packet].length);
         let s = &mut self.statistics;
-        let reason = if s.backlog_packets >= self.parameters.limit_packets {
+        let reason = if s.backlog_packets >= self.limits.packets {
             Some(DropReason::QueuePackets)
-        } else if s.backlog_bytes + length > self.parameters.limit_bytes.0 {
+        } else if s.backlog_bytes + length > self.limits.bytes {
             Some(DropReason::QueueBytes)
         } else {
             None

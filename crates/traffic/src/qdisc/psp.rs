@@ -265,6 +265,7 @@ impl Discipline for Psp {
     type Error = Error;
 
     fn attach(parameters: &Parameters, port: Port) -> Result<Self, Error> {
+        let parameters = &*parameters.in_classes()?;
         let checked = parameters::check(parameters, port)?;
         let unclassified = Fifo::attach(&parameters.unclassified, port)
             .map_err(|error| Error::Queue { of: "unclassified packets".into(), error })?;
@@ -285,6 +286,7 @@ impl Discipline for Psp {
     }
 
     fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
+        let parameters = &*parameters.in_classes()?;
         let checked = parameters::check(parameters, self.port)?;
         let nodes = nodes(parameters, &checked.parents, self.port)?;
         self.gaps = parameters.gaps.then(|| GapFrames::new(self.port));

@@ -1,5 +1,6 @@
 //! What a user may set on `psp`, and why it may be refused.
 
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 use alloc::{format, vec};
@@ -7,34 +8,59 @@ use alloc::{format, vec};
 use crate::classify::{Filter, Rule};
 use crate::discipline::Port;
 use crate::qdisc::fifo;
+use crate::setting::settings;
 use crate::tree::{self, Branch, Tree};
 use crate::units::Rate;
 
-/// A bottleneck that some packets pass, and the rate at which to send to it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Class {
-    /// Its name, unique within the discipline.
-    pub name: String,
-    /// The class that bounds this one and its siblings together; `None` if only the link does.
-    pub parent: Option<String>,
-    /// Frame bits per second (header and FCS counted, preamble and gap not).
-    pub rate: Rate,
-    /// Its queue; unused in a class that has children.
-    pub queue: fifo::Parameters,
+settings! {
+    required: rate;
+    /// A bottleneck that some packets pass, and the rate at which to send to it.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Class {
+        /// Its name, unique within the discipline.
+        pub name: String,
+        /// The class that bounds this one and its siblings together; `None` if only the link does.
+        pub parent: Option<String>,
+        /// The rate, by frame bits: header and FCS counted, preamble and gap not.
+        pub rate: Rate,
+        /// Its queue, a plain one; unused in a class that has children.
+        pub queue: fifo::Parameters,
+    }
 }
 
-/// The classes, and which packets go to which.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parameters {
-    /// At least one. Packets queue in those without children.
-    pub classes: Vec<Class>,
-    /// Tried in this order; a packet that none matches is unclassified.
-    pub filters: Vec<Rule>,
-    /// The queue of unclassified packets, which go out whenever no class's packet is due.
-    pub unclassified: fifo::Parameters,
-    /// Whether gap frames hold the wire between packets. If not, the discipline answers "not
-    /// before" and leaves it to the driver's timer, which may be late.
-    pub gaps: bool,
+impl Default for Class {
+    /// The rate is to be given.
+    fn default() -> Self {
+        let queue = fifo::Parameters::default();
+        Self { name: String::new(), parent: None, rate: Rate::MIN, queue }
+    }
+}
+
+settings! {
+    classes: Class;
+    /// The classes, and which packets go to which.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Parameters {
+        /// The rate of everything, by frame bits, in place of classes.
+        pub rate: Option<Rate>,
+        /// Packets queue in those without children.
+        pub classes: Vec<Class>,
+        /// Tried in this order; a packet that none matches is unclassified.
+        pub filters: Vec<Rule>,
+        /// The queue of unclassified packets, a plain one; they go out whenever no class's packet is due.
+        pub unclassified: fifo::Parameters,
+        /// Whether gap frames hold the wire between packets. If not, the driver's timer does, which may
+        /// be late.
+        pub gaps: bool,
+    }
+}
+
+impl Default for Parameters {
+    /// With gap frames, and neither a rate nor classes, of which one is to be given.
+    fn default() -> Self {
+        let unclassified = fifo::Parameters::default();
+        Self { rate: None, classes: Vec::new(), filters: Vec::new(), unclassified, gaps: true }
+    }
 }
 
 impl Parameters {
@@ -46,15 +72,33 @@ impl Parameters {
         Self {
             filters: vec![Rule { filter: Filter::default(), class: name.clone() }],
             classes: vec![Class { name, parent: None, rate, queue }],
-            unclassified: queue,
-            gaps: true,
+            ..Self::default()
         }
+    }
+
+    /// The same with a class in place of a rate of everything.
+    ///
+    /// # Errors
+    ///
+    /// Both a rate and classes.
+    pub fn in_classes(&self) -> Result<Cow<'_, Self>, Error> {
+        let Some(rate) = self.rate else { return Ok(Cow::Borrowed(self)) };
+        if let Some(class) = self.classes.first() {
+            return Err(Error::RateAndClasses(class.name.clone()));
+        }
+        let Self { unclassified, gaps, .. } = *self;
+        Ok(Cow::Owned(Self { unclassified, gaps, ..Self::single(rate) }))
     }
 }
 
 /// Why parameters are refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
+    /// A rate for everything, and one for some.
+    #[error(
+        "a rate beside the class `{0}`: give `rate` for everything, or classes with a rate each"
+    )]
+    RateAndClasses(String),
     /// The classes' names or filters make no sense.
     #[error(transparent)]
     Tree(#[from] tree::Error),

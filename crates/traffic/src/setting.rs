@@ -1,0 +1,360 @@
+//! What a user may set, told by the parameters themselves: the scenario's parser, its schema, the lock
+//! file and the catalogue all read these tables, so that a new discipline needs no word elsewhere.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::classify::Rule;
+use crate::qdisc::{self, fifo};
+use crate::units::{Bytes, Duration, Rate, Share};
+
+/// What kind of value a setting takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// True or false.
+    Flag,
+    /// A whole number.
+    Count,
+    /// A size.
+    Bytes,
+    /// A rate.
+    Rate,
+    /// A span of time.
+    Time,
+    /// A part of a whole.
+    Share,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A queueing discipline.
+    Queue,
+    /// Plain text: a name.
+    Text,
+}
+
+/// A value of a setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// See [`Kind::Flag`].
+    Flag(bool),
+    /// See [`Kind::Count`].
+    Count(u64),
+    /// See [`Kind::Bytes`].
+    Bytes(Bytes),
+    /// See [`Kind::Rate`].
+    Rate(Rate),
+    /// See [`Kind::Time`].
+    Time(Duration),
+    /// See [`Kind::Share`].
+    Share(Share),
+    /// See [`Kind::Choice`].
+    Choice(&'static str),
+    /// See [`Kind::Queue`].
+    Queue(Box<qdisc::Parameters>),
+    /// See [`Kind::Text`].
+    Text(String),
+}
+
+/// A setting: a field of some parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Its name, as in a scenario.
+    pub name: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// Whether it must be given, for it has no default.
+    pub required: bool,
+    /// What it is, with unit, range and source: the field's own documentation, line by line.
+    pub doc: &'static [&'static str],
+}
+
+/// Parameters that tell what can be set in them.
+pub trait Settings {
+    /// The settings, in the order of the fields.
+    fn settings(&self) -> Vec<Setting>;
+
+    /// The value of the setting of that name; `None` if it has none, or does not apply.
+    fn get(&self, name: &str) -> Option<Value>;
+
+    /// Gives the setting of that name a value. False if there is none, or it takes no such value.
+    fn set(&mut self, name: &str, value: Value) -> bool;
+
+    /// What to start from when some settings are given.
+    fn blank() -> Self
+    where
+        Self: Sized + Default,
+    {
+        Self::default()
+    }
+
+    /// The classes, where there can be some.
+    fn classes(&self) -> Option<&dyn Classes> {
+        None
+    }
+
+    /// The classes, to add some.
+    fn classes_mut(&mut self) -> Option<&mut dyn Classes> {
+        None
+    }
+}
+
+/// Parameters with classes in them.
+pub trait Classes {
+    /// What a class starts from.
+    fn fresh(&self) -> Box<dyn Settings>;
+
+    /// Adds a class of that name within `parent`; its settings are returned.
+    fn add(&mut self, name: &str, parent: Option<&str>) -> &mut dyn Settings;
+
+    /// How many there are.
+    fn count(&self) -> usize;
+
+    /// The name, parent and settings of a class, numbered from 0.
+    fn class(&self, index: usize) -> (&str, Option<&str>, &dyn Settings);
+
+    /// Which packets go to which class.
+    fn filters(&self) -> &[Rule];
+
+    /// The same, to add to.
+    fn filters_mut(&mut self) -> &mut Vec<Rule>;
+}
+
+/// A field's type: how it is told and read. What is no setting has no kind.
+pub trait Field: Sized {
+    /// What it takes.
+    const KIND: Option<Kind>;
+    /// Its value; `None` if it does not apply.
+    fn to_value(&self) -> Option<Value>;
+    /// Takes a value; `None` if it takes no such value.
+    fn from_value(value: Value) -> Option<Self>;
+}
+
+macro_rules! field {
+    ($type:ty, $kind:ident) => {
+        impl Field for $type {
+            const KIND: Option<Kind> = Some(Kind::$kind);
+            fn to_value(&self) -> Option<Value> {
+                Some(Value::$kind(self.clone()))
+            }
+            fn from_value(value: Value) -> Option<Self> {
+                if let Value::$kind(value) = value { Some(value) } else { None }
+            }
+        }
+    };
+}
+
+field!(bool, Flag);
+field!(u64, Count);
+field!(Bytes, Bytes);
+field!(Rate, Rate);
+field!(Duration, Time);
+field!(Share, Share);
+field!(String, Text);
+
+impl Field for u32 {
+    const KIND: Option<Kind> = Some(Kind::Count);
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Count(u64::from(*self)))
+    }
+    fn from_value(value: Value) -> Option<Self> {
+        if let Value::Count(count) = value { Self::try_from(count).ok() } else { None }
+    }
+}
+
+impl Field for qdisc::Parameters {
+    const KIND: Option<Kind> = Some(Kind::Queue);
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Queue(Box::new(self.clone())))
+    }
+    fn from_value(value: Value) -> Option<Self> {
+        if let Value::Queue(queue) = value { Some(*queue) } else { None }
+    }
+}
+
+/// A queue that can only be a plain one.
+impl Field for fifo::Parameters {
+    const KIND: Option<Kind> = Some(Kind::Queue);
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Queue(Box::new(qdisc::Parameters::Fifo(*self))))
+    }
+    fn from_value(value: Value) -> Option<Self> {
+        let Value::Queue(queue) = value else { return None };
+        if let qdisc::Parameters::Fifo(fifo) = *queue { Some(fifo) } else { None }
+    }
+}
+
+impl<T: Field> Field for Box<T> {
+    const KIND: Option<Kind> = T::KIND;
+    fn to_value(&self) -> Option<Value> {
+        (**self).to_value()
+    }
+    fn from_value(value: Value) -> Option<Self> {
+        T::from_value(value).map(Self::new)
+    }
+}
+
+/// What need not apply.
+impl<T: Field> Field for Option<T> {
+    const KIND: Option<Kind> = T::KIND;
+    fn to_value(&self) -> Option<Value> {
+        self.as_ref().and_then(Field::to_value)
+    }
+    fn from_value(value: Value) -> Option<Self> {
+        T::from_value(value).map(Some)
+    }
+}
+
+/// Classes and filters are not set by a value.
+impl<T> Field for Vec<T> {
+    const KIND: Option<Kind> = None;
+    fn to_value(&self) -> Option<Value> {
+        None
+    }
+    fn from_value(_: Value) -> Option<Self> {
+        None
+    }
+}
+
+/// Wraps the definition of a struct of parameters: its fields become its settings, each with its own
+/// documentation. Lines before it may say more: `required: a, b;` names those that have no default,
+/// `classes: Class;` that it has the fields `classes` (of that struct, which has `name` and `parent`)
+/// and `filters`, and `blank: value;` what to start from when some settings are given, if not from the
+/// default.
+macro_rules! settings {
+    (
+        $(required: $($needed:ident),+;)?
+        $(classes: $class:ident;)?
+        $(blank: $blank:expr;)?
+        $(#[$meta:meta])*
+        pub struct $type:ident {
+            $($(#[doc = $doc:literal])+ pub $field:ident: $kind:ty,)+
+        }
+    ) => {
+        $(#[$meta])*
+        pub struct $type {
+            $($(#[doc = $doc])+ pub $field: $kind,)+
+        }
+
+        impl $crate::setting::Settings for $type {
+            fn settings(&self) -> alloc::vec::Vec<$crate::setting::Setting> {
+                const NEEDED: &[&str] = &[$($(stringify!($needed)),+)?];
+                let mut settings = alloc::vec::Vec::new();
+                $(
+                    let name = stringify!($field);
+                    // A class's name and parent are its place in the tree, not settings.
+                    let place = name == "name" || name == "parent";
+                    if let Some(kind) = <$kind as $crate::setting::Field>::KIND.filter(|_| !place) {
+                        let (required, doc) = (NEEDED.contains(&name), &[$($doc),+] as &[&str]);
+                        settings.push($crate::setting::Setting { name, kind, required, doc });
+                    }
+                )+
+                settings
+            }
+
+            fn get(&self, name: &str) -> Option<$crate::setting::Value> {
+                match name {
+                    $(stringify!($field) => $crate::setting::Field::to_value(&self.$field),)+
+                    _ => None,
+                }
+            }
+
+            fn set(&mut self, name: &str, value: $crate::setting::Value) -> bool {
+                match name {
+                    $(stringify!($field) => {
+                        match <$kind as $crate::setting::Field>::from_value(value) {
+                            Some(value) => self.$field = value,
+                            None => return false,
+                        }
+                    })+
+                    _ => return false,
+                }
+                true
+            }
+
+            $(
+                fn blank() -> Self {
+                    $blank
+                }
+            )?
+
+            $(
+                fn classes(&self) -> Option<&dyn $crate::setting::Classes> {
+                    let _: &[$class] = &self.classes;
+                    Some(self)
+                }
+                fn classes_mut(&mut self) -> Option<&mut dyn $crate::setting::Classes> {
+                    Some(self)
+                }
+            )?
+        }
+
+        $(
+            impl $crate::setting::Classes for $type {
+                fn fresh(&self) -> alloc::boxed::Box<dyn $crate::setting::Settings> {
+                    alloc::boxed::Box::new($class::default())
+                }
+                fn add(
+                    &mut self,
+                    name: &str,
+                    parent: Option<&str>,
+                ) -> &mut dyn $crate::setting::Settings {
+                    let (name, parent) = (name.into(), parent.map(Into::into));
+                    let last = self.classes.len();
+                    self.classes.push($class { name, parent, ..Default::default() });
+                    &mut self.classes[last]
+                }
+                fn count(&self) -> usize {
+                    self.classes.len()
+                }
+                fn class(
+                    &self,
+                    index: usize,
+                ) -> (&str, Option<&str>, &dyn $crate::setting::Settings) {
+                    let class = &self.classes[index];
+                    (&class.name, class.parent.as_deref(), class)
+                }
+                fn filters(&self) -> &[$crate::classify::Rule] {
+                    &self.filters
+                }
+                fn filters_mut(&mut self) -> &mut alloc::vec::Vec<$crate::classify::Rule> {
+                    &mut self.filters
+                }
+            }
+        )?
+    };
+}
+pub(crate) use settings;
+
+/// Wraps the definition of an enum without fields: a setting that is one of a few words.
+#[allow(unused_macros)] // Its first user is on the way.
+macro_rules! choice {
+    (
+        $(#[$meta:meta])*
+        pub enum $type:ident {
+            $($(#[$doc:meta])+ $variant:ident = $word:literal,)+
+        }
+    ) => {
+        $(#[$meta])*
+        pub enum $type {
+            $($(#[$doc])+ $variant,)+
+        }
+
+        impl $crate::setting::Field for $type {
+            const KIND: Option<$crate::setting::Kind> =
+                Some($crate::setting::Kind::Choice(&[$($word),+]));
+            fn to_value(&self) -> Option<$crate::setting::Value> {
+                Some($crate::setting::Value::Choice(match self {
+                    $(Self::$variant => $word,)+
+                }))
+            }
+            fn from_value(value: $crate::setting::Value) -> Option<Self> {
+                match value {
+                    $($crate::setting::Value::Choice($word) => Some(Self::$variant),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+#[allow(unused_imports)]
+pub(crate) use choice;
