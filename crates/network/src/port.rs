@@ -3,7 +3,8 @@
 use traffic::qdisc::{self, Qdisc};
 use traffic::units::Serializer;
 use traffic::{
-    Bytes, Dequeued, Discipline, DropReason, Enqueued, FlowId, Instant, PacketId, Rate, Statistics,
+    Bytes, Dequeued, Discipline, DropReason, Duration, Enqueued, FlowId, Instant, PacketId, Rate,
+    Statistics,
 };
 
 use crate::node::{Context, Egress};
@@ -42,6 +43,8 @@ pub struct Port {
     frame_max: u32,
     id: PortId,
     qdisc: Qdisc,
+    /// The period of the timer by which a discipline waits; zero for one as fine as is needed.
+    tick: Duration,
 }
 
 impl Port {
@@ -59,7 +62,24 @@ impl Port {
             overhead: port.overhead.0,
             frame_max: u32::try_from(frame_max).unwrap_or(u32::MAX),
             free_at: Instant::ZERO,
+            tick: Duration::ZERO,
         })
+    }
+
+    /// The same, on a machine whose timer has that period: a discipline that waits goes on with a tick
+    /// and not before (paper 1, figure 7: 10 ms). Zero is a timer as fine as is needed.
+    #[must_use]
+    pub fn with_timer(self, tick: Duration) -> Self {
+        Self { tick, ..self }
+    }
+
+    /// The first tick of the timer at or after an instant.
+    fn on_tick(&self, at: Instant) -> Instant {
+        if self.tick == Duration::ZERO || at == Instant::NEVER {
+            return at;
+        }
+        let tick = self.tick.as_ps();
+        Instant::from_ps(at.as_ps().div_ceil(tick).saturating_mul(tick))
     }
 
     /// Its number in the plan.
@@ -146,7 +166,7 @@ impl Port {
                 cx.observer.gap(self.id, length, cx.now, self.free_at);
                 Transmitted { packet: None, next: self.free_at }
             }
-            Dequeued::NotBefore(next) => Transmitted { packet: None, next },
+            Dequeued::NotBefore(at) => Transmitted { packet: None, next: self.on_tick(at) },
             Dequeued::Empty => Transmitted { packet: None, next: Instant::NEVER },
         }
     }

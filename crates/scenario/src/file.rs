@@ -8,8 +8,8 @@ use serde::Deserialize;
 use crate::queue::Queue;
 use crate::tcp::Tcp;
 use crate::value::{
-    Count, Grid, Name, NumberUnit, Quantity, RateUnit, RatioUnit, ShareUnit, SizeUnit, Table,
-    TimeUnit,
+    Count, Grid, Name, NumberUnit, PeriodUnit, Quantity, RateUnit, RatioUnit, ShareUnit, SizeUnit,
+    Table, TimeUnit,
 };
 
 /// A Suimon scenario: topology, policies, flows, probes and expectations.
@@ -57,6 +57,9 @@ pub(crate) struct Host {
     pub(crate) count: Option<Count>,
     /// The TCP stack of its connections; "linux-6" unless given.
     pub(crate) profile: Option<Name>,
+    /// How often the timer ticks that its interfaces' disciplines wait by; as often as is needed unless
+    /// given.
+    pub(crate) timer: Option<Quantity<PeriodUnit>>,
     /// What a segment costs its processor; what the profile's machine took unless given.
     pub(crate) processor: Option<Processor>,
 }
@@ -81,6 +84,9 @@ pub(crate) struct Processor {
 pub(crate) struct Router {
     /// How many; without it, one that bears the bare name.
     pub(crate) count: Option<Count>,
+    /// How often the timer ticks that its ports' disciplines wait by, as a kernel's; as often as is
+    /// needed unless given.
+    pub(crate) timer: Option<Quantity<PeriodUnit>>,
 }
 
 /// A WAN emulator: each of its output ports has this bandwidth limit, delay and drop-tail buffer.

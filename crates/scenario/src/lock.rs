@@ -85,6 +85,7 @@ fn node(node: &Node, text: &mut String) {
     match &node.kind {
         NodeKind::Host(config) => {
             header(text, &format!("host.{name}"));
+            timer(node, text);
             if let Some(processor) = &config.processor {
                 line(text, "processor.per_segment", &time(processor.per_segment));
                 line(text, "processor.per_walked", &time(processor.per_walked));
@@ -92,13 +93,25 @@ fn node(node: &Node, text: &mut String) {
                 line(text, "processor.throttle", &processor.throttle.to_string());
             }
         }
-        NodeKind::Router => header(text, &format!("router.{name}")),
+        NodeKind::Router => {
+            header(text, &format!("router.{name}"));
+            timer(node, text);
+        }
         NodeKind::Emulator(config) => {
             header(text, &format!("emulator.{name}"));
             line(text, "rate", &rate(config.rate));
             line(text, "delay", &time(config.delay));
             line(text, "buffer", &size(config.buffer));
         }
+    }
+}
+
+fn timer(node: &Node, text: &mut String) {
+    if node.timer != Duration::ZERO {
+        // A period of whole picoseconds is told exactly enough by a frequency in millihertz.
+        let millihertz = (1_000_000_000_000_000 + node.timer.as_ps() / 2) / node.timer.as_ps();
+        let (whole, rest) = (millihertz / 1_000, millihertz % 1_000);
+        line(text, "timer", &format!("\"{whole}.{rest:03} Hz\""));
     }
 }
 

@@ -34,6 +34,8 @@ pub struct Node {
     pub name: String,
     /// What it is.
     pub kind: NodeKind,
+    /// The period of the timer that its ports' disciplines wait by; zero for one as fine as is needed.
+    pub timer: Duration,
 }
 
 /// What a node is.

@@ -217,6 +217,31 @@ fn wrong_time_unit(text: &str, unit: &str) -> Error {
     Error::new(format!("`{unit}` is not a unit of time"), "use ps, ns, us, ms, s, min or h")
 }
 
+/// The period of a frequency, rounded to the picosecond: `100 Hz` is 10 ms.
+///
+/// # Errors
+///
+/// A missing or unknown unit, a number that is no decimal, or a frequency below 1 Hz or above 1 GHz.
+pub fn period(text: &str) -> Result<Duration, Error> {
+    let (number, unit) = split(text, "a frequency", "100 Hz")?;
+    // In millihertz, so that decimals of any unit are whole.
+    let scale: u128 = match unit {
+        "Hz" | "hz" => 1_000,
+        "kHz" | "khz" => 1_000_000,
+        "MHz" => 1_000_000_000,
+        "GHz" => 1_000_000_000_000,
+        _ => {
+            let message = format!("`{unit}` is not a unit of frequency");
+            return Err(Error::new(message, "use Hz, kHz, MHz or GHz: \"100 Hz\""));
+        }
+    };
+    let millihertz = number.scaled(scale).filter(|mhz| (1_000..=1_000_000_000_000).contains(mhz));
+    let millihertz = millihertz.ok_or_else(|| {
+        Error::new(format!("a timer of `{text}`"), "a timer ticks at 1 Hz to 1 GHz")
+    })?;
+    Ok(Duration::from_ps((1_000_000_000_000_000 + millihertz / 2) / millihertz))
+}
+
 /// A share from 0 to 1 in units of 2^-32: `0.01 %`, or `0.0001`.
 ///
 /// # Errors

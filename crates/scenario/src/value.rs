@@ -44,6 +44,7 @@ macro_rules! unit {
 unit!(RateUnit, Rate, quantity::rate, false, "A rate: \"500 Mbit/s\", \"62.5 MB/s\"");
 unit!(SizeUnit, Bytes, quantity::bytes, false, "A size: \"1500 B\", \"512 KiB\", \"32 MB\"");
 unit!(TimeUnit, Duration, quantity::duration, false, "A time: \"10 ms\", \"300 s\", \"500 us\"");
+unit!(PeriodUnit, Duration, quantity::period, false, "A frequency: \"100 Hz\", \"1 kHz\"");
 unit!(ShareUnit, u32, quantity::share, true, "A share: \"0.01 %\" or 0.0001");
 unit!(NumberUnit, f64, quantity::number, true, "How many: 3");
 unit!(RatioUnit, f64, quantity::ratio, true, "A ratio from 0 to 1: 0.95, \"95 %\"");

@@ -1,6 +1,6 @@
 //! Every spelling that people write, as a table.
 
-use scenario::quantity::{bytes, duration, number, rate, ratio, share};
+use scenario::quantity::{bytes, duration, number, period, rate, ratio, share};
 use traffic::Bytes;
 
 #[test]
@@ -78,6 +78,23 @@ fn times() {
     }
     for text in ["10", "-1 s", "1 year", "5125 h", "NaN"] {
         assert!(duration(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn frequencies_are_read_as_periods() {
+    let table = [
+        ("100 Hz", 10_000_000_000),
+        ("1 kHz", 1_000_000_000),
+        ("1024hz", 976_562_500),
+        ("59.94 Hz", 16_683_350_017),
+        ("1 GHz", 1_000),
+    ];
+    for (text, ps) in table {
+        assert_eq!(period(text).map(|d| d.as_ps()), Ok(ps), "{text}");
+    }
+    for text in ["100", "0 Hz", "0.5 Hz", "2 GHz", "-1 Hz", "10 ms"] {
+        assert!(period(text).is_err(), "{text}");
     }
 }
 

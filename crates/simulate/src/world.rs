@@ -115,5 +115,6 @@ fn output(
     }
     let (rate, mtu, overhead) = (config.rate, config.mtu, config.overhead);
     let port = traffic::Port { rate, mtu, overhead, seed };
-    Ok((Port::new(id, &end.queue, port)?, config.delay))
+    let timer = plan.nodes[end.node].timer;
+    Ok((Port::new(id, &end.queue, port)?.with_timer(timer), config.delay))
 }

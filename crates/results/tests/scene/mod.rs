@@ -42,7 +42,8 @@ pub(crate) fn at_us(us: u64) -> Instant {
 pub(crate) const ALWAYS: Window = Window { from: Instant::ZERO, until: Instant::NEVER };
 
 pub(crate) fn plan() -> Plan {
-    let node = |name: &str, kind| Node { name: name.into(), kind };
+    let timer = traffic::Duration::ZERO;
+    let node = |name: &str, kind| Node { name: name.into(), kind, timer };
     let emulator = emulator::Config {
         rate: rate(500_000_000),
         delay: Duration::from_ms(100),

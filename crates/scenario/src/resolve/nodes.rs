@@ -10,7 +10,7 @@ use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
 use crate::nearest;
 use crate::plan::{Node, NodeKind};
-use crate::value::{Count, Name, Quantity, TimeUnit};
+use crate::value::{Count, Name, PeriodUnit, Quantity, TimeUnit};
 
 /// Every pair of nodes has a route entry of 8 bytes: 128 MiB at this many.
 const NODES_MAX: usize = 4_096;
@@ -41,6 +41,16 @@ impl Table<'_> {
     }
 }
 
+impl<'f> Table<'f> {
+    fn timer(&self) -> Option<&'f Quantity<PeriodUnit>> {
+        match self {
+            Self::Host(host) => host.timer.as_ref(),
+            Self::Router(router) => router.timer.as_ref(),
+            Self::Emulator(_) => None,
+        }
+    }
+}
+
 pub(super) fn resolve<'f>(file: &'f Scenario, problems: &mut Problems) -> Nodes<'f> {
     let hosts = file.host.iter().map(|(name, t)| (name, Table::Host(t)));
     let routers = file.router.iter().map(|(name, t)| (name, Table::Router(t)));
@@ -66,11 +76,15 @@ fn add<'f>(nodes: &mut Nodes<'f>, name: &'f Name, table: &Table<'_>, problems: &
     };
     let Some(count) = count(table.count(), problems) else { return };
     let Some(members) = nodes.names.add(name, count, problems) else { return };
+    let timer = match table.timer() {
+        Some(quantity) => quantity.read(problems).unwrap_or(Duration::ZERO),
+        None => Duration::ZERO,
+    };
     // A faulty node keeps its number, so that what refers to it is still looked at.
     let kind = kind.unwrap_or(NodeKind::Router);
     for index in 0..members.range.len() {
         let name = member_name(&name.text, members.counted, index);
-        nodes.list.push(Node { name, kind: kind.clone() });
+        nodes.list.push(Node { name, kind: kind.clone(), timer });
         nodes.profiles.push(profile);
     }
 }
