@@ -1,10 +1,10 @@
 //! An output port: a discipline, and the wire clock behind it.
 
-use traffic::qdisc::{self, Qdisc};
+use traffic::qdisc::{self, Qdisc, fifo};
 use traffic::units::Serializer;
 use traffic::{
     Bytes, Dequeued, Discipline, DropReason, Duration, Enqueued, FlowId, Instant, PacketId, Rate,
-    Statistics,
+    Ring, Statistics,
 };
 
 use crate::node::{Context, Egress};
@@ -43,8 +43,16 @@ pub struct Port {
     frame_max: u32,
     id: PortId,
     qdisc: Qdisc,
+    /// What an earlier discipline left queued: it goes out first.
+    left: Ring<PacketId>,
     /// The period of the timer by which a discipline waits; zero for one as fine as is needed.
     tick: Duration,
+    /// The parameters that were asked for, also while the discipline is disabled.
+    asked: qdisc::Parameters,
+    /// The port as disciplines see it.
+    link: traffic::Port,
+    /// What earlier disciplines counted; their backlog is what is `left`.
+    retired: Statistics,
 }
 
 impl Port {
@@ -62,7 +70,11 @@ impl Port {
             overhead: port.overhead.0,
             frame_max: u32::try_from(frame_max).unwrap_or(u32::MAX),
             free_at: Instant::ZERO,
+            left: Ring::new(),
             tick: Duration::ZERO,
+            asked: queue.clone(),
+            link: port,
+            retired: Statistics::default(),
         })
     }
 
@@ -93,19 +105,108 @@ impl Port {
     }
 
     /// The discipline on it.
-    pub fn qdisc(&mut self) -> &mut Qdisc {
-        &mut self.qdisc
+    pub fn qdisc(&self) -> &Qdisc {
+        &self.qdisc
     }
 
-    /// The discipline's statistics.
+    /// What the disciplines on it have counted.
     pub fn statistics(&self) -> Statistics {
-        self.qdisc.statistics()
+        let mut sum = self.retired;
+        sum += self.qdisc.statistics();
+        sum
     }
 
     /// Whether nothing is queued.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.qdisc.is_empty()
+        self.qdisc.is_empty() && self.left.is_empty()
+    }
+
+    /// ALTQ's switch: gives the port these parameters, of the discipline that it has or of another. No
+    /// queued packet is lost: the same discipline keeps what it can in its classes, and what another
+    /// left goes out before the new one's.
+    ///
+    /// # Errors
+    ///
+    /// The discipline's refusal; then everything stays as it was.
+    pub fn switch<E: Egress, O: Observer>(
+        &mut self,
+        parameters: &qdisc::Parameters,
+        cx: &mut Context<'_, E, O>,
+    ) -> Result<(), qdisc::Error> {
+        if self.qdisc.name() == parameters.name() {
+            self.qdisc.change(parameters)?;
+        } else {
+            let fresh = Qdisc::attach(parameters, self.link)?;
+            self.install(fresh, cx);
+        }
+        self.asked = parameters.clone();
+        self.go_on(cx);
+        Ok(())
+    }
+
+    /// Puts a plain FIFO in the discipline's place until it is enabled again.
+    ///
+    /// # Errors
+    ///
+    /// None that a port whose frames fit a FIFO's default could meet.
+    pub fn disable<E: Egress, O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, E, O>,
+    ) -> Result<(), qdisc::Error> {
+        let asked = self.asked.clone();
+        self.switch(&qdisc::Parameters::Fifo(fifo::Parameters::default()), cx)?;
+        self.asked = asked;
+        Ok(())
+    }
+
+    /// Puts the discipline that was asked for last in its place again.
+    ///
+    /// # Errors
+    ///
+    /// None, for it was accepted before.
+    pub fn enable<E: Egress, O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, E, O>,
+    ) -> Result<(), qdisc::Error> {
+        let asked = self.asked.clone();
+        self.switch(&asked, cx)
+    }
+
+    /// Takes over from the discipline that is there.
+    fn install<E, O: Observer>(&mut self, fresh: Qdisc, cx: &mut Context<'_, E, O>) {
+        self.report_discarded(cx);
+        self.qdisc.flush(cx.packets, cx.now);
+        let mut counted = core::mem::replace(&mut self.qdisc, fresh).statistics();
+        while let Some((packet, _)) = cx.packets.take_dropped() {
+            // Flushed, but not lost: it counts as queued still.
+            let length = u64::from(cx.packets[packet].length);
+            self.left.push(packet);
+            counted.dropped_packets -= 1;
+            counted.dropped_bytes -= length;
+            counted.backlog_packets += 1;
+            counted.backlog_bytes += length;
+        }
+        self.retired += counted;
+    }
+
+    /// Asks for the next turn after a switch, when something is queued.
+    fn go_on<E: Egress, O>(&self, cx: &mut Context<'_, E, O>) {
+        if !self.is_empty() {
+            cx.egress.resume(self.id, self.free_at.max(cx.now));
+        }
+    }
+
+    /// Takes the next packet that an earlier discipline left.
+    #[inline(never)]
+    fn take_left<E, O>(&mut self, cx: &Context<'_, E, O>) -> Dequeued {
+        let Some(packet) = self.left.pop() else { return Dequeued::Empty };
+        let length = u64::from(cx.packets[packet].length);
+        self.retired.backlog_packets -= 1;
+        self.retired.backlog_bytes -= length;
+        self.retired.sent_packets += 1;
+        self.retired.sent_bytes += length;
+        Dequeued::Send(packet)
     }
 
     /// Offers a packet. One that finds the wire idle and nothing queued may leave at once.
@@ -116,7 +217,11 @@ impl Port {
         cx: &mut Context<'_, E, O>,
     ) -> Offered {
         let length = cx.packets[packet].length;
-        if cx.now >= self.free_at && length <= self.frame_max && self.qdisc.pass(length) {
+        if cx.now >= self.free_at
+            && length <= self.frame_max
+            && self.left.is_empty()
+            && self.qdisc.pass(length)
+        {
             cx.packets[packet].queued = cx.now;
             self.send(packet, length, cx);
             return Offered::Sent;
@@ -135,7 +240,7 @@ impl Port {
         if length > self.frame_max {
             return Offered::Dropped(DropReason::TooLong);
         }
-        let waited_for = !self.qdisc.is_empty();
+        let waited_for = !self.is_empty();
         let enqueued = self.qdisc.enqueue(cx.packets, packet, cx.now);
         self.report_discarded(cx);
         match enqueued {
@@ -153,7 +258,11 @@ impl Port {
     #[inline(always)]
     pub fn transmit<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) -> Transmitted {
         debug_assert!(cx.now >= self.free_at, "the wire is idle");
-        let dequeued = self.qdisc.dequeue(cx.packets, cx.now);
+        let dequeued = if self.left.is_empty() {
+            self.qdisc.dequeue(cx.packets, cx.now)
+        } else {
+            self.take_left(cx)
+        };
         self.report_discarded(cx);
         match dequeued {
             Dequeued::Send(packet) => {
@@ -184,7 +293,7 @@ impl Port {
     /// When it goes on after a packet that leaves now: `NEVER` if nothing is queued.
     #[inline]
     pub(crate) fn after_sending(&self) -> Instant {
-        if self.qdisc.is_empty() { Instant::NEVER } else { self.free_at }
+        if self.is_empty() { Instant::NEVER } else { self.free_at }
     }
 
     /// Puts a packet onto the wire.
@@ -205,6 +314,14 @@ impl Port {
     /// Discards everything queued.
     pub fn flush<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
         self.qdisc.flush(cx.packets, cx.now);
+        while let Dequeued::Send(packet) = self.take_left(cx) {
+            let length = u64::from(cx.packets[packet].length);
+            self.retired.sent_packets -= 1;
+            self.retired.sent_bytes -= length;
+            self.retired.dropped_packets += 1;
+            self.retired.dropped_bytes += length;
+            cx.packets.discard(packet, DropReason::Flushed);
+        }
         self.report_discarded(cx);
     }
 

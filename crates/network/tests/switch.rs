@@ -1,0 +1,126 @@
+//! ALTQ's switch on a busy port: disciplines come and go, and no queued packet is lost or overtaken by
+//! a later one of its flow.
+
+mod wire;
+
+use std::collections::BTreeMap;
+
+use network::observer::Place;
+use network::port::Offered;
+use network::{Egress, Observer, Port, PortId};
+use proptest::prelude::*;
+use traffic::classify::{Filter, Rule};
+use traffic::qdisc::{Parameters, fifo, psp};
+use traffic::{DropReason, Duration, FlowId, Instant, Packet, Packets};
+use wire::{Wire, gigabit, rate};
+
+/// Something that happens to a port.
+#[derive(Clone, Debug)]
+enum Operation {
+    Offer(u32),
+    Pass(u64),
+    Switch(Parameters),
+    Disable,
+    Enable,
+}
+
+fn fifo() -> impl Strategy<Value = Parameters> {
+    (1_u64..30).prop_map(|packets| Parameters::Fifo(fifo::Parameters::of_packets(packets)))
+}
+
+fn psp() -> impl Strategy<Value = Parameters> {
+    (1_u64..400, any::<bool>()).prop_map(|(megabits, gaps)| {
+        let class = |flow: u32| psp::Class {
+            name: flow.to_string(),
+            rate: rate(megabits * 1_000_000),
+            ..psp::Class::default()
+        };
+        let filter = |flow| Filter { flow: Some(FlowId(flow)), ..Filter::default() };
+        Parameters::Psp(psp::Parameters {
+            classes: (0..2).map(class).collect(),
+            filters: (0..2).map(|f| Rule { filter: filter(f), class: f.to_string() }).collect(),
+            gaps,
+            ..psp::Parameters::default()
+        })
+    })
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    prop_oneof![
+        8 => (0..3_u32).prop_map(Operation::Offer),
+        4 => (0..60_000_000_u64).prop_map(Operation::Pass),
+        1 => fifo().prop_map(Operation::Switch),
+        1 => psp().prop_map(Operation::Switch),
+        1 => Just(Operation::Disable),
+        1 => Just(Operation::Enable),
+    ]
+}
+
+/// Counts what is dropped after it was taken: nothing may be.
+#[derive(Default)]
+struct Drops(u64);
+
+impl Observer for Drops {
+    fn dropped(&mut self, _: Place, _: &Packet, _: DropReason, _: Instant) {
+        self.0 += 1;
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_queued_packet_is_lost(operations in prop::collection::vec(operation(), 1..300)) {
+        let first = Parameters::Fifo(fifo::Parameters::default());
+        let mut port = Port::new(PortId(0), &first, gigabit()).unwrap();
+        let (mut packets, mut wire, mut drops) = (Packets::new(), Wire::default(), Drops::default());
+        let (mut now, mut taken, mut refused) = (Instant::ZERO, 0, 0);
+        for (number, operation) in operations.iter().enumerate() {
+            let mut cx = wire.context(&mut packets, &mut drops, now);
+            match operation {
+                Operation::Offer(flow) => {
+                    let created = Instant::from_ps(number as u64);
+                    let flow = FlowId(*flow);
+                    let packet = Packet { created, flow, length: 1_518, ..Packet::default() };
+                    let packet = cx.packets.insert(packet);
+                    taken += 1;
+                    match port.offer(packet, &mut cx) {
+                        Offered::Sent | Offered::Queued => {}
+                        Offered::Ready => {
+                            let next = port.transmit(&mut cx).next;
+                            cx.egress.resume(PortId(0), next);
+                        }
+                        Offered::Dropped(_) => refused += 1,
+                    }
+                }
+                Operation::Switch(parameters) => port.switch(parameters, &mut cx).unwrap(),
+                Operation::Disable => port.disable(&mut cx).unwrap(),
+                Operation::Enable => port.enable(&mut cx).unwrap(),
+                Operation::Pass(ps) => now += Duration::from_ps(*ps),
+            }
+            while let Some(at) = wire.resumes.filter(|&at| at <= now) {
+                let next = port.transmit(&mut wire.context(&mut packets, &mut drops, at)).next;
+                wire.resumes = Some(next);
+            }
+            let own = port.statistics();
+            prop_assert_eq!(wire.left.len() as u64 + own.backlog_packets, taken - refused);
+            prop_assert_eq!(own.sent_packets, wire.left.len() as u64);
+            prop_assert_eq!(own.enqueued_packets, taken - refused);
+            prop_assert_eq!((own.dropped_packets, drops.0), (refused, 0));
+            prop_assert_eq!(port.is_empty(), own.backlog_packets == 0);
+        }
+        // What is queued still goes out by itself, each flow in order within its discipline.
+        let mut turns = 0;
+        while !port.is_empty() && turns < 100_000 {
+            let at = wire.resumes.expect("a port that holds packets goes on");
+            let next = port.transmit(&mut wire.context(&mut packets, &mut drops, at)).next;
+            wire.resumes = Some(next);
+            turns += 1;
+        }
+        prop_assert!(port.is_empty());
+        let mut last = BTreeMap::new();
+        for &(packet, _) in &wire.left {
+            let Packet { flow, created, .. } = packets[packet];
+            let before = last.insert(flow, created);
+            prop_assert!(before < Some(created), "flow {flow:?}: {created:?} after {before:?}");
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! A port's far side that takes note of what leaves, and when the port wants to go on.
+
+use network::{Context, Egress, Observer, PortId};
+use traffic::{Bytes, Instant, PacketId, Packets, Rate};
+
+/// What left and when, and when the port goes on.
+#[derive(Debug, Default)]
+pub(crate) struct Wire {
+    pub(crate) left: Vec<(PacketId, Instant)>,
+    pub(crate) resumes: Option<Instant>,
+}
+
+impl Egress for Wire {
+    fn launch(&mut self, _: PortId, packet: PacketId, leaves: Instant) -> bool {
+        self.left.push((packet, leaves));
+        true
+    }
+    fn resume(&mut self, _: PortId, at: Instant) {
+        self.resumes = Some(at);
+    }
+    fn wake(&mut self, _: u32, _: Instant) {}
+}
+
+impl Wire {
+    /// What a node or port acts with at `now`.
+    pub(crate) fn context<'a, O: Observer>(
+        &'a mut self,
+        packets: &'a mut Packets,
+        observer: &'a mut O,
+        now: Instant,
+    ) -> Context<'a, Self, O> {
+        Context { now, packets, egress: self, observer }
+    }
+}
+
+/// A rate in bits per second.
+pub(crate) fn rate(bits: u64) -> Rate {
+    Rate::from_bits_per_second(bits).expect("a rate above zero")
+}
+
+/// A port of Gigabit Ethernet.
+pub(crate) fn gigabit() -> traffic::Port {
+    traffic::Port { rate: rate(1_000_000_000), mtu: Bytes(1_500), overhead: Bytes(20), seed: 0 }
+}
