@@ -1,7 +1,7 @@
 //! Bandwidth in bins: exact bytes, whatever the bins' edges cut.
 
 use scenario::plan::{Bandwidth, Window};
-use traffic::{Duration, Instant};
+use traffic::{Duration, FlowId, Instant};
 
 use crate::rows::{BandwidthRow, Name};
 
@@ -17,6 +17,8 @@ pub(crate) enum Load {
 pub(crate) struct Bins {
     width: Duration,
     window: Window,
+    /// Whether a flow's packets count, by its number; empty if all do.
+    flows: Vec<bool>,
     /// Where the open bin ends.
     edge: Instant,
     open: BandwidthRow,
@@ -26,7 +28,20 @@ impl Bins {
     pub(crate) fn new(probe: &Bandwidth, name: Name, port: Name) -> Self {
         let width = probe.bin.max(Duration::from_ps(1));
         let from = probe.window.from;
-        Self { width, window: probe.window, edge: from + width, open: empty(name, port, from) }
+        let mut flows = Vec::new();
+        for &flow in probe.flows.iter().flatten() {
+            flows.resize(flows.len().max(flow + 1), false);
+            flows[flow] = true;
+        }
+        let open = empty(name, port, from);
+        Self { width, window: probe.window, flows, edge: from + width, open }
+    }
+
+    /// Whether a packet of `flow` counts, or, with none, a gap frame.
+    #[inline]
+    pub(crate) fn heeds(&self, flow: Option<FlowId>) -> bool {
+        let listed = |flow: FlowId| self.flows.get(flow.0 as usize).copied().unwrap_or(false);
+        self.flows.is_empty() || flow.is_some_and(listed)
     }
 
     /// A frame of `length` bytes takes the wire from `start` to `end`. A frame that a bin's or the
@@ -128,7 +143,7 @@ mod tests {
         let window = Window { from: Instant::from_ps(from), until: Instant::from_ps(until) };
         let port = network::PortId(0);
         let bin = Duration::from_ps(width_ps);
-        Bins::new(&Bandwidth { name: "b".into(), port, bin, window }, NAME, NAME)
+        Bins::new(&Bandwidth { name: "b".into(), port, bin, window, flows: None }, NAME, NAME)
     }
 
     #[test]

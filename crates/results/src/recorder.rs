@@ -161,10 +161,14 @@ impl Recorder {
         })
     }
 
-    fn load(&mut self, port: PortId, load: Load, length: u64, span: (Instant, Instant)) {
+    fn load(&mut self, port: PortId, flow: Option<FlowId>, length: u64, span: (Instant, Instant)) {
         let Some(port) = self.ports.get(port.0 as usize) else { return };
+        let load = if flow.is_some() { Load::Packet } else { Load::Gap };
         for &bins in &port.bins {
-            self.bins[bins].add(load, length, span, &mut |row| self.bandwidth.push(row));
+            let bins = &mut self.bins[bins];
+            if bins.heeds(flow) {
+                bins.add(load, length, span, &mut |row| self.bandwidth.push(row));
+            }
         }
     }
 }
@@ -214,7 +218,7 @@ impl Observer for Recorder {
         if watched.captured {
             self.captures.packet(port, packet, start, None);
         }
-        self.load(port, Load::Packet, u64::from(packet.length), (start, end));
+        self.load(port, Some(packet.flow), u64::from(packet.length), (start, end));
     }
 
     #[inline]
@@ -223,7 +227,7 @@ impl Observer for Recorder {
         if watched.captured {
             self.captures.gap(port, length, start);
         }
-        self.load(port, Load::Gap, length.0, (start, end));
+        self.load(port, None, length.0, (start, end));
     }
 
     fn dropped(&mut self, place: Place, packet: &Packet, reason: DropReason, now: Instant) {

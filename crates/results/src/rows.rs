@@ -257,6 +257,8 @@ row! {
         dropped_packets: u64,
         /// Their bytes.
         dropped_bytes: u64,
+        /// Marked in place of a drop.
+        marked_packets: u64,
         /// Gap frames handed to the wire.
         gap_frames: u64,
         /// Their bytes.
@@ -311,6 +313,7 @@ impl QueueRow {
             sent_bytes: statistics.sent_bytes,
             dropped_packets: statistics.dropped_packets,
             dropped_bytes: statistics.dropped_bytes,
+            marked_packets: statistics.marked_packets,
             gap_frames: statistics.gap_frames,
             gap_bytes: statistics.gap_bytes,
         }

@@ -6,7 +6,7 @@
 use scenario::plan::{Flow, Link, NodeKind, Plan};
 use serde::Serialize;
 use serde::ser::Serializer;
-use traffic::{Bytes, Rate};
+use traffic::{Bytes, Rate, Statistics};
 
 use crate::totals::{Drops, EngineTotals, FlowTotals, PortTotals, Totals};
 
@@ -18,6 +18,11 @@ impl<T> Named<T> {
     /// The entry of that name.
     pub fn get(&self, name: &str) -> Option<&T> {
         self.0.iter().find(|(n, _)| n == name).map(|(_, value)| value)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 }
 
@@ -164,6 +169,8 @@ pub struct Direction {
     pub drops: u64,
     /// The same by reason.
     pub drops_by_reason: Named<u64>,
+    /// Packets marked "congestion experienced" in place of a drop.
+    pub marks: u64,
     /// Share of the time that the wire was taken, by packets and gaps with their overhead.
     pub utilisation: f64,
     /// Packets sent.
@@ -175,6 +182,26 @@ pub struct Direction {
     /// Their bytes.
     pub gap_bytes: u64,
     /// The longest the queue ever was.
+    pub backlog_bytes_max: u64,
+    /// The discipline's classes, where it has some.
+    #[serde(skip_serializing_if = "Named::is_empty")]
+    pub class: Named<ClassSummary>,
+}
+
+/// A class of a discipline.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClassSummary {
+    /// Packets sent.
+    pub packets: u64,
+    /// Their bytes, Ethernet header and FCS included.
+    pub bytes: u64,
+    /// The same per second of the run.
+    pub rate: f64,
+    /// Packets dropped.
+    pub drops: u64,
+    /// Packets marked.
+    pub marks: u64,
+    /// The longest its queue ever was.
     pub backlog_bytes_max: u64,
 }
 
@@ -395,13 +422,27 @@ fn sum_direction(
         to: plan.nodes[link.ends[1 - end].node].name.clone(),
         drops: port.drops.total(),
         drops_by_reason: by_reason(&port.drops),
+        marks: s.marked_packets,
         utilisation: share(s.sent_bytes + s.gap_bytes + overhead, link.config.rate, seconds),
         packets: s.sent_packets,
         bytes: s.sent_bytes,
         gap_frames: s.gap_frames,
         gap_bytes: s.gap_bytes,
         backlog_bytes_max: s.backlog_bytes_max,
+        class: Named(port.classes.iter().map(|c| sum_class(c, seconds)).collect()),
     }
+}
+
+fn sum_class((name, s): &(String, Statistics), seconds: f64) -> (String, ClassSummary) {
+    let class = ClassSummary {
+        packets: s.sent_packets,
+        bytes: s.sent_bytes,
+        rate: per(s.sent_bytes as f64, seconds),
+        drops: s.dropped_packets,
+        marks: s.marked_packets,
+        backlog_bytes_max: s.backlog_bytes_max,
+    };
+    (name.clone(), class)
 }
 
 /// The share of what `rate` carries in that time.

@@ -60,10 +60,12 @@ pub struct FlowTotals {
 }
 
 /// What went through one port: one direction of a link with the queue that feeds it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct PortTotals {
     /// The counters of its discipline, or of an emulator's buffer.
     pub statistics: Statistics,
+    /// The counters of each of the discipline's classes, by name.
+    pub classes: Vec<(String, Statistics)>,
     /// Packets dropped there or on the wire behind it.
     pub drops: Drops,
 }

@@ -218,6 +218,8 @@ pub(crate) struct Bandwidth {
     pub(crate) at: Name,
     /// A bin's width, at least 1 us.
     pub(crate) bin: Quantity<TimeUnit>,
+    /// Only the packets of these flows; everything unless given.
+    pub(crate) flows: Option<Vec<Name>>,
     /// From then on; from the start unless given.
     pub(crate) from: Option<Quantity<TimeUnit>>,
     /// Until then; to the end unless given.

@@ -234,6 +234,10 @@ fn probes(plan: &Plan, text: &mut String) {
     for probe in &probes.bandwidth {
         header(text, &format!("probe.bandwidth.{}", string(&probe.name)));
         line(text, "bin", &time(probe.bin));
+        if let Some(flows) = &probe.flows {
+            let names: Vec<String> = flows.iter().map(|&f| string(&plan.flows[f].name)).collect();
+            line(text, "flows", &format!("[{}]", names.join(", ")));
+        }
         at(plan, probe.port, probe.window, text);
     }
     for probe in &probes.sequences {

@@ -125,6 +125,8 @@ pub struct Bandwidth {
     pub bin: Duration,
     /// When.
     pub window: Window,
+    /// Only the packets of these flows; `None` for everything.
+    pub flows: Option<Vec<usize>>,
 }
 
 /// The sequence numbers of one flow's segments as they leave a port.

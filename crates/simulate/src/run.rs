@@ -7,7 +7,7 @@ use results::Recorder;
 use results::totals::{Drops, Ending, EngineTotals, FlowTotals, PortTotals, Totals};
 use scenario::Plan;
 use scenario::plan::Flow;
-use traffic::{Bytes, Duration, FlowId, Instant, Statistics, qdisc};
+use traffic::{Bytes, Discipline, Duration, FlowId, Instant, Statistics, qdisc};
 use transport::Info;
 
 use crate::engine::Engine;
@@ -220,10 +220,12 @@ fn totals(
     let mut ports: Vec<_> = tally
         .ports
         .into_iter()
-        .map(|drops| PortTotals { statistics: Statistics::default(), drops })
+        .map(|drops| PortTotals { drops, ..PortTotals::default() })
         .collect();
     for port in engine.world().nodes.iter().flat_map(Node::ports) {
-        ports[port.id().0 as usize].statistics = port.statistics();
+        let totals = &mut ports[port.id().0 as usize];
+        totals.statistics = port.statistics();
+        port.qdisc().classes(&mut |name, counted| totals.classes.push((name.to_owned(), counted)));
     }
     let flow = |(number, (flow, snapshot))| FlowTotals {
         drops: tally.flows[number],

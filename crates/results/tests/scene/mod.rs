@@ -101,6 +101,7 @@ fn probes() -> Probes {
             port: ACCESS,
             bin: Duration::from_us(50),
             window: Window { from: at_us(100), until: at_us(9_000) },
+            flows: None,
         }],
         sequences: vec![Sequence { name: "trace".into(), flow: 0, port: ACCESS, window: ALWAYS }],
         captures: vec![
@@ -243,6 +244,7 @@ pub(crate) fn totals() -> Totals {
             backlog_bytes_max: 48_576,
             ..Statistics::default()
         },
+        classes: Vec::new(),
         drops,
     };
     let none = Drops::default();

@@ -21,7 +21,7 @@ pub(super) fn resolve(
 ) -> Probes {
     let probes = &file.probe;
     let bandwidth = probes.bandwidth.iter();
-    let bandwidth = bandwidth.filter_map(|(n, table)| self::bandwidth(n, table, network, problems));
+    let bandwidth = bandwidth.filter_map(|(n, t)| self::bandwidth(n, t, network, flows, problems));
     let bandwidth = bandwidth.collect();
     let sequences = probes.sequence.iter();
     let sequences = sequences.filter_map(|(n, t)| sequence(n, t, network, flows, problems));
@@ -46,6 +46,7 @@ fn bandwidth(
     name: &Name,
     table: &file::Bandwidth,
     network: &Network<'_>,
+    flows: &Directory<'_>,
     problems: &mut Problems,
 ) -> Option<Bandwidth> {
     let bin = table.bin.read(problems);
@@ -54,7 +55,21 @@ fn bandwidth(
     }
     let window = window(table.from.as_ref(), table.until.as_ref(), network.duration, problems);
     let port = port(&table.at, network, problems);
-    Some(Bandwidth { name: name.text.clone(), port: port?, bin: bin?, window: window? })
+    let flows = match &table.flows {
+        Some(names) => Some(members(names, flows, problems)?),
+        None => None,
+    };
+    Some(Bandwidth { name: name.text.clone(), port: port?, bin: bin?, window: window?, flows })
+}
+
+/// The connections of all these flows, in order.
+fn members(names: &[Name], flows: &Directory<'_>, problems: &mut Problems) -> Option<Vec<usize>> {
+    let found: Vec<_> = names.iter().map(|name| flows.find(name, problems)).collect();
+    let found: Option<Vec<_>> = found.into_iter().collect();
+    let mut members: Vec<usize> = found?.into_iter().flat_map(|members| members.range).collect();
+    members.sort_unstable();
+    members.dedup();
+    Some(members)
 }
 
 fn sequence(
