@@ -9,6 +9,7 @@ extern crate std;
 
 pub mod classify;
 pub mod discipline;
+pub mod header;
 pub mod packet;
 pub mod qdisc;
 pub mod random;

@@ -1,0 +1,306 @@
+//! Rules with priorities, added and removed while packets pass, and the class that they give a
+//! packet.
+//!
+//! Every field is bits in a key of seven words, laid out so that a common rule looks at few of
+//! them: the five-tuple of IPv4 is two. A port range becomes the prefixes that it consists of (at
+//! most 30, of 16 lengths), each an entry of its own; if a rule has two ranges, only the
+//! destination's is taken apart (both would be up to 900 entries) and the source's is checked
+//! beside the hash. So a search stays sub-linear unless very many rules differ in nothing but their
+//! source ports' range.
+
+use alloc::collections::BTreeMap;
+
+use super::matches::{Error, Match, PortRange, Prefix, Subject, TCP};
+use super::tuples::{Entry, Key, Shape, TupleSpace};
+use crate::header::{Family, Header};
+use crate::packet::Packet;
+
+/// A rule's handle, for its removal; never given twice by the same rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RuleId(u64);
+
+/// Words of a key.
+const WORDS: usize = 7;
+
+/// The words' order.
+mod word {
+    /// IPv4's source in the high half and destination in the low, or IPv6's flow label: no packet
+    /// has both.
+    pub(super) const V4_OR_LABEL: usize = 0;
+    /// IPv6's source, high half first, then its destination.
+    pub(super) const V6_SOURCE: usize = 1;
+    pub(super) const V6_DESTINATION: usize = 3;
+    /// From the top: source port 16 bits, destination port 16, protocol 8, type of service 8, VLAN
+    /// priority 8, zero 8.
+    pub(super) const TRANSPORT: usize = 5;
+    /// Source host 16 bits, destination host 16, flow 32.
+    pub(super) const SIMULATED: usize = 6;
+}
+
+/// Where the fields of [`word::TRANSPORT`] and [`word::SIMULATED`] begin.
+mod at {
+    pub(super) const SOURCE_PORT: u32 = 48;
+    pub(super) const DESTINATION_PORT: u32 = 32;
+    pub(super) const PROTOCOL: u32 = 24;
+    pub(super) const TOS: u32 = 16;
+    pub(super) const VLAN: u32 = 8;
+    pub(super) const SOURCE_HOST: u32 = 48;
+    pub(super) const DESTINATION_HOST: u32 = 32;
+}
+
+/// Groups of fields that a packet may lack.
+mod has {
+    pub(super) const V4: u8 = 1;
+    pub(super) const V6: u8 = 2;
+    /// Protocol and type of service: IP, or a simulated segment.
+    pub(super) const IP: u8 = 4;
+    pub(super) const PORTS: u8 = 8;
+    pub(super) const VLAN: u8 = 16;
+    pub(super) const SIMULATED: u8 = 32;
+}
+
+/// Source ports to check beside the hash; all of them if there is nothing to check.
+type Rest = PortRange;
+const ALL_PORTS: PortRange = PortRange { first: 0, last: u16::MAX };
+
+#[derive(Clone, Copy, Debug)]
+struct Rule {
+    pattern: Match,
+    rank: u64,
+    class: u32,
+}
+
+/// Rules, and the search for the one that decides.
+///
+/// Of the rules that match, the one with the greatest priority does; of equals, the one that was
+/// added first.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    space: TupleSpace<WORDS, Rest>,
+    rules: BTreeMap<RuleId, Rule>,
+    added: u64,
+}
+
+impl Rules {
+    /// No rules. The seed decides the hashes and nothing else.
+    pub const fn new(seed: u64) -> Self {
+        Self { space: TupleSpace::new(seed), rules: BTreeMap::new(), added: 0 }
+    }
+
+    /// How many rules there are.
+    pub fn len(&self) -> usize {
+        self.rules.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// How many distinct sets of bits the rules look at: the most probes a search may take.
+    pub fn shapes(&self) -> usize {
+        self.space.shapes()
+    }
+
+    /// Adds a rule that leads to `class`, an index of the caller's. The greater the priority, the
+    /// sooner it decides.
+    pub fn add(&mut self, pattern: &Match, priority: u16, class: usize) -> Result<RuleId, Error> {
+        pattern.check()?;
+        let class = u32::try_from(class).map_err(|_| Error::Class(class))?;
+        if self.added >> 48 != 0 {
+            return Err(Error::Rules);
+        }
+        // The lower rank decides: upside down in the priority (16 bits), then in the order added
+        // (48 bits).
+        let rank = u64::from(!priority) << 48 | self.added;
+        let id = RuleId(self.added);
+        self.added += 1;
+        let rule = Rule { pattern: *pattern, rank, class };
+        let space = &mut self.space;
+        each_entry(&rule, |shape, words, entry| space.insert(shape, words, entry));
+        self.rules.insert(id, rule);
+        Ok(id)
+    }
+
+    /// Removes a rule; false if it is not there.
+    pub fn remove(&mut self, id: RuleId) -> bool {
+        let Some(rule) = self.rules.remove(&id) else { return false };
+        let space = &mut self.space;
+        each_entry(&rule, |shape, words, entry| space.remove(shape, words, entry.rank));
+        true
+    }
+
+    /// The class of the rule that decides; `None` if none matches.
+    #[inline]
+    pub fn class_of<'a>(&self, subject: impl Into<Subject<'a>>) -> Option<usize> {
+        let subject = subject.into();
+        let mut key = Key { words: [0; WORDS], has: 0 };
+        if let Some(packet) = subject.packet {
+            pack_packet(&mut key, packet);
+        }
+        if let Some(header) = subject.header {
+            pack_header(&mut key, header);
+        }
+        let source_port = (key.words[word::TRANSPORT] >> at::SOURCE_PORT) as u16;
+        self.space.find(&key, |rest| rest.contains(source_port)).map(|class| class as usize)
+    }
+}
+
+#[inline]
+fn pack_packet(key: &mut Key<WORDS>, packet: &Packet) {
+    key.has |= has::SIMULATED | has::IP;
+    key.words[word::TRANSPORT] = u64::from(TCP) << at::PROTOCOL | u64::from(packet.tos) << at::TOS;
+    key.words[word::SIMULATED] = u64::from(packet.source.0) << at::SOURCE_HOST
+        | u64::from(packet.destination.0) << at::DESTINATION_HOST
+        | u64::from(packet.flow.0);
+}
+
+#[inline]
+fn pack_header(key: &mut Key<WORDS>, header: &Header) {
+    match header.family {
+        Family::None => {}
+        Family::V4 => {
+            key.has |= has::V4;
+            key.words[word::V4_OR_LABEL] = (header.source as u64) << 32 | header.destination as u64;
+        }
+        Family::V6 => {
+            key.has |= has::V6;
+            key.words[word::V4_OR_LABEL] = header.flow_label.into();
+            key.words[word::V6_SOURCE] = (header.source >> 64) as u64;
+            key.words[word::V6_SOURCE + 1] = header.source as u64;
+            key.words[word::V6_DESTINATION] = (header.destination >> 64) as u64;
+            key.words[word::V6_DESTINATION + 1] = header.destination as u64;
+        }
+    }
+    let transport = &mut key.words[word::TRANSPORT];
+    if header.family != Family::None {
+        key.has |= has::IP;
+        *transport = u64::from(header.protocol) << at::PROTOCOL | u64::from(header.tos) << at::TOS;
+    }
+    if let Some(ports) = header.ports {
+        key.has |= has::PORTS;
+        *transport |= u64::from(ports.source) << at::SOURCE_PORT
+            | u64::from(ports.destination) << at::DESTINATION_PORT;
+    }
+    if let Some(priority) = header.vlan_priority {
+        key.has |= has::VLAN;
+        *transport |= u64::from(priority) << at::VLAN;
+    }
+}
+
+/// A rule's bits while they are gathered.
+struct Bits {
+    shape: Shape<WORDS>,
+    words: [u64; WORDS],
+}
+
+impl Bits {
+    fn ask(&mut self, needs: u8, word: usize, at: u32, mask: u64, value: u64) {
+        self.shape.needs |= needs;
+        self.shape.mask[word] |= mask << at;
+        self.words[word] |= (value & mask) << at;
+    }
+
+    /// The prefix's place if it is IPv4's, and if it is IPv6's.
+    fn ask_prefix(&mut self, prefix: Prefix, v4_at: u32, v6_word: usize) {
+        let (length, bits) = (u32::from(prefix.length), prefix.bits());
+        if prefix.family() == Family::V4 {
+            let mask = ones_above(32 - length, 32);
+            self.ask(has::V4, word::V4_OR_LABEL, v4_at, mask, bits as u64);
+        } else {
+            let high = ones_above(64 - length.min(64), 64);
+            let low = ones_above(128 - length.max(64), 64);
+            self.ask(has::V6, v6_word, 0, high, (bits >> 64) as u64);
+            self.ask(has::V6, v6_word + 1, 0, low, bits as u64);
+        }
+    }
+
+    fn ask_ports(&mut self, at: u32, ports: PortPrefix) {
+        let mask = ones_above(16 - ports.length, 16);
+        self.ask(has::PORTS, word::TRANSPORT, at, mask, ports.first.into());
+    }
+}
+
+/// The bits from `zeros` up to `width` (at most 64) set, those below clear.
+fn ones_above(zeros: u32, width: u32) -> u64 {
+    let all = u64::MAX >> (64 - width);
+    all & u64::MAX.checked_shl(zeros).unwrap_or(0)
+}
+
+/// All of a rule but its ports.
+fn bits_of(pattern: &Match) -> Bits {
+    let mut bits = Bits { shape: Shape { mask: [0; WORDS], needs: 0 }, words: [0; WORDS] };
+    if let Some(prefix) = pattern.source {
+        bits.ask_prefix(prefix, 32, word::V6_SOURCE);
+    }
+    if let Some(prefix) = pattern.destination {
+        bits.ask_prefix(prefix, 0, word::V6_DESTINATION);
+    }
+    if let Some(label) = pattern.flow_label {
+        bits.ask(has::V6, word::V4_OR_LABEL, 0, 0xf_ffff, label.into());
+    }
+    if let Some(protocol) = pattern.protocol {
+        bits.ask(has::IP, word::TRANSPORT, at::PROTOCOL, 0xff, protocol.into());
+    }
+    if let Some(dscp) = pattern.dscp {
+        let (mask, value) = (u64::from(dscp.mask) << 2, u64::from(dscp.value) << 2);
+        bits.ask(has::IP, word::TRANSPORT, at::TOS, mask, value);
+    }
+    if let Some(priority) = pattern.vlan_priority {
+        bits.ask(has::VLAN, word::TRANSPORT, at::VLAN, 0b111, priority.into());
+    }
+    if let Some(host) = pattern.source_host {
+        let (at, mask) = (at::SOURCE_HOST, u16::MAX.into());
+        bits.ask(has::SIMULATED, word::SIMULATED, at, mask, host.0.into());
+    }
+    if let Some(host) = pattern.destination_host {
+        let (at, mask) = (at::DESTINATION_HOST, u16::MAX.into());
+        bits.ask(has::SIMULATED, word::SIMULATED, at, mask, host.0.into());
+    }
+    if let Some(flow) = pattern.flow {
+        bits.ask(has::SIMULATED, word::SIMULATED, 0, u32::MAX.into(), flow.0.into());
+    }
+    bits
+}
+
+/// Calls `each` with every entry that stands for the rule.
+fn each_entry(rule: &Rule, mut each: impl FnMut(&Shape<WORDS>, &[u64; WORDS], Entry<Rest>)) {
+    let bits = bits_of(&rule.pattern);
+    let (source, destination) = (rule.pattern.source_ports, rule.pattern.destination_ports);
+    let both_ranges = [source, destination]
+        .iter()
+        .all(|ports| ports.is_some_and(|ports| port_prefixes(ports).count() > 1));
+    let rest = if both_ranges { source.unwrap_or(ALL_PORTS) } else { ALL_PORTS };
+    let hashed = if both_ranges { ALL_PORTS } else { source.unwrap_or(ALL_PORTS) };
+    for from in port_prefixes(hashed) {
+        for to in port_prefixes(destination.unwrap_or(ALL_PORTS)) {
+            let mut bits = Bits { shape: bits.shape, words: bits.words };
+            if source.is_some() || destination.is_some() {
+                bits.ask_ports(at::SOURCE_PORT, from);
+                bits.ask_ports(at::DESTINATION_PORT, to);
+            }
+            let entry = Entry { rank: rule.rank, class: rule.class, rest };
+            each(&bits.shape, &bits.words, entry);
+        }
+    }
+}
+
+/// 2^(16 - `length`) ports that share their upper bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct PortPrefix {
+    first: u16,
+    length: u32,
+}
+
+/// The prefixes that together are exactly the range, each as large as may be.
+fn port_prefixes(range: PortRange) -> impl Iterator<Item = PortPrefix> {
+    let (mut next, end) = (u32::from(range.first), u32::from(range.last) + 1);
+    core::iter::from_fn(move || {
+        let left = end.checked_sub(next).filter(|&left| left > 0)?;
+        // Neither past the range's end nor past what the first port's low zeros align with.
+        let zeros = next.trailing_zeros().min(left.ilog2());
+        let prefix = PortPrefix { first: next as u16, length: 16_u32.saturating_sub(zeros) };
+        next += 1 << zeros;
+        Some(prefix)
+    })
+}

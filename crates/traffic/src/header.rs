@@ -1,0 +1,240 @@
+//! What a classifier reads of a real frame: Ethernet with VLAN tags, IPv4, IPv6, and the ports.
+//!
+//! Anything at all may arrive from a wire, so parsing never fails: what cannot be read is absent,
+//! and rules that look at it do not match.
+
+/// Which version of IP a packet is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Family {
+    /// No IP, or a header too short or broken to be read.
+    #[default]
+    None,
+    /// IPv4 (RFC 791).
+    V4,
+    /// IPv6 (RFC 8200).
+    V6,
+}
+
+impl Family {
+    /// Bits of an address: 32, 128, or 0 without IP.
+    pub const fn bits(self) -> u8 {
+        match self {
+            Self::None => 0,
+            Self::V4 => 32,
+            Self::V6 => 128,
+        }
+    }
+}
+
+/// The first two fields of TCP, UDP, UDP-Lite, SCTP and DCCP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ports {
+    /// The sender's.
+    pub source: u16,
+    /// The receiver's.
+    pub destination: u16,
+}
+
+/// What part of a datagram a fragment is (RFC 791, section 3.2; RFC 8200, section 4.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fragment {
+    /// The datagram's identification; 16 bits of it in IPv4.
+    pub id: u32,
+    /// Where in the datagram the fragment begins, in bytes, a multiple of 8.
+    pub offset: u16,
+    /// Whether more of the datagram follows.
+    pub more: bool,
+}
+
+/// A packet's fields that rules look at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Header {
+    /// Which version of IP; the fields below are zero or `None` without.
+    pub family: Family,
+    /// Source address; an IPv4 address is in the low 32 bits.
+    pub source: u128,
+    /// Destination address, likewise.
+    pub destination: u128,
+    /// The transport protocol: IANA's number. In IPv6 that of the first header that is no
+    /// extension.
+    pub protocol: u8,
+    /// IPv4's type of service or IPv6's traffic class: DSCP in the high six bits, ECN in the low
+    /// two.
+    pub tos: u8,
+    /// IPv6's flow label, 20 bits.
+    pub flow_label: u32,
+    /// `None` if the protocol has none, or in a fragment that is not the first.
+    pub ports: Option<Ports>,
+    /// Priority of the outermost 802.1Q tag, 0 to 7; `None` without a tag.
+    pub vlan_priority: Option<u8>,
+    /// `None` if the packet is a whole datagram.
+    pub fragment: Option<Fragment>,
+}
+
+/// IANA's numbers for the protocols that have ports in their first four bytes.
+const PROTOCOLS_WITH_PORTS: [u8; 5] = [6, 17, 33, 132, 136];
+
+/// EtherTypes (IEEE's registry).
+mod ether_type {
+    pub(super) const IPV4: u16 = 0x0800;
+    pub(super) const VLAN: u16 = 0x8100;
+    pub(super) const IPV6: u16 = 0x86dd;
+    pub(super) const PROVIDER_VLAN: u16 = 0x88a8;
+}
+
+/// IPv6 extension headers (IANA's registry); ESP is none that one could read past.
+mod extension {
+    pub(super) const HOP_BY_HOP: u8 = 0;
+    pub(super) const ROUTING: u8 = 43;
+    pub(super) const FRAGMENT: u8 = 44;
+    pub(super) const AUTHENTICATION: u8 = 51;
+    pub(super) const DESTINATION: u8 = 60;
+    pub(super) const MOBILITY: u8 = 135;
+    pub(super) const HIP: u8 = 139;
+    pub(super) const SHIM6: u8 = 140;
+}
+
+/// More tags or extension headers than these are nobody's honest packet: the chain is left there,
+/// so that a frame costs a bounded time.
+const TAGS_MAX: usize = 4;
+const EXTENSIONS_MAX: usize = 16;
+
+impl Header {
+    /// Reads an Ethernet frame, from its destination address on; its FCS may be there or not.
+    pub fn parse(frame: &[u8]) -> Self {
+        let mut header = Self::default();
+        let _ = header.read_frame(frame);
+        header
+    }
+
+    /// Reads an IP datagram, as after the Ethernet header or from a device without one.
+    pub fn parse_ip(datagram: &[u8]) -> Self {
+        let mut header = Self::default();
+        let _ = match datagram.first().map(|byte| byte >> 4) {
+            Some(4) => header.read_ipv4(datagram),
+            Some(6) => header.read_ipv6(datagram),
+            _ => None,
+        };
+        header
+    }
+
+    /// `None` where the frame ends too early; what was read until then stands.
+    fn read_frame(&mut self, frame: &[u8]) -> Option<()> {
+        let mut at = 12;
+        let mut kind = u16_at(frame, at)?;
+        for _ in 0..TAGS_MAX {
+            if kind != ether_type::VLAN && kind != ether_type::PROVIDER_VLAN {
+                break;
+            }
+            // Tag control information: priority 3 bits, drop eligible 1, VLAN 12 (802.1Q, 9.6).
+            let priority = (u16_at(frame, at + 2)? >> 13) as u8;
+            self.vlan_priority = self.vlan_priority.or(Some(priority));
+            at += 4;
+            kind = u16_at(frame, at)?;
+        }
+        let datagram = frame.get(at + 2..)?;
+        match kind {
+            ether_type::IPV4 => self.read_ipv4(datagram),
+            ether_type::IPV6 => self.read_ipv6(datagram),
+            _ => None,
+        }
+    }
+
+    /// RFC 791, section 3.1.
+    fn read_ipv4(&mut self, datagram: &[u8]) -> Option<()> {
+        let fixed = datagram.first_chunk::<20>()?;
+        let header_length = usize::from(fixed[0] & 0xf) * 4;
+        if fixed[0] >> 4 != 4 || header_length < fixed.len() || header_length > datagram.len() {
+            return None;
+        }
+        self.family = Family::V4;
+        self.tos = fixed[1];
+        self.protocol = fixed[9];
+        self.source = u32_at(fixed, 12)?.into();
+        self.destination = u32_at(fixed, 16)?.into();
+        let fragment = u16_at(fixed, 6)?;
+        let (more, offset) = (fragment & 0x2000 != 0, (fragment & 0x1fff) * 8);
+        if more || offset != 0 {
+            self.fragment = Some(Fragment { id: u16_at(fixed, 4)?.into(), offset, more });
+        }
+        // Short frames are padded: the ports must lie within the datagram, not just the frame. A
+        // length of zero is that of a segment which the interface is yet to cut.
+        let total = usize::from(u16_at(fixed, 2)?);
+        let end = if total == 0 { datagram.len() } else { total.min(datagram.len()) };
+        self.read_ports(datagram.get(header_length..end)?)
+    }
+
+    /// RFC 8200, sections 3 and 4.
+    fn read_ipv6(&mut self, datagram: &[u8]) -> Option<()> {
+        let fixed = datagram.first_chunk::<40>()?;
+        if fixed[0] >> 4 != 6 {
+            return None;
+        }
+        let first = u32_at(fixed, 0)?;
+        self.family = Family::V6;
+        self.tos = (first >> 20) as u8;
+        self.flow_label = first & 0xf_ffff;
+        self.protocol = fixed[6];
+        self.source = u128::from_be_bytes(*fixed[8..].first_chunk()?);
+        self.destination = u128::from_be_bytes(*fixed[24..].first_chunk()?);
+        // A length of zero is a jumbogram's (RFC 2675, section 3) or one to be cut, as in IPv4.
+        let length = usize::from(u16_at(fixed, 4)?);
+        let rest = &datagram[fixed.len()..];
+        let payload = if length == 0 { rest } else { &rest[..length.min(rest.len())] };
+        self.read_extensions(payload)
+    }
+
+    fn read_extensions(&mut self, mut payload: &[u8]) -> Option<()> {
+        use extension::{
+            AUTHENTICATION, DESTINATION, FRAGMENT, HIP, HOP_BY_HOP, MOBILITY, ROUTING, SHIM6,
+        };
+        for _ in 0..EXTENSIONS_MAX {
+            let length = match self.protocol {
+                HOP_BY_HOP | ROUTING | DESTINATION | MOBILITY | HIP | SHIM6 => {
+                    (usize::from(*payload.get(1)?) + 1) * 8
+                }
+                // In words of 4 bytes, less 2 (RFC 4302, section 2.2).
+                AUTHENTICATION => (usize::from(*payload.get(1)?) + 2) * 4,
+                FRAGMENT => {
+                    let (at, id) = (u16_at(payload, 2)?, u32_at(payload, 4)?);
+                    let (more, offset) = (at & 1 != 0, at & 0xfff8);
+                    // An "atomic" fragment is the whole datagram (RFC 6946).
+                    if more || offset != 0 {
+                        self.fragment = Some(Fragment { id, offset, more });
+                    }
+                    8
+                }
+                _ => return self.read_ports(payload),
+            };
+            self.protocol = payload[0];
+            // What follows the header of a later fragment is payload, whatever it looks like.
+            if self.is_later_fragment() {
+                return None;
+            }
+            payload = payload.get(length..)?;
+        }
+        None
+    }
+
+    fn read_ports(&mut self, transport: &[u8]) -> Option<()> {
+        if self.is_later_fragment() || !PROTOCOLS_WITH_PORTS.contains(&self.protocol) {
+            return None;
+        }
+        let (source, destination) = (u16_at(transport, 0)?, u16_at(transport, 2)?);
+        self.ports = Some(Ports { source, destination });
+        Some(())
+    }
+
+    /// Whether this is a fragment other than its datagram's first, so that it has no ports.
+    pub fn is_later_fragment(&self) -> bool {
+        self.fragment.is_some_and(|fragment| fragment.offset != 0)
+    }
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
+}
