@@ -7,8 +7,12 @@ use crate::packet::{PacketId, Packets};
 use crate::setting::Settings;
 use crate::units::Instant;
 
+pub mod codel;
 pub mod fifo;
 pub mod psp;
+mod queue;
+pub mod red;
+mod tally;
 
 /// What a person reads about a discipline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,5 +180,7 @@ macro_rules! registry {
 
 registry! {
     Fifo, fifo, Fifo, fifo::Fifo, "drop-tail by bytes and packets: a plain interface or router port";
+    Red, red, Red, Box<red::Red>, "random early detection: drops or marks before the queue is full";
+    Codel, codel, Codel, Box<codel::Codel>, "controlled delay: drops or marks once packets wait too long";
     Psp, psp, Psp, Box<psp::Psp>, "precise pacing: gap frames space the packets, a rate for each class";
 }

@@ -1,0 +1,353 @@
+//! CoDel's law: when packets have waited longer than the target for a whole interval, drop one, and
+//! the next ones at intervals that shrink with the square root of their number (RFC 8289, section 5).
+//!
+//! It serves whatever queue a [`Line`] shows it: that of `codel`, or one of the many of `fq_codel`.
+
+use crate::packet::{Packet, PacketId, ecn};
+use crate::units::{Duration, Instant};
+
+/// The law's settings.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Law {
+    pub(crate) target: Duration,
+    pub(crate) interval: Duration,
+    /// Whether packets that speak ECN are marked where others are dropped.
+    pub(crate) ecn: bool,
+    /// Packets that speak ECN are marked when they waited longer than this.
+    pub(crate) mark_above: Option<Duration>,
+    /// The longest frame: with no more than that behind a packet, it is not dropped.
+    pub(crate) frame_max: u64,
+}
+
+/// A queue under CoDel.
+pub(crate) trait Line {
+    /// Takes the first packet, and says how many bytes then remain.
+    fn take(&mut self) -> Option<(PacketId, u64)>;
+    /// A packet that was taken.
+    fn packet(&self, id: PacketId) -> &Packet;
+    /// Sets a packet that was taken aside, to be dropped.
+    fn condemn(&mut self, id: PacketId);
+}
+
+/// A packet that CoDel lets through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Chosen {
+    pub(crate) id: PacketId,
+    pub(crate) marked: bool,
+}
+
+/// What CoDel remembers of a queue; names in quotes are the RFC's.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Control {
+    /// An interval after packets began to wait too long ("first_above_time"); `None` if the last one
+    /// did not.
+    above_until: Option<Instant>,
+    /// When the next packet is to be dropped ("drop_next").
+    drop_next: Instant,
+    /// Packets dropped in this run of drops ("count"), and when the run began ("lastcount").
+    count: u32,
+    count_start: u32,
+    /// Whether a run of drops is on ("dropping").
+    dropping: bool,
+}
+
+/// A packet at the head of its line, and whether it may be dropped.
+struct Candidate {
+    id: PacketId,
+    late: bool,
+}
+
+impl Control {
+    /// Takes what the line sends at `now`, and condemns what is not worth it.
+    #[inline]
+    pub(crate) fn next(&mut self, law: &Law, line: &mut impl Line, now: Instant) -> Option<Chosen> {
+        let Some(head) = self.candidate(law, line, now) else {
+            self.dropping = false;
+            return None;
+        };
+        let (id, marked) = if self.dropping {
+            self.go_on(law, line, head, now)?
+        } else if head.late {
+            self.begin(law, line, head, now)?
+        } else {
+            (head.id, false)
+        };
+        let waited = now.since(line.packet(id).queued);
+        let above = law.mark_above.is_some_and(|above| waited > above);
+        Some(Chosen { id, marked: marked || (above && capable(line.packet(id))) })
+    }
+
+    /// "dodequeue": the head of the line, late if all have waited longer than the target for an
+    /// interval. At most a frame left behind means that the queue is no shorter for a drop.
+    #[inline]
+    fn candidate(&mut self, law: &Law, line: &mut impl Line, now: Instant) -> Option<Candidate> {
+        let Some((id, left)) = line.take() else {
+            self.above_until = None;
+            return None;
+        };
+        let waited = now.since(line.packet(id).queued);
+        if waited < law.target || left <= law.frame_max {
+            self.above_until = None;
+            return Some(Candidate { id, late: false });
+        }
+        let until = *self.above_until.get_or_insert(now + law.interval);
+        // The interval begins with the packet that is seen here first.
+        Some(Candidate { id, late: now >= until })
+    }
+
+    /// In a run of drops: ends it if packets no longer wait, else drops as many as are due.
+    fn go_on(
+        &mut self,
+        law: &Law,
+        line: &mut impl Line,
+        mut head: Candidate,
+        now: Instant,
+    ) -> Option<(PacketId, bool)> {
+        self.dropping = head.late;
+        while self.dropping && now >= self.drop_next {
+            self.count = self.count.saturating_add(1);
+            if law.ecn && capable(line.packet(head.id)) {
+                self.drop_next = next_drop(self.drop_next, law.interval, self.count);
+                return Some((head.id, true));
+            }
+            line.condemn(head.id);
+            let Some(next) = self.candidate(law, line, now) else {
+                self.dropping = false;
+                return None;
+            };
+            head = next;
+            if head.late {
+                self.drop_next = next_drop(self.drop_next, law.interval, self.count);
+            } else {
+                self.dropping = false;
+            }
+        }
+        Some((head.id, false))
+    }
+
+    /// Begins a run with the first drop. If the last run ended within 16 intervals, the rate that it
+    /// came to is where this one starts.
+    fn begin(
+        &mut self,
+        law: &Law,
+        line: &mut impl Line,
+        head: Candidate,
+        now: Instant,
+    ) -> Option<(PacketId, bool)> {
+        self.dropping = true;
+        let grown = self.count.saturating_sub(self.count_start);
+        let recent = now.since(self.drop_next) < law.interval.times(16);
+        self.count = if grown > 1 && recent { grown } else { 1 };
+        self.count_start = self.count;
+        self.drop_next = next_drop(now, law.interval, self.count);
+        if law.ecn && capable(line.packet(head.id)) {
+            return Some((head.id, true));
+        }
+        line.condemn(head.id);
+        let Some(next) = self.candidate(law, line, now) else {
+            self.dropping = false;
+            return None;
+        };
+        Some((next.id, false))
+    }
+}
+
+const fn capable(packet: &Packet) -> bool {
+    packet.tos & ecn::MASK != ecn::NOT_ECT
+}
+
+/// "control_law": `interval / sqrt(count)` after `then`.
+fn next_drop(then: Instant, interval: Duration, count: u32) -> Instant {
+    let ps = (u128::from(interval.as_ps()) * u128::from(inverse_root(count))) >> 32;
+    // Below 2^64, as the factor is at most one.
+    then + Duration::from_ps(ps as u64)
+}
+
+/// `1 / sqrt(count)` in 2^-32, to two units of the last place; one for zero.
+///
+/// Newton's steps for `1/x^2 - count`, `x (3 - count x^2) / 2`, need no division (RFC 8289, section
+/// 5.5, and its reference to Linux). The first guess is the greatest power of two that is not above
+/// the root, at least half of it: six steps then reach the last place.
+fn inverse_root(count: u32) -> u64 {
+    const ONE: u64 = 1 << 32;
+    let bits = 32 - count.max(1).leading_zeros();
+    let mut root = ONE >> bits.div_ceil(2);
+    for _ in 0..6 {
+        // At most 3: the steps stay below the root, but for roundings.
+        let product = ((u128::from(root * root) * u128::from(count.max(1))) >> 32) as u64;
+        let rest = (3 * ONE).saturating_sub(product);
+        root = ((u128::from(root) * u128::from(rest)) >> 33) as u64;
+    }
+    root.min(ONE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::{Packets, flags};
+    use std::collections::VecDeque;
+    use std::vec::Vec;
+
+    const MS: u64 = 1_000_000_000;
+
+    /// A queue in a test; what is condemned is counted with the time.
+    struct Bench {
+        packets: Packets,
+        queued: VecDeque<PacketId>,
+        condemned: Vec<PacketId>,
+    }
+
+    impl Line for Bench {
+        fn take(&mut self) -> Option<(PacketId, u64)> {
+            let id = self.queued.pop_front()?;
+            Some((id, 1_000 * self.queued.len() as u64))
+        }
+        fn packet(&self, id: PacketId) -> &Packet {
+            &self.packets[id]
+        }
+        fn condemn(&mut self, id: PacketId) {
+            self.condemned.push(id);
+        }
+    }
+
+    impl Bench {
+        /// `packets` in line since `then`, of senders that speak ECN or not.
+        fn new(packets: usize, then: Instant, tos: u8) -> Self {
+            let mut bench =
+                Self { packets: Packets::new(), queued: VecDeque::new(), condemned: Vec::new() };
+            for _ in 0..packets {
+                let packet = Packet { queued: then, length: 1_000, tos, ..Packet::default() };
+                let id = bench.packets.insert(packet);
+                bench.queued.push_back(id);
+            }
+            bench
+        }
+    }
+
+    fn law(ecn: bool) -> Law {
+        Law {
+            target: Duration::from_ms(5),
+            interval: Duration::from_ms(100),
+            ecn,
+            mark_above: None,
+            frame_max: 1_518,
+        }
+    }
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_ps(ms * MS)
+    }
+
+    /// A packet each millisecond from 10 ms on; the milliseconds at which some were dropped or
+    /// marked.
+    fn run(ecn: bool, tos: u8, until: u64) -> (Bench, Vec<u64>) {
+        let (mut bench, mut control) = (Bench::new(2_000, Instant::ZERO, tos), Control::default());
+        let mut times = Vec::new();
+        for ms in 10..until {
+            let dropped = bench.condemned.len();
+            let chosen = control.next(&law(ecn), &mut bench, at(ms)).expect("a packet is left");
+            let hits = bench.condemned.len() - dropped + usize::from(chosen.marked);
+            times.extend(core::iter::repeat_n(ms, hits));
+        }
+        (bench, times)
+    }
+
+    #[test]
+    fn the_inverse_root_is_right_to_two_units_of_the_last_place() {
+        let many = (0..32).flat_map(|bit| [(1_u64 << bit) - 1, 1 << bit, (1 << bit) + 1]);
+        for count in (1..5_000).chain(many.filter(|&n| n > 0)).chain([u64::from(u32::MAX)]) {
+            let exact = ((1_u128 << 64) * (1 << 62) / u128::from(count)).isqrt() >> 31;
+            let root = inverse_root(count as u32);
+            assert!(exact.abs_diff(root.into()) <= 2, "{count}: {root}, exactly {exact}");
+        }
+        assert_eq!(inverse_root(0), inverse_root(1));
+    }
+
+    /// The intervals of RFC 8289, section 5.3: 100 ms, 70.7, 57.7, 50, ... after one another.
+    #[test]
+    fn the_control_law_shortens_the_interval_by_the_square_root() {
+        let exact =
+            [(1, 100_000), (2, 70_710), (3, 57_735), (4, 50_000), (16, 25_000), (100, 10_000)];
+        for (count, us) in exact {
+            let next = next_drop(at(7), Duration::from_ms(100), count);
+            assert!(next.since(at(7)).as_us().abs_diff(us) <= 1, "{count}: {next:?}");
+        }
+        let _ = next_drop(Instant::NEVER, Duration::MAX, u32::MAX);
+    }
+
+    #[test]
+    fn drops_begin_after_an_interval_and_follow_the_law() {
+        // Above the target first at 10 ms, so dropped first at 110; then 110 + 100, + 70.7, ...
+        let (bench, times) = run(false, ecn::NOT_ECT, 600);
+        assert_eq!(times, [110, 210, 281, 339, 389, 434, 474, 512, 548, 581]);
+        assert!(bench.condemned.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+
+    #[test]
+    fn ecn_marks_where_others_are_dropped_and_drops_nothing() {
+        let (bench, times) = run(true, ecn::ECT0, 600);
+        assert_eq!(times, [110, 210, 281, 339, 389, 434, 474, 512, 548, 581]);
+        assert!(bench.condemned.is_empty());
+        let (bench, times) = run(true, ecn::NOT_ECT, 300);
+        assert_eq!((times.len(), bench.condemned.len()), (3, 3));
+    }
+
+    #[test]
+    fn packets_below_the_target_are_left_alone() {
+        let (mut bench, mut control) = (Bench::new(0, at(0), flags::ACK), Control::default());
+        for ms in 0..1_000 {
+            let more = Bench::new(1, at(ms), 0).packets[PacketId::default()];
+            for _ in 0..2 {
+                let id = bench.packets.insert(more);
+                bench.queued.push_back(id);
+            }
+            let then = at(ms) + Duration::from_us(4_999);
+            while control.next(&law(false), &mut bench, then).is_some() {}
+        }
+        assert!(bench.condemned.is_empty());
+    }
+
+    /// With a frame or less left, a drop would only idle the link (section 5.6).
+    #[test]
+    fn the_last_packets_are_never_dropped() {
+        let (mut bench, mut control) = (Bench::new(2, at(0), 0), Control::default());
+        control.above_until = Some(at(1));
+        assert!(control.next(&law(false), &mut bench, at(500)).is_some());
+        assert!(control.next(&law(false), &mut bench, at(900)).is_some());
+        assert!(control.next(&law(false), &mut bench, at(900)).is_none());
+        assert!(bench.condemned.is_empty() && !control.dropping);
+    }
+
+    /// Section 5.4: a run that begins soon after another takes up its rate.
+    #[test]
+    fn a_new_run_takes_up_the_rate_of_the_last() {
+        let (mut bench, mut control) = (Bench::new(500, at(0), 0), Control::default());
+        (10..600).take_while(|&ms| control.next(&law(false), &mut bench, at(ms)).is_some()).count();
+        let mut bench = Bench::new(100, at(600), 0);
+        control.next(&law(false), &mut bench, at(601));
+        assert!(!control.dropping, "one packet in time ends the run");
+        let (before, start) = (control.count, control.count_start);
+        assert!(before > 5);
+        for ms in [610, 710] {
+            control.next(&law(false), &mut bench, at(ms));
+        }
+        assert!(control.dropping);
+        assert_eq!(control.count, before - start);
+        control.next(&law(false), &mut Bench::new(3, at(720), 0), at(721));
+        for ms in [9_000, 9_100] {
+            control.next(&law(false), &mut bench, at(ms));
+        }
+        assert_eq!(control.count, 1, "but not for ever");
+    }
+
+    #[test]
+    fn what_waits_past_the_mark_is_marked_without_the_law() {
+        let law = Law { mark_above: Some(Duration::from_ms(1)), ..law(false) };
+        let (mut bench, mut control) = (Bench::new(9, at(0), ecn::ECT1), Control::default());
+        let marked = |chosen: Option<Chosen>| chosen.map(|chosen| chosen.marked);
+        assert_eq!(marked(control.next(&law, &mut bench, at(1))), Some(false));
+        assert_eq!(marked(control.next(&law, &mut bench, at(2))), Some(true));
+        let mut plain = Bench::new(1, at(0), ecn::NOT_ECT);
+        assert_eq!(marked(control.next(&law, &mut plain, at(2))), Some(false));
+    }
+}

@@ -1,0 +1,63 @@
+//! What a discipline that decides at dequeue has decided already, because it was peeked at.
+
+use crate::discipline::{Dequeued, DropReason};
+use crate::packet::{PacketId, Packets};
+use crate::qdisc::codel::control::Chosen;
+use crate::qdisc::tally::Tally;
+use crate::ring::Ring;
+
+/// The packet that the next dequeue sends, and those before it that it drops. A peek may not touch
+/// packets, so both wait here, and still count as queued.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    chosen: Option<Chosen>,
+    condemned: Ring<PacketId>,
+}
+
+impl Held {
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.chosen.is_none()
+    }
+
+    pub(crate) fn hold(&mut self, chosen: Option<Chosen>) {
+        self.chosen = chosen;
+    }
+
+    /// Where the control puts what it drops.
+    pub(crate) const fn condemned(&mut self) -> &mut Ring<PacketId> {
+        &mut self.condemned
+    }
+
+    pub(crate) fn answer(&self) -> Dequeued {
+        self.chosen.map_or(Dequeued::Empty, |chosen| Dequeued::Send(chosen.id))
+    }
+
+    /// Drops what is condemned.
+    #[inline]
+    pub(crate) fn settle(&mut self, packets: &mut Packets, tally: &mut Tally, reason: DropReason) {
+        while let Some(id) = self.condemned.pop() {
+            tally.discard(packets[id].length.into());
+            packets.discard(id, reason);
+        }
+    }
+
+    /// Sends the packet that is held, if one is, after dropping what is condemned.
+    #[inline]
+    pub(crate) fn send(&mut self, packets: &mut Packets, tally: &mut Tally) -> Dequeued {
+        self.settle(packets, tally, DropReason::Early);
+        let Some(Chosen { id, marked }) = self.chosen.take() else { return Dequeued::Empty };
+        if marked && packets[id].mark() {
+            tally.mark();
+        }
+        tally.send(packets[id].length.into());
+        Dequeued::Send(id)
+    }
+
+    /// Drops all, as flushed.
+    pub(crate) fn flush(&mut self, packets: &mut Packets, tally: &mut Tally) {
+        if let Some(chosen) = self.chosen.take() {
+            self.condemned.push(chosen.id);
+        }
+        self.settle(packets, tally, DropReason::Flushed);
+    }
+}

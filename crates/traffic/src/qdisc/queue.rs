@@ -1,0 +1,94 @@
+//! A queue, first in, first out, that refuses what its limits or an active queue management say.
+
+use crate::discipline::{DropReason, Enqueued, Statistics};
+use crate::packet::{PacketId, Packets};
+use crate::qdisc::fifo;
+use crate::qdisc::tally::Tally;
+use crate::ring::Ring;
+use crate::units::Instant;
+
+/// The queue behind the disciplines that decide at enqueue.
+#[derive(Debug, Default)]
+pub(crate) struct Queue {
+    line: Ring<PacketId>,
+    tally: Tally,
+}
+
+impl Queue {
+    pub(crate) const fn packets(&self) -> u64 {
+        self.tally.packets()
+    }
+
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.tally.bytes()
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.line.is_empty()
+    }
+
+    pub(crate) const fn statistics(&self) -> Statistics {
+        self.tally.statistics()
+    }
+
+    /// The limit that one more packet of this length would pass.
+    #[inline]
+    pub(crate) fn over(&self, limits: &fifo::Parameters, length: u64) -> Option<DropReason> {
+        over(&self.tally, limits, length)
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> Enqueued {
+        let packet = &mut packets[id];
+        packet.queued = now;
+        self.tally.take(packet.length.into());
+        self.tally.peak();
+        self.line.push(id);
+        Enqueued::Queued
+    }
+
+    pub(crate) fn refuse(&mut self, length: u64, reason: DropReason) -> Enqueued {
+        self.tally.refuse(length);
+        Enqueued::Dropped(reason)
+    }
+
+    /// Marks a packet that speaks ECN; false if it does not.
+    pub(crate) fn mark(&mut self, packets: &mut Packets, id: PacketId) -> bool {
+        let marked = packets[id].mark();
+        if marked {
+            self.tally.mark();
+        }
+        marked
+    }
+
+    pub(crate) fn head(&self) -> Option<PacketId> {
+        self.line.first()
+    }
+
+    /// Takes the first packet, for the wire.
+    #[inline]
+    pub(crate) fn pop(&mut self, packets: &Packets) -> Option<PacketId> {
+        let id = self.line.pop()?;
+        self.tally.send(packets[id].length.into());
+        Some(id)
+    }
+
+    pub(crate) fn flush(&mut self, packets: &mut Packets) {
+        while let Some(id) = self.line.pop() {
+            self.tally.discard(packets[id].length.into());
+            packets.discard(id, DropReason::Flushed);
+        }
+    }
+}
+
+/// The limit that one more packet of this length would pass.
+#[inline]
+pub(crate) fn over(tally: &Tally, limits: &fifo::Parameters, length: u64) -> Option<DropReason> {
+    if tally.packets() >= limits.limit_packets {
+        Some(DropReason::QueuePackets)
+    } else if tally.bytes().saturating_add(length) > limits.limit_bytes.0 {
+        Some(DropReason::QueueBytes)
+    } else {
+        None
+    }
+}

@@ -1,0 +1,297 @@
+//! RED, random early detection (Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993),
+//! with ECN (RFC 3168), the gentle variant, and ALTQ's flow-valve.
+//!
+//! Between two thresholds of the average queue an arriving packet is dropped, or marked, with a
+//! probability that rises with the average; above, each one is. Where ECN marks, it does so between
+//! the thresholds only: beyond them even capable packets are dropped (RFC 3168, section 7).
+//!
+//! Thresholds are in packets, as the paper's, ALTQ's and most routers' are. `in_bytes` counts the
+//! queue in bytes, and a threshold as so many mean packets, which follows the queueing delay more
+//! closely where lengths vary. A packet's own length never changes its probability (RFC 7141,
+//! section 2.2, against the paper's `p_b * PacketSize / MaximumPacketSize`).
+
+use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
+use crate::packet::{PacketId, Packets};
+use crate::qdisc::fifo;
+use crate::qdisc::queue::Queue;
+use crate::random::Random;
+use crate::units::{Bytes, Duration, Instant};
+
+pub(crate) mod curve;
+mod valve;
+
+use curve::{Average, Curve, LEVEL_MAX, Spacing, WEIGHT_MIN, Zone};
+use valve::Valve;
+
+/// What a user may set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    /// The most bytes (frame lengths) queued; a packet that would pass it is dropped. At least one
+    /// full frame; default no limit.
+    pub limit_bytes: Bytes,
+    /// The most packets queued. At least 1; default 60 (ALTQ).
+    pub limit_packets: u64,
+    /// The average queue, in packets, below which nothing is dropped. At least 1 and below
+    /// `threshold_max`; default 5 (ALTQ; the paper, section 6).
+    pub threshold_min: u64,
+    /// The average queue, in packets, at which the probability is `probability_max`. The paper asks
+    /// for twice `threshold_min` or more; default 15 (ALTQ).
+    pub threshold_max: u64,
+    /// The probability of a drop or mark as the average comes to `threshold_max`, in units of 2^-32.
+    /// Above 0; default 1/10 (ALTQ; Linux has 1/50).
+    pub probability_max: u32,
+    /// What the queue weighs in its average when a packet arrives, in units of 2^-32. At least 2^-16
+    /// (65536); default 1/512 (ALTQ; the paper has 0.002).
+    pub weight: u32,
+    /// Whether the probability rises from `probability_max` to one between `threshold_max` and twice
+    /// that, instead of to one at once. Default true, as Floyd recommends; ALTQ has no such option.
+    pub gentle: bool,
+    /// Whether a packet of a transport that speaks ECN is marked where another is dropped early.
+    /// Default false (ALTQ, Linux).
+    pub ecn: bool,
+    /// Whether the queue is counted in bytes, and a threshold as so many times `mean_packet`.
+    /// Default false (ALTQ; Linux counts bytes).
+    pub in_bytes: bool,
+    /// A packet's usual frame length: an idle link counts as so many of these that it could have
+    /// sent. 1 to 65536; default 1000 bytes (ALTQ's packet time of 800 us at 10 Mbit/s).
+    pub mean_packet: Bytes,
+    /// Whether flows that do not respond to drops are shut out (ALTQ's flow-valve). Default false.
+    pub flow_valve: bool,
+}
+
+impl Default for Parameters {
+    /// ALTQ's, with the gentle variant.
+    fn default() -> Self {
+        Self {
+            limit_bytes: Bytes(u64::MAX),
+            limit_packets: 60,
+            threshold_min: 5,
+            threshold_max: 15,
+            probability_max: u32::MAX / 10,
+            weight: 1 << 23,
+            gentle: true,
+            ecn: false,
+            in_bytes: false,
+            mean_packet: Bytes(1_000),
+            flow_valve: false,
+        }
+    }
+}
+
+/// Why parameters are refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The limits let no full frame in.
+    #[error(transparent)]
+    Limit(#[from] fifo::Error),
+    /// Nothing lies between the thresholds.
+    #[error(
+        "the lower threshold is {min} packets and the upper one {max}: make the lower one at least \
+         1 and the upper one greater, best three times as great"
+    )]
+    Thresholds {
+        /// The lower one.
+        min: u64,
+        /// The upper one.
+        max: u64,
+    },
+    /// No queue is that long.
+    #[error("a threshold of {0} packets is beyond any queue: lower it, 2^40 bytes are the most")]
+    Threshold(u64),
+    /// Nothing would ever be dropped early.
+    #[error("a greatest probability of zero drops nothing early: use fifo, or raise it")]
+    Probability,
+    /// The average would never move.
+    #[error("a weight of {0} / 2^32 never moves the average: raise it to at least 2^-16 (65536)")]
+    Weight(u32),
+    /// The idle time cannot be counted in such packets.
+    #[error("a mean packet of {0} bytes is none: give 1 to 65536, 1000 if you do not know")]
+    MeanPacket(u64),
+}
+
+impl Parameters {
+    const fn limits(&self) -> fifo::Parameters {
+        fifo::Parameters { limit_bytes: self.limit_bytes, limit_packets: self.limit_packets }
+    }
+
+    fn check(&self, port: Port) -> Result<(), Error> {
+        fifo::check(&self.limits(), port)?;
+        check_thresholds(
+            self.threshold_min,
+            self.threshold_max,
+            self.unit(),
+            self.probability_max,
+        )?;
+        check_average(self.weight, self.mean_packet)
+    }
+
+    /// What a packet counts for in the thresholds' measure.
+    const fn unit(&self) -> u64 {
+        if self.in_bytes { self.mean_packet.0 } else { 1 }
+    }
+
+    fn curve(&self) -> Curve {
+        let (min, max) = (self.threshold_min * self.unit(), self.threshold_max * self.unit());
+        Curve::new(min, max, self.probability_max, self.gentle)
+    }
+
+    fn valve(&self) -> Option<Valve> {
+        self.flow_valve.then(|| Valve::new(self.threshold_max, self.probability_max))
+    }
+}
+
+/// Whether thresholds of so many `unit`s and a greatest probability make a [`Curve`].
+pub(crate) fn check_thresholds(
+    min: u64,
+    max: u64,
+    unit: u64,
+    probability_max: u32,
+) -> Result<(), Error> {
+    if min == 0 || min >= max {
+        return Err(Error::Thresholds { min, max });
+    }
+    if max.saturating_mul(unit) > LEVEL_MAX {
+        return Err(Error::Threshold(max));
+    }
+    if probability_max == 0 {
+        return Err(Error::Probability);
+    }
+    Ok(())
+}
+
+/// Whether an [`Average`] of this weight moves, and decays while the link is idle.
+pub(crate) fn check_average(weight: u32, mean_packet: Bytes) -> Result<(), Error> {
+    if weight < WEIGHT_MIN {
+        return Err(Error::Weight(weight));
+    }
+    if !(1..=1 << 16).contains(&mean_packet.0) {
+        return Err(Error::MeanPacket(mean_packet.0));
+    }
+    Ok(())
+}
+
+/// The time that a packet of the usual length takes at the port, at least a picosecond.
+pub(crate) fn packet_time(port: Port, mean_packet: Bytes) -> Duration {
+    port.rate.time_for(mean_packet).max(Duration::from_ps(1))
+}
+
+/// Random early detection.
+#[derive(Debug)]
+pub struct Red {
+    parameters: Parameters,
+    port: Port,
+    /// What a mean packet takes at the port.
+    packet_time: Duration,
+    queue: Queue,
+    average: Average,
+    curve: Curve,
+    spacing: Spacing,
+    valve: Option<Valve>,
+    random: Random,
+    /// Since when the queue is empty, if it is.
+    empty_since: Instant,
+}
+
+impl Red {
+    /// The queue's length in the thresholds' measure.
+    const fn level(&self) -> u64 {
+        if self.parameters.in_bytes { self.queue.bytes() } else { self.queue.packets() }
+    }
+
+    /// Takes the queue as it is into the average, and the time before for which it was empty.
+    #[inline]
+    fn estimate(&mut self, now: Instant) {
+        if self.queue.is_empty() {
+            let idle = now.since(self.empty_since).as_ps();
+            self.average.decay(idle / self.packet_time.as_ps());
+            self.empty_since = now;
+        }
+        self.average.update(self.level());
+    }
+}
+
+impl Discipline for Red {
+    type Parameters = Parameters;
+    type Error = Error;
+
+    fn attach(parameters: &Parameters, port: Port) -> Result<Self, Error> {
+        parameters.check(port)?;
+        Ok(Self {
+            port,
+            packet_time: packet_time(port, parameters.mean_packet),
+            queue: Queue::default(),
+            average: Average::new(parameters.weight),
+            curve: parameters.curve(),
+            spacing: Spacing::new(),
+            valve: parameters.valve(),
+            random: Random::from_seed(port.seed),
+            empty_since: Instant::ZERO,
+            parameters: parameters.clone(),
+        })
+    }
+
+    fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
+        parameters.check(self.port)?;
+        let same_measure = self.parameters.in_bytes == parameters.in_bytes;
+        self.average = match same_measure {
+            true => self.average.weighted(parameters.weight),
+            false => Average::new(parameters.weight),
+        };
+        self.curve = parameters.curve();
+        self.valve = parameters.valve();
+        self.packet_time = packet_time(self.port, parameters.mean_packet);
+        self.parameters = parameters.clone();
+        Ok(())
+    }
+
+    #[inline]
+    fn enqueue(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> Enqueued {
+        let (length, flow) = (u64::from(packets[id].length), packets[id].flow);
+        if self.valve.as_mut().is_some_and(|valve| valve.shuts_out(flow, now)) {
+            return self.queue.refuse(length, DropReason::Unresponsive);
+        }
+        self.estimate(now);
+        let zone = self.curve.zone(&self.average);
+        let hit = self.spacing.hits(zone, &mut self.random);
+        let marks = self.parameters.ecn && zone != Zone::Above;
+        let full = self.queue.over(&self.parameters.limits(), length);
+        let reason = match full {
+            Some(_) => full,
+            None if hit && !(marks && self.queue.mark(packets, id)) => Some(DropReason::Early),
+            None => None,
+        };
+        let Some(reason) = reason else { return self.queue.push(packets, id, now) };
+        self.spacing.lost();
+        if let Some(valve) = &mut self.valve {
+            valve.lost(flow, now);
+        }
+        self.queue.refuse(length, reason)
+    }
+
+    #[inline]
+    fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
+        let Some(id) = self.queue.pop(packets) else { return Dequeued::Empty };
+        self.empty_since = now;
+        Dequeued::Send(id)
+    }
+
+    fn peek(&mut self, _packets: &Packets, _now: Instant) -> Dequeued {
+        self.queue.head().map_or(Dequeued::Empty, Dequeued::Send)
+    }
+
+    fn flush(&mut self, packets: &mut Packets, now: Instant) {
+        if !self.queue.is_empty() {
+            self.empty_since = now;
+        }
+        self.queue.flush(packets);
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    fn statistics(&self) -> Statistics {
+        self.queue.statistics()
+    }
+}
