@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use traffic::classify::{Filter, Rule};
-use traffic::qdisc::{Parameters, Qdisc, REGISTRY, fifo, psp};
+use traffic::packet::ecn;
+use traffic::qdisc::{Parameters, Qdisc, REGISTRY, codel, fifo, psp, red};
 use traffic::units::Serializer;
 use traffic::{
     Bytes, Dequeued, Discipline, DropReason, Duration, Enqueued, FlowId, Instant, Packet, PacketId,
@@ -23,6 +24,8 @@ enum Operation {
     Offer {
         flow: u32,
         length: u32,
+        /// Whether its transport speaks ECN.
+        ecn: bool,
     },
     /// Offer a packet the short cut past the queue.
     Straight {
@@ -35,6 +38,12 @@ enum Operation {
     Pass(Duration),
     Change(Parameters),
     Flush,
+}
+
+/// Why a queue may drop a packet by itself.
+fn of_a_queue(reason: DropReason) -> bool {
+    use DropReason::{Early, QueueBytes, QueuePackets, Unresponsive};
+    matches!(reason, Early | QueueBytes | QueuePackets | Unresponsive)
 }
 
 fn queue() -> impl Strategy<Value = fifo::Parameters> {
@@ -69,10 +78,47 @@ fn psp() -> impl Strategy<Value = psp::Parameters> {
     )
 }
 
+fn red() -> impl Strategy<Value = red::Parameters> {
+    let thresholds = (1_u64..5, 1_u64..5, 1_u64..2_000);
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    (queue(), thresholds, (1_u32.., 1_u32 << 28..), flags).prop_map(
+        |(queue, (min, more, mean), (probability_max, weight), flags)| red::Parameters {
+            limit_bytes: queue.limit_bytes,
+            limit_packets: queue.limit_packets,
+            threshold_min: min,
+            threshold_max: min + more,
+            probability_max,
+            weight,
+            gentle: flags.0,
+            ecn: flags.1,
+            in_bytes: flags.2,
+            mean_packet: Bytes(mean),
+            flow_valve: flags.3,
+        },
+    )
+}
+
+/// A target of up to 20 us and an interval of up to 10 more: some 30 frames of the link.
+fn codel() -> impl Strategy<Value = codel::Parameters> {
+    let times = (1_u64..20_000, 1_u64..10_000, proptest::option::of(0_u64..50_000));
+    (queue(), times, any::<bool>()).prop_map(|(queue, (target, more, mark), ecn)| {
+        codel::Parameters {
+            limit_bytes: queue.limit_bytes,
+            limit_packets: queue.limit_packets,
+            target: Duration::from_ns(target),
+            interval: Duration::from_ns(target + more),
+            ecn,
+            mark_above: mark.map(Duration::from_ns),
+        }
+    })
+}
+
 /// Parameters that the discipline of this name accepts.
 fn parameters(name: &'static str) -> BoxedStrategy<Parameters> {
     match name {
         "fifo" => queue().prop_map(Parameters::Fifo).boxed(),
+        "red" => red().prop_map(Parameters::Red).boxed(),
+        "codel" => codel().prop_map(Parameters::Codel).boxed(),
         "psp" => psp().prop_map(Parameters::Psp).boxed(),
         other => panic!("give {other} a strategy here, so that the laws are tested on it"),
     }
@@ -81,7 +127,8 @@ fn parameters(name: &'static str) -> BoxedStrategy<Parameters> {
 fn operation(name: &'static str) -> impl Strategy<Value = Operation> {
     use Operation::{Carry, Change, Dequeue, Flush, Offer, Pass, Peek, Straight};
     prop_oneof![
-        12 => (0_u32..6, 64_u32..=1518).prop_map(|(flow, length)| Offer { flow, length }),
+        12 => (0_u32..6, 64_u32..=1518, any::<bool>())
+            .prop_map(|(flow, length, ecn)| Offer { flow, length, ecn }),
         3 => (64_u32..=1518).prop_map(|length| Straight { length }),
         3 => Just(Peek),
         3 => Just(Dequeue),
@@ -127,11 +174,12 @@ impl Model {
         }
     }
 
-    fn offer(&mut self, flow: u32, length: u32) {
+    fn offer(&mut self, flow: u32, length: u32, ecn: bool) {
         self.offers += 1;
         let created = Instant::from_ps(self.offers);
         let (flow, queued) = (FlowId(flow), Instant::from_ps(self.changes));
-        let packet = Packet { created, queued, flow, length, ..Packet::default() };
+        let tos = if ecn { ecn::ECT0 } else { ecn::NOT_ECT };
+        let packet = Packet { created, queued, flow, length, tos, ..Packet::default() };
         let id = self.packets.insert(packet);
         let bytes = u64::from(length);
         let expected = &mut self.expected;
@@ -143,11 +191,37 @@ impl Model {
                 expected.enqueued_bytes += bytes;
             }
             Enqueued::Dropped(reason) => {
-                assert!(matches!(reason, DropReason::QueueBytes | DropReason::QueuePackets));
+                assert!(of_a_queue(reason), "{reason:?}");
+                assert_eq!(self.packets[id].tos, tos, "a packet that is refused is left as it was");
                 self.packets.release(id);
                 expected.dropped_packets += 1;
                 expected.dropped_bytes += bytes;
             }
+        }
+        self.settle(of_a_queue);
+        self.note_mark(id);
+    }
+
+    /// Counts a queued packet's mark, once.
+    fn note_mark(&mut self, id: PacketId) {
+        if let Some(packet) = self.queued.get_mut(&id) {
+            let marked = self.packets[id].tos;
+            if marked != packet.tos {
+                assert_eq!((packet.tos, marked), (ecn::ECT0, ecn::CE));
+                packet.tos = marked;
+                self.expected.marked_packets += 1;
+            }
+        }
+    }
+
+    /// Takes the packets that were discarded after they had been taken.
+    fn settle(&mut self, expected: fn(DropReason) -> bool) {
+        while let Some((id, reason)) = self.packets.take_dropped() {
+            assert!(expected(reason), "{reason:?}");
+            let packet = self.queued.remove(&id).expect("a packet that was queued");
+            self.expected.dropped_packets += 1;
+            self.expected.dropped_bytes += u64::from(packet.length);
+            self.packets.release(id);
         }
     }
 
@@ -161,7 +235,7 @@ impl Model {
         }
         assert!(self.queued.is_empty(), "a packet that passes overtakes none");
         let mut other = Self::new(&self.parameters, self.port);
-        other.offer(0, length);
+        other.offer(0, length, false);
         assert!(matches!(other.dequeue(), Dequeued::Send(_)), "a dequeue would have sent it");
         let counted = other.discipline.statistics();
         self.expected += counted;
@@ -172,8 +246,10 @@ impl Model {
         let peeked = self.discipline.peek(&self.packets, self.now);
         let answer = self.discipline.dequeue(&mut self.packets, self.now);
         assert_eq!(peeked, answer, "the dequeue after a peek returns what the peek did");
+        self.settle(of_a_queue);
         match answer {
             Dequeued::Send(id) => {
+                self.note_mark(id);
                 let packet = self.queued.remove(&id).expect("a packet that is queued, and once");
                 assert_eq!(self.packets[id].length, packet.length);
                 self.expected.sent_packets += 1;
@@ -216,19 +292,13 @@ impl Model {
 
     fn flush(&mut self) {
         self.discipline.flush(&mut self.packets, self.now);
-        while let Some((id, reason)) = self.packets.take_dropped() {
-            assert_eq!(reason, DropReason::Flushed);
-            let packet = self.queued.remove(&id).expect("a packet that was queued");
-            self.expected.dropped_packets += 1;
-            self.expected.dropped_bytes += u64::from(packet.length);
-            self.packets.release(id);
-        }
+        self.settle(|reason| reason == DropReason::Flushed);
         assert!(self.queued.is_empty(), "a flush empties it");
     }
 
     fn apply(&mut self, operation: &Operation) {
         match operation {
-            Operation::Offer { flow, length } => self.offer(*flow, *length),
+            Operation::Offer { flow, length, ecn } => self.offer(*flow, *length, *ecn),
             Operation::Straight { length } => self.pass(*length),
             Operation::Peek => {
                 self.discipline.peek(&self.packets, self.now);
@@ -297,7 +367,7 @@ fn an_empty_fifo_passes_any_frame_straight_on() {
         model.check();
     }
     assert_eq!(model.expected.sent_packets, 2);
-    model.offer(0, 64);
+    model.offer(0, 64, false);
     model.pass(64);
     assert_eq!(model.expected.sent_packets, 2, "not past what is queued");
 }
