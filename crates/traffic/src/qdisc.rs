@@ -7,11 +7,14 @@ use crate::packet::{PacketId, Packets};
 use crate::setting::Settings;
 use crate::units::Instant;
 
+pub mod blue;
 pub mod codel;
 pub mod fifo;
+pub mod pie;
 pub mod psp;
 mod queue;
 pub mod red;
+pub mod rio;
 mod tally;
 
 /// What a person reads about a discipline.
@@ -181,6 +184,9 @@ macro_rules! registry {
 registry! {
     Fifo, fifo, Fifo, fifo::Fifo, "drop-tail by bytes and packets: a plain interface or router port";
     Red, red, Red, Box<red::Red>, "random early detection: drops or marks before the queue is full";
+    Rio, rio, Rio, Box<rio::Rio>, "RED for three drop precedences: what is out of profile goes first";
+    Blue, blue, Blue, Box<blue::Blue>, "drops or marks as often as overflows and idle links have taught it";
+    Pie, pie, Pie, Box<pie::Pie>, "drops or marks as a controller says that holds the delay";
     Codel, codel, Codel, Box<codel::Codel>, "controlled delay: drops or marks once packets wait too long";
     Psp, psp, Psp, Box<psp::Psp>, "precise pacing: gap frames space the packets, a rate for each class";
 }

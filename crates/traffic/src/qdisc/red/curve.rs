@@ -234,7 +234,7 @@ mod tests {
         }
         let curve = Curve::new(1, LEVEL_MAX, u32::MAX, true);
         let middle = Average { value: LEVEL_MAX << FRACTION_BITS, weight: WEIGHT_MIN };
-        assert!(matches!(curve.zone(&middle), Zone::Between(p) if p >= ONE - 4 && p <= ONE));
+        assert!(matches!(curve.zone(&middle), Zone::Between(p) if (ONE - 4..=ONE).contains(&p)));
     }
 
     /// ALTQ's thresholds of 5 and 15 and its `p_max` of 1/10, from end to end.

@@ -1,0 +1,387 @@
+//! PIE, proportional integral controller enhanced (RFC 8033), with ECN.
+//!
+//! Drops fall at enqueue, with a probability that a controller sets every 15 ms from how long packets
+//! wait. The wait is measured by time stamps (section 4.3's first way); the controller is brought up
+//! to date when a packet comes or goes, so it needs no timer. Section 5.5's cap on the steps of a
+//! high probability is always on; section 5.4's derandomization is an option; section 5.3, which
+//! turns PIE off below a third of the buffer, is left out, since section 4.1's safeguards hold.
+
+use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
+use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
+use crate::qdisc::fifo;
+use crate::qdisc::queue::Queue;
+use crate::random::Random;
+use crate::units::{Bytes, Duration, Instant};
+
+mod controller;
+
+use controller::{Controller, ONE};
+
+/// What a user may set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    /// The most bytes (frame lengths) queued; a packet that would pass it is dropped. At least one
+    /// full frame; default no limit.
+    pub limit_bytes: Bytes,
+    /// The most packets queued. At least 1; default 1000 (Linux).
+    pub limit_packets: u64,
+    /// How long packets should wait (`QDELAY_REF`). Above zero, at most an hour; default 15 ms
+    /// (RFC 8033, section 4.2).
+    pub target: Duration,
+    /// How often the probability is set (`T_UPDATE`). Above zero, at most an hour; default 15 ms
+    /// (RFC 8033, section 4.2).
+    pub update: Duration,
+    /// How much the distance from the target counts, in sixteenths per second. 1 to 1600; default 2,
+    /// 0.125 Hz (RFC 8033, section 4.2).
+    pub alpha: u32,
+    /// How much the delay's growth counts, in sixteenths per second. 1 to 1600; default 20, 1.25 Hz
+    /// (RFC 8033, section 4.2).
+    pub beta: u32,
+    /// For how long a burst passes without drops after a calm (`MAX_BURST`). Default 150 ms
+    /// (RFC 8033, section 4.4).
+    pub burst: Duration,
+    /// Whether a packet of a transport that speaks ECN is marked where another is dropped. Default
+    /// false (Linux).
+    pub ecn: bool,
+    /// The probability from which on such packets are dropped too, in units of 2^-32 (`mark_ecnth`).
+    /// Default 1/10 (RFC 8033, section 5.1).
+    pub mark_max: u32,
+    /// Whether drops are spaced so that neither clusters nor long gaps occur (RFC 8033, section 5.4).
+    /// Default false.
+    pub derandomize: bool,
+}
+
+impl Default for Parameters {
+    /// RFC 8033's, with Linux's limit.
+    fn default() -> Self {
+        Self {
+            limit_bytes: Bytes(u64::MAX),
+            limit_packets: 1_000,
+            target: Duration::from_ms(15),
+            update: Duration::from_ms(15),
+            alpha: 2,
+            beta: 20,
+            burst: Duration::from_ms(150),
+            ecn: false,
+            mark_max: u32::MAX / 10,
+            derandomize: false,
+        }
+    }
+}
+
+/// The longest time that may be set.
+const TIME_MAX: Duration = Duration::from_secs(3_600);
+/// The greatest `alpha` or `beta`.
+const GAIN_MAX: u32 = 1_600;
+
+/// Why parameters are refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The limits let no full frame in.
+    #[error(transparent)]
+    Limit(#[from] fifo::Error),
+    /// There would be nothing to steer to.
+    #[error("the target must lie above zero and within 3600 s: give it 15 ms")]
+    Target,
+    /// The probability would never, or always, be set.
+    #[error("the update time must lie above zero and within 3600 s: give it 15 ms")]
+    Update,
+    /// The controller would stand still or swing.
+    #[error(
+        "alpha is {alpha} and beta {beta} sixteenths per second: both must be 1 to 1600, best 2 \
+         and 20"
+    )]
+    Gains {
+        /// In sixteenths per second.
+        alpha: u32,
+        /// In sixteenths per second.
+        beta: u32,
+    },
+}
+
+impl Parameters {
+    const fn limits(&self) -> fifo::Parameters {
+        fifo::Parameters { limit_bytes: self.limit_bytes, limit_packets: self.limit_packets }
+    }
+
+    fn check(&self, port: Port) -> Result<(), Error> {
+        fifo::check(&self.limits(), port)?;
+        let within = |time: Duration| time > Duration::ZERO && time <= TIME_MAX;
+        if !within(self.target) {
+            return Err(Error::Target);
+        }
+        if !within(self.update) {
+            return Err(Error::Update);
+        }
+        let (alpha, beta) = (self.alpha, self.beta);
+        if ![alpha, beta].iter().all(|gain| (1..=GAIN_MAX).contains(gain)) {
+            return Err(Error::Gains { alpha, beta });
+        }
+        Ok(())
+    }
+}
+
+/// Proportional integral controller enhanced.
+#[derive(Debug)]
+pub struct Pie {
+    parameters: Parameters,
+    port: Port,
+    queue: Queue,
+    controller: Controller,
+    /// When the probability is set next; `None` until the first packet starts the clock.
+    update_next: Option<Instant>,
+    /// The probabilities of the packets since the last drop, added up, in 2^-56 ("accu_prob").
+    accumulated: u64,
+    random: Random,
+}
+
+impl Pie {
+    /// Brings the controller up to date.
+    #[inline]
+    fn run(&mut self, now: Instant) {
+        self.update_next = Some(match self.update_next {
+            Some(next) => self.controller.run(&self.parameters, next, now),
+            None => now + self.parameters.update,
+        });
+    }
+
+    /// Whether the packet that arrives is to be dropped or marked ("drop_early").
+    #[inline]
+    fn hits(&mut self) -> bool {
+        if self.controller.is_calm(self.parameters.target) {
+            self.controller.burst = self.parameters.burst;
+        }
+        if self.controller.burst > Duration::ZERO || self.is_safe() {
+            return false;
+        }
+        if self.controller.probability == 0 {
+            self.accumulated = 0;
+            return false;
+        }
+        if self.parameters.derandomize {
+            return self.hits_evenly();
+        }
+        self.random.next_u64() >> 8 < self.controller.probability
+    }
+
+    /// Section 4.1: nothing is dropped while delay and probability are low, or from two packets.
+    fn is_safe(&self) -> bool {
+        let frame_max = self.port.mtu.0.saturating_add(ETHERNET_HEADER_AND_FCS.into());
+        let short = self.controller.delay_old.as_ps() < self.parameters.target.as_ps() / 2;
+        (short && self.controller.probability < ONE / 5)
+            || self.queue.bytes() <= frame_max.saturating_mul(2)
+    }
+
+    /// Section 5.4: none before the probabilities add up to 0.85, one before they pass 8.5.
+    fn hits_evenly(&mut self) -> bool {
+        self.accumulated = self.accumulated.saturating_add(self.controller.probability);
+        let hit = if self.accumulated < ONE / 100 * 85 {
+            false
+        } else if self.accumulated >= ONE / 10 * 85 {
+            true
+        } else {
+            self.random.next_u64() >> 8 < self.controller.probability
+        };
+        if hit {
+            self.accumulated = 0;
+        }
+        hit
+    }
+
+    /// Whether ECN marks at this probability.
+    fn marks(&self) -> bool {
+        self.parameters.ecn
+            && self.controller.probability < u64::from(self.parameters.mark_max) << 24
+    }
+}
+
+impl Discipline for Pie {
+    type Parameters = Parameters;
+    type Error = Error;
+
+    fn attach(parameters: &Parameters, port: Port) -> Result<Self, Error> {
+        parameters.check(port)?;
+        Ok(Self {
+            parameters: parameters.clone(),
+            port,
+            queue: Queue::default(),
+            controller: Controller::default(),
+            update_next: None,
+            accumulated: 0,
+            random: Random::from_seed(port.seed),
+        })
+    }
+
+    fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
+        parameters.check(self.port)?;
+        self.parameters = parameters.clone();
+        // The clock starts anew with the next packet, for its period may be another.
+        self.update_next = None;
+        Ok(())
+    }
+
+    #[inline]
+    fn enqueue(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> Enqueued {
+        self.run(now);
+        let length = u64::from(packets[id].length);
+        let hit = self.hits();
+        if let Some(reason) = self.queue.over(&self.parameters.limits(), length) {
+            self.accumulated = 0;
+            return self.queue.refuse(length, reason);
+        }
+        if hit && !(self.marks() && self.queue.mark(packets, id)) {
+            return self.queue.refuse(length, DropReason::Early);
+        }
+        self.queue.push(packets, id, now)
+    }
+
+    #[inline]
+    fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
+        self.run(now);
+        let Some(id) = self.queue.pop(packets) else { return Dequeued::Empty };
+        self.controller.delay = match self.queue.is_empty() {
+            true => Duration::ZERO,
+            false => now.since(packets[id].queued),
+        };
+        Dequeued::Send(id)
+    }
+
+    fn peek(&mut self, _packets: &Packets, _now: Instant) -> Dequeued {
+        self.queue.head().map_or(Dequeued::Empty, Dequeued::Send)
+    }
+
+    fn flush(&mut self, packets: &mut Packets, now: Instant) {
+        self.run(now);
+        self.queue.flush(packets);
+        self.controller.delay = Duration::ZERO;
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    fn statistics(&self) -> Statistics {
+        self.queue.statistics()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::{Packet, ecn};
+    use crate::units::Rate;
+    use std::vec::Vec;
+
+    fn pie(parameters: Parameters) -> Pie {
+        let rate = Rate::from_bits_per_second(10_000_000).expect("a rate");
+        let port = Port { rate, mtu: Bytes(1_500), overhead: Bytes(20), seed: 3 };
+        Pie::attach(&parameters, port).expect("parameters that make sense")
+    }
+
+    /// `load` packets of 1000 bytes for each 800 us that one takes on the link, for `ms`; the last
+    /// packet's wait in microseconds, and when packets were refused.
+    fn run(pie: &mut Pie, load: u64, ms: u64, tos: u8) -> (u64, Vec<Instant>) {
+        let (mut packets, mut now, mut refused) = (Packets::new(), Instant::ZERO, Vec::new());
+        while now < Instant::ZERO + Duration::from_ms(ms) {
+            for _ in 0..load {
+                let id = packets.insert(Packet { length: 1_000, tos, ..Packet::default() });
+                if pie.enqueue(&mut packets, id, now) != Enqueued::Queued {
+                    refused.push(now);
+                    packets.release(id);
+                }
+            }
+            if let Dequeued::Send(id) = pie.dequeue(&mut packets, now) {
+                packets.release(id);
+            }
+            now += Duration::from_us(800);
+        }
+        (pie.controller.delay.as_us(), refused)
+    }
+
+    #[test]
+    fn an_overload_settles_at_the_target_and_its_share_of_drops() {
+        for derandomize in [false, true] {
+            let mut pie = pie(Parameters { derandomize, ..Parameters::default() });
+            let (delay, refused) = run(&mut pie, 2, 60_000, 0);
+            assert!((7_000..30_000).contains(&delay), "{delay} us");
+            // Of 150 000 packets half fit; from section 5.4's wait for 0.85 comes no lasting error.
+            assert!((74_000..75_100).contains(&refused.len()), "{}", refused.len());
+        }
+    }
+
+    #[test]
+    fn a_burst_passes_for_as_long_as_it_may() {
+        let (_, refused) = run(&mut pie(Parameters::default()), 4, 400, 0);
+        let first = refused.first().expect("a drop").since(Instant::ZERO);
+        assert!(first >= Duration::from_ms(150), "{first:?}");
+        let mut eager = pie(Parameters { burst: Duration::ZERO, ..Parameters::default() });
+        let (_, refused) = run(&mut eager, 4, 400, 0);
+        let eager = refused.first().expect("a drop").since(Instant::ZERO);
+        assert!(eager < first, "{eager:?}");
+    }
+
+    #[test]
+    fn ecn_marks_below_its_threshold_and_drops_above() {
+        let mut pie = pie(Parameters { ecn: true, ..Parameters::default() });
+        pie.controller.delay_old = Duration::from_ms(20);
+        let mut packets = Packets::new();
+        let mut offer = |pie: &mut Pie, tos| {
+            let id = packets.insert(Packet { length: 1_500, tos, ..Packet::default() });
+            (pie.enqueue(&mut packets, id, Instant::ZERO), packets[id].tos)
+        };
+        (0..3).for_each(|_| assert_eq!(offer(&mut pie, ecn::ECT0).1, ecn::ECT0));
+        pie.controller.probability = ONE / 10 - (1 << 30);
+        let marked = (0..500).filter(|_| offer(&mut pie, ecn::ECT0) == (Enqueued::Queued, ecn::CE));
+        let marked = marked.count();
+        assert!((30..70).contains(&marked), "{marked}");
+        assert_eq!(pie.statistics().marked_packets, marked as u64);
+        pie.controller.probability = ONE;
+        let dropped = Enqueued::Dropped(DropReason::Early);
+        assert_eq!(offer(&mut pie, ecn::ECT0), (dropped, ecn::ECT0));
+    }
+
+    /// Section 5.4: at 1/10 no drop comes before the ninth packet nor after the 85th.
+    #[test]
+    fn drops_are_spaced_if_so_asked() {
+        let mut pie = pie(Parameters { derandomize: true, ..Parameters::default() });
+        pie.controller.probability = ONE / 10;
+        let mut distances = Vec::new();
+        for _ in 0..2_000 {
+            distances.push(1 + (0..).take_while(|_| !pie.hits_evenly()).count());
+        }
+        assert!(distances.iter().all(|distance| (9..=86).contains(distance)));
+        assert!(distances.contains(&9));
+    }
+
+    #[test]
+    fn two_packets_are_always_let_in() {
+        let mut pie = pie(Parameters::default());
+        pie.controller =
+            Controller { probability: ONE, delay_old: Duration::from_secs(1), ..pie.controller };
+        let mut packets = Packets::new();
+        let mut taken = 0;
+        for _ in 0..10 {
+            let id = packets.insert(Packet { length: 1_518, ..Packet::default() });
+            let answer = pie.enqueue(&mut packets, id, Instant::ZERO);
+            taken += usize::from(answer == Enqueued::Queued);
+        }
+        assert_eq!(taken, 3, "up to two full frames, and the one that finds them");
+    }
+
+    #[test]
+    fn settings_without_sense_are_refused() {
+        let port = pie(Parameters::default()).port;
+        let with = |parameters: Parameters| Pie::attach(&parameters, port).expect_err("refused");
+        let wrong = Parameters { alpha: 0, ..Parameters::default() };
+        assert_eq!(with(wrong), Error::Gains { alpha: 0, beta: 20 });
+        assert_eq!(
+            with(Parameters { target: Duration::ZERO, ..Parameters::default() }),
+            Error::Target
+        );
+        assert_eq!(
+            with(Parameters { update: Duration::MAX, ..Parameters::default() }),
+            Error::Update
+        );
+    }
+}
