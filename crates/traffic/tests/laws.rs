@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use traffic::classify::{Filter, Rule};
 use traffic::packet::ecn;
-use traffic::qdisc::{Parameters, Qdisc, REGISTRY, codel, fifo, psp, red};
+use traffic::qdisc::{Parameters, Qdisc, REGISTRY, blue, codel, fifo, pie, psp, red, rio};
 use traffic::units::Serializer;
 use traffic::{
     Bytes, Dequeued, Discipline, DropReason, Duration, Enqueued, FlowId, Instant, Packet, PacketId,
@@ -98,6 +98,62 @@ fn red() -> impl Strategy<Value = red::Parameters> {
     )
 }
 
+/// Each packet has drop precedence `unmarked`, for their DSCP is that of best effort.
+fn rio() -> impl Strategy<Value = rio::Parameters> {
+    let precedence = prop::sample::select(vec![
+        rio::Precedence::Low,
+        rio::Precedence::Medium,
+        rio::Precedence::High,
+    ]);
+    (red(), precedence).prop_map(|(red, unmarked)| rio::Parameters {
+        limit_bytes: red.limit_bytes,
+        limit_packets: red.limit_packets,
+        threshold_min_medium: red.threshold_min,
+        threshold_max_medium: red.threshold_max,
+        probability_max_medium: red.probability_max,
+        weight: red.weight,
+        gentle: red.gentle,
+        ecn: red.ecn,
+        unmarked,
+        ..rio::Parameters::default()
+    })
+}
+
+fn blue() -> impl Strategy<Value = blue::Parameters> {
+    let threshold = proptest::option::of(1_u64..5);
+    (queue(), 1_u32 << 30.., 1_u64..100_000, threshold, any::<bool>()).prop_map(
+        |(queue, increase, freeze, threshold, ecn)| blue::Parameters {
+            limit_bytes: queue.limit_bytes,
+            limit_packets: queue.limit_packets,
+            increase,
+            decrease: increase / 2,
+            freeze_time: Duration::from_ns(freeze),
+            threshold,
+            ecn,
+        },
+    )
+}
+
+/// A target of some frames of the link, and a controller that acts within a few.
+fn pie() -> impl Strategy<Value = pie::Parameters> {
+    let times = (1_u64..20_000, 100_u64..20_000, 0_u64..20_000);
+    let flags = (any::<bool>(), any::<bool>());
+    (queue(), times, 1_u32..=1_600, any::<u32>(), flags).prop_map(
+        |(queue, (target, update, burst), beta, mark_max, (ecn, derandomize))| pie::Parameters {
+            limit_bytes: queue.limit_bytes,
+            limit_packets: queue.limit_packets,
+            target: Duration::from_ns(target),
+            update: Duration::from_ns(update),
+            alpha: 1_600,
+            beta,
+            burst: Duration::from_ns(burst),
+            ecn,
+            mark_max,
+            derandomize,
+        },
+    )
+}
+
 /// A target of up to 20 us and an interval of up to 10 more: some 30 frames of the link.
 fn codel() -> impl Strategy<Value = codel::Parameters> {
     let times = (1_u64..20_000, 1_u64..10_000, proptest::option::of(0_u64..50_000));
@@ -118,6 +174,9 @@ fn parameters(name: &'static str) -> BoxedStrategy<Parameters> {
     match name {
         "fifo" => queue().prop_map(Parameters::Fifo).boxed(),
         "red" => red().prop_map(Parameters::Red).boxed(),
+        "rio" => rio().prop_map(Parameters::Rio).boxed(),
+        "blue" => blue().prop_map(Parameters::Blue).boxed(),
+        "pie" => pie().prop_map(Parameters::Pie).boxed(),
         "codel" => codel().prop_map(Parameters::Codel).boxed(),
         "psp" => psp().prop_map(Parameters::Psp).boxed(),
         other => panic!("give {other} a strategy here, so that the laws are tested on it"),
