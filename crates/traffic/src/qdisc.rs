@@ -9,12 +9,17 @@ use crate::units::Instant;
 
 pub mod blue;
 pub mod codel;
+pub mod drr;
+pub mod ets;
 pub mod fifo;
+mod leaves;
 pub mod pie;
+pub mod priq;
 pub mod psp;
 mod queue;
 pub mod red;
 pub mod rio;
+mod rounds;
 mod tally;
 
 /// What a person reads about a discipline.
@@ -189,4 +194,7 @@ registry! {
     Pie, pie, Pie, Box<pie::Pie>, "drops or marks as a controller says that holds the delay";
     Codel, codel, Codel, Box<codel::Codel>, "controlled delay: drops or marks once packets wait too long";
     Psp, psp, Psp, Box<psp::Psp>, "precise pacing: gap frames space the packets, a rate for each class";
+    Priq, priq, Priq, Box<priq::Priq>, "strict priorities: a class sends only when every more urgent one is empty";
+    Drr, drr, Drr, Box<drr::Drr>, "deficit round robin: classes share the link by quantum or weight";
+    Ets, ets, Ets, Box<ets::Ets>, "enhanced transmission selection: strict classes, then shares in percent";
 }

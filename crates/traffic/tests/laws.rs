@@ -2,20 +2,18 @@
 //! operations.
 
 mod wire;
-
 use std::collections::BTreeMap;
-
 use proptest::prelude::*;
 use traffic::classify::{Filter, Rule};
 use traffic::packet::ecn;
-use traffic::qdisc::{Parameters, Qdisc, REGISTRY, blue, codel, fifo, pie, psp, red, rio};
+use traffic::qdisc::{Parameters, Qdisc, REGISTRY, blue, codel, drr, ets, fifo, pie, priq, psp, red, rio};
 use traffic::units::Serializer;
 use traffic::{
     Bytes, Dequeued, Discipline, DropReason, Duration, Enqueued, FlowId, Instant, Packet, PacketId,
     Packets, Port, Statistics,
 };
-use wire::{OVERHEAD, port, rate};
 
+use wire::{OVERHEAD, port, rate};
 const LINK: u64 = 1_000_000_000;
 
 /// Something that happens to a discipline.
@@ -76,6 +74,63 @@ fn psp() -> impl Strategy<Value = psp::Parameters> {
             psp::Parameters { filters: filters.collect(), classes, unclassified, gaps, rate: None }
         },
     )
+}
+
+/// A filter for each class, by its flow, but for the last one: what it has is unclassified, or goes to
+/// the default class.
+fn by_flow(names: &[String]) -> Vec<Rule> {
+    let filter = |flow: u32| Filter { flow: Some(FlowId(flow)), ..Filter::default() };
+    let rule = |(flow, name): (u32, &String)| Rule { filter: filter(flow), class: name.clone() };
+    (0..).zip(names).take(names.len() - 1).map(rule).collect()
+}
+
+fn leaf() -> impl Strategy<Value = Parameters> {
+    queue().prop_map(Parameters::Fifo)
+}
+
+/// Some of eight names, so that a change takes classes away and brings others.
+fn names() -> impl Strategy<Value = Vec<String>> {
+    let all: Vec<_> = (0..8).map(|n| format!("class {n}")).collect();
+    proptest::sample::subsequence(all, 1..6)
+}
+
+fn priq() -> impl Strategy<Value = priq::Parameters> {
+    let priorities = Just((0..16).collect::<Vec<u32>>()).prop_shuffle();
+    (names(), priorities, proptest::collection::vec(leaf(), 6)).prop_map(
+        |(names, priorities, queues)| {
+            let class = |((name, &priority), queue): ((&String, &u32), &Parameters)| {
+                let (name, queue) = (name.clone(), queue.clone());
+                priq::Class { name, parent: None, priority, queue }
+            };
+            let classes = names.iter().zip(&priorities).zip(&queues).map(class).collect();
+            priq::Parameters { classes, filters: by_flow(&names), default_class: None }
+        },
+    )
+}
+
+fn drr() -> impl Strategy<Value = drr::Parameters> {
+    let share = (proptest::option::of((1518_u64..9000).prop_map(Bytes)), 1_u32..10, leaf());
+    (names(), proptest::collection::vec(share, 6)).prop_map(|(names, shares)| {
+        let class = |(name, share): (&String, &(Option<Bytes>, u32, Parameters))| {
+            let (name, (quantum, weight, queue)) = (name.clone(), share.clone());
+            drr::Class { name, parent: None, quantum, weight, queue }
+        };
+        let classes = names.iter().zip(&shares).map(class).collect();
+        let default_class = names.first().cloned();
+        drr::Parameters { classes, filters: by_flow(&names), default_class }
+    })
+}
+
+fn ets() -> impl Strategy<Value = ets::Parameters> {
+    let share = (proptest::option::of(1_u32..=20), leaf());
+    (names(), proptest::collection::vec(share, 6)).prop_map(|(names, shares)| {
+        let class = |(name, share): (&String, &(Option<u32>, Parameters))| {
+            let (name, (percent, queue)) = (name.clone(), share.clone());
+            ets::Class { name, parent: None, percent, queue }
+        };
+        let classes = names.iter().zip(&shares).map(class).collect();
+        ets::Parameters { classes, filters: by_flow(&names), default_class: None }
+    })
 }
 
 fn red() -> impl Strategy<Value = red::Parameters> {
@@ -179,6 +234,9 @@ fn parameters(name: &'static str) -> BoxedStrategy<Parameters> {
         "pie" => pie().prop_map(Parameters::Pie).boxed(),
         "codel" => codel().prop_map(Parameters::Codel).boxed(),
         "psp" => psp().prop_map(Parameters::Psp).boxed(),
+        "priq" => priq().prop_map(Parameters::Priq).boxed(),
+        "drr" => drr().prop_map(Parameters::Drr).boxed(),
+        "ets" => ets().prop_map(Parameters::Ets).boxed(),
         other => panic!("give {other} a strategy here, so that the laws are tested on it"),
     }
 }
