@@ -12,6 +12,7 @@ pub mod codel;
 pub mod drr;
 pub mod ets;
 pub mod fifo;
+pub mod hfsc;
 mod leaves;
 pub mod pie;
 pub mod priq;
@@ -193,6 +194,7 @@ registry! {
     Blue, blue, Blue, Box<blue::Blue>, "drops or marks as often as overflows and idle links have taught it";
     Pie, pie, Pie, Box<pie::Pie>, "drops or marks as a controller says that holds the delay";
     Codel, codel, Codel, Box<codel::Codel>, "controlled delay: drops or marks once packets wait too long";
+    Hfsc, hfsc, Hfsc, Box<hfsc::Hfsc>, "hierarchical fair service curves: guaranteed delay, shared rest, upper limits";
     Psp, psp, Psp, Box<psp::Psp>, "precise pacing: gap frames space the packets, a rate for each class";
     Priq, priq, Priq, Box<priq::Priq>, "strict priorities: a class sends only when every more urgent one is empty";
     Drr, drr, Drr, Box<drr::Drr>, "deficit round robin: classes share the link by quantum or weight";

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use traffic::classify::{Filter, Rule};
 use traffic::packet::ecn;
-use traffic::qdisc::{Parameters, Qdisc, REGISTRY, blue, codel, drr, ets, fifo, pie, priq, psp, red, rio};
+use traffic::qdisc::{Parameters, Qdisc, REGISTRY, blue, codel, drr, ets, fifo, hfsc, pie, priq, psp, red, rio};
 use traffic::units::Serializer;
 use traffic::{
     Bytes, Dequeued, Discipline, DropReason, Duration, Enqueued, FlowId, Instant, Packet, PacketId,
@@ -74,6 +74,44 @@ fn psp() -> impl Strategy<Value = psp::Parameters> {
             psp::Parameters { filters: filters.collect(), classes, unclassified, gaps, rate: None }
         },
     )
+}
+
+/// Classes `0`, `1`, ..., some of them within class `0`, with curves of every shape that together
+/// guarantee less than the link has.
+fn hfsc() -> impl Strategy<Value = hfsc::Parameters> {
+    let class = (LINK / 1_000..LINK / 10, any::<bool>(), 0_u8..12, 0_u64..3_000_000_000, queue());
+    proptest::collection::vec(class, 1..6).prop_map(|drawn| {
+        let nested = drawn.len() > 2;
+        let class = |(index, (bits, within, shape, d, queue)): (usize, (u64, bool, u8, u64, _))| {
+            let (interior, d) = (nested && index == 0, Duration::from_ps(d + 1));
+            let (guaranteed, limited) = (!interior && shape % 4 != 0, shape % 3 == 0);
+            hfsc::Class {
+                name: index.to_string(),
+                parent: (nested && within && index > 0).then(|| "0".into()),
+                real_time_m1: (guaranteed && shape % 4 == 1).then(|| rate(2 * bits)),
+                real_time_d: if guaranteed && shape % 4 < 3 { d } else { Duration::ZERO },
+                real_time_m2: guaranteed.then(|| rate(bits)),
+                link_share_m1: (shape > 8).then(|| rate(3 * bits)),
+                link_share_d: if shape > 8 { d } else { Duration::ZERO },
+                link_share_m2: (interior || shape != 7).then(|| rate(bits)),
+                upper_limit_m2: (limited && shape != 7)
+                    .then(|| rate(if interior { LINK } else { 3 * bits })),
+                queue: Parameters::Fifo(queue),
+                ..hfsc::Class::default()
+            }
+        };
+        let classes: Vec<_> = drawn.into_iter().enumerate().map(class).collect();
+        let leaf = |class: &&hfsc::Class| {
+            !classes.iter().any(|other| other.parent.as_ref() == Some(&class.name))
+        };
+        let filters = classes.iter().filter(leaf).map(|class| Rule {
+            filter: Filter { flow: class.name.parse().ok().map(FlowId), ..Filter::default() },
+            class: class.name.clone(),
+        });
+        let default_class = classes.iter().rev().find(leaf).expect("a leaf").name.clone();
+        let filters = filters.collect();
+        hfsc::Parameters { classes, filters, default_class, overhead: Bytes(OVERHEAD) }
+    })
 }
 
 /// A filter for each class, by its flow, but for the last one: what it has is unclassified, or goes to
@@ -237,6 +275,7 @@ fn parameters(name: &'static str) -> BoxedStrategy<Parameters> {
         "priq" => priq().prop_map(Parameters::Priq).boxed(),
         "drr" => drr().prop_map(Parameters::Drr).boxed(),
         "ets" => ets().prop_map(Parameters::Ets).boxed(),
+        "hfsc" => hfsc().prop_map(Parameters::Hfsc).boxed(),
         other => panic!("give {other} a strategy here, so that the laws are tested on it"),
     }
 }

@@ -1,0 +1,474 @@
+//! Hierarchical fair service curves: a class's delay and its share of the link are set apart from
+//! each other (Stoica, Zhang, Ng: A hierarchical fair service curve algorithm, SIGCOMM 1997 and
+//! IEEE/ACM Transactions on Networking 8(2), 2000; the upper limit is ALTQ's).
+//!
+//! Two criteria choose the packet. While a guaranteed class is eligible, that is, waiting longer
+//! could break some guarantee, the one with the earliest deadline sends (real time). Else, from the
+//! top of the tree down, the sibling with the least virtual time does, among those that their
+//! upper limit lets send (link-sharing).
+//!
+//! Laws, all tested: a guaranteed packet is sent at most one longest frame's time after its
+//! deadline; siblings that stay backlogged receive what their link-share curves say, to one packet
+//! each; link-sharing exceeds no upper limit by more than one packet.
+//!
+//! Departures from the paper and from ALTQ:
+//! - A class that becomes backlogged starts at the virtual time of the sibling that sent last, not
+//!   in the middle between the least and the greatest. So do start-time fair queueing (Goyal, Vin,
+//!   Cheng, SIGCOMM 1996), whose bound for fairness then holds, and no greatest one need be found.
+//! - Minima of curves are exact also where ALTQ keeps one of the two (see [`curve`]).
+//! - A class may catch up with its upper limit for what other classes' frames delay it, but for no
+//!   more; ALTQ allows a tick of its clock.
+
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::classify::Classifier;
+use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
+use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
+use crate::units::{Bytes, Instant};
+
+mod admission;
+mod curve;
+mod leaf;
+mod parameters;
+mod takeover;
+mod turns;
+
+use curve::Course;
+use leaf::Leaf;
+use parameters::{Checked, Curves};
+pub use parameters::{Class, Error, Kind, Parameters};
+use turns::{Seat, Turns};
+
+/// A class as it runs.
+#[derive(Debug)]
+struct Node {
+    /// Its parent, or [`Hfsc::root`].
+    parent: usize,
+    /// Whether it has no children.
+    is_leaf: bool,
+    /// Deadlines against time, at the service received by the real-time criterion.
+    real_time: Option<Course>,
+    /// Virtual time of its parent, at all service received.
+    link_share: Option<Course>,
+    /// Time, at all service received.
+    upper_limit: Option<Course>,
+    /// What the packet that is next counts for; known while the class has a guarantee and packets.
+    next_bytes: u64,
+    /// Whether the class, a leaf, takes part because it has packets.
+    active: bool,
+    /// Whether, when it takes part again after a change, its guarantee goes on, not starts.
+    goes_on: bool,
+    /// The same for its turns among its siblings.
+    goes_on_sharing: bool,
+    leaf: Leaf,
+    name: String,
+}
+
+/// How the children of a class, or the classes at the top, take turns by link-sharing.
+#[derive(Debug, Default)]
+struct Siblings {
+    /// By virtual time, each from its fit time on.
+    turns: Turns,
+    /// The virtual time of the one that sent last.
+    virtual_time: u128,
+    /// The greatest virtual time at which one of them became idle.
+    virtual_time_last: u128,
+}
+
+/// What the wire does next.
+enum Choice {
+    /// The first packet of a leaf, by the real-time criterion or by link-sharing.
+    Leaf {
+        index: usize,
+        real_time: bool,
+    },
+    NotBefore(Instant),
+    Empty,
+}
+
+/// Hierarchical fair service curves.
+#[derive(Debug)]
+pub struct Hfsc {
+    port: Port,
+    overhead: u64,
+    classifier: Classifier,
+    default: usize,
+    nodes: Vec<Node>,
+    /// Each class's children's turns, and last those of the classes at the top.
+    siblings: Vec<Siblings>,
+    /// By deadline, each from its eligible time on.
+    deadlines: Turns,
+    deadline_seats: Vec<Seat>,
+    share_seats: Vec<Seat>,
+    /// Leaves that take part.
+    active: u64,
+    /// Leaves that looked empty at a peek but may hold packets to discard.
+    hollow: Vec<usize>,
+    backlog_packets: u64,
+    backlog_bytes: u64,
+    backlog_bytes_max: u64,
+    /// The newest `now` seen.
+    latest: Instant,
+    parameters: Parameters,
+}
+
+fn ps(instant: Instant) -> u128 {
+    instant.as_ps().into()
+}
+
+fn instant(ps: u128) -> Instant {
+    u64::try_from(ps).map_or(Instant::NEVER, Instant::from_ps)
+}
+
+impl Hfsc {
+    /// The place of the classes at the top in [`Hfsc::siblings`].
+    fn root(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Who sends, and by which criterion.
+    fn choose(&mut self, now: Instant) -> Choice {
+        let at = ps(now);
+        if let Some(index) = self.deadlines.first(at, &mut self.deadline_seats) {
+            return Choice::Leaf { index, real_time: true };
+        }
+        let mut within = self.root();
+        while let Some(index) = self.siblings[within].turns.first(at, &mut self.share_seats) {
+            if self.nodes[index].is_leaf {
+                return Choice::Leaf { index, real_time: false };
+            }
+            within = index;
+        }
+        if within != self.root() {
+            // A look ahead had left children ready whose time has not come.
+            self.take_turns(within, now);
+            return self.choose(now);
+        }
+        let shared = self.siblings[within].turns.earliest();
+        match [self.deadlines.earliest(), shared].into_iter().flatten().min() {
+            Some(then) => Choice::NotBefore(instant(then)),
+            None => Choice::Empty,
+        }
+    }
+
+    /// The class, which has packets or active children, takes its turns anew after its virtual
+    /// time, its fit time or its children's changed; so do its ancestors.
+    fn take_turns(&mut self, mut index: usize, now: Instant) {
+        while index != self.root() {
+            let parent = self.nodes[index].parent;
+            self.take_turn(index, now);
+            index = parent;
+        }
+    }
+
+    fn take_turn(&mut self, index: usize, now: Instant) {
+        let node = &self.nodes[index];
+        let Some(share) = &node.link_share else { return };
+        let children = if node.is_leaf {
+            node.active.then_some(0)
+        } else {
+            self.siblings[index].turns.earliest()
+        };
+        let (parent, virtual_time) = (node.parent, share.position());
+        let siblings = &mut self.siblings[parent];
+        let Some(children) = children else {
+            siblings.turns.leave(index, &mut self.share_seats);
+            siblings.virtual_time_last = siblings.virtual_time_last.max(virtual_time);
+            if siblings.turns.is_empty() {
+                siblings.virtual_time = siblings.virtual_time.max(siblings.virtual_time_last);
+            }
+            return;
+        };
+        let fit = node.upper_limit.map_or(0, |limit| limit.position()).max(children);
+        siblings.turns.set(index, fit, virtual_time, ps(now), &mut self.share_seats);
+    }
+
+    /// A leaf takes part from `now` on; apart from [`Discipline::enqueue`], so that this does not
+    /// burden every packet.
+    #[inline(never)]
+    fn activate(&mut self, index: usize, now: Instant) {
+        self.active += 1;
+        let node = &mut self.nodes[index];
+        node.active = true;
+        if let Some(course) = &mut node.real_time
+            && !node.goes_on
+        {
+            course.restart(ps(now));
+        }
+        self.set_deadline(index, now);
+        let mut at = index;
+        while at != self.root() {
+            let node = &mut self.nodes[at];
+            if !self.share_seats[at].is_taken() && !node.goes_on_sharing {
+                if let Some(course) = &mut node.link_share {
+                    course.restart(self.siblings[node.parent].virtual_time);
+                }
+                if let Some(course) = &mut node.upper_limit {
+                    course.restart(ps(now));
+                }
+            }
+            let parent = node.parent;
+            self.take_turn(at, now);
+            at = parent;
+        }
+    }
+
+    /// A leaf that has run empty takes part no more.
+    fn deactivate(&mut self, index: usize, now: Instant) {
+        self.active -= 1;
+        self.nodes[index].active = false;
+        self.deadlines.leave(index, &mut self.deadline_seats);
+        self.take_turns(index, now);
+    }
+
+    /// The deadline of a leaf's next packet (paper, eq. 6 and 7).
+    fn set_deadline(&mut self, index: usize, now: Instant) {
+        let node = &self.nodes[index];
+        let Some(course) = &node.real_time else { return };
+        let deadline = course.advanced(node.next_bytes).position();
+        let (turns, seats) = (&mut self.deadlines, &mut self.deadline_seats);
+        turns.set(index, course.eligible(), deadline, ps(now), seats);
+    }
+
+    /// Looks what the leaf's next packet counts for, if anybody needs to know.
+    fn look(&mut self, index: usize, packets: &Packets, now: Instant) {
+        let node = &mut self.nodes[index];
+        if node.real_time.is_some()
+            && let Dequeued::Send(id) = node.leaf.peek(packets, now)
+        {
+            node.next_bytes = u64::from(packets[id].length) + self.overhead;
+        }
+    }
+
+    /// Counts a packet that a leaf sends, in its and its ancestors' curves.
+    fn charge(&mut self, index: usize, bytes: u64, real_time: bool, now: Instant) {
+        let catch_up = ps(now).saturating_sub(self.lateness_max());
+        if real_time && let Some(course) = &mut self.nodes[index].real_time {
+            *course = course.advanced(bytes);
+        }
+        let mut at = index;
+        while at != self.root() {
+            let node = &mut self.nodes[at];
+            let taken = self.share_seats[at].is_taken();
+            if let Some(course) = &mut node.link_share
+                && taken
+            {
+                let siblings = &mut self.siblings[node.parent];
+                if !real_time {
+                    // Who was held by its upper limit meanwhile has no claim to what others got.
+                    course.hold_until(siblings.virtual_time);
+                    siblings.virtual_time = course.position();
+                }
+                *course = course.advanced(bytes);
+            }
+            if let Some(course) = &mut node.upper_limit {
+                course.catch_up(catch_up);
+                *course = course.advanced(bytes);
+            }
+            at = node.parent;
+        }
+    }
+
+    /// How late a packet that its upper limit lets go may be sent without losing its time, in
+    /// picoseconds: one longest frame of each other class before it, and one on the wire already.
+    fn lateness_max(&self) -> u128 {
+        let frame = self.port.mtu.0.saturating_add(u64::from(ETHERNET_HEADER_AND_FCS));
+        let wire = Bytes(frame.saturating_add(self.port.overhead.0));
+        u128::from(self.port.rate.time_for(wire).as_ps()) * u128::from(self.active)
+    }
+
+    /// Takes a packet from a leaf; `None` if it had none left to send.
+    fn send(
+        &mut self,
+        index: usize,
+        real_time: bool,
+        packets: &mut Packets,
+        now: Instant,
+    ) -> Option<PacketId> {
+        let answer = self.dequeue_leaf(index, packets, now);
+        let Dequeued::Send(id) = answer else {
+            self.deactivate(index, now);
+            return None;
+        };
+        self.charge(index, u64::from(packets[id].length) + self.overhead, real_time, now);
+        if self.nodes[index].leaf.is_empty() {
+            self.deactivate(index, now);
+        } else {
+            self.look(index, packets, now);
+            self.set_deadline(index, now);
+            self.take_turns(index, now);
+        }
+        Some(id)
+    }
+
+    /// Dequeues from a leaf, which may discard packets too.
+    fn dequeue_leaf(&mut self, index: usize, packets: &mut Packets, now: Instant) -> Dequeued {
+        let leaf = &mut self.nodes[index].leaf;
+        let before = leaf.backlog();
+        let answer = leaf.dequeue(packets, now);
+        let after = leaf.backlog();
+        self.count_backlog(before, after);
+        answer
+    }
+
+    fn count_backlog(&mut self, before: (u64, u64), after: (u64, u64)) {
+        self.backlog_packets = self.backlog_packets + after.0 - before.0;
+        self.backlog_bytes = self.backlog_bytes + after.1 - before.1;
+        self.backlog_bytes_max = self.backlog_bytes_max.max(self.backlog_bytes);
+    }
+
+    /// Lets leaves that looked empty at a peek discard what they will not send.
+    fn drain_hollow(&mut self, packets: &mut Packets, now: Instant) {
+        while let Some(index) = self.hollow.pop() {
+            if !self.nodes[index].active {
+                self.dequeue_leaf(index, packets, now);
+            }
+        }
+    }
+
+    fn build(checked: Checked, parameters: &Parameters, port: Port) -> Self {
+        let classes = parameters.classes.len();
+        let root = classes;
+        let node = |(index, leaf): (usize, Leaf)| {
+            let Curves { real_time, link_share, upper_limit } = checked.curves[index];
+            let course = |curve| Course::starting(curve, 0);
+            Node {
+                parent: checked.tree.parents[index].unwrap_or(root),
+                is_leaf: checked.tree.children[index].is_empty(),
+                real_time: real_time.map(course),
+                link_share: link_share.map(course),
+                upper_limit: upper_limit.map(course),
+                next_bytes: port.mtu.0.saturating_add(u64::from(ETHERNET_HEADER_AND_FCS)),
+                active: false,
+                goes_on: false,
+                goes_on_sharing: false,
+                leaf,
+                name: parameters.classes[index].name.clone(),
+            }
+        };
+        let nodes: Vec<_> = checked.leaves.into_iter().enumerate().map(node).collect();
+        let children = checked.tree.children.iter().chain([&checked.tree.tops]);
+        let siblings = |children: &Vec<usize>| Siblings {
+            turns: Turns::with_capacity(children.len()),
+            ..Siblings::default()
+        };
+        let siblings = children.map(siblings).collect();
+        Self {
+            port,
+            overhead: parameters.overhead.0,
+            classifier: checked.tree.classifier,
+            default: checked.default,
+            nodes,
+            siblings,
+            deadlines: Turns::with_capacity(classes),
+            deadline_seats: vec![Seat::default(); classes],
+            share_seats: vec![Seat::default(); classes],
+            active: 0,
+            hollow: Vec::with_capacity(classes),
+            backlog_packets: 0,
+            backlog_bytes: 0,
+            backlog_bytes_max: 0,
+            latest: Instant::ZERO,
+            parameters: parameters.clone(),
+        }
+    }
+}
+
+impl Discipline for Hfsc {
+    type Parameters = Parameters;
+    type Error = Error;
+
+    fn attach(parameters: &Parameters, port: Port) -> Result<Self, Error> {
+        Ok(Self::build(parameters::check(parameters, port)?, parameters, port))
+    }
+
+    fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
+        let checked = parameters::check(parameters, self.port)?;
+        let fresh = Self::build(checked, parameters, self.port);
+        let old = core::mem::replace(self, fresh);
+        self.take_over(old);
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
+        self.latest = now;
+        let index = self.classifier.class_of(&packets[packet]).unwrap_or(self.default);
+        let leaf = &mut self.nodes[index].leaf;
+        let before = leaf.backlog();
+        let answer = leaf.enqueue(packets, packet, now);
+        let after = leaf.backlog();
+        self.count_backlog(before, after);
+        if !self.nodes[index].active && !self.nodes[index].leaf.is_empty() {
+            self.look(index, packets, now);
+            self.activate(index, now);
+        }
+        answer
+    }
+
+    #[inline(never)]
+    fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
+        self.latest = now;
+        self.drain_hollow(packets, now);
+        loop {
+            match self.choose(now) {
+                Choice::Leaf { index, real_time } => {
+                    if let Some(id) = self.send(index, real_time, packets, now) {
+                        return Dequeued::Send(id);
+                    }
+                }
+                Choice::NotBefore(then) => return Dequeued::NotBefore(then),
+                Choice::Empty => return Dequeued::Empty,
+            }
+        }
+    }
+
+    fn peek(&mut self, packets: &Packets, now: Instant) -> Dequeued {
+        loop {
+            match self.choose(now) {
+                Choice::Leaf { index, .. } => match self.nodes[index].leaf.peek(packets, now) {
+                    Dequeued::Send(id) => return Dequeued::Send(id),
+                    _ => {
+                        self.deactivate(index, now);
+                        self.hollow.push(index);
+                    }
+                },
+                Choice::NotBefore(then) => return Dequeued::NotBefore(then),
+                Choice::Empty => return Dequeued::Empty,
+            }
+        }
+    }
+
+    fn flush(&mut self, packets: &mut Packets, now: Instant) {
+        self.latest = now;
+        for index in 0..self.nodes.len() {
+            self.nodes[index].leaf.flush(packets, now);
+            if self.nodes[index].active {
+                self.deactivate(index, now);
+            }
+        }
+        self.hollow.clear();
+        (self.backlog_packets, self.backlog_bytes) = (0, 0);
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.backlog_packets == 0
+    }
+
+    fn statistics(&self) -> Statistics {
+        let mut sum = Statistics::default();
+        for node in &self.nodes {
+            sum += node.leaf.statistics();
+        }
+        Statistics { backlog_bytes_max: self.backlog_bytes_max, ..sum }
+    }
+
+    fn classes(&self, each: &mut dyn FnMut(&str, Statistics)) {
+        for node in &self.nodes {
+            each(&node.name, node.leaf.statistics());
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Whether a sum of curves stays below another curve, exactly.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::curve::Curve;
+
+/// Where a sum of curves first is above its limit, in whole bits: what is promised is rounded up,
+/// what the limit allows down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Excess {
+    /// At a breakpoint.
+    By {
+        /// The time.
+        by: String,
+        promised: u128,
+        limit: u128,
+        excess: u128,
+    },
+    /// Beyond the last one; in bit/s.
+    AtLast { promised: u128, limit: u128, excess: u128 },
+}
+
+/// Picobits in a bit.
+const PICOBITS_PER_BIT: u128 = 1_000_000_000_000;
+
+/// Where `curves` together first exceed `limit`; `None` if nowhere.
+///
+/// Between two breakpoints both are straight, so it is enough to look at those and at the last
+/// slopes. One pass over the breakpoints in order, with the slope that holds between them.
+pub(super) fn excess(curves: &[Curve], limit: Curve) -> Option<Excess> {
+    let mut breaks: Vec<_> = curves.iter().filter(|curve| curve.d > 0).copied().collect();
+    breaks.sort_unstable_by_key(|curve| curve.d);
+    let at_first = |curve: &Curve| u128::from(if curve.d > 0 { curve.m1 } else { curve.m2 });
+    let mut slope: u128 = curves.iter().map(at_first).sum();
+    let (mut promised, mut before, mut limit_checked) = (0_u128, 0, limit.d == 0);
+    for curve in breaks {
+        if !limit_checked && limit.d <= curve.d {
+            limit_checked = true;
+            let at_limit = line(promised, slope, limit.d - before);
+            if at_limit > limit.at(limit.d) {
+                return Some(by(limit.d, at_limit, limit));
+            }
+        }
+        promised = line(promised, slope, curve.d - before);
+        before = curve.d;
+        if promised > limit.at(curve.d) {
+            return Some(by(curve.d, promised, limit));
+        }
+        slope = slope - u128::from(curve.m1) + u128::from(curve.m2);
+    }
+    if !limit_checked {
+        let at_limit = line(promised, slope, limit.d - before);
+        if at_limit > limit.at(limit.d) {
+            return Some(by(limit.d, at_limit, limit));
+        }
+    }
+    let last = u128::from(limit.m2);
+    let excess = slope.checked_sub(last).filter(|&excess| excess > 0)?;
+    Some(Excess::AtLast { promised: slope, limit: last, excess })
+}
+
+/// Saturates: a limit never comes near 2^128, so what does is above it.
+fn line(from: u128, slope: u128, ps: u64) -> u128 {
+    from.saturating_add(slope.saturating_mul(ps.into()))
+}
+
+fn by(ps: u64, promised: u128, limit: Curve) -> Excess {
+    let (promised, limit) = (promised.div_ceil(PICOBITS_PER_BIT), limit.at(ps) / PICOBITS_PER_BIT);
+    Excess::By { by: time(ps), promised, limit, excess: promised - limit }
+}
+
+/// A time in the largest unit that keeps the number whole.
+fn time(ps: u64) -> String {
+    let units = [(1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "us"), (1_000, "ns")];
+    let whole = units.into_iter().find(|(unit, _)| ps.is_multiple_of(*unit));
+    let (unit, name) = whole.unwrap_or((1, "ps"));
+    format!("{} {name}", ps / unit)
+}

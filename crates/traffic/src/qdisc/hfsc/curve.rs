@@ -1,0 +1,180 @@
+//! Two-piece service curves, and how far a class has come on one.
+//!
+//! Scale: service is counted in picobits (10^-12 bit) where a byte is too coarse. A slope in bit/s
+//! over a time in picoseconds then is a whole number of them, so nothing is ever rounded but an
+//! instant, up to the next picosecond, and what that gives away is kept as credit: no drift.
+
+use crate::units::Duration;
+
+/// Picobits in a byte.
+pub(super) const PICOBITS_PER_BYTE: u128 = 8_000_000_000_000;
+/// The highest slope, 2^60 bit/s: a slope times any time, and a sum of two of those, stays within
+/// 128 bits.
+pub(super) const SLOPE_MAX: u64 = 1 << 60;
+
+/// A service curve: slope `m1` for the first `d`, then `m2` (paper, section VI; ALTQ's `m1 d m2`).
+/// Concave, linear, or convex with `m1` zero: only of these is a minimum of shifted copies such a
+/// pair of lines again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Curve {
+    /// In bit/s.
+    pub(super) m1: u64,
+    /// In picoseconds.
+    pub(super) d: u64,
+    /// In bit/s, above zero.
+    pub(super) m2: u64,
+}
+
+impl Curve {
+    /// Whether it is steeper at first.
+    pub(super) const fn is_concave(self) -> bool {
+        self.m1 > self.m2 && self.d > 0
+    }
+
+    /// By how much a convex curve starts late; zero for any other.
+    pub(super) const fn delay(self) -> u64 {
+        if self.m1 < self.m2 { self.d } else { 0 }
+    }
+
+    /// Picobits that it has promised `ps` after its start.
+    pub(super) fn at(self, ps: u64) -> u128 {
+        let first = u128::from(self.m1) * u128::from(ps.min(self.d));
+        first + u128::from(self.m2) * u128::from(ps.saturating_sub(self.d))
+    }
+
+    /// What the second slope's line is ahead at the start of a concave curve, in picobits.
+    fn head_start(self) -> u128 {
+        if self.is_concave() { u128::from(self.m1 - self.m2) * u128::from(self.d) } else { 0 }
+    }
+}
+
+/// A line of some slope, at the service received so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Line {
+    /// The time, in picoseconds, at which the line has reached that service, rounded up; or, while
+    /// a head start is not used up, the time at which it began.
+    at: u128,
+    /// Picobits by which the line is past the service at that time.
+    credit: u128,
+}
+
+impl Line {
+    /// The same line when `bytes` more have been served.
+    #[inline]
+    fn advanced(self, slope: u64, bytes: u64) -> Self {
+        let need = u128::from(bytes) * PICOBITS_PER_BYTE;
+        if need <= self.credit {
+            return Self { credit: self.credit - need, ..self };
+        }
+        let lack = need - self.credit;
+        // Below 2.3 MB, thus for any frame, in 64 bits.
+        let ps = match u64::try_from(lack) {
+            Ok(lack) => lack.div_ceil(slope).into(),
+            Err(_) => lack.div_ceil(slope.into()),
+        };
+        Self { at: self.at + ps, credit: ps * u128::from(slope) - lack }
+    }
+
+    /// The lower one of this line and of a line of the same slope that starts now: what the paper's
+    /// update of a curve at the start of a backlog is for each of its pieces.
+    #[inline]
+    fn restarted(self, slope: u64, at: u128, head_start: u128) -> Self {
+        if self.at > at {
+            return self;
+        }
+        let earned = u128::from(slope).saturating_mul(at - self.at);
+        Self { at, credit: head_start.min(self.credit.saturating_add(earned)) }
+    }
+}
+
+/// A curve as it runs: the minimum of the curve's copies that start wherever a backlog did, as
+/// the paper's deadline, virtual and fit curves are (eq. 7 and 12), kept as its inverse at the
+/// service so far.
+///
+/// A concave curve is the lower one of two lines, so the minimum of many is the lower one of the
+/// lowest line of each slope, exactly. Of a convex curve only the second line matters, for the next
+/// byte always lies above the flat part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Course {
+    pub(super) curve: Curve,
+    /// Of slope `m1`; it counts for a concave curve only.
+    head: Line,
+    /// Of slope `m2`.
+    tail: Line,
+}
+
+impl Course {
+    /// A curve that starts at `at` (any later restart may move it).
+    pub(super) fn starting(curve: Curve, at: u128) -> Self {
+        let line = Line { at: 0, credit: 0 };
+        let tail = Line { at: 0, credit: curve.head_start() };
+        let mut course = Self { curve, head: line, tail };
+        course.restart(at);
+        course
+    }
+
+    /// A backlog starts at `at`.
+    #[inline]
+    pub(super) fn restart(&mut self, at: u128) {
+        let curve = self.curve;
+        if curve.is_concave() {
+            self.head = self.head.restarted(curve.m1, at, 0);
+        }
+        let at = at + u128::from(curve.delay());
+        self.tail = self.tail.restarted(curve.m2, at, curve.head_start());
+    }
+
+    /// What was not used before `at` is lost, but for the head start that it fills up.
+    #[inline]
+    pub(super) fn catch_up(&mut self, at: u128) {
+        let curve = self.curve;
+        if curve.is_concave() {
+            self.head = self.head.restarted(curve.m1, at, 0);
+        }
+        self.tail = self.tail.restarted(curve.m2, at, curve.head_start());
+    }
+
+    /// It lies idle until `at`, and earns nothing by it.
+    #[inline]
+    pub(super) fn hold_until(&mut self, at: u128) {
+        self.head.at = self.head.at.max(at);
+        self.tail.at = self.tail.at.max(at);
+    }
+
+    /// The course when `bytes` more have been served.
+    #[inline]
+    pub(super) fn advanced(mut self, bytes: u64) -> Self {
+        if self.curve.is_concave() {
+            self.head = self.head.advanced(self.curve.m1, bytes);
+        }
+        self.tail = self.tail.advanced(self.curve.m2, bytes);
+        self
+    }
+
+    /// When the curve reaches the service so far: a deadline, a virtual time or a fit time.
+    #[inline]
+    pub(super) fn position(&self) -> u128 {
+        if self.curve.is_concave() { self.head.at.max(self.tail.at) } else { self.tail.at }
+    }
+
+    /// From when the next packet may be sent so that every deadline can be kept, also if others'
+    /// curves become steep meanwhile: a convex curve is served along its second slope from the
+    /// start (paper, section IV-B).
+    #[inline]
+    pub(super) fn eligible(&self) -> u128 {
+        self.position() - u128::from(self.curve.delay())
+    }
+}
+
+/// The slope and duration by which `burst` bytes are served within `delay`, and `rate` is kept from
+/// then on. A burst that the rate alone serves in time makes a curve that starts late.
+pub(super) fn for_burst(rate: u64, burst: u64, delay: Duration) -> Curve {
+    let delay = delay.as_ps();
+    let need = u128::from(burst) * PICOBITS_PER_BYTE;
+    let by_rate = u64::try_from(need.div_ceil(rate.into())).unwrap_or(u64::MAX);
+    if by_rate <= delay {
+        return Curve { m1: 0, d: delay - by_rate, m2: rate };
+    }
+    let m1 = need.div_ceil(delay.max(1).into());
+    Curve { m1: u64::try_from(m1).unwrap_or(u64::MAX), d: delay, m2: rate }
+}

@@ -1,0 +1,566 @@
+//! What a user may set on `hfsc`, and the arithmetic by which it may be refused.
+
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::admission::{self, Excess};
+use super::curve::{Curve, SLOPE_MAX};
+use super::leaf::Leaf;
+use crate::classify::Rule;
+use crate::discipline::{Discipline, Port};
+use crate::qdisc::{self, Qdisc, fifo};
+use crate::tree::{self, Branch, Tree};
+use crate::units::{Bytes, Duration, Rate};
+
+/// A class: what it is guaranteed, how it shares what is left, and what bounds it.
+///
+/// Each of the three is a curve of two pieces, `m1` for the first `d` of a backlog and `m2` from
+/// then on (ALTQ's `m1 d m2`); with none of `m1` and `m2` the class has no such curve. A concave
+/// curve (`m1` above `m2`) gives a short delay at a low rate, a convex one (`m1` left out) starts
+/// after `d`. Rates count frame bits (header and FCS counted, preamble and gap not) and
+/// [`Parameters::overhead`]; from 1 bit/s to 2^60 bit/s.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Class {
+    /// Its name, unique within the discipline.
+    pub name: String,
+    /// The class that this one is within; `None` (default): at the top.
+    pub parent: Option<String>,
+    /// Guaranteed rate during the first `real_time_d`; default none. Leaves only.
+    pub real_time_m1: Option<Rate>,
+    /// How long `real_time_m1` holds; default 0.
+    pub real_time_d: Duration,
+    /// Guaranteed rate after that; default none, so that nothing is guaranteed.
+    pub real_time_m2: Option<Rate>,
+    /// Weight among siblings during the first `link_share_d`; default none. Only the ratio to the
+    /// siblings' matters.
+    pub link_share_m1: Option<Rate>,
+    /// How long `link_share_m1` holds, in the siblings' virtual time, which passes as real time does
+    /// when the siblings' weights add up to what they get; default 0.
+    pub link_share_d: Duration,
+    /// Weight among siblings after that; default none: the class gets only what is guaranteed.
+    pub link_share_m2: Option<Rate>,
+    /// The most that link-sharing gives during the first `upper_limit_d`; default none. What
+    /// `real_time` gives counts, and is never withheld.
+    pub upper_limit_m1: Option<Rate>,
+    /// How long `upper_limit_m1` holds; default 0.
+    pub upper_limit_d: Duration,
+    /// The most after that; default none, so that only the parent bounds the class.
+    pub upper_limit_m2: Option<Rate>,
+    /// Its queue: a discipline without classes that always sends; default `fifo`. Unused in a class
+    /// that has children.
+    pub queue: qdisc::Parameters,
+}
+
+impl Default for Class {
+    /// No name, no curve, and a FIFO of ALTQ's 50 packets (`altq_hfsc`'s default `qlimit`).
+    fn default() -> Self {
+        let queue = fifo::Parameters { limit_packets: 50, ..fifo::Parameters::default() };
+        Self {
+            name: String::new(),
+            parent: None,
+            real_time_m1: None,
+            real_time_d: Duration::ZERO,
+            real_time_m2: None,
+            link_share_m1: None,
+            link_share_d: Duration::ZERO,
+            link_share_m2: None,
+            upper_limit_m1: None,
+            upper_limit_d: Duration::ZERO,
+            upper_limit_m2: None,
+            queue: qdisc::Parameters::Fifo(queue),
+        }
+    }
+}
+
+/// The classes, and which packets go to which.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    /// At least one. Packets queue in those without children.
+    pub classes: Vec<Class>,
+    /// Tried in this order.
+    pub filters: Vec<Rule>,
+    /// The class, one without children, of packets that no filter matches, and of those queued in
+    /// a class that is taken away; default `default`.
+    pub default_class: String,
+    /// Bytes that each packet counts for in the curves beyond its frame's length, from 0 (default)
+    /// to 65535. With the port's own (20 on Ethernet) rates are those of the wire, and guarantees
+    /// up to the whole link hold for frames of any length.
+    pub overhead: Bytes,
+}
+
+impl Default for Parameters {
+    /// Everything in one class, `default`, that has the whole link.
+    fn default() -> Self {
+        let name = String::from("default");
+        // The weight of an only child does not matter.
+        let weight = Rate::from_bits_per_second(1_000_000);
+        let class = Class { name: name.clone(), link_share_m2: weight, ..Class::default() };
+        let (classes, filters) = (vec![class], Vec::new());
+        Self { classes, filters, default_class: name, overhead: Bytes(0) }
+    }
+}
+
+/// Which of a class's curves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// What it is guaranteed.
+    RealTime,
+    /// How it shares with its siblings.
+    LinkShare,
+    /// What bounds it.
+    UpperLimit,
+}
+
+impl core::fmt::Display for Kind {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::RealTime => "real_time",
+            Self::LinkShare => "link_share",
+            Self::UpperLimit => "upper_limit",
+        })
+    }
+}
+
+/// Why parameters, or a reservation, are refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The classes' names or filters make no sense.
+    #[error(transparent)]
+    Tree(#[from] tree::Error),
+    /// There is no such default class.
+    #[error("the default class `{class}` does not exist: name one of {known}")]
+    UnknownDefault {
+        /// The name given.
+        class: String,
+        /// The classes without children.
+        known: String,
+    },
+    /// The default class holds classes, not packets.
+    #[error("the default class `{class}` is divided into {children}: name one of those")]
+    DefaultNotALeaf {
+        /// The name given.
+        class: String,
+        /// The classes within it.
+        children: String,
+    },
+    /// A curve without its second piece.
+    #[error(
+        "class `{class}` has {kind}_m1 or {kind}_d, but no {kind}_m2: say what holds after them"
+    )]
+    NoSecondPiece {
+        /// The class.
+        class: String,
+        /// The curve.
+        kind: Kind,
+    },
+    /// A first piece of no length.
+    #[error(
+        "class `{class}` has {kind}_m1 of {m1} for {kind}_d of 0: say how long it holds, or leave \
+         it out"
+    )]
+    NoDuration {
+        /// The class.
+        class: String,
+        /// The curve.
+        kind: Kind,
+        /// The first slope.
+        m1: Rate,
+    },
+    /// A convex curve that does not start flat: its copies' minimum has more than two pieces.
+    #[error(
+        "class `{class}` has {kind}_m1 of {m1}, below {kind}_m2 of {m2}: leave {kind}_m1 out, so \
+         that the curve starts after {kind}_d, or raise it to at least {m2}"
+    )]
+    ConvexSlope {
+        /// The class.
+        class: String,
+        /// The curve.
+        kind: Kind,
+        /// The first slope.
+        m1: Rate,
+        /// The second slope.
+        m2: Rate,
+    },
+    /// Steeper than the arithmetic has room for.
+    #[error("class `{class}` has {rate} in its {kind}: the highest rate is {SLOPE_MAX} bit/s")]
+    TooSteep {
+        /// The class.
+        class: String,
+        /// The curve.
+        kind: Kind,
+        /// The slope.
+        rate: Rate,
+    },
+    /// A guarantee to a class that holds no packets.
+    #[error(
+        "class `{class}` has real_time curves, but is divided into {children}: give them to those"
+    )]
+    RealTimeInside {
+        /// The class.
+        class: String,
+        /// The classes within it.
+        children: String,
+    },
+    /// A class that would never send.
+    #[error("class `{0}` has neither real_time_m2 nor link_share_m2, so it never sends: give one")]
+    NoService(String),
+    /// Shares of a parent that has no share itself.
+    #[error(
+        "class `{class}` has a link_share, but its parent `{parent}` has none to share: give \
+         `{parent}` link_share_m2"
+    )]
+    ParentWithoutShare {
+        /// The class.
+        class: String,
+        /// Its parent.
+        parent: String,
+    },
+    /// A bound on link-sharing for a class that does not share.
+    #[error(
+        "class `{0}` has an upper_limit, which bounds link-sharing, but no link_share: give it \
+         link_share_m2, or leave the limit out"
+    )]
+    LimitWithoutShare(String),
+    /// A class is guaranteed more than it may have.
+    #[error(
+        "{who}: by {by} real_time guarantees {promised} bits, but upper_limit lets only {limit} \
+         bits through: raise the limit or lower the guarantee by {excess} bits"
+    )]
+    LimitBelow {
+        /// The class, and the leaves within it that are guaranteed something.
+        who: String,
+        /// When, from the start of a backlog.
+        by: String,
+        /// What is guaranteed by then, in bits.
+        promised: u128,
+        /// What the limit lets through by then, in bits.
+        limit: u128,
+        /// The difference.
+        excess: u128,
+    },
+    /// In the long run a class is guaranteed more than it may have.
+    #[error(
+        "{who}: in the long run real_time guarantees {promised} bit/s, but upper_limit lets only \
+         {limit} bit/s through: raise the limit or lower the guarantee by {excess} bit/s"
+    )]
+    LimitBelowAtLast {
+        /// The class, and the leaves within it that are guaranteed something.
+        who: String,
+        /// What is guaranteed.
+        promised: u128,
+        /// What the limit lets through.
+        limit: u128,
+        /// The difference.
+        excess: u128,
+    },
+    /// More is guaranteed by some time than the link carries.
+    #[error(
+        "by {by} the real_time curves of {classes} guarantee {promised} bits, but the link \
+         carries only {carries} bits: lower them by {excess} bits in all, or allow more time"
+    )]
+    Promise {
+        /// The classes.
+        classes: String,
+        /// When, from the start of a backlog of them all.
+        by: String,
+        /// What is guaranteed by then, in bits.
+        promised: u128,
+        /// What the link carries by then, in bits.
+        carries: u128,
+        /// The difference.
+        excess: u128,
+    },
+    /// More is guaranteed in the long run than the link carries.
+    #[error(
+        "in the long run the real_time curves of {classes} guarantee {promised} bit/s, but the \
+         link has only {carries} bit/s: lower them by {excess} bit/s in all"
+    )]
+    PromiseAtLast {
+        /// The classes.
+        classes: String,
+        /// What is guaranteed.
+        promised: u128,
+        /// The link's rate.
+        carries: u128,
+        /// The difference.
+        excess: u128,
+    },
+    /// A class's queue may not be of this discipline.
+    #[error(
+        "class `{class}` has the queue `{queue}`: a class's queue is a discipline without classes \
+         that always sends, such as {known}"
+    )]
+    Queue {
+        /// The class.
+        class: String,
+        /// The discipline.
+        queue: &'static str,
+        /// Those that may be.
+        known: String,
+    },
+    /// A class's queue makes no sense.
+    #[error("the queue of class `{class}`: {error}")]
+    QueueParameters {
+        /// The class.
+        class: String,
+        /// What is wrong.
+        error: alloc::boxed::Box<qdisc::Error>,
+    },
+    /// More bytes beyond a packet's own than any link adds.
+    #[error("an overhead of {0} bytes a packet: no more than 65535 are counted")]
+    Overhead(u64),
+    /// More classes than can be numbered.
+    #[error("{0} classes: at most 2^31 can be told apart")]
+    TooMany(usize),
+    /// A reservation of nothing.
+    #[error("a reservation `{0}` with a burst of 0 bytes: say how many may come at once")]
+    NoBurst(String),
+    /// A packet that is being sent is not interrupted.
+    #[error(
+        "a delay bound of {bound} ps for `{name}`: one longest frame of another class takes \
+         {frame} ps on this link, so the bound must be longer than that"
+    )]
+    Bound {
+        /// The reservation.
+        name: String,
+        /// The bound asked for.
+        bound: u64,
+        /// The time of a longest frame.
+        frame: u64,
+    },
+    /// A class below one that holds packets.
+    #[error(
+        "the reservation `{name}` is to be within `{parent}`, which holds packets itself: name a \
+         class that is divided, or none"
+    )]
+    ParentIsLeaf {
+        /// The reservation.
+        name: String,
+        /// The parent asked for.
+        parent: String,
+    },
+    /// Nothing to release.
+    #[error("no reservation is named `{name}`: {known}")]
+    NotReserved {
+        /// The name given.
+        name: String,
+        /// Those there are.
+        known: String,
+    },
+}
+
+/// The disciplines that may be a class's queue: without classes, and sending whenever they hold
+/// anything.
+const LEAVES: [&str; 10] =
+    ["fifo", "red", "rio", "blue", "codel", "pie", "fq_codel", "sfq", "wfq", "drr"];
+
+/// Checked parameters.
+pub(super) struct Checked {
+    pub(super) tree: Tree,
+    /// The default class.
+    pub(super) default: usize,
+    pub(super) curves: Vec<Curves>,
+    /// A new queue for each class.
+    pub(super) leaves: Vec<Leaf>,
+}
+
+/// A class's curves.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Curves {
+    pub(super) real_time: Option<Curve>,
+    pub(super) link_share: Option<Curve>,
+    pub(super) upper_limit: Option<Curve>,
+}
+
+/// Checks everything that `port` can tell of parameters.
+pub(super) fn check(parameters: &Parameters, port: Port) -> Result<Checked, Error> {
+    let classes = &parameters.classes;
+    if classes.len() >= 1 << 31 {
+        return Err(Error::TooMany(classes.len()));
+    }
+    if parameters.overhead.0 > u16::MAX.into() {
+        return Err(Error::Overhead(parameters.overhead.0));
+    }
+    let branches: Vec<_> =
+        classes.iter().map(|c| Branch { name: &c.name, parent: c.parent.as_deref() }).collect();
+    let tree = Tree::new(&branches, &parameters.filters)?;
+    let default = default_class(parameters, &tree)?;
+    let curves = classes.iter().map(curves).collect::<Result<Vec<_>, _>>()?;
+    for index in 0..classes.len() {
+        check_place(classes, &tree, &curves, index)?;
+    }
+    check_limits(classes, &tree, &curves)?;
+    check_link(classes, &curves, port)?;
+    let leaves = classes.iter().map(|class| leaf(class, port)).collect::<Result<_, _>>()?;
+    Ok(Checked { tree, default, curves, leaves })
+}
+
+fn default_class(parameters: &Parameters, tree: &Tree) -> Result<usize, Error> {
+    let (classes, class) = (&parameters.classes, &parameters.default_class);
+    let Some(index) = classes.iter().position(|c| c.name == *class) else {
+        let leaves = (0..classes.len()).filter(|&index| tree.children[index].is_empty());
+        return Err(Error::UnknownDefault { class: class.clone(), known: names(classes, leaves) });
+    };
+    if !tree.children[index].is_empty() {
+        let children = names(classes, tree.children[index].iter().copied());
+        return Err(Error::DefaultNotALeaf { class: class.clone(), children });
+    }
+    Ok(index)
+}
+
+/// The most names that a text lists.
+const NAMES_MAX: usize = 8;
+
+/// Names as a text, `` `a`, `b` ``; of very many only the first.
+fn names(classes: &[Class], of: impl Iterator<Item = usize> + Clone) -> String {
+    let first = of.clone().take(NAMES_MAX).map(|index| classes[index].name.as_str());
+    let text = tree::list(first);
+    match of.count().saturating_sub(NAMES_MAX) {
+        0 => text,
+        more => alloc::format!("{text} and {more} more"),
+    }
+}
+
+fn curves(class: &Class) -> Result<Curves, Error> {
+    let curve = |kind, m1, d, m2| curve(class, kind, m1, d, m2);
+    Ok(Curves {
+        real_time: curve(
+            Kind::RealTime,
+            class.real_time_m1,
+            class.real_time_d,
+            class.real_time_m2,
+        )?,
+        link_share: curve(
+            Kind::LinkShare,
+            class.link_share_m1,
+            class.link_share_d,
+            class.link_share_m2,
+        )?,
+        upper_limit: curve(
+            Kind::UpperLimit,
+            class.upper_limit_m1,
+            class.upper_limit_d,
+            class.upper_limit_m2,
+        )?,
+    })
+}
+
+fn curve(
+    class: &Class,
+    kind: Kind,
+    m1: Option<Rate>,
+    d: Duration,
+    m2: Option<Rate>,
+) -> Result<Option<Curve>, Error> {
+    let name = || class.name.clone();
+    let Some(m2) = m2 else {
+        if m1.is_some() || d > Duration::ZERO {
+            return Err(Error::NoSecondPiece { class: name(), kind });
+        }
+        return Ok(None);
+    };
+    for rate in m1.into_iter().chain([m2]) {
+        if rate.bits_per_second() > SLOPE_MAX {
+            return Err(Error::TooSteep { class: name(), kind, rate });
+        }
+    }
+    if let Some(m1) = m1 {
+        if d == Duration::ZERO {
+            return Err(Error::NoDuration { class: name(), kind, m1 });
+        }
+        if m1 < m2 {
+            return Err(Error::ConvexSlope { class: name(), kind, m1, m2 });
+        }
+    }
+    let m1 = m1.map_or(0, Rate::bits_per_second);
+    Ok(Some(Curve { m1, d: d.as_ps(), m2: m2.bits_per_second() }))
+}
+
+/// Whether a class's curves make sense where it stands in the tree.
+fn check_place(
+    classes: &[Class],
+    tree: &Tree,
+    curves: &[Curves],
+    index: usize,
+) -> Result<(), Error> {
+    let (class, own) = (|| classes[index].name.clone(), &curves[index]);
+    let children = &tree.children[index];
+    if own.real_time.is_some() && !children.is_empty() {
+        let children = names(classes, children.iter().copied());
+        return Err(Error::RealTimeInside { class: class(), children });
+    }
+    if children.is_empty() && own.real_time.is_none() && own.link_share.is_none() {
+        return Err(Error::NoService(class()));
+    }
+    if own.upper_limit.is_some() && own.link_share.is_none() {
+        return Err(Error::LimitWithoutShare(class()));
+    }
+    if let Some(parent) = tree.parents[index]
+        && own.link_share.is_some()
+        && curves[parent].link_share.is_none()
+    {
+        let parent = classes[parent].name.clone();
+        return Err(Error::ParentWithoutShare { class: class(), parent });
+    }
+    Ok(())
+}
+
+/// No class is guaranteed, itself or by the leaves within it, more than its upper limit.
+fn check_limits(classes: &[Class], tree: &Tree, curves: &[Curves]) -> Result<(), Error> {
+    for (index, own) in curves.iter().enumerate() {
+        let Some(limit) = own.upper_limit else { continue };
+        let (mut within, mut next) = (Vec::new(), vec![index]);
+        while let Some(class) = next.pop() {
+            within.extend(curves[class].real_time.map(|curve| (class, curve)));
+            next.extend(&tree.children[class]);
+        }
+        within.sort_unstable_by_key(|&(class, _)| class);
+        let sum: Vec<_> = within.iter().map(|&(_, curve)| curve).collect();
+        let Some(excess) = admission::excess(&sum, limit) else { continue };
+        let leaves = within.iter().map(|&(class, _)| class).filter(|&class| class != index);
+        let mut who = alloc::format!("class `{}`", classes[index].name);
+        if leaves.clone().next().is_some() {
+            who = alloc::format!("{who}, for {} within it", names(classes, leaves));
+        }
+        return Err(match excess {
+            Excess::By { by, promised, limit, excess } => {
+                Error::LimitBelow { who, by, promised, limit, excess }
+            }
+            Excess::AtLast { promised, limit, excess } => {
+                Error::LimitBelowAtLast { who, promised, limit, excess }
+            }
+        });
+    }
+    Ok(())
+}
+
+/// The link carries what is guaranteed, at every time: the condition for all deadlines to be kept
+/// (paper, section III).
+fn check_link(classes: &[Class], curves: &[Curves], port: Port) -> Result<(), Error> {
+    let guaranteed = (0..curves.len()).filter(|&index| curves[index].real_time.is_some());
+    let sum: Vec<_> = curves.iter().filter_map(|curves| curves.real_time).collect();
+    let m2 = port.rate.bits_per_second().min(SLOPE_MAX);
+    let Some(excess) = admission::excess(&sum, Curve { m1: 0, d: 0, m2 }) else { return Ok(()) };
+    let classes = names(classes, guaranteed);
+    Err(match excess {
+        Excess::By { by, promised, limit: carries, excess } => {
+            Error::Promise { classes, by, promised, carries, excess }
+        }
+        Excess::AtLast { promised, limit: carries, excess } => {
+            Error::PromiseAtLast { classes, promised, carries, excess }
+        }
+    })
+}
+
+fn leaf(class: &Class, port: Port) -> Result<Leaf, Error> {
+    let (name, queue) = (|| class.name.clone(), class.queue.name());
+    if !LEAVES.contains(&queue) {
+        let exist = |name: &&str| qdisc::REGISTRY.iter().any(|entry| entry.name == *name);
+        let known = tree::list(LEAVES.into_iter().filter(exist));
+        return Err(Error::Queue { class: name(), queue, known });
+    }
+    Qdisc::attach(&class.queue, port)
+        .map(Leaf::new)
+        .map_err(|error| Error::QueueParameters { class: name(), error: error.into() })
+}
