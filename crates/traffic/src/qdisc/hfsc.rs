@@ -26,12 +26,13 @@ use alloc::vec::Vec;
 use crate::classify::Classifier;
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
-use crate::units::{Bytes, Instant};
+use crate::units::{Bytes, Duration, Instant};
 
 mod admission;
 mod curve;
 mod leaf;
 mod parameters;
+mod reservation;
 mod takeover;
 mod turns;
 
@@ -39,6 +40,7 @@ use curve::Course;
 use leaf::Leaf;
 use parameters::{Checked, Curves};
 pub use parameters::{Class, Error, Kind, Parameters};
+pub use reservation::Reservation;
 use turns::{Seat, Turns};
 
 /// A class as it runs.
@@ -93,6 +95,8 @@ enum Choice {
 pub struct Hfsc {
     port: Port,
     overhead: u64,
+    /// What a longest frame takes on the wire, in picoseconds.
+    frame_time: u128,
     classifier: Classifier,
     default: usize,
     nodes: Vec<Node>,
@@ -111,11 +115,21 @@ pub struct Hfsc {
     backlog_bytes_max: u64,
     /// The newest `now` seen.
     latest: Instant,
+    /// With the reservations' classes.
     parameters: Parameters,
+    /// Without.
+    base: Parameters,
+    reservations: Vec<Reservation>,
 }
 
 fn ps(instant: Instant) -> u128 {
     instant.as_ps().into()
+}
+
+/// What a longest frame takes on the wire.
+fn wire_time_max(port: Port) -> Duration {
+    let frame = port.mtu.0.saturating_add(u64::from(ETHERNET_HEADER_AND_FCS));
+    port.rate.time_for(Bytes(frame.saturating_add(port.overhead.0)))
 }
 
 fn instant(ps: u128) -> Instant {
@@ -274,9 +288,7 @@ impl Hfsc {
     /// How late a packet that its upper limit lets go may be sent without losing its time, in
     /// picoseconds: one longest frame of each other class before it, and one on the wire already.
     fn lateness_max(&self) -> u128 {
-        let frame = self.port.mtu.0.saturating_add(u64::from(ETHERNET_HEADER_AND_FCS));
-        let wire = Bytes(frame.saturating_add(self.port.overhead.0));
-        u128::from(self.port.rate.time_for(wire).as_ps()) * u128::from(self.active)
+        self.frame_time * u128::from(self.active)
     }
 
     /// Takes a packet from a leaf; `None` if it had none left to send.
@@ -328,7 +340,7 @@ impl Hfsc {
         }
     }
 
-    fn build(checked: Checked, parameters: &Parameters, port: Port) -> Self {
+    fn build(checked: Checked, base: Parameters, parameters: Parameters, port: Port) -> Self {
         let classes = parameters.classes.len();
         let root = classes;
         let node = |(index, leaf): (usize, Leaf)| {
@@ -358,6 +370,7 @@ impl Hfsc {
         Self {
             port,
             overhead: parameters.overhead.0,
+            frame_time: wire_time_max(port).as_ps().into(),
             classifier: checked.tree.classifier,
             default: checked.default,
             nodes,
@@ -371,7 +384,9 @@ impl Hfsc {
             backlog_bytes: 0,
             backlog_bytes_max: 0,
             latest: Instant::ZERO,
-            parameters: parameters.clone(),
+            parameters,
+            base,
+            reservations: Vec::new(),
         }
     }
 }
@@ -381,15 +396,12 @@ impl Discipline for Hfsc {
     type Error = Error;
 
     fn attach(parameters: &Parameters, port: Port) -> Result<Self, Error> {
-        Ok(Self::build(parameters::check(parameters, port)?, parameters, port))
+        let checked = parameters::check(parameters, port)?;
+        Ok(Self::build(checked, parameters.clone(), parameters.clone(), port))
     }
 
     fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
-        let checked = parameters::check(parameters, self.port)?;
-        let fresh = Self::build(checked, parameters, self.port);
-        let old = core::mem::replace(self, fresh);
-        self.take_over(old);
-        Ok(())
+        self.reconfigure(parameters.clone(), self.reservations.clone())
     }
 
     #[inline(never)]
