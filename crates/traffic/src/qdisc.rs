@@ -8,6 +8,7 @@ use crate::setting::Settings;
 use crate::units::Instant;
 
 pub mod blue;
+pub mod cbq;
 pub mod codel;
 pub mod drr;
 pub mod ets;
@@ -199,4 +200,5 @@ registry! {
     Priq, priq, Priq, Box<priq::Priq>, "strict priorities: a class sends only when every more urgent one is empty";
     Drr, drr, Drr, Box<drr::Drr>, "deficit round robin: classes share the link by quantum or weight";
     Ets, ets, Ets, Box<ets::Ets>, "enhanced transmission selection: strict classes, then shares in percent";
+    Cbq, cbq, Cbq, Box<cbq::Cbq>, "class-based queueing: a rate for each class, and borrowing of what others leave";
 }

@@ -1,0 +1,336 @@
+//! Class-based queueing (Floyd and Van Jacobson: Link-sharing and Resource Management Models for Packet
+//! Networks, IEEE/ACM ToN 3(4), 1995), as ALTQ made it usable (paper 1, section 4.1.1).
+//!
+//! A class within its rate sends; of several, those of the highest priority, by weighted round robin. A
+//! class over its limit borrows what a class above it leaves unused, if it may; else it is regulated: it
+//! waits, and the answer is "not before". Within a priority those that need not borrow go first, then
+//! those that borrow from the nearest level.
+//!
+//! Departures from the paper and from ALTQ, and why:
+//! - The estimator forgets nothing (see [`Estimator`]): so the rates are exact.
+//! - A group counts as unsatisfied only if a class within it has packets and may borrow from it. By the
+//!   letter of the paper a group whose classes may not borrow would bar all others from borrowing.
+//! - `efficient` lets any class over its limit send, not only those that may borrow: the link then never
+//!   idles while packets wait.
+//! - A class's use is counted when its packet starts on the wire, not when it is off it.
+//!
+//! Laws, tested: a backlogged class gets its rate to a packet a turn, whatever its packets' lengths; a
+//! class that may not borrow never sends more than its rate allows and `maxburst` packets; the cost of a
+//! packet does not grow with the number of classes (rings of those that may send; a heap of alarms for
+//! those that wait).
+
+use alloc::collections::BinaryHeap;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
+use crate::packet::{PacketId, Packets};
+use crate::units::{Bytes, Duration, Instant};
+
+mod meter;
+mod nodes;
+mod parameters;
+mod rings;
+mod sharing;
+
+use meter::Departure;
+use nodes::{Leaf, Nodes};
+pub use parameters::{Class, Error, Estimator, LinkSharing, Parameters};
+use sharing::{Alarm, Pick};
+
+/// A device may take packets ahead of the wire; its time is believed for so many full frames, or for a
+/// fourth of them where a frame takes more than 10 ms (ALTQ's `maxiftime`).
+const AHEAD_FRAMES: u64 = 16;
+const AHEAD_SLOW: Duration = Duration::from_ms(10);
+/// The wire may end a packet this much later than counted here, and not have idled: the remainder below a
+/// picosecond.
+const ROUNDING: Duration = Duration::from_ps(1);
+
+/// When the wire was, is and will be busy.
+#[derive(Clone, Copy, Debug)]
+struct WireTime {
+    /// Since when it has been busy without a break, as of the packet before.
+    since: Instant,
+    /// When the packets before are off it.
+    free: Instant,
+    /// How far that may lie ahead.
+    ahead_max: Duration,
+}
+
+impl WireTime {
+    fn new(port: Port) -> Self {
+        let frame = port.rate.time_for(Bytes(parameters::frame_max(port)) + port.overhead);
+        let frames = if frame > AHEAD_SLOW { AHEAD_FRAMES / 4 } else { AHEAD_FRAMES };
+        Self { since: Instant::ZERO, free: Instant::ZERO, ahead_max: frame.times(frames) }
+    }
+
+    /// When a packet taken at `now` starts.
+    fn start(&self, now: Instant) -> Instant {
+        now.max(self.free.min(now + self.ahead_max))
+    }
+
+    /// Since when the wire has been busy, if a packet is taken at `now`.
+    fn busy_since(&self, now: Instant) -> Instant {
+        if now > self.free + ROUNDING { now } else { self.since }
+    }
+}
+
+/// Class-based queueing.
+#[derive(Debug)]
+pub struct Cbq {
+    port: Port,
+    sharing: LinkSharing,
+    efficient: bool,
+    nodes: Nodes,
+    /// Leaves and groups that wait, by the instant at which to look at them again.
+    alarms: BinaryHeap<Reverse<(Instant, Alarm)>>,
+    /// The highest level that may lend under top-level sharing, 0 if none.
+    top_level: usize,
+    wire: WireTime,
+    /// Leaves with packets.
+    backlogged: usize,
+    backlog_bytes: u64,
+    backlog_bytes_max: u64,
+    /// What classes counted that exist no more.
+    retired: Statistics,
+    /// Leaves found to have dropped all they had; kept for its memory.
+    drained: Vec<usize>,
+}
+
+impl Cbq {
+    /// The first packet came into a leaf.
+    fn activate(&mut self, leaf: usize, now: Instant) {
+        self.backlogged += 1;
+        let node = &mut self.nodes.leaves[leaf];
+        node.meter.forfeit(now);
+        node.allowance = 0;
+        let mut above = node.parent;
+        while let Some(group) = above {
+            let group = &mut self.nodes.groups[group];
+            if group.backlogged == 0 {
+                group.meter.forfeit(now);
+            }
+            group.backlogged += 1;
+            above = group.parent;
+        }
+        self.link(leaf, false);
+    }
+
+    /// The last packet left a leaf.
+    fn deactivate(&mut self, leaf: usize) {
+        self.backlogged -= 1;
+        self.unlink(leaf);
+        let mut above = self.nodes.leaves[leaf].parent;
+        while let Some(group) = above {
+            self.nodes.groups[group].backlogged -= 1;
+            above = self.nodes.groups[group].parent;
+        }
+    }
+
+    /// Brings the total up to date after a leaf's queue changed.
+    fn count(&mut self, before: u64, after: u64) {
+        self.backlog_bytes = self.backlog_bytes - before + after;
+        self.backlog_bytes_max = self.backlog_bytes_max.max(self.backlog_bytes);
+    }
+
+    /// A packet of a leaf goes out.
+    fn depart(&mut self, pick: Pick, length: u32, now: Instant) {
+        let at = self.wire.start(now);
+        let length = Bytes(length.into());
+        let wire = self.port.rate.time_for(length + self.port.overhead);
+        let busy = self.wire.busy_since(now);
+        let since = busy.max(Instant::from_ps(at.as_ps().saturating_sub(self.nodes.round.as_ps())));
+        let departure = Departure { length, at, wire, since };
+        let leaf = &mut self.nodes.leaves[pick.leaf];
+        leaf.meter.charge(departure, Duration::ZERO);
+        leaf.allowance -= length.0 as i64;
+        let mut above = leaf.parent;
+        while let Some(group) = above {
+            let group = &mut self.nodes.groups[group];
+            group.meter.charge(departure, group.debt);
+            above = group.parent;
+        }
+        if let Some(ring) = pick.lending {
+            self.nodes.rings.rotate(ring);
+        }
+        self.wire.since = busy;
+        self.wire.free = at + wire;
+    }
+
+    fn adopt(&mut self, parameters: &Parameters) {
+        self.sharing = parameters.link_sharing;
+        self.efficient = parameters.efficient;
+        self.alarms = BinaryHeap::with_capacity(self.nodes.leaves.len() + self.nodes.groups.len());
+        self.top_level = self.nodes.levels - 1;
+        self.drained = Vec::with_capacity(self.nodes.leaves.len());
+        self.backlogged = 0;
+        let now = Instant::ZERO;
+        for leaf in 0..self.nodes.leaves.len() {
+            if !self.nodes.leaves[leaf].queue.is_empty() {
+                self.activate(leaf, now);
+            }
+        }
+    }
+
+    /// Hands a leaf's queue over to the class of the same name; the leaf, if that cannot take it.
+    fn hand_over(&mut self, mut old: Leaf, parameters: &Parameters) -> Option<Leaf> {
+        let same = |leaf: &&mut Leaf| leaf.name == old.name && !leaf.leaving;
+        let Some(new) = self.nodes.leaves.iter_mut().find(same) else { return Some(old) };
+        let Some(class) = parameters.classes.iter().find(|class| class.name == old.name) else {
+            return Some(old);
+        };
+        // Two of one name: the class as it was, and one that left earlier.
+        if !new.queue.is_empty() || old.queue.change(&class.queue).is_err() {
+            return Some(old);
+        }
+        self.retired += new.queue.statistics();
+        new.meter.continue_from(&old.meter);
+        new.queue = old.queue;
+        None
+    }
+}
+
+impl Discipline for Cbq {
+    type Parameters = Parameters;
+    type Error = Error;
+
+    fn attach(parameters: &Parameters, port: Port) -> Result<Self, Error> {
+        let checked = parameters::check(parameters, port)?;
+        let mut cbq = Self {
+            port,
+            sharing: parameters.link_sharing,
+            efficient: parameters.efficient,
+            nodes: Nodes::new(parameters, checked, port),
+            alarms: BinaryHeap::new(),
+            top_level: 0,
+            wire: WireTime::new(port),
+            backlogged: 0,
+            backlog_bytes: 0,
+            backlog_bytes_max: 0,
+            retired: Statistics::default(),
+            drained: Vec::new(),
+        };
+        cbq.adopt(parameters);
+        Ok(cbq)
+    }
+
+    fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
+        let class = self.nodes.classifier.class_of(&packets[packet]);
+        let leaf = class.map_or(self.nodes.default, |class| self.nodes.leaf_of[class]);
+        let queue = &mut self.nodes.leaves[leaf].queue;
+        let before = queue.statistics().backlog_bytes;
+        let answer = queue.enqueue(packets, packet, now);
+        let (after, empty) = (queue.statistics().backlog_bytes, queue.is_empty());
+        self.count(before, after);
+        let linked = self.nodes.leaves[leaf].linked;
+        if !linked && !empty {
+            self.activate(leaf, now);
+        } else if linked && empty {
+            self.deactivate(leaf);
+        }
+        if answer == Enqueued::Queued && self.sharing == LinkSharing::TopLevel {
+            self.arrived(leaf, now);
+        }
+        answer
+    }
+
+    fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
+        let at = self.wire.start(now);
+        while let Some(pick) = self.choose(at) {
+            let queue = &mut self.nodes.leaves[pick.leaf].queue;
+            let before = queue.statistics().backlog_bytes;
+            let answer = queue.dequeue(packets, now);
+            let (after, empty) = (queue.statistics().backlog_bytes, queue.is_empty());
+            self.count(before, after);
+            if let Dequeued::Send(id) = answer {
+                self.depart(pick, packets[id].length, now);
+            }
+            if empty {
+                self.deactivate(pick.leaf);
+            }
+            match answer {
+                Dequeued::Send(_) => {
+                    self.departed(pick.leaf);
+                    return answer;
+                }
+                // The queue has dropped all it had.
+                _ if empty => {}
+                _ => return answer,
+            }
+        }
+        self.wait()
+    }
+
+    fn peek(&mut self, packets: &Packets, now: Instant) -> Dequeued {
+        let at = self.wire.start(now);
+        let answer = loop {
+            let Some(pick) = self.choose(at) else { break self.wait() };
+            match self.nodes.leaves[pick.leaf].queue.peek(packets, now) {
+                // The queue will drop all it has: look past it.
+                Dequeued::Empty => {
+                    self.unlink(pick.leaf);
+                    self.drained.push(pick.leaf);
+                }
+                answer => break answer,
+            }
+        };
+        while let Some(leaf) = self.drained.pop() {
+            self.link(leaf, true);
+        }
+        answer
+    }
+
+    fn flush(&mut self, packets: &mut Packets, now: Instant) {
+        for leaf in 0..self.nodes.leaves.len() {
+            self.nodes.leaves[leaf].queue.flush(packets, now);
+            if self.nodes.leaves[leaf].linked {
+                self.deactivate(leaf);
+            }
+        }
+        self.backlog_bytes = 0;
+    }
+
+    fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
+        let checked = parameters::check(parameters, self.port)?;
+        let fresh = Nodes::new(parameters, checked, self.port);
+        let old = core::mem::replace(&mut self.nodes, fresh);
+        let link = self.nodes.link();
+        for group in &old.groups[..old.link()] {
+            let same = |new: &&mut nodes::Group| new.name == group.name;
+            if let Some(new) = self.nodes.groups[..link].iter_mut().find(same) {
+                new.meter.continue_from(&group.meter);
+            }
+        }
+        let mut leaving = Vec::new();
+        for leaf in old.leaves {
+            let Some(leaf) = self.hand_over(leaf, parameters) else { continue };
+            if leaf.queue.is_empty() {
+                self.retired += leaf.queue.statistics();
+            } else {
+                leaving.push(leaf);
+            }
+        }
+        self.nodes.join(leaving, parameters.efficient, self.port);
+        self.adopt(parameters);
+        Ok(())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.backlogged == 0
+    }
+
+    fn statistics(&self) -> Statistics {
+        let mut sum = self.retired;
+        for leaf in &self.nodes.leaves {
+            sum += leaf.queue.statistics();
+        }
+        Statistics { backlog_bytes_max: self.backlog_bytes_max, ..sum }
+    }
+
+    fn classes(&self, each: &mut dyn FnMut(&str, Statistics)) {
+        let leaves = self.nodes.leaves.iter();
+        for leaf in leaves.filter(|leaf| !leaf.leaving || !leaf.queue.is_empty()) {
+            each(&leaf.name, leaf.queue.statistics());
+        }
+    }
+}

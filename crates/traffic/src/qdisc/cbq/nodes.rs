@@ -1,0 +1,308 @@
+//! The classes as they run: leaves, which hold packets, and groups, which hold classes and may lend to
+//! them.
+
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::meter::{Meter, Profile};
+use super::parameters::{Checked, PRIORITIES, Parameters, Settled, frame_max};
+use super::rings::Rings;
+use crate::classify::Classifier;
+use crate::discipline::Port;
+use crate::qdisc::Qdisc;
+use crate::units::{Bytes, Duration, Rate};
+
+/// Where a leaf stands with its own rate, or a group with those that would borrow from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Nothing to send, nobody to lend to, and no alarm set.
+    Idle,
+    /// In the rings of those that may send, or lend; whether it really may is looked at when its turn
+    /// comes.
+    Open,
+    /// Over its limit: an alarm is set, for the end of that or earlier.
+    Over,
+}
+
+/// A group that a leaf may borrow from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lender {
+    pub(super) group: usize,
+    /// The leaf's slot in the group's ring of borrowers.
+    pub(super) slot: usize,
+}
+
+/// A class that packets queue in. Its slot in the ring of those within their rate is its index.
+#[derive(Debug)]
+pub(super) struct Leaf {
+    pub(super) name: String,
+    pub(super) queue: Qdisc,
+    pub(super) meter: Meter,
+    pub(super) parent: Option<usize>,
+    pub(super) priority: usize,
+    pub(super) borrow: bool,
+    /// From the nearest up.
+    pub(super) lenders: Vec<Lender>,
+    pub(super) rate: Rate,
+    /// What a turn of the weighted round robin adds to `allowance`, in bytes.
+    pub(super) quantum: i64,
+    /// Bytes it may still send in this turn.
+    pub(super) allowance: i64,
+    pub(super) state: State,
+    /// Whether it is in the rings: it has packets.
+    pub(super) linked: bool,
+    /// A class that exists no more, and stays until its packets are gone.
+    pub(super) leaving: bool,
+}
+
+/// A class that holds classes; also the link, and the spare time of the link.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub(super) name: String,
+    pub(super) meter: Meter,
+    pub(super) parent: Option<usize>,
+    pub(super) borrow: bool,
+    /// 1 above the leaves; a group's is above that of all within it (the paper counts from 1 at the
+    /// leaves).
+    pub(super) level: usize,
+    /// How far it may be over its limit: its classes' turns are not its own.
+    pub(super) debt: Duration,
+    /// For which priorities it has borrowers, a bit each.
+    pub(super) borrowers: u8,
+    /// Leaves with packets within it.
+    pub(super) backlogged: usize,
+    pub(super) state: State,
+}
+
+/// Everything that follows from the parameters.
+#[derive(Debug)]
+pub(super) struct Nodes {
+    pub(super) leaves: Vec<Leaf>,
+    pub(super) groups: Vec<Group>,
+    pub(super) rings: Rings,
+    pub(super) classifier: Classifier,
+    /// For each class its leaf.
+    pub(super) leaf_of: Vec<usize>,
+    /// The leaf for packets that no filter matches.
+    pub(super) default: usize,
+    /// Levels there are: the leaves', the groups' and the link's.
+    pub(super) levels: usize,
+    /// What a round of all others' turns may take: so long a class may wait for its turn and still catch
+    /// up.
+    pub(super) round: Duration,
+}
+
+/// The ring of leaves within their own rate.
+pub(super) const fn own_ring(priority: usize) -> usize {
+    priority
+}
+
+impl Nodes {
+    /// The ring of the groups at a level that may lend to leaves of a priority.
+    pub(super) fn lending_ring(&self, level: usize, priority: usize) -> usize {
+        level * PRIORITIES + priority
+    }
+
+    /// The ring of leaves of a priority that may borrow from a group.
+    pub(super) fn borrowing_ring(&self, group: usize, priority: usize) -> usize {
+        // The spare time of the link is one level above the link.
+        (self.levels + 1 + group) * PRIORITIES + priority
+    }
+
+    /// A group's slot in the ring of those that may lend to a priority.
+    pub(super) fn lending_slot(&self, group: usize, priority: usize) -> usize {
+        self.leaves.len() + group * PRIORITIES + priority
+    }
+
+    /// The link itself: it is never over its limit.
+    pub(super) fn link(&self) -> usize {
+        self.groups.len() - 2
+    }
+
+    /// The time that nobody may use, for the option `efficient`.
+    pub(super) fn spare(&self) -> usize {
+        self.groups.len() - 1
+    }
+
+    /// The classes of checked parameters, without packets.
+    pub(super) fn new(parameters: &Parameters, checked: Checked, port: Port) -> Self {
+        let places = places(&checked);
+        let groups = groups(parameters, &checked, &places, port);
+        let levels = groups[groups.len() - 2].level + 1;
+        let Checked { tree, settled, queues, default } = checked;
+        let mut leaves = Vec::new();
+        for (index, queue) in queues.into_iter().enumerate() {
+            let Some(queue) = queue else { continue };
+            let class = &parameters.classes[index];
+            leaves.push(Leaf {
+                name: class.name.clone(),
+                queue,
+                meter: Meter::new(profile(parameters, &settled[index], port)),
+                parent: tree.parents[index].map(|parent| places[parent]),
+                priority: class.priority as usize % PRIORITIES,
+                borrow: class.borrow,
+                lenders: Vec::new(),
+                rate: settled[index].rate,
+                quantum: 0,
+                allowance: 0,
+                state: State::Idle,
+                linked: false,
+                leaving: false,
+            });
+        }
+        let mut nodes = Self {
+            leaves,
+            groups,
+            rings: Rings::new(0, []),
+            classifier: tree.classifier,
+            default: places[default],
+            leaf_of: places,
+            levels,
+            round: Duration::ZERO,
+        };
+        nodes.join(Vec::new(), parameters.efficient, port);
+        nodes
+    }
+
+    /// Adds leaves that still have packets and are no class any more: they keep their rate, and borrow
+    /// from the link. Then makes the rings.
+    pub(super) fn join(&mut self, leaving: Vec<Leaf>, efficient: bool, port: Port) {
+        self.leaves.extend(leaving.into_iter().map(|leaf| Leaf {
+            parent: None,
+            borrow: true,
+            state: State::Idle,
+            linked: false,
+            leaving: true,
+            ..leaf
+        }));
+        weigh(&mut self.leaves, frame_max(port));
+        let frame = port.rate.time_for(Bytes(frame_max(port)) + port.overhead);
+        // In a round each leaf sends its quantum, all together one frame a leaf, and each may pass it
+        // by less than a frame.
+        self.round = frame.times(2 * self.leaves.len() as u64 + 1);
+        self.connect(efficient);
+    }
+
+    /// Finds out who may borrow from whom, and makes the rings.
+    fn connect(&mut self, efficient: bool) {
+        let mut owners: Vec<usize> = (0..self.leaves.len()).collect();
+        owners.extend((0..self.groups.len()).flat_map(|group| [group; PRIORITIES]));
+        for index in 0..self.leaves.len() {
+            let mut groups = Vec::new();
+            let leaf = &self.leaves[index];
+            let (mut above, mut may) = (leaf.parent, leaf.borrow);
+            while may {
+                groups.push(above.unwrap_or(self.link()));
+                let Some(group) = above else { break };
+                (may, above) = (self.groups[group].borrow, self.groups[group].parent);
+            }
+            if efficient {
+                groups.push(self.spare());
+            }
+            let lenders = groups.into_iter().map(|group| {
+                owners.push(index);
+                Lender { group, slot: owners.len() - 1 }
+            });
+            self.leaves[index].lenders = lenders.collect();
+        }
+        let rings = (self.levels + 1 + self.groups.len()) * PRIORITIES;
+        self.rings = Rings::new(rings, owners);
+    }
+}
+
+fn profile(parameters: &Parameters, settled: &Settled, port: Port) -> Profile {
+    Profile {
+        estimator: parameters.estimator,
+        rate: settled.rate,
+        line: port.rate,
+        packet: settled.packet,
+        overhead: port.overhead,
+        frame: Bytes(frame_max(port)),
+        burst_max: settled.burst_max,
+        burst_min: settled.burst_min,
+    }
+}
+
+/// For each class its place among the leaves or the groups.
+fn places(checked: &Checked) -> Vec<usize> {
+    let (mut leaves, mut groups) = (0, 0);
+    let place = |children: &Vec<usize>| {
+        let count = if children.is_empty() { &mut leaves } else { &mut groups };
+        *count += 1;
+        *count - 1
+    };
+    checked.tree.children.iter().map(place).collect()
+}
+
+/// The classes that hold classes, then the link and its spare time.
+fn groups(parameters: &Parameters, checked: &Checked, places: &[usize], port: Port) -> Vec<Group> {
+    let tree = &checked.tree;
+    let levels = levels(&tree.children, &tree.tops);
+    let mut groups = Vec::new();
+    for (index, class) in parameters.classes.iter().enumerate() {
+        let children = tree.children[index].len() as u64;
+        if children == 0 {
+            continue;
+        }
+        let rate = checked.settled[index].rate;
+        groups.push(Group {
+            meter: Meter::new(profile(parameters, &checked.settled[index], port)),
+            parent: tree.parents[index].map(|parent| places[parent]),
+            borrow: class.borrow,
+            level: levels[index],
+            // Each class within it may be a packet ahead of its own rate.
+            debt: rate.time_for(Bytes(frame_max(port))).times(children),
+            ..group(&class.name, 0, port)
+        });
+    }
+    let link = tree.tops.iter().map(|&top| levels[top] + 1).max().unwrap_or(1);
+    groups.extend([group("link", link, port), group("spare", link + 1, port)]);
+    groups
+}
+
+fn group(name: &str, level: usize, port: Port) -> Group {
+    Group {
+        name: name.into(),
+        meter: Meter::unlimited(port.rate),
+        parent: None,
+        borrow: false,
+        level,
+        debt: Duration::ZERO,
+        borrowers: 0,
+        backlogged: 0,
+        state: State::Idle,
+    }
+}
+
+/// For each class its level, 0 for a leaf. Without recursion: a chain may be long.
+fn levels(children: &[Vec<usize>], tops: &[usize]) -> Vec<usize> {
+    let mut order = tops.to_vec();
+    let mut next = 0;
+    while let Some(&index) = order.get(next) {
+        order.extend(&children[index]);
+        next += 1;
+    }
+    let mut levels = vec![0; children.len()];
+    for &index in order.iter().rev() {
+        levels[index] = children[index].iter().map(|&child| levels[child] + 1).max().unwrap_or(0);
+    }
+    levels
+}
+
+/// Sets the weights of the round robin within each priority: a frame for a class of the mean rate, as in
+/// ALTQ. Below a 16th of the mean a class counts as if it had that, so that no turn is without effect.
+fn weigh(leaves: &mut [Leaf], frame: u64) {
+    for priority in 0..PRIORITIES {
+        let peers = leaves.iter().filter(|leaf| leaf.priority == priority);
+        let (count, sum) = peers.fold((0_u128, 0_u128), |(count, sum), leaf| {
+            (count + 1, sum + u128::from(leaf.rate.bits_per_second()))
+        });
+        for leaf in leaves.iter_mut().filter(|leaf| leaf.priority == priority) {
+            let rate = u128::from(leaf.rate.bits_per_second());
+            let quantum = (rate * count).saturating_mul(frame.into()) / sum;
+            let quantum = quantum.max(u128::from(frame / 16)).max(1);
+            leaf.quantum = i64::try_from(quantum).unwrap_or(i64::MAX / 2);
+        }
+    }
+}

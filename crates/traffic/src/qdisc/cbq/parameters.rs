@@ -1,0 +1,386 @@
+//! What a user may set on `cbq`, and why it may be refused.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::classify::Rule;
+use crate::discipline::{Discipline, Port};
+use crate::packet::ETHERNET_HEADER_AND_FCS;
+use crate::qdisc::{self, Qdisc, fifo};
+use crate::tree::{self, Branch, Tree};
+use crate::units::{Bytes, Rate};
+
+/// Priorities there are: 0 to 7 (ALTQ's `CBQ_MAXPRI`).
+pub(super) const PRIORITIES: usize = 8;
+/// The most packets that may be set as a burst.
+const BURST_LIMIT: u32 = 1 << 16;
+/// Below this rate the automatic `maxburst` is the smaller one (altqd).
+const SLOW: u64 = 1_000_000;
+
+/// A class and what it may send.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Class {
+    /// Its name, unique within the discipline.
+    pub name: String,
+    /// The class it is within; `None` (the default) if only the link is above it.
+    pub parent: Option<String>,
+    /// Its rate in frame bits per second (header and FCS counted, preamble and gap not). Give this or
+    /// `share`. No default.
+    pub rate: Option<Rate>,
+    /// Its rate as a share of the link's, in units of 2^-32, rounded down to a bit per second; `u32::MAX`
+    /// is the whole link but for what the rounding takes. Give this or `rate`. No default.
+    pub share: Option<u32>,
+    /// 0 to 7; of the classes that may send, those of the highest priority do. A class that holds
+    /// classes does not use it. Default 1 (altqd).
+    pub priority: u32,
+    /// Whether the class may send beyond its rate while the class above it (the link, at the top) does
+    /// not use its own. Default false.
+    pub borrow: bool,
+    /// Packets, 1 to 65536, that may go back to back after silence, or after a late timer. Default: 16,
+    /// but 4 below 1 Mbit/s (altqd).
+    pub maxburst: Option<u32>,
+    /// Packets, from 1 to `maxburst`, for which a class over its limit waits, so that it wakes less
+    /// often. Default 2, or `maxburst` if that is 1 (altqd).
+    pub minburst: Option<u32>,
+    /// The usual frame's length in bytes, from 1 to the port's longest frame. It turns the bursts into
+    /// credit, and has no part in the rate. Default: the port's longest frame.
+    pub packet_size: Option<Bytes>,
+    /// Its queue: a discipline without classes that holds no packet back; unused in a class that holds
+    /// classes. Default: `fifo` of 30 packets (altqd's `maxq`).
+    pub queue: qdisc::Parameters,
+}
+
+impl Default for Class {
+    fn default() -> Self {
+        let queue = fifo::Parameters { limit_packets: 30, ..fifo::Parameters::default() };
+        Self {
+            name: String::new(),
+            parent: None,
+            rate: None,
+            share: None,
+            priority: 1,
+            borrow: false,
+            maxburst: None,
+            minburst: None,
+            packet_size: None,
+            queue: qdisc::Parameters::Fifo(queue),
+        }
+    }
+}
+
+/// Who may borrow: the guidelines of Floyd and Van Jacobson.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LinkSharing {
+    /// From ancestors up to the level `Top-Level`, which follows arrivals and departures; what ALTQ
+    /// does. Cheap in a kernel, and an approximation: a class of high priority may get more than its
+    /// part of what another leaves (paper 1, figure 11).
+    #[default]
+    TopLevel,
+    /// From an ancestor at some level only while no class below that level is unsatisfied.
+    Formal,
+}
+
+/// How a class's use is measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Estimator {
+    /// The idle times' sum, within bounds: the rate is exact in the long run.
+    #[default]
+    Exact,
+    /// The paper's and ALTQ's exponentially weighted average (gain 2^-5), which forgets: the rate is off
+    /// by some per cent, more with bursts and mixed packet sizes.
+    Average,
+}
+
+/// The classes, and which packets go to which.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parameters {
+    /// At least one. Packets queue in those that hold no classes.
+    pub classes: Vec<Class>,
+    /// Tried in this order; a packet that none matches goes to the default class.
+    pub filters: Vec<Rule>,
+    /// The name of the class for such packets; it holds no classes. It must be given.
+    pub default: String,
+    /// Who may borrow. Default: top-level.
+    pub link_sharing: LinkSharing,
+    /// Whether a class over its limit sends when no other may, so that the link never idles while
+    /// packets wait. Default false.
+    pub efficient: bool,
+    /// How a class's use is measured. Default: exact.
+    pub estimator: Estimator,
+}
+
+/// Why parameters are refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The classes' names or filters make no sense.
+    #[error(transparent)]
+    Tree(#[from] tree::Error),
+    /// No class for packets that no filter matches.
+    #[error("no default class, for packets that no filter matches: name one of {leaves}")]
+    NoDefault {
+        /// The classes that packets queue in.
+        leaves: String,
+    },
+    /// The default class does not exist, or holds classes.
+    #[error("the default class is to be `{class}`, which {fault}: name one of {leaves}")]
+    Default {
+        /// The name given.
+        class: String,
+        /// What is wrong with it.
+        fault: &'static str,
+        /// The classes that packets queue in.
+        leaves: String,
+    },
+    /// Neither a rate nor a share, or a share of nothing.
+    #[error("class `{0}` has no rate: give it `rate`, or `share` of the link above zero")]
+    NoRate(String),
+    /// A rate and a share.
+    #[error("class `{0}` has both `rate` and `share`: give it one of them")]
+    TwoRates(String),
+    /// A class is to be faster than what holds it.
+    #[error("class `{class}` has {rate}, but {within} has only {has}: lower the class's rate")]
+    Above {
+        /// The class.
+        class: String,
+        /// Its rate.
+        rate: Rate,
+        /// Its parent, or the link.
+        within: String,
+        /// The rate of that.
+        has: Rate,
+    },
+    /// Siblings are promised more than what holds them has.
+    #[error(
+        "the classes {children} have {terms} = {promised} together, but {within} has only {has}: \
+         lower their rates by {excess} in all"
+    )]
+    Promise {
+        /// The siblings' names.
+        children: String,
+        /// Their rates, as a sum.
+        terms: String,
+        /// What that is.
+        promised: String,
+        /// The parent, or the link.
+        within: String,
+        /// The rate of that.
+        has: Rate,
+        /// What is too much.
+        excess: String,
+    },
+    /// A priority that does not exist.
+    #[error("class `{class}` has priority {priority}: give it one from 0 to 7 (the highest)")]
+    Priority {
+        /// The class.
+        class: String,
+        /// Its priority.
+        priority: u32,
+    },
+    /// A burst of no packet, or of too many.
+    #[error("class `{class}` has {field} {packets}: give it 1 to {limit} packets, or leave it out")]
+    Burst {
+        /// The class.
+        class: String,
+        /// `maxburst` or `minburst`.
+        field: &'static str,
+        /// What was given.
+        packets: u32,
+        /// The most there may be.
+        limit: u32,
+    },
+    /// A usual packet that the port never sees.
+    #[error("class `{class}` has packet_size {size}: give it 1 to {frame} bytes, or leave it out")]
+    PacketSize {
+        /// The class.
+        class: String,
+        /// What was given.
+        size: Bytes,
+        /// The port's longest frame.
+        frame: u64,
+    },
+    /// A queue that has classes of its own or holds packets back.
+    #[error(
+        "the queue of `{class}` is {discipline}, which {fault}: give it one without classes that \
+         always sends, such as fifo"
+    )]
+    Leaf {
+        /// The class.
+        class: String,
+        /// The discipline.
+        discipline: &'static str,
+        /// What is wrong with it.
+        fault: &'static str,
+    },
+    /// A queue's own parameters make no sense.
+    #[error("the queue of `{class}`: {error}")]
+    Queue {
+        /// The class.
+        class: String,
+        /// What is wrong with it.
+        error: Box<qdisc::Error>,
+    },
+}
+
+/// A class's figures, with what was left out filled in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settled {
+    pub(super) rate: Rate,
+    pub(super) packet: Bytes,
+    pub(super) burst_max: u32,
+    pub(super) burst_min: u32,
+}
+
+/// Parameters in which every name leads somewhere and every sum fits.
+#[derive(Debug)]
+pub(super) struct Checked {
+    pub(super) tree: Tree,
+    /// For each class.
+    pub(super) settled: Vec<Settled>,
+    /// For each class its queue, empty; `None` in one that holds classes.
+    pub(super) queues: Vec<Option<Qdisc>>,
+    /// The default class.
+    pub(super) default: usize,
+}
+
+/// The port's longest frame in bytes.
+pub(super) fn frame_max(port: Port) -> u64 {
+    port.mtu.0.saturating_add(ETHERNET_HEADER_AND_FCS.into())
+}
+
+/// Resolves the names, fills in the automatic figures and checks the sums.
+pub(super) fn check(parameters: &Parameters, port: Port) -> Result<Checked, Error> {
+    let classes = &parameters.classes;
+    let branches: Vec<_> = classes
+        .iter()
+        .map(|class| Branch { name: &class.name, parent: class.parent.as_deref() })
+        .collect();
+    let tree = Tree::new(&branches, &parameters.filters)?;
+    let default = default(parameters, &tree)?;
+    let settled: Vec<_> =
+        classes.iter().map(|class| settle(class, port)).collect::<Result<_, _>>()?;
+    check_rates(classes, &settled, &tree, port.rate)?;
+    let leaf = |(index, class): (usize, &Class)| {
+        let is_leaf = tree.children[index].is_empty();
+        is_leaf.then(|| queue(class, port)).transpose()
+    };
+    let queues = classes.iter().enumerate().map(leaf).collect::<Result<_, _>>()?;
+    Ok(Checked { tree, settled, queues, default })
+}
+
+fn default(parameters: &Parameters, tree: &Tree) -> Result<usize, Error> {
+    let leaves = || {
+        let classes = parameters.classes.iter().zip(&tree.children);
+        tree::list(classes.filter(|(_, below)| below.is_empty()).map(|(c, _)| c.name.as_str()))
+    };
+    let name = &parameters.default;
+    let wrong = |fault| Error::Default { class: name.clone(), fault, leaves: leaves() };
+    match parameters.classes.iter().position(|class| class.name == *name) {
+        Some(index) if tree.children[index].is_empty() => Ok(index),
+        Some(_) => Err(wrong("is divided into classes")),
+        None if name.is_empty() => Err(Error::NoDefault { leaves: leaves() }),
+        None => Err(wrong("does not exist")),
+    }
+}
+
+fn settle(class: &Class, port: Port) -> Result<Settled, Error> {
+    let name = || class.name.clone();
+    let rate = match (class.rate, class.share) {
+        (Some(_), Some(_)) => return Err(Error::TwoRates(name())),
+        (Some(rate), None) => Some(rate),
+        (None, Some(share)) => share_of(port.rate, share),
+        (None, None) => None,
+    };
+    let rate = rate.ok_or_else(|| Error::NoRate(name()))?;
+    let priority = class.priority;
+    if priority as usize >= PRIORITIES {
+        return Err(Error::Priority { class: name(), priority });
+    }
+    let burst = |field, packets: u32, limit| {
+        let fits = (1..=limit).contains(&packets);
+        fits.then_some(packets).ok_or_else(|| Error::Burst { class: name(), field, packets, limit })
+    };
+    let automatic = if rate.bits_per_second() < SLOW { 4 } else { 16 };
+    let burst_max = burst("maxburst", class.maxburst.unwrap_or(automatic), BURST_LIMIT)?;
+    let burst_min = burst("minburst", class.minburst.unwrap_or(2.min(burst_max)), burst_max)?;
+    let frame = frame_max(port);
+    let packet = class.packet_size.unwrap_or(Bytes(frame));
+    if !(1..=frame).contains(&packet.0) {
+        return Err(Error::PacketSize { class: name(), size: packet, frame });
+    }
+    Ok(Settled { rate, packet, burst_max, burst_min })
+}
+
+/// `share` in units of 2^-32; `None` if that is less than a bit per second.
+fn share_of(link: Rate, share: u32) -> Option<Rate> {
+    let bits = (u128::from(link.bits_per_second()) * u128::from(share)) >> 32;
+    Rate::from_bits_per_second(bits as u64)
+}
+
+fn check_rates(
+    classes: &[Class],
+    settled: &[Settled],
+    tree: &Tree,
+    link: Rate,
+) -> Result<(), Error> {
+    for parent in core::iter::once(None).chain((0..classes.len()).map(Some)) {
+        let siblings = parent.map_or(&tree.tops, |index| &tree.children[index]);
+        let has = parent.map_or(link, |index| settled[index].rate);
+        let within = || parent.map_or("the link".into(), |p| format!("`{}`", classes[p].name));
+        let rate = |&index: &usize| settled[index].rate;
+        if let Some(&index) = siblings.iter().find(|&index| rate(index) > has) {
+            let (class, rate) = (classes[index].name.clone(), settled[index].rate);
+            return Err(Error::Above { class, rate, within: within(), has });
+        }
+        let rates = siblings.iter().map(rate);
+        let promised: u128 = rates.clone().map(|rate| u128::from(rate.bits_per_second())).sum();
+        let excess = promised.saturating_sub(has.bits_per_second().into());
+        // 0.7 and 0.3 written in units of 2^-32 may make one unit more than 1: not the user's fault.
+        let shares = siblings.iter().filter(|&&index| classes[index].share.is_some()).count();
+        if excess > (u128::from(link.bits_per_second()) * shares as u128) >> 32 {
+            return Err(Error::Promise {
+                children: tree::list(siblings.iter().map(|&index| classes[index].name.as_str())),
+                terms: terms(rates),
+                promised: sum_text(promised),
+                within: within(),
+                has,
+                excess: sum_text(excess),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn terms(rates: impl Iterator<Item = Rate>) -> String {
+    let mut text = String::new();
+    for rate in rates {
+        text.push_str(if text.is_empty() { "" } else { " + " });
+        text.push_str(&format!("{rate}"));
+    }
+    text
+}
+
+/// A sum of rates as a rate is written, if it is not above the highest.
+fn sum_text(bits: u128) -> String {
+    let rate = u64::try_from(bits).ok().and_then(Rate::from_bits_per_second);
+    rate.map_or_else(|| format!("{bits} bit/s"), |rate| format!("{rate}"))
+}
+
+/// A class's queue, if it is one that a class may have.
+fn queue(class: &Class, port: Port) -> Result<Qdisc, Error> {
+    let (name, discipline) = (|| class.name.clone(), class.queue.name());
+    let refused = |fault| Error::Leaf { class: name(), discipline, fault };
+    // Before it is attached: one may hold another, to any depth.
+    if discipline == "tbr" {
+        return Err(refused("holds packets back"));
+    }
+    let queue = Qdisc::attach(&class.queue, port)
+        .map_err(|error| Error::Queue { class: name(), error: Box::new(error) })?;
+    let mut classes = 0;
+    queue.classes(&mut |_, _| classes += 1);
+    if classes > 0 {
+        return Err(refused("has classes of its own"));
+    }
+    Ok(queue)
+}

@@ -1,0 +1,147 @@
+//! Many round robins over few members: circular lists linked through one table of slots, so that entering,
+//! leaving and turning cost the same however many members there are, and nothing is allocated.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// No slot.
+const NONE: usize = usize::MAX;
+
+/// A member's place in one ring.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    previous: usize,
+    next: usize,
+    /// The ring it is in, or `NONE`.
+    ring: usize,
+    /// Whose place it is.
+    owner: usize,
+}
+
+/// A table of rings. A slot is in one of them at a time, or in none.
+#[derive(Clone, Debug)]
+pub(super) struct Rings {
+    heads: Vec<usize>,
+    slots: Vec<Slot>,
+}
+
+impl Rings {
+    /// So many empty rings, and a slot for each of `owners`.
+    pub(super) fn new(rings: usize, owners: impl IntoIterator<Item = usize>) -> Self {
+        let slot = |owner| Slot { previous: NONE, next: NONE, ring: NONE, owner };
+        Self { heads: vec![NONE; rings], slots: owners.into_iter().map(slot).collect() }
+    }
+
+    /// The slot whose turn it is.
+    #[inline]
+    pub(super) fn head(&self, ring: usize) -> Option<usize> {
+        let head = self.heads[ring];
+        (head != NONE).then_some(head)
+    }
+
+    /// Whose slot it is.
+    #[inline]
+    pub(super) fn owner(&self, slot: usize) -> usize {
+        self.slots[slot].owner
+    }
+
+    /// Puts a slot at the end of a ring; it leaves the one it was in.
+    pub(super) fn push_back(&mut self, ring: usize, slot: usize) {
+        self.remove(slot);
+        let head = self.heads[ring];
+        let (previous, next) = if head == NONE {
+            self.heads[ring] = slot;
+            (slot, slot)
+        } else {
+            (self.slots[head].previous, head)
+        };
+        self.slots[slot].ring = ring;
+        self.slots[slot].previous = previous;
+        self.slots[slot].next = next;
+        self.slots[previous].next = slot;
+        self.slots[next].previous = slot;
+    }
+
+    /// Puts a slot at the front of a ring.
+    pub(super) fn push_front(&mut self, ring: usize, slot: usize) {
+        self.push_back(ring, slot);
+        self.heads[ring] = slot;
+    }
+
+    /// Takes a slot out of its ring, if it is in one.
+    pub(super) fn remove(&mut self, slot: usize) {
+        let Slot { previous, next, ring, .. } = self.slots[slot];
+        if ring == NONE {
+            return;
+        }
+        self.slots[slot].ring = NONE;
+        self.slots[previous].next = next;
+        self.slots[next].previous = previous;
+        if self.heads[ring] == slot {
+            self.heads[ring] = if next == slot { NONE } else { next };
+        }
+    }
+
+    /// Passes the turn on.
+    #[inline]
+    pub(super) fn rotate(&mut self, ring: usize) {
+        if let Some(head) = self.head(ring) {
+            self.heads[ring] = self.slots[head].next;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::VecDeque;
+    use proptest::prelude::*;
+
+    fn listed(rings: &Rings, ring: usize) -> Vec<usize> {
+        let Some(head) = rings.head(ring) else { return Vec::new() };
+        let mut slots = vec![head];
+        loop {
+            let next = rings.slots[*slots.last().unwrap()].next;
+            if next == head {
+                return slots;
+            }
+            slots.push(next);
+        }
+    }
+
+    proptest! {
+        /// Against two plain queues.
+        #[test]
+        fn keeps_the_order_of_queues(
+            steps in prop::collection::vec((0..4u8, 0..2usize, 0..6usize), 1..300),
+        ) {
+            let mut rings = Rings::new(2, 0..6);
+            let mut queues = [VecDeque::new(), VecDeque::new()];
+            for (step, ring, slot) in steps {
+                if step != 3 {
+                    queues.iter_mut().for_each(|queue| queue.retain(|&other| other != slot));
+                }
+                match step {
+                    0 => {
+                        rings.push_back(ring, slot);
+                        queues[ring].push_back(slot);
+                    }
+                    1 => {
+                        rings.push_front(ring, slot);
+                        queues[ring].push_front(slot);
+                    }
+                    2 => rings.remove(slot),
+                    _ => {
+                        rings.rotate(ring);
+                        if !queues[ring].is_empty() {
+                            queues[ring].rotate_left(1);
+                        }
+                    }
+                }
+                for ring in 0..2 {
+                    prop_assert_eq!(listed(&rings, ring), Vec::from(queues[ring].clone()));
+                }
+            }
+        }
+    }
+}

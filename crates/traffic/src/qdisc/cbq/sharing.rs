@@ -1,0 +1,322 @@
+//! Who may send: limits, borrowing and the two guidelines for it.
+
+use core::cmp::Reverse;
+
+use super::nodes::{Leaf, Lender, State, own_ring};
+use super::parameters::PRIORITIES;
+use super::{Cbq, LinkSharing};
+use crate::discipline::Dequeued;
+use crate::units::Instant;
+
+/// Who is to be looked at again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Alarm {
+    Leaf(usize),
+    Group(usize),
+}
+
+/// The leaf that sends next.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pick {
+    pub(super) leaf: usize,
+    /// The ring of lenders in which the one that it borrows from has its turn.
+    pub(super) lending: Option<usize>,
+}
+
+impl Leaf {
+    /// When a leaf over its limit is to be looked at. One that may not borrow sleeps until it has earned
+    /// `minburst` packets.
+    fn resume(&self) -> Instant {
+        if self.borrow { self.meter.due() } else { self.meter.resume() }
+    }
+}
+
+/// The leaves' and groups' places in the rings.
+impl Cbq {
+    /// Puts a leaf with packets into the rings: into the one of its own rate, and into those of every
+    /// group that it may borrow from.
+    pub(super) fn link(&mut self, leaf: usize, front: bool) {
+        let node = &mut self.nodes.leaves[leaf];
+        node.linked = true;
+        let priority = node.priority;
+        if node.state == State::Idle {
+            node.state = State::Open;
+            self.enter(own_ring(priority), leaf, front);
+        }
+        for place in 0..self.nodes.leaves[leaf].lenders.len() {
+            let Lender { group, slot } = self.nodes.leaves[leaf].lenders[place];
+            self.enter(self.nodes.borrowing_ring(group, priority), slot, front);
+            self.gain_borrower(group, priority, front);
+        }
+    }
+
+    fn enter(&mut self, ring: usize, slot: usize, front: bool) {
+        if front {
+            self.nodes.rings.push_front(ring, slot);
+        } else {
+            self.nodes.rings.push_back(ring, slot);
+        }
+    }
+
+    /// Takes a leaf out of the rings.
+    pub(super) fn unlink(&mut self, leaf: usize) {
+        let node = &mut self.nodes.leaves[leaf];
+        node.linked = false;
+        let priority = node.priority;
+        // One that has an alarm set is idle when that has gone off.
+        if node.state == State::Open {
+            node.state = State::Idle;
+        }
+        self.nodes.rings.remove(leaf);
+        for place in 0..self.nodes.leaves[leaf].lenders.len() {
+            let Lender { group, slot } = self.nodes.leaves[leaf].lenders[place];
+            self.nodes.rings.remove(slot);
+            if self.nodes.rings.head(self.nodes.borrowing_ring(group, priority)).is_none() {
+                self.lose_borrowers(group, priority);
+            }
+        }
+    }
+
+    fn gain_borrower(&mut self, group: usize, priority: usize, front: bool) {
+        let node = &mut self.nodes.groups[group];
+        if node.borrowers & (1 << priority) != 0 {
+            return;
+        }
+        node.borrowers |= 1 << priority;
+        if node.state == State::Idle {
+            node.state = State::Open;
+        }
+        if node.state == State::Open {
+            let ring = self.nodes.lending_ring(self.nodes.groups[group].level, priority);
+            self.enter(ring, self.nodes.lending_slot(group, priority), front);
+        }
+    }
+
+    fn lose_borrowers(&mut self, group: usize, priority: usize) {
+        self.nodes.rings.remove(self.nodes.lending_slot(group, priority));
+        let node = &mut self.nodes.groups[group];
+        node.borrowers &= !(1 << priority);
+        if node.borrowers == 0 && node.state == State::Open {
+            node.state = State::Idle;
+        }
+    }
+
+    /// A leaf was found over its limit.
+    fn regulate(&mut self, leaf: usize) {
+        self.nodes.rings.remove(leaf);
+        let node = &mut self.nodes.leaves[leaf];
+        node.state = State::Over;
+        self.alarms.push(Reverse((node.resume(), Alarm::Leaf(leaf))));
+    }
+
+    /// A group was found over its limit: it lends no more.
+    fn exhaust(&mut self, group: usize) {
+        for priority in 0..PRIORITIES {
+            self.nodes.rings.remove(self.nodes.lending_slot(group, priority));
+        }
+        let node = &mut self.nodes.groups[group];
+        node.state = State::Over;
+        self.alarms.push(Reverse((node.meter.due(), Alarm::Group(group))));
+    }
+
+    /// When the one who set an alarm is really to be looked at; `None` if it has nothing to do. What is
+    /// charged in between moves that on, never back.
+    fn wanted(&self, alarm: Alarm) -> Option<Instant> {
+        match alarm {
+            Alarm::Leaf(leaf) => {
+                let node = &self.nodes.leaves[leaf];
+                node.linked.then(|| node.resume())
+            }
+            Alarm::Group(group) => {
+                let node = &self.nodes.groups[group];
+                (node.borrowers != 0).then(|| node.meter.due())
+            }
+        }
+    }
+
+    /// The earliest alarm that stands, after those that do not are put right.
+    fn first_alarm(&mut self) -> Option<(Instant, Alarm)> {
+        while let Some(&Reverse((set, alarm))) = self.alarms.peek() {
+            match self.wanted(alarm) {
+                Some(wanted) if wanted <= set => return Some((set, alarm)),
+                Some(wanted) => {
+                    self.alarms.pop();
+                    self.alarms.push(Reverse((wanted, alarm)));
+                }
+                None => {
+                    self.alarms.pop();
+                    match alarm {
+                        Alarm::Leaf(leaf) => self.nodes.leaves[leaf].state = State::Idle,
+                        Alarm::Group(group) => self.nodes.groups[group].state = State::Idle,
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// Opens whoever has waited until `at`.
+    fn wake(&mut self, at: Instant) {
+        while self.alarms.peek().is_some_and(|&Reverse((set, _))| set <= at) {
+            match self.first_alarm() {
+                Some((set, alarm)) if set <= at => {
+                    self.alarms.pop();
+                    self.open(alarm);
+                }
+                _ => return,
+            }
+        }
+    }
+
+    fn open(&mut self, alarm: Alarm) {
+        match alarm {
+            Alarm::Leaf(leaf) => {
+                let node = &mut self.nodes.leaves[leaf];
+                node.state = State::Open;
+                self.nodes.rings.push_back(own_ring(node.priority), leaf);
+            }
+            Alarm::Group(group) => {
+                let node = &mut self.nodes.groups[group];
+                node.state = State::Open;
+                let (level, borrowers) = (node.level, node.borrowers);
+                for priority in (0..PRIORITIES).filter(|priority| borrowers & (1 << priority) != 0)
+                {
+                    let ring = self.nodes.lending_ring(level, priority);
+                    self.nodes.rings.push_back(ring, self.nodes.lending_slot(group, priority));
+                }
+            }
+        }
+    }
+
+    /// When to ask again, if nobody may send now.
+    pub(super) fn wait(&mut self) -> Dequeued {
+        self.first_alarm().map_or(Dequeued::Empty, |(instant, _)| Dequeued::NotBefore(instant))
+    }
+}
+
+/// The guidelines.
+impl Cbq {
+    /// Who sends a packet that starts at `at`. Asked twice, it answers the same.
+    pub(super) fn choose(&mut self, at: Instant) -> Option<Pick> {
+        self.wake(at);
+        let pick = match self.sharing {
+            LinkSharing::Formal => self.choose_formally(at),
+            LinkSharing::TopLevel => self.choose_below_top(at),
+        };
+        pick.or_else(|| {
+            let spare = self.nodes.levels;
+            if !self.efficient {
+                return None;
+            }
+            (0..PRIORITIES).rev().find_map(|priority| self.candidate(spare, priority, at))
+        })
+    }
+
+    /// The formal guideline: a class may send if it is not over its limit, or
+    /// if it has an ancestor that is not and below whose level no class is unsatisfied. So levels come
+    /// before priorities.
+    fn choose_formally(&mut self, at: Instant) -> Option<Pick> {
+        (0..self.nodes.levels).find_map(|level| {
+            (0..PRIORITIES).rev().find_map(|priority| self.candidate(level, priority, at))
+        })
+    }
+
+    /// The top-level guideline: a class may send if it is not over its limit, or if it has
+    /// an ancestor that is not, at `Top-Level` or below. So priorities come before levels. If nobody may,
+    /// the level is raised, as in ALTQ.
+    fn choose_below_top(&mut self, at: Instant) -> Option<Pick> {
+        loop {
+            let levels = 0..=self.top_level;
+            let pick = (0..PRIORITIES).rev().find_map(|priority| {
+                levels.clone().find_map(|level| self.candidate(level, priority, at))
+            });
+            if pick.is_some() || self.top_level + 1 >= self.nodes.levels {
+                return pick;
+            }
+            self.top_level += 1;
+        }
+    }
+
+    /// The leaf of this priority whose turn it is, of those within their rate (level 0) or of those that
+    /// may borrow from a group of this level.
+    fn candidate(&mut self, level: usize, priority: usize, at: Instant) -> Option<Pick> {
+        if level == 0 {
+            let leaf = self.within_rate(priority, at)?;
+            return Some(Pick { leaf, lending: None });
+        }
+        let ring = self.nodes.lending_ring(level, priority);
+        while let Some(slot) = self.nodes.rings.head(ring) {
+            let group = self.nodes.rings.owner(slot);
+            if self.nodes.groups[group].meter.due() > at {
+                self.exhaust(group);
+                continue;
+            }
+            let leaf = self.borrower(group, priority)?;
+            return Some(Pick { leaf, lending: Some(ring) });
+        }
+        None
+    }
+
+    fn within_rate(&mut self, priority: usize, at: Instant) -> Option<usize> {
+        let ring = own_ring(priority);
+        while let Some(leaf) = self.nodes.rings.head(ring) {
+            if self.nodes.leaves[leaf].meter.due() > at {
+                self.regulate(leaf);
+            } else if self.has_turn(ring, leaf) {
+                return Some(leaf);
+            }
+        }
+        None
+    }
+
+    fn borrower(&mut self, group: usize, priority: usize) -> Option<usize> {
+        let ring = self.nodes.borrowing_ring(group, priority);
+        loop {
+            let leaf = self.nodes.rings.owner(self.nodes.rings.head(ring)?);
+            if self.has_turn(ring, leaf) {
+                return Some(leaf);
+            }
+        }
+    }
+
+    /// Weighted round robin: the leaf at the head goes on until its allowance is used up; then it gets
+    /// another one, for its next turn.
+    fn has_turn(&mut self, ring: usize, leaf: usize) -> bool {
+        let node = &mut self.nodes.leaves[leaf];
+        let has = node.allowance > 0;
+        if !has {
+            node.allowance = node.allowance.saturating_add(node.quantum);
+            self.nodes.rings.rotate(ring);
+        }
+        has
+    }
+
+    /// Lowers `Top-Level` when a packet arrived: to the leaves if its class is not over
+    /// its limit, else to the level of the nearest ancestor that is not.
+    pub(super) fn arrived(&mut self, leaf: usize, now: Instant) {
+        let at = self.wire.start(now);
+        let node = &self.nodes.leaves[leaf];
+        let level = if node.meter.due() <= at { Some(0) } else { self.lending_level(node, at) };
+        self.top_level = level.map_or(self.top_level, |level| level.min(self.top_level));
+    }
+
+    /// Lifts `Top-Level` when a packet has gone and its class has no other, or must borrow from above it
+    ///.
+    pub(super) fn departed(&mut self, leaf: usize) {
+        let (at, node) = (self.wire.free, &self.nodes.leaves[leaf]);
+        let goes_on = node.linked
+            && (node.meter.due() <= at
+                || self.lending_level(node, at).is_some_and(|level| level <= self.top_level));
+        if !goes_on {
+            self.top_level = self.nodes.levels - 1;
+        }
+    }
+
+    /// The level of the nearest group that would lend to a leaf.
+    fn lending_level(&self, leaf: &Leaf, at: Instant) -> Option<usize> {
+        let groups = leaf.lenders.iter().map(|lender| &self.nodes.groups[lender.group]);
+        let level =
+            groups.filter(|group| group.meter.due() <= at).map(|group| group.level).next()?;
+        (level < self.nodes.levels).then_some(level)
+    }
+}
