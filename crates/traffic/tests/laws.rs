@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use traffic::classify::{Filter, Rule};
 use traffic::packet::ecn;
-use traffic::qdisc::{Parameters, Qdisc, REGISTRY, blue, codel, drr, ets, fifo, hfsc, pie, priq, psp, red, rio};
+use traffic::qdisc::{Parameters, Qdisc, REGISTRY, blue, cbq, codel, drr, ets, fifo, hfsc, pie, priq, psp, red, rio};
 use traffic::units::Serializer;
 use traffic::{
     Bytes, Dequeued, Discipline, DropReason, Duration, Enqueued, FlowId, Instant, Packet, PacketId,
@@ -72,6 +72,54 @@ fn psp() -> impl Strategy<Value = psp::Parameters> {
                 class: class.name.clone(),
             });
             psp::Parameters { filters: filters.collect(), classes, unclassified, gaps, rate: None }
+        },
+    )
+}
+
+/// Classes `0`, `1`, ... with a tenth of the link at most, some of them within class `0`; the last takes
+/// what no filter matches.
+fn cbq() -> impl Strategy<Value = cbq::Parameters> {
+    let class =
+        (LINK / 1_000..LINK / 10, any::<bool>(), any::<bool>(), 0_u32..3, 1_u32..5, queue());
+    (proptest::collection::vec(class, 1..6), any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
+        |(drawn, formal, efficient, average)| {
+            let last = drawn.len() - 1;
+            let class = |(index, &(bits, within, borrow, priority, burst, queue)): (usize, &_)| {
+                let group = last > 1 && index == 0;
+                let rate_bits: u64 = if group { LINK / 2 } else { bits };
+                cbq::Class {
+                    name: index.to_string(),
+                    parent: (last > 1 && index > 0 && (within || index == last))
+                        .then(|| "0".into()),
+                    rate: Some(rate(rate_bits)),
+                    priority,
+                    borrow,
+                    maxburst: Some(burst + 1),
+                    minburst: Some(burst),
+                    queue: Parameters::Fifo(queue),
+                    ..cbq::Class::default()
+                }
+            };
+            let classes: Vec<_> = drawn.iter().enumerate().map(class).collect();
+            let leaves = classes.iter().filter(|class| last <= 1 || class.name != "0");
+            let filters = leaves.map(|class| Rule {
+                filter: Filter { flow: class.name.parse().ok().map(FlowId), ..Filter::default() },
+                class: class.name.clone(),
+            });
+            cbq::Parameters {
+                filters: filters.collect(),
+                classes,
+                default: last.to_string(),
+                link_sharing: match formal {
+                    true => cbq::LinkSharing::Formal,
+                    false => cbq::LinkSharing::TopLevel,
+                },
+                efficient,
+                estimator: match average {
+                    true => cbq::Estimator::Average,
+                    false => cbq::Estimator::Exact,
+                },
+            }
         },
     )
 }
@@ -276,6 +324,7 @@ fn parameters(name: &'static str) -> BoxedStrategy<Parameters> {
         "drr" => drr().prop_map(Parameters::Drr).boxed(),
         "ets" => ets().prop_map(Parameters::Ets).boxed(),
         "hfsc" => hfsc().prop_map(Parameters::Hfsc).boxed(),
+        "cbq" => cbq().prop_map(Parameters::Cbq).boxed(),
         other => panic!("give {other} a strategy here, so that the laws are tested on it"),
     }
 }
