@@ -141,16 +141,18 @@ impl Cbq {
         let busy = self.wire.busy_since(now);
         let since = busy.max(Instant::from_ps(at.as_ps().saturating_sub(self.nodes.round.as_ps())));
         let departure = Departure { length, at, wire, since };
+        let round = self.nodes.round;
         let leaf = &mut self.nodes.leaves[pick.leaf];
         leaf.meter.charge(departure, Duration::ZERO);
         leaf.allowance -= length.0 as i64;
-        let mut above = leaf.parent;
+        let (priority, mut above) = (leaf.priority, leaf.parent);
         while let Some(group) = above {
             let group = &mut self.nodes.groups[group];
-            group.meter.charge(departure, group.debt);
+            group.meter.charge(departure, group.debt + round);
             above = group.parent;
         }
-        if let Some(ring) = pick.lending {
+        if let Some(lender) = pick.lender {
+            let ring = self.nodes.lending_ring(self.nodes.groups[lender].level, priority);
             self.nodes.rings.rotate(ring);
         }
         self.wire.since = busy;
@@ -250,7 +252,9 @@ impl Discipline for Cbq {
             }
             match answer {
                 Dequeued::Send(_) => {
-                    self.departed(pick.leaf);
+                    if self.sharing == LinkSharing::TopLevel {
+                        self.departed(pick);
+                    }
                     return answer;
                 }
                 // The queue has dropped all it had.

@@ -86,9 +86,10 @@ impl Meter {
         let Profile { estimator, rate, line, packet, overhead, frame, .. } = profile;
         // What a packet that follows at once takes of the credit (ALTQ's `ptime`).
         let cost = rate.time_for(packet) - line.time_for(packet + overhead);
+        // For so many packets after the first; half of another one, so that no rounding takes the last.
         let credit = |packets: u32| match estimator {
-            Estimator::Exact => cost.times(packets.into()),
-            Estimator::Average => averaged_credit(cost, packets),
+            Estimator::Exact => cost.times(packets.into()) + half(cost),
+            Estimator::Average => averaged_credit(cost, packets) + half(cost),
         };
         let credit_max = credit(profile.burst_max.saturating_sub(1));
         let average = (estimator == Estimator::Average).then(|| Average {
@@ -97,7 +98,10 @@ impl Meter {
             min: -signed(rate.time_for(frame)),
             last: Instant::ZERO,
         });
-        let pause = credit(profile.burst_min.saturating_sub(1));
+        let pause = match profile.burst_min {
+            0 | 1 => Duration::ZERO,
+            packets => credit(packets - 1),
+        };
         Self { serializer: Serializer::new(rate), due: Instant::ZERO, credit_max, pause, average }
     }
 
@@ -187,6 +191,10 @@ fn averaged_credit(cost: Duration, packets: u32) -> Duration {
 
 fn before(instant: Instant, span: Duration) -> Instant {
     Instant::from_ps(instant.as_ps().saturating_sub(span.as_ps()))
+}
+
+fn half(span: Duration) -> Duration {
+    Duration::from_ps(span.as_ps() / 2)
 }
 
 fn signed(span: Duration) -> i64 {

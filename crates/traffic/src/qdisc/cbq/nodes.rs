@@ -66,7 +66,7 @@ pub(super) struct Group {
     /// 1 above the leaves; a group's is above that of all within it (the paper counts from 1 at the
     /// leaves).
     pub(super) level: usize,
-    /// How far it may be over its limit: its classes' turns are not its own.
+    /// How far it may be over its limit, beyond what its classes catch up that waited for a turn.
     pub(super) debt: Duration,
     /// For which priorities it has borrowers, a bit each.
     pub(super) borrowers: u8,

@@ -19,8 +19,8 @@ pub(super) enum Alarm {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pick {
     pub(super) leaf: usize,
-    /// The ring of lenders in which the one that it borrows from has its turn.
-    pub(super) lending: Option<usize>,
+    /// The group that it borrows from.
+    pub(super) lender: Option<usize>,
 }
 
 impl Leaf {
@@ -242,7 +242,7 @@ impl Cbq {
     fn candidate(&mut self, level: usize, priority: usize, at: Instant) -> Option<Pick> {
         if level == 0 {
             let leaf = self.within_rate(priority, at)?;
-            return Some(Pick { leaf, lending: None });
+            return Some(Pick { leaf, lender: None });
         }
         let ring = self.nodes.lending_ring(level, priority);
         while let Some(slot) = self.nodes.rings.head(ring) {
@@ -252,7 +252,7 @@ impl Cbq {
                 continue;
             }
             let leaf = self.borrower(group, priority)?;
-            return Some(Pick { leaf, lending: Some(ring) });
+            return Some(Pick { leaf, lender: Some(group) });
         }
         None
     }
@@ -300,16 +300,24 @@ impl Cbq {
         self.top_level = level.map_or(self.top_level, |level| level.min(self.top_level));
     }
 
-    /// Lifts `Top-Level` when a packet has gone and its class has no other, or must borrow from above it
-    ///.
-    pub(super) fn departed(&mut self, leaf: usize) {
-        let (at, node) = (self.wire.free, &self.nodes.leaves[leaf]);
-        let goes_on = node.linked
-            && (node.meter.due() <= at
-                || self.lending_level(node, at).is_some_and(|level| level <= self.top_level));
-        if !goes_on {
-            self.top_level = self.nodes.levels - 1;
+    /// Sets `Top-Level` after a borrowed packet has gone: to the level of its lender while that goes on
+    /// lending to it, else to the level of the first class found unsatisfied, highest priority first, or
+    /// to the link's if there is none (ALTQ's rule; the paper's goes to the link's at once).
+    ///
+    /// The link itself always has time to lend, so what is borrowed from it must always be looked at.
+    pub(super) fn departed(&mut self, pick: Pick) {
+        let Some(lender) = pick.lender else { return };
+        let (link, next) = (self.nodes.link(), self.wire.free);
+        let group = &self.nodes.groups[lender];
+        if lender < link && group.meter.due() <= next && self.nodes.leaves[pick.leaf].linked {
+            self.top_level = group.level;
+            return;
         }
+        let levels = self.nodes.levels - 1;
+        let unsatisfied = (0..levels).find(|&level| {
+            (0..PRIORITIES).any(|priority| self.candidate(level, priority, next).is_some())
+        });
+        self.top_level = unsatisfied.unwrap_or(levels);
     }
 
     /// The level of the nearest group that would lend to a leaf.
