@@ -326,7 +326,7 @@ macro_rules! settings {
 pub(crate) use settings;
 
 /// Wraps the definition of an enum without fields: a setting that is one of a few words.
-#[allow(unused_macros)] // Its first user is on the way.
+
 macro_rules! choice {
     (
         $(#[$meta:meta])*

@@ -4,9 +4,9 @@ mod wire;
 
 use proptest::prelude::*;
 use traffic::classify::{Filter, Rule};
-use traffic::qdisc::cbq::{Cbq, Class, Estimator, LinkSharing, Parameters};
 use traffic::qdisc;
-use traffic::{Bytes, Dequeued, Discipline, Duration, FlowId, Instant, Port};
+use traffic::qdisc::cbq::{Cbq, Class, Estimator, LinkSharing, Parameters};
+use traffic::{Bytes, Dequeued, Discipline, Duration, FlowId, Instant, Port, Share};
 use wire::{OVERHEAD, Wire, port, rate};
 
 const KILOBIT: u64 = 1_000;
@@ -16,7 +16,12 @@ const GIGABIT: u64 = 1_000_000_000;
 const FRAME: u32 = 1518;
 
 fn class(name: &str, parent: Option<&str>, bits: u64) -> Class {
-    Class { name: name.into(), parent: parent.map(Into::into), rate: Some(rate(bits)), ..Class::default() }
+    Class {
+        name: name.into(),
+        parent: parent.map(Into::into),
+        rate: Some(rate(bits)),
+        ..Class::default()
+    }
 }
 
 /// Flow `n` goes to the class named `n`; the default class is the last one.
@@ -185,7 +190,7 @@ fn one_class_is_limited_to_its_share_of_any_link() {
 #[test]
 fn a_share_of_the_link_is_a_rate() {
     let mut parameters = single(1);
-    (parameters.classes[0].rate, parameters.classes[0].share) = (None, Some(1 << 30));
+    (parameters.classes[0].rate, parameters.classes[0].share) = (None, Some(Share(1 << 30)));
     let port = port(10 * MEGABIT, 1500);
     let mut link = Link::new(&parameters, port, vec![Source::new(0, &[FRAME])]);
     let got = link.measure(Duration::from_secs(2), &[0])[0];
@@ -261,7 +266,8 @@ fn organisations(link_sharing: LinkSharing, priorities: bool) -> Parameters {
 }
 
 /// Figure 10's pattern, in which each organisation always has demand.
-const DEMANDS: [&[u32]; 6] = [&[0, 1, 3, 4], &[0, 3, 4], &[1, 3, 4], &[0, 1, 4], &[0, 1, 3], &[1, 4]];
+const DEMANDS: [&[u32]; 6] =
+    [&[0, 1, 3, 4], &[0, 3, 4], &[1, 3, 4], &[0, 1, 4], &[0, 1, 3], &[1, 4]];
 
 /// In each phase of the pattern the classes' rates in permille of the link.
 fn phases(parameters: &Parameters) -> Vec<[u64; 5]> {

@@ -223,7 +223,7 @@ impl Run {
 
 /// A leaf for flow `index`, with room for everything.
 fn leaf(index: usize, parent: Option<&str>) -> Class {
-    let queue = fifo::Parameters { limit_packets: u64::MAX, ..fifo::Parameters::default() };
+    let queue = fifo::Parameters::of_packets(u64::MAX);
     Class {
         name: index.to_string(),
         parent: parent.map(Into::into),

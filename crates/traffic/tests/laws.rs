@@ -2,15 +2,17 @@
 //! operations.
 
 mod wire;
-use std::collections::BTreeMap;
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 use traffic::classify::{Filter, Rule};
 use traffic::packet::ecn;
-use traffic::qdisc::{Parameters, Qdisc, REGISTRY, blue, cbq, codel, drr, ets, fifo, hfsc, pie, priq, psp, red, rio};
+use traffic::qdisc::{
+    Parameters, Qdisc, REGISTRY, blue, cbq, codel, drr, ets, fifo, hfsc, pie, priq, psp, red, rio,
+};
 use traffic::units::Serializer;
 use traffic::{
     Bytes, Dequeued, Discipline, DropReason, Duration, Enqueued, FlowId, Instant, Packet, PacketId,
-    Packets, Port, Statistics,
+    Packets, Port, Share, Statistics,
 };
 
 use wire::{OVERHEAD, port, rate};
@@ -224,12 +226,12 @@ fn red() -> impl Strategy<Value = red::Parameters> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (queue(), thresholds, (1_u32.., 1_u32 << 28..), flags).prop_map(
         |(queue, (min, more, mean), (probability_max, weight), flags)| red::Parameters {
-            limit_bytes: queue.limit_bytes,
-            limit_packets: queue.limit_packets,
+            bytes: queue.bytes,
+            packets: queue.packets,
             threshold_min: min,
             threshold_max: min + more,
-            probability_max,
-            weight,
+            probability_max: Share(probability_max),
+            weight: Share(weight),
             gentle: flags.0,
             ecn: flags.1,
             in_bytes: flags.2,
@@ -247,8 +249,8 @@ fn rio() -> impl Strategy<Value = rio::Parameters> {
         rio::Precedence::High,
     ]);
     (red(), precedence).prop_map(|(red, unmarked)| rio::Parameters {
-        limit_bytes: red.limit_bytes,
-        limit_packets: red.limit_packets,
+        bytes: red.bytes,
+        packets: red.packets,
         threshold_min_medium: red.threshold_min,
         threshold_max_medium: red.threshold_max,
         probability_max_medium: red.probability_max,
@@ -264,10 +266,10 @@ fn blue() -> impl Strategy<Value = blue::Parameters> {
     let threshold = proptest::option::of(1_u64..5);
     (queue(), 1_u32 << 30.., 1_u64..100_000, threshold, any::<bool>()).prop_map(
         |(queue, increase, freeze, threshold, ecn)| blue::Parameters {
-            limit_bytes: queue.limit_bytes,
-            limit_packets: queue.limit_packets,
-            increase,
-            decrease: increase / 2,
+            bytes: queue.bytes,
+            packets: queue.packets,
+            increase: Share(increase),
+            decrease: Share(increase / 2),
             freeze_time: Duration::from_ns(freeze),
             threshold,
             ecn,
@@ -281,15 +283,15 @@ fn pie() -> impl Strategy<Value = pie::Parameters> {
     let flags = (any::<bool>(), any::<bool>());
     (queue(), times, 1_u32..=1_600, any::<u32>(), flags).prop_map(
         |(queue, (target, update, burst), beta, mark_max, (ecn, derandomize))| pie::Parameters {
-            limit_bytes: queue.limit_bytes,
-            limit_packets: queue.limit_packets,
+            bytes: queue.bytes,
+            packets: queue.packets,
             target: Duration::from_ns(target),
             update: Duration::from_ns(update),
             alpha: 1_600,
             beta,
             burst: Duration::from_ns(burst),
             ecn,
-            mark_max,
+            mark_max: Share(mark_max),
             derandomize,
         },
     )
@@ -300,8 +302,8 @@ fn codel() -> impl Strategy<Value = codel::Parameters> {
     let times = (1_u64..20_000, 1_u64..10_000, proptest::option::of(0_u64..50_000));
     (queue(), times, any::<bool>()).prop_map(|(queue, (target, more, mark), ecn)| {
         codel::Parameters {
-            limit_bytes: queue.limit_bytes,
-            limit_packets: queue.limit_packets,
+            bytes: queue.bytes,
+            packets: queue.packets,
             target: Duration::from_ns(target),
             interval: Duration::from_ns(target + more),
             ecn,

@@ -13,41 +13,44 @@ use crate::packet::{PacketId, Packets};
 use crate::qdisc::fifo;
 use crate::qdisc::queue::Queue;
 use crate::random::Random;
-use crate::units::{Bytes, Duration, Instant};
+use crate::setting::settings;
+use crate::units::{Bytes, Duration, Instant, Share};
 
-/// What a user may set.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parameters {
-    /// The most bytes (frame lengths) queued; a packet that would pass it is dropped. At least one
-    /// full frame; default no limit.
-    pub limit_bytes: Bytes,
-    /// The most packets queued. At least 1; default 60 (ALTQ).
-    pub limit_packets: u64,
-    /// What the probability gains when the queue overflows, in units of 2^-32 (`d1`). Above 0 and
-    /// above `decrease`; default 0.0025 (the paper, table I).
-    pub increase: u32,
-    /// What the probability loses when the link idles, in units of 2^-32 (`d2`). Above 0; default
-    /// 0.00025 (the paper, table I).
-    pub decrease: u32,
-    /// The least time between two changes of the probability, so that one shows its effect before the
-    /// next: a round-trip time or more, above zero. Default 100 ms (the paper, section III).
-    pub freeze_time: Duration,
-    /// More packets than this in the queue count as an overflow too (the paper's `Qlen > L`), which
-    /// leaves room for bursts. At least 1; default none.
-    pub threshold: Option<u64>,
-    /// Whether a packet of a transport that speaks ECN is marked where another is dropped early.
-    /// Default false (ALTQ).
-    pub ecn: bool,
+settings! {
+    /// What a user may set.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Parameters {
+        /// The most bytes (frame lengths) queued; a packet that would pass it is dropped. At least one
+        /// full frame; default no limit.
+        pub bytes: Option<Bytes>,
+        /// The most packets queued. At least 1; default 60 (ALTQ).
+        pub packets: Option<u64>,
+        /// What the probability gains when the queue overflows, in units of 2^-32 (`d1`). Above 0 and
+        /// above `decrease`; default 0.0025 (the paper, table I).
+        pub increase: Share,
+        /// What the probability loses when the link idles, in units of 2^-32 (`d2`). Above 0; default
+        /// 0.00025 (the paper, table I).
+        pub decrease: Share,
+        /// The least time between two changes of the probability, so that one shows its effect before the
+        /// next: a round-trip time or more, above zero. Default 100 ms (the paper, section III).
+        pub freeze_time: Duration,
+        /// More packets than this in the queue count as an overflow too (the paper's `Qlen > L`), which
+        /// leaves room for bursts. At least 1; default none.
+        pub threshold: Option<u64>,
+        /// Whether a packet of a transport that speaks ECN is marked where another is dropped early.
+        /// Default false (ALTQ).
+        pub ecn: bool,
+    }
 }
 
 impl Default for Parameters {
     /// The paper's, with ALTQ's limit.
     fn default() -> Self {
         Self {
-            limit_bytes: Bytes(u64::MAX),
-            limit_packets: 60,
-            increase: u32::MAX / 400,
-            decrease: u32::MAX / 4_000,
+            bytes: None,
+            packets: Some(60),
+            increase: Share(u32::MAX / 400),
+            decrease: Share(u32::MAX / 4_000),
             freeze_time: Duration::from_ms(100),
             threshold: None,
             ecn: false,
@@ -82,12 +85,12 @@ pub enum Error {
 
 impl Parameters {
     const fn limits(&self) -> fifo::Parameters {
-        fifo::Parameters { limit_bytes: self.limit_bytes, limit_packets: self.limit_packets }
+        fifo::Parameters { bytes: self.bytes, packets: self.packets }
     }
 
     fn check(&self, port: Port) -> Result<(), Error> {
         fifo::check(&self.limits(), port)?;
-        let (increase, decrease) = (self.increase, self.decrease);
+        let (increase, decrease) = (self.increase.0, self.decrease.0);
         if decrease == 0 || increase <= decrease {
             return Err(Error::Steps { increase, decrease });
         }
@@ -116,7 +119,7 @@ impl Probability {
     /// The queue overflowed at `now`.
     fn overflow(&mut self, parameters: &Parameters, now: Instant) {
         if now.since(self.changed) > parameters.freeze_time {
-            self.value = (self.value + u64::from(parameters.increase)).min(ONE);
+            self.value = (self.value + u64::from(parameters.increase.0)).min(ONE);
             self.changed = now;
         }
     }
@@ -129,7 +132,7 @@ impl Probability {
             return;
         }
         let more = (now.since(first).as_ps() - 1) / freeze.as_ps();
-        let lost = u64::from(parameters.decrease).saturating_mul(more.saturating_add(1));
+        let lost = u64::from(parameters.decrease.0).saturating_mul(more.saturating_add(1));
         self.value = self.value.saturating_sub(lost);
         self.changed = first + freeze.times(more);
     }
@@ -243,14 +246,14 @@ mod tests {
     /// each eleventh counts, for only it comes more than 100 ms after the one before.
     #[test]
     fn losses_raise_the_probability_once_a_freeze_time() {
-        let parameters = Parameters { limit_packets: 1, ..Parameters::default() };
+        let parameters = Parameters { packets: Some(1), ..Parameters::default() };
         let (mut blue, mut packets) = (blue(&parameters), Packets::new());
         offer(&mut blue, &mut packets, 0, at(1_000));
         for ms in (1_010..=2_010).step_by(10) {
             let full = Enqueued::Dropped(DropReason::QueuePackets);
             assert_eq!(offer(&mut blue, &mut packets, 0, at(ms)), full);
         }
-        assert_eq!(blue.probability.value, 10 * u64::from(parameters.increase));
+        assert_eq!(blue.probability.value, 10 * u64::from(parameters.increase.0));
     }
 
     #[test]
@@ -268,7 +271,7 @@ mod tests {
             let mut probability = start;
             probability.idle(&parameters, at(from), at(to));
             let lost = start.value - probability.value;
-            assert_eq!(lost, steps * u64::from(parameters.decrease), "{from}..{to}");
+            assert_eq!(lost, steps * u64::from(parameters.decrease.0), "{from}..{to}");
             assert_eq!(probability.changed, at(changed), "{from}..{to}");
         }
         let mut probability = start;
@@ -282,8 +285,8 @@ mod tests {
     fn it_learns_the_load() {
         let parameters = Parameters {
             freeze_time: Duration::from_ms(10),
-            increase: u32::MAX / 50,
-            decrease: u32::MAX / 500,
+            increase: Share(u32::MAX / 50),
+            decrease: Share(u32::MAX / 500),
             ..Parameters::default()
         };
         let (mut blue, mut packets) = (blue(&parameters), Packets::new());
@@ -305,7 +308,7 @@ mod tests {
     fn a_threshold_counts_as_an_overflow_and_ecn_marks() {
         let parameters = Parameters {
             threshold: Some(3),
-            increase: u32::MAX,
+            increase: Share(u32::MAX),
             ecn: true,
             ..Parameters::default()
         };
@@ -325,7 +328,7 @@ mod tests {
     #[test]
     fn steps_that_never_settle_are_refused() {
         let port = blue(&Parameters::default()).port;
-        let wrong = Parameters { increase: 5, decrease: 5, ..Parameters::default() };
+        let wrong = Parameters { increase: Share(5), decrease: Share(5), ..Parameters::default() };
         let refused = Blue::attach(&wrong, port).expect_err("no rise");
         assert_eq!(refused, Error::Steps { increase: 5, decrease: 5 });
         let wrong = Parameters { freeze_time: Duration::ZERO, ..Parameters::default() };

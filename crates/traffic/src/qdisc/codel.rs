@@ -11,6 +11,7 @@ use crate::qdisc::fifo;
 use crate::qdisc::queue::over;
 use crate::qdisc::tally::Tally;
 use crate::ring::Ring;
+use crate::setting::settings;
 use crate::units::{Bytes, Duration, Instant};
 
 pub(crate) mod control;
@@ -19,35 +20,37 @@ pub(crate) mod held;
 use control::{Control, Law, Line};
 use held::Held;
 
-/// What a user may set.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parameters {
-    /// The most bytes (frame lengths) queued; a packet that would pass it is dropped. At least one
-    /// full frame; default no limit.
-    pub limit_bytes: Bytes,
-    /// The most packets queued. At least 1; default 1000 (Linux).
-    pub limit_packets: u64,
-    /// How long packets may wait for long: above zero and below `interval`; 5 to 10 % of it is best
-    /// (RFC 8289, section 4.3). Default 5 ms. A link on which a full frame takes longer than that
-    /// needs a target of at least that time.
-    pub target: Duration,
-    /// How long they may wait longer before one is dropped: the longest usual round-trip time of the
-    /// flows, at most an hour (RFC 8289, section 4.4). Default 100 ms.
-    pub interval: Duration,
-    /// Whether a packet of a transport that speaks ECN is marked where another is dropped. Default
-    /// false (Linux).
-    pub ecn: bool,
-    /// Packets of such transports are also marked whenever they waited longer than this, as DCTCP
-    /// wants it (Linux's `ce_threshold`). Default none.
-    pub mark_above: Option<Duration>,
+settings! {
+    /// What a user may set.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Parameters {
+        /// The most bytes (frame lengths) queued; a packet that would pass it is dropped. At least one
+        /// full frame; default no limit.
+        pub bytes: Option<Bytes>,
+        /// The most packets queued. At least 1; default 1000 (Linux).
+        pub packets: Option<u64>,
+        /// How long packets may wait for long: above zero and below `interval`; 5 to 10 % of it is best
+        /// (RFC 8289, section 4.3). Default 5 ms. A link on which a full frame takes longer than that
+        /// needs a target of at least that time.
+        pub target: Duration,
+        /// How long they may wait longer before one is dropped: the longest usual round-trip time of the
+        /// flows, at most an hour (RFC 8289, section 4.4). Default 100 ms.
+        pub interval: Duration,
+        /// Whether a packet of a transport that speaks ECN is marked where another is dropped. Default
+        /// false (Linux).
+        pub ecn: bool,
+        /// Packets of such transports are also marked whenever they waited longer than this, as DCTCP
+        /// wants it (Linux's `ce_threshold`). Default none.
+        pub mark_above: Option<Duration>,
+    }
 }
 
 impl Default for Parameters {
     /// RFC 8289's target and interval, and Linux's limit.
     fn default() -> Self {
         Self {
-            limit_bytes: Bytes(u64::MAX),
-            limit_packets: 1_000,
+            bytes: None,
+            packets: Some(1_000),
             target: Duration::from_ms(5),
             interval: Duration::from_ms(100),
             ecn: false,
@@ -83,7 +86,7 @@ pub enum Error {
 
 impl Parameters {
     const fn limits(&self) -> fifo::Parameters {
-        fifo::Parameters { limit_bytes: self.limit_bytes, limit_packets: self.limit_packets }
+        fifo::Parameters { bytes: self.bytes, packets: self.packets }
     }
 
     fn law(&self, port: Port) -> Result<Law, Error> {

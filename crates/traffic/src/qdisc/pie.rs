@@ -11,59 +11,62 @@ use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
 use crate::qdisc::fifo;
 use crate::qdisc::queue::Queue;
 use crate::random::Random;
-use crate::units::{Bytes, Duration, Instant};
+use crate::setting::settings;
+use crate::units::{Bytes, Duration, Instant, Share};
 
 mod controller;
 
 use controller::{Controller, ONE};
 
-/// What a user may set.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parameters {
-    /// The most bytes (frame lengths) queued; a packet that would pass it is dropped. At least one
-    /// full frame; default no limit.
-    pub limit_bytes: Bytes,
-    /// The most packets queued. At least 1; default 1000 (Linux).
-    pub limit_packets: u64,
-    /// How long packets should wait (`QDELAY_REF`). Above zero, at most an hour; default 15 ms
-    /// (RFC 8033, section 4.2).
-    pub target: Duration,
-    /// How often the probability is set (`T_UPDATE`). Above zero, at most an hour; default 15 ms
-    /// (RFC 8033, section 4.2).
-    pub update: Duration,
-    /// How much the distance from the target counts, in sixteenths per second. 1 to 1600; default 2,
-    /// 0.125 Hz (RFC 8033, section 4.2).
-    pub alpha: u32,
-    /// How much the delay's growth counts, in sixteenths per second. 1 to 1600; default 20, 1.25 Hz
-    /// (RFC 8033, section 4.2).
-    pub beta: u32,
-    /// For how long a burst passes without drops after a calm (`MAX_BURST`). Default 150 ms
-    /// (RFC 8033, section 4.4).
-    pub burst: Duration,
-    /// Whether a packet of a transport that speaks ECN is marked where another is dropped. Default
-    /// false (Linux).
-    pub ecn: bool,
-    /// The probability from which on such packets are dropped too, in units of 2^-32 (`mark_ecnth`).
-    /// Default 1/10 (RFC 8033, section 5.1).
-    pub mark_max: u32,
-    /// Whether drops are spaced so that neither clusters nor long gaps occur (RFC 8033, section 5.4).
-    /// Default false.
-    pub derandomize: bool,
+settings! {
+    /// What a user may set.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Parameters {
+        /// The most bytes (frame lengths) queued; a packet that would pass it is dropped. At least one
+        /// full frame; default no limit.
+        pub bytes: Option<Bytes>,
+        /// The most packets queued. At least 1; default 1000 (Linux).
+        pub packets: Option<u64>,
+        /// How long packets should wait (`QDELAY_REF`). Above zero, at most an hour; default 15 ms
+        /// (RFC 8033, section 4.2).
+        pub target: Duration,
+        /// How often the probability is set (`T_UPDATE`). Above zero, at most an hour; default 15 ms
+        /// (RFC 8033, section 4.2).
+        pub update: Duration,
+        /// How much the distance from the target counts, in sixteenths per second. 1 to 1600; default 2,
+        /// 0.125 Hz (RFC 8033, section 4.2).
+        pub alpha: u32,
+        /// How much the delay's growth counts, in sixteenths per second. 1 to 1600; default 20, 1.25 Hz
+        /// (RFC 8033, section 4.2).
+        pub beta: u32,
+        /// For how long a burst passes without drops after a calm (`MAX_BURST`). Default 150 ms
+        /// (RFC 8033, section 4.4).
+        pub burst: Duration,
+        /// Whether a packet of a transport that speaks ECN is marked where another is dropped. Default
+        /// false (Linux).
+        pub ecn: bool,
+        /// The probability from which on such packets are dropped too, in units of 2^-32 (`mark_ecnth`).
+        /// Default 1/10 (RFC 8033, section 5.1).
+        pub mark_max: Share,
+        /// Whether drops are spaced so that neither clusters nor long gaps occur (RFC 8033, section 5.4).
+        /// Default false.
+        pub derandomize: bool,
+    }
 }
 
 impl Default for Parameters {
     /// RFC 8033's, with Linux's limit.
     fn default() -> Self {
         Self {
-            limit_bytes: Bytes(u64::MAX),
-            limit_packets: 1_000,
+            bytes: None,
+            packets: Some(1_000),
             target: Duration::from_ms(15),
             update: Duration::from_ms(15),
             alpha: 2,
             beta: 20,
             burst: Duration::from_ms(150),
             ecn: false,
-            mark_max: u32::MAX / 10,
+            mark_max: Share(u32::MAX / 10),
             derandomize: false,
         }
     }
@@ -101,7 +104,7 @@ pub enum Error {
 
 impl Parameters {
     const fn limits(&self) -> fifo::Parameters {
-        fifo::Parameters { limit_bytes: self.limit_bytes, limit_packets: self.limit_packets }
+        fifo::Parameters { bytes: self.bytes, packets: self.packets }
     }
 
     fn check(&self, port: Port) -> Result<(), Error> {
@@ -191,7 +194,7 @@ impl Pie {
     /// Whether ECN marks at this probability.
     fn marks(&self) -> bool {
         self.parameters.ecn
-            && self.controller.probability < u64::from(self.parameters.mark_max) << 24
+            && self.controller.probability < u64::from(self.parameters.mark_max.0) << 24
     }
 }
 

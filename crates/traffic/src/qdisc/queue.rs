@@ -84,9 +84,10 @@ impl Queue {
 /// The limit that one more packet of this length would pass.
 #[inline]
 pub(crate) fn over(tally: &Tally, limits: &fifo::Parameters, length: u64) -> Option<DropReason> {
-    if tally.packets() >= limits.limit_packets {
+    let bytes = tally.bytes().saturating_add(length);
+    if limits.packets.is_some_and(|most| tally.packets() >= most) {
         Some(DropReason::QueuePackets)
-    } else if tally.bytes().saturating_add(length) > limits.limit_bytes.0 {
+    } else if limits.bytes.is_some_and(|most| bytes > most.0) {
         Some(DropReason::QueueBytes)
     } else {
         None

@@ -15,7 +15,8 @@ use crate::packet::{PacketId, Packets};
 use crate::qdisc::fifo;
 use crate::qdisc::queue::Queue;
 use crate::random::Random;
-use crate::units::{Bytes, Duration, Instant};
+use crate::setting::settings;
+use crate::units::{Bytes, Duration, Instant, Share};
 
 pub(crate) mod curve;
 mod valve;
@@ -23,52 +24,54 @@ mod valve;
 use curve::{Average, Curve, LEVEL_MAX, Spacing, WEIGHT_MIN, Zone};
 use valve::Valve;
 
-/// What a user may set.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parameters {
-    /// The most bytes (frame lengths) queued; a packet that would pass it is dropped. At least one
-    /// full frame; default no limit.
-    pub limit_bytes: Bytes,
-    /// The most packets queued. At least 1; default 60 (ALTQ).
-    pub limit_packets: u64,
-    /// The average queue, in packets, below which nothing is dropped. At least 1 and below
-    /// `threshold_max`; default 5 (ALTQ; the paper, section 6).
-    pub threshold_min: u64,
-    /// The average queue, in packets, at which the probability is `probability_max`. The paper asks
-    /// for twice `threshold_min` or more; default 15 (ALTQ).
-    pub threshold_max: u64,
-    /// The probability of a drop or mark as the average comes to `threshold_max`, in units of 2^-32.
-    /// Above 0; default 1/10 (ALTQ; Linux has 1/50).
-    pub probability_max: u32,
-    /// What the queue weighs in its average when a packet arrives, in units of 2^-32. At least 2^-16
-    /// (65536); default 1/512 (ALTQ; the paper has 0.002).
-    pub weight: u32,
-    /// Whether the probability rises from `probability_max` to one between `threshold_max` and twice
-    /// that, instead of to one at once. Default true, as Floyd recommends; ALTQ has no such option.
-    pub gentle: bool,
-    /// Whether a packet of a transport that speaks ECN is marked where another is dropped early.
-    /// Default false (ALTQ, Linux).
-    pub ecn: bool,
-    /// Whether the queue is counted in bytes, and a threshold as so many times `mean_packet`.
-    /// Default false (ALTQ; Linux counts bytes).
-    pub in_bytes: bool,
-    /// A packet's usual frame length: an idle link counts as so many of these that it could have
-    /// sent. 1 to 65536; default 1000 bytes (ALTQ's packet time of 800 us at 10 Mbit/s).
-    pub mean_packet: Bytes,
-    /// Whether flows that do not respond to drops are shut out (ALTQ's flow-valve). Default false.
-    pub flow_valve: bool,
+settings! {
+    /// What a user may set.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Parameters {
+        /// The most bytes (frame lengths) queued; a packet that would pass it is dropped. At least one
+        /// full frame; default no limit.
+        pub bytes: Option<Bytes>,
+        /// The most packets queued. At least 1; default 60 (ALTQ).
+        pub packets: Option<u64>,
+        /// The average queue, in packets, below which nothing is dropped. At least 1 and below
+        /// `threshold_max`; default 5 (ALTQ; the paper, section 6).
+        pub threshold_min: u64,
+        /// The average queue, in packets, at which the probability is `probability_max`. The paper asks
+        /// for twice `threshold_min` or more; default 15 (ALTQ).
+        pub threshold_max: u64,
+        /// The probability of a drop or mark as the average comes to `threshold_max`, in units of 2^-32.
+        /// Above 0; default 1/10 (ALTQ; Linux has 1/50).
+        pub probability_max: Share,
+        /// What the queue weighs in its average when a packet arrives, in units of 2^-32. At least 2^-16
+        /// (65536); default 1/512 (ALTQ; the paper has 0.002).
+        pub weight: Share,
+        /// Whether the probability rises from `probability_max` to one between `threshold_max` and twice
+        /// that, instead of to one at once. Default true, as Floyd recommends; ALTQ has no such option.
+        pub gentle: bool,
+        /// Whether a packet of a transport that speaks ECN is marked where another is dropped early.
+        /// Default false (ALTQ, Linux).
+        pub ecn: bool,
+        /// Whether the queue is counted in bytes, and a threshold as so many times `mean_packet`.
+        /// Default false (ALTQ; Linux counts bytes).
+        pub in_bytes: bool,
+        /// A packet's usual frame length: an idle link counts as so many of these that it could have
+        /// sent. 1 to 65536; default 1000 bytes (ALTQ's packet time of 800 us at 10 Mbit/s).
+        pub mean_packet: Bytes,
+        /// Whether flows that do not respond to drops are shut out (ALTQ's flow-valve). Default false.
+        pub flow_valve: bool,
+    }
 }
 
 impl Default for Parameters {
     /// ALTQ's, with the gentle variant.
     fn default() -> Self {
         Self {
-            limit_bytes: Bytes(u64::MAX),
-            limit_packets: 60,
+            bytes: None,
+            packets: Some(60),
             threshold_min: 5,
             threshold_max: 15,
-            probability_max: u32::MAX / 10,
-            weight: 1 << 23,
+            probability_max: Share(u32::MAX / 10),
+            weight: Share(1 << 23),
             gentle: true,
             ecn: false,
             in_bytes: false,
@@ -111,7 +114,7 @@ pub enum Error {
 
 impl Parameters {
     const fn limits(&self) -> fifo::Parameters {
-        fifo::Parameters { limit_bytes: self.limit_bytes, limit_packets: self.limit_packets }
+        fifo::Parameters { bytes: self.bytes, packets: self.packets }
     }
 
     fn check(&self, port: Port) -> Result<(), Error> {
@@ -120,9 +123,9 @@ impl Parameters {
             self.threshold_min,
             self.threshold_max,
             self.unit(),
-            self.probability_max,
+            self.probability_max.0,
         )?;
-        check_average(self.weight, self.mean_packet)
+        check_average(self.weight.0, self.mean_packet)
     }
 
     /// What a packet counts for in the thresholds' measure.
@@ -132,11 +135,11 @@ impl Parameters {
 
     fn curve(&self) -> Curve {
         let (min, max) = (self.threshold_min * self.unit(), self.threshold_max * self.unit());
-        Curve::new(min, max, self.probability_max, self.gentle)
+        Curve::new(min, max, self.probability_max.0, self.gentle)
     }
 
     fn valve(&self) -> Option<Valve> {
-        self.flow_valve.then(|| Valve::new(self.threshold_max, self.probability_max))
+        self.flow_valve.then(|| Valve::new(self.threshold_max, self.probability_max.0))
     }
 }
 
@@ -220,7 +223,7 @@ impl Discipline for Red {
             port,
             packet_time: packet_time(port, parameters.mean_packet),
             queue: Queue::default(),
-            average: Average::new(parameters.weight),
+            average: Average::new(parameters.weight.0),
             curve: parameters.curve(),
             spacing: Spacing::new(),
             valve: parameters.valve(),
@@ -234,8 +237,8 @@ impl Discipline for Red {
         parameters.check(self.port)?;
         let same_measure = self.parameters.in_bytes == parameters.in_bytes;
         self.average = match same_measure {
-            true => self.average.weighted(parameters.weight),
-            false => Average::new(parameters.weight),
+            true => self.average.weighted(parameters.weight.0),
+            false => Average::new(parameters.weight.0),
         };
         self.curve = parameters.curve();
         self.valve = parameters.valve();

@@ -15,75 +15,80 @@ use crate::qdisc::red;
 use crate::qdisc::red::curve::{Average, Curve, Spacing, Zone};
 use crate::random::Random;
 use crate::ring::Ring;
-use crate::units::{Bytes, Duration, Instant};
+use crate::setting::{choice, settings};
+use crate::units::{Bytes, Duration, Instant, Share};
 
-/// How soon a packet is dropped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Precedence {
-    /// Last: in profile, AFx1.
-    #[default]
-    Low,
-    /// AFx2.
-    Medium,
-    /// First: AFx3.
-    High,
+choice! {
+    /// How soon a packet is dropped.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Precedence {
+        /// Last: in profile, AFx1.
+        #[default]
+        Low = "low",
+        /// AFx2.
+        Medium = "medium",
+        /// First: AFx3.
+        High = "high",
+    }
 }
 
 /// How many there are.
 const LEVELS: usize = 3;
 
-/// What a user may set. Thresholds are in packets of the precedence and of better ones.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parameters {
-    /// The most bytes (frame lengths) queued; a packet that would pass it is dropped. At least one
-    /// full frame; default no limit.
-    pub limit_bytes: Bytes,
-    /// The most packets queued. At least 1; default 60 (ALTQ).
-    pub limit_packets: u64,
-    /// The average queue below which no packet of low drop precedence is dropped. At least 1 and
-    /// below `threshold_max_low`; default 35 (ALTQ).
-    pub threshold_min_low: u64,
-    /// The average queue at which the probability is `probability_max_low`. Default 45 (ALTQ).
-    pub threshold_max_low: u64,
-    /// The greatest probability between the thresholds, in units of 2^-32. Above 0; default 1/10
-    /// (ALTQ).
-    pub probability_max_low: u32,
-    /// As `threshold_min_low`, for medium drop precedence. Default 20 (ALTQ).
-    pub threshold_min_medium: u64,
-    /// As `threshold_max_low`, for medium drop precedence. Default 30 (ALTQ).
-    pub threshold_max_medium: u64,
-    /// As `probability_max_low`, for medium drop precedence. Default 1/10 (ALTQ).
-    pub probability_max_medium: u32,
-    /// As `threshold_min_low`, for high drop precedence. Default 5 (ALTQ).
-    pub threshold_min_high: u64,
-    /// As `threshold_max_low`, for high drop precedence. Default 15 (ALTQ).
-    pub threshold_max_high: u64,
-    /// As `probability_max_low`, for high drop precedence. Default 1/10 (ALTQ).
-    pub probability_max_high: u32,
-    /// The precedence of packets whose DSCP is not one of assured forwarding. Default low (ALTQ);
-    /// Clark and Fang's "out", for a network where only AF traffic has a profile, is high.
-    pub unmarked: Precedence,
-    /// What a queue weighs in its average when a packet arrives, in units of 2^-32. At least 2^-16
-    /// (65536); default 1/512 (ALTQ).
-    pub weight: u32,
-    /// Whether the probability rises to one between the upper threshold and twice that, instead of
-    /// at once. Default false (ALTQ): the next better precedence's thresholds begin above.
-    pub gentle: bool,
-    /// Whether a packet of a transport that speaks ECN is marked where another is dropped early.
-    /// Default false (ALTQ).
-    pub ecn: bool,
-    /// A packet's usual frame length: idle time counts as so many of these that the link could have
-    /// sent. 1 to 65536; default 1000 bytes (ALTQ).
-    pub mean_packet: Bytes,
+settings! {
+    /// What a user may set. Thresholds are in packets of the precedence and of better ones.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Parameters {
+        /// The most bytes (frame lengths) queued; a packet that would pass it is dropped. At least one
+        /// full frame; default no limit.
+        pub bytes: Option<Bytes>,
+        /// The most packets queued. At least 1; default 60 (ALTQ).
+        pub packets: Option<u64>,
+        /// The average queue below which no packet of low drop precedence is dropped. At least 1 and
+        /// below `threshold_max_low`; default 35 (ALTQ).
+        pub threshold_min_low: u64,
+        /// The average queue at which the probability is `probability_max_low`. Default 45 (ALTQ).
+        pub threshold_max_low: u64,
+        /// The greatest probability between the thresholds, in units of 2^-32. Above 0; default 1/10
+        /// (ALTQ).
+        pub probability_max_low: Share,
+        /// As `threshold_min_low`, for medium drop precedence. Default 20 (ALTQ).
+        pub threshold_min_medium: u64,
+        /// As `threshold_max_low`, for medium drop precedence. Default 30 (ALTQ).
+        pub threshold_max_medium: u64,
+        /// As `probability_max_low`, for medium drop precedence. Default 1/10 (ALTQ).
+        pub probability_max_medium: Share,
+        /// As `threshold_min_low`, for high drop precedence. Default 5 (ALTQ).
+        pub threshold_min_high: u64,
+        /// As `threshold_max_low`, for high drop precedence. Default 15 (ALTQ).
+        pub threshold_max_high: u64,
+        /// As `probability_max_low`, for high drop precedence. Default 1/10 (ALTQ).
+        pub probability_max_high: Share,
+        /// The precedence of packets whose DSCP is not one of assured forwarding. Default low (ALTQ);
+        /// Clark and Fang's "out", for a network where only AF traffic has a profile, is high.
+        pub unmarked: Precedence,
+        /// What a queue weighs in its average when a packet arrives, in units of 2^-32. At least 2^-16
+        /// (65536); default 1/512 (ALTQ).
+        pub weight: Share,
+        /// Whether the probability rises to one between the upper threshold and twice that, instead of
+        /// at once. Default false (ALTQ): the next better precedence's thresholds begin above.
+        pub gentle: bool,
+        /// Whether a packet of a transport that speaks ECN is marked where another is dropped early.
+        /// Default false (ALTQ).
+        pub ecn: bool,
+        /// A packet's usual frame length: idle time counts as so many of these that the link could have
+        /// sent. 1 to 65536; default 1000 bytes (ALTQ).
+        pub mean_packet: Bytes,
+    }
 }
 
 impl Default for Parameters {
     /// ALTQ's.
     fn default() -> Self {
-        let tenth = u32::MAX / 10;
+        let tenth = Share(u32::MAX / 10);
         Self {
-            limit_bytes: Bytes(u64::MAX),
-            limit_packets: 60,
+            bytes: None,
+            packets: Some(60),
             threshold_min_low: 35,
             threshold_max_low: 45,
             probability_max_low: tenth,
@@ -94,7 +99,7 @@ impl Default for Parameters {
             threshold_max_high: 15,
             probability_max_high: tenth,
             unmarked: Precedence::Low,
-            weight: 1 << 23,
+            weight: Share(1 << 23),
             gentle: false,
             ecn: false,
             mean_packet: Bytes(1_000),
@@ -123,20 +128,20 @@ pub enum Error {
 
 impl Parameters {
     const fn limits(&self) -> fifo::Parameters {
-        fifo::Parameters { limit_bytes: self.limit_bytes, limit_packets: self.limit_packets }
+        fifo::Parameters { bytes: self.bytes, packets: self.packets }
     }
 
     /// Each precedence's name, thresholds and greatest probability.
     const fn levels(&self) -> [(&'static str, u64, u64, u32); LEVELS] {
         [
-            ("low", self.threshold_min_low, self.threshold_max_low, self.probability_max_low),
+            ("low", self.threshold_min_low, self.threshold_max_low, self.probability_max_low.0),
             (
                 "medium",
                 self.threshold_min_medium,
                 self.threshold_max_medium,
-                self.probability_max_medium,
+                self.probability_max_medium.0,
             ),
-            ("high", self.threshold_min_high, self.threshold_max_high, self.probability_max_high),
+            ("high", self.threshold_min_high, self.threshold_max_high, self.probability_max_high.0),
         ]
     }
 
@@ -146,7 +151,7 @@ impl Parameters {
             red::check_thresholds(min, max, 1, probability)
                 .map_err(|error| Error::Level { precedence, error })?;
         }
-        Ok(red::check_average(self.weight, self.mean_packet)?)
+        Ok(red::check_average(self.weight.0, self.mean_packet)?)
     }
 
     fn curves(&self) -> [Curve; LEVELS] {
@@ -225,7 +230,7 @@ impl Discipline for Rio {
             port,
             queue: Queue::default(),
             order: Ring::new(),
-            levels: parameters.curves().map(|curve| Level::new(curve, parameters.weight)),
+            levels: parameters.curves().map(|curve| Level::new(curve, parameters.weight.0)),
             random: Random::from_seed(port.seed),
             parameters: parameters.clone(),
         })
@@ -235,7 +240,7 @@ impl Discipline for Rio {
         parameters.check(self.port)?;
         for (level, curve) in self.levels.iter_mut().zip(parameters.curves()) {
             level.curve = curve;
-            level.average = level.average.weighted(parameters.weight);
+            level.average = level.average.weighted(parameters.weight.0);
         }
         self.packet_time = red::packet_time(self.port, parameters.mean_packet);
         self.parameters = parameters.clone();
@@ -346,7 +351,7 @@ mod tests {
     #[test]
     fn what_is_out_of_profile_never_makes_what_is_in_profile_drop() {
         // Room for the burst that the average has yet to see: what is lost is lost to RED.
-        let mut rio = rio(&Parameters { limit_packets: 500, ..Parameters::default() });
+        let mut rio = rio(&Parameters { packets: Some(500), ..Parameters::default() });
         // Half of what the link carries is in profile, and 2.5 times as much is offered out of it.
         let mixed =
             offer(&mut rio, 20_000, |round| [AF13, AF13, if round % 2 == 0 { AF11 } else { AF13 }]);

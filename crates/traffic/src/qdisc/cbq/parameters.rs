@@ -9,8 +9,9 @@ use crate::classify::Rule;
 use crate::discipline::{Discipline, Port};
 use crate::packet::ETHERNET_HEADER_AND_FCS;
 use crate::qdisc::{self, Qdisc, fifo};
+use crate::setting::{choice, settings};
 use crate::tree::{self, Branch, Tree};
-use crate::units::{Bytes, Rate};
+use crate::units::{Bytes, Rate, Share};
 
 /// Priorities there are: 0 to 7 (ALTQ's `CBQ_MAXPRI`).
 pub(super) const PRIORITIES: usize = 8;
@@ -19,42 +20,44 @@ const BURST_LIMIT: u32 = 1 << 16;
 /// Below this rate the automatic `maxburst` is the smaller one (altqd).
 const SLOW: u64 = 1_000_000;
 
-/// A class and what it may send.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Class {
-    /// Its name, unique within the discipline.
-    pub name: String,
-    /// The class it is within; `None` (the default) if only the link is above it.
-    pub parent: Option<String>,
-    /// Its rate in frame bits per second (header and FCS counted, preamble and gap not). Give this or
-    /// `share`. No default.
-    pub rate: Option<Rate>,
-    /// Its rate as a share of the link's, in units of 2^-32, rounded down to a bit per second; `u32::MAX`
-    /// is the whole link but for what the rounding takes. Give this or `rate`. No default.
-    pub share: Option<u32>,
-    /// 0 to 7; of the classes that may send, those of the highest priority do. A class that holds
-    /// classes does not use it. Default 1 (altqd).
-    pub priority: u32,
-    /// Whether the class may send beyond its rate while the class above it (the link, at the top) does
-    /// not use its own. Default false.
-    pub borrow: bool,
-    /// Packets, 1 to 65536, that may go back to back after silence, or after a late timer. Default: 16,
-    /// but 4 below 1 Mbit/s (altqd).
-    pub maxburst: Option<u32>,
-    /// Packets, from 1 to `maxburst`, for which a class over its limit waits, so that it wakes less
-    /// often. Default 2, or `maxburst` if that is 1 (altqd).
-    pub minburst: Option<u32>,
-    /// The usual frame's length in bytes, from 1 to the port's longest frame. It turns the bursts into
-    /// credit, and has no part in the rate. Default: the port's longest frame.
-    pub packet_size: Option<Bytes>,
-    /// Its queue: a discipline without classes that holds no packet back; unused in a class that holds
-    /// classes. Default: `fifo` of 30 packets (altqd's `maxq`).
-    pub queue: qdisc::Parameters,
+settings! {
+    /// A class and what it may send.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Class {
+        /// Its name, unique within the discipline.
+        pub name: String,
+        /// The class it is within; `None` (the default) if only the link is above it.
+        pub parent: Option<String>,
+        /// Its rate in frame bits per second (header and FCS counted, preamble and gap not). Give this or
+        /// `share`. No default.
+        pub rate: Option<Rate>,
+        /// Its rate as a share of the link's, in units of 2^-32, rounded down to a bit per second; `u32::MAX`
+        /// is the whole link but for what the rounding takes. Give this or `rate`. No default.
+        pub share: Option<Share>,
+        /// 0 to 7; of the classes that may send, those of the highest priority do. A class that holds
+        /// classes does not use it. Default 1 (altqd).
+        pub priority: u32,
+        /// Whether the class may send beyond its rate while the class above it (the link, at the top) does
+        /// not use its own. Default false.
+        pub borrow: bool,
+        /// Packets, 1 to 65536, that may go back to back after silence, or after a late timer. Default: 16,
+        /// but 4 below 1 Mbit/s (altqd).
+        pub maxburst: Option<u32>,
+        /// Packets, from 1 to `maxburst`, for which a class over its limit waits, so that it wakes less
+        /// often. Default 2, or `maxburst` if that is 1 (altqd).
+        pub minburst: Option<u32>,
+        /// The usual frame's length in bytes, from 1 to the port's longest frame. It turns the bursts into
+        /// credit, and has no part in the rate. Default: the port's longest frame.
+        pub packet_size: Option<Bytes>,
+        /// Its queue: a discipline without classes that holds no packet back; unused in a class that holds
+        /// classes. Default: `fifo` of 30 packets (altqd's `maxq`).
+        pub queue: qdisc::Parameters,
+    }
 }
 
 impl Default for Class {
     fn default() -> Self {
-        let queue = fifo::Parameters { limit_packets: 30, ..fifo::Parameters::default() };
+        let queue = fifo::Parameters::of_packets(30);
         Self {
             name: String::new(),
             parent: None,
@@ -70,45 +73,52 @@ impl Default for Class {
     }
 }
 
-/// Who may borrow: the guidelines of Floyd and Van Jacobson.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LinkSharing {
-    /// From ancestors up to the level `Top-Level`, which follows arrivals and departures; what ALTQ
-    /// does. Cheap in a kernel, and an approximation: a class of high priority may get more than its
-    /// part of what another leaves (paper 1, figure 11).
-    #[default]
-    TopLevel,
-    /// From an ancestor at some level only while no class below that level is unsatisfied.
-    Formal,
+choice! {
+    /// Who may borrow: the guidelines of Floyd and Van Jacobson.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum LinkSharing {
+        /// From ancestors up to the level `Top-Level`, which follows arrivals and departures; what ALTQ
+        /// does. Cheap in a kernel, and an approximation: a class of high priority may get more than its
+        /// part of what another leaves (paper 1, figure 11).
+        #[default]
+        TopLevel = "top_level",
+        /// From an ancestor at some level only while no class below that level is unsatisfied.
+        Formal = "formal",
+    }
 }
 
-/// How a class's use is measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Estimator {
-    /// The idle times' sum, within bounds: the rate is exact in the long run.
-    #[default]
-    Exact,
-    /// The paper's and ALTQ's exponentially weighted average (gain 2^-5), which forgets: the rate is off
-    /// by some per cent, more with bursts and mixed packet sizes.
-    Average,
+choice! {
+    /// How a class's use is measured.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Estimator {
+        /// The idle times' sum, within bounds: the rate is exact in the long run.
+        #[default]
+        Exact = "exact",
+        /// The paper's and ALTQ's exponentially weighted average (gain 2^-5), which forgets: the rate is off
+        /// by some per cent, more with bursts and mixed packet sizes.
+        Average = "average",
+    }
 }
 
-/// The classes, and which packets go to which.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Parameters {
-    /// At least one. Packets queue in those that hold no classes.
-    pub classes: Vec<Class>,
-    /// Tried in this order; a packet that none matches goes to the default class.
-    pub filters: Vec<Rule>,
-    /// The name of the class for such packets; it holds no classes. It must be given.
-    pub default: String,
-    /// Who may borrow. Default: top-level.
-    pub link_sharing: LinkSharing,
-    /// Whether a class over its limit sends when no other may, so that the link never idles while
-    /// packets wait. Default false.
-    pub efficient: bool,
-    /// How a class's use is measured. Default: exact.
-    pub estimator: Estimator,
+settings! {
+    classes: Class;
+    /// The classes, and which packets go to which.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct Parameters {
+        /// At least one. Packets queue in those that hold no classes.
+        pub classes: Vec<Class>,
+        /// Tried in this order; a packet that none matches goes to the default class.
+        pub filters: Vec<Rule>,
+        /// The name of the class for such packets; it holds no classes. It must be given.
+        pub default: String,
+        /// Who may borrow. Default: top-level.
+        pub link_sharing: LinkSharing,
+        /// Whether a class over its limit sends when no other may, so that the link never idles while
+        /// packets wait. Default false.
+        pub efficient: bool,
+        /// How a class's use is measured. Default: exact.
+        pub estimator: Estimator,
+    }
 }
 
 /// Why parameters are refused.
@@ -313,7 +323,7 @@ fn settle(class: &Class, port: Port) -> Result<Settled, Error> {
 }
 
 /// `share` in units of 2^-32; `None` if that is less than a bit per second.
-fn share_of(link: Rate, share: u32) -> Option<Rate> {
+fn share_of(link: Rate, Share(share): Share) -> Option<Rate> {
     let bits = (u128::from(link.bits_per_second()) * u128::from(share)) >> 32;
     Rate::from_bits_per_second(bits as u64)
 }

@@ -10,52 +10,55 @@ use super::leaf::Leaf;
 use crate::classify::Rule;
 use crate::discipline::{Discipline, Port};
 use crate::qdisc::{self, Qdisc, fifo};
+use crate::setting::settings;
 use crate::tree::{self, Branch, Tree};
 use crate::units::{Bytes, Duration, Rate};
 
-/// A class: what it is guaranteed, how it shares what is left, and what bounds it.
-///
-/// Each of the three is a curve of two pieces, `m1` for the first `d` of a backlog and `m2` from
-/// then on (ALTQ's `m1 d m2`); with none of `m1` and `m2` the class has no such curve. A concave
-/// curve (`m1` above `m2`) gives a short delay at a low rate, a convex one (`m1` left out) starts
-/// after `d`. Rates count frame bits (header and FCS counted, preamble and gap not) and
-/// [`Parameters::overhead`]; from 1 bit/s to 2^60 bit/s.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Class {
-    /// Its name, unique within the discipline.
-    pub name: String,
-    /// The class that this one is within; `None` (default): at the top.
-    pub parent: Option<String>,
-    /// Guaranteed rate during the first `real_time_d`; default none. Leaves only.
-    pub real_time_m1: Option<Rate>,
-    /// How long `real_time_m1` holds; default 0.
-    pub real_time_d: Duration,
-    /// Guaranteed rate after that; default none, so that nothing is guaranteed.
-    pub real_time_m2: Option<Rate>,
-    /// Weight among siblings during the first `link_share_d`; default none. Only the ratio to the
-    /// siblings' matters.
-    pub link_share_m1: Option<Rate>,
-    /// How long `link_share_m1` holds, in the siblings' virtual time, which passes as real time does
-    /// when the siblings' weights add up to what they get; default 0.
-    pub link_share_d: Duration,
-    /// Weight among siblings after that; default none: the class gets only what is guaranteed.
-    pub link_share_m2: Option<Rate>,
-    /// The most that link-sharing gives during the first `upper_limit_d`; default none. What
-    /// `real_time` gives counts, and is never withheld.
-    pub upper_limit_m1: Option<Rate>,
-    /// How long `upper_limit_m1` holds; default 0.
-    pub upper_limit_d: Duration,
-    /// The most after that; default none, so that only the parent bounds the class.
-    pub upper_limit_m2: Option<Rate>,
-    /// Its queue: a discipline without classes that always sends; default `fifo`. Unused in a class
-    /// that has children.
-    pub queue: qdisc::Parameters,
+settings! {
+    /// A class: what it is guaranteed, how it shares what is left, and what bounds it.
+    ///
+    /// Each of the three is a curve of two pieces, `m1` for the first `d` of a backlog and `m2` from
+    /// then on (ALTQ's `m1 d m2`); with none of `m1` and `m2` the class has no such curve. A concave
+    /// curve (`m1` above `m2`) gives a short delay at a low rate, a convex one (`m1` left out) starts
+    /// after `d`. Rates count frame bits (header and FCS counted, preamble and gap not) and
+    /// [`Parameters::overhead`]; from 1 bit/s to 2^60 bit/s.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Class {
+        /// Its name, unique within the discipline.
+        pub name: String,
+        /// The class that this one is within; `None` (default): at the top.
+        pub parent: Option<String>,
+        /// Guaranteed rate during the first `real_time_d`; default none. Leaves only.
+        pub real_time_m1: Option<Rate>,
+        /// How long `real_time_m1` holds; default 0.
+        pub real_time_d: Duration,
+        /// Guaranteed rate after that; default none, so that nothing is guaranteed.
+        pub real_time_m2: Option<Rate>,
+        /// Weight among siblings during the first `link_share_d`; default none. Only the ratio to the
+        /// siblings' matters.
+        pub link_share_m1: Option<Rate>,
+        /// How long `link_share_m1` holds, in the siblings' virtual time, which passes as real time does
+        /// when the siblings' weights add up to what they get; default 0.
+        pub link_share_d: Duration,
+        /// Weight among siblings after that; default none: the class gets only what is guaranteed.
+        pub link_share_m2: Option<Rate>,
+        /// The most that link-sharing gives during the first `upper_limit_d`; default none. What
+        /// `real_time` gives counts, and is never withheld.
+        pub upper_limit_m1: Option<Rate>,
+        /// How long `upper_limit_m1` holds; default 0.
+        pub upper_limit_d: Duration,
+        /// The most after that; default none, so that only the parent bounds the class.
+        pub upper_limit_m2: Option<Rate>,
+        /// Its queue: a discipline without classes that always sends; default `fifo`. Unused in a class
+        /// that has children.
+        pub queue: qdisc::Parameters,
+    }
 }
 
 impl Default for Class {
     /// No name, no curve, and a FIFO of ALTQ's 50 packets (`altq_hfsc`'s default `qlimit`).
     fn default() -> Self {
-        let queue = fifo::Parameters { limit_packets: 50, ..fifo::Parameters::default() };
+        let queue = fifo::Parameters::of_packets(50);
         Self {
             name: String::new(),
             parent: None,
@@ -73,20 +76,23 @@ impl Default for Class {
     }
 }
 
-/// The classes, and which packets go to which.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parameters {
-    /// At least one. Packets queue in those without children.
-    pub classes: Vec<Class>,
-    /// Tried in this order.
-    pub filters: Vec<Rule>,
-    /// The class, one without children, of packets that no filter matches, and of those queued in
-    /// a class that is taken away; default `default`.
-    pub default_class: String,
-    /// Bytes that each packet counts for in the curves beyond its frame's length, from 0 (default)
-    /// to 65535. With the port's own (20 on Ethernet) rates are those of the wire, and guarantees
-    /// up to the whole link hold for frames of any length.
-    pub overhead: Bytes,
+settings! {
+    classes: Class;
+    /// The classes, and which packets go to which.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Parameters {
+        /// At least one. Packets queue in those without children.
+        pub classes: Vec<Class>,
+        /// Tried in this order.
+        pub filters: Vec<Rule>,
+        /// The class, one without children, of packets that no filter matches, and of those queued in
+        /// a class that is taken away; default `default`.
+        pub default_class: String,
+        /// Bytes that each packet counts for in the curves beyond its frame's length, from 0 (default)
+        /// to 65535. With the port's own (20 on Ethernet) rates are those of the wire, and guarantees
+        /// up to the whole link hold for frames of any length.
+        pub overhead: Bytes,
+    }
 }
 
 impl Default for Parameters {
