@@ -78,20 +78,23 @@ impl Port {
         })
     }
 
-    /// The same, on a machine whose timer has that period: a discipline that waits goes on with a tick
-    /// and not before (paper 1, figure 7: 10 ms). Zero is a timer as fine as is needed.
+    /// The same, on a machine whose timer has that period: a discipline that waits goes on with a tick,
+    /// and not with the next one (paper 1, figure 7: 10 ms). Zero is a timer as fine as is needed.
     #[must_use]
     pub fn with_timer(self, tick: Duration) -> Self {
         Self { tick, ..self }
     }
 
-    /// The first tick of the timer at or after an instant.
-    fn on_tick(&self, at: Instant) -> Instant {
+    /// When a timer that is set at `now` for `at` goes off. As in a kernel that counts ticks (BSD's
+    /// `hzto`), the wait is rounded up to whole ticks, and the tick that runs does not count: two ticks
+    /// at least, the 0.02 s of paper 1.
+    fn on_tick(&self, now: Instant, at: Instant) -> Instant {
         if self.tick == Duration::ZERO || at == Instant::NEVER {
             return at;
         }
         let tick = self.tick.as_ps();
-        Instant::from_ps(at.as_ps().div_ceil(tick).saturating_mul(tick))
+        let ticks = (at - now).as_ps().div_ceil(tick).max(1);
+        Instant::from_ps((now.as_ps() / tick + ticks + 1).saturating_mul(tick))
     }
 
     /// Its number in the plan.
@@ -275,7 +278,7 @@ impl Port {
                 cx.observer.gap(self.id, length, cx.now, self.free_at);
                 Transmitted { packet: None, next: self.free_at }
             }
-            Dequeued::NotBefore(at) => Transmitted { packet: None, next: self.on_tick(at) },
+            Dequeued::NotBefore(at) => Transmitted { packet: None, next: self.on_tick(cx.now, at) },
             Dequeued::Empty => Transmitted { packet: None, next: Instant::NEVER },
         }
     }
