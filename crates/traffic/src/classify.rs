@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 
 pub use fragments::Fragments;
 pub use matches::{Dscp, Error, Match, PortRange, Prefix, Subject};
-pub use rules::{RuleId, Rules};
+pub use rules::{Fields, RuleId, Rules};
 
 use crate::packet::{FlowId, HostId, Packet};
 use tuples::{Entry, Key, Shape, TupleSpace};
@@ -76,7 +76,7 @@ fn word(source: HostId, destination: HostId, flow: FlowId) -> u64 {
 }
 
 /// Up to so many filters are faster tried one by one.
-const LISTED_MAX: usize = 4;
+const LISTED_MAX: usize = 8;
 
 /// Filters with their classes' names resolved to indices.
 #[derive(Clone, Debug)]

@@ -8,8 +8,10 @@ extern crate alloc;
 extern crate std;
 
 pub mod classify;
+pub mod condition;
 pub mod discipline;
 pub mod header;
+pub mod meter;
 pub mod packet;
 pub mod qdisc;
 pub mod random;

@@ -9,12 +9,16 @@ use crate::units::Instant;
 
 pub mod blue;
 pub mod cbq;
+mod chains;
 pub mod codel;
 pub mod drr;
 pub mod ets;
+pub mod fairq;
 pub mod fifo;
+pub mod fq_codel;
 pub mod hfsc;
 mod leaves;
+mod longest;
 pub mod pie;
 pub mod priq;
 pub mod psp;
@@ -23,6 +27,12 @@ pub mod red;
 pub mod rio;
 mod rounds;
 mod tally;
+pub mod tbr;
+pub mod wfq;
+
+/// The disciplines that may be a class's queue: without classes of their own, and sending whenever they
+/// hold anything.
+pub(crate) const LEAVES: &[&str] = &["fifo", "red", "rio", "blue", "codel", "pie", "fq_codel"];
 
 /// What a person reads about a discipline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,15 +200,19 @@ macro_rules! registry {
 
 registry! {
     Fifo, fifo, Fifo, fifo::Fifo, "drop-tail by bytes and packets: a plain interface or router port";
+    Psp, psp, Psp, Box<psp::Psp>, "precise pacing: gap frames space the packets, a rate for each class";
+    Priq, priq, Priq, Box<priq::Priq>, "strict priorities: a class sends only when every more urgent one is empty";
+    Cbq, cbq, Cbq, Box<cbq::Cbq>, "class-based queueing: a rate for each class, and borrowing of what others leave";
+    Hfsc, hfsc, Hfsc, Box<hfsc::Hfsc>, "hierarchical fair service curves: guaranteed delay, shared rest, upper limits";
+    Drr, drr, Drr, Box<drr::Drr>, "deficit round robin: classes share the link by quantum or weight";
+    Ets, ets, Ets, Box<ets::Ets>, "enhanced transmission selection: strict classes, then shares in percent";
+    Wfq, wfq, Wfq, Box<wfq::Wfq>, "weighted fair queueing: flows share by weight, on hashed queues or exactly";
+    Fairq, fairq, Fairq, Box<fairq::Fairq>, "priorities, and fair turns among the flows within each, thin flows first";
+    FqCodel, fq_codel, FqCodel, Box<fq_codel::FqCodel>, "fair turns for flows, sparse ones first, and CoDel on each";
     Red, red, Red, Box<red::Red>, "random early detection: drops or marks before the queue is full";
     Rio, rio, Rio, Box<rio::Rio>, "RED for three drop precedences: what is out of profile goes first";
     Blue, blue, Blue, Box<blue::Blue>, "drops or marks as often as overflows and idle links have taught it";
-    Pie, pie, Pie, Box<pie::Pie>, "drops or marks as a controller says that holds the delay";
     Codel, codel, Codel, Box<codel::Codel>, "controlled delay: drops or marks once packets wait too long";
-    Hfsc, hfsc, Hfsc, Box<hfsc::Hfsc>, "hierarchical fair service curves: guaranteed delay, shared rest, upper limits";
-    Psp, psp, Psp, Box<psp::Psp>, "precise pacing: gap frames space the packets, a rate for each class";
-    Priq, priq, Priq, Box<priq::Priq>, "strict priorities: a class sends only when every more urgent one is empty";
-    Drr, drr, Drr, Box<drr::Drr>, "deficit round robin: classes share the link by quantum or weight";
-    Ets, ets, Ets, Box<ets::Ets>, "enhanced transmission selection: strict classes, then shares in percent";
-    Cbq, cbq, Cbq, Box<cbq::Cbq>, "class-based queueing: a rate for each class, and borrowing of what others leave";
+    Pie, pie, Pie, Box<pie::Pie>, "drops or marks as a controller says that holds the delay";
+    Tbr, tbr, Tbr, Box<tbr::Tbr>, "token-bucket regulator: holds another discipline to a rate and a burst";
 }

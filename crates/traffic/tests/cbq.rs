@@ -4,7 +4,6 @@ mod wire;
 
 use proptest::prelude::*;
 use traffic::classify::{Filter, Rule};
-use traffic::qdisc;
 use traffic::qdisc::cbq::{Cbq, Class, Estimator, LinkSharing, Parameters};
 use traffic::{Bytes, Dequeued, Discipline, Duration, FlowId, Instant, Port, Share};
 use wire::{OVERHEAD, Wire, port, rate};
@@ -96,14 +95,13 @@ impl Timer {
 struct Link {
     wire: Wire<Cbq>,
     sources: Vec<Source>,
-    port: Port,
     timer: Timer,
 }
 
 impl Link {
     fn new(parameters: &Parameters, port: Port, sources: Vec<Source>) -> Self {
         let cbq = Cbq::attach(parameters, port).expect("rates that the link has");
-        Self { wire: Wire::new(cbq, port), sources, port, timer: Timer::Exact }
+        Self { wire: Wire::new(cbq, port), sources, timer: Timer::Exact }
     }
 
     /// Nothing happens until `then`.
@@ -245,10 +243,9 @@ fn a_coarse_timer_caps_the_rate_as_in_the_paper() {
     }
 }
 
-/// The organisations of figure 9: X has 70 % of 10 Mbit/s, as 40 (class 0) and 30 (class 1); Y has 30 %, as
+/// The organisations of figure 9: X has 70 % of what 10 Mbit/s carry in full frames, as 40 (class 0) and 30 (class 1); Y has 30 %, as
 /// 20 (class 3) and 10 (class 4). Classes 1 and 4 are interactive.
-fn organisations(link_sharing: LinkSharing, priorities: bool) -> Parameters {
-    let line = 10 * MEGABIT;
+fn organisations(link_sharing: LinkSharing, priorities: bool, line: u64) -> Parameters {
     let within = |name, parent, percent, priority| Class {
         borrow: true,
         priority: if priorities { priority } else { 1 },
@@ -282,12 +279,216 @@ fn phases(parameters: &Parameters) -> Vec<[u64; 5]> {
     DEMANDS.iter().map(&mut phase).collect()
 }
 
+/// What the classes should get in each phase, in permille: within an organisation the one that is idle
+/// leaves its part to the other.
+fn ideals() -> Vec<[u64; 5]> {
+    let ideal = |demand: &&[u32]| {
+        let shares = [(0, 400, 1), (1, 300, 0), (3, 200, 4), (4, 100, 3)];
+        let mut ideal = [0; 5];
+        for (class, own, other) in shares {
+            let to = if demand.contains(&class) { class } else { other };
+            ideal[to as usize] += own;
+        }
+        ideal
+    };
+    DEMANDS.iter().map(ideal).collect()
+}
+
+/// By how many permille of the link a class passes its part, in the phase where it does most.
+fn overshoot(phases: &[[u64; 5]], class: usize) -> i64 {
+    let pairs = phases.iter().zip(ideals());
+    pairs.map(|(phase, ideal)| phase[class] as i64 - ideal[class] as i64).max().expect("a phase")
+}
+
+const GUIDELINES: [LinkSharing; 2] = [LinkSharing::TopLevel, LinkSharing::Formal];
+
+/// F9 and F10: each organisation's sum is constant within 2 % whatever the pattern, and each class has its
+/// part; with either guideline, with priorities and without.
 #[test]
 fn each_organisation_keeps_its_share() {
-    for link_sharing in [LinkSharing::TopLevel, LinkSharing::Formal] {
+    let line = frame_bits(10 * MEGABIT);
+    for link_sharing in GUIDELINES {
         for priorities in [true, false] {
-            let phases = phases(&organisations(link_sharing, priorities));
+            let phases = phases(&organisations(link_sharing, priorities, line));
             println!("{link_sharing:?}, priorities {priorities}: {phases:?}");
+            for phase in &phases {
+                assert!(near(phase[0] + phase[1], 700, 20), "X in {phase:?}");
+                assert!(near(phase[3] + phase[4], 300, 20), "Y in {phase:?}");
+            }
+            let over = [0, 1, 3, 4].map(|class| overshoot(&phases, class));
+            assert!(over.iter().all(|&over| over <= 5), "{over:?} permille above");
+        }
+    }
+}
+
+/// F11 and F12: with ALTQ's estimator and top-level sharing the interactive class 4 gets far more than its
+/// part when it has priority, and does not when all have the same.
+#[test]
+fn priority_overshoots_as_in_the_paper() {
+    let over = |priorities| {
+        let line = frame_bits(10 * MEGABIT);
+        let parameters = organisations(LinkSharing::TopLevel, priorities, line);
+        let phases = phases(&Parameters { estimator: Estimator::Average, ..parameters });
+        println!("the average, priorities {priorities}: {phases:?}");
+        overshoot(&phases, 4)
+    };
+    let (with, without) = (over(true), over(false));
+    assert!(with > 50 && without <= 5, "{with} and {without} permille above");
+}
+
+/// Where the classes have been promised more than frames with their preambles leave, top-level sharing lets
+/// the classes of high priority borrow what is another's own; formal sharing does not.
+#[test]
+fn formal_sharing_protects_what_is_promised() {
+    for link_sharing in GUIDELINES {
+        for priorities in [true, false] {
+            let phases = phases(&organisations(link_sharing, priorities, 10 * MEGABIT));
+            println!("{link_sharing:?}, priorities {priorities}: {phases:?}");
+            let over = [1, 4].map(|class| overshoot(&phases, class)).into_iter().max().unwrap();
+            let expected = link_sharing == LinkSharing::TopLevel && priorities;
+            assert!(if expected { over > 50 } else { over <= 5 }, "{over} permille above");
+        }
+    }
+}
+
+/// A group whose classes may not borrow bars nobody: the link's time goes to who may have it.
+#[test]
+fn a_group_that_cannot_lend_bars_nobody() {
+    for link_sharing in GUIDELINES {
+        let line = 10 * MEGABIT;
+        let mut parameters = tree(vec![
+            class("x", None, line / 2),
+            class("0", Some("x"), line / 10),
+            class("1", None, line / 10),
+        ]);
+        parameters.link_sharing = link_sharing;
+        parameters.classes[2].borrow = true;
+        let sources = vec![Source::new(0, &[FRAME]), Source::new(1, &[FRAME])];
+        let mut link = Link::new(&parameters, port(line, 1500), sources);
+        let got = link.measure(Duration::from_secs(4), &[0, 1]);
+        assert!(near(got[0], line / 10, 10), "{got:?}");
+        assert!(near(got[1], frame_bits(line) - line / 10, 10), "{got:?}");
+    }
+}
+
+/// `efficient`: the link never idles, though nobody may borrow; without it, it does.
+#[test]
+fn an_efficient_link_never_idles() {
+    for link_sharing in GUIDELINES {
+        for efficient in [true, false] {
+            let line = 10 * MEGABIT;
+            let mut parameters =
+                tree(vec![class("0", None, line / 10), class("1", None, line / 5)]);
+            parameters.efficient = efficient;
+            parameters.link_sharing = link_sharing;
+            let sources = vec![Source::new(0, &[FRAME]), Source::new(1, &[FRAME])];
+            let mut link = Link::new(&parameters, port(line, 1500), sources);
+            let got = link.measure(Duration::from_secs(4), &[0, 1]);
+            let sum = if efficient { frame_bits(line) } else { line * 3 / 10 };
+            assert!(near(got[0] + got[1], sum, 10), "{got:?}");
+            assert!(near(got[1], 2 * got[0], 10), "by weight: {got:?}");
+        }
+    }
+}
+
+/// The weighted round robin: what nobody has a right to is shared by the classes' rates.
+#[test]
+fn spare_time_is_shared_by_weight() {
+    let line = 10 * MEGABIT;
+    let weights = [line / 20, line / 10, line / 5];
+    let mut classes: Vec<_> =
+        weights.iter().enumerate().map(|(n, &bits)| class(&n.to_string(), None, bits)).collect();
+    classes.iter_mut().for_each(|class| class.borrow = true);
+    // Lengths do not matter, since the turns are in bytes.
+    let lengths: [&[u32]; 3] = [&[1518], &[64], &[1518, 64]];
+    let sources = (0..3).map(|n| Source::new(n, lengths[n as usize])).collect();
+    let mut link = Link::new(&tree(classes), port(line, 1500), sources);
+    let got = link.measure(Duration::from_secs(20), &[0, 1, 2]);
+    let sum = got.iter().sum::<u64>();
+    for (flow, bits) in weights.into_iter().enumerate() {
+        assert!(near(got[flow], sum / 35 * (bits * 100 / line), 20), "{flow}: {got:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 64, failure_persistence: None, ..ProptestConfig::default()
+    })]
+
+    /// Any classes that the link has room for, any priorities, packets of any length: each gets its rate
+    /// within 1 %, no more if it may not borrow, and no less if another may.
+    #[test]
+    fn shares_are_exact(
+        link_bits in 1_000_000_u64..800_000_000_000,
+        weights in proptest::collection::vec((5_u64..100, 0_u32..8, any::<bool>()), 1..7),
+        lengths in proptest::collection::vec(64_u32..=1518, 1..8),
+        formal in any::<bool>(),
+    ) {
+        let sum: u64 = weights.iter().map(|&(weight, ..)| weight).sum();
+        // The shortest frames leave 76 % of the link; a tenth of the rest is for the round robin.
+        let bits = |weight| link_bits * weight / sum / 10 * 6;
+        let classes = weights.iter().enumerate().map(|(n, &(weight, priority, borrow))| Class {
+            priority,
+            // Under top-level sharing a class of high priority may take what is another's.
+            borrow: borrow && formal,
+            ..class(&n.to_string(), None, bits(weight))
+        });
+        let mut parameters = tree(classes.collect());
+        if formal {
+            parameters.link_sharing = LinkSharing::Formal;
+        }
+        let flows: Vec<u32> = (0..weights.len() as u32).collect();
+        let sources = flows.iter().map(|&flow| Source::new(flow, &lengths)).collect();
+        let mut link = Link::new(&parameters, port(link_bits, 1500), sources);
+        let least = weights.iter().map(|&(weight, ..)| bits(weight)).min().unwrap();
+        let got = link.measure(time_of(least, 500), &flows);
+        for (n, &(weight, ..)) in weights.iter().enumerate() {
+            let target = bits(weight);
+            if parameters.classes[n].borrow {
+                prop_assert!(got[n] * 100 >= target * 99, "{n} of {weights:?}: {got:?}");
+            } else {
+                prop_assert!(near(got[n], target, 10), "{n} of {weights:?}: {got:?}");
+            }
+        }
+    }
+
+    /// A class that may not borrow never sends more, between any two packets, than its rate gives in that
+    /// time and `maxburst` packets; whatever its arrivals and however late the timer.
+    #[test]
+    fn never_early(
+        bits in 9_600_u64..90_000_000,
+        burst in 1_u32..40,
+        bursts in proptest::collection::vec((1_u64..40, 0_u64..2_000_000), 1..30),
+        hertz in prop_oneof![Just(None), (10_u64..2_000).prop_map(Some)],
+    ) {
+        let mut parameters = single(bits);
+        parameters.classes[0].maxburst = Some(burst);
+        let port = port(100 * MEGABIT, 1500);
+        let mut link = Link::new(&parameters, port, vec![]);
+        link.timer = hertz.map_or(Timer::Exact, Timer::Hertz);
+        let mut starts = Vec::new();
+        for (packets, idle_us) in bursts {
+            for _ in 0..packets {
+                link.wire.offer(0, FRAME);
+            }
+            let end = link.wire.now + Duration::from_us(idle_us);
+            while link.wire.now < end {
+                let now = link.wire.now;
+                match link.wire.step() {
+                    Dequeued::Send(_) => starts.push(now),
+                    Dequeued::NotBefore(then) => link.pass(link.timer.wakes(now, then).min(end)),
+                    _ => link.pass(end),
+                }
+            }
+        }
+        let own = u128::from(FRAME) * 8 * 1_000_000_000_000;
+        for (first, &start) in starts.iter().enumerate() {
+            for (count, &other) in starts[first..].iter().enumerate() {
+                let span = u128::from((other - start).as_ps()) * u128::from(bits);
+                // Half a packet beside `maxburst` guards against rounding.
+                let allowed = span + own * u128::from(burst) + own / 2;
+                prop_assert!(own * count as u128 <= allowed, "{count} after {first}");
+            }
         }
     }
 }

@@ -2,14 +2,20 @@
 //! operations.
 
 mod wire;
+use std::cell::Cell;
+
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+
 use traffic::classify::{Filter, Rule};
 use traffic::packet::ecn;
+
 use traffic::qdisc::{
-    Parameters, Qdisc, REGISTRY, blue, cbq, codel, drr, ets, fifo, hfsc, pie, priq, psp, red, rio,
+    Parameters, Qdisc, REGISTRY, blue, cbq, codel, drr, ets, fairq, fifo, fq_codel, hfsc, pie,
+    priq, psp, red, rio, tbr, wfq,
 };
 use traffic::units::Serializer;
+
 use traffic::{
     Bytes, Dequeued, Discipline, DropReason, Duration, Enqueued, FlowId, Instant, Packet, PacketId,
     Packets, Port, Share, Statistics,
@@ -126,6 +132,18 @@ fn cbq() -> impl Strategy<Value = cbq::Parameters> {
     )
 }
 
+/// A regulator of a thousandth of the link at least, around a queue that always sends; one discipline
+/// never becomes another.
+fn tbr() -> impl Strategy<Value = tbr::Parameters> {
+    (LINK / 1_000..=LINK, proptest::option::of(1_u64..20_000), queue()).prop_map(
+        |(bits, bucket, queue)| tbr::Parameters {
+            rate: Some(rate(bits)),
+            bucket: bucket.map(Bytes),
+            queue: Box::new(Parameters::Fifo(queue)),
+        },
+    )
+}
+
 /// Classes `0`, `1`, ..., some of them within class `0`, with curves of every shape that together
 /// guarantee less than the link has.
 fn hfsc() -> impl Strategy<Value = hfsc::Parameters> {
@@ -221,6 +239,60 @@ fn ets() -> impl Strategy<Value = ets::Parameters> {
     })
 }
 
+fn wfq() -> impl Strategy<Value = wfq::Parameters> {
+    use wfq::{HashBy, Mode};
+    let mode = proptest::sample::select(vec![Mode::Stochastic, Mode::Exact]);
+    let hash = proptest::sample::select(vec![HashBy::SourcePort, HashBy::Full]);
+    let numbers = (1_u32..6, 64_u64..2_000, 1_518_u64..20_000, 10_u32..1_000);
+    let weights = proptest::collection::vec(10_u32..=65_535, 6);
+    (mode, hash, numbers, names(), weights).prop_map(
+        |(mode, hash, (queues, quota, bytes, weight), names, weights)| {
+            let class = |(name, &weight): (&String, &u32)| wfq::Class {
+                name: name.clone(),
+                parent: None,
+                weight,
+            };
+            wfq::Parameters {
+                mode,
+                hash: Some(hash),
+                queues,
+                quota: Bytes(quota),
+                bytes: Bytes(bytes),
+                weight,
+                classes: names.iter().zip(&weights).map(class).collect(),
+                filters: by_flow(&names),
+            }
+        },
+    )
+}
+
+fn fairq() -> impl Strategy<Value = fairq::Parameters> {
+    let priorities = Just((0..8).collect::<Vec<u32>>()).prop_shuffle();
+    let limit = || proptest::option::of(LINK / 1_000..LINK);
+    let class = (limit(), limit(), 1_u32..4, 1_u64..20);
+    (names(), priorities, proptest::collection::vec(class, 6)).prop_map(
+        |(names, priorities, drawn)| {
+            let mut classes = Vec::new();
+            for ((name, priority), (bandwidth, hogs, buckets, packets)) in
+                names.iter().zip(priorities).zip(drawn)
+            {
+                let (name, parent) = (name.clone(), None);
+                let (bandwidth, hogs) = (bandwidth.map(rate), hogs.map(rate));
+                classes.push(fairq::Class {
+                    name,
+                    parent,
+                    priority,
+                    bandwidth,
+                    hogs,
+                    buckets,
+                    packets,
+                });
+            }
+            fairq::Parameters { classes, filters: by_flow(&names), default_class: None }
+        },
+    )
+}
+
 fn red() -> impl Strategy<Value = red::Parameters> {
     let thresholds = (1_u64..5, 1_u64..5, 1_u64..2_000);
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
@@ -251,9 +323,15 @@ fn rio() -> impl Strategy<Value = rio::Parameters> {
     (red(), precedence).prop_map(|(red, unmarked)| rio::Parameters {
         bytes: red.bytes,
         packets: red.packets,
+        threshold_min_low: red.threshold_min,
+        threshold_max_low: red.threshold_max,
+        probability_max_low: red.probability_max,
         threshold_min_medium: red.threshold_min,
         threshold_max_medium: red.threshold_max,
         probability_max_medium: red.probability_max,
+        threshold_min_high: red.threshold_min,
+        threshold_max_high: red.threshold_max,
+        probability_max_high: red.probability_max,
         weight: red.weight,
         gentle: red.gentle,
         ecn: red.ecn,
@@ -277,22 +355,26 @@ fn blue() -> impl Strategy<Value = blue::Parameters> {
     )
 }
 
-/// A target of some frames of the link, and a controller that acts within a few.
+/// A target of some frames of the link, and a controller that acts within a few, or slowly.
 fn pie() -> impl Strategy<Value = pie::Parameters> {
-    let times = (1_u64..20_000, 100_u64..20_000, 0_u64..20_000);
+    let times = (1_u64..5_000, 2_000_u64..20_000, 0_u64..20_000);
+    let gains = (16_u32..=20, 10_u32..=20);
     let flags = (any::<bool>(), any::<bool>());
-    (queue(), times, 1_u32..=1_600, any::<u32>(), flags).prop_map(
-        |(queue, (target, update, burst), beta, mark_max, (ecn, derandomize))| pie::Parameters {
-            bytes: queue.bytes,
-            packets: queue.packets,
-            target: Duration::from_ns(target),
-            update: Duration::from_ns(update),
-            alpha: 1_600,
-            beta,
-            burst: Duration::from_ns(burst),
-            ecn,
-            mark_max: Share(mark_max),
-            derandomize,
+    let mark_max = prop_oneof![any::<u32>(), Just(u32::MAX)];
+    (queue(), times, gains, mark_max, flags).prop_map(
+        |(queue, (target, update, burst), (alpha, beta), mark_max, (ecn, derandomize))| {
+            pie::Parameters {
+                bytes: queue.bytes,
+                packets: queue.packets,
+                target: Duration::from_ns(target),
+                update: Duration::from_ns(update),
+                alpha: 1 << alpha,
+                beta: 1 << beta,
+                burst: Duration::from_ns(burst),
+                ecn,
+                mark_max: Share(mark_max),
+                derandomize,
+            }
         },
     )
 }
@@ -312,6 +394,20 @@ fn codel() -> impl Strategy<Value = codel::Parameters> {
     })
 }
 
+/// Some flows share a queue, some have their own.
+fn fq_codel() -> impl Strategy<Value = fq_codel::Parameters> {
+    (codel(), 1_u64..20, 256_u64..4_000).prop_map(|(codel, flows, quantum)| fq_codel::Parameters {
+        bytes: codel.bytes.unwrap_or(Bytes(u64::MAX)),
+        packets: codel.packets.unwrap_or(1_000),
+        flows,
+        quantum: Bytes(quantum),
+        target: codel.target,
+        interval: codel.interval,
+        ecn: codel.ecn,
+        mark_above: codel.mark_above,
+    })
+}
+
 /// Parameters that the discipline of this name accepts.
 fn parameters(name: &'static str) -> BoxedStrategy<Parameters> {
     match name {
@@ -327,6 +423,10 @@ fn parameters(name: &'static str) -> BoxedStrategy<Parameters> {
         "ets" => ets().prop_map(Parameters::Ets).boxed(),
         "hfsc" => hfsc().prop_map(Parameters::Hfsc).boxed(),
         "cbq" => cbq().prop_map(Parameters::Cbq).boxed(),
+        "tbr" => tbr().prop_map(Parameters::Tbr).boxed(),
+        "fq_codel" => fq_codel().prop_map(Parameters::FqCodel).boxed(),
+        "wfq" => wfq().prop_map(Parameters::Wfq).boxed(),
+        "fairq" => fairq().prop_map(Parameters::Fairq).boxed(),
         other => panic!("give {other} a strategy here, so that the laws are tested on it"),
     }
 }
@@ -362,6 +462,8 @@ struct Model {
     left: BTreeMap<(FlowId, Instant), Instant>,
     offers: u64,
     changes: u64,
+    /// Packets that were dropped to tell of congestion.
+    early: u64,
 }
 
 impl Model {
@@ -378,6 +480,7 @@ impl Model {
             left: BTreeMap::new(),
             offers: 0,
             changes: 0,
+            early: 0,
         }
     }
 
@@ -399,6 +502,7 @@ impl Model {
             }
             Enqueued::Dropped(reason) => {
                 assert!(of_a_queue(reason), "{reason:?}");
+                self.early += u64::from(reason == DropReason::Early);
                 assert_eq!(self.packets[id].tos, tos, "a packet that is refused is left as it was");
                 self.packets.release(id);
                 expected.dropped_packets += 1;
@@ -425,6 +529,7 @@ impl Model {
     fn settle(&mut self, expected: fn(DropReason) -> bool) {
         while let Some((id, reason)) = self.packets.take_dropped() {
             assert!(expected(reason), "{reason:?}");
+            self.early += u64::from(reason == DropReason::Early);
             let packet = self.queued.remove(&id).expect("a packet that was queued");
             self.expected.dropped_packets += 1;
             self.expected.dropped_bytes += u64::from(packet.length);
@@ -550,6 +655,8 @@ fn holds(name: &'static str) {
     let operations = proptest::collection::vec(operation(name), 1..200);
     let config =
         ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() };
+    let marked = Cell::new(0);
+    let early = Cell::new(0);
     proptest!(config, |(first in parameters(name), operations in operations)| {
         let mut model = Model::new(&first, port(LINK, 1500));
         for operation in &operations {
@@ -562,7 +669,14 @@ fn holds(name: &'static str) {
             prop_assert!(frames < 200_000, "it ends");
         }
         model.check();
+        marked.set(marked.get() + model.expected.marked_packets);
+        early.set(early.get() + model.early);
     });
+    // Laws that nothing was tried on prove nothing.
+    if ["red", "rio", "blue", "pie", "codel", "fq_codel"].contains(&name) {
+        let (marked, early) = (marked.get(), early.get());
+        assert!(marked > 0 && early > 20, "{name}: {marked} marked, {early} dropped early");
+    }
 }
 
 #[test]

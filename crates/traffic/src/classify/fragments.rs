@@ -23,6 +23,9 @@ struct First {
     ports: Ports,
 }
 
+/// More would take long to search.
+const CAPACITY_MAX: usize = 1_024;
+
 /// The first fragments seen last, each with its ports.
 ///
 /// Bounded: when one more arrives, the one that was not asked for the longest is forgotten. A
@@ -44,8 +47,9 @@ impl Default for Fragments {
 }
 
 impl Fragments {
-    /// Room for so many datagrams; with zero no fragment follows another.
+    /// Room for so many datagrams, at most 1024; with zero no fragment follows another.
     pub fn new(capacity: usize) -> Self {
+        let capacity = capacity.min(CAPACITY_MAX);
         Self { firsts: Vec::with_capacity(capacity), capacity }
     }
 

@@ -1,7 +1,7 @@
 //! Rules with priorities, added and removed while packets pass, and the class that they give a
 //! packet.
 //!
-//! Every field is bits in a key of seven words, laid out so that a common rule looks at few of
+//! Every field is bits in a key of eight words, laid out so that a common rule looks at few of
 //! them: the five-tuple of IPv4 is two. A port range becomes the prefixes that it consists of (at
 //! most 30, of 16 lengths), each an entry of its own; if a rule has two ranges, only the
 //! destination's is taken apart (both would be up to 900 entries) and the source's is checked
@@ -19,8 +19,8 @@ use crate::packet::Packet;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RuleId(u64);
 
-/// Words of a key.
-const WORDS: usize = 7;
+/// Words of a key: a power of two, as the search wants it, so the last is not used.
+const WORDS: usize = 8;
 
 /// The words' order.
 mod word {
@@ -83,7 +83,7 @@ pub struct Rules {
 
 impl Rules {
     /// No rules. The seed decides the hashes and nothing else.
-    pub const fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         Self { space: TupleSpace::new(seed), rules: BTreeMap::new(), added: 0 }
     }
 
@@ -133,59 +133,75 @@ impl Rules {
     /// The class of the rule that decides; `None` if none matches.
     #[inline]
     pub fn class_of<'a>(&self, subject: impl Into<Subject<'a>>) -> Option<usize> {
-        let subject = subject.into();
-        let mut key = Key { words: [0; WORDS], has: 0 };
+        self.class_of_fields(&Fields::from(subject.into()))
+    }
+
+    /// As [`Rules::class_of`], for a packet that is looked up more than once.
+    #[inline]
+    pub fn class_of_fields(&self, fields: &Fields) -> Option<usize> {
+        let source_port = (fields.0.words[word::TRANSPORT] >> at::SOURCE_PORT) as u16;
+        self.space.find(&fields.0, |rest| rest.contains(source_port)).map(|class| class as usize)
+    }
+}
+
+/// A packet's fields packed for the search: worth keeping if several sets of rules see the packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fields(Key<WORDS>);
+
+impl<'a> From<Subject<'a>> for Fields {
+    #[inline]
+    fn from(subject: Subject<'a>) -> Self {
+        let mut key = subject.header.map_or(Key { words: [0; WORDS], has: 0 }, pack);
         if let Some(packet) = subject.packet {
-            pack_packet(&mut key, packet);
+            add_packet(&mut key, packet);
         }
-        if let Some(header) = subject.header {
-            pack_header(&mut key, header);
-        }
-        let source_port = (key.words[word::TRANSPORT] >> at::SOURCE_PORT) as u16;
-        self.space.find(&key, |rest| rest.contains(source_port)).map(|class| class as usize)
+        Self(key)
+    }
+}
+
+/// What a packet lacks may be any value: rules that look there need the group, see [`has`].
+#[inline]
+fn pack(header: &Header) -> Key<WORDS> {
+    let Header { family, source, destination, protocol, tos, flow_label, .. } = *header;
+    let (v4_or_label, has_family) = match family {
+        Family::None => (0, 0),
+        Family::V4 => ((source as u64) << 32 | destination as u64 & 0xffff_ffff, has::V4 | has::IP),
+        Family::V6 => (flow_label.into(), has::V6 | has::IP),
+    };
+    let ports = header.ports.unwrap_or_default();
+    let has_ports = if header.ports.is_some() { has::PORTS } else { 0 };
+    let has_vlan = if header.vlan_priority.is_some() { has::VLAN } else { 0 };
+    let transport = u64::from(ports.source) << at::SOURCE_PORT
+        | u64::from(ports.destination) << at::DESTINATION_PORT
+        | u64::from(protocol) << at::PROTOCOL
+        | u64::from(tos) << at::TOS
+        | u64::from(header.vlan_priority.unwrap_or_default()) << at::VLAN;
+    Key {
+        words: [
+            v4_or_label,
+            (source >> 64) as u64,
+            source as u64,
+            (destination >> 64) as u64,
+            destination as u64,
+            transport,
+            0,
+            0,
+        ],
+        has: has_family | has_ports | has_vlan,
     }
 }
 
 #[inline]
-fn pack_packet(key: &mut Key<WORDS>, packet: &Packet) {
-    key.has |= has::SIMULATED | has::IP;
-    key.words[word::TRANSPORT] = u64::from(TCP) << at::PROTOCOL | u64::from(packet.tos) << at::TOS;
+fn add_packet(key: &mut Key<WORDS>, packet: &Packet) {
     key.words[word::SIMULATED] = u64::from(packet.source.0) << at::SOURCE_HOST
         | u64::from(packet.destination.0) << at::DESTINATION_HOST
         | u64::from(packet.flow.0);
-}
-
-#[inline]
-fn pack_header(key: &mut Key<WORDS>, header: &Header) {
-    match header.family {
-        Family::None => {}
-        Family::V4 => {
-            key.has |= has::V4;
-            key.words[word::V4_OR_LABEL] = (header.source as u64) << 32 | header.destination as u64;
-        }
-        Family::V6 => {
-            key.has |= has::V6;
-            key.words[word::V4_OR_LABEL] = header.flow_label.into();
-            key.words[word::V6_SOURCE] = (header.source >> 64) as u64;
-            key.words[word::V6_SOURCE + 1] = header.source as u64;
-            key.words[word::V6_DESTINATION] = (header.destination >> 64) as u64;
-            key.words[word::V6_DESTINATION + 1] = header.destination as u64;
-        }
+    if key.has & has::IP == 0 {
+        let vlan = key.words[word::TRANSPORT] & 0xff << at::VLAN;
+        key.words[word::TRANSPORT] =
+            vlan | u64::from(TCP) << at::PROTOCOL | u64::from(packet.tos) << at::TOS;
     }
-    let transport = &mut key.words[word::TRANSPORT];
-    if header.family != Family::None {
-        key.has |= has::IP;
-        *transport = u64::from(header.protocol) << at::PROTOCOL | u64::from(header.tos) << at::TOS;
-    }
-    if let Some(ports) = header.ports {
-        key.has |= has::PORTS;
-        *transport |= u64::from(ports.source) << at::SOURCE_PORT
-            | u64::from(ports.destination) << at::DESTINATION_PORT;
-    }
-    if let Some(priority) = header.vlan_priority {
-        key.has |= has::VLAN;
-        *transport |= u64::from(priority) << at::VLAN;
-    }
+    key.has |= has::SIMULATED | has::IP;
 }
 
 /// A rule's bits while they are gathered.

@@ -3,7 +3,8 @@
 //!
 //! One probability of dropping or marking, for all packets: raised when the queue overflows, or is
 //! longer than a threshold, lowered when the link idles, each at most once in a freeze time. So it
-//! learns how much of its traffic must be told of congestion, and the queue's length does not matter.
+//! learns how much of its traffic must be told of congestion, and the queue's length does not
+//! matter.
 //!
 //! The paper lowers the probability on each "link idle" event; here an idle link is one such event
 //! in every freeze time, however long nobody asks for a packet.
@@ -31,8 +32,8 @@ settings! {
         /// What the probability loses when the link idles, in units of 2^-32 (`d2`). Above 0; default
         /// 0.00025 (the paper, table I).
         pub decrease: Share,
-        /// The least time between two changes of the probability, so that one shows its effect before the
-        /// next: a round-trip time or more, above zero. Default 100 ms (the paper, section III).
+        /// The least time between two changes of the probability, so that one shows its effect before
+        /// the next: a round-trip time or more, above zero. Default 100 ms (the paper, section III).
         pub freeze_time: Duration,
         /// More packets than this in the queue count as an overflow too (the paper's `Qlen > L`), which
         /// leaves room for bursts. At least 1; default none.

@@ -230,7 +230,8 @@ impl Discipline for Cbq {
         } else if linked && empty {
             self.deactivate(leaf);
         }
-        if answer == Enqueued::Queued && self.sharing == LinkSharing::TopLevel {
+        // Also a packet that was refused: it tells that its class has demand (as in ALTQ).
+        if self.sharing == LinkSharing::TopLevel {
             self.arrived(leaf, now);
         }
         answer

@@ -1,9 +1,9 @@
 //! CoDel, controlled delay (RFC 8289), with ECN that marks.
 //!
 //! It measures how long packets wait, not how many there are, so the same settings fit any rate: a
-//! queue that drains within an interval is a good one, however long; one that does not loses a packet,
-//! and then more often, until packets wait less than the target. Decisions fall at dequeue; a peek
-//! makes them too, and the packet that it showed is the one that leaves next.
+//! queue that drains within an interval is a good one, however long; one that does not loses a
+//! packet, and then more often, until packets wait less than the target. Decisions fall at dequeue;
+//! a peek makes them too, and the packet that it showed is the one that leaves next.
 
 use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, Packet, PacketId, Packets};
@@ -30,11 +30,11 @@ settings! {
         /// The most packets queued. At least 1; default 1000 (Linux).
         pub packets: Option<u64>,
         /// How long packets may wait for long: above zero and below `interval`; 5 to 10 % of it is best
-        /// (RFC 8289, section 4.3). Default 5 ms. A link on which a full frame takes longer than that
+        /// (RFC 8289, section 4). Default 5 ms. A link on which a full frame takes longer than that
         /// needs a target of at least that time.
         pub target: Duration,
-        /// How long they may wait longer before one is dropped: the longest usual round-trip time of the
-        /// flows, at most an hour (RFC 8289, section 4.4). Default 100 ms.
+        /// How long they may wait longer before one is dropped: the longest usual round-trip time of
+        /// the flows, at most an hour (RFC 8289, section 4). Default 100 ms.
         pub interval: Duration,
         /// Whether a packet of a transport that speaks ECN is marked where another is dropped. Default
         /// false (Linux).
@@ -237,5 +237,96 @@ impl Discipline for Codel {
 
     fn statistics(&self) -> Statistics {
         self.tally.statistics()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Rate;
+    use std::vec::Vec;
+
+    /// A queue on a link of `bits` per second that carries packets of 1000 bytes back to back, two
+    /// of which arrive for each that leaves; `scale` packet times are the target, 20 of these the
+    /// interval. After how many packets, by their number, were the first ten drops?
+    fn drops(bits: u64, scale: u64) -> Vec<u64> {
+        let rate = Rate::from_bits_per_second(bits).expect("a rate");
+        let port = Port { rate, mtu: Bytes(1_500), overhead: Bytes(20), seed: 3 };
+        let packet_time = rate.time_for(Bytes(1_000));
+        let target = packet_time.times(scale);
+        let limit_packets = 1 << 20;
+        let interval = target.times(20);
+        let parameters =
+            Parameters { target, interval, packets: Some(limit_packets), ..Parameters::default() };
+        let mut codel = Codel::attach(&parameters, port).expect("parameters that make sense");
+        let (mut packets, mut now, mut drops) = (Packets::new(), Instant::ZERO, Vec::new());
+        for sent in 0.. {
+            for _ in 0..2 {
+                let id = packets.insert(Packet { length: 1_000, ..Packet::default() });
+                codel.enqueue(&mut packets, id, now);
+            }
+            // Any peek says what then leaves, and drops nothing by itself.
+            let before = codel.statistics();
+            let peeked = codel.peek(&packets, now);
+            assert_eq!(codel.statistics(), before);
+            assert_eq!(codel.dequeue(&mut packets, now), peeked);
+            while let Some((id, reason)) = packets.take_dropped() {
+                assert_eq!(reason, DropReason::Early);
+                packets.release(id);
+                drops.push(sent);
+            }
+            if drops.len() >= 10 {
+                return drops;
+            }
+            now += packet_time;
+        }
+        drops
+    }
+
+    /// The law knows times only: at 9600 bit/s, where a packet takes 0.83 s, and at 800 Gbit/s,
+    /// where it takes 10 ns, the same packets are dropped.
+    #[test]
+    fn the_same_packets_are_dropped_at_any_rate() {
+        // The n-th packet arrives at packet time n / 2, rounded down, and leaves at n: the ninth is
+        // the first to wait for 5. An interval, 100 packet times, later one is dropped, the next
+        // after 100 more, then after 70.7 and 57.7: at 109, 209, 279.7 and 337.4.
+        let slow = drops(9_600, 5);
+        assert_eq!(slow[..4], [109, 209, 280, 338]);
+        for bits in [128_000, 1_000_000_000, 100_000_000_000, 800_000_000_000] {
+            assert_eq!(drops(bits, 5), slow, "{bits} bit/s");
+        }
+    }
+
+    #[test]
+    fn a_packet_that_was_shown_is_the_one_that_leaves_later_too() {
+        let rate = Rate::from_bits_per_second(1_000_000).expect("a rate");
+        let port = Port { rate, mtu: Bytes(1_500), overhead: Bytes(20), seed: 3 };
+        let mut codel = Codel::attach(&Parameters::default(), port).expect("the default");
+        let mut packets = Packets::new();
+        for _ in 0..100 {
+            let id = packets.insert(Packet { length: 1_000, ..Packet::default() });
+            codel.enqueue(&mut packets, id, Instant::ZERO);
+        }
+        let at = |ms| Instant::ZERO + Duration::from_ms(ms);
+        for ms in [10, 50, 120, 240, 360, 480] {
+            let shown = codel.peek(&packets, at(ms));
+            assert_eq!(codel.peek(&packets, at(ms + 50)), shown);
+            assert_eq!(codel.dequeue(&mut packets, at(ms + 100)), shown);
+        }
+        assert!(codel.statistics().dropped_packets > 0);
+    }
+
+    #[test]
+    fn settings_without_sense_are_refused() {
+        let rate = Rate::from_bits_per_second(9_600).expect("a rate");
+        let port = Port { rate, mtu: Bytes(1_500), overhead: Bytes(20), seed: 3 };
+        let refused = |target, interval| {
+            let parameters = Parameters { target, interval, ..Parameters::default() };
+            Codel::attach(&parameters, port).expect_err("refused")
+        };
+        let ms = Duration::from_ms;
+        assert_eq!(refused(ms(0), ms(100)), Error::NoTarget);
+        assert_eq!(refused(ms(5), ms(5)), Error::Target { target: 5_000, interval: 5_000 });
+        assert_eq!(refused(ms(5), Duration::from_secs(3_601)), Error::Interval(3_601));
     }
 }

@@ -155,13 +155,11 @@ impl Hfsc {
             }
             within = index;
         }
-        if within != self.root() {
-            // A look ahead had left children ready whose time has not come.
-            self.take_turns(within, now);
-            return self.choose(now);
-        }
-        let shared = self.siblings[within].turns.earliest();
-        match [self.deadlines.earliest(), shared].into_iter().flatten().min() {
+        // A class is fit no earlier than some class within it, so the way down ends at a leaf.
+        debug_assert_eq!(within, self.root());
+        let shared = self.siblings[within].turns.earliest(at, &mut self.share_seats);
+        let guaranteed = self.deadlines.earliest(at, &mut self.deadline_seats);
+        match [guaranteed, shared].into_iter().flatten().min() {
             Some(then) => Choice::NotBefore(instant(then)),
             None => Choice::Empty,
         }
@@ -183,7 +181,7 @@ impl Hfsc {
         let children = if node.is_leaf {
             node.active.then_some(0)
         } else {
-            self.siblings[index].turns.earliest()
+            self.siblings[index].turns.earliest(ps(now), &mut self.share_seats)
         };
         let (parent, virtual_time) = (node.parent, share.position());
         let siblings = &mut self.siblings[parent];
@@ -443,7 +441,8 @@ impl Discipline for Hfsc {
                 Choice::Leaf { index, .. } => match self.nodes[index].leaf.peek(packets, now) {
                     Dequeued::Send(id) => return Dequeued::Send(id),
                     _ => {
-                        self.deactivate(index, now);
+                        // Not as of `now`, which may be a look ahead.
+                        self.deactivate(index, self.latest);
                         self.hollow.push(index);
                     }
                 },

@@ -8,12 +8,9 @@ use alloc::vec::Vec;
 use crate::classify::{Classifier, Rule};
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
 use crate::packet::{PacketId, Packets};
-use crate::qdisc::{self, Qdisc};
+use crate::qdisc::{self, LEAVES, Qdisc};
 use crate::tree::{self, Branch, Tree};
 use crate::units::Instant;
-
-/// Disciplines that always have a packet to send when one is queued, and no classes of their own.
-const ALLOWED: &[&str] = &["fifo", "red", "rio", "blue", "codel", "fq_codel", "pie"];
 
 /// Why classes or their queues are refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -131,7 +128,7 @@ fn check(
 
 fn leaf(class: &Given<'_>, port: Port) -> Result<Leaf, Error> {
     let name = class.queue.name();
-    if !ALLOWED.contains(&name) {
+    if !LEAVES.contains(&name) {
         return Err(Error::NoLeaf { of: class.name.into(), name });
     }
     match Qdisc::attach(class.queue, port) {

@@ -1,10 +1,11 @@
 //! PIE, proportional integral controller enhanced (RFC 8033), with ECN.
 //!
-//! Drops fall at enqueue, with a probability that a controller sets every 15 ms from how long packets
-//! wait. The wait is measured by time stamps (section 4.3's first way); the controller is brought up
-//! to date when a packet comes or goes, so it needs no timer. Section 5.5's cap on the steps of a
-//! high probability is always on; section 5.4's derandomization is an option; section 5.3, which
-//! turns PIE off below a third of the buffer, is left out, since section 4.1's safeguards hold.
+//! Drops fall at enqueue, with a probability that a controller sets every 15 ms from how long
+//! packets wait. The wait is measured by time stamps (section 4.3's first way); the controller is
+//! brought up to date when a packet comes or goes, so it needs no timer. Section 5.5's cap on the
+//! steps of a high probability is always on; section 5.4's derandomization is an option; section
+//! 5.3, which turns PIE off below a third of the buffer, is left out, since section 4.1's
+//! safeguards hold.
 
 use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
@@ -33,10 +34,10 @@ settings! {
         /// How often the probability is set (`T_UPDATE`). Above zero, at most an hour; default 15 ms
         /// (RFC 8033, section 4.2).
         pub update: Duration,
-        /// How much the distance from the target counts, in sixteenths per second. 1 to 1600; default 2,
-        /// 0.125 Hz (RFC 8033, section 4.2).
+        /// How much the distance from the target counts, in sixteenths per second. 1 to 2^20; default
+        /// 2, 0.125 Hz (RFC 8033, section 4.2).
         pub alpha: u32,
-        /// How much the delay's growth counts, in sixteenths per second. 1 to 1600; default 20, 1.25 Hz
+        /// How much the delay's growth counts, in sixteenths per second. 1 to 2^20; default 20, 1.25 Hz
         /// (RFC 8033, section 4.2).
         pub beta: u32,
         /// For how long a burst passes without drops after a calm (`MAX_BURST`). Default 150 ms
@@ -45,11 +46,11 @@ settings! {
         /// Whether a packet of a transport that speaks ECN is marked where another is dropped. Default
         /// false (Linux).
         pub ecn: bool,
-        /// The probability from which on such packets are dropped too, in units of 2^-32 (`mark_ecnth`).
-        /// Default 1/10 (RFC 8033, section 5.1).
+        /// The probability above which such packets are dropped too, in units of 2^-32 (`mark_ecnth`);
+        /// with the greatest value they are always marked. Default 1/10 (RFC 8033, section 5.1).
         pub mark_max: Share,
-        /// Whether drops are spaced so that neither clusters nor long gaps occur (RFC 8033, section 5.4).
-        /// Default false.
+        /// Whether drops are spaced so that neither clusters nor long gaps occur (RFC 8033, section
+        /// 5.4). Default false.
         pub derandomize: bool,
     }
 }
@@ -74,8 +75,8 @@ impl Default for Parameters {
 
 /// The longest time that may be set.
 const TIME_MAX: Duration = Duration::from_secs(3_600);
-/// The greatest `alpha` or `beta`.
-const GAIN_MAX: u32 = 1_600;
+/// The greatest `alpha` or `beta`: 65536 Hz is for round trips of microseconds.
+const GAIN_MAX: u32 = 1 << 20;
 
 /// Why parameters are refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -91,8 +92,8 @@ pub enum Error {
     Update,
     /// The controller would stand still or swing.
     #[error(
-        "alpha is {alpha} and beta {beta} sixteenths per second: both must be 1 to 1600, best 2 \
-         and 20"
+        "alpha is {alpha} and beta {beta} sixteenths per second: both must be 1 to 1048576 (2^20), \
+         best 2 and 20"
     )]
     Gains {
         /// In sixteenths per second.
@@ -191,10 +192,10 @@ impl Pie {
         hit
     }
 
-    /// Whether ECN marks at this probability.
+    /// Whether ECN marks at this probability. The greatest share, a hair below one, stands for one.
     fn marks(&self) -> bool {
-        self.parameters.ecn
-            && self.controller.probability < u64::from(self.parameters.mark_max.0) << 24
+        let probability = (self.controller.probability >> 24).min(u32::MAX.into());
+        self.parameters.ecn && probability <= self.parameters.mark_max.0.into()
     }
 }
 

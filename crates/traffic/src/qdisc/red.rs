@@ -1,5 +1,5 @@
-//! RED, random early detection (Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993),
-//! with ECN (RFC 3168), the gentle variant, and ALTQ's flow-valve.
+//! RED, random early detection (Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4),
+//! 1993), with ECN (RFC 3168), the gentle variant, and ALTQ's flow-valve.
 //!
 //! Between two thresholds of the average queue an arriving packet is dropped, or marked, with a
 //! probability that rises with the average; above, each one is. Where ECN marks, it does so between
@@ -39,14 +39,15 @@ settings! {
         /// The average queue, in packets, at which the probability is `probability_max`. The paper asks
         /// for twice `threshold_min` or more; default 15 (ALTQ).
         pub threshold_max: u64,
-        /// The probability of a drop or mark as the average comes to `threshold_max`, in units of 2^-32.
-        /// Above 0; default 1/10 (ALTQ; Linux has 1/50).
+        /// The probability of a drop or mark as the average comes to `threshold_max`, in units of
+        /// 2^-32. Above 0; default 1/10 (ALTQ; Linux has 1/50).
         pub probability_max: Share,
-        /// What the queue weighs in its average when a packet arrives, in units of 2^-32. At least 2^-16
-        /// (65536); default 1/512 (ALTQ; the paper has 0.002).
+        /// What the queue weighs in its average when a packet arrives, in units of 2^-32. At least
+        /// 2^-16 (65536); default 1/512 (ALTQ; the paper has 0.002).
         pub weight: Share,
-        /// Whether the probability rises from `probability_max` to one between `threshold_max` and twice
-        /// that, instead of to one at once. Default true, as Floyd recommends; ALTQ has no such option.
+        /// Whether the probability rises from `probability_max` to one between `threshold_max` and
+        /// twice that, instead of to one at once. Default true, as Floyd recommends; ALTQ has no such
+        /// option.
         pub gentle: bool,
         /// Whether a packet of a transport that speaks ECN is marked where another is dropped early.
         /// Default false (ALTQ, Linux).
@@ -296,5 +297,177 @@ impl Discipline for Red {
 
     fn statistics(&self) -> Statistics {
         self.queue.statistics()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::{FlowId, Packet, ecn};
+    use crate::units::Rate;
+
+    /// A port of 10 Mbit/s on which a packet of 1000 bytes takes 800 us.
+    struct Bench {
+        red: Red,
+        packets: Packets,
+        now: Instant,
+    }
+
+    impl Bench {
+        fn new(parameters: &Parameters) -> Self {
+            let rate = Rate::from_bits_per_second(10_000_000).expect("a rate");
+            let port = Port { rate, mtu: Bytes(1_500), overhead: Bytes(20), seed: 3 };
+            let red = Red::attach(parameters, port).expect("parameters that make sense");
+            Self { red, packets: Packets::new(), now: Instant::ZERO }
+        }
+
+        fn offer(&mut self, flow: u32, length: u32, tos: u8) -> Enqueued {
+            let packet = Packet { flow: FlowId(flow), length, tos, ..Packet::default() };
+            let id = self.packets.insert(packet);
+            let answer = self.red.enqueue(&mut self.packets, id, self.now);
+            if answer != Enqueued::Queued {
+                self.packets.release(id);
+            }
+            answer
+        }
+
+        /// One packet leaves, and the time that it takes goes by.
+        fn send(&mut self) {
+            if let Dequeued::Send(id) = self.red.dequeue(&mut self.packets, self.now) {
+                self.packets.release(id);
+            }
+            self.now += Duration::from_us(800);
+        }
+
+        /// As much as the link carries, with so many packets always queued; of `rounds` packets,
+        /// how many were dropped early.
+        fn steady(&mut self, queued: u64, rounds: u32, length: u32) -> u32 {
+            let mut early = 0;
+            for _ in 0..rounds {
+                while self.red.queue.packets() > queued {
+                    self.send();
+                }
+                early +=
+                    u32::from(self.offer(0, length, 0) == Enqueued::Dropped(DropReason::Early));
+            }
+            early
+        }
+    }
+
+    /// Section 4: at a steady average of 10, half way between 5 and 15, `p_b` is half of `p_max`;
+    /// the uniform spacing of section 7 makes that a drop in 1/(2p) + 1/2 packets.
+    #[test]
+    fn a_steady_queue_loses_its_share() {
+        let parameters = Parameters { weight: Share(1 << 30), ..Parameters::default() };
+        for (queued, low, high) in [(3, 0, 0), (10, 9_000, 10_100), (14, 16_400, 17_200)] {
+            let mut bench = Bench::new(&parameters);
+            bench.steady(queued, 100, 1_000);
+            // At 10 packets 1/20, so one in 10.5; at 14 9/100, so one in 6.06; of 100 000.
+            let early = bench.steady(queued, 100_000, 1_000);
+            assert!((low..=high).contains(&early), "{early} at {queued}");
+        }
+    }
+
+    /// In bytes, nine packets of 500 bytes are a queue of four and a half mean packets: none is
+    /// dropped. In packets they are nine.
+    #[test]
+    fn bytes_count_short_packets_for_less() {
+        for in_bytes in [false, true] {
+            let parameters =
+                Parameters { in_bytes, weight: Share(1 << 30), ..Parameters::default() };
+            let mut bench = Bench::new(&parameters);
+            let early = bench.steady(9, 10_000, 500);
+            assert_eq!(early == 0, in_bytes, "{early}");
+        }
+    }
+
+    /// Section 4: while the queue is empty the average falls as if packets had come and found it
+    /// so.
+    #[test]
+    fn an_idle_link_forgets_its_queue() {
+        let mut bench = Bench::new(&Parameters::default());
+        while bench.red.average.whole() < 10.0 {
+            (0..2).for_each(|_| {
+                bench.offer(0, 1_000, 0);
+            });
+            bench.send();
+        }
+        while !bench.red.is_empty() {
+            bench.send();
+        }
+        // 355 packet times halve it: (511/512)^355 is 0.4995.
+        let busy = bench.red.average.whole();
+        bench.now = bench.red.empty_since + Duration::from_us(355 * 800);
+        assert_eq!(bench.offer(0, 1_000, 0), Enqueued::Queued);
+        let ratio = bench.red.average.whole() / busy;
+        assert!((0.498..0.500).contains(&ratio), "{ratio}");
+    }
+
+    #[test]
+    fn ecn_marks_between_the_thresholds_and_drops_above() {
+        let parameters = Parameters {
+            ecn: true,
+            gentle: false,
+            weight: Share(u32::MAX),
+            threshold_min: 2,
+            threshold_max: 10,
+            ..Parameters::default()
+        };
+        let mut bench = Bench::new(&parameters);
+        let mut queued = 0;
+        while bench.offer(0, 1_000, ecn::ECT0) == Enqueued::Queued {
+            queued += 1;
+        }
+        // With the greatest weight the average lies just below the queue; the twelfth sees 11.
+        assert_eq!(queued, 11);
+        for _ in 0..10 {
+            bench.send();
+        }
+        for _ in 0..1_000 {
+            while bench.red.queue.packets() > 8 {
+                bench.send();
+            }
+            assert_eq!(bench.offer(0, 1_000, ecn::ECT0), Enqueued::Queued);
+        }
+        let marked = bench.red.statistics().marked_packets;
+        assert!((80..200).contains(&marked), "{marked}");
+    }
+
+    /// A flow at twice the link's rate that no drop slows, beside one at a tenth of it: the valve
+    /// shuts the first out, and the second gets through.
+    #[test]
+    fn the_valve_shuts_out_what_does_not_respond() {
+        for flow_valve in [false, true] {
+            let mut bench = Bench::new(&Parameters { flow_valve, ..Parameters::default() });
+            let (mut shut, mut taken) = (0, 0);
+            for round in 0..20_000 {
+                for _ in 0..2 {
+                    let answer = bench.offer(1, 1_000, 0);
+                    shut += u32::from(answer == Enqueued::Dropped(DropReason::Unresponsive));
+                }
+                if round % 10 == 0 {
+                    taken += u32::from(bench.offer(2, 1_000, 0) == Enqueued::Queued);
+                }
+                bench.send();
+            }
+            assert_eq!(shut > 30_000, flow_valve, "{shut}");
+            assert_eq!(taken > 1_900, flow_valve, "{taken} of 2000");
+        }
+    }
+
+    #[test]
+    fn settings_without_sense_are_refused() {
+        let port = Bench::new(&Parameters::default()).red.port;
+        let refused = |parameters: Parameters| Red::attach(&parameters, port).expect_err("refused");
+        let d = Parameters::default;
+        let thresholds = Error::Thresholds { min: 15, max: 15 };
+        assert_eq!(refused(Parameters { threshold_min: 15, ..d() }), thresholds);
+        let far = 1 << 41;
+        assert_eq!(refused(Parameters { threshold_max: far, ..d() }), Error::Threshold(far));
+        assert_eq!(refused(Parameters { probability_max: Share(0), ..d() }), Error::Probability);
+        assert_eq!(refused(Parameters { weight: Share(9), ..d() }), Error::Weight(9));
+        assert_eq!(refused(Parameters { mean_packet: Bytes(0), ..d() }), Error::MeanPacket(0));
+        let zero = refused(Parameters { packets: Some(0), ..d() });
+        assert_eq!(zero, Error::Limit(fifo::Error::Zero(1_518)));
     }
 }

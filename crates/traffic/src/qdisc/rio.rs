@@ -313,8 +313,8 @@ mod tests {
         Rio::attach(parameters, port).expect("parameters that make sense")
     }
 
-    /// In each of `rounds`, the time of a packet on the link, `kinds` arrive and one leaves; how many
-    /// of each precedence were taken.
+    /// In each of `rounds`, the time of a packet on the link, `kinds` arrive and one leaves; how
+    /// many of each precedence were taken.
     fn offer(rio: &mut Rio, rounds: u64, kinds: impl Fn(u64) -> [u8; 3]) -> [u64; LEVELS] {
         let (mut packets, mut taken) = (Packets::new(), [0; LEVELS]);
         for round in 0..rounds {

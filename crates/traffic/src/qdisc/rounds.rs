@@ -60,6 +60,16 @@ impl Rounds {
         }
     }
 
+    /// A packet came into this queue, which has this quantum from now on if it was empty.
+    #[inline]
+    pub(super) fn wake_with(&mut self, index: usize, quantum: u64) {
+        let queue = &mut self.queues[index];
+        if !queue.active {
+            queue.quantum = quantum.max(1);
+            self.wake(index);
+        }
+    }
+
     /// Goes on until a queue's turn has come that can pay for its first packet, whose cost `head` tells.
     #[inline]
     pub(super) fn next(&mut self, mut head: impl FnMut(usize) -> Option<u64>) -> Option<Turn> {

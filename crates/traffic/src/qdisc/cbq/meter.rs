@@ -122,6 +122,11 @@ impl Meter {
         self.due
     }
 
+    /// The credit that silence earns at most: `maxidle`.
+    pub(super) const fn credit_max(&self) -> Duration {
+        self.credit_max
+    }
+
     /// When a class that waits alone has earned `minburst` packets.
     #[inline]
     pub(super) fn resume(&self) -> Instant {

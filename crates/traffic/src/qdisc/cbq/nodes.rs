@@ -239,6 +239,11 @@ fn places(checked: &Checked) -> Vec<usize> {
 fn groups(parameters: &Parameters, checked: &Checked, places: &[usize], port: Port) -> Vec<Group> {
     let tree = &checked.tree;
     let levels = levels(&tree.children, &tree.tops);
+    let meter = |index: usize| Meter::new(profile(parameters, &checked.settled[index], port));
+    let credit = |children: &[usize]| {
+        let credits = children.iter().map(|&child| meter(child).credit_max());
+        credits.max().unwrap_or(Duration::ZERO)
+    };
     let mut groups = Vec::new();
     for (index, class) in parameters.classes.iter().enumerate() {
         let children = tree.children[index].len() as u64;
@@ -247,12 +252,13 @@ fn groups(parameters: &Parameters, checked: &Checked, places: &[usize], port: Po
         }
         let rate = checked.settled[index].rate;
         groups.push(Group {
-            meter: Meter::new(profile(parameters, &checked.settled[index], port)),
+            meter: meter(index),
             parent: tree.parents[index].map(|parent| places[parent]),
             borrow: class.borrow,
             level: levels[index],
-            // Each class within it may be a packet ahead of its own rate.
-            debt: rate.time_for(Bytes(frame_max(port))).times(children),
+            // Each class within it may be a packet ahead of its own rate, or use up its credit.
+            debt: rate.time_for(Bytes(frame_max(port))).times(children)
+                + credit(&tree.children[index]),
             ..group(&class.name, 0, port)
         });
     }

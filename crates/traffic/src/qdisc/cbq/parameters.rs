@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use crate::classify::Rule;
 use crate::discipline::{Discipline, Port};
 use crate::packet::ETHERNET_HEADER_AND_FCS;
-use crate::qdisc::{self, Qdisc, fifo};
+use crate::qdisc::{self, LEAVES, Qdisc, fifo};
 use crate::setting::{choice, settings};
 use crate::tree::{self, Branch, Tree};
 use crate::units::{Bytes, Rate, Share};
@@ -29,7 +29,9 @@ settings! {
         /// The class it is within; `None` (the default) if only the link is above it.
         pub parent: Option<String>,
         /// Its rate in frame bits per second (header and FCS counted, preamble and gap not). Give this or
-        /// `share`. No default.
+        /// `share`. No default. Of these an Ethernet link carries 98.7 % of its rate in the longest frames
+        /// and 76 % in the shortest; where classes have more than that together, those that borrow lack it
+        /// first.
         pub rate: Option<Rate>,
         /// Its rate as a share of the link's, in units of 2^-32, rounded down to a bit per second; `u32::MAX`
         /// is the whole link but for what the rounding takes. Give this or `rate`. No default.
@@ -163,16 +165,14 @@ pub enum Error {
     },
     /// Siblings are promised more than what holds them has.
     #[error(
-        "the classes {children} have {terms} = {promised} together, but {within} has only {has}: \
-         lower their rates by {excess} in all"
+        "the classes {children} have {sum} together, but {within} has only {has}: lower their rates \
+         by {excess} in all"
     )]
     Promise {
         /// The siblings' names.
         children: String,
-        /// Their rates, as a sum.
-        terms: String,
-        /// What that is.
-        promised: String,
+        /// Their rates, and the sum of them.
+        sum: String,
         /// The parent, or the link.
         within: String,
         /// The rate of that.
@@ -351,8 +351,7 @@ fn check_rates(
         if excess > (u128::from(link.bits_per_second()) * shares as u128) >> 32 {
             return Err(Error::Promise {
                 children: tree::list(siblings.iter().map(|&index| classes[index].name.as_str())),
-                terms: terms(rates),
-                promised: sum_text(promised),
+                sum: format!("{} = {}", terms(rates), sum_text(promised)),
                 within: within(),
                 has,
                 excess: sum_text(excess),
@@ -381,16 +380,12 @@ fn sum_text(bits: u128) -> String {
 fn queue(class: &Class, port: Port) -> Result<Qdisc, Error> {
     let (name, discipline) = (|| class.name.clone(), class.queue.name());
     let refused = |fault| Error::Leaf { class: name(), discipline, fault };
-    // Before it is attached: one may hold another, to any depth.
     if discipline == "tbr" {
         return Err(refused("holds packets back"));
     }
-    let queue = Qdisc::attach(&class.queue, port)
-        .map_err(|error| Error::Queue { class: name(), error: Box::new(error) })?;
-    let mut classes = 0;
-    queue.classes(&mut |_, _| classes += 1);
-    if classes > 0 {
+    if !LEAVES.contains(&discipline) {
         return Err(refused("has classes of its own"));
     }
-    Ok(queue)
+    Qdisc::attach(&class.queue, port)
+        .map_err(|error| Error::Queue { class: name(), error: Box::new(error) })
 }

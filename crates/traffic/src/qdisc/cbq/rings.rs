@@ -4,6 +4,8 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::parameters::PRIORITIES;
+
 /// No slot.
 const NONE: usize = usize::MAX;
 
@@ -23,13 +25,22 @@ struct Slot {
 pub(super) struct Rings {
     heads: Vec<usize>,
     slots: Vec<Slot>,
+    /// For each row of rings those that are not empty, a bit each: ring 0 of a row is bit 0.
+    occupied: Vec<u8>,
 }
+
+/// Rings in a row: one for each priority.
+const ROW: usize = PRIORITIES;
 
 impl Rings {
     /// So many empty rings, and a slot for each of `owners`.
     pub(super) fn new(rings: usize, owners: impl IntoIterator<Item = usize>) -> Self {
         let slot = |owner| Slot { previous: NONE, next: NONE, ring: NONE, owner };
-        Self { heads: vec![NONE; rings], slots: owners.into_iter().map(slot).collect() }
+        Self {
+            heads: vec![NONE; rings],
+            slots: owners.into_iter().map(slot).collect(),
+            occupied: vec![0; rings.div_ceil(ROW)],
+        }
     }
 
     /// The slot whose turn it is.
@@ -37,6 +48,12 @@ impl Rings {
     pub(super) fn head(&self, ring: usize) -> Option<usize> {
         let head = self.heads[ring];
         (head != NONE).then_some(head)
+    }
+
+    /// Which rings of a row are not empty, a bit each.
+    #[inline]
+    pub(super) fn occupied(&self, row: usize) -> u8 {
+        self.occupied[row]
     }
 
     /// Whose slot it is.
@@ -51,6 +68,7 @@ impl Rings {
         let head = self.heads[ring];
         let (previous, next) = if head == NONE {
             self.heads[ring] = slot;
+            self.occupied[ring / ROW] |= 1 << (ring % ROW);
             (slot, slot)
         } else {
             (self.slots[head].previous, head)
@@ -77,8 +95,11 @@ impl Rings {
         self.slots[slot].ring = NONE;
         self.slots[previous].next = next;
         self.slots[next].previous = previous;
-        if self.heads[ring] == slot {
-            self.heads[ring] = if next == slot { NONE } else { next };
+        if next == slot {
+            self.heads[ring] = NONE;
+            self.occupied[ring / ROW] &= !(1 << (ring % ROW));
+        } else if self.heads[ring] == slot {
+            self.heads[ring] = next;
         }
     }
 
@@ -138,8 +159,9 @@ mod tests {
                         }
                     }
                 }
-                for ring in 0..2 {
-                    prop_assert_eq!(listed(&rings, ring), Vec::from(queues[ring].clone()));
+                for (ring, queue) in queues.iter().enumerate() {
+                    prop_assert_eq!(listed(&rings, ring), Vec::from(queue.clone()));
+                    prop_assert_eq!(rings.occupied(0) >> ring & 1 == 1, !queue.is_empty());
                 }
             }
         }

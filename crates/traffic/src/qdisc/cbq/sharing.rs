@@ -1,9 +1,9 @@
 //! Who may send: limits, borrowing and the two guidelines for it.
 
 use core::cmp::Reverse;
+use core::ops::Range;
 
 use super::nodes::{Leaf, Lender, State, own_ring};
-use super::parameters::PRIORITIES;
 use super::{Cbq, LinkSharing};
 use crate::discipline::Dequeued;
 use crate::units::Instant;
@@ -29,6 +29,15 @@ impl Leaf {
     fn resume(&self) -> Instant {
         if self.borrow { self.meter.due() } else { self.meter.resume() }
     }
+}
+
+/// The priorities whose bits are set, the highest first.
+fn priorities(mut bits: u8) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let priority = bits.checked_ilog2()?;
+        bits &= !(1 << priority);
+        Some(priority as usize)
+    })
 }
 
 /// The leaves' and groups' places in the rings.
@@ -111,7 +120,7 @@ impl Cbq {
 
     /// A group was found over its limit: it lends no more.
     fn exhaust(&mut self, group: usize) {
-        for priority in 0..PRIORITIES {
+        for priority in priorities(self.nodes.groups[group].borrowers) {
             self.nodes.rings.remove(self.nodes.lending_slot(group, priority));
         }
         let node = &mut self.nodes.groups[group];
@@ -179,8 +188,7 @@ impl Cbq {
                 let node = &mut self.nodes.groups[group];
                 node.state = State::Open;
                 let (level, borrowers) = (node.level, node.borrowers);
-                for priority in (0..PRIORITIES).filter(|priority| borrowers & (1 << priority) != 0)
-                {
+                for priority in priorities(borrowers) {
                     let ring = self.nodes.lending_ring(level, priority);
                     self.nodes.rings.push_back(ring, self.nodes.lending_slot(group, priority));
                 }
@@ -208,7 +216,7 @@ impl Cbq {
             if !self.efficient {
                 return None;
             }
-            (0..PRIORITIES).rev().find_map(|priority| self.candidate(spare, priority, at))
+            self.candidate_of(spare, at)
         })
     }
 
@@ -216,9 +224,18 @@ impl Cbq {
     /// if it has an ancestor that is not and below whose level no class is unsatisfied. So levels come
     /// before priorities.
     fn choose_formally(&mut self, at: Instant) -> Option<Pick> {
-        (0..self.nodes.levels).find_map(|level| {
-            (0..PRIORITIES).rev().find_map(|priority| self.candidate(level, priority, at))
-        })
+        (0..self.nodes.levels).find_map(|level| self.candidate_of(level, at))
+    }
+
+    /// The candidate of the highest priority at a level.
+    fn candidate_of(&mut self, level: usize, at: Instant) -> Option<Pick> {
+        let occupied = self.nodes.rings.occupied(level);
+        priorities(occupied).find_map(|priority| self.candidate(level, priority, at))
+    }
+
+    /// Which priorities have somebody in a ring at one of these levels, a bit each.
+    fn occupied(&self, levels: Range<usize>) -> u8 {
+        levels.fold(0, |bits, level| bits | self.nodes.rings.occupied(level))
     }
 
     /// The top-level guideline: a class may send if it is not over its limit, or if it has
@@ -226,8 +243,8 @@ impl Cbq {
     /// the level is raised, as in ALTQ.
     fn choose_below_top(&mut self, at: Instant) -> Option<Pick> {
         loop {
-            let levels = 0..=self.top_level;
-            let pick = (0..PRIORITIES).rev().find_map(|priority| {
+            let levels = 0..self.top_level + 1;
+            let pick = priorities(self.occupied(levels.clone())).find_map(|priority| {
                 levels.clone().find_map(|level| self.candidate(level, priority, at))
             });
             if pick.is_some() || self.top_level + 1 >= self.nodes.levels {
@@ -305,19 +322,37 @@ impl Cbq {
     /// to the link's if there is none (ALTQ's rule; the paper's goes to the link's at once).
     ///
     /// The link itself always has time to lend, so what is borrowed from it must always be looked at.
+    ///
+    /// By this rule, and the paper's, classes of high priority that borrow in turn can keep one of low
+    /// priority from its own rate for good, if no packet of it arrives. So one that was kept waiting until
+    /// half of its rate is lost comes first: a departure from both.
     pub(super) fn departed(&mut self, pick: Pick) {
         let Some(lender) = pick.lender else { return };
         let (link, next) = (self.nodes.link(), self.wire.free);
+        if self.finds_neglected(next) {
+            self.top_level = 0;
+            return;
+        }
         let group = &self.nodes.groups[lender];
         if lender < link && group.meter.due() <= next && self.nodes.leaves[pick.leaf].linked {
             self.top_level = group.level;
             return;
         }
         let levels = self.nodes.levels - 1;
-        let unsatisfied = (0..levels).find(|&level| {
-            (0..PRIORITIES).any(|priority| self.candidate(level, priority, next).is_some())
+        let unsatisfied = priorities(self.occupied(0..levels)).find_map(|priority| {
+            (0..levels).find(|&level| self.candidate(level, priority, next).is_some())
         });
         self.top_level = unsatisfied.unwrap_or(levels);
+    }
+
+    /// Whether a leaf within its rate has waited twice as long as it can catch up. The first of each ring
+    /// has waited longest for its turn.
+    fn finds_neglected(&self, at: Instant) -> bool {
+        let first = |priority| self.nodes.rings.head(own_ring(priority));
+        priorities(self.nodes.rings.occupied(0)).filter_map(first).any(|leaf| {
+            let meter = &self.nodes.leaves[leaf].meter;
+            meter.due() + (meter.credit_max() + self.nodes.round).times(2) < at
+        })
     }
 
     /// The level of the nearest group that would lend to a leaf.

@@ -1,5 +1,6 @@
 //! CoDel's law: when packets have waited longer than the target for a whole interval, drop one, and
-//! the next ones at intervals that shrink with the square root of their number (RFC 8289, section 5).
+//! the next ones at intervals that shrink with the square root of their number (RFC 8289, section
+//! 5).
 //!
 //! It serves whatever queue a [`Line`] shows it: that of `codel`, or one of the many of `fq_codel`.
 
@@ -37,11 +38,11 @@ pub(crate) struct Chosen {
 }
 
 /// What CoDel remembers of a queue; names in quotes are the RFC's.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Control {
-    /// An interval after packets began to wait too long ("first_above_time"); `None` if the last one
+    /// An interval after packets began to wait too long ("first_above_time"); never if the last one
     /// did not.
-    above_until: Option<Instant>,
+    above_until: Instant,
     /// When the next packet is to be dropped ("drop_next").
     drop_next: Instant,
     /// Packets dropped in this run of drops ("count"), and when the run began ("lastcount").
@@ -49,6 +50,13 @@ pub(crate) struct Control {
     count_start: u32,
     /// Whether a run of drops is on ("dropping").
     dropping: bool,
+}
+
+impl Default for Control {
+    fn default() -> Self {
+        let (above_until, drop_next) = (Instant::NEVER, Instant::ZERO);
+        Self { above_until, drop_next, count: 0, count_start: 0, dropping: false }
+    }
 }
 
 /// A packet at the head of its line, and whether it may be dropped.
@@ -82,17 +90,19 @@ impl Control {
     #[inline]
     fn candidate(&mut self, law: &Law, line: &mut impl Line, now: Instant) -> Option<Candidate> {
         let Some((id, left)) = line.take() else {
-            self.above_until = None;
+            self.above_until = Instant::NEVER;
             return None;
         };
         let waited = now.since(line.packet(id).queued);
         if waited < law.target || left <= law.frame_max {
-            self.above_until = None;
+            self.above_until = Instant::NEVER;
             return Some(Candidate { id, late: false });
         }
-        let until = *self.above_until.get_or_insert(now + law.interval);
-        // The interval begins with the packet that is seen here first.
-        Some(Candidate { id, late: now >= until })
+        if self.above_until == Instant::NEVER {
+            // The interval begins with the packet that is seen here first.
+            self.above_until = now + law.interval;
+        }
+        Some(Candidate { id, late: now >= self.above_until })
     }
 
     /// In a run of drops: ends it if packets no longer wait, else drops as many as are due.
@@ -125,8 +135,8 @@ impl Control {
         Some((head.id, false))
     }
 
-    /// Begins a run with the first drop. If the last run ended within 16 intervals, the rate that it
-    /// came to is where this one starts.
+    /// Begins a run with the first drop. If the last run ended within 16 intervals, the rate that
+    /// it came to is where this one starts.
     fn begin(
         &mut self,
         law: &Law,
@@ -166,7 +176,7 @@ fn next_drop(then: Instant, interval: Duration, count: u32) -> Instant {
 /// `1 / sqrt(count)` in 2^-32, to two units of the last place; one for zero.
 ///
 /// Newton's steps for `1/x^2 - count`, `x (3 - count x^2) / 2`, need no division (RFC 8289, section
-/// 5.5, and its reference to Linux). The first guess is the greatest power of two that is not above
+/// 5, and its reference to Linux). The first guess is the greatest power of two that is not above
 /// the root, at least half of it: six steps then reach the last place.
 fn inverse_root(count: u32) -> u64 {
     const ONE: u64 = 1 << 32;
@@ -263,7 +273,7 @@ mod tests {
         assert_eq!(inverse_root(0), inverse_root(1));
     }
 
-    /// The intervals of RFC 8289, section 5.3: 100 ms, 70.7, 57.7, 50, ... after one another.
+    /// The intervals of RFC 8289's control law: 100 ms, 70.7, 57.7, 50, ... after one another.
     #[test]
     fn the_control_law_shortens_the_interval_by_the_square_root() {
         let exact =
@@ -307,18 +317,18 @@ mod tests {
         assert!(bench.condemned.is_empty());
     }
 
-    /// With a frame or less left, a drop would only idle the link (section 5.6).
+    /// With a frame or less left, a drop would only idle the link.
     #[test]
     fn the_last_packets_are_never_dropped() {
         let (mut bench, mut control) = (Bench::new(2, at(0), 0), Control::default());
-        control.above_until = Some(at(1));
+        control.above_until = at(1);
         assert!(control.next(&law(false), &mut bench, at(500)).is_some());
         assert!(control.next(&law(false), &mut bench, at(900)).is_some());
         assert!(control.next(&law(false), &mut bench, at(900)).is_none());
         assert!(bench.condemned.is_empty() && !control.dropping);
     }
 
-    /// Section 5.4: a run that begins soon after another takes up its rate.
+    /// Section 5's pseudo-code: a run that begins soon after another takes up its rate.
     #[test]
     fn a_new_run_takes_up_the_rate_of_the_last() {
         let (mut bench, mut control) = (Bench::new(500, at(0), 0), Control::default());

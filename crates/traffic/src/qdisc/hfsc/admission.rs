@@ -68,11 +68,11 @@ fn line(from: u128, slope: u128, ps: u64) -> u128 {
 
 fn by(ps: u64, promised: u128, limit: Curve) -> Excess {
     let (promised, limit) = (promised.div_ceil(PICOBITS_PER_BIT), limit.at(ps) / PICOBITS_PER_BIT);
-    Excess::By { by: time(ps), promised, limit, excess: promised - limit }
+    Excess::By { by: text(ps), promised, limit, excess: promised - limit }
 }
 
 /// A time in the largest unit that keeps the number whole.
-fn time(ps: u64) -> String {
+pub(super) fn text(ps: u64) -> String {
     let units = [(1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "us"), (1_000, "ns")];
     let whole = units.into_iter().find(|(unit, _)| ps.is_multiple_of(*unit));
     let (unit, name) = whole.unwrap_or((1, "ps"));

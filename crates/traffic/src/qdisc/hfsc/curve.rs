@@ -8,9 +8,9 @@ use crate::units::Duration;
 
 /// Picobits in a byte.
 pub(super) const PICOBITS_PER_BYTE: u128 = 8_000_000_000_000;
-/// The highest slope, 2^60 bit/s: a slope times any time, and a sum of two of those, stays within
-/// 128 bits.
-pub(super) const SLOPE_MAX: u64 = 1 << 60;
+/// The highest slope, 100 Tbit/s: the shortest frame still takes some picoseconds, and a slope times
+/// any time stays far within 128 bits.
+pub(super) const SLOPE_MAX: u64 = 100_000_000_000_000;
 
 /// A service curve: slope `m1` for the first `d`, then `m2` (paper, section VI; ALTQ's `m1 d m2`).
 /// Concave, linear, or convex with `m1` zero: only of these is a minimum of shifted copies such a

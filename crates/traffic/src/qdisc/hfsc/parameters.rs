@@ -9,7 +9,7 @@ use super::curve::{Curve, SLOPE_MAX};
 use super::leaf::Leaf;
 use crate::classify::Rule;
 use crate::discipline::{Discipline, Port};
-use crate::qdisc::{self, Qdisc, fifo};
+use crate::qdisc::{self, LEAVES, Qdisc, fifo};
 use crate::setting::settings;
 use crate::tree::{self, Branch, Tree};
 use crate::units::{Bytes, Duration, Rate};
@@ -21,7 +21,7 @@ settings! {
     /// then on (ALTQ's `m1 d m2`); with none of `m1` and `m2` the class has no such curve. A concave
     /// curve (`m1` above `m2`) gives a short delay at a low rate, a convex one (`m1` left out) starts
     /// after `d`. Rates count frame bits (header and FCS counted, preamble and gap not) and
-    /// [`Parameters::overhead`]; from 1 bit/s to 2^60 bit/s.
+    /// [`Parameters::overhead`]; from 1 bit/s to 100 Tbit/s.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Class {
         /// Its name, unique within the discipline.
@@ -189,7 +189,7 @@ pub enum Error {
         m2: Rate,
     },
     /// Steeper than the arithmetic has room for.
-    #[error("class `{class}` has {rate} in its {kind}: the highest rate is {SLOPE_MAX} bit/s")]
+    #[error("class `{class}` has {rate} in its {kind}: at most 100000 Gbit/s can be counted")]
     TooSteep {
         /// The class.
         class: String,
@@ -324,16 +324,16 @@ pub enum Error {
     NoBurst(String),
     /// A packet that is being sent is not interrupted.
     #[error(
-        "a delay bound of {bound} ps for `{name}`: one longest frame of another class takes \
-         {frame} ps on this link, so the bound must be longer than that"
+        "a delay bound of {bound} for `{name}`: one longest frame of another class takes {frame} on \
+         this link, so the bound must be longer than that"
     )]
     Bound {
         /// The reservation.
         name: String,
         /// The bound asked for.
-        bound: u64,
+        bound: String,
         /// The time of a longest frame.
-        frame: u64,
+        frame: String,
     },
     /// A class below one that holds packets.
     #[error(
@@ -355,11 +355,6 @@ pub enum Error {
         known: String,
     },
 }
-
-/// The disciplines that may be a class's queue: without classes, and sending whenever they hold
-/// anything.
-const LEAVES: [&str; 10] =
-    ["fifo", "red", "rio", "blue", "codel", "pie", "fq_codel", "sfq", "wfq", "drr"];
 
 /// Checked parameters.
 pub(super) struct Checked {
@@ -562,8 +557,7 @@ fn check_link(classes: &[Class], curves: &[Curves], port: Port) -> Result<(), Er
 fn leaf(class: &Class, port: Port) -> Result<Leaf, Error> {
     let (name, queue) = (|| class.name.clone(), class.queue.name());
     if !LEAVES.contains(&queue) {
-        let exist = |name: &&str| qdisc::REGISTRY.iter().any(|entry| entry.name == *name);
-        let known = tree::list(LEAVES.into_iter().filter(exist));
+        let known = tree::list(LEAVES.iter().copied());
         return Err(Error::Queue { class: name(), queue, known });
     }
     Qdisc::attach(&class.queue, port)

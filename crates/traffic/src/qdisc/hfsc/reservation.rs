@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use super::curve;
 use super::parameters::{self, Class, Error, Parameters};
-use super::{Hfsc, wire_time_max};
+use super::{Hfsc, admission, wire_time_max};
 use crate::classify::{Filter, Rule};
 use crate::discipline::Port;
 use crate::qdisc;
@@ -47,7 +47,7 @@ impl Reservation {
             return Err(Error::NoBurst(name));
         }
         if self.delay <= frame {
-            let (bound, frame) = (self.delay.as_ps(), frame.as_ps());
+            let [bound, frame] = [self.delay, frame].map(|time| admission::text(time.as_ps()));
             return Err(Error::Bound { name, bound, frame });
         }
         let rate = self.rate.bits_per_second();

@@ -187,12 +187,60 @@ impl Turns {
         None
     }
 
-    /// From when on somebody has a turn: zero if now; `None` if nobody takes part.
-    pub(super) fn earliest(&self) -> Option<u128> {
-        if self.ready.0.is_empty() {
-            self.waiting.0.first().map(|entry| entry.key)
-        } else {
-            Some(0)
+    /// A time from which on somebody has a turn: the first one, or one that has come at `now`;
+    /// `None` if nobody takes part.
+    pub(super) fn earliest(&mut self, now: u128, seats: &mut [Seat]) -> Option<u128> {
+        match self.first(now, seats) {
+            Some(class) => Some(seats[class].time),
+            None => self.waiting.0.first().map(|entry| entry.key),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::BTreeMap;
+    use proptest::prelude::*;
+
+    const CLASSES: usize = 12;
+
+    proptest! {
+        /// Against a search of all who take part, also when the clock is asked for a later time
+        /// and then for an earlier one.
+        #[test]
+        fn the_least_key_among_those_whose_time_has_come(
+            steps in prop::collection::vec((0..CLASSES, 0_u128..40, 0_u128..40, 0_u8..4), 1..300),
+        ) {
+            let (mut turns, mut seats) = (Turns::with_capacity(CLASSES), [Seat::default(); CLASSES]);
+            let mut all = BTreeMap::new();
+            let mut now = 0;
+            for (class, time, key, what) in steps {
+                match what {
+                    0 => {
+                        turns.leave(class, &mut seats);
+                        all.remove(&class);
+                    }
+                    1 => now += time / 10,
+                    _ => {
+                        turns.set(class, now + time, key, now, &mut seats);
+                        all.insert(class, (now + time, key));
+                    }
+                }
+                for at in [now + 5, now] {
+                    let come = all.iter().filter(|(_, (time, _))| *time <= at);
+                    let least = come.min_by_key(|&(&class, &(_, key))| (key, class));
+                    let least = least.map(|(&class, _)| class);
+                    prop_assert_eq!(turns.first(at, &mut seats), least);
+                    let earliest = all.values().map(|&(time, _)| time).min();
+                    prop_assert_eq!(turns.earliest(at, &mut seats).map(|time| time.max(at)),
+                        earliest.map(|time| time.max(at)));
+                }
+                prop_assert_eq!(turns.is_empty(), all.is_empty());
+                for (class, seat) in seats.iter().enumerate() {
+                    prop_assert_eq!(seat.is_taken(), all.contains_key(&class));
+                }
+            }
         }
     }
 }

@@ -4,15 +4,15 @@
 use crate::qdisc::pie::Parameters;
 use crate::units::{Duration, Instant, PS_PER_SECOND};
 
-/// Certainty, in the unit of probabilities: 2^-56. The finest step, 1/2048 of a sixteenth per second
-/// of a delay of 1 us, is then still above one.
+/// Certainty, in the unit of probabilities: 2^-56. The finest step, 1/2048 of a sixteenth per
+/// second of a delay of 1 us, is then still above one.
 pub(crate) const ONE: u64 = 1 << 56;
 /// Updates that were missed while nothing happened are made up for, so many at most: 4096 of 15 ms
 /// are a minute, after which the probability has long come to one end.
 const MISSED_MAX: u64 = 4_096;
 
-/// Longer waits, of 53 days, count as this.
-const DELAY_MAX: u64 = 1 << 62;
+/// Longer waits count as this: 75 minutes, above any target.
+const DELAY_MAX: u64 = 1 << 52;
 
 /// What PIE remembers; names in quotes are the RFC's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Controller {
         let off = i128::from(parameters.alpha) * (ps(self.delay) - ps(parameters.target));
         let growth = i128::from(parameters.beta) * (ps(self.delay) - ps(self.delay_old));
         // Sixteenths per second times picoseconds: 2^-56 is 2^52 for each 10^12 of them. The sum
-        // is below 2^74 in size, the product below 2^126.
+        // is below 2^74 in size for gains up to 2^20, the product below 2^126.
         let step = (off + growth) * (1 << 52) / i128::from(PS_PER_SECOND);
         step.clamp(-2 * i128::from(ONE), 2 * i128::from(ONE)) as i64
     }
@@ -59,7 +59,8 @@ impl Controller {
         self.probability == 0 && self.delay.as_ps() < half && self.delay_old.as_ps() < half
     }
 
-    /// Brings the controller to `now`, updating it at each due instant from `next` on; the next one.
+    /// Brings the controller to `now`, updating it at each due instant from `next` on; the next
+    /// one.
     ///
     /// Nothing changes between two packets but by these updates, so they are made up for when a
     /// packet comes, and time needs no timer.
@@ -172,7 +173,7 @@ mod tests {
 
     #[test]
     fn the_longest_delays_do_not_overflow() {
-        let parameters = Parameters { alpha: 1_600, beta: 1_600, ..Parameters::default() };
+        let parameters = Parameters { alpha: 1 << 20, beta: 1 << 20, ..Parameters::default() };
         for (delay, delay_old) in [(Duration::MAX, Duration::ZERO), (Duration::ZERO, Duration::MAX)]
         {
             let mut controller = Controller { delay, delay_old, ..Controller::default() };

@@ -1,12 +1,13 @@
-//! RED's arithmetic: the average queue, the probability that it calls for, and the spacing of drops.
+//! RED's arithmetic: the average queue, the probability that it calls for, and the spacing of
+//! drops.
 //!
 //! Sections cited are those of Floyd and Jacobson, "Random Early Detection Gateways for Congestion
 //! Avoidance", IEEE/ACM Transactions on Networking 1(4), 1993.
 
 use crate::random::Random;
 
-/// An average and its thresholds count in 2^-20 of a packet or byte. With the least weight, 2^-16, an
-/// average then comes to rest within 1/16 of a packet of a queue that stays the same.
+/// An average and its thresholds count in 2^-20 of a packet or byte. With the least weight, 2^-16,
+/// an average then comes to rest within 1/16 of a packet of a queue that stays the same.
 const FRACTION_BITS: u32 = 20;
 /// The longest queue and the highest threshold: 2^40 bytes with the fraction leave a sign and two
 /// more bits in 64.
@@ -70,8 +71,8 @@ pub(crate) enum Zone {
 }
 
 /// The probability of a drop as a function of the average: `p_b` of section 4, and above the upper
-/// threshold the "gentle" variant's rise to one (Floyd, "Recommendation on using the gentle_ variant
-/// of RED", 2000).
+/// threshold the "gentle" variant's rise to one (Floyd, "Recommendation on using the gentle_
+/// variant of RED", 2000).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Curve {
     /// In 2^-20 of a packet or byte, as the average.
@@ -122,8 +123,8 @@ fn risen(distance: u64, rise: u64) -> u64 {
 /// Packets that passed since the last drop or mark (`count` of section 4), so that the distance
 /// between two is uniform over 1..1/p and drops do not cluster (section 7, method 2).
 ///
-/// The paper's figure 2 has one more after a drop than its text, and then the distance never comes to
-/// 1/p; this is the text.
+/// The paper's figure 2 has one more after a drop than its text, and then the distance never comes
+/// to 1/p; this is the text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spacing {
     passed: u64,
@@ -166,17 +167,20 @@ mod tests {
     use super::*;
     use std::vec::Vec;
 
-    /// In whole packets and 2^-20.
+    impl Average {
+        /// In packets or bytes.
+        pub(crate) fn whole(&self) -> f64 {
+            self.value as f64 / f64::from(1_u32 << FRACTION_BITS)
+        }
+    }
+
+    /// So many whole ones and 2^-20.
     fn average(whole: u64, fraction: u64) -> Average {
         Average { value: (whole << FRACTION_BITS) + fraction, weight: WEIGHT_MIN }
     }
 
     fn share(of: u64, whole: u64) -> u32 {
         u32::try_from(of * ONE / whole).expect("a part of it")
-    }
-
-    fn whole(average: &Average) -> f64 {
-        average.value as f64 / f64::from(1_u32 << FRACTION_BITS)
     }
 
     /// Section 6.2: a queue that goes from empty to 1 packet needs -1/ln(1 - w) arrivals for the
@@ -188,13 +192,13 @@ mod tests {
             for _ in 0..arrivals {
                 average.update(1);
             }
-            let reached = whole(&average);
+            let reached = average.whole();
             assert!((0.630..0.634).contains(&reached), "{thousandths}: {reached}");
         }
     }
 
-    /// Section 6.1, equation 3: after a burst of L packets into an empty queue the average is
-    /// `L + 1 + ((1 - w)^(L + 1) - 1) / w`; a burst of 50 stays below 5 packets if w <= 0.0042, rounded.
+    /// Section 6.1, equation 3: after a burst of L packets into an empty queue the average is `L +
+    /// 1 + ((1 - w)^(L + 1) - 1) / w`; a burst of 50 stays below 5 packets if w <= 0.0042, rounded.
     #[test]
     fn a_burst_of_fifty_stays_below_five_packets_at_the_papers_weight() {
         for ten_thousandths in [10, 41, 43, 200] {
@@ -202,7 +206,7 @@ mod tests {
             (1..=50).for_each(|queued| average.update(queued));
             let weight = ten_thousandths as f64 / 10_000.0;
             let expected = 51.0 + ((1.0 - weight).powi(51) - 1.0) / weight;
-            let reached = whole(&average);
+            let reached = average.whole();
             assert!((reached - expected).abs() < 0.001, "{reached} for {expected}");
             assert_eq!(reached < 5.0, ten_thousandths <= 41);
         }
@@ -215,7 +219,7 @@ mod tests {
             let mut arrivals = idle;
             idle.decay(packets);
             (0..packets).for_each(|_| arrivals.update(0));
-            let (idle, arrivals) = (whole(&idle), whole(&arrivals));
+            let (idle, arrivals) = (idle.whole(), arrivals.whole());
             assert!((idle - arrivals).abs() < 0.002, "{packets}: {idle} and {arrivals}");
         }
         let mut long = average(30, 0).weighted(WEIGHT_MIN);

@@ -5,8 +5,8 @@
 //! the share of all arrivals that it makes up. From the first follows how many packets a round trip
 //! a TCP flow would send (Padhye, Firoiu, Towsley and Kurose, "Modeling TCP Throughput", SIGCOMM
 //! 1998, equation 30, with delayed ACKs and a time-out of one round trip); a round trip carries the
-//! upper threshold's packets and [`PIPE`] more, which makes it a share. A flow above that share does
-//! not respond. Constants are those of KAME's `altq_red.c`, 3.1.
+//! upper threshold's packets and [`PIPE`] more, which makes it a share. A flow above that share
+//! does not respond. Constants are those of KAME's `altq_red.c`, 3.1.
 
 use alloc::vec::Vec;
 

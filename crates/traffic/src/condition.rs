@@ -1,0 +1,361 @@
+//! The traffic conditioner on input, as ALTQ's CDNR (`altq_cdnr.c`): rules lead a packet to an
+//! element, whose meter gives it a colour, for which there is an action; an action may lead on to
+//! the next element.
+
+mod chain;
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ops::AddAssign;
+
+use crate::classify::{self, Fields, Match, Rules, Subject};
+use crate::discipline::DropReason;
+use crate::meter::bucket::TokenBucket;
+use crate::meter::single_rate::SingleRate;
+use crate::meter::two_rate::TwoRate;
+use crate::meter::window::Window;
+use crate::meter::{self, Colour};
+use crate::packet::{ETHERNET_HEADER_AND_FCS, Packet, ecn};
+use crate::random::Random;
+use crate::units::Instant;
+use chain::Step;
+
+/// What a user may set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parameters {
+    /// The elements, in any order.
+    pub elements: Vec<Element>,
+    /// Which element a packet goes to first.
+    pub rules: Vec<Rule>,
+    /// What happens to a packet that no rule matches, or that returns; any action but
+    /// [`Action::Return`]. Default: pass.
+    pub default: Action,
+}
+
+/// A meter and what is done by its colours.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Element {
+    /// Its name, for rules and other elements.
+    pub name: String,
+    /// The meter; default none.
+    pub meter: Meter,
+    /// For a packet that is green, or conforms to a token bucket, or is not metered. Default: pass.
+    pub green: Action,
+    /// For a yellow packet. Default: pass.
+    pub yellow: Action,
+    /// For a packet that is red or does not conform to a token bucket. Default: pass.
+    pub red: Action,
+}
+
+/// Which meter an element has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Meter {
+    /// None: every packet is green, and keeps the colour it came with for later meters.
+    #[default]
+    None,
+    /// Token bucket: green or red.
+    TokenBucket(meter::bucket::Parameters),
+    /// Single-rate three-colour marker, RFC 2697.
+    SingleRate(meter::single_rate::Parameters),
+    /// Two-rate three-colour marker, RFC 2698.
+    TwoRate(meter::two_rate::Parameters),
+    /// Time-sliding-window three-colour marker, RFC 2859.
+    Window(meter::window::Parameters),
+}
+
+/// What is done to a packet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Action {
+    /// It passes as it is.
+    #[default]
+    Pass,
+    /// It is dropped, with [`DropReason::Policed`].
+    Drop,
+    /// It passes with this code point, 0 to 63; its ECN field stays.
+    Mark(u8),
+    /// It goes on to the element of this name.
+    Next(String),
+    /// It leaves the chain of elements, and [`Parameters::default`] decides.
+    Return,
+}
+
+/// Where a chain begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rule {
+    /// The packets it is for.
+    pub pattern: Match,
+    /// Of the rules that match, the greatest decides; of equals, the first.
+    pub priority: u16,
+    /// The name of the element for them.
+    pub element: String,
+}
+
+/// Why parameters are refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// Two elements of one name.
+    #[error("two elements are named `{0}`: give each its own name")]
+    DuplicateName(String),
+    /// `next` leads nowhere.
+    #[error("{from} leads to the element `{name}`, which does not exist: {known}")]
+    UnknownElement {
+        /// What leads there.
+        from: String,
+        /// The name it gives.
+        name: String,
+        /// The names to choose from, in words.
+        known: String,
+    },
+    /// A packet would go round for ever.
+    #[error(
+        "a packet would go from {0} and round again: let one of them pass, drop, mark or return \
+         instead of `next`"
+    )]
+    Cycle(String),
+    /// Nothing to return to.
+    #[error("the default action is `return`, but there is nowhere to return to: let it pass")]
+    DefaultReturns,
+    /// Past 6 bits.
+    #[error("{from} marks with the code point {dscp}: it has 6 bits, at most 63")]
+    Dscp {
+        /// What marks.
+        from: String,
+        /// The value given.
+        dscp: u8,
+    },
+    /// A meter refuses its parameters.
+    #[error("element `{element}`: {error}")]
+    Meter {
+        /// The element.
+        element: String,
+        /// Why.
+        error: meter::Error,
+    },
+    /// A rule is refused.
+    #[error("rule {index}: {error}")]
+    Rule {
+        /// The rule's place in the list, from 1.
+        index: usize,
+        /// Why.
+        error: classify::Error,
+    },
+}
+
+/// Packets and their bytes (of the IP packet).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+impl AddAssign<u64> for Count {
+    /// One more packet, of so many bytes.
+    fn add_assign(&mut self, bytes: u64) {
+        self.packets += 1;
+        self.bytes += bytes;
+    }
+}
+
+/// How often each action was taken. A packet counts once in `pass`, `drop` or `mark`, and besides
+/// each time it went on or returned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Passed as they were.
+    pub pass: Count,
+    /// Dropped.
+    pub drop: Count,
+    /// Passed with another code point.
+    pub mark: Count,
+    /// Went on to an element from another.
+    pub next: Count,
+    /// Returned.
+    pub returned: Count,
+}
+
+/// What is to become of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It passes.
+    Pass,
+    /// It passes with this code point.
+    Mark(u8),
+    /// It is dropped.
+    Drop(DropReason),
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    None,
+    TokenBucket(TokenBucket),
+    SingleRate(SingleRate),
+    TwoRate(TwoRate),
+    Window(Window),
+}
+
+#[derive(Clone, Debug)]
+struct Node {
+    name: String,
+    meter: State,
+    /// By colour, green first.
+    steps: [Step; 3],
+    counts: [Count; 3],
+}
+
+/// A conditioner at work.
+#[derive(Clone, Debug)]
+pub struct Conditioner {
+    nodes: Vec<Node>,
+    rules: Rules,
+    default: Step,
+    statistics: Statistics,
+    seed: u64,
+}
+
+impl Conditioner {
+    /// A conditioner with its buckets full at `now`; meters that draw at random do so from streams
+    /// derived from `seed` and their elements' names.
+    pub fn attach(parameters: &Parameters, seed: u64, now: Instant) -> Result<Self, Error> {
+        let chains = chain::resolve(parameters)?;
+        let mut nodes = Vec::with_capacity(parameters.elements.len());
+        for (element, steps) in parameters.elements.iter().zip(chains.steps) {
+            let meter = State::new(element, seed, now).map_err(refused(element))?;
+            nodes.push(Node { name: element.name.clone(), meter, steps, counts: <_>::default() });
+        }
+        let mut rules = Rules::new(seed);
+        for (index, (rule, &first)) in (1..).zip(parameters.rules.iter().zip(&chains.firsts)) {
+            let added = rules.add(&rule.pattern, rule.priority, first);
+            added.map_err(|error| Error::Rule { index, error })?;
+        }
+        let (default, statistics) = (chains.default, Statistics::default());
+        Ok(Self { nodes, rules, default, statistics, seed })
+    }
+
+    /// Takes new parameters at `now`. An element of the same name keeps its counters and, with the
+    /// same kind of meter, its tokens or average as far as they fit. On an error the old parameters
+    /// stay.
+    pub fn change(&mut self, parameters: &Parameters, now: Instant) -> Result<(), Error> {
+        let mut new = Self::attach(parameters, self.seed, now)?;
+        for (node, element) in new.nodes.iter_mut().zip(&parameters.elements) {
+            let Some(old) = self.nodes.iter().find(|old| old.name == node.name) else { continue };
+            let mut meter = old.meter.clone();
+            if meter.change(&element.meter, now).map_err(refused(element))? {
+                node.meter = meter;
+            }
+            node.counts = old.counts;
+        }
+        new.statistics = self.statistics;
+        *self = new;
+        Ok(())
+    }
+
+    /// Conditions a simulated packet: marks it, or says why it is to be dropped.
+    pub fn condition(&mut self, packet: &mut Packet, now: Instant) -> Result<(), DropReason> {
+        let bytes = packet.length.saturating_sub(ETHERNET_HEADER_AND_FCS);
+        let fields = Fields::from(Subject::from(&*packet));
+        match self.decide(&fields, packet.tos >> 2, bytes.into(), now) {
+            Verdict::Pass => Ok(()),
+            Verdict::Mark(dscp) => {
+                packet.tos = dscp << 2 | packet.tos & ecn::MASK;
+                Ok(())
+            }
+            Verdict::Drop(reason) => Err(reason),
+        }
+    }
+
+    /// Decides on an IP packet of so many bytes with this code point; it is for the caller to mark
+    /// or drop it.
+    pub fn decide(&mut self, fields: &Fields, dscp: u8, bytes: u64, now: Instant) -> Verdict {
+        let mut colour = Colour::from_dscp(dscp);
+        let mut step = self.rules.class_of_fields(fields).map_or(self.default, Step::Next);
+        // Chains have been checked to end.
+        while let Some(node) = step.target().and_then(|index| self.nodes.get_mut(index)) {
+            let (result, kept) = node.meter.colour(bytes, colour, now);
+            colour = kept;
+            node.counts[result as usize] += bytes;
+            step = node.steps[result as usize];
+            match step {
+                Step::Next(_) => self.statistics.next += bytes,
+                Step::Return => {
+                    self.statistics.returned += bytes;
+                    step = self.default;
+                }
+                Step::Pass | Step::Drop | Step::Mark(_) => {}
+            }
+        }
+        match step {
+            Step::Drop => {
+                self.statistics.drop += bytes;
+                Verdict::Drop(DropReason::Policed)
+            }
+            Step::Mark(dscp) => {
+                self.statistics.mark += bytes;
+                Verdict::Mark(dscp)
+            }
+            Step::Pass | Step::Next(_) | Step::Return => {
+                self.statistics.pass += bytes;
+                Verdict::Pass
+            }
+        }
+    }
+
+    /// How often each action was taken.
+    pub const fn statistics(&self) -> Statistics {
+        self.statistics
+    }
+
+    /// Calls `each` with every element's name and what took its green, yellow and red action.
+    pub fn elements(&self, each: &mut dyn FnMut(&str, [Count; 3])) {
+        for node in &self.nodes {
+            each(&node.name, node.counts);
+        }
+    }
+}
+
+fn refused(element: &Element) -> impl Fn(meter::Error) -> Error {
+    |error| Error::Meter { element: element.name.clone(), error }
+}
+
+impl State {
+    fn new(element: &Element, seed: u64, now: Instant) -> Result<Self, meter::Error> {
+        Ok(match &element.meter {
+            Meter::None => Self::None,
+            Meter::TokenBucket(parameters) => Self::TokenBucket(TokenBucket::new(parameters, now)?),
+            Meter::SingleRate(parameters) => Self::SingleRate(SingleRate::new(parameters, now)?),
+            Meter::TwoRate(parameters) => Self::TwoRate(TwoRate::new(parameters, now)?),
+            Meter::Window(parameters) => {
+                let seed = Random::new(seed, &element.name).next_u64();
+                Self::Window(Window::new(parameters, seed, now)?)
+            }
+        })
+    }
+
+    /// Takes new parameters if they are for its kind; else false.
+    fn change(&mut self, parameters: &Meter, now: Instant) -> Result<bool, meter::Error> {
+        match (self, parameters) {
+            (Self::TokenBucket(meter), Meter::TokenBucket(new)) => meter.change(new, now)?,
+            (Self::SingleRate(meter), Meter::SingleRate(new)) => meter.change(new, now)?,
+            (Self::TwoRate(meter), Meter::TwoRate(new)) => meter.change(new, now)?,
+            (Self::Window(meter), Meter::Window(new)) => meter.change(new)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// The colour that decides the action, and the one that the packet has for later meters. A
+    /// token bucket says whether a packet conforms; only three-colour markers colour it anew.
+    fn colour(&mut self, bytes: u64, earlier: Colour, now: Instant) -> (Colour, Colour) {
+        let colour = match self {
+            Self::None => return (Colour::Green, earlier),
+            Self::TokenBucket(meter) => {
+                let conforms = meter.conforms(bytes, now);
+                return (if conforms { Colour::Green } else { Colour::Red }, earlier);
+            }
+            Self::SingleRate(meter) => meter.colour(bytes, earlier, now),
+            Self::TwoRate(meter) => meter.colour(bytes, earlier, now),
+            Self::Window(meter) => meter.colour(bytes, now),
+        };
+        (colour, colour)
+    }
+}

@@ -1,0 +1,123 @@
+//! Elements' names resolved to indices, and what may be wrong with the chains that they make.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::{Action, Element, Error, Meter, Parameters};
+use crate::tree::list;
+
+/// An action whose element is an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Pass,
+    Drop,
+    Mark(u8),
+    Next(usize),
+    Return,
+}
+
+impl Step {
+    /// The element it leads to.
+    pub(super) const fn target(self) -> Option<usize> {
+        match self {
+            Self::Next(index) => Some(index),
+            Self::Pass | Self::Drop | Self::Mark(_) | Self::Return => None,
+        }
+    }
+}
+
+/// Parameters in which every name leads somewhere and every chain ends.
+pub(super) struct Chains {
+    /// For each element its actions, green first.
+    pub(super) steps: Vec<[Step; 3]>,
+    /// For each rule its element.
+    pub(super) firsts: Vec<usize>,
+    pub(super) default: Step,
+}
+
+pub(super) fn resolve(parameters: &Parameters) -> Result<Chains, Error> {
+    let elements = &parameters.elements;
+    let mut places = BTreeMap::new();
+    for (index, element) in elements.iter().enumerate() {
+        if places.insert(element.name.as_str(), index).is_some() {
+            return Err(Error::DuplicateName(element.name.clone()));
+        }
+    }
+    let find = |name: &String, from: &dyn Fn() -> String| {
+        places.get(name.as_str()).copied().ok_or_else(|| {
+            let names = list(elements.iter().map(|element| element.name.as_str()));
+            let none = names.is_empty();
+            let known = if none { "there are none".into() } else { format!("name one of {names}") };
+            Error::UnknownElement { from: from(), name: name.clone(), known }
+        })
+    };
+    let step = |action: &Action, from: &dyn Fn() -> String| {
+        Ok(match action {
+            Action::Pass => Step::Pass,
+            Action::Drop => Step::Drop,
+            Action::Return => Step::Return,
+            &Action::Mark(dscp) if dscp > 63 => return Err(Error::Dscp { from: from(), dscp }),
+            &Action::Mark(dscp) => Step::Mark(dscp),
+            Action::Next(name) => Step::Next(find(name, from)?),
+        })
+    };
+    let steps_of = |element: &Element| {
+        let from = || format!("element `{}`", element.name);
+        let Element { green, yellow, red, .. } = element;
+        Ok([step(green, &from)?, step(yellow, &from)?, step(red, &from)?])
+    };
+    let default = step(&parameters.default, &|| "the default action".into())?;
+    if default == Step::Return {
+        return Err(Error::DefaultReturns);
+    }
+    let steps: Vec<_> = elements.iter().map(steps_of).collect::<Result<_, _>>()?;
+    let rules = (1_usize..).zip(&parameters.rules);
+    let firsts = rules.map(|(index, rule)| find(&rule.element, &|| format!("rule {index}")));
+    let firsts = firsts.collect::<Result<_, _>>()?;
+    check_ends(elements, &steps, default)?;
+    Ok(Chains { steps, firsts, default })
+}
+
+/// The elements that a packet may go to from this one, also by way of the default action.
+fn successors(element: &Element, steps: [Step; 3], default: Step) -> impl Iterator<Item = usize> {
+    let possible = match element.meter {
+        Meter::None => [true, false, false],
+        Meter::TokenBucket(_) => [true, false, true],
+        Meter::SingleRate(_) | Meter::TwoRate(_) | Meter::Window(_) => [true; 3],
+    };
+    let taken = steps.into_iter().zip(possible).filter(|&(_, possible)| possible);
+    taken.filter_map(move |(step, _)| if step == Step::Return { default } else { step }.target())
+}
+
+/// Follows every chain depth first; an element met again on the chain that led to it is a cycle.
+fn check_ends(elements: &[Element], steps: &[[Step; 3]], default: Step) -> Result<(), Error> {
+    let (mut entered, mut left) = (vec![false; elements.len()], vec![false; elements.len()]);
+    for start in 0..elements.len() {
+        let mut chain = Vec::new();
+        let mut next = Some(start).filter(|&start| !entered[start]);
+        loop {
+            if let Some(index) = next {
+                entered[index] = true;
+                chain.push((index, successors(&elements[index], steps[index], default)));
+            }
+            let Some((index, successors)) = chain.last_mut() else { break };
+            next = successors.find(|&successor| !left[successor]);
+            match next {
+                None => {
+                    left[*index] = true;
+                    chain.pop();
+                }
+                Some(again) if entered[again] => {
+                    let round = chain.iter().skip_while(|&&(index, _)| index != again);
+                    let names = round.map(|&(index, _)| elements[index].name.as_str());
+                    return Err(Error::Cycle(list(names)));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    Ok(())
+}

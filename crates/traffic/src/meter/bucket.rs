@@ -1,0 +1,138 @@
+//! A token bucket: bytes are earned at a rate, kept up to a burst, and spent by packets.
+
+use super::Error;
+use crate::units::{Bytes, Instant, PS_PER_SECOND, Rate};
+
+/// The profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    /// Bytes of IP packets earned over time, in bits per second.
+    pub rate: Rate,
+    /// The most bytes kept, at least 1 and no less than the longest packet, or that one never
+    /// conforms.
+    pub burst: Bytes,
+}
+
+/// Picoseconds times bits per second in a byte: the remainder's unit is one of so many parts.
+const PARTS_PER_BYTE: u64 = 8 * PS_PER_SECOND;
+
+/// Whole bytes earned since last asked, never rounded: the part of a byte is kept for the next
+/// time.
+///
+/// RFC 2697, section 3: a count "is incremented by one" so many times a second. So the instants at
+/// which a byte is earned lie on a grid that begins with the meter, whether or not the bucket is
+/// full.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Earnings {
+    rate: Rate,
+    /// In units of 1/[`PARTS_PER_BYTE`] byte, and below one.
+    parts: u64,
+    until: Instant,
+}
+
+impl Earnings {
+    pub(super) const fn new(rate: Rate, now: Instant) -> Self {
+        Self { rate, parts: 0, until: now }
+    }
+
+    /// The rate from now on; ask [`Earnings::earn`] for what came before.
+    pub(super) fn change(&mut self, rate: Rate) {
+        self.rate = rate;
+    }
+
+    /// Bytes earned until `now`; none if that is in the past.
+    #[inline]
+    pub(super) fn earn(&mut self, now: Instant) -> u64 {
+        let (elapsed, rate) = ((now - self.until).as_ps(), self.rate.bits_per_second());
+        self.until = self.until.max(now);
+        let small = elapsed.checked_mul(rate).and_then(|parts| parts.checked_add(self.parts));
+        if let Some(parts) = small {
+            self.parts = parts % PARTS_PER_BYTE;
+            return parts / PARTS_PER_BYTE;
+        }
+        let parts = u128::from(elapsed) * u128::from(rate) + u128::from(self.parts);
+        self.parts = (parts % u128::from(PARTS_PER_BYTE)) as u64;
+        u64::try_from(parts / u128::from(PARTS_PER_BYTE)).unwrap_or(u64::MAX)
+    }
+}
+
+/// Tokens, a byte each.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tokens {
+    count: u64,
+    limit: u64,
+}
+
+impl Tokens {
+    /// A full bucket.
+    pub(super) const fn full(limit: Bytes) -> Self {
+        Self { count: limit.0, limit: limit.0 }
+    }
+
+    /// Puts tokens in; returns those for which there was no room.
+    #[inline]
+    pub(super) fn put(&mut self, tokens: u64) -> u64 {
+        let taken = tokens.min(self.limit - self.count);
+        self.count += taken;
+        tokens - taken
+    }
+
+    #[inline]
+    pub(super) const fn holds(&self, tokens: u64) -> bool {
+        self.count >= tokens
+    }
+
+    /// Takes out tokens that it [`Tokens::holds`].
+    #[inline]
+    pub(super) fn spend(&mut self, tokens: u64) {
+        self.count -= tokens;
+    }
+
+    /// Another size; what is past it is lost.
+    pub(super) fn resize(&mut self, limit: Bytes) {
+        self.limit = limit.0;
+        self.count = self.count.min(limit.0);
+    }
+}
+
+/// A meter of one bucket.
+#[derive(Clone, Copy, Debug)]
+pub struct TokenBucket {
+    earnings: Earnings,
+    tokens: Tokens,
+}
+
+impl TokenBucket {
+    /// A full bucket at `now`.
+    pub fn new(parameters: &Parameters, now: Instant) -> Result<Self, Error> {
+        parameters.check()?;
+        let (rate, burst) = (parameters.rate, parameters.burst);
+        Ok(Self { earnings: Earnings::new(rate, now), tokens: Tokens::full(burst) })
+    }
+
+    /// Takes new parameters at `now`, and keeps the tokens that it still has room for.
+    pub fn change(&mut self, parameters: &Parameters, now: Instant) -> Result<(), Error> {
+        parameters.check()?;
+        self.tokens.put(self.earnings.earn(now));
+        self.earnings.change(parameters.rate);
+        self.tokens.resize(parameters.burst);
+        Ok(())
+    }
+
+    /// Whether an IP packet of so many bytes conforms at `now`; if so its tokens are spent.
+    #[inline]
+    pub fn conforms(&mut self, bytes: u64, now: Instant) -> bool {
+        self.tokens.put(self.earnings.earn(now));
+        let conforms = self.tokens.holds(bytes);
+        if conforms {
+            self.tokens.spend(bytes);
+        }
+        conforms
+    }
+}
+
+impl Parameters {
+    const fn check(&self) -> Result<(), Error> {
+        if self.burst.0 == 0 { Err(Error::NoBurst) } else { Ok(()) }
+    }
+}

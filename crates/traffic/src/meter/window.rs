@@ -1,0 +1,118 @@
+//! The time-sliding-window three-colour marker (TSWTCM, RFC 2859): a running average of the rate,
+//! and colours drawn at random, so that over time the committed rate is green, what is between it
+//! and the peak yellow, and the rest red, whichever packets they are.
+
+use super::{Colour, Error};
+use crate::random::Random;
+use crate::units::{Duration, Instant, PS_PER_SECOND, Rate};
+
+/// The profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    /// CTR: the committed target rate; bytes of IP packets, in bits per second.
+    pub committed_rate: Rate,
+    /// PTR: the peak target rate, at least `committed_rate`.
+    pub peak_rate: Rate,
+    /// AVG_INTERVAL: how long a time the average remembers, above zero. The RFC (section 5) leaves
+    /// it open; for TCP it is best about a round-trip time or more.
+    pub window: Duration,
+}
+
+/// The average is kept as the bytes that arrive in a window at that rate, in units of 2^-20 byte.
+///
+/// Of it each packet rounds away less than one unit, which all packets of a window together make
+/// less than a byte for up to a million of them.
+const FRACTION_BITS: u32 = 20;
+/// The most bytes in a window at either rate, so that four times as many still fit 64 bits.
+const BYTES_MAX: u128 = 1 << 42;
+
+/// The marker.
+#[derive(Clone, Debug)]
+pub struct Window {
+    /// Bytes in a window, scaled as above.
+    average: u64,
+    /// Of the rates likewise.
+    committed: u64,
+    peak: u64,
+    window: Duration,
+    /// When the last packet came.
+    front: Instant,
+    random: Random,
+}
+
+impl Window {
+    /// A marker whose average is the committed rate at `now`, as the RFC has it; colours are drawn
+    /// from the stream that starts at `seed`.
+    pub fn new(parameters: &Parameters, seed: u64, now: Instant) -> Result<Self, Error> {
+        let (committed, peak) = parameters.bytes()?;
+        let random = Random::from_seed(seed);
+        let window = parameters.window;
+        Ok(Self { average: committed, committed, peak, window, front: now, random })
+    }
+
+    /// Takes new parameters; the average rate stays.
+    pub fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
+        let (committed, peak) = parameters.bytes()?;
+        let (old, new) = (self.window.as_ps().into(), parameters.window.as_ps().into());
+        self.average = scale(self.average.into(), new, old);
+        (self.committed, self.peak, self.window) = (committed, peak, parameters.window);
+        Ok(())
+    }
+
+    /// The colour of an IP packet of so many bytes.
+    pub fn colour(&mut self, bytes: u64, now: Instant) -> Colour {
+        self.update(bytes, now);
+        if self.average <= self.committed {
+            return Colour::Green;
+        }
+        // Section 4: red with probability (average - peak) / average, yellow with
+        // (peak - committed) / average, else green. One number below the average decides: those below its excess over
+        // the peak are red, those below that over the committed rate yellow.
+        let drawn = (u128::from(self.random.next_u64()) * u128::from(self.average)) >> 64;
+        let drawn = drawn as u64;
+        if drawn < self.average.saturating_sub(self.peak) {
+            Colour::Red
+        } else if drawn < self.average - self.committed {
+            Colour::Yellow
+        } else {
+            Colour::Green
+        }
+    }
+
+    /// Section 3: the packet joins the bytes of the window, and their sum is spread over the window
+    /// and the time since the last packet.
+    fn update(&mut self, bytes: u64, now: Instant) {
+        let window = u128::from(self.window.as_ps());
+        let elapsed = u128::from((now - self.front).as_ps());
+        let sum = u128::from(self.average) + (u128::from(bytes) << FRACTION_BITS);
+        self.average = scale(sum, window, window + elapsed);
+        self.front = self.front.max(now);
+    }
+}
+
+/// `value * by / of`, saturating.
+fn scale(value: u128, by: u128, of: u128) -> u64 {
+    u64::try_from(value.saturating_mul(by) / of).unwrap_or(u64::MAX)
+}
+
+impl Parameters {
+    /// What arrives in a window at the committed and at the peak rate.
+    fn bytes(&self) -> Result<(u64, u64), Error> {
+        let (committed, peak) = (self.committed_rate, self.peak_rate);
+        if self.window == Duration::ZERO {
+            return Err(Error::NoWindow);
+        }
+        if peak < committed {
+            return Err(Error::PeakBelowCommitted { peak, committed });
+        }
+        let bits =
+            |rate: Rate| u128::from(rate.bits_per_second()) * u128::from(self.window.as_ps());
+        let byte = 8 * u128::from(PS_PER_SECOND);
+        if bits(peak) / byte >= BYTES_MAX {
+            return Err(Error::WindowTooLong { rate: peak });
+        }
+        // Below 2^42 bytes the scaled bits fit 128, and the result 62.
+        let scaled = |rate| ((bits(rate) << FRACTION_BITS) / byte) as u64;
+        Ok((scaled(committed), scaled(peak)))
+    }
+}

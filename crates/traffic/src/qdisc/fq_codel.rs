@@ -1,0 +1,493 @@
+//! FQ-CoDel, flow queue CoDel (RFC 8290): flows hashed to queues that take turns by deficit round
+//! robin, those that only just began to send first, and CoDel on each.
+//!
+//! CoDel counts the bytes of the queue that it serves, so a flow's last packet is never dropped
+//! (Linux counts those of all queues). When all together are too long, the longest queue loses
+//! packets from its head, up to half of its bytes at once, so that looking for it is worth it.
+
+use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
+use crate::packet::{Packet, PacketId, Packets};
+use crate::qdisc::codel;
+use crate::qdisc::codel::control::{Law, Line};
+use crate::qdisc::codel::held::Held;
+use crate::qdisc::fifo;
+use crate::qdisc::tally::Tally;
+use crate::random::Random;
+use crate::ring::Ring;
+use crate::setting::settings;
+use crate::units::{Bytes, Duration, Instant};
+
+mod flows;
+
+use flows::Flows;
+
+/// The most queues.
+const FLOWS_MAX: u64 = 1 << 16;
+/// The most packets: a slot is allocated for each at the start, 16 bytes.
+const PACKETS_MAX: u64 = 1 << 24;
+/// The least quantum: with less, a queue would wait for many turns for one packet.
+const QUANTUM_MIN: u64 = 256;
+/// The greatest quantum.
+const QUANTUM_MAX: u64 = 1 << 32;
+/// At most so many packets are dropped at once when all queues together are too long (section 4.1).
+const BATCH: u64 = 64;
+
+settings! {
+    /// What a user may set.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Parameters {
+        /// The most bytes (frame lengths) queued; the longest queue loses packets when more are. At
+        /// least one full frame; default 32 MiB (Linux's `memory_limit`).
+        pub bytes: Bytes,
+        /// The most packets queued. 1 to 2^24; default 10240 (RFC 8290, section 5.2).
+        pub packets: u64,
+        /// Queues; flows that hash to the same one share it. 1 to 65536; default 1024 (RFC 8290,
+        /// section 5.2).
+        pub flows: u64,
+        /// What a queue may send in a turn. 256 to 2^32 bytes; default 1514 (RFC 8290, section 5.2).
+        pub quantum: Bytes,
+        /// CoDel's target, as that of `codel`. Default 5 ms.
+        pub target: Duration,
+        /// CoDel's interval, as that of `codel`. Default 100 ms.
+        pub interval: Duration,
+        /// Whether a packet of a transport that speaks ECN is marked where another is dropped. Default
+        /// true (RFC 8290, section 5.2; Linux).
+        pub ecn: bool,
+        /// Packets of such transports are also marked whenever they waited longer than this (RFC 8290,
+        /// section 5.2, `ce_threshold`). Default none.
+        pub mark_above: Option<Duration>,
+    }
+}
+
+impl Default for Parameters {
+    /// RFC 8290's, and Linux's limit in bytes.
+    fn default() -> Self {
+        let codel::Parameters { target, interval, mark_above, .. } = codel::Parameters::default();
+        Self {
+            bytes: Bytes(32 << 20),
+            packets: 10_240,
+            flows: 1_024,
+            quantum: Bytes(1_514),
+            target,
+            interval,
+            ecn: true,
+            mark_above,
+        }
+    }
+}
+
+/// Why parameters are refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The limits let no full frame in.
+    #[error(transparent)]
+    Limit(#[from] fifo::Error),
+    /// CoDel's settings make no sense.
+    #[error(transparent)]
+    Codel(#[from] codel::Error),
+    /// Too many packets.
+    #[error(
+        "a limit of {0} packets: lower it to at most 16777216 (2^24), for all get their memory"
+    )]
+    Packets(u64),
+    /// No queue, or too many.
+    #[error("{0} queues: give 1 to 65536, 1024 if you do not know")]
+    Flows(u64),
+    /// Turns of no use.
+    #[error("a quantum of {0} bytes: give 256 to 2^32, best a full frame")]
+    Quantum(u64),
+}
+
+impl Parameters {
+    fn law(&self, port: Port) -> Result<Law, Error> {
+        let (bytes, packets) = (Some(self.bytes), Some(self.packets));
+        fifo::check(&fifo::Parameters { bytes, packets }, port)?;
+        if self.packets > PACKETS_MAX {
+            return Err(Error::Packets(self.packets));
+        }
+        if !(1..=FLOWS_MAX).contains(&self.flows) {
+            return Err(Error::Flows(self.flows));
+        }
+        if !(QUANTUM_MIN..=QUANTUM_MAX).contains(&self.quantum.0) {
+            return Err(Error::Quantum(self.quantum.0));
+        }
+        Ok(codel::law(self.target, self.interval, self.ecn, self.mark_above, port)?)
+    }
+
+    /// Slots: for each packet, and the one that comes on top before others go.
+    const fn slots(&self) -> usize {
+        self.packets as usize + 1
+    }
+
+    const fn quantum(&self) -> i64 {
+        self.quantum.0 as i64
+    }
+}
+
+/// Flow queue CoDel.
+#[derive(Debug)]
+pub struct FqCodel {
+    parameters: Parameters,
+    port: Port,
+    law: Law,
+    /// What sets this port's hash apart.
+    salt: u64,
+    flows: Flows,
+    tally: Tally,
+    held: Held,
+}
+
+/// One queue as its CoDel sees it.
+struct View<'a> {
+    flows: &'a mut Flows,
+    index: usize,
+    condemned: &'a mut Ring<PacketId>,
+    packets: &'a Packets,
+}
+
+impl Line for View<'_> {
+    #[inline]
+    fn take(&mut self) -> Option<(PacketId, u64)> {
+        let id = self.flows.pop(self.index)?;
+        Some((id, self.flows.bytes(self.index)))
+    }
+
+    #[inline]
+    fn packet(&self, id: PacketId) -> &Packet {
+        &self.packets[id]
+    }
+
+    fn condemn(&mut self, id: PacketId) {
+        self.condemned.push(id);
+    }
+}
+
+impl FqCodel {
+    /// Chooses the packet that leaves next, unless that is done.
+    fn choose(&mut self, packets: &Packets, now: Instant) {
+        let quantum = self.parameters.quantum();
+        while self.held.is_empty() {
+            let Some(index) = self.flows.turn(quantum) else { return };
+            let mut control = self.flows.control(index);
+            let (flows, condemned) = (&mut self.flows, self.held.condemned());
+            let mut view = View { flows, index, condemned, packets };
+            let chosen = control.next(&self.law, &mut view, now);
+            self.flows.set_control(index, control);
+            match chosen {
+                Some(chosen) => self.flows.spend(index, packets[chosen.id].length),
+                None => self.flows.pause(index),
+            }
+            self.held.hold(chosen);
+        }
+    }
+
+    /// The limit that is passed.
+    #[inline]
+    fn over(&self) -> Option<DropReason> {
+        if self.tally.packets() > self.parameters.packets {
+            Some(DropReason::QueuePackets)
+        } else if self.tally.bytes() > self.parameters.bytes.0 {
+            Some(DropReason::QueueBytes)
+        } else {
+            None
+        }
+    }
+
+    /// Drops packets until the limits are kept, or nothing but a held one is left.
+    #[inline]
+    fn keep_limits(&mut self, packets: &mut Packets) {
+        while let Some(reason) = self.over() {
+            if !self.shorten(packets, reason) {
+                return;
+            }
+        }
+    }
+
+    /// Drops the longest queue's first packets: half of its bytes, a batch at most. False if it is
+    /// empty.
+    #[cold]
+    fn shorten(&mut self, packets: &mut Packets, reason: DropReason) -> bool {
+        let longest = self.flows.longest();
+        let (before, mut dropped) = (self.flows.bytes(longest), 0);
+        while dropped < BATCH && self.flows.bytes(longest) * 2 > before {
+            let Some(id) = self.flows.pop(longest) else { break };
+            self.tally.discard(packets[id].length.into());
+            packets.discard(id, reason);
+            dropped += 1;
+        }
+        dropped > 0
+    }
+}
+
+impl Discipline for FqCodel {
+    type Parameters = Parameters;
+    type Error = Error;
+
+    fn attach(parameters: &Parameters, port: Port) -> Result<Self, Error> {
+        Ok(Self {
+            law: parameters.law(port)?,
+            flows: Flows::new(parameters.flows as usize, parameters.slots()),
+            salt: Random::from_seed(port.seed).next_u64(),
+            parameters: parameters.clone(),
+            port,
+            tally: Tally::default(),
+            held: Held::default(),
+        })
+    }
+
+    fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
+        self.law = parameters.law(self.port)?;
+        self.parameters = parameters.clone();
+        self.flows.reserve(parameters.slots());
+        if parameters.flows as usize != self.flows.len() {
+            self.flows = self.flows.spread(parameters.flows as usize, parameters.quantum());
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn enqueue(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> Enqueued {
+        self.held.settle(packets, &mut self.tally, DropReason::Early);
+        // A lower limit may have come since.
+        self.keep_limits(packets);
+        let Packet { length, flow, .. } = packets[id];
+        packets[id].queued = now;
+        let hash = flows::hash(flow, self.salt);
+        self.flows.push(id, length, hash, self.parameters.quantum());
+        self.tally.take(length.into());
+        self.keep_limits(packets);
+        self.tally.peak();
+        Enqueued::Queued
+    }
+
+    #[inline]
+    fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
+        self.choose(packets, now);
+        self.held.send(packets, &mut self.tally)
+    }
+
+    fn peek(&mut self, packets: &Packets, now: Instant) -> Dequeued {
+        self.choose(packets, now);
+        self.held.answer()
+    }
+
+    fn flush(&mut self, packets: &mut Packets, _now: Instant) {
+        self.held.flush(packets, &mut self.tally);
+        let condemned = self.held.condemned();
+        self.flows.drain(&mut |id| condemned.push(id));
+        self.held.settle(packets, &mut self.tally, DropReason::Flushed);
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.tally.packets() == 0
+    }
+
+    fn statistics(&self) -> Statistics {
+        self.tally.statistics()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::{FlowId, ecn};
+    use crate::units::Rate;
+    use std::vec::Vec;
+
+    struct Bench {
+        qdisc: FqCodel,
+        packets: Packets,
+        now: Instant,
+    }
+
+    impl Bench {
+        fn new(parameters: &Parameters) -> Self {
+            let rate = Rate::from_bits_per_second(10_000_000).expect("a rate");
+            let port = Port { rate, mtu: Bytes(1_500), overhead: Bytes(20), seed: 3 };
+            let qdisc = FqCodel::attach(parameters, port).expect("parameters that make sense");
+            Self { qdisc, packets: Packets::new(), now: Instant::ZERO }
+        }
+
+        fn offer(&mut self, flow: u32, length: u32, tos: u8) {
+            let packet = Packet { flow: FlowId(flow), length, tos, ..Packet::default() };
+            let id = self.packets.insert(packet);
+            assert_eq!(self.qdisc.enqueue(&mut self.packets, id, self.now), Enqueued::Queued);
+        }
+
+        /// The next packet's flow, length and TOS.
+        fn send(&mut self) -> Option<(u32, u32, u8)> {
+            let answer = self.qdisc.dequeue(&mut self.packets, self.now);
+            let Dequeued::Send(id) = answer else { return None };
+            let Packet { flow, length, tos, .. } = self.packets[id];
+            self.packets.release(id);
+            Some((flow.0, length, tos))
+        }
+
+        /// The flows of the packets discarded since.
+        fn dropped(&mut self) -> Vec<(u32, DropReason)> {
+            let mut dropped = Vec::new();
+            while let Some((id, reason)) = self.packets.take_dropped() {
+                dropped.push((self.packets[id].flow.0, reason));
+                self.packets.release(id);
+            }
+            dropped
+        }
+    }
+
+    /// Deficit round robin: whatever their packets' lengths, flows that always have some queued
+    /// never differ by more than a quantum and a packet in what they sent.
+    #[test]
+    fn shares_stay_within_a_quantum_and_a_packet() {
+        let lengths = [64_u32, 200, 577, 1_000, 1_518];
+        for quantum in [256, 1_514, 9_000] {
+            let parameters = Parameters {
+                quantum: Bytes(quantum),
+                packets: 1 << 20,
+                flows: 65_536,
+                ..Parameters::default()
+            };
+            let mut bench = Bench::new(&parameters);
+            for (flow, length) in (0..).zip(lengths) {
+                let packets = 3_000_000 / length;
+                (0..packets).for_each(|_| bench.offer(flow, length, 0));
+            }
+            let mut sent = [0_u64; 5];
+            // The first packet of each has its whole quantum; CoDel sees no delay at one instant.
+            while sent.iter().all(|&bytes| bytes < 2_500_000) {
+                let (flow, length, _) = bench.send().expect("more");
+                sent[flow as usize] += u64::from(length);
+                let (most, least) = (sent.iter().max(), sent.iter().min());
+                let apart = most.zip(least).map_or(0, |(most, least)| most - least);
+                assert!(apart <= quantum + 1_518, "{sent:?} with {quantum}");
+            }
+            assert!(bench.dropped().is_empty());
+        }
+    }
+
+    /// RFC 8290's point: a flow that sends less than a quantum in a round waits for nobody.
+    #[test]
+    fn sparse_flows_go_first() {
+        let mut bench = Bench::new(&Parameters::default());
+        for bulk in 0..10 {
+            (0..50).for_each(|_| bench.offer(bulk, 1_500, 0));
+        }
+        // All become old in their first round.
+        (0..20).for_each(|_| assert!(bench.send().is_some_and(|(flow, ..)| flow < 10)));
+        for sparse in 100..110 {
+            bench.offer(sparse, 100, 0);
+            assert_eq!(bench.send().map(|(flow, ..)| flow), Some(sparse));
+            assert!(bench.send().is_some_and(|(flow, ..)| flow < 10));
+        }
+    }
+
+    /// Section 4.2: a new queue that runs empty becomes old, and waits for the others' turns when
+    /// it sends again; else its short bursts would always overtake them.
+    #[test]
+    fn a_flow_cannot_be_new_again_at_once() {
+        let mut bench = Bench::new(&Parameters::default());
+        for bulk in 0..2 {
+            (0..9).for_each(|_| bench.offer(bulk, 1_500, 0));
+        }
+        (0..4).for_each(|_| assert!(bench.send().is_some()));
+        bench.offer(50, 1_000, 0);
+        assert_eq!(bench.send().map(|(flow, ..)| flow), Some(50));
+        assert!(bench.send().is_some_and(|(flow, ..)| flow < 2), "50 was found empty");
+        bench.offer(50, 1_000, 0);
+        let next: Vec<_> = (0..3).filter_map(|_| bench.send().map(|(flow, ..)| flow)).collect();
+        assert_eq!(next.iter().position(|&flow| flow == 50), Some(1), "after the other: {next:?}");
+    }
+
+    #[test]
+    fn an_overflow_takes_from_the_longest_queue_half_and_64_at_most() {
+        let parameters = Parameters { packets: 200, ..Parameters::default() };
+        let mut bench = Bench::new(&parameters);
+        (0..50).for_each(|_| bench.offer(1, 1_000, 0));
+        (0..151).for_each(|_| bench.offer(2, 1_000, 0));
+        let dropped = bench.dropped();
+        assert_eq!(dropped.len(), 64);
+        assert!(dropped.iter().all(|drop| *drop == (2, DropReason::QueuePackets)));
+        // 50 and 87 are left. By bytes now: the longest, of 94 kB then, loses half.
+        (0..62).for_each(|_| bench.offer(3, 100, 0));
+        let parameters = Parameters { bytes: Bytes(150_000), packets: 300, ..parameters };
+        bench.qdisc.change(&parameters).expect("parameters that make sense");
+        (0..7).for_each(|_| bench.offer(2, 1_000, 0));
+        let dropped = bench.dropped();
+        assert_eq!(dropped.len(), 47, "half of 94");
+        assert!(dropped.iter().all(|drop| *drop == (2, DropReason::QueueBytes)));
+        let statistics = bench.qdisc.statistics();
+        assert_eq!(statistics.dropped_packets, 111);
+        assert_eq!(statistics.enqueued_packets, 111 + statistics.backlog_packets);
+    }
+
+    /// A flow at twice the link's rate loses packets once its own have waited for an interval; one
+    /// that keeps to a tenth loses none, and does not wait.
+    #[test]
+    fn codel_acts_on_the_flow_whose_packets_wait() {
+        for (ecn, tos) in [(false, ecn::ECT0), (true, ecn::ECT0), (true, ecn::NOT_ECT)] {
+            let mut bench = Bench::new(&Parameters { ecn, ..Parameters::default() });
+            let (mut marked, mut first) = (0, None);
+            for round in 0..1_000_u64 {
+                bench.now += Duration::from_us(1_216);
+                (0..2).for_each(|_| bench.offer(1, 1_500, tos));
+                if round % 10 == 0 {
+                    bench.offer(2, 150, tos);
+                }
+                let (flow, _, mark) = bench.send().expect("a packet");
+                assert!(flow == 1 || mark == tos, "the sparse flow is never marked");
+                marked += u32::from(mark == ecn::CE);
+                let dropped = bench.dropped();
+                assert!(dropped.iter().all(|drop| *drop == (1, DropReason::Early)));
+                if mark == ecn::CE || !dropped.is_empty() {
+                    first.get_or_insert(bench.now);
+                }
+            }
+            let statistics = bench.qdisc.statistics();
+            let marks = ecn && tos == ecn::ECT0;
+            assert_eq!(
+                (statistics.marked_packets > 20, statistics.dropped_packets > 20),
+                (marks, !marks)
+            );
+            assert_eq!(statistics.marked_packets, u64::from(marked));
+            // The target is passed within some 10 ms, then an interval goes by.
+            let first = first.expect("a drop or mark").as_us();
+            assert!((105_000..130_000).contains(&first), "{first} us");
+        }
+    }
+
+    #[test]
+    fn a_change_of_the_number_of_queues_keeps_what_is_queued() {
+        let mut bench = Bench::new(&Parameters { flows: 1, ..Parameters::default() });
+        for n in 0..300 {
+            bench.offer(n % 3, 100 + n, 0);
+        }
+        for flows in [1_000, 2, 65_536] {
+            let parameters = Parameters { flows, ..Parameters::default() };
+            bench.qdisc.change(&parameters).expect("parameters that make sense");
+        }
+        let mut lengths = [0; 3];
+        for _ in 0..300 {
+            let (flow, length, _) = bench.send().expect("all are there");
+            assert!(lengths[flow as usize] < length, "in order");
+            lengths[flow as usize] = length;
+        }
+        assert_eq!((bench.send(), bench.qdisc.is_empty()), (None, true));
+    }
+
+    #[test]
+    fn settings_without_sense_are_refused() {
+        let port = Bench::new(&Parameters::default()).qdisc.port;
+        let refused =
+            |parameters: Parameters| FqCodel::attach(&parameters, port).expect_err("refused");
+        let flows = |flows| Parameters { flows, ..Parameters::default() };
+        assert_eq!(refused(flows(0)), Error::Flows(0));
+        assert_eq!(refused(flows(65_537)), Error::Flows(65_537));
+        let wrong = Parameters { quantum: Bytes(0), ..Parameters::default() };
+        assert_eq!(refused(wrong), Error::Quantum(0));
+        let wrong = Parameters { packets: u64::MAX, ..Parameters::default() };
+        assert_eq!(refused(wrong), Error::Packets(u64::MAX));
+        let wrong = Parameters { interval: Duration::from_ms(5), ..Parameters::default() };
+        let target = codel::Error::Target { target: 5_000, interval: 5_000 };
+        assert_eq!(refused(wrong), Error::Codel(target));
+    }
+}

@@ -1,0 +1,300 @@
+//! The queues of `fq_codel`: one for each bucket of the hash, in a pool of slots that is allocated
+//! once, and the two lists by which they take turns (RFC 8290, section 4).
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::packet::{FlowId, PacketId};
+use crate::qdisc::codel::control::Control;
+
+/// No slot, or no flow.
+const NONE: u32 = u32::MAX;
+
+/// A packet in line.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    packet: PacketId,
+    length: u32,
+    /// Its flow's hash, for another number of queues.
+    hash: u32,
+    next: u32,
+}
+
+/// Which list a queue is in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Turn {
+    /// None: it has nothing to send, and takes no turns.
+    #[default]
+    Idle,
+    /// That of the queues which have only just begun to send.
+    New,
+    Old,
+}
+
+/// One queue, in a cache line.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
+struct Flow {
+    control: Control,
+    first: u32,
+    last: u32,
+    /// Bytes that it may still send in this turn; below zero what it sent too much.
+    credit: i64,
+    turn: Turn,
+    /// The next queue in its list.
+    next: u32,
+}
+
+/// A list of queues.
+#[derive(Clone, Copy, Debug)]
+struct List {
+    first: u32,
+    last: u32,
+}
+
+const EMPTY: List = List { first: NONE, last: NONE };
+const _: () = assert!(size_of::<Flow>() == 64, "a queue touches one cache line");
+
+impl Flow {
+    /// A queue that never had a packet.
+    fn idle() -> Self {
+        Self { first: NONE, last: NONE, next: NONE, ..Self::default() }
+    }
+}
+
+/// All queues.
+#[derive(Debug)]
+pub(crate) struct Flows {
+    flows: Vec<Flow>,
+    /// Bytes in each queue: apart from the rest, since the longest is looked for.
+    bytes: Vec<u64>,
+    slots: Vec<Slot>,
+    /// The first free slot; the others follow it.
+    free: u32,
+    new: List,
+    old: List,
+}
+
+impl Flows {
+    /// So many queues with room for so many packets in all.
+    pub(crate) fn new(flows: usize, packets: usize) -> Self {
+        let mut all = Self {
+            flows: vec![Flow::idle(); flows],
+            bytes: vec![0; flows],
+            slots: Vec::new(),
+            free: NONE,
+            new: EMPTY,
+            old: EMPTY,
+        };
+        all.reserve(packets);
+        all
+    }
+
+    /// Makes room for so many packets in all, if there is less.
+    pub(crate) fn reserve(&mut self, packets: usize) {
+        self.slots.reserve_exact(packets.saturating_sub(self.slots.len()));
+        while self.slots.len() < packets {
+            let (packet, next) = (PacketId::default(), self.free);
+            self.free = self.slots.len() as u32;
+            self.slots.push(Slot { packet, length: 0, hash: 0, next });
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// The queue of a flow with this hash: the hash as a fraction, times their number.
+    #[inline]
+    fn index(&self, hash: u32) -> usize {
+        ((u64::from(hash) * self.flows.len() as u64) >> 32) as usize
+    }
+
+    /// Puts a packet into its queue, which begins to take turns if it did not (section 4.1).
+    #[inline]
+    pub(crate) fn push(&mut self, packet: PacketId, length: u32, hash: u32, quantum: i64) {
+        let index = self.index(hash);
+        let free = self.free;
+        let Some(slot) = self.slots.get_mut(free as usize) else {
+            // Not reached: there is a slot for each packet within the limit and one more.
+            return;
+        };
+        self.free = slot.next;
+        *slot = Slot { packet, length, hash, next: NONE };
+        let flow = &mut self.flows[index];
+        let last = core::mem::replace(&mut flow.last, free);
+        match self.slots.get_mut(last as usize) {
+            Some(last) => last.next = free,
+            None => flow.first = free,
+        }
+        self.bytes[index] += u64::from(length);
+        if flow.turn == Turn::Idle {
+            (flow.turn, flow.credit) = (Turn::New, quantum);
+            self.append(index, Turn::New);
+        }
+    }
+
+    /// Takes a queue's first packet.
+    #[inline]
+    pub(crate) fn pop(&mut self, index: usize) -> Option<PacketId> {
+        let flow = &mut self.flows[index];
+        let first = flow.first;
+        let slot = self.slots.get_mut(first as usize)?;
+        flow.first = slot.next;
+        if slot.next == NONE {
+            flow.last = NONE;
+        }
+        self.bytes[index] -= u64::from(slot.length);
+        slot.next = self.free;
+        self.free = first;
+        Some(slot.packet)
+    }
+
+    /// Bytes in a queue.
+    #[inline]
+    pub(crate) fn bytes(&self, index: usize) -> u64 {
+        self.bytes[index]
+    }
+
+    /// The longest queue, by bytes.
+    pub(crate) fn longest(&self) -> usize {
+        let longest = self.bytes.iter().enumerate().max_by_key(|&(_, bytes)| *bytes);
+        longest.map_or(0, |(index, _)| index)
+    }
+
+    pub(crate) fn control(&self, index: usize) -> Control {
+        self.flows[index].control
+    }
+
+    pub(crate) fn set_control(&mut self, index: usize, control: Control) {
+        self.flows[index].control = control;
+    }
+
+    /// The queue whose turn it is: the first of the new ones, else of the old ones, that has credit
+    /// left. One that has none gets a quantum and goes to the end (section 4.2).
+    #[inline]
+    pub(crate) fn turn(&mut self, quantum: i64) -> Option<usize> {
+        loop {
+            let first = if self.new.first == NONE { self.old.first } else { self.new.first };
+            let flow = self.flows.get_mut(first as usize)?;
+            if flow.credit > 0 {
+                return Some(first as usize);
+            }
+            flow.credit += quantum;
+            self.move_on(first as usize);
+        }
+    }
+
+    /// Takes what a queue sent from its credit.
+    #[inline]
+    pub(crate) fn spend(&mut self, index: usize, length: u32) {
+        self.flows[index].credit -= i64::from(length);
+    }
+
+    /// The queue whose turn it is has nothing to send. A new one becomes the last of the old ones,
+    /// so that it cannot be new again at once and starve them; an old one takes no more turns.
+    pub(crate) fn pause(&mut self, index: usize) {
+        match self.flows[index].turn {
+            Turn::New => self.move_on(index),
+            _ => {
+                self.remove_first(index);
+                self.flows[index].turn = Turn::Idle;
+            }
+        }
+    }
+
+    /// Moves the first queue of its list to the end of the old ones.
+    fn move_on(&mut self, index: usize) {
+        self.remove_first(index);
+        self.flows[index].turn = Turn::Old;
+        self.append(index, Turn::Old);
+    }
+
+    fn list(&mut self, turn: Turn) -> &mut List {
+        if turn == Turn::New { &mut self.new } else { &mut self.old }
+    }
+
+    fn remove_first(&mut self, index: usize) {
+        let Flow { turn, next, .. } = self.flows[index];
+        let list = self.list(turn);
+        list.first = next;
+        if next == NONE {
+            list.last = NONE;
+        }
+        self.flows[index].next = NONE;
+    }
+
+    fn append(&mut self, index: usize, turn: Turn) {
+        let list = self.list(turn);
+        let last = core::mem::replace(&mut list.last, index as u32);
+        if last == NONE {
+            list.first = index as u32;
+        } else {
+            self.flows[last as usize].next = index as u32;
+        }
+    }
+
+    /// The same packets in another number of queues; those of a flow stay in order, since all are
+    /// in one queue before and after. What was known of the queues is forgotten.
+    pub(crate) fn spread(&self, flows: usize, quantum: i64) -> Self {
+        let mut other = Self::new(flows, self.slots.len());
+        for flow in &self.flows {
+            let mut place = flow.first;
+            while let Some(slot) = self.slots.get(place as usize) {
+                other.push(slot.packet, slot.length, slot.hash, quantum);
+                place = slot.next;
+            }
+        }
+        other
+    }
+
+    /// Takes any packet, until there is none; then every queue is as new.
+    pub(crate) fn drain(&mut self, each: &mut dyn FnMut(PacketId)) {
+        for index in 0..self.flows.len() {
+            while let Some(packet) = self.pop(index) {
+                each(packet);
+            }
+            self.flows[index] = Flow::idle();
+        }
+        (self.new, self.old) = (EMPTY, EMPTY);
+    }
+}
+
+/// A flow's hash, which depends on the salt in every bit.
+#[inline]
+pub(crate) fn hash(flow: FlowId, salt: u64) -> u32 {
+    crate::random::Random::from_seed(salt ^ u64::from(flow.0)).next_u32()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_spreads_flows_evenly_and_anew_with_each_salt() {
+        let (flows, mut counts, mut same) = (Flows::new(100, 1), [0_u32; 100], 0);
+        for flow in (0..100_000).map(FlowId) {
+            let index = flows.index(hash(flow, 1));
+            counts[index] += 1;
+            same += u32::from(index == flows.index(hash(flow, 2)));
+        }
+        // 1000 expected in each, standard deviation 31.
+        assert!(counts.iter().all(|count| (850..1_150).contains(count)), "{counts:?}");
+        assert!((850..1_150).contains(&same), "{same}");
+        assert_eq!(flows.index(u32::MAX), 99);
+    }
+
+    #[test]
+    fn slots_are_used_again() {
+        let mut flows = Flows::new(3, 4);
+        for round in 0..1_000_u32 {
+            (0..4).for_each(|n: u32| {
+                flows.push(PacketId::default(), 100, (round + n) << 30, 1_514);
+            });
+            assert_eq!((0..3).map(|index| flows.bytes(index)).sum::<u64>(), 400);
+            let mut drained = 0;
+            flows.drain(&mut |_| drained += 1);
+            assert_eq!((drained, flows.slots.len()), (4, 4));
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! The token-bucket regulator: ALTQ's limit on how fast a driver may take packets, so that they queue in
+//! the discipline and not in the device's buffer (Cho: Fitting Theory into Reality in the ALTQ Case,
+//! AsiaBSDCon 2004). Here a discipline around any other one.
+//!
+//! As in ALTQ a packet may go as long as the bucket is not overdrawn, and may overdraw it. The bucket is
+//! kept as the instant at which it stood at zero, in picoseconds with the remainder carried: so it fills
+//! exactly at its rate, and in a departure from ALTQ all the time, not only when it is found empty.
+//!
+//! Laws, tested: a backlogged regulator sends at its rate to one packet; between any two packets it
+//! sends at most what the rate gives in that time, the bucket, and one packet.
+
+use alloc::boxed::Box;
+
+use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
+use crate::packet::{PacketId, Packets};
+use crate::qdisc::{self, Qdisc, fifo};
+use crate::setting::settings;
+use crate::units::{Bytes, Duration, Instant, Rate, Serializer};
+
+/// The automatic bucket holds so many MTUs up to this rate (tbrconfig, FreeBSD's pfctl).
+const BUCKETS: [(u64, u64); 4] =
+    [(1_000_000, 1), (10_000_000, 4), (200_000_000, 8), (2_500_000_000, 24)];
+/// Above the last of these rates.
+const BUCKET_FAST: u64 = 128;
+/// The automatic bucket counts no longer MTU than this (tbrconfig).
+const MTU_COUNTED: u64 = 1_500;
+
+settings! {
+    /// What a user may set.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Parameters {
+        /// The rate at which the bucket fills, in frame bits per second (header and FCS counted, preamble and
+        /// gap not); at most the link's. Default: the link's.
+        pub rate: Option<Rate>,
+        /// What the bucket holds, above zero. Default, in MTUs of at most 1500 bytes: 1 up to 1 Mbit/s, 4 up
+        /// to 10 Mbit/s, 8 up to 200 Mbit/s, 24 up to 2.5 Gbit/s, 128 above (tbrconfig, FreeBSD's pfctl).
+        pub bucket: Option<Bytes>,
+        /// The discipline that it regulates; not `psp` with gap frames, which keeps its own time. Default:
+        /// `fifo`.
+        pub queue: Box<qdisc::Parameters>,
+    }
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        let queue = Box::new(qdisc::Parameters::Fifo(fifo::Parameters::default()));
+        Self { rate: None, bucket: None, queue }
+    }
+}
+
+/// Why parameters are refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// It would regulate nothing.
+    #[error("the regulator has {rate}, but the link has only {link}: lower its rate")]
+    Above {
+        /// The regulator's rate.
+        rate: Rate,
+        /// The link's.
+        link: Rate,
+    },
+    /// A bucket that holds nothing.
+    #[error("the bucket holds 0 bytes: give it some, {mtu} for one packet, or leave it out")]
+    NoBucket {
+        /// The port's MTU.
+        mtu: u64,
+    },
+    /// Gap frames count on a wire that never waits.
+    #[error(
+        "psp's gap frames hold the wire between packets, and a regulator would hold it too: set \
+         `gaps` to false, or use psp alone"
+    )]
+    Gaps,
+    /// The inner discipline refuses its parameters.
+    #[error("the regulated queue: {0}")]
+    Queue(Box<qdisc::Error>),
+}
+
+/// A checked rate and bucket.
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    rate: Rate,
+    /// What the full bucket lasts at the rate.
+    depth: Duration,
+}
+
+/// A token-bucket regulator around another discipline.
+#[derive(Debug)]
+pub struct Tbr {
+    port: Port,
+    /// What the tokens of a packet take to come in, exactly.
+    serializer: Serializer,
+    depth: Duration,
+    /// When the bucket stands at zero: overdrawn if that is yet to come.
+    zero: Instant,
+    queue: Qdisc,
+    /// Whether the inner discipline may hold packets back.
+    queue_waits: bool,
+}
+
+fn check(parameters: &Parameters, port: Port) -> Result<Bucket, Error> {
+    if let qdisc::Parameters::Psp(psp) = &*parameters.queue
+        && psp.gaps
+    {
+        return Err(Error::Gaps);
+    }
+    let rate = parameters.rate.unwrap_or(port.rate);
+    if rate > port.rate {
+        return Err(Error::Above { rate, link: port.rate });
+    }
+    let bucket = parameters.bucket.unwrap_or(automatic(rate, port));
+    if bucket.0 == 0 {
+        return Err(Error::NoBucket { mtu: port.mtu.0 });
+    }
+    Ok(Bucket { rate, depth: rate.time_for(bucket) })
+}
+
+fn automatic(rate: Rate, port: Port) -> Bytes {
+    let step = BUCKETS.iter().find(|(limit, _)| rate.bits_per_second() <= *limit);
+    let mtus = step.map_or(BUCKET_FAST, |&(_, mtus)| mtus);
+    Bytes(port.mtu.0.clamp(1, MTU_COUNTED) * mtus)
+}
+
+/// Disciplines that may answer "not before" though packets are queued.
+fn waits(parameters: &qdisc::Parameters) -> bool {
+    ["psp", "cbq", "hfsc", "tbr"].contains(&parameters.name())
+}
+
+impl Tbr {
+    /// The bucket is never fuller than full.
+    fn forfeit(&mut self, now: Instant) {
+        let full = now.as_ps().saturating_sub(self.depth.as_ps());
+        self.zero = self.zero.max(Instant::from_ps(full));
+    }
+
+    /// What to answer while the bucket is overdrawn.
+    fn wait(&mut self, packets: &Packets, now: Instant) -> Dequeued {
+        if self.queue.is_empty() {
+            return Dequeued::Empty;
+        }
+        // Only one that waits is asked: a peek makes others decide on the packet's delay too early.
+        match self.queue_waits.then(|| self.queue.peek(packets, now)) {
+            Some(Dequeued::NotBefore(then)) => Dequeued::NotBefore(then.max(self.zero)),
+            _ => Dequeued::NotBefore(self.zero),
+        }
+    }
+}
+
+impl Discipline for Tbr {
+    type Parameters = Parameters;
+    type Error = Error;
+
+    fn attach(parameters: &Parameters, port: Port) -> Result<Self, Error> {
+        let Bucket { rate, depth } = check(parameters, port)?;
+        let queue = Qdisc::attach(&parameters.queue, port)
+            .map_err(|error| Error::Queue(Box::new(error)))?;
+        let serializer = Serializer::new(rate);
+        let queue_waits = waits(&parameters.queue);
+        Ok(Self { port, serializer, depth, zero: Instant::ZERO, queue, queue_waits })
+    }
+
+    fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
+        let Bucket { rate, depth } = check(parameters, self.port)?;
+        self.queue.change(&parameters.queue).map_err(|error| Error::Queue(Box::new(error)))?;
+        if rate != self.serializer.rate() {
+            self.serializer = Serializer::new(rate);
+        }
+        self.depth = depth;
+        Ok(())
+    }
+
+    fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
+        self.queue.enqueue(packets, packet, now)
+    }
+
+    fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
+        if self.zero > now {
+            return self.wait(packets, now);
+        }
+        let answer = self.queue.dequeue(packets, now);
+        let length = match answer {
+            Dequeued::Send(id) => Bytes(packets[id].length.into()),
+            Dequeued::Gap(length) => length,
+            Dequeued::NotBefore(_) | Dequeued::Empty => return answer,
+        };
+        self.forfeit(now);
+        self.zero += self.serializer.advance(length);
+        answer
+    }
+
+    fn peek(&mut self, packets: &Packets, now: Instant) -> Dequeued {
+        if self.zero > now { self.wait(packets, now) } else { self.queue.peek(packets, now) }
+    }
+
+    fn flush(&mut self, packets: &mut Packets, now: Instant) {
+        self.queue.flush(packets, now);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    fn statistics(&self) -> Statistics {
+        self.queue.statistics()
+    }
+
+    fn classes(&self, each: &mut dyn FnMut(&str, Statistics)) {
+        self.queue.classes(each);
+    }
+}

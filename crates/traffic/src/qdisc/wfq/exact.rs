@@ -1,0 +1,105 @@
+//! Exact fair queueing: of the packets queued, the one leaves that the fluid link would finish first
+//! (packet-by-packet generalised processor sharing: Parekh and Gallager, IEEE/ACM ToN 1(3), 1993).
+//!
+//! Their theorem 1: no packet leaves later than the fluid link finishes it by more than the time of one
+//! longest packet. A packet costs O(log n) with n flows that have packets.
+
+use super::flows::Flows;
+use super::fluid::Fluid;
+use super::heap::Heap;
+use crate::discipline::Port;
+use crate::units::{Bytes, Instant};
+use alloc::vec::Vec;
+
+/// A queue for each flow, in the order of the fluid link.
+#[derive(Debug)]
+pub(super) struct Exact {
+    flows: Flows,
+    /// For each queue the key of its flow.
+    keys: Vec<u64>,
+    fluid: Fluid,
+    /// Those that have packets, by the finish of the first one.
+    order: Heap,
+    overhead: Bytes,
+}
+
+impl Exact {
+    pub(super) fn new(port: Port) -> Self {
+        Self {
+            flows: Flows::new(port.seed),
+            keys: Vec::new(),
+            fluid: Fluid::new(port.rate),
+            order: Heap::default(),
+            overhead: port.overhead,
+        }
+    }
+
+    /// How many queues there are.
+    pub(super) fn queues(&self) -> usize {
+        self.flows.queues()
+    }
+
+    /// The queue for a packet of this flow that arrives now.
+    #[inline]
+    pub(super) fn queue_of(&mut self, key: u64, now: Instant) -> usize {
+        self.fluid.advance(now);
+        while let Some(queue) = self.fluid.take_done() {
+            self.release(queue);
+        }
+        let queue = self.flows.queue_of(key);
+        let queues = self.flows.queues();
+        if queues > self.keys.len() {
+            self.keys.resize(queues, 0);
+            self.fluid.extend_to(queues);
+            self.order.extend_to(queues);
+        }
+        self.keys[queue] = key;
+        queue
+    }
+
+    /// The flow keeps its queue as long as it, or the fluid link, has something of it.
+    fn release(&mut self, queue: usize) {
+        if !self.order.contains(queue) && !self.fluid.serves(queue) {
+            self.flows.forget(self.keys[queue]);
+        }
+    }
+
+    /// A packet of `length` bytes was put into a queue, which was empty or not; its virtual finish.
+    #[inline]
+    pub(super) fn arrive(&mut self, queue: usize, weight: u32, length: u64, first: bool) -> u64 {
+        let finish = self.fluid.arrive(queue, weight, length + self.overhead.0);
+        if first {
+            self.order.set(queue, finish);
+        }
+        finish
+    }
+
+    /// The queue whose first packet is next.
+    #[inline]
+    pub(super) fn next(&self) -> Option<usize> {
+        self.order.first().map(|(_, queue)| queue)
+    }
+
+    /// The first packet left a queue; the finish of the one behind it, if there is one.
+    #[inline]
+    pub(super) fn advance(&mut self, queue: usize, finish: Option<u64>) {
+        match finish {
+            Some(finish) => self.order.set(queue, finish),
+            None => self.empty(queue),
+        }
+    }
+
+    /// A queue's last packet, of `length` bytes, was dropped, and perhaps it has no other.
+    pub(super) fn withdraw(&mut self, queue: usize, length: u64, empty: bool) {
+        self.fluid.withdraw(queue, length + self.overhead.0);
+        if empty {
+            self.empty(queue);
+        }
+    }
+
+    /// A queue has no packet.
+    pub(super) fn empty(&mut self, queue: usize) {
+        self.order.remove(queue);
+        self.release(queue);
+    }
+}

@@ -1,0 +1,177 @@
+//! What a user may set on `wfq`, and why it may be refused.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::hash::HashBy;
+use crate::classify::{Classifier, Rule};
+use crate::discipline::Port;
+use crate::packet::ETHERNET_HEADER_AND_FCS;
+use crate::setting::{choice, settings};
+use crate::tree::{self, Branch, Tree};
+use crate::units::Bytes;
+
+/// The most queues of the stochastic mode: ALTQ's.
+pub const QUEUES_MAX: u32 = 2_048;
+/// The range of weights; ten times below ALTQ's usual one at least, so that a packet's queue gets it sent
+/// within few rounds.
+pub const WEIGHTS: core::ops::RangeInclusive<u32> = 10..=65_535;
+/// The least quota, an Ethernet frame.
+pub const QUOTA_MIN: Bytes = Bytes(64);
+/// The longest buffer: 256 GiB, see the virtual time's scale.
+pub const BYTES_MAX: Bytes = Bytes(1 << 38);
+
+choice! {
+    /// How near to the ideal.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Mode {
+        /// A fixed number of queues, served in turns; flows that fall into the same one share its rate
+        /// (ALTQ's WFQ, paper 1, section 5).
+        #[default]
+        Stochastic = "stochastic",
+        /// A queue for each flow, served within one packet of the fluid ideal.
+        Exact = "exact",
+    }
+}
+
+settings! {
+    /// Flows of one weight.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Class {
+        /// Its name, unique within the discipline.
+        pub name: String,
+        /// None: these classes stand side by side.
+        pub parent: Option<String>,
+        /// The weight of each of its flows, from 10 to 65535; 100 unless given, as in ALTQ.
+        pub weight: u32,
+    }
+}
+
+impl Default for Class {
+    /// Weight 100.
+    fn default() -> Self {
+        Self { name: String::new(), parent: None, weight: 100 }
+    }
+}
+
+settings! {
+    classes: Class;
+    /// Which packets are one flow, what they weigh, and how many may be queued.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Parameters {
+        /// `stochastic`, hashed queues in turns as in ALTQ, unless given; or `exact`.
+        pub mode: Mode,
+        /// What makes a flow: `destination`, `source_port`, `full` or `source`. Unless given,
+        /// `destination` in stochastic mode, as in ALTQ, and `full` in exact mode.
+        pub hash: Option<HashBy>,
+        /// Queues of the stochastic mode, from 1 to 2048; 256 unless given, as in ALTQ.
+        pub queues: u32,
+        /// What a queue of weight 100 may send on its turn in stochastic mode, at least 64 bytes; 512
+        /// unless given, as in ALTQ.
+        pub quota: Bytes,
+        /// The most bytes queued, by frame lengths, up to 256 GiB; beyond, the longest queue for its
+        /// weight loses a packet (to within an eighth of its length), its first one in stochastic mode and
+        /// its last one in exact mode. 64 KiB unless given, as in ALTQ.
+        pub bytes: Bytes,
+        /// The weight of a flow that no filter matches, from 10 to 65535; 100 unless given, as in ALTQ.
+        pub weight: u32,
+        /// Flows with other weights; a queue has the weight of the flow that it was last empty before.
+        pub classes: Vec<Class>,
+        /// Tried in this order.
+        pub filters: Vec<Rule>,
+    }
+}
+
+impl Default for Parameters {
+    /// ALTQ's.
+    fn default() -> Self {
+        Self {
+            mode: Mode::Stochastic,
+            hash: None,
+            queues: 256,
+            quota: Bytes(512),
+            bytes: Bytes(64 << 10),
+            weight: 100,
+            classes: Vec::new(),
+            filters: Vec::new(),
+        }
+    }
+}
+
+impl Parameters {
+    /// What makes a flow, in this mode.
+    pub(super) fn hash_by(&self) -> HashBy {
+        self.hash.unwrap_or(match self.mode {
+            Mode::Stochastic => HashBy::Destination,
+            Mode::Exact => HashBy::Full,
+        })
+    }
+}
+
+/// Why parameters are refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The names of classes and filters do not fit together.
+    #[error(transparent)]
+    Tree(#[from] tree::Error),
+    /// These classes stand side by side.
+    #[error("class `{0}` has a parent, but here no class is within another: leave its parent out")]
+    Parent(String),
+    /// None, or too many.
+    #[error("{0} queues: give from 1 to {QUEUES_MAX}")]
+    Queues(u32),
+    /// It takes too many rounds to send a frame.
+    #[error("a quota of {0}: give at least {QUOTA_MIN}")]
+    Quota(Bytes),
+    /// Out of range.
+    #[error("{of} weigh {weight}: give them a weight from 10 to 65535")]
+    Weight {
+        /// The flows.
+        of: String,
+        /// Their weight.
+        weight: u32,
+    },
+    /// A buffer that drops every packet of full length, or is beyond what is computed with.
+    #[error("a buffer of {bytes}: give it at least one full frame, {frame}, and at most 256 GiB")]
+    Buffer {
+        /// What is given.
+        bytes: Bytes,
+        /// The port's longest frame.
+        frame: Bytes,
+    },
+}
+
+/// Checks the numbers, and resolves the filters.
+pub(super) fn check(parameters: &Parameters, port: Port) -> Result<Classifier, Error> {
+    let Parameters { queues, quota, bytes, weight, classes, filters, .. } = parameters;
+    let frame = port.mtu + Bytes(ETHERNET_HEADER_AND_FCS.into());
+    if !(1..=QUEUES_MAX).contains(queues) {
+        return Err(Error::Queues(*queues));
+    }
+    if *quota < QUOTA_MIN {
+        return Err(Error::Quota(*quota));
+    }
+    if *bytes < frame || *bytes > BYTES_MAX {
+        return Err(Error::Buffer { bytes: *bytes, frame });
+    }
+    if !WEIGHTS.contains(weight) {
+        return Err(Error::Weight { of: "flows without a class".into(), weight: *weight });
+    }
+    if let Some(Class { name, weight, .. }) = classes.iter().find(|c| !WEIGHTS.contains(&c.weight))
+    {
+        let of = alloc::format!("the flows of class `{name}`");
+        return Err(Error::Weight { of, weight: *weight });
+    }
+    if let Some(class) = classes.iter().find(|class| class.parent.is_some()) {
+        return Err(Error::Parent(class.name.clone()));
+    }
+    if classes.is_empty() && filters.is_empty() {
+        return Ok(Classifier::default());
+    }
+    let branch = |class| {
+        let Class { name, .. }: &Class = class;
+        Branch { name, parent: None }
+    };
+    let branches: Vec<_> = classes.iter().map(branch).collect();
+    Ok(Tree::new(&branches, filters)?.classifier)
+}
