@@ -317,7 +317,7 @@ impl Host {
         }
         // The small queue has room again: what held the connection back is over.
         self.pump(index, cx);
-        self.ports[usize::from(port)].after_sending()
+        self.ports[usize::from(port)].after_sending(cx.now)
     }
 
     /// The earliest time a timer, a program or the processor needs it.

@@ -36,6 +36,8 @@ pub struct Transmitted {
 #[derive(Debug)]
 #[repr(C)]
 pub struct Port {
+    /// When the device takes the next frame: the wire is free then, or little enough lies before it.
+    ready_at: Instant,
     /// When the wire is free again.
     free_at: Instant,
     line: Serializer,
@@ -45,6 +47,8 @@ pub struct Port {
     qdisc: Qdisc,
     /// What an earlier discipline left queued: it goes out first.
     left: Ring<PacketId>,
+    /// How far ahead of the wire the device takes frames.
+    ahead: Duration,
     /// The period of the timer by which a discipline waits; zero for one as fine as is needed.
     tick: Duration,
     /// The parameters that were asked for, also while the discipline is disabled.
@@ -69,7 +73,9 @@ impl Port {
             line: Serializer::new(port.rate),
             overhead: port.overhead.0,
             frame_max: u32::try_from(frame_max).unwrap_or(u32::MAX),
+            ready_at: Instant::ZERO,
             free_at: Instant::ZERO,
+            ahead: Duration::ZERO,
             left: Ring::new(),
             tick: Duration::ZERO,
             asked: queue.clone(),
@@ -83,6 +89,14 @@ impl Port {
     #[must_use]
     pub fn with_timer(self, tick: Duration) -> Self {
         Self { tick, ..self }
+    }
+
+    /// The same, with a device that takes frames ahead of the wire as long as less than `buffer` bytes
+    /// (with their overhead) lie before it. A deep one undoes the discipline behind it: 16 KB at 128
+    /// kbit/s is a second (paper 1, section on device buffers). Zero takes a frame when the wire is free.
+    #[must_use]
+    pub fn with_device_buffer(self, buffer: Bytes) -> Self {
+        Self { ahead: self.line.rate().time_for(buffer), ..self }
     }
 
     /// When a timer that is set at `now` for `at` goes off. As in a kernel that counts ticks (BSD's
@@ -196,7 +210,7 @@ impl Port {
     /// Asks for the next turn after a switch, when something is queued.
     fn go_on<E: Egress, O>(&self, cx: &mut Context<'_, E, O>) {
         if !self.is_empty() {
-            cx.egress.resume(self.id, self.free_at.max(cx.now));
+            cx.egress.resume(self.id, self.ready_at.max(cx.now));
         }
     }
 
@@ -220,7 +234,7 @@ impl Port {
         cx: &mut Context<'_, E, O>,
     ) -> Offered {
         let length = cx.packets[packet].length;
-        if cx.now >= self.free_at
+        if cx.now >= self.ready_at
             && length <= self.frame_max
             && self.left.is_empty()
             && self.qdisc.pass(length)
@@ -248,11 +262,11 @@ impl Port {
         self.report_discarded(cx);
         match enqueued {
             Enqueued::Dropped(reason) => return Offered::Dropped(reason),
-            Enqueued::Queued if cx.now >= self.free_at => return Offered::Ready,
+            Enqueued::Queued if cx.now >= self.ready_at => return Offered::Ready,
             Enqueued::Queued => {}
         }
         if !waited_for {
-            cx.egress.resume(self.id, self.free_at);
+            cx.egress.resume(self.id, self.ready_at);
         }
         Offered::Queued
     }
@@ -260,7 +274,7 @@ impl Port {
     /// Sends what the discipline has for an idle wire: a packet, or a gap frame.
     #[inline(always)]
     pub fn transmit<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) -> Transmitted {
-        debug_assert!(cx.now >= self.free_at, "the wire is idle");
+        debug_assert!(cx.now >= self.ready_at, "the device takes a frame");
         let dequeued = if self.left.is_empty() {
             self.qdisc.dequeue(cx.packets, cx.now)
         } else {
@@ -271,12 +285,12 @@ impl Port {
             Dequeued::Send(packet) => {
                 let (flow, length) = (cx.packets[packet].flow, cx.packets[packet].length);
                 self.send(packet, length, cx);
-                Transmitted { packet: Some((flow, length)), next: self.after_sending() }
+                Transmitted { packet: Some((flow, length)), next: self.after_sending(cx.now) }
             }
             Dequeued::Gap(length) => {
-                self.occupy(length.0, cx.now);
-                cx.observer.gap(self.id, length, cx.now, self.free_at);
-                Transmitted { packet: None, next: self.free_at }
+                let start = self.occupy(length.0, cx.now);
+                cx.observer.gap(self.id, length, start, self.free_at);
+                Transmitted { packet: None, next: self.ready_at.max(cx.now) }
             }
             Dequeued::NotBefore(at) => Transmitted { packet: None, next: self.on_tick(cx.now, at) },
             Dequeued::Empty => Transmitted { packet: None, next: Instant::NEVER },
@@ -295,8 +309,8 @@ impl Port {
 
     /// When it goes on after a packet that leaves now: `NEVER` if nothing is queued.
     #[inline]
-    pub(crate) fn after_sending(&self) -> Instant {
-        if self.is_empty() { Instant::NEVER } else { self.free_at }
+    pub(crate) fn after_sending(&self, now: Instant) -> Instant {
+        if self.is_empty() { Instant::NEVER } else { self.ready_at.max(now) }
     }
 
     /// Puts a packet onto the wire.
@@ -307,8 +321,8 @@ impl Port {
         length: u32,
         cx: &mut Context<'_, E, O>,
     ) {
-        self.occupy(u64::from(length), cx.now);
-        cx.observer.transmitted(self.id, &cx.packets[packet], cx.now, self.free_at);
+        let start = self.occupy(u64::from(length), cx.now);
+        cx.observer.transmitted(self.id, &cx.packets[packet], start, self.free_at);
         if !cx.egress.launch(self.id, packet, self.free_at) {
             cx.drop(Place::Port(self.id), packet, DropReason::LinkLoss);
         }
@@ -336,9 +350,13 @@ impl Port {
         }
     }
 
-    /// Keeps the wire busy with a frame of `length` bytes from `now` on.
+    /// Keeps the wire busy with a frame of `length` bytes from `now`, or from when it is free; returns
+    /// the frame's start.
     #[inline]
-    fn occupy(&mut self, length: u64, now: Instant) {
-        self.free_at = now + self.line.advance(Bytes(length + self.overhead));
+    fn occupy(&mut self, length: u64, now: Instant) -> Instant {
+        let start = now.max(self.free_at);
+        self.free_at = start + self.line.advance(Bytes(length + self.overhead));
+        self.ready_at = Instant::from_ps(self.free_at.as_ps().saturating_sub(self.ahead.as_ps()));
+        start
     }
 }

@@ -128,8 +128,10 @@ pub(crate) struct Link {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LinkEnd {
-    /// The queueing discipline there.
-    pub(crate) queue: Queue,
+    /// The queueing discipline there; the link's unless given.
+    pub(crate) queue: Option<Queue>,
+    /// What the device behind it takes ahead of the wire, by wire bytes; nothing unless given.
+    pub(crate) device_buffer: Option<Quantity<SizeUnit>>,
 }
 
 /// TCP connections from one host to another. Where an end is a counted host, one for each.

@@ -126,7 +126,12 @@ fn link(plan: &Plan, link: &Link, text: &mut String) {
     line(text, "overhead", &size(link.config.overhead));
     line(text, "loss", &share(link.config.loss));
     for (end, node) in link.ends.iter().zip([a, b]) {
-        queue(plan, &format!("link.{name}.at.{}.queue", key(node)), &end.queue, text);
+        let path = format!("link.{name}.at.{}", key(node));
+        if end.device_buffer != Bytes(0) {
+            header(text, &path);
+            line(text, "device_buffer", &size(end.device_buffer));
+        }
+        queue(plan, &format!("{path}.queue"), &end.queue, text);
     }
 }
 

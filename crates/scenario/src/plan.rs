@@ -2,7 +2,7 @@
 //! Drivers read it and nothing else.
 
 use network::{application, emulator, host, link};
-use traffic::{Duration, Instant, qdisc};
+use traffic::{Bytes, Duration, Instant, qdisc};
 
 /// What a driver runs.
 #[derive(Clone, Debug)]
@@ -68,6 +68,8 @@ pub struct End {
     pub node: usize,
     /// The discipline on that port's output (an emulator's port has its buffer instead).
     pub queue: qdisc::Parameters,
+    /// What the device behind the discipline takes ahead of the wire, by wire bytes.
+    pub device_buffer: Bytes,
 }
 
 /// One TCP connection; its `FlowId` is its index in `Plan::flows`.

@@ -115,6 +115,8 @@ fn output(
     }
     let (rate, mtu, overhead) = (config.rate, config.mtu, config.overhead);
     let port = traffic::Port { rate, mtu, overhead, seed };
-    let timer = plan.nodes[end.node].timer;
-    Ok((Port::new(id, &end.queue, port)?.with_timer(timer), config.delay))
+    let port = Port::new(id, &end.queue, port)?
+        .with_timer(plan.nodes[end.node].timer)
+        .with_device_buffer(end.device_buffer);
+    Ok((port, config.delay))
 }

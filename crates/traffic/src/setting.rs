@@ -326,7 +326,6 @@ macro_rules! settings {
 pub(crate) use settings;
 
 /// Wraps the definition of an enum without fields: a setting that is one of a few words.
-
 macro_rules! choice {
     (
         $(#[$meta:meta])*

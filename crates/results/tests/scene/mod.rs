@@ -68,7 +68,7 @@ pub(crate) fn plan() -> Plan {
 
 fn link(name: &str, a: usize, b: usize) -> Link {
     let fifo = qdisc::fifo::Parameters { bytes: Some(Bytes(1 << 20)), packets: Some(1_000) };
-    let end = |node| End { node, queue: qdisc::Parameters::Fifo(fifo) };
+    let end = |node| End { node, queue: qdisc::Parameters::Fifo(fifo), device_buffer: Bytes(0) };
     let config = link::Config {
         rate: rate(1_000_000_000),
         delay: Duration::from_us(5),

@@ -68,15 +68,20 @@ fn add<'f>(
     let first = links.list.len();
     for (index, (from, to)) in ends.into_iter().enumerate() {
         let name = member_name(&name.text, members.counted, index);
-        let ends = [from, to].map(|node| End { node, queue: queue.clone() });
+        let ends =
+            [from, to].map(|node| End { node, queue: queue.clone(), device_buffer: Bytes(0) });
         links.list.push(Link { name, config, ends });
     }
     for (node, end) in table.at.iter() {
         let Some(at) = nodes.names.find(node, problems) else { continue };
-        let Some(queue) = queues::resolve(Some(&end.queue), port, entities, problems) else {
+        let queue =
+            end.queue.as_ref().map(|own| queues::resolve(Some(own), port, entities, problems));
+        let device = end.device_buffer.as_ref().map(|buffer| buffer.read(problems));
+        if matches!(queue, Some(None)) || matches!(device, Some(None)) {
             continue;
-        };
-        if !override_end(&mut links.list[first..], &at, &queue) {
+        }
+        if !override_end(&mut links.list[first..], &at, queue.flatten().as_ref(), device.flatten())
+        {
             let help = format!("the ends are `{}` and `{}`", a.text, b.text);
             let message = format!("`{}` is not an end of this link", node.text);
             problems.push(&node.span, message, help);
@@ -85,12 +90,20 @@ fn add<'f>(
     Some(())
 }
 
-/// Gives the ends at `at` a queue of their own; false if there are none.
-fn override_end(links: &mut [Link], at: &Members, queue: &qdisc::Parameters) -> bool {
+/// Gives the ends at `at` a queue or a device buffer of their own; false if there are none.
+fn override_end(
+    links: &mut [Link],
+    at: &Members,
+    queue: Option<&qdisc::Parameters>,
+    device_buffer: Option<Bytes>,
+) -> bool {
     let mut found = false;
     for end in links.iter_mut().flat_map(|link| &mut link.ends) {
         if at.range.contains(&end.node) {
-            end.queue = queue.clone();
+            if let Some(queue) = queue {
+                end.queue = queue.clone();
+            }
+            end.device_buffer = device_buffer.unwrap_or(end.device_buffer);
             found = true;
         }
     }
