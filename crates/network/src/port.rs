@@ -51,6 +51,8 @@ pub struct Port {
     ahead: Duration,
     /// The period of the timer by which a discipline waits; zero for one as fine as is needed.
     tick: Duration,
+    /// When that timer goes off that was set last.
+    alarm: Instant,
     /// The parameters that were asked for, also while the discipline is disabled.
     asked: qdisc::Parameters,
     /// The port as disciplines see it.
@@ -78,6 +80,7 @@ impl Port {
             ahead: Duration::ZERO,
             left: Ring::new(),
             tick: Duration::ZERO,
+            alarm: Instant::ZERO,
             asked: queue.clone(),
             link: port,
             retired: Statistics::default(),
@@ -99,16 +102,20 @@ impl Port {
         Self { ahead: self.line.rate().time_for(buffer), ..self }
     }
 
-    /// When a timer that is set at `now` for `at` goes off. As in a kernel that counts ticks (BSD's
-    /// `hzto`), the wait is rounded up to whole ticks, and the tick that runs does not count: two ticks
-    /// at least, the 0.02 s of paper 1.
-    fn on_tick(&self, now: Instant, at: Instant) -> Instant {
+    /// When a timer that is set at `now` for `at` goes off. As ALTQ sets it, a wait of up to two ticks
+    /// is two, the 0.02 s of paper 1, for the next tick may be arbitrarily near; a longer one is rounded
+    /// up, and the tick that runs does not count. One that runs already is not set anew.
+    fn on_tick(&mut self, now: Instant, at: Instant) -> Instant {
         if self.tick == Duration::ZERO || at == Instant::NEVER {
             return at;
         }
         let tick = self.tick.as_ps();
-        let ticks = (at - now).as_ps().div_ceil(tick).max(1);
-        Instant::from_ps((now.as_ps() / tick + ticks + 1).saturating_mul(tick))
+        let wait = (at - now).as_ps().div_ceil(tick);
+        let ticks = if wait <= 2 { 2 } else { wait + 1 };
+        let ticks = (now.as_ps() / tick).saturating_add(ticks);
+        let alarm = Instant::from_ps(ticks.saturating_mul(tick));
+        self.alarm = if self.alarm > now { self.alarm.min(alarm) } else { alarm };
+        self.alarm
     }
 
     /// Its number in the plan.
