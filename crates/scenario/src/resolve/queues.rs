@@ -52,8 +52,9 @@ fn parameters(
     problems: &mut Problems,
 ) -> Option<Parameters> {
     let name = &queue.discipline;
-    let blank = if queue.given.is_empty() { Parameters::by_name } else { Parameters::blank };
-    let mut parameters = blank(&name.text)?;
+    let plain = queue.given.is_empty() && queue.classes.0.is_empty();
+    let start = if plain { Parameters::by_name } else { Parameters::blank };
+    let mut parameters = start(&name.text)?;
     adjust(parameters.settings_mut(), &queue.given, &name.span, entities, problems)?;
     if let Some(classes) = parameters.settings_mut().classes_mut() {
         self::classes(classes, &queue.classes.0, entities, problems)?;

@@ -78,6 +78,7 @@ impl Default for Class {
 
 settings! {
     classes: Class;
+    blank: Self { classes: Vec::new(), ..Self::default() };
     /// The classes, and which packets go to which.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Parameters {
