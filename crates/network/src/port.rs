@@ -42,13 +42,15 @@ pub struct Port {
     free_at: Instant,
     line: Serializer,
     overhead: u64,
+    /// How far ahead of the wire the device takes frames.
+    ahead: Duration,
     frame_max: u32,
     id: PortId,
+    /// Something is `left`.
+    has_left: bool,
     qdisc: Qdisc,
     /// What an earlier discipline left queued: it goes out first.
     left: Ring<PacketId>,
-    /// How far ahead of the wire the device takes frames.
-    ahead: Duration,
     /// The period of the timer by which a discipline waits; zero for one as fine as is needed.
     tick: Duration,
     /// When that timer goes off that was set last.
@@ -78,6 +80,7 @@ impl Port {
             ready_at: Instant::ZERO,
             free_at: Instant::ZERO,
             ahead: Duration::ZERO,
+            has_left: false,
             left: Ring::new(),
             tick: Duration::ZERO,
             alarm: Instant::ZERO,
@@ -143,7 +146,7 @@ impl Port {
     /// Whether nothing is queued.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.qdisc.is_empty() && self.left.is_empty()
+        self.qdisc.is_empty() && !self.has_left
     }
 
     /// ALTQ's switch: gives the port these parameters, of the discipline that it has or of another. No
@@ -206,6 +209,7 @@ impl Port {
             // Flushed, but not lost: it counts as queued still.
             let length = u64::from(cx.packets[packet].length);
             self.left.push(packet);
+            self.has_left = true;
             counted.dropped_packets -= 1;
             counted.dropped_bytes -= length;
             counted.backlog_packets += 1;
@@ -225,6 +229,7 @@ impl Port {
     #[inline(never)]
     fn take_left<E, O>(&mut self, cx: &Context<'_, E, O>) -> Dequeued {
         let Some(packet) = self.left.pop() else { return Dequeued::Empty };
+        self.has_left = !self.left.is_empty();
         let length = u64::from(cx.packets[packet].length);
         self.retired.backlog_packets -= 1;
         self.retired.backlog_bytes -= length;
@@ -243,7 +248,7 @@ impl Port {
         let length = cx.packets[packet].length;
         if cx.now >= self.ready_at
             && length <= self.frame_max
-            && self.left.is_empty()
+            && !self.has_left
             && self.qdisc.pass(length)
         {
             cx.packets[packet].queued = cx.now;
@@ -282,11 +287,8 @@ impl Port {
     #[inline(always)]
     pub fn transmit<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) -> Transmitted {
         debug_assert!(cx.now >= self.ready_at, "the device takes a frame");
-        let dequeued = if self.left.is_empty() {
-            self.qdisc.dequeue(cx.packets, cx.now)
-        } else {
-            self.take_left(cx)
-        };
+        let dequeued =
+            if self.has_left { self.take_left(cx) } else { self.qdisc.dequeue(cx.packets, cx.now) };
         self.report_discarded(cx);
         match dequeued {
             Dequeued::Send(packet) => {

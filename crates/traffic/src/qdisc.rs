@@ -134,6 +134,34 @@ macro_rules! registry {
             }
         }
 
+        /// What every packet does, apart from the plain FIFO, which most ports have and which is told at
+        /// a glance.
+        impl Qdisc {
+            #[inline(never)]
+            fn enqueue_any(
+                &mut self,
+                packets: &mut Packets,
+                id: PacketId,
+                now: Instant,
+            ) -> Enqueued {
+                match self {
+                    $(Self::$variant(q) => q.enqueue(packets, id, now)),+
+                }
+            }
+            #[inline(never)]
+            fn dequeue_any(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
+                match self {
+                    $(Self::$variant(q) => q.dequeue(packets, now)),+
+                }
+            }
+            #[inline(never)]
+            fn is_any_empty(&self) -> bool {
+                match self {
+                    $(Self::$variant(q) => q.is_empty()),+
+                }
+            }
+        }
+
         impl Discipline for Qdisc {
             type Parameters = Parameters;
             type Error = Error;
@@ -152,9 +180,10 @@ macro_rules! registry {
             }
             #[inline]
             fn enqueue(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> Enqueued {
-                match self {
-                    $(Self::$variant(q) => q.enqueue(packets, id, now)),+
+                if let Self::Fifo(q) = self {
+                    return q.enqueue(packets, id, now);
                 }
+                self.enqueue_any(packets, id, now)
             }
             #[inline]
             fn pass(&mut self, length: u32) -> bool {
@@ -164,9 +193,10 @@ macro_rules! registry {
             }
             #[inline]
             fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
-                match self {
-                    $(Self::$variant(q) => q.dequeue(packets, now)),+
+                if let Self::Fifo(q) = self {
+                    return q.dequeue(packets, now);
                 }
+                self.dequeue_any(packets, now)
             }
             fn peek(&mut self, packets: &Packets, now: Instant) -> Dequeued {
                 match self {
@@ -180,9 +210,10 @@ macro_rules! registry {
             }
             #[inline]
             fn is_empty(&self) -> bool {
-                match self {
-                    $(Self::$variant(q) => q.is_empty()),+
+                if let Self::Fifo(q) = self {
+                    return q.is_empty();
                 }
+                self.is_any_empty()
             }
             fn statistics(&self) -> Statistics {
                 match self {
