@@ -2,11 +2,13 @@
 //! them. Disciplines with classes share it; what a class may have, a rate or a curve, is their own.
 
 use alloc::collections::BTreeMap;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::classify::{Classifier, Rule};
+use crate::units::Rate;
 
 /// A class as the tree sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +113,12 @@ pub(crate) fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
         text.push('`');
     }
     text
+}
+
+/// A sum of rates as a rate is written, if it is not above the highest.
+pub(crate) fn sum_text(bits: u128) -> String {
+    let rate = u64::try_from(bits).ok().and_then(Rate::from_bits_per_second);
+    rate.map_or_else(|| format!("{bits} bit/s"), |rate| format!("{rate}"))
 }
 
 fn parents(

@@ -351,10 +351,10 @@ fn check_rates(
         if excess > (u128::from(link.bits_per_second()) * shares as u128) >> 32 {
             return Err(Error::Promise {
                 children: tree::list(siblings.iter().map(|&index| classes[index].name.as_str())),
-                sum: format!("{} = {}", terms(rates), sum_text(promised)),
+                sum: format!("{} = {}", terms(rates), tree::sum_text(promised)),
                 within: within(),
                 has,
-                excess: sum_text(excess),
+                excess: tree::sum_text(excess),
             });
         }
     }
@@ -368,12 +368,6 @@ fn terms(rates: impl Iterator<Item = Rate>) -> String {
         text.push_str(&format!("{rate}"));
     }
     text
-}
-
-/// A sum of rates as a rate is written, if it is not above the highest.
-fn sum_text(bits: u128) -> String {
-    let rate = u64::try_from(bits).ok().and_then(Rate::from_bits_per_second);
-    rate.map_or_else(|| format!("{bits} bit/s"), |rate| format!("{rate}"))
 }
 
 /// A class's queue, if it is one that a class may have.

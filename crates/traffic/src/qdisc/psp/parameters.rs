@@ -2,8 +2,8 @@
 
 use alloc::borrow::Cow;
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
-use alloc::{format, vec};
 
 use crate::classify::{Filter, Rule};
 use crate::discipline::Port;
@@ -175,18 +175,12 @@ fn check_rates(classes: &[Class], tree: &Tree, link: Rate) -> Result<(), Error> 
         let promised: u128 = rates.sum();
         let excess = promised.saturating_sub(has.bits_per_second().into());
         if excess > 0 {
-            let (promised, excess) = (sum_text(promised), sum_text(excess));
+            let (promised, excess) = (tree::sum_text(promised), tree::sum_text(excess));
             let (children, within) = (names(siblings), within());
             return Err(Error::Promise { children, promised, within, has, excess });
         }
     }
     Ok(())
-}
-
-/// A sum of rates as a rate is written, if it is not above the highest.
-fn sum_text(bits: u128) -> String {
-    let rate = u64::try_from(bits).ok().and_then(Rate::from_bits_per_second);
-    rate.map_or_else(|| format!("{bits} bit/s"), |rate| format!("{rate}"))
 }
 
 fn check_queues(parameters: &Parameters, port: Port) -> Result<(), Error> {
