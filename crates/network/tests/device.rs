@@ -21,7 +21,7 @@ fn wait(device_buffer: Bytes) -> Duration {
     let filter = Filter { flow: Some(FlowId(1)), ..Filter::default() };
     let queue = priq::Parameters {
         classes: vec![class("bulk", 0), class("urgent", 7)],
-        filters: vec![Rule { filter, class: "urgent".into() }],
+        filters: vec![Rule { filter, priority: 0, class: "urgent".into() }],
         default_class: Some("bulk".into()),
     };
     let link = traffic::Port { rate: rate(128_000), overhead: Bytes(0), ..gigabit() };

@@ -1,66 +1,41 @@
 //! Which class a packet belongs to.
 //!
-//! For the simulator's packets an ordered list of filters, of which the first that matches decides;
-//! for real frames as well, rules over their headers ([`Rules`]). Both search the same way, in time
-//! that hardly grows with the number of rules.
+//! Rules over a packet's headers and, for the simulator's, its nodes and flow. Many are searched in time
+//! that hardly grows with their number ([`Rules`]); where they look at simulated fields only, as most
+//! scenarios' do, those are one word and the search is over that.
 
+mod filter;
 mod fragments;
-mod matches;
 mod rules;
 mod tuples;
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
+pub use filter::{Dscp, Error, Filter, PortRange, Prefix, Subject};
 pub use fragments::Fragments;
-pub use matches::{Dscp, Error, Match, PortRange, Prefix, Subject};
 pub use rules::{Fields, RuleId, Rules};
 
-use crate::packet::{FlowId, HostId, Packet};
+use crate::packet::{FlowId, HostId, Packet, PacketId, Packets};
 use tuples::{Entry, Key, Shape, TupleSpace};
 
-/// What a packet must look like. What is `None` is not looked at, so the default matches
-/// everything.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Filter {
-    /// The host that sent it.
-    pub source: Option<HostId>,
-    /// The host it is for.
-    pub destination: Option<HostId>,
-    /// Its flow.
-    pub flow: Option<FlowId>,
-}
-
-impl Filter {
-    /// Whether `packet` looks like this.
-    pub fn matches(&self, packet: &Packet) -> bool {
-        self.source.is_none_or(|host| host == packet.source)
-            && self.destination.is_none_or(|host| host == packet.destination)
-            && self.flow.is_none_or(|flow| flow == packet.flow)
-    }
-
-    /// The bits it looks at and what they must be.
-    fn bits(&self) -> (Shape<1>, [u64; 1]) {
-        let mask = |asked: bool, bits: u64| if asked { bits } else { 0 };
-        let shape = mask(self.source.is_some(), HOST << SOURCE_AT)
-            | mask(self.destination.is_some(), HOST << DESTINATION_AT)
-            | mask(self.flow.is_some(), FLOW);
-        let (source, destination, flow) = (
-            self.source.unwrap_or_default(),
-            self.destination.unwrap_or_default(),
-            self.flow.unwrap_or_default(),
-        );
-        (Shape { mask: [shape], needs: 0 }, [word(source, destination, flow)])
-    }
-}
-
 /// A filter and the name of the class it leads to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rule {
     /// What the packet must look like.
     pub filter: Filter,
+    /// Of the rules that match, the greatest decides; of equals, the first.
+    pub priority: u16,
     /// The class for such packets.
     pub class: String,
+}
+
+/// A rule whose class is an index.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Resolved {
+    pub(crate) filter: Filter,
+    pub(crate) priority: u16,
+    pub(crate) class: usize,
 }
 
 const HOST: u64 = u16::MAX as u64;
@@ -68,6 +43,7 @@ const FLOW: u64 = u32::MAX as u64;
 const SOURCE_AT: u32 = 48;
 const DESTINATION_AT: u32 = 32;
 
+/// A packet's simulated fields as one word.
 #[inline]
 fn word(source: HostId, destination: HostId, flow: FlowId) -> u64 {
     u64::from(source.0) << SOURCE_AT
@@ -75,47 +51,85 @@ fn word(source: HostId, destination: HostId, flow: FlowId) -> u64 {
         | u64::from(flow.0)
 }
 
+impl Filter {
+    /// The bits of [`word`] that it looks at, and what they must be; `None` if it looks at headers.
+    fn simulated(&self) -> Option<(Shape<1>, [u64; 1])> {
+        let &Self { source_host, destination_host, flow, .. } = self;
+        if *self != (Self { source_host, destination_host, flow, ..Self::default() }) {
+            return None;
+        }
+        let mask = |asked: bool, bits: u64| if asked { bits } else { 0 };
+        let shape = mask(source_host.is_some(), HOST << SOURCE_AT)
+            | mask(destination_host.is_some(), HOST << DESTINATION_AT)
+            | mask(flow.is_some(), FLOW);
+        let source = source_host.unwrap_or_default();
+        let words = [word(source, destination_host.unwrap_or_default(), flow.unwrap_or_default())];
+        Some((Shape { mask: [shape], needs: 0 }, words))
+    }
+}
+
 /// Up to so many filters are faster tried one by one.
 const LISTED_MAX: usize = 8;
 
-/// Filters with their classes' names resolved to indices.
+/// A discipline's rules, in the form that finds a packet's class soonest.
 #[derive(Clone, Debug)]
-pub(crate) struct Classifier {
-    /// In the order to be tried; empty if there are so many that they are searched.
-    list: Vec<(Filter, usize)>,
-    space: TupleSpace<1, ()>,
+pub(crate) enum Classifier {
+    /// A few, over simulated fields: each the bits, what they must be, and the class, to be tried in
+    /// this order.
+    Listed(Vec<(u64, u64, usize)>),
+    /// Many, over simulated fields.
+    Simulated(TupleSpace<1, ()>),
+    /// Some look at headers.
+    Headers(Rules),
 }
 
 impl Default for Classifier {
     fn default() -> Self {
-        Self::new(Vec::new())
+        Self::Listed(Vec::new())
     }
 }
 
 impl Classifier {
-    /// A classifier that tries `rules` in this order.
-    pub(crate) fn new(rules: Vec<(Filter, usize)>) -> Self {
-        let mut space = TupleSpace::new(0);
-        if rules.len() <= LISTED_MAX {
-            return Self { list: rules, space };
+    /// A classifier by these rules; an error names the rule, counted from 0, and why it is refused.
+    pub(crate) fn new(mut rules: Vec<Resolved>) -> Result<Self, (usize, Error)> {
+        let words: Option<Vec<_>> = rules.iter().map(|rule| rule.filter.simulated()).collect();
+        if words.is_none() {
+            let mut searched = Rules::new(0);
+            for (index, rule) in rules.iter().enumerate() {
+                let added = searched.add(&rule.filter, rule.priority, rule.class);
+                added.map_err(|error| (index, error))?;
+            }
+            return Ok(Self::Headers(searched));
         }
-        for (rank, &(filter, class)) in (0..).zip(&rules) {
-            let (shape, words) = filter.bits();
-            let class = u32::try_from(class).expect("fewer than 2^32 classes");
+        rules.sort_by_key(|rule| core::cmp::Reverse(rule.priority));
+        let words = rules.iter().filter_map(|rule| Some((rule.filter.simulated()?, rule.class)));
+        if rules.len() <= LISTED_MAX {
+            let listed = words.map(|((shape, [word]), class)| (shape.mask[0], word, class));
+            return Ok(Self::Listed(listed.collect()));
+        }
+        let mut space = TupleSpace::new(0);
+        for (rank, ((shape, words), class)) in (0..).zip(words) {
+            let class = u32::try_from(class).map_err(|_| (0, Error::Class(class)))?;
             space.insert(&shape, &words, Entry { rank, class, rest: () });
         }
-        Self { list: Vec::new(), space }
+        Ok(Self::Simulated(space))
     }
 
-    /// The class of the first rule that matches; `None` if none does.
+    /// The class of the rule that decides; `None` if none matches.
     #[inline]
-    pub(crate) fn class_of(&self, packet: &Packet) -> Option<usize> {
-        if self.space.shapes() == 0 {
-            let first = self.list.iter().find(|(filter, _)| filter.matches(packet));
-            return first.map(|&(_, class)| class);
+    pub(crate) fn class_of(&self, packets: &Packets, id: PacketId) -> Option<usize> {
+        let Packet { source, destination, flow, .. } = packets[id];
+        let word = word(source, destination, flow);
+        match self {
+            Self::Listed(list) => {
+                let first = list.iter().find(|&&(mask, bits, _)| word & mask == bits);
+                first.map(|&(_, _, class)| class)
+            }
+            Self::Simulated(space) => {
+                space.find(&Key { words: [word], has: 0 }, |()| true).map(|class| class as usize)
+            }
+            Self::Headers(rules) => rules.class_of(packets.subject(id)),
         }
-        let words = [word(packet.source, packet.destination, packet.flow)];
-        self.space.find(&Key { words, has: 0 }, |()| true).map(|class| class as usize)
     }
 }
 
@@ -124,34 +138,50 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::header::{Family, Header};
 
-    fn filter() -> impl Strategy<Value = Filter> {
+    fn filter(headers: bool) -> impl Strategy<Value = Filter> {
         let host = || prop::option::of(0_u16..4);
-        (host(), host(), prop::option::of(0_u32..4)).prop_map(|(source, destination, flow)| {
-            Filter {
-                source: source.map(HostId),
-                destination: destination.map(HostId),
+        let protocol = prop::option::of(if headers { 6_u8..8 } else { 6..7 });
+        (host(), host(), prop::option::of(0_u32..4), protocol).prop_map(
+            move |(source, destination, flow, protocol)| Filter {
+                source_host: source.map(HostId),
+                destination_host: destination.map(HostId),
                 flow: flow.map(FlowId),
-            }
-        })
+                protocol: protocol.filter(|_| headers),
+                ..Filter::default()
+            },
+        )
     }
 
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Few enough filters to be listed, or so many that they are searched.
+        /// Few enough filters to be listed, so many that they are searched, and over headers.
         #[test]
-        fn the_first_filter_that_matches_decides(
-            filters in prop::collection::vec(filter(), 0..40),
+        fn the_greatest_priority_decides_then_the_order(
+            filters in any::<bool>().prop_flat_map(|headers| {
+                prop::collection::vec((filter(headers), 0_u16..3), 0..40)
+            }),
             packets in prop::collection::vec((0_u16..5, 0_u16..5, 0_u32..5), 1..50),
         ) {
-            let rules: Vec<_> = filters.iter().copied().zip(100..).collect();
-            let classifier = Classifier::new(rules);
+            let rule = |(class, &(filter, priority))| Resolved { filter, priority, class };
+            let rules: Vec<_> = (100..).zip(&filters).map(rule).collect();
+            let classifier = Classifier::new(rules.clone()).expect("filters that make sense");
+            let mut arena = Packets::new();
+            arena.describe(FlowId(1), HostId(0), Header {
+                family: Family::V4,
+                protocol: 7,
+                ..Header::default()
+            });
             for (source, destination, flow) in packets {
                 let (source, destination) = (HostId(source), HostId(destination));
                 let packet = Packet { source, destination, flow: FlowId(flow), ..Packet::default() };
-                let first = filters.iter().position(|filter| filter.matches(&packet));
-                prop_assert_eq!(classifier.class_of(&packet), first.map(|place| place + 100));
+                let id = arena.insert(packet);
+                let matching = rules.iter().filter(|rule| rule.filter.matches(arena.subject(id)));
+                // `max_by_key` takes the last of equals.
+                let first = matching.rev().max_by_key(|rule| rule.priority);
+                prop_assert_eq!(classifier.class_of(&arena, id), first.map(|rule| rule.class));
             }
         }
     }

@@ -8,14 +8,14 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::AddAssign;
 
-use crate::classify::{self, Fields, Match, Rules, Subject};
+use crate::classify::{self, Fields, Filter, Rules};
 use crate::discipline::DropReason;
 use crate::meter::bucket::TokenBucket;
 use crate::meter::single_rate::SingleRate;
 use crate::meter::two_rate::TwoRate;
 use crate::meter::window::Window;
 use crate::meter::{self, Colour};
-use crate::packet::{ETHERNET_HEADER_AND_FCS, Packet, ecn};
+use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets, ecn};
 use crate::random::Random;
 use crate::units::Instant;
 use chain::Step;
@@ -83,7 +83,7 @@ pub enum Action {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rule {
     /// The packets it is for.
-    pub pattern: Match,
+    pub filter: Filter,
     /// Of the rules that match, the greatest decides; of equals, the first.
     pub priority: u16,
     /// The name of the element for them.
@@ -225,7 +225,7 @@ impl Conditioner {
         }
         let mut rules = Rules::new(seed);
         for (index, (rule, &first)) in (1..).zip(parameters.rules.iter().zip(&chains.firsts)) {
-            let added = rules.add(&rule.pattern, rule.priority, first);
+            let added = rules.add(&rule.filter, rule.priority, first);
             added.map_err(|error| Error::Rule { index, error })?;
         }
         let (default, statistics) = (chains.default, Statistics::default());
@@ -251,9 +251,15 @@ impl Conditioner {
     }
 
     /// Conditions a simulated packet: marks it, or says why it is to be dropped.
-    pub fn condition(&mut self, packet: &mut Packet, now: Instant) -> Result<(), DropReason> {
+    pub fn condition(
+        &mut self,
+        packets: &mut Packets,
+        id: PacketId,
+        now: Instant,
+    ) -> Result<(), DropReason> {
+        let fields = Fields::from(packets.subject(id));
+        let packet = &mut packets[id];
         let bytes = packet.length.saturating_sub(ETHERNET_HEADER_AND_FCS);
-        let fields = Fields::from(Subject::from(&*packet));
         match self.decide(&fields, packet.tos >> 2, bytes.into(), now) {
             Verdict::Pass => Ok(()),
             Verdict::Mark(dscp) => {

@@ -100,6 +100,18 @@ const TAGS_MAX: usize = 4;
 const EXTENSIONS_MAX: usize = 16;
 
 impl Header {
+    /// What a packet back says: addresses and ports the other way round.
+    #[must_use]
+    pub fn reversed(&self) -> Self {
+        let back = |ports: Ports| Ports { source: ports.destination, destination: ports.source };
+        Self {
+            source: self.destination,
+            destination: self.source,
+            ports: self.ports.map(back),
+            ..*self
+        }
+    }
+
     /// Reads an Ethernet frame, from its destination address on; its FCS may be there or not.
     pub fn parse(frame: &[u8]) -> Self {
         let mut header = Self::default();

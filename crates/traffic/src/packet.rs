@@ -8,7 +8,9 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
 
+use crate::classify::Subject;
 use crate::discipline::DropReason;
+use crate::header::Header;
 use crate::units::Instant;
 
 /// Ethernet header and frame check sequence: what a frame adds to its IP datagram.
@@ -146,6 +148,15 @@ const _: () = assert!(size_of::<Packet>() <= 128, "a packet is at most two cache
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PacketId(u32);
 
+/// What the headers of a flow's packets say that no packet changes.
+#[derive(Clone, Copy, Debug, Default)]
+struct FlowHeaders {
+    /// The host whose packets say what `forward` does; all others' say `back`.
+    from: HostId,
+    forward: Header,
+    back: Header,
+}
+
 /// Every packet of a run, and the list of those dropped since the driver last looked.
 ///
 /// It grows when a run first needs more packets at once, and never per packet.
@@ -154,12 +165,34 @@ pub struct Packets {
     slots: Vec<Packet>,
     free: Vec<PacketId>,
     dropped: VecDeque<(PacketId, DropReason)>,
+    /// By flow.
+    headers: Vec<FlowHeaders>,
 }
 
 impl Packets {
     /// An empty arena.
     pub const fn new() -> Self {
-        Self { slots: Vec::new(), free: Vec::new(), dropped: VecDeque::new() }
+        Self { slots: Vec::new(), free: Vec::new(), dropped: VecDeque::new(), headers: Vec::new() }
+    }
+
+    /// Says what the headers of `flow`'s packets from the host `from` hold. Those of the packets in the
+    /// other direction hold the same the other way round.
+    pub fn describe(&mut self, flow: FlowId, from: HostId, forward: Header) {
+        let place = flow.0 as usize;
+        if self.headers.len() <= place {
+            self.headers.resize(place + 1, FlowHeaders::default());
+        }
+        self.headers[place] = FlowHeaders { from, forward, back: forward.reversed() };
+    }
+
+    /// A packet as a classifier sees it: its metadata, and its flow's headers if they were described.
+    #[inline]
+    pub fn subject(&self, id: PacketId) -> Subject<'_> {
+        let packet = &self[id];
+        let headers = self.headers.get(packet.flow.0 as usize);
+        let header =
+            headers.map(|flow| if packet.source == flow.from { &flow.forward } else { &flow.back });
+        Subject { header, packet: Some(packet) }
     }
 
     /// A place for a new packet; what an earlier packet left there is still in it.

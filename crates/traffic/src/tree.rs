@@ -7,7 +7,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::classify::{Classifier, Rule};
+use crate::classify::{self, Classifier, Resolved, Rule};
 use crate::units::Rate;
 
 /// A class as the tree sees it.
@@ -52,6 +52,14 @@ pub enum Error {
         class: String,
         /// The names there are.
         known: String,
+    },
+    /// A filter makes no sense.
+    #[error("filter {index}: {error}")]
+    Filter {
+        /// The filter's place in the list, from 1.
+        index: usize,
+        /// Why.
+        error: classify::Error,
     },
     /// A filter leads to a class that holds classes, not packets.
     #[error(
@@ -170,8 +178,8 @@ fn classifier(
             let children = list(children[target].iter().map(|&child| classes[child].name));
             return Err(Error::NotALeaf { index, class, children });
         }
-        Ok((rule.filter, target))
+        Ok(Resolved { filter: rule.filter, priority: rule.priority, class: target })
     };
     let rules: Result<_, _> = filters.iter().enumerate().map(resolve).collect();
-    Ok(Classifier::new(rules?))
+    Classifier::new(rules?).map_err(|(n, error)| Error::Filter { index: n + 1, error })
 }

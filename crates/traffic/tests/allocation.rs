@@ -6,11 +6,11 @@ use std::hint::black_box;
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use traffic::classify::{Fragments, Match, PortRange, Prefix, Rules};
+use traffic::classify::{Filter, Fragments, PortRange, Prefix, Rules};
 use traffic::condition::{Action, Conditioner, Element, Meter, Parameters, Rule};
 use traffic::header::Header;
 use traffic::meter::window;
-use traffic::{Duration, FlowId, Instant, Packet, Rate};
+use traffic::{Duration, FlowId, Instant, Packet, Packets, Rate};
 
 struct Counting;
 
@@ -47,7 +47,7 @@ fn nothing_is_allocated_for_a_packet() {
         let address = Ipv4Addr::from_bits(0x0a00_0000 + n).into();
         let ports = Some(PortRange { first: 50, last: 60 });
         let source = Some(Prefix { address, length: 32 });
-        let pattern = Match { source, destination_ports: ports, ..Match::default() };
+        let pattern = Filter { source, destination_ports: ports, ..Filter::default() };
         rules.add(&pattern, 0, n as usize).expect("a rule");
     }
     let rate = Rate::from_bits_per_second(1_000_000).expect("a rate above zero");
@@ -58,23 +58,26 @@ fn nothing_is_allocated_for_a_packet() {
         red: Action::Drop,
         ..Element::default()
     };
-    let pattern = Match { flow: Some(FlowId(1)), ..Match::default() };
+    let filter = Filter { flow: Some(FlowId(1)), ..Filter::default() };
     let parameters = Parameters {
         elements: vec![element],
-        rules: vec![Rule { pattern, priority: 0, element: "a".into() }],
+        rules: vec![Rule { filter, priority: 0, element: "a".into() }],
         default: Action::Pass,
     };
     let mut conditioner = Conditioner::attach(&parameters, 0, Instant::ZERO).expect("accepted");
     let mut fragments = Fragments::default();
     let frames: Vec<_> = (0..1_000).map(frame).collect();
+    let mut packets = Packets::new();
+    let packet = Packet { flow: FlowId(1), length: 1_500, ..Packet::default() };
+    let packet = packets.insert(packet);
     let before = ALLOCATIONS.load(Ordering::Relaxed);
     let mut found = 0;
     for (n, frame) in frames.iter().enumerate() {
         let mut header = Header::parse(frame);
         fragments.follow(&mut header);
         found += usize::from(rules.class_of(&header) == Some(n));
-        let mut packet = Packet { flow: FlowId(1), length: 1_500, ..Packet::default() };
-        let _ = black_box(conditioner.condition(&mut packet, Instant::from_ps(n as u64)));
+        let now = Instant::from_ps(n as u64);
+        let _ = black_box(conditioner.condition(&mut packets, packet, now));
     }
     assert_eq!(ALLOCATIONS.load(Ordering::Relaxed) - before, 0);
     assert_eq!(found, 1_000);

@@ -20,7 +20,7 @@ fn class(name: &str, parent: &str, megabits: u64) -> Class {
 }
 
 fn refusal(classes: Vec<Class>, default: &str, filters: &[&str]) -> String {
-    let rule = |&class: &&str| Rule { filter: Filter::default(), class: class.into() };
+    let rule = |&class: &&str| Rule { filter: Filter::default(), priority: 0, class: class.into() };
     let filters = filters.iter().map(rule).collect();
     let parameters = Parameters { classes, filters, default: default.into(), ..Default::default() };
     let error = Cbq::attach(&parameters, port(1000 * MEGABIT, 1500));

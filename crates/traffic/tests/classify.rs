@@ -3,7 +3,9 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use proptest::prelude::*;
-use traffic::classify::{Dscp, Error, Fragments, Match, PortRange, Prefix, RuleId, Rules, Subject};
+use traffic::classify::{
+    Dscp, Error, Filter, Fragments, PortRange, Prefix, RuleId, Rules, Subject,
+};
 use traffic::header::{Family, Fragment, Header, Ports};
 use traffic::{FlowId, HostId, Packet};
 
@@ -50,14 +52,14 @@ fn sparse<T: std::fmt::Debug + Clone>(
     prop::option::weighted(0.25, strategy)
 }
 
-fn pattern() -> impl Strategy<Value = Match> {
+fn pattern() -> impl Strategy<Value = Filter> {
     let network = (sparse(prefix()), sparse(prefix()), sparse(0x000_u32..3));
     let transport =
         (sparse(prop::sample::select(vec![1_u8, 6, 17])), sparse(ports()), sparse(ports()));
     let marks = (sparse((0_u8..64, 0_u8..64)), sparse(0_u8..8));
     let simulated = (sparse(0_u16..3), sparse(0_u16..3), sparse(0_u32..3));
     (network, transport, marks, simulated).prop_map(|(network, transport, marks, simulated)| {
-        Match {
+        Filter {
             source: network.0,
             destination: network.1,
             flow_label: network.2,
@@ -111,7 +113,7 @@ fn packet() -> impl Strategy<Value = Packet> {
 
 #[derive(Clone, Debug)]
 enum Operation {
-    Add(Box<Match>, u16),
+    Add(Box<Filter>, u16),
     /// One of those there are, by its place modulo their number.
     Remove(usize),
     Look(Option<Header>, Option<Packet>),
@@ -129,7 +131,7 @@ fn operation() -> impl Strategy<Value = Operation> {
 
 struct Listed {
     id: RuleId,
-    pattern: Match,
+    pattern: Filter,
     priority: u16,
     class: usize,
 }
@@ -189,16 +191,16 @@ proptest! {
             destination: 1,
             ..Header::default()
         };
-        let exact = |n: u32| Match {
+        let exact = |n: u32| Filter {
             source: Some(Prefix {
                 address: Ipv4Addr::from_bits(n.wrapping_mul(stride)).into(),
                 length: 32,
             }),
-            ..Match::default()
+            ..Filter::default()
         };
         let ids: Vec<_> =
             (0..count).map(|n| rules.add(&exact(n), 1, n as usize).expect("a rule")).collect();
-        let all = rules.add(&Match::default(), 0, usize::MAX >> 32).expect("a rule");
+        let all = rules.add(&Filter::default(), 0, usize::MAX >> 32).expect("a rule");
         prop_assert_eq!(rules.shapes(), 2);
         for n in (0..count).filter(|n| n % 3 != 0) {
             prop_assert!(rules.remove(ids[n as usize]));
@@ -219,10 +221,10 @@ proptest! {
     #[test]
     fn a_port_range_is_exactly_its_ports(from in ports(), to in ports(), both in any::<bool>()) {
         let mut rules = Rules::new(0);
-        let pattern = Match {
+        let pattern = Filter {
             source_ports: both.then_some(from),
             destination_ports: Some(to),
-            ..Match::default()
+            ..Filter::default()
         };
         rules.add(&pattern, 0, 7).expect("a rule");
         for port in 0..=u16::MAX {
@@ -279,15 +281,15 @@ fn a_rule_that_no_packet_could_match_is_refused_with_what_to_change() {
     let v6 = Prefix { address: Ipv6Addr::LOCALHOST.into(), length: 129 };
     let ports = PortRange { first: 90, last: 80 };
     let wrong = [
-        Match { source: Some(v4(33)), ..Match::default() },
-        Match { destination: Some(v6), ..Match::default() },
-        Match { source_ports: Some(ports), ..Match::default() },
-        Match { destination_ports: Some(ports), ..Match::default() },
-        Match { dscp: Some(Dscp { value: 64, mask: 63 }), ..Match::default() },
-        Match { dscp: Some(Dscp { value: 0, mask: 64 }), ..Match::default() },
-        Match { flow_label: Some(1 << 20), ..Match::default() },
-        Match { vlan_priority: Some(8), ..Match::default() },
-        Match { source: Some(v4(8)), flow_label: Some(1), ..Match::default() },
+        Filter { source: Some(v4(33)), ..Filter::default() },
+        Filter { destination: Some(v6), ..Filter::default() },
+        Filter { source_ports: Some(ports), ..Filter::default() },
+        Filter { destination_ports: Some(ports), ..Filter::default() },
+        Filter { dscp: Some(Dscp { value: 64, mask: 63 }), ..Filter::default() },
+        Filter { dscp: Some(Dscp { value: 0, mask: 64 }), ..Filter::default() },
+        Filter { flow_label: Some(1 << 20), ..Filter::default() },
+        Filter { vlan_priority: Some(8), ..Filter::default() },
+        Filter { source: Some(v4(8)), flow_label: Some(1), ..Filter::default() },
     ];
     let texts = wrong.map(|pattern| rules.add(&pattern, 0, 0).expect_err("refused").to_string());
     let expected = [

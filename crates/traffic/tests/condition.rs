@@ -1,12 +1,12 @@
 //! Chains of elements: what they do, what they count, and which are refused.
 
 use proptest::prelude::*;
-use traffic::classify::Match;
+use traffic::classify::Filter;
 use traffic::condition::{
     Action, Conditioner, Count, Element, Meter, Parameters, Rule, Statistics,
 };
 use traffic::meter::{bucket, single_rate, two_rate, window};
-use traffic::{Bytes, DropReason, Duration, FlowId, Instant, Packet, Rate};
+use traffic::{Bytes, DropReason, Duration, FlowId, Instant, Packet, Packets, Rate};
 
 fn rate(bits: u64) -> Rate {
     Rate::from_bits_per_second(bits).expect("a rate above zero")
@@ -16,9 +16,22 @@ fn bucket(bits: u64, burst: u64) -> Meter {
     Meter::TokenBucket(bucket::Parameters { rate: rate(bits), burst: Bytes(burst) })
 }
 
+/// What a conditioner does with a packet, which it may mark.
+fn condition(
+    conditioner: &mut Conditioner,
+    packet: &mut Packet,
+    now: Instant,
+) -> Result<(), DropReason> {
+    let mut packets = Packets::new();
+    let id = packets.insert(*packet);
+    let answer = conditioner.condition(&mut packets, id, now);
+    *packet = packets[id];
+    answer
+}
+
 fn flow(flow: u32, element: &str) -> Rule {
-    let pattern = Match { flow: Some(FlowId(flow)), ..Match::default() };
-    Rule { pattern, priority: 0, element: element.into() }
+    let filter = Filter { flow: Some(FlowId(flow)), ..Filter::default() };
+    Rule { filter, priority: 0, element: element.into() }
 }
 
 fn next(name: &str) -> Action {
@@ -66,7 +79,7 @@ fn a_packet_goes_from_element_to_element() {
     let mut conditioner = Conditioner::attach(&parameters, 0, Instant::ZERO).expect("accepted");
     let mut offer = |flow, tos| {
         let mut packet = packet(flow, 500, tos);
-        conditioner.condition(&mut packet, Instant::ZERO).map(|()| packet.tos)
+        condition(&mut conditioner, &mut packet, Instant::ZERO).map(|()| packet.tos)
     };
     // Two packets of the committed burst; one of the excess that the bucket has room for; one that
     // it has not; then none; what returns is marked by default. The ECN field (here 0b10) stays.
@@ -88,8 +101,8 @@ fn a_packet_goes_from_element_to_element() {
     // A second earns a byte; 500 s a packet.
     let mut late = packet(2, 500, 0);
     let time = |s| Instant::ZERO + Duration::from_secs(s);
-    assert_eq!(conditioner.condition(&mut late, time(299)), Err(DropReason::Policed));
-    assert_eq!(conditioner.condition(&mut late, time(300)), Ok(()));
+    assert_eq!(condition(&mut conditioner, &mut late, time(299)), Err(DropReason::Policed));
+    assert_eq!(condition(&mut conditioner, &mut late, time(300)), Ok(()));
 }
 
 /// A marker's colour counts in a later colour-aware one, an assured-forwarding code point likewise.
@@ -128,7 +141,7 @@ fn a_colour_is_carried_on() {
     let mut conditioner = Conditioner::attach(&parameters, 0, Instant::ZERO).expect("accepted");
     let mut offer = |flow, dscp: u8| {
         let mut packet = packet(flow, 500, dscp << 2);
-        conditioner.condition(&mut packet, Instant::ZERO).map(|()| packet.tos >> 2)
+        condition(&mut conditioner, &mut packet, Instant::ZERO).map(|()| packet.tos >> 2)
     };
     assert_eq!([offer(1, 0), offer(1, 0), offer(1, 0)], [Ok(10), Ok(12), Ok(14)]);
     let from = [46, 34, 36, 38].map(|dscp| offer(2, dscp));
@@ -151,7 +164,7 @@ fn a_change_keeps_tokens_and_counters_and_an_error_everything() {
     let mut conditioner =
         Conditioner::attach(&with(1_000, "a"), 0, Instant::ZERO).expect("accepted");
     let offer = |conditioner: &mut Conditioner| {
-        conditioner.condition(&mut packet(1, 400, 0), Instant::ZERO).is_ok()
+        condition(conditioner, &mut packet(1, 400, 0), Instant::ZERO).is_ok()
     };
     assert!(offer(&mut conditioner));
     assert!(conditioner.change(&with(0, "a"), Instant::ZERO).is_err());
@@ -181,8 +194,8 @@ fn what_is_refused_says_what_to_change() {
             window: Duration::from_ms(ms),
         }))
     };
-    let rule = |element: &str, pattern| Rule { pattern, priority: 0, element: element.into() };
-    let bad = Match { vlan_priority: Some(9), ..Match::default() };
+    let rule = |element: &str, filter| Rule { filter, priority: 0, element: element.into() };
+    let bad = Filter { vlan_priority: Some(9), ..Filter::default() };
     let wrong = [
         of(vec![element("a", Action::Pass), element("a", Action::Pass)]),
         of(vec![element("a", next("c")), element("b", Action::Pass)]),
@@ -317,7 +330,7 @@ proptest! {
             bytes += u64::from(length);
             started += u64::from(flow < 6);
             let mut packet = packet(flow, length, tos);
-            dropped += u64::from(conditioner.condition(&mut packet, Instant::from_ps(now)).is_err());
+            dropped += u64::from(condition(&mut conditioner, &mut packet, Instant::from_ps(now)).is_err());
             prop_assert_eq!(packet.tos & 0b11, tos & 0b11);
         }
         let Statistics { pass, drop, mark, next, returned } = conditioner.statistics();

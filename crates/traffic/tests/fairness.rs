@@ -22,7 +22,7 @@ const FRAME: u64 = 1518;
 /// Flow `n` goes to class `n`.
 fn filters(classes: u32) -> Vec<Rule> {
     let filter = |flow| Filter { flow: Some(FlowId(flow)), ..Filter::default() };
-    let rule = |flow: u32| Rule { filter: filter(flow), class: flow.to_string() };
+    let rule = |flow: u32| Rule { filter: filter(flow), priority: 0, class: flow.to_string() };
     (0..classes).map(rule).collect()
 }
 
@@ -205,7 +205,7 @@ proptest! {
         };
         for (&flow, &weight) in flows.iter().zip(weights.iter().flatten()) {
             let (name, filter) = (flow.to_string(), Filter { flow: Some(FlowId(flow)), ..Default::default() });
-            parameters.filters.push(Rule { filter, class: name.clone() });
+            parameters.filters.push(Rule { filter, priority: 0, class: name.clone() });
             parameters.classes.push(wfq::Class { name, parent: None, weight });
         }
         let wfq = wfq::Wfq::attach(&parameters, port).unwrap();

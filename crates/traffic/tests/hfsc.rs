@@ -237,6 +237,7 @@ fn parameters(classes: Vec<Class>) -> Parameters {
     let is_leaf = |class: &&Class| !classes.iter().any(|c| c.parent.as_ref() == Some(&class.name));
     let rule = |class: &Class| Rule {
         filter: Filter { flow: class.name.parse().ok().map(FlowId), ..Filter::default() },
+        priority: 0,
         class: class.name.clone(),
     };
     let filters = classes.iter().filter(is_leaf).map(rule).collect();

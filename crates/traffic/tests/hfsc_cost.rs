@@ -55,6 +55,7 @@ fn hfsc(groups: usize) -> Hfsc {
     let leaves = (0..groups * 100).map(|leaf| format!("{}.{}", leaf / 100, leaf % 100));
     let rule = |(flow, class)| Rule {
         filter: Filter { flow: Some(FlowId(flow)), ..Filter::default() },
+        priority: 0,
         class,
     };
     let filters = (0..).zip(leaves).map(rule).collect();

@@ -90,7 +90,7 @@ fn each_mistake_is_told_with_its_remedy() {
     let nested = vec![class("group", "", share), class("a", "group", share)];
     let crowd: Vec<_> = (0..11).map(|n| guaranteed(&format!("c{n}"), (0, 0, 10))).collect();
     let no_room = fifo::Parameters::of_packets(0);
-    let nowhere = Rule { filter: Filter::default(), class: "b".into() };
+    let nowhere = Rule { filter: Filter::default(), priority: 0, class: "b".into() };
     let a = || parameters(vec![class("a", "", share)], "a");
     let told = [
         refusal(&parameters(vec![], "a")),

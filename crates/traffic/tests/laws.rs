@@ -77,6 +77,7 @@ fn psp() -> impl Strategy<Value = psp::Parameters> {
             };
             let filters = classes.iter().filter(leaf).map(|class| Rule {
                 filter: Filter { flow: class.name.parse().ok().map(FlowId), ..Filter::default() },
+                priority: 0,
                 class: class.name.clone(),
             });
             psp::Parameters { filters: filters.collect(), classes, unclassified, gaps, rate: None }
@@ -112,6 +113,7 @@ fn cbq() -> impl Strategy<Value = cbq::Parameters> {
             let leaves = classes.iter().filter(|class| last <= 1 || class.name != "0");
             let filters = leaves.map(|class| Rule {
                 filter: Filter { flow: class.name.parse().ok().map(FlowId), ..Filter::default() },
+                priority: 0,
                 class: class.name.clone(),
             });
             cbq::Parameters {
@@ -174,6 +176,7 @@ fn hfsc() -> impl Strategy<Value = hfsc::Parameters> {
         };
         let filters = classes.iter().filter(leaf).map(|class| Rule {
             filter: Filter { flow: class.name.parse().ok().map(FlowId), ..Filter::default() },
+            priority: 0,
             class: class.name.clone(),
         });
         let default_class = classes.iter().rev().find(leaf).expect("a leaf").name.clone();
@@ -186,7 +189,11 @@ fn hfsc() -> impl Strategy<Value = hfsc::Parameters> {
 /// the default class.
 fn by_flow(names: &[String]) -> Vec<Rule> {
     let filter = |flow: u32| Filter { flow: Some(FlowId(flow)), ..Filter::default() };
-    let rule = |(flow, name): (u32, &String)| Rule { filter: filter(flow), class: name.clone() };
+    let rule = |(flow, name): (u32, &String)| Rule {
+        filter: filter(flow),
+        priority: 0,
+        class: name.clone(),
+    };
     (0..).zip(names).take(names.len() - 1).map(rule).collect()
 }
 

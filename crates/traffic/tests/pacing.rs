@@ -26,7 +26,7 @@ fn tree(classes: Vec<Class>) -> Parameters {
     let rule = |class: &Class| {
         let flow = FlowId(class.name.parse().ok()?);
         let filter = Filter { flow: Some(flow), ..Filter::default() };
-        Some(Rule { filter, class: class.name.clone() })
+        Some(Rule { filter, priority: 0, class: class.name.clone() })
     };
     let filters = classes.iter().filter_map(rule).collect();
     let unclassified = classes[0].queue;

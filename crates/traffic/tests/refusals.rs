@@ -18,7 +18,7 @@ fn refusal(classes: &[(&str, &str, u64)], filters: &[&str]) -> String {
         rate: rate(megabits * MEGABIT),
         queue: fifo::Parameters::default(),
     };
-    let rule = |&class: &&str| Rule { filter: Filter::default(), class: class.into() };
+    let rule = |&class: &&str| Rule { filter: Filter::default(), priority: 0, class: class.into() };
     let parameters = Parameters {
         classes: classes.iter().map(class).collect(),
         filters: filters.iter().map(rule).collect(),

@@ -157,7 +157,7 @@ fn classes(
         adjust(class, &table.given, &name.span, entities, problems)?;
         for matched in table.matches.iter().flat_map(|matches| &matches.0) {
             for filter in filters(matched, entities, problems)? {
-                classes.filters_mut().push(Rule { filter, class: name.text.clone() });
+                classes.filters_mut().push(Rule { filter, priority: 0, class: name.text.clone() });
             }
         }
         if classes.filters().len() > FILTERS_MAX {

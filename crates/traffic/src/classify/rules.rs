@@ -10,7 +10,7 @@
 
 use alloc::collections::BTreeMap;
 
-use super::matches::{Error, Match, PortRange, Prefix, Subject, TCP};
+use super::filter::{Error, Filter, PortRange, Prefix, Subject, TCP};
 use super::tuples::{Entry, Key, Shape, TupleSpace};
 use crate::header::{Family, Header};
 use crate::packet::Packet;
@@ -65,7 +65,7 @@ const ALL_PORTS: PortRange = PortRange { first: 0, last: u16::MAX };
 
 #[derive(Clone, Copy, Debug)]
 struct Rule {
-    pattern: Match,
+    filter: Filter,
     rank: u64,
     class: u32,
 }
@@ -104,8 +104,8 @@ impl Rules {
 
     /// Adds a rule that leads to `class`, an index of the caller's. The greater the priority, the
     /// sooner it decides.
-    pub fn add(&mut self, pattern: &Match, priority: u16, class: usize) -> Result<RuleId, Error> {
-        pattern.check()?;
+    pub fn add(&mut self, filter: &Filter, priority: u16, class: usize) -> Result<RuleId, Error> {
+        filter.check()?;
         let class = u32::try_from(class).map_err(|_| Error::Class(class))?;
         if self.added >> 48 != 0 {
             return Err(Error::Rules);
@@ -115,7 +115,7 @@ impl Rules {
         let rank = u64::from(!priority) << 48 | self.added;
         let id = RuleId(self.added);
         self.added += 1;
-        let rule = Rule { pattern: *pattern, rank, class };
+        let rule = Rule { filter: *filter, rank, class };
         let space = &mut self.space;
         each_entry(&rule, |shape, words, entry| space.insert(shape, words, entry));
         self.rules.insert(id, rule);
@@ -196,11 +196,12 @@ fn add_packet(key: &mut Key<WORDS>, packet: &Packet) {
     key.words[word::SIMULATED] = u64::from(packet.source.0) << at::SOURCE_HOST
         | u64::from(packet.destination.0) << at::DESTINATION_HOST
         | u64::from(packet.flow.0);
+    let tos = 0xff << at::TOS;
+    let mut transport = key.words[word::TRANSPORT];
     if key.has & has::IP == 0 {
-        let vlan = key.words[word::TRANSPORT] & 0xff << at::VLAN;
-        key.words[word::TRANSPORT] =
-            vlan | u64::from(TCP) << at::PROTOCOL | u64::from(packet.tos) << at::TOS;
+        transport = transport & 0xff << at::VLAN | u64::from(TCP) << at::PROTOCOL;
     }
+    key.words[word::TRANSPORT] = transport & !tos | u64::from(packet.tos) << at::TOS;
     key.has |= has::SIMULATED | has::IP;
 }
 
@@ -244,36 +245,36 @@ fn ones_above(zeros: u32, width: u32) -> u64 {
 }
 
 /// All of a rule but its ports.
-fn bits_of(pattern: &Match) -> Bits {
+fn bits_of(filter: &Filter) -> Bits {
     let mut bits = Bits { shape: Shape { mask: [0; WORDS], needs: 0 }, words: [0; WORDS] };
-    if let Some(prefix) = pattern.source {
+    if let Some(prefix) = filter.source {
         bits.ask_prefix(prefix, 32, word::V6_SOURCE);
     }
-    if let Some(prefix) = pattern.destination {
+    if let Some(prefix) = filter.destination {
         bits.ask_prefix(prefix, 0, word::V6_DESTINATION);
     }
-    if let Some(label) = pattern.flow_label {
+    if let Some(label) = filter.flow_label {
         bits.ask(has::V6, word::V4_OR_LABEL, 0, 0xf_ffff, label.into());
     }
-    if let Some(protocol) = pattern.protocol {
+    if let Some(protocol) = filter.protocol {
         bits.ask(has::IP, word::TRANSPORT, at::PROTOCOL, 0xff, protocol.into());
     }
-    if let Some(dscp) = pattern.dscp {
+    if let Some(dscp) = filter.dscp {
         let (mask, value) = (u64::from(dscp.mask) << 2, u64::from(dscp.value) << 2);
         bits.ask(has::IP, word::TRANSPORT, at::TOS, mask, value);
     }
-    if let Some(priority) = pattern.vlan_priority {
+    if let Some(priority) = filter.vlan_priority {
         bits.ask(has::VLAN, word::TRANSPORT, at::VLAN, 0b111, priority.into());
     }
-    if let Some(host) = pattern.source_host {
+    if let Some(host) = filter.source_host {
         let (at, mask) = (at::SOURCE_HOST, u16::MAX.into());
         bits.ask(has::SIMULATED, word::SIMULATED, at, mask, host.0.into());
     }
-    if let Some(host) = pattern.destination_host {
+    if let Some(host) = filter.destination_host {
         let (at, mask) = (at::DESTINATION_HOST, u16::MAX.into());
         bits.ask(has::SIMULATED, word::SIMULATED, at, mask, host.0.into());
     }
-    if let Some(flow) = pattern.flow {
+    if let Some(flow) = filter.flow {
         bits.ask(has::SIMULATED, word::SIMULATED, 0, u32::MAX.into(), flow.0.into());
     }
     bits
@@ -281,8 +282,8 @@ fn bits_of(pattern: &Match) -> Bits {
 
 /// Calls `each` with every entry that stands for the rule.
 fn each_entry(rule: &Rule, mut each: impl FnMut(&Shape<WORDS>, &[u64; WORDS], Entry<Rest>)) {
-    let bits = bits_of(&rule.pattern);
-    let (source, destination) = (rule.pattern.source_ports, rule.pattern.destination_ports);
+    let bits = bits_of(&rule.filter);
+    let (source, destination) = (rule.filter.source_ports, rule.filter.destination_ports);
     let both_ranges = [source, destination]
         .iter()
         .all(|ports| ports.is_some_and(|ports| port_prefixes(ports).count() > 1));

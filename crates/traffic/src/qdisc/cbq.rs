@@ -217,7 +217,7 @@ impl Discipline for Cbq {
     }
 
     fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
-        let class = self.nodes.classifier.class_of(&packets[packet]);
+        let class = self.nodes.classifier.class_of(packets, packet);
         let leaf = class.map_or(self.nodes.default, |class| self.nodes.leaf_of[class]);
         let queue = &mut self.nodes.leaves[leaf].queue;
         let before = queue.statistics().backlog_bytes;

@@ -332,7 +332,7 @@ impl Discipline for Fairq {
     }
 
     fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
-        let class = self.classifier.class_of(&packets[packet]).unwrap_or(self.default);
+        let class = self.classifier.class_of(packets, packet).unwrap_or(self.default);
         let (key, length) = (HashBy::Full.key(&packets[packet]), packets[packet].length.into());
         if !self.nodes[class].enqueue(packet, key, self.port.seed, length, now) {
             return Enqueued::Dropped(DropReason::QueuePackets);

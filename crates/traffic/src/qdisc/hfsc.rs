@@ -405,7 +405,7 @@ impl Discipline for Hfsc {
     #[inline(never)]
     fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
         self.latest = now;
-        let index = self.classifier.class_of(&packets[packet]).unwrap_or(self.default);
+        let index = self.classifier.class_of(packets, packet).unwrap_or(self.default);
         let leaf = &mut self.nodes[index].leaf;
         let before = leaf.backlog();
         let answer = leaf.enqueue(packets, packet, now);

@@ -229,7 +229,7 @@ impl Leaves {
         packet: PacketId,
         now: Instant,
     ) -> (usize, Enqueued) {
-        let index = self.classifier.class_of(&packets[packet]).unwrap_or(self.default);
+        let index = self.classifier.class_of(packets, packet).unwrap_or(self.default);
         let queue = &mut self.leaves[index].queue;
         let before = queue.statistics();
         let answer = queue.enqueue(packets, packet, now);

@@ -301,7 +301,7 @@ impl Discipline for Psp {
     #[inline(never)]
     fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
         let wire_idle = self.is_empty();
-        let class = self.classifier.class_of(&packets[packet]);
+        let class = self.classifier.class_of(packets, packet);
         let queue = match class {
             Some(index) => &mut self.nodes[index].queue,
             None => &mut self.unclassified,

@@ -58,7 +58,7 @@ impl Wfq {
 
     fn arrival(&self, packets: &Packets, id: PacketId) -> Arrival {
         let packet = &packets[id];
-        let class = self.classifier.class_of(packet);
+        let class = self.classifier.class_of(packets, id);
         let weight = class.map_or(self.weight, |class| self.weights[class]);
         Arrival { id, key: self.hash.key(packet), weight, length: packet.length.into() }
     }

@@ -86,7 +86,7 @@ pub(super) fn with_reservations(
         let has_share = within.is_none_or(|class| class.link_share_m2.is_some());
         all.classes.push(reservation.class(has_share, port)?);
     }
-    let rule = |r: &Reservation| Rule { filter: r.filter, class: r.name.clone() };
+    let rule = |r: &Reservation| Rule { filter: r.filter, priority: 0, class: r.name.clone() };
     all.filters.splice(0..0, reservations.iter().map(rule));
     Ok(all)
 }

@@ -70,7 +70,7 @@ impl Parameters {
         let name = String::from("all");
         let queue = fifo::Parameters::default();
         Self {
-            filters: vec![Rule { filter: Filter::default(), class: name.clone() }],
+            filters: vec![Rule { filter: Filter::default(), priority: 0, class: name.clone() }],
             classes: vec![Class { name, parent: None, rate, queue }],
             ..Self::default()
         }

@@ -35,7 +35,7 @@ pub struct Dscp {
 /// What a packet must look like. What is `None` is not looked at, so the default matches
 /// everything; a field that the packet does not have matches nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Match {
+pub struct Filter {
     /// Where it comes from.
     pub source: Option<Prefix>,
     /// Where it goes to.
@@ -175,14 +175,15 @@ impl PortRange {
     }
 }
 
-impl Match {
+impl Filter {
     /// Whether a packet looks like this.
     pub fn matches(&self, subject: Subject<'_>) -> bool {
         let Subject { header, packet } = subject;
         let ip = header.filter(|header| header.family != Family::None);
         let ports = header.and_then(|header| header.ports);
         let protocol = ip.map(|ip| ip.protocol).or(packet.map(|_| TCP));
-        let tos = ip.map(|ip| ip.tos).or(packet.map(|packet| packet.tos));
+        // A conditioner marks the packet, not the header that it came with.
+        let tos = packet.map(|packet| packet.tos).or(ip.map(|ip| ip.tos));
         let label = ip.filter(|ip| ip.family == Family::V6).map(|ip| ip.flow_label);
         asks(self.source, ip, |want, ip| want.contains(ip.family, ip.source))
             && asks(self.destination, ip, |want, ip| want.contains(ip.family, ip.destination))
