@@ -38,7 +38,9 @@ fn psp() -> impl Strategy<Value = Parameters> {
         let filter = |flow| Filter { flow: Some(FlowId(flow)), ..Filter::default() };
         Parameters::Psp(psp::Parameters {
             classes: (0..2).map(class).collect(),
-            filters: (0..2).map(|f| Rule { filter: filter(f), priority: 0, class: f.to_string() }).collect(),
+            filters: (0..2)
+                .map(|f| Rule { filter: filter(f), priority: 0, class: f.to_string() })
+                .collect(),
             gaps,
             ..psp::Parameters::default()
         })

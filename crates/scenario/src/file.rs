@@ -8,8 +8,8 @@ use serde::Deserialize;
 use crate::queue::Queue;
 use crate::tcp::Tcp;
 use crate::value::{
-    Count, Grid, Name, NumberUnit, PeriodUnit, Quantity, RateUnit, RatioUnit, ShareUnit, SizeUnit,
-    Table, TimeUnit,
+    AddressUnit, CodePointUnit, Count, Grid, Name, NumberUnit, PeriodUnit, PortUnit, Quantity,
+    RateUnit, RatioUnit, ShareUnit, SizeUnit, Table, TimeUnit,
 };
 
 /// A Suimon scenario: topology, policies, flows, probes and expectations.
@@ -55,6 +55,9 @@ pub(crate) struct Scenario {
 pub(crate) struct Host {
     /// How many; without it, one that bears the bare name.
     pub(crate) count: Option<Count>,
+    /// Its address, and with a count those that follow; 10.0.0.1 and so on, by place in the file, unless
+    /// given.
+    pub(crate) address: Option<Quantity<AddressUnit>>,
     /// The TCP stack of its connections; "linux-6" unless given.
     pub(crate) profile: Option<Name>,
     /// How often the timer ticks that its interfaces' disciplines wait by; as often as is needed unless
@@ -145,6 +148,14 @@ pub(crate) struct Flow {
     pub(crate) to: Name,
     /// How many connections between each pair, named NAME.1, NAME.2, …; one unless given.
     pub(crate) count: Option<Count>,
+    /// The sender's port, and with a count those that follow; 20000 and so on, by flow, unless given.
+    pub(crate) source_port: Option<Quantity<PortUnit>>,
+    /// The receiver's port; 9000 and so on unless given.
+    pub(crate) destination_port: Option<Quantity<PortUnit>>,
+    /// The code point of its packets, both directions; "cs0" unless given.
+    pub(crate) dscp: Option<Quantity<CodePointUnit>>,
+    /// Its IPv6 flow label, 0 to 1048575; 0 unless given.
+    pub(crate) flow_label: Option<Count>,
     /// The congestion control algorithm; the profile's own unless given.
     pub(crate) congestion: Option<Name>,
     /// When it connects; at 0 s unless given.

@@ -6,6 +6,8 @@
 mod diagnostic;
 mod document;
 mod file;
+mod filter;
+mod header;
 mod lock;
 mod nearest;
 mod physics;

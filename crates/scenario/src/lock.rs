@@ -4,9 +4,11 @@
 
 use std::fmt::Write;
 
+use traffic::classify::Filter;
 use traffic::setting::{Setting, Settings, Value};
 use traffic::{Bytes, Duration, Instant, Rate, qdisc};
 
+use crate::header::{code_point_text, dscp_text, ports_text, prefix_text, protocol_text};
 use crate::plan::{Expectation, Flow, Link, Node, NodeKind, Plan, Window};
 use crate::tcp;
 
@@ -85,6 +87,7 @@ fn node(node: &Node, text: &mut String) {
     match &node.kind {
         NodeKind::Host(config) => {
             header(text, &format!("host.{name}"));
+            line(text, "address", &string(&node.address.to_string()));
             timer(node, text);
             if let Some(processor) = &config.processor {
                 line(text, "processor.per_segment", &time(processor.per_segment));
@@ -165,7 +168,8 @@ fn queue(plan: &Plan, path: &str, parameters: &qdisc::Parameters, text: &mut Str
             line(text, name, &value);
         }
         let rules = classes.filters().iter().filter(|rule| rule.class == name);
-        let rules: Vec<String> = rules.map(|rule| filter(plan, &rule.filter)).collect();
+        let rules: Vec<String> =
+            rules.map(|rule| filter(plan, &rule.filter, rule.priority)).collect();
         line(text, "match", &format!("[{}]", rules.join(", ")));
     }
 }
@@ -194,12 +198,25 @@ fn value(value: &Value) -> String {
     }
 }
 
-fn filter(plan: &Plan, filter: &traffic::classify::Filter) -> String {
+fn filter(plan: &Plan, filter: &Filter, priority: u16) -> String {
     let node = |host: traffic::HostId| string(&plan.nodes[usize::from(host.0)].name);
-    let source = filter.source.map(|host| format!("from = {}", node(host)));
-    let destination = filter.destination.map(|host| format!("to = {}", node(host)));
-    let flow = filter.flow.map(|f| format!("flow = {}", string(&plan.flows[f.0 as usize].name)));
-    let keys: Vec<String> = [source, destination, flow].into_iter().flatten().collect();
+    let flow = |flow: traffic::FlowId| string(&plan.flows[flow.0 as usize].name);
+    let keys = [
+        ("from", filter.source_host.map(node)),
+        ("to", filter.destination_host.map(node)),
+        ("flow", filter.flow.map(flow)),
+        ("source", filter.source.map(|prefix| string(&prefix_text(prefix)))),
+        ("destination", filter.destination.map(|prefix| string(&prefix_text(prefix)))),
+        ("protocol", filter.protocol.map(|protocol| string(&protocol_text(protocol)))),
+        ("source_port", filter.source_ports.map(|ports| string(&ports_text(ports)))),
+        ("destination_port", filter.destination_ports.map(|ports| string(&ports_text(ports)))),
+        ("dscp", filter.dscp.map(|dscp| string(&dscp_text(dscp)))),
+        ("flow_label", filter.flow_label.map(|label| label.to_string())),
+        ("vlan_priority", filter.vlan_priority.map(|priority| priority.to_string())),
+        ("priority", Some(priority).filter(|&priority| priority > 0).map(|p| p.to_string())),
+    ];
+    let pair = |(key, value): (&str, Option<String>)| Some(format!("{key} = {}", value?));
+    let keys: Vec<String> = keys.into_iter().filter_map(pair).collect();
     format!("{{ {} }}", keys.join(", "))
 }
 
@@ -208,6 +225,12 @@ fn flow(plan: &Plan, flow: &Flow, text: &mut String) {
     header(text, &format!("flow.{name}"));
     line(text, "from", &string(&plan.nodes[flow.from].name));
     line(text, "to", &string(&plan.nodes[flow.to].name));
+    if let Some(ports) = flow.header.ports {
+        line(text, "source_port", &ports.source.to_string());
+        line(text, "destination_port", &ports.destination.to_string());
+    }
+    line(text, "dscp", &string(&code_point_text(flow.sender.segment.dscp)));
+    line(text, "flow_label", &flow.header.flow_label.to_string());
     line(text, "start", &instant(flow.writer.start));
     if flow.writer.stop != Instant::NEVER {
         line(text, "stop", &instant(flow.writer.stop));

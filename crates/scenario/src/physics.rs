@@ -5,8 +5,9 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use traffic::classify::Subject;
 use traffic::qdisc::{self, fifo, psp};
-use traffic::{Bytes, Duration, Rate};
+use traffic::{Bytes, Duration, FlowId, HostId, Packet, Rate};
 
 use crate::plan::{Flow, Node, NodeKind, Plan};
 
@@ -287,12 +288,17 @@ fn paced(plan: &Plan, flow: &Flow, number: usize, path: &Path) -> Option<(String
 }
 
 fn class_of(psp: &psp::Parameters, flow: &Flow, number: usize) -> Option<(String, Rate)> {
-    let takes = |filter: &traffic::classify::Filter| {
-        filter.source.is_none_or(|host| usize::from(host.0) == flow.from)
-            && filter.destination.is_none_or(|host| usize::from(host.0) == flow.to)
-            && filter.flow.is_none_or(|id| id.0 as usize == number)
+    let packet = Packet {
+        source: HostId(flow.from as u16),
+        destination: HostId(flow.to as u16),
+        flow: FlowId(number as u32),
+        tos: flow.sender.segment.dscp << 2,
+        ..Packet::default()
     };
-    let rule = psp.filters.iter().find(|rule| takes(&rule.filter))?;
+    let subject = Subject { header: Some(&flow.header), packet: Some(&packet) };
+    // `max_by_key` takes the last of equals.
+    let matching = psp.filters.iter().filter(|rule| rule.filter.matches(subject));
+    let rule = matching.rev().max_by_key(|rule| rule.priority)?;
     let class = psp.classes.iter().find(|class| class.name == rule.class)?;
     Some((class.name.clone(), class.rate))
 }

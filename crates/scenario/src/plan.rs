@@ -1,7 +1,10 @@
 //! The plan: a scenario with every name resolved, every default filled in and every quantity checked.
 //! Drivers read it and nothing else.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use network::{application, emulator, host, link};
+use traffic::header::Header;
 use traffic::{Bytes, Duration, Instant, qdisc};
 
 /// What a driver runs.
@@ -34,8 +37,17 @@ pub struct Node {
     pub name: String,
     /// What it is.
     pub kind: NodeKind,
+    /// A host's address; no other node's is seen.
+    pub address: IpAddr,
     /// The period of the timer that its ports' disciplines wait by; zero for one as fine as is needed.
     pub timer: Duration,
+}
+
+impl Node {
+    /// The address of the node of that number, where the file gives none.
+    pub fn usual_address(number: usize) -> IpAddr {
+        IpAddr::V4(Ipv4Addr::from_bits((10 << 24) + 1 + number as u32))
+    }
 }
 
 /// What a node is.
@@ -81,6 +93,8 @@ pub struct Flow {
     pub from: usize,
     /// The receiving host.
     pub to: usize,
+    /// What the headers of its packets say from `from` to `to`.
+    pub header: Header,
     /// The sender's TCP.
     pub sender: transport::Config,
     /// The receiver's TCP.

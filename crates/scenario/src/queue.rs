@@ -14,6 +14,7 @@ use traffic::setting::{Kind, Setting};
 use traffic::{Bytes, Duration, Rate};
 
 use crate::diagnostic::{Problems, Span};
+use crate::filter::Match;
 use crate::value::{Name, OneOrMany, Quantity, RateUnit, ShareUnit, SizeUnit, Table, TimeUnit};
 
 /// A queueing discipline: one key, its name.
@@ -31,18 +32,6 @@ pub(crate) struct Class {
     pub(crate) parent: Option<Name>,
     pub(crate) matches: Option<OneOrMany<Match>>,
     pub(crate) given: Vec<(Name, Given)>,
-}
-
-/// What a packet must look like; what is left out is not looked at.
-#[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Match {
-    /// The host that sent it.
-    pub(crate) from: Option<Name>,
-    /// The host that it is for.
-    pub(crate) to: Option<Name>,
-    /// Its flow, both directions.
-    pub(crate) flow: Option<Name>,
 }
 
 /// What is given for a setting.
@@ -296,8 +285,8 @@ fn class(settings: &[Setting], generator: &mut SchemaGenerator) -> Json {
     properties.insert("parent".into(), json!({ "type": "string", "description": parent }));
     let mut matches = generator.subschema_for::<OneOrMany<Match>>().to_value();
     matches["description"] = json!(
-        "Which packets: a table, or an array of tables of which any may match. The first class that \
-         matches takes a packet."
+        "Which packets: a table, or an array of tables of which any may match. Of the classes that match, \
+         the first takes a packet, unless `priority` says otherwise."
     );
     properties.insert("match".into(), matches);
     object("A class.".into(), properties, required(settings))

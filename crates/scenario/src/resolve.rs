@@ -3,6 +3,7 @@
 
 mod directory;
 mod expectations;
+mod filters;
 mod flows;
 mod links;
 mod nodes;

@@ -2,15 +2,17 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::net::IpAddr;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_spanned::Spanned;
+use traffic::classify::{Dscp, PortRange, Prefix};
 use traffic::{Bytes, Duration, Rate};
 
 use crate::diagnostic::{Problems, Span};
-use crate::quantity;
+use crate::{header, quantity};
 
 /// A kind of quantity: how it is read, and how an editor is told of it.
 pub(crate) trait Unit {
@@ -47,6 +49,19 @@ unit!(TimeUnit, Duration, quantity::duration, false, "A time: \"10 ms\", \"300 s
 unit!(PeriodUnit, Duration, quantity::period, false, "A frequency: \"100 Hz\", \"1 kHz\"");
 unit!(ShareUnit, u32, quantity::share, true, "A share: \"0.01 %\" or 0.0001");
 unit!(NumberUnit, f64, quantity::number, true, "How many: 3");
+unit!(AddressUnit, IpAddr, header::address, false, "An address: \"10.1.0.1\", \"2001:db8::1\"");
+unit!(PrefixUnit, Prefix, header::prefix, false, "Addresses: \"10.1.0.0/16\", \"2001:db8::/32\"");
+unit!(PortUnit, u16, header::port, true, "A port: 5001");
+unit!(PortsUnit, PortRange, header::ports, true, "Ports: 80, \"1024-65535\"");
+unit!(ProtocolUnit, u8, header::protocol, true, "A protocol: \"tcp\", \"udp\", or IANA's number");
+unit!(CodePointUnit, u8, header::code_point, true, "A code point: \"ef\", \"af21\", 0 to 63");
+unit!(
+    DscpUnit,
+    Dscp,
+    header::dscp,
+    true,
+    "A code point: \"ef\", \"af21\", 46; after a slash the bits that count: \"0x28/0x38\""
+);
 unit!(RatioUnit, f64, quantity::ratio, true, "A ratio from 0 to 1: 0.95, \"95 %\"");
 
 /// A quantity as it stands in the file.

@@ -203,3 +203,43 @@ fn several_at_once_in_the_order_of_the_file() {
     assert!(places[1].starts_with("x.toml:14:14: "), "{text}");
     assert!(places[2].starts_with("x.toml:15:9: "), "{text}");
 }
+
+#[test]
+fn headers() {
+    assert_eq!(
+        said("[host.sender]", "[host.sender]\naddress = \"10.0.1\"", ""),
+        "x.toml:3:11: `10.0.1` is no address\n  \
+         help: write IPv4 or IPv6: \"10.1.0.1\", \"2001:db8::1\""
+    );
+    assert_eq!(
+        said("[host.sender]", "[host.sender]\naddress = \"::1\"", ""),
+        "x.toml:14:6: ::1 cannot talk to 10.0.0.2\n  \
+         help: give both hosts an `address` of one version of IP"
+    );
+    assert_eq!(
+        said("[host.receiver]", "[host.receiver]\naddress = \"10.0.0.1\"", ""),
+        "x.toml:4:11: `sender` has the address 10.0.0.1 already\n  \
+         help: give every host an address of its own"
+    );
+    assert_eq!(
+        added("source_port = 65535\ncount = 2\ndscp = \"af4\"\n"),
+        "x.toml:16:8: `af4` is no code point\n  \
+         help: write its name, such as \"ef\", \"af21\" or \"cs6\", or 0 to 63"
+    );
+    assert_eq!(
+        added("source_port = 65535\ncount = 2\n"),
+        "x.toml:14:15: there is no port after 65535\n  \
+         help: begin lower: each connection has the port after the one before"
+    );
+    assert_eq!(
+        added("[link.wan.at.r.queue.priq.class.a]\nmatch = { source_port = \"90-80\" }\n"),
+        "x.toml:15:25: `90-80` are no ports\n  help: write the lower one first: \"80-90\""
+    );
+    assert_eq!(
+        added(
+            "[link.wan.at.r.queue.priq.class.a]\nmatch = { flow_label = 1, source = \"10.0.0.0/8\" }\n"
+        ),
+        "x.toml:14:33: in filter 1 the rule asks for IPv4 and IPv6 at once (a flow label is IPv6's)\n  \
+         help: no packet is both, so make two rules"
+    );
+}

@@ -5,7 +5,7 @@
 //! single event per hop, its arrival; one that waits costs a second, its port becoming free.
 
 use network::{Context, Egress, Node, Observer, PortId};
-use traffic::{Instant, PacketId, Packets};
+use traffic::{Instant, PacketId};
 
 use crate::wheel::Wheel;
 use crate::world::{Line, World};
@@ -14,7 +14,6 @@ use crate::world::{Line, World};
 #[derive(Debug)]
 pub struct Engine {
     world: World,
-    packets: Packets,
     schedule: Wheel,
     now: Instant,
     events: u64,
@@ -73,7 +72,7 @@ impl Engine {
         for (number, node) in world.nodes.iter().enumerate() {
             schedule.arm((2 * lines + number) as u32, node.next_wakeup());
         }
-        Self { world, packets: Packets::new(), schedule, now: Instant::ZERO, events: 0 }
+        Self { world, schedule, now: Instant::ZERO, events: 0 }
     }
 
     /// The time up to which it has run.
@@ -104,9 +103,9 @@ impl Engine {
 
     /// Runs every event up to and including `until`.
     pub fn run_until(&mut self, until: Instant, observer: &mut impl Observer) {
-        let World { nodes, lines } = &mut self.world;
+        let World { nodes, lines, packets } = &mut self.world;
         let egress = &mut Departures { lines, schedule: &mut self.schedule };
-        let mut cx = Context { now: self.now, packets: &mut self.packets, egress, observer };
+        let mut cx = Context { now: self.now, packets, egress, observer };
         while let Some((now, source)) = cx.egress.schedule.first(until) {
             debug_assert!(now >= cx.now, "time runs forward");
             cx.now = now;

@@ -4,7 +4,7 @@ use network::link::Wire;
 use network::{Node, Port, PortId, host::Host, router::Router};
 use scenario::Plan;
 use scenario::plan::NodeKind;
-use traffic::{FlowId, HostId, Random, qdisc};
+use traffic::{FlowId, HostId, Packets, Random, qdisc};
 use transport::Connection;
 
 /// One direction of a link: a wire, the port that feeds it, and the node at its far end.
@@ -27,6 +27,8 @@ pub struct World {
     pub nodes: Vec<Node>,
     /// The lines, two for each link of the plan.
     pub lines: Vec<Line>,
+    /// The packets in it, and what is known of their headers.
+    pub packets: Packets,
 }
 
 impl World {
@@ -49,7 +51,7 @@ impl World {
                 own.push(port);
             }
         }
-        let mut world = Self { nodes: Vec::new(), lines };
+        let mut world = Self { nodes: Vec::new(), lines, packets: Packets::new() };
         for (number, own) in ports.into_iter().enumerate() {
             let node = world.node(plan, number, own);
             world.nodes.push(node);
@@ -81,6 +83,7 @@ impl World {
         for (number, flow) in plan.flows.iter().enumerate() {
             let id = FlowId(number as u32);
             let (from, to) = (HostId(flow.from as u16), HostId(flow.to as u16));
+            self.packets.describe(id, from, flow.header);
             let isn = Random::new(plan.seed, &flow.name).next_u32();
             let out =
                 self.port_towards(plan, flow.from, flow.to).expect("a planned flow has a path");

@@ -54,7 +54,7 @@ pub enum Error {
         known: String,
     },
     /// A filter makes no sense.
-    #[error("filter {index}: {error}")]
+    #[error("in filter {index} {error}")]
     Filter {
         /// The filter's place in the list, from 1.
         index: usize,

@@ -5,7 +5,7 @@ use traffic::Duration;
 use traffic::packet::ETHERNET_HEADER_AND_FCS;
 
 /// IPv4 header without options plus TCP header without options, in bytes.
-pub const IP_AND_TCP_HEADER: u32 = 40;
+pub const TCP_HEADER: u32 = 20;
 /// The timestamps option padded to words (RFC 7323, appendix A), in bytes.
 pub const TIMESTAMPS_BYTES: u32 = 12;
 
@@ -77,8 +77,12 @@ pub struct Config {
 /// What segments look like, and the options this end offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentConfig {
-    /// Largest IP datagram in bytes; the MSS option is this less 40.
+    /// Largest IP datagram in bytes; the MSS option is this less the IP and TCP headers.
     pub mtu: u32,
+    /// The IP header in bytes: 20 over IPv4, 40 over IPv6.
+    pub ip_header: u32,
+    /// The code point of every segment (RFC 2474), 0 to 63.
+    pub dscp: u8,
     /// Offer timestamps (RFC 7323): 12 bytes in every segment.
     pub timestamps: bool,
     /// Tick of the timestamp clock: 1 ms on Linux 6, a jiffy on 2.4, 500 ms on 4.4BSD.
@@ -93,6 +97,13 @@ pub struct SegmentConfig {
     pub window_scale_max: u8,
     /// Negotiate and obey explicit congestion notification (RFC 3168).
     pub ecn: bool,
+}
+
+impl SegmentConfig {
+    /// IP and TCP headers without options, in bytes.
+    pub const fn headers(&self) -> u32 {
+        self.ip_header + TCP_HEADER
+    }
 }
 
 /// When the window counts as the limit on sending, so that it may grow (RFC 2861, RFC 7661).
@@ -360,7 +371,7 @@ pub struct EmissionConfig {
 impl Config {
     /// The MSS option this end sends: payload plus option bytes that fit its MTU (RFC 6691).
     pub const fn mss_option(&self) -> u32 {
-        self.segment.mtu - IP_AND_TCP_HEADER
+        self.segment.mtu - self.segment.headers()
     }
 
     /// Payload of a full segment once timestamps are or are not agreed on.

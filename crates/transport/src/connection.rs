@@ -3,7 +3,7 @@
 use traffic::packet::{ETHERNET_HEADER_AND_FCS, FRAME_MIN, Tcp, ecn, flags};
 use traffic::{FlowId, HostId, Instant, Packet};
 
-use crate::config::{Config, IP_AND_TCP_HEADER, TIMESTAMPS_BYTES};
+use crate::config::{Config, TIMESTAMPS_BYTES};
 use crate::handshake::{self, Handshake, NO_SCALE};
 use crate::info::{Info, Phase};
 use crate::receiver::{News, Receiver};
@@ -67,7 +67,13 @@ impl Connection {
             handshake: Handshake::default(),
             scale: handshake::scale_for(window, config.segment.window_scale_max),
             syn: Tcp::default(),
-            template: Packet { flow, source: local, destination: peer, ..Packet::default() },
+            template: Packet {
+                flow,
+                source: local,
+                destination: peer,
+                tos: config.segment.dscp << 2,
+                ..Packet::default()
+            },
             segments_sent: 0,
             segments_received: 0,
         }
@@ -285,7 +291,7 @@ impl Connection {
         }
         // RFC 3168, section 6.1.4 and 6.1.5: neither ACKs nor retransmissions are ECN-capable.
         if agreed.ecn && out.payload != 0 && !out.retransmission {
-            packet.tos = ecn::ECT0;
+            packet.tos |= ecn::ECT0;
         }
         packet.retransmission = out.retransmission;
         self.segments_sent += 1;
@@ -294,13 +300,13 @@ impl Connection {
     /// What all segments after the handshake have in common. `length` is that of a pure ACK's frame
     /// before it is padded to [`FRAME_MIN`].
     fn prepare_template(&mut self) {
+        let headers = self.sender.config.segment.headers();
         let template = &mut self.template;
-        template.tos = ecn::NOT_ECT;
         template.retransmission = false;
         let timestamps = self.sender.agreed.timestamps;
         template.tcp = Tcp { window_scale: NO_SCALE, has_timestamps: timestamps, ..Tcp::default() };
         let options = if timestamps { TIMESTAMPS_BYTES } else { 0 };
-        template.length = IP_AND_TCP_HEADER + options + ETHERNET_HEADER_AND_FCS;
+        template.length = headers + options + ETHERNET_HEADER_AND_FCS;
     }
 
     /// The SYN or SYN-ACK, when it is time.
@@ -325,7 +331,7 @@ impl Connection {
             tcp.ts_ecr = if tcp.has_timestamps { peer.ts_val } else { 0 };
         }
         let options = handshake::option_bytes(&tcp);
-        let length = IP_AND_TCP_HEADER + options + ETHERNET_HEADER_AND_FCS;
+        let length = config.segment.headers() + options + ETHERNET_HEADER_AND_FCS;
         let retransmission = self.handshake.times > 0;
         *packet = Packet { created: now, length, retransmission, tcp, ..self.template };
         self.handshake.sent(&config, now);

@@ -379,6 +379,8 @@ fn linux_6() -> Config {
 fn segment_linux() -> SegmentConfig {
     SegmentConfig {
         mtu: 1_500,
+        ip_header: 20,
+        dscp: 0,
         timestamps: true,
         timestamp_tick: Duration::from_ms(1),
         sack: true,

@@ -1,6 +1,9 @@
 //! Connections: who sends to whom, with which TCP, when and how much.
 
+use std::net::IpAddr;
+
 use network::application::{Reader, Train, Writer};
+use traffic::header::{Family, Header, Ports};
 use traffic::{Bytes, Duration, Instant};
 use transport::Config;
 
@@ -11,10 +14,12 @@ use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
 use crate::plan::{Flow, NodeKind};
 use crate::tcp::{self, Tcp};
-use crate::value::{Name, Quantity, TimeUnit};
+use crate::value::{Name, PortUnit, Quantity, TimeUnit};
 
 /// Ten times what DESIGN.md asks of one run.
 const FLOWS_MAX: usize = 100_000;
+/// IANA's number.
+const PROTOCOL_TCP: u8 = 6;
 
 /// The flows' names, and who talks to whom; queues may refer to them.
 pub(super) struct Declared<'f> {
@@ -100,10 +105,12 @@ fn add(
         let pair = index % pairs.len();
         let ((from, to), (sender, receiver)) = (pairs[pair], ends[pair]);
         let start = writer.start + stagger.times(index as u64);
+        let header = header(table, index, flows.len(), [from, to], network, problems)?;
         flows.push(Flow {
             name: member_name(&name.text, members.counted, index),
             from,
             to,
+            header,
             sender,
             receiver,
             writer: Writer { start, ..writer },
@@ -111,6 +118,71 @@ fn add(
         });
     }
     Some(())
+}
+
+/// What the headers of the packets say of the table's flow of that index, which is the plan's of that
+/// number.
+fn header(
+    table: &file::Flow,
+    index: usize,
+    number: usize,
+    ends: [usize; 2],
+    network: &Network<'_>,
+    problems: &mut Problems,
+) -> Option<Header> {
+    let [source, destination] = ends.map(|end| network.nodes.list[end].address);
+    let family = if source.is_ipv4() { Family::V4 } else { Family::V6 };
+    let usual = usual_ports(number);
+    let port = |given: Option<&Quantity<PortUnit>>, usual, index, problems: &mut Problems| {
+        let Some(given) = given else { return Some(usual) };
+        let port = usize::from(given.read(problems)?) + index;
+        let port = u16::try_from(port).ok();
+        if port.is_none() {
+            let help = "begin lower: each connection has the port after the one before";
+            problems.push(&given.span, "there is no port after 65535", help);
+        }
+        port
+    };
+    let ports = Ports {
+        source: port(table.source_port.as_ref(), usual.source, index, problems)?,
+        destination: port(table.destination_port.as_ref(), usual.destination, 0, problems)?,
+    };
+    Some(Header {
+        family,
+        source: bits(source),
+        destination: bits(destination),
+        protocol: PROTOCOL_TCP,
+        flow_label: flow_label(table, problems)?,
+        ports: Some(ports),
+        ..Header::default()
+    })
+}
+
+/// An address as headers have it.
+fn bits(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(v4) => v4.to_bits().into(),
+        IpAddr::V6(v6) => v6.to_bits(),
+    }
+}
+
+/// The ports of the plan's flow of that number, where the file gives none.
+fn usual_ports(number: usize) -> Ports {
+    const SENDERS: usize = 40_000;
+    let (source, destination) = (20_000 + number % SENDERS, 9_000 + number / SENDERS);
+    // At most 100 000 flows: neither passes 60 000.
+    Ports { source: source as u16, destination: destination as u16 }
+}
+
+fn flow_label(table: &file::Flow, problems: &mut Problems) -> Option<u32> {
+    const MOST: u64 = (1 << 20) - 1;
+    let Some(label) = &table.flow_label else { return Some(0) };
+    if label.value > MOST {
+        let message = format!("the flow label {} is out of range", label.value);
+        problems.push(&label.span, message, format!("give 0 to {MOST}"));
+        return None;
+    }
+    Some(label.value as u32)
 }
 
 fn host(name: &Name, nodes: &Nodes<'_>, problems: &mut Problems) -> Option<Members> {
@@ -146,6 +218,11 @@ fn tcp(
         config.segment.mtu = network.links.list[link as usize].config.mtu.0 as u32;
     }
     changes.apply(&mut config, problems);
+    let addresses = [local, peer].map(|end| network.nodes.list[end].address);
+    config.segment.ip_header = ip_header(addresses, &table.to, problems)?;
+    if let Some(dscp) = &table.dscp {
+        config.segment.dscp = dscp.read(problems)?;
+    }
     if let Err(error) = config.check() {
         let text = error.to_string();
         let (message, help) = text.split_once([':', ';']).unwrap_or((&text, ""));
@@ -153,6 +230,20 @@ fn tcp(
         return None;
     }
     Some(config)
+}
+
+/// The length of the header between these two; a complaint if they are of different versions.
+fn ip_header(addresses: [IpAddr; 2], to: &Name, problems: &mut Problems) -> Option<u32> {
+    match addresses {
+        [IpAddr::V4(_), IpAddr::V4(_)] => Some(20),
+        [IpAddr::V6(_), IpAddr::V6(_)] => Some(40),
+        [one, other] => {
+            let message = format!("{one} cannot talk to {other}");
+            let help = "give both hosts an `address` of one version of IP";
+            problems.push(&to.span, message, help);
+            None
+        }
+    }
 }
 
 fn check_paths(

@@ -5,8 +5,9 @@ use traffic::{Bytes, Duration, Port, qdisc};
 
 use super::Directory;
 use super::directory::{Members, member_name, pairs};
+use super::filters::Entities;
 use super::nodes::Nodes;
-use super::queues::{self, Entities};
+use super::queues;
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
 use crate::plan::{End, Link};

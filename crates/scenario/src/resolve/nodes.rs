@@ -1,5 +1,7 @@
 //! Hosts, routers and emulators, in the order of the file.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
 use network::{emulator, host};
 use traffic::{Bytes, Duration};
 use transport::Profile;
@@ -10,7 +12,7 @@ use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
 use crate::nearest;
 use crate::plan::{Node, NodeKind};
-use crate::value::{Count, Name, PeriodUnit, Quantity, TimeUnit};
+use crate::value::{AddressUnit, Count, Name, PeriodUnit, Quantity, TimeUnit};
 
 /// Every pair of nodes has a route entry of 8 bytes: 128 MiB at this many.
 const NODES_MAX: usize = 4_096;
@@ -82,11 +84,45 @@ fn add<'f>(nodes: &mut Nodes<'f>, name: &'f Name, table: &Table<'_>, problems: &
     };
     // A faulty node keeps its number, so that what refers to it is still looked at.
     let kind = kind.unwrap_or(NodeKind::Router);
+    let first = match table {
+        Table::Host(table) => table.address.as_ref(),
+        Table::Router(_) | Table::Emulator(_) => None,
+    };
     for index in 0..members.range.len() {
         let name = member_name(&name.text, members.counted, index);
-        nodes.list.push(Node { name, kind: kind.clone(), timer });
+        let usual = Node::usual_address(nodes.list.len());
+        let address = first.and_then(|first| address(first, index, &nodes.list, problems));
+        let address = address.unwrap_or(usual);
+        nodes.list.push(Node { name, kind: kind.clone(), address, timer });
         nodes.profiles.push(profile);
     }
+}
+
+/// The address so many after the first; a complaint if another node has it.
+fn address(
+    first: &Quantity<AddressUnit>,
+    index: usize,
+    nodes: &[Node],
+    problems: &mut Problems,
+) -> Option<IpAddr> {
+    let address = match first.read(problems)? {
+        IpAddr::V4(v4) => {
+            v4.to_bits().checked_add(index as u32).map(|bits| Ipv4Addr::from(bits).into())
+        }
+        IpAddr::V6(v6) => {
+            v6.to_bits().checked_add(index as u128).map(|bits| Ipv6Addr::from(bits).into())
+        }
+    };
+    let Some(address) = address else {
+        let help = "begin lower: each host has the address after the one before";
+        problems.push(&first.span, "there is no address after the last", help);
+        return None;
+    };
+    if let Some(other) = nodes.iter().find(|node| node.address == address) {
+        let message = format!("`{}` has the address {address} already", other.name);
+        problems.push(&first.span, message, "give every host an address of its own");
+    }
+    Some(address)
 }
 
 fn profile(name: Option<&Name>, problems: &mut Problems) -> Option<&'static Profile> {

@@ -3,30 +3,19 @@
 //! Nothing here knows a discipline: each tells what can be set (`traffic::setting`), and refuses what
 //! makes no sense.
 
-use traffic::classify::{Filter, Rule};
+use traffic::classify::Rule;
 use traffic::qdisc::{Parameters, Qdisc};
 use traffic::setting::{Classes, Kind, Setting, Settings, Value};
-use traffic::{Discipline, FlowId, HostId, Port, Share};
+use traffic::{Discipline, Port, Share};
 
-use super::Directory;
-use super::nodes::Nodes;
+use super::filters::{self, Entities, FILTERS_MAX, Filters};
 use crate::diagnostic::{Problems, Span};
 use crate::nearest;
-use crate::queue::{Class, Given, Match, Queue, Scalar, doc};
+use crate::queue::{Class, Given, Queue, Scalar, doc};
 use crate::value::Name;
 
 /// Four times what DESIGN.md asks of one port.
 const CLASSES_MAX: usize = 4_096;
-/// Filters of one discipline, a counted host or flow standing for each of its members.
-const FILTERS_MAX: usize = 65_536;
-
-/// What filters refer to.
-#[derive(Clone, Copy)]
-pub(super) struct Entities<'e> {
-    pub(super) nodes: &'e Nodes<'e>,
-    pub(super) flows: &'e Directory<'e>,
-}
-
 /// The parameters of a queue at a port; what the discipline itself refuses is among the problems.
 pub(super) fn resolve(
     queue: Option<&Queue>,
@@ -156,55 +145,17 @@ fn classes(
         let class = classes.add(&name.text, parent);
         adjust(class, &table.given, &name.span, entities, problems)?;
         for matched in table.matches.iter().flat_map(|matches| &matches.0) {
-            for filter in filters(matched, entities, problems)? {
-                classes.filters_mut().push(Rule { filter, priority: 0, class: name.text.clone() });
-            }
+            let Filters { filters, priority } = filters::resolve(matched, entities, problems)?;
+            let class = || name.text.clone();
+            let rules = filters.into_iter().map(|filter| Rule { filter, priority, class: class() });
+            classes.filters_mut().extend(rules);
         }
         if classes.filters().len() > FILTERS_MAX {
-            too_many_filters(&name.span, problems);
+            filters::too_many(&name.span, problems);
             return None;
         }
     }
     Some(())
-}
-
-fn too_many_filters(span: &Span, problems: &mut Problems) {
-    let help = format!("leave at most {FILTERS_MAX}; a counted name stands for each member");
-    problems.push(span, "too many filters at one port", help);
-}
-
-/// A filter for each combination of the members of counted names.
-fn filters(
-    matched: &Match,
-    entities: Entities<'_>,
-    problems: &mut Problems,
-) -> Option<Vec<Filter>> {
-    let any = |name: Option<&Name>, of: &Directory<'_>, problems: &mut Problems| match name {
-        None => Some(vec![None]),
-        Some(name) => Some(of.find(name, problems)?.range.map(Some).collect::<Vec<_>>()),
-    };
-    let sources = any(matched.from.as_ref(), &entities.nodes.names, problems);
-    let destinations = any(matched.to.as_ref(), &entities.nodes.names, problems);
-    let flows = any(matched.flow.as_ref(), entities.flows, problems);
-    let (sources, destinations, flows) = (sources?, destinations?, flows?);
-    let host = |number: Option<usize>| number.map(|number| HostId(number as u16));
-    let count = [&sources, &destinations, &flows].map(Vec::len).into_iter();
-    if count.fold(1, usize::saturating_mul) > FILTERS_MAX {
-        let named = [&matched.from, &matched.to, &matched.flow].into_iter().flatten().next();
-        too_many_filters(&named.map_or(0..0, |name| name.span.clone()), problems);
-        return None;
-    }
-    let mut filters = Vec::new();
-    for &source in &sources {
-        for &destination in &destinations {
-            filters.extend(flows.iter().map(|&flow| Filter {
-                source: host(source),
-                destination: host(destination),
-                flow: flow.map(|number| FlowId(number as u32)),
-            }));
-        }
-    }
-    Some(filters)
 }
 
 /// The discipline's own reason, at what it speaks of: the class that it is about, and the setting there;

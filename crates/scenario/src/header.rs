@@ -1,0 +1,226 @@
+//! What stands in packets' headers, as people write it: addresses, prefixes, ports, protocols and code
+//! points; and the same written back.
+
+use std::net::IpAddr;
+
+use traffic::classify::{Dscp, PortRange, Prefix};
+
+use crate::quantity::Error;
+
+/// IANA's protocol numbers that have names here.
+const PROTOCOLS: &[(&str, u8)] = &[
+    ("icmp", 1),
+    ("tcp", 6),
+    ("udp", 17),
+    ("dccp", 33),
+    ("gre", 47),
+    ("esp", 50),
+    ("ah", 51),
+    ("icmpv6", 58),
+    ("sctp", 132),
+    ("udplite", 136),
+];
+
+/// IANA's registry of differentiated-services code points (RFC 2474, 2597, 3246, 5865, 8622).
+const CODE_POINTS: &[(&str, u8)] = &[
+    ("cs0", 0),
+    ("le", 1),
+    ("cs1", 8),
+    ("af11", 10),
+    ("af12", 12),
+    ("af13", 14),
+    ("cs2", 16),
+    ("af21", 18),
+    ("af22", 20),
+    ("af23", 22),
+    ("cs3", 24),
+    ("af31", 26),
+    ("af32", 28),
+    ("af33", 30),
+    ("cs4", 32),
+    ("af41", 34),
+    ("af42", 36),
+    ("af43", 38),
+    ("cs5", 40),
+    ("va", 44),
+    ("ef", 46),
+    ("cs6", 48),
+    ("cs7", 56),
+];
+
+/// The number that stands for a name, whatever its case.
+fn by_name(names: &[(&str, u8)], text: &str) -> Option<u8> {
+    names.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)).map(|&(_, number)| number)
+}
+
+/// The name of a number, or the number.
+fn name_of(names: &[(&str, u8)], number: u8) -> String {
+    let named = names.iter().find(|&&(_, of)| of == number);
+    named.map_or_else(|| number.to_string(), |(name, _)| (*name).to_owned())
+}
+
+/// A whole number, decimal or hexadecimal.
+fn number(text: &str) -> Option<u8> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u8::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+/// A host's address.
+///
+/// # Errors
+///
+/// No address.
+pub(crate) fn address(text: &str) -> Result<IpAddr, Error> {
+    text.parse().map_err(|_| {
+        let help = "write IPv4 or IPv6: \"10.1.0.1\", \"2001:db8::1\"";
+        Error::new(format!("`{text}` is no address"), help)
+    })
+}
+
+/// An address, or those that begin with the same bits.
+///
+/// # Errors
+///
+/// No address, or more bits than it has.
+pub(crate) fn prefix(text: &str) -> Result<Prefix, Error> {
+    let (first, length) = text.split_once('/').map_or((text, None), |(a, l)| (a, Some(l)));
+    let address = address(first)?;
+    let bits = if address.is_ipv4() { 32 } else { 128 };
+    let length = match length {
+        None => bits,
+        Some(length) => length.parse().ok().filter(|&length| length <= bits).ok_or_else(|| {
+            let help = format!("give 0 to {bits} bits: \"{address}/{}\"", bits / 2);
+            Error::new(format!("`{length}` is no prefix length"), help)
+        })?,
+    };
+    Ok(Prefix { address, length })
+}
+
+/// A port.
+///
+/// # Errors
+///
+/// Not 0 to 65535.
+pub(crate) fn port(text: &str) -> Result<u16, Error> {
+    let wrong = || Error::new(format!("`{text}` is no port"), "give 0 to 65535");
+    text.trim().parse().map_err(|_| wrong())
+}
+
+/// A port, or from the lowest to the highest.
+///
+/// # Errors
+///
+/// Not 0 to 65535, or the higher one first.
+pub(crate) fn ports(text: &str) -> Result<PortRange, Error> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let range = PortRange { first: port(first)?, last: port(last)? };
+    if range.first > range.last {
+        let help = format!("write the lower one first: \"{}-{}\"", range.last, range.first);
+        return Err(Error::new(format!("`{text}` are no ports"), help));
+    }
+    Ok(range)
+}
+
+/// A transport protocol.
+///
+/// # Errors
+///
+/// Neither a name nor a number.
+pub(crate) fn protocol(text: &str) -> Result<u8, Error> {
+    by_name(PROTOCOLS, text).or_else(|| number(text)).ok_or_else(|| {
+        let names: Vec<&str> = PROTOCOLS.iter().map(|(name, _)| *name).collect();
+        let help = format!("write {}, or IANA's number", names.join(", "));
+        Error::new(format!("`{text}` is no protocol"), help)
+    })
+}
+
+/// A code point.
+///
+/// # Errors
+///
+/// Neither a name nor 0 to 63.
+pub(crate) fn code_point(text: &str) -> Result<u8, Error> {
+    let known = by_name(CODE_POINTS, text).or_else(|| number(text).filter(|&value| value < 64));
+    known.ok_or_else(|| {
+        let help = "write its name, such as \"ef\", \"af21\" or \"cs6\", or 0 to 63";
+        Error::new(format!("`{text}` is no code point"), help)
+    })
+}
+
+/// A code point, of which after a slash only some bits count.
+///
+/// # Errors
+///
+/// As [`code_point`].
+pub(crate) fn dscp(text: &str) -> Result<Dscp, Error> {
+    let (value, mask) = text.split_once('/').map_or((text, None), |(v, m)| (v, Some(m)));
+    Ok(Dscp { value: code_point(value)?, mask: mask.map_or(Ok(63), code_point)? })
+}
+
+/// A prefix as it is read.
+pub(crate) fn prefix_text(prefix: Prefix) -> String {
+    format!("{}/{}", prefix.address, prefix.length)
+}
+
+/// Ports as they are read.
+pub(crate) fn ports_text(ports: PortRange) -> String {
+    format!("{}-{}", ports.first, ports.last)
+}
+
+/// A protocol as it is read.
+pub(crate) fn protocol_text(protocol: u8) -> String {
+    name_of(PROTOCOLS, protocol)
+}
+
+/// A code point as it is read.
+pub(crate) fn code_point_text(value: u8) -> String {
+    name_of(CODE_POINTS, value)
+}
+
+/// The same with its mask.
+pub(crate) fn dscp_text(dscp: Dscp) -> String {
+    match dscp.mask {
+        63 => code_point_text(dscp.value),
+        mask => format!("{}/{mask}", dscp.value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_reads_back() {
+        for value in 0..64 {
+            assert_eq!(code_point(&code_point_text(value)).ok(), Some(value));
+            let masked = Dscp { value, mask: 0b11_1000 };
+            assert_eq!(dscp(&dscp_text(masked)).ok(), Some(masked));
+        }
+        for number in 0..=u8::MAX {
+            assert_eq!(protocol(&protocol_text(number)).ok(), Some(number));
+        }
+        for text in ["10.0.0.0/8", "0.0.0.0/0", "2001:db8::/32", "::1/128"] {
+            assert_eq!(prefix_text(prefix(text).expect("a prefix")), text);
+        }
+        assert_eq!(ports_text(ports("80").expect("a port")), "80-80");
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_what_could() {
+        let refusals = [
+            address("10.1").map(drop),
+            prefix("10.0.0.0/33").map(drop),
+            ports("90-80").map(drop),
+            ports("70000").map(drop),
+            protocol("tpc").map(drop),
+            dscp("64").map(drop),
+            dscp("ef/0x40").map(drop),
+        ];
+        for refusal in refusals {
+            let error = refusal.expect_err("refused");
+            assert!(error.message.starts_with('`') && !error.help.is_empty(), "{error:?}");
+        }
+    }
+}
