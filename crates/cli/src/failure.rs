@@ -19,7 +19,7 @@ pub(crate) enum Failure {
     Results(#[from] results::Error),
     /// A discipline refused its parameters.
     #[error(transparent)]
-    Discipline(#[from] traffic::qdisc::Error),
+    World(#[from] simulate::Refusal),
     /// The command line asks for what there is not.
     #[error("{message}\n  help: {help}")]
     Usage {

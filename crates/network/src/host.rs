@@ -96,7 +96,7 @@ struct Processing {
 /// A host.
 #[derive(Debug)]
 pub struct Host {
-    number: u32,
+    pub(crate) number: u32,
     pub(crate) ports: Vec<Port>,
     endpoints: Vec<Endpoint>,
     /// The endpoint of each flow, `NO_ENDPOINT` where the flow does not end here.

@@ -53,6 +53,32 @@ pub enum Node {
 }
 
 impl Node {
+    /// Whether a packet that arrived on the port, counted within the node, is let in; else it has been
+    /// dropped. To be asked before [`Node::receive`] where the port has a conditioner.
+    pub fn admit<E, O: Observer>(
+        &mut self,
+        port: u16,
+        packet: PacketId,
+        cx: &mut Context<'_, E, O>,
+    ) -> bool {
+        let place = Place::Node(self.number());
+        let Some(port) = self.ports_mut().get_mut(usize::from(port)) else { return true };
+        match port.admit(packet, cx.packets, cx.now) {
+            Ok(()) => true,
+            Err(reason) => {
+                cx.drop(place, packet, reason);
+                false
+            }
+        }
+    }
+
+    fn number(&self) -> u32 {
+        match self {
+            Self::Host(host) => host.number,
+            Self::Router(router) => router.number,
+        }
+    }
+
     /// A packet's last bit arrived.
     #[inline]
     pub fn receive<E: Egress, O: Observer>(

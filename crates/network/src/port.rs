@@ -1,10 +1,11 @@
 //! An output port: a discipline, and the wire clock behind it.
 
+use traffic::condition::Conditioner;
 use traffic::qdisc::{self, Qdisc, fifo};
 use traffic::units::Serializer;
 use traffic::{
-    Bytes, Dequeued, Discipline, DropReason, Duration, Enqueued, FlowId, Instant, PacketId, Rate,
-    Ring, Statistics,
+    Bytes, Dequeued, Discipline, DropReason, Duration, Enqueued, FlowId, Instant, PacketId,
+    Packets, Rate, Ring, Statistics,
 };
 
 use crate::node::{Context, Egress};
@@ -61,6 +62,8 @@ pub struct Port {
     link: traffic::Port,
     /// What earlier disciplines counted; their backlog is what is `left`.
     retired: Statistics,
+    /// What is done to the packets that come in.
+    conditioner: Option<Box<Conditioner>>,
 }
 
 impl Port {
@@ -87,6 +90,7 @@ impl Port {
             asked: queue.clone(),
             link: port,
             retired: Statistics::default(),
+            conditioner: None,
         })
     }
 
@@ -103,6 +107,27 @@ impl Port {
     #[must_use]
     pub fn with_device_buffer(self, buffer: Bytes) -> Self {
         Self { ahead: self.line.rate().time_for(buffer), ..self }
+    }
+
+    /// The same, with a conditioner for the packets that come in.
+    #[must_use]
+    pub fn with_conditioner(self, conditioner: Conditioner) -> Self {
+        Self { conditioner: Some(Box::new(conditioner)), ..self }
+    }
+
+    /// The conditioner of the packets that come in.
+    pub fn conditioner(&self) -> Option<&Conditioner> {
+        self.conditioner.as_deref()
+    }
+
+    /// Conditions a packet that comes in: marks it, or says why it is to be dropped.
+    pub(crate) fn admit(
+        &mut self,
+        packet: PacketId,
+        packets: &mut Packets,
+        now: Instant,
+    ) -> Result<(), DropReason> {
+        self.conditioner.as_mut().map_or(Ok(()), |c| c.condition(packets, packet, now))
     }
 
     /// When a timer that is set at `now` for `at` goes off. As ALTQ sets it, a wait of up to two ticks

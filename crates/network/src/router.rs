@@ -9,7 +9,7 @@ use crate::port::{Offered, Port};
 /// A router, or a WAN emulator: they differ in their ports only.
 #[derive(Debug)]
 pub struct Router {
-    number: u32,
+    pub(crate) number: u32,
     pub(crate) ports: Vec<Port>,
     /// The output port for each destination, `NO_ROUTE` where there is none.
     routes: Vec<u16>,

@@ -6,6 +6,7 @@
 use scenario::plan::{Flow, Link, NodeKind, Plan};
 use serde::Serialize;
 use serde::ser::Serializer;
+use traffic::condition::Count;
 use traffic::{Bytes, Rate, Statistics};
 
 use crate::totals::{Drops, EngineTotals, FlowTotals, PortTotals, Totals};
@@ -186,6 +187,26 @@ pub struct Direction {
     /// The discipline's classes, where it has some.
     #[serde(skip_serializing_if = "Named::is_empty")]
     pub class: Named<ClassSummary>,
+    /// The elements of the conditioner at its end, where it has one.
+    #[serde(skip_serializing_if = "Named::is_empty")]
+    pub element: Named<ElementSummary>,
+}
+
+/// An element of a conditioner.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ElementSummary {
+    /// Packets that were green, or not metered.
+    pub green: u64,
+    /// Their bytes, of IP packets.
+    pub green_bytes: u64,
+    /// Packets that were yellow.
+    pub yellow: u64,
+    /// Their bytes, of IP packets.
+    pub yellow_bytes: u64,
+    /// Packets that were red.
+    pub red: u64,
+    /// Their bytes, of IP packets.
+    pub red_bytes: u64,
 }
 
 /// A class of a discipline.
@@ -399,7 +420,7 @@ fn links(plan: &Plan, totals: &Totals, seconds: f64) -> Vec<(String, LinkSummary
 }
 
 fn sum_link(plan: &Plan, link: &Link, ports: &[PortTotals], seconds: f64) -> LinkSummary {
-    let [forward, reverse] = [0, 1].map(|end| sum_direction(plan, link, end, &ports[end], seconds));
+    let [forward, reverse] = [0, 1].map(|end| sum_direction(plan, link, end, ports, seconds));
     LinkSummary {
         drops: forward.drops + reverse.drops,
         utilisation: forward.utilisation.max(reverse.utilisation),
@@ -412,9 +433,10 @@ fn sum_direction(
     plan: &Plan,
     link: &Link,
     end: usize,
-    port: &PortTotals,
+    ports: &[PortTotals],
     seconds: f64,
 ) -> Direction {
+    let (port, far) = (&ports[end], &ports[1 - end]);
     let s = &port.statistics;
     let overhead = link.config.overhead.0 * (s.sent_packets + s.gap_frames);
     Direction {
@@ -430,6 +452,7 @@ fn sum_direction(
         gap_bytes: s.gap_bytes,
         backlog_bytes_max: s.backlog_bytes_max,
         class: Named(port.classes.iter().map(|c| sum_class(c, seconds)).collect()),
+        element: Named(far.elements.iter().map(sum_element).collect()),
     }
 }
 
@@ -443,6 +466,18 @@ fn sum_class((name, s): &(String, Statistics), seconds: f64) -> (String, ClassSu
         backlog_bytes_max: s.backlog_bytes_max,
     };
     (name.clone(), class)
+}
+
+fn sum_element((name, [green, yellow, red]): &(String, [Count; 3])) -> (String, ElementSummary) {
+    let element = ElementSummary {
+        green: green.packets,
+        green_bytes: green.bytes,
+        yellow: yellow.packets,
+        yellow_bytes: yellow.bytes,
+        red: red.packets,
+        red_bytes: red.bytes,
+    };
+    (name.clone(), element)
 }
 
 /// The share of what `rate` carries in that time.

@@ -1,5 +1,6 @@
 //! What a driver counts in any run, probes or not. It fills these; the summary is made from them.
 
+use traffic::condition::Count;
 use traffic::{Bytes, DropReason, Instant, Statistics};
 
 /// Drops by their reason.
@@ -68,6 +69,8 @@ pub struct PortTotals {
     pub classes: Vec<(String, Statistics)>,
     /// Packets dropped there or on the wire behind it.
     pub drops: Drops,
+    /// What each element of the conditioner of the other direction counted, by name: green, yellow, red.
+    pub elements: Vec<(String, [Count; 3])>,
 }
 
 /// What the engine did. Deterministic: a function of plan and seed alone.

@@ -5,6 +5,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::condition::Conditioner;
 use crate::queue::Queue;
 use crate::tcp::Tcp;
 use crate::value::{
@@ -135,6 +136,8 @@ pub(crate) struct LinkEnd {
     pub(crate) queue: Option<Queue>,
     /// What the device behind it takes ahead of the wire, by wire bytes; nothing unless given.
     pub(crate) device_buffer: Option<Quantity<SizeUnit>>,
+    /// What is done to the packets that come in there; they pass unless given.
+    pub(crate) conditioner: Option<Conditioner>,
 }
 
 /// TCP connections from one host to another. Where an end is a counted host, one for each.

@@ -5,9 +5,11 @@
 use std::fmt::Write;
 
 use traffic::classify::Filter;
+use traffic::condition::{self, Meter};
 use traffic::setting::{Setting, Settings, Value};
 use traffic::{Bytes, Duration, Instant, Rate, qdisc};
 
+use crate::condition::action_text;
 use crate::header::{code_point_text, dscp_text, ports_text, prefix_text, protocol_text};
 use crate::plan::{Expectation, Flow, Link, Node, NodeKind, Plan, Window};
 use crate::tcp;
@@ -135,6 +137,9 @@ fn link(plan: &Plan, link: &Link, text: &mut String) {
             line(text, "device_buffer", &size(end.device_buffer));
         }
         queue(plan, &format!("{path}.queue"), &end.queue, text);
+        if let Some(parameters) = &end.conditioner {
+            conditioner(plan, &format!("{path}.conditioner"), parameters, text);
+        }
     }
 }
 
@@ -218,6 +223,51 @@ fn filter(plan: &Plan, filter: &Filter, priority: u16) -> String {
     let pair = |(key, value): (&str, Option<String>)| Some(format!("{key} = {}", value?));
     let keys: Vec<String> = keys.into_iter().filter_map(pair).collect();
     format!("{{ {} }}", keys.join(", "))
+}
+
+fn conditioner(plan: &Plan, path: &str, parameters: &condition::Parameters, text: &mut String) {
+    header(text, path);
+    line(text, "default", &string(&action_text(&parameters.default)));
+    for element in &parameters.elements {
+        header(text, &format!("{path}.element.{}", key(&element.name)));
+        let rules = parameters.rules.iter().filter(|rule| rule.element == element.name);
+        let rules: Vec<String> =
+            rules.map(|rule| filter(plan, &rule.filter, rule.priority)).collect();
+        line(text, "match", &format!("[{}]", rules.join(", ")));
+        meter(&element.meter, text);
+        line(text, "green", &string(&action_text(&element.green)));
+        line(text, "yellow", &string(&action_text(&element.yellow)));
+        line(text, "red", &string(&action_text(&element.red)));
+    }
+}
+
+fn meter(meter: &Meter, text: &mut String) {
+    let mut write = |key: &str, value: String| line(text, key, &value);
+    match meter {
+        Meter::None => {}
+        Meter::TokenBucket(p) => {
+            write("token_bucket.rate", rate(p.rate));
+            write("token_bucket.burst", size(p.burst));
+        }
+        Meter::SingleRate(p) => {
+            write("single_rate.committed_rate", rate(p.committed_rate));
+            write("single_rate.committed_burst", size(p.committed_burst));
+            write("single_rate.excess_burst", size(p.excess_burst));
+            write("single_rate.colour_aware", p.colour_aware.to_string());
+        }
+        Meter::TwoRate(p) => {
+            write("two_rate.peak_rate", rate(p.peak_rate));
+            write("two_rate.peak_burst", size(p.peak_burst));
+            write("two_rate.committed_rate", rate(p.committed_rate));
+            write("two_rate.committed_burst", size(p.committed_burst));
+            write("two_rate.colour_aware", p.colour_aware.to_string());
+        }
+        Meter::Window(p) => {
+            write("window.committed_rate", rate(p.committed_rate));
+            write("window.peak_rate", rate(p.peak_rate));
+            write("window.window", time(p.window));
+        }
+    }
 }
 
 fn flow(plan: &Plan, flow: &Flow, text: &mut String) {

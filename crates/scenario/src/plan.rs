@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use network::{application, emulator, host, link};
 use traffic::header::Header;
-use traffic::{Bytes, Duration, Instant, qdisc};
+use traffic::{Bytes, Duration, Instant, condition, qdisc};
 
 /// What a driver runs.
 #[derive(Clone, Debug)]
@@ -82,6 +82,8 @@ pub struct End {
     pub queue: qdisc::Parameters,
     /// What the device behind the discipline takes ahead of the wire, by wire bytes.
     pub device_buffer: Bytes,
+    /// What is done to the packets that come in there.
+    pub conditioner: Option<condition::Parameters>,
 }
 
 /// One TCP connection; its `FlowId` is its index in `Plan::flows`.

@@ -1,6 +1,7 @@
 //! From the file's tables to the plan: names become numbers, defaults are filled in, quantities are
 //! checked against each other. Problems are collected; a part that depends on a faulty one is left out.
 
+mod conditioners;
 mod directory;
 mod expectations;
 mod filters;

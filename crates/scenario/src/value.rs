@@ -9,10 +9,11 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_spanned::Spanned;
 use traffic::classify::{Dscp, PortRange, Prefix};
+use traffic::condition::Action;
 use traffic::{Bytes, Duration, Rate};
 
 use crate::diagnostic::{Problems, Span};
-use crate::{header, quantity};
+use crate::{condition, header, quantity};
 
 /// A kind of quantity: how it is read, and how an editor is told of it.
 pub(crate) trait Unit {
@@ -61,6 +62,13 @@ unit!(
     header::dscp,
     true,
     "A code point: \"ef\", \"af21\", 46; after a slash the bits that count: \"0x28/0x38\""
+);
+unit!(
+    ActionUnit,
+    Action,
+    condition::action,
+    false,
+    "What is done: \"pass\", \"drop\", \"mark af12\", \"next ELEMENT\", \"return\""
 );
 unit!(RatioUnit, f64, quantity::ratio, true, "A ratio from 0 to 1: 0.95, \"95 %\"");
 

@@ -243,3 +243,36 @@ fn headers() {
          help: no packet is both, so make two rules"
     );
 }
+
+#[test]
+fn conditioners() {
+    let said = |element: &str| added(&format!("[link.wan.at.r.conditioner.element]\n{element}\n"));
+    assert_eq!(
+        said("a = { red = \"mark af9\" }"),
+        "x.toml:15:13: `af9` is no code point\n  \
+         help: write its name, such as \"ef\", \"af21\" or \"cs6\", or 0 to 63"
+    );
+    assert_eq!(
+        said("a = { red = \"discard\" }"),
+        "x.toml:15:13: `discard` is no action\n  \
+         help: write pass, drop, return, \"mark af12\" or \"next NAME\""
+    );
+    assert_eq!(
+        said("a = { green = \"next b\" }\nb = { green = \"next a\" }"),
+        "x.toml:15:1: a packet would go from `a`, `b` and round again\n  \
+         help: let one of them pass, drop, mark or return instead of `next`"
+    );
+    assert_eq!(
+        said("a = { token_bucket = { rate = \"1 Mbit/s\", burst = \"0 B\" } }"),
+        "x.toml:15:1: element `a`: a burst of zero lets no packet pass\n  \
+         help: give it room for at least one, such as 1500 B"
+    );
+    let bucket = "token_bucket = { rate = \"1 Mbit/s\", burst = \"9 kB\" }";
+    let window =
+        "window = { committed_rate = \"1 Mbit/s\", peak_rate = \"2 Mbit/s\", window = \"1 s\" }";
+    assert_eq!(
+        said(&format!("a = {{ {bucket}, {window} }}")),
+        "x.toml:15:1: `a` has more than one meter\n  \
+         help: leave one; `next` leads on to another element"
+    );
+}

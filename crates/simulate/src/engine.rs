@@ -28,16 +28,17 @@ struct Departures<'a> {
 }
 
 impl Departures<'_> {
-    /// The packet that arrives from `line` now, and the node it reaches.
+    /// The packet that arrives from `line` now, the node it reaches, and the port there if that
+    /// conditions what comes in.
     #[inline(always)]
-    fn arrival(&mut self, line: u32) -> Option<(PacketId, u32)> {
-        let Line { wire, far, .. } = &mut self.lines[line as usize];
+    fn arrival(&mut self, line: u32) -> Option<(PacketId, u32, Option<u16>)> {
+        let Line { wire, far, conditioned, .. } = &mut self.lines[line as usize];
         let packet = wire.deliver();
         match wire.next_arrival() {
             Some(next) => self.schedule.put_off_first(next),
             None => self.schedule.take_first(),
         }
-        Some((packet?, *far))
+        Some((packet?, *far, *conditioned))
     }
 }
 
@@ -124,9 +125,13 @@ fn act<O: Observer>(source: u32, nodes: &mut [Node], cx: &mut Context<'_, Depart
     let lines = cx.egress.lines.len() as u32;
     if source < lines {
         // The packet at the head of a wire reaches the node at its far end.
-        let Some((packet, far)) = cx.egress.arrival(source) else { return };
+        let Some((packet, far, conditioned)) = cx.egress.arrival(source) else { return };
         cx.observer.received(PortId(source), &cx.packets[packet], cx.now);
-        return nodes[far as usize].receive(packet, cx);
+        let node = &mut nodes[far as usize];
+        if conditioned.is_some_and(|port| !node.admit(port, packet, cx)) {
+            return;
+        }
+        return node.receive(packet, cx);
     }
     cx.egress.schedule.take_first();
     if source < 2 * lines {

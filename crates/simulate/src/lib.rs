@@ -11,4 +11,4 @@ pub mod world;
 
 pub use engine::Engine;
 pub use run::{Steering, Watch, run};
-pub use world::World;
+pub use world::{Refusal, World};

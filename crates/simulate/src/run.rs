@@ -7,12 +7,12 @@ use results::Recorder;
 use results::totals::{Drops, Ending, EngineTotals, FlowTotals, PortTotals, Totals};
 use scenario::Plan;
 use scenario::plan::Flow;
-use traffic::{Bytes, Discipline, Duration, FlowId, Instant, Statistics, qdisc};
+use traffic::{Bytes, Discipline, Duration, FlowId, Instant, Statistics};
 use transport::Info;
 
 use crate::engine::Engine;
 use crate::tally::Tally;
-use crate::world::World;
+use crate::world::{Refusal, World};
 
 /// Takes the samples of a run as well as its events. `()` takes none.
 pub trait Watch: Observer {
@@ -45,12 +45,8 @@ pub struct Steering<'a> {
 /// Runs `plan` to its end, or to an interruption.
 ///
 /// # Errors
-/// A discipline's refusal of its parameters; a plan from `scenario` was checked for that.
-pub fn run(
-    plan: &Plan,
-    watch: &mut impl Watch,
-    steering: Steering<'_>,
-) -> Result<Totals, qdisc::Error> {
+/// See [`Refusal`].
+pub fn run(plan: &Plan, watch: &mut impl Watch, steering: Steering<'_>) -> Result<Totals, Refusal> {
     let mut tally = Tally {
         ports: vec![Drops::default(); 2 * plan.links.len()],
         nodes: vec![Drops::default(); plan.nodes.len()],
@@ -223,8 +219,12 @@ fn totals(
         .map(|drops| PortTotals { drops, ..PortTotals::default() })
         .collect();
     for port in engine.world().nodes.iter().flat_map(Node::ports) {
+        ports[port.id().0 as usize].statistics = port.statistics();
+        if let Some(conditioner) = port.conditioner() {
+            let elements = &mut ports[port.id().0 as usize].elements;
+            conditioner.elements(&mut |name, counts| elements.push((name.to_owned(), counts)));
+        }
         let totals = &mut ports[port.id().0 as usize];
-        totals.statistics = port.statistics();
         port.qdisc().classes(&mut |name, counted| totals.classes.push((name.to_owned(), counted)));
     }
     let flow = |(number, (flow, snapshot))| FlowTotals {

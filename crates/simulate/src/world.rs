@@ -4,7 +4,8 @@ use network::link::Wire;
 use network::{Node, Port, PortId, host::Host, router::Router};
 use scenario::Plan;
 use scenario::plan::NodeKind;
-use traffic::{FlowId, HostId, Packets, Random, qdisc};
+use traffic::condition::{self, Conditioner};
+use traffic::{FlowId, HostId, Instant, Packets, Random, qdisc};
 use transport::Connection;
 
 /// One direction of a link: a wire, the port that feeds it, and the node at its far end.
@@ -14,10 +15,23 @@ pub struct Line {
     pub wire: Wire,
     /// The receiving node.
     pub far: u32,
+    /// Its port there, counted within it, if that conditions what comes in.
+    pub conditioned: Option<u16>,
     /// The transmitting node.
     pub node: u32,
     /// The port's index within that node.
     pub port: u16,
+}
+
+/// What refused its parameters; a plan from `scenario` was checked for that.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// A discipline.
+    #[error(transparent)]
+    Discipline(#[from] qdisc::Error),
+    /// A conditioner.
+    #[error(transparent)]
+    Conditioner(#[from] condition::Error),
 }
 
 /// Nodes, and the lines that join them. Lines are numbered as the ports that feed them (`PortId`).
@@ -32,8 +46,11 @@ pub struct World {
 }
 
 impl World {
-    /// Builds what `plan` describes. An error is a discipline's refusal; a checked plan has none.
-    pub fn new(plan: &Plan) -> Result<Self, qdisc::Error> {
+    /// Builds what `plan` describes.
+    ///
+    /// # Errors
+    /// See [`Refusal`].
+    pub fn new(plan: &Plan) -> Result<Self, Refusal> {
         let mut ports: Vec<Vec<Port>> = plan.nodes.iter().map(|_| Vec::new()).collect();
         let mut lines = Vec::new();
         for (number, link) in plan.links.iter().enumerate() {
@@ -45,10 +62,17 @@ impl World {
                 lines.push(Line {
                     wire: Wire::new(delay, link.config.loss, Random::new(plan.seed, &name)),
                     far: link.ends[1 - end].node as u32,
+                    conditioned: None,
                     node: here.node as u32,
                     port: own.len() as u16,
                 });
                 own.push(port);
+            }
+        }
+        for line in 0..lines.len() {
+            let far = line ^ 1;
+            if plan.links[far / 2].ends[far % 2].conditioner.is_some() {
+                lines[line].conditioned = Some(lines[far].port);
             }
         }
         let mut world = Self { nodes: Vec::new(), lines, packets: Packets::new() };
@@ -107,7 +131,7 @@ fn output(
     end: &scenario::plan::End,
     link: &scenario::plan::Link,
     id: PortId,
-) -> Result<(Port, traffic::Duration), qdisc::Error> {
+) -> Result<(Port, traffic::Duration), Refusal> {
     let config = &link.config;
     let name = format!("{}:{}:queue", plan.nodes[end.node].name, link.name);
     let seed = Random::new(plan.seed, &name).next_u64();
@@ -121,5 +145,12 @@ fn output(
     let port = Port::new(id, &end.queue, port)?
         .with_timer(plan.nodes[end.node].timer)
         .with_device_buffer(end.device_buffer);
+    let port = match &end.conditioner {
+        Some(parameters) => {
+            let seed = Random::new(plan.seed, &format!("{name}:input")).next_u64();
+            port.with_conditioner(Conditioner::attach(parameters, seed, Instant::ZERO)?)
+        }
+        None => port,
+    };
     Ok((port, config.delay))
 }

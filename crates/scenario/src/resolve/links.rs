@@ -1,13 +1,13 @@
 //! Links and the queues at their ends.
 
 use network::link;
-use traffic::{Bytes, Duration, Port, qdisc};
+use traffic::{Bytes, Duration, Port, condition, qdisc};
 
 use super::Directory;
 use super::directory::{Members, member_name, pairs};
 use super::filters::Entities;
 use super::nodes::Nodes;
-use super::queues;
+use super::{conditioners, queues};
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
 use crate::plan::{End, Link};
@@ -69,20 +69,17 @@ fn add<'f>(
     let first = links.list.len();
     for (index, (from, to)) in ends.into_iter().enumerate() {
         let name = member_name(&name.text, members.counted, index);
-        let ends =
-            [from, to].map(|node| End { node, queue: queue.clone(), device_buffer: Bytes(0) });
+        let end = |node| {
+            let (queue, device_buffer) = (queue.clone(), Bytes(0));
+            End { node, queue, device_buffer, conditioner: None }
+        };
+        let ends = [from, to].map(end);
         links.list.push(Link { name, config, ends });
     }
     for (node, end) in table.at.iter() {
         let Some(at) = nodes.names.find(node, problems) else { continue };
-        let queue =
-            end.queue.as_ref().map(|own| queues::resolve(Some(own), port, entities, problems));
-        let device = end.device_buffer.as_ref().map(|buffer| buffer.read(problems));
-        if matches!(queue, Some(None)) || matches!(device, Some(None)) {
-            continue;
-        }
-        if !override_end(&mut links.list[first..], &at, queue.flatten().as_ref(), device.flatten())
-        {
+        let Some(own) = own(node, end, port, entities, problems) else { continue };
+        if !override_end(&mut links.list[first..], &at, &own) {
             let help = format!("the ends are `{}` and `{}`", a.text, b.text);
             let message = format!("`{}` is not an end of this link", node.text);
             problems.push(&node.span, message, help);
@@ -91,20 +88,47 @@ fn add<'f>(
     Some(())
 }
 
-/// Gives the ends at `at` a queue or a device buffer of their own; false if there are none.
-fn override_end(
-    links: &mut [Link],
-    at: &Members,
-    queue: Option<&qdisc::Parameters>,
+/// What an end has of its own.
+struct Own {
+    queue: Option<qdisc::Parameters>,
     device_buffer: Option<Bytes>,
-) -> bool {
+    conditioner: Option<condition::Parameters>,
+}
+
+/// `None` if any of it is faulty.
+fn own(
+    node: &Name,
+    end: &file::LinkEnd,
+    port: Port,
+    entities: Entities<'_>,
+    problems: &mut Problems,
+) -> Option<Own> {
+    let queue = end.queue.as_ref().map(|own| queues::resolve(Some(own), port, entities, problems));
+    let device_buffer = end.device_buffer.as_ref().map(|buffer| buffer.read(problems));
+    let table = end.conditioner.as_ref();
+    let conditioner = table.map(|own| conditioners::resolve(node, own, entities, problems));
+    Some(Own {
+        queue: settled(queue)?,
+        device_buffer: settled(device_buffer)?,
+        conditioner: settled(conditioner)?,
+    })
+}
+
+/// `None` if what is given is faulty.
+fn settled<T>(given: Option<Option<T>>) -> Option<Option<T>> {
+    given.map_or(Some(None), |read| read.map(Some))
+}
+
+/// Gives the ends at `at` what is their own; false if there are none.
+fn override_end(links: &mut [Link], at: &Members, own: &Own) -> bool {
     let mut found = false;
     for end in links.iter_mut().flat_map(|link| &mut link.ends) {
         if at.range.contains(&end.node) {
-            if let Some(queue) = queue {
+            if let Some(queue) = &own.queue {
                 end.queue = queue.clone();
             }
-            end.device_buffer = device_buffer.unwrap_or(end.device_buffer);
+            end.device_buffer = own.device_buffer.unwrap_or(end.device_buffer);
+            end.conditioner.clone_from(&own.conditioner);
             found = true;
         }
     }
