@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use network::{application, emulator, host, link};
-use traffic::header::Header;
+use traffic::header::{Header, Ports};
 use traffic::{Bytes, Duration, Instant, condition, qdisc};
 
 /// What a driver runs.
@@ -105,6 +105,16 @@ pub struct Flow {
     pub writer: application::Writer,
     /// The receiving program.
     pub reader: application::Reader,
+}
+
+impl Flow {
+    /// The ports of the flow of that number, where the file gives none.
+    pub const fn usual_ports(number: usize) -> Ports {
+        const SENDERS: usize = 40_000;
+        let (source, destination) = (20_000 + number % SENDERS, 9_000 + number / SENDERS);
+        // At most 100 000 flows: neither passes 60 000.
+        Ports { source: source as u16, destination: destination as u16 }
+    }
 }
 
 /// A stretch of the run.

@@ -3,6 +3,8 @@
 //! Anything at all may arrive from a wire, so parsing never fails: what cannot be read is absent,
 //! and rules that look at it do not match.
 
+use core::net::IpAddr;
+
 /// Which version of IP a packet is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Family {
@@ -23,6 +25,14 @@ impl Family {
             Self::V4 => 32,
             Self::V6 => 128,
         }
+    }
+}
+
+/// An address as [`Header`] has it.
+pub(crate) const fn bits(address: IpAddr) -> (Family, u128) {
+    match address {
+        IpAddr::V4(address) => (Family::V4, address.to_bits() as u128),
+        IpAddr::V6(address) => (Family::V6, address.to_bits()),
     }
 }
 
@@ -100,6 +110,23 @@ const TAGS_MAX: usize = 4;
 const EXTENSIONS_MAX: usize = 16;
 
 impl Header {
+    /// What a packet between these addresses, of one version of IP, says; all else is zero.
+    pub const fn between(source: IpAddr, destination: IpAddr, protocol: u8, ports: Ports) -> Self {
+        let (family, source) = bits(source);
+        let (_, destination) = bits(destination);
+        Self {
+            family,
+            source,
+            destination,
+            protocol,
+            tos: 0,
+            flow_label: 0,
+            ports: Some(ports),
+            vlan_priority: None,
+            fragment: None,
+        }
+    }
+
     /// What a packet back says: addresses and ports the other way round.
     #[must_use]
     pub fn reversed(&self) -> Self {

@@ -11,6 +11,7 @@ use scenario::Plan;
 use scenario::plan::{
     Bandwidth, Capture, End, Flow, Link, Node, NodeKind, Probes, Sequence, Window,
 };
+use traffic::header::Header;
 use traffic::packet::{SackBlock, Tcp, ecn, flags};
 use traffic::{
     Bytes, DropReason, Duration, FlowId, HostId, Instant, Packet, Rate, Statistics, qdisc,
@@ -43,7 +44,10 @@ pub(crate) const ALWAYS: Window = Window { from: Instant::ZERO, until: Instant::
 
 pub(crate) fn plan() -> Plan {
     let timer = traffic::Duration::ZERO;
-    let node = |name: &str, kind| Node { name: name.into(), kind, timer };
+    let node = |name: &str, number, kind| {
+        let address = Node::usual_address(number);
+        Node { name: name.into(), kind, address, timer }
+    };
     let emulator = emulator::Config {
         rate: rate(500_000_000),
         delay: Duration::from_ms(100),
@@ -54,13 +58,13 @@ pub(crate) fn plan() -> Plan {
         seed: 7,
         duration: Duration::from_ms(10),
         nodes: vec![
-            node("sender", NodeKind::Host(host::Config::default())),
-            node("gnet", NodeKind::Emulator(emulator)),
-            node("receiver", NodeKind::Host(host::Config::default())),
+            node("sender", 0, NodeKind::Host(host::Config::default())),
+            node("gnet", 1, NodeKind::Emulator(emulator)),
+            node("receiver", 2, NodeKind::Host(host::Config::default())),
         ],
         links: vec![link("access", 0, 1), link("wan", 1, 2)],
         routes: vec![vec![None; 3]; 3],
-        flows: vec![flow("bulk.1"), flow("bulk.2"), flow("solo")],
+        flows: vec![flow("bulk.1", 0), flow("bulk.2", 1), flow("solo", 2)],
         probes: probes(),
         expectations: Vec::new(),
     }
@@ -68,7 +72,10 @@ pub(crate) fn plan() -> Plan {
 
 fn link(name: &str, a: usize, b: usize) -> Link {
     let fifo = qdisc::fifo::Parameters { bytes: Some(Bytes(1 << 20)), packets: Some(1_000) };
-    let end = |node| End { node, queue: qdisc::Parameters::Fifo(fifo), device_buffer: Bytes(0) };
+    let end = |node| {
+        let queue = qdisc::Parameters::Fifo(fifo);
+        End { node, queue, device_buffer: Bytes(0), conditioner: None }
+    };
     let config = link::Config {
         rate: rate(1_000_000_000),
         delay: Duration::from_us(5),
@@ -79,12 +86,18 @@ fn link(name: &str, a: usize, b: usize) -> Link {
     Link { name: name.into(), config, ends: [end(a), end(b)] }
 }
 
-fn flow(name: &str) -> Flow {
+fn flow(name: &str, number: usize) -> Flow {
     let config = transport::Profile::by_name("linux-6").unwrap().config();
     Flow {
         name: name.into(),
         from: 0,
         to: 2,
+        header: Header::between(
+            Node::usual_address(0),
+            Node::usual_address(2),
+            6,
+            Flow::usual_ports(number),
+        ),
         sender: config,
         receiver: config,
         writer: Writer { start: Instant::ZERO, stop: Instant::NEVER, bytes: None, train: None },
@@ -244,8 +257,8 @@ pub(crate) fn totals() -> Totals {
             backlog_bytes_max: 48_576,
             ..Statistics::default()
         },
-        classes: Vec::new(),
         drops,
+        ..PortTotals::default()
     };
     let none = Drops::default();
     let mut ring = Drops::default();

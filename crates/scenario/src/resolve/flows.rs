@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use network::application::{Reader, Train, Writer};
-use traffic::header::{Family, Header, Ports};
+use traffic::header::{Header, Ports};
 use traffic::{Bytes, Duration, Instant};
 use transport::Config;
 
@@ -131,8 +131,7 @@ fn header(
     problems: &mut Problems,
 ) -> Option<Header> {
     let [source, destination] = ends.map(|end| network.nodes.list[end].address);
-    let family = if source.is_ipv4() { Family::V4 } else { Family::V6 };
-    let usual = usual_ports(number);
+    let usual = Flow::usual_ports(number);
     let port = |given: Option<&Quantity<PortUnit>>, usual, index, problems: &mut Problems| {
         let Some(given) = given else { return Some(usual) };
         let port = usize::from(given.read(problems)?) + index;
@@ -147,31 +146,8 @@ fn header(
         source: port(table.source_port.as_ref(), usual.source, index, problems)?,
         destination: port(table.destination_port.as_ref(), usual.destination, 0, problems)?,
     };
-    Some(Header {
-        family,
-        source: bits(source),
-        destination: bits(destination),
-        protocol: PROTOCOL_TCP,
-        flow_label: flow_label(table, problems)?,
-        ports: Some(ports),
-        ..Header::default()
-    })
-}
-
-/// An address as headers have it.
-fn bits(address: IpAddr) -> u128 {
-    match address {
-        IpAddr::V4(v4) => v4.to_bits().into(),
-        IpAddr::V6(v6) => v6.to_bits(),
-    }
-}
-
-/// The ports of the plan's flow of that number, where the file gives none.
-fn usual_ports(number: usize) -> Ports {
-    const SENDERS: usize = 40_000;
-    let (source, destination) = (20_000 + number % SENDERS, 9_000 + number / SENDERS);
-    // At most 100 000 flows: neither passes 60 000.
-    Ports { source: source as u16, destination: destination as u16 }
+    let flow_label = flow_label(table, problems)?;
+    Some(Header { flow_label, ..Header::between(source, destination, PROTOCOL_TCP, ports) })
 }
 
 fn flow_label(table: &file::Flow, problems: &mut Problems) -> Option<u32> {

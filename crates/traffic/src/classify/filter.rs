@@ -2,7 +2,7 @@
 
 use core::net::IpAddr;
 
-use crate::header::{Family, Header};
+use crate::header::{self, Family, Header};
 use crate::packet::{FlowId, HostId, Packet};
 
 /// The addresses that begin with the same bits.
@@ -136,18 +136,12 @@ pub enum Error {
 impl Prefix {
     /// The prefix's version of IP.
     pub const fn family(self) -> Family {
-        match self.address {
-            IpAddr::V4(_) => Family::V4,
-            IpAddr::V6(_) => Family::V6,
-        }
+        header::bits(self.address).0
     }
 
     /// The address as [`Header`] has it.
-    pub(super) fn bits(self) -> u128 {
-        match self.address {
-            IpAddr::V4(address) => address.to_bits().into(),
-            IpAddr::V6(address) => address.to_bits(),
-        }
+    pub(super) const fn bits(self) -> u128 {
+        header::bits(self.address).1
     }
 
     /// Whether an address of this family is in it.
