@@ -1,18 +1,30 @@
-//! The programs on top of a connection: what writes and what reads.
+//! The programs: when they send, and on top of a connection what writes and what reads.
 
 use traffic::units::Serializer;
 use traffic::{Bytes, Duration, Instant, Rate};
 use transport::Connection;
 
-/// What the sending program does.
+/// When a program sends, and how much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// When it connects, or begins to send datagrams.
+    pub start: Instant,
+    /// When it stops sending and closes; `Instant::NEVER` to go on to the end of the run.
+    pub stop: Instant,
+    /// How much payload it sends in all; `None` for as much as it can.
+    pub bytes: Option<Bytes>,
+}
+
+impl Span {
+    /// From the beginning of the run to its end.
+    pub const ALWAYS: Self = Self { start: Instant::ZERO, stop: Instant::NEVER, bytes: None };
+}
+
+/// What the program on top of a sending connection does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Writer {
-    /// When it connects.
-    pub start: Instant,
-    /// When it stops writing and closes; `Instant::NEVER` to go on to the end of the run.
-    pub stop: Instant,
-    /// How much it writes in all; `None` for as much as it can.
-    pub bytes: Option<Bytes>,
+    /// When and how much.
+    pub span: Span,
     /// Messages with silence between; `None` writes all the time.
     pub train: Option<Train>,
 }
@@ -49,16 +61,17 @@ pub(crate) struct Writing {
 
 impl Writing {
     pub(crate) fn new(writer: Writer) -> Self {
-        let left = writer.bytes.map_or(u64::MAX, |b| b.0);
-        Self { writer, left, next_message: writer.start, closed: false }
+        let left = writer.span.bytes.map_or(u64::MAX, |b| b.0);
+        Self { writer, left, next_message: writer.span.start, closed: false }
     }
 
     /// Starts, writes the messages that are due, or stops.
     fn run(&mut self, connection: &mut Connection, now: Instant) {
-        if self.closed || now < self.writer.start {
+        let Span { start, stop, .. } = self.writer.span;
+        if self.closed || now < start {
             return;
         }
-        if now >= self.writer.stop {
+        if now >= stop {
             self.closed = true;
             return connection.abandon_write();
         }
@@ -82,7 +95,8 @@ impl Writing {
         if self.closed {
             return Instant::NEVER;
         }
-        self.next_message.min(self.writer.stop.max(self.writer.start))
+        let Span { start, stop, .. } = self.writer.span;
+        self.next_message.min(stop.max(start))
     }
 }
 

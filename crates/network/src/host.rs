@@ -1,8 +1,9 @@
-//! A host: programs, their TCP connections, and the interfaces they send through.
+//! A host: programs, their TCP connections and datagrams, and the interfaces they send through.
 //!
 //! A packet's way in: the processor's backlog (where modelled), connection, reading program. Its way
 //! out: writing program, connection, the interface's discipline, the wire. What the interface's queue
-//! refuses goes back to its connection, as in Linux; it is no loss in the network.
+//! refuses goes back to its connection, as in Linux; it is no loss in the network. A datagram that it
+//! refuses is lost there.
 
 use std::collections::VecDeque;
 
@@ -10,6 +11,7 @@ use traffic::{DropReason, Duration, FlowId, Instant, PacketId};
 use transport::{Connection, Info, Work};
 
 use crate::application::{Program, Reader, Writer, Writing};
+use crate::datagram::{self, Delay, Source};
 use crate::node::{Context, Egress};
 use crate::observer::{Observer, Place};
 use crate::port::{Offered, Port, Transmitted};
@@ -99,13 +101,17 @@ pub struct Host {
     pub(crate) number: u32,
     pub(crate) ports: Vec<Port>,
     endpoints: Vec<Endpoint>,
-    /// The endpoint of each flow, `NO_ENDPOINT` where the flow does not end here.
+    /// The endpoint of each flow, `NO_ENDPOINT` where the flow does not end here; that of a flow of
+    /// datagrams counts from `DATAGRAMS` on.
     by_flow: Vec<u32>,
     timers: Schedule,
     processing: Option<Processing>,
+    datagrams: datagram::Ends,
 }
 
 const NO_ENDPOINT: u32 = u32::MAX;
+/// A number that no connection has.
+const DATAGRAMS: u32 = 1 << 31;
 
 impl Host {
     /// The node of that number, with its interfaces and no connection yet.
@@ -123,6 +129,7 @@ impl Host {
             by_flow: Vec::new(),
             timers: Schedule::default(),
             processing,
+            datagrams: datagram::Ends::default(),
         }
     }
 
@@ -140,14 +147,23 @@ impl Host {
         self.add(flow, port, connection, program);
     }
 
+    /// Adds the sending end of a flow of datagrams that leaves through `port`.
+    pub fn send_datagrams(&mut self, flow: FlowId, port: u16, source: Source) {
+        let number = self.datagrams.send(flow, port, source);
+        self.end(flow, DATAGRAMS + number);
+    }
+
+    /// Adds the receiving end of a flow of datagrams.
+    pub fn sink_datagrams(&mut self, flow: FlowId) {
+        let number = self.datagrams.sink(flow);
+        self.end(flow, DATAGRAMS + number);
+    }
+
     fn add(&mut self, flow: FlowId, port: u16, connection: Connection, program: Program) {
-        let index = flow.0 as usize;
-        if self.by_flow.len() <= index {
-            self.by_flow.resize(index + 1, NO_ENDPOINT);
-        }
-        self.by_flow[index] = self.timers.add();
+        let number = self.timers.add();
+        self.end(flow, number);
         let wakeup = connection.next_wakeup().min(program.next_wakeup());
-        self.timers.set(self.by_flow[index], wakeup);
+        self.timers.set(number, wakeup);
         self.endpoints.push(Endpoint {
             flow,
             port,
@@ -160,7 +176,16 @@ impl Host {
         });
     }
 
-    /// A segment arrived.
+    /// A flow ends here, at the endpoint of that number.
+    fn end(&mut self, flow: FlowId, number: u32) {
+        let index = flow.0 as usize;
+        if self.by_flow.len() <= index {
+            self.by_flow.resize(index + 1, NO_ENDPOINT);
+        }
+        self.by_flow[index] = number;
+    }
+
+    /// A packet arrived.
     #[inline]
     pub fn receive<E: Egress, O: Observer>(
         &mut self,
@@ -225,7 +250,7 @@ impl Host {
         let flow = cx.packets[packet].flow.0 as usize;
         let index = self.by_flow.get(flow).copied().unwrap_or(NO_ENDPOINT);
         let Some(endpoint) = self.endpoints.get_mut(index as usize) else {
-            cx.drop(Place::Node(self.number), packet, DropReason::NoRoute);
+            self.deliver_datagram(index, packet, cx);
             return None;
         };
         let work = endpoint.connection.receive(&cx.packets[packet], cx.now);
@@ -234,6 +259,41 @@ impl Host {
             self.run(index, cx);
         }
         Some((index, work))
+    }
+
+    /// Counts a datagram; what is for nobody here is dropped.
+    #[inline(never)]
+    fn deliver_datagram<E, O: Observer>(
+        &mut self,
+        index: u32,
+        packet: PacketId,
+        cx: &mut Context<'_, E, O>,
+    ) {
+        let number = index.wrapping_sub(DATAGRAMS);
+        if self.datagrams.receive(number, &cx.packets[packet], cx.now) {
+            cx.packets.release(packet);
+        } else {
+            cx.drop(Place::Node(self.number), packet, DropReason::NoRoute);
+        }
+    }
+
+    /// The source of that number gives a datagram to its interface.
+    #[inline(never)]
+    fn emit<E: Egress, O: Observer>(&mut self, number: u32, cx: &mut Context<'_, E, O>) {
+        let packet = cx.packets.claim();
+        let Some(port) = self.datagrams.emit(number, &mut cx.packets[packet], cx.now) else {
+            return cx.packets.release(packet);
+        };
+        let out = &mut self.ports[usize::from(port)];
+        let id = out.id();
+        match out.offer(packet, cx) {
+            Offered::Sent | Offered::Queued => {}
+            Offered::Ready => {
+                let next = self.transmit(port, cx);
+                cx.egress.resume(id, next);
+            }
+            Offered::Dropped(reason) => cx.drop(Place::Port(id), packet, reason),
+        }
     }
 
     /// Moves a connection's segments into the interface's queue, or onto the wire if that is idle.
@@ -310,7 +370,7 @@ impl Host {
         let Transmitted { packet, next } = self.ports[usize::from(port)].transmit(cx);
         let Some((flow, length)) = packet else { return next };
         let index = self.by_flow[flow.0 as usize];
-        let endpoint = &mut self.endpoints[index as usize];
+        let Some(endpoint) = self.endpoints.get_mut(index as usize) else { return next };
         endpoint.queued -= u64::from(length);
         if !endpoint.throttled {
             return next;
@@ -323,7 +383,7 @@ impl Host {
     /// The earliest time a timer, a program or the processor needs it.
     #[inline]
     pub fn next_wakeup(&self) -> Instant {
-        let timer = self.timers.earliest();
+        let timer = self.timers.earliest().min(self.datagrams.next_wakeup());
         match &self.processing {
             Some(p) if !p.backlog.is_empty() => timer.min(p.busy_until),
             _ => timer,
@@ -343,6 +403,9 @@ impl Host {
             self.run(index, cx);
             self.pump(index, cx);
         }
+        while let Some(number) = self.datagrams.due(cx.now) {
+            self.emit(number, cx);
+        }
     }
 
     /// Packets that wait for the processor.
@@ -350,23 +413,35 @@ impl Host {
         self.processing.as_ref().map_or(0, |p| p.backlog.len())
     }
 
-    fn endpoint(&self, flow: FlowId) -> Option<&Endpoint> {
-        let index = *self.by_flow.get(flow.0 as usize)?;
-        self.endpoints.get(index as usize)
-    }
-
-    /// The state of the connection that `flow` has here.
+    /// The state of the connection that `flow` has here; of datagrams what was sent and received.
     pub fn info(&self, flow: FlowId) -> Option<Info> {
-        self.endpoint(flow).map(|e| e.connection.info())
+        let index = *self.by_flow.get(flow.0 as usize)?;
+        match self.endpoints.get(index as usize) {
+            Some(endpoint) => Some(endpoint.connection.info()),
+            None => self.datagrams.info(index.wrapping_sub(DATAGRAMS)),
+        }
     }
 
     /// The bytes that the program of `flow` has read here, and when it read the last of them.
     pub fn progress(&self, flow: FlowId) -> Option<(u64, Instant)> {
-        self.endpoint(flow).map(|e| e.connection.read_progress())
+        let index = *self.by_flow.get(flow.0 as usize)?;
+        match self.endpoints.get(index as usize) {
+            Some(endpoint) => Some(endpoint.connection.read_progress()),
+            None => {
+                let arrivals = self.datagrams.arrivals(index.wrapping_sub(DATAGRAMS));
+                arrivals.map(|(bytes, last, _)| (bytes, last))
+            }
+        }
+    }
+
+    /// How long the datagrams of `flow` that arrived here were on their way.
+    pub fn delay(&self, flow: FlowId) -> Option<Delay> {
+        let number = self.by_flow.get(flow.0 as usize)?.wrapping_sub(DATAGRAMS);
+        self.datagrams.arrivals(number).map(|(_, _, delay)| delay)
     }
 
     /// The flows that end here.
     pub fn flows(&self) -> impl Iterator<Item = FlowId> + '_ {
-        self.endpoints.iter().map(|e| e.flow)
+        self.endpoints.iter().map(|e| e.flow).chain(self.datagrams.flows())
     }
 }

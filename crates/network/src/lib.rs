@@ -4,6 +4,7 @@
 //! `receive`, `transmit`, `next_wakeup`, `wake`.
 
 pub mod application;
+pub mod datagram;
 pub mod emulator;
 pub mod host;
 pub mod link;

@@ -147,6 +147,14 @@ impl Node {
         }
     }
 
+    /// The same, to add flows to.
+    pub fn as_host_mut(&mut self) -> Option<&mut Host> {
+        match self {
+            Self::Host(host) => Some(host),
+            Self::Router(_) => None,
+        }
+    }
+
     /// Packets it holds, outside its ports' disciplines.
     pub fn held(&self) -> usize {
         match self {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use network::PortId;
 use scenario::plan::{Capture, Plan, Window};
+use traffic::header::Header;
 use traffic::{Bytes, DropReason, HostId, Instant, Packet};
 
 use crate::error::Error;
@@ -20,8 +21,8 @@ pub const FILE: &str = "capture.pcapng";
 #[derive(Debug)]
 pub(crate) struct Captures {
     taps: Vec<Tap>,
-    /// The sending host of each flow.
-    senders: Vec<usize>,
+    /// Each flow's sending host, and what the headers of its packets say.
+    flows: Vec<(HostId, Header)>,
     file: Option<Sink>,
     bytes: Vec<u8>,
     failed: Option<Error>,
@@ -48,7 +49,7 @@ impl Captures {
         let wanted = folder.filter(|_| !captures.is_empty());
         Ok(Self {
             taps: captures.iter().map(|capture| Tap::new(plan, capture)).collect(),
-            senders: plan.flows.iter().map(|flow| flow.from).collect(),
+            flows: plan.flows.iter().map(|flow| (host(flow.from), flow.header)).collect(),
             file: wanted.map(|folder| Sink::create(plan, folder.join(FILE))).transpose()?,
             bytes: Vec::with_capacity(SNAP as usize),
             failed: None,
@@ -63,10 +64,10 @@ impl Captures {
         now: Instant,
         dropped: Option<DropReason>,
     ) {
-        let sender = self.senders.get(packet.flow.0 as usize);
-        let forward = sender.is_none_or(|&host| HostId(number(host)) == packet.source);
+        let Some(&(sender, header)) = self.flows.get(packet.flow.0 as usize) else { return };
+        let header = if sender == packet.source { header } else { header.reversed() };
         let name = dropped.map(DropReason::name);
-        self.each_tap(port, now, name, |bytes, hop| wire::packet(bytes, packet, hop, forward));
+        self.each_tap(port, now, name, |bytes, hop| wire::packet(bytes, packet, hop, &header));
     }
 
     /// A gap frame left `port`.
@@ -128,6 +129,10 @@ fn ends(plan: &Plan, port: PortId) -> (usize, usize) {
     let (link, end) = (port.0 as usize / 2, port.0 as usize % 2);
     let ends = &plan.links[link].ends;
     (ends[end].node, ends[1 - end].node)
+}
+
+fn host(node: usize) -> HostId {
+    HostId(number(node))
 }
 
 /// A node's number as packets carry it; a plan has fewer than 2^16 nodes.

@@ -128,10 +128,10 @@ impl Recorder {
         })
     }
 
-    /// Notes where a flow's sender stands.
-    pub fn flow_sample(&mut self, now: Instant, flow: FlowId, info: &transport::Info) {
+    /// Notes where a flow's sender and receiver stand.
+    pub fn flow_sample(&mut self, now: Instant, flow: FlowId, ends: [&transport::Info; 2]) {
         if let Some(&name) = self.flow_names.get(flow.0 as usize) {
-            self.flows.push(FlowRow::new(name, now, info));
+            self.flows.push(FlowRow::new(name, now, ends));
         }
     }
 

@@ -193,7 +193,8 @@ row! {
 }
 
 row! {
-    /// A sample of a sender, as `TCP_INFO` has it.
+    /// A sample of a sender, as `TCP_INFO` has it, and of what arrived. Of datagrams only what was sent
+    /// and what arrived is not zero.
     FlowRow in "flows.parquet" {
         /// The flow.
         flow: Name,
@@ -233,6 +234,12 @@ row! {
         delivery_bytes_per_s: u64,
         /// Pacing rate; none when not paced.
         pacing_bytes_per_s: Option<u64>,
+        /// Packets sent so far, pure ACKs and retransmissions included.
+        sent_packets: u64,
+        /// Packets that the receiving host took so far.
+        received_packets: u64,
+        /// Payload that the receiving program read so far.
+        received_bytes: u64,
     }
 }
 
@@ -272,8 +279,8 @@ fn known(value: u64) -> Option<u64> {
 }
 
 impl FlowRow {
-    /// A sample of `flow`'s sender.
-    pub fn new(flow: Name, now: Instant, info: &transport::Info) -> Self {
+    /// A sample of `flow`'s sender and receiver.
+    pub fn new(flow: Name, now: Instant, [info, receiver]: [&transport::Info; 2]) -> Self {
         let ssthresh = info.ssthresh;
         Self {
             flow,
@@ -296,6 +303,9 @@ impl FlowRow {
             peer_window_bytes: info.peer_window,
             delivery_bytes_per_s: info.delivery_rate,
             pacing_bytes_per_s: known(info.pacing_rate),
+            sent_packets: info.segments_sent,
+            received_packets: receiver.segments_received,
+            received_bytes: receiver.bytes_read,
         }
     }
 }

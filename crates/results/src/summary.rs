@@ -3,10 +3,12 @@
 //! A function of plan and totals alone, so the same seed gives the same bytes of `summary.json`.
 //! Units are bytes, seconds, bytes per second and counts unless a name says otherwise.
 
+use network::datagram::Delay;
 use scenario::plan::{Flow, Link, NodeKind, Plan};
 use serde::Serialize;
 use serde::ser::Serializer;
 use traffic::condition::Count;
+use traffic::units::PS_PER_SECOND;
 use traffic::{Bytes, Rate, Statistics};
 
 use crate::totals::{Drops, EngineTotals, FlowTotals, PortTotals, Totals};
@@ -95,7 +97,7 @@ pub struct FlowSummary {
     pub completed: bool,
     /// Packets dropped anywhere on the way, of either direction.
     pub drops: u64,
-    /// Segments sent, pure ACKs and retransmissions included.
+    /// Segments or datagrams sent, pure ACKs and retransmissions included.
     pub segments: u64,
     /// Segments sent again.
     pub retransmissions: u64,
@@ -121,6 +123,30 @@ pub struct FlowSummary {
     pub min_rtt_seconds: f64,
     /// Congestion window at the end, packets.
     pub cwnd_packets: u32,
+    /// What became of its datagrams, if it sends such.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub datagrams: Option<DatagramSummary>,
+}
+
+/// What became of a flow's datagrams, from the sending program to the receiving one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DatagramSummary {
+    /// Datagrams sent.
+    pub sent: u64,
+    /// Datagrams received.
+    pub received: u64,
+    /// Sent and not received: dropped, or on their way at the end of the run.
+    pub lost: u64,
+    /// Their share of those sent.
+    pub loss: f64,
+    /// Received with a congestion mark.
+    pub marked: u64,
+    /// Mean one-way delay, seconds.
+    pub delay_mean_seconds: f64,
+    /// The longest one-way delay, seconds.
+    pub delay_max_seconds: f64,
+    /// Interarrival jitter at the end (RFC 3550, section 6.4.1), seconds.
+    pub jitter_seconds: f64,
 }
 
 /// Flows that one entry of the scenario made.
@@ -355,6 +381,23 @@ fn sum_flow(t: &FlowTotals) -> FlowSummary {
         srtt_seconds: t.sender.srtt.as_secs_f64(),
         min_rtt_seconds: t.sender.min_rtt.as_secs_f64(),
         cwnd_packets: t.sender.cwnd,
+        datagrams: t.delay.as_ref().map(|delay| sum_datagrams(t, delay)),
+    }
+}
+
+fn sum_datagrams(t: &FlowTotals, delay: &Delay) -> DatagramSummary {
+    let (sent, received) = (t.sender.segments_sent, t.receiver.segments_received);
+    let lost = sent - received;
+    let seconds = delay.sum as f64 / PS_PER_SECOND as f64;
+    DatagramSummary {
+        sent,
+        received,
+        lost,
+        loss: per(lost as f64, sent as f64),
+        marked: t.receiver.ecn_marks,
+        delay_mean_seconds: per(seconds, received as f64),
+        delay_max_seconds: delay.max.as_secs_f64(),
+        jitter_seconds: delay.jitter().as_secs_f64(),
     }
 }
 

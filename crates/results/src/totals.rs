@@ -1,5 +1,6 @@
 //! What a driver counts in any run, probes or not. It fills these; the summary is made from them.
 
+use network::datagram::Delay;
 use traffic::condition::Count;
 use traffic::{Bytes, DropReason, Instant, Statistics};
 
@@ -41,7 +42,7 @@ impl Drops {
 /// What became of one flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlowTotals {
-    /// When its program connected.
+    /// When its program connected, or began to send datagrams.
     pub start: Instant,
     /// When the receiver's program read the last byte of a flow that was to end, otherwise the
     /// moment its writer was told to stop, or the end of the run, whichever came first.
@@ -58,6 +59,8 @@ pub struct FlowTotals {
     pub sender: transport::Info,
     /// The receiver's counters at the end.
     pub receiver: transport::Info,
+    /// How long datagrams were on their way; `None` for a connection.
+    pub delay: Option<Delay>,
 }
 
 /// What went through one port: one direction of a link with the queue that feeds it.

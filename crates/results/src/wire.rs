@@ -1,4 +1,4 @@
-//! The bytes on a wire that a packet's metadata stands for: Ethernet, IPv4 and TCP headers, and the
+//! The bytes on a wire that a packet's metadata stands for: Ethernet, IPv4, TCP and UDP headers, and the
 //! 802.3x PAUSE frames that gaps are.
 //!
 //! Addresses are derived from numbers, so that captures of different runs compare:
@@ -6,22 +6,23 @@
 //! | what | is |
 //! | --- | --- |
 //! | MAC of node n | `02:00:00:00:hi:lo` of n + 1 (locally administered) |
-//! | IPv4 of host n | `10.0.hi.lo` of n + 1 |
-//! | port of flow f's sender | 20000 + f mod 40000 |
-//! | port of flow f's receiver | 9000 + f div 40000 |
 
-use traffic::packet::{ETHERNET_HEADER_AND_FCS, FRAME_MIN, Tcp, flags};
-use traffic::{FlowId, HostId, Packet};
+use traffic::Packet;
+use traffic::header::{Family, Header, Ports};
+use traffic::packet::{ETHERNET_HEADER_AND_FCS, FRAME_MIN, Protocol, Tcp, flags};
 
 const ETHERNET_HEADER: usize = 14;
 const FCS: u32 = 4;
 const IPV4_HEADER: usize = 20;
+const IPV6_HEADER: usize = 40;
+const UDP_HEADER: usize = 8;
 const TCP_HEADER: usize = 20;
 const TCP_HEADER_MAX: usize = 60;
 /// Everything of a packet that is kept.
-pub(crate) const SNAP: u32 = (ETHERNET_HEADER + IPV4_HEADER + TCP_HEADER_MAX) as u32;
+pub(crate) const SNAP: u32 = (ETHERNET_HEADER + IPV6_HEADER + TCP_HEADER_MAX) as u32;
 
 const ETHERTYPE_IPV4: u16 = 0x0800;
+const ETHERTYPE_IPV6: u16 = 0x86dd;
 /// MAC control (IEEE 802.3, clause 31).
 const ETHERTYPE_MAC_CONTROL: u16 = 0x8808;
 /// PAUSE (IEEE 802.3, annex 31B), to the address that no bridge forwards.
@@ -29,7 +30,6 @@ const OPCODE_PAUSE: u16 = 1;
 const PAUSE_ADDRESS: [u8; 6] = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x01];
 const DONT_FRAGMENT: u16 = 0x4000;
 const TTL: u8 = 64;
-const PROTOCOL_TCP: u8 = 6;
 
 /// Where on its way a packet is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,34 +46,34 @@ pub(crate) fn mac(node: u16) -> [u8; 6] {
     [0x02, 0x00, a, b, c, d]
 }
 
-/// A host's IPv4 address.
-pub(crate) fn ipv4(host: HostId) -> [u8; 4] {
-    let [_, a, b, c] = (u32::from(host.0) + 1).to_be_bytes();
-    [10, a, b, c]
-}
-
-/// The ports of a flow: its sender's, its receiver's.
-pub(crate) fn ports(flow: FlowId) -> (u16, u16) {
-    const SENDERS: u32 = 40_000;
-    let sender = 20_000 + flow.0 % SENDERS;
-    let receiver = 9_000 + flow.0 / SENDERS % 10_000;
-    // Both lie below 65 536 by their moduli.
-    (sender as u16, receiver as u16)
-}
-
-/// Writes the headers of `packet` into `out` and returns the frame's length without FCS. `forward`
-/// says that it travels from the flow's sender to its receiver.
-pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet, hop: Hop, forward: bool) -> u32 {
+/// Writes the headers of `packet` into `out` and returns the frame's length without FCS. What does not
+/// stand in the packet's metadata is its flow's, in this direction.
+pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet, hop: Hop, flow: &Header) -> u32 {
     out.clear();
-    ethernet(out, mac(hop.to), mac(hop.from), ETHERTYPE_IPV4);
-    let header = TCP_HEADER + options_length(&packet.tcp).max(options_on_wire(packet));
+    let six = flow.family == Family::V6;
+    let ethertype = if six { ETHERTYPE_IPV6 } else { ETHERTYPE_IPV4 };
+    ethernet(out, mac(hop.to), mac(hop.from), ethertype);
+    let ip_header = if six { IPV6_HEADER } else { IPV4_HEADER };
+    let header = match packet.protocol {
+        Protocol::Tcp => {
+            TCP_HEADER + options_length(&packet.tcp).max(options_on_wire(packet, ip_header))
+        }
+        Protocol::Udp => UDP_HEADER,
+    };
     let segment = header as u32 + packet.tcp.payload;
-    ip(out, packet, segment);
-    tcp(out, packet, forward, header, segment);
+    if six {
+        ipv6(out, packet, flow, segment);
+    } else {
+        ipv4(out, packet, flow, segment);
+    }
+    match packet.protocol {
+        Protocol::Tcp => tcp(out, packet, flow, header, segment),
+        Protocol::Udp => udp(out, flow, segment),
+    }
     let length = packet.length.saturating_sub(FCS).max(out.len() as u32);
-    // A short frame is padded with zeros, and kept whole.
+    // A short frame is padded with zeros, as payload is, and kept whole.
     let whole = (FRAME_MIN - FCS) as usize;
-    if packet.tcp.payload == 0 && out.len() < whole && length as usize <= whole {
+    if out.len() < whole && length as usize <= whole {
         out.resize(length as usize, 0);
     }
     length
@@ -97,7 +97,7 @@ fn ethernet(out: &mut Vec<u8>, destination: [u8; 6], source: [u8; 6], ethertype:
     out.extend(ethertype.to_be_bytes());
 }
 
-fn ip(out: &mut Vec<u8>, packet: &Packet, segment: u32) {
+fn ipv4(out: &mut Vec<u8>, packet: &Packet, flow: &Header, segment: u32) {
     let start = out.len();
     let total = u16::try_from(IPV4_HEADER as u32 + segment).unwrap_or(u16::MAX);
     out.extend([0x45, packet.tos]);
@@ -105,20 +105,39 @@ fn ip(out: &mut Vec<u8>, packet: &Packet, segment: u32) {
     // Never fragmented, so the identification may be zero (RFC 6864, section 4.1).
     out.extend([0, 0]);
     out.extend(DONT_FRAGMENT.to_be_bytes());
-    out.extend([TTL, PROTOCOL_TCP, 0, 0]);
-    out.extend(ipv4(packet.source));
-    out.extend(ipv4(packet.destination));
+    out.extend([TTL, packet.protocol as u8, 0, 0]);
+    out.extend(address(flow.family, flow.source));
+    out.extend(address(flow.family, flow.destination));
     let sum = checksum(&[&out[start..]]);
     out[start + 10..start + 12].copy_from_slice(&sum.to_be_bytes());
 }
 
-fn tcp(out: &mut Vec<u8>, packet: &Packet, forward: bool, header: usize, segment: u32) {
+/// RFC 8200, section 3.
+fn ipv6(out: &mut Vec<u8>, packet: &Packet, flow: &Header, segment: u32) {
+    let first = 6 << 28 | u32::from(packet.tos) << 20 | flow.flow_label;
+    out.extend(first.to_be_bytes());
+    out.extend(u16::try_from(segment).unwrap_or(u16::MAX).to_be_bytes());
+    out.extend([packet.protocol as u8, TTL]);
+    out.extend(address(flow.family, flow.source));
+    out.extend(address(flow.family, flow.destination));
+}
+
+/// An address of the flow as on the wire.
+fn address(family: Family, bits: u128) -> impl Iterator<Item = u8> {
+    bits.to_be_bytes().into_iter().skip(16 - usize::from(family.bits() / 8))
+}
+
+/// The ports as on the wire.
+fn ports(flow: &Header) -> [u8; 4] {
+    let Ports { source, destination } = flow.ports.unwrap_or_default();
+    let ([a, b], [c, d]) = (source.to_be_bytes(), destination.to_be_bytes());
+    [a, b, c, d]
+}
+
+fn tcp(out: &mut Vec<u8>, packet: &Packet, flow: &Header, header: usize, segment: u32) {
     let start = out.len();
     let t = &packet.tcp;
-    let (sender, receiver) = ports(packet.flow);
-    let (from, to) = if forward { (sender, receiver) } else { (receiver, sender) };
-    out.extend(from.to_be_bytes());
-    out.extend(to.to_be_bytes());
+    out.extend(ports(flow));
     out.extend(t.seq.to_be_bytes());
     out.extend(t.ack.to_be_bytes());
     out.extend([(header as u8 / 4) << 4, t.flags]);
@@ -127,15 +146,30 @@ fn tcp(out: &mut Vec<u8>, packet: &Packet, forward: bool, header: usize, segment
     options(out, t);
     // What the frame has more is padding in front of the payload.
     out.resize(start + header, NOP);
-    let sum = tcp_checksum(packet, segment, &out[start..]);
+    let sum = transport_checksum(Protocol::Tcp, flow, segment, &out[start..]);
     out[start + 16..start + 18].copy_from_slice(&sum.to_be_bytes());
 }
 
-/// The checksum over pseudo header and segment. The payload is zeros, which add nothing.
-fn tcp_checksum(packet: &Packet, segment: u32, header: &[u8]) -> u16 {
-    let protocol = [0, PROTOCOL_TCP];
-    let length = segment.to_be_bytes();
-    checksum(&[&ipv4(packet.source), &ipv4(packet.destination), &protocol, &length, header])
+/// RFC 768: ports, length of header and payload, checksum.
+fn udp(out: &mut Vec<u8>, flow: &Header, datagram: u32) {
+    let start = out.len();
+    out.extend(ports(flow));
+    out.extend(u16::try_from(datagram).unwrap_or(u16::MAX).to_be_bytes());
+    out.extend([0, 0]);
+    // Zero would say that there is none; all ones is its other form.
+    let sum = match transport_checksum(Protocol::Udp, flow, datagram, &out[start..]) {
+        0 => u16::MAX,
+        sum => sum,
+    };
+    out[start + 6..start + 8].copy_from_slice(&sum.to_be_bytes());
+}
+
+/// The checksum of TCP and UDP over pseudo header and segment. The payload is zeros, which add nothing.
+fn transport_checksum(protocol: Protocol, flow: &Header, segment: u32, header: &[u8]) -> u16 {
+    // Leading zeros add nothing, so an IPv4 address may count as one of IPv6.
+    let (source, destination) = (flow.source.to_be_bytes(), flow.destination.to_be_bytes());
+    let (protocol, length) = ([0, protocol as u8], segment.to_be_bytes());
+    checksum(&[&source, &destination, &protocol, &length, header])
 }
 
 /// The Internet checksum (RFC 1071) over parts of even length.
@@ -202,8 +236,8 @@ fn options_length(t: &Tcp) -> usize {
 }
 
 /// The options that the frame's length has room for; zero if that cannot be told from it.
-fn options_on_wire(packet: &Packet) -> usize {
-    let others = ETHERNET_HEADER_AND_FCS + (IPV4_HEADER + TCP_HEADER) as u32 + packet.tcp.payload;
+fn options_on_wire(packet: &Packet, ip_header: usize) -> usize {
+    let others = ETHERNET_HEADER_AND_FCS + (ip_header + TCP_HEADER) as u32 + packet.tcp.payload;
     let room = packet.length.saturating_sub(others) as usize;
     let told = packet.length > FRAME_MIN && room.is_multiple_of(4);
     if told && room <= TCP_HEADER_MAX - TCP_HEADER { room } else { 0 }

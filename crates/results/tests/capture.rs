@@ -7,11 +7,15 @@ use std::process::Command;
 
 use network::observer::{Observer, Place};
 use results::Recorder;
-use scene::{ACCESS, BACK, WAN, at_us, back, data, packet, sack, syn};
+use scene::{ACCESS, BACK, WAN, at_us, back, data, datagram, packet, sack, syn};
+use traffic::header::Header;
 use traffic::packet::{ecn, flags};
 use traffic::{Bytes, DropReason, Duration, Instant, Packet};
 
-/// A connection's start on the access link, with a gap, a loss at the emulator, and SACKs back.
+/// Payload of zeros with which the sum over the scene's addresses, ports and lengths comes to zero.
+const SUMS_TO_ZERO: u32 = 15_688;
+
+/// A connection's start on the access link, with a gap, datagrams, a loss at the emulator, and SACKs back.
 fn capture(folder: &Path) {
     let mut recorder = Recorder::new(&scene::plan(), Some(folder)).unwrap();
     let mut sent = |port, packet: &Packet, us| {
@@ -31,6 +35,12 @@ fn capture(folder: &Path) {
     sent(BACK, &back(packet(0, sack(5_001, 0xffff_ff01, 0x0000_04a9))), 50);
     recorder.gap(ACCESS, Bytes(1_490), Instant::from_ps(20_000_123_456), at_us(20_012));
     recorder.gap(ACCESS, Bytes(64), at_us(20_013), at_us(20_014));
+    let mut sent = |flow, payload, us| {
+        recorder.transmitted(ACCESS, &datagram(flow, payload), at_us(us), at_us(us + 12));
+    };
+    sent(2, 1_472, 20_015);
+    sent(2, 1, 20_016);
+    sent(2, SUMS_TO_ZERO, 20_017);
     let lost = packet(0, data(0xffff_ff01, 5_001));
     recorder.dropped(Place::Port(WAN), &lost, DropReason::QueueBytes, at_us(20_020));
     recorder.finish(at_us(30_000)).unwrap();
@@ -40,7 +50,10 @@ fn capture(folder: &Path) {
 fn tshark(folder: &Path, arguments: &[&str]) -> Option<String> {
     let file = folder.join(results::capture::FILE);
     let mut command = Command::new("tshark");
-    command.args(["-n", "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"]);
+    for protocol in ["ip", "tcp", "udp"] {
+        command.args(["-o", &format!("{protocol}.check_checksum:TRUE")]);
+    }
+    command.arg("-n");
     let Ok(output) = command.arg("-r").arg(&file).args(arguments).output() else {
         eprintln!("SKIPPED: no tshark here; apt-get install tshark");
         return None;
@@ -60,12 +73,13 @@ fn fields(folder: &Path, filter: &str, names: &[&str]) -> Option<Vec<Vec<String>
 fn nothing_is_malformed_and_every_checksum_is_good() {
     let folder = tempfile::tempdir().unwrap();
     capture(folder.path());
-    let bad = "_ws.malformed || _ws.short || ip.checksum.status == 0 || tcp.checksum.status == 0 \
-               || eth.fcs.status == 0 || (_ws.expert.severity >= 6291456 && !tcp.analysis)";
+    // A datagram whose payload is not kept is "short" to tshark, as after `tcpdump -s`.
+    let bad = "_ws.malformed || (_ws.short && !udp) || ip.checksum.status == 0 || tcp.checksum.status == 0 \
+               || udp.checksum.status == 0 || udp.checksum == 0 || eth.fcs.status == 0 || (_ws.expert.severity >= 6291456 && !tcp.analysis)";
     let Some(text) = tshark(folder.path(), &["-Y", bad]) else { return };
     assert_eq!(text, "");
     let all = tshark(folder.path(), &["-T", "fields", "-e", "frame.number"]).unwrap();
-    assert_eq!(all.lines().count(), 9);
+    assert_eq!(all.lines().count(), 12);
     let whole = "tcp.len == 0 && tcp.checksum.status == 1 && ip.checksum.status == 1";
     let checked = tshark(folder.path(), &["-Y", whole]).unwrap();
     assert_eq!(checked.lines().count(), 4, "SYN, SYN-ACK and two ACKs are kept whole");
@@ -115,6 +129,31 @@ fn a_segment_reads_as_it_was_sent() {
         "access",
     ];
     assert_eq!(rows, [expected]);
+}
+
+#[test]
+fn a_datagram_reads_as_it_was_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    capture(folder.path());
+    let names = [
+        "frame.len",
+        "ip.src",
+        "ip.dst",
+        "ip.len",
+        "ip.proto",
+        "udp.srcport",
+        "udp.dstport",
+        "udp.length",
+    ];
+    let Some(rows) = fields(folder.path(), "udp", &names) else { return };
+    let full = ["1514", "10.0.0.1", "10.0.0.3", "1500", "17", "20002", "9000", "1480"];
+    let byte = ["60", "10.0.0.1", "10.0.0.3", "29", "17", "20002", "9000", "9"];
+    assert_eq!(rows[..2], [full, byte]);
+    let checked = tshark(folder.path(), &["-Y", "udp.checksum.status == 1"]).unwrap();
+    assert_eq!(checked.lines().count(), 1, "what fits the frame's least length is kept whole");
+    let names = ["udp.checksum"];
+    let rows = fields(folder.path(), "udp.checksum == 0xffff", &names).unwrap();
+    assert_eq!(rows.len(), 1, "a sum of zero is written as all ones (RFC 768)");
 }
 
 #[test]
@@ -182,4 +221,35 @@ fn a_window_bounds_the_capture() {
     recorder.finish(at_us(30)).unwrap();
     let Some(rows) = fields(folder.path(), "tcp", &["frame.time_epoch"]) else { return };
     assert_eq!(rows, [["0.000010000"], ["0.000019000"]]);
+}
+
+/// A segment's frame over IPv6 is 20 bytes longer.
+#[test]
+fn ipv6_reads_as_it_was_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut plan = scene::plan();
+    let addresses = ["2001:db8::1", "2001:db8::2"].map(|text| text.parse().unwrap());
+    for flow in &mut plan.flows {
+        let ports = flow.header.ports.unwrap();
+        let header = Header::between(addresses[0], addresses[1], flow.header.protocol, ports);
+        flow.header = Header { flow_label: 0x12345, ..header };
+    }
+    let mut recorder = Recorder::new(&plan, Some(folder.path())).unwrap();
+    let mut established = data(7, 9);
+    established.payload = 0;
+    let longer = |packet: Packet| Packet { length: packet.length + 20, ..packet };
+    let segment = longer(packet(0, established));
+    let reply = Packet { tos: 0x28, ..longer(back(packet(0, established))) };
+    recorder.transmitted(ACCESS, &segment, at_us(1), at_us(2));
+    recorder.transmitted(BACK, &reply, at_us(3), at_us(4));
+    recorder.transmitted(ACCESS, &longer(datagram(2, 100)), at_us(5), at_us(6));
+    recorder.finish(at_us(30_000)).unwrap();
+
+    let names = ["ipv6.src", "ipv6.dst", "ipv6.tclass.dscp", "ipv6.flow", "ipv6.plen"];
+    let Some(rows) = fields(folder.path(), "ipv6 && !_ws.malformed", &names) else { return };
+    assert_eq!(rows[0], ["2001:db8::1", "2001:db8::2", "0", "0x012345", "32"]);
+    assert_eq!(rows[1], ["2001:db8::2", "2001:db8::1", "10", "0x012345", "32"]);
+    assert_eq!(rows[2], ["2001:db8::1", "2001:db8::2", "0", "0x012345", "108"]);
+    let good = tshark(folder.path(), &["-Y", "tcp.checksum.status == 1"]).unwrap();
+    assert_eq!(good.lines().count(), 2);
 }

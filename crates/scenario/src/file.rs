@@ -35,7 +35,7 @@ pub(crate) struct Scenario {
     /// Links, by name.
     #[serde(default)]
     pub(crate) link: Table<Link>,
-    /// TCP connections, by name.
+    /// TCP connections, and datagrams that heed nothing, by name.
     #[serde(default)]
     pub(crate) flow: Table<Flow>,
     /// What to record.
@@ -140,7 +140,7 @@ pub(crate) struct LinkEnd {
     pub(crate) conditioner: Option<Conditioner>,
 }
 
-/// TCP connections from one host to another. Where an end is a counted host, one for each.
+/// TCP connections from one host to another, or datagrams. Where an end is a counted host, one for each.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Flow {
@@ -149,7 +149,7 @@ pub(crate) struct Flow {
     pub(crate) from: Name,
     /// The receiving host.
     pub(crate) to: Name,
-    /// How many connections between each pair, named NAME.1, NAME.2, …; one unless given.
+    /// How many flows between each pair, named NAME.1, NAME.2, …; one unless given.
     pub(crate) count: Option<Count>,
     /// The sender's port, and with a count those that follow; 20000 and so on, by flow, unless given.
     pub(crate) source_port: Option<Quantity<PortUnit>>,
@@ -161,24 +161,54 @@ pub(crate) struct Flow {
     pub(crate) flow_label: Option<Count>,
     /// The congestion control algorithm; the profile's own unless given.
     pub(crate) congestion: Option<Name>,
-    /// When it connects; at 0 s unless given.
+    /// When it begins; at 0 s unless given.
     pub(crate) start: Option<Quantity<TimeUnit>>,
-    /// From each connection's start to the next one's; 0 unless given.
+    /// From each flow's start to the next one's; 0 unless given.
     pub(crate) stagger: Option<Quantity<TimeUnit>>,
-    /// When the program stops writing and closes; never unless given.
+    /// When the program stops sending; never unless given.
     pub(crate) stop: Option<Quantity<TimeUnit>>,
-    /// How much each connection writes; without end unless given.
+    /// How much payload each flow sends; without end unless given.
     pub(crate) bytes: Option<Quantity<SizeUnit>>,
+    /// UDP datagrams at a rate, whatever the network makes of them, in place of TCP.
+    pub(crate) datagrams: Option<Datagrams>,
     /// Messages with silence between, rather than writing all the time.
     pub(crate) train: Option<Train>,
     /// How the receiving program reads.
     pub(crate) read: Option<Read>,
     /// The sender's TCP where it differs from its host's profile.
-    #[serde(default)]
-    pub(crate) tcp: Tcp,
+    pub(crate) tcp: Option<Tcp>,
     /// The receiver's TCP where it differs from its host's profile.
-    #[serde(default)]
-    pub(crate) receiver_tcp: Tcp,
+    pub(crate) receiver_tcp: Option<Tcp>,
+}
+
+/// An open-loop sender, as iperf -u or ns-3's OnOffApplication.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Datagrams {
+    /// UDP payload a second, while on.
+    pub(crate) rate: Quantity<RateUnit>,
+    /// UDP payload of each; what the narrowest MTU on the way leaves unless given.
+    pub(crate) size: Option<Quantity<SizeUnit>>,
+    /// "even": the same time from each to the next; "poisson": exponential times of that mean. Even unless
+    /// given.
+    pub(crate) spacing: Option<Spacing>,
+    /// How long it sends before it is silent for `off`; all the time unless given.
+    pub(crate) on: Option<Quantity<TimeUnit>>,
+    /// How long it is silent after each `on`.
+    pub(crate) off: Option<Quantity<TimeUnit>>,
+    /// Whether the datagrams say that they are ECN-capable (ECT(0)), though the sender heeds no mark; false
+    /// unless given.
+    pub(crate) ecn: Option<bool>,
+}
+
+/// From datagram to datagram.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Spacing {
+    /// The same time always.
+    Even,
+    /// Exponential times: Poisson arrivals.
+    Poisson,
 }
 
 /// A message every so often.

@@ -4,6 +4,7 @@
 
 use std::fmt::Write;
 
+use network::datagram;
 use traffic::classify::Filter;
 use traffic::condition::{self, Meter};
 use traffic::setting::{Setting, Settings, Value};
@@ -11,7 +12,7 @@ use traffic::{Bytes, Duration, Instant, Rate, qdisc};
 
 use crate::condition::action_text;
 use crate::header::{code_point_text, dscp_text, ports_text, prefix_text, protocol_text};
-use crate::plan::{Expectation, Flow, Link, Node, NodeKind, Plan, Window};
+use crate::plan::{Expectation, Flow, Link, Node, NodeKind, Plan, Tcp, Transport, Window};
 use crate::tcp;
 
 /// The plan as a scenario file.
@@ -279,16 +280,23 @@ fn flow(plan: &Plan, flow: &Flow, text: &mut String) {
         line(text, "source_port", &ports.source.to_string());
         line(text, "destination_port", &ports.destination.to_string());
     }
-    line(text, "dscp", &string(&code_point_text(flow.sender.segment.dscp)));
+    line(text, "dscp", &string(&code_point_text(flow.header.tos >> 2)));
     line(text, "flow_label", &flow.header.flow_label.to_string());
-    line(text, "start", &instant(flow.writer.start));
-    if flow.writer.stop != Instant::NEVER {
-        line(text, "stop", &instant(flow.writer.stop));
+    line(text, "start", &instant(flow.span.start));
+    if flow.span.stop != Instant::NEVER {
+        line(text, "stop", &instant(flow.span.stop));
     }
-    if let Some(bytes) = flow.writer.bytes {
+    if let Some(bytes) = flow.span.bytes {
         line(text, "bytes", &size(bytes));
     }
-    if let Some(train) = flow.writer.train {
+    match &flow.transport {
+        Transport::Tcp(tcp) => connection(&name, tcp, text),
+        Transport::Udp(config) => datagrams(&name, config, text),
+    }
+}
+
+fn connection(name: &str, flow: &Tcp, text: &mut String) {
+    if let Some(train) = flow.train {
         line(text, "train.message", &size(train.message));
         line(text, "train.every", &time(train.every));
     }
@@ -299,6 +307,22 @@ fn flow(plan: &Plan, flow: &Flow, text: &mut String) {
     tcp::write(&flow.sender, text);
     header(text, &format!("flow.{name}.receiver_tcp"));
     tcp::write(&flow.receiver, text);
+}
+
+fn datagrams(name: &str, config: &datagram::Config, text: &mut String) {
+    header(text, &format!("flow.{name}.datagrams"));
+    line(text, "rate", &rate(config.rate));
+    line(text, "size", &size(Bytes(config.size.into())));
+    let spacing = match config.spacing {
+        datagram::Spacing::Even => "even",
+        datagram::Spacing::Poisson => "poisson",
+    };
+    line(text, "spacing", &string(spacing));
+    if let Some(datagram::OnOff { on, off }) = config.on_off {
+        line(text, "on", &time(on));
+        line(text, "off", &time(off));
+    }
+    line(text, "ecn", &config.ecn.to_string());
 }
 
 fn probes(plan: &Plan, text: &mut String) {

@@ -2,14 +2,15 @@
 //!
 //! Nothing here is an error: an experiment may want it so.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use network::datagram;
 use traffic::classify::Subject;
 use traffic::qdisc::{self, fifo, psp};
-use traffic::{Bytes, Duration, FlowId, HostId, Packet, Rate};
+use traffic::{Bytes, Duration, FlowId, HostId, Instant, Packet, Rate};
 
-use crate::plan::{Flow, Node, NodeKind, Plan};
+use crate::plan::{Flow, Node, NodeKind, Plan, Tcp, Transport};
 
 /// Bins or samples beyond which a probe's file is unwieldy.
 const SAMPLES_MAX: u64 = 10_000_000;
@@ -74,6 +75,15 @@ pub enum Warning {
         /// What the path carries.
         bottleneck: Rate,
     },
+    /// Datagrams, whose senders do not slow down, that come to more than a port carries.
+    Excess {
+        /// The port.
+        at: String,
+        /// What they come to on average with what frames cost there, at the worst time.
+        offered: Rate,
+        /// What the port carries.
+        rate: Rate,
+    },
     /// A probe records very much.
     ManySamples {
         /// The probe.
@@ -116,6 +126,10 @@ impl fmt::Display for Warning {
                 f,
                 "`{flow}` offers {offered}, but the path carries {bottleneck}: messages pile up"
             ),
+            Self::Excess { at, offered, rate } => write!(
+                f,
+                "datagrams come to {offered} at {at}, which carries {rate}: the rest is lost there"
+            ),
             Self::ManySamples { probe, samples } => {
                 write!(f, "the probe `{probe}` records {samples} samples: shorten its window")
             }
@@ -135,6 +149,8 @@ struct Hop {
     end: usize,
     /// In frame bytes.
     rate: Rate,
+    /// What a frame costs beyond its bytes.
+    overhead: Bytes,
     /// `None` for a queue that counts packets only.
     buffer: Option<Bytes>,
     at: String,
@@ -153,11 +169,13 @@ pub fn physics(plan: &Plan) -> Vec<Warning> {
             }
         }
     }
+    warnings.extend(excess(plan));
     warnings.extend(samples(plan));
     warnings
 }
 
 fn flow_warnings(plan: &Plan, flow: &Flow, number: usize) -> Vec<Warning> {
+    let Some(tcp) = flow.tcp() else { return Vec::new() };
     let Some(path) = path(plan, flow) else { return Vec::new() };
     let Some(narrow) = path.links.iter().min_by_key(|hop| hop.rate) else { return Vec::new() };
     let product = product(narrow.rate, path.round_trip);
@@ -183,17 +201,17 @@ fn flow_warnings(plan: &Plan, flow: &Flow, number: usize) -> Vec<Warning> {
         let at = narrow.at.clone();
         found.push(Warning::ShallowBuffer { flow: flow_name(), at, buffer, product });
     }
-    found.extend(windows(flow, product, path.round_trip));
-    found.extend(mtu(plan, flow, &path));
-    found.extend(overload(flow, narrow.rate));
+    found.extend(windows(flow, tcp, product, path.round_trip));
+    found.extend(mtu(plan, flow, tcp, &path));
+    found.extend(overload(flow, tcp, narrow.rate));
     found
 }
 
 /// The windows that the socket buffers allow, against what the path holds.
-fn windows(flow: &Flow, product: Bytes, round_trip: Duration) -> Vec<Warning> {
-    let send = flow.sender.buffers.send.max();
-    let (over, under) = flow.receiver.buffers.window_share;
-    let receive = u128::from(flow.receiver.buffers.receive.max()) * u128::from(over);
+fn windows(flow: &Flow, tcp: &Tcp, product: Bytes, round_trip: Duration) -> Vec<Warning> {
+    let send = tcp.sender.buffers.send.max();
+    let (over, under) = tcp.receiver.buffers.window_share;
+    let receive = u128::from(tcp.receiver.buffers.receive.max()) * u128::from(over);
     let receive = u64::try_from(receive / u128::from(under.max(1))).unwrap_or(u64::MAX);
     let small = [("send", send), ("receive", receive)].into_iter();
     let small = small.filter(|(_, window)| *window < product.0);
@@ -209,19 +227,54 @@ fn windows(flow: &Flow, product: Bytes, round_trip: Duration) -> Vec<Warning> {
     least.map(warning).into_iter().collect()
 }
 
-fn mtu(plan: &Plan, flow: &Flow, path: &Path) -> Option<Warning> {
-    let datagram = Bytes(flow.sender.segment.mtu.min(flow.receiver.segment.mtu).into());
+fn mtu(plan: &Plan, flow: &Flow, tcp: &Tcp, path: &Path) -> Option<Warning> {
+    let datagram = Bytes(tcp.sender.segment.mtu.min(tcp.receiver.segment.mtu).into());
     let link = path.links.iter().map(|hop| &plan.links[hop.link]);
     let narrow = link.filter(|link| link.config.mtu < datagram).min_by_key(|l| l.config.mtu)?;
     let (link, mtu) = (narrow.name.clone(), narrow.config.mtu);
     Some(Warning::Mtu { flow: flow.name.clone(), datagram, link, mtu })
 }
 
-fn overload(flow: &Flow, bottleneck: Rate) -> Option<Warning> {
-    let train = flow.writer.train?;
+fn overload(flow: &Flow, tcp: &Tcp, bottleneck: Rate) -> Option<Warning> {
+    let train = tcp.train?;
     let offered = rate_of(train.message, train.every)?;
     let over = offered > bottleneck;
     over.then(|| Warning::Overload { flow: flow.name.clone(), offered, bottleneck })
+}
+
+/// The ports that datagrams alone fill, with the most that they come to at any time.
+fn excess(plan: &Plan) -> Vec<Warning> {
+    let mut ports = BTreeMap::new();
+    for flow in &plan.flows {
+        let Transport::Udp(config) = &flow.transport else { continue };
+        for hop in way(plan, flow.from, flow.to).into_iter().flat_map(|(hops, _)| hops) {
+            let load = load(config, hop.overhead);
+            let (_, changes) = ports
+                .entry((hop.link, hop.end))
+                .or_insert_with(|| (hop, Vec::<(Instant, i128)>::new()));
+            changes.extend([(flow.span.start, load), (flow.span.stop, -load)]);
+        }
+    }
+    let warning = |(hop, mut changes): (Hop, Vec<(Instant, i128)>)| {
+        changes.sort_unstable();
+        let sums = changes.iter().scan(0, |sum, (_, change)| {
+            *sum += change;
+            Some(*sum)
+        });
+        let offered = Rate::from_bits_per_second(u64::try_from(sums.max()?).ok()?)?;
+        let Hop { rate, at, .. } = hop;
+        (offered > rate).then_some(Warning::Excess { at, offered, rate })
+    };
+    ports.into_values().filter_map(warning).collect()
+}
+
+/// What a source offers on average where a frame costs `overhead`, in bits per second.
+fn load(config: &datagram::Config, overhead: Bytes) -> i128 {
+    let frame = i128::from((config.frame() + overhead).0);
+    let bits = i128::from(config.rate.bits_per_second()) * frame / i128::from(config.size);
+    let Some(datagram::OnOff { on, off }) = config.on_off else { return bits };
+    let (on, off) = (i128::from(on.as_ps()), i128::from(off.as_ps()));
+    bits * on / (on + off)
 }
 
 fn samples(plan: &Plan) -> Vec<Warning> {
@@ -262,14 +315,23 @@ fn way(plan: &Plan, from: usize, to: usize) -> Option<(Vec<Hop>, Duration)> {
 
 fn hop(plan: &Plan, node: &Node, link: usize, end: usize) -> Hop {
     let config = &plan.links[link].config;
-    let (rate, buffer) = match (&node.kind, &plan.links[link].ends[end].queue) {
+    let (rate, buffer, overhead) = match (&node.kind, &plan.links[link].ends[end].queue) {
         (NodeKind::Emulator(emulator), _) => {
-            (emulator.rate.min(config.rate), Some(emulator.buffer))
+            (emulator.rate.min(config.rate), Some(emulator.buffer), Bytes(0))
         }
-        (_, qdisc::Parameters::Fifo(fifo)) => (config.rate, limit(fifo, config.mtu)),
-        _ => (config.rate, None),
+        (_, qdisc::Parameters::Fifo(fifo)) => {
+            (config.rate, limit(fifo, config.mtu), config.overhead)
+        }
+        _ => (config.rate, None, config.overhead),
     };
-    Hop { link, end, rate, buffer, at: format!("{}:{}", node.name, plan.links[link].name) }
+    Hop {
+        link,
+        end,
+        rate,
+        overhead,
+        buffer,
+        at: format!("{}:{}", node.name, plan.links[link].name),
+    }
 }
 
 /// The bytes that a fifo of full frames holds.
@@ -292,7 +354,7 @@ fn class_of(psp: &psp::Parameters, flow: &Flow, number: usize) -> Option<(String
         source: HostId(flow.from as u16),
         destination: HostId(flow.to as u16),
         flow: FlowId(number as u32),
-        tos: flow.sender.segment.dscp << 2,
+        tos: flow.header.tos,
         ..Packet::default()
     };
     let subject = Subject { header: Some(&flow.header), packet: Some(&packet) };

@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use network::{application, emulator, host, link};
+use network::{application, datagram, emulator, host, link};
 use traffic::header::{Header, Ports};
 use traffic::{Bytes, Duration, Instant, condition, qdisc};
 
@@ -22,7 +22,7 @@ pub struct Plan {
     pub links: Vec<Link>,
     /// `routes[node][destination]` is the link to take, by fewest hops, then by order in the file.
     pub routes: Vec<Vec<Option<u32>>>,
-    /// TCP connections, one each (a `count` in the file is already multiplied out).
+    /// Connections and flows of datagrams, one each (a `count` in the file is already multiplied out).
     pub flows: Vec<Flow>,
     /// What to record.
     pub probes: Probes,
@@ -86,7 +86,7 @@ pub struct End {
     pub conditioner: Option<condition::Parameters>,
 }
 
-/// One TCP connection; its `FlowId` is its index in `Plan::flows`.
+/// One TCP connection or flow of datagrams; its `FlowId` is its index in `Plan::flows`.
 #[derive(Clone, Debug)]
 pub struct Flow {
     /// Its name in the file, with `.1`, `.2`, … where a count was given.
@@ -97,12 +97,30 @@ pub struct Flow {
     pub to: usize,
     /// What the headers of its packets say from `from` to `to`.
     pub header: Header,
+    /// When the program sends, and how much.
+    pub span: application::Span,
+    /// By which protocol.
+    pub transport: Transport,
+}
+
+/// How a flow's bytes travel.
+#[derive(Clone, Debug)]
+pub enum Transport {
+    /// A connection.
+    Tcp(Box<Tcp>),
+    /// Datagrams whose sender heeds nothing.
+    Udp(datagram::Config),
+}
+
+/// The two ends of a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Tcp {
     /// The sender's TCP.
     pub sender: transport::Config,
     /// The receiver's TCP.
     pub receiver: transport::Config,
-    /// The sending program.
-    pub writer: application::Writer,
+    /// Messages with silence between; `None` writes all the time.
+    pub train: Option<application::Train>,
     /// The receiving program.
     pub reader: application::Reader,
 }
@@ -114,6 +132,14 @@ impl Flow {
         let (source, destination) = (20_000 + number % SENDERS, 9_000 + number / SENDERS);
         // At most 100 000 flows: neither passes 60 000.
         Ports { source: source as u16, destination: destination as u16 }
+    }
+
+    /// The connection it is, if it is one.
+    pub fn tcp(&self) -> Option<&Tcp> {
+        match &self.transport {
+            Transport::Tcp(tcp) => Some(tcp),
+            Transport::Udp(_) => None,
+        }
     }
 }
 

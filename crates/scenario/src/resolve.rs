@@ -2,6 +2,7 @@
 //! checked against each other. Problems are collected; a part that depends on a faulty one is left out.
 
 mod conditioners;
+mod datagrams;
 mod directory;
 mod expectations;
 mod filters;

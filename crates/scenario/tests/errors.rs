@@ -195,6 +195,32 @@ fn queues_and_times() {
 }
 
 #[test]
+fn datagrams() {
+    let datagrams = |table: &str| {
+        added(&format!("[flow.u]\nfrom = \"sender\"\nto = \"receiver\"\ndatagrams = {table}\n"))
+    };
+    assert_eq!(
+        datagrams("{ rate = \"1 Mbit/s\", size = \"1473 B\" }"),
+        "x.toml:17:41: datagrams of 1473 B do not fit the way\n  \
+         help: give 1 B to 1472 B: the least MTU on it less 28 B"
+    );
+    assert_eq!(
+        datagrams("{ rate = \"1 Mbit/s\", on = \"1 s\" }"),
+        "x.toml:17:39: half a period\n  \
+         help: give both `on` and `off`, or neither to send all the time"
+    );
+    assert_eq!(
+        datagrams("{ rate = \"1 Mbit/s\", spacing = \"poison\" }"),
+        "x.toml:17:44: `spacing` has no choice `poison`\n  help: did you mean `poisson`?"
+    );
+    assert_eq!(
+        datagrams("{ rate = \"1 Mbit/s\" }\ncongestion = \"cubic\""),
+        "x.toml:17:22: datagrams are sent without TCP\n  help: leave out congestion, train, read, \
+         tcp and receiver_tcp, or datagrams"
+    );
+}
+
+#[test]
 fn several_at_once_in_the_order_of_the_file() {
     let text = said("\"1 Gbit/s\"", "\"1\"", "congestion = \"cubik\"\nstart = \"11 s\"\n");
     let places: Vec<&str> = text.lines().filter(|line| line.starts_with("x.toml")).collect();

@@ -54,7 +54,7 @@ fn counted_ends_pair_by_number() {
     assert_eq!(flow.name, "bulk.42");
     assert_eq!(plan.nodes[flow.from].name, "s.42");
     assert_eq!(plan.nodes[flow.to].name, "d.42");
-    assert_eq!(flow.writer.start.as_us(), 41_000);
+    assert_eq!(flow.span.start.as_us(), 41_000);
     let hops = std::iter::successors(Some(flow.from), |&node| {
         let link = plan.routes[node][flow.to]? as usize;
         let ends = [plan.links[link].ends[0].node, plan.links[link].ends[1].node];

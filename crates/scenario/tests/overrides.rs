@@ -53,7 +53,7 @@ fn the_command_line_replaces_an_axis_and_adds_others() {
     assert_eq!(runs[5].label, "seed=3, flow.bulk.congestion=newreno");
     let plan = runs[5].plan().unwrap();
     assert_eq!(plan.seed, 3);
-    assert_eq!(plan.flows[0].sender.algorithm.name(), "newreno");
+    assert_eq!(plan.flows[0].tcp().unwrap().sender.algorithm.name(), "newreno");
     let qdisc::Parameters::Fifo(fifo) = &plan.links[0].ends[0].queue else { panic!() };
     assert_eq!(fifo.bytes, Some(Bytes(128 << 10)));
 }

@@ -4,7 +4,10 @@ use scenario::{Document, physics};
 
 /// What is said of the long fat pipe with these changes.
 fn said(changes: &[&str]) -> Vec<String> {
-    let text = scenario::template("long-fat-pipe").unwrap().text;
+    said_of(scenario::template("long-fat-pipe").unwrap().text, changes)
+}
+
+fn said_of(text: &str, changes: &[&str]) -> Vec<String> {
     let mut document = Document::parse("pipe.toml", text).unwrap();
     for change in changes {
         document.set(change).unwrap_or_else(|errors| panic!("{errors}"));
@@ -53,4 +56,25 @@ fn numbers_are_named() {
         said(&["probe.bandwidth.sent.bin=1us", "duration=300s"]),
         ["the probe `sent` records 300000000 samples: shorten its window"]
     );
+}
+
+/// Datagrams are offered as frames; what is never sent at once is not summed up.
+#[test]
+fn datagrams_that_do_not_fit_are_told() {
+    const NOISE: &str = "\n[flow.noise]\nfrom = \"sender\"\nto = \"receiver\"\n\
+                         datagrams = { rate = \"600 Mbit/s\", size = \"972 B\" }\n";
+    let text = scenario::template("long-fat-pipe").unwrap().text.to_owned() + NOISE;
+    // 972 bytes of payload are a frame of 1018; the emulator counts neither preamble nor gap.
+    assert_eq!(
+        said_of(&text, &[]),
+        ["datagrams come to 628395061 bit/s at wan:egress, which carries 500 Mbit/s: the rest is \
+          lost there"]
+    );
+    const HALF: &str = ", on = \"10 ms\", off = \"10 ms\" }";
+    let text = text.replace("\"972 B\" }", &format!("\"972 B\"{HALF}"));
+    assert_eq!(said_of(&text, &[]), [""; 0]);
+    let two = text + &NOISE.replace("noise", "more").replace(" }", HALF);
+    assert_eq!(said_of(&two, &[]).len(), 1);
+    let in_turn = ["flow.noise.stop=1 s", "flow.more.start=1 s"];
+    assert_eq!(said_of(&two, &in_turn), [""; 0]);
 }

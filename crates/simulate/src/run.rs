@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use network::datagram::Delay;
 use network::{Node, Observer, PortId};
 use results::Recorder;
 use results::totals::{Drops, Ending, EngineTotals, FlowTotals, PortTotals, Totals};
@@ -16,8 +17,8 @@ use crate::world::{Refusal, World};
 
 /// Takes the samples of a run as well as its events. `()` takes none.
 pub trait Watch: Observer {
-    /// The state of a flow's sender at `now`.
-    fn flow_sample(&mut self, _now: Instant, _flow: FlowId, _info: &Info) {}
+    /// The state of a flow's sender and receiver at `now`.
+    fn flow_sample(&mut self, _now: Instant, _flow: FlowId, _ends: [&Info; 2]) {}
     /// The state of a port's discipline at `now`.
     fn queue_sample(&mut self, _now: Instant, _port: PortId, _statistics: &Statistics) {}
 }
@@ -25,8 +26,8 @@ pub trait Watch: Observer {
 impl Watch for () {}
 
 impl Watch for Recorder {
-    fn flow_sample(&mut self, now: Instant, flow: FlowId, info: &Info) {
-        Self::flow_sample(self, now, flow, info);
+    fn flow_sample(&mut self, now: Instant, flow: FlowId, ends: [&Info; 2]) {
+        Self::flow_sample(self, now, flow, ends);
     }
     fn queue_sample(&mut self, now: Instant, port: PortId, statistics: &Statistics) {
         Self::queue_sample(self, now, port, statistics);
@@ -144,13 +145,13 @@ fn stride(duration: Duration) -> Duration {
 
 /// When a flow's goodput is taken, unless it completes earlier.
 fn stop(flow: &Flow, end: Instant) -> Instant {
-    flow.writer.stop.min(end).max(flow.writer.start)
+    flow.span.stop.min(end).max(flow.span.start)
 }
 
 /// Halfway through a flow.
 fn halfway(flow: &Flow, end: Instant) -> Instant {
-    let span = stop(flow, end).since(flow.writer.start);
-    flow.writer.start + Duration::from_ps(span.as_ps() / 2)
+    let span = stop(flow, end).since(flow.span.start);
+    flow.span.start + Duration::from_ps(span.as_ps() / 2)
 }
 
 /// What a flow's receiver had read at the instants that matter.
@@ -181,9 +182,10 @@ fn sample(
 ) {
     if timetable.flow_samples.due == now {
         for (number, flow) in plan.flows.iter().enumerate() {
-            if now >= flow.writer.start {
-                let info = info(engine, flow.from, number);
-                watch.flow_sample(now, FlowId(number as u32), &info);
+            if now >= flow.span.start {
+                let [sender, receiver] =
+                    [flow.from, flow.to].map(|node| info(engine, node, number));
+                watch.flow_sample(now, FlowId(number as u32), [&sender, &receiver]);
             }
         }
     }
@@ -204,6 +206,10 @@ fn info(engine: &Engine, node: usize, flow: usize) -> Info {
 fn progress(engine: &Engine, flow: &Flow, number: usize) -> (u64, Instant) {
     let host = engine.world().nodes[flow.to].as_host();
     host.and_then(|h| h.progress(FlowId(number as u32))).unwrap_or_default()
+}
+
+fn delay(engine: &Engine, flow: &Flow, number: usize) -> Option<Delay> {
+    engine.world().nodes[flow.to].as_host()?.delay(FlowId(number as u32))
 }
 
 fn totals(
@@ -242,10 +248,10 @@ fn totals(
 
 fn flow_totals(engine: &Engine, number: usize, flow: &Flow, snapshot: &Snapshot) -> FlowTotals {
     let (read, read_at) = progress(engine, flow, number);
-    let completed = flow.writer.bytes.is_some_and(|b| b.0 == read);
+    let completed = flow.span.bytes.is_some_and(|b| b.0 == read);
     let end = if completed { read_at } else { stop(flow, engine.now()) };
     FlowTotals {
-        start: flow.writer.start,
+        start: flow.span.start,
         end,
         completed,
         received: if completed { Bytes(read) } else { snapshot.by_stop.unwrap_or(Bytes(read)) },
@@ -253,5 +259,6 @@ fn flow_totals(engine: &Engine, number: usize, flow: &Flow, snapshot: &Snapshot)
         drops: 0,
         sender: info(engine, flow.from, number),
         receiver: info(engine, flow.to, number),
+        delay: delay(engine, flow, number),
     }
 }

@@ -1,9 +1,11 @@
 //! The world: a plan's nodes and wires, joined.
 
+use network::application::Writer;
+use network::datagram::Source;
 use network::link::Wire;
 use network::{Node, Port, PortId, host::Host, router::Router};
 use scenario::Plan;
-use scenario::plan::NodeKind;
+use scenario::plan::{NodeKind, Transport};
 use traffic::condition::{self, Conditioner};
 use traffic::{FlowId, HostId, Instant, Packets, Random, qdisc};
 use transport::Connection;
@@ -108,20 +110,31 @@ impl World {
             let id = FlowId(number as u32);
             let (from, to) = (HostId(flow.from as u16), HostId(flow.to as u16));
             self.packets.describe(id, from, flow.header);
-            let isn = Random::new(plan.seed, &flow.name).next_u32();
+            let mut random = Random::new(plan.seed, &flow.name);
             let out =
                 self.port_towards(plan, flow.from, flow.to).expect("a planned flow has a path");
             let back =
                 self.port_towards(plan, flow.to, flow.from).expect("a planned flow has a path");
-            if let Node::Host(host) = &mut self.nodes[flow.from] {
-                let connection = Connection::connect(&flow.sender, id, from, to, isn);
-                host.send(id, out, connection, flow.writer);
-            }
-            if let Node::Host(host) = &mut self.nodes[flow.to] {
-                let connection = Connection::listen(&flow.receiver, id, to, from, !isn);
-                host.sink(id, back, connection, flow.reader);
+            match &flow.transport {
+                Transport::Tcp(tcp) => {
+                    let isn = random.next_u32();
+                    let connection = Connection::connect(&tcp.sender, id, from, to, isn);
+                    let writer = Writer { span: flow.span, train: tcp.train };
+                    self.host(flow.from).send(id, out, connection, writer);
+                    let connection = Connection::listen(&tcp.receiver, id, to, from, !isn);
+                    self.host(flow.to).sink(id, back, connection, tcp.reader);
+                }
+                Transport::Udp(config) => {
+                    let source = Source::new(*config, flow.span, (id, from, to), random);
+                    self.host(flow.from).send_datagrams(id, out, source);
+                    self.host(flow.to).sink_datagrams(id);
+                }
             }
         }
+    }
+
+    fn host(&mut self, node: usize) -> &mut Host {
+        self.nodes[node].as_host_mut().expect("a planned flow's ends are hosts")
     }
 }
 

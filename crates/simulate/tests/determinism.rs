@@ -37,6 +37,10 @@ from = "a"
 to = "b"
 start = "300 ms"
 congestion = "bic"
+[flow.noise]
+from = "a"
+to = "b"
+datagrams = { rate = "2 Mbit/s", size = "500 B", spacing = "poisson", on = "30 ms", off = "20 ms" }
 [probe.flows]
 every = "10 ms"
 [probe.queues]
@@ -115,7 +119,7 @@ fn strangers_elsewhere_change_nothing() {
     let alone = driver::summary(&driver::plan(CROWD));
     let joined = driver::summary(&driver::plan(&CROWD.replacen("[host.a]", STRANGERS, 1)));
     assert!(joined.flow.get("0").is_some_and(|flow| flow.bytes > 0 && flow.retransmissions > 0));
-    assert_eq!(alone.flow.0.len(), 10);
+    assert_eq!(alone.flow.0.len(), 15);
     for (name, flow) in &alone.flow.0 {
         assert_eq!(Some(flow), joined.flow.get(name), "flow {name}");
     }

@@ -21,7 +21,7 @@ pub mod tree;
 pub mod units;
 
 pub use discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
-pub use packet::{FlowId, HostId, Packet, PacketId, Packets};
+pub use packet::{FlowId, HostId, Packet, PacketId, Packets, Protocol};
 pub use random::Random;
 pub use ring::Ring;
 pub use units::{Bytes, Duration, Instant, Rate, Share};

@@ -1,7 +1,7 @@
 //! A packet's metadata, and the arena that every packet of a run lives in.
 //!
-//! Plain old data within two cache lines: what a TCP segment over Ethernet says, and nothing of
-//! what it carries. A packet is written once, then travels as a 4-byte handle; nothing copies it on
+//! Plain old data within two cache lines: what a TCP segment or a UDP datagram over Ethernet says, and
+//! nothing of what it carries. A packet is written once, then travels as a 4-byte handle; nothing copies it on
 //! its way.
 
 use alloc::collections::VecDeque;
@@ -21,13 +21,24 @@ pub const PREAMBLE_AND_GAP: u32 = 20;
 /// The shortest Ethernet frame, header and FCS included.
 pub const FRAME_MIN: u32 = 64;
 
-/// A flow (one TCP connection), numbered within its run.
+/// A flow (one TCP connection, or the datagrams of one source), numbered within its run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u32);
 
 /// A host or other node that can be the source or destination of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostId(pub u16);
+
+/// What an IP packet carries, by IANA's protocol numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Protocol {
+    /// Transmission control protocol (RFC 9293).
+    #[default]
+    Tcp = 6,
+    /// User datagram protocol (RFC 768).
+    Udp = 17,
+}
 
 /// TCP flag bits (RFC 9293, section 3.1), as on the wire.
 pub mod flags {
@@ -125,7 +136,10 @@ pub struct Packet {
     /// Whether this transmission is a retransmission (known to the sender's probe, not on the
     /// wire).
     pub retransmission: bool,
-    /// The TCP segment.
+    /// What it carries.
+    pub protocol: Protocol,
+    /// The TCP segment. Of a UDP datagram only `payload` is on the wire; `seq` counts the payload bytes
+    /// before it, for traces.
     pub tcp: Tcp,
 }
 

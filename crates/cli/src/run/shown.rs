@@ -1,7 +1,7 @@
 //! A single run's results as text.
 
 use results::report::quantity;
-use results::summary::{FlowSummary, Group, Named, Summary};
+use results::summary::{DatagramSummary, FlowSummary, Group, Named, Summary};
 use results::{Verdict, folder};
 use scenario::Plan;
 
@@ -14,11 +14,20 @@ const ROWS_MAX: usize = 24;
 /// What is told of a flow, and of those that a `count` made.
 const FLOW: [&str; 8] =
     ["flow", ">goodput", ">", ">received", ">resent", ">timeouts", ">least RTT", ">fairness"];
+/// What is told of a flow of datagrams.
+const DATAGRAMS: [&str; 8] =
+    ["datagrams", ">goodput", ">sent", ">received", ">lost", ">mean delay", ">longest", ">jitter"];
 
 /// Title, flows, drops, verdicts, and where the rest is.
 pub(crate) fn run(job: &Job, outcome: &Outcome) -> String {
     let summary = &outcome.summary;
-    let parts = [heading(summary), flows(summary), drops(summary), verdicts(&outcome.verdicts)];
+    let parts = [
+        heading(summary),
+        flows(summary),
+        datagrams(summary),
+        drops(summary),
+        verdicts(&outcome.verdicts),
+    ];
     let report = job.folder.join(folder::REPORT);
     let parts = parts.into_iter().filter(|part| !part.is_empty());
     parts.chain([format!("report: {}\n", report.display())]).collect::<Vec<_>>().join("\n")
@@ -47,13 +56,33 @@ fn flows(summary: &Summary) -> String {
         table.row(group_row(name, group));
     }
     let single = |name: &str| !summary.group.0.iter().any(|(group, _)| belongs(name, group));
-    let singles: Vec<_> = summary.flow.0.iter().filter(|(name, _)| single(name)).collect();
+    let connection = |flow: &FlowSummary| flow.datagrams.is_none();
+    let singles = summary.flow.0.iter().filter(|(name, flow)| connection(flow) && single(name));
+    let singles: Vec<_> = singles.collect();
     for (name, flow) in singles.iter().take(ROWS_MAX) {
         table.row(flow_row(name, flow));
     }
-    let more = singles.len().saturating_sub(ROWS_MAX);
-    let more = if more > 0 { format!("… and {more} more\n") } else { String::new() };
-    table.render() + &more
+    if table.is_empty() {
+        return String::new();
+    }
+    table.render() + &more(singles.len())
+}
+
+fn more(all: usize) -> String {
+    match all.saturating_sub(ROWS_MAX) {
+        0 => String::new(),
+        more => format!("… and {more} more\n"),
+    }
+}
+
+fn datagrams(summary: &Summary) -> String {
+    let mut table = Table::new(&DATAGRAMS);
+    let all = summary.flow.0.iter();
+    let all: Vec<_> = all.filter_map(|(name, f)| Some((name, f, f.datagrams.as_ref()?))).collect();
+    for (name, flow, datagrams) in all.iter().take(ROWS_MAX) {
+        table.row(datagrams_row(name, flow, datagrams));
+    }
+    if table.is_empty() { String::new() } else { table.render() + &more(all.len()) }
 }
 
 /// Whether `flow` is one of those that a `count` made of `group`.
@@ -83,6 +112,19 @@ fn flow_row(name: &str, flow: &FlowSummary) -> Vec<Cell> {
         flow.retransmissions.to_string().into(),
         flow.timeouts.to_string().into(),
         quantity::time(flow.min_rtt_seconds).into(),
+    ]
+}
+
+fn datagrams_row(name: &str, flow: &FlowSummary, datagrams: &DatagramSummary) -> Vec<Cell> {
+    vec![
+        name.into(),
+        amount::bit_rate(flow.goodput).into(),
+        datagrams.sent.to_string().into(),
+        datagrams.received.to_string().into(),
+        format!("{} ({:.2} %)", datagrams.lost, 100.0 * datagrams.loss).into(),
+        quantity::time(datagrams.delay_mean_seconds).into(),
+        quantity::time(datagrams.delay_max_seconds).into(),
+        quantity::time(datagrams.jitter_seconds).into(),
     ]
 }
 

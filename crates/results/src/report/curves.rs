@@ -201,10 +201,11 @@ fn way(plan: &Plan, from: usize, to: usize) -> Vec<(usize, PortId)> {
     way
 }
 
-/// Windows and round trips of the first flows.
+/// Windows and round trips of the first connections.
 fn flows(run: &Run<'_>, table: &Table<FlowRow>) -> Result<[Vec<Figure>; 2], Error> {
     let span = whole(run);
-    let names = run.plan.flows.iter().map(|flow| (flow.name.as_str(), span));
+    let connections = || run.plan.flows.iter().filter(|flow| flow.tcp().is_some());
+    let names = connections().map(|flow| (flow.name.as_str(), span));
     let wanted: Vec<_> = names.take(TOGETHER).collect();
     let number = |value: Option<u64>| value.map(|v| v as f64);
     let curves = read(table, &wanted, |row| {
@@ -215,7 +216,7 @@ fn flows(run: &Run<'_>, table: &Table<FlowRow>) -> Result<[Vec<Figure>; 2], Erro
     if curves.iter().all(|[cwnd, _, _]| cwnd.is_empty()) {
         return Ok([Vec::new(), Vec::new()]);
     }
-    let note = some_of(wanted.len(), run.plan.flows.len(), "flows.parquet");
+    let note = some_of(wanted.len(), connections().count(), "flows.parquet");
     let (x, time) = time_axis(span);
     let longest = time_unit(greatest(curves.iter().map(|[_, _, srtt]| srtt)));
     let (mut windows, mut round_trips) = (Vec::new(), Vec::new());

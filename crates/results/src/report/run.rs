@@ -8,7 +8,7 @@ use crate::recorder::Recording;
 use crate::report::curves::{self, Figure};
 use crate::report::quantity::{count, digits, rate, share, size, time};
 use crate::report::{Cell, Grid, Mood, Page, Section};
-use crate::summary::{Direction, EmulatorSummary, FlowSummary, Named, Summary};
+use crate::summary::{DatagramSummary, Direction, EmulatorSummary, FlowSummary, Named, Summary};
 
 /// Rows of the flows' table; the others are in `summary.json`.
 const FLOWS_MAX: usize = 100;
@@ -98,6 +98,20 @@ impl Run<'_> {
         if !self.summary.group.0.is_empty() {
             section.grid(&self.groups());
         }
+        for grid in [self.connections(), self.datagrams()].iter().flatten() {
+            section.grid(grid);
+        }
+        let flows = self.summary.flow.0.len();
+        if flows > FLOWS_MAX {
+            section.paragraph(&format!(
+                "At most {FLOWS_MAX} of a kind are listed; summary.json has all {flows}.",
+            ));
+        }
+        section
+    }
+
+    /// The connections; `None` where there are none.
+    fn connections(&self) -> Option<Grid> {
         let mut grid = Grid::new(&[
             "Flow",
             "Goodput",
@@ -109,16 +123,32 @@ impl Run<'_> {
             "RTT least",
             "RTT smoothed",
         ]);
-        let flows = &self.summary.flow.0;
-        flows.iter().take(FLOWS_MAX).for_each(|(name, flow)| grid.row(flow_row(name, flow)));
-        section.grid(&grid);
-        if flows.len() > FLOWS_MAX {
-            section.paragraph(&format!(
-                "The first {FLOWS_MAX} of {} are listed; summary.json has them all.",
-                flows.len()
-            ));
-        }
-        section
+        let mut flows =
+            self.summary.flow.0.iter().filter(|(_, flow)| flow.datagrams.is_none()).peekable();
+        flows.peek()?;
+        flows.take(FLOWS_MAX).for_each(|(name, flow)| grid.row(flow_row(name, flow)));
+        Some(grid)
+    }
+
+    /// The flows of datagrams; `None` where there are none.
+    fn datagrams(&self) -> Option<Grid> {
+        let mut grid = Grid::new(&[
+            "Datagrams",
+            "Goodput",
+            "Sent",
+            "Received",
+            "Lost",
+            "Marked",
+            "Delay mean",
+            "Delay longest",
+            "Jitter",
+        ]);
+        let flows = self.summary.flow.0.iter();
+        let mut flows =
+            flows.filter_map(|(name, f)| Some((name, f, f.datagrams.as_ref()?))).peekable();
+        flows.peek()?;
+        flows.take(FLOWS_MAX).for_each(|(name, f, d)| grid.row(datagrams_row(name, f, d)));
+        Some(grid)
     }
 
     fn groups(&self) -> Grid {
@@ -218,6 +248,20 @@ fn flow_row(name: &str, flow: &FlowSummary) -> Vec<Cell> {
         Cell::number(count(flow.drops)),
         Cell::number(time(flow.min_rtt_seconds)),
         Cell::number(time(flow.srtt_seconds)),
+    ]
+}
+
+fn datagrams_row(name: &str, flow: &FlowSummary, datagrams: &DatagramSummary) -> Vec<Cell> {
+    vec![
+        Cell::text_of(name),
+        Cell::number(rate(flow.goodput)),
+        Cell::number(count(datagrams.sent)),
+        Cell::number(count(datagrams.received)),
+        Cell::number(format!("{} ({})", count(datagrams.lost), share(datagrams.loss))),
+        Cell::number(count(datagrams.marked)),
+        Cell::number(time(datagrams.delay_mean_seconds)),
+        Cell::number(time(datagrams.delay_max_seconds)),
+        Cell::number(time(datagrams.jitter_seconds)),
     ]
 }
 

@@ -3,18 +3,19 @@
 
 #![allow(dead_code, reason = "each test takes what it needs")]
 
-use network::application::{Reader, Writer};
+use network::application::{Reader, Span};
 use network::observer::{Observer, Place};
 use network::{PortId, emulator, host, link};
 use results::{Drops, Ending, EngineTotals, FlowTotals, PortTotals, Recorder, Totals};
 use scenario::Plan;
 use scenario::plan::{
-    Bandwidth, Capture, End, Flow, Link, Node, NodeKind, Probes, Sequence, Window,
+    Bandwidth, Capture, End, Flow, Link, Node, NodeKind, Probes, Sequence, Tcp as Connection,
+    Transport, Window,
 };
 use traffic::header::Header;
 use traffic::packet::{SackBlock, Tcp, ecn, flags};
 use traffic::{
-    Bytes, DropReason, Duration, FlowId, HostId, Instant, Packet, Rate, Statistics, qdisc,
+    Bytes, DropReason, Duration, FlowId, HostId, Instant, Packet, Protocol, Rate, Statistics, qdisc,
 };
 
 /// From the sender to the emulator.
@@ -98,10 +99,13 @@ fn flow(name: &str, number: usize) -> Flow {
             6,
             Flow::usual_ports(number),
         ),
-        sender: config,
-        receiver: config,
-        writer: Writer { start: Instant::ZERO, stop: Instant::NEVER, bytes: None, train: None },
-        reader: Reader { rate: None },
+        span: Span::ALWAYS,
+        transport: Transport::Tcp(Box::new(Connection {
+            sender: config,
+            receiver: config,
+            train: None,
+            reader: Reader { rate: None },
+        })),
     }
 }
 
@@ -138,6 +142,13 @@ pub(crate) fn packet(flow: u32, tcp: Tcp) -> Packet {
         tcp,
         ..Packet::default()
     }
+}
+
+/// A datagram of `flow` from the sender.
+pub(crate) fn datagram(flow: u32, payload: u32) -> Packet {
+    let tcp = Tcp { payload, ..Tcp::default() };
+    let length = (18 + 28 + payload).max(64);
+    Packet { length, protocol: Protocol::Udp, ..packet(flow, tcp) }
 }
 
 /// The packet on its way back.
@@ -218,7 +229,7 @@ fn sample(recorder: &mut Recorder, now: Instant, n: u32) {
         bytes_acked: u64::from(n) * 1448,
         ..transport::Info::default()
     };
-    (0..3).for_each(|flow| recorder.flow_sample(now, FlowId(flow), &info));
+    (0..3).for_each(|flow| recorder.flow_sample(now, FlowId(flow), [&info; 2]));
     let backlog_bytes = u64::from(n % 100) * 1518;
     let queue = Statistics { backlog_bytes, sent_packets: u64::from(n), ..Statistics::default() };
     recorder.queue_sample(now, WAN, &queue);

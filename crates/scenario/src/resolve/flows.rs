@@ -1,25 +1,24 @@
-//! Connections: who sends to whom, with which TCP, when and how much.
+//! Flows: who sends to whom, with which TCP or as datagrams, when and how much.
 
 use std::net::IpAddr;
 
-use network::application::{Reader, Train, Writer};
+use network::application::{Reader, Span, Train};
 use traffic::header::{Header, Ports};
+use traffic::packet::Protocol;
 use traffic::{Bytes, Duration, Instant};
 use transport::Config;
 
 use super::directory::{Members, count, member_name, pairs};
 use super::nodes::Nodes;
-use super::{Directory, Network};
+use super::{Directory, Network, datagrams};
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
-use crate::plan::{Flow, NodeKind};
-use crate::tcp::{self, Tcp};
+use crate::plan::{Flow, NodeKind, Tcp, Transport};
+use crate::tcp;
 use crate::value::{Name, PortUnit, Quantity, TimeUnit};
 
 /// Ten times what DESIGN.md asks of one run.
 const FLOWS_MAX: usize = 100_000;
-/// IANA's number.
-const PROTOCOL_TCP: u8 = 6;
 
 /// The flows' names, and who talks to whom; queues may refer to them.
 pub(super) struct Declared<'f> {
@@ -90,31 +89,29 @@ fn add(
     problems: &mut Problems,
 ) -> Option<()> {
     let stagger = time_or_zero(table.stagger.as_ref(), problems);
-    let writer = writer(table, network.duration, problems);
-    let reader = reader(table, problems);
+    let span = span(table, network.duration, problems);
     check_paths(table, pairs, network, problems)?;
-    let ends = pairs.iter().map(|&(from, to)| {
-        let sender = tcp(from, to, table, &table.tcp, name, network, problems)?;
-        let receiver = tcp(to, from, table, &table.receiver_tcp, name, network, problems)?;
-        Some((sender, receiver))
-    });
-    let ends: Vec<_> = ends.collect::<Option<_>>()?;
-    let (stagger, writer, reader) = (stagger?, writer?, reader?);
+    let transport = |&pair: &(usize, usize)| match &table.datagrams {
+        Some(datagrams) => {
+            datagrams::resolve(datagrams, table, pair, network, problems).map(Transport::Udp)
+        }
+        None => connection(pair, table, name, network, problems).map(|c| Transport::Tcp(c.into())),
+    };
+    let transports: Vec<_> = pairs.iter().map(transport).collect::<Option<_>>()?;
+    let (stagger, span) = (stagger?, span?);
     for index in 0..members.range.len() {
         // The pairs take turns, so that `stagger` spreads the hosts' starts.
         let pair = index % pairs.len();
-        let ((from, to), (sender, receiver)) = (pairs[pair], ends[pair]);
-        let start = writer.start + stagger.times(index as u64);
+        let (from, to) = pairs[pair];
+        let start = span.start + stagger.times(index as u64);
         let header = header(table, index, flows.len(), [from, to], network, problems)?;
         flows.push(Flow {
             name: member_name(&name.text, members.counted, index),
             from,
             to,
             header,
-            sender,
-            receiver,
-            writer: Writer { start, ..writer },
-            reader,
+            span: Span { start, ..span },
+            transport: transports[pair].clone(),
         });
     }
     Some(())
@@ -146,8 +143,10 @@ fn header(
         source: port(table.source_port.as_ref(), usual.source, index, problems)?,
         destination: port(table.destination_port.as_ref(), usual.destination, 0, problems)?,
     };
-    let flow_label = flow_label(table, problems)?;
-    Some(Header { flow_label, ..Header::between(source, destination, PROTOCOL_TCP, ports) })
+    let protocol = if table.datagrams.is_some() { Protocol::Udp } else { Protocol::Tcp };
+    let header = Header::between(source, destination, protocol as u8, ports);
+    let (tos, flow_label) = (dscp(table, problems)? << 2, flow_label(table, problems)?);
+    Some(Header { tos, flow_label, ..header })
 }
 
 fn flow_label(table: &file::Flow, problems: &mut Problems) -> Option<u32> {
@@ -159,6 +158,28 @@ fn flow_label(table: &file::Flow, problems: &mut Problems) -> Option<u32> {
         return None;
     }
     Some(label.value as u32)
+}
+
+/// The code point of its packets.
+pub(super) fn dscp(table: &file::Flow, problems: &mut Problems) -> Option<u8> {
+    table.dscp.as_ref().map_or(Some(0), |dscp| dscp.read(problems))
+}
+
+fn connection(
+    (from, to): (usize, usize),
+    table: &file::Flow,
+    name: &Name,
+    network: &Network<'_>,
+    problems: &mut Problems,
+) -> Option<Tcp> {
+    let train = match &table.train {
+        Some(table) => train(table, problems).map(Some),
+        None => Some(None),
+    };
+    let reader = reader(table, problems);
+    let sender = tcp(from, to, table, table.tcp.as_ref(), name, network, problems)?;
+    let receiver = tcp(to, from, table, table.receiver_tcp.as_ref(), name, network, problems)?;
+    Some(Tcp { sender, receiver, train: train?, reader: reader? })
 }
 
 fn host(name: &Name, nodes: &Nodes<'_>, problems: &mut Problems) -> Option<Members> {
@@ -180,7 +201,7 @@ fn tcp(
     local: usize,
     peer: usize,
     table: &file::Flow,
-    changes: &Tcp,
+    changes: Option<&tcp::Tcp>,
     name: &Name,
     network: &Network<'_>,
     problems: &mut Problems,
@@ -193,12 +214,11 @@ fn tcp(
     if let Some(link) = first {
         config.segment.mtu = network.links.list[link as usize].config.mtu.0 as u32;
     }
-    changes.apply(&mut config, problems);
-    let addresses = [local, peer].map(|end| network.nodes.list[end].address);
-    config.segment.ip_header = ip_header(addresses, &table.to, problems)?;
-    if let Some(dscp) = &table.dscp {
-        config.segment.dscp = dscp.read(problems)?;
+    if let Some(changes) = changes {
+        changes.apply(&mut config, problems);
     }
+    config.segment.ip_header = ip_header([local, peer], table, network, problems)?;
+    config.segment.dscp = dscp(table, problems)?;
     if let Err(error) = config.check() {
         let text = error.to_string();
         let (message, help) = text.split_once([':', ';']).unwrap_or((&text, ""));
@@ -208,15 +228,20 @@ fn tcp(
     Some(config)
 }
 
-/// The length of the header between these two; a complaint if they are of different versions.
-fn ip_header(addresses: [IpAddr; 2], to: &Name, problems: &mut Problems) -> Option<u32> {
-    match addresses {
+/// The length of the IP header between these two; a complaint if they are of different versions.
+pub(super) fn ip_header(
+    ends: [usize; 2],
+    table: &file::Flow,
+    network: &Network<'_>,
+    problems: &mut Problems,
+) -> Option<u32> {
+    match ends.map(|end| network.nodes.list[end].address) {
         [IpAddr::V4(_), IpAddr::V4(_)] => Some(20),
         [IpAddr::V6(_), IpAddr::V6(_)] => Some(40),
         [one, other] => {
             let message = format!("{one} cannot talk to {other}");
             let help = "give both hosts an `address` of one version of IP";
-            problems.push(&to.span, message, help);
+            problems.push(&table.to.span, message, help);
             None
         }
     }
@@ -243,7 +268,7 @@ fn time_or_zero(time: Option<&Quantity<TimeUnit>>, problems: &mut Problems) -> O
     time.map_or(Some(Duration::ZERO), |quantity| quantity.read(problems))
 }
 
-fn writer(table: &file::Flow, duration: Duration, problems: &mut Problems) -> Option<Writer> {
+fn span(table: &file::Flow, duration: Duration, problems: &mut Problems) -> Option<Span> {
     let start = time_or_zero(table.start.as_ref(), problems);
     let stop = match &table.stop {
         Some(stop) => stop.read(problems).map(|stop| Instant::ZERO + stop),
@@ -251,10 +276,6 @@ fn writer(table: &file::Flow, duration: Duration, problems: &mut Problems) -> Op
     };
     let bytes = match &table.bytes {
         Some(bytes) => bytes.read(problems).map(Some),
-        None => Some(None),
-    };
-    let train = match &table.train {
-        Some(table) => train(table, problems).map(Some),
         None => Some(None),
     };
     let start = start?;
@@ -270,10 +291,10 @@ fn writer(table: &file::Flow, duration: Duration, problems: &mut Problems) -> Op
         problems.push(&quantity.span, "it stops before it starts", help);
     }
     if let (Some(quantity), Some(Some(Bytes(0)))) = (&table.bytes, bytes) {
-        let help = "leave `bytes` out to write without end";
-        problems.push(&quantity.span, "it writes nothing", help);
+        let help = "leave `bytes` out to send without end";
+        problems.push(&quantity.span, "it sends nothing", help);
     }
-    Some(Writer { start, stop: stop?, bytes: bytes?, train: train? })
+    Some(Span { start, stop: stop?, bytes: bytes? })
 }
 
 fn train(table: &file::Train, problems: &mut Problems) -> Option<Train> {

@@ -81,9 +81,6 @@ impl<'a> From<&'a Packet> for Subject<'a> {
     }
 }
 
-/// IANA's number for TCP: every simulated packet is a TCP segment.
-pub(super) const TCP: u8 = 6;
-
 /// Why a match is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -175,7 +172,7 @@ impl Filter {
         let Subject { header, packet } = subject;
         let ip = header.filter(|header| header.family != Family::None);
         let ports = header.and_then(|header| header.ports);
-        let protocol = ip.map(|ip| ip.protocol).or(packet.map(|_| TCP));
+        let protocol = ip.map(|ip| ip.protocol).or(packet.map(|packet| packet.protocol as u8));
         // A conditioner marks the packet, not the header that it came with.
         let tos = packet.map(|packet| packet.tos).or(ip.map(|ip| ip.tos));
         let label = ip.filter(|ip| ip.family == Family::V6).map(|ip| ip.flow_label);

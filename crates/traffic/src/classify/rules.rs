@@ -10,7 +10,7 @@
 
 use alloc::collections::BTreeMap;
 
-use super::filter::{Error, Filter, PortRange, Prefix, Subject, TCP};
+use super::filter::{Error, Filter, PortRange, Prefix, Subject};
 use super::tuples::{Entry, Key, Shape, TupleSpace};
 use crate::header::{Family, Header};
 use crate::packet::Packet;
@@ -199,7 +199,7 @@ fn add_packet(key: &mut Key<WORDS>, packet: &Packet) {
     let tos = 0xff << at::TOS;
     let mut transport = key.words[word::TRANSPORT];
     if key.has & has::IP == 0 {
-        transport = transport & 0xff << at::VLAN | u64::from(TCP) << at::PROTOCOL;
+        transport = transport & 0xff << at::VLAN | u64::from(packet.protocol as u8) << at::PROTOCOL;
     }
     key.words[word::TRANSPORT] = transport & !tos | u64::from(packet.tos) << at::TOS;
     key.has |= has::SIMULATED | has::IP;

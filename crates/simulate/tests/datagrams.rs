@@ -1,0 +1,138 @@
+//! Open-loop senders send what they say, when they say it, and what arrives is counted.
+
+mod driver;
+
+use network::{Observer, PortId};
+use results::summary::{DatagramSummary, FlowSummary};
+use simulate::Watch;
+use traffic::{Duration, Instant, Packet};
+
+/// When the flow's packets left their host.
+#[derive(Default)]
+struct Departures(Vec<Instant>);
+
+impl Observer for Departures {
+    fn transmitted(&mut self, port: PortId, _: &Packet, start: Instant, _: Instant) {
+        if port == PortId(0) {
+            self.0.push(start);
+        }
+    }
+}
+
+impl Watch for Departures {}
+
+/// A source on a link of 1 Gbit/s and 5 ms, with a narrower one behind it, for ten seconds.
+fn scenario(flow: &str, narrow: &str) -> String {
+    format!(
+        "duration = \"10 s\"\n[host.a]\n[router.r]\n[host.b]\n\
+         [link.in]\nbetween = [\"a\", \"r\"]\nrate = \"1 Gbit/s\"\ndelay = \"5 ms\"\n\
+         [link.out]\nbetween = [\"r\", \"b\"]\nrate = \"{narrow}\"\n\
+         [flow.u]\nfrom = \"a\"\nto = \"b\"\n{flow}\n"
+    )
+}
+
+fn departures(flow: &str) -> Vec<Instant> {
+    let plan = driver::plan(&scenario(flow, "1 Gbit/s"));
+    let mut watch = Departures::default();
+    driver::totals_watched(&plan, &mut watch);
+    watch.0
+}
+
+fn result(flow: &str, narrow: &str) -> (FlowSummary, DatagramSummary) {
+    let summary = driver::summary(&driver::plan(&scenario(flow, narrow)));
+    let flow = summary.flow.get("u").expect("the flow").clone();
+    let datagrams = flow.datagrams.clone().expect("it sends datagrams");
+    (flow, datagrams)
+}
+
+fn seconds(second: usize) -> Instant {
+    Instant::ZERO + Duration::from_secs(second as u64)
+}
+
+#[test]
+fn even_spacing_is_exact_to_a_packet() {
+    // 1234567 bit/s in datagrams of 1000 bytes: 154.32 a second, 1543.2 in ten.
+    let left = departures("datagrams = { rate = \"1234567 bit/s\", size = \"1000 B\" }");
+    for second in 1..=10 {
+        let by_then = left.iter().filter(|&&at| at < seconds(second)).count() as f64;
+        let fluid = 1_234_567.0 / 8_000.0 * second as f64;
+        assert!((by_then - fluid).abs() <= 1.0, "{by_then} of {fluid} in {second} s");
+    }
+    let gap = |pair: &[Instant]| (pair[1] - pair[0]).as_ps();
+    let gaps: Vec<u64> = left.windows(2).map(gap).collect();
+    let (least, most) = (gaps.iter().min().unwrap(), gaps.iter().max().unwrap());
+    assert!(most - least <= 1, "{least} to {most} ps");
+}
+
+#[test]
+fn poisson_arrivals_have_the_mean_and_the_variance() {
+    let left =
+        departures("datagrams = { rate = \"8 Mbit/s\", size = \"100 B\", spacing = \"poisson\" }");
+    // 100 000 in ten seconds, with a standard deviation of 316.
+    let count = left.len() as f64;
+    assert!((count - 1e5).abs() < 4.0 * 316.0, "{count}");
+    // In windows of 1 ms there are 10, and as many is the variance: its estimate over 10 000 windows
+    // has a standard deviation of 10 * sqrt((2 + 1/10) / 10 000).
+    let mut windows = vec![0.0_f64; 10_000];
+    left.iter().for_each(|at| windows[(at.as_us() / 1_000) as usize] += 1.0);
+    let variance = windows.iter().map(|n| (n - 10.0).powi(2)).sum::<f64>() / 1e4;
+    assert!((variance - 10.0).abs() < 4.0 * 0.145, "{variance}");
+}
+
+#[test]
+fn on_and_off_in_turn() {
+    let left = departures(
+        "start = \"1 s\"\nstop = \"9 s\"\n\
+         datagrams = { rate = \"8 Mbit/s\", size = \"1000 B\", on = \"300 ms\", off = \"700 ms\" }",
+    );
+    assert!(left.iter().all(|at| (at.as_us() % 1_000_000) < 300_000), "in the on periods only");
+    assert_eq!(left.len(), 8 * 300, "8 periods of 300 datagrams");
+    assert_eq!((left[0], left[300]), (seconds(1), seconds(2)));
+}
+
+#[test]
+fn what_fits_arrives_after_the_way_and_nothing_is_lost() {
+    let (flow, datagrams) =
+        result("bytes = \"1234567 B\"\ndatagrams = { rate = \"8 Mbit/s\" }", "1 Gbit/s");
+    assert!(flow.completed);
+    // 838 of 1472 bytes, and the rest.
+    assert_eq!((flow.bytes, datagrams.sent, datagrams.lost), (1_234_567, 839, 0));
+    // A full frame twice on 1 Gbit/s, 12.304 us each, and 5 ms.
+    let way = 5e-3 + 2.0 * 12.304e-6;
+    let short = way - datagrams.delay_mean_seconds;
+    assert!((0.0..1e-7).contains(&short), "the last frame is shorter: {short}");
+    assert!((datagrams.delay_max_seconds - way).abs() < 1e-12);
+    assert!(datagrams.jitter_seconds < 1e-6, "{}", datagrams.jitter_seconds);
+}
+
+#[test]
+fn what_does_not_fit_is_lost_and_the_rest_fills_the_link() {
+    let (flow, datagrams) =
+        result("datagrams = { rate = \"20 Mbit/s\", size = \"962 B\", ecn = true }", "10 Mbit/s");
+    // A frame of 1008 bytes and 20 of overhead carries 962.
+    let carried = 10e6 / 8.0 * 962.0 / 1_028.0;
+    assert!((flow.goodput / carried - 1.0).abs() < 1e-3, "{} of {carried}", flow.goodput);
+    let loss = 1.0 - carried / 2.5e6;
+    // 1000 packets are queued at the end, and these are not received either.
+    assert!((datagrams.loss - loss).abs() < 1_002.0 / datagrams.sent as f64, "{}", datagrams.loss);
+    assert_eq!(datagrams.sent, 25_988);
+    // Beside these 13 are on their way of 5 ms to it, and one on the wire behind it.
+    assert_eq!(flow.drops + 1_000 + 13 + 1, datagrams.lost);
+    // The queue's 1000 packets and the one on the wire.
+    let longest = 5e-3 + 1_001.0 * 1_028.0 * 8.0 / 10e6;
+    assert!(
+        (datagrams.delay_max_seconds - longest).abs() < 1e-3,
+        "{}",
+        datagrams.delay_max_seconds
+    );
+}
+
+#[test]
+fn a_host_s_own_queue_refuses_what_does_not_fit() {
+    let (flow, datagrams) = result("datagrams = { rate = \"2 Gbit/s\" }", "10 Gbit/s");
+    let carried = 1e9 / 8.0 * 1_472.0 / 1_538.0;
+    // Of the ten seconds 5 ms are the way's, and the queue's 1000 packets are 12 ms.
+    assert!((flow.goodput / carried - 1.0).abs() < 1e-3, "{} of {carried}", flow.goodput);
+    assert!(datagrams.delay_max_seconds < 0.018, "{}", datagrams.delay_max_seconds);
+    assert!(flow.drops > 0);
+}
