@@ -6,6 +6,7 @@
 pub mod application;
 pub mod datagram;
 pub mod emulator;
+mod guard;
 pub mod host;
 pub mod link;
 pub mod node;
@@ -14,6 +15,7 @@ pub mod port;
 pub mod router;
 pub mod schedule;
 
+pub use guard::Fault;
 pub use node::{Context, Egress, Node};
 pub use observer::{Observer, PortId};
 pub use port::Port;

@@ -2,6 +2,8 @@
 
 use traffic::{Bytes, DropReason, Instant, Packet};
 
+use crate::guard::Fault;
+
 /// One direction of a link, and the output port that feeds it: `2 * link + end`, where `end` is the
 /// index of the transmitting end in the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,6 +32,10 @@ pub trait Observer {
     /// A packet was dropped.
     #[inline]
     fn dropped(&mut self, _place: Place, _packet: &Packet, _reason: DropReason, _now: Instant) {}
+
+    /// A port's discipline of that name broke its contract, and a plain FIFO took its place; it did not
+    /// give back `lost` packets.
+    fn failed(&mut self, _port: PortId, _name: &str, _fault: &Fault, _lost: u64, _now: Instant) {}
 
     /// A packet's last bit arrived at the far end of `port`'s wire.
     #[inline]

@@ -8,6 +8,7 @@ use traffic::{
     Packets, Rate, Ring, Statistics,
 };
 
+use crate::guard::{Fault, Guard};
 use crate::node::{Context, Egress};
 use crate::observer::{Observer, Place, PortId};
 
@@ -49,7 +50,7 @@ pub struct Port {
     id: PortId,
     /// Something is `left`.
     has_left: bool,
-    qdisc: Qdisc,
+    qdisc: Guard<Qdisc>,
     /// What an earlier discipline left queued: it goes out first.
     left: Ring<PacketId>,
     /// The period of the timer by which a discipline waits; zero for one as fine as is needed.
@@ -76,7 +77,7 @@ impl Port {
         let frame_max = port.mtu.0 + u64::from(traffic::packet::ETHERNET_HEADER_AND_FCS);
         Ok(Self {
             id,
-            qdisc: Qdisc::attach(queue, port)?,
+            qdisc: Guard::new(Qdisc::attach(queue, port)?),
             line: Serializer::new(port.rate),
             overhead: port.overhead.0,
             frame_max: u32::try_from(frame_max).unwrap_or(u32::MAX),
@@ -158,20 +159,20 @@ impl Port {
 
     /// The discipline on it.
     pub fn qdisc(&self) -> &Qdisc {
-        &self.qdisc
+        self.qdisc.get()
     }
 
     /// What the disciplines on it have counted.
     pub fn statistics(&self) -> Statistics {
         let mut sum = self.retired;
-        sum += self.qdisc.statistics();
+        sum += self.qdisc().statistics();
         sum
     }
 
     /// Whether nothing is queued.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.qdisc.is_empty() && !self.has_left
+        self.qdisc().is_empty() && !self.has_left
     }
 
     /// ALTQ's switch: gives the port these parameters, of the discipline that it has or of another. No
@@ -186,8 +187,8 @@ impl Port {
         parameters: &qdisc::Parameters,
         cx: &mut Context<'_, E, O>,
     ) -> Result<(), qdisc::Error> {
-        if self.qdisc.name() == parameters.name() {
-            self.qdisc.change(parameters)?;
+        if self.qdisc().name() == parameters.name() {
+            self.qdisc.get_mut().change(parameters)?;
         } else {
             let fresh = Qdisc::attach(parameters, self.link)?;
             self.install(fresh, cx);
@@ -225,22 +226,52 @@ impl Port {
         self.switch(&asked, cx)
     }
 
-    /// Takes over from the discipline that is there.
-    fn install<E, O: Observer>(&mut self, fresh: Qdisc, cx: &mut Context<'_, E, O>) {
+    /// Takes over from the discipline that is there; returns how many packets that did not give back.
+    fn install<E, O: Observer>(&mut self, fresh: Qdisc, cx: &mut Context<'_, E, O>) -> u64 {
         self.report_discarded(cx);
-        self.qdisc.flush(cx.packets, cx.now);
-        let mut counted = core::mem::replace(&mut self.qdisc, fresh).statistics();
+        let old = core::mem::replace(&mut self.qdisc, Guard::new(fresh));
+        let (mut counted, lost) = old.abandon(cx.packets, cx.now);
+        (counted.backlog_packets, counted.backlog_bytes) = (0, 0);
         while let Some((packet, _)) = cx.packets.take_dropped() {
             // Flushed, but not lost: it counts as queued still.
             let length = u64::from(cx.packets[packet].length);
             self.left.push(packet);
             self.has_left = true;
-            counted.dropped_packets -= 1;
-            counted.dropped_bytes -= length;
+            counted.dropped_packets = counted.dropped_packets.saturating_sub(1);
+            counted.dropped_bytes = counted.dropped_bytes.saturating_sub(length);
             counted.backlog_packets += 1;
             counted.backlog_bytes += length;
         }
         self.retired += counted;
+        lost
+    }
+
+    /// Puts a plain FIFO in the place of a discipline that broke its contract, and tells of it. What it
+    /// held goes out first, as far as it gives it back. [`Port::enable`] attaches it anew.
+    #[cold]
+    pub fn fail<E: Egress, O: Observer>(&mut self, fault: &Fault, cx: &mut Context<'_, E, O>) {
+        let name = self.qdisc().name();
+        let parameters = qdisc::Parameters::Fifo(fifo::Parameters::default());
+        let Ok(fresh) = Qdisc::attach(&parameters, self.link) else { return };
+        let lost = self.install(fresh, cx);
+        cx.observer.failed(self.id, name, fault, lost, cx.now);
+        self.go_on(cx);
+    }
+
+    /// The discipline failed while it was given a packet: that goes to the FIFO, unless it is among what
+    /// the discipline gave back.
+    #[cold]
+    fn fail_with<E: Egress, O: Observer>(
+        &mut self,
+        packet: PacketId,
+        fault: &Fault,
+        cx: &mut Context<'_, E, O>,
+    ) -> Enqueued {
+        self.fail(fault, cx);
+        if self.left.iter().any(|left| left == packet) {
+            return Enqueued::Queued;
+        }
+        self.qdisc.get_mut().enqueue(cx.packets, packet, cx.now)
     }
 
     /// Asks for the next turn after a switch, when something is queued.
@@ -274,7 +305,7 @@ impl Port {
         if cx.now >= self.ready_at
             && length <= self.frame_max
             && !self.has_left
-            && self.qdisc.pass(length)
+            && self.qdisc.get_mut().pass(length)
         {
             cx.packets[packet].queued = cx.now;
             self.send(packet, length, cx);
@@ -295,7 +326,13 @@ impl Port {
             return Offered::Dropped(DropReason::TooLong);
         }
         let waited_for = !self.is_empty();
-        let enqueued = self.qdisc.enqueue(cx.packets, packet, cx.now);
+        let enqueued = match self.qdisc.get_mut() {
+            Qdisc::Fifo(fifo) => fifo.enqueue(cx.packets, packet, cx.now),
+            _ => match self.qdisc.enqueue(cx.packets, packet, cx.now) {
+                Ok(enqueued) => enqueued,
+                Err(fault) => self.fail_with(packet, &fault, cx),
+            },
+        };
         self.report_discarded(cx);
         match enqueued {
             Enqueued::Dropped(reason) => return Offered::Dropped(reason),
@@ -312,8 +349,7 @@ impl Port {
     #[inline(always)]
     pub fn transmit<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) -> Transmitted {
         debug_assert!(cx.now >= self.ready_at, "the device takes a frame");
-        let dequeued =
-            if self.has_left { self.take_left(cx) } else { self.qdisc.dequeue(cx.packets, cx.now) };
+        let dequeued = if self.has_left { self.take_left(cx) } else { self.dequeue(cx) };
         self.report_discarded(cx);
         match dequeued {
             Dequeued::Send(packet) => {
@@ -328,6 +364,21 @@ impl Port {
             }
             Dequeued::NotBefore(at) => Transmitted { packet: None, next: self.on_tick(cx.now, at) },
             Dequeued::Empty => Transmitted { packet: None, next: Instant::NEVER },
+        }
+    }
+
+    /// What the discipline has; should it fail, what a FIFO has in its place.
+    #[inline(always)]
+    fn dequeue<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) -> Dequeued {
+        if let Qdisc::Fifo(fifo) = self.qdisc.get_mut() {
+            return fifo.dequeue(cx.packets, cx.now);
+        }
+        match self.qdisc.dequeue(cx.packets, cx.now) {
+            Ok(dequeued) => dequeued,
+            Err(fault) => {
+                self.fail(&fault, cx);
+                self.take_left(cx)
+            }
         }
     }
 
@@ -364,7 +415,7 @@ impl Port {
 
     /// Discards everything queued.
     pub fn flush<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
-        self.qdisc.flush(cx.packets, cx.now);
+        self.qdisc.get_mut().flush(cx.packets, cx.now);
         while let Dequeued::Send(packet) = self.take_left(cx) {
             let length = u64::from(cx.packets[packet].length);
             self.retired.sent_packets -= 1;
@@ -380,6 +431,7 @@ impl Port {
     #[inline]
     fn report_discarded<E, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
         while let Some((packet, reason)) = cx.packets.take_dropped() {
+            self.qdisc.discarded();
             cx.drop(Place::Port(self.id), packet, reason);
         }
     }
@@ -392,5 +444,15 @@ impl Port {
         self.free_at = start + self.line.advance(Bytes(length + self.overhead));
         self.ready_at = Instant::from_ps(self.free_at.as_ps().saturating_sub(self.ahead.as_ps()));
         start
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use traffic::{Bytes, Rate};
+
+    pub(crate) fn gigabit() -> traffic::Port {
+        let rate = Rate::from_bits_per_second(1_000_000_000).expect("a rate above zero");
+        traffic::Port { rate, mtu: Bytes(1_500), overhead: Bytes(20), seed: 0 }
     }
 }

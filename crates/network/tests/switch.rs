@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use network::observer::Place;
 use network::port::Offered;
-use network::{Egress, Observer, Port, PortId};
+use network::{Egress, Fault, Observer, Port, PortId};
 use proptest::prelude::*;
 use traffic::classify::{Filter, Rule};
 use traffic::qdisc::{Parameters, fifo, psp};
@@ -125,4 +125,54 @@ proptest! {
             prop_assert!(before < Some(created), "flow {flow:?}: {created:?} after {before:?}");
         }
     }
+}
+
+/// Notes what failed.
+#[derive(Default)]
+struct Failures(Vec<(String, Fault, u64)>);
+
+impl Observer for Failures {
+    fn failed(&mut self, _: PortId, name: &str, fault: &Fault, lost: u64, _: Instant) {
+        self.0.push((name.into(), fault.clone(), lost));
+    }
+}
+
+#[test]
+fn a_fifo_takes_the_place_of_a_discipline_that_fails() {
+    let class = psp::Class { name: "slow".into(), rate: rate(1_000_000), ..psp::Class::default() };
+    let filters = vec![Rule { class: "slow".into(), ..Rule::default() }];
+    let psp = Parameters::Psp(psp::Parameters {
+        classes: vec![class],
+        filters,
+        ..psp::Parameters::default()
+    });
+    let mut port = Port::new(PortId(0), &psp, gigabit()).unwrap();
+    let (mut packets, mut wire) = (Packets::new(), Wire::default());
+    let mut failures = Failures::default();
+    for number in 0..5 {
+        let created = Instant::from_ps(number);
+        let packet = packets.insert(Packet { created, length: 1_518, ..Packet::default() });
+        let mut cx = wire.context(&mut packets, &mut failures, Instant::ZERO);
+        if port.offer(packet, &mut cx) == Offered::Ready {
+            let next = port.transmit(&mut cx).next;
+            cx.egress.resume(PortId(0), next);
+        }
+    }
+    let fault = Fault::Found("its statistics contradict each other");
+    port.fail(&fault, &mut wire.context(&mut packets, &mut failures, Instant::ZERO));
+    assert_eq!(failures.0, [("psp".into(), fault, 0)]);
+    assert_eq!(port.qdisc().name(), "fifo");
+    // What was queued goes out at the line's rate, in its order.
+    while let Some(at) = wire.resumes.filter(|&at| at < Instant::NEVER) {
+        let next = port.transmit(&mut wire.context(&mut packets, &mut failures, at)).next;
+        wire.resumes = Some(next);
+    }
+    let order: Vec<_> = wire.left.iter().map(|&(packet, _)| packets[packet].created).collect();
+    assert_eq!(order, (0..5).map(Instant::from_ps).collect::<Vec<_>>());
+    assert!(wire.left[4].1 < Instant::ZERO + Duration::from_us(100), "{:?}", wire.left);
+    let counted = port.statistics();
+    assert_eq!((counted.sent_packets, counted.dropped_packets), (5, 0));
+    // Enabled again, it paces again.
+    port.enable(&mut wire.context(&mut packets, &mut failures, Instant::ZERO)).unwrap();
+    assert_eq!(port.qdisc().name(), "psp");
 }

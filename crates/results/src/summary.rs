@@ -213,6 +213,9 @@ pub struct Direction {
     /// The discipline's classes, where it has some.
     #[serde(skip_serializing_if = "Named::is_empty")]
     pub class: Named<ClassSummary>,
+    /// How its disciplines failed, so that a plain FIFO took their place.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<String>,
     /// The elements of the conditioner at its end, where it has one.
     #[serde(skip_serializing_if = "Named::is_empty")]
     pub element: Named<ElementSummary>,
@@ -495,6 +498,7 @@ fn sum_direction(
         gap_bytes: s.gap_bytes,
         backlog_bytes_max: s.backlog_bytes_max,
         class: Named(port.classes.iter().map(|c| sum_class(c, seconds)).collect()),
+        faults: port.faults.clone(),
         element: Named(far.elements.iter().map(sum_element).collect()),
     }
 }

@@ -72,6 +72,8 @@ pub struct PortTotals {
     pub classes: Vec<(String, Statistics)>,
     /// Packets dropped there or on the wire behind it.
     pub drops: Drops,
+    /// How its disciplines failed, so that a plain FIFO took their place.
+    pub faults: Vec<String>,
     /// What each element of the conditioner of the other direction counted, by name: green, yellow, red.
     pub elements: Vec<(String, [Count; 3])>,
 }

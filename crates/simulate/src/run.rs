@@ -52,6 +52,7 @@ pub fn run(plan: &Plan, watch: &mut impl Watch, steering: Steering<'_>) -> Resul
         ports: vec![Drops::default(); 2 * plan.links.len()],
         nodes: vec![Drops::default(); plan.nodes.len()],
         flows: vec![0; plan.flows.len()],
+        faults: Vec::new(),
         inner: watch,
     };
     let mut engine = Engine::new(World::new(plan)?);
@@ -224,6 +225,9 @@ fn totals(
         .into_iter()
         .map(|drops| PortTotals { drops, ..PortTotals::default() })
         .collect();
+    for (port, fault) in tally.faults {
+        ports[port.0 as usize].faults.push(fault);
+    }
     for port in engine.world().nodes.iter().flat_map(Node::ports) {
         ports[port.id().0 as usize].statistics = port.statistics();
         if let Some(conditioner) = port.conditioner() {

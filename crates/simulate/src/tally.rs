@@ -1,5 +1,6 @@
-//! Counts every drop, whoever else watches.
+//! Counts every drop, and notes every fault, whoever else watches.
 
+use network::Fault;
 use network::observer::{Observer, Place, PortId};
 use results::totals::Drops;
 use traffic::{Bytes, DropReason, Instant, Packet};
@@ -13,6 +14,8 @@ pub(crate) struct Tally<'a, O> {
     pub(crate) nodes: Vec<Drops>,
     /// One for each flow.
     pub(crate) flows: Vec<u64>,
+    /// Ports whose discipline failed, and how.
+    pub(crate) faults: Vec<(PortId, String)>,
     /// The next observer.
     pub(crate) inner: &'a mut O,
 }
@@ -35,6 +38,12 @@ impl<O: Observer> Observer for Tally<'_, O> {
             Place::Node(node) => self.nodes[node as usize].count(reason),
         }
         self.inner.dropped(place, packet, reason, now);
+    }
+
+    fn failed(&mut self, port: PortId, name: &str, fault: &Fault, lost: u64, now: Instant) {
+        let seconds = now.since(Instant::ZERO).as_secs_f64();
+        self.faults.push((port, format!("{name} at {seconds} s: {fault}; {lost} packets lost")));
+        self.inner.failed(port, name, fault, lost, now);
     }
 
     #[inline]

@@ -245,6 +245,12 @@ impl Packets {
         self.dropped.pop_front()
     }
 
+    /// How many were dropped and not yet taken.
+    #[inline]
+    pub fn dropped(&self) -> usize {
+        self.dropped.len()
+    }
+
     /// Packets alive: travelling, queued or dropped and not yet recorded.
     pub fn live(&self) -> usize {
         self.slots.len() - self.free.len()

@@ -65,6 +65,11 @@ impl<T: Copy + Default> Ring<T> {
         Some(first)
     }
 
+    /// The items in order.
+    pub fn iter(&self) -> impl Iterator<Item = T> {
+        (0..self.len()).map(|n| self.slots[self.place(self.head.wrapping_add(n))])
+    }
+
     /// Takes over every item of `other`, in order.
     pub fn append(&mut self, other: &mut Self) {
         while let Some(item) = other.pop() {
@@ -118,6 +123,7 @@ mod tests {
                 }
                 prop_assert_eq!(ring.first(), queue.front().copied());
                 prop_assert_eq!(ring.len(), queue.len());
+                prop_assert!(ring.iter().eq(queue.iter().copied()));
             }
         }
     }

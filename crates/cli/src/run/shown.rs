@@ -26,11 +26,27 @@ pub(crate) fn run(job: &Job, outcome: &Outcome) -> String {
         flows(summary),
         datagrams(summary),
         drops(summary),
+        faults(summary),
         verdicts(&outcome.verdicts),
     ];
     let report = job.folder.join(folder::REPORT);
     let parts = parts.into_iter().filter(|part| !part.is_empty());
     parts.chain([format!("report: {}\n", report.display())]).collect::<Vec<_>>().join("\n")
+}
+
+/// Results of a port whose discipline failed are not to be trusted.
+fn faults(summary: &Summary) -> String {
+    let mut text = String::new();
+    for (name, link) in &summary.link.0 {
+        for direction in [&link.forward, &link.reverse] {
+            for fault in &direction.faults {
+                let from = &direction.from;
+                text +=
+                    &format!("FAULT on link {name} from {from}: {fault}; a fifo took its place\n");
+            }
+        }
+    }
+    text
 }
 
 /// That a run did not come to its end.

@@ -1,0 +1,209 @@
+//! A discipline under watch: a port asks it by way of a guard, which tells when it breaks its contract.
+//!
+//! The plain FIFO is what a port falls back to, and is trusted. Of any other the guard counts what goes in
+//! and comes out, which costs a packet a few instructions.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use traffic::{Bytes, Dequeued, Discipline, Enqueued, Instant, PacketId, Packets, Statistics};
+
+/// What is wrong with a discipline.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// It panicked.
+    #[error("it panicked: {0}")]
+    Panicked(String),
+    /// It would never send them.
+    #[error("it says that nothing is queued, and holds {0} packets")]
+    Stalled(u64),
+    /// It was given fewer packets than it sends.
+    #[error("it sends a packet that it does not hold")]
+    Invented,
+    /// The port would ask again at once, for ever.
+    #[error("it says to wait until a time that has come")]
+    NoWait,
+    /// Likewise.
+    #[error("it sends a gap of no bytes")]
+    EmptyGap,
+    /// A driver found it.
+    #[error("{0}")]
+    Found(&'static str),
+}
+
+/// A discipline, and how many packets it holds.
+#[derive(Debug)]
+pub(crate) struct Guard<Q> {
+    qdisc: Q,
+    held: u64,
+}
+
+/// What `act` answers, or that it panicked.
+fn caught<T>(act: impl FnOnce() -> T) -> Result<T, Fault> {
+    catch_unwind(AssertUnwindSafe(act)).map_err(|panic| {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        Fault::Panicked(text.unwrap_or_default())
+    })
+}
+
+impl<Q: Discipline> Guard<Q> {
+    pub(crate) fn new(qdisc: Q) -> Self {
+        Self { qdisc, held: 0 }
+    }
+
+    /// The discipline itself, to ask of it what moves no packet.
+    pub(crate) fn get(&self) -> &Q {
+        &self.qdisc
+    }
+
+    /// The same, to change its parameters, and for a plain FIFO, which needs no watch.
+    pub(crate) fn get_mut(&mut self) -> &mut Q {
+        &mut self.qdisc
+    }
+
+    /// [`Discipline::enqueue`].
+    pub(crate) fn enqueue(
+        &mut self,
+        packets: &mut Packets,
+        packet: PacketId,
+        now: Instant,
+    ) -> Result<Enqueued, Fault> {
+        let answer = caught(|| self.qdisc.enqueue(packets, packet, now))?;
+        self.held += u64::from(answer == Enqueued::Queued);
+        Ok(answer)
+    }
+
+    /// [`Discipline::dequeue`].
+    pub(crate) fn dequeue(
+        &mut self,
+        packets: &mut Packets,
+        now: Instant,
+    ) -> Result<Dequeued, Fault> {
+        let answer = caught(|| self.qdisc.dequeue(packets, now))?;
+        // What it has just discarded the port has not yet taken.
+        let held = self.held - self.held.min(packets.dropped() as u64);
+        match answer {
+            Dequeued::Send(_) if held == 0 => Err(Fault::Invented),
+            Dequeued::NotBefore(at) if at <= now => Err(Fault::NoWait),
+            Dequeued::Gap(Bytes(0)) => Err(Fault::EmptyGap),
+            Dequeued::Empty if held > 0 => Err(Fault::Stalled(held)),
+            Dequeued::Send(_) => {
+                self.held -= 1;
+                Ok(answer)
+            }
+            Dequeued::NotBefore(_) | Dequeued::Gap(_) | Dequeued::Empty => Ok(answer),
+        }
+    }
+
+    /// The port took a packet that the discipline had discarded.
+    pub(crate) fn discarded(&mut self) {
+        self.held = self.held.saturating_sub(1);
+    }
+
+    /// Empties a discipline that may be out of order, and returns what it had counted and how many
+    /// packets it does not give back.
+    pub(crate) fn abandon(mut self, packets: &mut Packets, now: Instant) -> (Statistics, u64) {
+        let _ = caught(|| self.qdisc.flush(packets, now));
+        let counted = caught(|| self.qdisc.statistics()).unwrap_or_default();
+        (counted, self.held.saturating_sub(packets.dropped() as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+    use traffic::{DropReason, Duration, Packet, Port};
+
+    /// A queue that errs when it is told to.
+    struct Faulty {
+        queue: VecDeque<PacketId>,
+        next: Option<Dequeued>,
+        panics: bool,
+    }
+
+    impl Discipline for Faulty {
+        type Parameters = ();
+        type Error = ();
+        fn attach((): &(), _: Port) -> Result<Self, ()> {
+            Ok(Self { queue: VecDeque::new(), next: None, panics: false })
+        }
+        fn change(&mut self, (): &()) -> Result<(), ()> {
+            Ok(())
+        }
+        fn enqueue(&mut self, _: &mut Packets, packet: PacketId, _: Instant) -> Enqueued {
+            assert!(!self.panics, "out of order");
+            self.queue.push_back(packet);
+            Enqueued::Queued
+        }
+        fn dequeue(&mut self, _: &mut Packets, _: Instant) -> Dequeued {
+            self.next
+                .take()
+                .unwrap_or_else(|| self.queue.pop_front().map_or(Dequeued::Empty, Dequeued::Send))
+        }
+        fn peek(&mut self, _: &Packets, _: Instant) -> Dequeued {
+            Dequeued::Empty
+        }
+        fn flush(&mut self, packets: &mut Packets, _: Instant) {
+            // It forgets one.
+            self.queue.pop_front();
+            self.queue.drain(..).for_each(|id| packets.discard(id, DropReason::Flushed));
+        }
+        fn is_empty(&self) -> bool {
+            self.queue.is_empty()
+        }
+        fn statistics(&self) -> Statistics {
+            Statistics::default()
+        }
+    }
+
+    /// What the guard makes of an answer of the discipline while it holds `held` packets.
+    fn told(held: usize, next: Option<Dequeued>) -> Result<Dequeued, Fault> {
+        let mut packets = Packets::new();
+        let port = crate::port::tests::gigabit();
+        let mut guard = Guard::new(Faulty::attach(&(), port).unwrap());
+        for _ in 0..held {
+            let packet = packets.insert(Packet::default());
+            guard.enqueue(&mut packets, packet, Instant::ZERO).unwrap();
+        }
+        guard.get_mut().next = next;
+        guard.dequeue(&mut packets, Instant::ZERO + Duration::from_ms(1))
+    }
+
+    #[test]
+    fn what_breaks_the_contract_is_told() {
+        let past = Instant::from_ps(1_000_000_000);
+        let stray = PacketId::default();
+        assert_eq!(told(2, Some(Dequeued::Empty)), Err(Fault::Stalled(2)));
+        assert_eq!(told(0, Some(Dequeued::Send(stray))), Err(Fault::Invented));
+        assert_eq!(told(1, Some(Dequeued::NotBefore(past))), Err(Fault::NoWait));
+        assert_eq!(told(1, Some(Dequeued::Gap(Bytes(0)))), Err(Fault::EmptyGap));
+    }
+
+    #[test]
+    fn what_keeps_the_contract_passes() {
+        let later = Instant::from_ps(1_000_000_001);
+        assert_eq!(told(0, None), Ok(Dequeued::Empty));
+        assert!(matches!(told(1, None), Ok(Dequeued::Send(_))));
+        assert_eq!(told(1, Some(Dequeued::NotBefore(later))), Ok(Dequeued::NotBefore(later)));
+        assert_eq!(told(0, Some(Dequeued::Gap(Bytes(64)))), Ok(Dequeued::Gap(Bytes(64))));
+    }
+
+    #[test]
+    fn a_panic_is_a_fault_and_what_is_not_given_back_is_counted() {
+        let mut packets = Packets::new();
+        let port = crate::port::tests::gigabit();
+        let mut guard = Guard::new(Faulty::attach(&(), port).unwrap());
+        for _ in 0..3 {
+            let packet = packets.insert(Packet::default());
+            guard.enqueue(&mut packets, packet, Instant::ZERO).unwrap();
+        }
+        guard.get_mut().panics = true;
+        let packet = packets.insert(Packet::default());
+        let answer = guard.enqueue(&mut packets, packet, Instant::ZERO);
+        assert_eq!(answer, Err(Fault::Panicked("out of order".into())));
+        assert_eq!(guard.abandon(&mut packets, Instant::ZERO).1, 1);
+        assert_eq!(packets.dropped(), 2);
+    }
+}
