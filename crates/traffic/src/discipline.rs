@@ -101,6 +101,25 @@ pub struct Port {
     pub seed: u64,
 }
 
+/// What is queued.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// In packets.
+    pub packets: u64,
+    /// In bytes, by frame lengths.
+    pub bytes: u64,
+}
+
+impl Backlog {
+    /// A queue within went from `before` to `after`; it may have dropped packets on the way, so its
+    /// own count decides.
+    #[inline]
+    pub fn account(&mut self, before: Self, after: Self) {
+        self.packets = self.packets + after.packets - before.packets;
+        self.bytes = self.bytes + after.bytes - before.bytes;
+    }
+}
+
 /// What every discipline counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
@@ -190,6 +209,14 @@ pub trait Discipline: Sized {
 
     /// The counters.
     fn statistics(&self) -> Statistics;
+
+    /// What is queued; a queue without classes tells it without a copy of all its counters, so that a
+    /// discipline can ask the queues within it at each packet.
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        let Statistics { backlog_packets: packets, backlog_bytes: bytes, .. } = self.statistics();
+        Backlog { packets, bytes }
+    }
 
     /// Calls `each` with every class's name and counters; a discipline without classes has none.
     fn classes(&self, each: &mut dyn FnMut(&str, Statistics)) {

@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
+use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Statistics};
 use crate::packet::{PacketId, Packets};
 use crate::setting::Settings;
 use crate::units::Instant;
@@ -155,6 +155,12 @@ macro_rules! registry {
                 }
             }
             #[inline(never)]
+            fn backlog_any(&self) -> Backlog {
+                match self {
+                    $(Self::$variant(q) => q.backlog()),+
+                }
+            }
+            #[inline(never)]
             fn is_any_empty(&self) -> bool {
                 match self {
                     $(Self::$variant(q) => q.is_empty()),+
@@ -219,6 +225,13 @@ macro_rules! registry {
                 match self {
                     $(Self::$variant(q) => q.statistics()),+
                 }
+            }
+            #[inline]
+            fn backlog(&self) -> Backlog {
+                if let Self::Fifo(q) = self {
+                    return q.backlog();
+                }
+                self.backlog_any()
             }
             fn classes(&self, each: &mut dyn FnMut(&str, Statistics)) {
                 match self {

@@ -24,7 +24,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::classify::Classifier;
-use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
+use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Statistics};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
 use crate::units::{Bytes, Duration, Instant};
 
@@ -110,8 +110,7 @@ pub struct Hfsc {
     active: u64,
     /// Leaves that looked empty at a peek but may hold packets to discard.
     hollow: Vec<usize>,
-    backlog_packets: u64,
-    backlog_bytes: u64,
+    backlog: Backlog,
     backlog_bytes_max: u64,
     /// The newest `now` seen.
     latest: Instant,
@@ -323,10 +322,9 @@ impl Hfsc {
         answer
     }
 
-    fn count_backlog(&mut self, before: (u64, u64), after: (u64, u64)) {
-        self.backlog_packets = self.backlog_packets + after.0 - before.0;
-        self.backlog_bytes = self.backlog_bytes + after.1 - before.1;
-        self.backlog_bytes_max = self.backlog_bytes_max.max(self.backlog_bytes);
+    fn count_backlog(&mut self, before: Backlog, after: Backlog) {
+        self.backlog.account(before, after);
+        self.backlog_bytes_max = self.backlog_bytes_max.max(self.backlog.bytes);
     }
 
     /// Lets leaves that looked empty at a peek discard what they will not send.
@@ -378,8 +376,7 @@ impl Hfsc {
             share_seats: vec![Seat::default(); classes],
             active: 0,
             hollow: Vec::with_capacity(classes),
-            backlog_packets: 0,
-            backlog_bytes: 0,
+            backlog: Backlog::default(),
             backlog_bytes_max: 0,
             latest: Instant::ZERO,
             parameters,
@@ -461,12 +458,12 @@ impl Discipline for Hfsc {
             }
         }
         self.hollow.clear();
-        (self.backlog_packets, self.backlog_bytes) = (0, 0);
+        self.backlog = Backlog::default();
     }
 
     #[inline]
     fn is_empty(&self) -> bool {
-        self.backlog_packets == 0
+        self.backlog.packets == 0
     }
 
     fn statistics(&self) -> Statistics {

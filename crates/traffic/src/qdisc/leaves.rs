@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::classify::{Classifier, Rule};
-use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
+use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Statistics};
 use crate::packet::{PacketId, Packets};
 use crate::qdisc::{self, LEAVES, Qdisc};
 use crate::tree::{self, Branch, Tree};
@@ -89,8 +89,7 @@ pub(super) struct Leaves {
     classifier: Classifier,
     default: usize,
     port: Port,
-    backlog_packets: u64,
-    backlog_bytes: u64,
+    backlog: Backlog,
     backlog_bytes_max: u64,
     /// What classes counted that exist no more.
     retired: Statistics,
@@ -150,8 +149,7 @@ impl Leaves {
             classifier,
             default,
             port,
-            backlog_packets: 0,
-            backlog_bytes: 0,
+            backlog: Backlog::default(),
             backlog_bytes_max: 0,
             retired: Statistics::default(),
         })
@@ -218,7 +216,7 @@ impl Leaves {
 
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.backlog_packets == 0
+        self.backlog.packets == 0
     }
 
     /// Offers a packet to the class it belongs to, which is told too.
@@ -231,11 +229,10 @@ impl Leaves {
     ) -> (usize, Enqueued) {
         let index = self.classifier.class_of(packets, packet).unwrap_or(self.default);
         let queue = &mut self.leaves[index].queue;
-        let before = queue.statistics();
+        let before = queue.backlog();
         let answer = queue.enqueue(packets, packet, now);
-        let after = queue.statistics();
-        self.account(&before, &after);
-        self.backlog_bytes_max = self.backlog_bytes_max.max(self.backlog_bytes);
+        self.backlog.account(before, queue.backlog());
+        self.backlog_bytes_max = self.backlog_bytes_max.max(self.backlog.bytes);
         (index, answer)
     }
 
@@ -262,27 +259,17 @@ impl Leaves {
         now: Instant,
     ) -> Option<PacketId> {
         let queue = &mut self.leaves[index].queue;
-        let before = queue.statistics();
+        let before = queue.backlog();
         let answer = queue.dequeue(packets, now);
-        let after = queue.statistics();
-        self.account(&before, &after);
+        self.backlog.account(before, queue.backlog());
         if let Dequeued::Send(id) = answer { Some(id) } else { None }
-    }
-
-    /// A queue may have dropped packets on the way, so its own count decides.
-    #[inline]
-    fn account(&mut self, before: &Statistics, after: &Statistics) {
-        let packets = self.backlog_packets + after.backlog_packets;
-        let bytes = self.backlog_bytes + after.backlog_bytes;
-        self.backlog_packets = packets - before.backlog_packets;
-        self.backlog_bytes = bytes - before.backlog_bytes;
     }
 
     pub(super) fn flush(&mut self, packets: &mut Packets, now: Instant) {
         for leaf in &mut self.leaves {
             leaf.queue.flush(packets, now);
         }
-        (self.backlog_packets, self.backlog_bytes) = (0, 0);
+        self.backlog = Backlog::default();
     }
 
     pub(super) fn statistics(&self) -> Statistics {

@@ -2,7 +2,7 @@
 
 use alloc::collections::VecDeque;
 
-use crate::discipline::{Dequeued, Discipline, Enqueued, Statistics};
+use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Statistics};
 use crate::packet::{PacketId, Packets};
 use crate::qdisc::{Parameters, Qdisc};
 use crate::units::Instant;
@@ -93,17 +93,14 @@ impl Leaf {
         }
     }
 
-    /// Packets and bytes queued.
+    /// What is queued.
     #[inline]
-    pub(super) fn backlog(&self) -> (u64, u64) {
-        let own = self.queue.statistics();
-        let (mut packets, mut bytes) = (own.backlog_packets, own.backlog_bytes);
+    pub(super) fn backlog(&self) -> Backlog {
+        let mut sum = self.queue.backlog();
         for queue in &self.inherited {
-            let more = queue.statistics();
-            packets += more.backlog_packets;
-            bytes += more.backlog_bytes;
+            sum.account(Backlog::default(), queue.backlog());
         }
-        (packets, bytes)
+        sum
     }
 
     pub(super) fn statistics(&self) -> Statistics {

@@ -35,7 +35,7 @@ impl Hfsc {
     /// Packets of a class that is no more, or that is divided now, go to the default class.
     pub(super) fn take_over(&mut self, old: Self) {
         self.latest = old.latest;
-        (self.backlog_packets, self.backlog_bytes) = (old.backlog_packets, old.backlog_bytes);
+        self.backlog = old.backlog;
         self.backlog_bytes_max = old.backlog_bytes_max;
         let (root, before) = (self.root(), old.root());
         let tops = &mut self.siblings[root];
@@ -107,6 +107,6 @@ impl Hfsc {
         for node in &mut self.nodes {
             (node.goes_on, node.goes_on_sharing) = (false, false);
         }
-        debug_assert_eq!(self.statistics().backlog_bytes, self.backlog_bytes);
+        debug_assert_eq!(self.statistics().backlog_bytes, self.backlog.bytes);
     }
 }
