@@ -155,6 +155,12 @@ macro_rules! registry {
                 }
             }
             #[inline(never)]
+            fn peek_any(&mut self, packets: &Packets, now: Instant) -> Dequeued {
+                match self {
+                    $(Self::$variant(q) => q.peek(packets, now)),+
+                }
+            }
+            #[inline(never)]
             fn backlog_any(&self) -> Backlog {
                 match self {
                     $(Self::$variant(q) => q.backlog()),+
@@ -204,10 +210,12 @@ macro_rules! registry {
                 }
                 self.dequeue_any(packets, now)
             }
+            #[inline]
             fn peek(&mut self, packets: &Packets, now: Instant) -> Dequeued {
-                match self {
-                    $(Self::$variant(q) => q.peek(packets, now)),+
+                if let Self::Fifo(q) = self {
+                    return q.peek(packets, now);
                 }
+                self.peek_any(packets, now)
             }
             fn flush(&mut self, packets: &mut Packets, now: Instant) {
                 match self {

@@ -204,6 +204,7 @@ impl Discipline for Fifo {
         self.pop(packets).map_or(Dequeued::Empty, Dequeued::Send)
     }
 
+    #[inline]
     fn peek(&mut self, _packets: &Packets, _now: Instant) -> Dequeued {
         self.head().map_or(Dequeued::Empty, Dequeued::Send)
     }

@@ -19,6 +19,7 @@
 //! - A class may catch up with its upper limit for what other classes' frames delay it, but for no
 //!   more; ALTQ allows a tick of its clock.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -41,35 +42,38 @@ use leaf::Leaf;
 use parameters::{Checked, Curves};
 pub use parameters::{Class, Error, Kind, Parameters};
 pub use reservation::Reservation;
-use turns::{Seat, Turns};
+use turns::{Seats, Turns};
 
-/// A class as it runs.
+/// A class as it runs: its curves in two cache lines, then its queue.
 #[derive(Debug)]
+#[repr(C, align(64))]
 struct Node {
-    /// Its parent, or [`Hfsc::root`].
-    parent: usize,
-    /// Whether it has no children.
-    is_leaf: bool,
     /// Deadlines against time, at the service received by the real-time criterion.
     real_time: Option<Course>,
     /// Virtual time of its parent, at all service received.
     link_share: Option<Course>,
     /// Time, at all service received.
-    upper_limit: Option<Course>,
+    upper_limit: Option<Box<Course>>,
     /// What the packet that is next counts for; known while the class has a guarantee and packets.
     next_bytes: u64,
+    /// Its parent, or [`Hfsc::root`].
+    parent: u32,
+    /// Whether it has no children.
+    is_leaf: bool,
     /// Whether the class, a leaf, takes part because it has packets.
     active: bool,
     /// Whether, when it takes part again after a change, its guarantee goes on, not starts.
     goes_on: bool,
     /// The same for its turns among its siblings.
     goes_on_sharing: bool,
+    /// In use if it has no children.
     leaf: Leaf,
-    name: String,
 }
 
+const _: () = assert!(core::mem::offset_of!(Node, leaf) <= 128, "curves are in two cache lines");
+
 /// How the children of a class, or the classes at the top, take turns by link-sharing.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Siblings {
     /// By virtual time, each from its fit time on.
     turns: Turns,
@@ -100,12 +104,13 @@ pub struct Hfsc {
     classifier: Classifier,
     default: usize,
     nodes: Vec<Node>,
+    names: Vec<String>,
     /// Each class's children's turns, and last those of the classes at the top.
     siblings: Vec<Siblings>,
     /// By deadline, each from its eligible time on.
     deadlines: Turns,
-    deadline_seats: Vec<Seat>,
-    share_seats: Vec<Seat>,
+    deadline_seats: Seats,
+    share_seats: Seats,
     /// Leaves that take part.
     active: u64,
     /// Leaves that looked empty at a peek but may hold packets to discard.
@@ -125,14 +130,16 @@ fn ps(instant: Instant) -> u128 {
     instant.as_ps().into()
 }
 
+/// A time of a curve as the clock counts, which ends before some curves do.
+#[inline]
+fn clock(ps: u128) -> u64 {
+    u64::try_from(ps).unwrap_or(u64::MAX)
+}
+
 /// What a longest frame takes on the wire.
 fn wire_time_max(port: Port) -> Duration {
     let frame = port.mtu.0.saturating_add(u64::from(ETHERNET_HEADER_AND_FCS));
     port.rate.time_for(Bytes(frame.saturating_add(port.overhead.0)))
-}
-
-fn instant(ps: u128) -> Instant {
-    u64::try_from(ps).map_or(Instant::NEVER, Instant::from_ps)
 }
 
 impl Hfsc {
@@ -142,8 +149,9 @@ impl Hfsc {
     }
 
     /// Who sends, and by which criterion.
+    #[inline]
     fn choose(&mut self, now: Instant) -> Choice {
-        let at = ps(now);
+        let at = now.as_ps();
         if let Some(index) = self.deadlines.first(at, &mut self.deadline_seats) {
             return Choice::Leaf { index, real_time: true };
         }
@@ -159,7 +167,7 @@ impl Hfsc {
         let shared = self.siblings[within].turns.earliest(at, &mut self.share_seats);
         let guaranteed = self.deadlines.earliest(at, &mut self.deadline_seats);
         match [guaranteed, shared].into_iter().flatten().min() {
-            Some(then) => Choice::NotBefore(instant(then)),
+            Some(then) => Choice::NotBefore(Instant::from_ps(then)),
             None => Choice::Empty,
         }
     }
@@ -168,21 +176,22 @@ impl Hfsc {
     /// time, its fit time or its children's changed; so do its ancestors.
     fn take_turns(&mut self, mut index: usize, now: Instant) {
         while index != self.root() {
-            let parent = self.nodes[index].parent;
+            let parent = self.nodes[index].parent as usize;
             self.take_turn(index, now);
             index = parent;
         }
     }
 
+    #[inline]
     fn take_turn(&mut self, index: usize, now: Instant) {
         let node = &self.nodes[index];
         let Some(share) = &node.link_share else { return };
         let children = if node.is_leaf {
             node.active.then_some(0)
         } else {
-            self.siblings[index].turns.earliest(ps(now), &mut self.share_seats)
+            self.siblings[index].turns.earliest(now.as_ps(), &mut self.share_seats)
         };
-        let (parent, virtual_time) = (node.parent, share.position());
+        let (parent, virtual_time) = (node.parent as usize, share.position());
         let siblings = &mut self.siblings[parent];
         let Some(children) = children else {
             siblings.turns.leave(index, &mut self.share_seats);
@@ -192,8 +201,9 @@ impl Hfsc {
             }
             return;
         };
-        let fit = node.upper_limit.map_or(0, |limit| limit.position()).max(children);
-        siblings.turns.set(index, fit, virtual_time, ps(now), &mut self.share_seats);
+        let fit =
+            node.upper_limit.as_ref().map_or(0, |limit| clock(limit.position())).max(children);
+        siblings.turns.set(index, fit, virtual_time, now.as_ps(), &mut self.share_seats);
     }
 
     /// A leaf takes part from `now` on; apart from [`Discipline::enqueue`], so that this does not
@@ -212,21 +222,22 @@ impl Hfsc {
         let mut at = index;
         while at != self.root() {
             let node = &mut self.nodes[at];
-            if !self.share_seats[at].is_taken() && !node.goes_on_sharing {
+            if !self.share_seats.is_taken(at) && !node.goes_on_sharing {
                 if let Some(course) = &mut node.link_share {
-                    course.restart(self.siblings[node.parent].virtual_time);
+                    course.restart(self.siblings[node.parent as usize].virtual_time);
                 }
                 if let Some(course) = &mut node.upper_limit {
                     course.restart(ps(now));
                 }
             }
-            let parent = node.parent;
+            let parent = node.parent as usize;
             self.take_turn(at, now);
             at = parent;
         }
     }
 
     /// A leaf that has run empty takes part no more.
+    #[cold]
     fn deactivate(&mut self, index: usize, now: Instant) {
         self.active -= 1;
         self.nodes[index].active = false;
@@ -235,15 +246,17 @@ impl Hfsc {
     }
 
     /// The deadline of a leaf's next packet (paper, eq. 6 and 7).
+    #[inline]
     fn set_deadline(&mut self, index: usize, now: Instant) {
         let node = &self.nodes[index];
         let Some(course) = &node.real_time else { return };
-        let deadline = course.advanced(node.next_bytes).position();
-        let (turns, seats) = (&mut self.deadlines, &mut self.deadline_seats);
-        turns.set(index, course.eligible(), deadline, ps(now), seats);
+        let (eligible, deadline) = (course.eligible(), course.position_after(node.next_bytes));
+        let seats = &mut self.deadline_seats;
+        self.deadlines.set(index, clock(eligible), deadline, now.as_ps(), seats);
     }
 
     /// Looks what the leaf's next packet counts for, if anybody needs to know.
+    #[inline]
     fn look(&mut self, index: usize, packets: &Packets, now: Instant) {
         let node = &mut self.nodes[index];
         if node.real_time.is_some()
@@ -253,32 +266,31 @@ impl Hfsc {
         }
     }
 
-    /// Counts a packet that a leaf sends, in its and its ancestors' curves.
+    /// Counts a packet that a leaf sent, in its and its ancestors' curves, and lets them take their
+    /// turns anew.
+    #[inline]
     fn charge(&mut self, index: usize, bytes: u64, real_time: bool, now: Instant) {
         let catch_up = ps(now).saturating_sub(self.lateness_max());
-        if real_time && let Some(course) = &mut self.nodes[index].real_time {
-            *course = course.advanced(bytes);
-        }
         let mut at = index;
-        while at != self.root() {
-            let node = &mut self.nodes[at];
-            let taken = self.share_seats[at].is_taken();
+        while let Some(node) = self.nodes.get_mut(at) {
+            let parent = node.parent as usize;
             if let Some(course) = &mut node.link_share
-                && taken
+                && self.share_seats.is_taken(at)
             {
-                let siblings = &mut self.siblings[node.parent];
                 if !real_time {
+                    let siblings = &mut self.siblings[parent];
                     // Who was held by its upper limit meanwhile has no claim to what others got.
                     course.hold_until(siblings.virtual_time);
                     siblings.virtual_time = course.position();
                 }
-                *course = course.advanced(bytes);
+                course.advance(bytes);
             }
             if let Some(course) = &mut node.upper_limit {
                 course.catch_up(catch_up);
-                *course = course.advanced(bytes);
+                course.advance(bytes);
             }
-            at = node.parent;
+            self.take_turn(at, now);
+            at = parent;
         }
     }
 
@@ -289,6 +301,7 @@ impl Hfsc {
     }
 
     /// Takes a packet from a leaf; `None` if it had none left to send.
+    #[inline]
     fn send(
         &mut self,
         index: usize,
@@ -296,38 +309,40 @@ impl Hfsc {
         packets: &mut Packets,
         now: Instant,
     ) -> Option<PacketId> {
-        let answer = self.dequeue_leaf(index, packets, now);
-        let Dequeued::Send(id) = answer else {
+        let Dequeued::Send(id) = self.dequeue_leaf(index, packets, now) else {
             self.deactivate(index, now);
             return None;
         };
-        self.charge(index, u64::from(packets[id].length) + self.overhead, real_time, now);
-        if self.nodes[index].leaf.is_empty() {
-            self.deactivate(index, now);
-        } else {
+        let bytes = u64::from(packets[id].length) + self.overhead;
+        let node = &mut self.nodes[index];
+        if real_time && let Some(course) = &mut node.real_time {
+            course.advance(bytes);
+        }
+        if !node.leaf.is_empty() {
             self.look(index, packets, now);
             self.set_deadline(index, now);
-            self.take_turns(index, now);
+            self.charge(index, bytes, real_time, now);
+        } else {
+            node.active = false;
+            self.deadlines.leave(index, &mut self.deadline_seats);
+            self.charge(index, bytes, real_time, now);
+            self.active -= 1;
         }
         Some(id)
     }
 
     /// Dequeues from a leaf, which may discard packets too.
+    #[inline]
     fn dequeue_leaf(&mut self, index: usize, packets: &mut Packets, now: Instant) -> Dequeued {
         let leaf = &mut self.nodes[index].leaf;
         let before = leaf.backlog();
         let answer = leaf.dequeue(packets, now);
-        let after = leaf.backlog();
-        self.count_backlog(before, after);
+        self.backlog.account(before, leaf.backlog());
         answer
     }
 
-    fn count_backlog(&mut self, before: Backlog, after: Backlog) {
-        self.backlog.account(before, after);
-        self.backlog_bytes_max = self.backlog_bytes_max.max(self.backlog.bytes);
-    }
-
     /// Lets leaves that looked empty at a peek discard what they will not send.
+    #[cold]
     fn drain_hollow(&mut self, packets: &mut Packets, now: Instant) {
         while let Some(index) = self.hollow.pop() {
             if !self.nodes[index].active {
@@ -343,24 +358,28 @@ impl Hfsc {
             let Curves { real_time, link_share, upper_limit } = checked.curves[index];
             let course = |curve| Course::starting(curve, 0);
             Node {
-                parent: checked.tree.parents[index].unwrap_or(root),
-                is_leaf: checked.tree.children[index].is_empty(),
                 real_time: real_time.map(course),
                 link_share: link_share.map(course),
-                upper_limit: upper_limit.map(course),
+                upper_limit: upper_limit.map(|curve| Box::new(course(curve))),
                 next_bytes: port.mtu.0.saturating_add(u64::from(ETHERNET_HEADER_AND_FCS)),
+                parent: checked.tree.parents[index].unwrap_or(root) as u32,
+                is_leaf: checked.tree.children[index].is_empty(),
                 active: false,
                 goes_on: false,
                 goes_on_sharing: false,
                 leaf,
-                name: parameters.classes[index].name.clone(),
             }
         };
-        let nodes: Vec<_> = checked.leaves.into_iter().enumerate().map(node).collect();
+        let nodes = checked.leaves.into_iter().enumerate().map(node).collect();
+        let mut ranks = vec![0; classes];
+        for children in checked.tree.children.iter().chain([&checked.tree.tops]) {
+            (0..).zip(children).for_each(|(rank, &child)| ranks[child] = rank);
+        }
         let children = checked.tree.children.iter().chain([&checked.tree.tops]);
         let siblings = |children: &Vec<usize>| Siblings {
-            turns: Turns::with_capacity(children.len()),
-            ..Siblings::default()
+            turns: Turns::new(children.len()),
+            virtual_time: 0,
+            virtual_time_last: 0,
         };
         let siblings = children.map(siblings).collect();
         Self {
@@ -370,10 +389,11 @@ impl Hfsc {
             classifier: checked.tree.classifier,
             default: checked.default,
             nodes,
+            names: parameters.classes.iter().map(|class| class.name.clone()).collect(),
             siblings,
-            deadlines: Turns::with_capacity(classes),
-            deadline_seats: vec![Seat::default(); classes],
-            share_seats: vec![Seat::default(); classes],
+            deadlines: Turns::new(classes),
+            deadline_seats: Seats::new(0..classes),
+            share_seats: Seats::new(ranks),
             active: 0,
             hollow: Vec::with_capacity(classes),
             backlog: Backlog::default(),
@@ -403,12 +423,12 @@ impl Discipline for Hfsc {
     fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
         self.latest = now;
         let index = self.classifier.class_of(packets, packet).unwrap_or(self.default);
-        let leaf = &mut self.nodes[index].leaf;
-        let before = leaf.backlog();
-        let answer = leaf.enqueue(packets, packet, now);
-        let after = leaf.backlog();
-        self.count_backlog(before, after);
-        if !self.nodes[index].active && !self.nodes[index].leaf.is_empty() {
+        let node = &mut self.nodes[index];
+        let before = node.leaf.backlog();
+        let answer = node.leaf.enqueue(packets, packet, now);
+        self.backlog.account(before, node.leaf.backlog());
+        self.backlog_bytes_max = self.backlog_bytes_max.max(self.backlog.bytes);
+        if !node.active && !node.leaf.is_empty() {
             self.look(index, packets, now);
             self.activate(index, now);
         }
@@ -418,7 +438,9 @@ impl Discipline for Hfsc {
     #[inline(never)]
     fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
         self.latest = now;
-        self.drain_hollow(packets, now);
+        if !self.hollow.is_empty() {
+            self.drain_hollow(packets, now);
+        }
         loop {
             match self.choose(now) {
                 Choice::Leaf { index, real_time } => {
@@ -475,8 +497,8 @@ impl Discipline for Hfsc {
     }
 
     fn classes(&self, each: &mut dyn FnMut(&str, Statistics)) {
-        for node in &self.nodes {
-            each(&node.name, node.leaf.statistics());
+        for (name, node) in self.names.iter().zip(&self.nodes) {
+            each(name, node.leaf.statistics());
         }
     }
 }

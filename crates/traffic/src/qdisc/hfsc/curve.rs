@@ -4,6 +4,9 @@
 //! over a time in picoseconds then is a whole number of them, so nothing is ever rounded but an
 //! instant, up to the next picosecond, and what that gives away is kept as credit: no drift.
 
+use alloc::boxed::Box;
+use core::num::NonZeroU64;
+
 use crate::units::Duration;
 
 /// Picobits in a byte.
@@ -60,24 +63,18 @@ struct Line {
 
 impl Line {
     /// The same line when `bytes` more have been served.
-    #[inline]
     fn advanced(self, slope: u64, bytes: u64) -> Self {
         let need = u128::from(bytes) * PICOBITS_PER_BYTE;
         if need <= self.credit {
             return Self { credit: self.credit - need, ..self };
         }
         let lack = need - self.credit;
-        // Below 2.3 MB, thus for any frame, in 64 bits.
-        let ps = match u64::try_from(lack) {
-            Ok(lack) => lack.div_ceil(slope).into(),
-            Err(_) => lack.div_ceil(slope.into()),
-        };
+        let ps = lack.div_ceil(slope.into());
         Self { at: self.at + ps, credit: ps * u128::from(slope) - lack }
     }
 
     /// The lower one of this line and of a line of the same slope that starts now: what the paper's
     /// update of a curve at the start of a backlog is for each of its pieces.
-    #[inline]
     fn restarted(self, slope: u64, at: u128, head_start: u128) -> Self {
         if self.at > at {
             return self;
@@ -87,74 +84,170 @@ impl Line {
     }
 }
 
-/// A curve as it runs: the minimum of the curve's copies that start wherever a backlog did, as
-/// the paper's deadline, virtual and fit curves are (eq. 7 and 12), kept as its inverse at the
-/// service so far.
-///
 /// A concave curve is the lower one of two lines, so the minimum of many is the lower one of the
-/// lowest line of each slope, exactly. Of a convex curve only the second line matters, for the next
-/// byte always lies above the flat part.
+/// lowest line of each slope, exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Course {
-    pub(super) curve: Curve,
-    /// Of slope `m1`; it counts for a concave curve only.
+struct Concave {
+    curve: Curve,
+    /// Of slope `m1`.
     head: Line,
     /// Of slope `m2`.
     tail: Line,
 }
 
+impl Concave {
+    fn starting(curve: Curve) -> Self {
+        let head = Line { at: 0, credit: 0 };
+        Self { curve, head, tail: Line { at: 0, credit: curve.head_start() } }
+    }
+
+    fn restarted(self, at: u128) -> Self {
+        let Self { curve, head, tail } = self;
+        let head = head.restarted(curve.m1, at, 0);
+        Self { curve, head, tail: tail.restarted(curve.m2, at, curve.head_start()) }
+    }
+
+    fn held_until(self, at: u128) -> Self {
+        let hold = |line: Line| Line { at: line.at.max(at), ..line };
+        Self { head: hold(self.head), tail: hold(self.tail), ..self }
+    }
+
+    fn advanced(self, bytes: u64) -> Self {
+        let Self { curve, head, tail } = self;
+        Self { curve, head: head.advanced(curve.m1, bytes), tail: tail.advanced(curve.m2, bytes) }
+    }
+
+    fn position(&self) -> u128 {
+        self.head.at.max(self.tail.at)
+    }
+}
+
+/// Bytes below this are a number of picobits within 64 bits: two million, thus any frame.
+const BYTES_SHORT: u64 = u64::MAX / PICOBITS_PER_BYTE as u64 - 100;
+
+/// A curve as it runs: the minimum of the curve's copies that start wherever a backlog did, as
+/// the paper's deadline, virtual and fit curves are (eq. 7 and 12), kept as its inverse at the
+/// service so far.
+///
+/// Of a convex curve only the second line matters, for the next byte always lies above the flat part:
+/// then it is one line, as most curves are.
+#[derive(Clone, Debug)]
+pub(super) struct Course {
+    /// When the curve reaches the service so far: a deadline, a virtual time or a fit time; in
+    /// picoseconds, rounded up.
+    position: u128,
+    /// Picobits by which the line is past the service at that time: less than it earns in one
+    /// picosecond. Of one line only, like the next two.
+    credit: u64,
+    slope: NonZeroU64,
+    /// By how much the curve starts late.
+    delay: u64,
+    concave: Option<Box<Concave>>,
+}
+
 impl Course {
     /// A curve that starts at `at` (any later restart may move it).
     pub(super) fn starting(curve: Curve, at: u128) -> Self {
-        let line = Line { at: 0, credit: 0 };
-        let tail = Line { at: 0, credit: curve.head_start() };
-        let mut course = Self { curve, head: line, tail };
+        let mut course = Self {
+            position: 0,
+            credit: 0,
+            slope: NonZeroU64::new(curve.m2).unwrap_or(NonZeroU64::MIN),
+            delay: curve.delay(),
+            concave: curve.is_concave().then(|| Box::new(Concave::starting(curve))),
+        };
         course.restart(at);
         course
+    }
+
+    /// Whether both run on the same curve.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        let bend = |course: &Self| course.concave.as_ref().map(|concave| concave.curve);
+        let shape = |course: &Self| (course.slope, course.delay, bend(course));
+        shape(self) == shape(other)
+    }
+
+    #[cold]
+    fn bend(&mut self, to: impl FnOnce(Concave) -> Concave) {
+        if let Some(concave) = &mut self.concave {
+            **concave = to(**concave);
+            self.position = concave.position();
+        }
     }
 
     /// A backlog starts at `at`.
     #[inline]
     pub(super) fn restart(&mut self, at: u128) {
-        let curve = self.curve;
-        if curve.is_concave() {
-            self.head = self.head.restarted(curve.m1, at, 0);
-        }
-        let at = at + u128::from(curve.delay());
-        self.tail = self.tail.restarted(curve.m2, at, curve.head_start());
+        self.catch_up(at + u128::from(self.delay));
     }
 
     /// What was not used before `at` is lost, but for the head start that it fills up.
     #[inline]
     pub(super) fn catch_up(&mut self, at: u128) {
-        let curve = self.curve;
-        if curve.is_concave() {
-            self.head = self.head.restarted(curve.m1, at, 0);
+        if self.concave.is_some() {
+            self.bend(|concave| concave.restarted(at));
+        } else if self.position <= at {
+            (self.position, self.credit) = (at, 0);
         }
-        self.tail = self.tail.restarted(curve.m2, at, curve.head_start());
     }
 
     /// It lies idle until `at`, and earns nothing by it.
     #[inline]
     pub(super) fn hold_until(&mut self, at: u128) {
-        self.head.at = self.head.at.max(at);
-        self.tail.at = self.tail.at.max(at);
-    }
-
-    /// The course when `bytes` more have been served.
-    #[inline]
-    pub(super) fn advanced(mut self, bytes: u64) -> Self {
-        if self.curve.is_concave() {
-            self.head = self.head.advanced(self.curve.m1, bytes);
+        if self.concave.is_some() {
+            self.bend(|concave| concave.held_until(at));
+        } else {
+            self.position = self.position.max(at);
         }
-        self.tail = self.tail.advanced(self.curve.m2, bytes);
-        self
     }
 
-    /// When the curve reaches the service so far: a deadline, a virtual time or a fit time.
+    /// `bytes` more have been served.
     #[inline]
-    pub(super) fn position(&self) -> u128 {
-        if self.curve.is_concave() { self.head.at.max(self.tail.at) } else { self.tail.at }
+    pub(super) fn advance(&mut self, bytes: u64) {
+        if self.concave.is_some() {
+            return self.bend(|concave| concave.advanced(bytes));
+        }
+        (self.position, self.credit) = self.line_after(bytes);
+    }
+
+    /// The position when `bytes` more have been served.
+    #[inline]
+    pub(super) fn position_after(&self, bytes: u64) -> u128 {
+        match &self.concave {
+            Some(concave) => concave.advanced(bytes).position(),
+            None => self.line_after(bytes).0,
+        }
+    }
+
+    /// Position and credit of a single line when `bytes` more have been served.
+    #[inline]
+    fn line_after(&self, bytes: u64) -> (u128, u64) {
+        if bytes >= BYTES_SHORT {
+            return self.line_long_after(bytes);
+        }
+        let need = bytes * PICOBITS_PER_BYTE as u64;
+        if need <= self.credit {
+            return (self.position, self.credit - need);
+        }
+        let lack = need - self.credit;
+        let (ps, over) = (lack / self.slope, lack % self.slope);
+        if over == 0 {
+            return (self.position + u128::from(ps), 0);
+        }
+        (self.position + u128::from(ps) + 1, self.slope.get() - over)
+    }
+
+    #[cold]
+    fn line_long_after(&self, bytes: u64) -> (u128, u64) {
+        let line = Line { at: self.position, credit: self.credit.into() };
+        let Line { at, credit } = line.advanced(self.slope.get(), bytes);
+        // Below the slope.
+        (at, credit as u64)
+    }
+
+    /// When the curve reaches the service so far.
+    #[inline]
+    pub(super) const fn position(&self) -> u128 {
+        self.position
     }
 
     /// From when the next packet may be sent so that every deadline can be kept, also if others'
@@ -162,7 +255,7 @@ impl Course {
     /// start (paper, section IV-B).
     #[inline]
     pub(super) fn eligible(&self) -> u128 {
-        self.position() - u128::from(self.curve.delay())
+        self.position - u128::from(self.delay)
     }
 }
 

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use super::admission::{self, Excess};
 use super::curve::{Curve, SLOPE_MAX};
 use super::leaf::Leaf;
+use super::turns::CLASSES_MAX;
 use crate::classify::Rule;
 use crate::discipline::{Discipline, Port};
 use crate::qdisc::{self, LEAVES, Qdisc, fifo};
@@ -318,7 +319,7 @@ pub enum Error {
     #[error("an overhead of {0} bytes a packet: no more than 65535 are counted")]
     Overhead(u64),
     /// More classes than can be numbered.
-    #[error("{0} classes: at most 2^31 can be told apart")]
+    #[error("{0} classes: at most 2^24 can be told apart")]
     TooMany(usize),
     /// A reservation of nothing.
     #[error("a reservation `{0}` with a burst of 0 bytes: say how many may come at once")]
@@ -378,7 +379,7 @@ pub(super) struct Curves {
 /// Checks everything that `port` can tell of parameters.
 pub(super) fn check(parameters: &Parameters, port: Port) -> Result<Checked, Error> {
     let classes = &parameters.classes;
-    if classes.len() >= 1 << 31 {
+    if classes.len() > CLASSES_MAX {
         return Err(Error::TooMany(classes.len()));
     }
     if parameters.overhead.0 > u16::MAX.into() {

@@ -22,10 +22,11 @@ struct Former {
 
 /// Lets the new curve stand where the old one did: at the same place if it is the same curve, else
 /// it starts anew from there.
-fn go_on(new: &mut Option<Course>, old: Option<Course>) {
-    if let (Some(new), Some(old)) = (new, old) {
-        let same = new.curve == old.curve;
-        *new = if same { old } else { Course::starting(new.curve, old.eligible()) };
+fn go_on(new: &mut Course, old: Course) {
+    if new.is_like(&old) {
+        *new = old;
+    } else {
+        new.restart(old.eligible());
     }
 }
 
@@ -44,7 +45,7 @@ impl Hfsc {
         let mut former = old.into_former();
         let mut leaves: Vec<Option<Leaf>> = Vec::with_capacity(root);
         for index in 0..root {
-            let was = former.remove(&self.nodes[index].name);
+            let was = former.remove(&self.names[index]);
             leaves.extend(was.map(|was| self.take_over_class(index, was)));
         }
         let gone = former.into_values().map(|was| Some(was.node.leaf));
@@ -55,20 +56,20 @@ impl Hfsc {
     }
 
     fn into_former(mut self) -> BTreeMap<String, Former> {
-        let parents: Vec<_> =
-            self.nodes.iter().map(|node| self.name(node.parent).map(String::from)).collect();
-        let nodes = core::mem::take(&mut self.nodes).into_iter().zip(parents).enumerate();
-        let former = |(index, (node, parent)): (usize, (Node, _))| {
+        let nodes = core::mem::take(&mut self.nodes).into_iter();
+        let former = |(index, node): (usize, Node)| {
             let siblings = &self.siblings[index];
             let virtual_times = (siblings.virtual_time, siblings.virtual_time_last);
-            let shared = self.share_seats[index].is_taken();
-            (node.name.clone(), Former { node, parent, shared, virtual_times })
+            let shared = self.share_seats.is_taken(index);
+            let parent = self.name(node.parent).map(String::from);
+            (self.names[index].clone(), Former { node, parent, shared, virtual_times })
         };
-        nodes.map(former).collect()
+        nodes.enumerate().map(former).collect()
     }
 
-    fn name(&self, index: usize) -> Option<&str> {
-        self.nodes.get(index).map(|node| node.name.as_str())
+    /// The name of a class; none of [`Hfsc::root`].
+    fn name(&self, index: u32) -> Option<&str> {
+        self.names.get(index as usize).map(String::as_str)
     }
 
     /// Lets a class go on where it was; its leaf, if it has children now.
@@ -80,14 +81,19 @@ impl Hfsc {
         let (node, old) = (&mut self.nodes[index], was.node);
         node.next_bytes = old.next_bytes;
         node.goes_on = old.active && old.real_time.is_some();
-        go_on(&mut node.real_time, old.real_time);
+        if let (Some(new), Some(old)) = (&mut node.real_time, old.real_time) {
+            go_on(new, old);
+        }
         if same_parent {
             node.goes_on_sharing = was.shared;
-            go_on(&mut node.link_share, old.link_share);
+            if let (Some(new), Some(old)) = (&mut node.link_share, old.link_share) {
+                go_on(new, old);
+            }
         }
         match (&mut node.upper_limit, old.upper_limit) {
+            (Some(new), Some(old)) => go_on(new, *old),
             (Some(new), None) => new.restart(latest),
-            (new, old) => go_on(new, old),
+            (None, _) => {}
         }
         if !node.is_leaf {
             return Some(old.leaf);
