@@ -4,6 +4,7 @@
 use core::ops::AddAssign;
 
 use crate::packet::{PacketId, Packets};
+use crate::reservation::{Refusal, Request};
 use crate::units::{Bytes, Instant, Rate};
 
 /// Why a packet was dropped. Every drop has one, and a counter.
@@ -183,6 +184,24 @@ pub trait Discipline: Sized {
 
     /// Takes new parameters; what is queued stays queued. On an error the old ones stay in force.
     fn change(&mut self, parameters: &Self::Parameters) -> Result<(), Self::Error>;
+
+    /// Admits a class from now on, or refuses it with the arithmetic; then nothing has changed. A
+    /// reservation stays through a change of parameters, which is refused if it leaves no room for it.
+    fn reserve(&mut self, request: &Request) -> Result<(), Refusal> {
+        let _ = request;
+        Err(Refusal::none_taken())
+    }
+
+    /// Gives the promise of a reservation back; what its class has queued is still sent.
+    fn release(&mut self, name: &str) -> Result<(), Refusal> {
+        let _ = name;
+        Err(Refusal::none_taken())
+    }
+
+    /// The reservations in force, the earliest first.
+    fn reservations(&self) -> &[Request] {
+        &[]
+    }
 
     /// Offers a packet at `now`.
     fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued;

@@ -15,6 +15,7 @@ pub mod meter;
 pub mod packet;
 pub mod qdisc;
 pub mod random;
+pub mod reservation;
 pub mod ring;
 pub mod setting;
 pub mod tree;

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 
 use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Statistics};
 use crate::packet::{PacketId, Packets};
+use crate::reservation::{Refusal, Request};
 use crate::setting::Settings;
 use crate::units::Instant;
 
@@ -188,6 +189,21 @@ macro_rules! registry {
                 match (self, parameters) {
                     $((Self::$variant(q), Parameters::$variant(p)) => Ok(q.change(p)?),)+
                     _ => Err(Error::OtherDiscipline { is, wanted }),
+                }
+            }
+            fn reserve(&mut self, request: &Request) -> Result<(), Refusal> {
+                match self {
+                    $(Self::$variant(q) => q.reserve(request)),+
+                }
+            }
+            fn release(&mut self, name: &str) -> Result<(), Refusal> {
+                match self {
+                    $(Self::$variant(q) => q.release(name)),+
+                }
+            }
+            fn reservations(&self) -> &[Request] {
+                match self {
+                    $(Self::$variant(q) => q.reservations()),+
                 }
             }
             #[inline]

@@ -651,7 +651,7 @@ fn a_starved_class_does_not_burst() {
 mod reservations {
     use super::*;
     use std::collections::BTreeMap;
-    use traffic::qdisc::hfsc::Reservation;
+    use traffic::reservation::Request;
 
     const MEGABIT: u64 = 1_000_000;
 
@@ -660,15 +660,14 @@ mod reservations {
         Hfsc::attach(&parameters(vec![share(0), share(1)]), port(100 * MEGABIT, MTU)).unwrap()
     }
 
-    fn reservation(name: &str, megabits: u64, burst: u64, milliseconds: u64) -> Reservation {
-        Reservation {
+    fn reservation(name: &str, megabits: u64, burst: u64, milliseconds: u64) -> Request {
+        Request {
             name: name.into(),
             parent: None,
             rate: rate(megabits * MEGABIT),
             burst: Bytes(burst),
             delay: Duration::from_ms(milliseconds),
-            filter: Filter { flow: Some(FlowId(7)), ..Filter::default() },
-            queue: Class::default().queue,
+            filters: vec![Filter { flow: Some(FlowId(7)), ..Filter::default() }],
         }
     }
 
@@ -778,14 +777,13 @@ mod reservations {
             // Those that the link has room for; token buckets start full.
             let mut buckets = BTreeMap::new();
             for (flow, &(thousandths, frames, delay)) in asked.iter().enumerate() {
-                let reservation = Reservation {
+                let reservation = Request {
                     name: format!("reserved {flow}"),
                     parent: None,
                     rate: rate((link / 1_000 * thousandths).max(1)),
                     burst: Bytes(frames * FRAME_MAX),
                     delay: Duration::from_ps(delay * frame),
-                    filter: Filter { flow: Some(FlowId(flow as u32)), ..Filter::default() },
-                    queue: leaf(flow, None).queue,
+                    filters: vec![Filter { flow: Some(FlowId(flow as u32)), ..Filter::default() }],
                 };
                 let admitted = run.hfsc.reserve(&reservation).is_ok();
                 if admitted && flow < 7 {

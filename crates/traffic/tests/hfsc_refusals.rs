@@ -3,8 +3,9 @@
 mod wire;
 
 use traffic::classify::{Filter, Rule};
-use traffic::qdisc::hfsc::{Class, Hfsc, Parameters, Reservation};
+use traffic::qdisc::hfsc::{Class, Hfsc, Parameters};
 use traffic::qdisc::{self, fifo, psp};
+use traffic::reservation::Request;
 use traffic::{Bytes, Discipline, Duration, Rate};
 use wire::{port, rate};
 
@@ -53,7 +54,7 @@ fn with_queue(queue: qdisc::Parameters) -> String {
     refusal(&parameters(vec![class], "a"))
 }
 
-fn reserved(reservation: Reservation) -> String {
+fn reserved(reservation: Request) -> String {
     let classes = vec![
         class("a", "", &[("rt", (0, 0, 60)), ("ls", (0, 0, 1))]),
         class("group", "", &[("ls", (0, 0, 1))]),
@@ -65,15 +66,14 @@ fn reserved(reservation: Reservation) -> String {
     refused.to_string()
 }
 
-fn reservation(megabits: u64, burst: u64, microseconds: u64, parent: Option<&str>) -> Reservation {
-    Reservation {
+fn reservation(megabits: u64, burst: u64, microseconds: u64, parent: Option<&str>) -> Request {
+    Request {
         name: "call".into(),
         parent: parent.map(Into::into),
         rate: rate(megabits * MEGABIT),
         burst: Bytes(burst),
         delay: Duration::from_us(microseconds),
-        filter: Filter::default(),
-        queue: Class::default().queue,
+        filters: vec![Filter::default()],
     }
 }
 
@@ -133,7 +133,7 @@ fn each_mistake_is_told_with_its_remedy() {
         reserved(reservation(10, 0, 1_000, None)),
         reserved(reservation(10, 1_518, 10_000, Some("a"))),
         reserved(reservation(10, 1_518, 10_000, Some("c"))),
-        reserved(Reservation { name: "a".into(), ..reservation(1, 1_518, 10_000, None) }),
+        reserved(Request { name: "a".into(), ..reservation(1, 1_518, 10_000, None) }),
     ];
     let told = told.join("\n") + "\n";
     let golden = include_str!("hfsc_refusals.txt");

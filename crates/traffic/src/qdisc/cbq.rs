@@ -14,6 +14,9 @@
 //!   idles while packets wait.
 //! - A class's use is counted when its packet starts on the wire, not when it is off it.
 //!
+//! A class that is reserved ([`Discipline::reserve`]) is one more of the highest priority, admitted if the
+//! tree's sums and the delay bounds of all reservations still hold (see the module `reservation`).
+//!
 //! Laws, tested: a backlogged class gets its rate to a packet a turn, whatever its packets' lengths; a
 //! class that may not borrow never sends more than its rate allows and `maxburst` packets; the cost of a
 //! packet does not grow with the number of classes (rings of those that may send; a heap of alarms for
@@ -25,17 +28,21 @@ use core::cmp::Reverse;
 
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
 use crate::packet::{PacketId, Packets};
+use crate::reservation::{Refusal, Request, Reservations};
 use crate::units::{Bytes, Duration, Instant};
 
 mod meter;
 mod nodes;
 mod parameters;
+mod reservation;
 mod rings;
 mod sharing;
 
 use meter::Departure;
 use nodes::{Leaf, Nodes};
 pub use parameters::{Class, Error, Estimator, LinkSharing, Parameters};
+use reservation::Former;
+pub use reservation::Late;
 use sharing::{Alarm, Pick};
 
 /// A device may take packets ahead of the wire; its time is believed for so many full frames, or for a
@@ -95,6 +102,10 @@ pub struct Cbq {
     retired: Statistics,
     /// Leaves found to have dropped all they had; kept for its memory.
     drained: Vec<usize>,
+    /// The parameters without the reservations' classes.
+    base: Parameters,
+    reservations: Reservations,
+    formers: Vec<Former>,
 }
 
 impl Cbq {
@@ -174,19 +185,39 @@ impl Cbq {
         }
     }
 
-    /// Hands a leaf's queue over to the class of the same name; the leaf, if that cannot take it.
+    /// Lets `fresh` nodes, of these parameters, go on from those that run.
+    fn take_over(&mut self, fresh: Nodes, parameters: &Parameters) {
+        let old = core::mem::replace(&mut self.nodes, fresh);
+        let link = self.nodes.link();
+        for group in &old.groups[..old.link()] {
+            let same = |new: &&mut nodes::Group| new.name == group.name;
+            if let Some(new) = self.nodes.groups[..link].iter_mut().find(same) {
+                new.meter.continue_from(&group.meter);
+            }
+        }
+        let mut leaving = Vec::new();
+        for leaf in old.leaves {
+            let Some(leaf) = self.hand_over(leaf, parameters) else { continue };
+            if leaf.queue.is_empty() {
+                self.retired += leaf.queue.statistics();
+            } else {
+                leaving.push(leaf);
+            }
+        }
+        self.nodes.join(leaving, parameters.efficient, self.port);
+        self.adopt(parameters);
+    }
+
+    /// Lets the class of the same name go on from a leaf; the leaf, if that cannot take its queue. One that
+    /// has left does not come back.
     fn hand_over(&mut self, mut old: Leaf, parameters: &Parameters) -> Option<Leaf> {
-        let same = |leaf: &&mut Leaf| leaf.name == old.name && !leaf.leaving;
+        let same = |leaf: &&mut Leaf| leaf.name == old.name && !old.leaving;
         let Some(new) = self.nodes.leaves.iter_mut().find(same) else { return Some(old) };
-        let Some(class) = parameters.classes.iter().find(|class| class.name == old.name) else {
-            return Some(old);
-        };
-        // Two of one name: the class as it was, and one that left earlier.
-        if !new.queue.is_empty() || old.queue.change(&class.queue).is_err() {
+        new.meter.continue_from(&old.meter);
+        let class = parameters.classes.iter().find(|class| class.name == old.name);
+        if class.is_none_or(|class| old.queue.change(&class.queue).is_err()) {
             return Some(old);
         }
-        self.retired += new.queue.statistics();
-        new.meter.continue_from(&old.meter);
         new.queue = old.queue;
         None
     }
@@ -211,6 +242,9 @@ impl Discipline for Cbq {
             backlog_bytes_max: 0,
             retired: Statistics::default(),
             drained: Vec::new(),
+            base: parameters.clone(),
+            reservations: Reservations::default(),
+            formers: Vec::new(),
         };
         cbq.adopt(parameters);
         Ok(cbq)
@@ -296,28 +330,20 @@ impl Discipline for Cbq {
     }
 
     fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
-        let checked = parameters::check(parameters, self.port)?;
-        let fresh = Nodes::new(parameters, checked, self.port);
-        let old = core::mem::replace(&mut self.nodes, fresh);
-        let link = self.nodes.link();
-        for group in &old.groups[..old.link()] {
-            let same = |new: &&mut nodes::Group| new.name == group.name;
-            if let Some(new) = self.nodes.groups[..link].iter_mut().find(same) {
-                new.meter.continue_from(&group.meter);
-            }
-        }
-        let mut leaving = Vec::new();
-        for leaf in old.leaves {
-            let Some(leaf) = self.hand_over(leaf, parameters) else { continue };
-            if leaf.queue.is_empty() {
-                self.retired += leaf.queue.statistics();
-            } else {
-                leaving.push(leaf);
-            }
-        }
-        self.nodes.join(leaving, parameters.efficient, self.port);
-        self.adopt(parameters);
-        Ok(())
+        self.reconfigure(parameters.clone(), self.reservations.clone())
+    }
+
+    fn reserve(&mut self, request: &Request) -> Result<(), Refusal> {
+        Ok(self.reconfigure(self.base.clone(), self.reservations.with(request)?)?)
+    }
+
+    /// What the class has queued is sent after all others, at its rate or faster.
+    fn release(&mut self, name: &str) -> Result<(), Refusal> {
+        Ok(self.reconfigure(self.base.clone(), self.reservations.without(name)?)?)
+    }
+
+    fn reservations(&self) -> &[Request] {
+        self.reservations.list()
     }
 
     fn is_empty(&self) -> bool {

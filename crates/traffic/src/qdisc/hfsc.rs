@@ -27,6 +27,7 @@ use alloc::vec::Vec;
 use crate::classify::Classifier;
 use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Statistics};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
+use crate::reservation::{Refusal, Request, Reservations};
 use crate::units::{Bytes, Duration, Instant};
 
 mod admission;
@@ -41,7 +42,7 @@ use curve::Course;
 use leaf::Leaf;
 use parameters::{Checked, Curves};
 pub use parameters::{Class, Error, Kind, Parameters};
-pub use reservation::Reservation;
+use reservation::Former;
 use turns::{Seats, Turns};
 
 /// A class as it runs: its curves in two cache lines, then its queue.
@@ -123,7 +124,8 @@ pub struct Hfsc {
     parameters: Parameters,
     /// Without.
     base: Parameters,
-    reservations: Vec<Reservation>,
+    reservations: Reservations,
+    formers: Vec<Former>,
 }
 
 fn ps(instant: Instant) -> u128 {
@@ -143,6 +145,11 @@ fn wire_time_max(port: Port) -> Duration {
 }
 
 impl Hfsc {
+    /// The most that a packet counts for.
+    fn frame_max(&self) -> u64 {
+        self.port.mtu.0.saturating_add(u64::from(ETHERNET_HEADER_AND_FCS) + self.overhead)
+    }
+
     /// The place of the classes at the top in [`Hfsc::siblings`].
     fn root(&self) -> usize {
         self.nodes.len()
@@ -401,7 +408,8 @@ impl Hfsc {
             latest: Instant::ZERO,
             parameters,
             base,
-            reservations: Vec::new(),
+            reservations: Reservations::default(),
+            formers: Vec::new(),
         }
     }
 }
@@ -417,6 +425,19 @@ impl Discipline for Hfsc {
 
     fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
         self.reconfigure(parameters.clone(), self.reservations.clone())
+    }
+
+    fn reserve(&mut self, request: &Request) -> Result<(), Refusal> {
+        Ok(self.reconfigure(self.base.clone(), self.reservations.with(request)?)?)
+    }
+
+    /// What the class has queued goes to the default class.
+    fn release(&mut self, name: &str) -> Result<(), Refusal> {
+        Ok(self.reconfigure(self.base.clone(), self.reservations.without(name)?)?)
+    }
+
+    fn reservations(&self) -> &[Request] {
+        self.reservations.list()
     }
 
     #[inline(never)]

@@ -13,7 +13,7 @@
 //!
 //! [`Estimator::Exact`] therefore departs from the paper: what each step forgets is put back, so that
 //! the average becomes the sum of the idle times, in picoseconds with the remainder carried. It is kept
-//! as the instant `due` at which that sum is zero. Bursts keep the paper's bounds: `maxidle` is the
+//! by the instant `due` at which that sum is zero. Bursts keep the paper's bounds: `maxidle` is the
 //! credit with which `maxburst` packets go back to back, and `offtime` the silence that earns
 //! `minburst` of them. [`Estimator::Average`] is the paper's, for comparison.
 
@@ -40,6 +40,8 @@ pub(super) struct Profile {
     pub(super) burst_max: u32,
     /// Packets for which a regulated class waits; at least 1.
     pub(super) burst_min: u32,
+    /// The credit that silence earns at most, if not for `burst_max` packets; such a class waits for none.
+    pub(super) credit: Option<Duration>,
 }
 
 /// A packet on its way out.
@@ -73,8 +75,9 @@ struct Average {
 #[derive(Clone, Debug)]
 pub(super) struct Meter {
     serializer: Serializer,
-    /// The class is over its limit before this instant (ALTQ's `undertime`).
-    due: Instant,
+    /// When all credit has been earned, if nothing is sent until then: `due` and `credit_max` after it.
+    /// Unlike `due` this never lies before the start of the run.
+    full: Instant,
     credit_max: Duration,
     /// `offtime` less the packet's own time: how long after `due` a regulated class waits.
     pause: Duration,
@@ -91,7 +94,8 @@ impl Meter {
             Estimator::Exact => cost.times(packets.into()) + half(cost),
             Estimator::Average => averaged_credit(cost, packets) + half(cost),
         };
-        let credit_max = credit(profile.burst_max.saturating_sub(1));
+        let credit_max =
+            profile.credit.unwrap_or_else(|| credit(profile.burst_max.saturating_sub(1)));
         let average = (estimator == Estimator::Average).then(|| Average {
             value: 0,
             max: signed(credit_max).max(1),
@@ -99,27 +103,30 @@ impl Meter {
             last: Instant::ZERO,
         });
         let pause = match profile.burst_min {
-            0 | 1 => Duration::ZERO,
-            packets => credit(packets - 1),
+            2.. if profile.credit.is_none() => credit(profile.burst_min - 1),
+            _ => Duration::ZERO,
         };
-        Self { serializer: Serializer::new(rate), due: Instant::ZERO, credit_max, pause, average }
+        // A promised burst may come at once; other credit has to be earned from the start on.
+        let earned = if profile.credit.is_some() { Duration::ZERO } else { credit_max };
+        let full = Instant::ZERO + earned;
+        Self { serializer: Serializer::new(rate), full, credit_max, pause, average }
     }
 
     /// A meter that never finds its class over the limit, as long as nothing is charged to it.
     pub(super) const fn unlimited(line: Rate) -> Self {
         Self {
             serializer: Serializer::new(line),
-            due: Instant::ZERO,
+            full: Instant::ZERO,
             credit_max: Duration::ZERO,
             pause: Duration::ZERO,
             average: None,
         }
     }
 
-    /// The class is over its limit before this instant.
+    /// The class is over its limit before this instant (ALTQ's `undertime`).
     #[inline]
     pub(super) const fn due(&self) -> Instant {
-        self.due
+        before(self.full, self.credit_max)
     }
 
     /// The credit that silence earns at most: `maxidle`.
@@ -130,12 +137,12 @@ impl Meter {
     /// When a class that waits alone has earned `minburst` packets.
     #[inline]
     pub(super) fn resume(&self) -> Instant {
-        self.due + self.pause
+        self.due() + self.pause
     }
 
     /// Takes over how far the class was, under other parameters.
     pub(super) fn continue_from(&mut self, other: &Self) {
-        self.due = other.due;
+        self.full = before(other.full + self.credit_max, other.credit_max);
         if let (Some(average), Some(before)) = (&mut self.average, &other.average) {
             average.value = before.value.clamp(average.min, average.max);
             average.last = before.last;
@@ -145,7 +152,7 @@ impl Meter {
     /// Whatever silence before `now` earned beyond `maxidle` is forfeit.
     #[inline]
     pub(super) fn forfeit(&mut self, now: Instant) {
-        self.due = self.due.max(before(now, self.credit_max));
+        self.full = self.full.max(now);
     }
 
     /// Counts a packet. The class's debt is at most `debt` before it: what it borrowed it need not give
@@ -157,11 +164,11 @@ impl Meter {
     pub(super) fn charge(&mut self, packet: Departure, debt: Duration) {
         let own = self.serializer.advance(packet.length);
         if let Some(average) = &mut self.average {
-            self.due = average.charge(packet, own);
+            self.full = average.charge(packet, own) + self.credit_max;
             return;
         }
         let Departure { at, since, .. } = packet;
-        self.due = self.due.max(before(since, self.credit_max)).min(at + debt) + own;
+        self.full = self.full.max(since).min(at + debt + self.credit_max) + own;
     }
 }
 
@@ -194,7 +201,7 @@ fn averaged_credit(cost: Duration, packets: u32) -> Duration {
     Duration::from_ps(u64::try_from(credit).unwrap_or(u64::MAX))
 }
 
-fn before(instant: Instant, span: Duration) -> Instant {
+const fn before(instant: Instant, span: Duration) -> Instant {
     Instant::from_ps(instant.as_ps().saturating_sub(span.as_ps()))
 }
 

@@ -165,11 +165,12 @@ impl Nodes {
         nodes
     }
 
-    /// Adds leaves that still have packets and are no class any more: they keep their rate, and borrow
-    /// from the link. Then makes the rings.
+    /// Adds leaves that still have packets and are no class any more: they keep their rate, after all
+    /// others, and borrow from the link. Then makes the rings.
     pub(super) fn join(&mut self, leaving: Vec<Leaf>, efficient: bool, port: Port) {
         self.leaves.extend(leaving.into_iter().map(|leaf| Leaf {
             parent: None,
+            priority: 0,
             borrow: true,
             state: State::Idle,
             linked: false,
@@ -180,7 +181,7 @@ impl Nodes {
         let frame = port.rate.time_for(Bytes(frame_max(port)) + port.overhead);
         // In a round each leaf sends its quantum, all together one frame a leaf, and each may pass it
         // by less than a frame.
-        self.round = frame.times(2 * self.leaves.len() as u64 + 1);
+        self.round = self.round.max(frame.times(2 * self.leaves.len() as u64 + 1));
         self.connect(efficient);
     }
 
@@ -221,6 +222,7 @@ fn profile(parameters: &Parameters, settled: &Settled, port: Port) -> Profile {
         frame: Bytes(frame_max(port)),
         burst_max: settled.burst_max,
         burst_min: settled.burst_min,
+        credit: settled.credit,
     }
 }
 

@@ -9,9 +9,12 @@ use crate::classify::Rule;
 use crate::discipline::{Discipline, Port};
 use crate::packet::ETHERNET_HEADER_AND_FCS;
 use crate::qdisc::{self, LEAVES, Qdisc, fifo};
+use crate::reservation::Refusal;
 use crate::setting::{choice, settings};
 use crate::tree::{self, Branch, Tree};
-use crate::units::{Bytes, Rate, Share};
+use crate::units::{Bytes, Duration, Rate, Share};
+
+use super::reservation::Late;
 
 /// Priorities there are: 0 to 7 (ALTQ's `CBQ_MAXPRI`).
 pub(super) const PRIORITIES: usize = 8;
@@ -99,6 +102,12 @@ choice! {
         /// The paper's and ALTQ's exponentially weighted average (gain 2^-5), which forgets: the rate is off
         /// by some per cent, more with bursts and mixed packet sizes.
         Average = "average",
+    }
+}
+
+impl Class {
+    pub(super) fn branch(&self) -> Branch<'_> {
+        Branch { name: &self.name, parent: self.parent.as_deref() }
     }
 }
 
@@ -231,6 +240,37 @@ pub enum Error {
         /// What is wrong with it.
         error: Box<qdisc::Error>,
     },
+    /// More would be promised than frames of any length leave of the link.
+    #[error(
+        "{classes} have {sum} together at the highest priority, and reservations keep their delay only if \
+         the link carries that in the shortest frames too: each takes {wire} B on the wire, so that would \
+         be {needs} of {has}: lower the rates by {excess} in all"
+    )]
+    Wire {
+        /// The classes of the highest priority.
+        classes: String,
+        /// Their rates' sum.
+        sum: String,
+        /// What a shortest frame takes on the wire, in bytes.
+        wire: u128,
+        /// What such frames need of the wire.
+        needs: String,
+        /// The link's rate.
+        has: Rate,
+        /// What is too much.
+        excess: String,
+    },
+    /// A delay bound that cannot be kept.
+    #[error(transparent)]
+    Late(Box<Late>),
+    /// An estimator that forgets keeps no promise.
+    #[error(
+        "the `average` estimator is off by some per cent: set `exact` where classes are reserved"
+    )]
+    Forgetful,
+    /// A reservation that is asked for, or that the new parameters leave no room for.
+    #[error(transparent)]
+    Reservation(Box<Refusal>),
 }
 
 /// A class's figures, with what was left out filled in.
@@ -240,6 +280,8 @@ pub(super) struct Settled {
     pub(super) packet: Bytes,
     pub(super) burst_max: u32,
     pub(super) burst_min: u32,
+    /// The credit itself, instead of `burst_max`.
+    pub(super) credit: Option<Duration>,
 }
 
 /// Parameters in which every name leads somewhere and every sum fits.
@@ -262,10 +304,7 @@ pub(super) fn frame_max(port: Port) -> u64 {
 /// Resolves the names, fills in the automatic figures and checks the sums.
 pub(super) fn check(parameters: &Parameters, port: Port) -> Result<Checked, Error> {
     let classes = &parameters.classes;
-    let branches: Vec<_> = classes
-        .iter()
-        .map(|class| Branch { name: &class.name, parent: class.parent.as_deref() })
-        .collect();
+    let branches: Vec<_> = classes.iter().map(Class::branch).collect();
     let tree = Tree::new(&branches, &parameters.filters)?;
     let default = default(parameters, &tree)?;
     let settled: Vec<_> =
@@ -319,7 +358,7 @@ fn settle(class: &Class, port: Port) -> Result<Settled, Error> {
     if !(1..=frame).contains(&packet.0) {
         return Err(Error::PacketSize { class: name(), size: packet, frame });
     }
-    Ok(Settled { rate, packet, burst_max, burst_min })
+    Ok(Settled { rate, packet, burst_max, burst_min, credit: None })
 }
 
 /// `share` in units of 2^-32; `None` if that is less than a bit per second.

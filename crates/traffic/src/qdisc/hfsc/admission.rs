@@ -1,10 +1,11 @@
 //! Whether a sum of curves stays below another curve, exactly.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::curve::Curve;
+use crate::reservation::time_text;
+use crate::units::Duration;
 
 /// Where a sum of curves first is above its limit, in whole bits: what is promised is rounded up,
 /// what the limit allows down.
@@ -68,13 +69,5 @@ fn line(from: u128, slope: u128, ps: u64) -> u128 {
 
 fn by(ps: u64, promised: u128, limit: Curve) -> Excess {
     let (promised, limit) = (promised.div_ceil(PICOBITS_PER_BIT), limit.at(ps) / PICOBITS_PER_BIT);
-    Excess::By { by: text(ps), promised, limit, excess: promised - limit }
-}
-
-/// A time in the largest unit that keeps the number whole.
-pub(super) fn text(ps: u64) -> String {
-    let units = [(1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "us"), (1_000, "ns")];
-    let whole = units.into_iter().find(|(unit, _)| ps.is_multiple_of(*unit));
-    let (unit, name) = whole.unwrap_or((1, "ps"));
-    format!("{} {name}", ps / unit)
+    Excess::By { by: time_text(Duration::from_ps(ps)), promised, limit, excess: promised - limit }
 }

@@ -46,7 +46,7 @@ impl Curve {
     }
 
     /// What the second slope's line is ahead at the start of a concave curve, in picobits.
-    fn head_start(self) -> u128 {
+    pub(super) fn head_start(self) -> u128 {
         if self.is_concave() { u128::from(self.m1 - self.m2) * u128::from(self.d) } else { 0 }
     }
 }

@@ -1,5 +1,6 @@
 //! What a user may set on `hfsc`, and the arithmetic by which it may be refused.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -11,6 +12,7 @@ use super::turns::CLASSES_MAX;
 use crate::classify::Rule;
 use crate::discipline::{Discipline, Port};
 use crate::qdisc::{self, LEAVES, Qdisc, fifo};
+use crate::reservation::Refusal;
 use crate::setting::settings;
 use crate::tree::{self, Branch, Tree};
 use crate::units::{Bytes, Duration, Rate};
@@ -77,6 +79,12 @@ impl Default for Class {
     }
 }
 
+impl Class {
+    pub(super) fn branch(&self) -> Branch<'_> {
+        Branch { name: &self.name, parent: self.parent.as_deref() }
+    }
+}
+
 settings! {
     classes: Class;
     blank: Self { classes: Vec::new(), ..Self::default() };
@@ -130,7 +138,7 @@ impl core::fmt::Display for Kind {
     }
 }
 
-/// Why parameters, or a reservation, are refused.
+/// Why parameters are refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The classes' names or filters make no sense.
@@ -313,7 +321,7 @@ pub enum Error {
         /// The class.
         class: String,
         /// What is wrong.
-        error: alloc::boxed::Box<qdisc::Error>,
+        error: Box<qdisc::Error>,
     },
     /// More bytes beyond a packet's own than any link adds.
     #[error("an overhead of {0} bytes a packet: no more than 65535 are counted")]
@@ -321,13 +329,10 @@ pub enum Error {
     /// More classes than can be numbered.
     #[error("{0} classes: at most 2^24 can be told apart")]
     TooMany(usize),
-    /// A reservation of nothing.
-    #[error("a reservation `{0}` with a burst of 0 bytes: say how many may come at once")]
-    NoBurst(String),
     /// A packet that is being sent is not interrupted.
     #[error(
-        "a delay bound of {bound} for `{name}`: one longest frame of another class takes {frame} on \
-         this link, so the bound must be longer than that"
+        "a delay bound of {bound} for `{name}`: one longest frame of another class takes {frame} on this \
+         link, so the bound must be longer than that"
     )]
     Bound {
         /// The reservation.
@@ -337,25 +342,9 @@ pub enum Error {
         /// The time of a longest frame.
         frame: String,
     },
-    /// A class below one that holds packets.
-    #[error(
-        "the reservation `{name}` is to be within `{parent}`, which holds packets itself: name a \
-         class that is divided, or none"
-    )]
-    ParentIsLeaf {
-        /// The reservation.
-        name: String,
-        /// The parent asked for.
-        parent: String,
-    },
-    /// Nothing to release.
-    #[error("no reservation is named `{name}`: {known}")]
-    NotReserved {
-        /// The name given.
-        name: String,
-        /// Those there are.
-        known: String,
-    },
+    /// A reservation that is asked for, or that the new parameters leave no room for.
+    #[error(transparent)]
+    Reservation(Box<Refusal>),
 }
 
 /// Checked parameters.
@@ -385,8 +374,7 @@ pub(super) fn check(parameters: &Parameters, port: Port) -> Result<Checked, Erro
     if parameters.overhead.0 > u16::MAX.into() {
         return Err(Error::Overhead(parameters.overhead.0));
     }
-    let branches: Vec<_> =
-        classes.iter().map(|c| Branch { name: &c.name, parent: c.parent.as_deref() }).collect();
+    let branches: Vec<_> = classes.iter().map(Class::branch).collect();
     let tree = Tree::new(&branches, &parameters.filters)?;
     let default = default_class(parameters, &tree)?;
     let curves = classes.iter().map(curves).collect::<Result<Vec<_>, _>>()?;
@@ -394,7 +382,7 @@ pub(super) fn check(parameters: &Parameters, port: Port) -> Result<Checked, Erro
         check_place(classes, &tree, &curves, index)?;
     }
     check_limits(classes, &tree, &curves)?;
-    check_link(classes, &curves, port)?;
+    check_link(&guaranteed(classes, &curves), port)?;
     let leaves = classes.iter().map(|class| leaf(class, port)).collect::<Result<_, _>>()?;
     Ok(Checked { tree, default, curves, leaves })
 }
@@ -416,13 +404,17 @@ fn default_class(parameters: &Parameters, tree: &Tree) -> Result<usize, Error> {
 const NAMES_MAX: usize = 8;
 
 /// Names as a text, `` `a`, `b` ``; of very many only the first.
-fn names(classes: &[Class], of: impl Iterator<Item = usize> + Clone) -> String {
-    let first = of.clone().take(NAMES_MAX).map(|index| classes[index].name.as_str());
-    let text = tree::list(first);
-    match of.count().saturating_sub(NAMES_MAX) {
+fn first<'a>(names: impl Iterator<Item = &'a str> + Clone) -> String {
+    let text = tree::list(names.clone().take(NAMES_MAX));
+    match names.count().saturating_sub(NAMES_MAX) {
         0 => text,
         more => alloc::format!("{text} and {more} more"),
     }
+}
+
+/// The names of these classes.
+fn names(classes: &[Class], of: impl Iterator<Item = usize> + Clone) -> String {
+    first(of.map(|index| classes[index].name.as_str()))
 }
 
 fn curves(class: &Class) -> Result<Curves, Error> {
@@ -538,14 +530,19 @@ fn check_limits(classes: &[Class], tree: &Tree, curves: &[Curves]) -> Result<(),
     Ok(())
 }
 
+/// The classes with a guarantee.
+pub(super) fn guaranteed<'a>(classes: &'a [Class], curves: &[Curves]) -> Vec<(&'a str, Curve)> {
+    let both = classes.iter().zip(curves);
+    both.filter_map(|(class, curves)| Some((class.name.as_str(), curves.real_time?))).collect()
+}
+
 /// The link carries what is guaranteed, at every time: the condition for all deadlines to be kept
 /// (paper, section III).
-fn check_link(classes: &[Class], curves: &[Curves], port: Port) -> Result<(), Error> {
-    let guaranteed = (0..curves.len()).filter(|&index| curves[index].real_time.is_some());
-    let sum: Vec<_> = curves.iter().filter_map(|curves| curves.real_time).collect();
+pub(super) fn check_link(guaranteed: &[(&str, Curve)], port: Port) -> Result<(), Error> {
+    let sum: Vec<_> = guaranteed.iter().map(|&(_, curve)| curve).collect();
     let m2 = port.rate.bits_per_second().min(SLOPE_MAX);
     let Some(excess) = admission::excess(&sum, Curve { m1: 0, d: 0, m2 }) else { return Ok(()) };
-    let classes = names(classes, guaranteed);
+    let classes = first(guaranteed.iter().map(|&(name, _)| name));
     Err(match excess {
         Excess::By { by, promised, limit: carries, excess } => {
             Error::Promise { classes, by, promised, carries, excess }

@@ -1,138 +1,145 @@
-//! Reservations: a class asked for while the discipline runs, as RSVP does, and released again.
+//! Reservations by curves: admitted is what their sum leaves under the link's line at every time.
 //!
-//! Admitted is what the curves' sum leaves under the link's line at every time; so never more is
-//! promised than the link has. A reservation stays through a change of parameters, which is refused
-//! if both together promise too much.
+//! A reservation stays through a change of parameters, which is refused if both together promise too
+//! much.
+//!
+//! A class that was released, or changed, may have sent its burst just before, and one in its place would
+//! send its own: together more than their curves' sum was checked for. So its curve counts until all that
+//! was eligible with it has been sent. By time t after this began that is, of each class, at most what its
+//! curve without a late start allows and a frame; with the frame in flight the link has carried it, at a
+//! rate of C, by the time
+//!
+//! ```text
+//! (F + sum(F + (m1 - m2) d, where m1 > m2)) / (C - sum(m2))
+//! ```
+//!
+//! or earlier, when nothing is eligible.
 
+use alloc::boxed::Box;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::curve;
+use super::curve::{self, Curve, PICOBITS_PER_BYTE};
 use super::parameters::{self, Class, Error, Parameters};
-use super::{Hfsc, admission, wire_time_max};
-use crate::classify::{Filter, Rule};
+use super::{Hfsc, wire_time_max};
 use crate::discipline::Port;
 use crate::qdisc;
-use crate::tree;
-use crate::units::{Bytes, Duration, Rate};
+use crate::reservation::{self, Refusal, Request, Reservations, time_text};
+use crate::units::{Duration, Instant, Rate};
 
-/// A class to be admitted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reservation {
-    /// The class's name, unlike any other's.
-    pub name: String,
-    /// The class to be within, one that is divided already; `None`: at the top. If it shares the
-    /// link with its siblings, so does the reservation, with its rate as weight.
-    pub parent: Option<String>,
-    /// What is guaranteed in the long run, counted as in [`Class`].
-    pub rate: Rate,
-    /// Bytes that may come at once beyond that and still keep the delay bound: a token bucket's
-    /// size, at least 1. With [`Parameters::overhead`] for each packet.
-    pub burst: Bytes,
-    /// The most time from a packet's arrival to its last bit's sending, while no more comes than
-    /// rate and burst allow. Longer than one longest frame of another class takes on the wire.
-    pub delay: Duration,
-    /// Its packets; looked at before the parameters' filters, and after earlier reservations'.
-    pub filter: Filter,
-    /// Its queue, as in [`Class::queue`].
-    pub queue: qdisc::Parameters,
-}
-
-impl Reservation {
-    /// The class whose curves keep the promise. A packet may be sent one longest frame's time after
-    /// its deadline, so the curve must be that much earlier than the bound.
-    fn class(&self, has_share: bool, port: Port) -> Result<Class, Error> {
-        let (name, frame) = (self.name.clone(), wire_time_max(port));
-        if self.burst == Bytes(0) {
-            return Err(Error::NoBurst(name));
-        }
-        if self.delay <= frame {
-            let [bound, frame] = [self.delay, frame].map(|time| admission::text(time.as_ps()));
-            return Err(Error::Bound { name, bound, frame });
-        }
-        let rate = self.rate.bits_per_second();
-        let curve = curve::for_burst(rate, self.burst.0, self.delay - frame);
-        Ok(Class {
-            name,
-            parent: self.parent.clone(),
-            real_time_m1: Rate::from_bits_per_second(curve.m1),
-            real_time_d: Duration::from_ps(curve.d),
-            real_time_m2: Some(self.rate),
-            link_share_m2: has_share.then_some(self.rate),
-            queue: self.queue.clone(),
-            ..Class::default()
-        })
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        Self::Reservation(Box::new(refusal))
     }
 }
 
-/// The parameters with the reservations' classes and filters.
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Reservation(refusal) => *refusal,
+            error => Self::Class(Box::new(qdisc::Error::Hfsc(error))),
+        }
+    }
+}
+
+/// The class whose curves keep the promise. A packet may be sent one longest frame's time after its
+/// deadline, so the curve must be that much earlier than the bound.
+fn class(request: &Request, has_share: bool, port: Port) -> Result<Class, Error> {
+    let frame = wire_time_max(port);
+    if request.delay <= frame {
+        let [bound, frame] = [request.delay, frame].map(time_text);
+        return Err(Error::Bound { name: request.name.clone(), bound, frame });
+    }
+    let rate = request.rate.bits_per_second();
+    let curve = curve::for_burst(rate, request.burst.0, request.delay - frame);
+    Ok(Class {
+        name: request.name.clone(),
+        parent: request.parent.clone(),
+        real_time_m1: Rate::from_bits_per_second(curve.m1),
+        real_time_d: Duration::from_ps(curve.d),
+        real_time_m2: Some(request.rate),
+        link_share_m2: has_share.then_some(request.rate),
+        queue: request.queue(port),
+        ..Class::default()
+    })
+}
+
+/// The parameters with the reservations' classes and filters. If the class above shares the link with
+/// its siblings, so does the reservation, with its rate as weight.
 pub(super) fn with_reservations(
     parameters: &Parameters,
-    reservations: &[Reservation],
+    reservations: &Reservations,
     port: Port,
 ) -> Result<Parameters, Error> {
     let mut all = parameters.clone();
-    for reservation in reservations {
-        let parent = reservation.parent.as_deref();
-        let named = |class: &&Class| Some(class.name.as_str()) == parent;
-        let within = parameters.classes.iter().find(named);
-        let divided = parameters.classes.iter().any(|class| class.parent.as_deref() == parent);
-        if let Some(within) = within
-            && !divided
-        {
-            let (name, parent) = (reservation.name.clone(), within.name.clone());
-            return Err(Error::ParentIsLeaf { name, parent });
-        }
+    for request in reservations.list() {
+        let within = reservation::parent(request, &parameters.classes, Class::branch)?;
         let has_share = within.is_none_or(|class| class.link_share_m2.is_some());
-        all.classes.push(reservation.class(has_share, port)?);
+        all.classes.push(class(request, has_share, port)?);
     }
-    let rule = |r: &Reservation| Rule { filter: r.filter, priority: 0, class: r.name.clone() };
-    all.filters.splice(0..0, reservations.iter().map(rule));
+    reservations.add_rules(&mut all.filters);
     Ok(all)
 }
 
-/// Reservations.
+/// A guarantee that is no more, or was different, and counts until then.
+#[derive(Clone, Debug)]
+pub(super) struct Former {
+    name: String,
+    curve: Curve,
+    until: Instant,
+}
+
+/// How long something may be eligible without a break.
+fn busy_max<'a>(curves: impl Iterator<Item = &'a Curve>, frame: u64, port: Port) -> Duration {
+    let frame = u128::from(frame) * PICOBITS_PER_BYTE;
+    let (bits, rate) = curves.fold((frame, 0), |(bits, rate): (u128, u128), curve| {
+        (bits + frame + curve.head_start(), rate + u128::from(curve.m2))
+    });
+    let left = u128::from(port.rate.bits_per_second()).checked_sub(rate);
+    let time = left.filter(|&left| left > 0).map_or(u128::MAX, |left| bits.div_ceil(left));
+    Duration::from_ps(u64::try_from(time).unwrap_or(u64::MAX))
+}
+
 impl Hfsc {
-    /// Admits a class, whose packets are told by its filter from now on; an error shows the
-    /// arithmetic that refuses it, and changes nothing.
-    pub fn reserve(&mut self, reservation: &Reservation) -> Result<(), Error> {
-        let mut reservations = self.reservations.clone();
-        reservations.push(reservation.clone());
-        self.reconfigure(self.base.clone(), reservations)
-    }
-
-    /// Gives a reservation's promise back. Its packets that are queued go to the default class; an
-    /// error if there is none of this name.
-    pub fn release(&mut self, name: &str) -> Result<(), Error> {
-        let mut reservations = self.reservations.clone();
-        let Some(index) = reservations.iter().position(|r| r.name == name) else {
-            let known = match tree::list(reservations.iter().map(|r| r.name.as_str())) {
-                none if none.is_empty() => "there are none".into(),
-                names => alloc::format!("name one of {names}"),
-            };
-            return Err(Error::NotReserved { name: name.into(), known });
-        };
-        reservations.remove(index);
-        self.reconfigure(self.base.clone(), reservations)
-    }
-
-    /// The reservations in force, the earliest first.
-    pub fn reservations(&self) -> &[Reservation] {
-        &self.reservations
-    }
-
     /// Takes new parameters and reservations together, or refuses them together.
     pub(super) fn reconfigure(
         &mut self,
         base: Parameters,
-        reservations: Vec<Reservation>,
+        reservations: Reservations,
     ) -> Result<(), Error> {
         let all = with_reservations(&base, &reservations, self.port)?;
         let checked = parameters::check(&all, self.port)?;
+        let mut new = parameters::guaranteed(&all.classes, &checked.curves);
+        let formers = self.formers(&new)?;
+        if !reservations.list().is_empty() {
+            new.extend(formers.iter().map(|former| (former.name.as_str(), former.curve)));
+            parameters::check_link(&new, self.port)?;
+        }
         let fresh = Self::build(checked, base, all, self.port);
         let old = core::mem::replace(self, fresh);
         self.reservations = reservations;
+        self.formers = formers;
         self.take_over(old);
         Ok(())
+    }
+
+    /// Those that still count beside `new` ones: they are no more, or are not as they were.
+    fn formers(&mut self, new: &[(&str, Curve)]) -> Result<Vec<Former>, Error> {
+        if self.deadlines.first(self.latest.as_ps(), &mut self.deadline_seats).is_none() {
+            return Ok(Vec::new());
+        }
+        let counts = |former: &&Former| former.until > self.latest;
+        let mut formers: Vec<_> = self.formers.iter().filter(counts).cloned().collect();
+        let curves = parameters::check(&self.parameters, self.port)?.curves;
+        let old = parameters::guaranteed(&self.parameters.classes, &curves);
+        let all = old.iter().map(|(_, curve)| curve).chain(formers.iter().map(|f| &f.curve));
+        let until = self.latest + busy_max(all, self.frame_max(), self.port);
+        let gone = |promise: &(&str, Curve)| !new.contains(promise);
+        formers.extend(old.into_iter().filter(gone).map(|(name, curve)| {
+            let name = format!("{name} (before)");
+            Former { name, curve, until }
+        }));
+        Ok(formers)
     }
 }

@@ -49,8 +49,14 @@ impl Hfsc {
             leaves.extend(was.map(|was| self.take_over_class(index, was)));
         }
         let gone = former.into_values().map(|was| Some(was.node.leaf));
+        let frame_max = self.frame_max();
+        let default = &mut self.nodes[self.default];
         for leaf in leaves.into_iter().chain(gone).flatten() {
-            self.nodes[self.default].leaf.inherit(leaf);
+            if !leaf.is_empty() {
+                // Another packet is first now. Its deadline must not be too early, at others' cost.
+                default.next_bytes = frame_max;
+            }
+            default.leaf.inherit(leaf);
         }
         self.resume();
     }

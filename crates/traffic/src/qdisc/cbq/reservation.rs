@@ -1,0 +1,282 @@
+//! Reservations within the tree: the rate by the sums that hold for every class, the delay by the formula
+//! derived here.
+//!
+//! A reservation is a leaf of the highest priority that may not borrow, whose estimator gives it just its
+//! burst as credit. Let the wire become busy with leaves of that priority that are within their rate at
+//! time 0. Such a leaf is served before all others under either guideline, so until the wire is through
+//! with them it carries only, in bytes of the wire:
+//! - a frame F that was in flight;
+//! - of each other one of them, with burst B and rate r, at most `B + r t` by time t and a frame beyond,
+//!   for a leaf may send if it is not over its limit before that (see [`super::meter`]);
+//! - of the leaf itself `B' + r' u`, if it keeps to its bucket and u is when the packet in question came.
+//!
+//! At a line rate of C that packet is through at x with `C x = F + B' + r' u + sum(B + F) + sum(r) x`. Its
+//! delay `x - u` is longest for u = 0, if all the rates together do not pass C:
+//!
+//! ```text
+//! delay <= (F + B' + sum(B + F)) / (C - sum(r))
+//! ```
+//!
+//! The order of the round robin has no part in it; nor have those of lower priority but for the one frame.
+//! Bytes of bursts and rates count as in the shortest frames, for which preamble and gap are most. A leaf's
+//! own estimator never makes it wait: its credit is its burst, and what it waits for its turn it may catch
+//! up with.
+//!
+//! A class that was released, or changed, may have sent its burst at the beginning of this busy time, and
+//! another one in its place would send its own. So it counts until that time is over, at most
+//! `(F + sum(B + F)) / (C - sum(r))`, or until nobody of that priority waits.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::Cbq;
+use super::nodes::{Leaf, Nodes, own_ring};
+use super::parameters::{self, Class, Error, Estimator, PRIORITIES, Parameters, frame_max};
+use crate::discipline::Port;
+use crate::packet::FRAME_MIN;
+use crate::qdisc;
+use crate::reservation::{self, Refusal, Reservations, time_text};
+use crate::tree;
+use crate::units::{Duration, Instant, PS_PER_SECOND};
+
+/// The priority of reservations.
+const HIGHEST: usize = PRIORITIES - 1;
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        Self::Reservation(Box::new(refusal))
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Reservation(refusal) => *refusal,
+            error => Self::Class(Box::new(qdisc::Error::Cbq(error))),
+        }
+    }
+}
+
+/// A leaf of the highest priority: what it may send before others of that priority.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Rival {
+    name: String,
+    /// In frame bytes.
+    burst: u64,
+    /// In frame bits per second.
+    rate: u64,
+}
+
+impl Rival {
+    fn of(leaf: &Leaf) -> Self {
+        let rate = leaf.rate.bits_per_second();
+        let bits = u128::from(leaf.meter.credit_max().as_ps()) * u128::from(rate);
+        let burst = bits.div_ceil(8 * u128::from(PS_PER_SECOND));
+        let burst = u64::try_from(burst).unwrap_or(u64::MAX);
+        Self { name: leaf.name.clone(), burst, rate }
+    }
+}
+
+/// One that is no more, or was different, and counts until then.
+#[derive(Clone, Debug)]
+pub(super) struct Former {
+    rival: Rival,
+    until: Instant,
+}
+
+fn rivals(nodes: &Nodes) -> impl Iterator<Item = Rival> {
+    nodes.leaves.iter().filter(|leaf| leaf.priority == HIGHEST).map(Rival::of)
+}
+
+/// What some rivals may send together, as the wire counts it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Load {
+    /// Bursts, and a frame for each that is not the one in question.
+    bytes: u128,
+    /// In bit/s.
+    rate: u128,
+}
+
+impl Load {
+    fn of<'a>(rivals: impl Iterator<Item = &'a Rival>, port: Port) -> Self {
+        rivals.fold(Self::default(), |sum, rival| Self {
+            bytes: sum.bytes + on_wire(rival.burst.into(), port) + frame(port),
+            rate: sum.rate + on_wire(rival.rate.into(), port),
+        })
+    }
+
+    /// When the wire has carried this, `own` bytes and a frame in flight; `None` if never.
+    fn time(self, own: u128, port: Port) -> Option<Duration> {
+        let left = u128::from(port.rate.bits_per_second()).checked_sub(self.rate)?;
+        let bits = (frame(port) + own + self.bytes).saturating_mul(8 * u128::from(PS_PER_SECOND));
+        let ps = (left > 0).then(|| bits.div_ceil(left))?;
+        Some(Duration::from_ps(u64::try_from(ps).unwrap_or(u64::MAX)))
+    }
+}
+
+/// A longest frame on the wire.
+fn frame(port: Port) -> u128 {
+    u128::from(frame_max(port)) + u128::from(port.overhead.0)
+}
+
+/// Frame bytes, or bits, in the shortest frames on the wire.
+fn on_wire(frames: u128, port: Port) -> u128 {
+    let least = u128::from(FRAME_MIN);
+    frames.saturating_mul(least + u128::from(port.overhead.0)).div_ceil(least)
+}
+
+/// A time for people: rounded up, to four digits or more.
+fn rounded(time: Duration) -> Duration {
+    let units = [1_000_000_000, 1_000_000, 1_000];
+    let unit = units.into_iter().find(|unit| time.as_ps() / unit >= 1_000).unwrap_or(1);
+    Duration::from_ps(time.as_ps().div_ceil(unit).saturating_mul(unit))
+}
+
+/// The parameters with the reservations' classes and filters.
+fn with_reservations(
+    parameters: &Parameters,
+    reservations: &Reservations,
+    port: Port,
+) -> Result<Parameters, Refusal> {
+    let mut all = parameters.clone();
+    for request in reservations.list() {
+        reservation::parent(request, &parameters.classes, Class::branch)?;
+        all.classes.push(Class {
+            name: request.name.clone(),
+            parent: request.parent.clone(),
+            rate: Some(request.rate),
+            priority: HIGHEST as u32,
+            queue: request.queue(port),
+            ..Class::default()
+        });
+    }
+    reservations.add_rules(&mut all.filters);
+    Ok(all)
+}
+
+/// A delay bound that cannot be kept, with the arithmetic.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the delay bound of `{name}`, {bound}, cannot be kept: before its last bit there may be {parts}, \
+     {bytes} bytes on the wire, of which the others' rates leave {left}; that takes {time}, {excess} too \
+     long: allow so much more, lower bursts, or use hfsc, where a delay does not hang on the others' bursts"
+)]
+pub struct Late {
+    /// The reservation: the one asked for, or one that is in force.
+    name: String,
+    bound: String,
+    /// What comes before its last bit.
+    parts: String,
+    bytes: u128,
+    left: String,
+    time: String,
+    excess: String,
+}
+
+/// How long each reservation's packets may take beside `rivals`, its own leaf among them: the longest of
+/// these times, if each has its bound.
+fn check_delays(
+    reservations: &Reservations,
+    rivals: &[Rival],
+    port: Port,
+) -> Result<Duration, Error> {
+    let mut longest = Duration::ZERO;
+    for request in reservations.list() {
+        let others: Vec<_> = rivals.iter().filter(|rival| rival.name != request.name).collect();
+        let load = Load::of(others.iter().copied(), port);
+        let own = on_wire(request.burst.0.into(), port);
+        let time = load.time(own, port).unwrap_or(Duration::MAX);
+        if time > request.delay {
+            let (frame, bytes) = (frame(port), frame(port) + own + load.bytes);
+            let mut parts = format!("a frame in flight of {frame} B + its burst of {own} B");
+            if !others.is_empty() {
+                let names = tree::list(others.iter().map(|rival| rival.name.as_str()));
+                parts += &format!(" + {} B of the bursts of {names} and a frame each", load.bytes);
+            }
+            let left = u128::from(port.rate.bits_per_second()).saturating_sub(load.rate);
+            let rounded = rounded(time);
+            return Err(Error::Late(Box::new(Late {
+                name: request.name.clone(),
+                bound: time_text(request.delay),
+                parts,
+                bytes,
+                left: tree::sum_text(left),
+                time: time_text(rounded),
+                excess: time_text(rounded - request.delay),
+            })));
+        }
+        longest = longest.max(time);
+    }
+    Ok(longest)
+}
+
+/// Whether the link carries the rivals' rates in frames of any length.
+fn check_rates(rivals: &[Rival], port: Port) -> Result<(), Error> {
+    let (link, needs) = (port.rate.bits_per_second(), Load::of(rivals.iter(), port).rate);
+    if needs <= link.into() {
+        return Ok(());
+    }
+    let sum: u128 = rivals.iter().map(|rival| u128::from(rival.rate)).sum();
+    let wire = on_wire(FRAME_MIN.into(), port);
+    let most = u128::from(link) * u128::from(FRAME_MIN) / wire;
+    Err(Error::Wire {
+        classes: tree::list(rivals.iter().map(|rival| rival.name.as_str())),
+        sum: tree::sum_text(sum),
+        wire,
+        needs: tree::sum_text(needs),
+        has: port.rate,
+        excess: tree::sum_text(sum.saturating_sub(most).max(1)),
+    })
+}
+
+impl Cbq {
+    /// Takes new parameters and reservations together, or refuses them together.
+    pub(super) fn reconfigure(
+        &mut self,
+        base: Parameters,
+        reservations: Reservations,
+    ) -> Result<(), Error> {
+        let all = with_reservations(&base, &reservations, self.port)?;
+        let mut checked = parameters::check(&all, self.port)?;
+        let reserved = &mut checked.settled[base.classes.len()..];
+        for (settled, request) in reserved.iter_mut().zip(reservations.list()) {
+            settled.credit = Some(request.rate.time_for(request.burst));
+        }
+        let mut fresh = Nodes::new(&all, checked, self.port);
+        let mut rivals: Vec<_> = rivals(&fresh).collect();
+        let formers = self.formers(&rivals);
+        if !reservations.list().is_empty() {
+            if base.estimator == Estimator::Average {
+                return Err(Error::Forgetful);
+            }
+            rivals.extend(formers.iter().map(|former| former.rival.clone()));
+            check_rates(&rivals, self.port)?;
+            fresh.round = fresh.round.max(check_delays(&reservations, &rivals, self.port)?);
+        }
+        self.formers = formers;
+        (self.base, self.reservations) = (base, reservations);
+        self.take_over(fresh, &all);
+        Ok(())
+    }
+
+    /// Those that still count beside `new` ones: they are no more, or are not as they were.
+    fn formers(&self, new: &[Rival]) -> Vec<Former> {
+        if self.nodes.rings.head(own_ring(HIGHEST)).is_none() {
+            return Vec::new();
+        }
+        let counts = |former: &&Former| former.until > self.wire.free;
+        let mut formers: Vec<_> = self.formers.iter().filter(counts).cloned().collect();
+        let old: Vec<_> = rivals(&self.nodes).collect();
+        let all = old.iter().chain(formers.iter().map(|former| &former.rival));
+        let busy = Load::of(all, self.port).time(0, self.port).unwrap_or(Duration::MAX);
+        let until = self.wire.free + busy;
+        let gone = old.into_iter().filter(|rival| !new.contains(rival));
+        formers.extend(gone.map(|rival| {
+            let name = format!("{} (before)", rival.name);
+            Former { rival: Rival { name, ..rival }, until }
+        }));
+        formers
+    }
+}
