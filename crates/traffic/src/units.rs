@@ -152,13 +152,54 @@ impl Rate {
     }
 }
 
+/// A rate made ready to be divided by, once for each packet: by a multiplication where it can be.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    rate: Rate,
+    /// What one byte takes, if that is a whole number of picoseconds, as on most links; else zero.
+    whole_byte: u64,
+    /// 2^64 over the rate, less than one below that.
+    reciprocal: u64,
+}
+
+impl Pace {
+    /// The pace of a rate.
+    pub const fn new(rate: Rate) -> Self {
+        let bits = rate.0.get();
+        let (byte, rest) = (PS_PER_BYTE_SECOND / bits, PS_PER_BYTE_SECOND % bits);
+        let whole_byte = if rest == 0 { byte } else { 0 };
+        Self { rate, whole_byte, reciprocal: u64::MAX / bits }
+    }
+
+    /// [`Rate::time_for`].
+    #[inline]
+    pub fn time_for(&self, bytes: Bytes) -> Duration {
+        if self.whole_byte != 0 {
+            return Duration(bytes.0.saturating_mul(self.whole_byte));
+        }
+        Duration(self.split(bytes).0)
+    }
+
+    /// Picoseconds and the remainder, in units of 1/rate ps, that `bytes` take.
+    #[inline]
+    fn split(&self, bytes: Bytes) -> (u64, u64) {
+        let Some(n) = bytes.0.checked_mul(PS_PER_BYTE_SECOND) else {
+            return self.rate.split(bytes);
+        };
+        // The reciprocal lacks less than one, so the quotient less than n / 2^64 < 1: it is right, or one
+        // too small, and then the remainder tells.
+        let (rate, product) = (self.rate.0.get(), u128::from(n) * u128::from(self.reciprocal));
+        let quotient = (product >> 64) as u64;
+        let remainder = n - quotient * rate;
+        if remainder >= rate { (quotient + 1, remainder - rate) } else { (quotient, remainder) }
+    }
+}
+
 /// Serialises bytes at a rate and carries the remainder below a picosecond, so that a million
 /// packets end exactly on time.
 #[derive(Clone, Copy, Debug)]
 pub struct Serializer {
-    rate: Rate,
-    /// What one byte takes, if that is a whole number of picoseconds, as on most links; else zero.
-    whole_byte: u64,
+    pace: Pace,
     /// In units of 1/rate ps, below `rate`.
     remainder: u64,
 }
@@ -166,23 +207,22 @@ pub struct Serializer {
 impl Serializer {
     /// A wire of the given rate with nothing carried.
     pub const fn new(rate: Rate) -> Self {
-        let (byte, rest) = (PS_PER_BYTE_SECOND / rate.0.get(), PS_PER_BYTE_SECOND % rate.0.get());
-        Self { rate, whole_byte: if rest == 0 { byte } else { 0 }, remainder: 0 }
+        Self { pace: Pace::new(rate), remainder: 0 }
     }
 
     /// The rate.
     pub const fn rate(&self) -> Rate {
-        self.rate
+        self.pace.rate
     }
 
     /// The time the next `bytes` take, the remainder of those before included.
     #[inline]
     pub fn advance(&mut self, bytes: Bytes) -> Duration {
-        if self.whole_byte != 0 {
-            return Duration(bytes.0.saturating_mul(self.whole_byte));
+        if self.pace.whole_byte != 0 {
+            return Duration(bytes.0.saturating_mul(self.pace.whole_byte));
         }
-        let (ps, remainder) = self.rate.split(bytes);
-        let rate = self.rate.bits_per_second();
+        let (ps, remainder) = self.pace.split(bytes);
+        let rate = self.pace.rate.bits_per_second();
         // remainder + self.remainder < 2 * rate may pass 64 bits for absurd rates; compare instead.
         if remainder >= rate - self.remainder {
             self.remainder = remainder - (rate - self.remainder);

@@ -24,12 +24,11 @@
 
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
-use core::cmp::Reverse;
 
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
 use crate::packet::{PacketId, Packets};
 use crate::reservation::{Refusal, Request, Reservations};
-use crate::units::{Bytes, Duration, Instant};
+use crate::units::{Bytes, Duration, Instant, Pace};
 
 mod meter;
 mod nodes;
@@ -62,13 +61,15 @@ struct WireTime {
     free: Instant,
     /// How far that may lie ahead.
     ahead_max: Duration,
+    pace: Pace,
 }
 
 impl WireTime {
     fn new(port: Port) -> Self {
         let frame = port.rate.time_for(Bytes(parameters::frame_max(port)) + port.overhead);
         let frames = if frame > AHEAD_SLOW { AHEAD_FRAMES / 4 } else { AHEAD_FRAMES };
-        Self { since: Instant::ZERO, free: Instant::ZERO, ahead_max: frame.times(frames) }
+        let (pace, ahead_max) = (Pace::new(port.rate), frame.times(frames));
+        Self { since: Instant::ZERO, free: Instant::ZERO, ahead_max, pace }
     }
 
     /// When a packet taken at `now` starts.
@@ -82,6 +83,25 @@ impl WireTime {
     }
 }
 
+/// Bytes queued in all leaves together.
+#[derive(Clone, Copy, Debug, Default)]
+struct Total {
+    bytes: u64,
+    bytes_max: u64,
+}
+
+impl Total {
+    /// A leaf's queue has changed; whether it is empty now.
+    #[inline]
+    fn follow(&mut self, leaf: &mut Leaf) -> bool {
+        let now = leaf.queue.backlog();
+        self.bytes = self.bytes + now.bytes - leaf.held;
+        self.bytes_max = self.bytes_max.max(self.bytes);
+        leaf.held = now.bytes;
+        now.packets == 0
+    }
+}
+
 /// Class-based queueing.
 #[derive(Debug)]
 pub struct Cbq {
@@ -90,14 +110,13 @@ pub struct Cbq {
     efficient: bool,
     nodes: Nodes,
     /// Leaves and groups that wait, by the instant at which to look at them again.
-    alarms: BinaryHeap<Reverse<(Instant, Alarm)>>,
+    alarms: BinaryHeap<Alarm>,
     /// The highest level that may lend under top-level sharing, 0 if none.
     top_level: usize,
     wire: WireTime,
     /// Leaves with packets.
     backlogged: usize,
-    backlog_bytes: u64,
-    backlog_bytes_max: u64,
+    backlog: Total,
     /// What classes counted that exist no more.
     retired: Statistics,
     /// Leaves found to have dropped all they had; kept for its memory.
@@ -117,7 +136,7 @@ impl Cbq {
         node.allowance = 0;
         let mut above = node.parent;
         while let Some(group) = above {
-            let group = &mut self.nodes.groups[group];
+            let group = &mut self.nodes.groups[group as usize];
             if group.backlogged == 0 {
                 group.meter.forfeit(now);
             }
@@ -133,22 +152,17 @@ impl Cbq {
         self.unlink(leaf);
         let mut above = self.nodes.leaves[leaf].parent;
         while let Some(group) = above {
-            self.nodes.groups[group].backlogged -= 1;
-            above = self.nodes.groups[group].parent;
+            let group = &mut self.nodes.groups[group as usize];
+            group.backlogged -= 1;
+            above = group.parent;
         }
-    }
-
-    /// Brings the total up to date after a leaf's queue changed.
-    fn count(&mut self, before: u64, after: u64) {
-        self.backlog_bytes = self.backlog_bytes - before + after;
-        self.backlog_bytes_max = self.backlog_bytes_max.max(self.backlog_bytes);
     }
 
     /// A packet of a leaf goes out.
     fn depart(&mut self, pick: Pick, length: u32, now: Instant) {
         let at = self.wire.start(now);
         let length = Bytes(length.into());
-        let wire = self.port.rate.time_for(length + self.port.overhead);
+        let wire = self.wire.pace.time_for(length + self.port.overhead);
         let busy = self.wire.busy_since(now);
         let since = busy.max(Instant::from_ps(at.as_ps().saturating_sub(self.nodes.round.as_ps())));
         let departure = Departure { length, at, wire, since };
@@ -158,12 +172,12 @@ impl Cbq {
         leaf.allowance -= length.0 as i64;
         let (priority, mut above) = (leaf.priority, leaf.parent);
         while let Some(group) = above {
-            let group = &mut self.nodes.groups[group];
+            let group = &mut self.nodes.groups[group as usize];
             group.meter.charge(departure, group.debt + round);
             above = group.parent;
         }
         if let Some(lender) = pick.lender {
-            let ring = self.nodes.lending_ring(self.nodes.groups[lender].level, priority);
+            let ring = self.nodes.lending_ring(self.nodes.groups[lender].level, priority.into());
             self.nodes.rings.rotate(ring);
         }
         self.wire.since = busy;
@@ -218,7 +232,7 @@ impl Cbq {
         if class.is_none_or(|class| old.queue.change(&class.queue).is_err()) {
             return Some(old);
         }
-        new.queue = old.queue;
+        (new.queue, new.held) = (old.queue, old.held);
         None
     }
 }
@@ -238,8 +252,7 @@ impl Discipline for Cbq {
             top_level: 0,
             wire: WireTime::new(port),
             backlogged: 0,
-            backlog_bytes: 0,
-            backlog_bytes_max: 0,
+            backlog: Total::default(),
             retired: Statistics::default(),
             drained: Vec::new(),
             base: parameters.clone(),
@@ -253,12 +266,9 @@ impl Discipline for Cbq {
     fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
         let class = self.nodes.classifier.class_of(packets, packet);
         let leaf = class.map_or(self.nodes.default, |class| self.nodes.leaf_of[class]);
-        let queue = &mut self.nodes.leaves[leaf].queue;
-        let before = queue.statistics().backlog_bytes;
-        let answer = queue.enqueue(packets, packet, now);
-        let (after, empty) = (queue.statistics().backlog_bytes, queue.is_empty());
-        self.count(before, after);
-        let linked = self.nodes.leaves[leaf].linked;
+        let node = &mut self.nodes.leaves[leaf];
+        let answer = node.queue.enqueue(packets, packet, now);
+        let (empty, linked) = (self.backlog.follow(node), node.linked);
         if !linked && !empty {
             self.activate(leaf, now);
         } else if linked && empty {
@@ -274,11 +284,9 @@ impl Discipline for Cbq {
     fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
         let at = self.wire.start(now);
         while let Some(pick) = self.choose(at) {
-            let queue = &mut self.nodes.leaves[pick.leaf].queue;
-            let before = queue.statistics().backlog_bytes;
-            let answer = queue.dequeue(packets, now);
-            let (after, empty) = (queue.statistics().backlog_bytes, queue.is_empty());
-            self.count(before, after);
+            let node = &mut self.nodes.leaves[pick.leaf];
+            let answer = node.queue.dequeue(packets, now);
+            let empty = self.backlog.follow(node);
             if let Dequeued::Send(id) = answer {
                 self.depart(pick, packets[id].length, now);
             }
@@ -322,11 +330,12 @@ impl Discipline for Cbq {
     fn flush(&mut self, packets: &mut Packets, now: Instant) {
         for leaf in 0..self.nodes.leaves.len() {
             self.nodes.leaves[leaf].queue.flush(packets, now);
+            self.nodes.leaves[leaf].held = 0;
             if self.nodes.leaves[leaf].linked {
                 self.deactivate(leaf);
             }
         }
-        self.backlog_bytes = 0;
+        self.backlog.bytes = 0;
     }
 
     fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
@@ -355,7 +364,7 @@ impl Discipline for Cbq {
         for leaf in &self.nodes.leaves {
             sum += leaf.queue.statistics();
         }
-        Statistics { backlog_bytes_max: self.backlog_bytes_max, ..sum }
+        Statistics { backlog_bytes_max: self.backlog.bytes_max, ..sum }
     }
 
     fn classes(&self, each: &mut dyn FnMut(&str, Statistics)) {

@@ -10,8 +10,10 @@
 //! closely where lengths vary. A packet's own length never changes its probability (RFC 7141,
 //! section 2.2, against the paper's `p_b * PacketSize / MaximumPacketSize`).
 
-use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
-use crate::packet::{PacketId, Packets};
+use alloc::boxed::Box;
+
+use crate::discipline::{Backlog, Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
+use crate::packet::{Packet, PacketId, Packets};
 use crate::qdisc::fifo;
 use crate::qdisc::queue::Queue;
 use crate::random::Random;
@@ -139,8 +141,8 @@ impl Parameters {
         Curve::new(min, max, self.probability_max.0, self.gentle)
     }
 
-    fn valve(&self) -> Option<Valve> {
-        self.flow_valve.then(|| Valve::new(self.threshold_max, self.probability_max.0))
+    fn valve(&self) -> Option<Box<Valve>> {
+        self.flow_valve.then(|| Valve::new(self.threshold_max, self.probability_max.0).into())
     }
 }
 
@@ -180,20 +182,24 @@ pub(crate) fn packet_time(port: Port, mean_packet: Bytes) -> Duration {
 }
 
 /// Random early detection.
+///
+/// What each packet touches comes first.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Red {
-    parameters: Parameters,
-    port: Port,
-    /// What a mean packet takes at the port.
-    packet_time: Duration,
     queue: Queue,
     average: Average,
     curve: Curve,
     spacing: Spacing,
-    valve: Option<Valve>,
     random: Random,
     /// Since when the queue is empty, if it is.
     empty_since: Instant,
+    /// What a mean packet takes at the port.
+    packet_time: Duration,
+    /// Large, and seldom asked for.
+    valve: Option<Box<Valve>>,
+    parameters: Parameters,
+    port: Port,
 }
 
 impl Red {
@@ -202,12 +208,46 @@ impl Red {
         if self.parameters.in_bytes { self.queue.bytes() } else { self.queue.packets() }
     }
 
+    /// What becomes of a packet that may be dropped or marked.
+    #[inline(never)]
+    fn decide(
+        &mut self,
+        packets: &mut Packets,
+        id: PacketId,
+        now: Instant,
+        zone: Zone,
+        full: Option<DropReason>,
+    ) -> Enqueued {
+        let hit = self.spacing.hits(zone, &mut self.random);
+        let marks = self.parameters.ecn && zone != Zone::Above;
+        let reason = match full {
+            Some(_) => full,
+            None if hit && !(marks && self.queue.mark(packets, id)) => Some(DropReason::Early),
+            None => None,
+        };
+        let Some(reason) = reason else { return self.queue.push(packets, id, now) };
+        self.spacing.lost();
+        let Packet { length, flow, .. } = packets[id];
+        if let Some(valve) = &mut self.valve {
+            valve.lost(flow, now);
+        }
+        self.queue.refuse(length.into(), reason)
+    }
+
+    /// Apart from what each packet does.
+    #[inline(never)]
+    fn decay(&mut self, idle: Duration) {
+        self.average.decay(idle.as_ps() / self.packet_time.as_ps());
+    }
+
     /// Takes the queue as it is into the average, and the time before for which it was empty.
     #[inline]
     fn estimate(&mut self, now: Instant) {
         if self.queue.is_empty() {
-            let idle = now.since(self.empty_since).as_ps();
-            self.average.decay(idle / self.packet_time.as_ps());
+            let idle = now.since(self.empty_since);
+            if idle >= self.packet_time {
+                self.decay(idle);
+            }
             self.empty_since = now;
         }
         self.average.update(self.level());
@@ -250,26 +290,21 @@ impl Discipline for Red {
 
     #[inline]
     fn enqueue(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> Enqueued {
-        let (length, flow) = (u64::from(packets[id].length), packets[id].flow);
-        if self.valve.as_mut().is_some_and(|valve| valve.shuts_out(flow, now)) {
+        let Packet { length, flow, .. } = packets[id];
+        let length = u64::from(length);
+        if let Some(valve) = &mut self.valve
+            && valve.shuts_out(flow, now)
+        {
             return self.queue.refuse(length, DropReason::Unresponsive);
         }
         self.estimate(now);
-        let zone = self.curve.zone(&self.average);
-        let hit = self.spacing.hits(zone, &mut self.random);
-        let marks = self.parameters.ecn && zone != Zone::Above;
         let full = self.queue.over(&self.parameters.limits(), length);
-        let reason = match full {
-            Some(_) => full,
-            None if hit && !(marks && self.queue.mark(packets, id)) => Some(DropReason::Early),
-            None => None,
-        };
-        let Some(reason) = reason else { return self.queue.push(packets, id, now) };
-        self.spacing.lost();
-        if let Some(valve) = &mut self.valve {
-            valve.lost(flow, now);
+        let zone = self.curve.zone(&self.average);
+        if zone == Zone::Below && full.is_none() {
+            self.spacing.rest();
+            return self.queue.push(packets, id, now);
         }
-        self.queue.refuse(length, reason)
+        self.decide(packets, id, now, zone, full)
     }
 
     #[inline]
@@ -298,12 +333,17 @@ impl Discipline for Red {
     fn statistics(&self) -> Statistics {
         self.queue.statistics()
     }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        Backlog { packets: self.queue.packets(), bytes: self.queue.bytes() }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{FlowId, Packet, ecn};
+    use crate::packet::{FlowId, ecn};
     use crate::units::Rate;
 
     /// A port of 10 Mbit/s on which a packet of 1000 bytes takes 800 us.

@@ -17,6 +17,8 @@
 //! credit with which `maxburst` packets go back to back, and `offtime` the silence that earns
 //! `minburst` of them. [`Estimator::Average`] is the paper's, for comparison.
 
+use alloc::boxed::Box;
+
 use super::Estimator;
 use crate::units::{Bytes, Duration, Instant, Rate, Serializer};
 
@@ -81,7 +83,7 @@ pub(super) struct Meter {
     credit_max: Duration,
     /// `offtime` less the packet's own time: how long after `due` a regulated class waits.
     pause: Duration,
-    average: Option<Average>,
+    average: Option<Box<Average>>,
 }
 
 impl Meter {
@@ -96,11 +98,13 @@ impl Meter {
         };
         let credit_max =
             profile.credit.unwrap_or_else(|| credit(profile.burst_max.saturating_sub(1)));
-        let average = (estimator == Estimator::Average).then(|| Average {
-            value: 0,
-            max: signed(credit_max).max(1),
-            min: -signed(rate.time_for(frame)),
-            last: Instant::ZERO,
+        let average = (estimator == Estimator::Average).then(|| {
+            Box::new(Average {
+                value: 0,
+                max: signed(credit_max).max(1),
+                min: -signed(rate.time_for(frame)),
+                last: Instant::ZERO,
+            })
         });
         let pause = match profile.burst_min {
             2.. if profile.credit.is_none() => credit(profile.burst_min - 1),

@@ -28,40 +28,45 @@ pub(super) enum State {
 /// A group that a leaf may borrow from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lender {
-    pub(super) group: usize,
+    pub(super) group: u32,
     /// The leaf's slot in the group's ring of borrowers.
-    pub(super) slot: usize,
+    pub(super) slot: u32,
 }
 
 /// A class that packets queue in. Its slot in the ring of those within their rate is its index.
+///
+/// What each packet touches comes first, within two lines of the cache.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(super) struct Leaf {
-    pub(super) name: String,
-    pub(super) queue: Qdisc,
     pub(super) meter: Meter,
-    pub(super) parent: Option<usize>,
-    pub(super) priority: usize,
-    pub(super) borrow: bool,
-    /// From the nearest up.
-    pub(super) lenders: Vec<Lender>,
-    pub(super) rate: Rate,
-    /// What a turn of the weighted round robin adds to `allowance`, in bytes.
-    pub(super) quantum: i64,
     /// Bytes it may still send in this turn.
     pub(super) allowance: i64,
+    /// What a turn of the weighted round robin adds to `allowance`, in bytes.
+    pub(super) quantum: i64,
+    /// Bytes queued.
+    pub(super) held: u64,
+    /// From the nearest up.
+    pub(super) lenders: Vec<Lender>,
+    pub(super) parent: Option<u32>,
+    pub(super) priority: u8,
     pub(super) state: State,
     /// Whether it is in the rings: it has packets.
     pub(super) linked: bool,
+    pub(super) borrow: bool,
+    pub(super) queue: Qdisc,
+    pub(super) rate: Rate,
     /// A class that exists no more, and stays until its packets are gone.
     pub(super) leaving: bool,
+    pub(super) name: String,
 }
 
 /// A class that holds classes; also the link, and the spare time of the link.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(super) struct Group {
-    pub(super) name: String,
     pub(super) meter: Meter,
-    pub(super) parent: Option<usize>,
+    pub(super) parent: Option<u32>,
     pub(super) borrow: bool,
     /// 1 above the leaves; a group's is above that of all within it (the paper counts from 1 at the
     /// leaves).
@@ -73,6 +78,7 @@ pub(super) struct Group {
     /// Leaves with packets within it.
     pub(super) backlogged: usize,
     pub(super) state: State,
+    pub(super) name: String,
 }
 
 /// Everything that follows from the parameters.
@@ -139,8 +145,9 @@ impl Nodes {
                 name: class.name.clone(),
                 queue,
                 meter: Meter::new(profile(parameters, &settled[index], port)),
-                parent: tree.parents[index].map(|parent| places[parent]),
-                priority: class.priority as usize % PRIORITIES,
+                parent: tree.parents[index].map(|parent| places[parent] as u32),
+                priority: class.priority as u8 % PRIORITIES as u8,
+                held: 0,
                 borrow: class.borrow,
                 lenders: Vec::new(),
                 rate: settled[index].rate,
@@ -194,16 +201,17 @@ impl Nodes {
             let leaf = &self.leaves[index];
             let (mut above, mut may) = (leaf.parent, leaf.borrow);
             while may {
-                groups.push(above.unwrap_or(self.link()));
+                groups.push(above.unwrap_or(self.link() as u32));
                 let Some(group) = above else { break };
-                (may, above) = (self.groups[group].borrow, self.groups[group].parent);
+                let group = &self.groups[group as usize];
+                (may, above) = (group.borrow, group.parent);
             }
             if efficient {
-                groups.push(self.spare());
+                groups.push(self.spare() as u32);
             }
             let lenders = groups.into_iter().map(|group| {
                 owners.push(index);
-                Lender { group, slot: owners.len() - 1 }
+                Lender { group, slot: owners.len() as u32 - 1 }
             });
             self.leaves[index].lenders = lenders.collect();
         }
@@ -255,7 +263,7 @@ fn groups(parameters: &Parameters, checked: &Checked, places: &[usize], port: Po
         let rate = checked.settled[index].rate;
         groups.push(Group {
             meter: meter(index),
-            parent: tree.parents[index].map(|parent| places[parent]),
+            parent: tree.parents[index].map(|parent| places[parent] as u32),
             borrow: class.borrow,
             level: levels[index],
             // Each class within it may be a packet ahead of its own rate, or use up its credit.
@@ -302,11 +310,11 @@ fn levels(children: &[Vec<usize>], tops: &[usize]) -> Vec<usize> {
 /// ALTQ. Below a 16th of the mean a class counts as if it had that, so that no turn is without effect.
 fn weigh(leaves: &mut [Leaf], frame: u64) {
     for priority in 0..PRIORITIES {
-        let peers = leaves.iter().filter(|leaf| leaf.priority == priority);
+        let peers = leaves.iter().filter(|leaf| usize::from(leaf.priority) == priority);
         let (count, sum) = peers.fold((0_u128, 0_u128), |(count, sum), leaf| {
             (count + 1, sum + u128::from(leaf.rate.bits_per_second()))
         });
-        for leaf in leaves.iter_mut().filter(|leaf| leaf.priority == priority) {
+        for leaf in leaves.iter_mut().filter(|leaf| usize::from(leaf.priority) == priority) {
             let rate = u128::from(leaf.rate.bits_per_second());
             let quantum = (rate * count).saturating_mul(frame.into()) / sum;
             let quantum = quantum.max(u128::from(frame / 16)).max(1);

@@ -87,7 +87,7 @@ pub(super) struct Former {
 }
 
 fn rivals(nodes: &Nodes) -> impl Iterator<Item = Rival> {
-    nodes.leaves.iter().filter(|leaf| leaf.priority == HIGHEST).map(Rival::of)
+    nodes.leaves.iter().filter(|leaf| usize::from(leaf.priority) == HIGHEST).map(Rival::of)
 }
 
 /// What some rivals may send together, as the wire counts it.

@@ -7,23 +7,23 @@ use alloc::vec::Vec;
 use super::parameters::PRIORITIES;
 
 /// No slot.
-const NONE: usize = usize::MAX;
+const NONE: u32 = u32::MAX;
 
 /// A member's place in one ring.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    previous: usize,
-    next: usize,
+    previous: u32,
+    next: u32,
     /// The ring it is in, or `NONE`.
-    ring: usize,
+    ring: u32,
     /// Whose place it is.
-    owner: usize,
+    owner: u32,
 }
 
 /// A table of rings. A slot is in one of them at a time, or in none.
 #[derive(Clone, Debug)]
 pub(super) struct Rings {
-    heads: Vec<usize>,
+    heads: Vec<u32>,
     slots: Vec<Slot>,
     /// For each row of rings those that are not empty, a bit each: ring 0 of a row is bit 0.
     occupied: Vec<u8>,
@@ -35,7 +35,7 @@ const ROW: usize = PRIORITIES;
 impl Rings {
     /// So many empty rings, and a slot for each of `owners`.
     pub(super) fn new(rings: usize, owners: impl IntoIterator<Item = usize>) -> Self {
-        let slot = |owner| Slot { previous: NONE, next: NONE, ring: NONE, owner };
+        let slot = |owner| Slot { previous: NONE, next: NONE, ring: NONE, owner: owner as u32 };
         Self {
             heads: vec![NONE; rings],
             slots: owners.into_iter().map(slot).collect(),
@@ -47,7 +47,7 @@ impl Rings {
     #[inline]
     pub(super) fn head(&self, ring: usize) -> Option<usize> {
         let head = self.heads[ring];
-        (head != NONE).then_some(head)
+        (head != NONE).then_some(head as usize)
     }
 
     /// Which rings of a row are not empty, a bit each.
@@ -59,31 +59,30 @@ impl Rings {
     /// Whose slot it is.
     #[inline]
     pub(super) fn owner(&self, slot: usize) -> usize {
-        self.slots[slot].owner
+        self.slots[slot].owner as usize
     }
 
     /// Puts a slot at the end of a ring; it leaves the one it was in.
     pub(super) fn push_back(&mut self, ring: usize, slot: usize) {
         self.remove(slot);
-        let head = self.heads[ring];
+        let (head, own) = (self.heads[ring], slot as u32);
         let (previous, next) = if head == NONE {
-            self.heads[ring] = slot;
+            self.heads[ring] = own;
             self.occupied[ring / ROW] |= 1 << (ring % ROW);
-            (slot, slot)
+            (own, own)
         } else {
-            (self.slots[head].previous, head)
+            let first = &mut self.slots[head as usize];
+            (core::mem::replace(&mut first.previous, own), head)
         };
-        self.slots[slot].ring = ring;
-        self.slots[slot].previous = previous;
-        self.slots[slot].next = next;
-        self.slots[previous].next = slot;
-        self.slots[next].previous = slot;
+        self.slots[previous as usize].next = own;
+        let place = &mut self.slots[slot];
+        (place.previous, place.next, place.ring) = (previous, next, ring as u32);
     }
 
     /// Puts a slot at the front of a ring.
     pub(super) fn push_front(&mut self, ring: usize, slot: usize) {
         self.push_back(ring, slot);
-        self.heads[ring] = slot;
+        self.heads[ring] = slot as u32;
     }
 
     /// Takes a slot out of its ring, if it is in one.
@@ -93,12 +92,13 @@ impl Rings {
             return;
         }
         self.slots[slot].ring = NONE;
-        self.slots[previous].next = next;
-        self.slots[next].previous = previous;
-        if next == slot {
+        self.slots[previous as usize].next = next;
+        self.slots[next as usize].previous = previous;
+        let ring = ring as usize;
+        if next == slot as u32 {
             self.heads[ring] = NONE;
             self.occupied[ring / ROW] &= !(1 << (ring % ROW));
-        } else if self.heads[ring] == slot {
+        } else if self.heads[ring] == slot as u32 {
             self.heads[ring] = next;
         }
     }
@@ -122,7 +122,7 @@ mod tests {
         let Some(head) = rings.head(ring) else { return Vec::new() };
         let mut slots = vec![head];
         loop {
-            let next = rings.slots[*slots.last().unwrap()].next;
+            let next = rings.slots[*slots.last().unwrap()].next as usize;
             if next == head {
                 return slots;
             }

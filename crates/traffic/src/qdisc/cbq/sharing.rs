@@ -8,12 +8,9 @@ use super::{Cbq, LinkSharing};
 use crate::discipline::Dequeued;
 use crate::units::Instant;
 
-/// Who is to be looked at again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Alarm {
-    Leaf(usize),
-    Group(usize),
-}
+/// An instant at which a leaf or a group is to be looked at: the picoseconds above 32 bits that number
+/// it, the groups after the leaves. So one comparison tells which is first.
+pub(super) type Alarm = Reverse<u128>;
 
 /// The leaf that sends next.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +18,14 @@ pub(super) struct Pick {
     pub(super) leaf: usize,
     /// The group that it borrows from.
     pub(super) lender: Option<usize>,
+}
+
+fn alarm(then: Instant, of: usize) -> Alarm {
+    Reverse(u128::from(then.as_ps()) << 32 | of as u128)
+}
+
+fn parts(Reverse(alarm): Alarm) -> (Instant, usize) {
+    (Instant::from_ps((alarm >> 32) as u64), alarm as u32 as usize)
 }
 
 impl Leaf {
@@ -47,13 +52,14 @@ impl Cbq {
     pub(super) fn link(&mut self, leaf: usize, front: bool) {
         let node = &mut self.nodes.leaves[leaf];
         node.linked = true;
-        let priority = node.priority;
+        let priority = usize::from(node.priority);
         if node.state == State::Idle {
             node.state = State::Open;
             self.enter(own_ring(priority), leaf, front);
         }
         for place in 0..self.nodes.leaves[leaf].lenders.len() {
             let Lender { group, slot } = self.nodes.leaves[leaf].lenders[place];
+            let (group, slot) = (group as usize, slot as usize);
             self.enter(self.nodes.borrowing_ring(group, priority), slot, front);
             self.gain_borrower(group, priority, front);
         }
@@ -71,7 +77,7 @@ impl Cbq {
     pub(super) fn unlink(&mut self, leaf: usize) {
         let node = &mut self.nodes.leaves[leaf];
         node.linked = false;
-        let priority = node.priority;
+        let priority = usize::from(node.priority);
         // One that has an alarm set is idle when that has gone off.
         if node.state == State::Open {
             node.state = State::Idle;
@@ -79,6 +85,7 @@ impl Cbq {
         self.nodes.rings.remove(leaf);
         for place in 0..self.nodes.leaves[leaf].lenders.len() {
             let Lender { group, slot } = self.nodes.leaves[leaf].lenders[place];
+            let (group, slot) = (group as usize, slot as usize);
             self.nodes.rings.remove(slot);
             if self.nodes.rings.head(self.nodes.borrowing_ring(group, priority)).is_none() {
                 self.lose_borrowers(group, priority);
@@ -115,7 +122,8 @@ impl Cbq {
         self.nodes.rings.remove(leaf);
         let node = &mut self.nodes.leaves[leaf];
         node.state = State::Over;
-        self.alarms.push(Reverse((node.resume(), Alarm::Leaf(leaf))));
+        let then = node.resume();
+        self.set_alarm(then, leaf);
     }
 
     /// A group was found over its limit: it lends no more.
@@ -125,74 +133,86 @@ impl Cbq {
         }
         let node = &mut self.nodes.groups[group];
         node.state = State::Over;
-        self.alarms.push(Reverse((node.meter.due(), Alarm::Group(group))));
+        let then = node.meter.due();
+        self.set_alarm(then, self.nodes.leaves.len() + group);
+    }
+
+    fn set_alarm(&mut self, then: Instant, of: usize) {
+        self.alarms.push(alarm(then, of));
     }
 
     /// When the one who set an alarm is really to be looked at; `None` if it has nothing to do. What is
     /// charged in between moves that on, never back.
-    fn wanted(&self, alarm: Alarm) -> Option<Instant> {
-        match alarm {
-            Alarm::Leaf(leaf) => {
-                let node = &self.nodes.leaves[leaf];
-                node.linked.then(|| node.resume())
-            }
-            Alarm::Group(group) => {
-                let node = &self.nodes.groups[group];
-                (node.borrowers != 0).then(|| node.meter.due())
-            }
+    fn wanted(&self, of: usize) -> Option<Instant> {
+        if let Some(node) = self.nodes.leaves.get(of) {
+            return node.linked.then(|| node.resume());
         }
+        let node = &self.nodes.groups[of - self.nodes.leaves.len()];
+        (node.borrowers != 0).then(|| node.meter.due())
     }
 
     /// The earliest alarm that stands, after those that do not are put right.
-    fn first_alarm(&mut self) -> Option<(Instant, Alarm)> {
-        while let Some(&Reverse((set, alarm))) = self.alarms.peek() {
-            match self.wanted(alarm) {
-                Some(wanted) if wanted <= set => return Some((set, alarm)),
+    fn first_alarm(&mut self) -> Option<(Instant, usize)> {
+        while let Some(&first) = self.alarms.peek() {
+            let (set, of) = parts(first);
+            match self.wanted(of) {
+                Some(wanted) if wanted <= set => return Some((set, of)),
                 Some(wanted) => {
-                    self.alarms.pop();
-                    self.alarms.push(Reverse((wanted, alarm)));
+                    if let Some(mut first) = self.alarms.peek_mut() {
+                        *first = alarm(wanted, of);
+                    }
                 }
                 None => {
                     self.alarms.pop();
-                    match alarm {
-                        Alarm::Leaf(leaf) => self.nodes.leaves[leaf].state = State::Idle,
-                        Alarm::Group(group) => self.nodes.groups[group].state = State::Idle,
-                    }
+                    *self.state_of(of) = State::Idle;
                 }
             }
         }
         None
     }
 
+    fn state_of(&mut self, of: usize) -> &mut State {
+        let leaves = self.nodes.leaves.len();
+        if of < leaves {
+            &mut self.nodes.leaves[of].state
+        } else {
+            &mut self.nodes.groups[of - leaves].state
+        }
+    }
+
     /// Opens whoever has waited until `at`.
+    #[inline]
     fn wake(&mut self, at: Instant) {
-        while self.alarms.peek().is_some_and(|&Reverse((set, _))| set <= at) {
+        if self.alarms.peek().is_some_and(|&first| parts(first).0 <= at) {
+            self.wake_some(at);
+        }
+    }
+
+    #[inline(never)]
+    fn wake_some(&mut self, at: Instant) {
+        while self.alarms.peek().is_some_and(|&first| parts(first).0 <= at) {
             match self.first_alarm() {
-                Some((set, alarm)) if set <= at => {
+                Some((set, of)) if set <= at => {
                     self.alarms.pop();
-                    self.open(alarm);
+                    self.open(of);
                 }
                 _ => return,
             }
         }
     }
 
-    fn open(&mut self, alarm: Alarm) {
-        match alarm {
-            Alarm::Leaf(leaf) => {
-                let node = &mut self.nodes.leaves[leaf];
-                node.state = State::Open;
-                self.nodes.rings.push_back(own_ring(node.priority), leaf);
-            }
-            Alarm::Group(group) => {
-                let node = &mut self.nodes.groups[group];
-                node.state = State::Open;
-                let (level, borrowers) = (node.level, node.borrowers);
-                for priority in priorities(borrowers) {
-                    let ring = self.nodes.lending_ring(level, priority);
-                    self.nodes.rings.push_back(ring, self.nodes.lending_slot(group, priority));
-                }
-            }
+    fn open(&mut self, of: usize) {
+        *self.state_of(of) = State::Open;
+        if let Some(node) = self.nodes.leaves.get(of) {
+            self.nodes.rings.push_back(own_ring(node.priority.into()), of);
+            return;
+        }
+        let group = of - self.nodes.leaves.len();
+        let node = &self.nodes.groups[group];
+        let (level, borrowers) = (node.level, node.borrowers);
+        for priority in priorities(borrowers) {
+            let ring = self.nodes.lending_ring(level, priority);
+            self.nodes.rings.push_back(ring, self.nodes.lending_slot(group, priority));
         }
     }
 
@@ -205,6 +225,7 @@ impl Cbq {
 /// The guidelines.
 impl Cbq {
     /// Who sends a packet that starts at `at`. Asked twice, it answers the same.
+    #[inline]
     pub(super) fn choose(&mut self, at: Instant) -> Option<Pick> {
         self.wake(at);
         let pick = match self.sharing {
@@ -357,7 +378,7 @@ impl Cbq {
 
     /// The level of the nearest group that would lend to a leaf.
     fn lending_level(&self, leaf: &Leaf, at: Instant) -> Option<usize> {
-        let groups = leaf.lenders.iter().map(|lender| &self.nodes.groups[lender.group]);
+        let groups = leaf.lenders.iter().map(|lender| &self.nodes.groups[lender.group as usize]);
         let level =
             groups.filter(|group| group.meter.due() <= at).map(|group| group.level).next()?;
         (level < self.nodes.levels).then_some(level)

@@ -141,7 +141,7 @@ impl Spacing {
     pub(crate) fn hits(&mut self, zone: Zone, random: &mut Random) -> bool {
         let hit = match zone {
             Zone::Below => {
-                self.passed = 0;
+                self.rest();
                 return false;
             }
             Zone::Above => true,
@@ -154,6 +154,12 @@ impl Spacing {
         };
         self.passed = if hit { 0 } else { self.passed + 1 };
         hit
+    }
+
+    /// Below the threshold the count starts anew.
+    #[inline]
+    pub(crate) fn rest(&mut self) {
+        self.passed = 0;
     }
 
     /// The queue itself was full, and a packet was lost to that.
