@@ -1,7 +1,7 @@
 //! Units against exact arithmetic, over all of their range.
 
 use proptest::prelude::*;
-use traffic::units::{PS_PER_SECOND, Serializer};
+use traffic::units::{PS_PER_SECOND, Pace, Serializer};
 use traffic::{Bytes, Duration, Instant, Rate};
 
 fn rate(bits: u64) -> Rate {
@@ -19,12 +19,15 @@ fn magnitude() -> impl Strategy<Value = u64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 4_096, failure_persistence: None, ..ProptestConfig::default()
+    })]
 
     #[test]
     fn time_for_bytes_is_exact_or_saturates(bits in magnitude(), bytes in magnitude()) {
         let expected = u64::try_from(exact(bytes.into(), bits)).unwrap_or(u64::MAX);
         prop_assert_eq!(rate(bits).time_for(Bytes(bytes)).as_ps(), expected);
+        prop_assert_eq!(Pace::new(rate(bits)).time_for(Bytes(bytes)).as_ps(), expected);
     }
 
     /// However the bytes are cut into packets, they end when all of them as one would.

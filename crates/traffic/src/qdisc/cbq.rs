@@ -167,7 +167,7 @@ impl Cbq {
         let since = busy.max(Instant::from_ps(at.as_ps().saturating_sub(self.nodes.round.as_ps())));
         let departure = Departure { length, at, wire, since };
         let round = self.nodes.round;
-        let leaf = &mut self.nodes.leaves[pick.leaf];
+        let leaf = &mut self.nodes.leaves[pick.leaf()];
         leaf.meter.charge(departure, Duration::ZERO);
         leaf.allowance -= length.0 as i64;
         let (priority, mut above) = (leaf.priority, leaf.parent);
@@ -176,7 +176,7 @@ impl Cbq {
             group.meter.charge(departure, group.debt + round);
             above = group.parent;
         }
-        if let Some(lender) = pick.lender {
+        if let Some(lender) = pick.lender() {
             let ring = self.nodes.lending_ring(self.nodes.groups[lender].level, priority.into());
             self.nodes.rings.rotate(ring);
         }
@@ -284,14 +284,14 @@ impl Discipline for Cbq {
     fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
         let at = self.wire.start(now);
         while let Some(pick) = self.choose(at) {
-            let node = &mut self.nodes.leaves[pick.leaf];
+            let node = &mut self.nodes.leaves[pick.leaf()];
             let answer = node.queue.dequeue(packets, now);
             let empty = self.backlog.follow(node);
             if let Dequeued::Send(id) = answer {
                 self.depart(pick, packets[id].length, now);
             }
             if empty {
-                self.deactivate(pick.leaf);
+                self.deactivate(pick.leaf());
             }
             match answer {
                 Dequeued::Send(_) => {
@@ -312,11 +312,11 @@ impl Discipline for Cbq {
         let at = self.wire.start(now);
         let answer = loop {
             let Some(pick) = self.choose(at) else { break self.wait() };
-            match self.nodes.leaves[pick.leaf].queue.peek(packets, now) {
+            match self.nodes.leaves[pick.leaf()].queue.peek(packets, now) {
                 // The queue will drop all it has: look past it.
                 Dequeued::Empty => {
-                    self.unlink(pick.leaf);
-                    self.drained.push(pick.leaf);
+                    self.unlink(pick.leaf());
+                    self.drained.push(pick.leaf());
                 }
                 answer => break answer,
             }

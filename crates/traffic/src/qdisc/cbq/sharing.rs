@@ -15,9 +15,25 @@ pub(super) type Alarm = Reverse<u128>;
 /// The leaf that sends next.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pick {
-    pub(super) leaf: usize,
-    /// The group that it borrows from.
-    pub(super) lender: Option<usize>,
+    leaf: u32,
+    /// The group that it borrows from, or `OWN`.
+    lender: u32,
+}
+
+/// Nobody's, but the leaf's own rate.
+const OWN: u32 = u32::MAX;
+
+impl Pick {
+    #[inline]
+    pub(super) const fn leaf(self) -> usize {
+        self.leaf as usize
+    }
+
+    /// The group that the leaf borrows from.
+    #[inline]
+    pub(super) fn lender(self) -> Option<usize> {
+        (self.lender != OWN).then_some(self.lender as usize)
+    }
 }
 
 fn alarm(then: Instant, of: usize) -> Alarm {
@@ -118,6 +134,7 @@ impl Cbq {
     }
 
     /// A leaf was found over its limit.
+    #[inline(never)]
     fn regulate(&mut self, leaf: usize) {
         self.nodes.rings.remove(leaf);
         let node = &mut self.nodes.leaves[leaf];
@@ -127,6 +144,7 @@ impl Cbq {
     }
 
     /// A group was found over its limit: it lends no more.
+    #[inline(never)]
     fn exhaust(&mut self, group: usize) {
         for priority in priorities(self.nodes.groups[group].borrowers) {
             self.nodes.rings.remove(self.nodes.lending_slot(group, priority));
@@ -232,13 +250,10 @@ impl Cbq {
             LinkSharing::Formal => self.choose_formally(at),
             LinkSharing::TopLevel => self.choose_below_top(at),
         };
-        pick.or_else(|| {
-            let spare = self.nodes.levels;
-            if !self.efficient {
-                return None;
-            }
-            self.candidate_of(spare, at)
-        })
+        if pick.is_none() && self.efficient {
+            return self.candidate_of(self.nodes.levels, at);
+        }
+        pick
     }
 
     /// The formal guideline: a class may send if it is not over its limit, or
@@ -254,20 +269,38 @@ impl Cbq {
         priorities(occupied).find_map(|priority| self.candidate(level, priority, at))
     }
 
-    /// Which priorities have somebody in a ring at one of these levels, a bit each.
-    fn occupied(&self, levels: Range<usize>) -> u8 {
-        levels.fold(0, |bits, level| bits | self.nodes.rings.occupied(level))
+    /// The first candidate at one of these levels, priorities before levels.
+    #[inline]
+    fn candidate_within(&mut self, levels: Range<usize>, at: Instant) -> Option<Pick> {
+        let mut waiting = 0;
+        for level in levels.clone() {
+            waiting |= self.nodes.rings.occupied(level);
+            // Most trees have two or three levels: too few for anything cleverer than a plain loop.
+            if waiting == u8::MAX {
+                break;
+            }
+        }
+        for priority in priorities(waiting) {
+            for level in levels.clone() {
+                if self.nodes.rings.occupied(level) >> priority & 1 == 0 {
+                    continue;
+                }
+                let pick = self.candidate(level, priority, at);
+                if pick.is_some() {
+                    return pick;
+                }
+            }
+        }
+        None
     }
 
     /// The top-level guideline: a class may send if it is not over its limit, or if it has
     /// an ancestor that is not, at `Top-Level` or below. So priorities come before levels. If nobody may,
     /// the level is raised, as in ALTQ.
+    #[inline]
     fn choose_below_top(&mut self, at: Instant) -> Option<Pick> {
         loop {
-            let levels = 0..self.top_level + 1;
-            let pick = priorities(self.occupied(levels.clone())).find_map(|priority| {
-                levels.clone().find_map(|level| self.candidate(level, priority, at))
-            });
+            let pick = self.candidate_within(0..self.top_level + 1, at);
             if pick.is_some() || self.top_level + 1 >= self.nodes.levels {
                 return pick;
             }
@@ -277,11 +310,16 @@ impl Cbq {
 
     /// The leaf of this priority whose turn it is, of those within their rate (level 0) or of those that
     /// may borrow from a group of this level.
+    #[inline]
     fn candidate(&mut self, level: usize, priority: usize, at: Instant) -> Option<Pick> {
         if level == 0 {
             let leaf = self.within_rate(priority, at)?;
-            return Some(Pick { leaf, lender: None });
+            return Some(Pick { leaf: leaf as u32, lender: OWN });
         }
+        self.candidate_above(level, priority, at)
+    }
+
+    fn candidate_above(&mut self, level: usize, priority: usize, at: Instant) -> Option<Pick> {
         let ring = self.nodes.lending_ring(level, priority);
         while let Some(slot) = self.nodes.rings.head(ring) {
             let group = self.nodes.rings.owner(slot);
@@ -290,11 +328,12 @@ impl Cbq {
                 continue;
             }
             let leaf = self.borrower(group, priority)?;
-            return Some(Pick { leaf, lender: Some(group) });
+            return Some(Pick { leaf: leaf as u32, lender: group as u32 });
         }
         None
     }
 
+    #[inline]
     fn within_rate(&mut self, priority: usize, at: Instant) -> Option<usize> {
         let ring = own_ring(priority);
         while let Some(leaf) = self.nodes.rings.head(ring) {
@@ -307,6 +346,7 @@ impl Cbq {
         None
     }
 
+    #[inline]
     fn borrower(&mut self, group: usize, priority: usize) -> Option<usize> {
         let ring = self.nodes.borrowing_ring(group, priority);
         loop {
@@ -319,6 +359,7 @@ impl Cbq {
 
     /// Weighted round robin: the leaf at the head goes on until its allowance is used up; then it gets
     /// another one, for its next turn.
+    #[inline]
     fn has_turn(&mut self, ring: usize, leaf: usize) -> bool {
         let node = &mut self.nodes.leaves[leaf];
         let has = node.allowance > 0;
@@ -348,22 +389,21 @@ impl Cbq {
     /// priority from its own rate for good, if no packet of it arrives. So one that was kept waiting until
     /// half of its rate is lost comes first: a departure from both.
     pub(super) fn departed(&mut self, pick: Pick) {
-        let Some(lender) = pick.lender else { return };
+        let Some(lender) = pick.lender() else { return };
         let (link, next) = (self.nodes.link(), self.wire.free);
         if self.finds_neglected(next) {
             self.top_level = 0;
             return;
         }
         let group = &self.nodes.groups[lender];
-        if lender < link && group.meter.due() <= next && self.nodes.leaves[pick.leaf].linked {
+        if lender < link && group.meter.due() <= next && self.nodes.leaves[pick.leaf()].linked {
             self.top_level = group.level;
             return;
         }
         let levels = self.nodes.levels - 1;
-        let unsatisfied = priorities(self.occupied(0..levels)).find_map(|priority| {
-            (0..levels).find(|&level| self.candidate(level, priority, next).is_some())
-        });
-        self.top_level = unsatisfied.unwrap_or(levels);
+        let unsatisfied = self.candidate_within(0..levels, next);
+        let level = |pick: Pick| pick.lender().map_or(0, |lender| self.nodes.groups[lender].level);
+        self.top_level = unsatisfied.map_or(levels, level);
     }
 
     /// Whether a leaf within its rate has waited twice as long as it can catch up. The first of each ring
