@@ -167,12 +167,18 @@ impl Meter {
     #[inline]
     pub(super) fn charge(&mut self, packet: Departure, debt: Duration) {
         let own = self.serializer.advance(packet.length);
-        if let Some(average) = &mut self.average {
-            self.full = average.charge(packet, own) + self.credit_max;
-            return;
+        if self.average.is_some() {
+            return self.charge_average(packet, own);
         }
         let Departure { at, since, .. } = packet;
         self.full = self.full.max(since).min(at + debt + self.credit_max) + own;
+    }
+
+    #[inline(never)]
+    fn charge_average(&mut self, packet: Departure, own: Duration) {
+        if let Some(average) = &mut self.average {
+            self.full = average.charge(packet, own) + self.credit_max;
+        }
     }
 }
 
