@@ -538,3 +538,26 @@ fn a_reserved_class_has_its_rate() {
         });
     }
 }
+
+/// A burst that has just been sent is not promised to another one, until it can delay nobody. (`hfsc`
+/// spreads a burst, so that its property above is the test.)
+#[test]
+fn a_burst_is_not_promised_twice_at_once() {
+    let link = 100 * MEGABIT;
+    let mut run = Run::new(cbq(link, 100, 1, true), link);
+    let slot = |slot: u32| {
+        let filters = vec![flow(slot)];
+        Request { filters, ..request(&slot.to_string(), 10, 50_000, 13_000) }
+    };
+    run.reserve(slot(2)).unwrap();
+    run.reserve(slot(1)).unwrap();
+    assert_eq!(run.admitted, 2);
+    run.flood(1).unwrap();
+    run.flood(2).unwrap();
+    run.pass(3_000_000_000).unwrap();
+    run.release(1).unwrap();
+    let refused = run.discipline.reserve(&slot(1)).expect_err("it may have been sent").to_string();
+    assert!(refused.contains("`1 (before)`"), "{refused}");
+    run.finish().unwrap();
+    run.discipline.reserve(&slot(1)).expect("nobody waits");
+}
