@@ -29,6 +29,7 @@ pub mod rio;
 mod rounds;
 mod tally;
 pub mod tbr;
+mod tournament;
 pub mod wfq;
 
 /// The disciplines that may be a class's queue: without classes of their own, and sending whenever they

@@ -18,7 +18,7 @@ mod exact;
 mod flows;
 mod fluid;
 pub(super) mod hash;
-mod heap;
+mod order;
 mod parameters;
 mod queues;
 

@@ -4,8 +4,9 @@
 //! by key. The clock moves on, so a class changes between them at most twice between two changes of
 //! its own: O(log n) a packet, where ALTQ searched a list. No memory is taken after the start.
 
-use alloc::vec;
 use alloc::vec::Vec;
+
+use crate::qdisc::tournament::{NOBODY, Tournament};
 
 /// The bits of an entry that tell the class.
 const CLASS_BITS: u32 = 24;
@@ -21,8 +22,7 @@ pub(super) const CLASSES_MAX: usize = 1 << CLASS_BITS;
 struct Entry(u128);
 
 impl Entry {
-    /// After any other: nobody.
-    const LAST: Self = Self(u128::MAX);
+    const LAST: Self = Self(NOBODY);
 
     #[inline]
     fn new(time: u128, class: usize) -> Self {
@@ -43,58 +43,6 @@ impl Entry {
     #[inline]
     fn has_come(self, now: u64) -> bool {
         self.0 >> CLASS_BITS <= u128::from(now)
-    }
-}
-
-/// How many compete with each other.
-const WIDTH: usize = 4;
-
-/// Those who compete with each other, in a cache line.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-struct Group([Entry; WIDTH]);
-
-/// The place of the winner of all, the last one of the first group. So those who compete for place `n`
-/// are group `n - 2`, and the winner of group `n` is at place `n + 2`.
-const TOP: usize = WIDTH - 1;
-
-/// A tournament between numbered players, won by the least entry. Who changes competes again with
-/// those it met, until that makes no difference; nobody else moves, so what is read is known from the
-/// start, and no read waits for another.
-#[derive(Debug)]
-struct Tournament {
-    groups: Vec<Group>,
-    /// The place of the first player.
-    players: usize,
-}
-
-impl Tournament {
-    fn new(players: usize) -> Self {
-        // All but the winner of all compete in groups of four, each of which sends one on: of `n`
-        // players and `m` winners, 4 m = n + m - 1, rounded up.
-        let winners = (players + 1) / (WIDTH - 1);
-        let groups = if players == 0 { 0 } else { (TOP + winners + players).div_ceil(WIDTH) };
-        Self { groups: vec![Group([Entry::LAST; WIDTH]); groups], players: TOP + winners }
-    }
-
-    /// The least entry.
-    #[inline]
-    fn first(&self) -> Entry {
-        self.groups.first().map_or(Entry::LAST, |group| group.0[TOP])
-    }
-
-    /// Gives a player another entry; [`Entry::LAST`] if it does not compete.
-    fn set(&mut self, player: usize, entry: Entry) {
-        let (mut place, mut winner) = (self.players + player, entry);
-        while let Some(Group(group)) = self.groups.get_mut(place / WIDTH) {
-            let before = core::mem::replace(&mut group[place % WIDTH], winner);
-            if before == winner || place == TOP {
-                return;
-            }
-            let [a, b, c, d] = *group;
-            winner = a.min(b).min(c.min(d));
-            place = place / WIDTH + 2;
-        }
     }
 }
 
@@ -153,7 +101,7 @@ impl Turns {
 
     /// Nobody takes part.
     pub(super) fn is_empty(&self) -> bool {
-        self.waiting.first() == Entry::LAST && self.ready.first() == Entry::LAST
+        self.waiting.first() == NOBODY && self.ready.first() == NOBODY
     }
 
     /// The class may have its turn from `time` on, with this key.
@@ -175,9 +123,9 @@ impl Turns {
             seat.state = to;
         }
         if waits {
-            self.waiting.set(player, Entry::new(seat.time.into(), class));
+            self.waiting.set(player, Entry::new(seat.time.into(), class).0);
         } else {
-            self.ready.set(player, seat.key);
+            self.ready.set(player, seat.key.0);
         }
     }
 
@@ -191,31 +139,31 @@ impl Turns {
         let player = seat.player as usize;
         match core::mem::take(&mut seat.state) {
             State::Absent => {}
-            State::Waiting => self.waiting.set(player, Entry::LAST),
-            State::Ready => self.ready.set(player, Entry::LAST),
+            State::Waiting => self.waiting.set(player, NOBODY),
+            State::Ready => self.ready.set(player, NOBODY),
         }
     }
 
     /// Whose turn it is at `now`.
     #[inline]
     pub(super) fn first(&mut self, now: u64, seats: &mut Seats) -> Option<usize> {
-        if self.waiting.first().has_come(now) || now < self.ready_at {
+        if Entry(self.waiting.first()).has_come(now) || now < self.ready_at {
             self.move_on(now, seats);
         }
-        let first = self.ready.first();
+        let first = Entry(self.ready.first());
         (first != Entry::LAST).then(|| first.class())
     }
 
     /// Makes those ready whose time has come. A look ahead may have made classes ready whose time has
     /// not come; they go back.
     fn move_on(&mut self, now: u64, seats: &mut Seats) {
-        while self.waiting.first().has_come(now) {
-            let class = self.waiting.first().class();
+        while Entry(self.waiting.first()).has_come(now) {
+            let class = Entry(self.waiting.first()).class();
             self.place(&mut seats.0[class], class, false);
             self.ready_at = self.ready_at.max(now);
         }
-        while now < self.ready_at && self.ready.first() != Entry::LAST {
-            let class = self.ready.first().class();
+        while now < self.ready_at && self.ready.first() != NOBODY {
+            let class = Entry(self.ready.first()).class();
             if seats.0[class].time <= now {
                 return;
             }
@@ -230,7 +178,7 @@ impl Turns {
         if let Some(class) = self.first(now, seats) {
             return Some(seats.0[class].time);
         }
-        let first = self.waiting.first();
+        let first = Entry(self.waiting.first());
         (first != Entry::LAST).then(|| first.time())
     }
 }

@@ -6,7 +6,7 @@
 
 use super::flows::Flows;
 use super::fluid::Fluid;
-use super::heap::Heap;
+use super::order::Order;
 use crate::discipline::Port;
 use crate::units::{Bytes, Instant};
 use alloc::vec::Vec;
@@ -19,7 +19,7 @@ pub(super) struct Exact {
     keys: Vec<u64>,
     fluid: Fluid,
     /// Those that have packets, by the finish of the first one.
-    order: Heap,
+    order: Order,
     overhead: Bytes,
 }
 
@@ -29,7 +29,7 @@ impl Exact {
             flows: Flows::new(port.seed),
             keys: Vec::new(),
             fluid: Fluid::new(port.rate),
-            order: Heap::default(),
+            order: Order::default(),
             overhead: port.overhead,
         }
     }
@@ -69,7 +69,7 @@ impl Exact {
     pub(super) fn arrive(&mut self, queue: usize, weight: u32, length: u64, first: bool) -> u64 {
         let finish = self.fluid.arrive(queue, weight, length + self.overhead.0);
         if first {
-            self.order.set(queue, finish);
+            self.order.set(queue, self.fluid.whole(finish));
         }
         finish
     }
@@ -84,7 +84,7 @@ impl Exact {
     #[inline]
     pub(super) fn advance(&mut self, queue: usize, finish: Option<u64>) {
         match finish {
-            Some(finish) => self.order.set(queue, finish),
+            Some(finish) => self.order.set(queue, self.fluid.whole(finish)),
             None => self.empty(queue),
         }
     }

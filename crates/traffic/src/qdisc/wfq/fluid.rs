@@ -14,13 +14,13 @@
 //!   joins meanwhile takes part in it: virtual time is late by less than one unit for each flow that
 //!   joined since the fluid link was idle. A million of them are one bit for a flow of weight 1.
 //!
-//! Virtual time wraps. All times that are compared lie within half the circle, 2^43 bits a unit of
-//! weight, as long as fewer than 2^38 bytes are queued, and the port does not run ahead of its own rate by
-//! a terabyte.
+//! Finishes are kept without their upper bits, and wrap. All lie within half the circle of virtual time, 2^43
+//! bits a unit of weight, as long as fewer than 2^38 bytes are queued, and the port does not run ahead of its
+//! own rate by a terabyte; so virtual time tells what was cut off.
 
 use alloc::vec::Vec;
 
-use super::heap::{Heap, is_before};
+use super::order::Order;
 use crate::units::{Instant, PS_PER_SECOND, Rate};
 
 /// Units of virtual time a bit, as a power of two.
@@ -38,7 +38,7 @@ struct Flow {
 /// The fluid link.
 #[derive(Debug)]
 pub(super) struct Fluid {
-    virtual_time: u64,
+    virtual_time: u128,
     now: Instant,
     /// The link serves so many bits in ...
     bits: u64,
@@ -50,7 +50,7 @@ pub(super) struct Fluid {
     weights: u64,
     flows: Vec<Flow>,
     /// Those that it serves, by when they would be done; one may have got more packets since.
-    served: Heap,
+    served: Order,
     /// Those that it is done with since the last look.
     done: Vec<usize>,
 }
@@ -75,16 +75,24 @@ impl Fluid {
     pub(super) fn new(rate: Rate) -> Self {
         let common = greatest_common_divisor(rate.bits_per_second(), PS_PER_SECOND);
         Self {
-            virtual_time: 0,
+            // So late that no time lies before zero.
+            virtual_time: 1 << u64::BITS,
             now: Instant::ZERO,
             bits: rate.bits_per_second() / common,
             picoseconds: PS_PER_SECOND / common,
             work: 0,
             weights: 0,
             flows: Vec::new(),
-            served: Heap::default(),
+            served: Order::default(),
             done: Vec::new(),
         }
+    }
+
+    /// A finish with the bits that it lost.
+    #[inline]
+    pub(super) fn whole(&self, finish: u64) -> u128 {
+        let ahead = finish.wrapping_sub(self.virtual_time as u64) as i64;
+        self.virtual_time.wrapping_add_signed(ahead.into())
     }
 
     /// Room for so many flows.
@@ -118,14 +126,14 @@ impl Fluid {
         let mut work = self.work + arrived;
         while let Some((finish, flow)) = self.served.first() {
             let unit = u128::from(self.picoseconds) * u128::from(self.weights);
-            let wanted = finish.wrapping_sub(self.virtual_time);
+            let wanted = finish - self.virtual_time;
             let served = divide(work, unit);
-            if served < wanted.into() {
-                self.virtual_time = self.virtual_time.wrapping_add(served as u64);
+            if served < wanted {
+                self.virtual_time += served;
                 self.work = work - served * unit;
                 return;
             }
-            work -= u128::from(wanted) * unit;
+            work -= wanted * unit;
             self.virtual_time = finish;
             self.end(flow, finish);
         }
@@ -133,10 +141,11 @@ impl Fluid {
     }
 
     /// All that the flow had at some time is served.
-    fn end(&mut self, index: usize, finish: u64) {
+    fn end(&mut self, index: usize, finish: u128) {
         let flow = self.flows[index];
-        if is_before(finish, flow.finish) {
-            self.served.set(index, flow.finish);
+        let last = self.whole(flow.finish);
+        if finish < last {
+            self.served.set(index, last);
         } else {
             self.served.remove(index);
             self.weights -= u64::from(flow.weight);
@@ -151,7 +160,7 @@ impl Fluid {
         let joins = !self.serves(index);
         let flow = &mut self.flows[index];
         if joins {
-            *flow = Flow { finish: self.virtual_time, weight, remainder: 0 };
+            *flow = Flow { finish: self.virtual_time as u64, weight, remainder: 0 };
             self.weights += u64::from(weight);
         }
         let cost = (bytes << (3 + SCALE_LOG)) + u64::from(flow.remainder);
@@ -159,7 +168,7 @@ impl Fluid {
         flow.remainder = (cost % u64::from(flow.weight)) as u32;
         let finish = flow.finish;
         if joins {
-            self.served.set(index, finish);
+            self.served.set(index, self.whole(finish));
         }
         finish
     }
@@ -171,11 +180,10 @@ impl Fluid {
         let cost = (bytes << (3 + SCALE_LOG)) / u64::from(flow.weight);
         flow.finish = flow.finish.wrapping_sub(cost);
         flow.remainder = 0;
-        if is_before(flow.finish, self.virtual_time) {
-            flow.finish = self.virtual_time;
-        }
         let finish = flow.finish;
-        if is_before(finish, planned) {
+        let finish = self.whole(finish).max(self.virtual_time);
+        self.flows[index].finish = finish as u64;
+        if finish < planned {
             self.served.set(index, finish);
         }
     }

@@ -34,6 +34,14 @@ struct Queue {
     inverse: u32,
 }
 
+impl Queue {
+    /// How long it is for its weight.
+    #[inline]
+    fn length(&self) -> u64 {
+        self.bytes * u64::from(self.inverse)
+    }
+}
+
 #[derive(Debug)]
 enum Order {
     Stochastic { rounds: Rounds, queues: u32, quota: Bytes, seed: u64 },
@@ -126,17 +134,15 @@ impl Queues {
 
     #[inline]
     fn lengthen(&mut self, queue: usize, length: u64) {
-        let Queue { bytes, inverse } = &mut self.queues[queue];
-        *bytes += length;
-        self.longest.set(queue, *bytes * u64::from(*inverse));
+        let queue_now = &mut self.queues[queue];
+        queue_now.bytes += length;
+        self.longest.grow(queue, queue_now.length());
         self.packets += 1;
     }
 
     #[inline]
     fn shorten(&mut self, queue: usize, length: u64) {
-        let Queue { bytes, inverse } = &mut self.queues[queue];
-        *bytes -= length;
-        self.longest.set(queue, *bytes * u64::from(*inverse));
+        self.queues[queue].bytes -= length;
         self.packets -= 1;
     }
 
@@ -184,7 +190,7 @@ impl Queues {
 
     /// Drops a packet of the longest queue; `arriving` is not yet in the order.
     fn drop_longest(&mut self, packets: &Packets, arriving: PacketId) -> Option<(PacketId, u64)> {
-        let queue = self.longest.longest()?;
+        let queue = self.longest.longest(|queue| self.queues[queue].length())?;
         let id = match &self.order {
             Order::Stochastic { .. } => self.chains.pop(queue)?.id,
             Order::Exact(_) => self.chains.pop_last(queue)?.id,

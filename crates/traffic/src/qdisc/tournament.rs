@@ -1,0 +1,111 @@
+//! Which of many has the least number, where the numbers change at every packet: a tournament.
+//!
+//! Who changes competes again with those it met, until that makes no difference. Nobody else moves, unlike
+//! in a heap; so no places are to be kept, and what is read is known from the start: no read waits for
+//! another.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// The number of a player that does not compete; no other one is greater.
+pub(super) const NOBODY: u128 = u128::MAX;
+
+/// How many meet.
+const WIDTH: usize = 4;
+
+/// Those who meet, in a cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Group([u128; WIDTH]);
+
+/// The place of the winner of all, the last one of the first group. So those who compete for place `n`
+/// are group `n - 2`, and the winner of group `n` is at place `n + 2`.
+const TOP: usize = WIDTH - 1;
+
+/// Numbered players, of which the one with the least number wins. Whose number it is must be told by the
+/// number itself.
+#[derive(Debug)]
+pub(super) struct Tournament {
+    groups: Vec<Group>,
+    /// The place of the first player.
+    players: usize,
+}
+
+impl Tournament {
+    /// So many players, of which none competes.
+    pub(super) fn new(players: usize) -> Self {
+        // All but the winner of all meet in groups of four, each of which sends one on: of `n` players
+        // and `m` winners, 4 m = n + m - 1, rounded up.
+        let winners = (players + 1) / (WIDTH - 1);
+        let groups = if players == 0 { 0 } else { (TOP + winners + players).div_ceil(WIDTH) };
+        Self { groups: vec![Group([NOBODY; WIDTH]); groups], players: TOP + winners }
+    }
+
+    /// So many players at least: the same and new ones, which do not compete.
+    pub(super) fn extend_to(&mut self, players: usize) {
+        let places = self.groups.len() * WIDTH;
+        if self.players + players <= places && places > 0 {
+            return;
+        }
+        let mut larger = Self::new(players.next_power_of_two());
+        for player in 0..places.saturating_sub(self.players) {
+            larger.set(player, self.of(player));
+        }
+        *self = larger;
+    }
+
+    /// The least number.
+    #[inline]
+    pub(super) fn first(&self) -> u128 {
+        self.groups.first().map_or(NOBODY, |group| group.0[TOP])
+    }
+
+    /// A player's number.
+    #[inline]
+    pub(super) fn of(&self, player: usize) -> u128 {
+        let place = self.players + player;
+        self.groups.get(place / WIDTH).map_or(NOBODY, |group| group.0[place % WIDTH])
+    }
+
+    /// Gives a player another number.
+    #[inline]
+    pub(super) fn set(&mut self, player: usize, number: u128) {
+        let (mut place, mut winner) = (self.players + player, number);
+        while let Some(Group(group)) = self.groups.get_mut(place / WIDTH) {
+            let before = core::mem::replace(&mut group[place % WIDTH], winner);
+            if before == winner || place == TOP {
+                return;
+            }
+            let [a, b, c, d] = *group;
+            winner = a.min(b).min(c.min(d));
+            place = place / WIDTH + 2;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against a look at all of them, with ever more players.
+        #[test]
+        fn the_least_number_wins(
+            steps in prop::collection::vec((0..90_usize, 0..90_usize, 0_u128..1_000), 1..300)
+        ) {
+            let (mut tournament, mut all) = (Tournament::new(0), Vec::new());
+            for (player, more, number) in steps {
+                let number = if number < 300 { NOBODY } else { number };
+                if player >= all.len() {
+                    all.resize(player + 1 + more % 3, NOBODY);
+                    tournament.extend_to(all.len());
+                }
+                tournament.set(player, number);
+                all[player] = number;
+                prop_assert_eq!(Some(tournament.first()), all.iter().min().copied());
+                prop_assert_eq!(tournament.of(more), all.get(more).copied().unwrap_or(NOBODY));
+            }
+        }
+    }
+}
