@@ -9,13 +9,14 @@ use alloc::vec::Vec;
 pub struct Ring<T> {
     /// As many as a power of two, or none yet.
     slots: Vec<T>,
-    /// Items taken out and put in so far, wrapping; their places are these, masked.
-    head: usize,
-    tail: usize,
+    /// Items taken out and put in so far, wrapping; their places are these, masked. In 32 bits, to keep
+    /// queues small that there are ten thousands of.
+    head: u32,
+    tail: u32,
 }
 
-/// The first growth makes room for so many.
-const SLOTS_MIN: usize = 16;
+/// The first growth makes room for so many: many queues hold no more.
+const SLOTS_MIN: usize = 4;
 
 impl<T: Copy + Default> Ring<T> {
     /// An empty queue, without memory yet.
@@ -26,7 +27,7 @@ impl<T: Copy + Default> Ring<T> {
     /// Items in it.
     #[inline]
     pub const fn len(&self) -> usize {
-        self.tail.wrapping_sub(self.head)
+        self.tail.wrapping_sub(self.head) as usize
     }
 
     /// Whether it is empty.
@@ -36,8 +37,8 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     #[inline]
-    fn place(&self, count: usize) -> usize {
-        count & self.slots.len().wrapping_sub(1)
+    fn place(&self, count: u32) -> usize {
+        count as usize & self.slots.len().wrapping_sub(1)
     }
 
     /// Puts an item at the end.
@@ -81,10 +82,11 @@ impl<T: Copy + Default> Ring<T> {
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
+        assert!(self.len() < 1 << 31, "fewer than 2^31 items");
         let (len, before) = (self.len(), self.place(self.head));
         self.slots.rotate_left(if len == 0 { 0 } else { before });
         self.slots.resize((2 * len).max(SLOTS_MIN), T::default());
-        (self.head, self.tail) = (0, len);
+        (self.head, self.tail) = (0, len as u32);
     }
 }
 

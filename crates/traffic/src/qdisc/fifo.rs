@@ -1,6 +1,6 @@
 //! FIFO with drop-tail, by bytes and by packets: what an interface or a router port does by itself.
 
-use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
+use crate::discipline::{Backlog, Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
 use crate::ring::Ring;
 use crate::setting::settings;
@@ -70,13 +70,34 @@ impl Limits {
     }
 }
 
-/// A drop-tail queue.
+/// Packets or frames, and their bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    packets: u64,
+    bytes: u64,
+}
+
+impl Count {
+    #[inline]
+    fn add(&mut self, packets: u64, bytes: u64) {
+        self.packets = self.packets.wrapping_add(packets);
+        self.bytes = self.bytes.wrapping_add(bytes);
+    }
+}
+
+/// A drop-tail queue. What each packet touches comes first, a cache line and a bit.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Fifo {
     queue: Ring<PacketId>,
-    statistics: Statistics,
+    backlog_bytes: u64,
     limits: Limits,
+    backlog_bytes_max: u64,
+    enqueued: Count,
+    dropped: Count,
+    /// What was taken, and left otherwise than to the wire; below zero, wrapping, if more came so.
+    diverted: Count,
+    gaps: Count,
     port: Port,
 }
 
@@ -107,22 +128,18 @@ impl Fifo {
     #[inline]
     pub(crate) fn pop(&mut self, packets: &Packets) -> Option<PacketId> {
         let packet = self.queue.pop()?;
-        let length = u64::from(packets[packet].length);
-        let s = &mut self.statistics;
-        s.backlog_packets -= 1;
-        s.backlog_bytes -= length;
-        s.sent_packets += 1;
-        s.sent_bytes += length;
+        self.backlog_bytes -= u64::from(packets[packet].length);
         Some(packet)
     }
 
     /// Takes over what is queued in `other`, also past the limits.
     pub(crate) fn append(&mut self, other: &mut Self) {
+        let Backlog { packets, bytes } = other.backlog();
+        other.diverted.add(packets, bytes);
+        self.diverted.add(packets.wrapping_neg(), bytes.wrapping_neg());
         self.queue.append(&mut other.queue);
-        let (s, o) = (&mut self.statistics, &mut other.statistics);
-        s.backlog_packets += core::mem::take(&mut o.backlog_packets);
-        s.backlog_bytes += core::mem::take(&mut o.backlog_bytes);
-        s.backlog_bytes_max = s.backlog_bytes_max.max(s.backlog_bytes);
+        self.backlog_bytes += core::mem::take(&mut other.backlog_bytes);
+        self.backlog_bytes_max = self.backlog_bytes_max.max(self.backlog_bytes);
     }
 
     /// Sets limits that [`check`] has passed.
@@ -132,8 +149,7 @@ impl Fifo {
 
     /// Counts a gap frame that held the wire until this queue's packet was due.
     pub(crate) fn count_gap(&mut self, length: Bytes) {
-        self.statistics.gap_frames += 1;
-        self.statistics.gap_bytes += length.0;
+        self.gaps.add(1, length.0);
     }
 }
 
@@ -147,7 +163,12 @@ impl Discipline for Fifo {
             limits: Limits::of(parameters),
             port,
             queue: Ring::new(),
-            statistics: Statistics::default(),
+            backlog_bytes: 0,
+            backlog_bytes_max: 0,
+            enqueued: Count::default(),
+            dropped: Count::default(),
+            diverted: Count::default(),
+            gaps: Count::default(),
         })
     }
 
@@ -160,26 +181,22 @@ impl Discipline for Fifo {
     #[inline]
     fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
         let length = u64::from(packets[packet].length);
-        let s = &mut self.statistics;
-        let reason = if s.backlog_packets >= self.limits.packets {
+        let reason = if self.queue.len() as u64 >= self.limits.packets {
             Some(DropReason::QueuePackets)
-        } else if s.backlog_bytes + length > self.limits.bytes {
+        } else if self.backlog_bytes + length > self.limits.bytes {
             Some(DropReason::QueueBytes)
         } else {
             None
         };
         if let Some(reason) = reason {
-            s.dropped_packets += 1;
-            s.dropped_bytes += length;
+            self.dropped.add(1, length);
             return Enqueued::Dropped(reason);
         }
         packets[packet].queued = now;
         self.queue.push(packet);
-        s.enqueued_packets += 1;
-        s.enqueued_bytes += length;
-        s.backlog_packets += 1;
-        s.backlog_bytes += length;
-        s.backlog_bytes_max = s.backlog_bytes_max.max(s.backlog_bytes);
+        self.backlog_bytes += length;
+        self.backlog_bytes_max = self.backlog_bytes_max.max(self.backlog_bytes);
+        self.enqueued.add(1, length);
         Enqueued::Queued
     }
 
@@ -189,13 +206,9 @@ impl Discipline for Fifo {
         if !self.queue.is_empty() {
             return false;
         }
-        let s = &mut self.statistics;
         let length = u64::from(length);
-        s.enqueued_packets += 1;
-        s.enqueued_bytes += length;
-        s.sent_packets += 1;
-        s.sent_bytes += length;
-        s.backlog_bytes_max = s.backlog_bytes_max.max(length);
+        self.enqueued.add(1, length);
+        self.backlog_bytes_max = self.backlog_bytes_max.max(length);
         true
     }
 
@@ -212,12 +225,11 @@ impl Discipline for Fifo {
     fn flush(&mut self, packets: &mut Packets, _now: Instant) {
         while let Some(packet) = self.queue.pop() {
             let length = u64::from(packets[packet].length);
-            self.statistics.dropped_packets += 1;
-            self.statistics.dropped_bytes += length;
+            self.dropped.add(1, length);
+            self.diverted.add(1, length);
             packets.discard(packet, DropReason::Flushed);
         }
-        self.statistics.backlog_packets = 0;
-        self.statistics.backlog_bytes = 0;
+        self.backlog_bytes = 0;
     }
 
     #[inline]
@@ -225,7 +237,28 @@ impl Discipline for Fifo {
         self.queue.is_empty()
     }
 
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        Backlog { packets: self.queue.len() as u64, bytes: self.backlog_bytes }
+    }
+
+    /// What was sent is what was taken and is neither here nor left otherwise.
     fn statistics(&self) -> Statistics {
-        self.statistics
+        let (backlog, enqueued, diverted) = (self.backlog(), self.enqueued, self.diverted);
+        let sent = |taken: u64, left: u64, here| taken.wrapping_sub(left).wrapping_sub(here);
+        Statistics {
+            backlog_packets: backlog.packets,
+            backlog_bytes: backlog.bytes,
+            backlog_bytes_max: self.backlog_bytes_max,
+            enqueued_packets: enqueued.packets,
+            enqueued_bytes: enqueued.bytes,
+            sent_packets: sent(enqueued.packets, diverted.packets, backlog.packets),
+            sent_bytes: sent(enqueued.bytes, diverted.bytes, backlog.bytes),
+            dropped_packets: self.dropped.packets,
+            dropped_bytes: self.dropped.bytes,
+            marked_packets: 0,
+            gap_frames: self.gaps.packets,
+            gap_bytes: self.gaps.bytes,
+        }
     }
 }

@@ -8,8 +8,9 @@ use crate::packet::{PacketId, Packets};
 use crate::qdisc::{Parameters, Qdisc};
 use crate::units::Instant;
 
-/// A queue, behind those it inherited.
+/// A queue, behind those it inherited; a plain FIFO's first cache line is its own.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(super) struct Leaf {
     queue: Qdisc,
     /// Apart, for few have any.
