@@ -1,50 +1,130 @@
-//! What a run cost: processor time of the simulation, time on the wall, memory of the process.
+//! `suimon cost`: what a queueing discipline costs a packet, in time and in instructions.
 
-use std::time::Instant;
+use clap::Args;
+use serde::Serialize;
+use traffic::qdisc::REGISTRY;
 
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::time::{ClockId, clock_gettime};
-use results::Cost;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{amount, output};
 
-/// Runs from when it is made; for one run on one thread.
-#[derive(Debug)]
-pub(crate) struct Meter {
-    wall: Instant,
-    processor: f64,
+pub(crate) mod case;
+mod filters;
+mod instructions;
+mod shown;
+mod time;
+mod walk;
+mod workload;
+
+use case::{Case, Load};
+use instructions::Instructions;
+use time::Timed;
+
+/// What `cost` is told.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Disciplines by name, or queues as in a scenario: 'wfq.mode = "exact"',
+    /// 'cbq.class.each.queue.red = {}'; every discipline unless given. Of a class in it there are as many
+    /// as --classes says
+    #[arg(value_name = "QUEUE")]
+    queues: Vec<String>,
+    #[command(flatten)]
+    load: Load,
+    /// Rounds of which the best counts
+    #[arg(long, default_value_t = 7, value_name = "N")]
+    rounds: usize,
+    /// Count no instructions, which takes valgrind and some seconds
+    #[arg(long)]
+    no_instructions: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    /// Carry packets for the cases on standard input, and say nothing: what callgrind looks at
+    #[arg(long, hide = true)]
+    carry: bool,
 }
 
-impl Meter {
-    /// Starts measuring this thread.
-    pub(crate) fn start() -> Self {
-        Self { wall: clock(), processor: thread_seconds() }
-    }
+/// What a case costs.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Cost {
+    /// The case.
+    #[serde(flatten)]
+    pub(crate) case: Case,
+    /// Its time.
+    #[serde(flatten)]
+    pub(crate) timed: Timed,
+    /// Its instructions; none where this machine cannot count them.
+    pub(crate) instructions: Option<Instructions>,
+}
 
-    /// What this thread cost since.
-    pub(crate) fn read(&self) -> Cost {
-        Cost {
-            cpu_seconds: thread_seconds() - self.processor,
-            wall_seconds: self.wall.elapsed().as_secs_f64(),
-            peak_rss_bytes: peak_rss_bytes(),
+/// Costs, and why instructions were not counted.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Costs {
+    /// In the order of the cases.
+    pub(crate) cases: Vec<Cost>,
+    /// Why there are no instructions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) not_counted: Option<String>,
+}
+
+/// Measures, and prints a line for each case.
+pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+    if arguments.carry {
+        return carry();
+    }
+    let costs = measure(cases(arguments)?, arguments.rounds, !arguments.no_instructions)?;
+    if arguments.json {
+        output::print_json(&costs)?;
+    } else {
+        output::print(&shown::text(&costs, arguments.rounds))?;
+    }
+    Ok(Exit::Fine)
+}
+
+/// Times every case, and counts its instructions where this machine can.
+pub(crate) fn measure(
+    cases: Vec<Case>,
+    rounds: usize,
+    instructions: bool,
+) -> Result<Costs, Failure> {
+    let timed =
+        cases.iter().map(|case| time::measure(case, rounds)).collect::<Result<Vec<_>, _>>()?;
+    let (counted, not_counted) = match instructions.then(|| instructions::count(&cases)) {
+        Some(Ok(counted)) => (counted.into_iter().map(Some).collect(), None),
+        Some(Err(why)) => (vec![None; cases.len()], Some(why)),
+        None => (vec![None; cases.len()], None),
+    };
+    let costs = cases.into_iter().zip(timed).zip(counted);
+    let cost = |((case, timed), instructions)| Cost { case, timed, instructions };
+    Ok(Costs { cases: costs.map(cost).collect(), not_counted })
+}
+
+fn carry() -> Result<Exit, Failure> {
+    let cases: Vec<Case> = serde_json::from_reader(std::io::stdin())
+        .map_err(|error| Failure::usage(error.to_string(), "this is for callgrind alone"))?;
+    instructions::carry(&cases)?;
+    Ok(Exit::Fine)
+}
+
+/// The cases asked for. Of all disciplines, those that refuse the load are left out.
+fn cases(arguments: &Arguments) -> Result<Vec<Case>, Failure> {
+    let case = |queue: &str| Case { queue: queue.to_owned(), load: arguments.load.clone() };
+    if arguments.rounds == 0 {
+        return Err(Failure::usage("no rounds", "give at least one"));
+    }
+    if !arguments.queues.is_empty() {
+        return Ok(arguments.queues.iter().map(|queue| case(queue)).collect());
+    }
+    let mut cases = Vec::new();
+    for entry in REGISTRY {
+        let case = case(entry.name);
+        match workload::Workload::new(&case) {
+            Ok(_) => cases.push(case),
+            Err(why) => {
+                let classes = amount::count(arguments.load.classes, "class");
+                output::note(&format!("{} left out, with {classes}: {why}", entry.name));
+            }
         }
     }
-}
-
-/// The wall clock: for telling people how long something took, never for results.
-#[allow(clippy::disallowed_methods, reason = "measures the program itself, not what it simulates")]
-pub(crate) fn clock() -> Instant {
-    Instant::now()
-}
-
-/// User and system time of this thread.
-fn thread_seconds() -> f64 {
-    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID);
-    time.map_or(0.0, |time| time.tv_sec() as f64 + time.tv_nsec() as f64 * 1e-9)
-}
-
-/// The most memory the process ever had.
-fn peak_rss_bytes() -> u64 {
-    // getrusage(2): kilobytes on Linux and the BSDs, bytes on macOS.
-    let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
-    let usage = getrusage(UsageWho::RUSAGE_SELF);
-    usage.map_or(0, |usage| u64::try_from(usage.max_rss()).unwrap_or(0) * unit)
+    Ok(cases)
 }

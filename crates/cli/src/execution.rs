@@ -10,8 +10,8 @@ use scenario::Plan;
 use serde_json::{Value, json};
 use simulate::Steering;
 
-use crate::cost::Meter;
 use crate::failure::Failure;
+use crate::meter::Meter;
 use crate::progress::Progress;
 
 /// A run about to start.

@@ -11,6 +11,7 @@ mod folders;
 mod init;
 mod interruption;
 mod list;
+mod meter;
 mod output;
 mod paper;
 mod progress;
@@ -45,6 +46,8 @@ enum Verb {
     Init(init::Arguments),
     /// List what a scenario can name
     List(list::Arguments),
+    /// Measure what a queueing discipline costs a packet on this machine
+    Cost(cost::Arguments),
 }
 
 impl Verb {
@@ -55,6 +58,7 @@ impl Verb {
             Self::Paper(arguments) => paper::act(arguments),
             Self::Init(arguments) => init::act(arguments),
             Self::List(arguments) => list::act(arguments),
+            Self::Cost(arguments) => cost::act(arguments),
         }
     }
 }

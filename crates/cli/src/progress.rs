@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use scenario::Plan;
 
-use crate::cost::clock;
+use crate::meter::clock;
 
 /// Steps of one run.
 const STEPS: u64 = 1000;

@@ -5,14 +5,18 @@ use std::ops::Range;
 use serde::Deserialize;
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
+use traffic::qdisc;
 
 use crate::diagnostic::{Errors, Problems, Source, Span};
 use crate::file::Scenario;
 use crate::plan::Plan;
+use crate::queue::Queue;
 use crate::{nearest, resolve, structure};
 
 /// The longest file: a hand-written one has a thousandth of it.
 const FILE_BYTES_MAX: usize = 4 << 20;
+/// What to do about a value that the schema lets pass.
+const HELP: &str = "see docs/scenario.schema.json";
 /// The most runs that a grid may span.
 const RUNS_MAX: usize = 10_000;
 
@@ -74,6 +78,45 @@ impl Run {
     }
 }
 
+/// The parameters of a queue that stands alone, written as below `queue` in a scenario:
+/// `cbq.class.a.rate = "1 Mbit/s"`.
+///
+/// # Errors
+///
+/// Text that is no queue. Whether the discipline takes the parameters is seen when it is attached.
+pub fn queue(name: &str, text: &str) -> Result<qdisc::Parameters, Errors> {
+    let source = Source::new(name, text);
+    let mut problems = Problems::default();
+    let parameters = queue_of(text, &mut problems);
+    problems.into_result(&source)?;
+    Ok(parameters.expect("a queue without parameters has a problem"))
+}
+
+fn queue_of(text: &str, problems: &mut Problems) -> Option<qdisc::Parameters> {
+    let table = parsed(text, problems);
+    structure::check_queue(table.get_ref(), problems);
+    if !problems.is_empty() {
+        return None;
+    }
+    match Queue::deserialize(toml::Deserializer::from(table)) {
+        Ok(queue) => resolve::queue(&queue, problems),
+        Err(error) => {
+            problems.push(&error.span().unwrap_or(0..0), error.message().to_owned(), HELP);
+            None
+        }
+    }
+}
+
+/// The text's tables, as far as it can be read.
+fn parsed<'t>(text: &'t str, problems: &mut Problems) -> Spanned<DeTable<'t>> {
+    let (table, errors) = DeTable::parse_recoverable(text);
+    for error in errors {
+        let help = "the file is TOML: `key = \"value\"` under [table] headers";
+        problems.push(&error.span().unwrap_or(0..0), error.message().to_owned(), help);
+    }
+    table
+}
+
 impl Document {
     /// Reads `text`, which came from the file `name`.
     ///
@@ -89,11 +132,7 @@ impl Document {
             problems.into_result(&source)?;
             unreachable!("a problem was noted");
         }
-        let (table, errors) = DeTable::parse_recoverable(text);
-        for error in errors {
-            let help = "the file is TOML: `key = \"value\"` under [table] headers";
-            problems.push(&error.span().unwrap_or(0..0), error.message().to_owned(), help);
-        }
+        let table = parsed(text, &mut problems);
         let axes = if problems.is_empty() { grid(table.get_ref(), &mut problems) } else { vec![] };
         problems.into_result(&source)?;
         Ok(Self { source, length: text.len(), overrides: Vec::new(), axes })
@@ -207,7 +246,7 @@ impl Document {
             Ok(scenario) => resolve::resolve(&scenario, problems),
             Err(error) => {
                 let span = error.span().unwrap_or(0..0);
-                problems.push(&span, error.message().to_owned(), "see docs/scenario.schema.json");
+                problems.push(&span, error.message().to_owned(), HELP);
                 None
             }
         }

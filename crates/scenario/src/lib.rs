@@ -23,7 +23,7 @@ mod templates;
 mod value;
 
 pub use diagnostic::{Diagnostic, Errors};
-pub use document::{Document, Run};
+pub use document::{Document, Run, queue};
 pub use lock::lock;
 pub use physics::{Warning, physics};
 pub use plan::Plan;

@@ -13,11 +13,12 @@ mod probes;
 mod queues;
 mod routes;
 
-use traffic::Duration;
+use traffic::{Duration, qdisc};
 
 use crate::diagnostic::Problems;
 use crate::file::Scenario;
 use crate::plan::Plan;
+use crate::queue::Queue;
 use directory::Directory;
 
 /// The plan, or `None` with the reasons in `problems`.
@@ -44,6 +45,15 @@ pub(crate) fn resolve(file: &Scenario, problems: &mut Problems) -> Option<Plan> 
         probes,
         expectations,
     })
+}
+
+/// The parameters of a queue that stands alone, where there is neither node nor flow to match. Whether the
+/// discipline takes them is seen when it is attached.
+pub(crate) fn queue(queue: &Queue, problems: &mut Problems) -> Option<qdisc::Parameters> {
+    let names = Directory::new("node", 0);
+    let nodes = nodes::Nodes { list: Vec::new(), names, profiles: Vec::new() };
+    let flows = Directory::new("flow", 0);
+    queues::parameters(queue, queues::Entities { nodes: &nodes, flows: &flows }, problems)
 }
 
 fn duration(file: &Scenario, problems: &mut Problems) -> Duration {

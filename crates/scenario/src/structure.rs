@@ -17,6 +17,12 @@ pub(crate) fn check(document: &DeTable<'_>, problems: &mut Problems) {
     table(document, &at, &[schema()], problems);
 }
 
+/// Notes whatever keeps `document` from being a queue.
+pub(crate) fn check_queue(document: &DeTable<'_>, problems: &mut Problems) {
+    let at = Place { span: 0..0, what: "the queue".into() };
+    table(document, &at, &alternatives(&schema()["$defs"]["Queue"]), problems);
+}
+
 /// Where a value stands: its key, and how to call it.
 struct Place {
     span: Span,

@@ -35,7 +35,7 @@ pub(super) fn resolve(
 }
 
 /// A discipline's parameters: its defaults where nothing is given.
-fn parameters(
+pub(super) fn parameters(
     queue: &Queue,
     entities: Entities<'_>,
     problems: &mut Problems,

@@ -1,0 +1,70 @@
+//! A discipline and the load that it is measured under.
+
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
+
+/// A discipline under a load.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Case {
+    /// The discipline by name, or a queue as in a scenario.
+    pub(crate) queue: String,
+    /// The load.
+    #[serde(default)]
+    pub(crate) load: Load,
+}
+
+/// What passes through a discipline: flows that have packets queued at all times.
+#[derive(Args, Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Load {
+    /// Classes, where the discipline has some; 0 leaves them out
+    #[arg(long, default_value_t = 5, value_name = "N")]
+    pub(crate) classes: usize,
+    /// Filters, each for one flow, that lead to the classes in turn; one for each class unless given
+    #[arg(long, value_name = "N")]
+    pub(crate) filters: Option<usize>,
+    /// Flows; one for each filter, or 5 where there is none, unless given
+    #[arg(long, value_name = "N")]
+    pub(crate) flows: Option<usize>,
+    /// What the filters look at
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) look: Look,
+    /// Packets queued in each class (each flow, where there are no classes)
+    #[arg(long, default_value_t = 2, value_name = "N")]
+    pub(crate) backlog: usize,
+    /// Percent of the link that the classes are promised together
+    #[arg(long, default_value_t = 100, value_name = "PERCENT")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=100))]
+    pub(crate) promised: u64,
+    /// Whence the random walk over the flows starts
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub(crate) seed: u64,
+}
+
+impl Default for Load {
+    fn default() -> Self {
+        Self {
+            classes: 5,
+            filters: None,
+            flows: None,
+            look: Look::default(),
+            backlog: 2,
+            promised: 100,
+            seed: 1,
+        }
+    }
+}
+
+/// What filters look at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Look {
+    /// Source, destination and flow: the paper's fixed filters, hashed by destination
+    #[default]
+    Fixed,
+    /// The flow alone: the paper's wildcard filters, searched one by one there
+    Wildcard,
+    /// Each kind of filter in turn: source and flow, destination and flow, all three, the flow alone
+    Mixed,
+}

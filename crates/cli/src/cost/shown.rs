@@ -1,0 +1,47 @@
+//! Costs as a table.
+
+use results::report::quantity::digits;
+
+use super::{Cost, Costs};
+use crate::table::Table;
+
+/// A line for each case, and what the columns mean.
+pub(super) fn text(costs: &Costs, rounds: usize) -> String {
+    let mut table = Table::new(&[
+        "queue",
+        ">classes",
+        ">filters",
+        ">flows",
+        ">ns",
+        ">median",
+        ">over fifo",
+        ">instructions",
+        ">over fifo",
+        ">dropped",
+    ]);
+    for Cost { case, timed, instructions } in &costs.cases {
+        let ns = timed.nanoseconds;
+        let counted = instructions.map(|i| [i.all, i.all - i.fifo].map(|n| format!("{n:.0}")));
+        let [all, over] = counted.unwrap_or_default();
+        table.row([
+            case.queue.as_str().into(),
+            timed.classes.to_string().into(),
+            timed.filters.to_string().into(),
+            timed.flows.to_string().into(),
+            format!("{:.1}", ns.best).into(),
+            format!("{:.1}", ns.median).into(),
+            format!("{:.1}", ns.best - ns.fifo).into(),
+            all.into(),
+            over.into(),
+            format!("{} %", digits(timed.dropped_share * 100.0)).into(),
+        ]);
+    }
+    let why = costs.not_counted.as_ref();
+    let why =
+        why.map_or_else(String::new, |why| format!("Instructions were not counted: {why}.\n"));
+    format!(
+        "{}\nA packet in (classification included) and a packet out; the best of {rounds} rounds, and \
+         over a plain FIFO\nunder the same load. Instructions are user ones, counted by callgrind.\n{why}",
+        table.render()
+    )
+}

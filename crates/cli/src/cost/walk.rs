@@ -1,0 +1,141 @@
+//! The walk that is measured: a packet in and a packet out, over and over, while every queue holds some.
+
+use traffic::packet::PREAMBLE_AND_GAP;
+use traffic::units::Serializer;
+use traffic::{Bytes, Dequeued, Discipline, Enqueued, Instant, Packet, PacketId, Packets, Random};
+
+use super::filters;
+use super::workload::Workload;
+
+/// Frames that pass: the shortest, a common one, and the longest twice as often.
+const LENGTHS: [u32; 4] = [64, 576, 1_518, 1_518];
+
+/// A discipline with packets in it, and those that may come next.
+///
+/// Each queue has as many packets as are to be in it and one more; one for each queue is outside at a
+/// time, and which of these comes next is drawn. So a discipline may serve as unevenly as it likes, and no
+/// queue grows without end; and with many queues, what a packet needs is no longer in the cache.
+#[derive(Debug)]
+pub(crate) struct Walk {
+    workload: Workload,
+    packets: Packets,
+    random: Random,
+    /// For each packet outside its queue.
+    outside: Vec<u32>,
+    /// Packets inside, and how many there are to be.
+    queued: usize,
+    queued_wanted: usize,
+    flows_each: u64,
+    wire: Serializer,
+    now: Instant,
+    /// Packets refused or discarded.
+    pub(crate) dropped: u64,
+}
+
+impl Walk {
+    /// Nothing is queued yet.
+    pub(crate) fn new(workload: Workload, backlog: usize) -> Self {
+        let queues = workload.queues as u32;
+        let outside: Vec<_> = (0..=backlog).flat_map(|_| 0..queues).collect();
+        Self {
+            packets: Packets::new(),
+            random: Random::from_seed(workload.port.seed),
+            queued: 0,
+            queued_wanted: outside.len() - workload.queues,
+            outside,
+            flows_each: (workload.flows / workload.queues) as u64,
+            wire: Serializer::new(workload.port.rate),
+            now: Instant::ZERO,
+            dropped: 0,
+            workload,
+        }
+    }
+
+    /// So many steps until every queue holds what it is to hold, and every packet has been drawn a few
+    /// times.
+    pub(crate) const fn settling(&self) -> u64 {
+        4 * (self.queued_wanted + self.workload.queues) as u64 + 1_000
+    }
+
+    /// A packet of the queue that is drawn, and of one of its flows.
+    #[inline]
+    fn draw(&mut self) -> (PacketId, u32) {
+        let drawn = self.random.next_u64();
+        // A number below `n` out of 32 random bits.
+        let below = |n: u64, bits: u64| (n * (bits & u64::from(u32::MAX))) >> 32;
+        let place = below(self.outside.len() as u64, drawn);
+        let queue = self.outside.swap_remove(place as usize);
+        let flow = queue + self.workload.queues as u32 * below(self.flows_each, drawn >> 32) as u32;
+        let id = self.packets.claim();
+        let packet = &mut self.packets[id];
+        filters::label(packet, flow);
+        packet.length = LENGTHS[drawn as usize % LENGTHS.len()];
+        packet.created = self.now;
+        packet.tos = 0;
+        // The simulator's own field, which no discipline looks at, tells what it is counted for.
+        packet.tcp.seq = queue;
+        (id, queue)
+    }
+
+    /// The packet is no longer queued.
+    #[inline]
+    fn leave(&mut self, id: PacketId) {
+        self.outside.push(self.packets[id].tcp.seq);
+        self.packets.release(id);
+        self.queued -= 1;
+    }
+
+    /// Waits as long as the discipline says, and takes a packet.
+    #[inline]
+    fn take(&mut self) {
+        let overhead = u64::from(PREAMBLE_AND_GAP);
+        loop {
+            match self.workload.queue.dequeue(&mut self.packets, self.now) {
+                Dequeued::Send(id) => {
+                    let Packet { length, .. } = self.packets[id];
+                    self.now += self.wire.advance(Bytes(u64::from(length) + overhead));
+                    return self.leave(id);
+                }
+                Dequeued::Gap(length) => {
+                    self.now += self.wire.advance(length + Bytes(overhead));
+                }
+                Dequeued::NotBefore(then) => self.now = then,
+                // What was queued has been discarded.
+                Dequeued::Empty => return,
+            }
+        }
+    }
+
+    /// One packet in, and one out if as many are queued as there are to be.
+    #[inline]
+    fn step(&mut self) {
+        let (id, queue) = self.draw();
+        match self.workload.queue.enqueue(&mut self.packets, id, self.now) {
+            Enqueued::Queued => self.queued += 1,
+            Enqueued::Dropped(_) => {
+                self.dropped += 1;
+                self.packets.release(id);
+                self.outside.push(queue);
+            }
+        }
+        if self.queued > self.queued_wanted {
+            self.take();
+        }
+        while let Some((id, _)) = self.packets.take_dropped() {
+            self.dropped += 1;
+            self.leave(id);
+        }
+    }
+}
+
+/// [`carry_packets`] as the symbol table knows it.
+pub(crate) const CARRY_PACKETS: &str = concat!(module_path!(), "::carry_packets");
+
+/// The steps whose time is taken and whose instructions are counted: a function of its own in the
+/// program, which callgrind can be told of by name.
+#[inline(never)]
+pub(crate) fn carry_packets(walk: &mut Walk, steps: u64) {
+    for _ in 0..steps {
+        walk.step();
+    }
+}
