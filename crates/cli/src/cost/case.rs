@@ -21,6 +21,9 @@ pub(crate) struct Load {
     /// Classes, where the discipline has some; 0 leaves them out
     #[arg(long, default_value_t = 5, value_name = "N")]
     pub(crate) classes: usize,
+    /// Classes that these lie within, in equal numbers; none unless given
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub(crate) groups: usize,
     /// Filters, each for one flow, that lead to the classes in turn; one for each class unless given
     #[arg(long, value_name = "N")]
     pub(crate) filters: Option<usize>,
@@ -46,6 +49,7 @@ impl Default for Load {
     fn default() -> Self {
         Self {
             classes: 5,
+            groups: 0,
             filters: None,
             flows: None,
             look: Look::default(),

@@ -25,6 +25,9 @@ pub(super) fn label(packet: &mut Packet, flow: u32) {
 
 /// A filter for each of the first flows, to the classes in turn.
 pub(super) fn add(filters: &mut Vec<Rule>, load: &Load) {
+    if load.classes == 0 {
+        return;
+    }
     for flow in 0..load.filters.unwrap_or(load.classes) {
         let filter = filter(flow as u32, load.look);
         filters.push(Rule { filter, class: class(flow % load.classes) });

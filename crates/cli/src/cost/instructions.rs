@@ -15,25 +15,29 @@ use crate::failure::Failure;
 /// Steps that are counted.
 const STEPS: u64 = 20_000;
 
-/// Instructions a packet.
+/// What callgrind's files begin with; each dump has a number after it.
+const FILE: &str = "count";
+
+/// Instructions a packet, without those of the walk itself.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Instructions {
-    /// Of the discipline, drawing and writing the packet included.
-    pub(crate) all: f64,
-    /// Of a plain FIFO under the same load.
-    pub(crate) fifo: f64,
+    /// Of the discipline.
+    pub(crate) count: f64,
+    /// By how many that is above a plain FIFO under the same load.
+    pub(crate) over_fifo: f64,
 }
 
-/// The half that runs under callgrind: each walk of each case settles, and then takes the steps that
-/// count.
+/// Dumps of a case: three walks that settle, and then take the steps that count.
+const DUMPS: usize = 6;
+
+/// The half that runs under callgrind: each walk of each case settles, and takes the steps.
 pub(crate) fn carry(cases: &[Case]) -> Result<(), Failure> {
     for case in cases {
-        let workload = Workload::new(case)?;
-        for workload in [workload.plain()?, workload] {
+        for workload in Workload::new(case)?.compared()? {
             let mut walk = Walk::new(workload, case.load.backlog);
-            let settling = walk.settling();
-            carry_packets(&mut walk, settling);
-            carry_packets(&mut walk, STEPS);
+            for steps in [walk.settling(), STEPS] {
+                carry_packets(&mut walk, steps);
+            }
         }
     }
     Ok(())
@@ -43,14 +47,13 @@ pub(crate) fn carry(cases: &[Case]) -> Result<(), Failure> {
 pub(crate) fn count(cases: &[Case]) -> Result<Vec<Instructions>, String> {
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     run(cases, folder.path())?;
-    let mut counts = Vec::new();
-    for part in 1..=4 * cases.len() {
-        let file = folder.path().join(format!("count.{part}"));
-        counts.push(total(&file)? as f64 / STEPS as f64);
-    }
-    // Settling and counted, FIFO and case.
-    let per_case = |c: &[f64]| Instructions { fifo: c[1], all: c[3] };
-    Ok(counts.chunks_exact(4).map(per_case).collect())
+    let dump = |number| total(&folder.path().join(format!("{FILE}.{number}")));
+    let each = |case: usize| {
+        let counted = |walk| Ok::<_, String>(dump(DUMPS * case + walk)? as f64 / STEPS as f64);
+        let (bare, fifo, own) = (counted(2)?, counted(4)?, counted(6)?);
+        Ok(Instructions { count: own - bare, over_fifo: own - fifo })
+    };
+    (0..cases.len()).map(each).collect()
 }
 
 fn run(cases: &[Case], folder: &Path) -> Result<(), String> {
@@ -63,7 +66,7 @@ fn run(cases: &[Case], folder: &Path) -> Result<(), String> {
         .arg("--tool=callgrind")
         .arg(format!("--toggle-collect={CARRY_PACKETS}"))
         .arg(format!("--dump-after={CARRY_PACKETS}"))
-        .arg(format!("--callgrind-out-file={}", folder.join("count").display()))
+        .arg(format!("--callgrind-out-file={}", folder.join(FILE).display()))
         .arg(program)
         .args(["cost", "--carry"])
         .stdin(Stdio::piped())

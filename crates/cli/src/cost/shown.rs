@@ -21,8 +21,8 @@ pub(super) fn text(costs: &Costs, rounds: usize) -> String {
     ]);
     for Cost { case, timed, instructions } in &costs.cases {
         let ns = timed.nanoseconds;
-        let counted = instructions.map(|i| [i.all, i.all - i.fifo].map(|n| format!("{n:.0}")));
-        let [all, over] = counted.unwrap_or_default();
+        let counted = instructions.map(|i| [i.count, i.over_fifo].map(|n| format!("{n:.0}")));
+        let [count, over] = counted.unwrap_or_default();
         table.row([
             case.queue.as_str().into(),
             timed.classes.to_string().into(),
@@ -30,8 +30,8 @@ pub(super) fn text(costs: &Costs, rounds: usize) -> String {
             timed.flows.to_string().into(),
             format!("{:.1}", ns.best).into(),
             format!("{:.1}", ns.median).into(),
-            format!("{:.1}", ns.best - ns.fifo).into(),
-            all.into(),
+            format!("{:.1}", ns.over_fifo).into(),
+            count.into(),
             over.into(),
             format!("{} %", digits(timed.dropped_share * 100.0)).into(),
         ]);
@@ -40,8 +40,9 @@ pub(super) fn text(costs: &Costs, rounds: usize) -> String {
     let why =
         why.map_or_else(String::new, |why| format!("Instructions were not counted: {why}.\n"));
     format!(
-        "{}\nA packet in (classification included) and a packet out; the best of {rounds} rounds, and \
-         over a plain FIFO\nunder the same load. Instructions are user ones, counted by callgrind.\n{why}",
+        "{}\nA packet in, classification included, and a packet out; the best and the median of {rounds} \
+         rounds, less\nwhat the same load takes without a discipline. Instructions are user ones, \
+         counted by callgrind.\n{why}",
         table.render()
     )
 }

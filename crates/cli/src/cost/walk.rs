@@ -59,7 +59,7 @@ impl Walk {
 
     /// A packet of the queue that is drawn, and of one of its flows.
     #[inline]
-    fn draw(&mut self) -> (PacketId, u32) {
+    fn draw(&mut self) -> PacketId {
         let drawn = self.random.next_u64();
         // A number below `n` out of 32 random bits.
         let below = |n: u64, bits: u64| (n * (bits & u64::from(u32::MAX))) >> 32;
@@ -74,30 +74,35 @@ impl Walk {
         packet.tos = 0;
         // The simulator's own field, which no discipline looks at, tells what it is counted for.
         packet.tcp.seq = queue;
-        (id, queue)
+        id
     }
 
-    /// The packet is no longer queued.
+    /// The packet is on the wire, for as long as its frame takes.
     #[inline]
-    fn leave(&mut self, id: PacketId) {
+    fn send(&mut self, id: PacketId) {
+        let Packet { length, .. } = self.packets[id];
+        self.now += self.wire.advance(Bytes(u64::from(length + PREAMBLE_AND_GAP)));
+        self.put_outside(id);
+    }
+
+    #[inline]
+    fn put_outside(&mut self, id: PacketId) {
         self.outside.push(self.packets[id].tcp.seq);
         self.packets.release(id);
-        self.queued -= 1;
     }
 
-    /// Waits as long as the discipline says, and takes a packet.
+    /// Takes a packet, and waits for it as long as the discipline says.
     #[inline]
     fn take(&mut self) {
-        let overhead = u64::from(PREAMBLE_AND_GAP);
+        let Some(queue) = &mut self.workload.queue else { return };
         loop {
-            match self.workload.queue.dequeue(&mut self.packets, self.now) {
+            match queue.dequeue(&mut self.packets, self.now) {
                 Dequeued::Send(id) => {
-                    let Packet { length, .. } = self.packets[id];
-                    self.now += self.wire.advance(Bytes(u64::from(length) + overhead));
-                    return self.leave(id);
+                    self.queued -= 1;
+                    return self.send(id);
                 }
                 Dequeued::Gap(length) => {
-                    self.now += self.wire.advance(length + Bytes(overhead));
+                    self.now += self.wire.advance(length + Bytes(PREAMBLE_AND_GAP.into()));
                 }
                 Dequeued::NotBefore(then) => self.now = then,
                 // What was queued has been discarded.
@@ -109,13 +114,13 @@ impl Walk {
     /// One packet in, and one out if as many are queued as there are to be.
     #[inline]
     fn step(&mut self) {
-        let (id, queue) = self.draw();
-        match self.workload.queue.enqueue(&mut self.packets, id, self.now) {
+        let id = self.draw();
+        let Some(queue) = &mut self.workload.queue else { return self.send(id) };
+        match queue.enqueue(&mut self.packets, id, self.now) {
             Enqueued::Queued => self.queued += 1,
             Enqueued::Dropped(_) => {
                 self.dropped += 1;
-                self.packets.release(id);
-                self.outside.push(queue);
+                self.put_outside(id);
             }
         }
         if self.queued > self.queued_wanted {
@@ -123,7 +128,8 @@ impl Walk {
         }
         while let Some((id, _)) = self.packets.take_dropped() {
             self.dropped += 1;
-            self.leave(id);
+            self.queued -= 1;
+            self.put_outside(id);
         }
     }
 }

@@ -14,17 +14,17 @@ const RATE: u64 = 100_000_000_000;
 /// What is measured, before its first packet.
 #[derive(Debug)]
 pub(crate) struct Workload {
-    /// The discipline.
-    pub(crate) queue: Qdisc,
+    /// The discipline; none to see what all this costs without one.
+    pub(crate) queue: Option<Qdisc>,
     /// What it serves.
     pub(crate) port: Port,
     /// The flows; flow `f` belongs to queue `f % queues`.
     pub(crate) flows: usize,
     /// Queues that always hold packets: the classes, or else the flows.
     pub(crate) queues: usize,
-    /// Classes that it has.
+    /// Classes that packets queue in.
     pub(crate) classes: usize,
-    /// Filters that it has.
+    /// Filters.
     pub(crate) filters: usize,
 }
 
@@ -34,59 +34,49 @@ impl Workload {
         let Load { flows, seed, .. } = case.load;
         let parameters = parameters(case)?;
         let given = parameters.settings().classes();
-        let classes = given.map_or(0, Classes::count);
+        let classes = given.map_or(0, |_| case.load.classes);
         let filters = given.map_or(0, |classes| classes.filters().len());
-        let fitting = if classes == 0 { case.load.classes.max(1) } else { classes.max(filters) };
+        let fitting = if classes == 0 { case.load.classes } else { classes.max(filters) };
         let flows = flows.unwrap_or(fitting).max(1);
         let queues = if classes == 0 { flows } else { classes };
+        if flows < queues {
+            let help = "give a flow for each class at least: --flows";
+            return Err(Failure::usage(format!("{flows} flows in {queues} classes"), help));
+        }
         let rate = Rate::from_bits_per_second(RATE).unwrap_or(Rate::MIN);
         let port = Port { rate, mtu: Bytes(1_500), overhead: Bytes(20), seed };
-        let queue = Qdisc::attach(&parameters, port)?;
+        let queue = Some(Qdisc::attach(&parameters, port)?);
         Ok(Self { queue, port, flows, queues, classes, filters })
     }
 
-    /// A plain FIFO under the same load, to compare with.
-    pub(crate) fn plain(&self) -> Result<Self, Failure> {
-        let queue = format!("fifo.packets = {}", u32::MAX);
-        let queue = Qdisc::attach(&scenario::queue("fifo", &queue)?, self.port)?;
-        Ok(Self { queue, ..*self })
+    /// The same load with nothing in its way; with a plain FIFO; and the case itself.
+    pub(crate) fn compared(self) -> Result<[Self; 3], Failure> {
+        let endless = format!("fifo.packets = {}", u32::MAX);
+        let plain = Qdisc::attach(&scenario::queue("fifo", &endless)?, self.port)?;
+        Ok([Self { queue: None, ..self }, Self { queue: Some(plain), ..self }, self])
     }
 }
 
 /// The parameters: the queue's own, and its class so many times as there are to be.
 fn parameters(case: &Case) -> Result<Parameters, Failure> {
-    let load = &case.load;
     let given = Parameters::blank(&case.queue).map_or_else(|| written(&case.queue), Ok)?;
-    let mut all = Parameters::blank(given.name()).unwrap_or_else(|| given.clone());
-    copy(given.settings(), all.settings_mut());
-    let Some(of) = given.settings().classes() else { return Ok(all) };
+    let Some(of) = given.settings().classes() else { return Ok(given) };
     if of.count() > 1 {
         let message = format!("{} classes in `{}`", of.count(), case.queue);
-        return Err(Failure::usage(
-            message,
-            "give one, of which --classes makes as many as it says",
-        ));
+        let help = "give one, of which --classes makes as many as it says";
+        return Err(Failure::usage(message, help));
     }
+    let mut all = Parameters::blank(given.name()).unwrap_or_else(|| given.clone());
+    copy(given.settings(), all.settings_mut());
     let fresh = of.fresh();
     let model = if of.count() == 1 { of.class(0).2 } else { &*fresh };
-    for place in 0..load.classes {
-        let Some(classes) = all.settings_mut().classes_mut() else { break };
-        let class = classes.add(&filters::class(place), None);
-        copy(model, class);
-        for setting in class.settings() {
-            // What the model has of its own stays.
-            let part = part(given.name(), setting.name, place, load);
-            if model.get(setting.name) == fresh.get(setting.name)
-                && let Some(part) = part
-            {
-                class.set(setting.name, part);
-            }
-        }
+    if let Some(classes) = all.settings_mut().classes_mut() {
+        let class = Class { discipline: given.name(), model, fresh: &*fresh };
+        class.repeat(classes, &case.load);
+        filters::add(classes.filters_mut(), &case.load);
     }
-    if load.classes > 0 {
-        name_default(all.settings_mut(), &filters::class(load.classes - 1));
-        let classes = all.settings_mut().classes_mut();
-        classes.into_iter().for_each(|classes| filters::add(classes.filters_mut(), load));
+    if let Some(last) = case.load.classes.checked_sub(1) {
+        name_default(all.settings_mut(), &filters::class(last));
     }
     Ok(all)
 }
@@ -114,21 +104,66 @@ fn name_default(settings: &mut dyn Settings, class: &str) {
     }
 }
 
-/// What one of the classes has to be given, as no default can suit all of them: an equal part of what is
-/// promised, or a place of its own.
-fn part(discipline: &str, setting: &str, place: usize, load: &Load) -> Option<Value> {
-    let rate = |of: u64| {
-        let bits = RATE / 100 * load.promised / of / load.classes as u64;
-        Rate::from_bits_per_second(bits).map(Value::Rate)
-    };
-    match (discipline, setting) {
-        ("psp" | "cbq", "rate") | ("hfsc", "link_share_m2") => rate(1),
-        // The other half is shared by weight.
-        ("hfsc", "real_time_m2") => rate(2),
-        ("ets", "percent") => {
-            Some(load.promised / load.classes as u64).filter(|&n| n > 0).map(Value::Count)
+/// The class that all are like.
+struct Class<'a> {
+    discipline: &'a str,
+    model: &'a dyn Settings,
+    /// What a class is of which nothing is said.
+    fresh: &'a dyn Settings,
+}
+
+impl Class<'_> {
+    /// Makes the groups, and the classes within them in turn.
+    fn repeat(&self, to: &mut dyn Classes, load: &Load) {
+        let group = |number: usize| format!("group{number}");
+        for number in 0..load.groups {
+            let class = to.add(&group(number), None);
+            self.fill(class, |setting| part(self.discipline, setting, load.groups, load.promised));
         }
-        ("priq" | "fairq", "priority") => Some(Value::Count((load.classes - 1 - place) as u64)),
+        for number in 0..load.classes {
+            let within = (load.groups > 0).then(|| group(number % load.groups));
+            let class = to.add(&filters::class(number), within.as_deref());
+            self.fill(class, |setting| {
+                place(self.discipline, setting, load.classes - 1 - number)
+                    .or_else(|| guarantee(self.discipline, setting, load.classes, load.promised))
+                    .or_else(|| part(self.discipline, setting, load.classes, load.promised))
+            });
+        }
+    }
+
+    /// Copies the model, but for what each class must have of its own and the model does not give.
+    fn fill(&self, class: &mut dyn Settings, own: impl Fn(&str) -> Option<Value>) {
+        copy(self.model, class);
+        for setting in class.settings() {
+            let given = self.model.get(setting.name) != self.fresh.get(setting.name);
+            if let Some(value) = own(setting.name).filter(|_| !given) {
+                class.set(setting.name, value);
+            }
+        }
+    }
+}
+
+/// An equal part of what is promised, in a setting that no default can suit.
+fn part(discipline: &str, setting: &str, of: usize, promised: u64) -> Option<Value> {
+    match (discipline, setting) {
+        ("psp" | "cbq", "rate") | ("hfsc", "link_share_m2") => {
+            let bits = RATE / 100 * promised / of as u64;
+            Rate::from_bits_per_second(bits).map(Value::Rate)
+        }
+        // Of more than a hundred classes none can have a percent: they are strict ones.
+        ("ets", "percent") => Some(promised / of as u64).filter(|&n| n > 0).map(Value::Count),
         _ => None,
     }
+}
+
+/// Half of a class's part is guaranteed where guarantees are a curve of their own.
+fn guarantee(discipline: &str, setting: &str, of: usize, promised: u64) -> Option<Value> {
+    let is = (discipline, setting) == ("hfsc", "real_time_m2");
+    is.then(|| part(discipline, "link_share_m2", 2 * of, promised)).flatten()
+}
+
+/// A priority of its own, where each class has to have one.
+fn place(discipline: &str, setting: &str, place: usize) -> Option<Value> {
+    let is = matches!((discipline, setting), ("priq" | "fairq", "priority"));
+    is.then_some(Value::Count(place as u64))
 }
