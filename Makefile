@@ -2,7 +2,7 @@
 #
 #   make demo    paper 0's result on this machine: needs Rust and a C compiler
 #   make test    every test
-#   make bench   what the simulator costs: nanoseconds, instructions and memory
+#   make bench   what the simulator and the disciplines cost: nanoseconds, instructions and memory
 #
 # Each installs the Debian packages it needs when it runs as root, and otherwise prints the line to type.
 

@@ -13,6 +13,7 @@ use crate::run::workers;
 use crate::{folders, interruption, output};
 
 mod cells;
+mod costs;
 mod curves;
 mod figures;
 pub(crate) mod library;
@@ -22,6 +23,7 @@ mod shown;
 mod statistic;
 
 use cells::Cells;
+use costs::Costs;
 use measure::Measured;
 use published::Published;
 
@@ -57,12 +59,14 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
     let folder = folder.unwrap_or_else(|| Path::new("runs").join(&published.paper));
     folders::create_for_many(&folder, ITEMS)?;
     let cells = Cells::new(&published, &folder)?;
+    let costs = Costs::new(&published)?;
     let interrupted = interruption::watch()?;
     let progress = Progress::new(cells.len(), arguments.quiet);
     let done = cells.execute(workers(arguments.jobs), &interrupted, &progress);
     progress.finish();
     let cells = done?;
-    let measured = measure::all(&published, &cells)?;
+    let costs = if cells.complete() { costs.measure(arguments.quiet)? } else { costs };
+    let measured = measure::all(&published, &cells, &costs)?;
     write(&folder.join(ITEMS), &(output::json(&shown::json(&measured)) + "\n"))?;
     let report = folder.join(results::folder::REPORT);
     write(&report, &page(&published, &cells, &measured)?)?;

@@ -286,3 +286,29 @@ fn an_item_of_the_paper_alone() {
     let report = std::fs::read_to_string(folder.path().join("runs/p0/report.html"));
     assert!(report.expect("the report").contains("<svg"));
 }
+
+#[test]
+fn what_a_discipline_costs() {
+    let folder = folder();
+    let output = suimon(folder.path(), &["cost", "--rounds", "2", "--json", "fifo", "drr"]);
+    assert_eq!(code(&output), 0);
+    let costs: Value = serde_json::from_str(stdout(&output)).expect("JSON");
+    let [fifo, drr] = costs["cases"].as_array().expect("cases").as_slice() else {
+        panic!("two cases: {costs}");
+    };
+    assert_eq!((&fifo["queue"], &fifo["classes"]), (&"fifo".into(), &0.into()));
+    assert_eq!((&drr["queue"], &drr["classes"]), (&"drr".into(), &5.into()));
+    assert!(drr["nanoseconds"]["best"].as_f64() > Some(0.0), "{drr}");
+    if costs["not_counted"] == "valgrind is not installed" {
+        assert!(drr["instructions"].is_null());
+    } else {
+        assert!(fifo["instructions"]["count"].as_f64() > Some(10.0), "{costs}");
+        assert_eq!(fifo["instructions"]["over_fifo"], 0.0);
+        assert!(drr["instructions"]["over_fifo"].as_f64() > Some(10.0), "{costs}");
+    }
+
+    let unknown = suimon(folder.path(), &["cost", "dr"]);
+    assert_eq!(code(&unknown), 2);
+    assert!(stderr(&unknown).contains("did you mean `drr`?"), "{}", stderr(&unknown));
+    assert_eq!(code(&suimon(folder.path(), &["cost", "priq", "--classes", "17"])), 2);
+}

@@ -79,8 +79,15 @@ fn run(cases: &[Case], folder: &Path) -> Result<(), String> {
     let done = child.wait_with_output().map_err(fault)?;
     match (done.status.success(), written) {
         (true, Ok(())) => Ok(()),
-        _ => Err(format!("valgrind failed: {}", String::from_utf8_lossy(&done.stderr))),
+        _ => Err(format!("valgrind failed: {}", said(&done.stderr))),
     }
+}
+
+/// What stands on stderr, apart from what valgrind always says.
+fn said(stderr: &[u8]) -> String {
+    let text = String::from_utf8_lossy(stderr);
+    let lines = text.lines().filter(|line| !line.starts_with("==") && !line.is_empty());
+    lines.collect::<Vec<_>>().join("; ")
 }
 
 /// The instructions that a file of callgrind's holds.

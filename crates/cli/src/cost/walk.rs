@@ -145,3 +145,51 @@ pub(crate) fn carry_packets(walk: &mut Walk, steps: u64) {
         walk.step();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use traffic::qdisc::REGISTRY;
+
+    use super::*;
+    use crate::cost::case::{Case, Load};
+
+    fn walk(queue: &str, load: Load) -> Walk {
+        let backlog = load.backlog;
+        let workload = Workload::new(&Case { queue: queue.into(), load }).expect(queue);
+        let mut walk = Walk::new(workload, backlog);
+        let settling = walk.settling();
+        carry_packets(&mut walk, settling);
+        walk
+    }
+
+    /// Packets that the discipline sent.
+    fn sent(walk: &Walk) -> u64 {
+        walk.workload.queue.as_ref().map_or(0, |queue| queue.statistics().sent_packets)
+    }
+
+    #[test]
+    fn every_discipline_stays_busy_and_no_packet_is_lost() {
+        for entry in REGISTRY {
+            let mut walk = walk(entry.name, Load::default());
+            let (before, dropped) = (sent(&walk), walk.dropped);
+            carry_packets(&mut walk, 2_000);
+            assert_eq!(walk.queued + walk.outside.len(), 15, "{}", entry.name);
+            assert_eq!(walk.packets.live(), walk.queued, "{}", entry.name);
+            assert!(walk.queued > 5, "{} holds {}", entry.name, walk.queued);
+            let passed = sent(&walk) - before + walk.dropped - dropped;
+            assert!((1_990..=2_010).contains(&passed), "{} passed {passed}", entry.name);
+        }
+    }
+
+    /// If packets did not find their classes, one class would have them all.
+    #[test]
+    fn every_class_gets_its_packets() {
+        let load = Load { classes: 4, filters: Some(40), ..Load::default() };
+        let walk = walk("drr", load);
+        let mut counts = Vec::new();
+        let queue = walk.workload.queue.as_ref().expect("a queue");
+        queue.classes(&mut |_, class| counts.push(class.enqueued_packets));
+        let (least, most) = (counts.iter().min(), counts.iter().max());
+        assert!(least.zip(most).is_some_and(|(least, most)| 2 * least > *most), "{counts:?}");
+    }
+}

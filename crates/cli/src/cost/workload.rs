@@ -167,3 +167,53 @@ fn place(discipline: &str, setting: &str, place: usize) -> Option<Value> {
     let is = matches!((discipline, setting), ("priq" | "fairq", "priority"));
     is.then_some(Value::Count(place as u64))
 }
+
+#[cfg(test)]
+mod tests {
+    use traffic::qdisc::REGISTRY;
+
+    use super::*;
+
+    fn workload(queue: &str, load: Load) -> Result<Workload, String> {
+        let case = Case { queue: queue.into(), load };
+        Workload::new(&case).map_err(|failure| failure.to_string())
+    }
+
+    /// A new discipline that needs more of a class than its name says so here.
+    #[test]
+    fn every_discipline_takes_the_usual_load() {
+        for entry in REGISTRY {
+            let workload = workload(entry.name, Load::default()).expect(entry.name);
+            let queue = workload.queue.expect("a queue");
+            let mut classes = 0;
+            queue.classes(&mut |_, _| classes += 1);
+            assert!(classes == 0 || classes >= workload.classes, "{}", entry.name);
+            assert_eq!((workload.flows, workload.queues), (5, 5), "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn a_class_is_repeated_with_what_it_has() {
+        let load = Load { classes: 12, groups: 3, filters: Some(30), ..Load::default() };
+        let case = Case { queue: "cbq.class.each = { priority = 3, queue.red = {} }".into(), load };
+        let parameters = parameters(&case).expect("right");
+        let classes = parameters.settings().classes().expect("classes");
+        assert_eq!((classes.count(), classes.filters().len()), (15, 30));
+        let (name, parent, last) = classes.class(14);
+        assert_eq!((name, parent), ("class11", Some("group2")));
+        assert_eq!(last.get("priority"), Some(Value::Count(3)));
+        assert_eq!(last.get("rate"), Rate::from_bits_per_second(RATE / 12).map(Value::Rate));
+        assert!(matches!(last.get("queue"), Some(Value::Queue(queue)) if queue.name() == "red"));
+    }
+
+    #[test]
+    fn what_makes_no_load_is_refused() {
+        let fewer = Load { flows: Some(3), ..Load::default() };
+        assert_eq!(
+            workload("drr", fewer).expect_err("refused"),
+            "3 flows in 5 classes\n  help: give a flow for each class at least: --flows"
+        );
+        let two = "drr = { class.a = {}, class.b = {} }";
+        assert!(workload(two, Load::default()).expect_err("refused").contains("give one"));
+    }
+}

@@ -19,13 +19,35 @@ use crate::progress::Progress;
 #[derive(Debug)]
 pub(crate) struct Cells(Vec<Cell>);
 
+/// Where a cell stands.
+#[derive(Debug)]
+pub(super) struct Place {
+    /// Its run.
+    pub(super) run: String,
+    /// Its name there.
+    pub(super) name: String,
+    /// Whether its run has other cells.
+    pub(super) varied: bool,
+}
+
+/// The cell `name` of `run`; a run that is not varied has only one, whatever it is called.
+pub(super) fn find<'c, C>(
+    cells: &'c [C],
+    place: impl Fn(&C) -> &Place,
+    run: &str,
+    name: &str,
+) -> Result<&'c C, String> {
+    let of_run = || cells.iter().filter(|cell| place(cell).run == run);
+    of_run().find(|cell| !place(cell).varied || place(cell).name == name).ok_or_else(|| {
+        let names: Vec<_> = of_run().map(|cell| format!("`{}`", place(cell).name)).collect();
+        format!("run `{run}` has no cell `{name}`; it has {}", names.join(", "))
+    })
+}
+
 /// One run at one point of its grid.
 #[derive(Debug)]
 pub(crate) struct Cell {
-    run: String,
-    name: String,
-    /// Whether its run has other cells.
-    varied: bool,
+    place: Place,
     /// What is run.
     pub(crate) job: Job,
     /// What came out; none before its end.
@@ -41,7 +63,7 @@ impl Cells {
         }
         let mut folders = BTreeSet::new();
         let twice = cells.iter().find(|cell| !folders.insert(&cell.job.folder));
-        if let Some(Cell { run, name, .. }) = twice {
+        if let Some(Cell { place: Place { run, name, .. }, .. }) = twice {
             let message = format!("run `{run}`: cell `{name}` has the folder of another");
             return Err(Failure::Paper { paper: published.paper.clone(), message });
         }
@@ -76,11 +98,7 @@ impl Cells {
 
     /// The cell `name` of `run`; a run that is not varied has only one, whatever it is called.
     pub(crate) fn find(&self, run: &str, name: &str) -> Result<&Cell, String> {
-        let of_run = || self.0.iter().filter(|cell| cell.run == run);
-        of_run().find(|cell| !cell.varied || cell.name == name).ok_or_else(|| {
-            let names: Vec<_> = of_run().map(|cell| format!("`{}`", cell.name)).collect();
-            format!("run `{run}` has no cell `{name}`; it has {}", names.join(", "))
-        })
+        find(&self.0, |cell| &cell.place, run, name)
     }
 }
 
@@ -104,20 +122,15 @@ fn of_run(paper: &str, run: &Run, folder: &Path) -> Result<Vec<Cell>, Failure> {
 fn cell(run: &Run, point: &scenario::Run, folder: &Path) -> Result<Cell, Failure> {
     let values: Vec<&str> = point.parameters.iter().map(|(_, value)| value.as_str()).collect();
     let name = values.join(" / ");
-    let place = format!("{}-{name}", run.name);
+    let folder_name = format!("{}-{name}", run.name);
     let plan = point.plan()?;
     let job = Job {
         lock: scenario::lock(&plan),
         plan,
-        folder: folder.join("cells").join(folders::plain(place.trim_end_matches('-'))),
+        folder: folder.join("cells").join(folders::plain(folder_name.trim_end_matches('-'))),
         // The folder holds the scenario with everything set.
         command: ["suimon", "run", results::folder::SCENARIO].map(str::to_owned).to_vec(),
     };
-    Ok(Cell {
-        run: run.name.clone(),
-        name,
-        varied: !point.parameters.is_empty(),
-        job,
-        outcome: None,
-    })
+    let place = Place { run: run.name.clone(), name, varied: !point.parameters.is_empty() };
+    Ok(Cell { place, job, outcome: None })
 }

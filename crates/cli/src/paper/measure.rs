@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use results::paper::Item as Row;
 
 use super::cells::{Cell, Cells};
+use super::costs::Costs;
 use super::published::{Case, Item, Published};
 use super::statistic;
 use crate::failure::Failure;
@@ -39,6 +40,7 @@ impl Measured {
 /// A source's number, or none if its run did not come to its end.
 struct Reader<'a> {
     cells: &'a Cells,
+    costs: &'a Costs,
     /// Summaries as paths and numbers, by run folder: a summary of many flows is long.
     summaries: BTreeMap<&'a std::path::Path, Vec<(String, f64)>>,
 }
@@ -53,8 +55,12 @@ struct Source<'a> {
 }
 
 /// Measures every case.
-pub(crate) fn all(published: &Published, cells: &Cells) -> Result<Measured, Failure> {
-    let mut reader = Reader { cells, summaries: BTreeMap::new() };
+pub(crate) fn all(
+    published: &Published,
+    cells: &Cells,
+    costs: &Costs,
+) -> Result<Measured, Failure> {
+    let mut reader = Reader { cells, costs, summaries: BTreeMap::new() };
     let mut rows = Vec::new();
     for (number, item) in published.item.iter().enumerate() {
         for case in &item.cases {
@@ -106,7 +112,8 @@ impl<'a> Reader<'a> {
             statistic: item.statistic,
         };
         let Some(value) = self.read(&own)? else { return Ok(None) };
-        let Some(over) = &item.over else { return Ok(Some(value * item.scale)) };
+        let scale = case.scale.unwrap_or(item.scale);
+        let Some(over) = &item.over else { return Ok(Some(value * scale)) };
         let divisor = self.read(&Source {
             run: over.run.as_deref().or(own.run),
             cell: over.cell.as_deref().unwrap_or(own.cell),
@@ -114,11 +121,15 @@ impl<'a> Reader<'a> {
             probe: over.probe.as_deref().or(own.probe),
             ..own
         })?;
-        Ok(divisor.map(|divisor| value / divisor * item.scale))
+        Ok(divisor.map(|divisor| value / divisor * scale))
     }
 
     fn read(&mut self, source: &Source<'a>) -> Result<Option<f64>, String> {
-        let cell = self.cells.find(source.run.ok_or("it names no run")?, source.cell)?;
+        let run = source.run.ok_or("it names no run")?;
+        if self.costs.has(run) {
+            return self.costs.read(run, source.cell, source.path.ok_or("it names no path")?);
+        }
+        let cell = self.cells.find(run, source.cell)?;
         if cell.outcome.is_none() {
             return Ok(None);
         }

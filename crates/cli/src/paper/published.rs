@@ -1,6 +1,7 @@
 //! `published.toml`: what a paper measured, and which runs measure it here.
 //!
 //! A `[[run]]` is one scenario, perhaps varied over a grid; it executes once however many items use it.
+//! So is a `[[cost]]`, which is what a discipline costs a packet (`suimon cost`).
 //! An `[[item]]` holds a table's cells, a `[[figure]]` is drawn in the report.
 
 use serde::Deserialize;
@@ -16,6 +17,9 @@ pub(crate) struct Published {
     /// The runs.
     #[serde(default)]
     pub(crate) run: Vec<Run>,
+    /// What disciplines cost; items call these runs too.
+    #[serde(default)]
+    pub(crate) cost: Vec<Cost>,
     /// Tables and figures as numbers.
     #[serde(default)]
     pub(crate) item: Vec<Item>,
@@ -40,6 +44,23 @@ pub(crate) struct Run {
     pub(crate) vary: toml::Table,
 }
 
+/// A discipline under a load, perhaps varied.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Cost {
+    /// What items call it.
+    pub(crate) name: String,
+    /// The queue, as `suimon cost` takes it.
+    #[serde(default)]
+    pub(crate) queue: String,
+    /// The load, by the names of the options of `suimon cost`.
+    #[serde(default)]
+    pub(crate) load: toml::Table,
+    /// `queue`, or what is in the load, with the values that it takes in turn; cells are named as a run's.
+    #[serde(default)]
+    pub(crate) vary: toml::Table,
+}
+
 /// A table, a row of one, or a figure's numbers.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -53,7 +74,8 @@ pub(crate) struct Item {
     pub(crate) unit: String,
     /// The run that measures it.
     pub(crate) run: Option<String>,
-    /// The quantity in its summary: `flow.bulk.goodput`, in bytes, seconds, bytes per second, counts.
+    /// The quantity in its summary: `flow.bulk.goodput`, in bytes, seconds, bytes per second, counts; of
+    /// a cost, as in `suimon cost --json`: `nanoseconds.over_fifo`.
     pub(crate) path: Option<String>,
     /// In place of a path, the probe whose record is looked at: a bandwidth or sequence probe by name,
     /// a flow for cwnd, NODE:LINK for a queue.
@@ -129,6 +151,8 @@ pub(crate) struct Case {
     pub(crate) path: Option<String>,
     /// Another probe than the item's.
     pub(crate) probe: Option<String>,
+    /// Another scale than the item's.
+    pub(crate) scale: Option<f64>,
     /// Where it lies in a figure; the number that `case` begins with unless given.
     pub(crate) x: Option<f64>,
     /// What the paper says.
@@ -231,7 +255,8 @@ impl Published {
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         let published: Self = toml::from_str(text).map_err(|error| error.to_string())?;
         for name in published.run_names() {
-            if !published.run.iter().any(|run| run.name == name) {
+            let costs = published.cost.iter().map(|cost| &cost.name);
+            if !published.run.iter().map(|run| &run.name).chain(costs).any(|known| known == name) {
                 return Err(format!("there is no run `{name}`"));
             }
         }
@@ -271,6 +296,7 @@ impl Published {
         self.item.retain(|item| names.iter().chain(&drawn).any(|name| is(&item.item, name)));
         let needed: Vec<String> = self.run_names().into_iter().map(str::to_owned).collect();
         self.run.retain(|run| needed.contains(&run.name));
+        self.cost.retain(|cost| needed.contains(&cost.name));
         Ok(())
     }
 
