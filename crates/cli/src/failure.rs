@@ -20,6 +20,9 @@ pub(crate) enum Failure {
     /// A discipline refused its parameters.
     #[error(transparent)]
     World(#[from] simulate::Refusal),
+    /// A discipline refused its parameters.
+    #[error(transparent)]
+    Discipline(#[from] traffic::qdisc::Error),
     /// The command line asks for what there is not.
     #[error("{message}\n  help: {help}")]
     Usage {

@@ -53,7 +53,7 @@ pub(crate) fn queue(queue: &Queue, problems: &mut Problems) -> Option<qdisc::Par
     let names = Directory::new("node", 0);
     let nodes = nodes::Nodes { list: Vec::new(), names, profiles: Vec::new() };
     let flows = Directory::new("flow", 0);
-    queues::parameters(queue, queues::Entities { nodes: &nodes, flows: &flows }, problems)
+    queues::parameters(queue, filters::Entities { nodes: &nodes, flows: &flows }, problems)
 }
 
 fn duration(file: &Scenario, problems: &mut Problems) -> Duration {

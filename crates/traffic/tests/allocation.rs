@@ -1,25 +1,43 @@
-//! Nothing is allocated for a packet: neither to read its header, nor to classify, nor to condition
-//! it. One test, since the count is the process's.
+//! Nothing is allocated for a packet: neither to read its header, nor to classify, nor to condition, nor to
+//! queue it.
+
+mod drawn;
+mod wire;
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 use std::hint::black_box;
 use std::net::Ipv4Addr;
-use std::sync::atomic::{AtomicU64, Ordering};
+
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::TestRunner;
 
 use traffic::classify::{Filter, Fragments, PortRange, Prefix, Rules};
 use traffic::condition::{Action, Conditioner, Element, Meter, Parameters, Rule};
 use traffic::header::Header;
 use traffic::meter::window;
-use traffic::{Duration, FlowId, Instant, Packet, Packets, Rate};
+use traffic::packet::ecn;
+use traffic::qdisc::{Qdisc, REGISTRY};
+use traffic::units::Serializer;
+use traffic::{
+    Bytes, Dequeued, Discipline, Duration, Enqueued, FlowId, Instant, Packet, Packets, Random, Rate,
+};
 
+/// The system's allocator, and how often this thread asked it for memory.
 struct Counting;
 
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+fn allocations() -> u64 {
+    ALLOCATIONS.get()
+}
 
 // SAFETY: hands every call on to the system's allocator as it is.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
         unsafe { System.alloc(layout) }
     }
 
@@ -41,7 +59,7 @@ fn frame(n: u32) -> Vec<u8> {
 }
 
 #[test]
-fn nothing_is_allocated_for_a_packet() {
+fn nothing_is_allocated_to_classify_and_condition() {
     let mut rules = Rules::new(1);
     for n in 0..1_000 {
         let address = Ipv4Addr::from_bits(0x0a00_0000 + n).into();
@@ -70,7 +88,7 @@ fn nothing_is_allocated_for_a_packet() {
     let mut packets = Packets::new();
     let packet = Packet { flow: FlowId(1), length: 1_500, ..Packet::default() };
     let packet = packets.insert(packet);
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    let before = allocations();
     let mut found = 0;
     for (n, frame) in frames.iter().enumerate() {
         let mut header = Header::parse(frame);
@@ -79,9 +97,104 @@ fn nothing_is_allocated_for_a_packet() {
         let now = Instant::from_ps(n as u64);
         let _ = black_box(conditioner.condition(&mut packets, packet, now));
     }
-    assert_eq!(ALLOCATIONS.load(Ordering::Relaxed) - before, 0);
+    assert_eq!(allocations() - before, 0);
     assert_eq!(found, 1_000);
     assert!(before > 1_000, "the counter counts");
     let statistics = conditioner.statistics();
     assert!(statistics.pass.packets > 0 && statistics.drop.packets > 0);
+}
+
+/// A port with a discipline, and packets that come and go as in the laws' operations.
+struct Load {
+    discipline: Qdisc,
+    packets: Packets,
+    random: Random,
+    wire: Serializer,
+    now: Instant,
+}
+
+impl Load {
+    fn offer(&mut self, flow: u32, length: u32, tos: u8) {
+        let packet = Packet { flow: FlowId(flow), length, tos, ..Packet::default() };
+        let id = self.packets.insert(packet);
+        if self.discipline.enqueue(&mut self.packets, id, self.now) != Enqueued::Queued {
+            self.packets.release(id);
+        }
+    }
+
+    /// Carries the next frame to its end, or waits for it.
+    fn carry(&mut self) {
+        let length = match self.discipline.dequeue(&mut self.packets, self.now) {
+            Dequeued::Send(id) => {
+                let length = self.packets[id].length;
+                self.packets.release(id);
+                u64::from(length)
+            }
+            Dequeued::Gap(length) => length.0,
+            Dequeued::NotBefore(then) => return self.now = then,
+            Dequeued::Empty => return,
+        };
+        self.now += self.wire.advance(Bytes(length + wire::OVERHEAD));
+    }
+
+    /// Fills every queue with as many packets as it takes, and empties them: from then on all have the
+    /// memory that they may need, and so has the arena.
+    fn fill(&mut self) {
+        for n in 0..6_000 {
+            self.offer(n % 6, 64, ecn::NOT_ECT);
+            self.settle();
+        }
+        self.discipline.flush(&mut self.packets, self.now);
+        self.settle();
+    }
+
+    fn settle(&mut self) {
+        while let Some((id, _)) = self.packets.take_dropped() {
+            self.packets.release(id);
+        }
+    }
+
+    /// As many packets come as frames go on the average, so that the queues run full and empty.
+    fn run(&mut self, steps: usize) {
+        for _ in 0..steps {
+            let drawn = self.random.next_u64();
+            let (flow, length) = (drawn as u32 % 6, 64 + (drawn >> 16) as u32 % 1_455);
+            let tos = if drawn >> 48 & 1 == 0 { ecn::ECT0 } else { ecn::NOT_ECT };
+            self.offer(flow, length, tos);
+            for _ in 0..(drawn >> 56) % 3 {
+                self.carry();
+            }
+            self.settle();
+        }
+    }
+}
+
+#[test]
+fn nothing_is_allocated_to_queue() {
+    const PARAMETERS: usize = 40;
+    const STEPS: usize = 5_000;
+    let mut runner = TestRunner::deterministic();
+    let port = wire::port(drawn::LINK, 1_500);
+    for entry in REGISTRY {
+        let mut sent = 0;
+        for _ in 0..PARAMETERS {
+            let drawn = drawn::parameters(entry.name).new_tree(&mut runner);
+            let parameters = drawn.expect("parameters").current();
+            let mut load = Load {
+                discipline: Qdisc::attach(&parameters, port).expect("parameters that make sense"),
+                packets: Packets::new(),
+                random: Random::from_seed(1),
+                wire: Serializer::new(port.rate),
+                now: Instant::ZERO,
+            };
+            load.fill();
+            load.run(STEPS);
+            let before = allocations();
+            load.run(STEPS);
+            assert_eq!(allocations() - before, 0, "{parameters:?}");
+            sent += load.discipline.statistics().sent_packets;
+        }
+        let offered = (2 * PARAMETERS * STEPS) as u64;
+        assert!(sent > offered / 20, "{}: {sent} of {offered} sent", entry.name);
+    }
 }

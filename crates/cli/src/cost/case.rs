@@ -64,11 +64,13 @@ impl Default for Load {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Look {
-    /// Source, destination and flow: the paper's fixed filters, hashed by destination
+    /// The simulated flow
     #[default]
+    Flow,
+    /// Protocol, both addresses and both ports: the paper's fixed filters, hashed there
     Fixed,
-    /// The flow alone: the paper's wildcard filters, searched one by one there
+    /// All but the destination's address: the paper's wildcard filters, searched one by one there
     Wildcard,
-    /// Each kind of filter in turn: source and flow, destination and flow, all three, the flow alone
+    /// Four kinds in turn: these two, prefixes of different lengths, and a range of ports
     Mixed,
 }

@@ -1,17 +1,25 @@
 //! The filters of a case, and the packets that they match. All that is known here of how a packet is
 //! classified is known in this file.
 
-use traffic::classify::{Filter, Rule};
-use traffic::{FlowId, HostId, Packet};
+use std::net::{IpAddr, Ipv4Addr};
+
+use traffic::classify::{Filter, PortRange, Prefix, Rule};
+use traffic::header::{Header, Ports};
+use traffic::{FlowId, HostId, Packet, Packets};
 
 use super::case::{Load, Look};
+
+/// IANA's number for TCP.
+const TCP: u8 = 6;
+/// Where all flows go to.
+const HTTPS: u16 = 443;
 
 /// The name of a class, numbered from 0.
 pub(super) fn class(place: usize) -> String {
     format!("class{place}")
 }
 
-/// Whence and whither a flow goes: a way that it shares with few others.
+/// Between which hosts a flow is: a way that it shares with few others.
 const fn hosts(flow: u32) -> (HostId, HostId) {
     (HostId((flow >> 4) as u16), HostId(flow as u16))
 }
@@ -23,28 +31,64 @@ pub(super) fn label(packet: &mut Packet, flow: u32) {
     (packet.source, packet.destination) = hosts(flow);
 }
 
+/// A flow's addresses, which no other has, and its port.
+const fn addresses(flow: u32) -> (IpAddr, IpAddr, u16) {
+    const SOURCES: u32 = u32::from_be_bytes([10, 0, 0, 0]);
+    const DESTINATIONS: u32 = u32::from_be_bytes([172, 16, 0, 0]);
+    let (source, destination) = (SOURCES.wrapping_add(flow), DESTINATIONS.wrapping_add(flow));
+    let source = IpAddr::V4(Ipv4Addr::from_bits(source));
+    let destination = IpAddr::V4(Ipv4Addr::from_bits(destination));
+    (source, destination, 1_024 + (flow % 60_000) as u16)
+}
+
+/// Says what the headers of these flows' packets hold.
+pub(super) fn describe(packets: &mut Packets, flows: usize) {
+    for flow in 0..flows as u32 {
+        let (source, destination, port) = addresses(flow);
+        let ports = Ports { source: port, destination: HTTPS };
+        let header = Header::between(source, destination, TCP, ports);
+        packets.describe(FlowId(flow), hosts(flow).0, header);
+    }
+}
+
 /// A filter for each of the first flows, to the classes in turn.
 pub(super) fn add(filters: &mut Vec<Rule>, load: &Load) {
     if load.classes == 0 {
         return;
     }
     for flow in 0..load.filters.unwrap_or(load.classes) {
-        let filter = filter(flow as u32, load.look);
-        filters.push(Rule { filter, class: class(flow % load.classes) });
+        let (filter, class) = (filter(flow as u32, load.look), class(flow % load.classes));
+        filters.push(Rule { filter, class, ..Rule::default() });
     }
 }
 
 /// What matches `flow` and no other.
 fn filter(flow: u32, look: Look) -> Filter {
-    let (source, destination) = match (look, flow % 4) {
-        (Look::Fixed, _) | (Look::Mixed, 2) => (true, true),
-        (Look::Wildcard, _) | (Look::Mixed, 3..) => (false, false),
-        (Look::Mixed, kind) => (kind == 0, kind == 1),
+    let (source, destination, port) = addresses(flow);
+    let prefix = |address, length| Some(Prefix { address, length });
+    let ports = |first, last| Some(PortRange { first, last });
+    let wildcard = Filter {
+        source: prefix(source, 32),
+        protocol: Some(TCP),
+        source_ports: ports(port, port),
+        destination_ports: ports(HTTPS, HTTPS),
+        ..Filter::default()
     };
-    let (from, to) = hosts(flow);
-    Filter {
-        source: source.then_some(from),
-        destination: destination.then_some(to),
-        flow: Some(FlowId(flow)),
+    match (look, flow % 4) {
+        (Look::Flow, _) => Filter { flow: Some(FlowId(flow)), ..Filter::default() },
+        (Look::Wildcard, _) | (Look::Mixed, 0) => wildcard,
+        (Look::Fixed, _) | (Look::Mixed, 1) => {
+            Filter { destination: prefix(destination, 32), ..wildcard }
+        }
+        (Look::Mixed, 2) => Filter {
+            source: prefix(source, 8),
+            destination: prefix(destination, 32),
+            ..Filter::default()
+        },
+        (Look::Mixed, _) => Filter {
+            source: prefix(source, 32),
+            destination_ports: ports(HTTPS - 100, HTTPS + 100),
+            ..Filter::default()
+        },
     }
 }

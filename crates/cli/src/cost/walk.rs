@@ -36,9 +36,11 @@ impl Walk {
     /// Nothing is queued yet.
     pub(crate) fn new(workload: Workload, backlog: usize) -> Self {
         let queues = workload.queues as u32;
+        let mut packets = Packets::new();
+        filters::describe(&mut packets, workload.flows);
         let outside: Vec<_> = (0..=backlog).flat_map(|_| 0..queues).collect();
         Self {
-            packets: Packets::new(),
+            packets,
             random: Random::from_seed(workload.port.seed),
             queued: 0,
             queued_wanted: outside.len() - workload.queues,
@@ -151,7 +153,7 @@ mod tests {
     use traffic::qdisc::REGISTRY;
 
     use super::*;
-    use crate::cost::case::{Case, Load};
+    use crate::cost::case::{Case, Load, Look};
 
     fn walk(queue: &str, load: Load) -> Walk {
         let backlog = load.backlog;
@@ -184,12 +186,15 @@ mod tests {
     /// If packets did not find their classes, one class would have them all.
     #[test]
     fn every_class_gets_its_packets() {
-        let load = Load { classes: 4, filters: Some(40), ..Load::default() };
-        let walk = walk("drr", load);
-        let mut counts = Vec::new();
-        let queue = walk.workload.queue.as_ref().expect("a queue");
-        queue.classes(&mut |_, class| counts.push(class.enqueued_packets));
-        let (least, most) = (counts.iter().min(), counts.iter().max());
-        assert!(least.zip(most).is_some_and(|(least, most)| 2 * least > *most), "{counts:?}");
+        for look in [Look::Flow, Look::Fixed, Look::Wildcard, Look::Mixed] {
+            let load = Load { classes: 4, filters: Some(40), look, ..Load::default() };
+            let walk = walk("drr", load);
+            let mut counts = Vec::new();
+            let queue = walk.workload.queue.as_ref().expect("a queue");
+            queue.classes(&mut |_, class| counts.push(class.enqueued_packets));
+            let (least, most) = (counts.iter().min(), counts.iter().max());
+            let even = least.zip(most).is_some_and(|(least, most)| 2 * least > *most);
+            assert!(even, "{look:?}: {counts:?}");
+        }
     }
 }

@@ -116,7 +116,7 @@ impl<'a> Reader<'a> {
         let Some(over) = &item.over else { return Ok(Some(value * scale)) };
         let divisor = self.read(&Source {
             run: over.run.as_deref().or(own.run),
-            cell: over.cell.as_deref().unwrap_or(own.cell),
+            cell: case.over.as_deref().or(over.cell.as_deref()).unwrap_or(own.cell),
             path: over.path.as_deref().or(own.path),
             probe: over.probe.as_deref().or(own.probe),
             ..own

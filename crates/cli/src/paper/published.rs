@@ -153,6 +153,8 @@ pub(crate) struct Case {
     pub(crate) probe: Option<String>,
     /// Another scale than the item's.
     pub(crate) scale: Option<f64>,
+    /// Another cell than the item's that the value is divided by.
+    pub(crate) over: Option<String>,
     /// Where it lies in a figure; the number that `case` begins with unless given.
     pub(crate) x: Option<f64>,
     /// What the paper says.

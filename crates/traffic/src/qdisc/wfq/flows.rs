@@ -32,7 +32,8 @@ pub(super) struct Flows {
 
 impl Flows {
     pub(super) fn new(seed: u64) -> Self {
-        Self { places: vec![EMPTY; PLACES_MIN], seed, free: Vec::new(), queues: 0 }
+        let (places, free) = (vec![EMPTY; PLACES_MIN], Vec::with_capacity(PLACES_MIN));
+        Self { places, seed, free, queues: 0 }
     }
 
     /// How many queues were ever in use at once.
