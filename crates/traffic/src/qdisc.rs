@@ -18,6 +18,7 @@ pub mod fairq;
 pub mod fifo;
 pub mod fq_codel;
 pub mod hfsc;
+pub mod jobs;
 mod leaves;
 mod longest;
 pub mod pie;
@@ -303,6 +304,7 @@ registry! {
     Priq, priq, Priq, Box<priq::Priq>, "strict priorities: a class sends only when every more urgent one is empty";
     Cbq, cbq, Cbq, Box<cbq::Cbq>, "class-based queueing: a rate for each class, and borrowing of what others leave";
     Hfsc, hfsc, Hfsc, Box<hfsc::Hfsc>, "hierarchical fair service curves: guaranteed delay, shared rest, upper limits";
+    Jobs, jobs, Jobs, Box<jobs::Jobs>, "joint buffer management and scheduling: delay, loss and rate, absolute or in proportion";
     Drr, drr, Drr, Box<drr::Drr>, "deficit round robin: classes share the link by quantum or weight";
     Ets, ets, Ets, Box<ets::Ets>, "enhanced transmission selection: strict classes, then shares in percent";
     Wfq, wfq, Wfq, Box<wfq::Wfq>, "weighted fair queueing: flows share by weight, on hashed queues or exactly";

@@ -68,7 +68,7 @@ impl<T: Copy + Default> Ring<T> {
 
     /// The items in order.
     pub fn iter(&self) -> impl Iterator<Item = T> {
-        (0..self.len()).map(|n| self.slots[self.place(self.head.wrapping_add(n))])
+        (0..self.len() as u32).map(|n| self.slots[self.place(self.head.wrapping_add(n))])
     }
 
     /// Takes over every item of `other`, in order.

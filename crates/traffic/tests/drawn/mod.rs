@@ -263,6 +263,39 @@ fn fairq() -> impl Strategy<Value = fairq::Parameters> {
     )
 }
 
+/// Guarantees that hold, and some that cannot, all at once.
+fn jobs() -> impl Strategy<Value = traffic::qdisc::jobs::Parameters> {
+    use proptest::option::of;
+    use traffic::qdisc::jobs;
+    let relative = || proptest::collection::vec(1_u32..=1_000, 6);
+    let absolute = (of(1_u64..100_000_000), of(any::<u32>()), of(LINK / 1_000..=LINK));
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>());
+    (names(), proptest::collection::vec(absolute, 6), relative(), relative(), queue(), flags)
+        .prop_map(|(names, drawn, delays, losses, queue, (relative, separate, last))| {
+            let relative = relative && names.len() > 1;
+            let class = |(index, name): (usize, &String)| {
+                let (delay, loss, rate_bits) = drawn[index];
+                jobs::Class {
+                    name: name.clone(),
+                    parent: None,
+                    delay: delay.map(Duration::from_ps),
+                    loss: loss.map(Share),
+                    rate: rate_bits.map(rate),
+                    relative_delay: relative.then_some(delays[index]),
+                    relative_loss: (relative && !separate).then_some(losses[index]),
+                }
+            };
+            jobs::Parameters {
+                packets: queue.packets.unwrap_or(1),
+                bytes: queue.bytes,
+                separate,
+                classes: names.iter().enumerate().map(class).collect(),
+                filters: by_flow(&names),
+                default_class: if last { None } else { names.first().cloned() },
+            }
+        })
+}
+
 fn red() -> impl Strategy<Value = red::Parameters> {
     let thresholds = (1_u64..5, 1_u64..5, 1_u64..2_000);
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
@@ -397,6 +430,7 @@ pub(crate) fn parameters(name: &'static str) -> BoxedStrategy<Parameters> {
         "fq_codel" => fq_codel().prop_map(Parameters::FqCodel).boxed(),
         "wfq" => wfq().prop_map(Parameters::Wfq).boxed(),
         "fairq" => fairq().prop_map(Parameters::Fairq).boxed(),
+        "jobs" => jobs().prop_map(Parameters::Jobs).boxed(),
         other => panic!("give {other} a strategy here, so that the laws are tested on it"),
     }
 }

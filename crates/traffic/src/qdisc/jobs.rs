@@ -1,0 +1,327 @@
+//! JoBS, joint buffer management and scheduling (Liebeherr and Christin, IWQoS 2001; Christin, Liebeherr and
+//! Abdelzaher, "A quantitative assured forwarding service", INFOCOM 2002; ALTQ's `altq_jobs`): classes are
+//! guaranteed a delay, a loss share or a rate, and have delays and losses in proportion to each other's.
+//!
+//! There is no admission control. Where guarantees cannot all hold they are relaxed in this order, and each
+//! time is counted ([`Jobs::relaxed`]):
+//!
+//! 1. relative delays and losses;
+//! 2. delay bounds and rates, of the class listed last first;
+//! 3. loss guarantees, of the class listed last first.
+//!
+//! A packet that waits for long enough to need its guarantee goes first, by earliest due time; what that
+//! leaves is shared by weights that a closed loop sets ([`sharing`]). A full buffer drops from the end of the
+//! class that has lost least by its number; a class without a relative loss drops what arrives; none
+//! beyond its guarantee while another one may lose. Each packet costs a look at each class, of which
+//! there are at most 16, however long the queues are.
+//!
+//! Laws, tested: where the work due fits, no packet waits for longer than its bound and one frame's time, and
+//! a class with packets has its rate in any time, less two packets; losses stay within the guarantee;
+//! delays and losses under steady overload are in the proportion given.
+//!
+//! Departures from ALTQ's: a guarantee is kept by due times instead of by rates that are to suffice for it,
+//! which ALTQ misses by some packets; shares are counted in bytes, not in time, so that a wire that pauses
+//! owes nobody; a class that is to lose for the sake of its delay refuses what arrives, one packet at a time,
+//! where ALTQ may empty half a queue; the loss guarantee is of the last megabytes, not since the
+//! counters started.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::classify::Classifier;
+use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
+use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
+use crate::qdisc::fifo;
+use crate::qdisc::queue::over;
+use crate::qdisc::tally::Tally;
+use crate::units::{Bytes, Duration, Instant};
+
+mod class;
+mod losses;
+mod parameters;
+mod sharing;
+
+use class::Node;
+pub use class::Relaxed;
+pub use parameters::{CLASSES_MAX, Class, Error, Parameters, RELATIVE};
+use sharing::Sharing;
+
+/// Joint buffer management and scheduling.
+#[derive(Debug)]
+pub struct Jobs {
+    port: Port,
+    /// The time of the longest frame on the wire.
+    frame: Duration,
+    limits: fifo::Parameters,
+    separate: bool,
+    classifier: Classifier,
+    default: usize,
+    /// As given; behind them those that only send what they have.
+    nodes: Vec<Node>,
+    sharing: Sharing,
+    tally: Tally,
+}
+
+/// What is sent next.
+#[derive(Clone, Copy)]
+struct Choice {
+    index: usize,
+    /// For the sake of a guarantee, not because it is its turn.
+    urgent: bool,
+}
+
+impl Jobs {
+    /// Calls `each` with every class's name, and how often its guarantees were relaxed.
+    pub fn relaxed(&self, each: &mut dyn FnMut(&str, Relaxed)) {
+        for node in &self.nodes {
+            each(&node.class.name, node.relaxed);
+        }
+    }
+
+    /// The time that packets take on the wire.
+    fn wire_time(&self, bytes: u64, packets: u64) -> Duration {
+        let overhead = packets.saturating_mul(self.port.overhead.0);
+        self.port.rate.time_for(Bytes(bytes.saturating_add(overhead)))
+    }
+
+    fn choose(&self, now: Instant) -> Option<Choice> {
+        if let Some(index) = self.urgent(now) {
+            return Some(Choice { index, urgent: true });
+        }
+        Sharing::choose(&self.nodes).map(|index| Choice { index, urgent: false })
+    }
+
+    /// The class whose guarantee has it sent now: the first listed of those that are overdue, or else the
+    /// one that is due first.
+    fn urgent(&self, now: Instant) -> Option<usize> {
+        let mut first = None;
+        for (index, node) in self.nodes.iter().enumerate() {
+            match node.due(now) {
+                Some(due) if due < now => return Some(index),
+                Some(due) if first.is_none_or(|(earliest, _)| due < earliest) => {
+                    first = Some((due, index));
+                }
+                _ => {}
+            }
+        }
+        first.map(|(_, index)| index)
+    }
+
+    /// Counts a packet that arrived and is not taken.
+    fn refuse(&mut self, index: usize, length: u64, reason: DropReason) -> Enqueued {
+        self.nodes[index].lose(length);
+        self.nodes[index].tally.refuse(length);
+        self.tally.refuse(length);
+        Enqueued::Dropped(reason)
+    }
+
+    /// Whether a packet would miss its delay bound and may be lost instead.
+    fn is_in_vain(&self, index: usize, length: u64) -> bool {
+        let node = &self.nodes[index];
+        if node.class.delay.is_none() || !node.may_lose(length) {
+            return false;
+        }
+        let (packets, bytes) = (node.tally.packets() + 1, node.tally.bytes() + length);
+        node.is_hopeless(self.wire_time(bytes, packets))
+    }
+
+    /// The limit that one more packet would pass.
+    fn over(&self, index: usize, length: u64) -> Option<DropReason> {
+        let tally = if self.separate { &self.nodes[index].tally } else { &self.tally };
+        over(tally, &self.limits, length)
+    }
+
+    /// Makes room for a packet of class `arriving`; false if it is the one to be dropped.
+    fn make_room(
+        &mut self,
+        packets: &mut Packets,
+        arriving: usize,
+        length: u64,
+        reason: DropReason,
+    ) -> bool {
+        let victim = if self.separate { arriving } else { self.victim(packets, arriving, length) };
+        if victim == arriving {
+            return false;
+        }
+        let node = &mut self.nodes[victim];
+        let Some(id) = node.pop_last(packets) else { return false };
+        let length = packets[id].length.into();
+        node.lose(length);
+        self.tally.discard(length);
+        packets.discard(id, reason);
+        true
+    }
+
+    /// The class that loses a packet to a full buffer; of class `arriving`, the one that arrives.
+    fn victim(&mut self, packets: &Packets, arriving: usize, length: u64) -> usize {
+        let own = &self.nodes[arriving];
+        if own.class.relative_loss.is_none() && own.may_lose(length) {
+            return arriving;
+        }
+        let mut candidates = Candidates::default();
+        for (index, node) in self.nodes.iter_mut().enumerate() {
+            let length = match node.last() {
+                _ if index == arriving => length,
+                Some(id) => packets[id].length.into(),
+                None => continue,
+            };
+            candidates.look(index, node, length);
+        }
+        let Candidates { proportional, relative, longest, last } = candidates;
+        let victim = relative.or(longest).map_or(last, |(_, index)| index);
+        if let Some((_, kept)) = proportional.filter(|&(_, index)| index != victim) {
+            self.nodes[kept].relaxed.relative_loss += 1;
+        }
+        victim
+    }
+}
+
+/// Classes that could lose a packet, each with what decides among them.
+#[derive(Default)]
+struct Candidates {
+    /// Least loss by its number, were there no guarantees.
+    proportional: Option<(u128, usize)>,
+    /// The same among those whose guarantees allow it.
+    relative: Option<(u128, usize)>,
+    /// Of the others whose guarantees allow it the one with the most bytes queued.
+    longest: Option<(u128, usize)>,
+    /// The one listed last.
+    last: usize,
+}
+
+impl Candidates {
+    fn look(&mut self, index: usize, node: &Node, length: u64) {
+        let least = |best: &mut Option<(u128, usize)>, key| {
+            if best.is_none_or(|(least, _)| key <= least) {
+                *best = Some((key, index));
+            }
+        };
+        self.last = index;
+        let allowed = node.may_lose(length);
+        if let Some(relative) = node.class.relative_loss {
+            let lost = node.losses.by(relative);
+            least(&mut self.proportional, lost);
+            if allowed {
+                least(&mut self.relative, lost);
+            }
+        } else if allowed {
+            least(&mut self.longest, u128::from(u64::MAX - node.tally.bytes()));
+        }
+    }
+}
+
+impl Discipline for Jobs {
+    type Parameters = Parameters;
+    type Error = Error;
+
+    fn attach(parameters: &Parameters, port: Port) -> Result<Self, Error> {
+        let (classifier, default) = parameters::check(parameters, port)?;
+        let frame = port.mtu + Bytes(ETHERNET_HEADER_AND_FCS.into()) + port.overhead;
+        Ok(Self {
+            port,
+            frame: port.rate.time_for(frame),
+            limits: parameters.limits(),
+            separate: parameters.separate,
+            classifier,
+            default,
+            nodes: parameters.classes.iter().map(Node::new).collect(),
+            sharing: Sharing::default(),
+            tally: Tally::default(),
+        })
+    }
+
+    fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
+        (self.classifier, self.default) = parameters::check(parameters, self.port)?;
+        (self.limits, self.separate) = (parameters.limits(), parameters.separate);
+        let classes = &parameters.classes;
+        let new = classes.iter().map(Node::new).collect();
+        let mut kept = vec![false; classes.len()];
+        for mut node in core::mem::replace(&mut self.nodes, new) {
+            let place = classes.iter().position(|class| class.name == node.class.name);
+            if let Some(index) = place.filter(|&index| !kept[index]) {
+                kept[index] = true;
+                node.change(classes[index].clone());
+                self.nodes[index] = node;
+            } else if !node.is_empty() {
+                let name = node.class.name.clone();
+                node.change(Class { name, ..Class::default() });
+                self.nodes.push(node);
+            }
+        }
+        Ok(())
+    }
+
+    fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
+        let index = self.classifier.class_of(packets, packet).unwrap_or(self.default);
+        let length = packets[packet].length.into();
+        self.nodes[index].losses.arrive(length);
+        if self.is_in_vain(index, length) {
+            let node = &mut self.nodes[index];
+            node.relaxed.relative_loss += u64::from(node.class.relative_loss.is_some());
+            return self.refuse(index, length, DropReason::Early);
+        }
+        while let Some(reason) = self.over(index, length) {
+            if !self.make_room(packets, index, length, reason) {
+                return self.refuse(index, length, reason);
+            }
+        }
+        packets[packet].queued = now;
+        let node = &mut self.nodes[index];
+        if node.is_empty() {
+            self.sharing.wake(node);
+        }
+        node.push(packets, packet, now);
+        node.tally.peak();
+        self.tally.take(length);
+        self.tally.peak();
+        Enqueued::Queued
+    }
+
+    fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
+        let Some(Choice { index, urgent }) = self.choose(now) else { return Dequeued::Empty };
+        let Some(id) = self.nodes[index].first() else { return Dequeued::Empty };
+        let length = packets[id].length.into();
+        let (time, frame) = (self.wire_time(length, 1), self.frame);
+        for (place, node) in self.nodes.iter_mut().enumerate() {
+            node.press(now, time, place == index, frame);
+        }
+        let node = &mut self.nodes[index];
+        node.pop(packets, now, frame);
+        self.tally.send(length);
+        if !urgent {
+            self.sharing.charge(&mut self.nodes, index, length + self.port.overhead.0);
+        } else if node.class.relative_delay.is_some() {
+            node.relaxed.relative_delay += 1;
+        }
+        sharing::steer(&mut self.nodes);
+        Dequeued::Send(id)
+    }
+
+    fn peek(&mut self, _packets: &Packets, now: Instant) -> Dequeued {
+        let id = self.choose(now).and_then(|choice| self.nodes[choice.index].first());
+        id.map_or(Dequeued::Empty, Dequeued::Send)
+    }
+
+    fn flush(&mut self, packets: &mut Packets, _now: Instant) {
+        for node in &mut self.nodes {
+            while let Some(id) = node.pop_last(packets) {
+                self.tally.discard(packets[id].length.into());
+                packets.discard(id, DropReason::Flushed);
+            }
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.tally.packets() == 0
+    }
+
+    fn statistics(&self) -> Statistics {
+        self.tally.statistics()
+    }
+
+    fn classes(&self, each: &mut dyn FnMut(&str, Statistics)) {
+        for node in &self.nodes {
+            each(&node.class.name, node.tally.statistics());
+        }
+    }
+}

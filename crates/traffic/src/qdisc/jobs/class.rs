@@ -1,0 +1,237 @@
+//! A class as it runs: its queue, and where each of its guarantees stands.
+
+use super::losses::Losses;
+use super::parameters::Class;
+use crate::packet::{PacketId, Packets};
+use crate::qdisc::chains::Chains;
+use crate::qdisc::tally::Tally;
+use crate::units::{Bytes, Duration, Instant};
+
+/// How often a class's guarantees were relaxed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Relaxed {
+    /// Packets sent later than the delay bound and one frame's time.
+    pub delay: u64,
+    /// The longest that a packet was kept beyond the delay bound and one frame's time.
+    pub delay_longest: Duration,
+    /// Packets sent later than the guaranteed rate would have sent them, and one frame's time.
+    pub rate: u64,
+    /// Packets dropped beyond the guaranteed loss.
+    pub loss: u64,
+    /// Packets sent for the sake of the class's delay bound or rate, out of the proportion of delays.
+    pub relative_delay: u64,
+    /// Packets whose drop or whose keeping was out of the proportion of losses: dropped for the sake of the
+    /// delay bound, or kept for the sake of the loss guarantee.
+    pub relative_loss: u64,
+}
+
+/// When a guarantee has the first packet sent.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    /// From then on it goes before the sharing.
+    from: Instant,
+    /// Until then it is to be sent.
+    by: Instant,
+}
+
+impl Turn {
+    /// How much later than one frame's time after its end it is.
+    fn lateness(turn: Option<Self>, now: Instant, frame: Duration) -> Duration {
+        turn.map_or(Duration::ZERO, |turn| now.since(turn.by + frame))
+    }
+}
+
+/// What is to be known of the first packet.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    queued: Instant,
+    length: u64,
+}
+
+/// The share of the link that a class got while its bound pressed: what JoBS can give it, and so how many
+/// packets it can keep without missing the bound. In picoseconds of the link's time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pressed {
+    own: u64,
+    all: u64,
+}
+
+/// See [`Relaxed`] for what is counted.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) class: Class,
+    line: Chains<PacketId>,
+    head: Option<Head>,
+    pub(super) tally: Tally,
+    pub(super) losses: Losses,
+    pub(super) relaxed: Relaxed,
+    /// Its place in the sharing; see [`super::sharing`].
+    pub(super) tag: u64,
+    pub(super) weight: u64,
+    /// Until when the guaranteed rate is paid.
+    paid: Instant,
+    delay_turn: Option<Turn>,
+    rate_turn: Option<Turn>,
+    pressed: Pressed,
+}
+
+/// There is one queue in each class's chains.
+const LINE: usize = 0;
+
+/// What of a bound is kept for competing guarantees: a half, which is where JoBS's least rate, backlog by
+/// time left, comes to rest under steady arrivals. An eighth in a class with a relative delay, whose
+/// proportion would otherwise be given up when it need not be.
+fn reserve(class: &Class, bound: Duration) -> u64 {
+    bound.as_ps() >> if class.relative_delay.is_some() { 3 } else { 1 }
+}
+
+impl Node {
+    pub(super) fn new(class: &Class) -> Self {
+        Self {
+            class: class.clone(),
+            line: Chains::new(1),
+            head: None,
+            tally: Tally::default(),
+            losses: Losses::default(),
+            relaxed: Relaxed::default(),
+            tag: 0,
+            weight: super::sharing::WEIGHT,
+            paid: Instant::ZERO,
+            delay_turn: None,
+            rate_turn: None,
+            pressed: Pressed::default(),
+        }
+    }
+
+    /// Takes new guarantees.
+    pub(super) fn change(&mut self, class: Class) {
+        self.class = class;
+        self.pressed = Pressed::default();
+        self.aim();
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.head.is_none()
+    }
+
+    pub(super) fn first(&self) -> Option<PacketId> {
+        self.line.first(LINE)
+    }
+
+    pub(super) fn last(&mut self) -> Option<PacketId> {
+        self.line.last_mut(LINE).copied()
+    }
+
+    pub(super) fn push(&mut self, packets: &Packets, id: PacketId, now: Instant) {
+        self.line.push(LINE, id);
+        self.tally.take(packets[id].length.into());
+        if self.head.is_none() {
+            self.paid = self.paid.max(now);
+            self.pressed = Pressed::default();
+            self.look(packets);
+        }
+    }
+
+    pub(super) fn pop_last(&mut self, packets: &Packets) -> Option<PacketId> {
+        let id = self.line.pop_last(LINE)?;
+        self.tally.discard(packets[id].length.into());
+        self.look(packets);
+        Some(id)
+    }
+
+    /// Takes the first packet for the wire, and counts where that is too late.
+    pub(super) fn pop(
+        &mut self,
+        packets: &Packets,
+        now: Instant,
+        frame: Duration,
+    ) -> Option<PacketId> {
+        let id = self.line.pop(LINE)?;
+        self.tally.send(packets[id].length.into());
+        let late = Turn::lateness(self.delay_turn, now, frame);
+        self.relaxed.delay += u64::from(late > Duration::ZERO);
+        self.relaxed.delay_longest = self.relaxed.delay_longest.max(late);
+        let late = Turn::lateness(self.rate_turn, now, frame);
+        self.relaxed.rate += u64::from(late > Duration::ZERO);
+        if let Some(Turn { from, by }) = self.rate_turn {
+            // Ahead by one packet at most, so that what it got beyond its rate is not held against it, nor
+            // behind by more than a frame, so that what was relaxed is not made up for later.
+            let earliest = Instant::ZERO + now.since(Instant::ZERO + frame);
+            self.paid = by.clamp(earliest, now + by.since(from));
+        }
+        self.look(packets);
+        Some(id)
+    }
+
+    /// Looks at what is first now.
+    fn look(&mut self, packets: &Packets) {
+        self.head = self.first().map(|id| {
+            let packet = &packets[id];
+            Head { queued: packet.queued, length: packet.length.into() }
+        });
+        self.aim();
+    }
+
+    /// When the guarantees have the first packet sent.
+    fn aim(&mut self) {
+        let Self { class, head, paid, .. } = self;
+        self.delay_turn = head.zip(class.delay).map(|(head, bound)| {
+            let early = Duration::from_ps(bound.as_ps() - reserve(class, bound));
+            Turn { from: head.queued + early, by: head.queued + bound }
+        });
+        self.rate_turn = head.zip(class.rate).map(|(head, rate)| {
+            let by = *paid + rate.time_for(Bytes(head.length));
+            Turn { from: *paid, by }
+        });
+    }
+
+    /// By when the first packet is to be sent, if a guarantee has it sent before the sharing does.
+    #[inline]
+    pub(super) fn due(&self, now: Instant) -> Option<Instant> {
+        let turns = [self.delay_turn, self.rate_turn].into_iter().flatten();
+        turns.filter(|turn| turn.from <= now).map(|turn| turn.by).min()
+    }
+
+    /// The link sends a frame for so long, of this class or another one.
+    #[inline]
+    pub(super) fn press(&mut self, now: Instant, time: Duration, own: bool, frame: Duration) {
+        let (Some(turn), Some(bound)) = (self.delay_turn, self.class.delay) else { return };
+        if turn.from > now {
+            return;
+        }
+        let window = bound.max(frame.times(16)).as_ps();
+        let Pressed { own: got, all } = &mut self.pressed;
+        if *all == 0 {
+            // Nothing known: as if it had had the link for a bound.
+            (*got, *all) = (window, window);
+        }
+        *all = all.saturating_add(time.as_ps());
+        *got = got.saturating_add(if own { time.as_ps() } else { 0 });
+        if *all / 2 >= window {
+            (*got, *all) = (*got / 2, *all / 2);
+        }
+    }
+
+    /// Whether a packet at the end of a backlog that takes the link so long will miss the bound by all that
+    /// is known, an eighth of it kept in reserve. The first packet may always try.
+    pub(super) fn is_hopeless(&self, backlog: Duration) -> bool {
+        let Some(bound) = self.class.delay.filter(|_| !self.is_empty()) else { return false };
+        let Pressed { own, all } = match self.pressed {
+            Pressed { all: 0, .. } => Pressed { own: 1, all: 1 },
+            known => known,
+        };
+        let room = bound.as_ps() - bound.as_ps() / 8;
+        u128::from(backlog.as_ps()) * u128::from(all) > u128::from(room) * u128::from(own)
+    }
+
+    /// Whether the loss guarantee lets a packet of this length be dropped.
+    pub(super) fn may_lose(&self, length: u64) -> bool {
+        self.class.loss.is_none_or(|loss| self.losses.stay_within(loss, length))
+    }
+
+    /// Counts a drop, and whether it is beyond the guarantee.
+    pub(super) fn lose(&mut self, length: u64) {
+        self.relaxed.loss += u64::from(!self.may_lose(length));
+        self.losses.lose(length);
+    }
+}

@@ -1,0 +1,206 @@
+//! What a user may set on `jobs`, and why it may be refused.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::classify::{Classifier, Rule};
+use crate::discipline::Port;
+use crate::qdisc::fifo;
+use crate::setting::settings;
+use crate::tree::{self, Branch, Tree};
+use crate::units::{Bytes, Duration, Rate, Share};
+
+/// The most classes, as in ALTQ: each packet costs a look at every one.
+pub const CLASSES_MAX: usize = 16;
+/// The range of relative delays and losses.
+pub const RELATIVE: core::ops::RangeInclusive<u32> = 1..=1_000;
+
+settings! {
+    /// A class and what it is guaranteed. Where guarantees of delay or rate cannot all hold, or none of
+    /// loss, the class listed last is the first whose guarantee is relaxed.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct Class {
+        /// Its name, unique within the discipline.
+        pub name: String,
+        /// None: these classes stand side by side.
+        pub parent: Option<String>,
+        /// The longest that its packets wait, above zero, to within one frame's time on the wire; no bound
+        /// unless given. Packets that would wait longer are dropped on arrival as far as `loss` allows.
+        pub delay: Option<Duration>,
+        /// The share of its bytes that may be dropped, over the last 32 to 64 MiB of them; any unless
+        /// given.
+        pub loss: Option<Share>,
+        /// The rate, by frame bits, that it has at least while it has packets; none unless given.
+        pub rate: Option<Rate>,
+        /// Delays of the classes that have this are in the proportion of these numbers, from 1 to 1000,
+        /// as far as other guarantees allow; in no proportion unless given.
+        pub relative_delay: Option<u32>,
+        /// Loss shares of the classes that have this are in the proportion of these numbers, from 1 to
+        /// 1000, as far as other guarantees allow; in no proportion unless given.
+        pub relative_loss: Option<u32>,
+    }
+}
+
+settings! {
+    classes: Class;
+    /// The classes, which packets go to which, and the buffer.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Parameters {
+        /// The most packets queued; 1000 unless given.
+        pub packets: u64,
+        /// The most bytes queued, by frame lengths; any number unless given.
+        pub bytes: Option<Bytes>,
+        /// Whether each class has a buffer of that size to itself; one for all unless given. A full buffer
+        /// of its own takes no packet, whatever the class is guaranteed of loss.
+        pub separate: bool,
+        /// From 1 to 16, those first whose guarantees are to hold longest.
+        pub classes: Vec<Class>,
+        /// Tried in this order.
+        pub filters: Vec<Rule>,
+        /// The class for packets that no filter matches; the last one unless given.
+        pub default_class: Option<String>,
+    }
+}
+
+impl Default for Parameters {
+    /// A shared buffer of an interface queue's size.
+    fn default() -> Self {
+        Self {
+            packets: 1_000,
+            bytes: None,
+            separate: false,
+            classes: Vec::new(),
+            filters: Vec::new(),
+            default_class: None,
+        }
+    }
+}
+
+impl Parameters {
+    pub(super) fn limits(&self) -> fifo::Parameters {
+        fifo::Parameters { packets: Some(self.packets), bytes: self.bytes }
+    }
+}
+
+/// Why parameters are refused. That guarantees together are more than the link has is no reason: JoBS has
+/// no admission control, and tells when it relaxes them.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The names of classes and filters do not fit together.
+    #[error(transparent)]
+    Tree(#[from] tree::Error),
+    /// The buffer.
+    #[error(transparent)]
+    Buffer(#[from] fifo::Error),
+    /// Each packet costs a look at every class.
+    #[error("{0} classes: give at most {CLASSES_MAX}")]
+    TooMany(usize),
+    /// These classes stand side by side.
+    #[error("class `{0}` has a parent, but here no class is within another: leave its parent out")]
+    Parent(String),
+    /// The class for unclassified packets does not exist.
+    #[error("the default class `{class}` does not exist: name one of {known}")]
+    UnknownDefault {
+        /// The name given.
+        class: String,
+        /// The names there are.
+        known: String,
+    },
+    /// Every packet waits.
+    #[error("class `{0}` may wait for no time at all: give it a delay above zero")]
+    NoDelay(String),
+    /// Nothing could ever keep that.
+    #[error("class `{class}` is guaranteed {rate}, but the link has {link}: lower its rate")]
+    Rate {
+        /// The class.
+        class: String,
+        /// Its rate.
+        rate: Rate,
+        /// The link's.
+        link: Rate,
+    },
+    /// Out of range.
+    #[error("class `{class}` has a relative {what} of {number}: give it one from 1 to 1000")]
+    Relative {
+        /// The class.
+        class: String,
+        /// `delay` or `loss`.
+        what: &'static str,
+        /// The number given.
+        number: u32,
+    },
+    /// There is nothing to be in proportion to.
+    #[error(
+        "class `{class}` alone has a relative {what}: give another class one too, or leave it out"
+    )]
+    Alone {
+        /// The class.
+        class: String,
+        /// `delay` or `loss`.
+        what: &'static str,
+    },
+    /// Which class loses is then not JoBS's choice.
+    #[error(
+        "class `{0}` has a relative loss, but each class a buffer of its own, which alone decides: \
+         make the buffer shared, or leave the relative loss out"
+    )]
+    Separate(String),
+}
+
+/// Checks the numbers, and resolves the filters and the default class.
+pub(super) fn check(parameters: &Parameters, port: Port) -> Result<(Classifier, usize), Error> {
+    let Parameters { classes, filters, default_class, separate, .. } = parameters;
+    fifo::check(&parameters.limits(), port)?;
+    if classes.len() > CLASSES_MAX {
+        return Err(Error::TooMany(classes.len()));
+    }
+    let branches: Vec<_> =
+        classes.iter().map(|class| Branch { name: &class.name, parent: None }).collect();
+    let classifier = Tree::new(&branches, filters)?.classifier;
+    for class in classes {
+        check_class(class, port.rate)?;
+    }
+    check_relative(classes, "delay", |class| class.relative_delay)?;
+    check_relative(classes, "loss", |class| class.relative_loss)?;
+    if let Some(class) = classes.iter().find(|class| *separate && class.relative_loss.is_some()) {
+        return Err(Error::Separate(class.name.clone()));
+    }
+    let Some(name) = default_class else { return Ok((classifier, classes.len() - 1)) };
+    match classes.iter().position(|class| class.name == *name) {
+        Some(default) => Ok((classifier, default)),
+        None => {
+            let known = tree::list(classes.iter().map(|class| class.name.as_str()));
+            Err(Error::UnknownDefault { class: name.clone(), known })
+        }
+    }
+}
+
+fn check_class(class: &Class, link: Rate) -> Result<(), Error> {
+    let name = || class.name.clone();
+    if class.parent.is_some() {
+        Err(Error::Parent(name()))
+    } else if class.delay == Some(Duration::ZERO) {
+        Err(Error::NoDelay(name()))
+    } else if let Some(rate) = class.rate.filter(|&rate| rate > link) {
+        Err(Error::Rate { class: name(), rate, link })
+    } else {
+        Ok(())
+    }
+}
+
+/// The numbers that are in proportion to each other: each in range, and none alone.
+fn check_relative(
+    classes: &[Class],
+    what: &'static str,
+    number: fn(&Class) -> Option<u32>,
+) -> Result<(), Error> {
+    let mut alone = None;
+    let given = classes.iter().filter_map(|class| Some((class.name.clone(), number(class)?)));
+    for (count, (class, number)) in given.enumerate() {
+        if !RELATIVE.contains(&number) {
+            return Err(Error::Relative { class, what, number });
+        }
+        alone = (count == 0).then_some(class);
+    }
+    alone.map_or(Ok(()), |class| Err(Error::Alone { class, what }))
+}

@@ -1,0 +1,81 @@
+//! Who sends what the guarantees leave of the link: classes by their weights, with start-time fair queueing
+//! (Goyal, Vin and Cheng, SIGCOMM 1996), and the closed loop that sets the weights of those with relative
+//! delays.
+//!
+//! JoBS's loop (Christin, Liebeherr and Abdelzaher, INFOCOM 2002) moves the rate of class i by the error of
+//! its delay, each delay taken by its class's number, against their mean. Here, too: class i has the weight
+//! `w`, the backlog `B` and the number `k`; at that weight its last packet waits `B / w`. The error is that of
+//! `B / (w k)` against the mean, where each class counts by its weight, and the gain is `w` by the mean by 16:
+//! then the weights' sum stays as it is without a correction, the loop comes to rest where the waits are in
+//! the proportion of the numbers, and it is stable for any backlog, for there is one delay in it, that of
+//! the mean over sixteen frames.
+
+use super::class::Node;
+
+/// The weight of a class without a relative delay, and the mean weight of those with one: 1, in units of
+/// 2^-16.
+pub(super) const WEIGHT: u64 = 1 << 16;
+/// A class with packets has a rate, however few they are.
+const WEIGHT_MIN: u64 = 1 << 4;
+/// How fast the loop moves: 1/16 of the error a frame.
+const GAIN_SHIFT: u32 = 4;
+
+/// Tags count bytes by weight, in units of 2^-4 bytes; beyond this they start anew.
+const TAG_MAX: u64 = 1 << 62;
+
+/// Where the sharing is: the tag of the class that sent last.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sharing {
+    tag: u64,
+}
+
+impl Sharing {
+    /// A class has its first packet.
+    pub(super) fn wake(self, node: &mut Node) {
+        node.tag = node.tag.max(self.tag);
+    }
+
+    /// The class whose turn it is.
+    #[inline]
+    pub(super) fn choose(nodes: &[Node]) -> Option<usize> {
+        let some = nodes.iter().enumerate().filter(|(_, node)| !node.is_empty());
+        some.min_by_key(|(_, node)| node.tag).map(|(index, _)| index)
+    }
+
+    /// The class whose turn it was sent so many bytes.
+    pub(super) fn charge(&mut self, nodes: &mut [Node], index: usize, bytes: u64) {
+        let node = &mut nodes[index];
+        self.tag = node.tag;
+        // Bytes << 4, by a weight << 16.
+        node.tag += (bytes << 20) / node.weight;
+        if self.tag > TAG_MAX {
+            for node in nodes {
+                node.tag = node.tag.saturating_sub(self.tag);
+            }
+            self.tag = 0;
+        }
+    }
+}
+
+/// Moves the weights of the classes with relative delays by the errors of their delays.
+pub(super) fn steer(nodes: &mut [Node]) {
+    let (mut count, mut sum) = (0, 0_u64);
+    for wanted in nodes.iter().filter_map(backlog_by_number) {
+        (count, sum) = (count + 1, sum.saturating_add(wanted));
+    }
+    // So that what follows stays below 2^64: at most 16 times 2^40 times 2^16.
+    let shift = (u64::BITS - sum.leading_zeros()).saturating_sub(40);
+    for node in nodes {
+        let Some(wanted) = backlog_by_number(node) else { continue };
+        let rest = (count * (wanted >> shift) * WEIGHT) / (sum >> shift);
+        let weight = node.weight - (node.weight >> GAIN_SHIFT) + (rest >> GAIN_SHIFT);
+        node.weight = weight.max(WEIGHT_MIN);
+    }
+}
+
+/// The backlog in bytes by the class's number, in units of 2^-16; `None` of a class that the loop leaves
+/// alone.
+fn backlog_by_number(node: &Node) -> Option<u64> {
+    let number = node.class.relative_delay.filter(|_| !node.is_empty())?;
+    Some((node.tally.bytes().saturating_mul(1 << 16) / u64::from(number)).max(1))
+}
