@@ -363,9 +363,9 @@ proptest! {
             ..Class::default()
         };
         let classes = named(drawn.iter().map(class).collect());
-        let parameters = Parameters { packets: 400, classes, ..Parameters::default() };
+        let parameters = Parameters { packets: 1_000, classes, ..Parameters::default() };
         let mut random = Random::from_seed(seed);
-        let (mut link, until) = (Link::new(parameters), Instant::ZERO + frames(60_000));
+        let (mut link, until) = (Link::new(parameters), Instant::ZERO + frames(80_000));
         let mut offers = Vec::new();
         for (n, (share, ..)) in (0..).zip(&drawn) {
             offers.extend(random_times(&mut random, n, *share, until));
@@ -565,8 +565,8 @@ fn a_bound_and_a_rate_yield_by_their_place() {
 #[test]
 fn a_proportion_is_relaxed_before_a_bound() {
     let classes = |bound| {
-        let slow = Class { delay: bound, relative_delay: Some(4), ..Class::default() };
-        vec![Class { relative_delay: Some(1), ..Class::default() }, slow]
+        let fast = Class { relative_delay: Some(1), relative_loss: Some(1), ..Class::default() };
+        vec![fast.clone(), Class { delay: bound, relative_delay: Some(4), ..fast }]
     };
     let ratio = |seen: &[Seen]| {
         let start = Instant::ZERO + frames(10_000);

@@ -65,6 +65,18 @@ fn carry(classes: u32, packets: u64) -> (u64, u128) {
     let (mut jobs, mut arena) = (jobs(classes, packets), Packets::new());
     let (mut now, mut serializer) = (Instant::ZERO, Serializer::new(rate(LINK)));
     let (start, arrivals) = (10 * packets, 200_000);
+    // Each queue grows to the whole buffer once.
+    for class in 0..classes {
+        for _ in 0..packets {
+            let packet = Packet { flow: FlowId(class), length: 1_518, ..Packet::default() };
+            let id = arena.insert(packet);
+            jobs.enqueue(&mut arena, id, now);
+        }
+        jobs.flush(&mut arena, now);
+        while let Some((id, _)) = arena.take_dropped() {
+            arena.release(id);
+        }
+    }
     let (mut taken, mut ns) = (0, 0);
     #[expect(clippy::disallowed_methods, reason = "the cost of a packet is measured")]
     let mut since = std::time::Instant::now();

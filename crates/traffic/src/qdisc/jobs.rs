@@ -36,14 +36,17 @@ use crate::qdisc::queue::over;
 use crate::qdisc::tally::Tally;
 use crate::units::{Bytes, Duration, Instant};
 
+mod brink;
 mod class;
 mod losses;
 mod parameters;
+mod plan;
 mod sharing;
 
 use class::Node;
 pub use class::Relaxed;
 pub use parameters::{CLASSES_MAX, Class, Error, Parameters, RELATIVE};
+use plan::Plan;
 use sharing::Sharing;
 
 /// Joint buffer management and scheduling.
@@ -78,12 +81,6 @@ impl Jobs {
         }
     }
 
-    /// The time that packets take on the wire.
-    fn wire_time(&self, bytes: u64, packets: u64) -> Duration {
-        let overhead = packets.saturating_mul(self.port.overhead.0);
-        self.port.rate.time_for(Bytes(bytes.saturating_add(overhead)))
-    }
-
     fn choose(&self, now: Instant) -> Option<Choice> {
         if let Some(index) = self.urgent(now) {
             return Some(Choice { index, urgent: true });
@@ -91,20 +88,15 @@ impl Jobs {
         Sharing::choose(&self.nodes).map(|index| Choice { index, urgent: false })
     }
 
-    /// The class whose guarantee has it sent now: the first listed of those that are overdue, or else the
-    /// one that is due first.
+    /// The class whose guarantee has it sent now.
     fn urgent(&self, now: Instant) -> Option<usize> {
-        let mut first = None;
+        let mut plan = Plan::new(now, self.frame);
         for (index, node) in self.nodes.iter().enumerate() {
-            match node.due(now) {
-                Some(due) if due < now => return Some(index),
-                Some(due) if first.is_none_or(|(earliest, _)| due < earliest) => {
-                    first = Some((due, index));
-                }
-                _ => {}
+            if let Some(due) = node.due(now) {
+                plan.admit(due, index);
             }
         }
-        first.map(|(_, index)| index)
+        plan.first()
     }
 
     /// Counts a packet that arrived and is not taken.
@@ -113,16 +105,6 @@ impl Jobs {
         self.nodes[index].tally.refuse(length);
         self.tally.refuse(length);
         Enqueued::Dropped(reason)
-    }
-
-    /// Whether a packet would miss its delay bound and may be lost instead.
-    fn is_in_vain(&self, index: usize, length: u64) -> bool {
-        let node = &self.nodes[index];
-        if node.class.delay.is_none() || !node.may_lose(length) {
-            return false;
-        }
-        let (packets, bytes) = (node.tally.packets() + 1, node.tally.bytes() + length);
-        node.is_hopeless(self.wire_time(bytes, packets))
     }
 
     /// The limit that one more packet would pass.
@@ -224,7 +206,7 @@ impl Discipline for Jobs {
             separate: parameters.separate,
             classifier,
             default,
-            nodes: parameters.classes.iter().map(Node::new).collect(),
+            nodes: parameters.classes.iter().map(|class| Node::new(class, port)).collect(),
             sharing: Sharing::default(),
             tally: Tally::default(),
         })
@@ -234,7 +216,7 @@ impl Discipline for Jobs {
         (self.classifier, self.default) = parameters::check(parameters, self.port)?;
         (self.limits, self.separate) = (parameters.limits(), parameters.separate);
         let classes = &parameters.classes;
-        let new = classes.iter().map(Node::new).collect();
+        let new = classes.iter().map(|class| Node::new(class, self.port)).collect();
         let mut kept = vec![false; classes.len()];
         for mut node in core::mem::replace(&mut self.nodes, new) {
             let place = classes.iter().position(|class| class.name == node.class.name);
@@ -254,9 +236,9 @@ impl Discipline for Jobs {
     fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
         let index = self.classifier.class_of(packets, packet).unwrap_or(self.default);
         let length = packets[packet].length.into();
-        self.nodes[index].losses.arrive(length);
-        if self.is_in_vain(index, length) {
-            let node = &mut self.nodes[index];
+        let node = &mut self.nodes[index];
+        node.losses.arrive(length);
+        if node.is_hopeless(length) && node.may_lose(length) {
             node.relaxed.relative_loss += u64::from(node.class.relative_loss.is_some());
             return self.refuse(index, length, DropReason::Early);
         }
@@ -281,7 +263,8 @@ impl Discipline for Jobs {
         let Some(Choice { index, urgent }) = self.choose(now) else { return Dequeued::Empty };
         let Some(id) = self.nodes[index].first() else { return Dequeued::Empty };
         let length = packets[id].length.into();
-        let (time, frame) = (self.wire_time(length, 1), self.frame);
+        let frame = self.frame;
+        let time = self.port.rate.time_for(Bytes(length) + self.port.overhead);
         for (place, node) in self.nodes.iter_mut().enumerate() {
             node.press(now, time, place == index, frame);
         }

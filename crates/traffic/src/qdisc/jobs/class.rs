@@ -1,7 +1,9 @@
 //! A class as it runs: its queue, and where each of its guarantees stands.
 
+use super::brink::Brink;
 use super::losses::Losses;
 use super::parameters::Class;
+use crate::discipline::Port;
 use crate::packet::{PacketId, Packets};
 use crate::qdisc::chains::Chains;
 use crate::qdisc::tally::Tally;
@@ -41,6 +43,17 @@ impl Turn {
     }
 }
 
+/// A first packet that a guarantee has sent before the sharing does.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Due {
+    /// Until then it is to be sent.
+    pub(super) by: Instant,
+    /// It must begin by then, or those behind it are late, too.
+    pub(super) latest: Instant,
+    /// What it takes on the wire.
+    pub(super) time: Duration,
+}
+
 /// What is to be known of the first packet.
 #[derive(Clone, Copy, Debug)]
 struct Head {
@@ -60,6 +73,7 @@ struct Pressed {
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) class: Class,
+    port: Port,
     line: Chains<PacketId>,
     head: Option<Head>,
     pub(super) tally: Tally,
@@ -72,6 +86,10 @@ pub(super) struct Node {
     paid: Instant,
     delay_turn: Option<Turn>,
     rate_turn: Option<Turn>,
+    brink: Brink,
+    /// See [`Due`].
+    latest: Instant,
+    time: Duration,
     pressed: Pressed,
 }
 
@@ -81,14 +99,20 @@ const LINE: usize = 0;
 /// What of a bound is kept for competing guarantees: a half, which is where JoBS's least rate, backlog by
 /// time left, comes to rest under steady arrivals. An eighth in a class with a relative delay, whose
 /// proportion would otherwise be given up when it need not be.
-fn reserve(class: &Class, bound: Duration) -> u64 {
-    bound.as_ps() >> if class.relative_delay.is_some() { 3 } else { 1 }
+fn reserve(class: &Class, bound: Duration) -> Duration {
+    Duration::from_ps(bound.as_ps() >> if class.relative_delay.is_some() { 3 } else { 1 })
+}
+
+/// `time` before `then`, or the start of all times.
+fn earlier(then: Instant, time: Duration) -> Instant {
+    Instant::from_ps(then.as_ps().saturating_sub(time.as_ps()))
 }
 
 impl Node {
-    pub(super) fn new(class: &Class) -> Self {
+    pub(super) fn new(class: &Class, port: Port) -> Self {
         Self {
             class: class.clone(),
+            port,
             line: Chains::new(1),
             head: None,
             tally: Tally::default(),
@@ -99,12 +123,18 @@ impl Node {
             paid: Instant::ZERO,
             delay_turn: None,
             rate_turn: None,
+            brink: Brink::default(),
+            latest: Instant::ZERO,
+            time: Duration::ZERO,
             pressed: Pressed::default(),
         }
     }
 
     /// Takes new guarantees.
     pub(super) fn change(&mut self, class: Class) {
+        if self.class.delay != class.delay {
+            self.brink.forget(self.tally.packets());
+        }
         self.class = class;
         self.pressed = Pressed::default();
         self.aim();
@@ -123,17 +153,24 @@ impl Node {
     }
 
     pub(super) fn push(&mut self, packets: &Packets, id: PacketId, now: Instant) {
-        self.line.push(LINE, id);
-        self.tally.take(packets[id].length.into());
-        if self.head.is_none() {
+        if self.is_empty() {
             self.paid = self.paid.max(now);
             self.pressed = Pressed::default();
-            self.look(packets);
         }
+        if let Some(bound) = self.class.delay {
+            let before = self.wire_time(self.tally.bytes(), self.tally.packets());
+            self.brink.push(now + bound, before);
+        }
+        self.line.push(LINE, id);
+        self.tally.take(packets[id].length.into());
+        self.look(packets);
     }
 
     pub(super) fn pop_last(&mut self, packets: &Packets) -> Option<PacketId> {
         let id = self.line.pop_last(LINE)?;
+        if self.class.delay.is_some() {
+            self.brink.pop_last();
+        }
         self.tally.discard(packets[id].length.into());
         self.look(packets);
         Some(id)
@@ -148,6 +185,9 @@ impl Node {
     ) -> Option<PacketId> {
         let id = self.line.pop(LINE)?;
         self.tally.send(packets[id].length.into());
+        if self.class.delay.is_some() {
+            self.brink.pop(self.time);
+        }
         let late = Turn::lateness(self.delay_turn, now, frame);
         self.relaxed.delay += u64::from(late > Duration::ZERO);
         self.relaxed.delay_longest = self.relaxed.delay_longest.max(late);
@@ -156,14 +196,13 @@ impl Node {
         if let Some(Turn { from, by }) = self.rate_turn {
             // Ahead by one packet at most, so that what it got beyond its rate is not held against it, nor
             // behind by more than a frame, so that what was relaxed is not made up for later.
-            let earliest = Instant::ZERO + now.since(Instant::ZERO + frame);
-            self.paid = by.clamp(earliest, now + by.since(from));
+            self.paid = by.clamp(earlier(now, frame), now + by.since(from));
         }
         self.look(packets);
         Some(id)
     }
 
-    /// Looks at what is first now.
+    /// Looks at what is queued now.
     fn look(&mut self, packets: &Packets) {
         self.head = self.first().map(|id| {
             let packet = &packets[id];
@@ -174,22 +213,37 @@ impl Node {
 
     /// When the guarantees have the first packet sent.
     fn aim(&mut self) {
-        let Self { class, head, paid, .. } = self;
-        self.delay_turn = head.zip(class.delay).map(|(head, bound)| {
-            let early = Duration::from_ps(bound.as_ps() - reserve(class, bound));
-            Turn { from: head.queued + early, by: head.queued + bound }
-        });
-        self.rate_turn = head.zip(class.rate).map(|(head, rate)| {
-            let by = *paid + rate.time_for(Bytes(head.length));
-            Turn { from: *paid, by }
-        });
+        (self.delay_turn, self.rate_turn) = (None, None);
+        let Some(Head { queued, length }) = self.head else { return };
+        if self.class.delay.is_none() && self.class.rate.is_none() {
+            return;
+        }
+        (self.latest, self.time) = (Instant::NEVER, self.wire_time(length, 1));
+        if let Some(bound) = self.class.delay {
+            let by = queued + bound;
+            self.latest = by.min(self.brink.latest());
+            let from = earlier(by, reserve(&self.class, bound)).min(self.latest);
+            self.delay_turn = Some(Turn { from, by });
+        }
+        if let Some(rate) = self.class.rate {
+            let by = self.paid + rate.time_for(Bytes(length));
+            self.latest = self.latest.min(by);
+            self.rate_turn = Some(Turn { from: self.paid, by });
+        }
     }
 
-    /// By when the first packet is to be sent, if a guarantee has it sent before the sharing does.
+    /// The time that so many bytes in so many packets take on the wire.
+    fn wire_time(&self, bytes: u64, packets: u64) -> Duration {
+        let overhead = packets.saturating_mul(self.port.overhead.0);
+        self.port.rate.time_for(Bytes(bytes.saturating_add(overhead)))
+    }
+
+    /// What the first packet needs, if a guarantee has it sent before the sharing does.
     #[inline]
-    pub(super) fn due(&self, now: Instant) -> Option<Instant> {
+    pub(super) fn due(&self, now: Instant) -> Option<Due> {
         let turns = [self.delay_turn, self.rate_turn].into_iter().flatten();
-        turns.filter(|turn| turn.from <= now).map(|turn| turn.by).min()
+        let by = turns.filter(|turn| turn.from <= now).map(|turn| turn.by).min()?;
+        Some(Due { by, latest: self.latest, time: self.time })
     }
 
     /// The link sends a frame for so long, of this class or another one.
@@ -212,14 +266,15 @@ impl Node {
         }
     }
 
-    /// Whether a packet at the end of a backlog that takes the link so long will miss the bound by all that
-    /// is known, an eighth of it kept in reserve. The first packet may always try.
-    pub(super) fn is_hopeless(&self, backlog: Duration) -> bool {
+    /// Whether one more packet would miss the bound by all that is known, an eighth of it kept in reserve.
+    /// The first packet may always try.
+    pub(super) fn is_hopeless(&self, length: u64) -> bool {
         let Some(bound) = self.class.delay.filter(|_| !self.is_empty()) else { return false };
         let Pressed { own, all } = match self.pressed {
             Pressed { all: 0, .. } => Pressed { own: 1, all: 1 },
             known => known,
         };
+        let backlog = self.wire_time(self.tally.bytes() + length, self.tally.packets() + 1);
         let room = bound.as_ps() - bound.as_ps() / 8;
         u128::from(backlog.as_ps()) * u128::from(all) > u128::from(room) * u128::from(own)
     }

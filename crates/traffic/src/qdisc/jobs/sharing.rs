@@ -57,17 +57,21 @@ impl Sharing {
     }
 }
 
-/// Moves the weights of the classes with relative delays by the errors of their delays.
+/// Moves the weights of the classes with relative delays by the errors of their delays. A class without
+/// packets counts as one that waits for too short a time: it was sent at once.
 pub(super) fn steer(nodes: &mut [Node]) {
     let (mut count, mut sum) = (0, 0_u64);
-    for wanted in nodes.iter().filter_map(backlog_by_number) {
-        (count, sum) = (count + 1, sum.saturating_add(wanted));
+    for backlog in nodes.iter().filter_map(backlog_by_number) {
+        (count, sum) = (count + u64::from(backlog > 0), sum.saturating_add(backlog));
+    }
+    if count == 0 {
+        return;
     }
     // So that what follows stays below 2^64: at most 16 times 2^40 times 2^16.
     let shift = (u64::BITS - sum.leading_zeros()).saturating_sub(40);
     for node in nodes {
-        let Some(wanted) = backlog_by_number(node) else { continue };
-        let rest = (count * (wanted >> shift) * WEIGHT) / (sum >> shift);
+        let Some(backlog) = backlog_by_number(node) else { continue };
+        let rest = (count * (backlog >> shift) * WEIGHT) / (sum >> shift);
         let weight = node.weight - (node.weight >> GAIN_SHIFT) + (rest >> GAIN_SHIFT);
         node.weight = weight.max(WEIGHT_MIN);
     }
@@ -76,6 +80,6 @@ pub(super) fn steer(nodes: &mut [Node]) {
 /// The backlog in bytes by the class's number, in units of 2^-16; `None` of a class that the loop leaves
 /// alone.
 fn backlog_by_number(node: &Node) -> Option<u64> {
-    let number = node.class.relative_delay.filter(|_| !node.is_empty())?;
-    Some((node.tally.bytes().saturating_mul(1 << 16) / u64::from(number)).max(1))
+    let number = node.class.relative_delay?;
+    Some(node.tally.bytes().saturating_mul(1 << 16) / u64::from(number))
 }
