@@ -2,6 +2,9 @@
 
 mod wire;
 
+use std::iter::Peekable;
+use std::vec::IntoIter;
+
 use proptest::prelude::*;
 use traffic::classify::{Filter, Rule};
 use traffic::qdisc::jobs::{Class, Jobs, Parameters, Relaxed};
@@ -74,6 +77,12 @@ impl Seen {
         self.dropped_bytes as f64 / self.offered_bytes as f64
     }
 
+    /// The same since `then`.
+    fn loss_share_since(&self, then: &Self) -> f64 {
+        (self.dropped_bytes - then.dropped_bytes) as f64
+            / (self.offered_bytes - then.offered_bytes) as f64
+    }
+
     /// The most by which the bytes sent fell behind `bits` a second in any time.
     fn behind(&self, bits: u64) -> f64 {
         let (mut most, mut sent, mut least) = (0.0, 0, f64::INFINITY);
@@ -144,7 +153,7 @@ impl Link {
         seen.dropped_bytes += length;
         seen.early += u64::from(reason == DropReason::Early);
         if let Some(Share(share)) = self.guarantees[class as usize].loss {
-            let allowed = i128::from(seen.offered_bytes) * i128::from(share) >> 32;
+            let allowed = (i128::from(seen.offered_bytes) * i128::from(share)) >> 32;
             seen.loss_excess = seen.loss_excess.max(i128::from(seen.dropped_bytes) - allowed);
         }
     }
@@ -172,7 +181,11 @@ impl Link {
     /// Serves offers in the order of their times, until `until`, and then what is queued.
     fn run(&mut self, mut offers: Vec<Offer>, until: Instant) {
         offers.sort_by_key(|offer| offer.at);
-        let mut offers = offers.into_iter().peekable();
+        self.serve(&mut offers.into_iter().peekable(), until);
+        self.drain();
+    }
+
+    fn serve(&mut self, offers: &mut Peekable<IntoIter<Offer>>, until: Instant) {
         while self.now < until {
             while let Some(offer) = offers.next_if(|offer| offer.at <= self.now) {
                 self.offer(offer);
@@ -181,6 +194,9 @@ impl Link {
                 self.now = offers.peek().map_or(until, |offer| offer.at);
             }
         }
+    }
+
+    fn drain(&mut self) {
         self.greedy.clear();
         while self.send() {}
         for seen in &self.seen {
@@ -339,49 +355,59 @@ proptest! {
 }
 
 /// A share of classes `0`, `1`, ... of the link in thousandths, and their numbers.
-fn overload() -> impl Strategy<Value = (Vec<(u64, u32, u32)>, u64)> {
+fn overload() -> impl Strategy<Value = Vec<(u64, u32, u32)>> {
     let class = (150_u64..600, 1_u32..5, 1_u32..5);
-    (proptest::collection::vec(class, 2..5), 1_200_u64..1_600).prop_map(|(mut classes, load)| {
+    let drawn = (proptest::collection::vec(class, 2..5), 1_200_u64..1_600);
+    let drawn = drawn.prop_map(|(mut classes, load)| {
         let sum: u64 = classes.iter().map(|(share, ..)| share).sum();
         for (share, ..) in &mut classes {
             *share = *share * load / sum;
         }
         (classes, load)
-    })
+    });
+    // What the link cannot carry is lost in that proportion: nine tenths of a class at most.
+    let possible = |(classes, load): &(Vec<(u64, u32, u32)>, u64)| {
+        let (mut sum, mut most) = (0, 0);
+        for &(share, _, loss) in classes {
+            sum += share * u64::from(loss);
+            most = most.max(u64::from(loss));
+        }
+        10 * (load - 1_000) * most < 9 * sum
+    };
+    drawn.prop_filter("a class would lose all", possible).prop_map(|(classes, _)| classes)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Random arrivals at 1.2 to 1.6 times what the link carries, after a start of 10 000 frames: mean
-    /// delays are within 3 % of the proportion given, shares lost within 0.5 %.
+    /// Random arrivals at 1.2 to 1.6 times what the link carries, after a start of 20 000 frames: mean
+    /// delays are within 2 % of the proportion given, shares lost within 1 %.
     #[test]
-    fn delays_and_losses_are_in_proportion((drawn, load) in overload(), seed in any::<u64>()) {
+    fn delays_and_losses_are_in_proportion(drawn in overload(), seed in any::<u64>()) {
         let class = |&(_, delay, loss): &(u64, u32, u32)| Class {
             relative_delay: Some(delay),
             relative_loss: Some(loss),
             ..Class::default()
         };
         let classes = named(drawn.iter().map(class).collect());
-        let parameters = Parameters { packets: 1_000, classes, ..Parameters::default() };
+        let parameters = Parameters { packets: 400, classes, ..Parameters::default() };
         let mut random = Random::from_seed(seed);
         let (mut link, until) = (Link::new(parameters), Instant::ZERO + frames(80_000));
         let mut offers = Vec::new();
         for (n, (share, ..)) in (0..).zip(&drawn) {
             offers.extend(random_times(&mut random, n, *share, until));
         }
-        link.run(offers, until);
-        // No share lost may have to be above all there is.
-        let most = drawn.iter().map(|&(_, _, loss)| f64::from(loss)).fold(0.0, f64::max);
-        let mean = drawn.iter().map(|&(share, _, loss)| share as f64 * f64::from(loss)).sum::<f64>();
-        let possible = (load as f64 - 1_000.0) * most / mean < 0.9;
-        let start = Instant::ZERO + frames(10_000);
+        offers.sort_by_key(|offer| offer.at);
+        let (mut offers, start) = (offers.into_iter().peekable(), Instant::ZERO + frames(20_000));
+        link.serve(&mut offers, start);
+        let before = link.seen.clone();
+        link.serve(&mut offers, until);
         let delay = |n: usize| link.seen[n].mean_wait(start) / f64::from(drawn[n].1);
-        let loss = |n: usize| link.seen[n].loss_share() / f64::from(drawn[n].2);
+        let loss = |n: usize| link.seen[n].loss_share_since(&before[n]) / f64::from(drawn[n].2);
         for n in 1..drawn.len() {
             let (delays, losses) = (delay(n) / delay(0), loss(n) / loss(0));
-            prop_assert!((0.97..1.03).contains(&delays), "delay of {}: {}", n, delays);
-            prop_assert!(!possible || (0.995..1.005).contains(&losses), "loss of {}: {}", n, losses);
+            prop_assert!((0.98..1.02).contains(&delays), "delay of {}: {}", n, delays);
+            prop_assert!((0.99..1.01).contains(&losses), "loss of {}: {}", n, losses);
         }
         prop_assert!(link.relaxed().iter().all(|relaxed| *relaxed == Relaxed::default()));
     }

@@ -272,6 +272,7 @@ impl Discipline for Jobs {
         node.pop(packets, now, frame);
         self.tally.send(length);
         if !urgent {
+            self.sharing.learn(node, now.since(packets[id].queued));
             self.sharing.charge(&mut self.nodes, index, length + self.port.overhead.0);
         } else if node.class.relative_delay.is_some() {
             node.relaxed.relative_delay += 1;

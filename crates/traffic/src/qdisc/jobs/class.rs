@@ -82,6 +82,7 @@ pub(super) struct Node {
     /// Its place in the sharing; see [`super::sharing`].
     pub(super) tag: u64,
     pub(super) weight: u64,
+    pub(super) trim: u64,
     /// Until when the guaranteed rate is paid.
     paid: Instant,
     delay_turn: Option<Turn>,
@@ -120,6 +121,7 @@ impl Node {
             relaxed: Relaxed::default(),
             tag: 0,
             weight: super::sharing::WEIGHT,
+            trim: super::sharing::TRIM,
             paid: Instant::ZERO,
             delay_turn: None,
             rate_turn: None,
