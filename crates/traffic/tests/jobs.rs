@@ -29,8 +29,9 @@ fn frames(n: u64) -> Duration {
 fn attach(parameters: Parameters, port: Port) -> Jobs {
     let filter = |n| Filter { flow: Some(FlowId(n)), ..Filter::default() };
     let names = (0..).zip(&parameters.classes);
-    let filters =
-        names.map(|(n, class)| Rule { filter: filter(n), class: class.name.clone() }).collect();
+    let filters = names
+        .map(|(n, class)| Rule { filter: filter(n), priority: 0, class: class.name.clone() })
+        .collect();
     Jobs::attach(&Parameters { filters, ..parameters }, port).expect("parameters that make sense")
 }
 

@@ -49,7 +49,7 @@ fn jobs(classes: u32, packets: u64) -> Jobs {
         ..Class::default()
     };
     let filter = |n| Filter { flow: Some(FlowId(n)), ..Filter::default() };
-    let rule = |n: u32| Rule { filter: filter(n), class: n.to_string() };
+    let rule = |n: u32| Rule { filter: filter(n), priority: 0, class: n.to_string() };
     let parameters = Parameters {
         packets,
         classes: (0..classes).map(class).collect(),

@@ -27,7 +27,7 @@ fn each_mistake_is_told_with_its_remedy() {
     let two = || vec![class("a"), class("b")];
     let delay = |number| Class { relative_delay: Some(number), ..class("a") };
     let loss = |name: &str, number| Class { relative_loss: Some(number), ..class(name) };
-    let nowhere = Rule { filter: Filter::default(), class: "c".into() };
+    let nowhere = Rule { filter: Filter::default(), priority: 0, class: "c".into() };
     let told = [
         refusal(&of(vec![])),
         refusal(&of(vec![class("a"), class("a")])),
