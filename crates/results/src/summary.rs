@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::ser::Serializer;
 use traffic::condition::Count;
 use traffic::units::PS_PER_SECOND;
-use traffic::{Bytes, Rate, Statistics};
+use traffic::{Bytes, Rate};
 
 use crate::totals::{Drops, EngineTotals, FlowTotals, PortTotals, Totals};
 
@@ -253,6 +253,9 @@ pub struct ClassSummary {
     pub marks: u64,
     /// The longest its queue ever was.
     pub backlog_bytes_max: u64,
+    /// Packets for which a guarantee was relaxed, by what was guaranteed, where a discipline does so.
+    #[serde(skip_serializing_if = "Named::is_empty")]
+    pub relaxed: Named<u64>,
 }
 
 /// A WAN emulator: its output ports together.
@@ -497,13 +500,16 @@ fn sum_direction(
         gap_frames: s.gap_frames,
         gap_bytes: s.gap_bytes,
         backlog_bytes_max: s.backlog_bytes_max,
-        class: Named(port.classes.iter().map(|c| sum_class(c, seconds)).collect()),
+        class: Named((0..port.classes.len()).map(|n| sum_class(port, n, seconds)).collect()),
         faults: port.faults.clone(),
         element: Named(far.elements.iter().map(sum_element).collect()),
     }
 }
 
-fn sum_class((name, s): &(String, Statistics), seconds: f64) -> (String, ClassSummary) {
+fn sum_class(port: &PortTotals, index: usize, seconds: f64) -> (String, ClassSummary) {
+    let (name, s) = &port.classes[index];
+    let relaxed = port.relaxed.get(index).map(|relaxed| relaxed.counts());
+    let relaxed = relaxed.into_iter().flatten().map(|(kind, count)| (kind.to_owned(), count));
     let class = ClassSummary {
         packets: s.sent_packets,
         bytes: s.sent_bytes,
@@ -511,6 +517,7 @@ fn sum_class((name, s): &(String, Statistics), seconds: f64) -> (String, ClassSu
         drops: s.dropped_packets,
         marks: s.marked_packets,
         backlog_bytes_max: s.backlog_bytes_max,
+        relaxed: Named(relaxed.collect()),
     };
     (name.clone(), class)
 }

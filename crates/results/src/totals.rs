@@ -2,7 +2,7 @@
 
 use network::datagram::Delay;
 use traffic::condition::Count;
-use traffic::{Bytes, DropReason, Instant, Statistics};
+use traffic::{Bytes, DropReason, Instant, Relaxed, Statistics};
 
 /// Drops by their reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,6 +70,8 @@ pub struct PortTotals {
     pub statistics: Statistics,
     /// The counters of each of the discipline's classes, by name.
     pub classes: Vec<(String, Statistics)>,
+    /// How often each class's guarantees were relaxed, in the same order; empty where none ever are.
+    pub relaxed: Vec<Relaxed>,
     /// Packets dropped there or on the wire behind it.
     pub drops: Drops,
     /// How its disciplines failed, so that a plain FIFO took their place.

@@ -236,6 +236,7 @@ fn totals(
         }
         let totals = &mut ports[port.id().0 as usize];
         port.qdisc().classes(&mut |name, counted| totals.classes.push((name.to_owned(), counted)));
+        port.qdisc().relaxed(&mut |_, relaxed| totals.relaxed.push(relaxed));
     }
     let flow = |(number, (flow, snapshot))| FlowTotals {
         drops: tally.flows[number],

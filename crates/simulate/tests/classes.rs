@@ -57,3 +57,24 @@ fn classes_and_flows_add_up() {
     let rate = value("link.wire.forward.class.slow.rate");
     assert!((rate - 10e6 / 8.0).abs() < 0.02 * 10e6 / 8.0, "{rate} B/s of 1.25 MB/s");
 }
+
+/// Two rates that the link does not have together: the one listed last is not kept, and the run says so.
+#[test]
+fn a_relaxed_guarantee_is_told() {
+    let jobs = r#"[link.wire.at.a.queue.jobs.class]
+slow = { rate = "30 Mbit/s", match = { flow = "one" } }
+fast = { rate = "90 Mbit/s", match = { flow = "two" } }
+"#;
+    let (before, rest) = TEXT.split_once("[link.wire.at.a.queue.psp.class]").expect("classes");
+    let (_, after) = rest.split_once("[link.wire.at.b.queue.fifo]").expect("what follows");
+    let plan = driver::plan(&format!("{before}{jobs}[link.wire.at.b.queue.fifo]{after}"));
+    let mut recorder = Recorder::new(&plan, None).expect("tables in memory");
+    let totals = driver::totals_watched(&plan, &mut recorder);
+    let quantities = Summary::new(&plan, &totals).quantities();
+    let value = |path: &str| {
+        let path = format!("link.wire.forward.class.{path}");
+        quantities.iter().find(|(name, _)| *name == path).unwrap_or_else(|| panic!("{path}")).1
+    };
+    assert_eq!((value("slow.relaxed.rate"), value("slow.relaxed.delay")), (0.0, 0.0));
+    assert!(value("fast.relaxed.rate") > 1_000.0, "{}", value("fast.relaxed.rate"));
+}

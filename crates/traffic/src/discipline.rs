@@ -5,7 +5,7 @@ use core::ops::AddAssign;
 
 use crate::packet::{PacketId, Packets};
 use crate::reservation::{Refusal, Request};
-use crate::units::{Bytes, Instant, Rate};
+use crate::units::{Bytes, Duration, Instant, Rate};
 
 /// Why a packet was dropped. Every drop has one, and a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -169,6 +169,37 @@ impl AddAssign for Statistics {
     }
 }
 
+/// How often a class's guarantees were relaxed, by a discipline that takes more of them than can hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Relaxed {
+    /// Packets sent later than the delay bound and one frame's time.
+    pub delay: u64,
+    /// The longest that a packet was kept beyond the delay bound and one frame's time.
+    pub delay_longest: Duration,
+    /// Packets sent later than the guaranteed rate would have sent them, and one frame's time.
+    pub rate: u64,
+    /// Packets dropped beyond the guaranteed loss.
+    pub loss: u64,
+    /// Packets sent for the sake of the class's delay bound or rate, out of the proportion of delays.
+    pub relative_delay: u64,
+    /// Packets whose drop or whose keeping was out of the proportion of losses: dropped for the sake of the
+    /// delay bound, or kept for the sake of the loss guarantee.
+    pub relative_loss: u64,
+}
+
+impl Relaxed {
+    /// The counts by the names of what was guaranteed.
+    pub const fn counts(&self) -> [(&'static str, u64); 5] {
+        [
+            ("delay", self.delay),
+            ("rate", self.rate),
+            ("loss", self.loss),
+            ("relative_delay", self.relative_delay),
+            ("relative_loss", self.relative_loss),
+        ]
+    }
+}
+
 /// A queueing discipline on an output port.
 ///
 /// Laws, tested on every implementation: packets out are packets in less those dropped or queued;
@@ -239,6 +270,12 @@ pub trait Discipline: Sized {
 
     /// Calls `each` with every class's name and counters; a discipline without classes has none.
     fn classes(&self, each: &mut dyn FnMut(&str, Statistics)) {
+        let _ = each;
+    }
+
+    /// Calls `each` with every class's name and how often its guarantees were relaxed, in the order of
+    /// [`Discipline::classes`]; a discipline that keeps all that it accepts has none.
+    fn relaxed(&self, each: &mut dyn FnMut(&str, Relaxed)) {
         let _ = each;
     }
 }

@@ -21,7 +21,9 @@ pub mod setting;
 pub mod tree;
 pub mod units;
 
-pub use discipline::{Backlog, Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
+pub use discipline::{
+    Backlog, Dequeued, Discipline, DropReason, Enqueued, Port, Relaxed, Statistics,
+};
 pub use packet::{FlowId, HostId, Packet, PacketId, Packets, Protocol};
 pub use random::Random;
 pub use ring::Ring;

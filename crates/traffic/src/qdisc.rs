@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Statistics};
+use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Relaxed, Statistics};
 use crate::packet::{PacketId, Packets};
 use crate::reservation::{Refusal, Request};
 use crate::setting::Settings;
@@ -292,6 +292,11 @@ macro_rules! registry {
             fn classes(&self, each: &mut dyn FnMut(&str, Statistics)) {
                 match self {
                     $(Self::$variant(q) => q.classes(each)),+
+                }
+            }
+            fn relaxed(&self, each: &mut dyn FnMut(&str, Relaxed)) {
+                match self {
+                    $(Self::$variant(q) => q.relaxed(each)),+
                 }
             }
         }

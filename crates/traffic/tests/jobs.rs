@@ -7,11 +7,11 @@ use std::vec::IntoIter;
 
 use proptest::prelude::*;
 use traffic::classify::{Filter, Rule};
-use traffic::qdisc::jobs::{Class, Jobs, Parameters, Relaxed};
+use traffic::qdisc::jobs::{Class, Jobs, Parameters};
 use traffic::units::Serializer;
 use traffic::{
     Bytes, Dequeued, Discipline, DropReason, Duration, Enqueued, FlowId, Instant, Packet, Packets,
-    Port, Random, Share,
+    Port, Random, Relaxed, Share,
 };
 use wire::{OVERHEAD, port, rate};
 

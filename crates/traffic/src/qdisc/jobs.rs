@@ -3,7 +3,7 @@
 //! guaranteed a delay, a loss share or a rate, and have delays and losses in proportion to each other's.
 //!
 //! There is no admission control. Where guarantees cannot all hold they are relaxed in this order, and each
-//! time is counted ([`Jobs::relaxed`]):
+//! time is counted ([`Discipline::relaxed`]):
 //!
 //! 1. relative delays and losses;
 //! 2. delay bounds and rates, of the class listed last first;
@@ -29,7 +29,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::classify::Classifier;
-use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
+use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Relaxed, Statistics};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
 use crate::qdisc::fifo;
 use crate::qdisc::queue::over;
@@ -44,7 +44,6 @@ mod plan;
 mod sharing;
 
 use class::Node;
-pub use class::Relaxed;
 pub use parameters::{CLASSES_MAX, Class, Error, Parameters, RELATIVE};
 use plan::Plan;
 use sharing::Sharing;
@@ -74,13 +73,6 @@ struct Choice {
 }
 
 impl Jobs {
-    /// Calls `each` with every class's name, and how often its guarantees were relaxed.
-    pub fn relaxed(&self, each: &mut dyn FnMut(&str, Relaxed)) {
-        for node in &self.nodes {
-            each(&node.class.name, node.relaxed);
-        }
-    }
-
     fn choose(&self, now: Instant) -> Option<Choice> {
         if let Some(index) = self.urgent(now) {
             return Some(Choice { index, urgent: true });
@@ -306,6 +298,12 @@ impl Discipline for Jobs {
     fn classes(&self, each: &mut dyn FnMut(&str, Statistics)) {
         for node in &self.nodes {
             each(&node.class.name, node.tally.statistics());
+        }
+    }
+
+    fn relaxed(&self, each: &mut dyn FnMut(&str, Relaxed)) {
+        for node in &self.nodes {
+            each(&node.class.name, node.relaxed);
         }
     }
 }

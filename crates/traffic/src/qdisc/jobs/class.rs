@@ -3,29 +3,11 @@
 use super::brink::Brink;
 use super::losses::Losses;
 use super::parameters::Class;
-use crate::discipline::Port;
+use crate::discipline::{Port, Relaxed};
 use crate::packet::{PacketId, Packets};
 use crate::qdisc::chains::Chains;
 use crate::qdisc::tally::Tally;
 use crate::units::{Bytes, Duration, Instant};
-
-/// How often a class's guarantees were relaxed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Relaxed {
-    /// Packets sent later than the delay bound and one frame's time.
-    pub delay: u64,
-    /// The longest that a packet was kept beyond the delay bound and one frame's time.
-    pub delay_longest: Duration,
-    /// Packets sent later than the guaranteed rate would have sent them, and one frame's time.
-    pub rate: u64,
-    /// Packets dropped beyond the guaranteed loss.
-    pub loss: u64,
-    /// Packets sent for the sake of the class's delay bound or rate, out of the proportion of delays.
-    pub relative_delay: u64,
-    /// Packets whose drop or whose keeping was out of the proportion of losses: dropped for the sake of the
-    /// delay bound, or kept for the sake of the loss guarantee.
-    pub relative_loss: u64,
-}
 
 /// When a guarantee has the first packet sent.
 #[derive(Clone, Copy, Debug)]
