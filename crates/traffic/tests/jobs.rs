@@ -40,6 +40,15 @@ fn named(classes: Vec<Class>) -> Vec<Class> {
     classes.into_iter().enumerate().map(name).collect()
 }
 
+/// Room for all that comes.
+fn roomy(classes: Vec<Class>) -> Parameters {
+    Parameters { packets: 100_000, classes, ..Parameters::default() }
+}
+
+fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
 /// A packet that is offered.
 #[derive(Clone, Copy, Debug)]
 struct Offer {
@@ -308,7 +317,7 @@ fn goodput(share: u64, length: u32) -> u64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(150))]
 
     /// What the guaranteed classes bring can be served by due times within what is kept of each bound for
     /// that, a half or (beside a relative delay) an eighth; the rest of the link is overloaded.
@@ -322,7 +331,7 @@ proptest! {
             let nothing = drawn.iter().position(|drawn| matches!(drawn, Drawn::Nothing)).unwrap();
             classes[nothing].relative_delay = Some(1);
         }
-        let mut link = Link::new(Parameters { packets: 100_000, classes: classes.clone(), ..Parameters::default() });
+        let mut link = Link::new(roomy(classes.clone()));
         let mut offers = Vec::new();
         for (n, guarantee) in (0..).zip(&drawn) {
             match *guarantee {
@@ -349,7 +358,8 @@ proptest! {
                 let bits = rate.bits_per_second();
                 let length = seen.sent[0].2 as f64;
                 let frame = frames(1).as_secs_f64() * bits as f64 / 8.0;
-                prop_assert!(seen.behind(bits) <= 2.0 * length + frame + 1.0, "{}", seen.behind(bits));
+                let behind = seen.behind(bits);
+                prop_assert!(behind <= 2.0 * length + frame + 1.0, "{}", behind);
             }
         }
     }
@@ -379,7 +389,7 @@ fn overload() -> impl Strategy<Value = Vec<(u64, u32, u32)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(40))]
 
     /// Random arrivals at 1.2 to 1.6 times what the link carries, after a start of 20 000 frames: mean
     /// delays are within 2 % of the proportion given, shares lost within 1 %.
@@ -423,7 +433,7 @@ fn lossy() -> impl Strategy<Value = Vec<Lossy>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(150))]
 
     /// The buffer has room for the bursts of the guaranteed classes, which have the rates that they need; a
     /// class without a guarantee, anywhere in the list, floods the rest.
@@ -489,7 +499,7 @@ fn guarantees() -> impl Strategy<Value = Vec<(Class, u64)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(150))]
 
     /// Whatever does not hold is counted, and nothing else; no packet is lost or doubled meanwhile.
     #[test]
@@ -520,8 +530,10 @@ proptest! {
     #[test]
     fn the_first_class_is_relaxed_last(
         first in prop_oneof![
-            (50_u64..900, 20_u64..200).prop_map(|(share, bound)| Drawn::Delay { share, bound, relative: None }),
-            (50_u64..900, 64_u32..=1_518).prop_map(|(share, length)| Drawn::Rate { share, length }),
+            (50_u64..900, 20_u64..200)
+                .prop_map(|(share, bound)| Drawn::Delay { share, bound, relative: None }),
+            (50_u64..900, 64_u32..=1_518)
+                .prop_map(|(share, length)| Drawn::Rate { share, length }),
         ],
         others in guarantees(),
         seed in any::<u64>(),
@@ -532,8 +544,7 @@ proptest! {
         // Without it, packets may be dropped for the sake of its delay.
         let lossless = Class { loss: Some(Share(0)), ..class(&first) };
         let classes = core::iter::once(lossless).chain(others).collect();
-        let parameters = Parameters { packets: 100_000, classes: named(classes), ..Parameters::default() };
-        let mut link = Link::new(parameters);
+        let mut link = Link::new(roomy(named(classes)));
         let mut offers = Vec::new();
         for (n, share) in (1..).zip(shares) {
             offers.extend(random_times(&mut random, n, share, until));

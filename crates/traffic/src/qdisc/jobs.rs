@@ -13,7 +13,8 @@
 //! leaves is shared by weights that a closed loop sets ([`sharing`]). A full buffer drops from the end of the
 //! class that has lost least by its number; a class without a relative loss drops what arrives; none
 //! beyond its guarantee while another one may lose. Each packet costs a look at each class, of which
-//! there are at most 16, however long the queues are.
+//! there are at most 16, and for those whose guarantees press at once another one at each other; none at
+//! the packets queued.
 //!
 //! Laws, tested: where the work due fits, no packet waits for longer than its bound and one frame's time, and
 //! a class with packets has its rate in any time, less two packets; losses stay within the guarantee;
