@@ -140,12 +140,17 @@ impl Load {
     /// Fills every queue with as many packets as it takes, and empties them: from then on all have the
     /// memory that they may need, and so has the arena.
     fn fill(&mut self) {
-        for n in 0..6_000 {
-            self.offer(n % 6, 64, ecn::NOT_ECT);
+        // Each flow alone, since queues may share a buffer, and all at once.
+        for flows in [0..1, 1..2, 2..3, 3..4, 4..5, 5..6, 0..6] {
+            for _ in 0..1_000 {
+                for flow in flows.clone() {
+                    self.offer(flow, 64, ecn::NOT_ECT);
+                    self.settle();
+                }
+            }
+            self.discipline.flush(&mut self.packets, self.now);
             self.settle();
         }
-        self.discipline.flush(&mut self.packets, self.now);
-        self.settle();
     }
 
     fn settle(&mut self) {
