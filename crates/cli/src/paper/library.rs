@@ -36,9 +36,12 @@ pub(crate) fn published(paper: &str) -> Result<Published, Failure> {
 mod tests {
     use std::path::Path;
 
+    use traffic::qdisc::REGISTRY;
+
     use super::*;
     use crate::paper::cells::Cells;
     use crate::paper::costs::Costs;
+    use crate::paper::published::Item;
 
     #[test]
     fn every_paper_refers_to_runs_cells_and_scenarios_that_there_are() {
@@ -59,6 +62,18 @@ mod tests {
                     assert_eq!(found, Ok(()), "{} {}", item.item, case.case);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn table_3_has_every_discipline() {
+        let items = published("p1").expect("p1").item;
+        let of = |item: &Item| item.item == "T3" && item.quantity.contains("every discipline");
+        let tables: Vec<_> = items.iter().filter(|item| of(item)).collect();
+        assert_eq!(tables.len(), 2, "time and instructions");
+        for (table, entry) in tables.iter().flat_map(|t| REGISTRY.iter().map(move |e| (t, e))) {
+            let listed = table.cases.iter().any(|case| case.case == entry.name);
+            assert!(listed, "add {} to T3 in papers/p1/published.toml", entry.name);
         }
     }
 }
