@@ -73,7 +73,7 @@ macro_rules! registry {
             $(
                 #[doc = concat!("See [`", stringify!($module), "::Error`].")]
                 #[error(transparent)]
-                $variant(#[from] $module::Error),
+                $variant(Box<$module::Error>),
             )+
             /// A running discipline takes new parameters, but never becomes another one.
             #[error("a running {is} cannot become {wanted}: attach a new {wanted} in its place")]
@@ -84,6 +84,14 @@ macro_rules! registry {
                 wanted: &'static str,
             },
         }
+
+        $(
+            impl From<$module::Error> for Error {
+                fn from(error: $module::Error) -> Self {
+                    Self::$variant(Box::new(error))
+                }
+            }
+        )+
 
         impl Parameters {
             /// The default parameters of the discipline of that name, if there is one.

@@ -3,7 +3,6 @@
 //! A discipline admits a class if it can keep the promise whatever all others send, and otherwise refuses
 //! with the arithmetic; so never more is promised than the link has.
 
-use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -85,7 +84,7 @@ pub enum Refusal {
     },
     /// What the discipline refuses: the class's name, its place, its share of the link, its delay bound.
     #[error(transparent)]
-    Class(Box<qdisc::Error>),
+    Class(qdisc::Error),
 }
 
 impl Refusal {

@@ -104,6 +104,9 @@ fn nothing_is_allocated_to_classify_and_condition() {
     assert!(statistics.pass.packets > 0 && statistics.drop.packets > 0);
 }
 
+/// Flows, of which some have a class of their own.
+const FLOWS: u32 = 6;
+
 /// A port with a discipline, and packets that come and go as in the laws' operations.
 struct Load {
     discipline: Qdisc,
@@ -137,20 +140,23 @@ impl Load {
         self.now += self.wire.advance(Bytes(length + wire::OVERHEAD));
     }
 
-    /// Fills every queue with as many packets as it takes, and empties them: from then on all have the
-    /// memory that they may need, and so has the arena.
+    /// Lets each flow alone, and then all together, fill the queues: from then on these have the memory that
+    /// they may need, and so has the arena.
     fn fill(&mut self) {
-        // Each flow alone, since queues may share a buffer, and all at once.
-        for flows in [0..1, 1..2, 2..3, 3..4, 4..5, 5..6, 0..6] {
-            for _ in 0..1_000 {
-                for flow in flows.clone() {
-                    self.offer(flow, 64, ecn::NOT_ECT);
-                    self.settle();
-                }
-            }
-            self.discipline.flush(&mut self.packets, self.now);
+        for flow in 0..FLOWS {
+            self.pour(|_| flow);
+        }
+        self.pour(|n| n % FLOWS);
+    }
+
+    /// Offers more packets than any buffer takes, and throws them away.
+    fn pour(&mut self, flow: impl Fn(u32) -> u32) {
+        for n in 0..2_000 {
+            self.offer(flow(n), 64, ecn::NOT_ECT);
             self.settle();
         }
+        self.discipline.flush(&mut self.packets, self.now);
+        self.settle();
     }
 
     fn settle(&mut self) {
@@ -163,7 +169,7 @@ impl Load {
     fn run(&mut self, steps: usize) {
         for _ in 0..steps {
             let drawn = self.random.next_u64();
-            let (flow, length) = (drawn as u32 % 6, 64 + (drawn >> 16) as u32 % 1_455);
+            let (flow, length) = (drawn as u32 % FLOWS, 64 + (drawn >> 16) as u32 % 1_455);
             let tos = if drawn >> 48 & 1 == 0 { ecn::ECT0 } else { ecn::NOT_ECT };
             self.offer(flow, length, tos);
             for _ in 0..(drawn >> 56) % 3 {

@@ -36,7 +36,6 @@ use super::nodes::{Leaf, Nodes, own_ring};
 use super::parameters::{self, Class, Error, Estimator, PRIORITIES, Parameters, frame_max};
 use crate::discipline::Port;
 use crate::packet::FRAME_MIN;
-use crate::qdisc;
 use crate::reservation::{self, Refusal, Reservations, time_text};
 use crate::tree;
 use crate::units::{Duration, Instant, PS_PER_SECOND};
@@ -54,7 +53,7 @@ impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         match error {
             Error::Reservation(refusal) => *refusal,
-            error => Self::Class(Box::new(qdisc::Error::Cbq(error))),
+            error => Self::Class(error.into()),
         }
     }
 }

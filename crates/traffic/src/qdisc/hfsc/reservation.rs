@@ -24,7 +24,6 @@ use super::curve::{self, Curve, PICOBITS_PER_BYTE};
 use super::parameters::{self, Class, Error, Parameters};
 use super::{Hfsc, wire_time_max};
 use crate::discipline::Port;
-use crate::qdisc;
 use crate::reservation::{self, Refusal, Request, Reservations, time_text};
 use crate::units::{Duration, Instant, Rate};
 
@@ -38,7 +37,7 @@ impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         match error {
             Error::Reservation(refusal) => *refusal,
-            error => Self::Class(Box::new(qdisc::Error::Hfsc(error))),
+            error => Self::Class(error.into()),
         }
     }
 }
