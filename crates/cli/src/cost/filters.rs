@@ -58,7 +58,7 @@ pub(super) fn add(filters: &mut Vec<Rule>, load: &Load) {
     }
     for flow in 0..load.filters.unwrap_or(load.classes) {
         let (filter, class) = (filter(flow as u32, load.look), class(flow % load.classes));
-        filters.push(Rule { filter, priority: 0, class, ..Rule::default() });
+        filters.push(Rule { filter, priority: 0, class });
     }
 }
 
