@@ -292,6 +292,8 @@ impl Sender {
             return true;
         }
         if self.nxt > self.high_seq {
+            // Step 2b sends new data for one ACK; whatever the next one says, holes go first again.
+            self.send_new_first = false;
             // Step 3a: the ACK for new data is a duplicate, so the loss was real.
             if event.new_sack || event.duplicate {
                 self.frto = false;

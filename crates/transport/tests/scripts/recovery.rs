@@ -204,6 +204,26 @@ fn frto_undoes_a_spurious_timeout() {
     assert!(script.numbers().iter().all(|&n| n >= 12), "no further retransmission");
 }
 
+/// The timeout was not spurious: the new segments of step 2b were not all that followed, but the holes
+/// are repaired then (step 3a), however much new data there is.
+#[test]
+fn frto_repairs_the_holes_after_a_real_timeout() {
+    let mut config = linux6();
+    config.recovery.tlp = false;
+    let mut script = Script::new(&config, 100, 60_000);
+    script.supply(1_000);
+    script.numbers();
+    script.wait();
+    assert_eq!(script.numbers(), [0]);
+    let now = script.now.as_us() / 1_000;
+    script.ack(now + 100, 1, &[]);
+    assert_eq!(script.numbers(), [10, 11]);
+    script.ack(now + 200, 1, &[(10, 11)]);
+    let repaired = script.numbers();
+    assert_eq!(repaired.first(), Some(&1), "{repaired:?}");
+    assert_eq!(script.end.info().spurious_timeouts, 0);
+}
+
 #[test]
 fn without_frto_the_window_is_retransmitted_as_old_stacks_did() {
     let mut config = linux6();
