@@ -43,7 +43,7 @@ use leaf::Leaf;
 use parameters::{Checked, Curves};
 pub use parameters::{Class, Error, Kind, Parameters};
 use reservation::Former;
-use turns::{Seats, Turns};
+use turns::{Criterion, Seats, Turns};
 
 /// A class as it runs: its curves in two cache lines, then its queue.
 #[derive(Debug)]
@@ -110,8 +110,7 @@ pub struct Hfsc {
     siblings: Vec<Siblings>,
     /// By deadline, each from its eligible time on.
     deadlines: Turns,
-    deadline_seats: Seats,
-    share_seats: Seats,
+    seats: Seats,
     /// Leaves that take part.
     active: u64,
     /// Leaves that looked empty at a peek but may hold packets to discard.
@@ -159,11 +158,11 @@ impl Hfsc {
     #[inline]
     fn choose(&mut self, now: Instant) -> Choice {
         let at = now.as_ps();
-        if let Some(index) = self.deadlines.first(at, &mut self.deadline_seats) {
+        if let Some(index) = self.deadlines.first(at, &mut self.seats) {
             return Choice::Leaf { index, real_time: true };
         }
         let mut within = self.root();
-        while let Some(index) = self.siblings[within].turns.first(at, &mut self.share_seats) {
+        while let Some(index) = self.siblings[within].turns.first(at, &mut self.seats) {
             if self.nodes[index].is_leaf {
                 return Choice::Leaf { index, real_time: false };
             }
@@ -171,8 +170,8 @@ impl Hfsc {
         }
         // A class is fit no earlier than some class within it, so the way down ends at a leaf.
         debug_assert_eq!(within, self.root());
-        let shared = self.siblings[within].turns.earliest(at, &mut self.share_seats);
-        let guaranteed = self.deadlines.earliest(at, &mut self.deadline_seats);
+        let shared = self.siblings[within].turns.earliest(at, &mut self.seats);
+        let guaranteed = self.deadlines.earliest(at, &mut self.seats);
         match [guaranteed, shared].into_iter().flatten().min() {
             Some(then) => Choice::NotBefore(Instant::from_ps(then)),
             None => Choice::Empty,
@@ -196,12 +195,12 @@ impl Hfsc {
         let children = if node.is_leaf {
             node.active.then_some(0)
         } else {
-            self.siblings[index].turns.earliest(now.as_ps(), &mut self.share_seats)
+            self.siblings[index].turns.earliest(now.as_ps(), &mut self.seats)
         };
         let (parent, virtual_time) = (node.parent as usize, share.position());
         let siblings = &mut self.siblings[parent];
         let Some(children) = children else {
-            siblings.turns.leave(index, &mut self.share_seats);
+            siblings.turns.leave(index, &mut self.seats);
             siblings.virtual_time_last = siblings.virtual_time_last.max(virtual_time);
             if siblings.turns.is_empty() {
                 siblings.virtual_time = siblings.virtual_time.max(siblings.virtual_time_last);
@@ -210,7 +209,7 @@ impl Hfsc {
         };
         let fit =
             node.upper_limit.as_ref().map_or(0, |limit| clock(limit.position())).max(children);
-        siblings.turns.set(index, fit, virtual_time, now.as_ps(), &mut self.share_seats);
+        siblings.turns.set(index, fit, virtual_time, now.as_ps(), &mut self.seats);
     }
 
     /// A leaf takes part from `now` on; apart from [`Discipline::enqueue`], so that this does not
@@ -229,7 +228,7 @@ impl Hfsc {
         let mut at = index;
         while at != self.root() {
             let node = &mut self.nodes[at];
-            if !self.share_seats.is_taken(at) && !node.goes_on_sharing {
+            if !self.seats.is_taken(at, Criterion::LinkShare) && !node.goes_on_sharing {
                 if let Some(course) = &mut node.link_share {
                     course.restart(self.siblings[node.parent as usize].virtual_time);
                 }
@@ -248,7 +247,7 @@ impl Hfsc {
     fn deactivate(&mut self, index: usize, now: Instant) {
         self.active -= 1;
         self.nodes[index].active = false;
-        self.deadlines.leave(index, &mut self.deadline_seats);
+        self.deadlines.leave(index, &mut self.seats);
         self.take_turns(index, now);
     }
 
@@ -258,7 +257,7 @@ impl Hfsc {
         let node = &self.nodes[index];
         let Some(course) = &node.real_time else { return };
         let (eligible, deadline) = (course.eligible(), course.position_after(node.next_bytes));
-        let seats = &mut self.deadline_seats;
+        let seats = &mut self.seats;
         self.deadlines.set(index, clock(eligible), deadline, now.as_ps(), seats);
     }
 
@@ -282,7 +281,7 @@ impl Hfsc {
         while let Some(node) = self.nodes.get_mut(at) {
             let parent = node.parent as usize;
             if let Some(course) = &mut node.link_share
-                && self.share_seats.is_taken(at)
+                && self.seats.is_taken(at, Criterion::LinkShare)
             {
                 if !real_time {
                     let siblings = &mut self.siblings[parent];
@@ -331,7 +330,7 @@ impl Hfsc {
             self.charge(index, bytes, real_time, now);
         } else {
             node.active = false;
-            self.deadlines.leave(index, &mut self.deadline_seats);
+            self.deadlines.leave(index, &mut self.seats);
             self.charge(index, bytes, real_time, now);
             self.active -= 1;
         }
@@ -384,7 +383,7 @@ impl Hfsc {
         }
         let children = checked.tree.children.iter().chain([&checked.tree.tops]);
         let siblings = |children: &Vec<usize>| Siblings {
-            turns: Turns::new(children.len()),
+            turns: Turns::new(Criterion::LinkShare, children.len()),
             virtual_time: 0,
             virtual_time_last: 0,
         };
@@ -398,9 +397,8 @@ impl Hfsc {
             nodes,
             names: parameters.classes.iter().map(|class| class.name.clone()).collect(),
             siblings,
-            deadlines: Turns::new(classes),
-            deadline_seats: Seats::new(0..classes),
-            share_seats: Seats::new(ranks),
+            deadlines: Turns::new(Criterion::RealTime, classes),
+            seats: Seats::new(&ranks),
             active: 0,
             hollow: Vec::with_capacity(classes),
             backlog: Backlog::default(),
@@ -449,7 +447,9 @@ impl Discipline for Hfsc {
         let answer = node.leaf.enqueue(packets, packet, now);
         self.backlog.account(before, node.leaf.backlog());
         self.backlog_bytes_max = self.backlog_bytes_max.max(self.backlog.bytes);
-        if !node.active && !node.leaf.is_empty() {
+        // A leaf with packets takes part, unless it was found hollow: most need no look at its curves.
+        let may_be_idle = before.packets == 0 || !self.hollow.is_empty();
+        if may_be_idle && !node.active && !node.leaf.is_empty() {
             self.look(index, packets, now);
             self.activate(index, now);
         }

@@ -125,7 +125,7 @@ impl Hfsc {
 
     /// Those that still count beside `new` ones: they are no more, or are not as they were.
     fn formers(&mut self, new: &[(&str, Curve)]) -> Result<Vec<Former>, Error> {
-        if self.deadlines.first(self.latest.as_ps(), &mut self.deadline_seats).is_none() {
+        if self.deadlines.first(self.latest.as_ps(), &mut self.seats).is_none() {
             return Ok(Vec::new());
         }
         let counts = |former: &&Former| former.until > self.latest;

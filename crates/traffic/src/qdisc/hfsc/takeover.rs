@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::curve::Course;
 use super::leaf::Leaf;
+use super::turns::Criterion;
 use super::{Hfsc, Node, ps};
 use crate::discipline::Discipline;
 
@@ -66,7 +67,7 @@ impl Hfsc {
         let former = |(index, node): (usize, Node)| {
             let siblings = &self.siblings[index];
             let virtual_times = (siblings.virtual_time, siblings.virtual_time_last);
-            let shared = self.share_seats.is_taken(index);
+            let shared = self.seats.is_taken(index, Criterion::LinkShare);
             let parent = self.name(node.parent).map(String::from);
             (self.names[index].clone(), Former { node, parent, shared, virtual_times })
         };

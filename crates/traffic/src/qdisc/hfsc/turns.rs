@@ -54,7 +54,7 @@ enum State {
     Ready,
 }
 
-/// A class's place in the turns.
+/// A class's place in some turns.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seat {
     key: Entry,
@@ -65,27 +65,49 @@ struct Seat {
     state: State,
 }
 
-/// Classes' places in the turns.
+/// What turns are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Criterion {
+    RealTime,
+    LinkShare,
+}
+
+/// Classes' places in the turns by both criteria, each class's in a cache line.
 #[derive(Debug)]
-pub(super) struct Seats(Vec<Seat>);
+pub(super) struct Seats(Vec<Pair>);
+
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
+struct Pair([Seat; 2]);
 
 impl Seats {
-    /// Classes, of which none takes part, each with its number among those it takes turns with.
-    pub(super) fn new(players: impl IntoIterator<Item = usize>) -> Self {
-        let seat = |player| Seat { player: player as u32, ..Seat::default() };
-        Self(players.into_iter().map(seat).collect())
+    /// Classes, of which none takes part, each with its number among its siblings.
+    pub(super) fn new(ranks: &[u32]) -> Self {
+        let seat = |player| Seat { player, ..Seat::default() };
+        Self((0..).zip(ranks).map(|(class, &rank)| Pair([seat(class), seat(rank)])).collect())
     }
 
     /// Whether the class takes part.
     #[inline]
-    pub(super) fn is_taken(&self, class: usize) -> bool {
-        self.0[class].state != State::Absent
+    pub(super) fn is_taken(&self, class: usize, criterion: Criterion) -> bool {
+        self.of(class, criterion).state != State::Absent
+    }
+
+    #[inline]
+    fn of(&self, class: usize, criterion: Criterion) -> &Seat {
+        &self.0[class].0[criterion as usize]
+    }
+
+    #[inline]
+    fn of_mut(&mut self, class: usize, criterion: Criterion) -> &mut Seat {
+        &mut self.0[class].0[criterion as usize]
     }
 }
 
 /// Classes that take turns.
 #[derive(Debug)]
 pub(super) struct Turns {
+    criterion: Criterion,
     waiting: Tournament,
     ready: Tournament,
     /// Those that are ready were so at this time, or at an earlier one.
@@ -94,9 +116,9 @@ pub(super) struct Turns {
 
 impl Turns {
     /// Turns of so many classes at most.
-    pub(super) fn new(players: usize) -> Self {
+    pub(super) fn new(criterion: Criterion, players: usize) -> Self {
         let tournament = || Tournament::new(players);
-        Self { waiting: tournament(), ready: tournament(), ready_at: 0 }
+        Self { criterion, waiting: tournament(), ready: tournament(), ready_at: 0 }
     }
 
     /// Nobody takes part.
@@ -107,7 +129,7 @@ impl Turns {
     /// The class may have its turn from `time` on, with this key.
     #[inline]
     pub(super) fn set(&mut self, class: usize, time: u64, key: u128, now: u64, seats: &mut Seats) {
-        let seat = &mut seats.0[class];
+        let seat = seats.of_mut(class, self.criterion);
         (seat.time, seat.key) = (time, Entry::new(key, class));
         self.place(seat, class, time > now);
         self.ready_at = self.ready_at.max(now);
@@ -132,7 +154,7 @@ impl Turns {
     /// The class takes part no more.
     #[inline]
     pub(super) fn leave(&mut self, class: usize, seats: &mut Seats) {
-        self.vacate(&mut seats.0[class]);
+        self.vacate(seats.of_mut(class, self.criterion));
     }
 
     fn vacate(&mut self, seat: &mut Seat) {
@@ -159,15 +181,15 @@ impl Turns {
     fn move_on(&mut self, now: u64, seats: &mut Seats) {
         while Entry(self.waiting.first()).has_come(now) {
             let class = Entry(self.waiting.first()).class();
-            self.place(&mut seats.0[class], class, false);
+            self.place(seats.of_mut(class, self.criterion), class, false);
             self.ready_at = self.ready_at.max(now);
         }
         while now < self.ready_at && self.ready.first() != NOBODY {
             let class = Entry(self.ready.first()).class();
-            if seats.0[class].time <= now {
+            if seats.of(class, self.criterion).time <= now {
                 return;
             }
-            self.place(&mut seats.0[class], class, true);
+            self.place(seats.of_mut(class, self.criterion), class, true);
         }
     }
 
@@ -176,7 +198,7 @@ impl Turns {
     #[inline]
     pub(super) fn earliest(&mut self, now: u64, seats: &mut Seats) -> Option<u64> {
         if let Some(class) = self.first(now, seats) {
-            return Some(seats.0[class].time);
+            return Some(seats.of(class, self.criterion).time);
         }
         let first = Entry(self.waiting.first());
         (first != Entry::LAST).then(|| first.time())
@@ -190,6 +212,8 @@ mod tests {
     use proptest::prelude::*;
 
     const CLASSES: usize = 12;
+    /// Any order does.
+    const RANKS: [u32; CLASSES] = [3, 1, 2, 0, 4, 5, 6, 7, 11, 10, 9, 8];
 
     proptest! {
         /// Against a search of all who take part, also when the clock is asked for a later time
@@ -198,7 +222,7 @@ mod tests {
         fn the_least_key_among_those_whose_time_has_come(
             steps in prop::collection::vec((0..CLASSES, 0_u64..40, 0_u128..40, 0_u8..4), 1..300),
         ) {
-            let (mut turns, mut seats) = (Turns::new(CLASSES), Seats::new(0..CLASSES));
+            let (mut turns, mut seats) = (Turns::new(Criterion::LinkShare, CLASSES), Seats::new(&RANKS));
             let mut all = BTreeMap::new();
             let mut now = 0;
             for (class, time, key, what) in steps {
@@ -224,7 +248,7 @@ mod tests {
                 }
                 prop_assert_eq!(turns.is_empty(), all.is_empty());
                 for class in 0..CLASSES {
-                    prop_assert_eq!(seats.is_taken(class), all.contains_key(&class));
+                    prop_assert_eq!(seats.is_taken(class, Criterion::LinkShare), all.contains_key(&class));
                 }
             }
         }
