@@ -138,7 +138,7 @@ impl Link {
         let measured = f64::from(self.seconds) - self.warm.as_secs_f64();
         Row {
             load,
-            queue: *name,
+            queue: name,
             ecn,
             mbit: bytes as f64 * 8e-6 / measured,
             mean_ms: mean(&sojourns),
@@ -240,10 +240,10 @@ impl Laws<'_> {
     }
 
     fn check_queue(&mut self, row: &Row) {
-        let saturated = matches!(row.load, Load::Tcp(10..) | Load::Datagrams(101..));
+        let saturated = matches!(row.load, Load::Tcp(10..) | Load::Datagrams(100..));
         match (row.queue, row.load) {
             // Drop-tail stands full: of the packets of its buffer the last waits for all others.
-            ("fifo", Load::Tcp(100) | Load::Datagrams(101..)) => {
+            ("fifo", Load::Tcp(100) | Load::Datagrams(100..)) => {
                 let full = f64::from(self.link.buffer) * self.frame_ms();
                 self.hold(row, "the wait", row.mean_ms / full, 0.93, 1.01);
             }
