@@ -2,6 +2,7 @@
 
 use traffic::condition::Conditioner;
 use traffic::qdisc::{self, Qdisc, fifo};
+use traffic::reservation::{Refusal, Request};
 use traffic::units::Serializer;
 use traffic::{
     Bytes, Dequeued, Discipline, DropReason, Duration, Enqueued, FlowId, Instant, PacketId,
@@ -224,6 +225,36 @@ impl Port {
     ) -> Result<(), qdisc::Error> {
         let asked = self.asked.clone();
         self.switch(&asked, cx)
+    }
+
+    /// Asks the discipline for a class, admitted or refused with the arithmetic.
+    ///
+    /// # Errors
+    ///
+    /// The discipline's refusal; then everything stays as it was.
+    pub fn reserve<E: Egress, O: Observer>(
+        &mut self,
+        request: &Request,
+        cx: &mut Context<'_, E, O>,
+    ) -> Result<(), Refusal> {
+        self.qdisc.get_mut().reserve(request)?;
+        self.go_on(cx);
+        Ok(())
+    }
+
+    /// Gives a class's promise back; what it has queued is still sent.
+    ///
+    /// # Errors
+    ///
+    /// There is no reservation of that name.
+    pub fn release<E: Egress, O: Observer>(
+        &mut self,
+        name: &str,
+        cx: &mut Context<'_, E, O>,
+    ) -> Result<(), Refusal> {
+        self.qdisc.get_mut().release(name)?;
+        self.go_on(cx);
+        Ok(())
     }
 
     /// Takes over from the discipline that is there; returns how many packets that did not give back.

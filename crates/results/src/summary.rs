@@ -4,7 +4,7 @@
 //! Units are bytes, seconds, bytes per second and counts unless a name says otherwise.
 
 use network::datagram::Delay;
-use scenario::plan::{Flow, Link, NodeKind, Plan};
+use scenario::plan::{Change, Flow, Link, NodeKind, Plan};
 use serde::Serialize;
 use serde::ser::Serializer;
 use traffic::condition::Count;
@@ -50,8 +50,20 @@ pub struct Summary {
     pub emulator: Named<EmulatorSummary>,
     /// Each node's own drops.
     pub node: Named<NodeSummary>,
+    /// Each change of a queue whose time came.
+    #[serde(skip_serializing_if = "Named::is_empty")]
+    pub change: Named<ChangeSummary>,
     /// What the engine did.
     pub engine: EngineSummary,
+}
+
+/// What became of a change of a queue.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ChangeSummary {
+    /// Whether it was made: a class admitted, a discipline attached.
+    pub made: bool,
+    /// Why not, if it was not.
+    pub refusal: Option<String>,
 }
 
 /// The run as a whole.
@@ -311,6 +323,7 @@ impl Summary {
             link: Named(links(plan, totals, seconds)),
             emulator: Named(emulators(plan, totals, seconds)),
             node: Named(node.collect()),
+            change: Named(changes(plan, totals)),
             engine: sum_engine(&totals.engine),
         }
     }
@@ -568,6 +581,14 @@ fn sum_emulator(ports: &[&PortTotals], rate: Rate, seconds: f64) -> EmulatorSumm
         utilisation: statistics().map(|s| share(s.sent_bytes, rate, seconds)).fold(0.0, f64::max),
         backlog_bytes_max: statistics().map(|s| s.backlog_bytes_max).max().unwrap_or(0),
     }
+}
+
+fn changes(plan: &Plan, totals: &Totals) -> Vec<(String, ChangeSummary)> {
+    let change = |(change, refusal): (&Change, &Option<String>)| {
+        let (made, refusal) = (refusal.is_none(), refusal.clone());
+        (change.name.clone(), ChangeSummary { made, refusal })
+    };
+    plan.changes.iter().zip(&totals.changes).map(change).collect()
 }
 
 fn sum_node(drops: &Drops) -> NodeSummary {

@@ -118,6 +118,8 @@ pub struct Totals {
     pub ports: Vec<PortTotals>,
     /// Drops within each of `Plan::nodes` (no route, receive ring).
     pub nodes: Vec<Drops>,
+    /// For each of `Plan::changes` whose time came: why it was refused, if it was.
+    pub changes: Vec<Option<String>>,
     /// What the engine did.
     pub engine: EngineTotals,
     /// How it ended.

@@ -342,7 +342,7 @@ impl Document {
 
 /// Whether the key at `depth` of a path is the name of an entity, which must exist.
 fn is_name(path: &[Segment], depth: usize) -> bool {
-    let entities = ["host", "router", "emulator", "link", "flow"];
+    let entities = ["host", "router", "emulator", "link", "flow", "change"];
     match (depth, path[0].key.as_str()) {
         (1, "probe" | "expect") => false,
         (1, table) => entities.contains(&table),

@@ -6,11 +6,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::condition::Conditioner;
+use crate::filter::Match;
 use crate::queue::Queue;
 use crate::tcp::Tcp;
 use crate::value::{
-    AddressUnit, CodePointUnit, Count, Grid, Name, NumberUnit, PeriodUnit, PortUnit, Quantity,
-    RateUnit, RatioUnit, ShareUnit, SizeUnit, Table, TimeUnit,
+    AddressUnit, CodePointUnit, Count, Grid, Name, NumberUnit, OneOrMany, PeriodUnit, PortUnit,
+    Quantity, RateUnit, RatioUnit, ShareUnit, SizeUnit, Table, TimeUnit,
 };
 
 /// A Suimon scenario: topology, policies, flows, probes and expectations.
@@ -38,6 +39,9 @@ pub(crate) struct Scenario {
     /// TCP connections, and datagrams that heed nothing, by name.
     #[serde(default)]
     pub(crate) flow: Table<Flow>,
+    /// What is done to queues while the run goes on, by name.
+    #[serde(default)]
+    pub(crate) change: Table<Change>,
     /// What to record.
     #[serde(default)]
     pub(crate) probe: Probes,
@@ -227,6 +231,44 @@ pub(crate) struct Train {
 pub(crate) struct Read {
     /// The rate at which it reads.
     pub(crate) rate: Quantity<RateUnit>,
+}
+
+/// One change of a port's queue while the run goes on: a queue, `enabled`, a reservation or a release.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Change {
+    /// When.
+    pub(crate) when: Quantity<TimeUnit>,
+    /// The port, as "node:link".
+    pub(crate) at: Name,
+    /// The discipline from then on: new settings of the one that is there, or another one. No queued packet
+    /// is lost.
+    pub(crate) queue: Option<Queue>,
+    /// False puts a plain FIFO in the discipline's place, true puts the discipline back.
+    pub(crate) enabled: Option<bool>,
+    /// A class to be admitted, or refused, by a discipline that takes reservations (cbq, hfsc).
+    pub(crate) reserve: Option<Reserve>,
+    /// The class whose reservation is given back.
+    pub(crate) release: Option<Name>,
+}
+
+/// A class with a promise, as RSVP asks for.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Reserve {
+    /// Its name, unlike any other class's.
+    pub(crate) class: Name,
+    /// The class to be within; at the top unless given.
+    pub(crate) parent: Option<Name>,
+    /// What is guaranteed in the long run.
+    pub(crate) rate: Quantity<RateUnit>,
+    /// What may come at once beyond that and still keep the delay bound.
+    pub(crate) burst: Quantity<SizeUnit>,
+    /// The most time from a packet's arrival to its last bit's sending, if no more comes than that.
+    pub(crate) delay: Quantity<TimeUnit>,
+    /// Which packets: a table, or an array of tables of which any may match.
+    #[serde(rename = "match")]
+    pub(crate) matches: OneOrMany<Match>,
 }
 
 /// What to record beside the totals, which are always there.

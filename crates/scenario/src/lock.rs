@@ -12,7 +12,9 @@ use traffic::{Bytes, Duration, Instant, Rate, qdisc};
 
 use crate::condition::action_text;
 use crate::header::{code_point_text, dscp_text, ports_text, prefix_text, protocol_text};
-use crate::plan::{Expectation, Flow, Link, Node, NodeKind, Plan, Tcp, Transport, Window};
+use crate::plan::{
+    Action, Change, Expectation, Flow, Link, Node, NodeKind, Plan, Tcp, Transport, Window,
+};
 use crate::tcp;
 
 /// The plan as a scenario file.
@@ -26,6 +28,7 @@ pub fn lock(plan: &Plan) -> String {
     plan.nodes.iter().for_each(|n| node(n, &mut text));
     plan.links.iter().for_each(|l| link(plan, l, &mut text));
     plan.flows.iter().for_each(|f| flow(plan, f, &mut text));
+    plan.changes.iter().for_each(|c| change(plan, c, &mut text));
     probes(plan, &mut text);
     text
 }
@@ -325,6 +328,30 @@ fn datagrams(name: &str, config: &datagram::Config, text: &mut String) {
     line(text, "ecn", &config.ecn.to_string());
 }
 
+fn change(plan: &Plan, change: &Change, text: &mut String) {
+    let path = format!("change.{}", key(&change.name));
+    header(text, &path);
+    line(text, "when", &instant(change.when));
+    line(text, "at", &port(plan, change.port));
+    match &change.action {
+        Action::Switch(parameters) => queue(plan, &format!("{path}.queue"), parameters, text),
+        Action::Disable => line(text, "enabled", "false"),
+        Action::Enable => line(text, "enabled", "true"),
+        Action::Release(class) => line(text, "release", &string(class)),
+        Action::Reserve(request) => {
+            line(text, "reserve.class", &string(&request.name));
+            if let Some(parent) = &request.parent {
+                line(text, "reserve.parent", &string(parent));
+            }
+            line(text, "reserve.rate", &rate(request.rate));
+            line(text, "reserve.burst", &size(request.burst));
+            line(text, "reserve.delay", &time(request.delay));
+            let filters: Vec<String> = request.filters.iter().map(|f| filter(plan, f, 0)).collect();
+            line(text, "reserve.match", &format!("[{}]", filters.join(", ")));
+        }
+    }
+}
+
 fn probes(plan: &Plan, text: &mut String) {
     let probes = &plan.probes;
     for (name, every) in [("flows", probes.flows), ("queues", probes.queues)] {
@@ -354,11 +381,16 @@ fn probes(plan: &Plan, text: &mut String) {
 }
 
 fn at(plan: &Plan, port: network::PortId, window: Window, text: &mut String) {
-    let link = &plan.links[(port.0 / 2) as usize];
-    let node = &plan.nodes[link.ends[(port.0 % 2) as usize].node];
-    line(text, "at", &string(&format!("{}:{}", node.name, link.name)));
+    line(text, "at", &self::port(plan, port));
     line(text, "from", &instant(window.from));
     line(text, "until", &instant(window.until));
+}
+
+/// A port as `node:link`.
+fn port(plan: &Plan, port: network::PortId) -> String {
+    let link = &plan.links[(port.0 / 2) as usize];
+    let node = &plan.nodes[link.ends[(port.0 % 2) as usize].node];
+    string(&format!("{}:{}", node.name, link.name))
 }
 
 /// `flow.bulk.goodput` under `[expect]`, each quantity with its own unit.

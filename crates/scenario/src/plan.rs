@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use network::{application, datagram, emulator, host, link};
 use traffic::header::{Header, Ports};
+use traffic::reservation::Request;
 use traffic::{Bytes, Duration, Instant, condition, qdisc};
 
 /// What a driver runs.
@@ -24,6 +25,8 @@ pub struct Plan {
     pub routes: Vec<Vec<Option<u32>>>,
     /// Connections and flows of datagrams, one each (a `count` in the file is already multiplied out).
     pub flows: Vec<Flow>,
+    /// What is done to queues while the run goes on, the earliest first.
+    pub changes: Vec<Change>,
     /// What to record.
     pub probes: Probes,
     /// What must come out.
@@ -141,6 +144,34 @@ impl Flow {
             Transport::Udp(_) => None,
         }
     }
+}
+
+/// Something that is done to a port's queue.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// Its name in the file.
+    pub name: String,
+    /// When.
+    pub when: Instant,
+    /// Where.
+    pub port: network::PortId,
+    /// What.
+    pub action: Action,
+}
+
+/// What is done to a queue.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// It gets these parameters, of the discipline that it has or of another.
+    Switch(qdisc::Parameters),
+    /// A plain FIFO takes the discipline's place.
+    Disable,
+    /// The discipline takes its place again.
+    Enable,
+    /// A class is asked for.
+    Reserve(Request),
+    /// The class of that name is given back.
+    Release(String),
 }
 
 /// A stretch of the run.

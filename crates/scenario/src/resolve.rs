@@ -1,6 +1,7 @@
 //! From the file's tables to the plan: names become numbers, defaults are filled in, quantities are
 //! checked against each other. Problems are collected; a part that depends on a faulty one is left out.
 
+mod changes;
 mod conditioners;
 mod datagrams;
 mod directory;
@@ -32,6 +33,7 @@ pub(crate) fn resolve(file: &Scenario, problems: &mut Problems) -> Option<Plan> 
     let routes = if complete { routes::resolve(&nodes.list, &links.list) } else { Vec::new() };
     let network = Network { nodes, links, routes, duration };
     let flows = flows::resolve(&declared, &network, problems);
+    let changes = changes::resolve(file, &network, &declared.names, problems);
     let probes = probes::resolve(file, &network, &declared.names, problems);
     let expectations = expectations::resolve(file, &network, &declared.names, problems);
     problems.is_empty().then(|| Plan {
@@ -42,6 +44,7 @@ pub(crate) fn resolve(file: &Scenario, problems: &mut Problems) -> Option<Plan> 
         links: network.links.list,
         routes: network.routes,
         flows,
+        changes,
         probes,
         expectations,
     })

@@ -302,3 +302,21 @@ fn conditioners() {
          help: leave one; `next` leads on to another element"
     );
 }
+
+#[test]
+fn changes() {
+    let said = |body: &str| added(&format!("[change.c]\nat = \"r:wan\"\n{body}\n"));
+    assert_eq!(
+        said("when = \"1 s\"\nenabled = true\nrelease = \"a\""),
+        "x.toml:14:9: `c` is not one change\n  help: give one of queue, enabled, reserve and release"
+    );
+    assert_eq!(
+        said("when = \"10 s\"\nenabled = true"),
+        "x.toml:16:8: it comes when the run is over\n  \
+         help: let it come before the scenario's duration"
+    );
+    assert_eq!(
+        said("when = \"1 s\"\nqueue.psp = {}"),
+        "x.toml:17:7: no classes\n  help: give at least one, or use a discipline without, such as fifo"
+    );
+}

@@ -38,6 +38,22 @@ rate = "100 Mbit/s"
 label = { match = { flow_label = 77, source = "2001:db8::/64", destination = "2001:db8::ff" } }
 ports = { match = { source_port = 7, destination_port = "1024-65535", protocol = "udp", vlan_priority = 3 } }
 rest = { match = { flow = "f.2", priority = 3 } }
+[change.one]
+when = "500 ms"
+at = "r:out"
+reserve = { class = "v", rate = "1 Mbit/s", burst = "3 kB", delay = "5 ms", match = { dscp = "ef", from = "a.1" } }
+[change.two]
+when = "600 ms"
+at = "r:out"
+queue.priq.class.all.match = {}
+[change.three]
+when = "700 ms"
+at = "r:out"
+enabled = false
+[change.four]
+when = "100 ms"
+at = "r:out"
+release = "v"
 [flow.f]
 from = "a"
 to = "b"

@@ -5,6 +5,7 @@
 //! single event per hop, its arrival; one that waits costs a second, its port becoming free.
 
 use network::{Context, Egress, Node, Observer, PortId};
+use scenario::plan::Action;
 use traffic::{Instant, PacketId};
 
 use crate::wheel::Wheel;
@@ -97,9 +98,26 @@ impl Engine {
         &self.world
     }
 
-    /// The nodes and wires, to change a discipline's parameters on the way.
-    pub fn world_mut(&mut self) -> &mut World {
-        &mut self.world
+    /// Does something to a port's queue now; `None` if there is no such port, else what was refused.
+    pub fn change(
+        &mut self,
+        port: PortId,
+        action: &Action,
+        observer: &mut impl Observer,
+    ) -> Option<Result<(), String>> {
+        let World { nodes, lines, packets } = &mut self.world;
+        let line = lines.get(port.0 as usize)?;
+        let port =
+            nodes.get_mut(line.node as usize)?.ports_mut().get_mut(usize::from(line.port))?;
+        let egress = &mut Departures { lines, schedule: &mut self.schedule };
+        let cx = &mut Context { now: self.now, packets, egress, observer };
+        Some(match action {
+            Action::Switch(parameters) => port.switch(parameters, cx).map_err(|e| e.to_string()),
+            Action::Disable => port.disable(cx).map_err(|e| e.to_string()),
+            Action::Enable => port.enable(cx).map_err(|e| e.to_string()),
+            Action::Reserve(request) => port.reserve(request, cx).map_err(|e| e.to_string()),
+            Action::Release(class) => port.release(class, cx).map_err(|e| e.to_string()),
+        })
     }
 
     /// Runs every event up to and including `until`.

@@ -59,12 +59,16 @@ pub fn run(plan: &Plan, watch: &mut impl Watch, steering: Steering<'_>) -> Resul
     let end = Instant::ZERO + plan.duration;
     let mut timetable = Timetable::new(plan, end);
     let mut flows = vec![Snapshot::default(); plan.flows.len()];
-    let mut complete = false;
+    let (mut changes, mut complete) = (Vec::new(), false);
     while !steering.interrupted.load(Ordering::Relaxed) {
         let now = timetable.next();
         engine.run_until(now, &mut tally);
         sample(plan, &engine, &timetable, now, tally.inner);
         look_at_flows(plan, &engine, now, &mut flows);
+        for change in plan.changes.iter().filter(|change| change.when == now) {
+            let done = engine.change(change.port, &change.action, &mut tally);
+            changes.push(done.and_then(Result::err));
+        }
         if now >= end {
             complete = true;
             break;
@@ -72,14 +76,14 @@ pub fn run(plan: &Plan, watch: &mut impl Watch, steering: Steering<'_>) -> Resul
         (steering.progress)(now);
         timetable.advance(now);
     }
-    Ok(totals(plan, &engine, tally, &flows, complete))
+    Ok(Totals { changes, ..totals(plan, &engine, tally, &flows, complete) })
 }
 
 /// When the engine pauses for samples.
 struct Timetable {
     end: Instant,
-    /// Instants that flows want to be looked at, latest first.
-    flows: Vec<Instant>,
+    /// Instants at which flows are looked at or queues changed, latest first.
+    once: Vec<Instant>,
     /// Due and period of each recurring pause; `NEVER` for a probe that is off.
     flow_samples: Recurring,
     queue_samples: Recurring,
@@ -109,13 +113,14 @@ impl Recurring {
 
 impl Timetable {
     fn new(plan: &Plan, end: Instant) -> Self {
-        let mut flows: Vec<Instant> =
+        let mut once: Vec<Instant> =
             plan.flows.iter().flat_map(|f| [halfway(f, end), stop(f, end)]).collect();
-        flows.sort_unstable_by(|a, b| b.cmp(a));
-        flows.dedup();
+        once.extend(plan.changes.iter().map(|change| change.when));
+        once.sort_unstable_by(|a, b| b.cmp(a));
+        once.dedup();
         Self {
             end,
-            flows,
+            once,
             flow_samples: Recurring::every(plan.probes.flows),
             queue_samples: Recurring::every(plan.probes.queues),
             progress: Recurring::every(Some(stride(plan.duration))),
@@ -123,14 +128,14 @@ impl Timetable {
     }
 
     fn next(&self) -> Instant {
-        let flow = self.flows.last().copied().unwrap_or(Instant::NEVER);
+        let flow = self.once.last().copied().unwrap_or(Instant::NEVER);
         let recurring = [self.flow_samples, self.queue_samples, self.progress];
         recurring.iter().fold(flow, |least, r| least.min(r.due)).min(self.end)
     }
 
     fn advance(&mut self, now: Instant) {
-        while self.flows.last().is_some_and(|&at| at <= now) {
-            self.flows.pop();
+        while self.once.last().is_some_and(|&at| at <= now) {
+            self.once.pop();
         }
         self.flow_samples.advance(now);
         self.queue_samples.advance(now);
@@ -246,6 +251,7 @@ fn totals(
         flows: plan.flows.iter().zip(snapshots).enumerate().map(flow).collect(),
         ports,
         nodes: tally.nodes,
+        changes: Vec::new(),
         engine: EngineTotals { events: engine.events(), packet_hops: engine.packet_hops() },
         ending: Ending { at: engine.now(), complete },
     }

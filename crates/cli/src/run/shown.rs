@@ -27,6 +27,7 @@ pub(crate) fn run(job: &Job, outcome: &Outcome) -> String {
         datagrams(summary),
         drops(summary),
         faults(summary),
+        refusals(summary),
         verdicts(&outcome.verdicts),
     ];
     let report = job.folder.join(folder::REPORT);
@@ -47,6 +48,14 @@ fn faults(summary: &Summary) -> String {
         }
     }
     text
+}
+
+/// Changes of queues that were refused, and why.
+fn refusals(summary: &Summary) -> String {
+    let refused = summary.change.0.iter().filter_map(|(name, change)| {
+        change.refusal.as_ref().map(|why| format!("change {name} was refused: {why}\n"))
+    });
+    refused.collect()
 }
 
 /// That a run did not come to its end.

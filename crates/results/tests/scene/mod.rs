@@ -66,6 +66,7 @@ pub(crate) fn plan() -> Plan {
         links: vec![link("access", 0, 1), link("wan", 1, 2)],
         routes: vec![vec![None; 3]; 3],
         flows: vec![flow("bulk.1", 0), flow("bulk.2", 1), flow("solo", 2)],
+        changes: Vec::new(),
         probes: probes(),
         expectations: Vec::new(),
     }
@@ -278,6 +279,7 @@ pub(crate) fn totals() -> Totals {
         flows: vec![flow(300_000), flow(100_000), flow(200_000)],
         ports: vec![port(400, none), port(0, none), port(395, drops), port(200, none)],
         nodes: vec![none, none, ring],
+        changes: Vec::new(),
         engine: EngineTotals { events: 2_000, packet_hops: 995 },
         ending: Ending { at: at_us(10_000), complete: true },
     }

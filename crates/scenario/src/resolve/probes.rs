@@ -123,7 +123,7 @@ fn window(
 }
 
 /// `node:link`: that node's output into that link.
-fn port(at: &Name, network: &Network<'_>, problems: &mut Problems) -> Option<PortId> {
+pub(super) fn port(at: &Name, network: &Network<'_>, problems: &mut Problems) -> Option<PortId> {
     let Some((node, link)) = at.text.split_once(':') else {
         let message = format!("`{}` is no port", at.text);
         problems.push(&at.span, message, "write node:link, such as \"sender:access\"");

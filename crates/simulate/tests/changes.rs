@@ -1,0 +1,80 @@
+//! A port's queue changed while the run goes on: reservations, and ALTQ's switch.
+
+mod driver;
+
+use results::{Recorder, Summary};
+
+/// `voice` has 1 of 10 Mbit/s promised from 2 s to 6 s, and competes as any other flow before and after.
+const TEXT: &str = r#"
+duration = "12 s"
+[host.a]
+[host.b]
+[router.r]
+[link.in]
+between = ["a", "r"]
+rate = "1 Gbit/s"
+[link.out]
+between = ["r", "b"]
+rate = "10 Mbit/s"
+overhead = "0 B"
+[link.out.at.r.queue.hfsc]
+default_class = "rest"
+[link.out.at.r.queue.hfsc.class]
+rest = { link_share_m2 = "8 Mbit/s", match = {} }
+[flow.voice]
+from = "a"
+to = "b"
+datagrams = { rate = "1 Mbit/s", size = "200 B" }
+[flow.flood]
+from = "a"
+to = "b"
+datagrams = { rate = "30 Mbit/s" }
+[change.admit]
+when = "2 s"
+at = "r:out"
+reserve = { class = "voice", rate = "2 Mbit/s", burst = "1 kB", delay = "10 ms", match = { flow = "voice" } }
+[change.too_much]
+when = "3 s"
+at = "r:out"
+reserve = { class = "more", rate = "9 Mbit/s", burst = "1 kB", delay = "10 ms", match = { flow = "flood" } }
+[change.give_back]
+when = "6 s"
+at = "r:out"
+release = "voice"
+[change.fair]
+when = "8 s"
+at = "r:out"
+queue.drr.class = { voice = { match = { flow = "voice" } }, rest = { match = {} } }
+[change.off]
+when = "10 s"
+at = "r:out"
+enabled = false
+[probe.bandwidth]
+voice = { at = "r:out", bin = "1 s", flows = ["voice"] }
+"#;
+
+#[test]
+fn what_is_promised_holds_from_then_on_and_until_it_is_released() {
+    let plan = driver::plan(TEXT);
+    let mut recorder = Recorder::new(&plan, None).expect("tables in memory");
+    let totals = driver::totals_watched(&plan, &mut recorder);
+    let recording = recorder.finish(totals.ending.at).expect("tables in memory");
+    let (rows, _) = recording.bandwidth.rows().expect("tables in memory");
+    let frames: Vec<u64> = rows.iter().map(|row| row.bytes / 246).collect();
+    // 625 datagrams a second of 200 bytes, each a frame of 246.
+    for second in [3, 4, 5, 9] {
+        assert!((624..=626).contains(&frames[second]), "second {second} of {frames:?}");
+    }
+    for second in [1, 7, 11] {
+        assert!(frames[second] < 400, "second {second} of {frames:?}");
+    }
+
+    let summary = Summary::new(&plan, &totals);
+    let refusal = |name: &str| summary.change.get(name).expect("a change").refusal.clone();
+    for name in ["admit", "give_back", "fair", "off"] {
+        assert_eq!(refusal(name), None, "{name}");
+    }
+    let why = refusal("too_much").expect("11 of 10 Mbit/s");
+    assert!(why.contains("voice") && why.contains("more"), "{why}");
+    assert!(summary.link.get("out").expect("a link").forward.faults.is_empty());
+}
