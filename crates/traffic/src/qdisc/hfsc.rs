@@ -276,7 +276,7 @@ impl Hfsc {
     /// turns anew.
     #[inline]
     fn charge(&mut self, index: usize, bytes: u64, real_time: bool, now: Instant) {
-        let catch_up = ps(now).saturating_sub(self.lateness_max());
+        let (frame_time, active) = (self.frame_time, u128::from(self.active));
         let mut at = index;
         while let Some(node) = self.nodes.get_mut(at) {
             let parent = node.parent as usize;
@@ -292,18 +292,14 @@ impl Hfsc {
                 course.advance(bytes);
             }
             if let Some(course) = &mut node.upper_limit {
-                course.catch_up(catch_up);
+                // How late a packet that its limit lets go may be sent without losing its time: one
+                // longest frame of each other class before it, and one on the wire already.
+                course.catch_up(ps(now).saturating_sub(frame_time * active));
                 course.advance(bytes);
             }
             self.take_turn(at, now);
             at = parent;
         }
-    }
-
-    /// How late a packet that its upper limit lets go may be sent without losing its time, in
-    /// picoseconds: one longest frame of each other class before it, and one on the wire already.
-    fn lateness_max(&self) -> u128 {
-        self.frame_time * u128::from(self.active)
     }
 
     /// Takes a packet from a leaf; `None` if it had none left to send.
@@ -324,16 +320,16 @@ impl Hfsc {
         if real_time && let Some(course) = &mut node.real_time {
             course.advance(bytes);
         }
-        if !node.leaf.is_empty() {
-            self.look(index, packets, now);
-            self.set_deadline(index, now);
-            self.charge(index, bytes, real_time, now);
-        } else {
+        let is_empty = node.leaf.is_empty();
+        if is_empty {
             node.active = false;
             self.deadlines.leave(index, &mut self.seats);
-            self.charge(index, bytes, real_time, now);
-            self.active -= 1;
+        } else if node.real_time.is_some() {
+            self.look(index, packets, now);
+            self.set_deadline(index, now);
         }
+        self.charge(index, bytes, real_time, now);
+        self.active -= u64::from(is_empty);
         Some(id)
     }
 

@@ -26,6 +26,7 @@ const TOP: usize = WIDTH - 1;
 /// number itself.
 #[derive(Debug)]
 pub(super) struct Tournament {
+    first: u128,
     groups: Vec<Group>,
     /// The place of the first player.
     players: usize,
@@ -38,7 +39,8 @@ impl Tournament {
         // and `m` winners, 4 m = n + m - 1, rounded up.
         let winners = (players + 1) / (WIDTH - 1);
         let groups = if players == 0 { 0 } else { (TOP + winners + players).div_ceil(WIDTH) };
-        Self { groups: vec![Group([NOBODY; WIDTH]); groups], players: TOP + winners }
+        let groups = vec![Group([NOBODY; WIDTH]); groups];
+        Self { first: NOBODY, groups, players: TOP + winners }
     }
 
     /// So many players at least: the same and new ones, which do not compete.
@@ -56,8 +58,8 @@ impl Tournament {
 
     /// The least number.
     #[inline]
-    pub(super) fn first(&self) -> u128 {
-        self.groups.first().map_or(NOBODY, |group| group.0[TOP])
+    pub(super) const fn first(&self) -> u128 {
+        self.first
     }
 
     /// A player's number.
@@ -73,7 +75,11 @@ impl Tournament {
         let (mut place, mut winner) = (self.players + player, number);
         while let Some(Group(group)) = self.groups.get_mut(place / WIDTH) {
             let before = core::mem::replace(&mut group[place % WIDTH], winner);
-            if before == winner || place == TOP {
+            if place == TOP {
+                self.first = winner;
+                return;
+            }
+            if before == winner {
                 return;
             }
             let [a, b, c, d] = *group;
