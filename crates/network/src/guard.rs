@@ -5,7 +5,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use traffic::{Bytes, Dequeued, Discipline, Enqueued, Instant, PacketId, Packets, Statistics};
+use traffic::{
+    Bytes, Dequeued, Discipline, Enqueued, Instant, PacketId, Packets, Ring, Statistics,
+};
 
 /// What is wrong with a discipline.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -100,12 +102,33 @@ impl<Q: Discipline> Guard<Q> {
         self.held = self.held.saturating_sub(1);
     }
 
-    /// Empties a discipline that may be out of order, and returns what it had counted and how many
-    /// packets it does not give back.
-    pub(crate) fn abandon(mut self, packets: &mut Packets, now: Instant) -> (Statistics, u64) {
+    /// Empties a discipline that may be out of order into `left`. Returns what it had counted, with what it
+    /// gives back as its backlog, and how many packets it does not give back: they count as dropped.
+    pub(crate) fn abandon(
+        mut self,
+        left: &mut Ring<PacketId>,
+        packets: &mut Packets,
+        now: Instant,
+    ) -> (Statistics, u64) {
+        let mut counted = caught(|| self.qdisc.statistics()).unwrap_or_default();
         let _ = caught(|| self.qdisc.flush(packets, now));
-        let counted = caught(|| self.qdisc.statistics()).unwrap_or_default();
-        (counted, self.held.saturating_sub(packets.dropped() as u64))
+        let (mut given, mut bytes) = (0, 0);
+        while let Some((packet, _)) = packets.take_dropped() {
+            given += 1;
+            bytes += u64::from(packets[packet].length);
+            left.push(packet);
+        }
+        let lost = self.held.saturating_sub(given);
+        let lost_bytes = if lost > 0 { counted.backlog_bytes.saturating_sub(bytes) } else { 0 };
+        // Its own backlog may be wrong, and what it took must be what became of it.
+        let gone = counted.enqueued_packets.saturating_sub(counted.backlog_packets);
+        let gone_bytes = counted.enqueued_bytes.saturating_sub(counted.backlog_bytes);
+        counted.enqueued_packets = gone + given + lost;
+        counted.enqueued_bytes = gone_bytes + bytes + lost_bytes;
+        counted.dropped_packets += lost;
+        counted.dropped_bytes += lost_bytes;
+        (counted.backlog_packets, counted.backlog_bytes) = (given, bytes);
+        (counted, lost)
     }
 }
 
@@ -154,7 +177,16 @@ mod tests {
             self.queue.is_empty()
         }
         fn statistics(&self) -> Statistics {
-            Statistics::default()
+            let (packets, bytes) = (self.queue.len() as u64, 100 * self.queue.len() as u64);
+            Statistics {
+                backlog_packets: packets,
+                backlog_bytes: bytes,
+                enqueued_packets: 7 + packets,
+                enqueued_bytes: 700 + bytes,
+                sent_packets: 7,
+                sent_bytes: 700,
+                ..Statistics::default()
+            }
         }
     }
 
@@ -191,19 +223,33 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_a_fault_and_what_is_not_given_back_is_counted() {
+    fn a_panic_is_a_fault_and_what_is_not_given_back_counts_as_dropped() {
         let mut packets = Packets::new();
         let port = crate::port::tests::gigabit();
         let mut guard = Guard::new(Faulty::attach(&(), port).unwrap());
+        let packet = || Packet { length: 100, ..Packet::default() };
         for _ in 0..3 {
-            let packet = packets.insert(Packet::default());
+            let packet = packets.insert(packet());
             guard.enqueue(&mut packets, packet, Instant::ZERO).unwrap();
         }
         guard.get_mut().panics = true;
-        let packet = packets.insert(Packet::default());
+        let packet = packets.insert(packet());
         let answer = guard.enqueue(&mut packets, packet, Instant::ZERO);
         assert_eq!(answer, Err(Fault::Panicked("out of order".into())));
-        assert_eq!(guard.abandon(&mut packets, Instant::ZERO).1, 1);
-        assert_eq!(packets.dropped(), 2);
+        let mut left = Ring::new();
+        let (counted, lost) = guard.abandon(&mut left, &mut packets, Instant::ZERO);
+        assert_eq!((left.len(), packets.dropped(), lost), (2, 0, 1));
+        let expected = Statistics {
+            backlog_packets: 2,
+            backlog_bytes: 200,
+            enqueued_packets: 10,
+            enqueued_bytes: 1_000,
+            sent_packets: 7,
+            sent_bytes: 700,
+            dropped_packets: 1,
+            dropped_bytes: 100,
+            ..Statistics::default()
+        };
+        assert_eq!(counted, expected);
     }
 }

@@ -64,6 +64,8 @@ pub struct Port {
     link: traffic::Port,
     /// What earlier disciplines counted; their backlog is what is `left`.
     retired: Statistics,
+    /// Bytes that were `left` at the last switch.
+    left_bytes: u64,
     /// What is done to the packets that come in.
     conditioner: Option<Box<Conditioner>>,
 }
@@ -92,6 +94,7 @@ impl Port {
             asked: queue.clone(),
             link: port,
             retired: Statistics::default(),
+            left_bytes: 0,
             conditioner: None,
         })
     }
@@ -165,9 +168,16 @@ impl Port {
 
     /// What the disciplines on it have counted.
     pub fn statistics(&self) -> Statistics {
-        let mut sum = self.retired;
-        sum += self.qdisc().statistics();
+        let (mut sum, own) = (self.retired, self.qdisc().statistics());
+        sum += own;
+        sum.backlog_bytes_max = self.longest_with(&own);
         sum
+    }
+
+    /// The longest the port's queue ever was, at most: disciplines have the port one after another, and
+    /// what earlier ones left lies before the present one's queue.
+    fn longest_with(&self, own: &Statistics) -> u64 {
+        self.retired.backlog_bytes_max.max(self.left_bytes + own.backlog_bytes_max)
     }
 
     /// Whether nothing is queued.
@@ -261,19 +271,12 @@ impl Port {
     fn install<E, O: Observer>(&mut self, fresh: Qdisc, cx: &mut Context<'_, E, O>) -> u64 {
         self.report_discarded(cx);
         let old = core::mem::replace(&mut self.qdisc, Guard::new(fresh));
-        let (mut counted, lost) = old.abandon(cx.packets, cx.now);
-        (counted.backlog_packets, counted.backlog_bytes) = (0, 0);
-        while let Some((packet, _)) = cx.packets.take_dropped() {
-            // Flushed, but not lost: it counts as queued still.
-            let length = u64::from(cx.packets[packet].length);
-            self.left.push(packet);
-            self.has_left = true;
-            counted.dropped_packets = counted.dropped_packets.saturating_sub(1);
-            counted.dropped_bytes = counted.dropped_bytes.saturating_sub(length);
-            counted.backlog_packets += 1;
-            counted.backlog_bytes += length;
-        }
+        let (counted, lost) = old.abandon(&mut self.left, cx.packets, cx.now);
+        self.has_left = !self.left.is_empty();
+        let longest = self.longest_with(&counted);
         self.retired += counted;
+        self.retired.backlog_bytes_max = longest;
+        self.left_bytes = self.retired.backlog_bytes;
         lost
     }
 
@@ -289,8 +292,8 @@ impl Port {
         self.go_on(cx);
     }
 
-    /// The discipline failed while it was given a packet: that goes to the FIFO, unless it is among what
-    /// the discipline gave back.
+    /// The discipline failed while it was given a packet: that goes to the FIFO, unless the discipline
+    /// discarded it or gives it back.
     #[cold]
     fn fail_with<E: Egress, O: Observer>(
         &mut self,
@@ -298,11 +301,14 @@ impl Port {
         fault: &Fault,
         cx: &mut Context<'_, E, O>,
     ) -> Enqueued {
+        let discarded = cx.packets.is_dropped(packet);
         self.fail(fault, cx);
-        if self.left.iter().any(|left| left == packet) {
+        if discarded || self.left.iter().any(|left| left == packet) {
             return Enqueued::Queued;
         }
-        self.qdisc.get_mut().enqueue(cx.packets, packet, cx.now)
+        let enqueued = self.qdisc.get_mut().enqueue(cx.packets, packet, cx.now);
+        self.go_on(cx);
+        enqueued
     }
 
     /// Asks for the next turn after a switch, when something is queued.
@@ -480,10 +486,91 @@ impl Port {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use traffic::{Bytes, Rate};
+    use traffic::qdisc::priq;
+    use traffic::{Packet, Rate};
+
+    use super::*;
 
     pub(crate) fn gigabit() -> traffic::Port {
         let rate = Rate::from_bits_per_second(1_000_000_000).expect("a rate above zero");
         traffic::Port { rate, mtu: Bytes(1_500), overhead: Bytes(20), seed: 0 }
+    }
+
+    /// Notes which packets left or were dropped, and when the port goes on.
+    #[derive(Default)]
+    struct Far {
+        sent: Vec<PacketId>,
+        resumes: Option<Instant>,
+    }
+
+    impl Egress for Far {
+        fn launch(&mut self, _: PortId, packet: PacketId, _: Instant) -> bool {
+            self.sent.push(packet);
+            true
+        }
+        fn resume(&mut self, _: PortId, at: Instant) {
+            self.resumes = Some(at);
+        }
+        fn wake(&mut self, _: u32, _: Instant) {}
+    }
+
+    #[derive(Default)]
+    struct Drops(u64);
+
+    impl Observer for Drops {
+        fn dropped(&mut self, _: Place, _: &Packet, _: DropReason, _: Instant) {
+            self.0 += 1;
+        }
+    }
+
+    /// A port with two packets queued fails with a third, of which the discipline has made `what`: the
+    /// handles in the order of their sending, and the drops.
+    fn failing(what: impl FnOnce(&mut Port, &mut Packets, PacketId)) -> (Vec<u32>, u64) {
+        let class = priq::Class { name: "all".into(), ..priq::Class::default() };
+        let filters = vec![traffic::classify::Rule { class: "all".into(), ..<_>::default() }];
+        let priq = priq::Parameters { classes: vec![class], filters, ..<_>::default() };
+        let mut port = Port::new(PortId(0), &qdisc::Parameters::Priq(priq), gigabit()).unwrap();
+        let (mut packets, mut far, mut drops) = (Packets::new(), Far::default(), Drops::default());
+        let mut ids = Vec::new();
+        for _ in 0..3 {
+            ids.push(packets.insert(Packet { length: 1_518, ..Packet::default() }));
+        }
+        let mut now = Instant::ZERO;
+        let (egress, observer) = (&mut far, &mut drops);
+        let mut cx = Context { now, packets: &mut packets, egress, observer };
+        for &id in &ids[..2] {
+            port.enqueue(id, 1_518, &mut cx);
+        }
+        what(&mut port, cx.packets, ids[2]);
+        cx.egress.resumes = None;
+        let enqueued = port.fail_with(ids[2], &Fault::Invented, &mut cx);
+        assert_eq!(enqueued, Enqueued::Queued);
+        assert_eq!(port.qdisc().name(), "fifo");
+        while let Some(at) = far.resumes.filter(|&at| at < Instant::NEVER) {
+            now = at;
+            let (egress, observer) = (&mut far, &mut drops);
+            let mut cx = Context { now, packets: &mut packets, egress, observer };
+            let next = port.transmit(&mut cx).next;
+            far.resumes = Some(next);
+        }
+        let counted = port.statistics();
+        assert!(port.is_empty());
+        assert_eq!(counted.enqueued_packets, counted.sent_packets, "{counted:?}");
+        assert_eq!(counted.sent_bytes, 1_518 * far.sent.len() as u64);
+        assert_eq!((packets.live(), packets.dropped()), (far.sent.len(), 0));
+        let place = |id: &PacketId| ids.iter().position(|i| i == id).unwrap() as u32;
+        (far.sent.iter().map(place).collect(), drops.0)
+    }
+
+    #[test]
+    fn a_packet_that_a_discipline_fails_with_is_sent_or_dropped_once() {
+        let (sent, drops) = failing(|_, _, _| {});
+        assert_eq!((sent, drops), (vec![0, 1, 2], 0), "not taken");
+        let (sent, drops) = failing(|port, packets, id| {
+            port.qdisc.get_mut().enqueue(packets, id, Instant::ZERO);
+        });
+        assert_eq!((sent, drops), (vec![0, 1, 2], 0), "given back");
+        let (sent, drops) = failing(|_, packets, id| packets.discard(id, DropReason::Early));
+        assert_eq!((sent, drops), (vec![0, 1], 1), "discarded");
     }
 }

@@ -251,6 +251,11 @@ impl Packets {
         self.dropped.len()
     }
 
+    /// Whether it was dropped and not yet taken; a look through all such.
+    pub fn is_dropped(&self, id: PacketId) -> bool {
+        self.dropped.iter().any(|&(dropped, _)| dropped == id)
+    }
+
     /// Packets alive: travelling, queued or dropped and not yet recorded.
     pub fn live(&self) -> usize {
         self.slots.len() - self.free.len()
