@@ -16,7 +16,9 @@ pub(crate) fn by_path(path: &str, value: f64) -> String {
     let last = path.rsplit('.').next().unwrap_or(path);
     match last {
         _ if last.starts_with("goodput") => rate(value),
+        "rate" => bit_rate(value),
         "utilisation" => share(value),
+        "delay_mean" | "delay_max" => time(value),
         _ if last.ends_with("seconds") => time(value),
         // Above 2^53 bytes the last digits are not what matters.
         _ if last.contains("bytes") => size(value as u64),
@@ -51,6 +53,8 @@ mod tests {
         assert_eq!(by_path("flow.bulk.goodput", 62.5e6), "62.5 MB/s");
         assert_eq!(by_path("flow.bulk.min_rtt_seconds", 0.2), "200 ms");
         assert_eq!(by_path("link.wan.drops", 2263.0), "2263");
+        assert_eq!(by_path("link.wan.class.call.rate", 8_000.0), "64 kbit/s");
+        assert_eq!(by_path("flow.call.delay_max", 0.0125), "12.5 ms");
         assert_eq!(range(Some(1.0), None, digits), "at least 1");
         assert_eq!(range(Some(0.0), Some(0.0), digits), "0");
         assert_eq!(count(1, "flow"), "1 flow");

@@ -1,6 +1,7 @@
-//! `suimon list`: what a scenario can name, from the registries themselves.
+//! `suimon list`: what a scenario can name, from the registries themselves, and the catalogue of disciplines.
 
 use clap::{Args, ValueEnum};
+use scenario::catalogue::{self, Unknown};
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
@@ -14,6 +15,8 @@ use crate::table::Table;
 pub(crate) struct Arguments {
     /// One list only
     list: Option<List>,
+    /// The catalogue's page of one discipline: `suimon list disciplines cbq`
+    name: Option<String>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -84,12 +87,27 @@ fn probes() -> Vec<Entry> {
 
 /// Prints the lists.
 pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+    if let Some(name) = &arguments.name {
+        return page(arguments, name);
+    }
     let lists = arguments.list.map_or_else(|| List::value_variants().to_vec(), |one| vec![one]);
     if arguments.json {
         output::print_json(&as_json(&lists))?;
     } else {
         output::print(&as_text(&lists))?;
     }
+    Ok(Exit::Fine)
+}
+
+/// Prints one discipline's page.
+fn page(arguments: &Arguments, name: &str) -> Result<Exit, Failure> {
+    if arguments.list != Some(List::Disciplines) {
+        let help = "name no entry, or see `suimon list disciplines NAME`";
+        return Err(Failure::usage("only disciplines have pages".to_owned(), help));
+    }
+    let unknown = |unknown: Unknown| Failure::usage(unknown.to_string(), unknown.help);
+    let page = catalogue::page(name).map_err(unknown)?;
+    if arguments.json { output::print_json(&page) } else { output::print(&page.markdown()) }?;
     Ok(Exit::Fine)
 }
 

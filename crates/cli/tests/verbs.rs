@@ -85,6 +85,32 @@ fn list_prints_every_registry() {
     assert_eq!(one.as_object().map(serde_json::Map::len), Some(1));
 }
 
+#[test]
+fn a_discipline_has_a_page() {
+    let folder = folder();
+    let page = suimon(folder.path(), &["list", "disciplines", "codel"]);
+    assert_eq!(code(&page), 0, "{}", stderr(&page));
+    let text = stdout(&page);
+    for words in ["# codel\n", "`target` (time; default `\"5 ms\"`)", "RFC 8289", "[expect"] {
+        assert!(text.contains(words), "{words} is not in\n{text}");
+    }
+
+    let page = json(&suimon(folder.path(), &["list", "disciplines", "drr", "--json"]));
+    assert_eq!(page["class"][0]["name"], "quantum");
+    assert_eq!(page["class"][0]["takes"], "size");
+    // The example is a file that runs as it is.
+    let example = page["example"]["text"].as_str().expect("a scenario");
+    std::fs::write(folder.path().join("drr.toml"), example).expect("a file");
+    let run = suimon(folder.path(), &["run", "drr.toml"]);
+    assert_eq!(code(&run), 0, "{}", stdout(&run));
+    assert!(stdout(&run).contains("link.out.class.heavy.rate  7.356 Mbit/s"), "{}", stdout(&run));
+
+    let unknown = suimon(folder.path(), &["list", "disciplines", "ddr"]);
+    assert_eq!(code(&unknown), 2);
+    assert!(stderr(&unknown).contains("did you mean `drr`?"), "{}", stderr(&unknown));
+    assert_eq!(code(&suimon(folder.path(), &["list", "profiles", "linux-6"])), 2);
+}
+
 fn congestion_names(list: &Value) -> Vec<&str> {
     list.as_array().expect("a list").iter().filter_map(|entry| entry["name"].as_str()).collect()
 }

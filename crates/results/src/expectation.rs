@@ -32,15 +32,31 @@ pub fn judge(expectations: &[Expectation], summary: &Summary) -> Result<Vec<Verd
 
 fn verdict(expectation: &Expectation, quantities: &[(String, f64)]) -> Result<Verdict, Error> {
     let Expectation { path, low, high } = expectation.clone();
-    // A flow with a count stands for the sum of its connections.
-    let group = path.strip_prefix("flow.").map(|rest| format!("group.{rest}"));
-    let value = find(quantities, &path).or_else(|| find(quantities, group.as_deref()?));
-    let Some(value) = value else {
+    let Some(value) = measured(&path, quantities) else {
         let nearest = nearest(&path, quantities.iter().map(|(known, _)| known.as_str()));
         return Err(Error::UnknownPath { nearest: nearest.to_owned(), path });
     };
     let ok = low.is_none_or(|low| value >= low) && high.is_none_or(|high| value <= high);
     Ok(Verdict { path, value, low, high, ok })
+}
+
+/// What the summary has for an expectation's path: that quantity, or what the path is short for.
+fn measured(path: &str, quantities: &[(String, f64)]) -> Option<f64> {
+    // A flow with a count stands for the sum of its connections.
+    let group = || find(quantities, &format!("group.{}", path.strip_prefix("flow.")?));
+    let delay = || {
+        let (flow, delay) = path.split_once(".delay_")?;
+        find(quantities, &format!("{flow}.datagrams.delay_{delay}_seconds"))
+    };
+    find(quantities, path).or_else(group).or_else(delay).or_else(|| class(path, quantities))
+}
+
+/// A class of a link: the busier direction's rate, or what both directions dropped.
+fn class(path: &str, quantities: &[(String, f64)]) -> Option<f64> {
+    let (link, quantity) = path.split_once(".class.")?;
+    let direction = |name| find(quantities, &format!("{link}.{name}.class.{quantity}"));
+    let both = ["forward", "reverse"].into_iter().filter_map(direction);
+    if path.ends_with(".rate") { both.reduce(f64::max) } else { both.reduce(|a, b| a + b) }
 }
 
 fn find(quantities: &[(String, f64)], path: &str) -> Option<f64> {

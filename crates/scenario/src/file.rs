@@ -349,10 +349,10 @@ pub(crate) struct Expect {
     pub(crate) flow: Table<ExpectFlow>,
     /// By link.
     #[serde(default)]
-    pub(crate) link: Table<ExpectPort>,
+    pub(crate) link: Table<ExpectLink>,
     /// By emulator.
     #[serde(default)]
-    pub(crate) emulator: Table<ExpectPort>,
+    pub(crate) emulator: Table<ExpectEmulator>,
     /// Of the whole run.
     pub(crate) run: Option<ExpectRun>,
 }
@@ -371,15 +371,43 @@ pub(crate) struct ExpectFlow {
     pub(crate) timeouts: Option<Bounds<Quantity<NumberUnit>>>,
     /// Packets dropped anywhere on the way.
     pub(crate) drops: Option<Bounds<Quantity<NumberUnit>>>,
+    /// The mean one-way delay of its datagrams.
+    pub(crate) delay_mean: Option<Bounds<Quantity<TimeUnit>>>,
+    /// The longest one-way delay of its datagrams.
+    pub(crate) delay_max: Option<Bounds<Quantity<TimeUnit>>>,
 }
 
-/// What must come out of a link or emulator.
+/// What must come out of a link.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ExpectPort {
+pub(crate) struct ExpectLink {
     /// Packets dropped, both directions.
     pub(crate) drops: Option<Bounds<Quantity<NumberUnit>>>,
     /// The share of the time that it was busy, of the busier direction.
+    pub(crate) utilisation: Option<Bounds<Quantity<RatioUnit>>>,
+    /// By class of the disciplines at its ends.
+    #[serde(default)]
+    pub(crate) class: Table<ExpectClass>,
+}
+
+/// What must come out of a class.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExpectClass {
+    /// What it sent per second of the run, by frame bits (header and FCS counted, preamble and gap not), of
+    /// the busier direction.
+    pub(crate) rate: Option<Bounds<Quantity<RateUnit>>>,
+    /// Packets dropped, both directions.
+    pub(crate) drops: Option<Bounds<Quantity<NumberUnit>>>,
+}
+
+/// What must come out of an emulator.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExpectEmulator {
+    /// Packets dropped at any of its ports.
+    pub(crate) drops: Option<Bounds<Quantity<NumberUnit>>>,
+    /// The share of its bandwidth limit that was used, at the busiest port.
     pub(crate) utilisation: Option<Bounds<Quantity<RatioUnit>>>,
 }
 

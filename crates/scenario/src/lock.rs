@@ -189,7 +189,8 @@ fn given(settings: &dyn Settings) -> Vec<(&'static str, String)> {
     settings.settings().into_iter().filter_map(value).collect()
 }
 
-fn value(value: &Value) -> String {
+/// A value as TOML.
+pub(crate) fn value(value: &Value) -> String {
     match value {
         Value::Flag(flag) => flag.to_string(),
         Value::Count(count) => count.to_string(),
@@ -397,13 +398,18 @@ fn port(plan: &Plan, port: network::PortId) -> String {
 fn expectation(expectation: &Expectation, text: &mut String) {
     let (entity, quantity) =
         expectation.path.rsplit_once('.').unwrap_or(("run", &expectation.path));
+    let (entity, class) = match entity.split_once(".class.") {
+        Some((entity, class)) => (entity, format!(".class.{}", key(class))),
+        None => (entity, String::new()),
+    };
     let path = match entity.split_once('.') {
-        Some((table, name)) => format!("{table}.{}", key(name)),
+        Some((table, name)) => format!("{table}.{}{class}", key(name)),
         None => entity.to_owned(),
     };
     let unit = match quantity {
-        "goodput" => " B/s",
+        "goodput" | "rate" => " B/s",
         "bytes" => " B",
+        "delay_mean" | "delay_max" => " s",
         _ => "",
     };
     for (bound, value) in [("min", expectation.low), ("max", expectation.high)] {

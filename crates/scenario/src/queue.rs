@@ -256,7 +256,7 @@ pub(crate) fn doc(setting: &Setting) -> String {
 }
 
 /// A registry's summary as a sentence.
-fn sentence(summary: &str) -> String {
+pub(crate) fn sentence(summary: &str) -> String {
     let mut letters = summary.chars();
     let first = letters.next().map(char::to_uppercase);
     first.into_iter().flatten().chain(letters).chain(['.']).collect()

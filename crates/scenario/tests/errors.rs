@@ -320,3 +320,19 @@ fn changes() {
         "x.toml:17:7: no classes\n  help: give at least one, or use a discipline without, such as fifo"
     );
 }
+
+#[test]
+fn expectations_are_of_what_is_measured() {
+    let classes = "[link.wan.at.r.queue.drr.class]\ngold = {}\nrest = {}\n";
+    let expected = |what: &str| added(&format!("{classes}[expect.{what}"));
+    assert_eq!(expected("link.wan.class.gold]\nrate.min = \"1 Mbit/s\"\n"), "nothing");
+    assert_eq!(
+        expected("link.wan.class]\ngolf.rate = { min = \"1 Mbit/s\" }\n"),
+        "x.toml:18:1: there is no class `golf`\n  help: did you mean `gold`?"
+    );
+    assert_eq!(
+        expected("flow.bulk]\ndelay_max = { max = \"20 ms\" }\n"),
+        "x.toml:17:14: `bulk` has no delay that is measured\n  \
+         help: expect it of a flow with `datagrams` beside it"
+    );
+}

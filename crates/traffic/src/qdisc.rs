@@ -44,6 +44,21 @@ pub struct Entry {
     pub name: &'static str,
     /// What it does, in one line.
     pub summary: &'static str,
+    /// The rest of what the catalogue says of it.
+    pub page: Page,
+    /// A scenario that shows it: `scenarios/disciplines/NAME.toml`.
+    pub example: &'static str,
+}
+
+/// What the catalogue says of a discipline beside its settings; the discipline's own file has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// What it does, in a few sentences.
+    pub what: &'static str,
+    /// When to use it, and when not.
+    pub when: &'static str,
+    /// The papers, RFCs and programs that it is taken from, with the sections.
+    pub sources: &'static [&'static str],
 }
 
 /// One line a discipline: variant, module and name, type, how a port holds it, summary.
@@ -53,7 +68,16 @@ macro_rules! registry {
     ($($variant:ident, $module:ident, $type:ident, $held:ty, $summary:literal;)+) => {
         /// Every discipline there is.
         pub const REGISTRY: &[Entry] =
-            &[$(Entry { name: stringify!($module), summary: $summary }),+];
+            &[$(Entry {
+                name: stringify!($module),
+                summary: $summary,
+                page: $module::PAGE,
+                example: include_str!(concat!(
+                    "../../../scenarios/disciplines/",
+                    stringify!($module),
+                    ".toml"
+                )),
+            }),+];
 
         /// What a user may set, for whichever discipline it is.
         #[derive(Clone, Debug, PartialEq, Eq)]

@@ -29,14 +29,14 @@ pub enum Error {
     #[error("two classes are named `{0}`: give each its own name")]
     DuplicateName(String),
     /// The parent does not exist.
-    #[error("class `{class}` has the parent `{parent}`, which does not exist: name one of {known}")]
+    #[error("class `{class}` has the parent `{parent}`, which does not exist: {help}")]
     UnknownParent {
         /// The class.
         class: String,
         /// The name it gives.
         parent: String,
-        /// The names there are.
-        known: String,
+        /// What it may be.
+        help: String,
     },
     /// A class is its own ancestor.
     #[error("class `{0}` is its own ancestor: a chain of parents must end at a class without one")]
@@ -137,8 +137,11 @@ fn parents(
         let Some(parent) = class.parent else { return Ok(None) };
         places.get(parent).copied().map(Some).ok_or_else(|| {
             let others = classes.iter().map(|c| c.name).filter(|&name| name != class.name);
-            let (class, parent) = (class.name.into(), parent.into());
-            Error::UnknownParent { class, parent, known: list(others) }
+            let help = match list(others) {
+                none if none.is_empty() => "leave it out, for there is no other class".into(),
+                known => format!("name one of {known}"),
+            };
+            Error::UnknownParent { class: class.name.into(), parent: parent.into(), help }
         })
     };
     classes.iter().map(resolve).collect()

@@ -34,6 +34,7 @@ fn each_mistake_is_told_with_its_remedy() {
         refusal(&[], &[]),
         refusal(&[("a", "", 10), ("a", "", 20)], &[]),
         refusal(&[("a", "b", 10), ("c", "", 10)], &[]),
+        refusal(&[("a", "b", 10)], &[]),
         refusal(&[("a", "b", 10), ("b", "a", 10)], &[]),
         refusal(&[("a", "a", 10)], &[]),
         refusal(&[("a", "", 1001)], &[]),

@@ -1,17 +1,19 @@
 //! `[expect]`: bounds on the summary's quantities, in base units.
 
-use traffic::{Bytes, Rate};
+use network::link;
+use traffic::qdisc::Qdisc;
+use traffic::{Bytes, Discipline, Duration, Port, Rate};
 
 use super::{Directory, Network};
 use crate::diagnostic::Problems;
-use crate::file::{Bounds, ExpectFlow, ExpectPort, ExpectRun, Scenario};
+use crate::file::{Bounds, ExpectEmulator, ExpectFlow, ExpectLink, ExpectRun, Scenario};
 use crate::nearest;
-use crate::plan::{Expectation, NodeKind};
+use crate::plan::{Expectation, Flow, NodeKind, Transport};
 use crate::value::{Name, Quantity, Unit};
 
 /// How a quantity counts in the summary.
 trait Base {
-    /// In bytes, bytes per second, or as it is.
+    /// In bytes, bytes per second, seconds, or as it is.
     fn base(self) -> f64;
 }
 
@@ -25,6 +27,11 @@ impl Base for Bytes {
         self.0 as f64
     }
 }
+impl Base for Duration {
+    fn base(self) -> f64 {
+        self.as_secs_f64()
+    }
+}
 impl Base for f64 {
     fn base(self) -> f64 {
         self
@@ -34,24 +41,29 @@ impl Base for f64 {
 pub(super) fn resolve(
     file: &Scenario,
     network: &Network<'_>,
-    flows: &Directory<'_>,
+    names: &Directory<'_>,
+    flows: &[Flow],
     problems: &mut Problems,
 ) -> Vec<Expectation> {
     let mut found = Found { list: Vec::new(), problems };
     for (name, table) in file.expect.flow.iter() {
-        if flows.is_group(&name.text) || flows.find(name, found.problems).is_some() {
+        if names.is_group(&name.text) || names.find(name, found.problems).is_some() {
+            if table.delay_mean.is_some() || table.delay_max.is_some() {
+                check_delay(name, flows, found.problems);
+            }
             found.flow(&name.text, table);
         }
     }
     for (name, table) in file.expect.link.iter() {
         let links = &network.links.names;
         if links.is_group(&name.text) || links.find(name, found.problems).is_some() {
-            found.port(&format!("link.{}", name.text), table);
+            check_classes(name, table, network, found.problems);
+            found.link(&format!("link.{}", name.text), table);
         }
     }
     for (name, table) in file.expect.emulator.iter() {
         if is_emulator(name, network, found.problems) {
-            found.port(&format!("emulator.{}", name.text), table);
+            found.emulator(&format!("emulator.{}", name.text), table);
         }
     }
     if let Some(ExpectRun { fairness }) = &file.expect.run {
@@ -71,6 +83,43 @@ fn is_emulator(name: &Name, network: &Network<'_>, problems: &mut Problems) -> b
     found
 }
 
+/// Delays are measured of a flow of datagrams, each on its own.
+fn check_delay(name: &Name, flows: &[Flow], problems: &mut Problems) {
+    let one = flows.iter().find(|flow| flow.name == name.text);
+    let help = match one.map(|flow| &flow.transport) {
+        Some(Transport::Udp(_)) => return,
+        Some(Transport::Tcp(_)) => "expect it of a flow with `datagrams` beside it".to_owned(),
+        None => format!("expect it of one flow: \"{}.1\"", name.text),
+    };
+    // Flows are complete only where nothing else is wrong.
+    if problems.is_empty() {
+        problems.push(&name.span, format!("`{}` has no delay that is measured", name.text), help);
+    }
+}
+
+/// A class is one that a discipline at either end tells of.
+fn check_classes(name: &Name, table: &ExpectLink, network: &Network<'_>, to: &mut Problems) {
+    if table.class.iter().len() == 0 {
+        return;
+    }
+    let mut known = Vec::new();
+    for link in network.links.list.iter().filter(|link| link.name == name.text) {
+        let link::Config { rate, mtu, overhead, .. } = link.config;
+        let port = Port { rate, mtu, overhead, seed: 0 };
+        for end in &link.ends {
+            if let Ok(discipline) = Qdisc::attach(&end.queue, port) {
+                discipline.classes(&mut |class, _| known.push(class.to_owned()));
+            }
+        }
+    }
+    for (class, _) in table.class.iter() {
+        if to.is_empty() && !known.contains(&class.text) {
+            let help = nearest::suggest(&class.text, known.iter().map(String::as_str));
+            to.push(&class.span, format!("there is no class `{}`", class.text), help);
+        }
+    }
+}
+
 struct Found<'p> {
     list: Vec<Expectation>,
     problems: &'p mut Problems,
@@ -84,9 +133,21 @@ impl Found<'_> {
         self.bound(path("retransmissions"), table.retransmissions.as_ref());
         self.bound(path("timeouts"), table.timeouts.as_ref());
         self.bound(path("drops"), table.drops.as_ref());
+        self.bound(path("delay_mean"), table.delay_mean.as_ref());
+        self.bound(path("delay_max"), table.delay_max.as_ref());
     }
 
-    fn port(&mut self, at: &str, table: &ExpectPort) {
+    fn link(&mut self, at: &str, table: &ExpectLink) {
+        self.bound(format!("{at}.drops"), table.drops.as_ref());
+        self.bound(format!("{at}.utilisation"), table.utilisation.as_ref());
+        for (name, class) in table.class.iter() {
+            let path = |quantity| format!("{at}.class.{}.{quantity}", name.text);
+            self.bound(path("rate"), class.rate.as_ref());
+            self.bound(path("drops"), class.drops.as_ref());
+        }
+    }
+
+    fn emulator(&mut self, at: &str, table: &ExpectEmulator) {
         self.bound(format!("{at}.drops"), table.drops.as_ref());
         self.bound(format!("{at}.utilisation"), table.utilisation.as_ref());
     }

@@ -175,7 +175,9 @@ fn refused(queue: &Queue, text: &str, problems: &mut Problems) {
     let span = match about {
         Some((_, class)) if message.contains("parent") && class.parent.is_some() => {
             let parent = class.parent.as_ref();
-            if let Some(parent) = parent.filter(|_| message.contains("does not exist")) {
+            if let Some(parent) = parent.filter(|_| message.contains("does not exist"))
+                && let [_, _, ..] = queue.classes.0.as_slice()
+            {
                 let others = queue.classes.0.iter().map(|(name, _)| name.text.as_str());
                 help = nearest::suggest(&parent.text, others);
             }

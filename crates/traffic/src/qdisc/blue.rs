@@ -11,11 +11,23 @@
 
 use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
 use crate::packet::{PacketId, Packets};
+use crate::qdisc::Page;
 use crate::qdisc::fifo;
 use crate::qdisc::queue::Queue;
 use crate::random::Random;
 use crate::setting::settings;
 use crate::units::{Bytes, Duration, Instant, Share};
+
+/// Its page of the catalogue, beside its settings.
+pub(super) const PAGE: Page = Page {
+    what: "One probability of dropping or marking for all packets. It rises when the queue \
+         overflows and falls when the link idles, at most once in a freeze time, so the queue's \
+         length has no part in it.",
+    when: "With many ECN-capable flows, where RED's average swings too much. Not for short \
+         delays: it acts on overflow, so `packets` or `threshold` is the delay that one gets.",
+    sources: &["Feng, Shin, Kandlur and Saha, \"The BLUE Active Queue Management Algorithms\", \
+         IEEE/ACM Transactions on Networking 10(4), 2002, section III and table I"],
+};
 
 settings! {
     /// What a user may set.
@@ -26,11 +38,11 @@ settings! {
         pub bytes: Option<Bytes>,
         /// The most packets queued. At least 1; default 60 (ALTQ).
         pub packets: Option<u64>,
-        /// What the probability gains when the queue overflows, in units of 2^-32 (`d1`). Above 0 and
-        /// above `decrease`; default 0.0025 (the paper, table I).
+        /// What the probability gains when the queue overflows (`d1`). Above 0 and above
+        /// `decrease`; default 0.0025 (the paper, table I).
         pub increase: Share,
-        /// What the probability loses when the link idles, in units of 2^-32 (`d2`). Above 0; default
-        /// 0.00025 (the paper, table I).
+        /// What the probability loses when the link idles (`d2`). Above 0; default 0.00025 (the
+        /// paper, table I).
         pub decrease: Share,
         /// The least time between two changes of the probability, so that one shows its effect before
         /// the next: a round-trip time or more, above zero. Default 100 ms (the paper, section III).

@@ -27,6 +27,7 @@ use alloc::vec::Vec;
 
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
 use crate::packet::{PacketId, Packets};
+use crate::qdisc::Page;
 use crate::reservation::{Refusal, Request, Reservations};
 use crate::units::{Bytes, Duration, Instant, Pace};
 
@@ -43,6 +44,23 @@ pub use parameters::{Class, Error, Estimator, LinkSharing, Parameters};
 use reservation::Former;
 pub use reservation::Late;
 use sharing::{Alarm, Pick};
+
+/// Its page of the catalogue, beside its settings.
+pub(super) const PAGE: Page = Page {
+    what: "A tree of classes, each with a rate. A class within its rate sends, by priority and \
+         then by weighted round robin; one above it borrows what the class above it leaves \
+         unused, or waits.",
+    when: "To divide a link among organisations or kinds of traffic: each is sure of its rate, \
+         and what one leaves others may have. Not for delays apart from rates, which `hfsc` \
+         guarantees.",
+    sources: &[
+        "Floyd and Jacobson, \"Link-sharing and Resource Management Models for Packet \
+         Networks\", IEEE/ACM Transactions on Networking 3(4), 1995: the formal and the \
+         top-level guidelines, and the estimator",
+        "Cho, \"Traffic Management by Alternate Queueing\" (paper 1), section 4.1.1",
+        "ALTQ's altqd, for defaults",
+    ],
+};
 
 /// A device may take packets ahead of the wire; its time is believed for so many full frames, or for a
 /// fourth of them where a frame takes more than 10 ms (ALTQ's `maxiftime`).

@@ -7,6 +7,7 @@
 
 use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, Packet, PacketId, Packets};
+use crate::qdisc::Page;
 use crate::qdisc::fifo;
 use crate::qdisc::queue::over;
 use crate::qdisc::tally::Tally;
@@ -19,6 +20,21 @@ pub(crate) mod held;
 
 use control::{Control, Law, Line};
 use held::Held;
+
+/// Its page of the catalogue, beside its settings.
+pub(super) const PAGE: Page = Page {
+    what: "It measures how long packets wait. Once all have waited longer than the target for an \
+         interval, one is dropped or marked as it leaves, then more and more often until the \
+         wait is short again.",
+    when: "For one queue of responsive flows at any rate, without tuning: a modem, a router port, \
+         a leaf of a class. Not alone where flows must be kept apart: for that there is \
+         `fq_codel`.",
+    sources: &[
+        "RFC 8289, sections 3 to 5",
+        "Nichols and Jacobson, \"Controlling Queue Delay\", ACM Queue 10(5), 2012",
+        "Linux, `sch_codel`: defaults, `ce_threshold`",
+    ],
+};
 
 settings! {
     /// What a user may set.

@@ -12,10 +12,24 @@ use crate::classify::Rule;
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
 use crate::qdisc;
+use crate::qdisc::Page;
 use crate::qdisc::leaves::{self, Leaves, given};
 use crate::qdisc::rounds::{Rounds, Turn};
 use crate::setting::settings;
 use crate::units::{Bytes, Instant};
+
+/// Its page of the catalogue, beside its settings.
+pub(super) const PAGE: Page = Page {
+    what: "Classes take turns, and each may send its quantum of bytes a turn; what a packet was \
+         too long for is kept for the next turn. So classes share by bytes, whatever the \
+         lengths of their packets.",
+    when: "For plain shares of a link at the least cost a packet, with any number of classes. Not \
+         for delay: a class waits for all others' quanta in each turn.",
+    sources: &[
+        "Shreedhar and Varghese, \"Efficient Fair Queuing Using Deficit Round-Robin\", IEEE/ACM \
+         Transactions on Networking 4(3), 1996: the algorithm, and its theorem on fairness",
+    ],
+};
 
 /// The greatest weight: enough to tell 100 Gbit/s from 2 Mbit/s.
 pub const WEIGHT_MAX: u32 = 65_535;

@@ -12,10 +12,21 @@ use crate::classify::Rule;
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
 use crate::qdisc;
+use crate::qdisc::Page;
 use crate::qdisc::leaves::{self, Leaves, given};
 use crate::qdisc::rounds::{Rounds, Turn};
 use crate::setting::settings;
 use crate::units::Instant;
+
+/// Its page of the catalogue, beside its settings.
+pub(super) const PAGE: Page = Page {
+    what: "Strict classes go first, in their order; what they leave is shared among the others by \
+         percentages, and what one of these does not use by the rest in proportion.",
+    when: "On a converged Ethernet, for storage, cluster and LAN traffic as switches divide them, \
+         with control traffic strict. Not where a strict class may fill the link, since nothing \
+         holds it back.",
+    sources: &["IEEE Std 802.1Q, clause 37 (once 802.1Qaz): enhanced transmission selection"],
+};
 
 settings! {
     /// A traffic class.

@@ -18,11 +18,23 @@ use core::cmp::Reverse;
 use crate::classify::{Classifier, Rule};
 use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
 use crate::packet::{PacketId, Packets};
+use crate::qdisc::Page;
 use crate::qdisc::chains::Chains;
 use crate::qdisc::wfq::{HashBy, hash};
 use crate::setting::settings;
 use crate::tree::{self, Branch, Tree};
 use crate::units::{Instant, PS_PER_SECOND, Rate};
+
+/// Its page of the catalogue, beside its settings.
+pub(super) const PAGE: Page = Page {
+    what: "Up to eight classes by priority, and in each the flows take packets in turn. A class \
+         above its bandwidth lets lower ones go first; a flow below the hog limit keeps its \
+         turn and starts at the front.",
+    when: "On an access link, for interactive flows beside downloads in the same class, with a \
+         class or two by urgency. Not as a shaper: a class above its bandwidth sends whenever \
+         the others have nothing.",
+    sources: &["DragonFly BSD and FreeBSD, `altq_fairq`; pf.conf(5), \"fairq\""],
+};
 
 /// The highest priority.
 pub const PRIORITY_MAX: u32 = 7;

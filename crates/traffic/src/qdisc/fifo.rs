@@ -2,16 +2,29 @@
 
 use crate::discipline::{Backlog, Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
+use crate::qdisc::Page;
 use crate::ring::Ring;
 use crate::setting::settings;
 use crate::units::{Bytes, Instant};
+
+/// Its page of the catalogue, beside its settings.
+pub(super) const PAGE: Page = Page {
+    what: "Packets leave in the order in which they came. One that would bring the queue above \
+         its limit of bytes or of packets is dropped.",
+    when: "Where the queue is short, or never the bottleneck: a host's interface, a core link. \
+         Not where users share a bottleneck: a greedy flow fills the queue, and everybody waits \
+         behind it and loses packets with it.",
+    sources: &["Cho, \"Traffic Management by Alternate Queueing\" (paper 1), section 4.1.4: the \
+         template of a discipline"],
+};
 
 settings! {
     blank: Self { packets: None, bytes: None };
     /// The limits. A packet that would pass either one is dropped.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Parameters {
-        /// The most packets queued; any number unless given.
+        /// The most packets queued; any number unless given, but 1000 where `bytes` is
+        /// not given either.
         pub packets: Option<u64>,
         /// The most bytes queued, by frame lengths; any number unless given.
         pub bytes: Option<Bytes>,

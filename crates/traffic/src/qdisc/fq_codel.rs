@@ -7,6 +7,7 @@
 
 use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
 use crate::packet::{Packet, PacketId, Packets};
+use crate::qdisc::Page;
 use crate::qdisc::codel;
 use crate::qdisc::codel::control::{Law, Line};
 use crate::qdisc::codel::held::Held;
@@ -20,6 +21,19 @@ use crate::units::{Bytes, Duration, Instant};
 mod flows;
 
 use flows::Flows;
+
+/// Its page of the catalogue, beside its settings.
+pub(super) const PAGE: Page = Page {
+    what: "Flows are hashed to queues that take turns, those that only began to send first, and \
+         CoDel keeps each queue short.",
+    when: "The best default for a bottleneck with mixed traffic and nothing to configure: home, \
+         office and data-centre edge. Not where classes need rates of their own, though it is a \
+         good leaf of such a class.",
+    sources: &[
+        "RFC 8290, sections 4 (the scheduler) and 5.2 (parameters)",
+        "RFC 8289, section 5: CoDel on each queue",
+    ],
+};
 
 /// The most queues.
 const FLOWS_MAX: u64 = 1 << 16;

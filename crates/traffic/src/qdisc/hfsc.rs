@@ -27,6 +27,7 @@ use alloc::vec::Vec;
 use crate::classify::Classifier;
 use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Statistics};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
+use crate::qdisc::Page;
 use crate::reservation::{Refusal, Request, Reservations};
 use crate::units::{Bytes, Duration, Instant};
 
@@ -44,6 +45,24 @@ use parameters::{Checked, Curves};
 pub use parameters::{Class, Error, Kind, Parameters};
 use reservation::Former;
 use turns::{Criterion, Seats, Turns};
+
+/// Its page of the catalogue, beside its settings.
+pub(super) const PAGE: Page = Page {
+    what: "A tree of classes, each with up to three curves: what it is guaranteed in real time, \
+         its weight among siblings, and the most it may take by weight. A curve has two slopes, \
+         so a class may have a short delay without a high rate.",
+    when: "For delay bounds of voice and video beside bulk traffic, with what is left divided by \
+         a tree. Real-time curves together must fit the link. Not where rates alone matter: \
+         `cbq` or `drr` say that in fewer lines.",
+    sources: &[
+        "Stoica, Zhang and Ng, \"A Hierarchical Fair Service Curve Algorithm for Link-Sharing, \
+         Real-Time and Priority Services\", SIGCOMM 1997; IEEE/ACM Transactions on Networking \
+         8(2), 2000: both criteria, curves of two pieces",
+        "Goyal, Vin and Cheng, \"Start-time Fair Queuing\", SIGCOMM 1996: where a class's \
+         virtual time starts",
+        "ALTQ 3.1, `altq_hfsc`: the upper limit",
+    ],
+};
 
 /// A class as it runs: its curves in two cache lines, then its queue.
 #[derive(Debug)]

@@ -32,6 +32,7 @@ use alloc::vec::Vec;
 use crate::classify::Classifier;
 use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Relaxed, Statistics};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
+use crate::qdisc::Page;
 use crate::qdisc::fifo;
 use crate::qdisc::queue::over;
 use crate::qdisc::tally::Tally;
@@ -48,6 +49,23 @@ use class::Node;
 pub use parameters::{CLASSES_MAX, Class, Error, Parameters, RELATIVE};
 use plan::Plan;
 use sharing::Sharing;
+
+/// Its page of the catalogue, beside its settings.
+pub(super) const PAGE: Page = Page {
+    what: "Classes are guaranteed a delay, a share of losses or a rate, or have delays and losses \
+         in proportion to each other's. Who sends and who loses is decided together. What \
+         cannot all hold is relaxed in a stated order, and counted.",
+    when: "For service classes on a link without admission control, where each class's promise is \
+         known and its load is not. Not for more than 16 classes, nor where a promise must \
+         never be relaxed: there use `hfsc`, which refuses it beforehand.",
+    sources: &[
+        "Liebeherr and Christin, \"JoBS: Joint Buffer Management and Scheduling for \
+         Differentiated Services\", IWQoS 2001",
+        "Christin, Liebeherr and Abdelzaher, \"A Quantitative Assured Forwarding Service\", \
+         INFOCOM 2002: the closed loop",
+        "ALTQ 3.1, `altq_jobs`",
+    ],
+};
 
 /// Joint buffer management and scheduling.
 #[derive(Debug)]

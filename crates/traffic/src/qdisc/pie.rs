@@ -9,6 +9,7 @@
 
 use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
+use crate::qdisc::Page;
 use crate::qdisc::fifo;
 use crate::qdisc::queue::Queue;
 use crate::random::Random;
@@ -18,6 +19,17 @@ use crate::units::{Bytes, Duration, Instant, Share};
 mod controller;
 
 use controller::{Controller, ONE};
+
+/// Its page of the catalogue, beside its settings.
+pub(super) const PAGE: Page = Page {
+    what: "A controller sets the probability of a drop from how far packets' wait is from the \
+         target and how fast it grows. Packets are dropped as they arrive, so nothing is done \
+         at the head of the queue.",
+    when: "Where hardware must decide on arrival, as in DOCSIS modems, at any rate without \
+         tuning. Not where the target is far below 15 ms or the load comes in bursts of one \
+         flow: there `fq_codel` is better.",
+    sources: &["RFC 8033, sections 4.1 to 4.4, 5.1 (ECN), 5.4 and 5.5"],
+};
 
 settings! {
     /// What a user may set.
@@ -46,8 +58,8 @@ settings! {
         /// Whether a packet of a transport that speaks ECN is marked where another is dropped. Default
         /// false (Linux).
         pub ecn: bool,
-        /// The probability above which such packets are dropped too, in units of 2^-32 (`mark_ecnth`);
-        /// with the greatest value they are always marked. Default 1/10 (RFC 8033, section 5.1).
+        /// The probability above which such packets are dropped too (`mark_ecnth`); with 100 % they
+        /// are always marked. Default 1/10 (RFC 8033, section 5.1).
         pub mark_max: Share,
         /// Whether drops are spaced so that neither clusters nor long gaps occur (RFC 8033, section
         /// 5.4). Default false.

@@ -9,10 +9,21 @@ use core::cmp::Reverse;
 use crate::classify::Rule;
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
 use crate::packet::{PacketId, Packets};
+use crate::qdisc::Page;
 use crate::qdisc::leaves::{self, Leaves, given};
 use crate::qdisc::{self, fifo};
 use crate::setting::settings;
 use crate::units::Instant;
+
+/// Its page of the catalogue, beside its settings.
+pub(super) const PAGE: Page = Page {
+    what: "Up to 16 classes, each with a priority and a queue of its own. A class sends only \
+         while every more urgent one is empty.",
+    when: "For little traffic that must never wait, such as voice and routing, when something \
+         else holds it to its share. Not where the urgent class may fill the link: it starves \
+         the others, for which there are `ets`, `cbq` and `hfsc`.",
+    sources: &["ALTQ 3.0, `altq_priq`; altq.conf(5), \"PRIQ\""],
+};
 
 /// The most urgent priority: ALTQ has 16 of them.
 pub const PRIORITY_MAX: u32 = 15;

@@ -14,6 +14,7 @@ use alloc::vec::Vec;
 use crate::classify::Classifier;
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
+use crate::qdisc::Page;
 use crate::qdisc::fifo::Fifo;
 use crate::units::{Bytes, Instant};
 
@@ -26,6 +27,21 @@ use clock::WireClock;
 use gap::GapFrames;
 use pacer::Pacer;
 pub use parameters::{Class, Error, Parameters};
+
+/// Its page of the catalogue, beside its settings.
+pub(super) const PAGE: Page = Page {
+    what: "Between packets it sends gap frames, PAUSE frames that the next switch swallows, of \
+         just the length that brings the rate to what is set. The wire is the clock, so packets \
+         are spaced to the byte. Each class has its own rate, and so has a class that holds \
+         others; another class's packet goes into a gap before a gap frame does.",
+    when: "At a sender in front of a long fat pipe whose buffer its bursts would overflow, with \
+         the bottleneck's rate known. Not on a link that others share, which gap frames would \
+         fill, unless `gaps` is false.",
+    sources: &[
+        "Takano et al., \"Precise Software Pacing Method for Long Fat Pipe Communication\" \
+         (paper 0; later PSPacer), sections 3.1 to 3.4 and 5",
+    ],
+};
 
 /// A class as it runs.
 #[derive(Debug)]

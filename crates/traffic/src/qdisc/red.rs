@@ -14,6 +14,7 @@ use alloc::boxed::Box;
 
 use crate::discipline::{Backlog, Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
 use crate::packet::{Packet, PacketId, Packets};
+use crate::qdisc::Page;
 use crate::qdisc::fifo;
 use crate::qdisc::queue::Queue;
 use crate::random::Random;
@@ -25,6 +26,23 @@ mod valve;
 
 use curve::{Average, Curve, LEVEL_MAX, Spacing, WEIGHT_MIN, Zone};
 use valve::Valve;
+
+/// Its page of the catalogue, beside its settings.
+pub(super) const PAGE: Page = Page {
+    what: "Between two thresholds of the average queue an arriving packet is dropped, or marked \
+         where ECN allows, with a probability that rises with the average. So flows slow down \
+         one after the other, before the queue is full.",
+    when: "On routers whose load is known well enough to set thresholds, and as a leaf of `cbq`. \
+         Not for set and forget: the thresholds depend on rate and number of flows, for which \
+         `codel` and `pie` measure delay.",
+    sources: &[
+        "Floyd and Jacobson, \"Random Early Detection Gateways for Congestion Avoidance\", \
+         IEEE/ACM Transactions on Networking 1(4), 1993, sections 4, 6 and 7",
+        "RFC 3168, section 7: ECN",
+        "RFC 7141, section 2.2: a packet's length has no part in its probability",
+        "KAME's ALTQ 3.1, `altq_red`: the flow-valve and defaults",
+    ],
+};
 
 settings! {
     /// What a user may set.
@@ -41,11 +59,11 @@ settings! {
         /// The average queue, in packets, at which the probability is `probability_max`. The paper asks
         /// for twice `threshold_min` or more; default 15 (ALTQ).
         pub threshold_max: u64,
-        /// The probability of a drop or mark as the average comes to `threshold_max`, in units of
-        /// 2^-32. Above 0; default 1/10 (ALTQ; Linux has 1/50).
+        /// The probability of a drop or mark as the average comes to `threshold_max`. Above 0;
+        /// default 1/10 (ALTQ; Linux has 1/50).
         pub probability_max: Share,
-        /// What the queue weighs in its average when a packet arrives, in units of 2^-32. At least
-        /// 2^-16 (65536); default 1/512 (ALTQ; the paper has 0.002).
+        /// What the queue weighs in its average when a packet arrives. At least 2^-16; default
+        /// 1/512 (ALTQ; the paper has 0.002).
         pub weight: Share,
         /// Whether the probability rises from `probability_max` to one between `threshold_max` and
         /// twice that, instead of to one at once. Default true, as Floyd recommends; ALTQ has no such

@@ -9,6 +9,7 @@
 
 use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
 use crate::packet::{PacketId, Packets};
+use crate::qdisc::Page;
 use crate::qdisc::fifo;
 use crate::qdisc::queue::Queue;
 use crate::qdisc::red;
@@ -17,6 +18,21 @@ use crate::random::Random;
 use crate::ring::Ring;
 use crate::setting::{choice, settings};
 use crate::units::{Bytes, Duration, Instant, Share};
+
+/// Its page of the catalogue, beside its settings.
+pub(super) const PAGE: Page = Page {
+    what: "One queue, and a RED for each drop precedence of assured forwarding, which counts \
+         packets of its own and of better ones only. What is out of profile is dropped first, \
+         and the order of packets is kept.",
+    when: "In a differentiated-services network behind an edge that meters and marks \
+         (`conditioner`). Not where nobody marks: then it is plain RED.",
+    sources: &[
+        "Clark and Fang, \"Explicit Allocation of Best-Effort Packet Delivery Service\", \
+         IEEE/ACM Transactions on Networking 6(4), 1998",
+        "RFC 2597, sections 4 and 6: drop precedences and code points",
+        "ALTQ, `altq_rio`: thresholds",
+    ],
+};
 
 choice! {
     /// How soon a packet is dropped.
@@ -49,8 +65,7 @@ settings! {
         pub threshold_min_low: u64,
         /// The average queue at which the probability is `probability_max_low`. Default 45 (ALTQ).
         pub threshold_max_low: u64,
-        /// The greatest probability between the thresholds, in units of 2^-32. Above 0; default 1/10
-        /// (ALTQ).
+        /// The greatest probability between the thresholds. Above 0; default 1/10 (ALTQ).
         pub probability_max_low: Share,
         /// As `threshold_min_low`, for medium drop precedence. Default 20 (ALTQ).
         pub threshold_min_medium: u64,
@@ -67,8 +82,8 @@ settings! {
         /// The precedence of packets whose DSCP is not one of assured forwarding. Default low (ALTQ);
         /// Clark and Fang's "out", for a network where only AF traffic has a profile, is high.
         pub unmarked: Precedence,
-        /// What a queue weighs in its average when a packet arrives, in units of 2^-32. At least 2^-16
-        /// (65536); default 1/512 (ALTQ).
+        /// What a queue weighs in its average when a packet arrives. At least 2^-16; default
+        /// 1/512 (ALTQ).
         pub weight: Share,
         /// Whether the probability rises to one between the upper threshold and twice that, instead of
         /// at once. Default false (ALTQ): the next better precedence's thresholds begin above.

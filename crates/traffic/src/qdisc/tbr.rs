@@ -13,9 +13,25 @@ use alloc::boxed::Box;
 
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
 use crate::packet::{PacketId, Packets};
+use crate::qdisc::Page;
 use crate::qdisc::{self, Qdisc, fifo};
 use crate::setting::settings;
 use crate::units::{Bytes, Duration, Instant, Rate, Serializer};
+
+/// Its page of the catalogue, beside its settings.
+pub(super) const PAGE: Page = Page {
+    what: "A regulator around any other discipline. A bucket fills at the rate; a packet goes \
+         while the bucket is not overdrawn, so packets wait in the discipline and not in the \
+         device's buffer.",
+    when: "In front of a modem or tunnel that is slower than the interface, or a device with a \
+         large buffer, so that the discipline within decides what waits. Not to space packets \
+         evenly: a full bucket goes out as a burst, which `psp` avoids.",
+    sources: &[
+        "Cho, \"Fitting Theory into Reality in the ALTQ Case\", AsiaBSDCon 2004: the \
+         output-buffer model",
+        "ALTQ's tbrconfig(8) and FreeBSD's pfctl: automatic bucket sizes",
+    ],
+};
 
 /// The automatic bucket holds so many MTUs up to this rate (tbrconfig, FreeBSD's pfctl).
 const BUCKETS: [(u64, u64); 4] =

@@ -1,5 +1,5 @@
 //! Weighted fair queueing, in two modes: ALTQ's, which hashes flows into a fixed number of queues (paper
-//! 1, section 5; stochastic fairness queueing, McKenney, INFOCOM 1990), and exact.
+//! 1, section 4.1.3; stochastic fairness queueing, McKenney, INFOCOM 1990), and exact.
 //!
 //! In stochastic mode a packet waits until its queue's quota covers it (deficit round robin), where ALTQ
 //! lets a queue overdraw: the shares are the same, and a queue is never ahead of its own.
@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 use crate::classify::Classifier;
 use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
 use crate::packet::{Packet, PacketId, Packets};
+use crate::qdisc::Page;
 use crate::units::Instant;
 
 mod exact;
@@ -25,6 +26,25 @@ mod queues;
 pub use hash::HashBy;
 pub use parameters::{BYTES_MAX, Class, Error, Mode, Parameters, QUEUES_MAX, QUOTA_MIN, WEIGHTS};
 use queues::{Arrival, Queues};
+
+/// Its page of the catalogue, beside its settings.
+pub(super) const PAGE: Page = Page {
+    what: "Flows share the link by their weights, without a class for each. In stochastic mode \
+         flows are hashed to a fixed number of queues that take turns, as in ALTQ; in exact \
+         mode each flow has its queue, and its service is within a packet of the fluid ideal.",
+    when: "To keep flows that nobody can list from harming each other. Exact where a bound on \
+         delay is needed; stochastic where flows are very many. Not against standing queues of \
+         each flow's own making: for these there is `fq_codel`.",
+    sources: &[
+        "Cho, \"Traffic Management by Alternate Queueing\" (paper 1), section 4.1.3",
+        "McKenney, \"Stochastic Fairness Queueing\", INFOCOM 1990",
+        "Parekh and Gallager, \"A Generalized Processor Sharing Approach to Flow Control in \
+         Integrated Services Networks: The Single-Node Case\", IEEE/ACM Transactions on \
+         Networking 1(3), 1993, section III and theorem 1: the exact mode",
+        "Demers, Keshav and Shenker, \"Analysis and Simulation of a Fair Queueing Algorithm\", \
+         SIGCOMM 1989",
+    ],
+};
 
 /// Weighted fair queueing.
 #[derive(Debug)]

@@ -36,8 +36,8 @@ settings! {
         /// and 76 % in the shortest; where classes have more than that together, those that borrow lack it
         /// first.
         pub rate: Option<Rate>,
-        /// Its rate as a share of the link's, in units of 2^-32, rounded down to a bit per second; `u32::MAX`
-        /// is the whole link but for what the rounding takes. Give this or `rate`. No default.
+        /// Its rate as a share of the link's, rounded down to a bit per second. Give this or `rate`. No
+        /// default.
         pub share: Option<Share>,
         /// 0 to 7; of the classes that may send, those of the highest priority do. A class that holds
         /// classes does not use it. Default 1 (altqd).
@@ -120,14 +120,18 @@ settings! {
         pub classes: Vec<Class>,
         /// Tried in this order; a packet that none matches goes to the default class.
         pub filters: Vec<Rule>,
-        /// The name of the class for such packets; it holds no classes. It must be given.
+        /// The class for packets that no filter matches, one that holds no classes. No default: it must be
+        /// given.
         pub default: String,
-        /// Who may borrow. Default: top-level.
+        /// Who may borrow. Default: as in ALTQ, from ancestors up to a level that follows arrivals and
+        /// departures. `formal`: only while no class below that level is unsatisfied, so that none gets more
+        /// than its part of what another leaves by its priority.
         pub link_sharing: LinkSharing,
         /// Whether a class over its limit sends when no other may, so that the link never idles while
         /// packets wait. Default false.
         pub efficient: bool,
-        /// How a class's use is measured. Default: exact.
+        /// How a class's use is measured. Default: exact. `average` is ALTQ's, which forgets: rates are off
+        /// by some per cent.
         pub estimator: Estimator,
     }
 }

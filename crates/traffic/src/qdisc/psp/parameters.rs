@@ -41,7 +41,7 @@ settings! {
     /// The classes, and which packets go to which.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Parameters {
-        /// The rate of everything, by frame bits, in place of classes.
+        /// The rate of everything, by frame bits, in place of classes; none unless given.
         pub rate: Option<Rate>,
         /// Packets queue in those without children.
         pub classes: Vec<Class>,

@@ -26,7 +26,7 @@ choice! {
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum Mode {
         /// A fixed number of queues, served in turns; flows that fall into the same one share its rate
-        /// (ALTQ's WFQ, paper 1, section 5).
+        /// (ALTQ's WFQ, paper 1, section 4.1.3).
         #[default]
         Stochastic = "stochastic",
         /// A queue for each flow, served within one packet of the fluid ideal.

@@ -1,0 +1,256 @@
+//! The catalogue: a page for each queueing discipline, made of what its registry entry, its settings and
+//! its example tell.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+use traffic::qdisc::{Entry, Parameters, REGISTRY};
+use traffic::setting::{Kind, Setting, Value};
+
+use crate::queue::{doc, sentence};
+use crate::value::{RateUnit, ShareUnit, SizeUnit, TimeUnit, Unit};
+use crate::{lock, nearest};
+
+/// Where the examples are, from the root of the repository.
+const EXAMPLES: &str = "scenarios/disciplines";
+/// No line of a page's prose is longer.
+const COLUMNS: usize = 100;
+
+/// A page of the catalogue.
+#[derive(Clone, Debug, Serialize)]
+pub struct Page {
+    /// The discipline's name.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub summary: &'static str,
+    /// What it does, in a few sentences.
+    pub what: &'static str,
+    /// When to use it, and when not.
+    pub when: &'static str,
+    /// What can be set.
+    pub parameters: Vec<Parameter>,
+    /// What can be set in each of its classes; `None` if it has no classes.
+    pub class: Option<Vec<Parameter>>,
+    /// The papers, RFCs and programs that it is taken from, with the sections.
+    pub sources: &'static [&'static str],
+    /// A scenario that shows it.
+    pub example: Example,
+}
+
+/// A parameter of a discipline or of its classes.
+#[derive(Clone, Debug, Serialize)]
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// What kind of value it takes, with the words where it is a choice.
+    pub takes: String,
+    /// Whether it must be given.
+    pub required: bool,
+    /// What holds where nothing is given, as TOML; `None` if that is no one value, and `doc` says what.
+    pub default: Option<String>,
+    /// What it is, with range and source.
+    pub doc: String,
+    /// How such a value is written.
+    #[serde(skip)]
+    written: Option<&'static str>,
+}
+
+/// A scenario that shows a discipline.
+#[derive(Clone, Debug, Serialize)]
+pub struct Example {
+    /// Its file, from the root of the repository.
+    pub file: String,
+    /// What to type there to run it.
+    pub command: String,
+    /// The file's text.
+    pub text: &'static str,
+}
+
+/// A discipline that there is not.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no discipline `{name}`")]
+pub struct Unknown {
+    /// The name that was asked for.
+    pub name: String,
+    /// Which there are, or which one was meant.
+    pub help: String,
+}
+
+/// The page of the discipline of that name.
+///
+/// # Errors
+///
+/// A name that the registry has not.
+pub fn page(name: &str) -> Result<Page, Unknown> {
+    let found = REGISTRY.iter().find(|entry| entry.name == name);
+    let both = (Parameters::by_name(name), Parameters::blank(name));
+    let (Some(entry), (Some(plain), Some(blank))) = (found, both) else {
+        let help = nearest::suggest(name, REGISTRY.iter().map(|entry| entry.name));
+        return Err(Unknown { name: name.to_owned(), help });
+    };
+    let (plain, blank) = (plain.settings(), blank.settings());
+    // What holds only as long as nothing else is given is no default of that one parameter.
+    let default =
+        |name: &str| plain.get(name).filter(|value| blank.get(name).as_ref() == Some(value));
+    let parameters = plain.settings().iter().map(|s| parameter(s, default(s.name))).collect();
+    let class = plain.classes().map(|classes| {
+        let fresh = classes.fresh();
+        fresh.settings().iter().map(|s| parameter(s, fresh.get(s.name))).collect()
+    });
+    let Entry { name, summary, page, example } = *entry;
+    let traffic::qdisc::Page { what, when, sources } = page;
+    let example = Example::new(name, example);
+    Ok(Page { name, summary, what, when, parameters, class, sources, example })
+}
+
+impl Example {
+    fn new(name: &str, text: &'static str) -> Self {
+        let file = format!("{EXAMPLES}/{name}.toml");
+        Self { command: format!("suimon run {file}"), file, text }
+    }
+}
+
+fn parameter(setting: &Setting, default: Option<Value>) -> Parameter {
+    let default = default.filter(|_| !setting.required).and_then(|value| default_text(&value));
+    let (takes, written) = (takes(setting.kind), written(setting.kind));
+    let (name, required) = (setting.name, setting.required);
+    Parameter { name, takes, required, default, doc: doc(setting), written }
+}
+
+fn takes(kind: Kind) -> String {
+    let word = match kind {
+        Kind::Flag => "true or false",
+        Kind::Count => "number",
+        Kind::Bytes => "size",
+        Kind::Rate => "rate",
+        Kind::Time => "time",
+        Kind::Share => "share",
+        Kind::Choice(words) => {
+            let words: Vec<String> = words.iter().map(|word| format!("`\"{word}\"`")).collect();
+            return words.join(" or ");
+        }
+        Kind::Queue => "discipline",
+        Kind::Text => "name",
+    };
+    word.to_owned()
+}
+
+/// The units that such a value has, by examples.
+fn written(kind: Kind) -> Option<&'static str> {
+    match kind {
+        Kind::Bytes => Some(SizeUnit::SUMMARY),
+        Kind::Rate => Some(RateUnit::SUMMARY),
+        Kind::Time => Some(TimeUnit::SUMMARY),
+        Kind::Share => Some(ShareUnit::SUMMARY),
+        Kind::Flag | Kind::Count | Kind::Choice(_) | Kind::Queue | Kind::Text => None,
+    }
+}
+
+/// A default as TOML; a share to five places of a percent, for a tenth is no whole number of 2^-32.
+fn default_text(value: &Value) -> Option<String> {
+    match value {
+        Value::Text(text) if text.is_empty() => None,
+        Value::Share(share) => {
+            let percent = format!("{:.5}", f64::from(share.0) * 100.0 / 2_f64.powi(32));
+            Some(format!("\"{} %\"", percent.trim_end_matches('0').trim_end_matches('.')))
+        }
+        value => Some(lock::value(value)),
+    }
+}
+
+impl Page {
+    /// The page in Markdown, ending in a newline.
+    pub fn markdown(&self) -> String {
+        let mut text = format!("# {}\n\n", self.name);
+        paragraph(&mut text, &sentence(self.summary));
+        paragraph(&mut text, self.what);
+        paragraph(&mut text, &format!("**When to use it.** {}", self.when));
+        text += "## Parameters\n\n";
+        let place = format!("In `queue.{}` of a link, or of one end of it.", self.name);
+        paragraph(&mut text, &place);
+        list(&mut text, &self.parameters);
+        if let Some(class) = &self.class {
+            text += "## Parameters of a class\n\n";
+            let place = format!(
+                "In `queue.{}.class.NAME`, beside `match`, which packets it gets, and `parent`, the class \
+                 that it is within, where classes may be nested.",
+                self.name
+            );
+            paragraph(&mut text, &place);
+            list(&mut text, class);
+        }
+        units(&mut text, self.parameters.iter().chain(self.class.iter().flatten()));
+        text += "## Example\n\n";
+        let Example { file, command, text: example } = &self.example;
+        let _ = write!(text, "`{file}`; run it by\n\n```\n{command}\n```\n\n");
+        let _ = write!(text, "```toml\n{example}```\n\n## Sources\n\n");
+        self.sources.iter().for_each(|source| wrap(&mut text, "- ", source));
+        text
+    }
+}
+
+/// The catalogue's first page in Markdown: every discipline with a link to its own.
+pub fn index() -> String {
+    let mut text = String::from("# Queueing disciplines\n\n");
+    paragraph(
+        &mut text,
+        "What each one is for, what can be set, where it comes from, and an example that runs. The same \
+         pages come from `suimon list disciplines NAME`. Generated from the sources: \
+         `UPDATE_CATALOGUE=1 cargo test -p scenario --test catalogue` writes them anew.",
+    );
+    text += "| discipline | what it does |\n| --- | --- |\n";
+    for Entry { name, summary, .. } in REGISTRY {
+        let _ = writeln!(text, "| [`{name}`]({name}.md) | {summary} |");
+    }
+    text
+}
+
+fn list(text: &mut String, parameters: &[Parameter]) {
+    if parameters.is_empty() {
+        *text += "There are none.\n";
+    }
+    for Parameter { name, takes, required, default, doc, .. } in parameters {
+        let default = match default {
+            _ if *required => "; must be given".to_owned(),
+            Some(default) => format!("; default `{default}`"),
+            None => String::new(),
+        };
+        wrap(text, "- ", &format!("`{name}` ({takes}{default}): {doc}"));
+    }
+    text.push('\n');
+}
+
+/// How the kinds of values that occur are written.
+fn units<'p>(text: &mut String, parameters: impl Iterator<Item = &'p Parameter>) {
+    let mut forms: Vec<&str> = parameters.filter_map(|parameter| parameter.written).collect();
+    forms.sort_unstable();
+    forms.dedup();
+    if !forms.is_empty() {
+        *text += "Such values have units:\n\n";
+        forms.iter().for_each(|form| wrap(text, "- ", form));
+        text.push('\n');
+    }
+}
+
+fn paragraph(text: &mut String, words: &str) {
+    wrap(text, "", words);
+    text.push('\n');
+}
+
+/// Adds `words` in lines of at most [`COLUMNS`], the first one after `mark` and the others as far in.
+fn wrap(text: &mut String, mark: &str, words: &str) {
+    let mut line = mark.to_owned();
+    for word in words.split_whitespace() {
+        if line.len() > mark.len() && line.chars().count() + 1 + word.chars().count() > COLUMNS {
+            *text += &line;
+            text.push('\n');
+            line = " ".repeat(mark.len());
+        }
+        if line.len() > mark.len() {
+            line.push(' ');
+        }
+        line += word;
+    }
+    *text += &line;
+    text.push('\n');
+}

@@ -1,0 +1,53 @@
+//! The examples in `scenarios/` do what they say: each is run, and its expectations hold.
+
+mod driver;
+
+use std::path::{Path, PathBuf};
+
+use results::{Verdict, judge};
+use scenario::Plan;
+use traffic::qdisc::{Parameters, REGISTRY};
+
+fn verdicts(plan: &Plan) -> Result<Vec<Verdict>, results::Error> {
+    judge(&plan.expectations, &driver::summary(plan))
+}
+
+/// The scenarios right in `folder`, with their names.
+fn scenarios(folder: &str) -> Vec<(PathBuf, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(folder);
+    let entries = std::fs::read_dir(folder).expect("a folder of scenarios");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let files = paths.filter(|path| path.extension().is_some_and(|e| e == "toml"));
+    files.map(|path| (path.clone(), std::fs::read_to_string(path).expect("a file"))).collect()
+}
+
+#[test]
+fn every_expectation_holds() {
+    let mut all = scenarios("");
+    all.extend(scenarios("disciplines"));
+    assert!(all.len() >= 4 + REGISTRY.len(), "{}", all.len());
+    for (path, text) in all {
+        let verdicts = verdicts(&driver::plan(&text)).expect("quantities that are measured");
+        assert!(!verdicts.is_empty(), "{} expects nothing", path.display());
+        let failed: Vec<_> = verdicts.iter().filter(|verdict| !verdict.ok).collect();
+        assert!(failed.is_empty(), "{}: {failed:#?}", path.display());
+    }
+}
+
+/// What an example shows is the discipline's doing: a plain queue in its place does not meet it.
+#[test]
+fn a_plain_queue_in_its_place_fails() {
+    for entry in REGISTRY.iter().filter(|entry| entry.name != "fifo") {
+        let mut plan = driver::plan(entry.example);
+        for end in plan.links.iter_mut().flat_map(|link| &mut link.ends) {
+            if end.queue.name() == entry.name {
+                end.queue = Parameters::by_name("fifo").expect("it is in the registry");
+            }
+        }
+        // Classes that there are no longer are not what the example is about.
+        plan.expectations.retain(|expectation| !expectation.path.contains(".class."));
+        let verdicts = verdicts(&plan).expect("quantities that are measured");
+        let failed = verdicts.is_empty() || verdicts.iter().any(|verdict| !verdict.ok);
+        assert!(failed, "{}: a fifo meets {verdicts:#?}", entry.name);
+    }
+}
