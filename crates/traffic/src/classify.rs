@@ -8,6 +8,7 @@ mod filter;
 mod fragments;
 mod rules;
 mod tuples;
+mod words;
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -17,7 +18,7 @@ pub use fragments::Fragments;
 pub use rules::{Fields, RuleId, Rules};
 
 use crate::packet::{FlowId, HostId, Packet, PacketId, Packets};
-use tuples::{Entry, Key, Shape, TupleSpace};
+use words::Words;
 
 /// A filter and the name of the class it leads to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,10 +41,11 @@ pub(crate) struct Resolved {
 
 const HOST: u64 = u16::MAX as u64;
 const FLOW: u64 = u32::MAX as u64;
-const SOURCE_AT: u32 = 48;
-const DESTINATION_AT: u32 = 32;
+const DESTINATION_AT: u32 = 48;
+const SOURCE_AT: u32 = 32;
 
-/// A packet's simulated fields as one word.
+/// A packet's simulated fields as one word, in the order in which they lie in a [`Packet`], so that a
+/// machine of the usual byte order reads them at once.
 #[inline]
 fn word(source: HostId, destination: HostId, flow: FlowId) -> u64 {
     u64::from(source.0) << SOURCE_AT
@@ -53,7 +55,7 @@ fn word(source: HostId, destination: HostId, flow: FlowId) -> u64 {
 
 impl Filter {
     /// The bits of [`word`] that it looks at, and what they must be; `None` if it looks at headers.
-    fn simulated(&self) -> Option<(Shape<1>, [u64; 1])> {
+    fn simulated(&self) -> Option<(u64, u64)> {
         let &Self { source_host, destination_host, flow, .. } = self;
         if *self != (Self { source_host, destination_host, flow, ..Self::default() }) {
             return None;
@@ -63,37 +65,30 @@ impl Filter {
             | mask(destination_host.is_some(), HOST << DESTINATION_AT)
             | mask(flow.is_some(), FLOW);
         let source = source_host.unwrap_or_default();
-        let words = [word(source, destination_host.unwrap_or_default(), flow.unwrap_or_default())];
-        Some((Shape { mask: [shape], needs: 0 }, words))
+        let destination = destination_host.unwrap_or_default();
+        Some((shape, word(source, destination, flow.unwrap_or_default())))
     }
 }
-
-/// Up to so many filters are faster tried one by one.
-const LISTED_MAX: usize = 8;
 
 /// A discipline's rules, in the form that finds a packet's class soonest.
 #[derive(Clone, Debug)]
 pub(crate) enum Classifier {
-    /// A few, over simulated fields: each the bits, what they must be, and the class, to be tried in
-    /// this order.
-    Listed(Vec<(u64, u64, usize)>),
-    /// Many, over simulated fields.
-    Simulated(TupleSpace<1, ()>),
+    /// All look at simulated fields only.
+    Simulated(Words),
     /// Some look at headers.
     Headers(Rules),
 }
 
 impl Default for Classifier {
     fn default() -> Self {
-        Self::Listed(Vec::new())
+        Self::Simulated(Words::default())
     }
 }
 
 impl Classifier {
     /// A classifier by these rules; an error names the rule, counted from 0, and why it is refused.
     pub(crate) fn new(mut rules: Vec<Resolved>) -> Result<Self, (usize, Error)> {
-        let words: Option<Vec<_>> = rules.iter().map(|rule| rule.filter.simulated()).collect();
-        if words.is_none() {
+        if rules.iter().any(|rule| rule.filter.simulated().is_none()) {
             let mut searched = Rules::new(0);
             for (index, rule) in rules.iter().enumerate() {
                 let added = searched.add(&rule.filter, rule.priority, rule.class);
@@ -101,36 +96,35 @@ impl Classifier {
             }
             return Ok(Self::Headers(searched));
         }
+        if let Some(far) = rules.iter().position(|rule| u32::try_from(rule.class).is_err()) {
+            return Err((far, Error::Class(rules[far].class)));
+        }
         rules.sort_by_key(|rule| core::cmp::Reverse(rule.priority));
-        let words = rules.iter().filter_map(|rule| Some((rule.filter.simulated()?, rule.class)));
-        if rules.len() <= LISTED_MAX {
-            let listed = words.map(|((shape, [word]), class)| (shape.mask[0], word, class));
-            return Ok(Self::Listed(listed.collect()));
-        }
-        let mut space = TupleSpace::new(0);
-        for (rank, ((shape, words), class)) in (0..).zip(words) {
-            let class = u32::try_from(class).map_err(|_| (0, Error::Class(class)))?;
-            space.insert(&shape, &words, Entry { rank, class, rest: () });
-        }
-        Ok(Self::Simulated(space))
+        let word = |rule: &Resolved| {
+            let (shape, word) = rule.filter.simulated()?;
+            Some((shape, word, rule.class as u32))
+        };
+        let words: Vec<_> = rules.iter().filter_map(word).collect();
+        Ok(Self::Simulated(Words::new(&words)))
     }
 
     /// The class of the rule that decides; `None` if none matches.
     #[inline]
     pub(crate) fn class_of(&self, packets: &Packets, id: PacketId) -> Option<usize> {
-        let Packet { source, destination, flow, .. } = packets[id];
-        let word = word(source, destination, flow);
         match self {
-            Self::Listed(list) => {
-                let first = list.iter().find(|&&(mask, bits, _)| word & mask == bits);
-                first.map(|&(_, _, class)| class)
+            Self::Simulated(words) => {
+                let Packet { source, destination, flow, .. } = packets[id];
+                words.find(word(source, destination, flow))
             }
-            Self::Simulated(space) => {
-                space.find(&Key { words: [word], has: 0 }, |()| true).map(|class| class as usize)
-            }
-            Self::Headers(rules) => rules.class_of(packets.subject(id)),
+            Self::Headers(rules) => class_by_headers(rules, packets, id),
         }
     }
+}
+
+/// Apart from the plain search, which is done in a few instructions where it is asked for.
+#[inline(never)]
+fn class_by_headers(rules: &Rules, packets: &Packets, id: PacketId) -> Option<usize> {
+    rules.class_of_fields(&packets.fields(id))
 }
 
 #[cfg(test)]
@@ -157,7 +151,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Few enough filters to be listed, so many that they are searched, and over headers.
+        /// Over simulated fields, and over headers.
         #[test]
         fn the_greatest_priority_decides_then_the_order(
             filters in any::<bool>().prop_flat_map(|headers| {
@@ -169,16 +163,15 @@ mod tests {
             let rules: Vec<_> = (100..).zip(&filters).map(rule).collect();
             let classifier = Classifier::new(rules.clone()).expect("filters that make sense");
             let mut arena = Packets::new();
-            arena.describe(FlowId(1), HostId(0), Header {
-                family: Family::V4,
-                protocol: 7,
-                ..Header::default()
-            });
+            let header = Header { family: Family::V4, protocol: 7, ..Header::default() };
+            arena.describe(FlowId(1), HostId(0), header);
             for (source, destination, flow) in packets {
                 let (source, destination) = (HostId(source), HostId(destination));
                 let packet = Packet { source, destination, flow: FlowId(flow), ..Packet::default() };
                 let id = arena.insert(packet);
-                let matching = rules.iter().filter(|rule| rule.filter.matches(arena.subject(id)));
+                let header = (packet.flow == FlowId(1)).then_some(&header);
+                let subject = Subject { header, packet: Some(&packet) };
+                let matching = rules.iter().filter(|rule| rule.filter.matches(subject));
                 // `max_by_key` takes the last of equals.
                 let first = matching.rev().max_by_key(|rule| rule.priority);
                 prop_assert_eq!(classifier.class_of(&arena, id), first.map(|rule| rule.class));

@@ -257,7 +257,7 @@ impl Conditioner {
         id: PacketId,
         now: Instant,
     ) -> Result<(), DropReason> {
-        let fields = Fields::from(packets.subject(id));
+        let fields = packets.fields(id);
         let packet = &mut packets[id];
         let bytes = packet.length.saturating_sub(ETHERNET_HEADER_AND_FCS);
         match self.decide(&fields, packet.tos >> 2, bytes.into(), now) {

@@ -8,7 +8,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
 
-use crate::classify::Subject;
+use crate::classify::Fields;
 use crate::discipline::DropReason;
 use crate::header::Header;
 use crate::units::Instant;
@@ -162,13 +162,20 @@ const _: () = assert!(size_of::<Packet>() <= 128, "a packet is at most two cache
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PacketId(u32);
 
-/// What the headers of a flow's packets say that no packet changes.
-#[derive(Clone, Copy, Debug, Default)]
+/// What the headers of a flow's packets say that no packet changes, as a classifier asks for it.
+#[derive(Clone, Copy, Debug)]
 struct FlowHeaders {
     /// The host whose packets say what `forward` does; all others' say `back`.
     from: HostId,
-    forward: Header,
-    back: Header,
+    forward: Fields,
+    back: Fields,
+}
+
+impl FlowHeaders {
+    fn new(from: HostId, forward: Option<&Header>) -> Self {
+        let back = forward.map(Header::reversed);
+        Self { from, forward: Fields::of(forward), back: Fields::of(back.as_ref()) }
+    }
 }
 
 /// Every packet of a run, and the list of those dropped since the driver last looked.
@@ -194,19 +201,20 @@ impl Packets {
     pub fn describe(&mut self, flow: FlowId, from: HostId, forward: Header) {
         let place = flow.0 as usize;
         if self.headers.len() <= place {
-            self.headers.resize(place + 1, FlowHeaders::default());
+            self.headers.resize(place + 1, FlowHeaders::new(from, None));
         }
-        self.headers[place] = FlowHeaders { from, forward, back: forward.reversed() };
+        self.headers[place] = FlowHeaders::new(from, Some(&forward));
     }
 
     /// A packet as a classifier sees it: its metadata, and its flow's headers if they were described.
     #[inline]
-    pub fn subject(&self, id: PacketId) -> Subject<'_> {
+    pub fn fields(&self, id: PacketId) -> Fields {
         let packet = &self[id];
         let headers = self.headers.get(packet.flow.0 as usize);
-        let header =
-            headers.map(|flow| if packet.source == flow.from { &flow.forward } else { &flow.back });
-        Subject { header, packet: Some(packet) }
+        let header = |flow: &FlowHeaders| {
+            if packet.source == flow.from { flow.forward } else { flow.back }
+        };
+        headers.map_or_else(|| Fields::of(None), header).with(packet)
     }
 
     /// A place for a new packet; what an earlier packet left there is still in it.

@@ -33,7 +33,7 @@ mod word {
     /// From the top: source port 16 bits, destination port 16, protocol 8, type of service 8, VLAN
     /// priority 8, zero 8.
     pub(super) const TRANSPORT: usize = 5;
-    /// Source host 16 bits, destination host 16, flow 32.
+    /// Destination host 16 bits, source host 16, flow 32: as they lie in a [`Packet`].
     pub(super) const SIMULATED: usize = 6;
 }
 
@@ -44,8 +44,8 @@ mod at {
     pub(super) const PROTOCOL: u32 = 24;
     pub(super) const TOS: u32 = 16;
     pub(super) const VLAN: u32 = 8;
-    pub(super) const SOURCE_HOST: u32 = 48;
-    pub(super) const DESTINATION_HOST: u32 = 32;
+    pub(super) const DESTINATION_HOST: u32 = 48;
+    pub(super) const SOURCE_HOST: u32 = 32;
 }
 
 /// Groups of fields that a packet may lack.
@@ -148,14 +148,26 @@ impl Rules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fields(Key<WORDS>);
 
+impl Fields {
+    /// Those of a header, if there is one.
+    #[inline]
+    pub(crate) fn of(header: Option<&Header>) -> Self {
+        Self(header.map_or(Key { words: [0; WORDS], has: 0 }, pack))
+    }
+
+    /// These, and a simulated packet's own.
+    #[inline]
+    pub(crate) fn with(mut self, packet: &Packet) -> Self {
+        add_packet(&mut self.0, packet);
+        self
+    }
+}
+
 impl<'a> From<Subject<'a>> for Fields {
     #[inline]
-    fn from(subject: Subject<'a>) -> Self {
-        let mut key = subject.header.map_or(Key { words: [0; WORDS], has: 0 }, pack);
-        if let Some(packet) = subject.packet {
-            add_packet(&mut key, packet);
-        }
-        Self(key)
+    fn from(Subject { header, packet }: Subject<'a>) -> Self {
+        let fields = Self::of(header);
+        packet.map_or(fields, |packet| fields.with(packet))
     }
 }
 

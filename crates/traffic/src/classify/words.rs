@@ -1,0 +1,117 @@
+//! The search over rules that look at simulated fields only, which are one word.
+//!
+//! A hash table for each set of bits that rules look at, as in [`super::tuples`]. But these rules stay,
+//! and what they ask is all in the word: so a slot holds all there is to a rule, and a probe mostly reads
+//! one line of the cache.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// A rule, or none.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    word: u64,
+    /// Its place in the order of rules; the lowest decides.
+    rank: u32,
+    /// [`NONE`] in a vacant slot.
+    class: u32,
+}
+
+const NONE: u32 = u32::MAX;
+const VACANT: Slot = Slot { word: 0, rank: u32::MAX, class: NONE };
+
+/// 2^64 over the golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4): flows are
+/// numbered one after the other, and such numbers it spreads more evenly than chance.
+const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The rules of one shape.
+#[derive(Clone, Debug)]
+struct Table {
+    /// The bits that count.
+    mask: u64,
+    /// A word's place is its hash shifted right by so much.
+    shift: u32,
+    /// The lowest of its ranks.
+    best: u32,
+    /// As many as places, and those that the last ones overflowed into.
+    slots: Vec<Slot>,
+}
+
+impl Table {
+    /// A table with places for so many rules, two thirds full at most.
+    fn new(mask: u64, rules: usize, best: u32) -> Self {
+        let places = (rules * 3 / 2 + 1).next_power_of_two().max(2);
+        Self { mask, shift: u64::BITS - places.trailing_zeros(), best, slots: vec![VACANT; places] }
+    }
+
+    /// Where a word is, or the vacant place where it belongs: after the last one, it may be.
+    #[inline]
+    fn place(&self, word: u64) -> usize {
+        let mut place = (word.wrapping_mul(MULTIPLIER) >> self.shift) as usize;
+        while let Some(slot) = self.slots.get(place) {
+            if slot.word == word || slot.class == NONE {
+                break;
+            }
+            place += 1;
+        }
+        place
+    }
+
+    /// The rule for a word, or none.
+    #[inline]
+    fn probe(&self, word: u64) -> Slot {
+        self.slots.get(self.place(word & self.mask)).copied().unwrap_or(VACANT)
+    }
+
+    /// Adds a rule, unless one before it asks the same.
+    fn insert(&mut self, slot: Slot) {
+        let place = self.place(slot.word);
+        match self.slots.get_mut(place) {
+            None => self.slots.push(slot),
+            Some(taken) if taken.class == NONE => *taken = slot,
+            Some(_) => {}
+        }
+    }
+}
+
+/// Rules over one word, the first that matches to decide.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Words {
+    /// The table with the first rule first.
+    tables: Vec<Table>,
+}
+
+impl Words {
+    /// Rules in order: the bits that each looks at, what they must be (zero elsewhere), and the class,
+    /// below 2^32 - 1.
+    pub(super) fn new(rules: &[(u64, u64, u32)]) -> Self {
+        let mut tables: Vec<Table> = Vec::new();
+        for (rank, &(mask, word, class)) in (0..).zip(rules) {
+            let known = tables.iter().position(|table| table.mask == mask);
+            let place = known.unwrap_or_else(|| {
+                let count = rules.iter().filter(|rule| rule.0 == mask).count();
+                tables.push(Table::new(mask, count, rank));
+                tables.len() - 1
+            });
+            tables[place].insert(Slot { word, rank, class });
+        }
+        Self { tables }
+    }
+
+    /// The class of the first rule that matches.
+    #[inline]
+    pub(super) fn find(&self, word: u64) -> Option<usize> {
+        let mut found = VACANT;
+        for table in &self.tables {
+            // No later table has an earlier rule.
+            if table.best > found.rank {
+                break;
+            }
+            let slot = table.probe(word);
+            if slot.rank < found.rank {
+                found = slot;
+            }
+        }
+        (found.class != NONE).then_some(found.class as usize)
+    }
+}
