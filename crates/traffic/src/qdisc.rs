@@ -239,6 +239,36 @@ macro_rules! registry {
             }
         }
 
+        /// What a discipline with classes asks of a class's queue: an operation, and what is queued after
+        /// it, told together. The queues that most classes have are told at a glance.
+        impl Qdisc {
+            #[inline]
+            pub(crate) fn offer(
+                &mut self,
+                packets: &mut Packets,
+                id: PacketId,
+                now: Instant,
+            ) -> (Enqueued, Backlog) {
+                match self {
+                    Self::Fifo(q) => (q.enqueue(packets, id, now), q.backlog()),
+                    Self::Red(q) => (q.enqueue(packets, id, now), q.backlog()),
+                    _ => (self.enqueue_any(packets, id, now), self.backlog_any()),
+                }
+            }
+            #[inline]
+            pub(crate) fn take(
+                &mut self,
+                packets: &mut Packets,
+                now: Instant,
+            ) -> (Dequeued, Backlog) {
+                match self {
+                    Self::Fifo(q) => (q.dequeue(packets, now), q.backlog()),
+                    Self::Red(q) => (q.dequeue(packets, now), q.backlog()),
+                    _ => (self.dequeue_any(packets, now), self.backlog_any()),
+                }
+            }
+        }
+
         impl Discipline for Qdisc {
             type Parameters = Parameters;
             type Error = Error;

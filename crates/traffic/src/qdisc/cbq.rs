@@ -109,14 +109,11 @@ struct Total {
 }
 
 impl Total {
-    /// A leaf's queue has changed; whether it is empty now.
+    /// A leaf that held so many bytes has other ones now.
     #[inline]
-    fn follow(&mut self, leaf: &mut Leaf) -> bool {
-        let now = leaf.queue.backlog();
-        self.bytes = self.bytes + now.bytes - leaf.held;
-        self.bytes_max = self.bytes_max.max(self.bytes);
-        leaf.held = now.bytes;
-        now.packets == 0
+    fn follow(&mut self, held: &mut u64, bytes: u64) {
+        self.bytes = self.bytes + bytes - *held;
+        *held = bytes;
     }
 }
 
@@ -147,6 +144,7 @@ pub struct Cbq {
 
 impl Cbq {
     /// The first packet came into a leaf.
+    #[inline(never)]
     fn activate(&mut self, leaf: usize, now: Instant) {
         self.backlogged += 1;
         let node = &mut self.nodes.leaves[leaf];
@@ -165,6 +163,7 @@ impl Cbq {
     }
 
     /// The last packet left a leaf.
+    #[inline(never)]
     fn deactivate(&mut self, leaf: usize) {
         self.backlogged -= 1;
         self.unlink(leaf);
@@ -176,9 +175,9 @@ impl Cbq {
         }
     }
 
-    /// A packet of a leaf goes out.
-    fn depart(&mut self, pick: Pick, length: u32, now: Instant) {
-        let at = self.wire.start(now);
+    /// A packet of a leaf goes out at `now`, and starts on the wire at `at`.
+    #[inline]
+    fn depart(&mut self, pick: Pick, length: u32, now: Instant, at: Instant) {
         let length = Bytes(length.into());
         let wire = self.wire.pace.time_for(length + self.port.overhead);
         let busy = self.wire.busy_since(now);
@@ -285,15 +284,16 @@ impl Discipline for Cbq {
         let class = self.nodes.classifier.class_of(packets, packet);
         let leaf = class.map_or(self.nodes.default, |class| self.nodes.leaf_of[class]);
         let node = &mut self.nodes.leaves[leaf];
-        let answer = node.queue.enqueue(packets, packet, now);
-        let (empty, linked) = (self.backlog.follow(node), node.linked);
-        if !linked && !empty {
-            self.activate(leaf, now);
-        } else if linked && empty {
-            self.deactivate(leaf);
+        let (answer, backlog) = node.queue.offer(packets, packet, now);
+        self.backlog.follow(&mut node.held, backlog.bytes);
+        self.backlog.bytes_max = self.backlog.bytes_max.max(self.backlog.bytes);
+        match (node.linked, backlog.packets) {
+            (false, 1..) => self.activate(leaf, now),
+            (true, 0) => self.deactivate(leaf),
+            _ => {}
         }
         // Also a packet that was refused: it tells that its class has demand (as in ALTQ).
-        if self.sharing == LinkSharing::TopLevel {
+        if self.top_level > 0 {
             self.arrived(leaf, now);
         }
         answer
@@ -303,23 +303,21 @@ impl Discipline for Cbq {
         let at = self.wire.start(now);
         while let Some(pick) = self.choose(at) {
             let node = &mut self.nodes.leaves[pick.leaf()];
-            let answer = node.queue.dequeue(packets, now);
-            let empty = self.backlog.follow(node);
+            let (answer, backlog) = node.queue.take(packets, now);
+            self.backlog.follow(&mut node.held, backlog.bytes);
             if let Dequeued::Send(id) = answer {
-                self.depart(pick, packets[id].length, now);
+                self.depart(pick, packets[id].length, now, at);
             }
-            if empty {
+            if backlog.packets == 0 {
                 self.deactivate(pick.leaf());
             }
             match answer {
                 Dequeued::Send(_) => {
-                    if self.sharing == LinkSharing::TopLevel {
-                        self.departed(pick);
-                    }
+                    self.departed(pick);
                     return answer;
                 }
                 // The queue has dropped all it had.
-                _ if empty => {}
+                _ if backlog.packets == 0 => {}
                 _ => return answer,
             }
         }

@@ -71,15 +71,27 @@ pub enum Error {
 
 /// The limits as they are compared: what does not apply is beyond reach.
 #[derive(Clone, Copy, Debug)]
-struct Limits {
+pub(crate) struct Limits {
     packets: u64,
     bytes: u64,
 }
 
 impl Limits {
-    fn of(parameters: &Parameters) -> Self {
+    pub(crate) fn of(parameters: &Parameters) -> Self {
         let (packets, bytes) = (parameters.packets, parameters.bytes.map(|bytes| bytes.0));
         Self { packets: packets.unwrap_or(u64::MAX), bytes: bytes.unwrap_or(u64::MAX) }
+    }
+
+    /// The limit that one more packet of this length would pass.
+    #[inline]
+    pub(crate) fn over(&self, queued: Backlog, length: u64) -> Option<DropReason> {
+        if queued.packets >= self.packets {
+            Some(DropReason::QueuePackets)
+        } else if queued.bytes.saturating_add(length) > self.bytes {
+            Some(DropReason::QueueBytes)
+        } else {
+            None
+        }
     }
 }
 
@@ -194,14 +206,7 @@ impl Discipline for Fifo {
     #[inline]
     fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
         let length = u64::from(packets[packet].length);
-        let reason = if self.queue.len() as u64 >= self.limits.packets {
-            Some(DropReason::QueuePackets)
-        } else if self.backlog_bytes + length > self.limits.bytes {
-            Some(DropReason::QueueBytes)
-        } else {
-            None
-        };
-        if let Some(reason) = reason {
+        if let Some(reason) = self.limits.over(self.backlog(), length) {
             self.dropped.add(1, length);
             return Enqueued::Dropped(reason);
         }

@@ -230,8 +230,8 @@ impl Leaves {
         let index = self.classifier.class_of(packets, packet).unwrap_or(self.default);
         let queue = &mut self.leaves[index].queue;
         let before = queue.backlog();
-        let answer = queue.enqueue(packets, packet, now);
-        self.backlog.account(before, queue.backlog());
+        let (answer, after) = queue.offer(packets, packet, now);
+        self.backlog.account(before, after);
         self.backlog_bytes_max = self.backlog_bytes_max.max(self.backlog.bytes);
         (index, answer)
     }
@@ -260,8 +260,8 @@ impl Leaves {
     ) -> Option<PacketId> {
         let queue = &mut self.leaves[index].queue;
         let before = queue.backlog();
-        let answer = queue.dequeue(packets, now);
-        self.backlog.account(before, queue.backlog());
+        let (answer, after) = queue.take(packets, now);
+        self.backlog.account(before, after);
         if let Dequeued::Send(id) = answer { Some(id) } else { None }
     }
 

@@ -1,26 +1,35 @@
 //! A queue, first in, first out, that refuses what its limits or an active queue management say.
 
-use crate::discipline::{DropReason, Enqueued, Statistics};
+use crate::discipline::{Backlog, DropReason, Enqueued, Statistics};
 use crate::packet::{PacketId, Packets};
-use crate::qdisc::fifo;
+use crate::qdisc::fifo::{self, Limits};
 use crate::qdisc::tally::Tally;
 use crate::ring::Ring;
 use crate::units::Instant;
 
 /// The queue behind the disciplines that decide at enqueue.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(crate) struct Queue {
     line: Ring<PacketId>,
     tally: Tally,
 }
 
 impl Queue {
+    /// By the line itself, which is at hand whenever it is asked.
+    #[inline]
     pub(crate) const fn packets(&self) -> u64 {
-        self.tally.packets()
+        self.line.len() as u64
     }
 
+    #[inline]
     pub(crate) const fn bytes(&self) -> u64 {
         self.tally.bytes()
+    }
+
+    #[inline]
+    pub(crate) const fn backlog(&self) -> Backlog {
+        Backlog { packets: self.packets(), bytes: self.bytes() }
     }
 
     pub(crate) const fn is_empty(&self) -> bool {
@@ -84,12 +93,6 @@ impl Queue {
 /// The limit that one more packet of this length would pass.
 #[inline]
 pub(crate) fn over(tally: &Tally, limits: &fifo::Parameters, length: u64) -> Option<DropReason> {
-    let bytes = tally.bytes().saturating_add(length);
-    if limits.packets.is_some_and(|most| tally.packets() >= most) {
-        Some(DropReason::QueuePackets)
-    } else if limits.bytes.is_some_and(|most| bytes > most.0) {
-        Some(DropReason::QueueBytes)
-    } else {
-        None
-    }
+    let queued = Backlog { packets: tally.packets(), bytes: tally.bytes() };
+    Limits::of(limits).over(queued, length)
 }

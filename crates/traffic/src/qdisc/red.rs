@@ -15,7 +15,7 @@ use alloc::boxed::Box;
 use crate::discipline::{Backlog, Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
 use crate::packet::{Packet, PacketId, Packets};
 use crate::qdisc::Page;
-use crate::qdisc::fifo;
+use crate::qdisc::fifo::{self, Limits};
 use crate::qdisc::queue::Queue;
 use crate::random::Random;
 use crate::setting::settings;
@@ -201,21 +201,23 @@ pub(crate) fn packet_time(port: Port, mean_packet: Bytes) -> Duration {
 
 /// Random early detection.
 ///
-/// What each packet touches comes first.
+/// What each packet touches comes first, within three lines of the cache.
 #[derive(Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub struct Red {
     queue: Queue,
     average: Average,
-    curve: Curve,
+    limits: Limits,
+    /// Large, and seldom asked for.
+    valve: Option<Box<Valve>>,
+    in_bytes: bool,
     spacing: Spacing,
-    random: Random,
+    curve: Curve,
     /// Since when the queue is empty, if it is.
     empty_since: Instant,
     /// What a mean packet takes at the port.
     packet_time: Duration,
-    /// Large, and seldom asked for.
-    valve: Option<Box<Valve>>,
+    random: Random,
     parameters: Parameters,
     port: Port,
 }
@@ -223,7 +225,7 @@ pub struct Red {
 impl Red {
     /// The queue's length in the thresholds' measure.
     const fn level(&self) -> u64 {
-        if self.parameters.in_bytes { self.queue.bytes() } else { self.queue.packets() }
+        if self.in_bytes { self.queue.bytes() } else { self.queue.packets() }
     }
 
     /// What becomes of a packet that may be dropped or marked.
@@ -282,6 +284,8 @@ impl Discipline for Red {
             port,
             packet_time: packet_time(port, parameters.mean_packet),
             queue: Queue::default(),
+            limits: Limits::of(&parameters.limits()),
+            in_bytes: parameters.in_bytes,
             average: Average::new(parameters.weight.0),
             curve: parameters.curve(),
             spacing: Spacing::new(),
@@ -294,7 +298,7 @@ impl Discipline for Red {
 
     fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
         parameters.check(self.port)?;
-        let same_measure = self.parameters.in_bytes == parameters.in_bytes;
+        let same_measure = self.in_bytes == parameters.in_bytes;
         self.average = match same_measure {
             true => self.average.weighted(parameters.weight.0),
             false => Average::new(parameters.weight.0),
@@ -302,6 +306,7 @@ impl Discipline for Red {
         self.curve = parameters.curve();
         self.valve = parameters.valve();
         self.packet_time = packet_time(self.port, parameters.mean_packet);
+        (self.limits, self.in_bytes) = (Limits::of(&parameters.limits()), parameters.in_bytes);
         self.parameters = parameters.clone();
         Ok(())
     }
@@ -316,7 +321,7 @@ impl Discipline for Red {
             return self.queue.refuse(length, DropReason::Unresponsive);
         }
         self.estimate(now);
-        let full = self.queue.over(&self.parameters.limits(), length);
+        let full = self.limits.over(self.queue.backlog(), length);
         let zone = self.curve.zone(&self.average);
         if zone == Zone::Below && full.is_none() {
             self.spacing.rest();
@@ -328,7 +333,9 @@ impl Discipline for Red {
     #[inline]
     fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
         let Some(id) = self.queue.pop(packets) else { return Dequeued::Empty };
-        self.empty_since = now;
+        if self.queue.is_empty() {
+            self.empty_since = now;
+        }
         Dequeued::Send(id)
     }
 
@@ -354,7 +361,7 @@ impl Discipline for Red {
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        Backlog { packets: self.queue.packets(), bytes: self.queue.bytes() }
+        self.queue.backlog()
     }
 }
 

@@ -2,66 +2,98 @@
 
 use crate::discipline::Statistics;
 
-/// The counters; each method is one thing that can become of a packet.
+/// Packets, and their bytes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Tally(Statistics);
+struct Count {
+    packets: u64,
+    bytes: u64,
+}
+
+impl Count {
+    #[inline]
+    fn add(&mut self, length: u64) {
+        self.packets += 1;
+        self.bytes += length;
+    }
+}
+
+/// The counters; each method is one thing that can become of a packet. What can be told from others is not
+/// counted, and what each packet touches comes first.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(crate) struct Tally {
+    taken: Count,
+    /// Of those taken: sent or discarded.
+    left: Count,
+    bytes_max: u64,
+    discarded: Count,
+    /// Never taken.
+    refused: Count,
+    marked: u64,
+}
 
 impl Tally {
     pub(crate) const fn statistics(&self) -> Statistics {
-        self.0
+        let Self { taken, left, bytes_max, discarded, refused, marked } = *self;
+        Statistics {
+            backlog_packets: self.packets(),
+            backlog_bytes: self.bytes(),
+            backlog_bytes_max: bytes_max,
+            enqueued_packets: taken.packets,
+            enqueued_bytes: taken.bytes,
+            sent_packets: left.packets - discarded.packets,
+            sent_bytes: left.bytes - discarded.bytes,
+            dropped_packets: discarded.packets + refused.packets,
+            dropped_bytes: discarded.bytes + refused.bytes,
+            marked_packets: marked,
+            gap_frames: 0,
+            gap_bytes: 0,
+        }
     }
 
+    /// Packets queued.
+    #[inline]
     pub(crate) const fn packets(&self) -> u64 {
-        self.0.backlog_packets
+        self.taken.packets - self.left.packets
     }
 
+    /// Bytes queued.
+    #[inline]
     pub(crate) const fn bytes(&self) -> u64 {
-        self.0.backlog_bytes
+        self.taken.bytes - self.left.bytes
     }
 
     /// The queue took a packet; [`Tally::peak`] follows once it is known what stays.
     #[inline]
     pub(crate) fn take(&mut self, length: u64) {
-        self.0.enqueued_packets += 1;
-        self.0.enqueued_bytes += length;
-        self.0.backlog_packets += 1;
-        self.0.backlog_bytes += length;
+        self.taken.add(length);
     }
 
     /// Remembers the backlog if it was never longer.
     #[inline]
     pub(crate) fn peak(&mut self) {
-        self.0.backlog_bytes_max = self.0.backlog_bytes_max.max(self.0.backlog_bytes);
+        self.bytes_max = self.bytes_max.max(self.bytes());
     }
 
     /// A packet was refused, and never was in the queue.
     pub(crate) fn refuse(&mut self, length: u64) {
-        self.0.dropped_packets += 1;
-        self.0.dropped_bytes += length;
+        self.refused.add(length);
     }
 
     /// A packet that had been taken was discarded.
     pub(crate) fn discard(&mut self, length: u64) {
-        self.leave(length);
-        self.refuse(length);
+        self.left.add(length);
+        self.discarded.add(length);
     }
 
     /// A packet went to the wire.
     #[inline]
     pub(crate) fn send(&mut self, length: u64) {
-        self.leave(length);
-        self.0.sent_packets += 1;
-        self.0.sent_bytes += length;
+        self.left.add(length);
     }
 
     /// A packet was marked.
     pub(crate) fn mark(&mut self) {
-        self.0.marked_packets += 1;
-    }
-
-    #[inline]
-    fn leave(&mut self, length: u64) {
-        self.0.backlog_packets -= 1;
-        self.0.backlog_bytes -= length;
+        self.marked += 1;
     }
 }

@@ -246,6 +246,25 @@ impl Cbq {
     #[inline]
     pub(super) fn choose(&mut self, at: Instant) -> Option<Pick> {
         self.wake(at);
+        self.foremost(at).or_else(|| self.choose_from_all(at))
+    }
+
+    /// Whom both guidelines mostly choose, the one of the highest priority within its own rate, if nobody
+    /// of a higher priority may borrow.
+    #[inline]
+    fn foremost(&mut self, at: Instant) -> Option<Pick> {
+        let priority = self.nodes.rings.occupied(0).checked_ilog2()?;
+        if self.sharing == LinkSharing::TopLevel {
+            let higher = |level| self.nodes.rings.occupied(level) >> priority > 1;
+            if (1..=self.top_level).any(higher) {
+                return None;
+            }
+        }
+        self.candidate(0, priority as usize, at)
+    }
+
+    #[inline(never)]
+    fn choose_from_all(&mut self, at: Instant) -> Option<Pick> {
         let pick = match self.sharing {
             LinkSharing::Formal => self.choose_formally(at),
             LinkSharing::TopLevel => self.choose_below_top(at),
@@ -373,6 +392,9 @@ impl Cbq {
     /// Lowers `Top-Level` when a packet arrived: to the leaves if its class is not over
     /// its limit, else to the level of the nearest ancestor that is not.
     pub(super) fn arrived(&mut self, leaf: usize, now: Instant) {
+        if self.sharing == LinkSharing::Formal {
+            return;
+        }
         let at = self.wire.start(now);
         let node = &self.nodes.leaves[leaf];
         let level = if node.meter.due() <= at { Some(0) } else { self.lending_level(node, at) };
@@ -388,8 +410,14 @@ impl Cbq {
     /// By this rule, and the paper's, classes of high priority that borrow in turn can keep one of low
     /// priority from its own rate for good, if no packet of it arrives. So one that was kept waiting until
     /// half of its rate is lost comes first: a departure from both.
+    #[inline]
     pub(super) fn departed(&mut self, pick: Pick) {
-        let Some(lender) = pick.lender() else { return };
+        if let (Some(lender), LinkSharing::TopLevel) = (pick.lender(), self.sharing) {
+            self.lent(pick, lender);
+        }
+    }
+
+    fn lent(&mut self, pick: Pick, lender: usize) {
         let (link, next) = (self.nodes.link(), self.wire.free);
         if self.finds_neglected(next) {
             self.top_level = 0;
