@@ -247,6 +247,22 @@ fn headers() {
         "x.toml:4:11: `sender` has the address 10.0.0.1 already\n  \
          help: give every host an address of its own"
     );
+    // The receiver is the second node: 10.0.0.2, though nobody said so.
+    assert_eq!(
+        said("[host.sender]", "[host.sender]\naddress = \"10.0.0.2\"", ""),
+        "x.toml:3:11: `receiver` has the address 10.0.0.2 already\n  \
+         help: give every host an address of its own"
+    );
+    assert_eq!(
+        added("[host.many]\ncount = 3\naddress = \"10.1\"\n"),
+        "x.toml:16:11: `10.1` is no address\n  \
+         help: write IPv4 or IPv6: \"10.1.0.1\", \"2001:db8::1\""
+    );
+    assert_eq!(
+        added("[host.many]\ncount = 3\naddress = \"255.255.255.254\"\n"),
+        "x.toml:16:11: there is no address after the last\n  \
+         help: begin lower: each host has the address after the one before"
+    );
     assert_eq!(
         added("source_port = 65535\ncount = 2\ndscp = \"af4\"\n"),
         "x.toml:16:8: `af4` is no code point\n  \

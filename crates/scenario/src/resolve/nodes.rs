@@ -1,5 +1,6 @@
 //! Hosts, routers and emulators, in the order of the file.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use network::{emulator, host};
@@ -64,6 +65,7 @@ pub(super) fn resolve<'f>(file: &'f Scenario, problems: &mut Problems) -> Nodes<
     for (name, table) in &tables {
         add(&mut nodes, name, table, problems);
     }
+    check_addresses(file, &nodes, problems);
     nodes
 }
 
@@ -84,45 +86,62 @@ fn add<'f>(nodes: &mut Nodes<'f>, name: &'f Name, table: &Table<'_>, problems: &
     };
     // A faulty node keeps its number, so that what refers to it is still looked at.
     let kind = kind.unwrap_or(NodeKind::Router);
-    let first = match table {
+    let given = match table {
         Table::Host(table) => table.address.as_ref(),
         Table::Router(_) | Table::Emulator(_) => None,
     };
-    for index in 0..members.range.len() {
+    let first = given.and_then(|given| first_address(given, members.range.len(), problems));
+    for (index, number) in members.range.enumerate() {
         let name = member_name(&name.text, members.counted, index);
-        let usual = Node::usual_address(nodes.list.len());
-        let address = first.and_then(|first| address(first, index, &nodes.list, problems));
-        let address = address.unwrap_or(usual);
+        let given = first.and_then(|first| later(first, index));
+        let address = given.unwrap_or_else(|| Node::usual_address(number));
         nodes.list.push(Node { name, kind: kind.clone(), address, timer });
         nodes.profiles.push(profile);
     }
 }
 
-/// The address so many after the first; a complaint if another node has it.
-fn address(
-    first: &Quantity<AddressUnit>,
-    index: usize,
-    nodes: &[Node],
+/// The address of a table's first host; `None` if it is faulty, or not all of `count` have one from there.
+fn first_address(
+    given: &Quantity<AddressUnit>,
+    count: usize,
     problems: &mut Problems,
 ) -> Option<IpAddr> {
-    let address = match first.read(problems)? {
-        IpAddr::V4(v4) => {
-            v4.to_bits().checked_add(index as u32).map(|bits| Ipv4Addr::from(bits).into())
-        }
-        IpAddr::V6(v6) => {
-            v6.to_bits().checked_add(index as u128).map(|bits| Ipv6Addr::from(bits).into())
-        }
-    };
-    let Some(address) = address else {
+    let first = given.read(problems)?;
+    let last = later(first, count.saturating_sub(1));
+    if last.is_none() {
         let help = "begin lower: each host has the address after the one before";
-        problems.push(&first.span, "there is no address after the last", help);
-        return None;
-    };
-    if let Some(other) = nodes.iter().find(|node| node.address == address) {
-        let message = format!("`{}` has the address {address} already", other.name);
-        problems.push(&first.span, message, "give every host an address of its own");
+        problems.push(&given.span, "there is no address after the last", help);
     }
-    Some(address)
+    last.map(|_| first)
+}
+
+/// The address so many after the first.
+fn later(first: IpAddr, index: usize) -> Option<IpAddr> {
+    Some(match first {
+        IpAddr::V4(v4) => {
+            Ipv4Addr::from(v4.to_bits().checked_add(u32::try_from(index).ok()?)?).into()
+        }
+        IpAddr::V6(v6) => Ipv6Addr::from(v6.to_bits().checked_add(index as u128)?).into(),
+    })
+}
+
+/// Complains of a host with the address of another one, whether that was given or is the usual one.
+fn check_addresses(file: &Scenario, nodes: &Nodes<'_>, problems: &mut Problems) {
+    let mut owners: BTreeMap<IpAddr, &str> = BTreeMap::new();
+    let (given, usual): (Vec<_>, Vec<_>) =
+        file.host.iter().partition(|(_, table)| table.address.is_some());
+    // What nobody gave comes first, so that the complaint is at an address that stands in the file.
+    for (name, table) in usual.into_iter().chain(given) {
+        let Some(members) = nodes.names.get(&name.text) else { continue };
+        let hosts = nodes.list.get(members.range).unwrap_or_default();
+        let clash = hosts.iter().find_map(|host| {
+            let other = owners.insert(host.address, &host.name)?;
+            Some(format!("`{other}` has the address {} already", host.address))
+        });
+        if let (Some(message), Some(address)) = (clash, &table.address) {
+            problems.push(&address.span, message, "give every host an address of its own");
+        }
+    }
 }
 
 fn profile(name: Option<&Name>, problems: &mut Problems) -> Option<&'static Profile> {
