@@ -309,6 +309,11 @@ fn conditioners() {
         "x.toml:15:1: element `a`: a burst of zero lets no packet pass\n  \
          help: give it room for at least one, such as 1500 B"
     );
+    assert_eq!(
+        said("a = {}\nb = { match = { flow_label = 1, source = \"10.0.0.0/8\" } }"),
+        "x.toml:16:1: rule 1: the rule asks for IPv4 and IPv6 at once (a flow label is IPv6's)\n  \
+         help: no packet is both, so make two rules"
+    );
     let bucket = "token_bucket = { rate = \"1 Mbit/s\", burst = \"9 kB\" }";
     let window =
         "window = { committed_rate = \"1 Mbit/s\", peak_rate = \"2 Mbit/s\", window = \"1 s\" }";

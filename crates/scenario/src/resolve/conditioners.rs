@@ -1,7 +1,7 @@
 //! Conditioners: from the file's tables to parameters.
 
 use traffic::Instant;
-use traffic::condition::{Action, Conditioner, Element, Meter, Parameters, Rule};
+use traffic::condition::{Action, Conditioner, Element, Error, Meter, Parameters, Rule};
 use traffic::meter::{bucket, single_rate, two_rate, window};
 
 use super::filters::{self, Entities, FILTERS_MAX, Filters};
@@ -35,20 +35,36 @@ pub(super) fn resolve(
     match Conditioner::attach(&parameters, 0, Instant::ZERO) {
         Ok(_) => Some(parameters),
         Err(error) => {
-            refused(name, table, &error.to_string(), problems);
+            refused(name, table, &parameters, &error, problems);
             None
         }
     }
 }
 
 /// The conditioner's own reason, at the element that it is about.
-fn refused(name: &Name, table: &file::Conditioner, text: &str, problems: &mut Problems) {
+fn refused(
+    name: &Name,
+    table: &file::Conditioner,
+    parameters: &Parameters,
+    error: &Error,
+    problems: &mut Problems,
+) {
     // What comes before the last colon says what is wrong, and what comes after it what to do.
-    let (message, help) = text.rsplit_once(": ").unwrap_or((text, ""));
-    let mut named = message.split('`').skip(1).step_by(2);
+    let text = error.to_string();
+    let (message, help) = text.rsplit_once(": ").unwrap_or((&text, ""));
+    let rule = match error {
+        Error::Rule { index, .. } => index.checked_sub(1).and_then(|at| parameters.rules.get(at)),
+        _ => None,
+    };
+    let mut named = rule.map(|rule| rule.element.as_str()).into_iter().chain(quoted(message));
     let element = named.find_map(|name| table.element.iter().find(|(n, _)| n.text == name));
     let span = element.map_or(&name.span, |(name, _)| &name.span);
-    problems.push(span, message.to_owned(), help.to_owned());
+    problems.push(span, message, help);
+}
+
+/// What stands between backticks.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
 }
 
 fn element(name: &Name, table: &file::Element, problems: &mut Problems) -> Option<Element> {
