@@ -336,6 +336,13 @@ fn changes() {
         "x.toml:16:8: it comes when the run is over\n  \
          help: let it come before the scenario's duration"
     );
+    let bucket = "class = \"v\", rate = \"1 Mbit/s\", burst = \"3 kB\", delay = \"5 ms\"";
+    let reserve = format!("reserve = {{ {bucket}, match = {{ priority = 3 }} }}");
+    assert_eq!(
+        said(&format!("when = \"1 s\"\n{reserve}")),
+        "x.toml:17:98: a reservation has no priority\n  \
+         help: leave it out: a reservation's filters are looked at before the other classes'"
+    );
     assert_eq!(
         said("when = \"1 s\"\nqueue.psp = {}"),
         "x.toml:17:7: no classes\n  help: give at least one, or use a discipline without, such as fifo"

@@ -73,6 +73,7 @@ fn change(
     Some(Change { name: name.text.clone(), when, port, action })
 }
 
+/// The class that is asked for.
 fn request(
     table: &file::Reserve,
     entities: Entities<'_>,
@@ -87,6 +88,11 @@ fn request(
     }
     let mut filters = Vec::new();
     for matched in &table.matches.0 {
+        if let Some(priority) = &matched.priority {
+            let help =
+                "leave it out: a reservation's filters are looked at before the other classes'";
+            problems.push(&priority.span, "a reservation has no priority", help);
+        }
         filters.extend(filters::resolve(matched, entities, problems)?.filters);
     }
     Some(Request {
