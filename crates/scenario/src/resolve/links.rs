@@ -128,7 +128,9 @@ fn override_end(links: &mut [Link], at: &Members, own: &Own) -> bool {
                 end.queue = queue.clone();
             }
             end.device_buffer = own.device_buffer.unwrap_or(end.device_buffer);
-            end.conditioner.clone_from(&own.conditioner);
+            if own.conditioner.is_some() {
+                end.conditioner.clone_from(&own.conditioner);
+            }
             found = true;
         }
     }
