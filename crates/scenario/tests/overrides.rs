@@ -1,7 +1,7 @@
 //! What the command line changes, and grids of runs.
 
 use scenario::Document;
-use traffic::{Bytes, qdisc};
+use traffic::{Bytes, Duration, Instant, qdisc};
 
 const FILE: &str = r#"
 duration = "1 s"
@@ -111,4 +111,21 @@ fn a_grid_is_bounded() {
     let message = document.runs().unwrap_err().to_string();
     assert!(message.contains("the grid has 2 x 200 x 200 runs"), "{message}");
     assert!(document.seeds("8..1").is_err());
+}
+
+#[test]
+fn a_change_of_a_queue_can_be_set_and_swept() {
+    let change = "[change.off]\nwhen = \"500 ms\"\nat = \"a:wire\"\nenabled = false\n";
+    let mut document =
+        Document::parse("grid.toml", &FILE.replace("[sweep]", &format!("{change}[sweep]")))
+            .unwrap();
+    document.set("change.off.at=b:wire").unwrap();
+    document.vary("change.off.when=250ms,750ms").unwrap();
+    let runs = document.runs().unwrap();
+    assert_eq!(runs.len(), 8);
+    let plan = runs[7].plan().unwrap();
+    assert_eq!(plan.changes[0].when, Instant::ZERO + Duration::from_ms(750));
+    assert_eq!(plan.changes[0].port.0, 1);
+    let unknown = document.set("change.on.enabled=true").and_then(|()| document.plan().map(drop));
+    assert!(unknown.is_err(), "an override makes no change of its own");
 }
