@@ -148,22 +148,21 @@ fn output(
     let config = &link.config;
     let name = format!("{}:{}:queue", plan.nodes[end.node].name, link.name);
     let seed = Random::new(plan.seed, &name).next_u64();
-    if let NodeKind::Emulator(emulator) = &plan.nodes[end.node].kind {
-        let port = traffic::Port { seed, ..emulator.port(config) };
-        let port = Port::new(id, &emulator.queue(), port)?;
-        return Ok((port, emulator.delay(config)));
-    }
-    let (rate, mtu, overhead) = (config.rate, config.mtu, config.overhead);
-    let port = traffic::Port { rate, mtu, overhead, seed };
-    let port = Port::new(id, &end.queue, port)?
-        .with_timer(plan.nodes[end.node].timer)
-        .with_device_buffer(end.device_buffer);
-    let port = match &end.conditioner {
-        Some(parameters) => {
-            let seed = Random::new(plan.seed, &format!("{name}:input")).next_u64();
-            port.with_conditioner(Conditioner::attach(parameters, seed, Instant::ZERO)?)
+    let (port, delay) = match &plan.nodes[end.node].kind {
+        NodeKind::Emulator(emulator) => {
+            let port = traffic::Port { seed, ..emulator.port(config) };
+            (Port::new(id, &emulator.queue(), port)?, emulator.delay(config))
         }
-        None => port,
+        NodeKind::Host(_) | NodeKind::Router => {
+            let (rate, mtu, overhead) = (config.rate, config.mtu, config.overhead);
+            let port = Port::new(id, &end.queue, traffic::Port { rate, mtu, overhead, seed })?
+                .with_timer(plan.nodes[end.node].timer)
+                .with_device_buffer(end.device_buffer);
+            (port, config.delay)
+        }
     };
-    Ok((port, config.delay))
+    let Some(parameters) = &end.conditioner else { return Ok((port, delay)) };
+    let seed = Random::new(plan.seed, &format!("{name}:input")).next_u64();
+    let conditioner = Conditioner::attach(parameters, seed, Instant::ZERO)?;
+    Ok((port.with_conditioner(conditioner), delay))
 }

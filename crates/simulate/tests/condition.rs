@@ -3,6 +3,7 @@
 mod driver;
 
 use results::Summary;
+use traffic::DropReason;
 
 /// Through a router whose input polices `bulk` and marks `gold`; its output knows gold by the mark.
 const TEXT: &str = r#"
@@ -75,4 +76,13 @@ fn what_comes_in_is_metered_marked_and_dropped() {
     assert!(policed > 0.0);
     assert_eq!(policed, element("police.red") + element("gold.red"));
     assert_eq!(policed, value("run.drops"));
+}
+
+#[test]
+fn an_emulator_conditions_what_comes_in_too() {
+    let emulator = "[emulator.r]\nrate = \"100 Mbit/s\"\nbuffer = \"1 MB\"";
+    let text = TEXT.replace("[router.r]", emulator);
+    let summary = driver::totals(&driver::plan(&text));
+    let policed = summary.nodes.iter().map(|drops| drops.of(DropReason::Policed)).sum::<u64>();
+    assert!(policed > 0);
 }
