@@ -128,9 +128,9 @@ impl Timetable {
     }
 
     fn next(&self) -> Instant {
-        let flow = self.once.last().copied().unwrap_or(Instant::NEVER);
+        let once = self.once.last().copied().unwrap_or(Instant::NEVER);
         let recurring = [self.flow_samples, self.queue_samples, self.progress];
-        recurring.iter().fold(flow, |least, r| least.min(r.due)).min(self.end)
+        recurring.iter().fold(once, |least, r| least.min(r.due)).min(self.end)
     }
 
     fn advance(&mut self, now: Instant) {
