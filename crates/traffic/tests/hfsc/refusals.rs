@@ -1,13 +1,11 @@
 //! What `hfsc` refuses, with the arithmetic that refuses it.
 
-mod wire;
-
+use crate::wire::{port, rate};
 use traffic::classify::{Filter, Rule};
 use traffic::qdisc::hfsc::{Class, Hfsc, Parameters};
 use traffic::qdisc::{self, fifo, psp};
 use traffic::reservation::Request;
 use traffic::{Bytes, Discipline, Duration, Rate};
-use wire::{port, rate};
 
 const MEGABIT: u64 = 1_000_000;
 
@@ -136,7 +134,7 @@ fn each_mistake_is_told_with_its_remedy() {
         reserved(Request { name: "a".into(), ..reservation(1, 1_518, 10_000, None) }),
     ];
     let told = told.join("\n") + "\n";
-    let golden = include_str!("hfsc_refusals.txt");
+    let golden = include_str!("refusals.txt");
     assert_eq!(told, golden, "\n{told}");
 }
 
