@@ -1,11 +1,8 @@
 //! The bytes on a wire that a packet's metadata stands for: Ethernet, IPv4, TCP and UDP headers, and the
 //! 802.3x PAUSE frames that gaps are.
 //!
-//! Addresses are derived from numbers, so that captures of different runs compare:
-//!
-//! | what | is |
-//! | --- | --- |
-//! | MAC of node n | `02:00:00:00:hi:lo` of n + 1 (locally administered) |
+//! The MAC of node n is `02:00:00:00:hi:lo` of n + 1 (locally administered), so that captures of different
+//! runs compare; IP addresses and ports are the plan's.
 
 use traffic::Packet;
 use traffic::header::{Family, Header, Ports};
