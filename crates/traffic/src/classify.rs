@@ -109,7 +109,7 @@ impl Classifier {
     }
 
     /// The class of the rule that decides; `None` if none matches.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn class_of(&self, packets: &Packets, id: PacketId) -> Option<usize> {
         match self {
             Self::Simulated(words) => {

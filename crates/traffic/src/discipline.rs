@@ -112,12 +112,27 @@ pub struct Backlog {
 }
 
 impl Backlog {
+    /// What must be added to this, wrapping, to come to `then`.
+    #[inline]
+    pub(crate) const fn until(self, then: Self) -> Self {
+        Self {
+            packets: then.packets.wrapping_sub(self.packets),
+            bytes: then.bytes.wrapping_sub(self.bytes),
+        }
+    }
+
     /// A queue within went from `before` to `after`; it may have dropped packets on the way, so its
     /// own count decides.
     #[inline]
     pub fn account(&mut self, before: Self, after: Self) {
-        self.packets = self.packets + after.packets - before.packets;
-        self.bytes = self.bytes + after.bytes - before.bytes;
+        self.follow(before.until(after));
+    }
+
+    /// Adds, wrapping, what a queue within now has beyond what it had.
+    #[inline]
+    pub(crate) fn follow(&mut self, more: Self) {
+        self.packets = self.packets.wrapping_add(more.packets);
+        self.bytes = self.bytes.wrapping_add(more.bytes);
     }
 }
 

@@ -211,10 +211,13 @@ impl Packets {
     pub fn fields(&self, id: PacketId) -> Fields {
         let packet = &self[id];
         let headers = self.headers.get(packet.flow.0 as usize);
-        let header = |flow: &FlowHeaders| {
-            if packet.source == flow.from { flow.forward } else { flow.back }
+        let mut fields = match headers {
+            Some(flow) if packet.source == flow.from => flow.forward,
+            Some(flow) => flow.back,
+            None => Fields::of(None),
         };
-        headers.map_or_else(|| Fields::of(None), header).with(packet)
+        fields.add(packet);
+        fields
     }
 
     /// A place for a new packet; what an earlier packet left there is still in it.

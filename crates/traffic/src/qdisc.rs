@@ -61,6 +61,82 @@ pub struct Page {
     pub sources: &'static [&'static str],
 }
 
+/// What an operation changed in a class's queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Change {
+    /// What is queued now beyond what was before, wrapping.
+    pub(crate) more: Backlog,
+    /// Whether nothing is queued now.
+    pub(crate) empty: bool,
+}
+
+/// A packet on its way out of a class, and its frame's length.
+pub(crate) type Sent = (PacketId, u32);
+
+/// What a discipline with classes asks of a class's queue, one of [`LEAVES`]: an operation, and what it
+/// changed, told together. The queues that most classes have are told at a glance.
+impl Qdisc {
+    /// Offers a packet.
+    #[inline(always)]
+    pub(crate) fn offer(
+        &mut self,
+        packets: &mut Packets,
+        id: PacketId,
+        now: Instant,
+    ) -> (Enqueued, Change) {
+        let length = packets[id].length;
+        let (answer, empty) = match self {
+            Self::Red(q) => (q.enqueue(packets, id, now), q.is_empty()),
+            Self::Fifo(q) => (q.enqueue(packets, id, now), q.is_empty()),
+            _ => return self.offer_any(packets, id, now),
+        };
+        let more = match answer {
+            Enqueued::Queued => Backlog { packets: 1, bytes: length.into() },
+            Enqueued::Dropped(_) => Backlog::default(),
+        };
+        (answer, Change { more, empty })
+    }
+
+    #[inline(never)]
+    fn offer_any(
+        &mut self,
+        packets: &mut Packets,
+        id: PacketId,
+        now: Instant,
+    ) -> (Enqueued, Change) {
+        let before = self.backlog();
+        let answer = self.enqueue(packets, id, now);
+        (answer, self.change_from(before))
+    }
+
+    /// Takes a packet; `None` if there was none, or all were dropped.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, packets: &mut Packets, now: Instant) -> (Option<Sent>, Change) {
+        let (sent, empty) = match self {
+            Self::Red(q) => (q.pop(packets, now), q.is_empty()),
+            Self::Fifo(q) => (q.pop(packets).map(|id| (id, packets[id].length)), q.is_empty()),
+            _ => return self.take_any(packets, now),
+        };
+        let went = sent.map(|(_, length)| Backlog { packets: 1, bytes: length.into() });
+        (sent, Change { more: went.unwrap_or_default().until(Backlog::default()), empty })
+    }
+
+    #[inline(never)]
+    fn take_any(&mut self, packets: &mut Packets, now: Instant) -> (Option<Sent>, Change) {
+        let before = self.backlog();
+        let sent = match self.dequeue(packets, now) {
+            Dequeued::Send(id) => Some((id, packets[id].length)),
+            _ => None,
+        };
+        (sent, self.change_from(before))
+    }
+
+    fn change_from(&self, before: Backlog) -> Change {
+        let now = self.backlog();
+        Change { more: before.until(now), empty: now.packets == 0 }
+    }
+}
+
 /// One line a discipline: variant, module and name, type, how a port holds it, summary.
 ///
 /// Every port is as large as the largest that it holds, so all but the plainest are boxed.
@@ -175,7 +251,7 @@ macro_rules! registry {
         /// Each arm is a call with the same arguments, which the compiler makes a jump: so a discipline that
         /// is told from a table costs little more than one that is known.
         impl Qdisc {
-            #[inline(never)]
+            #[inline]
             fn enqueue_any(
                 &mut self,
                 packets: &mut Packets,
@@ -197,7 +273,7 @@ macro_rules! registry {
                     })+
                 }
             }
-            #[inline(never)]
+            #[inline]
             fn dequeue_any(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
                 match self {
                     $(Self::$variant(q) => {
@@ -235,36 +311,6 @@ macro_rules! registry {
             fn is_any_empty(&self) -> bool {
                 match self {
                     $(Self::$variant(q) => q.is_empty()),+
-                }
-            }
-        }
-
-        /// What a discipline with classes asks of a class's queue: an operation, and what is queued after
-        /// it, told together. The queues that most classes have are told at a glance.
-        impl Qdisc {
-            #[inline]
-            pub(crate) fn offer(
-                &mut self,
-                packets: &mut Packets,
-                id: PacketId,
-                now: Instant,
-            ) -> (Enqueued, Backlog) {
-                match self {
-                    Self::Fifo(q) => (q.enqueue(packets, id, now), q.backlog()),
-                    Self::Red(q) => (q.enqueue(packets, id, now), q.backlog()),
-                    _ => (self.enqueue_any(packets, id, now), self.backlog_any()),
-                }
-            }
-            #[inline]
-            pub(crate) fn take(
-                &mut self,
-                packets: &mut Packets,
-                now: Instant,
-            ) -> (Dequeued, Backlog) {
-                match self {
-                    Self::Fifo(q) => (q.dequeue(packets, now), q.backlog()),
-                    Self::Red(q) => (q.dequeue(packets, now), q.backlog()),
-                    _ => (self.dequeue_any(packets, now), self.backlog_any()),
                 }
             }
         }

@@ -180,11 +180,17 @@ impl Pace {
         Duration(self.split(bytes).0)
     }
 
+    /// Of more bytes than a frame has.
+    #[cold]
+    fn split_many(&self, bytes: Bytes) -> (u64, u64) {
+        self.rate.split(bytes)
+    }
+
     /// Picoseconds and the remainder, in units of 1/rate ps, that `bytes` take.
     #[inline]
     fn split(&self, bytes: Bytes) -> (u64, u64) {
         let Some(n) = bytes.0.checked_mul(PS_PER_BYTE_SECOND) else {
-            return self.rate.split(bytes);
+            return self.split_many(bytes);
         };
         // The reciprocal lacks less than one, so the quotient less than n / 2^64 < 1: it is right, or one
         // too small, and then the remainder tells.

@@ -155,19 +155,21 @@ impl Fields {
         Self(header.map_or(Key { words: [0; WORDS], has: 0 }, pack))
     }
 
-    /// These, and a simulated packet's own.
+    /// Adds a simulated packet's own.
     #[inline]
-    pub(crate) fn with(mut self, packet: &Packet) -> Self {
+    pub(crate) fn add(&mut self, packet: &Packet) {
         add_packet(&mut self.0, packet);
-        self
     }
 }
 
 impl<'a> From<Subject<'a>> for Fields {
     #[inline]
     fn from(Subject { header, packet }: Subject<'a>) -> Self {
-        let fields = Self::of(header);
-        packet.map_or(fields, |packet| fields.with(packet))
+        let mut fields = Self::of(header);
+        if let Some(packet) = packet {
+            fields.add(packet);
+        }
+        fields
     }
 }
 

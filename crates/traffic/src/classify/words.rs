@@ -101,17 +101,28 @@ impl Words {
     /// The class of the first rule that matches.
     #[inline]
     pub(super) fn find(&self, word: u64) -> Option<usize> {
-        let mut found = VACANT;
-        for table in &self.tables {
-            // No later table has an earlier rule.
-            if table.best > found.rank {
-                break;
-            }
-            let slot = table.probe(word);
-            if slot.rank < found.rank {
-                found = slot;
-            }
-        }
+        let found = match &self.tables[..] {
+            [] => VACANT,
+            [only] => only.probe(word),
+            tables => first_of(tables, word),
+        };
         (found.class != NONE).then_some(found.class as usize)
     }
+}
+
+/// The first rule that matches in any of the tables, or none.
+#[inline(never)]
+fn first_of(tables: &[Table], word: u64) -> Slot {
+    let mut found = VACANT;
+    for table in tables {
+        // No table from this one on has an earlier rule.
+        if table.best > found.rank {
+            break;
+        }
+        let slot = table.probe(word);
+        if slot.rank < found.rank {
+            found = slot;
+        }
+    }
+    found
 }

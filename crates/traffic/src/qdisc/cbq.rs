@@ -27,7 +27,7 @@ use alloc::vec::Vec;
 
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
 use crate::packet::{PacketId, Packets};
-use crate::qdisc::Page;
+use crate::qdisc::{Change, Page};
 use crate::reservation::{Refusal, Request, Reservations};
 use crate::units::{Bytes, Duration, Instant, Pace};
 
@@ -92,28 +92,12 @@ impl WireTime {
 
     /// When a packet taken at `now` starts.
     fn start(&self, now: Instant) -> Instant {
-        now.max(self.free.min(now + self.ahead_max))
+        if self.free <= now { now } else { self.free.min(now + self.ahead_max) }
     }
 
     /// Since when the wire has been busy, if a packet is taken at `now`.
     fn busy_since(&self, now: Instant) -> Instant {
-        if now > self.free + ROUNDING { now } else { self.since }
-    }
-}
-
-/// Bytes queued in all leaves together.
-#[derive(Clone, Copy, Debug, Default)]
-struct Total {
-    bytes: u64,
-    bytes_max: u64,
-}
-
-impl Total {
-    /// A leaf that held so many bytes has other ones now.
-    #[inline]
-    fn follow(&mut self, held: &mut u64, bytes: u64) {
-        self.bytes = self.bytes + bytes - *held;
-        *held = bytes;
+        if now.since(self.free) > ROUNDING { now } else { self.since }
     }
 }
 
@@ -126,12 +110,14 @@ pub struct Cbq {
     nodes: Nodes,
     /// Leaves and groups that wait, by the instant at which to look at them again.
     alarms: BinaryHeap<Alarm>,
-    /// The highest level that may lend under top-level sharing, 0 if none.
+    /// The highest level that may lend under top-level sharing, 0 if none; 0 under formal sharing.
     top_level: usize,
     wire: WireTime,
     /// Leaves with packets.
     backlogged: usize,
-    backlog: Total,
+    /// Bytes queued in all leaves together, and the most there ever were.
+    bytes: u64,
+    bytes_max: u64,
     /// What classes counted that exist no more.
     retired: Statistics,
     /// Leaves found to have dropped all they had; kept for its memory.
@@ -144,7 +130,6 @@ pub struct Cbq {
 
 impl Cbq {
     /// The first packet came into a leaf.
-    #[inline(never)]
     fn activate(&mut self, leaf: usize, now: Instant) {
         self.backlogged += 1;
         let node = &mut self.nodes.leaves[leaf];
@@ -162,6 +147,16 @@ impl Cbq {
         self.link(leaf, false);
     }
 
+    /// A leaf's queue is no longer empty, or is now.
+    #[inline(never)]
+    fn relink(&mut self, leaf: usize, now: Instant) {
+        if self.nodes.leaves[leaf].linked {
+            self.deactivate(leaf);
+        } else {
+            self.activate(leaf, now);
+        }
+    }
+
     /// The last packet left a leaf.
     #[inline(never)]
     fn deactivate(&mut self, leaf: usize) {
@@ -176,36 +171,79 @@ impl Cbq {
     }
 
     /// A packet of a leaf goes out at `now`, and starts on the wire at `at`.
-    #[inline]
+    #[inline(always)]
     fn depart(&mut self, pick: Pick, length: u32, now: Instant, at: Instant) {
         let length = Bytes(length.into());
         let wire = self.wire.pace.time_for(length + self.port.overhead);
         let busy = self.wire.busy_since(now);
         let since = busy.max(Instant::from_ps(at.as_ps().saturating_sub(self.nodes.round.as_ps())));
-        let departure = Departure { length, at, wire, since };
-        let round = self.nodes.round;
         let leaf = &mut self.nodes.leaves[pick.leaf()];
-        leaf.meter.charge(departure, Duration::ZERO);
+        leaf.meter.charge(Departure { length, at, wire, since }, Duration::ZERO);
         leaf.allowance -= length.0 as i64;
-        let (priority, mut above) = (leaf.priority, leaf.parent);
-        while let Some(group) = above {
-            let group = &mut self.nodes.groups[group as usize];
-            group.meter.charge(departure, group.debt + round);
-            above = group.parent;
+        if let Some(parent) = leaf.parent {
+            self.charge_groups(parent, Departure { length, at, wire, since });
         }
         if let Some(lender) = pick.lender() {
-            let ring = self.nodes.lending_ring(self.nodes.groups[lender].level, priority.into());
-            self.nodes.rings.rotate(ring);
+            self.pass_turn(lender, pick.leaf());
         }
         self.wire.since = busy;
         self.wire.free = at + wire;
+    }
+
+    /// Counts a packet for a group and those above it.
+    #[inline(never)]
+    fn charge_groups(&mut self, parent: u32, departure: Departure) {
+        let mut above = Some(parent);
+        while let Some(group) = above {
+            let group = &mut self.nodes.groups[group as usize];
+            group.meter.charge(departure, group.debt + self.nodes.round);
+            above = group.parent;
+        }
+    }
+
+    /// Takes a packet of a leaf for the wire; `None` if its queue has dropped all it had.
+    #[inline(always)]
+    fn send(
+        &mut self,
+        pick: Pick,
+        packets: &mut Packets,
+        now: Instant,
+        at: Instant,
+    ) -> Option<PacketId> {
+        let queue = &mut self.nodes.leaves[pick.leaf()].queue;
+        let (sent, Change { more, empty }) = queue.take(packets, now);
+        self.bytes = self.bytes.wrapping_add(more.bytes);
+        let Some((id, length)) = sent else {
+            self.deactivate(pick.leaf());
+            return None;
+        };
+        self.depart(pick, length, now, at);
+        if empty {
+            self.deactivate(pick.leaf());
+        }
+        self.departed(pick);
+        Some(id)
+    }
+
+    /// As [`Cbq::dequeue`], whoever sends.
+    #[inline(never)]
+    fn dequeue_any(&mut self, packets: &mut Packets, now: Instant, at: Instant) -> Dequeued {
+        while let Some(pick) = self.choose(at) {
+            if let Some(id) = self.send(pick, packets, now, at) {
+                return Dequeued::Send(id);
+            }
+        }
+        self.wait()
     }
 
     fn adopt(&mut self, parameters: &Parameters) {
         self.sharing = parameters.link_sharing;
         self.efficient = parameters.efficient;
         self.alarms = BinaryHeap::with_capacity(self.nodes.leaves.len() + self.nodes.groups.len());
-        self.top_level = self.nodes.levels - 1;
+        self.top_level = match self.sharing {
+            LinkSharing::TopLevel => self.nodes.levels - 1,
+            LinkSharing::Formal => 0,
+        };
         self.drained = Vec::with_capacity(self.nodes.leaves.len());
         self.backlogged = 0;
         let now = Instant::ZERO;
@@ -249,7 +287,7 @@ impl Cbq {
         if class.is_none_or(|class| old.queue.change(&class.queue).is_err()) {
             return Some(old);
         }
-        (new.queue, new.held) = (old.queue, old.held);
+        new.queue = old.queue;
         None
     }
 }
@@ -269,7 +307,8 @@ impl Discipline for Cbq {
             top_level: 0,
             wire: WireTime::new(port),
             backlogged: 0,
-            backlog: Total::default(),
+            bytes: 0,
+            bytes_max: 0,
             retired: Statistics::default(),
             drained: Vec::new(),
             base: parameters.clone(),
@@ -281,16 +320,15 @@ impl Discipline for Cbq {
     }
 
     fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
-        let class = self.nodes.classifier.class_of(packets, packet);
-        let leaf = class.map_or(self.nodes.default, |class| self.nodes.leaf_of[class]);
+        let class = self.nodes.classifier.class_of(packets, packet).unwrap_or(self.nodes.default);
+        let leaf = self.nodes.leaf_of[class] as usize;
         let node = &mut self.nodes.leaves[leaf];
-        let (answer, backlog) = node.queue.offer(packets, packet, now);
-        self.backlog.follow(&mut node.held, backlog.bytes);
-        self.backlog.bytes_max = self.backlog.bytes_max.max(self.backlog.bytes);
-        match (node.linked, backlog.packets) {
-            (false, 1..) => self.activate(leaf, now),
-            (true, 0) => self.deactivate(leaf),
-            _ => {}
+        let (answer, Change { more, empty }) = node.queue.offer(packets, packet, now);
+        let linked = node.linked;
+        self.bytes = self.bytes.wrapping_add(more.bytes);
+        self.bytes_max = self.bytes_max.max(self.bytes);
+        if linked == empty {
+            self.relink(leaf, now);
         }
         // Also a packet that was refused: it tells that its class has demand (as in ALTQ).
         if self.top_level > 0 {
@@ -301,27 +339,13 @@ impl Discipline for Cbq {
 
     fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
         let at = self.wire.start(now);
-        while let Some(pick) = self.choose(at) {
-            let node = &mut self.nodes.leaves[pick.leaf()];
-            let (answer, backlog) = node.queue.take(packets, now);
-            self.backlog.follow(&mut node.held, backlog.bytes);
-            if let Dequeued::Send(id) = answer {
-                self.depart(pick, packets[id].length, now, at);
-            }
-            if backlog.packets == 0 {
-                self.deactivate(pick.leaf());
-            }
-            match answer {
-                Dequeued::Send(_) => {
-                    self.departed(pick);
-                    return answer;
-                }
-                // The queue has dropped all it had.
-                _ if backlog.packets == 0 => {}
-                _ => return answer,
-            }
+        self.wake(at);
+        if let Some(leaf) = self.foremost(at)
+            && let Some(id) = self.send(Pick::own(leaf), packets, now, at)
+        {
+            return Dequeued::Send(id);
         }
-        self.wait()
+        self.dequeue_any(packets, now, at)
     }
 
     fn peek(&mut self, packets: &Packets, now: Instant) -> Dequeued {
@@ -346,12 +370,11 @@ impl Discipline for Cbq {
     fn flush(&mut self, packets: &mut Packets, now: Instant) {
         for leaf in 0..self.nodes.leaves.len() {
             self.nodes.leaves[leaf].queue.flush(packets, now);
-            self.nodes.leaves[leaf].held = 0;
             if self.nodes.leaves[leaf].linked {
                 self.deactivate(leaf);
             }
         }
-        self.backlog.bytes = 0;
+        self.bytes = 0;
     }
 
     fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
@@ -380,7 +403,7 @@ impl Discipline for Cbq {
         for leaf in &self.nodes.leaves {
             sum += leaf.queue.statistics();
         }
-        Statistics { backlog_bytes_max: self.backlog.bytes_max, ..sum }
+        Statistics { backlog_bytes_max: self.bytes_max, ..sum }
     }
 
     fn classes(&self, each: &mut dyn FnMut(&str, Statistics)) {

@@ -229,9 +229,8 @@ impl Leaves {
     ) -> (usize, Enqueued) {
         let index = self.classifier.class_of(packets, packet).unwrap_or(self.default);
         let queue = &mut self.leaves[index].queue;
-        let before = queue.backlog();
-        let (answer, after) = queue.offer(packets, packet, now);
-        self.backlog.account(before, after);
+        let (answer, change) = queue.offer(packets, packet, now);
+        self.backlog.follow(change.more);
         self.backlog_bytes_max = self.backlog_bytes_max.max(self.backlog.bytes);
         (index, answer)
     }
@@ -258,11 +257,9 @@ impl Leaves {
         packets: &mut Packets,
         now: Instant,
     ) -> Option<PacketId> {
-        let queue = &mut self.leaves[index].queue;
-        let before = queue.backlog();
-        let (answer, after) = queue.take(packets, now);
-        self.backlog.account(before, after);
-        if let Dequeued::Send(id) = answer { Some(id) } else { None }
+        let (sent, change) = self.leaves[index].queue.take(packets, now);
+        self.backlog.follow(change.more);
+        sent.map(|(id, _)| id)
     }
 
     pub(super) fn flush(&mut self, packets: &mut Packets, now: Instant) {

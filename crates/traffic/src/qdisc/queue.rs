@@ -2,6 +2,7 @@
 
 use crate::discipline::{Backlog, DropReason, Enqueued, Statistics};
 use crate::packet::{PacketId, Packets};
+use crate::qdisc::Sent;
 use crate::qdisc::fifo::{self, Limits};
 use crate::qdisc::tally::Tally;
 use crate::ring::Ring;
@@ -77,9 +78,16 @@ impl Queue {
     /// Takes the first packet, for the wire.
     #[inline]
     pub(crate) fn pop(&mut self, packets: &Packets) -> Option<PacketId> {
+        self.pop_measured(packets).map(|(id, _)| id)
+    }
+
+    /// The same, and its length.
+    #[inline]
+    pub(crate) fn pop_measured(&mut self, packets: &Packets) -> Option<Sent> {
         let id = self.line.pop()?;
-        self.tally.send(packets[id].length.into());
-        Some(id)
+        let length = packets[id].length;
+        self.tally.send(length.into());
+        Some((id, length))
     }
 
     pub(crate) fn flush(&mut self, packets: &mut Packets) {

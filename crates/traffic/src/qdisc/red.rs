@@ -13,10 +13,10 @@
 use alloc::boxed::Box;
 
 use crate::discipline::{Backlog, Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
-use crate::packet::{Packet, PacketId, Packets};
-use crate::qdisc::Page;
+use crate::packet::{FlowId, Packet, PacketId, Packets};
 use crate::qdisc::fifo::{self, Limits};
 use crate::qdisc::queue::Queue;
+use crate::qdisc::{Page, Sent};
 use crate::random::Random;
 use crate::setting::settings;
 use crate::units::{Bytes, Duration, Instant, Share};
@@ -235,9 +235,9 @@ impl Red {
         packets: &mut Packets,
         id: PacketId,
         now: Instant,
-        zone: Zone,
         full: Option<DropReason>,
     ) -> Enqueued {
+        let zone = self.curve.zone(&self.average);
         let hit = self.spacing.hits(zone, &mut self.random);
         let marks = self.parameters.ecn && zone != Zone::Above;
         let reason = match full {
@@ -252,6 +252,22 @@ impl Red {
             valve.lost(flow, now);
         }
         self.queue.refuse(length.into(), reason)
+    }
+
+    /// Takes the first packet.
+    #[inline]
+    pub(crate) fn pop(&mut self, packets: &Packets, now: Instant) -> Option<Sent> {
+        let sent = self.queue.pop_measured(packets)?;
+        if self.queue.is_empty() {
+            self.empty_since = now;
+        }
+        Some(sent)
+    }
+
+    /// Whether the valve does.
+    #[inline(never)]
+    fn shuts_out(&mut self, flow: FlowId, now: Instant) -> bool {
+        self.valve.as_mut().is_some_and(|valve| valve.shuts_out(flow, now))
     }
 
     /// Apart from what each packet does.
@@ -311,32 +327,25 @@ impl Discipline for Red {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> Enqueued {
         let Packet { length, flow, .. } = packets[id];
         let length = u64::from(length);
-        if let Some(valve) = &mut self.valve
-            && valve.shuts_out(flow, now)
-        {
+        if self.valve.is_some() && self.shuts_out(flow, now) {
             return self.queue.refuse(length, DropReason::Unresponsive);
         }
         self.estimate(now);
         let full = self.limits.over(self.queue.backlog(), length);
-        let zone = self.curve.zone(&self.average);
-        if zone == Zone::Below && full.is_none() {
+        if full.is_none() && self.curve.is_below(&self.average) {
             self.spacing.rest();
             return self.queue.push(packets, id, now);
         }
-        self.decide(packets, id, now, zone, full)
+        self.decide(packets, id, now, full)
     }
 
     #[inline]
     fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
-        let Some(id) = self.queue.pop(packets) else { return Dequeued::Empty };
-        if self.queue.is_empty() {
-            self.empty_since = now;
-        }
-        Dequeued::Send(id)
+        self.pop(packets, now).map_or(Dequeued::Empty, |(id, _)| Dequeued::Send(id))
     }
 
     fn peek(&mut self, _packets: &Packets, _now: Instant) -> Dequeued {

@@ -44,10 +44,6 @@ pub(super) struct Leaf {
     pub(super) allowance: i64,
     /// What a turn of the weighted round robin adds to `allowance`, in bytes.
     pub(super) quantum: i64,
-    /// Bytes queued.
-    pub(super) held: u64,
-    /// From the nearest up.
-    pub(super) lenders: Vec<Lender>,
     pub(super) parent: Option<u32>,
     pub(super) priority: u8,
     pub(super) state: State,
@@ -55,6 +51,8 @@ pub(super) struct Leaf {
     pub(super) linked: bool,
     pub(super) borrow: bool,
     pub(super) queue: Qdisc,
+    /// From the nearest up.
+    pub(super) lenders: Vec<Lender>,
     pub(super) rate: Rate,
     /// A class that exists no more, and stays until its packets are gone.
     pub(super) leaving: bool,
@@ -89,8 +87,8 @@ pub(super) struct Nodes {
     pub(super) rings: Rings,
     pub(super) classifier: Classifier,
     /// For each class its leaf.
-    pub(super) leaf_of: Vec<usize>,
-    /// The leaf for packets that no filter matches.
+    pub(super) leaf_of: Vec<u32>,
+    /// The class for packets that no filter matches.
     pub(super) default: usize,
     /// Levels there are: the leaves', the groups' and the link's.
     pub(super) levels: usize,
@@ -147,7 +145,6 @@ impl Nodes {
                 meter: Meter::new(profile(parameters, &settled[index], port)),
                 parent: tree.parents[index].map(|parent| places[parent] as u32),
                 priority: class.priority as u8 % PRIORITIES as u8,
-                held: 0,
                 borrow: class.borrow,
                 lenders: Vec::new(),
                 rate: settled[index].rate,
@@ -163,8 +160,8 @@ impl Nodes {
             groups,
             rings: Rings::new(0, []),
             classifier: tree.classifier,
-            default: places[default],
-            leaf_of: places,
+            default,
+            leaf_of: places.into_iter().map(|place| place as u32).collect(),
             levels,
             round: Duration::ZERO,
         };

@@ -64,7 +64,9 @@ impl Rings {
 
     /// Puts a slot at the end of a ring; it leaves the one it was in.
     pub(super) fn push_back(&mut self, ring: usize, slot: usize) {
-        self.remove(slot);
+        if self.slots[slot].ring != NONE {
+            self.remove(slot);
+        }
         let (head, own) = (self.heads[ring], slot as u32);
         let (previous, next) = if head == NONE {
             self.heads[ring] = own;
@@ -104,11 +106,18 @@ impl Rings {
     }
 
     /// Passes the turn on.
-    #[inline]
     pub(super) fn rotate(&mut self, ring: usize) {
         if let Some(head) = self.head(ring) {
-            self.heads[ring] = self.slots[head].next;
+            self.turn(ring, head);
         }
+    }
+
+    /// Passes the turn on from the slot whose it is; tells to whom.
+    #[inline]
+    pub(super) fn turn(&mut self, ring: usize, head: usize) -> usize {
+        let next = self.slots[head].next;
+        self.heads[ring] = next;
+        next as usize
     }
 }
 

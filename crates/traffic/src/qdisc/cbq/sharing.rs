@@ -24,6 +24,12 @@ pub(super) struct Pick {
 const OWN: u32 = u32::MAX;
 
 impl Pick {
+    /// A leaf within its own rate.
+    #[inline]
+    pub(super) const fn own(leaf: usize) -> Self {
+        Self { leaf: leaf as u32, lender: OWN }
+    }
+
     #[inline]
     pub(super) const fn leaf(self) -> usize {
         self.leaf as usize
@@ -49,6 +55,17 @@ impl Leaf {
     /// `minburst` packets.
     fn resume(&self) -> Instant {
         if self.borrow { self.meter.due() } else { self.meter.resume() }
+    }
+
+    /// Weighted round robin: the leaf at the head goes on until its allowance is used up; then it gets
+    /// another one, for its next turn, and this one is over.
+    #[inline]
+    fn has_turn(&mut self) -> bool {
+        let has = self.allowance > 0;
+        if !has {
+            self.allowance += self.quantum;
+        }
+        has
     }
 }
 
@@ -200,7 +217,7 @@ impl Cbq {
 
     /// Opens whoever has waited until `at`.
     #[inline]
-    fn wake(&mut self, at: Instant) {
+    pub(super) fn wake(&mut self, at: Instant) {
         if self.alarms.peek().is_some_and(|&first| parts(first).0 <= at) {
             self.wake_some(at);
         }
@@ -242,29 +259,21 @@ impl Cbq {
 
 /// The guidelines.
 impl Cbq {
-    /// Who sends a packet that starts at `at`. Asked twice, it answers the same.
-    #[inline]
-    pub(super) fn choose(&mut self, at: Instant) -> Option<Pick> {
-        self.wake(at);
-        self.foremost(at).or_else(|| self.choose_from_all(at))
-    }
-
     /// Whom both guidelines mostly choose, the one of the highest priority within its own rate, if nobody
     /// of a higher priority may borrow.
-    #[inline]
-    fn foremost(&mut self, at: Instant) -> Option<Pick> {
+    #[inline(always)]
+    pub(super) fn foremost(&mut self, at: Instant) -> Option<usize> {
         let priority = self.nodes.rings.occupied(0).checked_ilog2()?;
-        if self.sharing == LinkSharing::TopLevel {
-            let higher = |level| self.nodes.rings.occupied(level) >> priority > 1;
-            if (1..=self.top_level).any(higher) {
-                return None;
-            }
+        let higher = |level| self.nodes.rings.occupied(level) >> priority > 1;
+        if (1..=self.top_level).any(higher) {
+            return None;
         }
-        self.candidate(0, priority as usize, at)
+        self.within_rate(priority as usize, at)
     }
 
-    #[inline(never)]
-    fn choose_from_all(&mut self, at: Instant) -> Option<Pick> {
+    /// Who sends a packet that starts at `at`. Asked twice, it answers the same.
+    pub(super) fn choose(&mut self, at: Instant) -> Option<Pick> {
+        self.wake(at);
         let pick = match self.sharing {
             LinkSharing::Formal => self.choose_formally(at),
             LinkSharing::TopLevel => self.choose_below_top(at),
@@ -332,13 +341,8 @@ impl Cbq {
     #[inline]
     fn candidate(&mut self, level: usize, priority: usize, at: Instant) -> Option<Pick> {
         if level == 0 {
-            let leaf = self.within_rate(priority, at)?;
-            return Some(Pick { leaf: leaf as u32, lender: OWN });
+            return self.within_rate(priority, at).map(Pick::own);
         }
-        self.candidate_above(level, priority, at)
-    }
-
-    fn candidate_above(&mut self, level: usize, priority: usize, at: Instant) -> Option<Pick> {
         let ring = self.nodes.lending_ring(level, priority);
         while let Some(slot) = self.nodes.rings.head(ring) {
             let group = self.nodes.rings.owner(slot);
@@ -352,49 +356,47 @@ impl Cbq {
         None
     }
 
-    #[inline]
+    #[inline(always)]
     fn within_rate(&mut self, priority: usize, at: Instant) -> Option<usize> {
         let ring = own_ring(priority);
-        while let Some(leaf) = self.nodes.rings.head(ring) {
-            if self.nodes.leaves[leaf].meter.due() > at {
-                self.regulate(leaf);
-            } else if self.has_turn(ring, leaf) {
-                return Some(leaf);
+        let mut head = self.nodes.rings.head(ring);
+        while let Some(place) = head {
+            let leaf = &mut self.nodes.leaves[place];
+            if leaf.meter.due() > at {
+                self.regulate(place);
+                head = self.nodes.rings.head(ring);
+            } else if leaf.has_turn() {
+                return Some(place);
+            } else {
+                head = Some(self.nodes.rings.turn(ring, place));
             }
         }
         None
     }
 
-    #[inline]
     fn borrower(&mut self, group: usize, priority: usize) -> Option<usize> {
         let ring = self.nodes.borrowing_ring(group, priority);
+        let mut slot = self.nodes.rings.head(ring)?;
         loop {
-            let leaf = self.nodes.rings.owner(self.nodes.rings.head(ring)?);
-            if self.has_turn(ring, leaf) {
+            let leaf = self.nodes.rings.owner(slot);
+            if self.nodes.leaves[leaf].has_turn() {
                 return Some(leaf);
             }
+            slot = self.nodes.rings.turn(ring, slot);
         }
     }
 
-    /// Weighted round robin: the leaf at the head goes on until its allowance is used up; then it gets
-    /// another one, for its next turn.
-    #[inline]
-    fn has_turn(&mut self, ring: usize, leaf: usize) -> bool {
-        let node = &mut self.nodes.leaves[leaf];
-        let has = node.allowance > 0;
-        if !has {
-            node.allowance = node.allowance.saturating_add(node.quantum);
-            self.nodes.rings.rotate(ring);
-        }
-        has
+    /// One that has borrowed lets the next one borrow from the groups of the lender's level.
+    #[inline(never)]
+    pub(super) fn pass_turn(&mut self, lender: usize, leaf: usize) {
+        let priority = self.nodes.leaves[leaf].priority.into();
+        let ring = self.nodes.lending_ring(self.nodes.groups[lender].level, priority);
+        self.nodes.rings.rotate(ring);
     }
 
     /// Lowers `Top-Level` when a packet arrived: to the leaves if its class is not over
     /// its limit, else to the level of the nearest ancestor that is not.
     pub(super) fn arrived(&mut self, leaf: usize, now: Instant) {
-        if self.sharing == LinkSharing::Formal {
-            return;
-        }
         let at = self.wire.start(now);
         let node = &self.nodes.leaves[leaf];
         let level = if node.meter.due() <= at { Some(0) } else { self.lending_level(node, at) };

@@ -99,12 +99,19 @@ impl Curve {
         }
     }
 
+    /// Whether the zone is [`Zone::Below`].
+    #[inline]
+    pub(crate) const fn is_below(&self, average: &Average) -> bool {
+        average.value < self.min
+    }
+
     #[inline]
     pub(crate) fn zone(&self, average: &Average) -> Zone {
+        if self.is_below(average) {
+            return Zone::Below;
+        }
         let average = average.value;
-        if average < self.min {
-            Zone::Below
-        } else if average < self.max {
+        if average < self.max {
             Zone::Between(risen(average - self.min, self.rise))
         } else if average < self.top {
             let more = risen(average - self.max, self.rise_gentle);
