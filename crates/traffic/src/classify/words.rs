@@ -126,3 +126,43 @@ fn first_of(tables: &[Table], word: u64) -> Slot {
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Words whose hashes are the greatest there are, so that all belong in the last place and run over;
+    /// and small ones.
+    fn word() -> impl Strategy<Value = u64> {
+        // Each step doubles the bits that are right (Newton).
+        let inverse = (0..6)
+            .fold(1_u64, |x, _| x.wrapping_mul(2_u64.wrapping_sub(MULTIPLIER.wrapping_mul(x))));
+        (any::<bool>(), 0_u64..30)
+            .prop_map(move |(last, n)| if last { (!n).wrapping_mul(inverse) } else { n })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn the_first_rule_that_matches_decides(
+            rules in prop::collection::vec(
+                (prop::sample::select(vec![u64::MAX, u64::MAX, 0, 7, !7]), word()),
+                0..60,
+            ),
+            words in prop::collection::vec(word(), 1..30),
+        ) {
+            let rules: Vec<_> = (0..)
+                .zip(&rules)
+                .map(|(class, &(mask, word))| (mask, word & mask, class))
+                .collect();
+            let search = Words::new(&rules);
+            for word in words {
+                let first = rules.iter().find(|&&(mask, bits, _)| word & mask == bits);
+                prop_assert_eq!(search.find(word), first.map(|rule| rule.2 as usize));
+            }
+        }
+    }
+}
