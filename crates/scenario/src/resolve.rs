@@ -35,7 +35,8 @@ pub(crate) fn resolve(file: &Scenario, problems: &mut Problems) -> Option<Plan> 
     let flows = flows::resolve(&declared, &network, problems);
     let changes = changes::resolve(file, &network, &declared.names, problems);
     let probes = probes::resolve(file, &network, &declared.names, problems);
-    let expectations = expectations::resolve(file, &network, &declared.names, &flows, problems);
+    let known = expectations::Known { names: &declared.names, flows: &flows, changes: &changes };
+    let expectations = expectations::resolve(file, &network, known, problems);
     problems.is_empty().then(|| Plan {
         title: file.title.clone().unwrap_or_default(),
         seed: file.seed.as_ref().map_or(1, |seed| seed.value),

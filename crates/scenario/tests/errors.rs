@@ -358,6 +358,14 @@ fn expectations_are_of_what_is_measured() {
         expected("link.wan.class]\ngolf.rate = { min = \"1 Mbit/s\" }\n"),
         "x.toml:18:1: there is no class `golf`\n  help: did you mean `gold`?"
     );
+    // A class may come by a change, or go with a queue that a change brings.
+    let change = "[change.later]\nat = \"r:wan\"\nwhen = \"1 s\"\n";
+    let later = "link.wan.class.late]\nrate.min = \"1 Mbit/s\"\n";
+    let switch = "queue.drr.class = { late = {}, later = {} }\n";
+    assert_eq!(expected(&format!("{later}{change}{switch}")), "nothing");
+    let reserve = "reserve = { class = \"late\", rate = \"1 Mbit/s\", burst = \"2 kB\", \
+                   delay = \"50 ms\", match = { flow = \"bulk\" } }\n";
+    assert_eq!(expected(&format!("{later}{change}{reserve}")), "nothing");
     assert_eq!(
         expected("flow.bulk]\ndelay_max = { max = \"20 ms\" }\n"),
         "x.toml:17:14: `bulk` has no delay that is measured\n  \

@@ -1,14 +1,14 @@
 //! `[expect]`: bounds on the summary's quantities, in base units.
 
 use network::link;
-use traffic::qdisc::Qdisc;
+use traffic::qdisc::{Parameters, Qdisc};
 use traffic::{Bytes, Discipline, Duration, Port, Rate};
 
 use super::{Directory, Network};
 use crate::diagnostic::Problems;
 use crate::file::{Bounds, ExpectEmulator, ExpectFlow, ExpectLink, ExpectRun, Scenario};
 use crate::nearest;
-use crate::plan::{Expectation, Flow, NodeKind, Transport};
+use crate::plan::{Action, Change, Expectation, Flow, Link, NodeKind, Transport};
 use crate::value::{Name, Quantity, Unit};
 
 /// How a quantity counts in the summary.
@@ -38,13 +38,21 @@ impl Base for f64 {
     }
 }
 
+/// What expectations refer to beside the network.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'k> {
+    pub(super) names: &'k Directory<'k>,
+    pub(super) flows: &'k [Flow],
+    pub(super) changes: &'k [Change],
+}
+
 pub(super) fn resolve(
     file: &Scenario,
     network: &Network<'_>,
-    names: &Directory<'_>,
-    flows: &[Flow],
+    known: Known<'_>,
     problems: &mut Problems,
 ) -> Vec<Expectation> {
+    let Known { names, flows, changes } = known;
     let mut found = Found { list: Vec::new(), problems };
     for (name, table) in file.expect.flow.iter() {
         if names.is_group(&name.text) || names.find(name, found.problems).is_some() {
@@ -57,7 +65,7 @@ pub(super) fn resolve(
     for (name, table) in file.expect.link.iter() {
         let links = &network.links.names;
         if links.is_group(&name.text) || links.find(name, found.problems).is_some() {
-            check_classes(name, table, network, found.problems);
+            check_classes(name, table, network, changes, found.problems);
             found.link(&format!("link.{}", name.text), table);
         }
     }
@@ -97,26 +105,42 @@ fn check_delay(name: &Name, flows: &[Flow], problems: &mut Problems) {
     }
 }
 
-/// A class is one that a discipline at either end tells of.
-fn check_classes(name: &Name, table: &ExpectLink, network: &Network<'_>, to: &mut Problems) {
+/// A class is one that a discipline at either end has, from the start or by a change.
+fn check_classes(
+    name: &Name,
+    table: &ExpectLink,
+    network: &Network<'_>,
+    changes: &[Change],
+    problems: &mut Problems,
+) {
     if table.class.iter().len() == 0 {
         return;
     }
+    let links = network.links.list.iter().enumerate();
     let mut known = Vec::new();
-    for link in network.links.list.iter().filter(|link| link.name == name.text) {
-        let link::Config { rate, mtu, overhead, .. } = link.config;
-        let port = Port { rate, mtu, overhead, seed: 0 };
-        for end in &link.ends {
-            if let Ok(discipline) = Qdisc::attach(&end.queue, port) {
-                discipline.classes(&mut |class, _| known.push(class.to_owned()));
+    for (index, link) in links.filter(|(_, link)| link.name == name.text) {
+        link.ends.iter().for_each(|end| classes(&end.queue, link, &mut known));
+        for change in changes.iter().filter(|change| change.port.0 as usize / 2 == index) {
+            match &change.action {
+                Action::Switch(queue) => classes(queue, link, &mut known),
+                Action::Reserve(request) => known.push(request.name.clone()),
+                Action::Disable | Action::Enable | Action::Release(_) => {}
             }
         }
     }
     for (class, _) in table.class.iter() {
-        if to.is_empty() && !known.contains(&class.text) {
+        if problems.is_empty() && !known.contains(&class.text) {
             let help = nearest::suggest(&class.text, known.iter().map(String::as_str));
-            to.push(&class.span, format!("there is no class `{}`", class.text), help);
+            problems.push(&class.span, format!("there is no class `{}`", class.text), help);
         }
+    }
+}
+
+/// The classes that a queue at the end of a link tells of.
+fn classes(queue: &Parameters, link: &Link, known: &mut Vec<String>) {
+    let link::Config { rate, mtu, overhead, .. } = link.config;
+    if let Ok(discipline) = Qdisc::attach(queue, Port { rate, mtu, overhead, seed: 0 }) {
+        discipline.classes(&mut |class, _| known.push(class.to_owned()));
     }
 }
 
