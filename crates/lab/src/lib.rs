@@ -1,0 +1,9 @@
+//! The lab: a scenario on real packets. Hosts are network namespaces with the kernel's own TCP; between
+//! them a software fabric moves real frames through the nodes and disciplines that the simulator drives.
+//!
+//! Nothing has a name that outlives the run: namespaces, interfaces and BPF objects are held by file
+//! descriptors, and go with the process however it ends.
+
+pub mod error;
+
+pub use error::Error;
