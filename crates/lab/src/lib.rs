@@ -4,6 +4,7 @@
 //! Nothing has a name that outlives the run: namespaces, interfaces and BPF objects are held by file
 //! descriptors, and go with the process however it ends.
 
+pub mod clock;
 pub mod error;
 
 pub use error::Error;

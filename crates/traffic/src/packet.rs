@@ -5,6 +5,7 @@
 //! its way.
 
 use alloc::collections::VecDeque;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
 
@@ -162,6 +163,18 @@ const _: () = assert!(size_of::<Packet>() <= 128, "a packet is at most two cache
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PacketId(u32);
 
+impl PacketId {
+    /// The packet in the place of that number: what a driver that keeps packets' bytes by place needs.
+    pub const fn at(place: u32) -> Self {
+        Self(place)
+    }
+
+    /// Its place's number.
+    pub const fn place(self) -> u32 {
+        self.0
+    }
+}
+
 /// What the headers of a flow's packets say that no packet changes, as a classifier asks for it.
 #[derive(Clone, Copy, Debug)]
 struct FlowHeaders {
@@ -194,6 +207,19 @@ impl Packets {
     /// An empty arena.
     pub const fn new() -> Self {
         Self { slots: Vec::new(), free: Vec::new(), dropped: VecDeque::new(), headers: Vec::new() }
+    }
+
+    /// An arena of so many places, none of them in use; it never grows if [`Packets::try_claim`] alone
+    /// takes from it.
+    pub fn with_places(places: u32) -> Self {
+        let free = (0..places).rev().map(PacketId).collect();
+        Self { slots: vec![Packet::default(); places as usize], free, ..Self::new() }
+    }
+
+    /// As [`Packets::claim`], but `None` where the arena would have to grow.
+    #[inline]
+    pub fn try_claim(&mut self) -> Option<PacketId> {
+        self.free.pop()
     }
 
     /// Says what the headers of `flow`'s packets from the host `from` hold. Those of the packets in the

@@ -1,0 +1,42 @@
+//! The lab's clock: time since the run's epoch. The only place of the product that reads one for packets.
+
+use std::time;
+
+use traffic::{Duration, Instant};
+
+/// Reads the time since an epoch; copies agree.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    epoch: time::Instant,
+}
+
+impl Clock {
+    /// A clock whose epoch is `ahead` from now.
+    #[allow(clippy::disallowed_methods, reason = "the real-time driver's clock")]
+    pub fn starting_in(ahead: time::Duration) -> Self {
+        Self { epoch: time::Instant::now() + ahead }
+    }
+
+    /// The time; zero before the epoch.
+    #[allow(clippy::disallowed_methods, reason = "the real-time driver's clock")]
+    #[inline]
+    pub fn now(&self) -> Instant {
+        let since = time::Instant::now().saturating_duration_since(self.epoch);
+        // 2^64 ps are 213 days.
+        Instant::from_ps((since.as_nanos() as u64).saturating_mul(1_000))
+    }
+
+    /// How long it is until `at`; zero if that has passed, and at most a day.
+    #[allow(clippy::disallowed_methods, reason = "the real-time driver's clock")]
+    pub fn until(&self, at: Instant) -> time::Duration {
+        const DAY: time::Duration = time::Duration::from_secs(86_400);
+        let since_epoch = at.since(Instant::ZERO);
+        let wanted = self.epoch + time::Duration::from_nanos(since_epoch.as_ps() / 1_000).min(DAY);
+        wanted.saturating_duration_since(time::Instant::now())
+    }
+}
+
+/// A span as the system's clocks have it, to the nanosecond.
+pub fn system(span: Duration) -> time::Duration {
+    time::Duration::from_nanos(span.as_ps() / 1_000)
+}
