@@ -4,7 +4,13 @@
 //! Nothing has a name that outlives the run: namespaces, interfaces and BPF objects are held by file
 //! descriptors, and go with the process however it ends.
 
+pub mod cable;
 pub mod clock;
 pub mod error;
+pub mod namespace;
+mod netlink;
+pub mod privilege;
+pub mod sysctl;
 
 pub use error::Error;
+pub use namespace::Namespace;

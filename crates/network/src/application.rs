@@ -46,57 +46,91 @@ pub struct Reader {
 }
 
 /// What a slow reader takes at a time, in bytes: a page.
-const READ_MAX: u64 = 4096;
+pub const READ_MAX: u64 = 4096;
+
+/// What a sending program does when its time has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Act {
+    /// What it begins to write, in bytes; `u64::MAX` for as much as it can.
+    pub bytes: u64,
+    /// What it does then.
+    pub then: Then,
+}
+
+/// What a sending program does after it has written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Then {
+    /// It will write again.
+    #[default]
+    Waits,
+    /// It closes, once all is written.
+    Closes,
+    /// It gives up what the send buffer has not taken yet, and closes.
+    GivesUp,
+}
 
 /// A sending program at work. What it writes waits for room in the send buffer without its doing.
-#[derive(Debug)]
-pub(crate) struct Writing {
-    writer: Writer,
+#[derive(Clone, Copy, Debug)]
+pub struct Writing {
+    span: Span,
+    train: Option<Train>,
     /// Bytes it may still write in all.
     left: u64,
-    /// When the next message is due; the start, before it.
+    /// When the next message is due: the start, before it; `NEVER` after the last.
     next_message: Instant,
-    closed: bool,
+    stopped: bool,
 }
 
 impl Writing {
-    pub(crate) fn new(writer: Writer) -> Self {
-        let left = writer.span.bytes.map_or(u64::MAX, |b| b.0);
-        Self { writer, left, next_message: writer.span.start, closed: false }
+    /// A program that has not started yet.
+    pub fn new(Writer { span, train }: Writer) -> Self {
+        let left = span.bytes.map_or(u64::MAX, |b| b.0);
+        Self { span, train, left, next_message: span.start, stopped: false }
     }
 
     /// Starts, writes the messages that are due, or stops.
-    fn run(&mut self, connection: &mut Connection, now: Instant) {
-        let Span { start, stop, .. } = self.writer.span;
-        if self.closed || now < start {
-            return;
+    pub fn act(&mut self, now: Instant) -> Act {
+        if self.stopped || now < self.span.start {
+            return Act::default();
         }
-        if now >= stop {
-            self.closed = true;
-            return connection.abandon_write();
+        if now >= self.span.stop {
+            self.stopped = true;
+            return Act { bytes: 0, then: Then::GivesUp };
         }
+        let mut act = Act::default();
         while now >= self.next_message {
-            let message = self.writer.train.map_or(u64::MAX, |train| train.message.0);
-            let bytes = message.min(self.left);
+            let bytes = self.train.map_or(u64::MAX, |train| train.message.0).min(self.left);
+            act.bytes = act.bytes.saturating_add(bytes);
             self.left -= bytes;
-            connection.supply(bytes, now);
-            self.next_message = match self.writer.train {
-                Some(train) => self.next_message + train.every.max(Duration::from_ns(1)),
-                None => Instant::NEVER,
+            self.next_message = match self.train {
+                Some(train) if self.left > 0 => {
+                    self.next_message + train.every.max(Duration::from_ns(1))
+                }
+                _ => Instant::NEVER,
             };
+            if self.left == 0 {
+                act.then = Then::Closes;
+            }
         }
-        if self.left == 0 {
-            self.closed = true;
-            connection.close(now);
+        act
+    }
+
+    fn run(&mut self, connection: &mut Connection, now: Instant) {
+        let Act { bytes, then } = self.act(now);
+        connection.supply(bytes, now);
+        match then {
+            Then::Waits => {}
+            Then::Closes => connection.close(now),
+            Then::GivesUp => connection.abandon_write(),
         }
     }
 
-    fn next_wakeup(&self) -> Instant {
-        if self.closed {
+    /// When it acts next; `NEVER` if it will not.
+    pub fn next_wakeup(&self) -> Instant {
+        if self.stopped {
             return Instant::NEVER;
         }
-        let Span { start, stop, .. } = self.writer.span;
-        self.next_message.min(stop.max(start))
+        self.next_message.min(self.span.stop.max(self.span.start))
     }
 }
 

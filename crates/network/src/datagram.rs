@@ -119,7 +119,7 @@ impl Source {
     }
 
     /// When the next datagram leaves; `NEVER` after the last.
-    pub(crate) fn next_wakeup(&self) -> Instant {
+    pub fn next_wakeup(&self) -> Instant {
         let silence = match self.config.on_off {
             Some(OnOff { on, off }) => off.times(self.next.as_ps() / on.as_ps().max(1)),
             None => Duration::ZERO,
@@ -129,7 +129,7 @@ impl Source {
     }
 
     /// Writes the datagram that leaves now into `packet`, every field of it.
-    fn emit(&mut self, packet: &mut Packet, now: Instant) {
+    pub fn emit(&mut self, packet: &mut Packet, now: Instant) {
         // At most `size`, which is of 32 bits.
         let payload = u64::from(self.config.size).min(self.left) as u32;
         let tcp = Tcp { seq: self.sent_bytes as u32, payload, ..Tcp::default() };
@@ -156,7 +156,8 @@ pub struct Delay {
 }
 
 impl Delay {
-    fn add(&mut self, delay: Duration) {
+    /// Counts a datagram that was on its way for `delay`.
+    pub fn add(&mut self, delay: Duration) {
         self.sum += u128::from(delay.as_ps());
         self.max = self.max.max(delay);
         if let Some(last) = self.last.replace(delay) {

@@ -1,6 +1,6 @@
 //! A node of any kind, moved by a driver through four verbs, and what the driver gives it to act with.
 
-use traffic::{DropReason, Instant, PacketId, Packets};
+use traffic::{Bytes, DropReason, Instant, PacketId, Packets};
 
 use crate::host::Host;
 use crate::observer::{Observer, Place, PortId};
@@ -17,6 +17,19 @@ pub trait Egress {
     /// `port` goes on at `at`: [`Node::transmit`] is to be called then. A later call takes the place of
     /// an earlier one.
     fn resume(&mut self, port: PortId, at: Instant);
+
+    /// A gap frame of `length` bytes takes the wire of `port`, to `leaves`. Where wires are emulated its
+    /// time is all that there is of it.
+    fn gap(&mut self, port: PortId, length: Bytes, leaves: Instant, packets: &mut Packets) {
+        let _ = (port, length, leaves, packets);
+    }
+
+    /// A packet reached the host of that number, whose stack is not the node's but a machine's. False if
+    /// there is no such machine; then the packet is still the caller's.
+    fn deliver(&mut self, node: u32, packet: PacketId, now: Instant) -> bool {
+        let _ = (node, packet, now);
+        false
+    }
 
     /// The node of that number wants [`Node::wake`] at `at`, if not before.
     fn wake(&mut self, node: u32, at: Instant);

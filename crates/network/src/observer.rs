@@ -44,3 +44,30 @@ pub trait Observer {
 
 /// Watches nothing.
 impl Observer for () {}
+
+/// Whoever watches may be lent.
+impl<O: Observer> Observer for &mut O {
+    #[inline]
+    fn transmitted(&mut self, port: PortId, packet: &Packet, start: Instant, end: Instant) {
+        (**self).transmitted(port, packet, start, end);
+    }
+
+    #[inline]
+    fn gap(&mut self, port: PortId, length: Bytes, start: Instant, end: Instant) {
+        (**self).gap(port, length, start, end);
+    }
+
+    #[inline]
+    fn dropped(&mut self, place: Place, packet: &Packet, reason: DropReason, now: Instant) {
+        (**self).dropped(place, packet, reason, now);
+    }
+
+    fn failed(&mut self, port: PortId, name: &str, fault: &Fault, lost: u64, now: Instant) {
+        (**self).failed(port, name, fault, lost, now);
+    }
+
+    #[inline]
+    fn received(&mut self, port: PortId, packet: &Packet, now: Instant) {
+        (**self).received(port, packet, now);
+    }
+}

@@ -397,6 +397,7 @@ impl Port {
             Dequeued::Gap(length) => {
                 let start = self.occupy(length.0, cx.now);
                 cx.observer.gap(self.id, length, start, self.free_at);
+                cx.egress.gap(self.id, length, self.free_at, cx.packets);
                 Transmitted { packet: None, next: self.ready_at.max(cx.now) }
             }
             Dequeued::NotBefore(at) => Transmitted { packet: None, next: self.on_tick(cx.now, at) },

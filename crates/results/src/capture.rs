@@ -12,10 +12,13 @@ use traffic::{Bytes, DropReason, HostId, Instant, Packet};
 use crate::error::Error;
 use crate::pcapng::{Frame, Interface, Writer};
 use crate::table::partial;
+use crate::watch::Captured;
 use crate::wire::{self, Hop, SNAP};
 
 /// The capture's name in a run folder.
 pub const FILE: &str = "capture.pcapng";
+/// What is kept of a frame, in bytes: its headers.
+pub const KEPT: usize = SNAP as usize;
 
 /// All captures of a run; each is an interface of the file.
 #[derive(Debug)]
@@ -68,6 +71,16 @@ impl Captures {
         let header = if sender == packet.source { header } else { header.reversed() };
         let name = dropped.map(DropReason::name);
         self.each_tap(port, now, name, |bytes, hop| wire::packet(bytes, packet, hop, &header));
+    }
+
+    /// A real frame left `port`, or was dropped there.
+    pub(crate) fn frame(&mut self, port: PortId, frame: &Captured<'_>) {
+        let name = frame.dropped.map(DropReason::name);
+        self.each_tap(port, frame.at, name, |bytes, _| {
+            bytes.clear();
+            bytes.extend(frame.bytes.iter().take(SNAP as usize));
+            frame.length
+        });
     }
 
     /// A gap frame left `port`.

@@ -18,6 +18,7 @@ pub mod rows;
 pub mod summary;
 pub mod table;
 pub mod totals;
+pub mod watch;
 
 mod bandwidth;
 mod pcapng;
@@ -34,3 +35,4 @@ pub use rows::{BandwidthRow, FlowRow, Name, Names, QueueRow, Row, SequenceRow};
 pub use summary::Summary;
 pub use table::Table;
 pub use totals::{Cost, Drops, Ending, EngineTotals, FlowTotals, PortTotals, Totals};
+pub use watch::{Captured, Steering, Watch};

@@ -16,6 +16,7 @@ use crate::rows::{BandwidthRow, FlowRow, Name, Names, PlanNames, QueueRow, Row, 
 use crate::sequence::Tracker;
 use crate::table::{Series, Table};
 use crate::totals::Drops;
+use crate::watch::Captured;
 
 /// Records what the probes of a plan ask for.
 ///
@@ -29,6 +30,8 @@ pub struct Recorder {
     bins: Vec<Bins>,
     traces: Vec<Trace>,
     captures: Captures,
+    /// Whether the driver gives the frames that are captured; else they are made up from metadata.
+    real_frames: bool,
     bandwidth: Series<BandwidthRow>,
     sequences: Series<SequenceRow>,
     flows: Series<FlowRow>,
@@ -120,12 +123,24 @@ impl Recorder {
             flow_names,
             nodes: vec![Drops::default(); plan.nodes.len()],
             captures: Captures::new(plan, folder)?,
+            real_frames: false,
             bandwidth: series(folder, &names)?,
             sequences: series(folder, &names)?,
             flows: series(folder, &names)?,
             queues: series(folder, &names)?,
             names,
         })
+    }
+
+    /// The same for a driver that moves real frames, and gives those to be captured to [`Recorder::frame`].
+    #[must_use]
+    pub fn of_real_frames(self) -> Self {
+        Self { real_frames: true, ..self }
+    }
+
+    /// Captures a real frame.
+    pub fn frame(&mut self, port: PortId, frame: &Captured<'_>) {
+        self.captures.frame(port, frame);
     }
 
     /// Notes where a flow's sender and receiver stand.
@@ -215,7 +230,7 @@ impl Observer for Recorder {
                 self.sequences.push(row);
             }
         }
-        if watched.captured {
+        if watched.captured && !self.real_frames {
             self.captures.packet(port, packet, start, None);
         }
         self.load(port, Some(packet.flow), u64::from(packet.length), (start, end));
@@ -235,7 +250,7 @@ impl Observer for Recorder {
             Place::Port(port) => {
                 let Some(watched) = self.ports.get_mut(port.0 as usize) else { return };
                 watched.drops.count(reason);
-                if watched.captured {
+                if watched.captured && !self.real_frames {
                     self.captures.packet(port, packet, now, Some(reason));
                 }
             }

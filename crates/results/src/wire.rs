@@ -1,9 +1,9 @@
 //! The bytes on a wire that a packet's metadata stands for: Ethernet, IPv4, TCP and UDP headers, and the
 //! 802.3x PAUSE frames that gaps are.
 //!
-//! The MAC of node n is `02:00:00:00:hi:lo` of n + 1 (locally administered), so that captures of different
-//! runs compare; IP addresses and ports are the plan's.
+//! Ethernet and IP addresses and ports are the plan's, so that captures of different runs compare.
 
+use scenario::plan::Node;
 use traffic::Packet;
 use traffic::header::{Family, Header, Ports};
 use traffic::packet::{ETHERNET_HEADER_AND_FCS, FRAME_MIN, Protocol, Tcp, flags};
@@ -37,19 +37,18 @@ pub(crate) struct Hop {
     pub(crate) to: u16,
 }
 
-/// A node's Ethernet address.
-pub(crate) fn mac(node: u16) -> [u8; 6] {
-    let [a, b, c, d] = (u32::from(node) + 1).to_be_bytes();
-    [0x02, 0x00, a, b, c, d]
-}
-
 /// Writes the headers of `packet` into `out` and returns the frame's length without FCS. What does not
 /// stand in the packet's metadata is its flow's, in this direction.
 pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet, hop: Hop, flow: &Header) -> u32 {
     out.clear();
     let six = flow.family == Family::V6;
     let ethertype = if six { ETHERTYPE_IPV6 } else { ETHERTYPE_IPV4 };
-    ethernet(out, mac(hop.to), mac(hop.from), ethertype);
+    ethernet(
+        out,
+        Node::ethernet_address(hop.to.into()),
+        Node::ethernet_address(hop.from.into()),
+        ethertype,
+    );
     let ip_header = if six { IPV6_HEADER } else { IPV4_HEADER };
     let header = match packet.protocol {
         Protocol::Tcp => {
@@ -80,7 +79,7 @@ pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet, hop: Hop, flow: &Header
 /// length without FCS. A pause time of zero stops nobody: the frame only takes the wire.
 pub(crate) fn gap(out: &mut Vec<u8>, length: u64, hop: Hop) -> u32 {
     out.clear();
-    ethernet(out, PAUSE_ADDRESS, mac(hop.from), ETHERTYPE_MAC_CONTROL);
+    ethernet(out, PAUSE_ADDRESS, Node::ethernet_address(hop.from.into()), ETHERTYPE_MAC_CONTROL);
     out.extend(OPCODE_PAUSE.to_be_bytes());
     out.extend([0, 0]);
     let length = u32::try_from(length).unwrap_or(u32::MAX).max(FRAME_MIN) - FCS;

@@ -51,6 +51,12 @@ impl Node {
     pub fn usual_address(number: usize) -> IpAddr {
         IpAddr::V4(Ipv4Addr::from_bits((10 << 24) + 1 + number as u32))
     }
+
+    /// The Ethernet address of the node of that number, locally administered: `02:00` and its number from 1.
+    pub const fn ethernet_address(number: usize) -> [u8; 6] {
+        let [a, b, c, d] = (number as u32 + 1).to_be_bytes();
+        [0x02, 0x00, a, b, c, d]
+    }
 }
 
 /// What a node is.

@@ -1,60 +1,22 @@
 //! A run from start to end: the engine between samples, the samples between its stretches.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
+use engine::{Engine, Refusal, Tally, World};
 use network::datagram::Delay;
-use network::{Node, Observer, PortId};
-use results::Recorder;
-use results::totals::{Drops, Ending, EngineTotals, FlowTotals, PortTotals, Totals};
+use results::totals::{Ending, FlowTotals, Totals};
+use results::{Steering, Watch};
 use scenario::Plan;
 use scenario::plan::Flow;
-use traffic::{Bytes, Discipline, Duration, FlowId, Instant, Statistics};
+use traffic::{Bytes, Duration, FlowId, Instant};
 use transport::Info;
-
-use crate::engine::Engine;
-use crate::tally::Tally;
-use crate::world::{Refusal, World};
-
-/// Takes the samples of a run as well as its events. `()` takes none.
-pub trait Watch: Observer {
-    /// The state of a flow's sender and receiver at `now`.
-    fn flow_sample(&mut self, _now: Instant, _flow: FlowId, _ends: [&Info; 2]) {}
-    /// The state of a port's discipline at `now`.
-    fn queue_sample(&mut self, _now: Instant, _port: PortId, _statistics: &Statistics) {}
-}
-
-impl Watch for () {}
-
-impl Watch for Recorder {
-    fn flow_sample(&mut self, now: Instant, flow: FlowId, ends: [&Info; 2]) {
-        Self::flow_sample(self, now, flow, ends);
-    }
-    fn queue_sample(&mut self, now: Instant, port: PortId, statistics: &Statistics) {
-        Self::queue_sample(self, now, port, statistics);
-    }
-}
-
-/// How a run is steered from outside.
-#[derive(Clone, Copy)]
-pub struct Steering<'a> {
-    /// Set to end the run early; what was measured so far is kept.
-    pub interrupted: &'a AtomicBool,
-    /// Told the simulated time reached, every hundredth of the run or more often.
-    pub progress: &'a (dyn Fn(Instant) + Sync),
-}
 
 /// Runs `plan` to its end, or to an interruption.
 ///
 /// # Errors
 /// See [`Refusal`].
 pub fn run(plan: &Plan, watch: &mut impl Watch, steering: Steering<'_>) -> Result<Totals, Refusal> {
-    let mut tally = Tally {
-        ports: vec![Drops::default(); 2 * plan.links.len()],
-        nodes: vec![Drops::default(); plan.nodes.len()],
-        flows: vec![0; plan.flows.len()],
-        faults: Vec::new(),
-        inner: watch,
-    };
+    let mut tally = Tally::new(plan, watch);
     let mut engine = Engine::new(World::new(plan)?);
     let end = Instant::ZERO + plan.duration;
     let mut timetable = Timetable::new(plan, end);
@@ -221,38 +183,20 @@ fn delay(engine: &Engine, flow: &Flow, number: usize) -> Option<Delay> {
 fn totals(
     plan: &Plan,
     engine: &Engine,
-    tally: Tally<'_, impl Watch>,
+    tally: Tally<&mut impl Watch>,
     snapshots: &[Snapshot],
     complete: bool,
 ) -> Totals {
-    let mut ports: Vec<_> = tally
-        .ports
-        .into_iter()
-        .map(|drops| PortTotals { drops, ..PortTotals::default() })
-        .collect();
-    for (port, fault) in tally.faults {
-        ports[port.0 as usize].faults.push(fault);
-    }
-    for port in engine.world().nodes.iter().flat_map(Node::ports) {
-        ports[port.id().0 as usize].statistics = port.statistics();
-        if let Some(conditioner) = port.conditioner() {
-            let elements = &mut ports[port.id().0 as usize].elements;
-            conditioner.elements(&mut |name, counts| elements.push((name.to_owned(), counts)));
-        }
-        let totals = &mut ports[port.id().0 as usize];
-        port.qdisc().classes(&mut |name, counted| totals.classes.push((name.to_owned(), counted)));
-        port.qdisc().relaxed(&mut |_, relaxed| totals.relaxed.push(relaxed));
-    }
     let flow = |(number, (flow, snapshot))| FlowTotals {
         drops: tally.flows[number],
         ..flow_totals(engine, number, flow, snapshot)
     };
     Totals {
         flows: plan.flows.iter().zip(snapshots).enumerate().map(flow).collect(),
-        ports,
+        ports: engine.port_totals(&tally),
         nodes: tally.nodes,
         changes: Vec::new(),
-        engine: EngineTotals { events: engine.events(), packet_hops: engine.packet_hops() },
+        engine: engine.totals(),
         ending: Ending { at: engine.now(), complete },
     }
 }

@@ -55,6 +55,19 @@ fn a_transfer_of_so_many_bytes_ends_with_the_last() {
 }
 
 #[test]
+fn a_writer_that_is_told_to_stop_sends_only_what_its_send_buffer_holds() {
+    for limit in ["", "bytes = \"100 MB\""] {
+        let buffers = "tcp.buffers = { send = \"200 KB\" }";
+        let summary = path("4 s", &format!("stop = \"1 s\"\n{limit}\n{buffers}"));
+        let flow = summary.flow.get("one").expect("the flow");
+        assert!(!flow.completed);
+        let after = summary.link.get("path").expect("the link").forward.bytes - flow.bytes;
+        // A buffer's payload is some 5 % more on the wire, and so is what was sent before.
+        assert!(after < 200_000 + flow.bytes / 15, "{after} bytes after it stopped");
+    }
+}
+
+#[test]
 fn a_frame_longer_than_a_links_mtu_is_dropped_there() {
     let text = r#"
 duration = "5 s"

@@ -127,6 +127,15 @@ impl Header {
         }
     }
 
+    /// Such bits as an address of the packet's version of IP; `None` without IP.
+    pub fn address(&self, bits: u128) -> Option<IpAddr> {
+        match self.family {
+            Family::None => None,
+            Family::V4 => Some(IpAddr::from((bits as u32).to_be_bytes())),
+            Family::V6 => Some(IpAddr::from(bits.to_be_bytes())),
+        }
+    }
+
     /// What a packet back says: addresses and ports the other way round.
     #[must_use]
     pub fn reversed(&self) -> Self {

@@ -26,6 +26,11 @@ pub const FRAME_MIN: u32 = 64;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u32);
 
+impl FlowId {
+    /// That of the gap frames which a driver really sends: no flow of a run has this number.
+    pub const GAP: Self = Self(u32::MAX);
+}
+
 /// A host or other node that can be the source or destination of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostId(pub u16);
@@ -222,6 +227,11 @@ impl Packets {
         self.free.pop()
     }
 
+    /// Tells handles by where packets lie, until the arena next grows.
+    pub fn places(&self) -> Places {
+        Places { first: self.slots.as_ptr().addr() }
+    }
+
     /// Says what the headers of `flow`'s packets from the host `from` hold. Those of the packets in the
     /// other direction hold the same the other way round.
     pub fn describe(&mut self, flow: FlowId, from: HostId, forward: Header) {
@@ -296,6 +306,21 @@ impl Packets {
     /// Packets alive: travelling, queued or dropped and not yet recorded.
     pub fn live(&self) -> usize {
         self.slots.len() - self.free.len()
+    }
+}
+
+/// Tells the handle of a packet that lies in an arena: for observers, who are shown packets only.
+#[derive(Clone, Copy, Debug)]
+pub struct Places {
+    first: usize,
+}
+
+impl Places {
+    /// The packet's handle; of a packet that does not lie in the arena, a handle that means nothing.
+    #[inline]
+    pub fn of(self, packet: &Packet) -> PacketId {
+        let offset = core::ptr::from_ref(packet).addr().wrapping_sub(self.first);
+        PacketId(u32::try_from(offset / size_of::<Packet>()).unwrap_or(u32::MAX))
     }
 }
 

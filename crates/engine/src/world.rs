@@ -2,8 +2,10 @@
 
 use network::application::Writer;
 use network::datagram::Source;
+use network::host::{self, Host};
 use network::link::Wire;
-use network::{Node, Port, PortId, host::Host, router::Router};
+use network::router::Router;
+use network::{Node, Port, PortId};
 use scenario::Plan;
 use scenario::plan::{NodeKind, Transport};
 use traffic::condition::{self, Conditioner};
@@ -19,6 +21,8 @@ pub struct Line {
     pub far: u32,
     /// Its port there, counted within it, if that conditions what comes in.
     pub conditioned: Option<u16>,
+    /// Whether gap frames are sent as packets of [`traffic::FlowId::GAP`], to a machine at the far end.
+    pub gap_frames: bool,
     /// The transmitting node.
     pub node: u32,
     /// The port's index within that node.
@@ -48,11 +52,32 @@ pub struct World {
 }
 
 impl World {
-    /// Builds what `plan` describes.
+    /// Builds what `plan` describes, with modelled hosts and the flows between them.
     ///
     /// # Errors
     /// See [`Refusal`].
     pub fn new(plan: &Plan) -> Result<Self, Refusal> {
+        let mut world = Self::joined(plan, Self::modelled)?;
+        world.connect(plan);
+        Ok(world)
+    }
+
+    /// Builds what `plan` describes without the hosts' stacks: their interfaces only, for machines behind
+    /// them, and `packets` in it.
+    ///
+    /// # Errors
+    /// See [`Refusal`].
+    pub fn of_machines(plan: &Plan, packets: Packets) -> Result<Self, Refusal> {
+        let mut world = Self { packets, ..Self::joined(plan, Self::interfaces)? };
+        world.describe(plan);
+        Ok(world)
+    }
+
+    /// The nodes and lines; `host` makes a host of its configuration and its ports.
+    fn joined(
+        plan: &Plan,
+        host: impl Fn(&Self, &Plan, usize, &host::Config, Vec<Port>) -> Node,
+    ) -> Result<Self, Refusal> {
         let mut ports: Vec<Vec<Port>> = plan.nodes.iter().map(|_| Vec::new()).collect();
         let mut lines = Vec::new();
         for (number, link) in plan.links.iter().enumerate() {
@@ -65,6 +90,7 @@ impl World {
                     wire: Wire::new(delay, link.config.loss, Random::new(plan.seed, &name)),
                     far: link.ends[1 - end].node as u32,
                     conditioned: None,
+                    gap_frames: false,
                     node: here.node as u32,
                     port: own.len() as u16,
                 });
@@ -79,22 +105,30 @@ impl World {
         }
         let mut world = Self { nodes: Vec::new(), lines, packets: Packets::new() };
         for (number, own) in ports.into_iter().enumerate() {
-            let node = world.node(plan, number, own);
+            let node = match &plan.nodes[number].kind {
+                NodeKind::Host(config) => host(&world, plan, number, config, own),
+                NodeKind::Router | NodeKind::Emulator(_) => {
+                    let routes = world.routes(plan, number);
+                    Node::Router(Router::new(number as u32, own, &routes))
+                }
+            };
             world.nodes.push(node);
         }
-        world.connect(plan);
         Ok(world)
     }
 
-    fn node(&self, plan: &Plan, number: usize, ports: Vec<Port>) -> Node {
-        match &plan.nodes[number].kind {
-            NodeKind::Host(config) => Node::Host(Box::new(Host::new(number as u32, config, ports))),
-            NodeKind::Router | NodeKind::Emulator(_) => {
-                let routes: Vec<_> =
-                    (0..plan.nodes.len()).map(|to| self.port_towards(plan, number, to)).collect();
-                Node::Router(Router::new(number as u32, ports, &routes))
-            }
-        }
+    fn modelled(&self, _: &Plan, number: usize, config: &host::Config, ports: Vec<Port>) -> Node {
+        Node::Host(Box::new(Host::new(number as u32, config, ports)))
+    }
+
+    fn interfaces(&self, plan: &Plan, number: usize, _: &host::Config, ports: Vec<Port>) -> Node {
+        let routes = self.routes(plan, number);
+        Node::Router(Router::interfaces(number as u32, ports, &routes))
+    }
+
+    /// By destination, the port of `node` that leads there.
+    fn routes(&self, plan: &Plan, node: usize) -> Vec<Option<u16>> {
+        (0..plan.nodes.len()).map(|to| self.port_towards(plan, node, to)).collect()
     }
 
     /// The port of `node`, counted within it, that leads to `destination`.
@@ -104,12 +138,20 @@ impl World {
         Some(self.lines[2 * link + end].port)
     }
 
+    /// Says what the headers of every flow's packets hold.
+    fn describe(&mut self, plan: &Plan) {
+        for (number, flow) in plan.flows.iter().enumerate() {
+            let (id, from) = (FlowId(number as u32), HostId(flow.from as u16));
+            self.packets.describe(id, from, flow.header);
+        }
+    }
+
     /// Adds both ends of every flow.
     fn connect(&mut self, plan: &Plan) {
+        self.describe(plan);
         for (number, flow) in plan.flows.iter().enumerate() {
             let id = FlowId(number as u32);
             let (from, to) = (HostId(flow.from as u16), HostId(flow.to as u16));
-            self.packets.describe(id, from, flow.header);
             let mut random = Random::new(plan.seed, &flow.name);
             let out =
                 self.port_towards(plan, flow.from, flow.to).expect("a planned flow has a path");

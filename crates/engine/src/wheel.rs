@@ -109,11 +109,11 @@ impl Wheel {
     }
 
     /// The earliest source, if its time is at or before `until`. It stays, and is to be taken out or put
-    /// off before any other is set.
+    /// off before any other is set. If there is none, no source is to be set for before `until`.
     #[inline]
     pub(crate) fn first(&mut self, until: Instant) -> Option<(Instant, u32)> {
         if self.front.is_empty() {
-            self.advance()?;
+            self.advance(until)?;
         }
         let first = *self.front.last()?;
         let at = Instant::from_ps(self.base + (first >> 32));
@@ -226,13 +226,28 @@ impl Wheel {
         }
     }
 
-    /// Gathers into the front what the next buckets hold; `None` if there is nothing.
-    #[inline(never)]
-    fn advance(&mut self) -> Option<()> {
-        let near = self.next_occupied();
+    /// The first bucket that is not empty and not yet in the front.
+    #[inline]
+    fn next_bucket(&self) -> Option<u64> {
         let far = self.far.earliest();
         let far = (far != Instant::NEVER).then(|| far.as_ps() >> SHIFT);
-        let first = near.into_iter().chain(far).min()?;
+        self.next_occupied().into_iter().chain(far).min()
+    }
+
+    /// No source acts before then; `NEVER` if none is armed. May be earlier than the first by a bucket.
+    pub(crate) fn quiet_until(&self) -> Instant {
+        match self.front.last() {
+            Some(first) => Instant::from_ps(self.base + (first >> 32)),
+            None => self.next_bucket().map_or(Instant::NEVER, |b| Instant::from_ps(b << SHIFT)),
+        }
+    }
+
+    /// Gathers into the front what the next buckets hold; `None` if there is nothing by `until`, beyond
+    /// which the front must not begin, for what is set next may come before that.
+    #[inline(never)]
+    fn advance(&mut self, until: Instant) -> Option<()> {
+        let first = self.next_bucket().filter(|&bucket| bucket << SHIFT <= until.as_ps())?;
+        let near = self.next_occupied();
         let end = first + self.reach;
         // Buckets are looked for from here on.
         (self.base, self.end) = (first << SHIFT, first << SHIFT);
@@ -305,6 +320,7 @@ mod tests {
         Disarm(u32),
         Fire,
         PutOff(u64),
+        Rest(u64),
     }
 
     /// Times after now in every range: the same bucket, the ring, its last buckets, beyond.
@@ -325,6 +341,7 @@ mod tests {
             1 => (0..150u32).prop_map(Operation::Disarm),
             3 => Just(Operation::Fire),
             3 => after().prop_map(Operation::PutOff),
+            1 => after().prop_map(Operation::Rest),
         ]
     }
 
@@ -363,6 +380,15 @@ mod tests {
                             list[s as usize] = Instant::from_ps(now + t);
                             wheel.put_off_first(Instant::from_ps(now + t));
                         }
+                    }
+                    Operation::Rest(t) => {
+                        let (at, s) = (0..150u32).map(|s| (list[s as usize], s)).min().unwrap();
+                        let until = Instant::from_ps(now + t);
+                        prop_assert!(wheel.quiet_until() <= at);
+                        let want = (at <= until).then_some((at, s));
+                        prop_assert_eq!(wheel.first(until), want);
+                        // Time goes on to what was found, and else to when was looked.
+                        now = want.map_or(now + t, |(at, _)| now.max(at.as_ps()));
                     }
                     Operation::Fire => {
                         let (at, s) = (0..150u32).map(|s| (list[s as usize], s)).min().unwrap();

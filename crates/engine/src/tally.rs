@@ -3,24 +3,38 @@
 use network::Fault;
 use network::observer::{Observer, Place, PortId};
 use results::totals::Drops;
+use scenario::Plan;
 use traffic::{Bytes, DropReason, Instant, Packet};
 
 /// Drops by place and reason, and by flow; passes every event on.
 #[derive(Debug)]
-pub(crate) struct Tally<'a, O> {
+pub struct Tally<O> {
     /// One for each port.
-    pub(crate) ports: Vec<Drops>,
+    pub ports: Vec<Drops>,
     /// One for each node.
-    pub(crate) nodes: Vec<Drops>,
+    pub nodes: Vec<Drops>,
     /// One for each flow.
-    pub(crate) flows: Vec<u64>,
+    pub flows: Vec<u64>,
     /// Ports whose discipline failed, and how.
-    pub(crate) faults: Vec<(PortId, String)>,
+    pub faults: Vec<(PortId, String)>,
     /// The next observer.
-    pub(crate) inner: &'a mut O,
+    pub inner: O,
 }
 
-impl<O: Observer> Observer for Tally<'_, O> {
+impl<O> Tally<O> {
+    /// Nothing counted yet in a run of `plan`.
+    pub fn new(plan: &Plan, inner: O) -> Self {
+        Self {
+            ports: vec![Drops::default(); 2 * plan.links.len()],
+            nodes: vec![Drops::default(); plan.nodes.len()],
+            flows: vec![0; plan.flows.len()],
+            faults: Vec::new(),
+            inner,
+        }
+    }
+}
+
+impl<O: Observer> Observer for Tally<O> {
     #[inline]
     fn transmitted(&mut self, port: PortId, packet: &Packet, start: Instant, end: Instant) {
         self.inner.transmitted(port, packet, start, end);
@@ -32,7 +46,10 @@ impl<O: Observer> Observer for Tally<'_, O> {
     }
 
     fn dropped(&mut self, place: Place, packet: &Packet, reason: DropReason, now: Instant) {
-        self.flows[packet.flow.0 as usize] += 1;
+        // Packets of no flow of the plan are told by their place only.
+        if let Some(flow) = self.flows.get_mut(packet.flow.0 as usize) {
+            *flow += 1;
+        }
         match place {
             Place::Port(port) => self.ports[port.0 as usize].count(reason),
             Place::Node(node) => self.nodes[node as usize].count(reason),

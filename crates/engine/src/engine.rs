@@ -1,0 +1,317 @@
+//! The engine: pops the earliest source, lets its node or wire act, and follows the packets that come
+//! out until nothing more can happen at that instant.
+//!
+//! One pending event per wire, port and node, not per packet. A packet that finds its port idle costs a
+//! single event per hop, its arrival; one that waits costs a second, its port becoming free.
+
+use network::observer::Place;
+use network::{Context, Egress, Node, Observer, PortId};
+use results::totals::{EngineTotals, PortTotals};
+use scenario::plan::Action;
+use traffic::{Bytes, Discipline, DropReason, FlowId, HostId, Instant, Packet, PacketId, Packets};
+
+use crate::tally::Tally;
+use crate::wheel::Wheel;
+use crate::world::{Line, World};
+
+/// A packet that reached a host whose stack is a machine's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// When its last bit arrived there.
+    pub at: Instant,
+    /// The port that feeds the wire by which it came.
+    pub by: PortId,
+    /// The packet; the engine has no part in it any more.
+    pub packet: PacketId,
+}
+
+/// A world in motion.
+#[derive(Debug)]
+pub struct Engine {
+    world: World,
+    schedule: Wheel,
+    delivered: Vec<Delivery>,
+    now: Instant,
+    events: u64,
+    /// Packets that the driver has claimed and not yet offered, or was delivered and not yet released.
+    lent: usize,
+}
+
+/// Where the nodes' packets go: onto the wires, whose first arrivals are events.
+///
+/// Sources of events are numbered: the wires first, then the ports, then the nodes.
+struct Departures<'a> {
+    lines: &'a mut [Line],
+    schedule: &'a mut Wheel,
+    delivered: &'a mut Vec<Delivery>,
+    /// The line whose packet arrives now.
+    arriving: u32,
+}
+
+impl Departures<'_> {
+    /// The packet that arrives from `line` now, the node it reaches, and the port there if that
+    /// conditions what comes in.
+    #[inline(always)]
+    fn arrival(&mut self, line: u32) -> Option<(PacketId, u32, Option<u16>)> {
+        self.arriving = line;
+        let Line { wire, far, conditioned, .. } = &mut self.lines[line as usize];
+        let packet = wire.deliver();
+        match wire.next_arrival() {
+            Some(next) => self.schedule.put_off_first(next),
+            None => self.schedule.take_first(),
+        }
+        Some((packet?, *far, *conditioned))
+    }
+}
+
+impl Egress for Departures<'_> {
+    #[inline(always)]
+    fn launch(&mut self, port: PortId, packet: PacketId, leaves: Instant) -> bool {
+        let wire = &mut self.lines[port.0 as usize].wire;
+        let idle = wire.is_empty();
+        let Some(arrives) = wire.send(packet, leaves) else { return false };
+        if idle {
+            self.schedule.insert(port.0, arrives);
+        }
+        true
+    }
+
+    #[inline]
+    fn resume(&mut self, port: PortId, at: Instant) {
+        self.schedule.set(self.lines.len() as u32 + port.0, at);
+    }
+
+    fn gap(&mut self, port: PortId, length: Bytes, leaves: Instant, packets: &mut Packets) {
+        let Line { gap_frames, far, .. } = self.lines[port.0 as usize];
+        if !gap_frames {
+            return;
+        }
+        // For want of a place the wire is held all the same, as an emulated one is.
+        let Some(frame) = packets.try_claim() else { return };
+        packets[frame] = Packet {
+            length: u32::try_from(length.0).unwrap_or(u32::MAX),
+            flow: FlowId::GAP,
+            destination: HostId(far as u16),
+            ..Packet::default()
+        };
+        if !self.launch(port, frame, leaves) {
+            packets.release(frame);
+        }
+    }
+
+    #[inline]
+    fn deliver(&mut self, _: u32, packet: PacketId, at: Instant) -> bool {
+        self.delivered.push(Delivery { at, by: PortId(self.arriving), packet });
+        true
+    }
+
+    #[inline]
+    fn wake(&mut self, node: u32, at: Instant) {
+        self.schedule.arm(2 * self.lines.len() as u32 + node, at);
+    }
+}
+
+impl Engine {
+    /// Puts a world at rest at time zero.
+    pub fn new(world: World) -> Self {
+        let lines = world.lines.len();
+        let mut schedule = Wheel::new(2 * lines + world.nodes.len());
+        for (number, node) in world.nodes.iter().enumerate() {
+            schedule.arm((2 * lines + number) as u32, node.next_wakeup());
+        }
+        let delivered = Vec::new();
+        Self { world, schedule, delivered, now: Instant::ZERO, events: 0, lent: 0 }
+    }
+
+    /// The time up to which it has run.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Events so far: pops of the event queue.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Packet-hops so far: packets accepted by a link's transmit queue.
+    pub fn packet_hops(&self) -> u64 {
+        let ports = self.world.nodes.iter().flat_map(Node::ports);
+        ports.map(|p| p.statistics().enqueued_packets).sum()
+    }
+
+    /// The nodes and wires.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// Does something to a port's queue now; `None` if there is no such port, else what was refused.
+    pub fn change(
+        &mut self,
+        port: PortId,
+        action: &Action,
+        observer: &mut impl Observer,
+    ) -> Option<Result<(), String>> {
+        let World { nodes, lines, packets } = &mut self.world;
+        let line = lines.get(port.0 as usize)?;
+        let port =
+            nodes.get_mut(line.node as usize)?.ports_mut().get_mut(usize::from(line.port))?;
+        let (schedule, delivered) = (&mut self.schedule, &mut self.delivered);
+        let egress = &mut Departures { lines, schedule, delivered, arriving: 0 };
+        let cx = &mut Context { now: self.now, packets, egress, observer };
+        Some(match action {
+            Action::Switch(parameters) => port.switch(parameters, cx).map_err(|e| e.to_string()),
+            Action::Disable => port.disable(cx).map_err(|e| e.to_string()),
+            Action::Enable => port.enable(cx).map_err(|e| e.to_string()),
+            Action::Reserve(request) => port.reserve(request, cx).map_err(|e| e.to_string()),
+            Action::Release(class) => port.release(class, cx).map_err(|e| e.to_string()),
+        })
+    }
+
+    /// Runs every event up to and including `until`.
+    pub fn run_until(&mut self, until: Instant, observer: &mut impl Observer) {
+        let World { nodes, lines, packets } = &mut self.world;
+        let (schedule, delivered) = (&mut self.schedule, &mut self.delivered);
+        let egress = &mut Departures { lines, schedule, delivered, arriving: 0 };
+        let mut cx = Context { now: self.now, packets, egress, observer };
+        while let Some((now, source)) = cx.egress.schedule.first(until) {
+            debug_assert!(now >= cx.now, "time runs forward");
+            cx.now = now;
+            self.events += 1;
+            act(source, nodes, &mut cx);
+            #[cfg(debug_assertions)]
+            assert_conserved(nodes, &cx, self.lent);
+        }
+        self.now = until;
+    }
+
+    /// Offers a packet that the machine behind `node` sent, now.
+    pub fn offer(&mut self, node: u32, packet: PacketId, observer: &mut impl Observer) {
+        let World { nodes, lines, packets } = &mut self.world;
+        let (schedule, delivered) = (&mut self.schedule, &mut self.delivered);
+        let egress = &mut Departures { lines, schedule, delivered, arriving: 0 };
+        let cx = &mut Context { now: self.now, packets, egress, observer };
+        match nodes.get_mut(node as usize) {
+            Some(node) => node.receive(packet, cx),
+            None => cx.drop(Place::Node(node), packet, DropReason::NoRoute),
+        }
+    }
+
+    /// A packet comes in, now, as if by the wire that `by` feeds: for a driver whose wires are real.
+    pub fn arrive(&mut self, by: PortId, packet: PacketId, observer: &mut impl Observer) {
+        let World { nodes, lines, packets } = &mut self.world;
+        let Some(&Line { far, conditioned, .. }) = lines.get(by.0 as usize) else {
+            return packets.release(packet);
+        };
+        let (schedule, delivered) = (&mut self.schedule, &mut self.delivered);
+        let egress = &mut Departures { lines, schedule, delivered, arriving: by.0 };
+        let cx = &mut Context { now: self.now, packets, egress, observer };
+        reach(&mut nodes[far as usize], by, packet, conditioned, cx);
+    }
+
+    /// Whether there are packets for machines.
+    #[inline]
+    pub fn has_delivered(&self) -> bool {
+        !self.delivered.is_empty()
+    }
+
+    /// The packets for machines since this was last called, the earliest first, and where they are.
+    pub fn take_delivered(&mut self) -> (std::vec::Drain<'_, Delivery>, &mut Packets) {
+        (self.delivered.drain(..), &mut self.world.packets)
+    }
+
+    /// The packets, for a driver whose machines fill and empty them.
+    pub fn packets(&mut self) -> &mut Packets {
+        &mut self.world.packets
+    }
+
+    /// Says how many packets the driver has in its hands, so that conservation can be asserted.
+    pub fn lend(&mut self, packets: usize) {
+        self.lent = packets;
+    }
+
+    /// Nothing happens by itself before then.
+    pub fn quiet_until(&self) -> Instant {
+        self.schedule.quiet_until()
+    }
+
+    /// What went through the ports, with what was counted while it did.
+    pub fn port_totals<O>(&self, tally: &Tally<O>) -> Vec<PortTotals> {
+        let drops = tally.ports.iter();
+        let mut ports: Vec<_> =
+            drops.map(|&drops| PortTotals { drops, ..PortTotals::default() }).collect();
+        for (port, fault) in &tally.faults {
+            ports[port.0 as usize].faults.push(fault.clone());
+        }
+        for port in self.world.nodes.iter().flat_map(Node::ports) {
+            let totals = &mut ports[port.id().0 as usize];
+            totals.statistics = port.statistics();
+            port.qdisc()
+                .classes(&mut |name, counted| totals.classes.push((name.to_owned(), counted)));
+            port.qdisc().relaxed(&mut |_, relaxed| totals.relaxed.push(relaxed));
+            if let Some(conditioner) = port.conditioner() {
+                let elements = &mut totals.elements;
+                conditioner.elements(&mut |name, counts| elements.push((name.to_owned(), counts)));
+            }
+        }
+        ports
+    }
+
+    /// What it did so far.
+    pub fn totals(&self) -> EngineTotals {
+        EngineTotals { events: self.events, packet_hops: self.packet_hops() }
+    }
+}
+
+/// The source whose time has come acts, and is set to its next time.
+#[inline(always)]
+fn act<O: Observer>(source: u32, nodes: &mut [Node], cx: &mut Context<'_, Departures<'_>, O>) {
+    let lines = cx.egress.lines.len() as u32;
+    if source < lines {
+        // The packet at the head of a wire reaches the node at its far end.
+        let Some((packet, far, conditioned)) = cx.egress.arrival(source) else { return };
+        return reach(&mut nodes[far as usize], PortId(source), packet, conditioned, cx);
+    }
+    cx.egress.schedule.take_first();
+    if source < 2 * lines {
+        // A port's wire is free again, or its discipline has waited long enough.
+        let Line { node, port, .. } = cx.egress.lines[(source - lines) as usize];
+        let next = nodes[node as usize].transmit(port, cx);
+        cx.egress.schedule.set(source, next);
+    } else {
+        // A timer, a program or the processor of a node.
+        let node = &mut nodes[(source - 2 * lines) as usize];
+        node.wake(cx);
+        cx.egress.schedule.set(source, node.next_wakeup());
+    }
+}
+
+/// A packet reaches a node by the wire that `by` feeds.
+#[inline(always)]
+fn reach<O: Observer>(
+    node: &mut Node,
+    by: PortId,
+    packet: PacketId,
+    conditioned: Option<u16>,
+    cx: &mut Context<'_, Departures<'_>, O>,
+) {
+    cx.observer.received(by, &cx.packets[packet], cx.now);
+    if conditioned.is_some_and(|port| !node.admit(port, packet, cx)) {
+        return;
+    }
+    node.receive(packet, cx);
+}
+
+/// Every packet alive is on a wire, in a discipline or in a node: none is lost unseen, none doubled.
+#[cfg(debug_assertions)]
+fn assert_conserved<O>(nodes: &[Node], cx: &Context<'_, Departures<'_>, O>, lent: usize) {
+    let on_wires: usize = cx.egress.lines.iter().map(|line| line.wire.in_flight()).sum();
+    let mut in_nodes = 0;
+    for node in nodes {
+        in_nodes += node.held();
+        for port in node.ports() {
+            in_nodes += port.statistics().backlog_packets as usize;
+        }
+    }
+    let outside = lent + cx.egress.delivered.len();
+    assert_eq!(cx.packets.live(), on_wires + in_nodes + outside, "packets are conserved");
+}

@@ -1,0 +1,13 @@
+//! The engine: a plan's nodes and wires in motion, whoever's clock it is.
+//!
+//! The simulator runs it from sample to sample in virtual time. The lab runs it to the time that it is,
+//! gives it the frames that machines send, and sends them those that reach them.
+
+mod engine;
+mod tally;
+mod wheel;
+mod world;
+
+pub use engine::{Delivery, Engine};
+pub use tally::Tally;
+pub use world::{Line, Refusal, World};

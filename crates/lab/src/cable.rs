@@ -1,0 +1,248 @@
+//! A cable: a veth pair whose one end is a host's interface and whose other end is the fabric's.
+
+mod offload;
+mod shaper;
+
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::{AsFd, AsRawFd};
+
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
+use netlink_packet_route::address::{
+    AddressAttribute, AddressHeaderFlags, AddressMessage, AddressScope,
+};
+use netlink_packet_route::link::{
+    AfSpecInet6, AfSpecUnspec, In6AddrGenMode, InfoData, InfoKind, InfoVeth, LinkAttribute,
+    LinkInfo, LinkMessage,
+};
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage as Message};
+
+pub use shaper::Line;
+
+use crate::netlink::Socket;
+use crate::{Error, Namespace, sysctl};
+
+/// What a cable is.
+#[derive(Clone, Debug)]
+pub struct Settings<'a> {
+    /// The number of the host's interface: 0 is `eth0`.
+    pub interface: u16,
+    /// The name of the fabric's end, at most 15 bytes, its own among the fabric's.
+    pub fabric_interface: &'a str,
+    /// The Ethernet address of the host's end.
+    pub mac: [u8; 6],
+    /// The longest IP datagram, bytes.
+    pub mtu: u32,
+    /// The host's address, alone in its network.
+    pub address: IpAddr,
+    /// What is reached by this cable.
+    pub routes: Routes<'a>,
+    /// The line at whose rate the host sends; `None`: as fast as it can.
+    pub line: Option<Line>,
+    /// Whether super-frames, whose segments nobody has cut yet, may pass; else one packet at a time.
+    pub gso: bool,
+    /// The CPUs that do the host's receive processing; empty: the one that writes the frame.
+    pub receive_cpus: &'a [usize],
+}
+
+/// What is reached by a cable; all of it is on link, and the fabric answers for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Routes<'a> {
+    /// Every address of the host's family.
+    #[default]
+    Everything,
+    /// These, of the host's family.
+    Only(&'a [IpAddr]),
+}
+
+/// A cable that lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cable {
+    /// The index of the fabric's end in the fabric's namespace.
+    pub fabric_index: u32,
+    /// The index of the host's end in the host's namespace.
+    pub host_index: u32,
+    /// Whether the kernel holds the host to its line. Without `line` it does not, nor where it has no
+    /// TBF: then the host's own queue is not seen.
+    pub shaped: bool,
+    /// Whether `receive_cpus` do the receive processing; not before Linux 6.3.
+    pub steered: bool,
+}
+
+/// Lays a cable from `host` to `fabric`. It lies as long as both namespaces live.
+pub fn lay(host: &Namespace, fabric: &Namespace, settings: &Settings) -> Result<Cable, Error> {
+    let name = format!("eth{}", settings.interface);
+    let steered = steer(host, settings.receive_cpus)?;
+    let (mut at_host, mut at_fabric) = (Socket::open(host)?, Socket::open(fabric)?);
+    at_host
+        .change(Message::NewLink(pair(&name, fabric, settings)), NLM_F_CREATE | NLM_F_EXCL)
+        .map_err(create_failed)?;
+    let find = Error::system("find the ends of a veth pair");
+    let host_index = at_host.index(&name).map_err(find)?;
+    let find = Error::system("find the ends of a veth pair");
+    let fabric_index = at_fabric.index(settings.fabric_interface).map_err(find)?;
+    offload::set_host(host, &name, settings.gso)?;
+    offload::set_fabric(fabric, settings.fabric_interface)?;
+    if sysctl::has_ipv6() {
+        at_fabric
+            .change(Message::SetLink(without_own_address(fabric_index)), 0)
+            .map_err(Error::system("keep IPv6 addresses off the fabric"))?;
+    }
+    let shaped = match &settings.line {
+        Some(line) => shaper::install(&mut at_host, host_index, line, settings)?,
+        None => false,
+    };
+    at_fabric.raise(fabric_index)?;
+    at_host.raise(host_index)?;
+    address(&mut at_host, host_index, settings)?;
+    Ok(Cable { fabric_index, host_index, shaped, steered })
+}
+
+fn create_failed(error: io::Error) -> Error {
+    const WHAT: &str = "create a veth pair";
+    match error.raw_os_error() {
+        Some(libc::EOPNOTSUPP) => Error::lacking(WHAT, error, "load or build it: modprobe veth"),
+        Some(libc::ERANGE | libc::EINVAL) => {
+            Error::unfit(format!("{WHAT}: {error}"), "give the link an MTU from 68 to 65535 bytes")
+        }
+        _ => Error::system(WHAT)(error),
+    }
+}
+
+/// The pair, made in the host's namespace with its peer in the fabric's.
+fn pair(name: &str, fabric: &Namespace, settings: &Settings) -> LinkMessage {
+    let mut peer = end(settings.fabric_interface, settings);
+    peer.attributes.push(LinkAttribute::NetNsFd(fabric.as_fd().as_raw_fd()));
+    let mut link = end(name, settings);
+    link.attributes.push(LinkAttribute::Address(settings.mac.to_vec()));
+    link.attributes.push(LinkAttribute::LinkInfo(vec![
+        LinkInfo::Kind(InfoKind::Veth),
+        LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(peer))),
+    ]));
+    link
+}
+
+/// What both ends of the pair have.
+fn end(name: &str, settings: &Settings) -> LinkMessage {
+    let mut link = LinkMessage::default();
+    link.attributes = vec![
+        LinkAttribute::IfName(name.to_owned()),
+        LinkAttribute::Mtu(settings.mtu),
+        LinkAttribute::NumTxQueues(1),
+        LinkAttribute::NumRxQueues(1),
+    ];
+    if !settings.gso {
+        // Without this TCP still builds super-frames, which leave as bursts, whatever ethtool says.
+        link.attributes.push(LinkAttribute::GsoMaxSegs(1));
+    }
+    link
+}
+
+/// The fabric's end speaks no IPv6 of its own.
+fn without_own_address(index: u32) -> LinkMessage {
+    let mut link = LinkMessage::default();
+    link.header.index = index;
+    let mode = vec![AfSpecInet6::AddrGenMode(In6AddrGenMode::None)];
+    link.attributes.push(LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(mode)]));
+    link
+}
+
+fn address(socket: &mut Socket, index: u32, settings: &Settings) -> Result<(), Error> {
+    let ip = settings.address;
+    let mut message = AddressMessage::default();
+    message.header.family = family(ip);
+    message.header.prefix_len = full(ip);
+    // Usable at once: the plan's addresses are unique (RFC 4862, 5.4).
+    message.header.flags = AddressHeaderFlags::Nodad;
+    message.header.scope = AddressScope::Universe;
+    message.header.index = index;
+    message.attributes = vec![AddressAttribute::Local(ip), AddressAttribute::Address(ip)];
+    socket
+        .change(Message::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)
+        .map_err(Error::system(format!("give a host the address {ip}")))?;
+    match settings.routes {
+        Routes::Everything => route(socket, index, ip, None),
+        Routes::Only(targets) => {
+            targets.iter().try_for_each(|target| route(socket, index, ip, Some(*target)))
+        }
+    }
+}
+
+/// A route on link to `target`, or to everything, by which packets leave with the address `source`.
+fn route(
+    socket: &mut Socket,
+    index: u32,
+    source: IpAddr,
+    target: Option<IpAddr>,
+) -> Result<(), Error> {
+    let mut message = RouteMessage::default();
+    message.header.address_family = family(source);
+    message.header.destination_prefix_length = target.map_or(0, full);
+    message.header.table = RouteHeader::RT_TABLE_MAIN;
+    message.header.protocol = RouteProtocol::Static;
+    message.header.scope = RouteScope::Link;
+    message.header.kind = RouteType::Unicast;
+    message.attributes =
+        vec![RouteAttribute::Oif(index), RouteAttribute::PrefSource(route_address(source))];
+    message.attributes.extend(target.map(|ip| RouteAttribute::Destination(route_address(ip))));
+    let name = target.map_or("everything".to_owned(), |ip| ip.to_string());
+    socket
+        .change(Message::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
+        .map_err(Error::system(format!("add the route from {source} to {name}")))
+}
+
+fn family(ip: IpAddr) -> AddressFamily {
+    if ip.is_ipv6() { AddressFamily::Inet6 } else { AddressFamily::Inet }
+}
+
+/// The prefix length that means one address.
+fn full(ip: IpAddr) -> u8 {
+    if ip.is_ipv6() { 128 } else { 32 }
+}
+
+fn route_address(ip: IpAddr) -> RouteAddress {
+    match ip {
+        IpAddr::V4(ip) => RouteAddress::Inet(ip),
+        IpAddr::V6(ip) => RouteAddress::Inet6(ip),
+    }
+}
+
+/// Has interfaces that `host` gets from now on do their receive processing on `cpus` (Receive Packet
+/// Steering); returns whether the kernel will.
+fn steer(host: &Namespace, cpus: &[usize]) -> Result<bool, Error> {
+    if cpus.is_empty() {
+        return Ok(false);
+    }
+    const NAME: &str = "net.core.rps_default_mask";
+    match sysctl::try_set(host, NAME, &mask(cpus))? {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(Error::system(format!("set {NAME} to {}", mask(cpus)))(error)),
+    }
+}
+
+/// CPUs as the kernel writes a set of them: words of 32 bits in hexadecimal, the highest first.
+fn mask(cpus: &[usize]) -> String {
+    let mut words = vec![0u32; cpus.iter().max().map_or(1, |last| last / 32 + 1)];
+    for cpu in cpus {
+        if let Some(word) = words.get_mut(cpu / 32) {
+            *word |= 1 << (cpu % 32);
+        }
+    }
+    let words: Vec<_> = words.iter().rev().map(|word| format!("{word:08x}")).collect();
+    words.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_of_cpus_is_written_as_the_kernel_does() {
+        assert_eq!(mask(&[1]), "00000002");
+        assert_eq!(mask(&[0, 33]), "00000002,00000001");
+    }
+}

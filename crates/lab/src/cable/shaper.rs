@@ -1,0 +1,90 @@
+//! The queue before a host's line: the kernel's token bucket filter (tc-tbf(8)) at the line's rate, so
+//! that packets wait in the host as they do before a real network card.
+
+use std::io;
+
+use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_REPLACE};
+use netlink_packet_route::RouteNetlinkMessage as Message;
+use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
+use traffic::{Bytes, Rate};
+
+use super::Settings;
+use crate::Error;
+use crate::netlink::Socket;
+
+/// What the kernel counts of a frame beside the IP datagram: the Ethernet header, no FCS.
+const HEADER: u32 = 14;
+/// The shortest frame as the kernel counts, which pads none itself.
+const SHORTEST: u32 = 60;
+/// The longest super-frame.
+const SUPER_FRAME: u32 = 65_536;
+
+/// Attributes of include/uapi/linux/pkt_sched.h.
+const TCA_TBF_PARMS: u16 = 1;
+const TCA_TBF_RATE64: u16 = 4;
+const TCA_TBF_BURST: u16 = 6;
+const LINKLAYER_ETHERNET: u8 = 1;
+
+/// A line as the host's kernel keeps to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Its rate; the kernel counts bytes per second, rounded down.
+    pub rate: Rate,
+    /// What a frame costs beyond its header and payload: 4 for the FCS, and what the wire adds. A frame
+    /// shorter than Ethernet's shortest costs as much as that.
+    pub overhead: u16,
+    /// The bytes that may wait, headers counted and `overhead` not.
+    pub limit: Bytes,
+    /// The bytes that may leave at once after silence; `None`: two frames, or one super-frame.
+    pub burst: Option<u32>,
+}
+
+/// Puts the filter on the interface `index`; returns whether this kernel has it.
+pub(super) fn install(
+    socket: &mut Socket,
+    index: u32,
+    line: &Line,
+    settings: &Settings,
+) -> Result<bool, Error> {
+    let mut message = TcMessage::with_index(index as i32);
+    message.header.parent = TcHandle::ROOT;
+    message.header.handle = TcHandle { major: 1, minor: 0 };
+    message.attributes =
+        vec![TcAttribute::Kind("tbf".into()), TcAttribute::Options(options(line, settings))];
+    match socket.change(Message::NewQueueDiscipline(message), NLM_F_CREATE | NLM_F_REPLACE) {
+        Ok(()) => Ok(true),
+        // The kernel knows no discipline of that name.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(Error::system("put a TBF before a host's line")(error)),
+    }
+}
+
+fn options(line: &Line, settings: &Settings) -> Vec<TcOption> {
+    let rate = (line.rate.bits_per_second() / 8).max(1);
+    let usual = if settings.gso { SUPER_FRAME } else { 0 }.max(2 * (settings.mtu + HEADER));
+    let burst = line.burst.unwrap_or(usual) + u32::from(line.overhead);
+    [
+        (TCA_TBF_PARMS, parameters(rate, line)),
+        (TCA_TBF_BURST, burst.to_ne_bytes().to_vec()),
+        (TCA_TBF_RATE64, rate.to_ne_bytes().to_vec()),
+    ]
+    .map(|(kind, value)| TcOption::Other(DefaultNla::new(kind, value)))
+    .into()
+}
+
+/// `struct tc_tbf_qopt`: two `struct tc_ratespec` of 12 bytes (the second, a peak, is unused), limit,
+/// buffer and mtu.
+fn parameters(rate: u64, line: &Line) -> Vec<u8> {
+    let shortest = (SHORTEST + u32::from(line.overhead)) as u16;
+    let limit = u32::try_from(line.limit.0).unwrap_or(u32::MAX);
+    let mut bytes = vec![0, LINKLAYER_ETHERNET];
+    bytes.extend(line.overhead.to_ne_bytes());
+    bytes.extend([0; 2]);
+    bytes.extend(shortest.to_ne_bytes());
+    // A full field says that the rate stands in TCA_TBF_RATE64.
+    bytes.extend(u32::try_from(rate).unwrap_or(u32::MAX).to_ne_bytes());
+    bytes.extend([0; 12]);
+    bytes.extend(limit.to_ne_bytes());
+    bytes.extend([0; 8]);
+    bytes
+}

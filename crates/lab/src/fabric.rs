@@ -1,0 +1,348 @@
+//! The fabric: the engine's nodes and wires between real interfaces, on one thread by the real clock.
+//!
+//! What happens within is at its exact time: an event is acted on as if at the instant that it was due,
+//! when the clock has passed that. Only what leaves to a machine is late, by as much as the thread was;
+//! of that [`Lateness`] is kept.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use engine::{Delivery, Engine, Tally, World};
+use network::observer::{Observer, Place};
+use network::{Fault, Node, PortId};
+use results::capture::KEPT;
+use results::totals::{Drops, EngineTotals, PortTotals};
+use scenario::Plan;
+use scenario::plan::Change;
+use traffic::header::Header;
+use traffic::packet::{Places, Protocol};
+use traffic::{Bytes, DropReason, Duration, Instant, Packet, PacketId, Packets};
+
+use crate::buffers::Buffers;
+use crate::clock::Clock;
+use crate::device::{Device, Received};
+use crate::error::Error;
+use crate::flows::Flows;
+use crate::frame;
+use crate::lateness::Lateness;
+use crate::neighbours::Neighbours;
+use crate::relay::{self, Event, Teller, Watched};
+
+/// Where a machine's interface meets the fabric.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    pub(crate) device: Device,
+    /// The machine's node.
+    pub(crate) node: u32,
+    /// The port that feeds the wire towards it.
+    pub(crate) fed_by: PortId,
+}
+
+/// What the fabric did.
+#[derive(Debug)]
+pub(crate) struct Moved {
+    pub(crate) ports: Vec<PortTotals>,
+    pub(crate) nodes: Vec<Drops>,
+    /// Drops by flow of the plan.
+    pub(crate) flows: Vec<u64>,
+    /// For each change whose time came: why it was refused, if it was.
+    pub(crate) changes: Vec<Option<String>>,
+    pub(crate) engine: EngineTotals,
+    pub(crate) lateness: Lateness,
+    /// Frames that the machine had to drop on their way into the fabric, or out of it.
+    pub(crate) missed: u64,
+    /// When it ended.
+    pub(crate) end: Instant,
+}
+
+/// The nodes and wires, the interfaces at their ends, and whoever watches.
+#[derive(Debug)]
+pub(crate) struct Fabric {
+    engine: Engine,
+    buffers: Buffers,
+    gates: Vec<Gate>,
+    /// The gate to which the wire fed by each port leads.
+    gate_by_port: Vec<Option<usize>>,
+    flows: Flows,
+    neighbours: Neighbours,
+    clock: Clock,
+    eyes: Eyes,
+    places: Places,
+    lateness: Lateness,
+    received: Vec<Received>,
+    /// When each frame that awaits its flush was due.
+    due: Vec<Instant>,
+    refused: u64,
+}
+
+/// Watches the engine for the totals and the relay.
+#[derive(Debug)]
+struct Eyes {
+    tally: Tally<()>,
+    teller: Teller,
+    watched: Vec<Watched>,
+}
+
+/// The eyes, with the frames in sight.
+struct Seeing<'a> {
+    eyes: &'a mut Eyes,
+    buffers: &'a Buffers,
+    places: Places,
+}
+
+impl Seeing<'_> {
+    /// Tells of a frame at a port that is captured.
+    fn frame(&mut self, port: PortId, packet: &Packet, at: Instant, dropped: Option<DropReason>) {
+        let id = self.places.of(packet);
+        let length = packet.length.saturating_sub(4).min(self.buffers.room());
+        if id.place() >= self.buffers.count() {
+            return;
+        }
+        let kept = (length as usize).min(KEPT);
+        let mut bytes = [0; KEPT];
+        bytes[..kept].copy_from_slice(self.buffers.bytes(id, kept as u32));
+        if let Some(bytes) = bytes.get_mut(..kept) {
+            frame::set_tos(bytes, packet.tos);
+        }
+        self.eyes.teller.tell(Event::Frame { port, at, length, dropped, bytes });
+    }
+}
+
+impl Observer for Seeing<'_> {
+    #[inline]
+    fn transmitted(&mut self, port: PortId, packet: &Packet, start: Instant, end: Instant) {
+        let watched = self.eyes.watched[port.0 as usize];
+        if watched.packets {
+            self.eyes.teller.tell(Event::Transmitted { port, packet: *packet, start, end });
+        }
+        if watched.frames {
+            self.frame(port, packet, start, None);
+        }
+    }
+
+    fn gap(&mut self, port: PortId, length: Bytes, start: Instant, end: Instant) {
+        let watched = self.eyes.watched[port.0 as usize];
+        if watched.packets || watched.frames {
+            self.eyes.teller.tell(Event::Gap { port, length, start, end });
+        }
+    }
+
+    fn dropped(&mut self, place: Place, packet: &Packet, reason: DropReason, now: Instant) {
+        self.eyes.tally.dropped(place, packet, reason, now);
+        self.eyes.teller.tell(Event::Dropped { place, packet: *packet, reason, now });
+        if let Place::Port(port) = place
+            && self.eyes.watched[port.0 as usize].frames
+        {
+            self.frame(port, packet, now, Some(reason));
+        }
+    }
+
+    fn failed(&mut self, port: PortId, name: &str, fault: &Fault, lost: u64, now: Instant) {
+        self.eyes.tally.failed(port, name, fault, lost, now);
+        let (name, fault) = (name.to_owned(), fault.clone());
+        self.eyes.teller.tell(Event::Failed { port, name, fault, lost, now });
+    }
+}
+
+/// From one report of progress, and of what was told, to the next.
+const REPORT: Duration = Duration::from_ms(20);
+
+impl Fabric {
+    /// The fabric of `plan` between `gates`, whose devices hold some of `packets` already.
+    pub(crate) fn new(
+        plan: &Plan,
+        clock: Clock,
+        (buffers, packets): (Buffers, Packets),
+        gates: Vec<Gate>,
+        teller: Teller,
+    ) -> Result<Self, Error> {
+        let world = World::of_machines(plan, packets)
+            .map_err(|refusal| Error::unfit(refusal.to_string(), "see `suimon check`"))?;
+        let mut engine = Engine::new(world);
+        let mut gate_by_port = vec![None; 2 * plan.links.len()];
+        for (number, gate) in gates.iter().enumerate() {
+            gate_by_port[gate.fed_by.0 as usize] = Some(number);
+        }
+        Ok(Self {
+            places: engine.packets().places(),
+            engine,
+            buffers,
+            gates,
+            gate_by_port,
+            flows: Flows::of(plan),
+            neighbours: Neighbours::of(plan),
+            clock,
+            eyes: Eyes { tally: Tally::new(plan, ()), teller, watched: relay::watched(plan) },
+            lateness: Lateness::default(),
+            received: Vec::new(),
+            due: Vec::new(),
+            refused: 0,
+        })
+    }
+
+    /// Moves packets until the plan's end, or until it is told to stop.
+    pub(crate) fn run(
+        mut self,
+        plan: &Plan,
+        stop: &AtomicBool,
+        reached: &impl Fn(Instant),
+    ) -> Result<Moved, Error> {
+        let end = Instant::ZERO + plan.duration;
+        let (mut changes, mut refusals) = (plan.changes.as_slice(), Vec::new());
+        let (mut report_at, mut sample_at) = (Instant::ZERO, Instant::ZERO);
+        while self.engine.now() < end && !stop.load(Ordering::Relaxed) {
+            let mut now = self.clock.now().min(end);
+            while let Some((change, later)) = changes.split_first().filter(|(c, _)| c.when <= now) {
+                self.advance(change.when)?;
+                refusals.push(self.change(change));
+                changes = later;
+            }
+            if let Some(every) = plan.probes.queues
+                && sample_at <= now
+            {
+                self.advance(sample_at.max(self.engine.now()))?;
+                self.sample(sample_at);
+                sample_at = sample_at + every;
+                now = self.clock.now().min(end);
+            }
+            self.advance(now)?;
+            self.take_in()?;
+            if now >= report_at {
+                self.eyes.teller.hurry();
+                reached(now);
+                report_at = now + REPORT;
+            }
+        }
+        Ok(self.moved(refusals))
+    }
+
+    /// Lets everything happen up to `now`, and sends what reached a machine.
+    #[inline]
+    fn advance(&mut self, now: Instant) -> Result<(), Error> {
+        let Self { engine, eyes, buffers, places, .. } = self;
+        engine.run_until(now, &mut Seeing { eyes, buffers, places: *places });
+        if self.engine.has_delivered() { self.send() } else { Ok(()) }
+    }
+
+    /// Writes the packets that reached machines to their interfaces.
+    fn send(&mut self) -> Result<(), Error> {
+        self.due.clear();
+        let (delivered, packets) = self.engine.take_delivered();
+        for Delivery { at, by, packet } in delivered {
+            let Some(gate) = self.gate_by_port[by.0 as usize] else {
+                packets.release(packet);
+                continue;
+            };
+            let Packet { length, tos, .. } = packets[packet];
+            let length = length - 4;
+            let bytes = self.buffers.bytes_mut(packet, length);
+            frame::set_tos(bytes, tos);
+            self.gates[gate].device.send(packet, length);
+            self.due.push(at);
+        }
+        for gate in &mut self.gates {
+            gate.device.flush(&mut self.buffers, packets)?;
+        }
+        let now = self.clock.now();
+        for &due in &self.due {
+            self.lateness.note(due, now);
+        }
+        Ok(())
+    }
+
+    /// Reads what machines sent, and offers it to their nodes.
+    #[inline]
+    fn take_in(&mut self) -> Result<(), Error> {
+        for number in 0..self.gates.len() {
+            let Gate { device, node, .. } = &mut self.gates[number];
+            let node = *node;
+            device.receive(&mut self.buffers, self.engine.packets(), &mut self.received)?;
+            for place in 0..self.received.len() {
+                let Received { packet, length, .. } = self.received[place];
+                self.offer(number, node, packet, length)?;
+            }
+            self.received.clear();
+        }
+        Ok(())
+    }
+
+    /// Offers one frame to the node of the machine that sent it.
+    #[inline]
+    fn offer(
+        &mut self,
+        gate: usize,
+        node: u32,
+        packet: PacketId,
+        length: u32,
+    ) -> Result<(), Error> {
+        let frame = self.buffers.bytes(packet, length);
+        let header = Header::parse(frame);
+        let packets = self.engine.packets();
+        let Some(known) = self.flows.find(&header, &self.neighbours, packets) else {
+            return self.answer(gate, packet, length);
+        };
+        let now = self.engine.now();
+        let packets = self.engine.packets();
+        packets[packet] = Packet {
+            created: now,
+            queued: now,
+            length: frame::wire_length(length),
+            flow: known.flow,
+            source: known.source,
+            destination: known.destination,
+            tos: header.tos,
+            retransmission: false,
+            protocol: if header.protocol == Protocol::Udp as u8 { Protocol::Udp } else { Protocol::Tcp },
+            tcp: frame::segment(frame, &header),
+        };
+        let Self { engine, eyes, buffers, places, .. } = self;
+        engine.offer(node, packet, &mut Seeing { eyes, buffers, places: *places });
+        Ok(())
+    }
+
+    /// Answers a question for a host's address; what is for nobody else goes no further.
+    #[cold]
+    fn answer(&mut self, gate: usize, packet: PacketId, length: u32) -> Result<(), Error> {
+        let room = self.buffers.room();
+        let frame = self.buffers.bytes_mut(packet, room);
+        match self.neighbours.answer(frame, length as usize) {
+            Some(length) => {
+                let device = &mut self.gates[gate].device;
+                device.send(packet, length as u32);
+                device.flush(&mut self.buffers, self.engine.packets())?;
+            }
+            None => {
+                self.refused += 1;
+                self.engine.packets().release(packet);
+            }
+        }
+        Ok(())
+    }
+
+    fn change(&mut self, change: &Change) -> Option<String> {
+        let Self { engine, eyes, buffers, places, .. } = self;
+        let seeing = &mut Seeing { eyes, buffers, places: *places };
+        engine.change(change.port, &change.action, seeing).and_then(Result::err)
+    }
+
+    fn sample(&mut self, now: Instant) {
+        for port in self.engine.world().nodes.iter().flat_map(Node::ports) {
+            let (port, statistics) = (port.id(), port.statistics());
+            self.eyes.teller.tell(Event::Queue { port, now, statistics });
+        }
+    }
+
+    fn moved(self, changes: Vec<Option<String>>) -> Moved {
+        let Self { engine, eyes: Eyes { tally, .. }, gates, lateness, .. } = self;
+        let counts = gates.iter().map(|gate| gate.device.counts());
+        Moved {
+            ports: engine.port_totals(&tally),
+            nodes: tally.nodes,
+            flows: tally.flows,
+            changes,
+            engine: engine.totals(),
+            lateness,
+            missed: counts.map(|counts| counts.missed + counts.refused).sum(),
+            end: engine.now(),
+        }
+    }
+}

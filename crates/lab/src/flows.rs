@@ -1,0 +1,149 @@
+//! Which flow a frame belongs to: the plan's where its addresses and ports say so, else one of its own.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use scenario::Plan;
+use scenario::plan::Transport;
+use traffic::header::{Header, Ports};
+use traffic::packet::Protocol;
+use traffic::{FlowId, HostId, Packets};
+
+use crate::neighbours::Neighbours;
+
+/// More flows than the plan's are told apart up to this many; a program that scans ports makes no more.
+const FLOWS_MAX: usize = 1 << 20;
+
+/// What tells one flow from another, as it stands in packets of one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    source: u128,
+    destination: u128,
+    ports: Ports,
+    protocol: u8,
+}
+
+impl Key {
+    fn of(header: &Header) -> Self {
+        let &Header { source, destination, protocol, ports, .. } = header;
+        Self { source, destination, protocol, ports: ports.unwrap_or_default() }
+    }
+}
+
+/// What a packet of a flow says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Known {
+    pub(crate) flow: FlowId,
+    pub(crate) source: HostId,
+    pub(crate) destination: HostId,
+}
+
+/// The flows seen so far, both directions of each.
+#[derive(Debug)]
+pub(crate) struct Flows {
+    known: HashMap<Key, Known, BuildHasherDefault<Mixer>>,
+    /// The flow seen last: packets come in trains.
+    last: Option<(Key, Known)>,
+    count: usize,
+}
+
+impl Flows {
+    /// The plan's flows.
+    pub(crate) fn of(plan: &Plan) -> Self {
+        let mut flows = Self { known: HashMap::default(), last: None, count: plan.flows.len() };
+        for (number, flow) in plan.flows.iter().enumerate() {
+            // A program chooses its ports itself.
+            if matches!(flow.transport, Transport::Tcp(_) | Transport::Udp(_)) {
+                let known = Known {
+                    flow: FlowId(number as u32),
+                    source: HostId(flow.from as u16),
+                    destination: HostId(flow.to as u16),
+                };
+                flows.add(&flow.header, known);
+            }
+        }
+        flows
+    }
+
+    fn add(&mut self, header: &Header, known: Known) {
+        let back = Known { source: known.destination, destination: known.source, ..known };
+        self.known.insert(Key::of(header), known);
+        self.known.insert(Key::of(&header.reversed()), back);
+    }
+
+    /// The flow of a packet that says `header`; `None` if it goes to no host of the plan.
+    #[inline]
+    pub(crate) fn find(
+        &mut self,
+        header: &Header,
+        neighbours: &Neighbours,
+        packets: &mut Packets,
+    ) -> Option<Known> {
+        let key = Key::of(header);
+        if let Some((last, known)) = self.last
+            && last == key
+        {
+            return Some(known);
+        }
+        let known = match self.known.get(&key) {
+            Some(&known) => known,
+            None => self.meet(header, neighbours, packets)?,
+        };
+        self.last = Some((key, known));
+        Some(known)
+    }
+
+    #[cold]
+    fn meet(
+        &mut self,
+        header: &Header,
+        neighbours: &Neighbours,
+        packets: &mut Packets,
+    ) -> Option<Known> {
+        let host = |bits| neighbours.host(header.address(bits)?).map(HostId);
+        let (source, destination) = (host(header.source)?, host(header.destination)?);
+        let known = Known { flow: FlowId(self.count as u32), source, destination };
+        if self.count < FLOWS_MAX {
+            packets.describe(known.flow, source, Header { tos: 0, fragment: None, ..*header });
+            self.add(header, known);
+            self.count += 1;
+        }
+        Some(known)
+    }
+}
+
+/// A hash of a few words, the same in every run: multiplication by an odd constant, folded.
+#[derive(Default)]
+struct Mixer(u64);
+
+impl Hasher for Mixer {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(byte.into());
+        }
+    }
+
+    fn write_u8(&mut self, n: u8) {
+        self.write_u64(n.into());
+    }
+
+    fn write_u16(&mut self, n: u16) {
+        self.write_u64(n.into());
+    }
+
+    fn write_u128(&mut self, n: u128) {
+        self.write_u64(n as u64 ^ (n >> 64) as u64);
+    }
+
+    #[inline]
+    fn write_u64(&mut self, n: u64) {
+        /// 2^64 over the golden ratio, made odd.
+        const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+        let product = u128::from(self.0 ^ n) * u128::from(GOLDEN);
+        self.0 = product as u64 ^ (product >> 64) as u64;
+    }
+}

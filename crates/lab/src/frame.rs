@@ -1,0 +1,158 @@
+//! What the fabric reads of a frame, and the one byte that it may change.
+//!
+//! Anything may come from a program: what cannot be read stays zero, and nothing here fails.
+
+use traffic::header::Header;
+use traffic::packet::{FRAME_MIN, Protocol, SackBlock, Tcp};
+
+const ETHERNET_HEADER: usize = 14;
+const FCS: u32 = 4;
+const TCP_HEADER: usize = 20;
+
+/// A frame's length on the wire, FCS included, by that of what the machine gave.
+pub(crate) fn wire_length(bytes: u32) -> u32 {
+    (bytes + FCS).max(FRAME_MIN)
+}
+
+/// Where the IP datagram begins: behind the Ethernet header and its VLAN tags.
+fn datagram(frame: &[u8]) -> Option<(usize, u16)> {
+    const VLAN: [u16; 2] = [0x8100, 0x88a8];
+    let mut at = 12;
+    loop {
+        let kind = u16_at(frame, at)?;
+        at += 2;
+        if !VLAN.contains(&kind) {
+            return Some((at, kind));
+        }
+        at += 2;
+    }
+}
+
+/// The frame's EtherType, behind VLAN tags.
+pub(crate) fn ether_type(frame: &[u8]) -> Option<u16> {
+    datagram(frame).map(|(_, kind)| kind)
+}
+
+/// The TCP segment that the frame of `header` holds, as far as it can be read; of another protocol, how
+/// many bytes it carries.
+pub(crate) fn segment(frame: &[u8], header: &Header) -> Tcp {
+    read(frame, header).unwrap_or_default()
+}
+
+fn read(frame: &[u8], header: &Header) -> Option<Tcp> {
+    let (at, kind) = datagram(frame)?;
+    // Extension headers of IPv6 are rare and not looked behind: then only metadata of traces is wanting.
+    let (transport, end) = match kind {
+        0x0800 => {
+            let start = usize::from(frame.get(at)? & 0xf) * 4;
+            (start, usize::from(u16_at(frame, at + 2)?))
+        }
+        0x86dd => (40, 40 + usize::from(u16_at(frame, at + 4)?)),
+        _ => return None,
+    };
+    let bytes = frame.get(at + transport..(at + end).min(frame.len()))?;
+    if header.protocol != Protocol::Tcp as u8 || header.is_later_fragment() {
+        let payload = bytes.len().saturating_sub(8) as u32;
+        return Some(Tcp { payload, ..Tcp::default() });
+    }
+    let fixed = bytes.first_chunk::<TCP_HEADER>()?;
+    let data = usize::from(fixed[12] >> 4) * 4;
+    let mut tcp = Tcp {
+        seq: u32_at(fixed, 4)?,
+        ack: u32_at(fixed, 8)?,
+        payload: bytes.len().saturating_sub(data) as u32,
+        flags: fixed[13],
+        window: u16_at(fixed, 14)?,
+        window_scale: 255,
+        ..Tcp::default()
+    };
+    options(bytes.get(TCP_HEADER..data)?, &mut tcp);
+    Some(tcp)
+}
+
+/// RFC 9293, section 3.1; RFC 7323 and 2018 for timestamps and SACK.
+fn options(mut bytes: &[u8], tcp: &mut Tcp) -> Option<()> {
+    loop {
+        let (&kind, rest) = bytes.split_first()?;
+        match kind {
+            0 => return None,
+            1 => {
+                bytes = rest;
+                continue;
+            }
+            _ => {}
+        }
+        let length = usize::from(*rest.first()?);
+        let value = bytes.get(2..length)?;
+        match (kind, value.len()) {
+            (2, 2) => tcp.mss = u16_at(value, 0)?,
+            (3, 1) => tcp.window_scale = value[0],
+            (4, 0) => tcp.sack_permitted = true,
+            (5, _) => blocks(value, tcp),
+            (8, 8) => {
+                tcp.has_timestamps = true;
+                (tcp.ts_val, tcp.ts_ecr) = (u32_at(value, 0)?, u32_at(value, 4)?);
+            }
+            _ => {}
+        }
+        bytes = bytes.get(length..)?;
+    }
+}
+
+fn blocks(value: &[u8], tcp: &mut Tcp) {
+    for (place, block) in tcp.sack.iter_mut().zip(value.chunks_exact(8)) {
+        let (Some(start), Some(end)) = (u32_at(block, 0), u32_at(block, 4)) else { return };
+        *place = SackBlock { start, end };
+        tcp.sack_len += 1;
+    }
+}
+
+/// Gives the frame's IP header this type of service, as a discipline or conditioner marked it, and
+/// keeps its checksum right (RFC 1624).
+pub(crate) fn set_tos(frame: &mut [u8], tos: u8) -> Option<()> {
+    let (at, kind) = datagram(frame)?;
+    match kind {
+        0x0800 => {
+            let before = u16_at(frame, at)?;
+            let after = before & 0xff00 | u16::from(tos);
+            let sum = !u16_at(frame, at + 10)?;
+            let mut new = u32::from(sum) + u32::from(!before) + u32::from(after);
+            new = (new & 0xffff) + (new >> 16);
+            new = (new & 0xffff) + (new >> 16);
+            frame.get_mut(at + 1).map(|byte| *byte = tos)?;
+            frame.get_mut(at + 10..at + 12)?.copy_from_slice(&(!(new as u16)).to_be_bytes());
+        }
+        0x86dd => {
+            let first = u16_at(frame, at)? & 0xf00f | u16::from(tos) << 4;
+            frame.get_mut(at..at + 2)?.copy_from_slice(&first.to_be_bytes());
+        }
+        _ => {}
+    }
+    Some(())
+}
+
+/// The Internet checksum (RFC 1071) of bytes, an odd last one padded with zero.
+pub(crate) fn checksum(parts: &[&[u8]]) -> u16 {
+    let mut sum = 0_u64;
+    for part in parts {
+        let words = part.chunks(2);
+        sum += words.map(|w| u64::from(w[0]) << 8 | w.get(1).map_or(0, |&b| u64::from(b))).sum::<u64>();
+    }
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+/// Bytes of the Ethernet header.
+pub(crate) const fn ethernet_header() -> usize {
+    ETHERNET_HEADER
+}
+
+pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
+}

@@ -1,0 +1,125 @@
+//! The hosts of a plan: a network namespace each, and a cable from each of its interfaces to the fabric.
+
+use std::net::IpAddr;
+
+use network::PortId;
+use scenario::Plan;
+use scenario::plan::{End, Link, Node, NodeKind};
+use traffic::qdisc::Parameters;
+use traffic::{Bytes, Rate};
+
+use crate::cable::{self, Cable, Line, Routes};
+use crate::error::Error;
+use crate::namespace::Namespace;
+use crate::sysctl;
+
+/// Bytes of the FCS, which the kernel does not count.
+const FCS: u64 = 4;
+
+/// A host's interface and its other end.
+#[derive(Debug)]
+pub(crate) struct Interface {
+    /// The host.
+    pub(crate) node: u32,
+    /// The port that feeds the wire towards it.
+    pub(crate) fed_by: PortId,
+    pub(crate) cable: Cable,
+}
+
+/// The hosts, and the namespace in which the fabric's ends of their cables are.
+#[derive(Debug)]
+pub(crate) struct Hosts {
+    /// By node; `None` for what is no host.
+    pub(crate) namespaces: Vec<Option<Namespace>>,
+    pub(crate) fabric: Namespace,
+    pub(crate) interfaces: Vec<Interface>,
+}
+
+impl Hosts {
+    /// Makes the hosts of `plan`; their kernels receive on `cpus`, if any are given.
+    pub(crate) fn new(plan: &Plan, cpus: &[usize]) -> Result<Self, Error> {
+        let fabric = Namespace::new()?;
+        let mut namespaces = Vec::new();
+        for node in &plan.nodes {
+            let host = matches!(node.kind, NodeKind::Host(_)).then(Namespace::new).transpose()?;
+            if let Some(host) = &host {
+                sysctl::prepare_host(host)?;
+            }
+            namespaces.push(host);
+        }
+        let mut hosts = Self { namespaces, fabric, interfaces: Vec::new() };
+        for number in 0..plan.links.len() {
+            for end in 0..2 {
+                hosts.join(plan, number, end, cpus)?;
+            }
+        }
+        Ok(hosts)
+    }
+
+    /// Lays the cable of one end of a link, if that is a host's.
+    fn join(&mut self, plan: &Plan, number: usize, end: usize, cpus: &[usize]) -> Result<(), Error> {
+        let link = &plan.links[number];
+        let here = &link.ends[end];
+        let Some(host) = &self.namespaces[here.node] else { return Ok(()) };
+        let earlier = |other: &&Interface| other.node == here.node as u32;
+        let interface = self.interfaces.iter().filter(earlier).count() as u16;
+        let targets = targets(plan, here.node, number as u32);
+        let settings = cable::Settings {
+            interface,
+            fabric_interface: &format!("p{}", 2 * number + end),
+            mac: Node::ethernet_address(here.node),
+            mtu: link.config.mtu.0 as u32,
+            address: plan.nodes[here.node].address,
+            routes: if links(plan, here.node) == 1 { Routes::Everything } else { Routes::Only(&targets) },
+            line: Some(line(link, here)),
+            gso: false,
+            receive_cpus: cpus,
+        };
+        let cable = cable::lay(host, &self.fabric, &settings)?;
+        let fed_by = PortId((2 * number + 1 - end) as u32);
+        self.interfaces.push(Interface { node: here.node as u32, fed_by, cable });
+        Ok(())
+    }
+
+    /// Whether every host's kernel keeps to its line.
+    pub(crate) fn shaped(&self) -> bool {
+        self.interfaces.iter().all(|interface| interface.cable.shaped)
+    }
+}
+
+fn links(plan: &Plan, node: usize) -> usize {
+    plan.links.iter().flat_map(|link| &link.ends).filter(|end| end.node == node).count()
+}
+
+/// The addresses of the hosts that `node` reaches by that link.
+fn targets(plan: &Plan, node: usize, link: u32) -> Vec<IpAddr> {
+    let others = plan.nodes.iter().zip(&plan.routes[node]);
+    let by_it = others.filter(|(other, route)| {
+        **route == Some(link) && matches!(other.kind, NodeKind::Host(_))
+    });
+    let family = |other: &&Node| other.address.is_ipv4() == plan.nodes[node].address.is_ipv4();
+    by_it.map(|(other, _)| other).filter(family).map(|other| other.address).collect()
+}
+
+/// The line at which a host's kernel sends: the link's, or what a discipline that regulates everything
+/// makes of it. So packets wait in the kernel as they would before such a card, and TCP knows of them.
+fn line(link: &Link, end: &End) -> Line {
+    let (rate, overhead) = match regulated(&end.queue) {
+        // Disciplines count frames.
+        Some(rate) if rate < link.config.rate => (rate, FCS),
+        _ => (link.config.rate, FCS + link.config.overhead.0),
+    };
+    let frame = link.config.mtu.0 + 18;
+    Line { rate, overhead: overhead as u16, limit: Bytes(QUEUE * frame), burst: None }
+}
+
+/// Packets that a host's kernel queues: Linux's usual `txqueuelen`.
+const QUEUE: u64 = 1_000;
+
+fn regulated(queue: &Parameters) -> Option<Rate> {
+    match queue {
+        Parameters::Psp(psp) => psp.rate,
+        Parameters::Tbr(tbr) => tbr.rate,
+        _ => None,
+    }
+}

@@ -1,0 +1,108 @@
+//! Who has an address: the fabric answers ARP (RFC 826) and IPv6 neighbour solicitation (RFC 4861) for
+//! every host, with that host's own Ethernet address, as a proxy does (RFC 1027; RFC 4861, 7.2.8).
+//!
+//! So hosts find each other however many routers lie between, frames keep their addresses from end to
+//! end, and nothing is rewritten.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use scenario::Plan;
+use scenario::plan::{Node, NodeKind};
+
+use crate::frame::{checksum, ethernet_header, ether_type, u16_at};
+
+const ARP: u16 = 0x0806;
+const IPV6: u16 = 0x86dd;
+const ICMPV6: u8 = 58;
+const SOLICITATION: u8 = 135;
+const ADVERTISEMENT: u8 = 136;
+/// An answer to a solicitation, and it overrides what the asker knew.
+const SOLICITED_AND_OVERRIDE: u8 = 0x60;
+const TARGET_ADDRESS_OPTION: u8 = 2;
+
+/// The hosts by their addresses.
+#[derive(Clone, Debug)]
+pub(crate) struct Neighbours(BTreeMap<IpAddr, (u16, [u8; 6])>);
+
+impl Neighbours {
+    /// Those of a plan.
+    pub(crate) fn of(plan: &Plan) -> Self {
+        let hosts = plan.nodes.iter().enumerate();
+        let hosts = hosts.filter(|(_, node)| matches!(node.kind, NodeKind::Host(_)));
+        let entry = |(n, node): (usize, &Node)| (node.address, (n as u16, Node::ethernet_address(n)));
+        Self(hosts.map(entry).collect())
+    }
+
+    /// The number of the host that has the address.
+    pub(crate) fn host(&self, address: IpAddr) -> Option<u16> {
+        self.0.get(&address).map(|&(host, _)| host)
+    }
+
+    /// If the frame asks for a host's address, writes the answer over it and returns its length. `frame`
+    /// has room for `length` bytes and more.
+    pub(crate) fn answer(&self, frame: &mut [u8], length: usize) -> Option<usize> {
+        match ether_type(frame.get(..length)?)? {
+            ARP => self.answer_arp(frame),
+            IPV6 => self.answer_solicitation(frame, length),
+            _ => None,
+        }
+    }
+
+    fn answer_arp(&self, frame: &mut [u8]) -> Option<usize> {
+        let body = frame.get_mut(ethernet_header()..ethernet_header() + 28)?;
+        // Ethernet and IPv4, lengths 6 and 4, a request.
+        if body[..8] != [0, 1, 8, 0, 6, 4, 0, 1] {
+            return None;
+        }
+        let (asker, asker_address) = (*body[8..].first_chunk::<6>()?, *body[14..].first_chunk::<4>()?);
+        let wanted = *body[24..].first_chunk::<4>()?;
+        // A host that asks for its own looks for a rival: there is none.
+        let &(_, found) = self.0.get(&IpAddr::from(wanted)).filter(|_| wanted != asker_address)?;
+        body[7] = 2;
+        body[8..14].copy_from_slice(&found);
+        body[14..18].copy_from_slice(&wanted);
+        body[18..24].copy_from_slice(&asker);
+        body[24..28].copy_from_slice(&asker_address);
+        debug_assert_eq!(Ipv4Addr::from(wanted).octets(), wanted);
+        address(frame, asker, found)?;
+        Some(ethernet_header() + 28)
+    }
+
+    fn answer_solicitation(&self, frame: &mut [u8], length: usize) -> Option<usize> {
+        const IP: usize = 14;
+        const ICMP: usize = IP + 40;
+        const END: usize = ICMP + 32;
+        let asked = frame.get(..length)?;
+        if *asked.get(IP + 6)? != ICMPV6 || *asked.get(ICMP)? != SOLICITATION {
+            return None;
+        }
+        let asker = *asked.get(6..)?.first_chunk::<6>()?;
+        let from = *asked.get(IP + 8..)?.first_chunk::<16>()?;
+        let wanted = *asked.get(ICMP + 8..)?.first_chunk::<16>()?;
+        // From no address: somebody wants to know whether it may take this one. It may.
+        let to_itself = Ipv6Addr::from(from).is_unspecified() || from == wanted;
+        let &(_, found) = self.0.get(&IpAddr::from(wanted)).filter(|_| !to_itself)?;
+        let answer = frame.get_mut(..END)?;
+        answer[IP + 4..IP + 6].copy_from_slice(&32_u16.to_be_bytes());
+        answer[IP + 7] = 255;
+        answer[IP + 8..IP + 24].copy_from_slice(&wanted);
+        answer[IP + 24..IP + 40].copy_from_slice(&from);
+        answer[ICMP..ICMP + 8].copy_from_slice(&[ADVERTISEMENT, 0, 0, 0, SOLICITED_AND_OVERRIDE, 0, 0, 0]);
+        answer[ICMP + 24..ICMP + 26].copy_from_slice(&[TARGET_ADDRESS_OPTION, 1]);
+        answer[ICMP + 26..END].copy_from_slice(&found);
+        let pseudo = [0, 0, 0, 32, 0, 0, 0, ICMPV6];
+        let sum = checksum(&[&answer[IP + 8..IP + 40], &pseudo, &answer[ICMP..END]]);
+        answer[ICMP + 2..ICMP + 4].copy_from_slice(&sum.to_be_bytes());
+        address(frame, asker, found)?;
+        Some(END)
+    }
+}
+
+/// Gives the frame its Ethernet addresses.
+fn address(frame: &mut [u8], to: [u8; 6], from: [u8; 6]) -> Option<()> {
+    debug_assert!(u16_at(frame, 12).is_some());
+    frame.get_mut(..6)?.copy_from_slice(&to);
+    frame.get_mut(6..12)?.copy_from_slice(&from);
+    Some(())
+}

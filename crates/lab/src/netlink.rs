@@ -1,0 +1,88 @@
+//! Requests to the kernel's networking over rtnetlink, one at a time, each acknowledged (RFC 3549).
+
+use std::io;
+
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use netlink_sys::{SocketAddr, protocols::NETLINK_ROUTE};
+
+use crate::{Error, Namespace};
+
+/// A netlink socket. It stays in the namespace where it was opened, whichever thread uses it.
+pub(crate) struct Socket {
+    inner: netlink_sys::Socket,
+    sequence: u32,
+}
+
+impl Socket {
+    /// A socket in `namespace`.
+    pub(crate) fn open(namespace: &Namespace) -> Result<Self, Error> {
+        let open = || netlink_sys::Socket::new(NETLINK_ROUTE);
+        let inner = namespace.within(open)?.map_err(Error::system("open a netlink socket"))?;
+        inner.connect(&SocketAddr::new(0, 0)).map_err(Error::system("connect to netlink"))?;
+        Ok(Self { inner, sequence: 0 })
+    }
+
+    /// Asks for a change and waits until the kernel has made it or refused. `flags` are those of
+    /// creation (`NLM_F_CREATE`, …).
+    pub(crate) fn change(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+        self.ask(message, NLM_F_ACK | flags).map(drop)
+    }
+
+    /// The index of the interface of that name.
+    pub(crate) fn index(&mut self, name: &str) -> io::Result<u32> {
+        let mut link = LinkMessage::default();
+        link.attributes.push(LinkAttribute::IfName(name.to_owned()));
+        match self.ask(RouteNetlinkMessage::GetLink(link), 0)? {
+            Some(RouteNetlinkMessage::NewLink(link)) => Ok(link.header.index),
+            _ => Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+
+    /// Sets an interface up.
+    pub(crate) fn raise(&mut self, index: u32) -> Result<(), Error> {
+        let mut link = LinkMessage::default();
+        link.header.index = index;
+        link.header.flags = LinkFlags::Up;
+        link.header.change_mask = LinkFlags::Up;
+        self.change(RouteNetlinkMessage::SetLink(link), 0)
+            .map_err(Error::system("set an interface up"))
+    }
+
+    /// Sends a request and returns the first answer to it: an object, or `None` for an acknowledgement.
+    fn ask(
+        &mut self,
+        message: RouteNetlinkMessage,
+        flags: u16,
+    ) -> io::Result<Option<RouteNetlinkMessage>> {
+        self.sequence += 1;
+        let mut header = NetlinkHeader::default();
+        header.flags = NLM_F_REQUEST | flags;
+        header.sequence_number = self.sequence;
+        let mut request = NetlinkMessage::new(header, NetlinkPayload::from(message));
+        request.finalize();
+        let mut bytes = vec![0; request.buffer_len()];
+        request.serialize(&mut bytes);
+        self.inner.send(&bytes, 0)?;
+        self.answer()
+    }
+
+    fn answer(&self) -> io::Result<Option<RouteNetlinkMessage>> {
+        loop {
+            let (bytes, _) = self.inner.recv_from_full()?;
+            let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&bytes)
+                .map_err(io::Error::other)?;
+            if answer.header.sequence_number != self.sequence {
+                continue;
+            }
+            return match answer.payload {
+                NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
+                NetlinkPayload::InnerMessage(message) => Ok(Some(message)),
+                _ => Ok(None),
+            };
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What happens, told by the threads that must not wait to the one that writes it down.
+//!
+//! Events travel in batches, whose memory goes round. Only what somebody watches is told.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time;
+
+use network::observer::Place;
+use network::{Fault, PortId};
+use results::capture::KEPT;
+use results::{Captured, Watch};
+use scenario::Plan;
+use traffic::{Bytes, DropReason, FlowId, Instant, Packet, Statistics};
+use transport::Info;
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub(crate) enum Event {
+    Transmitted { port: PortId, packet: Packet, start: Instant, end: Instant },
+    Gap { port: PortId, length: Bytes, start: Instant, end: Instant },
+    Dropped { place: Place, packet: Packet, reason: DropReason, now: Instant },
+    Failed { port: PortId, name: String, fault: Fault, lost: u64, now: Instant },
+    Frame { port: PortId, at: Instant, length: u32, dropped: Option<DropReason>, bytes: [u8; KEPT] },
+    Queue { port: PortId, now: Instant, statistics: Statistics },
+    Flow { flow: FlowId, now: Instant, ends: [Info; 2] },
+}
+
+/// So many events make a batch.
+const BATCH: usize = 512;
+/// Empty batches that are kept for the next events.
+const SPARE: usize = 64;
+
+/// One thread's end.
+#[derive(Debug)]
+pub(crate) struct Teller {
+    batch: Vec<Event>,
+    full: Sender<Vec<Event>>,
+    spare: Receiver<Vec<Event>>,
+}
+
+impl Teller {
+    /// Tells it, when the batch is full or [`Teller::hurry`] is called.
+    #[inline]
+    pub(crate) fn tell(&mut self, event: Event) {
+        self.batch.push(event);
+        if self.batch.len() >= BATCH {
+            self.hurry();
+        }
+    }
+
+    /// Sends what there is.
+    pub(crate) fn hurry(&mut self) {
+        if self.batch.is_empty() {
+            return;
+        }
+        let empty = self.spare.try_recv().unwrap_or_else(|_| Vec::with_capacity(BATCH));
+        // Nobody listens any more only when the run is over.
+        let _ = self.full.send(std::mem::replace(&mut self.batch, empty));
+    }
+}
+
+impl Drop for Teller {
+    fn drop(&mut self) {
+        self.hurry();
+    }
+}
+
+/// The writing end.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    full: Receiver<Vec<Event>>,
+    sender: Option<Sender<Vec<Event>>>,
+    spares: Vec<Sender<Vec<Event>>>,
+    kept: usize,
+}
+
+impl Listener {
+    pub(crate) fn new() -> Self {
+        let (sender, full) = channel();
+        Self { full, sender: Some(sender), spares: Vec::new(), kept: 0 }
+    }
+
+    /// Another thread's end.
+    pub(crate) fn teller(&mut self) -> Teller {
+        let (back, spare) = channel();
+        self.spares.push(back);
+        let full = self.sender.clone().unwrap_or_else(|| channel().0);
+        Teller { batch: Vec::with_capacity(BATCH), full, spare }
+    }
+
+    /// From now on there are no more tellers.
+    pub(crate) fn close(&mut self) {
+        self.sender = None;
+    }
+
+    /// Hands what was told to `watch`, waiting for more so long at most. False when all tellers are gone.
+    pub(crate) fn listen(&mut self, watch: &mut impl Watch, patience: time::Duration) -> bool {
+        match self.full.recv_timeout(patience) {
+            Ok(mut batch) => {
+                batch.drain(..).for_each(|event| replay(event, watch));
+                // The fabric tells most, and is the first teller.
+                if let Some(back) = self.spares.first().filter(|_| self.kept < SPARE) {
+                    self.kept += 1;
+                    let _ = back.send(batch);
+                }
+                true
+            }
+            Err(RecvTimeoutError::Timeout) => true,
+            Err(RecvTimeoutError::Disconnected) => false,
+        }
+    }
+}
+
+fn replay(event: Event, watch: &mut impl Watch) {
+    match event {
+        Event::Transmitted { port, packet, start, end } => {
+            watch.transmitted(port, &packet, start, end);
+        }
+        Event::Gap { port, length, start, end } => watch.gap(port, length, start, end),
+        Event::Dropped { place, packet, reason, now } => watch.dropped(place, &packet, reason, now),
+        Event::Failed { port, name, fault, lost, now } => {
+            watch.failed(port, &name, &fault, lost, now);
+        }
+        Event::Frame { port, at, length, dropped, bytes } => {
+            let bytes = &bytes[..bytes.len().min(length as usize)];
+            watch.frame(port, &Captured { at, bytes, length, dropped });
+        }
+        Event::Queue { port, now, statistics } => watch.queue_sample(now, port, &statistics),
+        Event::Flow { flow, now, ends: [sender, receiver] } => {
+            watch.flow_sample(now, flow, [&sender, &receiver]);
+        }
+    }
+}
+
+/// What of a port is watched.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Watched {
+    /// Its packets' metadata.
+    pub(crate) packets: bool,
+    /// Its frames.
+    pub(crate) frames: bool,
+}
+
+/// What the plan's probes want of each port.
+pub(crate) fn watched(plan: &Plan) -> Vec<Watched> {
+    let mut ports = vec![Watched::default(); 2 * plan.links.len()];
+    let probes = &plan.probes;
+    let bandwidth = probes.bandwidth.iter().map(|probe| probe.port);
+    for port in bandwidth.chain(probes.sequences.iter().map(|probe| probe.port)) {
+        ports[port.0 as usize].packets = true;
+    }
+    for capture in &probes.captures {
+        ports[capture.port.0 as usize].frames = true;
+    }
+    ports
+}

@@ -1,0 +1,216 @@
+//! A run from start to end: hosts are made, the fabric and the agents run, and all is gone with them.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time;
+
+use results::totals::{Ending, FlowTotals, Totals};
+use results::{Steering, Watch};
+use scenario::Plan;
+use traffic::{Duration, Instant, Packets};
+
+use crate::agents::{Agents, Sample};
+use crate::buffers::Buffers;
+use crate::clock::Clock;
+use crate::congestion::Congestion;
+use crate::device::{Device, Kind};
+use crate::error::Error;
+use crate::fabric::{Fabric, Gate, Moved};
+use crate::hosts::Hosts;
+use crate::relay::{Event, Listener};
+use crate::threads;
+
+/// What of a lab is not the scenario's to say.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// How the fabric meets interfaces; the best that the machine grants unless given.
+    pub kind: Option<Kind>,
+}
+
+/// What a run found of the machine.
+#[derive(Clone, Debug)]
+pub struct Keeping {
+    /// How late packets left the fabric: half of them, 99 of 100, and the latest.
+    pub lateness: [Duration; 3],
+    /// Frames that left.
+    pub releases: u64,
+    /// Frames lost on their way into or out of the fabric for want of room, which no queue of the scenario
+    /// dropped.
+    pub missed: u64,
+    /// How the fabric met interfaces.
+    pub kind: Kind,
+    /// What a reader of the results should know.
+    pub notes: Vec<String>,
+}
+
+/// A run that releases its packets later than this, 1 in 100, did not keep up.
+const LATE: Duration = Duration::from_ms(1);
+
+impl Keeping {
+    /// Whether the machine kept up, so that results may be trusted.
+    pub fn kept_up(&self) -> bool {
+        self.missed == 0 && self.lateness[1] <= LATE
+    }
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Everything counted.
+    pub totals: Totals,
+    /// Whether the machine kept up.
+    pub keeping: Keeping,
+    /// Why it ended before its time, if it did.
+    pub failure: Option<Error>,
+}
+
+/// From the start of the threads to the run's time zero.
+const AHEAD: time::Duration = time::Duration::from_millis(50);
+
+/// Runs `plan` on this machine.
+///
+/// # Errors
+/// If the lab cannot be built. What happens later is in the outcome, with what was measured so far.
+pub fn run(
+    plan: &Plan,
+    options: Options,
+    watch: &mut impl Watch,
+    steering: Steering<'_>,
+) -> Result<Outcome, Error> {
+    let layout = threads::Layout::of_this_machine();
+    let hosts = Hosts::new(plan, &layout.others)?;
+    let congestion = Congestion::load(plan)?;
+    let mut memory = memory(plan)?;
+    let mut notes = congestion.notes();
+    if !hosts.shaped() {
+        notes.push("this kernel has no TBF: hosts send as fast as they can".into());
+    }
+    let (gates, kind) = gates(&hosts, options, &mut memory, &mut notes)?;
+    let clock = Clock::starting_in(AHEAD);
+    let mut listener = Listener::new();
+    let fabric = Fabric::new(plan, clock, memory, gates, listener.teller())?;
+    let mut teller = listener.teller();
+    let told = move |sample: Sample| {
+        let Sample { now, flow, ends } = sample;
+        teller.tell(Event::Flow { flow, now, ends });
+        teller.hurry();
+    };
+    let agents = Agents::start(plan, &hosts.namespaces, clock, &congestion, told)?;
+    listener.close();
+    let (moved, failure) = attend(plan, fabric, &layout, listener, watch, steering);
+    let flows = agents.finish()?;
+    let keeping = keeping(&moved, kind, notes);
+    let complete = moved.end >= Instant::ZERO + plan.duration;
+    Ok(Outcome { totals: totals(moved, flows, complete), keeping, failure })
+}
+
+/// Runs the fabric on a thread of its own, and writes down what is told meanwhile.
+fn attend(
+    plan: &Plan,
+    fabric: Fabric,
+    layout: &threads::Layout,
+    mut listener: Listener,
+    watch: &mut impl Watch,
+    steering: Steering<'_>,
+) -> (Moved, Option<Error>) {
+    let (stop, reached) = (AtomicBool::new(false), AtomicU64::new(0));
+    thread::scope(|scope| {
+        let moving = scope.spawn(|| {
+            layout.become_fabric();
+            let reached = |now: Instant| reached.store(now.as_ps(), Ordering::Relaxed);
+            fabric.run(plan, &stop, &reached)
+        });
+        while !moving.is_finished() {
+            listener.listen(watch, time::Duration::from_millis(20));
+            (steering.progress)(Instant::from_ps(reached.load(Ordering::Relaxed)));
+            if steering.interrupted.load(Ordering::Relaxed) {
+                stop.store(true, Ordering::Relaxed);
+            }
+        }
+        let result = moving.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        while listener.listen(watch, time::Duration::ZERO) && listener.is_behind() {}
+        result
+    })
+}
+
+/// The packets' buffers: what wires and queues may hold at once, and what interfaces hold ready.
+fn memory(plan: &Plan) -> Result<(Buffers, Packets), Error> {
+    const FRAME_MEAN: u64 = 700;
+    const LEAST: u64 = 1 << 15;
+    const MOST: u64 = 1 << 18;
+    let mut places = LEAST;
+    for link in &plan.links {
+        let delays = link.ends.iter().map(|end| match &plan.nodes[end.node].kind {
+            scenario::plan::NodeKind::Emulator(emulator) => emulator.delay(&link.config),
+            _ => link.config.delay,
+        });
+        for delay in delays {
+            let bytes = u128::from(link.config.rate.bits_per_second()) * u128::from(delay.as_ps())
+                / 8_000_000_000_000;
+            places += (bytes as u64) / FRAME_MEAN;
+        }
+    }
+    let places = places.min(MOST) as u32;
+    let mtu = plan.links.iter().map(|link| link.config.mtu.0 as u32).max().unwrap_or(1500);
+    let buffers = Buffers::new(places, Buffers::size_for(mtu + 18))?;
+    Ok((buffers, Packets::with_places(places)))
+}
+
+/// Opens the fabric's end of every cable.
+fn gates(
+    hosts: &Hosts,
+    options: Options,
+    (buffers, packets): &mut (Buffers, Packets),
+    notes: &mut Vec<String>,
+) -> Result<(Vec<Gate>, Kind), Error> {
+    let mut open = |kind| -> Result<Vec<Gate>, Error> {
+        hosts.fabric.within(|| {
+            let mut gates: Vec<Gate> = Vec::new();
+            for interface in &hosts.interfaces {
+                let first = gates.first().map(|gate| &gate.device);
+                let index = interface.cable.fabric_index;
+                let device = Device::open(index, kind, buffers, packets, first)?;
+                let (node, fed_by) = (interface.node, interface.fed_by);
+                gates.push(Gate { device, node, fed_by });
+            }
+            Ok(gates)
+        })?
+    };
+    if let Some(kind) = options.kind {
+        return Ok((open(kind)?, kind));
+    }
+    match open(Kind::Xdp { native: false }) {
+        Ok(gates) => Ok((gates, Kind::Xdp { native: false })),
+        Err(Error::Lacking { what, source, .. } | Error::System { what, source }) => {
+            notes.push(format!("AF_PACKET in place of AF_XDP ({what}: {source})"));
+            Ok((open(Kind::Packet)?, Kind::Packet))
+        }
+        Err(Error::Unfit { message, .. }) => {
+            notes.push(format!("AF_PACKET in place of AF_XDP ({message})"));
+            Ok((open(Kind::Packet)?, Kind::Packet))
+        }
+    }
+}
+
+fn keeping(moved: &Moved, kind: Kind, notes: Vec<String>) -> Keeping {
+    let lateness = &moved.lateness;
+    Keeping {
+        lateness: [lateness.quantile(0.5), lateness.quantile(0.99), lateness.longest()],
+        releases: lateness.releases(),
+        missed: moved.missed,
+        kind,
+        notes,
+    }
+}
+
+fn totals(moved: Moved, flows: Vec<FlowTotals>, complete: bool) -> Totals {
+    let flows = flows.into_iter().zip(&moved.flows);
+    Totals {
+        flows: flows.map(|(flow, &drops)| FlowTotals { drops, ..flow }).collect(),
+        ports: moved.ports,
+        nodes: moved.nodes,
+        changes: moved.changes,
+        engine: moved.engine,
+        ending: Ending { at: moved.end, complete },
+    }
+}

@@ -1,0 +1,80 @@
+//! Kernel settings of a network namespace: the files below /proc/sys/net, which show the namespace of the
+//! thread that opens them.
+
+use std::path::Path;
+use std::{fs, io};
+
+use traffic::Bytes;
+
+use crate::{Error, Namespace};
+
+/// How large TCP's buffers may grow by themselves: the last value of `tcp_rmem` and `tcp_wmem`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffers {
+    /// The receive buffer's maximum, at most 2 GiB - 1.
+    pub receive: Bytes,
+    /// The send buffer's maximum, at most 2 GiB - 1.
+    pub send: Bytes,
+}
+
+/// What a host is set to before it has interfaces, which inherit `default`.
+const HOST: [(&str, &str); 7] = [
+    // Replies may come in by another interface than that of the route back.
+    ("net.ipv4.conf.all.rp_filter", "0"),
+    ("net.ipv4.conf.default.rp_filter", "0"),
+    // What one connection learnt must not change the next.
+    ("net.ipv4.tcp_no_metrics_save", "1"),
+    // A scenario's flows have ports from 9000 to 60000 (`scenario::plan::Flow::usual_ports`).
+    ("net.ipv4.ip_local_port_range", "61000 65535"),
+    ("net.ipv6.conf.default.accept_ra", "0"),
+    ("net.ipv6.conf.default.router_solicitations", "0"),
+    // Addresses are the plan's, hence unique: no need to wait a second for duplicates (RFC 4862, 5.4).
+    ("net.ipv6.conf.default.accept_dad", "0"),
+];
+
+/// Sets `name`, written with dots, to `value` in `namespace`.
+pub fn set(namespace: &Namespace, name: &str, value: &str) -> Result<(), Error> {
+    try_set(namespace, name, value)?
+        .map_err(Error::system(format!("set {name} to {value} in a namespace")))
+}
+
+/// Makes a new namespace that of a host: TCP without memory, buffers up to `buffers`, ping for everyone,
+/// and IPv6 that neither waits for duplicates nor asks for routers. To be called before its cables are
+/// laid.
+pub fn prepare_host(namespace: &Namespace, buffers: &Buffers) -> Result<(), Error> {
+    let six = has_ipv6();
+    for (name, value) in HOST.into_iter().filter(|(name, _)| six || !name.starts_with("net.ipv6."))
+    {
+        set(namespace, name, value)?;
+    }
+    set(namespace, "net.ipv4.tcp_rmem", &range(131_072, buffers.receive))?;
+    set(namespace, "net.ipv4.tcp_wmem", &range(16_384, buffers.send))?;
+    // In a user namespace there are no groups but the one that is mapped.
+    let ping = "net.ipv4.ping_group_range";
+    match try_set(namespace, ping, "0 2147483647")? {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => set(namespace, ping, "0 0"),
+        result => result.map_err(Error::system(format!("set {ping}"))),
+    }
+}
+
+/// The same; the outer error is that the namespace cannot be entered.
+pub(crate) fn try_set(
+    namespace: &Namespace,
+    name: &str,
+    value: &str,
+) -> Result<io::Result<()>, Error> {
+    let path = Path::new("/proc/sys").join(name.replace('.', "/"));
+    namespace.within(|| fs::write(path, value))
+}
+
+/// Whether this kernel has IPv6.
+pub(crate) fn has_ipv6() -> bool {
+    Path::new("/proc/sys/net/ipv6").exists()
+}
+
+/// The kernel's least and usual size, and `most`.
+fn range(usual: u64, most: Bytes) -> String {
+    const LEAST: u64 = 4_096;
+    let most = most.0.clamp(LEAST, i32::MAX as u64);
+    format!("{LEAST} {} {most}", usual.min(most))
+}

@@ -1,0 +1,55 @@
+//! Which processor does what: the fabric has one for itself if there are several.
+
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
+
+/// The processors that this process may use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// The fabric's, if there is more than one.
+    pub(crate) fabric: Option<usize>,
+    /// The others.
+    pub(crate) others: Vec<usize>,
+}
+
+/// This thread.
+const SELF: Pid = Pid::from_raw(0);
+/// Before all others that are scheduled by their niceness.
+const FIRST: i32 = -20;
+
+impl Layout {
+    /// The last for the fabric, as the first does most of a machine's interrupts.
+    pub(crate) fn of_this_machine() -> Self {
+        let Ok(allowed) = sched_getaffinity(SELF) else { return Self::default() };
+        let mut all: Vec<usize> =
+            (0..CpuSet::count()).filter(|&cpu| allowed.is_set(cpu).unwrap_or(false)).collect();
+        if all.len() < 2 {
+            return Self::default();
+        }
+        Self { fabric: all.pop(), others: all }
+    }
+
+    /// Makes this thread the fabric's. What the system refuses costs punctuality only, which is measured.
+    pub(crate) fn become_fabric(&self) {
+        if let Some(cpu) = self.fabric {
+            confine(&[cpu]);
+        }
+        // SAFETY: the call takes three numbers, and concerns this thread only.
+        unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, FIRST) };
+    }
+
+    /// Keeps this thread, and those that it starts, off the fabric's processor.
+    pub(crate) fn leave_fabric_alone(&self) {
+        if self.fabric.is_some() {
+            confine(&self.others);
+        }
+    }
+}
+
+fn confine(cpus: &[usize]) {
+    let mut set = CpuSet::new();
+    for &cpu in cpus {
+        let _ = set.set(cpu);
+    }
+    let _ = sched_setaffinity(SELF, &set);
+}
