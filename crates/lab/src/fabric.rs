@@ -179,15 +179,27 @@ impl Fabric {
         })
     }
 
-    /// Moves packets until the plan's end, or until it is told to stop.
+    /// Moves packets until the plan's end, or until it is told to stop, or until an interface fails.
     pub(crate) fn run(
         mut self,
         plan: &Plan,
         stop: &AtomicBool,
         reached: &impl Fn(Instant),
-    ) -> Result<Moved, Error> {
+    ) -> (Moved, Option<Error>) {
+        let mut refusals = Vec::new();
+        let failure = self.go(plan, stop, reached, &mut refusals).err();
+        (self.moved(refusals), failure)
+    }
+
+    fn go(
+        &mut self,
+        plan: &Plan,
+        stop: &AtomicBool,
+        reached: &impl Fn(Instant),
+        refusals: &mut Vec<Option<String>>,
+    ) -> Result<(), Error> {
         let end = Instant::ZERO + plan.duration;
-        let (mut changes, mut refusals) = (plan.changes.as_slice(), Vec::new());
+        let mut changes = plan.changes.as_slice();
         let (mut report_at, mut sample_at) = (Instant::ZERO, Instant::ZERO);
         while self.engine.now() < end && !stop.load(Ordering::Relaxed) {
             let mut now = self.clock.now().min(end);
@@ -212,12 +224,14 @@ impl Fabric {
                 report_at = now + REPORT;
             }
         }
-        Ok(self.moved(refusals))
+        Ok(())
     }
 
     /// Lets everything happen up to `now`, and sends what reached a machine.
     #[inline]
     fn advance(&mut self, now: Instant) -> Result<(), Error> {
+        #[cfg(debug_assertions)]
+        self.engine.lend(self.gates.iter().map(|gate| gate.device.lent()).sum());
         let Self { engine, eyes, buffers, places, .. } = self;
         engine.run_until(now, &mut Seeing { eyes, buffers, places: *places });
         if self.engine.has_delivered() { self.send() } else { Ok(()) }
@@ -291,7 +305,11 @@ impl Fabric {
             destination: known.destination,
             tos: header.tos,
             retransmission: false,
-            protocol: if header.protocol == Protocol::Udp as u8 { Protocol::Udp } else { Protocol::Tcp },
+            protocol: if header.protocol == Protocol::Udp as u8 {
+                Protocol::Udp
+            } else {
+                Protocol::Tcp
+            },
             tcp: frame::segment(frame, &header),
         };
         let Self { engine, eyes, buffers, places, .. } = self;

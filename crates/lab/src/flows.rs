@@ -6,7 +6,6 @@ use std::hash::{BuildHasherDefault, Hasher};
 use scenario::Plan;
 use scenario::plan::Transport;
 use traffic::header::{Header, Ports};
-use traffic::packet::Protocol;
 use traffic::{FlowId, HostId, Packets};
 
 use crate::neighbours::Neighbours;

@@ -136,7 +136,9 @@ pub(crate) fn checksum(parts: &[&[u8]]) -> u16 {
     let mut sum = 0_u64;
     for part in parts {
         let words = part.chunks(2);
-        sum += words.map(|w| u64::from(w[0]) << 8 | w.get(1).map_or(0, |&b| u64::from(b))).sum::<u64>();
+        sum += words
+            .map(|w| u64::from(w[0]) << 8 | w.get(1).map_or(0, |&b| u64::from(b)))
+            .sum::<u64>();
     }
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);

@@ -43,7 +43,7 @@ impl Hosts {
         for node in &plan.nodes {
             let host = matches!(node.kind, NodeKind::Host(_)).then(Namespace::new).transpose()?;
             if let Some(host) = &host {
-                sysctl::prepare_host(host)?;
+                sysctl::prepare_host(host, &buffers(plan, namespaces.len()))?;
             }
             namespaces.push(host);
         }
@@ -57,7 +57,13 @@ impl Hosts {
     }
 
     /// Lays the cable of one end of a link, if that is a host's.
-    fn join(&mut self, plan: &Plan, number: usize, end: usize, cpus: &[usize]) -> Result<(), Error> {
+    fn join(
+        &mut self,
+        plan: &Plan,
+        number: usize,
+        end: usize,
+        cpus: &[usize],
+    ) -> Result<(), Error> {
         let link = &plan.links[number];
         let here = &link.ends[end];
         let Some(host) = &self.namespaces[here.node] else { return Ok(()) };
@@ -70,7 +76,11 @@ impl Hosts {
             mac: Node::ethernet_address(here.node),
             mtu: link.config.mtu.0 as u32,
             address: plan.nodes[here.node].address,
-            routes: if links(plan, here.node) == 1 { Routes::Everything } else { Routes::Only(&targets) },
+            routes: if links(plan, here.node) == 1 {
+                Routes::Everything
+            } else {
+                Routes::Only(&targets)
+            },
             line: Some(line(link, here)),
             gso: false,
             receive_cpus: cpus,
@@ -87,6 +97,23 @@ impl Hosts {
     }
 }
 
+/// How large TCP's buffers may grow on a host: as large as its flows ask, and as programs may find usual.
+fn buffers(plan: &Plan, node: usize) -> sysctl::Buffers {
+    /// What a default kernel allows on a machine with much memory.
+    const USUAL: u64 = 32 << 20;
+    let mut sizes = sysctl::Buffers { receive: Bytes(USUAL), send: Bytes(USUAL) };
+    for flow in &plan.flows {
+        let Some(tcp) = flow.tcp() else { continue };
+        if flow.from == node {
+            sizes.send = sizes.send.max(Bytes(tcp.sender.buffers.send.max()));
+        }
+        if flow.to == node {
+            sizes.receive = sizes.receive.max(Bytes(tcp.receiver.buffers.receive.max()));
+        }
+    }
+    sizes
+}
+
 fn links(plan: &Plan, node: usize) -> usize {
     plan.links.iter().flat_map(|link| &link.ends).filter(|end| end.node == node).count()
 }
@@ -94,9 +121,8 @@ fn links(plan: &Plan, node: usize) -> usize {
 /// The addresses of the hosts that `node` reaches by that link.
 fn targets(plan: &Plan, node: usize, link: u32) -> Vec<IpAddr> {
     let others = plan.nodes.iter().zip(&plan.routes[node]);
-    let by_it = others.filter(|(other, route)| {
-        **route == Some(link) && matches!(other.kind, NodeKind::Host(_))
-    });
+    let by_it = others
+        .filter(|(other, route)| **route == Some(link) && matches!(other.kind, NodeKind::Host(_)));
     let family = |other: &&Node| other.address.is_ipv4() == plan.nodes[node].address.is_ipv4();
     by_it.map(|(other, _)| other).filter(family).map(|other| other.address).collect()
 }

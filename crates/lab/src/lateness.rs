@@ -99,6 +99,9 @@ mod tests {
         near(0.5, 500);
         near(0.99, 990);
         assert_eq!(lateness.longest(), Duration::from_ms(1));
-        assert_eq!((lateness.releases(), Lateness::default().quantile(0.5)), (1_000, Duration::ZERO));
+        assert_eq!(
+            (lateness.releases(), Lateness::default().quantile(0.5)),
+            (1_000, Duration::ZERO)
+        );
     }
 }

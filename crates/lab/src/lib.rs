@@ -4,13 +4,26 @@
 //! Nothing has a name that outlives the run: namespaces, interfaces and BPF objects are held by file
 //! descriptors, and go with the process however it ends.
 
+pub mod buffers;
 pub mod cable;
 pub mod clock;
+pub mod device;
 pub mod error;
+pub mod exec;
+mod fabric;
+mod flows;
+mod frame;
+mod hosts;
+pub mod lateness;
+mod mapping;
 pub mod namespace;
+mod neighbours;
 mod netlink;
 pub mod privilege;
+mod relay;
+pub mod run;
 pub mod sysctl;
+mod threads;
 
 pub use error::Error;
 pub use namespace::Namespace;

@@ -30,6 +30,13 @@ impl Namespace {
         Ok(namespace)
     }
 
+    /// Another handle of the same namespace.
+    pub fn try_clone(&self) -> Result<Self, Error> {
+        let descriptor = self.descriptor.try_clone();
+        let descriptor = descriptor.map_err(Error::system("copy a namespace's descriptor"))?;
+        Ok(Self { descriptor })
+    }
+
     /// Moves this thread into the namespace, for good: sockets that it opens from now on are there.
     pub fn enter(&self) -> Result<(), Error> {
         setns(&self.descriptor, CloneFlags::CLONE_NEWNET)

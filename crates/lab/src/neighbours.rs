@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use scenario::Plan;
 use scenario::plan::{Node, NodeKind};
 
-use crate::frame::{checksum, ethernet_header, ether_type, u16_at};
+use crate::frame::{checksum, ether_type, ethernet_header, u16_at};
 
 const ARP: u16 = 0x0806;
 const IPV6: u16 = 0x86dd;
@@ -30,7 +30,8 @@ impl Neighbours {
     pub(crate) fn of(plan: &Plan) -> Self {
         let hosts = plan.nodes.iter().enumerate();
         let hosts = hosts.filter(|(_, node)| matches!(node.kind, NodeKind::Host(_)));
-        let entry = |(n, node): (usize, &Node)| (node.address, (n as u16, Node::ethernet_address(n)));
+        let entry =
+            |(n, node): (usize, &Node)| (node.address, (n as u16, Node::ethernet_address(n)));
         Self(hosts.map(entry).collect())
     }
 
@@ -55,7 +56,8 @@ impl Neighbours {
         if body[..8] != [0, 1, 8, 0, 6, 4, 0, 1] {
             return None;
         }
-        let (asker, asker_address) = (*body[8..].first_chunk::<6>()?, *body[14..].first_chunk::<4>()?);
+        let (asker, asker_address) =
+            (*body[8..].first_chunk::<6>()?, *body[14..].first_chunk::<4>()?);
         let wanted = *body[24..].first_chunk::<4>()?;
         // A host that asks for its own looks for a rival: there is none.
         let &(_, found) = self.0.get(&IpAddr::from(wanted)).filter(|_| wanted != asker_address)?;
@@ -88,7 +90,16 @@ impl Neighbours {
         answer[IP + 7] = 255;
         answer[IP + 8..IP + 24].copy_from_slice(&wanted);
         answer[IP + 24..IP + 40].copy_from_slice(&from);
-        answer[ICMP..ICMP + 8].copy_from_slice(&[ADVERTISEMENT, 0, 0, 0, SOLICITED_AND_OVERRIDE, 0, 0, 0]);
+        answer[ICMP..ICMP + 8].copy_from_slice(&[
+            ADVERTISEMENT,
+            0,
+            0,
+            0,
+            SOLICITED_AND_OVERRIDE,
+            0,
+            0,
+            0,
+        ]);
         answer[ICMP + 24..ICMP + 26].copy_from_slice(&[TARGET_ADDRESS_OPTION, 1]);
         answer[ICMP + 26..END].copy_from_slice(&found);
         let pseudo = [0, 0, 0, 32, 0, 0, 0, ICMPV6];

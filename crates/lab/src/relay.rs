@@ -2,7 +2,7 @@
 //!
 //! Events travel in batches, whose memory goes round. Only what somebody watches is told.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time;
 
 use network::observer::Place;
@@ -27,8 +27,6 @@ pub(crate) enum Event {
 
 /// So many events make a batch.
 const BATCH: usize = 512;
-/// Empty batches that are kept for the next events.
-const SPARE: usize = 64;
 
 /// One thread's end.
 #[derive(Debug)]
@@ -69,44 +67,37 @@ impl Drop for Teller {
 #[derive(Debug)]
 pub(crate) struct Listener {
     full: Receiver<Vec<Event>>,
-    sender: Option<Sender<Vec<Event>>>,
+    sender: Sender<Vec<Event>>,
     spares: Vec<Sender<Vec<Event>>>,
-    kept: usize,
 }
 
 impl Listener {
     pub(crate) fn new() -> Self {
         let (sender, full) = channel();
-        Self { full, sender: Some(sender), spares: Vec::new(), kept: 0 }
+        Self { full, sender, spares: Vec::new() }
     }
 
     /// Another thread's end.
     pub(crate) fn teller(&mut self) -> Teller {
         let (back, spare) = channel();
         self.spares.push(back);
-        let full = self.sender.clone().unwrap_or_else(|| channel().0);
-        Teller { batch: Vec::with_capacity(BATCH), full, spare }
+        Teller { batch: Vec::with_capacity(BATCH), full: self.sender.clone(), spare }
     }
 
-    /// From now on there are no more tellers.
-    pub(crate) fn close(&mut self) {
-        self.sender = None;
+    /// Hands to `watch` what was told, waiting for it so long at most.
+    pub(crate) fn listen(&mut self, watch: &mut impl Watch, patience: time::Duration) {
+        let Ok(mut batch) = self.full.recv_timeout(patience) else { return };
+        batch.drain(..).for_each(|event| replay(event, watch));
+        // The fabric tells most, and is the first teller.
+        if let Some(back) = self.spares.first() {
+            let _ = back.send(batch);
+        }
     }
 
-    /// Hands what was told to `watch`, waiting for more so long at most. False when all tellers are gone.
-    pub(crate) fn listen(&mut self, watch: &mut impl Watch, patience: time::Duration) -> bool {
-        match self.full.recv_timeout(patience) {
-            Ok(mut batch) => {
-                batch.drain(..).for_each(|event| replay(event, watch));
-                // The fabric tells most, and is the first teller.
-                if let Some(back) = self.spares.first().filter(|_| self.kept < SPARE) {
-                    self.kept += 1;
-                    let _ = back.send(batch);
-                }
-                true
-            }
-            Err(RecvTimeoutError::Timeout) => true,
-            Err(RecvTimeoutError::Disconnected) => false,
+    /// Hands to `watch` whatever is left when the tellers are gone, or silent.
+    pub(crate) fn drain(&mut self, watch: &mut impl Watch) {
+        while let Ok(batch) = self.full.try_recv() {
+            batch.into_iter().for_each(|event| replay(event, watch));
         }
     }
 }

@@ -5,19 +5,17 @@ use std::thread;
 use std::time;
 
 use results::totals::{Ending, FlowTotals, Totals};
-use results::{Steering, Watch};
+use results::Watch;
 use scenario::Plan;
 use traffic::{Duration, Instant, Packets};
 
-use crate::agents::{Agents, Sample};
 use crate::buffers::Buffers;
 use crate::clock::Clock;
-use crate::congestion::Congestion;
 use crate::device::{Device, Kind};
 use crate::error::Error;
 use crate::fabric::{Fabric, Gate, Moved};
 use crate::hosts::Hosts;
-use crate::relay::{Event, Listener};
+use crate::relay::Listener;
 use crate::threads;
 
 /// What of a lab is not the scenario's to say.
@@ -66,71 +64,67 @@ pub struct Outcome {
 
 /// From the start of the threads to the run's time zero.
 const AHEAD: time::Duration = time::Duration::from_millis(50);
+/// From one look at whether a run is over to the next.
+const GLANCE: time::Duration = time::Duration::from_millis(5);
 
-/// Runs `plan` on this machine.
-///
-/// # Errors
-/// If the lab cannot be built. What happens later is in the outcome, with what was measured so far.
-pub fn run(
-    plan: &Plan,
-    options: Options,
-    watch: &mut impl Watch,
-    steering: Steering<'_>,
-) -> Result<Outcome, Error> {
-    let layout = threads::Layout::of_this_machine();
-    let hosts = Hosts::new(plan, &layout.others)?;
-    let congestion = Congestion::load(plan)?;
-    let mut memory = memory(plan)?;
-    let mut notes = congestion.notes();
-    if !hosts.shaped() {
-        notes.push("this kernel has no TBF: hosts send as fast as they can".into());
-    }
-    let (gates, kind) = gates(&hosts, options, &mut memory, &mut notes)?;
-    let clock = Clock::starting_in(AHEAD);
-    let mut listener = Listener::new();
-    let fabric = Fabric::new(plan, clock, memory, gates, listener.teller())?;
-    let mut teller = listener.teller();
-    let told = move |sample: Sample| {
-        let Sample { now, flow, ends } = sample;
-        teller.tell(Event::Flow { flow, now, ends });
-        teller.hurry();
-    };
-    let agents = Agents::start(plan, &hosts.namespaces, clock, &congestion, told)?;
-    listener.close();
-    let (moved, failure) = attend(plan, fabric, &layout, listener, watch, steering);
-    let flows = agents.finish()?;
-    let keeping = keeping(&moved, kind, notes);
-    let complete = moved.end >= Instant::ZERO + plan.duration;
-    Ok(Outcome { totals: totals(moved, flows, complete), keeping, failure })
+/// Hosts and fabric, ready to run.
+#[derive(Debug)]
+pub(crate) struct Lab {
+    pub(crate) hosts: Hosts,
+    pub(crate) clock: Clock,
+    pub(crate) listener: Listener,
+    pub(crate) notes: Vec<String>,
+    fabric: Fabric,
+    kind: Kind,
+    layout: threads::Layout,
 }
 
-/// Runs the fabric on a thread of its own, and writes down what is told meanwhile.
-fn attend(
-    plan: &Plan,
-    fabric: Fabric,
-    layout: &threads::Layout,
-    mut listener: Listener,
-    watch: &mut impl Watch,
-    steering: Steering<'_>,
-) -> (Moved, Option<Error>) {
-    let (stop, reached) = (AtomicBool::new(false), AtomicU64::new(0));
-    thread::scope(|scope| {
-        let moving = scope.spawn(|| {
-            layout.become_fabric();
-            let reached = |now: Instant| reached.store(now.as_ps(), Ordering::Relaxed);
-            fabric.run(plan, &stop, &reached)
-        });
-        while !moving.is_finished() {
-            listener.listen(watch, time::Duration::from_millis(20));
-            (steering.progress)(Instant::from_ps(reached.load(Ordering::Relaxed)));
-            if steering.interrupted.load(Ordering::Relaxed) {
-                stop.store(true, Ordering::Relaxed);
-            }
+impl Lab {
+    /// Makes the hosts of `plan` and the fabric between them.
+    pub(crate) fn build(plan: &Plan, options: Options) -> Result<Self, Error> {
+        let layout = threads::Layout::of_this_machine();
+        let hosts = Hosts::new(plan, &layout.others)?;
+        let (mut notes, mut listener) = (Vec::new(), Listener::new());
+        if !hosts.shaped() {
+            notes.push("this kernel has no TBF: hosts send as fast as they can".into());
         }
-        let result = moving.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        while listener.listen(watch, time::Duration::ZERO) && listener.is_behind() {}
-        result
-    })
+        let mut memory = memory(plan)?;
+        let (gates, kind) = gates(&hosts, options, &mut memory, &mut notes)?;
+        let clock = Clock::starting_in(AHEAD);
+        let fabric = Fabric::new(plan, clock, memory, gates, listener.teller())?;
+        Ok(Self { hosts, clock, listener, notes, fabric, kind, layout })
+    }
+
+    /// Runs the fabric, on a thread of its own, until the plan's end or until `over` says so; writes down
+    /// meanwhile what is told.
+    pub(crate) fn attend(
+        self,
+        plan: &Plan,
+        watch: &mut impl Watch,
+        mut over: impl FnMut(Instant) -> bool,
+    ) -> Result<Outcome, Error> {
+        let Self { hosts, mut listener, notes, fabric, kind, layout, .. } = self;
+        let (stop, reached) = (AtomicBool::new(false), AtomicU64::new(0));
+        let (moved, failure) = thread::scope(|scope| {
+            let moving = scope.spawn(|| {
+                layout.become_fabric();
+                let reached = |now: Instant| reached.store(now.as_ps(), Ordering::Relaxed);
+                fabric.run(plan, &stop, &reached)
+            });
+            while !moving.is_finished() {
+                listener.listen(watch, GLANCE);
+                if over(Instant::from_ps(reached.load(Ordering::Relaxed))) {
+                    stop.store(true, Ordering::Relaxed);
+                }
+            }
+            moving.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        listener.drain(watch);
+        drop(hosts);
+        let complete = moved.end >= Instant::ZERO + plan.duration;
+        let keeping = keeping(&moved, kind, notes);
+        Ok(Outcome { totals: totals(moved, complete), keeping, failure })
+    }
 }
 
 /// The packets' buffers: what wires and queues may hold at once, and what interfaces hold ready.
@@ -179,15 +173,17 @@ fn gates(
     if let Some(kind) = options.kind {
         return Ok((open(kind)?, kind));
     }
-    match open(Kind::Xdp { native: false }) {
-        Ok(gates) => Ok((gates, Kind::Xdp { native: false })),
+    const XDP: Kind = Kind::Xdp { native: false };
+    const PACKET: Kind = Kind::Packet { vnet: false };
+    match open(XDP) {
+        Ok(gates) => Ok((gates, XDP)),
         Err(Error::Lacking { what, source, .. } | Error::System { what, source }) => {
             notes.push(format!("AF_PACKET in place of AF_XDP ({what}: {source})"));
-            Ok((open(Kind::Packet)?, Kind::Packet))
+            Ok((open(PACKET)?, PACKET))
         }
         Err(Error::Unfit { message, .. }) => {
             notes.push(format!("AF_PACKET in place of AF_XDP ({message})"));
-            Ok((open(Kind::Packet)?, Kind::Packet))
+            Ok((open(PACKET)?, PACKET))
         }
     }
 }
@@ -203,10 +199,11 @@ fn keeping(moved: &Moved, kind: Kind, notes: Vec<String>) -> Keeping {
     }
 }
 
-fn totals(moved: Moved, flows: Vec<FlowTotals>, complete: bool) -> Totals {
-    let flows = flows.into_iter().zip(&moved.flows);
+/// What the fabric counted; of flows it knows the drops only.
+fn totals(moved: Moved, complete: bool) -> Totals {
+    let flows = moved.flows.iter().map(|&drops| FlowTotals { drops, ..FlowTotals::default() });
     Totals {
-        flows: flows.map(|(flow, &drops)| FlowTotals { drops, ..flow }).collect(),
+        flows: flows.collect(),
         ports: moved.ports,
         nodes: moved.nodes,
         changes: moved.changes,
