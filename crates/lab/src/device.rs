@@ -1,0 +1,185 @@
+//! Devices: where real frames enter the fabric and leave it, many at a time and without waiting.
+//!
+//! A device is opened on an interface of the calling thread's network namespace, and is then used from any.
+//! Frames of the interface's first queue are read; a veth interface made with one queue has no other.
+
+mod option;
+mod packet;
+mod xdp;
+
+use std::os::fd::BorrowedFd;
+
+use traffic::{PacketId, Packets};
+
+use crate::Error;
+use crate::buffers::Buffers;
+
+/// How many frames are received at most at once.
+pub const BATCH: usize = 64;
+
+/// How a device moves frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// AF_XDP: the kernel takes frames from the interface before its own stack sees them, and copies each
+    /// once. Needs root, and buffers of 2048 or 4096 bytes.
+    Xdp {
+        /// Whether the interface's driver runs the program that takes them, which not every driver can;
+        /// otherwise the kernel does for it.
+        native: bool,
+    },
+    /// AF_PACKET: works in a user namespace, and with frames of any length.
+    Packet {
+        /// Whether frames are passed that are yet to be cut into segments or to have their checksums
+        /// summed, with what the kernel says of that before each frame (see `buffers::OFFLOAD`).
+        vnet: bool,
+    },
+}
+
+/// A frame that came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// Its packet, and so its buffer.
+    pub packet: PacketId,
+    /// Its bytes without FCS.
+    pub length: u32,
+    /// What it is to be cut into; `None` if it is one frame.
+    pub segments: Option<Segments>,
+}
+
+/// What a frame longer than the MTU is yet to be cut into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segments {
+    /// How many frames.
+    pub count: u16,
+    /// Bytes of transport payload in each but the last.
+    pub size: u16,
+    /// Bytes of headers that each frame begins with.
+    pub headers: u16,
+}
+
+/// What a device did since it was opened, in frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Handed to the caller.
+    pub received: u64,
+    /// Taken by the kernel to be sent.
+    pub sent: u64,
+    /// Dropped by the kernel because the device had no room for them, or because they were too long for a
+    /// buffer.
+    pub missed: u64,
+    /// Given to the device to be sent, and dropped: its queue was full or the kernel refused them.
+    pub refused: u64,
+}
+
+/// One interface's frames.
+#[derive(Debug)]
+pub struct Device(Socket);
+
+#[derive(Debug)]
+enum Socket {
+    Xdp(Box<xdp::Socket>),
+    Packet(packet::Socket),
+}
+
+impl Device {
+    /// The most places of [`Packets`] that a device holds for frames to be received.
+    pub const PLACES: u32 = xdp::RECEIVE;
+
+    /// Opens the interface with that index in the calling thread's namespace. `first` is any open device of
+    /// the same kind and on the same buffers, if there is one.
+    ///
+    /// # Errors
+    /// If there is no such interface, if the user may not, or if the buffers do not suit `kind`.
+    pub fn open(
+        interface: u32,
+        kind: Kind,
+        buffers: &Buffers,
+        packets: &mut Packets,
+        first: Option<&Self>,
+    ) -> Result<Self, Error> {
+        let socket = match kind {
+            Kind::Xdp { native } => {
+                let first = match first {
+                    Some(Self(Socket::Xdp(socket))) => Some(socket.as_ref()),
+                    _ => None,
+                };
+                let socket = xdp::Socket::open(interface, native, buffers, packets, first)?;
+                Socket::Xdp(Box::new(socket))
+            }
+            Kind::Packet { vnet } => Socket::Packet(packet::Socket::open(interface, vnet)?),
+        };
+        Ok(Self(socket))
+    }
+
+    /// Appends to `out` the frames that have come in since the last call, [`BATCH`] at most. Never waits.
+    /// The packets are the caller's from then on.
+    ///
+    /// # Errors
+    /// If the interface is gone, or was taken down.
+    #[inline]
+    pub fn receive(
+        &mut self,
+        buffers: &mut Buffers,
+        packets: &mut Packets,
+        out: &mut Vec<Received>,
+    ) -> Result<(), Error> {
+        match &mut self.0 {
+            Socket::Xdp(socket) => socket.receive(packets, out),
+            Socket::Packet(socket) => socket.receive(buffers, packets, out),
+        }
+    }
+
+    /// Puts a frame of `length` bytes, without FCS, into the queue of those to be sent. The packet is the
+    /// device's until it is sent, and is then released.
+    #[inline]
+    pub fn send(&mut self, packet: PacketId, length: u32) {
+        match &mut self.0 {
+            Socket::Xdp(socket) => socket.send(packet, length),
+            Socket::Packet(socket) => socket.send(packet, length),
+        }
+    }
+
+    /// Has the kernel send what is queued, and releases into `packets` what is sent.
+    ///
+    /// # Errors
+    /// If the interface is gone, or was taken down.
+    #[inline]
+    pub fn flush(&mut self, buffers: &mut Buffers, packets: &mut Packets) -> Result<(), Error> {
+        match &mut self.0 {
+            Socket::Xdp(socket) => socket.flush(packets),
+            Socket::Packet(socket) => socket.flush(buffers, packets),
+        }
+    }
+
+    /// What it did until now.
+    pub fn counts(&self) -> Counts {
+        match &self.0 {
+            Socket::Xdp(socket) => socket.counts(),
+            Socket::Packet(socket) => socket.counts(),
+        }
+    }
+
+    /// How many places of [`Packets`] it holds.
+    pub fn lent(&self) -> usize {
+        match &self.0 {
+            Socket::Xdp(socket) => socket.lent(),
+            Socket::Packet(socket) => socket.lent(),
+        }
+    }
+
+    /// For `poll`: readable when a frame has come in.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        match &self.0 {
+            Socket::Xdp(socket) => socket.fd(),
+            Socket::Packet(socket) => socket.fd(),
+        }
+    }
+
+    /// Closes it, and gives every place that it holds back to `packets`; frames not yet sent are lost.
+    pub fn close(self, packets: &mut Packets) {
+        match self.0 {
+            Socket::Xdp(socket) => socket.close(packets),
+            Socket::Packet(socket) => socket.close(packets),
+        }
+    }
+}

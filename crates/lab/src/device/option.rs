@@ -1,0 +1,32 @@
+//! Socket options that are plain structs.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd};
+
+/// Sets an option to a value of the type that the kernel has for it.
+pub(super) fn set<T: Copy>(socket: impl AsFd, level: i32, name: i32, value: T) -> io::Result<()> {
+    let fd = socket.as_fd().as_raw_fd();
+    let length = size_of::<T>() as libc::socklen_t;
+    // SAFETY: the kernel reads `length` bytes of a value that lives as long as the call.
+    let done = unsafe { libc::setsockopt(fd, level, name, (&raw const value).cast(), length) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Reads an option of a type for which zeros, and whatever else the kernel writes, are a value.
+///
+/// # Safety
+/// `T` is one of the kernel's own structs of integers, or an integer.
+pub(super) unsafe fn get<T: Copy>(socket: impl AsFd, level: i32, name: i32) -> io::Result<T> {
+    let fd = socket.as_fd().as_raw_fd();
+    let mut value = MaybeUninit::<T>::zeroed();
+    let mut length = size_of::<T>() as libc::socklen_t;
+    // SAFETY: the kernel writes `length` bytes at most.
+    let done =
+        unsafe { libc::getsockopt(fd, level, name, value.as_mut_ptr().cast(), &raw mut length) };
+    if done != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: by the caller's word.
+    Ok(unsafe { value.assume_init() })
+}

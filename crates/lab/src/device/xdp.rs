@@ -1,0 +1,335 @@
+//! AF_XDP: frames between an interface and the buffers, past the kernel's own stack
+//! (Linux, Documentation/networking/af_xdp.rst).
+//!
+//! All sockets share one region of memory, whichever interfaces they are on; each has rings of its own.
+
+mod held;
+mod program;
+mod ring;
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::thread;
+use std::time::Duration;
+
+use traffic::{PacketId, Packets};
+
+use self::held::Held;
+use self::program::Attached;
+use self::ring::{Consumer, Producer};
+use super::{BATCH, Counts, Received, option};
+use crate::Error;
+use crate::buffers::{Buffers, HEADROOM, XDP_SIZES};
+
+/// Buffers that the kernel is given to receive into: at 0.6 million frames a second those of 1.7 ms.
+pub(super) const RECEIVE: u32 = 1024;
+/// Frames that can wait to be sent.
+const SEND: u32 = 2048;
+/// The kernel may hold an interface's queue for a while after its last socket was closed.
+const BUSY_TRIES: u32 = 100;
+const BUSY_PAUSE: Duration = Duration::from_millis(20);
+/// How many times in a row nothing comes in before a look at whether the interface is still there: often
+/// enough for a busy loop to tell within a millisecond.
+const IDLE: u32 = 1024;
+/// As far as the kernel lets a socket's unsent frames grow, in bytes of its own accounting.
+const UNSENT: i32 = 16 << 20;
+
+/// An AF_XDP socket and its rings.
+#[derive(Debug)]
+pub(super) struct Socket {
+    /// Kept for its being dropped first: no frame comes for a socket that is closing.
+    _attached: Attached,
+    fd: OwnedFd,
+    fill: Producer<u64>,
+    arrived: Consumer<libc::xdp_desc>,
+    waiting: Producer<libc::xdp_desc>,
+    done: Consumer<u64>,
+    /// All packets that the kernel has.
+    held: Held,
+    /// Those for which the queue to be sent was full, until they can be released.
+    turned_away: Vec<PacketId>,
+    /// How many buffers the kernel has to receive into.
+    filled: u32,
+    /// Base 2 logarithm of a chunk's size.
+    shift: u32,
+    idle: u32,
+    counts: Counts,
+}
+
+impl Socket {
+    pub(super) fn open(
+        interface: u32,
+        native: bool,
+        buffers: &Buffers,
+        packets: &mut Packets,
+        first: Option<&Self>,
+    ) -> Result<Self, Error> {
+        if !XDP_SIZES.contains(&buffers.size()) {
+            return Err(Error::unfit(
+                format!("AF_XDP with buffers of {} bytes", buffers.size()),
+                "take an MTU of 3826 or less, no gso, or AF_PACKET",
+            ));
+        }
+        let what = || format!("AF_XDP on interface {interface}");
+        let fd = open_fd().map_err(|error| refused(what(), error))?;
+        let mut socket = Self::with_rings(fd, interface, native, buffers, first)
+            .map_err(|error| refused(what(), error))?;
+        socket.refill(packets);
+        Ok(socket)
+    }
+
+    fn with_rings(
+        fd: OwnedFd,
+        interface: u32,
+        native: bool,
+        buffers: &Buffers,
+        first: Option<&Self>,
+    ) -> io::Result<Self> {
+        if first.is_none() {
+            register(fd.as_fd(), buffers)?;
+        }
+        let [fill, arrived, waiting, done] = [
+            (libc::XDP_UMEM_FILL_RING, RECEIVE),
+            (libc::XDP_RX_RING, RECEIVE),
+            (libc::XDP_TX_RING, SEND),
+            (libc::XDP_UMEM_COMPLETION_RING, SEND),
+        ]
+        .map(|(name, entries)| option::set(&fd, libc::SOL_XDP, name, entries));
+        fill.and(arrived).and(waiting).and(done)?;
+        option::set(&fd, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, UNSENT)?;
+        // SAFETY: one of the kernel's structs of integers.
+        let at: libc::xdp_mmap_offsets =
+            unsafe { option::get(&fd, libc::SOL_XDP, libc::XDP_MMAP_OFFSETS)? };
+        let (fill_page, done_page) =
+            (libc::XDP_UMEM_PGOFF_FILL_RING as i64, libc::XDP_UMEM_PGOFF_COMPLETION_RING as i64);
+        let fill = Producer::map(fd.as_fd(), RECEIVE, &at.fr, fill_page)?;
+        let arrived = Consumer::map(fd.as_fd(), RECEIVE, &at.rx, libc::XDP_PGOFF_RX_RING)?;
+        let waiting = Producer::map(fd.as_fd(), SEND, &at.tx, libc::XDP_PGOFF_TX_RING)?;
+        let done = Consumer::map(fd.as_fd(), SEND, &at.cr, done_page)?;
+        bind(fd.as_fd(), interface, native, first.map(Self::fd))?;
+        Ok(Self {
+            _attached: program::attach(interface, fd.as_fd(), native)?,
+            fd,
+            fill,
+            arrived,
+            waiting,
+            done,
+            held: Held::new(buffers.count()),
+            turned_away: Vec::with_capacity(SEND as usize),
+            filled: 0,
+            shift: buffers.size().ilog2(),
+            idle: 0,
+            counts: Counts::default(),
+        })
+    }
+
+    #[inline]
+    pub(super) fn receive(
+        &mut self,
+        packets: &mut Packets,
+        out: &mut Vec<Received>,
+    ) -> Result<(), Error> {
+        let (shift, held) = (self.shift, &mut self.held);
+        let count = self.arrived.drain(BATCH as u32, |frame| {
+            let packet = PacketId::at((frame.addr >> shift) as u32);
+            let ours = held.remove(packet);
+            debug_assert!(ours, "the kernel returns what it was given");
+            out.push(Received { packet, length: frame.len, segments: None });
+        });
+        self.filled -= count;
+        self.counts.received += u64::from(count);
+        if self.filled < RECEIVE {
+            self.refill(packets);
+        }
+        if count > 0 {
+            self.idle = 0;
+            return Ok(());
+        }
+        self.idle += 1;
+        if self.idle < IDLE { Ok(()) } else { self.look_whether_alive() }
+    }
+
+    /// Gives the kernel buffers to receive into, as many as it may have if there are so many.
+    fn refill(&mut self, packets: &mut Packets) {
+        while self.filled < RECEIVE {
+            let Some(packet) = packets.try_claim() else { break };
+            // The ring has room for all that are to be in it.
+            let taken = self.fill.push(u64::from(packet.place()) << self.shift);
+            debug_assert!(taken && self.filled < RECEIVE, "the fill ring has room");
+            self.held.add(packet);
+            self.filled += 1;
+        }
+        self.fill.publish();
+        if self.fill.sleeps() {
+            // Should it fail, the next look at the ring says so again.
+            let _ = self.wake(|fd| {
+                // SAFETY: nothing is read into; the call makes the driver look at the ring.
+                unsafe { libc::recv(fd, std::ptr::null_mut(), 0, libc::MSG_DONTWAIT) }
+            });
+        }
+    }
+
+    /// An interface that goes away leaves its error with the socket.
+    #[cold]
+    fn look_whether_alive(&mut self) -> Result<(), Error> {
+        self.idle = 0;
+        // SAFETY: an integer.
+        let error = unsafe { option::get::<i32>(&self.fd, libc::SOL_SOCKET, libc::SO_ERROR) };
+        match error.map_err(Error::system("AF_XDP"))? {
+            0 => Ok(()),
+            code => Err(gone(io::Error::from_raw_os_error(code))),
+        }
+    }
+
+    #[inline]
+    pub(super) fn send(&mut self, packet: PacketId, length: u32) {
+        let addr = (u64::from(packet.place()) << self.shift) + u64::from(HEADROOM);
+        self.held.add(packet);
+        if !self.waiting.push(libc::xdp_desc { addr, len: length, options: 0 }) {
+            self.turned_away.push(packet);
+        }
+    }
+
+    #[inline]
+    pub(super) fn flush(&mut self, packets: &mut Packets) -> Result<(), Error> {
+        self.waiting.publish();
+        let sent = self.kick();
+        let (shift, held) = (self.shift, &mut self.held);
+        let count = self.done.drain(SEND, |address| {
+            let packet = PacketId::at((address >> shift) as u32);
+            if held.remove(packet) {
+                packets.release(packet);
+            }
+        });
+        self.counts.sent += u64::from(count);
+        self.counts.refused += self.turned_away.len() as u64;
+        for packet in self.turned_away.drain(..) {
+            self.held.remove(packet);
+            packets.release(packet);
+        }
+        sent
+    }
+
+    /// Has the kernel send what waits. It takes some tens of frames a call.
+    fn kick(&mut self) -> Result<(), Error> {
+        let mut unread = self.waiting.unread();
+        while unread > 0 && self.waiting.sleeps() {
+            let result = self.wake(|fd| {
+                // SAFETY: nothing is written from; the call makes the kernel look at the ring.
+                unsafe { libc::send(fd, std::ptr::null(), 0, libc::MSG_DONTWAIT) }
+            });
+            match result.map_err(|error| (error.raw_os_error(), error)) {
+                Ok(()) => {}
+                Err((Some(libc::ENETDOWN | libc::ENXIO), error)) => return Err(gone(error)),
+                // Not all of them yet, or one that the interface did not take.
+                Err((Some(libc::EAGAIN | libc::EBUSY | libc::ENOBUFS), _)) => {}
+                Err((_, error)) => return Err(Error::system("sending by AF_XDP")(error)),
+            }
+            let left = self.waiting.unread();
+            if left == unread {
+                break;
+            }
+            unread = left;
+        }
+        Ok(())
+    }
+
+    fn wake(&self, call: impl FnOnce(i32) -> isize) -> io::Result<()> {
+        let result = call(self.fd.as_raw_fd());
+        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        // SAFETY: one of the kernel's structs of integers.
+        let told = unsafe {
+            option::get::<libc::xdp_statistics>(&self.fd, libc::SOL_XDP, libc::XDP_STATISTICS)
+        };
+        let missed = told.map_or(0, |told| told.rx_dropped + told.rx_ring_full);
+        Counts { missed, ..self.counts }
+    }
+
+    pub(super) fn lent(&self) -> usize {
+        self.held.count()
+    }
+
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    pub(super) fn close(self, packets: &mut Packets) {
+        for packet in self.held.iter() {
+            packets.release(packet);
+        }
+    }
+}
+
+fn open_fd() -> io::Result<OwnedFd> {
+    // SAFETY: no memory is passed.
+    let fd = unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: a descriptor that we have just been given.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Tells the kernel of the buffers. It pins them, and puts nothing before a frame of its own accord but
+/// the headroom that XDP has.
+fn register(fd: BorrowedFd, buffers: &Buffers) -> io::Result<()> {
+    let (start, length) = buffers.region();
+    let region = libc::xdp_umem_reg {
+        addr: start.as_ptr() as u64,
+        len: length as u64,
+        chunk_size: buffers.size(),
+        headroom: 0,
+        flags: 0,
+        tx_metadata_len: 0,
+    };
+    option::set(fd, libc::SOL_XDP, libc::XDP_UMEM_REG, region)
+}
+
+/// Binds to the interface's first queue. What else may be said of it follows from the socket whose memory
+/// is shared.
+fn bind(fd: BorrowedFd, interface: u32, native: bool, first: Option<BorrowedFd>) -> io::Result<()> {
+    let flags = match first {
+        Some(_) => libc::XDP_SHARED_UMEM,
+        None if native => libc::XDP_USE_NEED_WAKEUP,
+        None => libc::XDP_USE_NEED_WAKEUP | libc::XDP_COPY,
+    };
+    let address = libc::sockaddr_xdp {
+        sxdp_family: libc::AF_XDP as u16,
+        sxdp_flags: flags,
+        sxdp_ifindex: interface,
+        sxdp_queue_id: 0,
+        sxdp_shared_umem_fd: first.map_or(0, |first| first.as_raw_fd() as u32),
+    };
+    let length = size_of_val(&address) as libc::socklen_t;
+    for _ in 1..BUSY_TRIES {
+        // SAFETY: the kernel reads so many bytes of an address that outlives the call.
+        if unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), length) } == 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        if error.raw_os_error() != Some(libc::EBUSY) {
+            return Err(error);
+        }
+        thread::sleep(BUSY_PAUSE);
+    }
+    Err(io::Error::from_raw_os_error(libc::EBUSY))
+}
+
+/// Why a socket was not to be had.
+fn refused(what: String, error: io::Error) -> Error {
+    let help = match error.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => "run as root, or take AF_PACKET",
+        Some(libc::EAFNOSUPPORT) => "a kernel with CONFIG_XDP_SOCKETS, or take AF_PACKET",
+        Some(libc::EOPNOTSUPP | libc::EINVAL) => "take AF_XDP generic rather than native",
+        Some(libc::EBUSY) => "end the program that has this interface's XDP",
+        _ => return Error::system(what)(error),
+    };
+    Error::lacking(what, error, help)
+}
+
+fn gone(error: io::Error) -> Error {
+    Error::system("an interface of the fabric is gone or down")(error)
+}
