@@ -18,7 +18,8 @@ pub(crate) fn by_path(path: &str, value: f64) -> String {
         _ if last.starts_with("goodput") => rate(value),
         "rate" => bit_rate(value),
         "utilisation" => share(value),
-        "delay_mean" | "delay_max" => time(value),
+        "delay_mean" | "delay_max" | "min_rtt" => time(value),
+        "queue_max" => size(value as u64),
         _ if last.ends_with("seconds") => time(value),
         // Above 2^53 bytes the last digits are not what matters.
         _ if last.contains("bytes") => size(value as u64),
@@ -39,7 +40,12 @@ pub(crate) fn range(low: Option<f64>, high: Option<f64>, show: impl Fn(f64) -> S
 
 /// `3 hosts`, `1 flow`.
 pub(crate) fn count(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+    things(number, noun, &format!("{noun}s"))
+}
+
+/// `1 quantity`, `3 quantities`.
+pub(crate) fn things(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 #[cfg(test)]

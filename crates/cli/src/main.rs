@@ -2,6 +2,7 @@
 
 mod amount;
 mod check;
+mod compare;
 mod cost;
 mod execution;
 mod exit;
@@ -40,6 +41,8 @@ enum Verb {
     Run(run::Arguments),
     /// Say what is wrong with a scenario, without running it
     Check(check::Arguments),
+    /// Lay runs of any driver side by side, with their differences
+    Compare(compare::Arguments),
     /// Run a paper's experiments and hold them against its published figures
     Paper(paper::Arguments),
     /// Write a commented scenario to start from
@@ -55,6 +58,7 @@ impl Verb {
         match self {
             Self::Run(arguments) => run::act(arguments),
             Self::Check(arguments) => check::act(arguments),
+            Self::Compare(arguments) => compare::act(arguments),
             Self::Paper(arguments) => paper::act(arguments),
             Self::Init(arguments) => init::act(arguments),
             Self::List(arguments) => list::act(arguments),

@@ -28,7 +28,7 @@ use measure::Measured;
 use published::Published;
 
 /// The items as JSON, and the mark of a paper's folder.
-const ITEMS: &str = "paper.json";
+pub(crate) const ITEMS: &str = "paper.json";
 
 /// What `paper` is told.
 #[derive(Debug, Args)]

@@ -37,18 +37,19 @@ impl Cell {
 /// A table in the making.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
-    headings: Vec<(&'static str, Align)>,
+    headings: Vec<(String, Align)>,
     rows: Vec<Vec<Cell>>,
 }
 
 impl Table {
     /// An empty one. A heading that begins with `>` makes a column of numbers, aligned right.
-    pub(crate) fn new(headings: &[&'static str]) -> Self {
-        let align = |&heading: &&'static str| match heading.strip_prefix('>') {
-            Some(rest) => (rest, Align::Right),
-            None => (heading, Align::Left),
+    pub(crate) fn new(headings: &[impl AsRef<str>]) -> Self {
+        let align = |heading: &str| match heading.strip_prefix('>') {
+            Some(rest) => (rest.to_owned(), Align::Right),
+            None => (heading.to_owned(), Align::Left),
         };
-        Self { headings: headings.iter().map(align).collect(), rows: Vec::new() }
+        let headings = headings.iter().map(|heading| align(heading.as_ref()));
+        Self { headings: headings.collect(), rows: Vec::new() }
     }
 
     /// Adds a row.
@@ -66,7 +67,7 @@ impl Table {
         let widths = self.widths();
         let mut text = String::new();
         let bold = Style::new().bold();
-        let headings = self.headings.iter().map(|&(h, _)| Cell { text: h.into(), style: bold });
+        let headings = self.headings.iter().map(|(h, _)| Cell { text: h.clone(), style: bold });
         if self.headings.iter().any(|(heading, _)| !heading.is_empty()) {
             self.line(&mut text, &widths, &headings.collect::<Vec<_>>());
         }

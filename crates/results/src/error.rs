@@ -30,6 +30,22 @@ pub enum Error {
         /// What the JSON library said.
         source: serde_json::Error,
     },
+    /// The folder is not that of a finished run.
+    #[error("{} is no folder of a finished run: it has no {lacks}", folder.display())]
+    NoRun {
+        /// The folder.
+        folder: PathBuf,
+        /// The file that such a folder has.
+        lacks: &'static str,
+    },
+    /// A file is there but cannot be read.
+    #[error("{}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// The folder holds something else.
     #[error("{} holds files but no manifest.json: give --out an empty folder or one of an earlier run", path.display())]
     Foreign {

@@ -32,23 +32,40 @@ pub fn judge(expectations: &[Expectation], summary: &Summary) -> Result<Vec<Verd
 
 fn verdict(expectation: &Expectation, quantities: &[(String, f64)]) -> Result<Verdict, Error> {
     let Expectation { path, low, high } = expectation.clone();
-    let Some(value) = measured(&path, quantities) else {
-        let nearest = nearest(&path, quantities.iter().map(|(known, _)| known.as_str()));
-        return Err(Error::UnknownPath { nearest: nearest.to_owned(), path });
-    };
+    let value = measured(&path, quantities).ok_or_else(|| unknown(&path, quantities))?;
     let ok = low.is_none_or(|low| value >= low) && high.is_none_or(|high| value <= high);
     Ok(Verdict { path, value, low, high, ok })
 }
 
-/// What the summary has for an expectation's path: that quantity, or what the path is short for.
-fn measured(path: &str, quantities: &[(String, f64)]) -> Option<f64> {
+/// That no quantity has that path; names the nearest one.
+pub fn unknown(path: &str, quantities: &[(String, f64)]) -> Error {
+    let nearest = nearest(path, quantities.iter().map(|(known, _)| known.as_str()));
+    Error::UnknownPath { nearest: nearest.to_owned(), path: path.to_owned() }
+}
+
+/// What the summary's `quantities`, in alphabetical order, have for the path of an expectation or of a
+/// tolerance: that quantity, or what the path is short for.
+pub fn measured(path: &str, quantities: &[(String, f64)]) -> Option<f64> {
     // A flow with a count stands for the sum of its connections.
     let group = || find(quantities, &format!("group.{}", path.strip_prefix("flow.")?));
-    let delay = || {
-        let (flow, delay) = path.split_once(".delay_")?;
-        find(quantities, &format!("{flow}.datagrams.delay_{delay}_seconds"))
+    let short = || {
+        let (entity, quantity) = path.rsplit_once('.')?;
+        match quantity {
+            "delay_mean" | "delay_max" => {
+                find(quantities, &format!("{entity}.datagrams.{quantity}_seconds"))
+            }
+            "min_rtt" => find(quantities, &format!("{path}_seconds")),
+            "queue_max" => queue_max(entity, quantities),
+            _ => None,
+        }
     };
-    find(quantities, path).or_else(group).or_else(delay).or_else(|| class(path, quantities))
+    find(quantities, path).or_else(group).or_else(short).or_else(|| class(path, quantities))
+}
+
+/// The longest queue of an emulator, or of either end of a link.
+fn queue_max(entity: &str, quantities: &[(String, f64)]) -> Option<f64> {
+    let at = |place: &str| find(quantities, &format!("{entity}{place}.backlog_bytes_max"));
+    ["", ".forward", ".reverse"].into_iter().filter_map(at).reduce(f64::max)
 }
 
 /// A class of a link: the busier direction's rate, or what both directions dropped.

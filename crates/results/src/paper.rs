@@ -1,21 +1,23 @@
 //! A paper's published figures beside the measured ones.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::report::quantity::digits;
 use crate::report::{Cell, Grid, Section};
 
 /// What `suimon paper` found.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Results {
     /// The paper: `p0`.
     pub paper: String,
+    /// The driver of its runs: `simulate`, `lab`.
+    pub driver: String,
     /// Its items in the paper's order.
     pub items: Vec<Item>,
 }
 
 /// One figure of a paper, or one cell of a table.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Item {
     /// The table or figure: `T3`.
     pub item: String,
@@ -36,7 +38,7 @@ pub struct Item {
     /// Whether it is so.
     pub ok: bool,
     /// What the difference consists of, if there is more to say than the numbers do.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
 }
 

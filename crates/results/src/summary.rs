@@ -340,11 +340,16 @@ impl Summary {
 
     /// Every number in it with its path, in alphabetical order; true counts as 1.
     pub fn quantities(&self) -> Vec<(String, f64)> {
-        let mut found = Vec::new();
-        flatten(&mut String::new(), &self.to_value(), &mut found);
-        found.sort_by(|a, b| a.0.cmp(&b.0));
-        found
+        quantities(&self.to_value())
     }
+}
+
+/// Every number in a summary that is given as JSON.
+pub(crate) fn quantities(summary: &serde_json::Value) -> Vec<(String, f64)> {
+    let mut found = Vec::new();
+    flatten(&mut String::new(), summary, &mut found);
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    found
 }
 
 fn flatten(path: &mut String, value: &serde_json::Value, found: &mut Vec<(String, f64)>) {

@@ -9,6 +9,7 @@ use crate::condition::Conditioner;
 use crate::filter::Match;
 use crate::queue::Queue;
 use crate::tcp::Tcp;
+use crate::tolerance::{NumberTolerance, PercentUnit, RateTolerance, SizeTolerance, TimeTolerance};
 use crate::value::{
     AddressUnit, CodePointUnit, Count, Grid, Name, NumberUnit, OneOrMany, PeriodUnit, PortUnit,
     Quantity, RateUnit, RatioUnit, ShareUnit, SizeUnit, Table, TimeUnit,
@@ -52,6 +53,9 @@ pub(crate) struct Scenario {
     /// What must come out.
     #[serde(default)]
     pub(crate) expect: Expect,
+    /// How far a simulated run and one in the lab may lie apart (`suimon compare`).
+    #[serde(default)]
+    pub(crate) compare: Compare,
 }
 
 /// An end system, or `count` of them named NAME.1, NAME.2, …
@@ -427,4 +431,99 @@ pub(crate) struct Bounds<Q> {
     pub(crate) min: Option<Q>,
     /// At most this.
     pub(crate) max: Option<Q>,
+}
+
+/// How far runs of different drivers may lie apart: a share of what the first has, or an amount.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Compare {
+    /// For every quantity that has none of its own; 5 % unless given. It only marks them: what is to be
+    /// judged is named below.
+    pub(crate) tolerance: Option<Quantity<PercentUnit>>,
+    /// By flow. A flow with a count stands for the sum of its connections.
+    #[serde(default)]
+    pub(crate) flow: Table<CompareFlow>,
+    /// By link.
+    #[serde(default)]
+    pub(crate) link: Table<CompareLink>,
+    /// By emulator.
+    #[serde(default)]
+    pub(crate) emulator: Table<CompareEmulator>,
+    /// Of the whole run.
+    pub(crate) run: Option<CompareRun>,
+}
+
+/// How far a flow's results may lie apart.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CompareFlow {
+    /// What the receiving program got per second.
+    pub(crate) goodput: Option<Quantity<RateTolerance>>,
+    /// What the receiving program got.
+    pub(crate) bytes: Option<Quantity<SizeTolerance>>,
+    /// Segments sent again.
+    pub(crate) retransmissions: Option<Quantity<NumberTolerance>>,
+    /// Retransmission timeouts.
+    pub(crate) timeouts: Option<Quantity<NumberTolerance>>,
+    /// Packets dropped anywhere on the way.
+    pub(crate) drops: Option<Quantity<NumberTolerance>>,
+    /// The least round trip time.
+    pub(crate) min_rtt: Option<Quantity<TimeTolerance>>,
+    /// The mean one-way delay of its datagrams.
+    pub(crate) delay_mean: Option<Quantity<TimeTolerance>>,
+    /// The longest one-way delay of its datagrams.
+    pub(crate) delay_max: Option<Quantity<TimeTolerance>>,
+}
+
+/// How far a link's results may lie apart.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CompareLink {
+    /// Packets dropped, both directions.
+    pub(crate) drops: Option<Quantity<NumberTolerance>>,
+    /// The share of the time that it was busy, of the busier direction.
+    pub(crate) utilisation: Option<Quantity<NumberTolerance>>,
+    /// The longest that either queue ever was.
+    pub(crate) queue_max: Option<Quantity<SizeTolerance>>,
+    /// By class of the disciplines at its ends.
+    #[serde(default)]
+    pub(crate) class: Table<CompareClass>,
+}
+
+/// How far a class's results may lie apart.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CompareClass {
+    /// What it sent per second of the run, of the busier direction.
+    pub(crate) rate: Option<Quantity<RateTolerance>>,
+    /// Packets dropped, both directions.
+    pub(crate) drops: Option<Quantity<NumberTolerance>>,
+}
+
+/// How far an emulator's results may lie apart.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CompareEmulator {
+    /// Packets dropped at any of its ports.
+    pub(crate) drops: Option<Quantity<NumberTolerance>>,
+    /// The share of its bandwidth limit that was used, at the busiest port.
+    pub(crate) utilisation: Option<Quantity<NumberTolerance>>,
+    /// The longest that any of its buffers ever was.
+    pub(crate) queue_max: Option<Quantity<SizeTolerance>>,
+}
+
+/// How far the whole run's results may lie apart.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CompareRun {
+    /// Sum of the flows' goodputs.
+    pub(crate) goodput: Option<Quantity<RateTolerance>>,
+    /// Jain's index over the flows' goodput.
+    pub(crate) fairness: Option<Quantity<NumberTolerance>>,
+    /// Packets dropped anywhere.
+    pub(crate) drops: Option<Quantity<NumberTolerance>>,
+    /// Segments sent again.
+    pub(crate) retransmissions: Option<Quantity<NumberTolerance>>,
+    /// Retransmission timeouts.
+    pub(crate) timeouts: Option<Quantity<NumberTolerance>>,
 }

@@ -21,6 +21,7 @@ mod schema;
 mod structure;
 mod tcp;
 mod templates;
+mod tolerance;
 mod value;
 
 pub use diagnostic::{Diagnostic, Errors};

@@ -13,7 +13,8 @@ use traffic::{Bytes, Duration, Instant, Rate, qdisc};
 use crate::condition::action_text;
 use crate::header::{code_point_text, dscp_text, ports_text, prefix_text, protocol_text};
 use crate::plan::{
-    Action, Change, Expectation, Flow, Link, Node, NodeKind, Plan, Tcp, Transport, Window,
+    Action, Change, Comparison, Expectation, Flow, Link, Node, NodeKind, Plan, Tcp, Transport,
+    Window, Within,
 };
 use crate::tcp;
 
@@ -25,6 +26,7 @@ pub fn lock(plan: &Plan) -> String {
     line(&mut text, "duration", &time(plan.duration));
     line(&mut text, "seed", &plan.seed.to_string());
     plan.expectations.iter().for_each(|e| expectation(e, &mut text));
+    comparison(&plan.comparison, &mut text);
     plan.nodes.iter().for_each(|n| node(n, &mut text));
     plan.links.iter().for_each(|l| link(plan, l, &mut text));
     plan.flows.iter().for_each(|f| flow(plan, f, &mut text));
@@ -396,25 +398,46 @@ fn port(plan: &Plan, port: network::PortId) -> String {
 
 /// `flow.bulk.goodput` under `[expect]`, each quantity with its own unit.
 fn expectation(expectation: &Expectation, text: &mut String) {
-    let (entity, quantity) =
-        expectation.path.rsplit_once('.').unwrap_or(("run", &expectation.path));
+    let path = dotted(&expectation.path);
+    let unit = unit(&expectation.path);
+    for (bound, value) in [("min", expectation.low), ("max", expectation.high)] {
+        if let Some(value) = value {
+            let _ = writeln!(text, "expect.{path}.{bound} = \"{value}{unit}\"");
+        }
+    }
+}
+
+/// `[compare]`.
+fn comparison(comparison: &Comparison, text: &mut String) {
+    line(text, "compare.tolerance", &format!("\"{} %\"", comparison.percent));
+    for tolerance in &comparison.tolerances {
+        let within = match tolerance.within {
+            Within::Percent(percent) => format!("\"{percent} %\""),
+            Within::Amount(amount) => format!("\"{amount}{}\"", unit(&tolerance.path)),
+        };
+        line(text, &format!("compare.{}", dotted(&tolerance.path)), &within);
+    }
+}
+
+/// The path of a quantity as keys: a member's name holds a dot.
+fn dotted(path: &str) -> String {
+    let (entity, quantity) = path.rsplit_once('.').unwrap_or(("run", path));
     let (entity, class) = match entity.split_once(".class.") {
         Some((entity, class)) => (entity, format!(".class.{}", key(class))),
         None => (entity, String::new()),
     };
-    let path = match entity.split_once('.') {
-        Some((table, name)) => format!("{table}.{}{class}", key(name)),
-        None => entity.to_owned(),
-    };
-    let unit = match quantity {
+    match entity.split_once('.') {
+        Some((table, name)) => format!("{table}.{}{class}.{quantity}", key(name)),
+        None => format!("{entity}.{quantity}"),
+    }
+}
+
+/// The base unit of a quantity.
+fn unit(path: &str) -> &'static str {
+    match path.rsplit('.').next().unwrap_or(path) {
         "goodput" | "rate" => " B/s",
-        "bytes" => " B",
-        "delay_mean" | "delay_max" => " s",
+        "bytes" | "queue_max" => " B",
+        "delay_mean" | "delay_max" | "min_rtt" => " s",
         _ => "",
-    };
-    for (bound, value) in [("min", expectation.low), ("max", expectation.high)] {
-        if let Some(value) = value {
-            let _ = writeln!(text, "expect.{path}.{quantity}.{bound} = \"{value}{unit}\"");
-        }
     }
 }

@@ -31,6 +31,8 @@ pub struct Plan {
     pub probes: Probes,
     /// What must come out.
     pub expectations: Vec<Expectation>,
+    /// How far the results of different drivers may lie apart.
+    pub comparison: Comparison,
 }
 
 /// A node.
@@ -254,4 +256,48 @@ pub struct Expectation {
     pub low: Option<f64>,
     /// At most this.
     pub high: Option<f64>,
+}
+
+/// How far runs of the same scenario may lie apart, whatever driver made them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// In percent, for every quantity that has none of its own.
+    pub percent: f64,
+    /// What is judged.
+    pub tolerances: Vec<Tolerance>,
+}
+
+impl Default for Comparison {
+    fn default() -> Self {
+        Self { percent: 5.0, tolerances: Vec::new() }
+    }
+}
+
+/// How far one quantity may lie apart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tolerance {
+    /// The quantity, as in an [`Expectation`].
+    pub path: String,
+    /// How far.
+    pub within: Within,
+}
+
+/// A distance from what the first run has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Within {
+    /// In percent of it.
+    Percent(f64),
+    /// In base units, as in an [`Expectation`].
+    Amount(f64),
+}
+
+impl Within {
+    /// Whether `value` lies no farther from `reference` than that.
+    pub fn holds(self, reference: f64, value: f64) -> bool {
+        let most = match self {
+            Self::Percent(percent) => reference.abs() * percent / 100.0,
+            Self::Amount(amount) => amount,
+        };
+        (value - reference).abs() <= most
+    }
 }

@@ -274,6 +274,19 @@ pub fn number(text: &str) -> Result<f64, Error> {
     }
 }
 
+/// A number of percent, for people's tolerances: 5 of `5 %`.
+///
+/// # Errors
+///
+/// No number, no percent sign, or below zero.
+pub fn percent(text: &str) -> Result<f64, Error> {
+    let (number, unit) = split(text, "a percentage", "5 %")?;
+    match unit {
+        "%" => Ok(number.approximate()),
+        _ => Err(Error::new(format!("`{text}` is not in percent"), "write it as \"5 %\"")),
+    }
+}
+
 /// A ratio, for people's expectations: `0.95` or `95 %`.
 ///
 /// # Errors

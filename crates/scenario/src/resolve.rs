@@ -13,6 +13,7 @@ mod nodes;
 mod probes;
 mod queues;
 mod routes;
+mod tolerances;
 
 use traffic::{Duration, qdisc};
 
@@ -37,6 +38,7 @@ pub(crate) fn resolve(file: &Scenario, problems: &mut Problems) -> Option<Plan> 
     let probes = probes::resolve(file, &network, &declared.names, problems);
     let known = expectations::Known { names: &declared.names, flows: &flows, changes: &changes };
     let expectations = expectations::resolve(file, &network, known, problems);
+    let comparison = tolerances::resolve(file, &network, known, problems);
     problems.is_empty().then(|| Plan {
         title: file.title.clone().unwrap_or_default(),
         seed: file.seed.as_ref().map_or(1, |seed| seed.value),
@@ -48,6 +50,7 @@ pub(crate) fn resolve(file: &Scenario, problems: &mut Problems) -> Option<Plan> 
         changes,
         probes,
         expectations,
+        comparison,
     })
 }
 

@@ -9,10 +9,10 @@ use super::published::{Item, Published};
 use crate::amount;
 use crate::table::{Cell, Table};
 
-/// `{"paper","items":[…]}`; a case without limits is ok.
+/// `{"paper","driver","items":[…]}`; a case without limits is ok.
 pub(super) fn json(measured: &Measured) -> Results {
     let items = measured.rows.iter().map(|case| case.row.clone()).collect();
-    Results { paper: measured.paper.clone(), items }
+    Results { paper: measured.paper.clone(), driver: "simulate".into(), items }
 }
 
 /// How many cases have limits, and how many keep them.

@@ -69,6 +69,7 @@ pub(crate) fn plan() -> Plan {
         changes: Vec::new(),
         probes: probes(),
         expectations: Vec::new(),
+        comparison: scenario::plan::Comparison::default(),
     }
 }
 

@@ -2,41 +2,15 @@
 
 use network::link;
 use traffic::qdisc::{Parameters, Qdisc};
-use traffic::{Bytes, Discipline, Duration, Port, Rate};
+use traffic::{Discipline, Port};
 
 use super::{Directory, Network};
 use crate::diagnostic::Problems;
 use crate::file::{Bounds, ExpectEmulator, ExpectFlow, ExpectLink, ExpectRun, Scenario};
 use crate::nearest;
 use crate::plan::{Action, Change, Expectation, Flow, Link, NodeKind, Transport};
-use crate::value::{Name, Quantity, Unit};
-
-/// How a quantity counts in the summary.
-trait Base {
-    /// In bytes, bytes per second, seconds, or as it is.
-    fn base(self) -> f64;
-}
-
-impl Base for Rate {
-    fn base(self) -> f64 {
-        self.bits_per_second() as f64 / 8.0
-    }
-}
-impl Base for Bytes {
-    fn base(self) -> f64 {
-        self.0 as f64
-    }
-}
-impl Base for Duration {
-    fn base(self) -> f64 {
-        self.as_secs_f64()
-    }
-}
-impl Base for f64 {
-    fn base(self) -> f64 {
-        self
-    }
-}
+use crate::tolerance::Base;
+use crate::value::{Name, Quantity, Table, Unit};
 
 /// What expectations refer to beside the network.
 #[derive(Clone, Copy)]
@@ -65,7 +39,7 @@ pub(super) fn resolve(
     for (name, table) in file.expect.link.iter() {
         let links = &network.links.names;
         if links.is_group(&name.text) || links.find(name, found.problems).is_some() {
-            check_classes(name, table, network, changes, found.problems);
+            check_classes(name, &table.class, network, changes, found.problems);
             found.link(&format!("link.{}", name.text), table);
         }
     }
@@ -80,7 +54,7 @@ pub(super) fn resolve(
     found.list
 }
 
-fn is_emulator(name: &Name, network: &Network<'_>, problems: &mut Problems) -> bool {
+pub(super) fn is_emulator(name: &Name, network: &Network<'_>, problems: &mut Problems) -> bool {
     let emulators = network.nodes.list.iter().filter(|n| matches!(n.kind, NodeKind::Emulator(_)));
     let names: Vec<&str> = emulators.map(|node| node.name.as_str()).collect();
     let found = names.contains(&name.text.as_str());
@@ -92,7 +66,7 @@ fn is_emulator(name: &Name, network: &Network<'_>, problems: &mut Problems) -> b
 }
 
 /// Delays are measured of a flow of datagrams, each on its own.
-fn check_delay(name: &Name, flows: &[Flow], problems: &mut Problems) {
+pub(super) fn check_delay(name: &Name, flows: &[Flow], problems: &mut Problems) {
     let one = flows.iter().find(|flow| flow.name == name.text);
     let help = match one.map(|flow| &flow.transport) {
         Some(Transport::Udp(_)) => return,
@@ -106,14 +80,14 @@ fn check_delay(name: &Name, flows: &[Flow], problems: &mut Problems) {
 }
 
 /// A class is one that a discipline at either end has, from the start or by a change.
-fn check_classes(
+pub(super) fn check_classes<T>(
     name: &Name,
-    table: &ExpectLink,
+    table: &Table<T>,
     network: &Network<'_>,
     changes: &[Change],
     problems: &mut Problems,
 ) {
-    if table.class.iter().len() == 0 {
+    if table.iter().len() == 0 {
         return;
     }
     let links = network.links.list.iter().enumerate();
@@ -128,7 +102,7 @@ fn check_classes(
             }
         }
     }
-    for (class, _) in table.class.iter() {
+    for (class, _) in table.iter() {
         if problems.is_empty() && !known.contains(&class.text) {
             let help = nearest::suggest(&class.text, known.iter().map(String::as_str));
             problems.push(&class.span, format!("there is no class `{}`", class.text), help);

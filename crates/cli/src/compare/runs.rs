@@ -1,0 +1,201 @@
+//! Runs of one scenario.
+
+use std::collections::BTreeSet;
+
+use results::Past;
+use results::expectation::{measured, unknown};
+use scenario::plan::{NodeKind, Within};
+use scenario::{Document, Plan};
+
+use super::{Arguments, rows, shown};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+
+/// More settings than these are only counted.
+const SETTINGS_MAX: usize = 6;
+
+/// Runs, and what they have for each quantity.
+#[derive(Debug)]
+pub(super) struct Comparison {
+    /// The runs; the others are held against the first.
+    pub(super) runs: Vec<Past>,
+    /// What differs, or all.
+    pub(super) rows: Vec<Row>,
+    /// How many quantities are equal in all runs and left out.
+    pub(super) equal: usize,
+}
+
+/// One quantity.
+#[derive(Debug)]
+pub(super) struct Row {
+    /// Its path.
+    pub(super) path: String,
+    /// What each run has.
+    pub(super) values: Vec<f64>,
+    /// How far they may lie apart.
+    pub(super) allowed: Within,
+    /// Whether the scenario names it, so that it is judged.
+    pub(super) named: bool,
+}
+
+impl Row {
+    /// Of the others the value that lies farthest from the first.
+    pub(super) fn farthest(&self) -> (f64, f64) {
+        let reference = self.values.first().copied().unwrap_or_default();
+        let others = self.values.iter().skip(1).copied();
+        let far = |value: &f64| (value - reference).abs();
+        let farthest = others.max_by(|a, b| far(a).total_cmp(&far(b)));
+        (reference, farthest.unwrap_or(reference))
+    }
+
+    /// Whether all lie within what is allowed.
+    pub(super) fn within(&self) -> bool {
+        let (reference, farthest) = self.farthest();
+        self.allowed.holds(reference, farthest)
+    }
+}
+
+impl Comparison {
+    /// Whether all that is named lies within what is allowed.
+    pub(super) fn ok(&self) -> bool {
+        self.rows.iter().all(|row| !row.named || row.within())
+    }
+}
+
+pub(super) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+    let runs = arguments.folders.iter().map(|folder| Past::read(folder));
+    let runs: Vec<Past> = runs.collect::<Result<_, _>>()?;
+    let plans = runs.iter().map(plan).collect::<Result<Vec<_>, _>>()?;
+    for (run, plan) in runs.iter().zip(&plans) {
+        if let Some(difference) = other_scenario(&plans[0], plan) {
+            let first = runs[0].folder.display();
+            let message =
+                format!("{} belongs to another scenario: {difference}", run.folder.display());
+            return Err(Failure::usage(
+                message,
+                format!("compare runs of the scenario of {first}"),
+            ));
+        }
+    }
+    runs.iter().for_each(tell);
+    let comparison = compare(runs, &plans[0], arguments.all)?;
+    if arguments.json {
+        output::print_json(&shown::json(&comparison))?;
+    } else {
+        output::print(&shown::text(&comparison))?;
+    }
+    Ok(Exit::met(comparison.ok()))
+}
+
+fn plan(run: &Past) -> Result<Plan, Failure> {
+    let path = run.folder.join(results::folder::SCENARIO);
+    Ok(Document::parse(&path.to_string_lossy(), &run.scenario)?.plan()?)
+}
+
+/// What the second has or lacks that makes it another network or other flows; settings may differ.
+fn other_scenario(one: &Plan, other: &Plan) -> Option<String> {
+    let pairs = parts(one).into_iter().zip(parts(other));
+    pairs
+        .filter_map(|(one, other)| {
+            let more = other.difference(&one).next().map(|part| format!("it has {part}"));
+            more.or_else(|| one.difference(&other).next().map(|part| format!("it has no {part}")))
+        })
+        .next()
+}
+
+/// Nodes, links and flows, as words.
+fn parts(plan: &Plan) -> [BTreeSet<String>; 3] {
+    let name = |node: usize| plan.nodes[node].name.as_str();
+    let nodes = plan.nodes.iter().map(|node| match node.kind {
+        NodeKind::Host(_) => format!("host `{}`", node.name),
+        NodeKind::Router => format!("router `{}`", node.name),
+        NodeKind::Emulator(_) => format!("emulator `{}`", node.name),
+    });
+    let links = plan.links.iter().map(|link| {
+        let [a, b] = [&link.ends[0], &link.ends[1]].map(|end| name(end.node));
+        format!("link `{}` between `{a}` and `{b}`", link.name)
+    });
+    let flows = plan.flows.iter().map(|flow| {
+        format!("flow `{}` from `{}` to `{}`", flow.name, name(flow.from), name(flow.to))
+    });
+    [nodes.collect(), links.collect(), flows.collect()]
+}
+
+/// What a reader must know of a run before believing it.
+fn tell(run: &Past) {
+    if !run.complete {
+        output::note(&format!("{} is incomplete: it was interrupted", run.folder.display()));
+    }
+}
+
+fn compare(runs: Vec<Past>, plan: &Plan, all: bool) -> Result<Comparison, Failure> {
+    tell_settings(&runs);
+    let quantities: Vec<_> = runs.iter().map(Past::quantities).collect();
+    let named: Vec<&str> = plan.comparison.tolerances.iter().map(|t| t.path.as_str()).collect();
+    let mut paths = rows::paths(&runs[0].summary, all);
+    let expected = plan.expectations.iter().map(|expectation| expectation.path.as_str());
+    for path in named.iter().copied().chain(expected) {
+        if !paths.iter().any(|known| known == path) {
+            paths.push(path.to_owned());
+        }
+    }
+    let (mut rows, mut equal) = (Vec::new(), 0);
+    for path in paths {
+        let values = quantities.iter().map(|known| measured(&path, known).ok_or(known));
+        let values = match values.collect::<Result<Vec<f64>, _>>() {
+            Ok(values) => values,
+            Err(known) if named.contains(&path.as_str()) => Err(unknown(&path, known))?,
+            // What one of them has not is not shared.
+            Err(_) => continue,
+        };
+        if !all && values.iter().all(|value| value == &values[0]) {
+            equal += 1;
+            continue;
+        }
+        let own = plan.comparison.tolerances.iter().rev().find(|tolerance| tolerance.path == path);
+        let allowed = own.map_or(Within::Percent(plan.comparison.percent), |own| own.within);
+        rows.push(Row { path, values, allowed, named: own.is_some() });
+    }
+    Ok(Comparison { runs, rows, equal })
+}
+
+/// Says which settings differ, as one may have compared other runs than one thinks.
+fn tell_settings(runs: &[Past]) {
+    let settings: Vec<_> = runs.iter().map(|run| settings(&run.scenario)).collect();
+    let first = &settings[0];
+    let mut differ: BTreeSet<&str> = BTreeSet::new();
+    for other in &settings[1..] {
+        differ.extend(first.symmetric_difference(other).map(|(path, _)| path.as_str()));
+    }
+    if differ.is_empty() {
+        return;
+    }
+    let more = match differ.len().saturating_sub(SETTINGS_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let shown: Vec<&str> = differ.into_iter().take(SETTINGS_MAX).collect();
+    output::note(&format!("their scenarios differ in {}{more}", shown.join(", ")));
+}
+
+/// Every setting of a scenario with its path.
+fn settings(scenario: &str) -> BTreeSet<(String, String)> {
+    let mut found = BTreeSet::new();
+    if let Ok(table) = scenario.parse::<toml::Table>() {
+        flatten("", &toml::Value::Table(table), &mut found);
+    }
+    found
+}
+
+fn flatten(path: &str, value: &toml::Value, found: &mut BTreeSet<(String, String)>) {
+    match value {
+        toml::Value::Table(table) => {
+            for (key, inner) in table {
+                let dot = if path.is_empty() { "" } else { "." };
+                flatten(&format!("{path}{dot}{key}"), inner, found);
+            }
+        }
+        other => drop(found.insert((path.to_owned(), other.to_string()))),
+    }
+}

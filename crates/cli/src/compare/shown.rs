@@ -1,0 +1,88 @@
+//! Compared runs as text and as JSON.
+
+use results::Past;
+use scenario::plan::Within;
+use serde_json::{Value, json};
+
+use super::difference;
+use super::runs::{Comparison, Row};
+use crate::amount;
+use crate::table::{Cell, Table};
+
+/// A table, and what it leaves out.
+pub(super) fn text(comparison: &Comparison) -> String {
+    let runs = comparison.runs.iter().map(|run| format!(">{}", heading(run)));
+    let headings: Vec<String> = std::iter::once("quantity".to_owned())
+        .chain(runs)
+        .chain([">difference", ">allowed", ""].map(str::to_owned))
+        .collect();
+    let mut table = Table::new(&headings);
+    comparison.rows.iter().for_each(|row| table.row(cells(row)));
+    let equal = match comparison.equal {
+        0 => String::new(),
+        equal => format!("{}; --all shows what is\n", equal_in_all(equal)),
+    };
+    let table = if table.is_empty() { String::new() } else { table.render() };
+    format!("{table}{equal}")
+}
+
+fn equal_in_all(number: usize) -> String {
+    let are = if number == 1 { "is" } else { "are" };
+    format!("{} {are} equal in all", amount::things(number, "quantity", "quantities"))
+}
+
+/// `lab runs/demo-1`.
+fn heading(run: &Past) -> String {
+    format!("{} {}", run.driver, run.folder.display())
+}
+
+fn cells(row: &Row) -> Vec<Cell> {
+    let show = |value| amount::by_path(&row.path, value);
+    let (reference, farthest) = row.farthest();
+    let verdict = match (row.named, row.within()) {
+        (true, ok) => Cell::verdict(ok),
+        (false, true) => "within".into(),
+        (false, false) => "beyond".into(),
+    };
+    let mut cells: Vec<Cell> = vec![row.path.as_str().into()];
+    cells.extend(row.values.iter().map(|&value| show(value).into()));
+    cells.extend([
+        difference::text(reference, farthest, show).into(),
+        allowed(row).into(),
+        verdict,
+    ]);
+    cells
+}
+
+fn allowed(row: &Row) -> String {
+    match row.allowed {
+        Within::Percent(percent) => format!("{percent} %"),
+        Within::Amount(amount) => amount::by_path(&row.path, amount),
+    }
+}
+
+/// `{"runs":[…],"quantities":[…],"equal","ok"}`; a difference is a share of what the first run has, and
+/// null where that is nothing.
+pub(super) fn json(comparison: &Comparison) -> Value {
+    let run = |run: &Past| {
+        let folder = run.folder.display().to_string();
+        json!({ "folder": folder, "driver": run.driver, "complete": run.complete })
+    };
+    let row = |row: &Row| {
+        let (reference, farthest) = row.farthest();
+        json!({
+            "path": row.path,
+            "values": row.values,
+            "difference": difference::relative(reference, farthest),
+            "allowed": allowed(row),
+            "named": row.named,
+            "within": row.within(),
+        })
+    };
+    json!({
+        "runs": comparison.runs.iter().map(run).collect::<Vec<_>>(),
+        "quantities": comparison.rows.iter().map(row).collect::<Vec<_>>(),
+        "equal": comparison.equal,
+        "ok": comparison.ok(),
+    })
+}

@@ -1,0 +1,71 @@
+//! A run folder that was filled earlier, by whatever driver, read back.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::error::Error;
+use crate::folder::{SCENARIO, SUMMARY};
+use crate::manifest;
+use crate::summary;
+
+/// What an earlier run left.
+#[derive(Clone, Debug)]
+pub struct Past {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// The driver that made it: `simulate`, `lab`.
+    pub driver: String,
+    /// Whether it came to its end.
+    pub complete: bool,
+    /// Its scenario with every default written out.
+    pub scenario: String,
+    /// `summary.json`.
+    pub summary: Value,
+}
+
+/// What is read of a manifest.
+#[derive(Deserialize)]
+struct Made {
+    driver: String,
+    complete: bool,
+}
+
+impl Past {
+    /// Reads manifest, scenario and summary.
+    ///
+    /// # Errors
+    /// [`Error::NoRun`] for a folder that no finished run left, and files that cannot be read.
+    pub fn read(folder: &Path) -> Result<Self, Error> {
+        let made: Made = json(folder, manifest::FILE)?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            driver: made.driver,
+            complete: made.complete,
+            scenario: text(folder, SCENARIO)?,
+            summary: json(folder, SUMMARY)?,
+        })
+    }
+
+    /// Every number of its summary, as [`crate::Summary::quantities`] gives it.
+    pub fn quantities(&self) -> Vec<(String, f64)> {
+        summary::quantities(&self.summary)
+    }
+}
+
+fn text(folder: &Path, name: &'static str) -> Result<String, Error> {
+    let path = folder.join(name);
+    std::fs::read_to_string(&path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
+            Error::NoRun { folder: folder.to_owned(), lacks: name }
+        }
+        _ => Error::Unreadable { path, source: error },
+    })
+}
+
+fn json<T: DeserializeOwned>(folder: &Path, name: &'static str) -> Result<T, Error> {
+    let path = folder.join(name);
+    serde_json::from_str(&text(folder, name)?).map_err(Error::json(&path))
+}
