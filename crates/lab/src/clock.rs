@@ -34,6 +34,14 @@ impl Clock {
         let wanted = self.epoch + time::Duration::from_nanos(since_epoch.as_ps() / 1_000).min(DAY);
         wanted.saturating_duration_since(time::Instant::now())
     }
+
+    /// The time when the system's wall clock showed `stamp`, counted from 1970: that long before now.
+    #[allow(clippy::disallowed_methods, reason = "the kernel stamps packets by the wall clock")]
+    pub fn when(&self, stamp: time::Duration) -> Instant {
+        let ago = time::SystemTime::now().duration_since(time::UNIX_EPOCH + stamp);
+        let ago = Duration::from_ns(ago.unwrap_or_default().as_nanos() as u64);
+        Instant::from_ps(self.now().as_ps().saturating_sub(ago.as_ps()))
+    }
 }
 
 /// A span as the system's clocks have it, to the nanosecond.

@@ -4,9 +4,11 @@
 //! Nothing has a name that outlives the run: namespaces, interfaces and BPF objects are held by file
 //! descriptors, and go with the process however it ends.
 
+pub mod agents;
 pub mod buffers;
 pub mod cable;
 pub mod clock;
+pub mod congestion;
 pub mod device;
 pub mod error;
 pub mod exec;

@@ -1,0 +1,84 @@
+//! The plan's flows on real sockets: programs that write, read, send datagrams and count them, all on one
+//! thread of this process. Their sockets are in the hosts' namespaces, the thread need not be.
+
+mod info;
+mod looks;
+mod opening;
+mod socket;
+mod tcp;
+mod udp;
+mod worker;
+
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use results::totals::FlowTotals;
+use scenario::Plan;
+use traffic::{FlowId, Instant};
+use transport::Info;
+
+use crate::clock::Clock;
+use crate::congestion::Congestion;
+use crate::{Error, Namespace};
+use worker::Worker;
+
+/// The state of a flow at some time.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    /// When.
+    pub now: Instant,
+    /// Of which flow.
+    pub flow: FlowId,
+    /// The sender and the receiver; what `TCP_INFO` does not tell is zero.
+    pub ends: [Info; 2],
+}
+
+/// The agents at work.
+#[derive(Debug)]
+pub struct Agents {
+    thread: JoinHandle<Result<Vec<FlowTotals>, Error>>,
+    stop: Arc<EventFd>,
+}
+
+impl Agents {
+    /// Opens the sockets of the plan's flows in `hosts`, by node number, and starts the thread, which
+    /// begins each flow at its time by `clock` and gives `samples` what the plan's probes ask for.
+    ///
+    /// # Errors
+    /// If a socket cannot be had, or the plan's ports clash at a host.
+    pub fn start(
+        plan: &Plan,
+        hosts: &[Option<Namespace>],
+        clock: Clock,
+        modules: &Congestion,
+        samples: impl FnMut(Sample) + Send + 'static,
+    ) -> Result<Self, Error> {
+        // Opening moves a thread into the namespaces, which is not to be the caller's.
+        let opened = thread::scope(|scope| {
+            let opening = scope.spawn(|| opening::open(plan, hosts, modules));
+            opening.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })?;
+        let start = || {
+            let stop = Arc::new(EventFd::from_flags(EfdFlags::EFD_CLOEXEC)?);
+            let worker = Worker::new(Arc::new(plan.clone()), opened, clock, &stop, samples)?;
+            Ok((worker, stop))
+        };
+        let (worker, stop) = start().map_err(Error::system::<nix::Error>("prepare the agents"))?;
+        let thread = thread::Builder::new()
+            .name("agents".into())
+            .spawn(move || worker.run())
+            .map_err(Error::system("start the agents' thread"))?;
+        Ok(Self { thread, stop })
+    }
+
+    /// Stops the agents and tells what became of each flow, in the order of the plan. Connections that are
+    /// still open are reset.
+    ///
+    /// # Errors
+    /// If the agents failed meanwhile.
+    pub fn finish(self) -> Result<Vec<FlowTotals>, Error> {
+        self.stop.write(1).map_err(Error::system("stop the agents"))?;
+        self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}

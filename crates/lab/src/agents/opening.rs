@@ -1,0 +1,186 @@
+//! The sockets of all flows, opened in their hosts' namespaces before the run begins.
+
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+
+use network::datagram;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use results::totals::FlowTotals;
+use scenario::Plan;
+use scenario::plan::{Flow, Tcp, Transport};
+use traffic::Instant;
+use transport::Info;
+
+use super::looks::Looks;
+use super::tcp::{Connection, Listener};
+use super::udp::{self, Datagrams, Scratch};
+use crate::clock::Clock;
+use crate::congestion::Congestion;
+use crate::{Error, Namespace};
+
+/// A flow at work.
+#[derive(Debug)]
+pub(super) struct Agent {
+    pub(super) start: Instant,
+    looks: Looks,
+    pub(super) kind: Kind,
+}
+
+/// By which protocol.
+#[derive(Debug)]
+pub(super) enum Kind {
+    Tcp(Box<Connection>),
+    Udp(Box<Datagrams>),
+}
+
+impl Agent {
+    pub(super) fn wake(&mut self, now: Instant, clock: Clock, scratch: &mut Scratch) {
+        match &mut self.kind {
+            Kind::Tcp(connection) => connection.wake(now),
+            Kind::Udp(datagrams) => datagrams.wake(now, clock, scratch),
+        }
+        self.looks.wake(now, self.progress().0);
+    }
+
+    pub(super) fn next_wakeup(&self) -> Instant {
+        let own = match &self.kind {
+            Kind::Tcp(connection) => connection.next_wakeup(),
+            Kind::Udp(datagrams) => datagrams.next_wakeup(),
+        };
+        own.min(self.looks.next_wakeup())
+    }
+
+    pub(super) fn infos(&self) -> [Info; 2] {
+        match &self.kind {
+            Kind::Tcp(connection) => connection.infos(),
+            Kind::Udp(datagrams) => datagrams.infos(),
+        }
+    }
+
+    fn progress(&self) -> (u64, Instant) {
+        match &self.kind {
+            Kind::Tcp(connection) => connection.progress(),
+            Kind::Udp(datagrams) => datagrams.progress(),
+        }
+    }
+
+    /// What became of it until `now`.
+    pub(super) fn totals(&self, flow: &Flow, now: Instant) -> FlowTotals {
+        let [sender, receiver] = self.infos();
+        let delay = match &self.kind {
+            Kind::Tcp(_) => None,
+            Kind::Udp(datagrams) => Some(datagrams.delay()),
+        };
+        FlowTotals { sender, receiver, delay, ..self.looks.totals(flow, now, self.progress()) }
+    }
+}
+
+/// Every flow, and where connections come in.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) agents: Vec<Agent>,
+    pub(super) listeners: Vec<Listener>,
+}
+
+/// A flow's sockets as far as they are open.
+#[derive(Default)]
+struct Half {
+    connection: Option<Connection>,
+    out: Option<OwnedFd>,
+    sink: Option<OwnedFd>,
+}
+
+/// Opens everything; moves this thread from namespace to namespace.
+pub(super) fn open(
+    plan: &Plan,
+    hosts: &[Option<Namespace>],
+    modules: &Congestion,
+) -> Result<Opened, Error> {
+    allow_sockets(plan.flows.len())?;
+    let mut halves: Vec<Half> = plan.flows.iter().map(|_| Half::default()).collect();
+    let mut listeners = Vec::new();
+    for (number, host) in hosts.iter().enumerate() {
+        let Some(host) = host else { continue };
+        let here = |flow: &&Flow| flow.from == number || flow.to == number;
+        if plan.flows.iter().any(|flow| here(&flow)) {
+            host.enter()?;
+            open_at(plan, number, modules, &mut halves)?;
+            listen_at(plan, number, &mut listeners)?;
+        }
+    }
+    let end = Instant::ZERO + plan.duration;
+    let mut agents = Vec::with_capacity(halves.len());
+    for (number, (flow, half)) in (0..).zip(plan.flows.iter().zip(halves)) {
+        let (start, looks) = (flow.span.start, Looks::new(flow, end));
+        let kind = match (&flow.transport, half) {
+            (Transport::Tcp(_), Half { connection: Some(connection), .. }) => {
+                Kind::Tcp(connection.into())
+            }
+            (Transport::Udp(config), Half { out: Some(out), sink: Some(sink), .. }) => {
+                let ends = [out, sink];
+                Kind::Udp(Datagrams::new(flow, number, *config, plan.seed, ends).into())
+            }
+            _ => {
+                let message = format!("flow `{}` has an end that is no host", flow.name);
+                return Err(Error::unfit(message, "connect hosts"));
+            }
+        };
+        agents.push(Agent { start, looks, kind });
+    }
+    Ok(Opened { agents, listeners })
+}
+
+/// Opens the ends of flows that are at the host `number`, where this thread is; but for listening.
+fn open_at(
+    plan: &Plan,
+    number: usize,
+    modules: &Congestion,
+    halves: &mut [Half],
+) -> Result<(), Error> {
+    for (flow, half) in plan.flows.iter().zip(halves) {
+        match &flow.transport {
+            Transport::Tcp(tcp) if flow.from == number => {
+                let congestion = modules.name_for(tcp.sender.algorithm);
+                half.connection = Some(Connection::open(flow, tcp, &congestion)?);
+            }
+            Transport::Udp(config) if flow.from == number => half.out = Some(source(flow, config)?),
+            Transport::Udp(_) if flow.to == number => half.sink = Some(udp::open_sink(flow)?),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn source(flow: &Flow, config: &datagram::Config) -> Result<OwnedFd, Error> {
+    udp::open_source(flow, config)
+}
+
+/// Listens at the host `number`, where this thread is, at every port that connections go to.
+fn listen_at(plan: &Plan, number: usize, listeners: &mut Vec<Listener>) -> Result<(), Error> {
+    let mut ports: BTreeMap<u16, Vec<(u32, &Flow, &Tcp)>> = BTreeMap::new();
+    for (flow_number, flow) in (0..).zip(&plan.flows).filter(|(_, flow)| flow.to == number) {
+        if let (Some(tcp), Some(header_ports)) = (flow.tcp(), flow.header.ports) {
+            ports.entry(header_ports.destination).or_default().push((flow_number, flow, tcp));
+        }
+    }
+    for flows in ports.values() {
+        listeners.push(Listener::open(flows)?);
+    }
+    Ok(())
+}
+
+/// Raises the limit on open files as far as it goes; a flow needs two, and the rest of the lab some.
+fn allow_sockets(flows: usize) -> Result<(), Error> {
+    const OTHERS: u64 = 1_000;
+    let needed = 2 * flows as u64 + OTHERS;
+    let what = "open two sockets for every flow";
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(Error::system(what))?;
+    if soft >= needed {
+        return Ok(());
+    }
+    if hard < needed && setrlimit(Resource::RLIMIT_NOFILE, needed, needed).is_err() {
+        let help = format!("allow {needed} open files: ulimit -Hn {needed}");
+        return Err(Error::lacking(what, std::io::Error::from_raw_os_error(libc::EMFILE), help));
+    }
+    setrlimit(Resource::RLIMIT_NOFILE, needed, hard.max(needed)).map_err(Error::system(what))
+}

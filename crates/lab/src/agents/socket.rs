@@ -1,0 +1,236 @@
+//! Sockets for the plan's flows: made, bound and dressed as the plan says, not yet connected.
+
+use std::ffi::OsString;
+use std::io;
+use std::mem::size_of;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+use nix::errno::Errno;
+use nix::sys::socket::{
+    AddressFamily, Backlog, MsgFlags, SockFlag, SockType, SockaddrStorage, bind, connect, listen,
+    setsockopt, socket, sockopt,
+};
+use scenario::plan::Flow;
+use traffic::header::{Family, Header};
+use transport::config::{Buffer, BufferConfig};
+
+use crate::Error;
+
+/// Options of `linux/in6.h` and `asm-generic/socket.h` that are not wrapped elsewhere.
+mod option {
+    pub(super) const IPV6_FLOWLABEL_MGR: i32 = 32;
+    pub(super) const IPV6_FLOWINFO_SEND: i32 = 33;
+    pub(super) const IPV6_AUTOFLOWLABEL: i32 = 70;
+    pub(super) const SO_MAX_PACING_RATE: i32 = 47;
+}
+
+/// The two ends of a flow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Route {
+    pub(super) source: SocketAddr,
+    pub(super) destination: SocketAddr,
+}
+
+impl Route {
+    pub(super) fn of(flow: &Flow) -> Result<Self, Error> {
+        let Header { family, source, destination, ports: Some(ports), .. } = flow.header else {
+            return Err(Error::unfit(format!("flow `{}` has no ports", flow.name), "give them"));
+        };
+        let address = |bits: u128| match family {
+            Family::V6 => IpAddr::V6(Ipv6Addr::from_bits(bits)),
+            // The low 32 bits are the address.
+            _ => IpAddr::V4(Ipv4Addr::from_bits(bits as u32)),
+        };
+        Ok(Self {
+            source: SocketAddr::new(address(source), ports.source),
+            destination: SocketAddr::new(address(destination), ports.destination),
+        })
+    }
+}
+
+/// A socket of this thread's namespace, bound to `local`; it does not block.
+pub(super) fn open(kind: SockType, local: SocketAddr) -> nix::Result<OwnedFd> {
+    let family = if local.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+    let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+    let socket = socket(family, kind, flags, None)?;
+    // Flows to different hosts may share a port.
+    setsockopt(&socket, sockopt::ReuseAddr, &true)?;
+    if kind == SockType::Stream {
+        // However the process ends, nothing lingers that would keep its namespace.
+        setsockopt(&socket, sockopt::Linger, &libc::linger { l_onoff: 1, l_linger: 0 })?;
+    }
+    bind(socket.as_raw_fd(), &SockaddrStorage::from(local))?;
+    Ok(socket)
+}
+
+/// Starts to listen for as many connections at once as the namespace allows.
+pub(super) fn accept_many(socket: &OwnedFd) -> nix::Result<()> {
+    listen(socket, Backlog::MAXALLOWABLE)
+}
+
+/// Starts to connect; without blocking.
+pub(super) fn start_connecting(socket: &OwnedFd, peer: SocketAddr, label: u32) -> nix::Result<()> {
+    let peer = match peer {
+        // RFC 3493, section 3.3: the flow label is in the low 20 bits.
+        SocketAddr::V6(mut v6) if label != 0 => {
+            v6.set_flowinfo(label.to_be());
+            SockaddrStorage::from(v6)
+        }
+        _ => SockaddrStorage::from(peer),
+    };
+    match connect(socket.as_raw_fd(), &peer) {
+        Err(Errno::EINPROGRESS) => Ok(()),
+        result => result,
+    }
+}
+
+/// Sets what the packets' headers say: the code point, and over IPv6 the flow label towards `peer`.
+/// `ecn` are the lowest two bits for a protocol that leaves them to the program.
+pub(super) fn mark(
+    socket: &OwnedFd,
+    header: &Header,
+    ecn: u8,
+    peer: SocketAddr,
+) -> nix::Result<()> {
+    let tos = i32::from(header.tos & !3 | ecn);
+    let IpAddr::V6(peer) = peer.ip() else {
+        return setsockopt(socket, sockopt::Ipv4Tos, &tos);
+    };
+    setsockopt(socket, sockopt::Ipv6TClass, &tos)?;
+    set(socket, libc::IPPROTO_IPV6, option::IPV6_AUTOFLOWLABEL, &0_i32)?;
+    if header.flow_label == 0 {
+        return Ok(());
+    }
+    set(
+        socket,
+        libc::IPPROTO_IPV6,
+        option::IPV6_FLOWLABEL_MGR,
+        &Lease::new(peer, header.flow_label),
+    )?;
+    set(socket, libc::IPPROTO_IPV6, option::IPV6_FLOWINFO_SEND, &1_i32)
+}
+
+/// Has a listening socket's connections answer with the flow label that they were called with.
+pub(super) fn reflect_label(socket: &OwnedFd) -> nix::Result<()> {
+    set(socket, libc::IPPROTO_IPV6, option::IPV6_FLOWLABEL_MGR, &Lease::reflecting())
+}
+
+/// `struct in6_flowlabel_req` of `linux/in6.h`.
+#[repr(C)]
+struct Lease {
+    destination: [u8; 16],
+    label: u32,
+    action: u8,
+    share: u8,
+    flags: u16,
+    expires: u16,
+    linger: u16,
+    pad: u32,
+}
+
+impl Lease {
+    const GET: u8 = 0;
+    const ANYONE: u8 = 255;
+    const CREATE: u16 = 1;
+    const REFLECT: u16 = 4;
+
+    fn new(destination: Ipv6Addr, label: u32) -> Self {
+        let (label, flags) = (label.to_be(), Self::CREATE);
+        Self {
+            destination: destination.octets(),
+            label,
+            share: Self::ANYONE,
+            flags,
+            ..Self::reflecting()
+        }
+    }
+
+    const fn reflecting() -> Self {
+        Self {
+            destination: [0; 16],
+            label: 0,
+            action: Self::GET,
+            share: 0,
+            flags: Self::REFLECT,
+            expires: 0,
+            linger: 0,
+            pad: 0,
+        }
+    }
+}
+
+/// Sets the buffers that are of a fixed size; the kernel tunes the others.
+///
+/// The scenario's sizes count payload. The kernel counts what its packets take in memory, which is why it
+/// doubles what it is told; so it is told the payload.
+pub(super) fn size(socket: &OwnedFd, buffers: &BufferConfig) -> nix::Result<()> {
+    if let Buffer::Fixed(bytes) = buffers.send {
+        let bytes = clamp(bytes);
+        setsockopt(socket, sockopt::SndBufForce, &bytes)
+            .or_else(|_| setsockopt(socket, sockopt::SndBuf, &bytes))?;
+    }
+    if let Buffer::Fixed(bytes) = buffers.receive {
+        // Of the buffer this share is window; the kernel begins with one half of what it keeps.
+        let (numerator, denominator) = buffers.window_share;
+        let window = bytes.saturating_mul(numerator.into()) / u64::from(denominator.max(1));
+        let bytes = clamp(window);
+        setsockopt(socket, sockopt::RcvBufForce, &bytes)
+            .or_else(|_| setsockopt(socket, sockopt::RcvBuf, &bytes))?;
+    }
+    Ok(())
+}
+
+/// What the kernel can double in an `int`.
+fn clamp(bytes: u64) -> usize {
+    bytes.min(i32::MAX as u64 / 2) as usize
+}
+
+/// Sets the congestion control.
+pub(super) fn control(socket: &OwnedFd, name: &str) -> nix::Result<()> {
+    setsockopt(socket, sockopt::TcpCongestion, &OsString::from(name))
+}
+
+/// Whether small segments are sent at once.
+pub(super) fn send_at_once(socket: &OwnedFd, yes: bool) -> nix::Result<()> {
+    setsockopt(socket, sockopt::TcpNoDelay, &yes)
+}
+
+/// Has the kernel pace the connection, at `bytes_per_second` at most.
+pub(super) fn pace(socket: &OwnedFd, bytes_per_second: u64) -> nix::Result<()> {
+    // All ones would mean not to pace.
+    let rate = bytes_per_second.min(u64::MAX - 1);
+    set(socket, libc::SOL_SOCKET, option::SO_MAX_PACING_RATE, &rate)
+}
+
+fn set<T>(socket: &impl AsFd, level: i32, name: i32, value: &T) -> nix::Result<()> {
+    let (pointer, length) = (std::ptr::from_ref(value).cast(), size_of::<T>() as libc::socklen_t);
+    // SAFETY: the kernel reads `length` bytes of `value`, which is borrowed until the call returns.
+    let done =
+        unsafe { libc::setsockopt(socket.as_fd().as_raw_fd(), level, name, pointer, length) };
+    Errno::result(done).map(drop)
+}
+
+/// Reads and drops what has come, up to `most` bytes, without copying it here.
+///
+/// # Errors
+/// `EAGAIN` if nothing has come.
+pub(super) fn discard(socket: &OwnedFd, most: usize) -> io::Result<usize> {
+    let flags = libc::MSG_TRUNC | libc::MSG_DONTWAIT;
+    // SAFETY: with MSG_TRUNC a TCP socket drops its data and writes nothing to the buffer (tcp(7)).
+    let got = unsafe { libc::recv(socket.as_raw_fd(), std::ptr::null_mut(), most, flags) };
+    if got < 0 { Err(io::Error::last_os_error()) } else { Ok(got as usize) }
+}
+
+/// What a program writes: zeros.
+static BLOCK: [u8; 1 << 18] = [0; 1 << 18];
+
+/// Writes up to `most` bytes.
+///
+/// # Errors
+/// `EAGAIN` if the send buffer is full.
+pub(super) fn fill(socket: &OwnedFd, most: u64) -> nix::Result<u64> {
+    let block = &BLOCK[..most.min(BLOCK.len() as u64) as usize];
+    let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
+    nix::sys::socket::send(socket.as_raw_fd(), block, flags).map(|sent| sent as u64)
+}

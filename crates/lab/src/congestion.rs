@@ -1,0 +1,89 @@
+//! Congestion control in the kernel: the algorithms that a plan's flows name, loaded for the run.
+
+use std::io;
+
+use ::congestion::Algorithm;
+use scenario::Plan;
+
+use crate::Error;
+
+#[cfg(feature = "bpf")]
+mod module;
+
+/// What the kernel has itself of our algorithms, by our name and its own.
+const KERNELS_OWN: [(&str, &str); 2] = [("newreno", "reno"), ("cubic", "cubic")];
+
+/// The plan's algorithms; what was loaded goes with the value, or with the process.
+#[derive(Debug, Default)]
+pub struct Congestion {
+    /// By our name, what the kernel knows it by.
+    names: Vec<(&'static str, String)>,
+    notes: Vec<String>,
+    #[cfg(feature = "bpf")]
+    modules: Vec<module::Module>,
+}
+
+impl Congestion {
+    /// Loads every algorithm that a flow of `plan` sends with. Where this kernel or this user cannot, the
+    /// kernel's own of the same kind takes its place, and a note says so.
+    ///
+    /// # Errors
+    /// `Lacking` for an algorithm that the kernel has not, either.
+    pub fn load(plan: &Plan) -> Result<Self, Error> {
+        let mut loaded = Self::default();
+        for algorithm in plan.flows.iter().filter_map(|flow| Some(flow.tcp()?.sender.algorithm)) {
+            if !loaded.names.iter().any(|(name, _)| *name == algorithm.name()) {
+                loaded.add(algorithm)?;
+            }
+        }
+        Ok(loaded)
+    }
+
+    fn add(&mut self, algorithm: &'static Algorithm) -> Result<(), Error> {
+        let name = match self.register(algorithm) {
+            Ok(name) => name,
+            Err(error) => self.substitute(algorithm, error)?,
+        };
+        self.names.push((algorithm.name(), name));
+        Ok(())
+    }
+
+    #[cfg(feature = "bpf")]
+    fn register(&mut self, algorithm: &'static Algorithm) -> io::Result<String> {
+        let module = module::Module::load(algorithm)?;
+        let name = module.name().to_owned();
+        self.modules.push(module);
+        Ok(name)
+    }
+
+    #[cfg(not(feature = "bpf"))]
+    fn register(&mut self, _algorithm: &'static Algorithm) -> io::Result<String> {
+        Err(io::Error::other("this build has no BPF objects (feature `bpf`)"))
+    }
+
+    /// The kernel's own in place of `algorithm`.
+    fn substitute(&mut self, algorithm: &Algorithm, error: io::Error) -> Result<String, Error> {
+        let name = algorithm.name();
+        let Some((_, own)) = KERNELS_OWN.iter().find(|(ours, _)| *ours == name) else {
+            let help = "run it as root on a kernel with BTF and BPF struct_ops (CONFIG_DEBUG_INFO_BTF, \
+                        CONFIG_BPF_JIT; Linux 5.13), with a build that has feature `bpf`; or let the flow \
+                        use `newreno` or `cubic`";
+            return Err(Error::lacking(format!("load `{name}` into the kernel"), error, help));
+        };
+        self.notes.push(format!(
+            "`{name}` is the kernel's own `{own}`, for ours cannot be loaded: {error}"
+        ));
+        Ok((*own).to_owned())
+    }
+
+    /// What TCP_CONGESTION is to be set to for `algorithm`.
+    pub fn name_for(&self, algorithm: &Algorithm) -> String {
+        let loaded = self.names.iter().find(|(name, _)| *name == algorithm.name());
+        loaded.map_or(algorithm.kernel_name(), |(_, name)| name).to_owned()
+    }
+
+    /// What a reader of the results should know.
+    pub fn notes(&self) -> Vec<String> {
+        self.notes.clone()
+    }
+}

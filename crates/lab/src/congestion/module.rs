@@ -1,0 +1,77 @@
+//! One algorithm in the kernel, by struct_ops.
+
+use std::ffi::OsStr;
+use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use ::congestion::Algorithm;
+use libbpf_rs::{Link, Object, ObjectBuilder, OpenObject};
+
+/// Where the kernel's name lies in `struct tcp_congestion_ops` of `cc_kernel.h`, and its length with the
+/// terminating zero (Linux's TCP_CA_NAME_MAX).
+const NAME: std::ops::Range<usize> = 48..64;
+
+/// A registered algorithm. The link takes it off the kernel's list when it is closed; connections that use
+/// it keep it for themselves.
+#[derive(Debug)]
+pub(super) struct Module {
+    name: String,
+    _link: Link,
+    _object: Object,
+}
+
+impl Module {
+    /// Loads and registers `algorithm` under a name of its own.
+    pub(super) fn load(algorithm: &'static Algorithm) -> io::Result<Self> {
+        // What libbpf would print is in the error as far as it matters.
+        libbpf_rs::set_print(None);
+        let name = own_name(algorithm.name());
+        let mut open = ObjectBuilder::default().open_memory(algorithm.bpf_object())?;
+        rename(&mut open, algorithm.kernel_name(), &name)?;
+        let object = open.load()?;
+        let mut maps = object.maps_mut();
+        let map = maps.find(|map| map.name() == OsStr::new(algorithm.kernel_name()));
+        let link = map.ok_or_else(unnamed)?.attach_struct_ops()?;
+        drop(maps);
+        Ok(Self { name, _link: link, _object: object })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// A name that no other run has: the kernel takes 15 characters. `cubic.2x9k01` is the one of this process
+/// and, within it, of that number.
+fn own_name(name: &str) -> String {
+    /// Processes have numbers below 2^22 (PID_MAX_LIMIT); with these, six characters.
+    const EACH: u32 = 1 << 8;
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed) % EACH;
+    let mut left = std::process::id() % (1 << 22) * EACH + number;
+    let mut mark = String::new();
+    for _ in 0..6 {
+        mark.extend(char::from_digit(left % 36, 36));
+        left /= 36;
+    }
+    let short: String = name.chars().take(8).collect();
+    format!("{short}.{mark}")
+}
+
+/// Writes `name` where the object says what it is called.
+fn rename(object: &mut OpenObject, map: &str, name: &str) -> io::Result<()> {
+    let mut maps = object.maps_mut();
+    let mut found =
+        maps.find(|candidate| candidate.name() == OsStr::new(map)).ok_or_else(unnamed)?;
+    let field =
+        found.initial_value_mut().and_then(|value| value.get_mut(NAME)).ok_or_else(unnamed)?;
+    field.fill(0);
+    for (place, byte) in field.iter_mut().zip(name.bytes().take(NAME.len() - 1)) {
+        *place = byte;
+    }
+    Ok(())
+}
+
+fn unnamed() -> io::Error {
+    io::Error::other("the BPF object does not hold the algorithm")
+}
