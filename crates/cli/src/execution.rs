@@ -14,9 +14,31 @@ use crate::failure::Failure;
 use crate::meter::Meter;
 use crate::progress::Progress;
 
+/// Who moves the packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Driver {
+    /// The simulator: virtual time, modelled TCP
+    #[default]
+    Simulator,
+    /// The lab: real packets and the kernel's TCP, in real time on this machine
+    Lab,
+}
+
+impl Driver {
+    /// Its name in manifests.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Simulator => "simulate",
+            Self::Lab => "lab",
+        }
+    }
+}
+
 /// A run about to start.
 #[derive(Debug)]
 pub(crate) struct Job {
+    /// By whom.
+    pub(crate) driver: Driver,
     /// What is run.
     pub(crate) plan: Plan,
     /// The scenario with every default written out.
@@ -38,6 +60,8 @@ pub(crate) struct Outcome {
     pub(crate) recording: Option<Recording>,
     /// What it cost.
     pub(crate) cost: Cost,
+    /// What the lab found of the machine, and why it broke if it did.
+    pub(crate) lab: Option<(lab::Keeping, Option<lab::Error>)>,
 }
 
 impl Outcome {
@@ -70,7 +94,7 @@ impl Job {
         progress: &Progress,
     ) -> Result<Outcome, Failure> {
         let manifest = Manifest {
-            driver: "simulate".into(),
+            driver: self.driver.name().into(),
             seed: self.plan.seed,
             command: self.command.clone(),
             arguments: std::env::args().collect(),
@@ -79,9 +103,14 @@ impl Job {
         let progress = progress.of(&self.plan);
         let steering = Steering { interrupted, progress: &progress };
         let meter = Meter::start();
-        let (totals, recording) = simulate(&self.plan, folder.path(), steering)?;
+        let (totals, recording, lab) = match self.driver {
+            Driver::Simulator => simulate(&self.plan, folder.path(), steering)?,
+            Driver::Lab => in_lab(&self.plan, folder.path(), steering)?,
+        };
         let cost = meter.read();
-        self.close(folder, &totals, recording, cost)
+        let mut outcome = self.close(folder, &totals, recording, cost)?;
+        outcome.lab = lab;
+        Ok(outcome)
     }
 
     fn close(
@@ -102,21 +131,30 @@ impl Job {
             command: &self.command,
         };
         folder.finish(&summary, &report.to_html()?, totals.ending, cost)?;
-        Ok(Outcome { summary, verdicts, recording, cost })
+        Ok(Outcome { summary, verdicts, recording, cost, lab: None })
     }
 }
 
-/// Runs `plan`, with a recorder only if a probe asks for one.
-fn simulate(
-    plan: &Plan,
-    folder: &Path,
-    steering: Steering<'_>,
-) -> Result<(Totals, Option<Recording>), Failure> {
+/// What a driver counted, what was recorded, and what the lab found of the machine.
+type Run = (Totals, Option<Recording>, Option<(lab::Keeping, Option<lab::Error>)>);
+
+/// Simulates `plan`, with a recorder only if a probe asks for one.
+fn simulate(plan: &Plan, folder: &Path, steering: Steering<'_>) -> Result<Run, Failure> {
     if !Recorder::is_needed(plan) {
-        return Ok((simulate::run(plan, &mut (), steering)?, None));
+        return Ok((simulate::run(plan, &mut (), steering)?, None, None));
     }
     let mut recorder = Recorder::new(plan, Some(folder))?;
     let totals = simulate::run(plan, &mut recorder, steering)?;
     let recording = recorder.finish(totals.ending.at)?;
-    Ok((totals, Some(recording)))
+    Ok((totals, Some(recording), None))
+}
+
+/// Runs `plan` in the lab.
+fn in_lab(plan: &Plan, folder: &Path, steering: Steering<'_>) -> Result<Run, Failure> {
+    let options = lab::Options::default();
+    let mut recorder = Recorder::new(plan, Some(folder))?.of_real_frames();
+    let lab::Outcome { totals, keeping, failure } =
+        lab::run(plan, options, &mut recorder, steering)?;
+    let recording = recorder.finish(totals.ending.at)?;
+    Ok((totals, Some(recording), Some((keeping, failure))))
 }

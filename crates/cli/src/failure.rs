@@ -20,6 +20,9 @@ pub(crate) enum Failure {
     /// A discipline refused its parameters.
     #[error(transparent)]
     World(#[from] simulate::Refusal),
+    /// The lab could not be built, or broke.
+    #[error(transparent)]
+    Lab(#[from] lab::Error),
     /// A discipline refused its parameters.
     #[error(transparent)]
     Discipline(#[from] traffic::qdisc::Error),
@@ -76,6 +79,7 @@ impl Failure {
     const fn exit(&self) -> Exit {
         match self {
             Self::Results(results::Error::Io { .. }) | Self::Folder { .. } => Exit::Lacking,
+            Self::Lab(lab::Error::Lacking { .. } | lab::Error::System { .. }) => Exit::Lacking,
             _ => Exit::Usage,
         }
     }

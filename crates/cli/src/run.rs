@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use scenario::Run;
 
-use crate::execution::{Job, Outcome};
+use crate::execution::{Driver, Job, Outcome};
 use crate::exit::Exit;
 use crate::experiment::Experiment;
 use crate::failure::Failure;
@@ -21,6 +21,9 @@ mod sweep;
 pub(crate) struct Arguments {
     #[command(flatten)]
     experiment: Experiment,
+    /// Who moves the packets
+    #[arg(long, value_enum, default_value_t, value_name = "DRIVER")]
+    on: Driver,
     /// Runs at a time, all processors unless given; results do not depend on it
     #[arg(short, value_name = "N")]
     jobs: Option<NonZeroUsize>,
@@ -43,6 +46,10 @@ pub(crate) fn workers(jobs: Option<NonZeroUsize>) -> NonZeroUsize {
 
 /// Runs the scenario.
 pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+    if arguments.on == Driver::Lab {
+        // While there is one thread only.
+        lab::privilege::acquire()?;
+    }
     let runs = arguments.experiment.read()?.runs()?;
     match runs.as_slice() {
         [run] if run.parameters.is_empty() => single(arguments, run),
@@ -58,6 +65,7 @@ fn job(
 ) -> Result<Job, Failure> {
     let plan = run.plan()?;
     Ok(Job {
+        driver: arguments.on,
         folder: folder(&plan),
         lock: scenario::lock(&plan),
         command: arguments.experiment.command(&run.parameters),

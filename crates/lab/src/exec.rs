@@ -27,7 +27,10 @@ pub fn exec(
         let hosts = plan.nodes.iter().zip(&lab.hosts.namespaces);
         let names = hosts.filter(|(_, namespace)| namespace.is_some()).map(|(node, _)| &*node.name);
         let names = names.collect::<Vec<_>>().join(", ");
-        return Err(Error::unfit(format!("there is no host `{host}`"), format!("there is {names}")));
+        return Err(Error::unfit(
+            format!("there is no host `{host}`"),
+            format!("there is {names}"),
+        ));
     };
     let namespace = namespace.try_clone()?;
     thread::scope(|scope| {

@@ -23,9 +23,10 @@ mod neighbours;
 mod netlink;
 pub mod privilege;
 mod relay;
-pub mod run;
+mod run;
 pub mod sysctl;
 mod threads;
 
 pub use error::Error;
 pub use namespace::Namespace;
+pub use run::{Keeping, Options, Outcome, run};

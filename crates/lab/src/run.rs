@@ -5,17 +5,19 @@ use std::thread;
 use std::time;
 
 use results::totals::{Ending, FlowTotals, Totals};
-use results::Watch;
+use results::{Steering, Watch};
 use scenario::Plan;
 use traffic::{Duration, Instant, Packets};
 
+use crate::agents::{Agents, Sample};
 use crate::buffers::Buffers;
 use crate::clock::Clock;
+use crate::congestion::Congestion;
 use crate::device::{Device, Kind};
 use crate::error::Error;
 use crate::fabric::{Fabric, Gate, Moved};
 use crate::hosts::Hosts;
-use crate::relay::Listener;
+use crate::relay::{Event, Listener};
 use crate::threads;
 
 /// What of a lab is not the scenario's to say.
@@ -66,6 +68,36 @@ pub struct Outcome {
 const AHEAD: time::Duration = time::Duration::from_millis(50);
 /// From one look at whether a run is over to the next.
 const GLANCE: time::Duration = time::Duration::from_millis(5);
+
+/// Runs `plan` on this machine.
+///
+/// # Errors
+/// If the lab cannot be built. What happens later is in the outcome, with what was measured so far.
+pub fn run(
+    plan: &Plan,
+    options: Options,
+    watch: &mut impl Watch,
+    steering: Steering<'_>,
+) -> Result<Outcome, Error> {
+    let congestion = Congestion::load(plan)?;
+    let mut lab = Lab::build(plan, options)?;
+    lab.notes.extend(congestion.notes());
+    let mut teller = lab.listener.teller();
+    let told = move |sample: Sample| {
+        let Sample { now, flow, ends } = sample;
+        teller.tell(Event::Flow { flow, now, ends });
+        teller.hurry();
+    };
+    let agents = Agents::start(plan, &lab.hosts.namespaces, lab.clock, &congestion, told)?;
+    let mut outcome = lab.attend(plan, watch, |now| {
+        (steering.progress)(now);
+        steering.interrupted.load(Ordering::Relaxed)
+    })?;
+    for (flow, totals) in agents.finish()?.into_iter().zip(&mut outcome.totals.flows) {
+        *totals = FlowTotals { drops: totals.drops, ..flow };
+    }
+    Ok(outcome)
+}
 
 /// Hosts and fabric, ready to run.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use simulate::sweep::{Crew, sweep, weight};
 
 use super::library;
 use super::published::{Published, Run};
-use crate::execution::{Job, Outcome};
+use crate::execution::{Driver, Job, Outcome};
 use crate::failure::Failure;
 use crate::folders;
 use crate::progress::Progress;
@@ -125,6 +125,7 @@ fn cell(run: &Run, point: &scenario::Run, folder: &Path) -> Result<Cell, Failure
     let folder_name = format!("{}-{name}", run.name);
     let plan = point.plan()?;
     let job = Job {
+        driver: Driver::Simulator,
         lock: scenario::lock(&plan),
         plan,
         folder: folder.join("cells").join(folders::plain(folder_name.trim_end_matches('-'))),
