@@ -2,6 +2,7 @@
 
 use network::application::Writer;
 use network::datagram::Source;
+use network::exchange::{Answering, Asking};
 use network::host::{self, Host};
 use network::link::Wire;
 use network::router::Router;
@@ -160,17 +161,25 @@ impl World {
             match &flow.transport {
                 Transport::Tcp(tcp) => {
                     let isn = random.next_u32();
-                    let connection = Connection::connect(&tcp.sender, id, from, to, isn);
-                    let writer = Writer { span: flow.span, train: tcp.train };
-                    self.host(flow.from).send(id, out, connection, writer);
-                    let connection = Connection::listen(&tcp.receiver, id, to, from, !isn);
-                    self.host(flow.to).sink(id, back, connection, tcp.reader);
+                    let near = Connection::connect(&tcp.sender, id, from, to, isn);
+                    let far = Connection::listen(&tcp.receiver, id, to, from, !isn);
+                    if let Some(exchange) = tcp.exchange {
+                        let asking = Asking::new(flow.span, exchange);
+                        self.host(flow.from).ask(id, out, near, asking);
+                        self.host(flow.to).answer(id, back, far, Answering::new(exchange));
+                    } else {
+                        let writer = Writer { span: flow.span, train: tcp.train };
+                        self.host(flow.from).send(id, out, near, writer);
+                        self.host(flow.to).sink(id, back, far, tcp.reader);
+                    }
                 }
                 Transport::Udp(config) => {
                     let source = Source::new(*config, flow.span, (id, from, to), random);
                     self.host(flow.from).send_datagrams(id, out, source);
                     self.host(flow.to).sink_datagrams(id);
                 }
+                // Not to be modelled: whoever simulates refuses it before.
+                Transport::Program(_) => {}
             }
         }
     }

@@ -4,6 +4,8 @@ use traffic::units::Serializer;
 use traffic::{Bytes, Duration, Instant, Rate};
 use transport::Connection;
 
+use crate::exchange::{Answering, Asking};
+
 /// When a program sends, and how much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
@@ -163,6 +165,10 @@ pub(crate) enum Program {
     Read(Reading),
     /// Reads whatever comes, which takes no doing: see `Connection::read_always`.
     ReadAlways,
+    /// Writes requests and reads responses.
+    Ask(Asking),
+    /// Reads requests and writes responses.
+    Answer(Answering),
 }
 
 impl Program {
@@ -176,7 +182,7 @@ impl Program {
     /// Whether it wants to run whenever a segment came, and not only at its own times.
     #[inline]
     pub(crate) fn heeds_segments(&self) -> bool {
-        matches!(self, Self::Read(_))
+        matches!(self, Self::Read(_) | Self::Ask(_) | Self::Answer(_))
     }
 
     /// Does what is to be done at `now`.
@@ -185,6 +191,8 @@ impl Program {
             Self::Write(writing) => writing.run(connection, now),
             Self::Read(reading) => reading.run(connection, now),
             Self::ReadAlways => {}
+            Self::Ask(asking) => asking.run(connection, now),
+            Self::Answer(answering) => answering.run(connection, now),
         }
     }
 
@@ -194,7 +202,8 @@ impl Program {
         match self {
             Self::Write(writing) => writing.next_wakeup(),
             Self::Read(reading) => reading.next,
-            Self::ReadAlways => Instant::NEVER,
+            Self::Ask(asking) => asking.next_wakeup(),
+            Self::ReadAlways | Self::Answer(_) => Instant::NEVER,
         }
     }
 }

@@ -12,6 +12,7 @@ use transport::{Connection, Info, Work};
 
 use crate::application::{Program, Reader, Writer, Writing};
 use crate::datagram::{self, Delay, Source};
+use crate::exchange::{Answering, Asking, Exchanges};
 use crate::node::{Context, Egress};
 use crate::observer::{Observer, Place};
 use crate::port::{Offered, Port, Transmitted};
@@ -145,6 +146,22 @@ impl Host {
             connection.read_always(Instant::ZERO);
         }
         self.add(flow, port, connection, program);
+    }
+
+    /// Adds the end of a flow that asks, through `port`.
+    pub fn ask(&mut self, flow: FlowId, port: u16, connection: Connection, asking: Asking) {
+        self.add(flow, port, connection, Program::Ask(asking));
+    }
+
+    /// Adds the end of a flow that answers, through `port`.
+    pub fn answer(
+        &mut self,
+        flow: FlowId,
+        port: u16,
+        connection: Connection,
+        answering: Answering,
+    ) {
+        self.add(flow, port, connection, Program::Answer(answering));
     }
 
     /// Adds the sending end of a flow of datagrams that leaves through `port`.
@@ -431,6 +448,15 @@ impl Host {
                 let arrivals = self.datagrams.arrivals(index.wrapping_sub(DATAGRAMS));
                 arrivals.map(|(bytes, last, _)| (bytes, last))
             }
+        }
+    }
+
+    /// What became of the requests of `flow` that are asked here.
+    pub fn exchanges(&self, flow: FlowId) -> Option<Exchanges> {
+        let index = *self.by_flow.get(flow.0 as usize)?;
+        match &self.endpoints.get(index as usize)?.program {
+            Program::Ask(asking) => Some(asking.exchanges()),
+            _ => None,
         }
     }
 

@@ -6,6 +6,7 @@
 pub mod application;
 pub mod datagram;
 pub mod emulator;
+pub mod exchange;
 mod guard;
 pub mod host;
 pub mod link;

@@ -54,6 +54,10 @@ pub fn measured(path: &str, quantities: &[(String, f64)]) -> Option<f64> {
             "delay_mean" | "delay_max" => {
                 find(quantities, &format!("{entity}.datagrams.{quantity}_seconds"))
             }
+            "exchanges" => find(quantities, &format!("{path}.completed")),
+            "response_mean" | "response_max" => {
+                find(quantities, &format!("{entity}.exchanges.{quantity}_seconds"))
+            }
             "min_rtt" => find(quantities, &format!("{path}_seconds")),
             "queue_max" => queue_max(entity, quantities),
             _ => None,

@@ -4,6 +4,7 @@
 //! Units are bytes, seconds, bytes per second and counts unless a name says otherwise.
 
 use network::datagram::Delay;
+use network::exchange::Exchanges;
 use scenario::plan::{Change, Flow, Link, NodeKind, Plan};
 use serde::Serialize;
 use serde::ser::Serializer;
@@ -138,6 +139,21 @@ pub struct FlowSummary {
     /// What became of its datagrams, if it sends such.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<DatagramSummary>,
+    /// What became of its requests, if it asks. The bytes above are then those of responses, and what was
+    /// sent again is of both ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exchanges: Option<ExchangeSummary>,
+}
+
+/// What became of a flow's requests.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ExchangeSummary {
+    /// Requests that were answered.
+    pub completed: u64,
+    /// Mean time from writing a request to reading the last of its response, seconds.
+    pub response_mean_seconds: f64,
+    /// The longest of these, seconds.
+    pub response_max_seconds: f64,
 }
 
 /// What became of a flow's datagrams, from the sending program to the receiving one.
@@ -385,6 +401,9 @@ pub fn jain(shares: impl Iterator<Item = f64> + Clone) -> f64 {
 fn sum_flow(t: &FlowTotals) -> FlowSummary {
     let seconds = t.end.since(t.start).as_secs_f64();
     let late = |half: Bytes| per(t.received.0.saturating_sub(half.0) as f64, seconds / 2.0);
+    // Who asks sends little: what the answers cost counts too.
+    let ends = if t.exchanges.is_some() { &[t.sender, t.receiver][..] } else { &[t.sender] };
+    let both = |count: fn(&transport::Info) -> u64| ends.iter().map(count).sum();
     FlowSummary {
         goodput: per(t.received.0 as f64, seconds),
         goodput_last_half: t.received_by_half.map(late),
@@ -392,10 +411,10 @@ fn sum_flow(t: &FlowTotals) -> FlowSummary {
         seconds,
         completed: t.completed,
         drops: t.drops,
-        segments: t.sender.segments_sent,
-        retransmissions: t.sender.retransmissions,
-        retransmitted_bytes: t.sender.bytes_retransmitted,
-        timeouts: t.sender.timeouts,
+        segments: both(|end| end.segments_sent),
+        retransmissions: both(|end| end.retransmissions),
+        retransmitted_bytes: both(|end| end.bytes_retransmitted),
+        timeouts: both(|end| end.timeouts),
         spurious_timeouts: t.sender.spurious_timeouts,
         fast_recoveries: t.sender.fast_recoveries,
         undos: t.sender.undos,
@@ -406,6 +425,7 @@ fn sum_flow(t: &FlowTotals) -> FlowSummary {
         min_rtt_seconds: t.sender.min_rtt.as_secs_f64(),
         cwnd_packets: t.sender.cwnd,
         datagrams: t.delay.as_ref().map(|delay| sum_datagrams(t, delay)),
+        exchanges: t.exchanges.as_ref().map(sum_exchanges),
     }
 }
 
@@ -422,6 +442,15 @@ fn sum_datagrams(t: &FlowTotals, delay: &Delay) -> DatagramSummary {
         delay_mean_seconds: per(seconds, received as f64),
         delay_max_seconds: delay.max.as_secs_f64(),
         jitter_seconds: delay.jitter().as_secs_f64(),
+    }
+}
+
+fn sum_exchanges(exchanges: &Exchanges) -> ExchangeSummary {
+    let seconds = exchanges.sum as f64 / PS_PER_SECOND as f64;
+    ExchangeSummary {
+        completed: exchanges.completed,
+        response_mean_seconds: per(seconds, exchanges.completed as f64),
+        response_max_seconds: exchanges.max.as_secs_f64(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a driver counts in any run, probes or not. It fills these; the summary is made from them.
 
 use network::datagram::Delay;
+use network::exchange::Exchanges;
 use traffic::condition::Count;
 use traffic::{Bytes, DropReason, Instant, Relaxed, Statistics};
 
@@ -49,7 +50,7 @@ pub struct FlowTotals {
     pub end: Instant,
     /// Whether all that was to be sent was read by the receiver's program.
     pub completed: bool,
-    /// Bytes that the receiver's program had read at `end`.
+    /// Bytes that the receiver's program had read at `end`; the sender's, of responses, if it asks.
     pub received: Bytes,
     /// Bytes that it had read halfway between `start` and `end`; `None` if nobody looked.
     pub received_by_half: Option<Bytes>,
@@ -61,6 +62,8 @@ pub struct FlowTotals {
     pub receiver: transport::Info,
     /// How long datagrams were on their way; `None` for a connection.
     pub delay: Option<Delay>,
+    /// What became of its requests, if it asks.
+    pub exchanges: Option<Exchanges>,
 }
 
 /// What went through one port: one direction of a link with the queue that feeds it.

@@ -11,8 +11,8 @@ use crate::queue::Queue;
 use crate::tcp::Tcp;
 use crate::tolerance::{NumberTolerance, PercentUnit, RateTolerance, SizeTolerance, TimeTolerance};
 use crate::value::{
-    AddressUnit, CodePointUnit, Count, Grid, Name, NumberUnit, OneOrMany, PeriodUnit, PortUnit,
-    Quantity, RateUnit, RatioUnit, ShareUnit, SizeUnit, Table, TimeUnit,
+    AddressUnit, CodePointUnit, Commands, Count, Grid, Name, NumberUnit, OneOrMany, PeriodUnit,
+    PortUnit, Quantity, RateUnit, RatioUnit, ShareUnit, SizeUnit, Table, TimeUnit,
 };
 
 /// A Suimon scenario: topology, policies, flows, probes and expectations.
@@ -74,6 +74,9 @@ pub(crate) struct Host {
     pub(crate) timer: Option<Quantity<PeriodUnit>>,
     /// What a segment costs its processor; what the profile's machine took unless given.
     pub(crate) processor: Option<Processor>,
+    /// What runs there during the whole run, in the lab: "python3 -m http.server 80", or several in an
+    /// array. `{address}` is the host's own.
+    pub(crate) program: Option<Commands>,
 }
 
 /// What a segment costs a host's processor. What is not given is the profile's, or free.
@@ -129,11 +132,26 @@ pub(crate) struct Link {
     pub(crate) overhead: Option<Quantity<SizeUnit>>,
     /// The share of packets lost at random; 0 unless given.
     pub(crate) loss: Option<Quantity<ShareUnit>>,
+    /// What a discipline's gaps are in the lab: "time" takes the wire for as long, "frames" sends PAUSE frames;
+    /// time unless given.
+    pub(crate) wire: Option<Wire>,
+    /// Whether the lab's hosts may hand over many segments as one (GSO); false unless given.
+    pub(crate) gso: Option<bool>,
     /// The queueing discipline at both ends; a fifo of 1000 packets unless given.
     pub(crate) queue: Option<Queue>,
     /// What is different at one end, by node.
     #[serde(default)]
     pub(crate) at: Table<LinkEnd>,
+}
+
+/// What gaps are on real packets.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Wire {
+    /// Time that the wire is taken.
+    Time,
+    /// PAUSE frames.
+    Frames,
 }
 
 /// One end of a link.
@@ -167,7 +185,8 @@ pub(crate) struct Flow {
     pub(crate) dscp: Option<Quantity<CodePointUnit>>,
     /// Its IPv6 flow label, 0 to 1048575; 0 unless given.
     pub(crate) flow_label: Option<Count>,
-    /// The congestion control algorithm; the profile's own unless given.
+    /// The congestion control algorithm; the profile's own unless given. "kernel:bbr" is the kernel's, in the
+    /// lab.
     pub(crate) congestion: Option<Name>,
     /// When it begins; at 0 s unless given.
     pub(crate) start: Option<Quantity<TimeUnit>>,
@@ -181,6 +200,13 @@ pub(crate) struct Flow {
     pub(crate) datagrams: Option<Datagrams>,
     /// Messages with silence between, rather than writing all the time.
     pub(crate) train: Option<Train>,
+    /// Requests and responses in turn on one connection, rather than writing all the time.
+    pub(crate) exchange: Option<Exchange>,
+    /// A program that sends in place of ours, in the lab: "iperf3 -c {to} -p {port} -t 10". `{from}` and
+    /// `{to}` are the hosts' addresses, `{port}` is the receiver's port.
+    pub(crate) program: Option<Name>,
+    /// What is started on the receiving host before: "iperf3 -s -1 -p {port}".
+    pub(crate) server: Option<Name>,
     /// How the receiving program reads.
     pub(crate) read: Option<Read>,
     /// The sender's TCP where it differs from its host's profile.
@@ -227,6 +253,18 @@ pub(crate) struct Train {
     pub(crate) message: Quantity<SizeUnit>,
     /// From the start of one message to the start of the next.
     pub(crate) every: Quantity<TimeUnit>,
+}
+
+/// Requests of the sending host, and responses of the receiving one.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Exchange {
+    /// A request's size.
+    pub(crate) request: Quantity<SizeUnit>,
+    /// A response's size.
+    pub(crate) response: Quantity<SizeUnit>,
+    /// From one request to the next, which waits for the response in any case; at once unless given.
+    pub(crate) every: Option<Quantity<TimeUnit>>,
 }
 
 /// How the receiving program reads.
@@ -379,6 +417,12 @@ pub(crate) struct ExpectFlow {
     pub(crate) delay_mean: Option<Bounds<Quantity<TimeUnit>>>,
     /// The longest one-way delay of its datagrams.
     pub(crate) delay_max: Option<Bounds<Quantity<TimeUnit>>>,
+    /// Requests that were answered.
+    pub(crate) exchanges: Option<Bounds<Quantity<NumberUnit>>>,
+    /// The mean time from a request to the end of its response.
+    pub(crate) response_mean: Option<Bounds<Quantity<TimeUnit>>>,
+    /// The longest time from a request to the end of its response.
+    pub(crate) response_max: Option<Bounds<Quantity<TimeUnit>>>,
 }
 
 /// What must come out of a link.
@@ -473,6 +517,12 @@ pub(crate) struct CompareFlow {
     pub(crate) delay_mean: Option<Quantity<TimeTolerance>>,
     /// The longest one-way delay of its datagrams.
     pub(crate) delay_max: Option<Quantity<TimeTolerance>>,
+    /// Requests that were answered.
+    pub(crate) exchanges: Option<Quantity<NumberTolerance>>,
+    /// The mean time from a request to the end of its response.
+    pub(crate) response_mean: Option<Quantity<TimeTolerance>>,
+    /// The longest time from a request to the end of its response.
+    pub(crate) response_max: Option<Quantity<TimeTolerance>>,
 }
 
 /// How far a link's results may lie apart.

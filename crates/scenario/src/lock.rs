@@ -10,11 +10,12 @@ use traffic::condition::{self, Meter};
 use traffic::setting::{Setting, Settings, Value};
 use traffic::{Bytes, Duration, Instant, Rate, qdisc};
 
+use crate::command;
 use crate::condition::action_text;
 use crate::header::{code_point_text, dscp_text, ports_text, prefix_text, protocol_text};
 use crate::plan::{
     Action, Change, Comparison, Expectation, Flow, Link, Node, NodeKind, Plan, Tcp, Transport,
-    Window, Within,
+    Window, Wire, Within,
 };
 use crate::tcp;
 
@@ -103,6 +104,9 @@ fn node(node: &Node, text: &mut String) {
                 line(text, "processor.backlog", &processor.backlog.to_string());
                 line(text, "processor.throttle", &processor.throttle.to_string());
             }
+            let programs = node.programs.iter().map(|words| string(&command::line(words)));
+            let programs: Vec<String> = programs.collect();
+            line(text, "program", &format!("[{}]", programs.join(", ")));
         }
         NodeKind::Router => {
             header(text, &format!("router.{name}"));
@@ -136,6 +140,12 @@ fn link(plan: &Plan, link: &Link, text: &mut String) {
     line(text, "mtu", &size(link.config.mtu));
     line(text, "overhead", &size(link.config.overhead));
     line(text, "loss", &share(link.config.loss));
+    let wire = match link.wire {
+        Wire::Time => "time",
+        Wire::Frames => "frames",
+    };
+    line(text, "wire", &string(wire));
+    line(text, "gso", &link.gso.to_string());
     for (end, node) in link.ends.iter().zip([a, b]) {
         let path = format!("link.{name}.at.{}", key(node));
         if end.device_buffer != Bytes(0) {
@@ -282,12 +292,13 @@ fn flow(plan: &Plan, flow: &Flow, text: &mut String) {
     header(text, &format!("flow.{name}"));
     line(text, "from", &string(&plan.nodes[flow.from].name));
     line(text, "to", &string(&plan.nodes[flow.to].name));
-    if let Some(ports) = flow.header.ports {
+    let ports = flow.header.ports.unwrap_or_default();
+    line(text, "destination_port", &ports.destination.to_string());
+    if !matches!(flow.transport, Transport::Program(_)) {
         line(text, "source_port", &ports.source.to_string());
-        line(text, "destination_port", &ports.destination.to_string());
+        line(text, "dscp", &string(&code_point_text(flow.header.tos >> 2)));
+        line(text, "flow_label", &flow.header.flow_label.to_string());
     }
-    line(text, "dscp", &string(&code_point_text(flow.header.tos >> 2)));
-    line(text, "flow_label", &flow.header.flow_label.to_string());
     line(text, "start", &instant(flow.span.start));
     if flow.span.stop != Instant::NEVER {
         line(text, "stop", &instant(flow.span.stop));
@@ -298,10 +309,26 @@ fn flow(plan: &Plan, flow: &Flow, text: &mut String) {
     match &flow.transport {
         Transport::Tcp(tcp) => connection(&name, tcp, text),
         Transport::Udp(config) => datagrams(&name, config, text),
+        Transport::Program(program) => {
+            line(text, "program", &string(&command::line(&program.client)));
+            if let Some(server) = &program.server {
+                line(text, "server", &string(&command::line(server)));
+            }
+        }
     }
 }
 
 fn connection(name: &str, flow: &Tcp, text: &mut String) {
+    if let Some(name) = &flow.kernel_congestion {
+        line(text, "congestion", &string(&format!("kernel:{name}")));
+    }
+    if let Some(exchange) = flow.exchange {
+        line(text, "exchange.request", &size(exchange.request));
+        line(text, "exchange.response", &size(exchange.response));
+        if let Some(every) = exchange.every {
+            line(text, "exchange.every", &time(every));
+        }
+    }
     if let Some(train) = flow.train {
         line(text, "train.message", &size(train.message));
         line(text, "train.every", &time(train.every));
@@ -437,7 +464,7 @@ fn unit(path: &str) -> &'static str {
     match path.rsplit('.').next().unwrap_or(path) {
         "goodput" | "rate" => " B/s",
         "bytes" | "queue_max" => " B",
-        "delay_mean" | "delay_max" | "min_rtt" => " s",
+        "delay_mean" | "delay_max" | "min_rtt" | "response_mean" | "response_max" => " s",
         _ => "",
     }
 }

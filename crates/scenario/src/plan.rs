@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use network::{application, datagram, emulator, host, link};
+use network::{application, datagram, emulator, exchange, host, link};
 use traffic::header::{Header, Ports};
 use traffic::reservation::Request;
 use traffic::{Bytes, Duration, Instant, condition, qdisc};
@@ -46,6 +46,8 @@ pub struct Node {
     pub address: IpAddr,
     /// The period of the timer that its ports' disciplines wait by; zero for one as fine as is needed.
     pub timer: Duration,
+    /// What runs on a host during the whole run, each as its words.
+    pub programs: Vec<Vec<String>>,
 }
 
 impl Node {
@@ -80,8 +82,22 @@ pub struct Link {
     pub name: String,
     /// Rate, delay, MTU and so on.
     pub config: link::Config,
+    /// How gaps pass it where packets are real.
+    pub wire: Wire,
+    /// Whether hosts may hand over many segments as one where packets are real (GSO).
+    pub gso: bool,
     /// The two ends.
     pub ends: [End; 2],
+}
+
+/// How the gaps of a discipline pass a link on real packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wire {
+    /// The wire is taken for as long, and nothing is sent.
+    #[default]
+    Time,
+    /// As PAUSE frames.
+    Frames,
 }
 
 /// One end of a link: a node's port.
@@ -121,15 +137,30 @@ pub enum Transport {
     Tcp(Box<Tcp>),
     /// Datagrams whose sender heeds nothing.
     Udp(datagram::Config),
+    /// Whatever a program sends.
+    Program(Program),
+}
+
+/// A program at work on a real kernel, as words, addresses and ports filled in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// What runs on the sending host from the flow's start on.
+    pub client: Vec<String>,
+    /// What runs on the receiving host before.
+    pub server: Option<Vec<String>>,
 }
 
 /// The two ends of a connection.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Tcp {
     /// The sender's TCP.
     pub sender: transport::Config,
     /// The receiver's TCP.
     pub receiver: transport::Config,
+    /// The kernel's own congestion control of that name, in place of the sender's algorithm.
+    pub kernel_congestion: Option<String>,
+    /// Requests and responses in turn, rather than writing.
+    pub exchange: Option<exchange::Exchange>,
     /// Messages with silence between; `None` writes all the time.
     pub train: Option<application::Train>,
     /// The receiving program.
@@ -145,12 +176,23 @@ impl Flow {
         Ports { source: source as u16, destination: destination as u16 }
     }
 
+    /// The port that the program of that number listens on, where the file gives none: each has its own.
+    pub const fn usual_server_port(number: usize) -> u16 {
+        10_000 + (number % 10_000) as u16
+    }
+
     /// The connection it is, if it is one.
     pub fn tcp(&self) -> Option<&Tcp> {
         match &self.transport {
             Transport::Tcp(tcp) => Some(tcp),
-            Transport::Udp(_) => None,
+            Transport::Udp(_) | Transport::Program(_) => None,
         }
+    }
+
+    /// The host whose program reads what counts: the receiving one, but the sending one's responses.
+    pub fn reader(&self) -> usize {
+        let asks = self.tcp().is_some_and(|tcp| tcp.exchange.is_some());
+        if asks { self.from } else { self.to }
     }
 }
 

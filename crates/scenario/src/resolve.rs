@@ -11,6 +11,7 @@ mod flows;
 mod links;
 mod nodes;
 mod probes;
+mod programs;
 mod queues;
 mod routes;
 mod tolerances;

@@ -109,6 +109,32 @@ pub(crate) fn write(config: &transport::Config, to: &mut String) {
     Emission::write("emission", &config.emission, to);
 }
 
+/// The name behind `kernel:`, if it is one of the kernel's own.
+pub(crate) fn of_kernel(name: &str) -> Option<&str> {
+    name.strip_prefix("kernel:")
+}
+
+/// What a flow's `congestion` makes of the algorithm that it has; one of the kernel's leaves it, as only
+/// the kernel runs that.
+pub(crate) fn congestion(
+    name: &Name,
+    usual: &'static Algorithm,
+    problems: &mut Problems,
+) -> Option<&'static Algorithm> {
+    /// `TCP_CA_NAME_MAX` of Linux, less the zero that ends it.
+    const NAME_MAX: usize = 15;
+    let Some(kernel) = of_kernel(&name.text) else { return algorithm(name, problems) };
+    let plain = |c: u8| c.is_ascii_alphanumeric() || c == b'_' || c == b'-';
+    if kernel.is_empty() || kernel.len() > NAME_MAX || !kernel.bytes().all(plain) {
+        let message =
+            format!("`{}` is no name of a kernel's congestion control", kernel.escape_debug());
+        let help = "see /proc/sys/net/ipv4/tcp_available_congestion_control: \"kernel:cubic\"";
+        problems.push(&name.span, message, help);
+        return None;
+    }
+    Some(usual)
+}
+
 /// The algorithm of that name; a complaint if there is none.
 pub(crate) fn algorithm(name: &Name, problems: &mut Problems) -> Option<&'static Algorithm> {
     let found = Algorithm::by_name(&name.text);

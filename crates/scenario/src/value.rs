@@ -291,6 +291,61 @@ impl<T: JsonSchema> JsonSchema for OneOrMany<T> {
     }
 }
 
+/// One command line, or several in an array.
+#[derive(Clone, Debug)]
+pub(crate) struct Commands(pub(crate) Vec<Name>);
+
+impl<'de> Deserialize<'de> for Commands {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// The lines; a single one has the place of the whole.
+        enum Lines {
+            One(String),
+            Many(Vec<Name>),
+        }
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Lines;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a command line, or an array of them")
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Lines, E> {
+                Ok(Lines::One(text.to_owned()))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Lines, A::Error> {
+                let mut many = Vec::new();
+                while let Some(one) = seq.next_element()? {
+                    many.push(one);
+                }
+                Ok(Lines::Many(many))
+            }
+        }
+        impl<'de> Deserialize<'de> for Lines {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_any(Either)
+            }
+        }
+        let lines = Spanned::<Lines>::deserialize(deserializer)?;
+        let span = lines.span();
+        Ok(Self(match lines.into_inner() {
+            Lines::One(text) => vec![Name { text, span }],
+            Lines::Many(many) => many,
+        }))
+    }
+}
+
+impl JsonSchema for Commands {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Commands".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let one = json_schema!({ "type": "string" });
+        json_schema!({ "anyOf": [one, { "type": "array", "items": one }] })
+    }
+}
+
 /// A sweep's table, of any shape: [`crate::Document`] reads it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Grid;

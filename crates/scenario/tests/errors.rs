@@ -372,3 +372,138 @@ fn expectations_are_of_what_is_measured() {
          help: expect it of a flow with `datagrams` beside it"
     );
 }
+
+#[test]
+fn programs() {
+    let flow =
+        |line: &str| said("to = \"receiver\"\n", &format!("to = \"receiver\"\n{line}\n"), "");
+    assert_eq!(flow("program = \"iperf3 -c {to} -p {port}\"\nserver = \"iperf3 -s\""), "nothing");
+    assert_eq!(
+        flow("program = \"iperf3 -c {host}\""),
+        "x.toml:14:11: `{host}` stands for nothing\n  \
+         help: there is {from}, {to}, {port}; write `{{` for a brace"
+    );
+    assert_eq!(
+        flow("program = 'sh -c \"iperf3'"),
+        "x.toml:14:11: the quote \" has no end\n  help: close it"
+    );
+    assert_eq!(
+        flow("program = \"\""),
+        "x.toml:14:11: no program\n  help: write it with its arguments"
+    );
+    assert_eq!(
+        flow("program = \"ping {to}\"\nbytes = \"1 MB\""),
+        "x.toml:14:11: `bytes` is for our own programs, and this flow is of another\n  \
+         help: leave out bytes, or program"
+    );
+    assert_eq!(
+        flow("server = \"iperf3 -s\""),
+        "x.toml:14:10: a server without a program\n  \
+         help: name the client too: program = \"iperf3 -c {to} -p {port}\""
+    );
+    let host = |line: &str| said("[host.receiver]\n", &format!("[host.receiver]\n{line}\n"), "");
+    assert_eq!(host("program = [\"httpd\", \"sh -c 'a b' {address}\"]"), "nothing");
+    assert_eq!(
+        host("program = [\"httpd\", \"x {to}\"]"),
+        "x.toml:4:21: `{to}` stands for nothing\n  help: there is {address}; write `{{` for a brace"
+    );
+    assert_eq!(
+        said("[host.sender]\n", "[host.sender]\naddress = \"2001:db8::1\"\n", "")
+            .replace("bulk", ""),
+        "x.toml:14:6: 2001:db8::1 cannot talk to 10.0.0.2\n  \
+         help: give both hosts an `address` of one version of IP"
+    );
+    let text = "to = \"receiver\"\nprogram = \"ping {to}\"\n";
+    let six = GOOD.replace("[host.sender]\n", "[host.sender]\naddress = \"2001:db8::1\"\n");
+    let mixed = Document::parse("x.toml", &six.replace("to = \"receiver\"\n", text));
+    let errors = mixed.and_then(|document| document.plan()).unwrap_err().to_string();
+    assert!(errors.starts_with("x.toml:14:6: 2001:db8::1 cannot talk to"), "{errors}");
+}
+
+#[test]
+fn the_kernels_congestion_control() {
+    let flow = |name: &str| {
+        said("to = \"receiver\"\n", &format!("to = \"receiver\"\ncongestion = \"{name}\"\n"), "")
+    };
+    assert_eq!(flow("kernel:bbr"), "nothing");
+    for name in ["kernel:", "kernel:b b", "kernel:a_name_that_is_too_long"] {
+        let said = flow(name);
+        assert!(said.contains("is no name of a kernel's congestion control"), "{said}");
+    }
+}
+
+#[test]
+fn exchanges() {
+    let flow =
+        |line: &str| said("to = \"receiver\"\n", &format!("to = \"receiver\"\n{line}\n"), "");
+    let exchange = "exchange = { request = \"1 KiB\", response = \"64 KiB\" }";
+    assert_eq!(flow(exchange), "nothing");
+    assert_eq!(
+        flow(&exchange.replace("64 KiB", "0 B")),
+        "x.toml:14:44: a message of nothing\n  help: give its size: \"1 KiB\""
+    );
+    assert_eq!(
+        flow(&format!("{exchange}\nbytes = \"1 MB\"")),
+        "x.toml:14:24: `bytes` beside an exchange\n  help: leave out bytes, or exchange"
+    );
+    let expected = "[expect.flow.bulk]\nresponse_mean.max = \"1 s\"\n";
+    assert_eq!(
+        added(expected),
+        "x.toml:14:14: `bulk` has no exchanges\n  help: name a flow with an `exchange`"
+    );
+    let text = format!("to = \"receiver\"\n{exchange}\n");
+    assert_eq!(said("to = \"receiver\"\n", &text, expected), "nothing");
+}
+
+#[test]
+fn names_of_hosts() {
+    let named = |name: &str| {
+        let text = GOOD.replace("host.sender", &format!("host.{name}"));
+        let text = text.replace("\"sender\"", &format!("\"{name}\""));
+        let plan = Document::parse("x.toml", &text).and_then(|document| document.plan());
+        plan.map(|_| "nothing".into()).unwrap_or_else(|errors| errors.to_string())
+    };
+    assert_eq!(named("web-1"), "nothing");
+    assert_eq!(
+        named("1"),
+        "x.toml:2:7: the host `1` does not begin with a letter\n  \
+         help: begin a host's name with a letter"
+    );
+    assert_eq!(
+        named("localhost"),
+        "x.toml:2:7: the host `localhost` is every host's own name for itself\n  \
+         help: give it another name"
+    );
+    assert_eq!(
+        named("Receiver"),
+        "x.toml:3:7: the host `receiver` differs from `Receiver` by capitals only\n  \
+         help: give each host a name of its own"
+    );
+}
+
+#[test]
+fn tolerances() {
+    assert_eq!(
+        added(
+            "[compare]\ntolerance = \"5 %\"\n[compare.flow.bulk]\ngoodput = \"3 %\"\ndrops = 7\n"
+        ),
+        "nothing"
+    );
+    assert_eq!(
+        added("[compare]\ntolerance = \"5\"\n"),
+        "x.toml:15:13: `5` is not in percent\n  help: write it as \"5 %\""
+    );
+    assert_eq!(
+        added("[compare.flow.bulk]\ngoodput = \"1 MB\"\n"),
+        "x.toml:15:11: `MB` is not a unit of rate\n  help: a rate is per second: \"1 MB/s\""
+    );
+    assert_eq!(
+        added("[compare.flow.bulc]\ngoodput = \"3 %\"\n"),
+        "x.toml:14:15: there is no flow `bulc`\n  help: did you mean `bulk`?"
+    );
+    assert_eq!(
+        added("[compare.flow.bulk]\ndelay_max = \"3 %\"\n"),
+        "x.toml:14:15: `bulk` has no delay that is measured\n  \
+         help: expect it of a flow with `datagrams` beside it"
+    );
+}

@@ -1,5 +1,6 @@
 //! A lock parses to the plan that it was written from.
 
+use scenario::plan::Transport;
 use scenario::{Document, lock};
 
 /// Whatever headers and conditioners can say.
@@ -63,13 +64,69 @@ dscp = "af41"
 flow_label = 77
 "#;
 
+/// Programs, what only a kernel does, and tolerances.
+const LAB: &str = r#"
+duration = "1 s"
+[host.a]
+count = 2
+program = "httpd --bind {address}"
+[host.b]
+program = ["one 'a b' {{", "two \\"]
+[link.wire]
+between = ["a", "b"]
+rate = "1 Gbit/s"
+wire = "frames"
+gso = true
+[flow.bulk]
+from = "a"
+to = "b"
+program = "iperf3 -c {to} -p {port} -B {from} 'it''s'"
+server = "iperf3 -s -1 -p {port}"
+[flow.web]
+from = "a.1"
+to = "b"
+exchange = { request = "1 KiB", response = "64 KiB", every = "10 ms" }
+congestion = "kernel:bbr"
+[compare]
+tolerance = "7.5 %"
+[compare.flow.web]
+goodput = "3 %"
+min_rtt = "200 us"
+response_max = "1 ms"
+[compare.link."wire.1"]
+queue_max = "3 KiB"
+drops = 10
+[compare.run]
+goodput = "1 MB/s"
+[expect.flow.web]
+response_mean.max = "10 ms"
+exchanges.min = 3
+"#;
+
 #[test]
 fn it_reads_back() {
     let plan = |text: &str| {
         let document = Document::parse("x.toml", text).unwrap_or_else(|e| panic!("{e}\n{text}"));
         document.plan().unwrap_or_else(|e| panic!("{e}\n{text}"))
     };
-    let first = plan(TEXT);
-    let again = plan(&lock(&first));
-    assert_eq!(format!("{first:#?}"), format!("{again:#?}"));
+    for text in [TEXT, LAB] {
+        let first = plan(text);
+        let again = plan(&lock(&first));
+        assert_eq!(format!("{first:#?}"), format!("{again:#?}"));
+    }
+}
+
+#[test]
+fn programs_have_addresses_and_a_port_of_their_own() {
+    let plan = Document::parse("x.toml", LAB).and_then(|document| document.plan());
+    let plan = plan.unwrap_or_else(|errors| panic!("{errors}"));
+    assert_eq!(plan.nodes[1].programs, [["httpd", "--bind", "10.0.0.2"]]);
+    assert_eq!(plan.nodes[2].programs[0], ["one", "a b", "{"]);
+    let Transport::Program(program) = &plan.flows[1].transport else { panic!("{plan:?}") };
+    let client = ["iperf3", "-c", "10.0.0.3", "-p", "10001", "-B", "10.0.0.2", "its"];
+    assert_eq!(program.client, client);
+    assert_eq!(program.server.as_ref().unwrap()[4], "10001");
+    let tcp = plan.flows[2].tcp().unwrap();
+    assert_eq!(tcp.kernel_congestion.as_deref(), Some("bbr"));
+    assert_eq!(plan.flows[2].reader(), plan.flows[2].from);
 }

@@ -2,9 +2,11 @@
 //!
 //! Same seed, same bytes of output, whatever the number of workers.
 
+pub mod refusal;
 pub mod run;
 pub mod sweep;
 
-pub use engine::{Engine, Refusal, World};
+pub use engine::{Engine, World};
+pub use refusal::Refusal;
 pub use results::{Steering, Watch};
 pub use run::run;

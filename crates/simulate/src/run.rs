@@ -2,8 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
-use engine::{Engine, Refusal, Tally, World};
+use engine::{Engine, Tally, World};
 use network::datagram::Delay;
+use network::exchange::Exchanges;
 use results::totals::{Ending, FlowTotals, Totals};
 use results::{Steering, Watch};
 use scenario::Plan;
@@ -11,11 +12,14 @@ use scenario::plan::Flow;
 use traffic::{Bytes, Duration, FlowId, Instant};
 use transport::Info;
 
+use crate::refusal::{self, Refusal};
+
 /// Runs `plan` to its end, or to an interruption.
 ///
 /// # Errors
 /// See [`Refusal`].
 pub fn run(plan: &Plan, watch: &mut impl Watch, steering: Steering<'_>) -> Result<Totals, Refusal> {
+    refusal::check(plan)?;
     let mut tally = Tally::new(plan, watch);
     let mut engine = Engine::new(World::new(plan)?);
     let end = Instant::ZERO + plan.duration;
@@ -172,12 +176,16 @@ fn info(engine: &Engine, node: usize, flow: usize) -> Info {
 }
 
 fn progress(engine: &Engine, flow: &Flow, number: usize) -> (u64, Instant) {
-    let host = engine.world().nodes[flow.to].as_host();
+    let host = engine.world().nodes[flow.reader()].as_host();
     host.and_then(|h| h.progress(FlowId(number as u32))).unwrap_or_default()
 }
 
 fn delay(engine: &Engine, flow: &Flow, number: usize) -> Option<Delay> {
     engine.world().nodes[flow.to].as_host()?.delay(FlowId(number as u32))
+}
+
+fn exchanges(engine: &Engine, flow: &Flow, number: usize) -> Option<Exchanges> {
+    engine.world().nodes[flow.from].as_host()?.exchanges(FlowId(number as u32))
 }
 
 fn totals(
@@ -215,5 +223,6 @@ fn flow_totals(engine: &Engine, number: usize, flow: &Flow, snapshot: &Snapshot)
         sender: info(engine, flow.from, number),
         receiver: info(engine, flow.to, number),
         delay: delay(engine, flow, number),
+        exchanges: exchanges(engine, flow, number),
     }
 }

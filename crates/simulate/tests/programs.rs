@@ -68,6 +68,73 @@ fn a_writer_that_is_told_to_stop_sends_only_what_its_send_buffer_holds() {
 }
 
 #[test]
+fn a_response_takes_a_round_trip_and_the_next_request_follows_it() {
+    let exchange = r#"exchange = { request = "1000 B", response = "1000 B" }"#;
+    let asked = path("2 s", exchange);
+    let flow = asked.flow.get("one").expect("the flow");
+    let exchanges = flow.exchanges.as_ref().expect("it asks");
+    // 5 ms each way and 1070 bytes with headers, options and FCS at 12.5 MB/s.
+    let round_trip = 2.0 * (0.005 + 1070.0 / 12.5e6);
+    let overhead = 2.0 * 20.0 / 12.5e6;
+    for time in [exchanges.response_mean_seconds, exchanges.response_max_seconds] {
+        assert!((round_trip..=round_trip + overhead).contains(&time), "{time} s");
+    }
+    // The handshake takes one more.
+    let fits = ((2.0 - 0.01) / exchanges.response_mean_seconds) as u64;
+    assert!((fits - 1..=fits).contains(&exchanges.completed), "{exchanges:?}");
+    assert!(flow.bytes.abs_diff(exchanges.completed * 1000) < 1000, "responses are what counts");
+    assert_eq!((flow.drops, flow.retransmissions), (0, 0));
+}
+
+#[test]
+fn requests_keep_their_time_unless_the_response_is_late() {
+    let every = |time: &str, response: &str| {
+        let flow = format!(
+            r#"exchange = {{ request = "100 B", response = "{response}", every = "{time}" }}"#
+        );
+        let flow = path("2.05 s", &flow).flow.get("one").expect("the flow").clone();
+        (flow.exchanges.expect("it asks").completed, flow.bytes)
+    };
+    // From 10 ms on, when it is connected, one each 100 ms.
+    assert_eq!(every("100 ms", "50 kB"), (21, 21 * 50_000));
+    let (completed, bytes) = every("10 ms", "1 MB");
+    // 1 MB takes 83 ms and more at 96 Mbit/s of payload.
+    assert!((15..25).contains(&completed), "{completed}");
+    assert!(bytes >= completed * 1_000_000);
+}
+
+#[test]
+fn an_exchange_that_stops_asks_no_more() {
+    let stopped =
+        path("2 s", "stop = \"1 s\"\nexchange = { request = \"1 kB\", response = \"1 kB\" }");
+    let all = path("2 s", "exchange = { request = \"1 kB\", response = \"1 kB\" }");
+    let completed = |summary: &results::Summary| {
+        summary.flow.get("one").and_then(|flow| flow.exchanges.as_ref()).expect("asks").completed
+    };
+    assert!(completed(&stopped).abs_diff(completed(&all) / 2) <= 1);
+}
+
+#[test]
+fn what_takes_a_real_kernel_is_refused() {
+    let refused = |flow: &str| {
+        let text = format!(
+            "duration = \"1 s\"\n[host.a]\n[host.b]\n[link.l]\nbetween = [\"a\", \"b\"]\n\
+             rate = \"1 Gbit/s\"\n[flow.f]\nfrom = \"a\"\nto = \"b\"\n{flow}\n"
+        );
+        let quiet = std::sync::atomic::AtomicBool::new(false);
+        let steering = simulate::Steering { interrupted: &quiet, progress: &|_| {} };
+        let refusal = simulate::run(&driver::plan(&text), &mut (), steering);
+        refusal.map(drop).expect_err("refused").to_string()
+    };
+    assert_eq!(
+        refused("program = \"ping {to}\""),
+        "flow `f` runs a program, which takes a real kernel\n  help: run it with --on lab"
+    );
+    let kernel = refused("congestion = \"kernel:bbr\"");
+    assert!(kernel.contains("--on lab, or give it one of bic, cubic,"), "{kernel}");
+}
+
+#[test]
 fn a_frame_longer_than_a_links_mtu_is_dropped_there() {
     let text = r#"
 duration = "5 s"

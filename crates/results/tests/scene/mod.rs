@@ -47,7 +47,7 @@ pub(crate) fn plan() -> Plan {
     let timer = traffic::Duration::ZERO;
     let node = |name: &str, number, kind| {
         let address = Node::usual_address(number);
-        Node { name: name.into(), kind, address, timer }
+        Node { name: name.into(), kind, address, timer, programs: Vec::new() }
     };
     let emulator = emulator::Config {
         rate: rate(500_000_000),
@@ -86,7 +86,8 @@ fn link(name: &str, a: usize, b: usize) -> Link {
         overhead: Bytes(20),
         loss: 0,
     };
-    Link { name: name.into(), config, ends: [end(a), end(b)] }
+    let wire = scenario::plan::Wire::Time;
+    Link { name: name.into(), config, wire, gso: false, ends: [end(a), end(b)] }
 }
 
 fn flow(name: &str, number: usize) -> Flow {
@@ -105,6 +106,8 @@ fn flow(name: &str, number: usize) -> Flow {
         transport: Transport::Tcp(Box::new(Connection {
             sender: config,
             receiver: config,
+            kernel_congestion: None,
+            exchange: None,
             train: None,
             reader: Reader { rate: None },
         })),

@@ -33,6 +33,12 @@ pub(super) fn resolve(
             if table.delay_mean.is_some() || table.delay_max.is_some() {
                 check_delay(name, flows, found.problems);
             }
+            if table.exchanges.is_some()
+                || table.response_mean.is_some()
+                || table.response_max.is_some()
+            {
+                check_exchange(name, flows, found.problems);
+            }
             found.flow(&name.text, table);
         }
     }
@@ -70,12 +76,28 @@ pub(super) fn check_delay(name: &Name, flows: &[Flow], problems: &mut Problems) 
     let one = flows.iter().find(|flow| flow.name == name.text);
     let help = match one.map(|flow| &flow.transport) {
         Some(Transport::Udp(_)) => return,
-        Some(Transport::Tcp(_)) => "expect it of a flow with `datagrams` beside it".to_owned(),
+        Some(Transport::Tcp(_) | Transport::Program(_)) => {
+            "expect it of a flow with `datagrams` beside it".to_owned()
+        }
         None => format!("expect it of one flow: \"{}.1\"", name.text),
     };
     // Flows are complete only where nothing else is wrong.
     if problems.is_empty() {
         problems.push(&name.span, format!("`{}` has no delay that is measured", name.text), help);
+    }
+}
+
+/// Responses are measured of one flow with an exchange.
+pub(super) fn check_exchange(name: &Name, flows: &[Flow], problems: &mut Problems) {
+    let one = flows.iter().find(|flow| flow.name == name.text);
+    let help = match one {
+        Some(flow) if flow.tcp().is_some_and(|tcp| tcp.exchange.is_some()) => return,
+        Some(_) => "name a flow with an `exchange`".to_owned(),
+        None => format!("name one flow: \"{}.1\"", name.text),
+    };
+    // Flows are complete only where nothing else is wrong.
+    if problems.is_empty() {
+        problems.push(&name.span, format!("`{}` has no exchanges", name.text), help);
     }
 }
 
@@ -133,6 +155,9 @@ impl Found<'_> {
         self.bound(path("drops"), table.drops.as_ref());
         self.bound(path("delay_mean"), table.delay_mean.as_ref());
         self.bound(path("delay_max"), table.delay_max.as_ref());
+        self.bound(path("exchanges"), table.exchanges.as_ref());
+        self.bound(path("response_mean"), table.response_mean.as_ref());
+        self.bound(path("response_max"), table.response_max.as_ref());
     }
 
     fn link(&mut self, at: &str, table: &ExpectLink) {

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use network::application::{Reader, Span, Train};
+use network::exchange::Exchange;
 use traffic::header::{Header, Ports};
 use traffic::packet::Protocol;
 use traffic::{Bytes, Duration, Instant};
@@ -10,7 +11,7 @@ use transport::Config;
 
 use super::directory::{Members, count, member_name, pairs};
 use super::nodes::Nodes;
-use super::{Directory, Network, datagrams};
+use super::{Directory, Network, datagrams, programs};
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
 use crate::plan::{Flow, NodeKind, Tcp, Transport};
@@ -90,12 +91,19 @@ fn add(
 ) -> Option<()> {
     let stagger = time_or_zero(table.stagger.as_ref(), problems);
     let span = span(table, network.duration, problems);
+    programs::check(table, problems);
     check_paths(table, pairs, network, problems)?;
-    let transport = |&pair: &(usize, usize)| match &table.datagrams {
-        Some(datagrams) => {
-            datagrams::resolve(datagrams, table, pair, network, problems).map(Transport::Udp)
+    let transport = |&(from, to): &(usize, usize)| match (&table.program, &table.datagrams) {
+        // Its words hold each flow's own port.
+        (Some(_), _) => ip_header([from, to], table, network, problems).map(|_| None),
+        (None, Some(datagrams)) => {
+            let config = datagrams::resolve(datagrams, table, (from, to), network, problems)?;
+            Some(Some(Transport::Udp(config)))
         }
-        None => connection(pair, table, name, network, problems).map(|c| Transport::Tcp(c.into())),
+        (None, None) => {
+            let connection = connection((from, to), table, name, network, problems)?;
+            Some(Some(Transport::Tcp(connection.into())))
+        }
     };
     let transports: Vec<_> = pairs.iter().map(transport).collect::<Option<_>>()?;
     let (stagger, span) = (stagger?, span?);
@@ -105,13 +113,18 @@ fn add(
         let (from, to) = pairs[pair];
         let start = span.start + stagger.times(index as u64);
         let header = header(table, index, flows.len(), [from, to], network, problems)?;
+        let program = table.program.as_ref().map(|program| {
+            let addresses = [from, to].map(|end| network.nodes.list[end].address);
+            programs::resolve(program, table, addresses, &header, problems).map(Transport::Program)
+        });
+        let transport = transports[pair].clone().or_else(|| program?)?;
         flows.push(Flow {
             name: member_name(&name.text, members.counted, index),
             from,
             to,
             header,
             span: Span { start, ..span },
-            transport: transports[pair].clone(),
+            transport,
         });
     }
     Some(())
@@ -139,9 +152,14 @@ fn header(
         }
         port
     };
+    // A program of others has its server to itself.
+    let (listening, servers) = match table.program {
+        Some(_) => (Flow::usual_server_port(number), index),
+        None => (usual.destination, 0),
+    };
     let ports = Ports {
         source: port(table.source_port.as_ref(), usual.source, index, problems)?,
-        destination: port(table.destination_port.as_ref(), usual.destination, 0, problems)?,
+        destination: port(table.destination_port.as_ref(), listening, servers, problems)?,
     };
     let protocol = if table.datagrams.is_some() { Protocol::Udp } else { Protocol::Tcp };
     let header = Header::between(source, destination, protocol as u8, ports);
@@ -176,10 +194,17 @@ fn connection(
         Some(table) => train(table, problems).map(Some),
         None => Some(None),
     };
+    let exchange = match &table.exchange {
+        Some(exchange) => self::exchange(exchange, table, problems).map(Some),
+        None => Some(None),
+    };
+    let kernel_congestion = table.congestion.as_ref().and_then(|name| tcp::of_kernel(&name.text));
+    let kernel_congestion = kernel_congestion.map(str::to_owned);
     let reader = reader(table, problems);
     let sender = tcp(from, to, table, table.tcp.as_ref(), name, network, problems)?;
     let receiver = tcp(to, from, table, table.receiver_tcp.as_ref(), name, network, problems)?;
-    Some(Tcp { sender, receiver, train: train?, reader: reader? })
+    let (exchange, train, reader) = (exchange?, train?, reader?);
+    Some(Tcp { sender, receiver, kernel_congestion, exchange, train, reader })
 }
 
 fn host(name: &Name, nodes: &Nodes<'_>, problems: &mut Problems) -> Option<Members> {
@@ -208,7 +233,7 @@ fn tcp(
 ) -> Option<Config> {
     let mut config = network.nodes.profiles[local]?.config();
     if let Some(name) = &table.congestion {
-        config.algorithm = tcp::algorithm(name, problems)?;
+        config.algorithm = tcp::congestion(name, config.algorithm, problems)?;
     }
     let first = network.routes.get(local).and_then(|row| row[peer]);
     if let Some(link) = first {
@@ -308,6 +333,33 @@ fn train(table: &file::Train, problems: &mut Problems) -> Option<Train> {
         problems.push(&table.every.span, "messages without time between", help);
     }
     Some(Train { message: message?, every: every? })
+}
+
+fn exchange(
+    exchange: &file::Exchange,
+    table: &file::Flow,
+    problems: &mut Problems,
+) -> Option<Exchange> {
+    let given = [
+        (table.bytes.is_some(), "bytes"),
+        (table.train.is_some(), "train"),
+        (table.read.is_some(), "read"),
+    ];
+    for (_, key) in given.iter().filter(|(given, _)| *given) {
+        let message = format!("`{key}` beside an exchange");
+        problems.push(&exchange.request.span, message, format!("leave out {key}, or exchange"));
+    }
+    for size in [&exchange.request, &exchange.response] {
+        if size.read(problems) == Some(Bytes(0)) {
+            problems.push(&size.span, "a message of nothing", "give its size: \"1 KiB\"");
+        }
+    }
+    let every = match &exchange.every {
+        Some(every) => every.read(problems).map(Some),
+        None => Some(None),
+    };
+    let (request, response) = (exchange.request.read(problems), exchange.response.read(problems));
+    Some(Exchange { request: request?, response: response?, every: every? })
 }
 
 fn reader(table: &file::Flow, problems: &mut Problems) -> Option<Reader> {

@@ -10,7 +10,7 @@ use super::nodes::Nodes;
 use super::{conditioners, queues};
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
-use crate::plan::{End, Link};
+use crate::plan::{End, Link, Wire};
 use crate::value::{Name, Quantity, SizeUnit};
 
 /// More than a fat tree of 4096 nodes has.
@@ -65,6 +65,11 @@ fn add<'f>(
     let count = (from.counted || to.counted).then_some(ends.len());
     let port = Port { rate: config.rate, mtu: config.mtu, overhead: config.overhead, seed: 0 };
     let queue = queues::resolve(table.queue.as_ref(), port, entities, problems)?;
+    let wire = match table.wire {
+        None | Some(file::Wire::Time) => Wire::Time,
+        Some(file::Wire::Frames) => Wire::Frames,
+    };
+    let gso = table.gso.unwrap_or(false);
     let members = links.names.add(name, count, problems)?;
     let first = links.list.len();
     for (index, (from, to)) in ends.into_iter().enumerate() {
@@ -74,7 +79,7 @@ fn add<'f>(
             End { node, queue, device_buffer, conditioner: None }
         };
         let ends = [from, to].map(end);
-        links.list.push(Link { name, config, ends });
+        links.list.push(Link { name, config, wire, gso, ends });
     }
     for (node, end) in table.at.iter() {
         let Some(at) = nodes.names.find(node, problems) else { continue };

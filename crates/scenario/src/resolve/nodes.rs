@@ -9,6 +9,7 @@ use transport::Profile;
 
 use super::Directory;
 use super::directory::{count, member_name};
+use crate::command;
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
 use crate::nearest;
@@ -65,8 +66,44 @@ pub(super) fn resolve<'f>(file: &'f Scenario, problems: &mut Problems) -> Nodes<
     for (name, table) in &tables {
         add(&mut nodes, name, table, problems);
     }
+    check_host_names(file, &nodes, problems);
     check_addresses(file, &nodes, problems);
     nodes
+}
+
+/// Complains of names that a host cannot go by among programs: in the lab they look each other up by
+/// these, whatever the case of the letters, and hosts bear them.
+fn check_host_names(file: &Scenario, nodes: &Nodes<'_>, problems: &mut Problems) {
+    /// `HOST_NAME_MAX` of Linux.
+    const LETTERS_MAX: usize = 64;
+    let mut taken: BTreeMap<String, &str> = BTreeMap::new();
+    for (name, _) in file.host.iter() {
+        let Some(members) = nodes.names.get(&name.text) else { continue };
+        let last = nodes.list.get(members.range).and_then(|hosts| hosts.last());
+        let lower = name.text.to_ascii_lowercase();
+        // `1` and `0x7f` are addresses to whoever looks them up.
+        let mistake = if !lower.starts_with(|c: char| c.is_ascii_lowercase()) {
+            Some(("does not begin with a letter".to_owned(), "begin a host's name with a letter"))
+        } else if lower == "localhost" {
+            Some(("is every host's own name for itself".into(), "give it another name"))
+        } else if last.is_some_and(|host| host.name.len() > LETTERS_MAX) {
+            Some(("is longer with its number than 64 letters".into(), "shorten it"))
+        } else {
+            let other = taken.insert(lower, &name.text);
+            let differs = |other| format!("differs from `{other}` by capitals only");
+            other.map(|other| (differs(other), "give each host a name of its own"))
+        };
+        if let Some((what, help)) = mistake {
+            problems.push(&name.span, format!("the host `{}` {what}", name.text), help);
+        }
+    }
+}
+
+/// What runs on a host of that address.
+fn programs(table: &file::Host, address: IpAddr, problems: &mut Problems) -> Vec<Vec<String>> {
+    let known = [("address", address.to_string())];
+    let lines = table.program.iter().flat_map(|commands| &commands.0);
+    lines.filter_map(|line| command::resolve(line, &known, problems)).collect()
 }
 
 fn add<'f>(nodes: &mut Nodes<'f>, name: &'f Name, table: &Table<'_>, problems: &mut Problems) {
@@ -95,7 +132,11 @@ fn add<'f>(nodes: &mut Nodes<'f>, name: &'f Name, table: &Table<'_>, problems: &
         let name = member_name(&name.text, members.counted, index);
         let given = first.and_then(|first| later(first, index));
         let address = given.unwrap_or_else(|| Node::usual_address(number));
-        nodes.list.push(Node { name, kind: kind.clone(), address, timer });
+        let programs = match table {
+            Table::Host(table) => programs(table, address, problems),
+            Table::Router(_) | Table::Emulator(_) => Vec::new(),
+        };
+        nodes.list.push(Node { name, kind: kind.clone(), address, timer, programs });
         nodes.profiles.push(profile);
     }
 }

@@ -1,7 +1,7 @@
 //! `[compare]`: how far runs of different drivers may lie apart.
 
 use super::Network;
-use super::expectations::{Known, check_classes, check_delay, is_emulator};
+use super::expectations::{Known, check_classes, check_delay, check_exchange, is_emulator};
 use crate::diagnostic::Problems;
 use crate::file::{CompareEmulator, CompareFlow, CompareLink, CompareRun, Scenario};
 use crate::plan::{Comparison, Flow, Tolerance, Within};
@@ -23,6 +23,12 @@ pub(super) fn resolve(
         if names.is_group(&name.text) || names.find(name, found.problems).is_some() {
             if table.delay_mean.is_some() || table.delay_max.is_some() {
                 check_delay(name, flows, found.problems);
+            }
+            if table.exchanges.is_some()
+                || table.response_mean.is_some()
+                || table.response_max.is_some()
+            {
+                check_exchange(name, flows, found.problems);
             }
             if let Some(within) = &table.min_rtt {
                 check_round_trip(name, within, flows, found.problems);
@@ -83,6 +89,9 @@ impl Found<'_> {
         self.within(at, "min_rtt", table.min_rtt.as_ref());
         self.within(at, "delay_mean", table.delay_mean.as_ref());
         self.within(at, "delay_max", table.delay_max.as_ref());
+        self.within(at, "exchanges", table.exchanges.as_ref());
+        self.within(at, "response_mean", table.response_mean.as_ref());
+        self.within(at, "response_max", table.response_max.as_ref());
     }
 
     fn link(&mut self, at: &str, table: &CompareLink) {

@@ -1,0 +1,58 @@
+//! Programs of other people: what runs on a host, and what sends in place of our own programs.
+
+use std::net::IpAddr;
+
+use traffic::header::Header;
+
+use crate::command;
+use crate::diagnostic::Problems;
+use crate::file;
+use crate::plan::Program;
+use crate::value::Name;
+
+/// What a flow's program and its server are, on hosts of these addresses.
+pub(super) fn resolve(
+    program: &Name,
+    table: &file::Flow,
+    [from, to]: [IpAddr; 2],
+    header: &Header,
+    problems: &mut Problems,
+) -> Option<Program> {
+    let port = header.ports.unwrap_or_default().destination;
+    let known = [("from", from.to_string()), ("to", to.to_string()), ("port", port.to_string())];
+    let client = command::resolve(program, &known, problems);
+    let server = match &table.server {
+        Some(line) => command::resolve(line, &known, problems).map(Some),
+        None => Some(None),
+    };
+    Some(Program { client: client?, server: server? })
+}
+
+/// Complains of a flow that a program sends and that says how our own programs shall, and of a server
+/// without a client.
+pub(super) fn check(table: &file::Flow, problems: &mut Problems) {
+    let Some(program) = &table.program else {
+        if let Some(server) = &table.server {
+            let help = "name the client too: program = \"iperf3 -c {to} -p {port}\"";
+            problems.push(&server.span, "a server without a program", help);
+        }
+        return;
+    };
+    let given = [
+        (table.bytes.is_some(), "bytes"),
+        (table.datagrams.is_some(), "datagrams"),
+        (table.train.is_some(), "train"),
+        (table.exchange.is_some(), "exchange"),
+        (table.read.is_some(), "read"),
+        (table.congestion.is_some(), "congestion"),
+        (table.tcp.is_some(), "tcp"),
+        (table.receiver_tcp.is_some(), "receiver_tcp"),
+        (table.source_port.is_some(), "source_port"),
+        (table.dscp.is_some(), "dscp"),
+        (table.flow_label.is_some(), "flow_label"),
+    ];
+    if let Some((_, key)) = given.iter().find(|(given, _)| *given) {
+        let message = format!("`{key}` is for our own programs, and this flow is of another");
+        problems.push(&program.span, message, format!("leave out {key}, or program"));
+    }
+}
