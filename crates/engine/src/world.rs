@@ -71,6 +71,12 @@ impl World {
     pub fn of_machines(plan: &Plan, packets: Packets) -> Result<Self, Refusal> {
         let mut world = Self { packets, ..Self::joined(plan, Self::interfaces)? };
         world.describe(plan);
+        for line in 0..world.lines.len() {
+            let frames = plan.links[line / 2].wire == scenario::plan::Wire::Frames;
+            let far = world.lines[line].far as usize;
+            let machine = matches!(plan.nodes[far].kind, NodeKind::Host(_));
+            world.lines[line].gap_frames = frames && machine;
+        }
         Ok(world)
     }
 

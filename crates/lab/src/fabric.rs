@@ -15,7 +15,7 @@ use scenario::Plan;
 use scenario::plan::Change;
 use traffic::header::Header;
 use traffic::packet::{Places, Protocol};
-use traffic::{Bytes, DropReason, Duration, Instant, Packet, PacketId, Packets};
+use traffic::{Bytes, DropReason, Duration, FlowId, Instant, Packet, PacketId, Packets};
 
 use crate::buffers::Buffers;
 use crate::clock::Clock;
@@ -66,6 +66,8 @@ pub(crate) struct Fabric {
     neighbours: Neighbours,
     clock: Clock,
     eyes: Eyes,
+    /// By port, the Ethernet address of the node that sends from it.
+    senders: Vec<[u8; 6]>,
     places: Places,
     lateness: Lateness,
     received: Vec<Received>,
@@ -143,6 +145,11 @@ impl Observer for Seeing<'_> {
     }
 }
 
+fn senders(plan: &Plan) -> Vec<[u8; 6]> {
+    let ends = plan.links.iter().flat_map(|link| &link.ends);
+    ends.map(|end| scenario::plan::Node::ethernet_address(end.node)).collect()
+}
+
 /// From one report of progress, and of what was told, to the next.
 const REPORT: Duration = Duration::from_ms(20);
 
@@ -163,6 +170,7 @@ impl Fabric {
             gate_by_port[gate.fed_by.0 as usize] = Some(number);
         }
         Ok(Self {
+            senders: senders(plan),
             places: engine.packets().places(),
             engine,
             buffers,
@@ -246,10 +254,14 @@ impl Fabric {
                 packets.release(packet);
                 continue;
             };
-            let Packet { length, tos, .. } = packets[packet];
+            let Packet { length, tos, flow, .. } = packets[packet];
             let length = length - 4;
             let bytes = self.buffers.bytes_mut(packet, length);
-            frame::set_tos(bytes, tos);
+            if flow == FlowId::GAP {
+                frame::pause(bytes, self.senders[by.0 as usize]);
+            } else {
+                frame::set_tos(bytes, tos);
+            }
             self.gates[gate].device.send(packet, length);
             self.due.push(at);
         }

@@ -131,6 +131,17 @@ pub(crate) fn set_tos(frame: &mut [u8], tos: u8) -> Option<()> {
     Some(())
 }
 
+/// Makes the frame a PAUSE (IEEE 802.3, annex 31B) from that address, to the address that no bridge
+/// forwards. A pause time of zero stops nobody: the frame only takes the wire.
+pub(crate) fn pause(frame: &mut [u8], from: [u8; 6]) {
+    const TO: [u8; 6] = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x01];
+    /// MAC control, and in it PAUSE.
+    const WHAT: [u8; 4] = [0x88, 0x08, 0x00, 0x01];
+    frame.fill(0);
+    let head = TO.into_iter().chain(from).chain(WHAT);
+    frame.iter_mut().zip(head).for_each(|(byte, head)| *byte = head);
+}
+
 /// The Internet checksum (RFC 1071) of bytes, an odd last one padded with zero.
 pub(crate) fn checksum(parts: &[&[u8]]) -> u16 {
     let mut sum = 0_u64;

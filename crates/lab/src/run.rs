@@ -109,6 +109,8 @@ pub(crate) struct Lab {
     fabric: Fabric,
     kind: Kind,
     layout: threads::Layout,
+    /// Threads and programs started from now on leave the fabric's processor alone.
+    restored: Option<threads::Restored>,
 }
 
 impl Lab {
@@ -124,7 +126,8 @@ impl Lab {
         let (gates, kind) = gates(&hosts, options, &mut memory, &mut notes)?;
         let clock = Clock::starting_in(AHEAD);
         let fabric = Fabric::new(plan, clock, memory, gates, listener.teller())?;
-        Ok(Self { hosts, clock, listener, notes, fabric, kind, layout })
+        let restored = layout.leave_fabric_alone();
+        Ok(Self { hosts, clock, listener, notes, fabric, kind, layout, restored })
     }
 
     /// Runs the fabric, on a thread of its own, until the plan's end or until `over` says so; writes down
@@ -135,7 +138,7 @@ impl Lab {
         watch: &mut impl Watch,
         mut over: impl FnMut(Instant) -> bool,
     ) -> Result<Outcome, Error> {
-        let Self { hosts, mut listener, notes, fabric, kind, layout, .. } = self;
+        let Self { hosts, mut listener, notes, fabric, kind, layout, restored, .. } = self;
         let (stop, reached) = (AtomicBool::new(false), AtomicU64::new(0));
         let (moved, failure) = thread::scope(|scope| {
             let moving = scope.spawn(|| {
@@ -152,7 +155,7 @@ impl Lab {
             moving.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });
         listener.drain(watch);
-        drop(hosts);
+        drop((hosts, restored));
         let complete = moved.end >= Instant::ZERO + plan.duration;
         let keeping = keeping(&moved, kind, notes);
         Ok(Outcome { totals: totals(moved, complete), keeping, failure })

@@ -38,11 +38,22 @@ impl Layout {
         unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, FIRST) };
     }
 
-    /// Keeps this thread, and those that it starts, off the fabric's processor.
-    pub(crate) fn leave_fabric_alone(&self) {
-        if self.fabric.is_some() {
-            confine(&self.others);
-        }
+    /// Keeps this thread, and those that it starts, off the fabric's processor, until the answer is
+    /// dropped.
+    pub(crate) fn leave_fabric_alone(&self) -> Option<Restored> {
+        let before = sched_getaffinity(SELF).ok().filter(|_| self.fabric.is_some())?;
+        confine(&self.others);
+        Some(Restored(before))
+    }
+}
+
+/// Gives a thread back the processors that it had.
+#[derive(Debug)]
+pub(crate) struct Restored(CpuSet);
+
+impl Drop for Restored {
+    fn drop(&mut self) {
+        let _ = sched_setaffinity(SELF, &self.0);
     }
 }
 
