@@ -22,7 +22,7 @@ use netlink_packet_route::{AddressFamily, RouteNetlinkMessage as Message};
 
 pub use shaper::Line;
 
-use crate::netlink::Socket;
+use crate::netlink::{self, Socket};
 use crate::{Error, Namespace, sysctl};
 
 /// What a cable is.
@@ -44,14 +44,16 @@ pub struct Settings<'a> {
     pub line: Option<Line>,
     /// Whether super-frames, whose segments nobody has cut yet, may pass; else one packet at a time.
     pub gso: bool,
-    /// The CPUs that do the host's receive processing; empty: the one that writes the frame.
+    /// The CPUs that do the host's receive processing (the kernel's RPS). Empty: the one that writes the
+    /// frame, which then runs the host's TCP down to the next packets' transmission before it is back.
+    /// Frames under way to other CPUs count against the send buffer of the socket that wrote them.
     pub receive_cpus: &'a [usize],
 }
 
 /// What is reached by a cable; all of it is on link, and the fabric answers for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Routes<'a> {
-    /// Every address of the host's family.
+    /// Every address of the host's family; of one cable of a host only.
     #[default]
     Everything,
     /// These, of the host's family.
@@ -72,43 +74,53 @@ pub struct Cable {
     pub steered: bool,
 }
 
-/// Lays a cable from `host` to `fabric`. It lies as long as both namespaces live.
+/// Lays a cable from `host` to `fabric`; both ends transmit at once. It lies as long as both namespaces
+/// live. An MTU that the kernel or the host's address does not bear is unfit.
 pub fn lay(host: &Namespace, fabric: &Namespace, settings: &Settings) -> Result<Cable, Error> {
+    check_mtu(settings)?;
     let name = format!("eth{}", settings.interface);
     let steered = steer(host, settings.receive_cpus)?;
     let (mut at_host, mut at_fabric) = (Socket::open(host)?, Socket::open(fabric)?);
     at_host
         .change(Message::NewLink(pair(&name, fabric, settings)), NLM_F_CREATE | NLM_F_EXCL)
-        .map_err(create_failed)?;
-    let find = Error::system("find the ends of a veth pair");
-    let host_index = at_host.index(&name).map_err(find)?;
-    let find = Error::system("find the ends of a veth pair");
-    let fabric_index = at_fabric.index(settings.fabric_interface).map_err(find)?;
+        .map_err(|error| create_failed(&name, settings.fabric_interface, error))?;
+    let host_index = at_host.index(&name)?;
+    let fabric_index = at_fabric.index(settings.fabric_interface)?;
     offload::set_host(host, &name, settings.gso)?;
     offload::set_fabric(fabric, settings.fabric_interface)?;
-    if sysctl::has_ipv6() {
-        at_fabric
-            .change(Message::SetLink(without_own_address(fabric_index)), 0)
-            .map_err(Error::system("keep IPv6 addresses off the fabric"))?;
+    if settings.address.is_ipv4() {
+        silence(&mut at_host, host_index)?;
     }
+    silence(&mut at_fabric, fabric_index)?;
     let shaped = match &settings.line {
         Some(line) => shaper::install(&mut at_host, host_index, line, settings)?,
         None => false,
     };
     at_fabric.raise(fabric_index)?;
     at_host.raise(host_index)?;
+    at_fabric.await_carrier(fabric_index)?;
+    at_host.await_carrier(host_index)?;
     address(&mut at_host, host_index, settings)?;
     Ok(Cable { fabric_index, host_index, shaped, steered })
 }
 
-fn create_failed(error: io::Error) -> Error {
-    const WHAT: &str = "create a veth pair";
+fn check_mtu(settings: &Settings) -> Result<(), Error> {
+    // RFC 791 and RFC 8200, section 5; the kernel's interfaces bear no more than the last.
+    let (least, most) = (if settings.address.is_ipv6() { 1_280 } else { 68 }, 65_535);
+    if (least..=most).contains(&settings.mtu) {
+        return Ok(());
+    }
+    Err(Error::unfit(
+        format!("an MTU of {} bytes before a host of address {}", settings.mtu, settings.address),
+        format!("give the link one from {least} to {most} bytes"),
+    ))
+}
+
+fn create_failed(host: &str, fabric: &str, error: io::Error) -> Error {
+    let what = format!("create a veth pair ({host} to {fabric})");
     match error.raw_os_error() {
-        Some(libc::EOPNOTSUPP) => Error::lacking(WHAT, error, "load or build it: modprobe veth"),
-        Some(libc::ERANGE | libc::EINVAL) => {
-            Error::unfit(format!("{WHAT}: {error}"), "give the link an MTU from 68 to 65535 bytes")
-        }
-        _ => Error::system(WHAT)(error),
+        Some(libc::EOPNOTSUPP) => Error::lacking(what, error, "load or build it: modprobe veth"),
+        _ => Error::system(what)(error),
     }
 }
 
@@ -141,13 +153,17 @@ fn end(name: &str, settings: &Settings) -> LinkMessage {
     link
 }
 
-/// The fabric's end speaks no IPv6 of its own.
-fn without_own_address(index: u32) -> LinkMessage {
-    let mut link = LinkMessage::default();
-    link.header.index = index;
+/// Keeps the kernel from giving an interface an IPv6 address, and from telling its groups.
+fn silence(socket: &mut Socket, index: u32) -> Result<(), Error> {
+    if !sysctl::has_ipv6() {
+        return Ok(());
+    }
     let mode = vec![AfSpecInet6::AddrGenMode(In6AddrGenMode::None)];
+    let mut link = netlink::of(index);
     link.attributes.push(LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(mode)]));
-    link
+    socket
+        .change(Message::SetLink(link), 0)
+        .map_err(Error::system("keep an interface from IPv6 addresses of its own"))
 }
 
 fn address(socket: &mut Socket, index: u32, settings: &Settings) -> Result<(), Error> {
@@ -210,17 +226,16 @@ fn route_address(ip: IpAddr) -> RouteAddress {
     }
 }
 
-/// Has interfaces that `host` gets from now on do their receive processing on `cpus` (Receive Packet
-/// Steering); returns whether the kernel will.
+/// Has the interface that `host` gets next do its receive processing on `cpus`; returns whether the kernel
+/// will.
 fn steer(host: &Namespace, cpus: &[usize]) -> Result<bool, Error> {
-    if cpus.is_empty() {
-        return Ok(false);
-    }
+    // Unlike an interface's own rps_cpus this needs no sysfs, and is open to a user namespace's root.
     const NAME: &str = "net.core.rps_default_mask";
-    match sysctl::try_set(host, NAME, &mask(cpus))? {
-        Ok(()) => Ok(true),
+    let mask = mask(cpus);
+    match sysctl::try_set(host, NAME, &mask)? {
+        Ok(()) => Ok(!cpus.is_empty()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(Error::system(format!("set {NAME} to {}", mask(cpus)))(error)),
+        Err(error) => Err(Error::system(format!("set {NAME} to {mask}"))(error)),
     }
 }
 
@@ -242,6 +257,7 @@ mod tests {
 
     #[test]
     fn a_set_of_cpus_is_written_as_the_kernel_does() {
+        assert_eq!(mask(&[]), "00000000");
         assert_eq!(mask(&[1]), "00000002");
         assert_eq!(mask(&[0, 33]), "00000002,00000001");
     }

@@ -37,6 +37,11 @@ impl Namespace {
         Ok(Self { descriptor })
     }
 
+    /// The namespace of the calling thread.
+    pub fn current() -> Result<Self, Error> {
+        open().map(|descriptor| Self { descriptor })
+    }
+
     /// Moves this thread into the namespace, for good: sockets that it opens from now on are there.
     pub fn enter(&self) -> Result<(), Error> {
         setns(&self.descriptor, CloneFlags::CLONE_NEWNET)
@@ -67,6 +72,10 @@ fn on_own_thread<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Error> {
 
 fn create() -> Result<OwnedFd, Error> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(refused)?;
+    open()
+}
+
+fn open() -> Result<OwnedFd, Error> {
     File::open("/proc/thread-self/ns/net")
         .map(OwnedFd::from)
         .map_err(Error::system("open /proc/thread-self/ns/net"))

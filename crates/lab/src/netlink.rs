@@ -1,12 +1,13 @@
 //! Requests to the kernel's networking over rtnetlink, one at a time, each acknowledged (RFC 3549).
 
-use std::io;
+use std::time::Duration;
+use std::{io, thread};
 
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
 };
 use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage, State};
 use netlink_sys::{SocketAddr, protocols::NETLINK_ROUTE};
 
 use crate::{Error, Namespace};
@@ -33,23 +34,43 @@ impl Socket {
     }
 
     /// The index of the interface of that name.
-    pub(crate) fn index(&mut self, name: &str) -> io::Result<u32> {
-        let mut link = LinkMessage::default();
-        link.attributes.push(LinkAttribute::IfName(name.to_owned()));
-        match self.ask(RouteNetlinkMessage::GetLink(link), 0)? {
-            Some(RouteNetlinkMessage::NewLink(link)) => Ok(link.header.index),
-            _ => Err(io::ErrorKind::InvalidData.into()),
-        }
+    pub(crate) fn index(&mut self, name: &str) -> Result<u32, Error> {
+        let mut wanted = LinkMessage::default();
+        wanted.attributes.push(LinkAttribute::IfName(name.to_owned()));
+        let found = self.link(wanted).map_err(Error::system(format!("find interface {name}")))?;
+        Ok(found.header.index)
     }
 
     /// Sets an interface up.
     pub(crate) fn raise(&mut self, index: u32) -> Result<(), Error> {
-        let mut link = LinkMessage::default();
-        link.header.index = index;
+        let mut link = of(index);
         link.header.flags = LinkFlags::Up;
         link.header.change_mask = LinkFlags::Up;
         self.change(RouteNetlinkMessage::SetLink(link), 0)
             .map_err(Error::system("set an interface up"))
+    }
+
+    /// Waits until an interface that is up, as is the other end of its cable, transmits. The kernel
+    /// notices a carrier at once or up to a second later, and discards what is sent until then. Since
+    /// Linux 6.8 to ask makes it notice.
+    pub(crate) fn await_carrier(&mut self, index: u32) -> Result<(), Error> {
+        const TRIES: u32 = 3_000;
+        const WHAT: &str = "wait for an interface's carrier";
+        for _ in 0..TRIES {
+            let link = self.link(of(index)).map_err(Error::system(WHAT))?;
+            if link.attributes.contains(&LinkAttribute::OperState(State::Up)) {
+                return Ok(());
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        Err(Error::system(WHAT)(io::Error::from(io::ErrorKind::TimedOut)))
+    }
+
+    fn link(&mut self, wanted: LinkMessage) -> io::Result<LinkMessage> {
+        match self.ask(RouteNetlinkMessage::GetLink(wanted), 0)? {
+            Some(RouteNetlinkMessage::NewLink(found)) => Ok(found),
+            _ => Err(io::ErrorKind::InvalidData.into()),
+        }
     }
 
     /// Sends a request and returns the first answer to it: an object, or `None` for an acknowledgement.
@@ -85,4 +106,11 @@ impl Socket {
             };
         }
     }
+}
+
+/// A message about the interface `index`.
+pub(crate) fn of(index: u32) -> LinkMessage {
+    let mut link = LinkMessage::default();
+    link.header.index = index;
+    link
 }

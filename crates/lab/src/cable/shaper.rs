@@ -15,9 +15,12 @@ use crate::netlink::Socket;
 /// What the kernel counts of a frame beside the IP datagram: the Ethernet header, no FCS.
 const HEADER: u32 = 14;
 /// The shortest frame as the kernel counts, which pads none itself.
-const SHORTEST: u32 = 60;
-/// The longest super-frame.
-const SUPER_FRAME: u32 = 65_536;
+const SHORTEST: u16 = 60;
+/// A super-frame of 64 KiB as the kernel counts it, with a header for each of its segments, of which there
+/// are at most 144 at an MTU of 576 bytes or more.
+const SUPER_FRAME: u32 = 65_536 + 144 * 134;
+/// What a timer may be late, nanoseconds: what the line would have sent meanwhile may follow at once.
+const LATE: u64 = 50_000;
 
 /// Attributes of include/uapi/linux/pkt_sched.h.
 const TCA_TBF_PARMS: u16 = 1;
@@ -35,7 +38,8 @@ pub struct Line {
     pub overhead: u16,
     /// The bytes that may wait, headers counted and `overhead` not.
     pub limit: Bytes,
-    /// The bytes that may leave at once after silence; `None`: two frames, or one super-frame.
+    /// The bytes that may leave at once after silence; `None`: two frames (with `gso` a super-frame), or
+    /// what the line sends in 50 us if that is more.
     pub burst: Option<u32>,
 }
 
@@ -61,8 +65,9 @@ pub(super) fn install(
 
 fn options(line: &Line, settings: &Settings) -> Vec<TcOption> {
     let rate = (line.rate.bits_per_second() / 8).max(1);
-    let usual = if settings.gso { SUPER_FRAME } else { 0 }.max(2 * (settings.mtu + HEADER));
-    let burst = line.burst.unwrap_or(usual) + u32::from(line.overhead);
+    let burst = line.burst.unwrap_or_else(|| usual_burst(rate, settings));
+    // The kernel turns this into time as it does with a frame, whose overhead it adds.
+    let burst = burst.saturating_add(line.overhead.into());
     [
         (TCA_TBF_PARMS, parameters(rate, line)),
         (TCA_TBF_BURST, burst.to_ne_bytes().to_vec()),
@@ -72,10 +77,17 @@ fn options(line: &Line, settings: &Settings) -> Vec<TcOption> {
     .into()
 }
 
+/// In bytes, at `rate` bytes per second.
+fn usual_burst(rate: u64, settings: &Settings) -> u32 {
+    let frames = if settings.gso { SUPER_FRAME } else { 2 * (settings.mtu + HEADER) };
+    let late = u128::from(rate) * u128::from(LATE) / 1_000_000_000;
+    frames.max(u32::try_from(late).unwrap_or(u32::MAX))
+}
+
 /// `struct tc_tbf_qopt`: two `struct tc_ratespec` of 12 bytes (the second, a peak, is unused), limit,
 /// buffer and mtu.
 fn parameters(rate: u64, line: &Line) -> Vec<u8> {
-    let shortest = (SHORTEST + u32::from(line.overhead)) as u16;
+    let shortest = SHORTEST.saturating_add(line.overhead);
     let limit = u32::try_from(line.limit.0).unwrap_or(u32::MAX);
     let mut bytes = vec![0, LINKLAYER_ETHERNET];
     bytes.extend(line.overhead.to_ne_bytes());

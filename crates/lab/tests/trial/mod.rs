@@ -1,0 +1,91 @@
+//! Runs tests one after the other in a process that may have made itself a user namespace.
+
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, exit};
+use std::{env, fs, process};
+
+use lab::privilege::{self, Privilege};
+use lab::{Error, Namespace};
+
+/// A test and its name.
+pub type Trial = (&'static str, fn());
+
+/// The user and group `nobody`.
+const NOBODY: u32 = 65_534;
+
+/// Runs those trials whose names hold one of the arguments, if there are any; as root once more as a user.
+pub fn main(trials: &[Trial]) {
+    let filters: Vec<_> = env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let chosen = |name: &str| filters.is_empty() || filters.iter().any(|part| name.contains(part));
+    let privilege = match privilege::acquire() {
+        Ok(privilege) => privilege,
+        Err(error @ Error::Lacking { .. }) => return println!("skipped: {error}"),
+        Err(error) => panic!("{error}"),
+    };
+    if let Err(error @ Error::Lacking { .. }) = Namespace::new() {
+        return println!("skipped: {error}");
+    }
+    for (name, trial) in trials.iter().filter(|(name, _)| chosen(name)) {
+        println!("test {name} as {privilege:?} ...");
+        trial();
+    }
+    match privilege {
+        Privilege::Root if is_root() => as_nobody(&filters),
+        Privilege::Root => {}
+        Privilege::Rootless => without_any_right(),
+    }
+    println!("all passed as {privilege:?}");
+}
+
+fn is_root() -> bool {
+    // Only in the first user namespace is there another user to become.
+    let all = fs::read_to_string("/proc/self/uid_map").unwrap();
+    all.split_whitespace().last() != Some("1")
+}
+
+/// Runs a copy of this program, which lies where that user may read it, as a user without rights.
+fn as_nobody(filters: &[String]) {
+    let copy = Copy::new();
+    let mut command = Command::new(&copy.0);
+    let status = command.args(filters).uid(NOBODY).gid(NOBODY).current_dir("/").status().unwrap();
+    drop(copy);
+    if !status.success() {
+        exit(1);
+    }
+}
+
+struct Copy(PathBuf);
+
+impl Copy {
+    fn new() -> Self {
+        let path = env::temp_dir().join(format!("suimon-namespaces-{}", process::id()));
+        fs::copy("/proc/self/exe", &path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// In a user namespace that allows no further one, and without capabilities, both errors say what to do.
+fn without_any_right() {
+    fs::write("/proc/sys/user/max_user_namespaces", "0").unwrap();
+    drop_capabilities();
+    let error = Namespace::new().unwrap_err();
+    assert!(matches!(error, Error::Lacking { .. }), "{error}");
+    let error = privilege::acquire().unwrap_err();
+    assert!(matches!(error, Error::Lacking { .. }), "{error}");
+    assert!(error.to_string().contains("sysctl -w user.max_user_namespaces=10000"), "{error}");
+}
+
+fn drop_capabilities() {
+    // `struct __user_cap_header_struct` of version 3 for this thread, and two empty sets of data.
+    let (header, none) = ([0x2008_0522u32, 0], [0u32; 6]);
+    // SAFETY: capset reads both, which are of the sizes that version 3 says.
+    let result = unsafe { libc::syscall(libc::SYS_capset, header.as_ptr(), none.as_ptr()) };
+    assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
+}
