@@ -9,13 +9,13 @@ use lab::privilege::{self, Privilege};
 use lab::{Error, Namespace};
 
 /// A test and its name.
-pub type Trial = (&'static str, fn());
+pub(crate) type Trial = (&'static str, fn());
 
 /// The user and group `nobody`.
 const NOBODY: u32 = 65_534;
 
 /// Runs those trials whose names hold one of the arguments, if there are any; as root once more as a user.
-pub fn main(trials: &[Trial]) {
+pub(crate) fn main(trials: &[Trial]) {
     let filters: Vec<_> = env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let chosen = |name: &str| filters.is_empty() || filters.iter().any(|part| name.contains(part));
     let privilege = match privilege::acquire() {
