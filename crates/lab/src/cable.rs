@@ -1,24 +1,20 @@
 //! A cable: a veth pair whose one end is a host's interface and whose other end is the fabric's.
 
+mod address;
 mod offload;
 mod shaper;
+mod steering;
 
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd};
 
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
-use netlink_packet_route::address::{
-    AddressAttribute, AddressHeaderFlags, AddressMessage, AddressScope,
-};
+use netlink_packet_route::RouteNetlinkMessage as Message;
 use netlink_packet_route::link::{
     AfSpecInet6, AfSpecUnspec, In6AddrGenMode, InfoData, InfoKind, InfoVeth, LinkAttribute,
     LinkInfo, LinkMessage,
 };
-use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
-};
-use netlink_packet_route::{AddressFamily, RouteNetlinkMessage as Message};
 
 pub use shaper::Line;
 
@@ -42,11 +38,13 @@ pub struct Settings<'a> {
     pub routes: Routes<'a>,
     /// The line at whose rate the host sends; `None`: as fast as it can.
     pub line: Option<Line>,
-    /// Whether super-frames, whose segments nobody has cut yet, may pass; else one packet at a time.
+    /// Whether super-frames, whose segments nobody has cut yet, may pass; else one packet at a
+    /// time.
     pub gso: bool,
-    /// The CPUs that do the host's receive processing (the kernel's RPS). Empty: the one that writes the
-    /// frame, which then runs the host's TCP down to the next packets' transmission before it is back.
-    /// Frames under way to other CPUs count against the send buffer of the socket that wrote them.
+    /// The CPUs that do the host's receive processing (the kernel's RPS). Empty: the one that
+    /// writes the frame, which then runs the host's TCP down to the next packets' transmission
+    /// before it is back. Frames under way to other CPUs count against the send buffer of the
+    /// socket that wrote them.
     pub receive_cpus: &'a [usize],
 }
 
@@ -67,19 +65,20 @@ pub struct Cable {
     pub fabric_index: u32,
     /// The index of the host's end in the host's namespace.
     pub host_index: u32,
-    /// Whether the kernel holds the host to its line. Without `line` it does not, nor where it has no
-    /// TBF: then the host's own queue is not seen.
+    /// Whether the kernel holds the host to its line. Without `line` it does not, nor where it has
+    /// no TBF: then the host's own queue is not seen.
     pub shaped: bool,
     /// Whether `receive_cpus` do the receive processing; not before Linux 6.3.
     pub steered: bool,
 }
 
-/// Lays a cable from `host` to `fabric`; both ends transmit at once. It lies as long as both namespaces
-/// live. An MTU that the kernel or the host's address does not bear is unfit.
+/// Lays a cable from `host` to `fabric`; both ends transmit at once. It lies as long as both
+/// namespaces live, and so does what was made before an error. An MTU that the kernel or the host's
+/// address does not bear is unfit.
 pub fn lay(host: &Namespace, fabric: &Namespace, settings: &Settings) -> Result<Cable, Error> {
     check_mtu(settings)?;
     let name = format!("eth{}", settings.interface);
-    let steered = steer(host, settings.receive_cpus)?;
+    let steered = steering::set(host, settings.receive_cpus)?;
     let (mut at_host, mut at_fabric) = (Socket::open(host)?, Socket::open(fabric)?);
     at_host
         .change(Message::NewLink(pair(&name, fabric, settings)), NLM_F_CREATE | NLM_F_EXCL)
@@ -100,7 +99,7 @@ pub fn lay(host: &Namespace, fabric: &Namespace, settings: &Settings) -> Result<
     at_host.raise(host_index)?;
     at_fabric.await_carrier(fabric_index)?;
     at_host.await_carrier(host_index)?;
-    address(&mut at_host, host_index, settings)?;
+    address::give(&mut at_host, host_index, settings)?;
     Ok(Cable { fabric_index, host_index, shaped, steered })
 }
 
@@ -164,101 +163,4 @@ fn silence(socket: &mut Socket, index: u32) -> Result<(), Error> {
     socket
         .change(Message::SetLink(link), 0)
         .map_err(Error::system("keep an interface from IPv6 addresses of its own"))
-}
-
-fn address(socket: &mut Socket, index: u32, settings: &Settings) -> Result<(), Error> {
-    let ip = settings.address;
-    let mut message = AddressMessage::default();
-    message.header.family = family(ip);
-    message.header.prefix_len = full(ip);
-    // Usable at once: the plan's addresses are unique (RFC 4862, 5.4).
-    message.header.flags = AddressHeaderFlags::Nodad;
-    message.header.scope = AddressScope::Universe;
-    message.header.index = index;
-    message.attributes = vec![AddressAttribute::Local(ip), AddressAttribute::Address(ip)];
-    socket
-        .change(Message::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)
-        .map_err(Error::system(format!("give a host the address {ip}")))?;
-    match settings.routes {
-        Routes::Everything => route(socket, index, ip, None),
-        Routes::Only(targets) => {
-            targets.iter().try_for_each(|target| route(socket, index, ip, Some(*target)))
-        }
-    }
-}
-
-/// A route on link to `target`, or to everything, by which packets leave with the address `source`.
-fn route(
-    socket: &mut Socket,
-    index: u32,
-    source: IpAddr,
-    target: Option<IpAddr>,
-) -> Result<(), Error> {
-    let mut message = RouteMessage::default();
-    message.header.address_family = family(source);
-    message.header.destination_prefix_length = target.map_or(0, full);
-    message.header.table = RouteHeader::RT_TABLE_MAIN;
-    message.header.protocol = RouteProtocol::Static;
-    message.header.scope = RouteScope::Link;
-    message.header.kind = RouteType::Unicast;
-    message.attributes =
-        vec![RouteAttribute::Oif(index), RouteAttribute::PrefSource(route_address(source))];
-    message.attributes.extend(target.map(|ip| RouteAttribute::Destination(route_address(ip))));
-    let name = target.map_or("everything".to_owned(), |ip| ip.to_string());
-    socket
-        .change(Message::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
-        .map_err(Error::system(format!("add the route from {source} to {name}")))
-}
-
-fn family(ip: IpAddr) -> AddressFamily {
-    if ip.is_ipv6() { AddressFamily::Inet6 } else { AddressFamily::Inet }
-}
-
-/// The prefix length that means one address.
-fn full(ip: IpAddr) -> u8 {
-    if ip.is_ipv6() { 128 } else { 32 }
-}
-
-fn route_address(ip: IpAddr) -> RouteAddress {
-    match ip {
-        IpAddr::V4(ip) => RouteAddress::Inet(ip),
-        IpAddr::V6(ip) => RouteAddress::Inet6(ip),
-    }
-}
-
-/// Has the interface that `host` gets next do its receive processing on `cpus`; returns whether the kernel
-/// will.
-fn steer(host: &Namespace, cpus: &[usize]) -> Result<bool, Error> {
-    // Unlike an interface's own rps_cpus this needs no sysfs, and is open to a user namespace's root.
-    const NAME: &str = "net.core.rps_default_mask";
-    let mask = mask(cpus);
-    match sysctl::try_set(host, NAME, &mask)? {
-        Ok(()) => Ok(!cpus.is_empty()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(Error::system(format!("set {NAME} to {mask}"))(error)),
-    }
-}
-
-/// CPUs as the kernel writes a set of them: words of 32 bits in hexadecimal, the highest first.
-fn mask(cpus: &[usize]) -> String {
-    let mut words = vec![0u32; cpus.iter().max().map_or(1, |last| last / 32 + 1)];
-    for cpu in cpus {
-        if let Some(word) = words.get_mut(cpu / 32) {
-            *word |= 1 << (cpu % 32);
-        }
-    }
-    let words: Vec<_> = words.iter().rev().map(|word| format!("{word:08x}")).collect();
-    words.join(",")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_set_of_cpus_is_written_as_the_kernel_does() {
-        assert_eq!(mask(&[]), "00000000");
-        assert_eq!(mask(&[1]), "00000002");
-        assert_eq!(mask(&[0, 33]), "00000002,00000001");
-    }
 }

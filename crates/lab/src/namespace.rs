@@ -1,5 +1,5 @@
-//! A network namespace, held by a file descriptor alone: it has no name, and goes with the last process
-//! that holds it.
+//! A network namespace, held by a file descriptor alone: it has no name, and goes with the last
+//! process that holds it.
 
 use std::fs::File;
 use std::io;

@@ -51,8 +51,8 @@ impl Socket {
     }
 
     /// Waits until an interface that is up, as is the other end of its cable, transmits. The kernel
-    /// notices a carrier at once or up to a second later, and discards what is sent until then. Since
-    /// Linux 6.8 to ask makes it notice.
+    /// notices a carrier at once or up to a second later, and discards what is sent until then.
+    /// Since Linux 6.8 to ask makes it notice.
     pub(crate) fn await_carrier(&mut self, index: u32) -> Result<(), Error> {
         const TRIES: u32 = 3_000;
         const WHAT: &str = "wait for an interface's carrier";
@@ -73,7 +73,8 @@ impl Socket {
         }
     }
 
-    /// Sends a request and returns the first answer to it: an object, or `None` for an acknowledgement.
+    /// Sends a request and returns the first answer to it: an object, or `None` for an
+    /// acknowledgement.
     fn ask(
         &mut self,
         message: RouteNetlinkMessage,

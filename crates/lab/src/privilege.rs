@@ -1,4 +1,5 @@
-//! The right to make namespaces and interfaces: root's, or that of a user in a user namespace of their own.
+//! The right to make namespaces and interfaces: root's, or that of a user in a user namespace of
+//! their own.
 
 use std::{fs, io};
 
@@ -13,8 +14,8 @@ use crate::Error;
 pub enum Privilege {
     /// The process may administer networks where it is.
     Root,
-    /// The process is root of a user namespace that holds nothing but its own user and group. It has no
-    /// right to BPF, to other machines' interfaces or to limits of the whole machine.
+    /// The process is root of a user namespace that holds nothing but its own user and group. It
+    /// has no right to BPF, to the machine's own interfaces or to limits of the whole machine.
     Rootless,
 }
 
@@ -22,7 +23,8 @@ pub enum Privilege {
 const CAP_NET_ADMIN: u32 = 12;
 const CAP_SYS_ADMIN: u32 = 21;
 
-/// Where a machine may forbid users to make namespaces, the value by which it does, and what to type.
+/// Where a machine may forbid users to make namespaces, the value by which it does, and what to
+/// type.
 const BARS: [(&str, &str, &str); 3] = [
     (
         "/proc/sys/kernel/unprivileged_userns_clone",
@@ -37,9 +39,9 @@ const BARS: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// Gets the right to build a lab: the one that the process has, or else a user namespace. The latter needs
-/// a process that has only one thread yet. Where users may not make namespaces, the error tells how they
-/// may.
+/// Gets the right to build a lab: the one that the process has, or else a user namespace. The
+/// latter needs a process that has only one thread yet. Where users may not make namespaces, the
+/// error tells how they may.
 pub fn acquire() -> Result<Privilege, Error> {
     if may_administer()? {
         return Ok(Privilege::Root);

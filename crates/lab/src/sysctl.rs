@@ -1,5 +1,5 @@
-//! Kernel settings of a network namespace: the files below /proc/sys/net, which show the namespace of the
-//! thread that opens them.
+//! Kernel settings of a network namespace: the files below /proc/sys/net, which show the namespace
+//! of the thread that opens them.
 
 use std::path::Path;
 use std::{fs, io};
@@ -28,7 +28,8 @@ const HOST: [(&str, &str); 7] = [
     ("net.ipv4.ip_local_port_range", "61000 65535"),
     ("net.ipv6.conf.default.accept_ra", "0"),
     ("net.ipv6.conf.default.router_solicitations", "0"),
-    // Addresses are the plan's, hence unique: no need to wait a second for duplicates (RFC 4862, 5.4).
+    // Addresses are the plan's, hence unique: no need to wait a second for duplicates (RFC 4862,
+    // 5.4).
     ("net.ipv6.conf.default.accept_dad", "0"),
 ];
 
@@ -38,9 +39,9 @@ pub fn set(namespace: &Namespace, name: &str, value: &str) -> Result<(), Error> 
         .map_err(Error::system(format!("set {name} to {value} in a namespace")))
 }
 
-/// Makes a new namespace that of a host: TCP without memory, buffers up to `buffers`, ping for everyone,
-/// and IPv6 that neither waits for duplicates nor asks for routers. To be called before its cables are
-/// laid.
+/// Makes a new namespace that of a host: TCP without memory, buffers up to `buffers`, ping for
+/// everyone, and IPv6 that neither waits for duplicates nor asks for routers. To be called before
+/// its cables are laid.
 pub fn prepare_host(namespace: &Namespace, buffers: &Buffers) -> Result<(), Error> {
     let six = has_ipv6();
     for (name, value) in HOST.into_iter().filter(|(name, _)| six || !name.starts_with("net.ipv6."))

@@ -1,7 +1,8 @@
 //! Namespaces and cables as the kernel and its own tools show them, and that nothing of them stays.
 //!
-//! A user namespace needs a process of one thread, which the usual harness does not leave; so this has a
-//! `main`, which runs every test with the right that the process has, and as root once more as a user.
+//! A user namespace needs a process of one thread, which the usual harness does not leave; so this
+//! has a `main`, which runs every test with the right that the process has, and as root once more
+//! as a user.
 
 mod trial;
 
@@ -202,7 +203,8 @@ fn an_ipv6_host_speaks_at_once() {
     assert!(!shown(&host, "ip -6 addr show to fd00::1").contains("tentative"));
     let send = || UdpSocket::bind("[fd00::1]:20000")?.send_to(b"x", "[fd00::2]:9000");
     host.within(send).unwrap().unwrap();
-    // A neighbour solicitation (RFC 4861) for fd00::2, from the host's address rather than from none.
+    // A neighbour solicitation (RFC 4861) for fd00::2, from the host's address rather than from
+    // none.
     let source = [0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
     let solicits = |frame: &[u8]| frame.get(54) == Some(&135);
     let frame = tap.next(SOON, solicits).expect("no neighbour solicitation came");

@@ -1,4 +1,5 @@
-//! What a cable's ends leave to each other: segmentation, merging and checksums, set as ethtool(8) does.
+//! What a cable's ends leave to each other: segmentation, merging and checksums, set as ethtool(8)
+//! does.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -40,15 +41,16 @@ fn set(name: &str, (command, feature): (u32, &str), on: bool) -> Result<(), Erro
 }
 
 fn ethtool(socket: &OwnedFd, name: &str, mut value: Value) -> io::Result<()> {
-    // SAFETY: every field of `ifreq` is an integer, a byte array or a pointer, for which zero is valid.
+    // SAFETY: every field of `ifreq` is an integer, a byte array or a pointer, for which zero is
+    // valid.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     let room = request.ifr_name.len() - 1;
     for (to, from) in request.ifr_name.iter_mut().take(room).zip(name.bytes()) {
         *to = from as libc::c_char;
     }
     request.ifr_ifru.ifru_data = (&raw mut value).cast();
-    // SAFETY: SIOCETHTOOL reads `ifr_name`, ended by a zero, and at `ifru_data` the `ethtool_value` that
-    // outlives the call.
+    // SAFETY: SIOCETHTOOL reads `ifr_name`, ended by a zero, and at `ifru_data` the `ethtool_value`
+    // that outlives the call.
     let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL, &raw mut request) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

@@ -1,5 +1,5 @@
-//! The queue before a host's line: the kernel's token bucket filter (tc-tbf(8)) at the line's rate, so
-//! that packets wait in the host as they do before a real network card.
+//! The queue before a host's line: the kernel's token bucket filter (tc-tbf(8)) at the line's rate,
+//! so that packets wait in the host as they do before a real network card.
 
 use std::io;
 
@@ -16,10 +16,11 @@ use crate::netlink::Socket;
 const HEADER: u32 = 14;
 /// The shortest frame as the kernel counts, which pads none itself.
 const SHORTEST: u16 = 60;
-/// A super-frame of 64 KiB as the kernel counts it, with a header for each of its segments, of which there
-/// are at most 144 at an MTU of 576 bytes or more.
+/// A super-frame of 64 KiB as the kernel counts it, with a header for each of its segments, of
+/// which there are at most 144 at an MTU of 576 bytes or more.
 const SUPER_FRAME: u32 = 65_536 + 144 * 134;
-/// What a timer may be late, nanoseconds: what the line would have sent meanwhile may follow at once.
+/// What a timer may be late, nanoseconds: what the line would have sent meanwhile may follow at
+/// once.
 const LATE: u64 = 50_000;
 
 /// Attributes of include/uapi/linux/pkt_sched.h.
@@ -33,13 +34,13 @@ const LINKLAYER_ETHERNET: u8 = 1;
 pub struct Line {
     /// Its rate; the kernel counts bytes per second, rounded down.
     pub rate: Rate,
-    /// What a frame costs beyond its header and payload: 4 for the FCS, and what the wire adds. A frame
-    /// shorter than Ethernet's shortest costs as much as that.
+    /// What a frame costs beyond its header and payload: 4 for the FCS, and what the wire adds. A
+    /// frame shorter than Ethernet's shortest costs as much as that.
     pub overhead: u16,
     /// The bytes that may wait, headers counted and `overhead` not.
     pub limit: Bytes,
-    /// The bytes that may leave at once after silence; `None`: two frames (with `gso` a super-frame), or
-    /// what the line sends in 50 us if that is more.
+    /// The bytes that may leave at once after silence; `None`: two frames (with `gso` a
+    /// super-frame), or what the line sends in 50 us if that is more.
     pub burst: Option<u32>,
 }
 
@@ -84,8 +85,8 @@ fn usual_burst(rate: u64, settings: &Settings) -> u32 {
     frames.max(u32::try_from(late).unwrap_or(u32::MAX))
 }
 
-/// `struct tc_tbf_qopt`: two `struct tc_ratespec` of 12 bytes (the second, a peak, is unused), limit,
-/// buffer and mtu.
+/// `struct tc_tbf_qopt`: two `struct tc_ratespec` of 12 bytes (the second, a peak, is unused),
+/// limit, buffer and mtu.
 fn parameters(rate: u64, line: &Line) -> Vec<u8> {
     let shortest = SHORTEST.saturating_add(line.overhead);
     let limit = u32::try_from(line.limit.0).unwrap_or(u32::MAX);

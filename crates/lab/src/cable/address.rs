@@ -1,0 +1,77 @@
+//! A host's address on its end of a cable, and what it reaches by it.
+
+use std::net::IpAddr;
+
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
+use netlink_packet_route::address::{
+    AddressAttribute, AddressHeaderFlags, AddressMessage, AddressScope,
+};
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage as Message};
+
+use super::{Routes, Settings};
+use crate::Error;
+use crate::netlink::Socket;
+
+/// Gives the interface `index` the host's address, usable at once, and the routes.
+pub(super) fn give(socket: &mut Socket, index: u32, settings: &Settings) -> Result<(), Error> {
+    let ip = settings.address;
+    let mut message = AddressMessage::default();
+    message.header.family = family(ip);
+    message.header.prefix_len = full(ip);
+    // Usable at once: the plan's addresses are unique (RFC 4862, 5.4).
+    message.header.flags = AddressHeaderFlags::Nodad;
+    message.header.scope = AddressScope::Universe;
+    message.header.index = index;
+    message.attributes = vec![AddressAttribute::Local(ip), AddressAttribute::Address(ip)];
+    socket
+        .change(Message::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)
+        .map_err(Error::system(format!("give a host the address {ip}")))?;
+    match settings.routes {
+        Routes::Everything => route(socket, index, ip, None),
+        Routes::Only(targets) => {
+            targets.iter().try_for_each(|target| route(socket, index, ip, Some(*target)))
+        }
+    }
+}
+
+/// A route on link to `target`, or to everything, by which packets leave with the address `source`.
+fn route(
+    socket: &mut Socket,
+    index: u32,
+    source: IpAddr,
+    target: Option<IpAddr>,
+) -> Result<(), Error> {
+    let mut message = RouteMessage::default();
+    message.header.address_family = family(source);
+    message.header.destination_prefix_length = target.map_or(0, full);
+    message.header.table = RouteHeader::RT_TABLE_MAIN;
+    message.header.protocol = RouteProtocol::Static;
+    message.header.scope = RouteScope::Link;
+    message.header.kind = RouteType::Unicast;
+    message.attributes =
+        vec![RouteAttribute::Oif(index), RouteAttribute::PrefSource(route_address(source))];
+    message.attributes.extend(target.map(|ip| RouteAttribute::Destination(route_address(ip))));
+    let name = target.map_or("everything".to_owned(), |ip| ip.to_string());
+    socket
+        .change(Message::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
+        .map_err(Error::system(format!("add the route from {source} to {name}")))
+}
+
+fn family(ip: IpAddr) -> AddressFamily {
+    if ip.is_ipv6() { AddressFamily::Inet6 } else { AddressFamily::Inet }
+}
+
+/// The prefix length that means one address.
+fn full(ip: IpAddr) -> u8 {
+    if ip.is_ipv6() { 128 } else { 32 }
+}
+
+fn route_address(ip: IpAddr) -> RouteAddress {
+    match ip {
+        IpAddr::V4(ip) => RouteAddress::Inet(ip),
+        IpAddr::V6(ip) => RouteAddress::Inet6(ip),
+    }
+}
