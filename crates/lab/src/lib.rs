@@ -22,6 +22,7 @@ pub mod namespace;
 mod neighbours;
 mod netlink;
 pub mod privilege;
+pub mod program;
 mod relay;
 mod run;
 pub mod sysctl;

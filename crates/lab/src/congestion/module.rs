@@ -5,7 +5,7 @@ use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use ::congestion::Algorithm;
-use libbpf_rs::{Link, Object, ObjectBuilder, OpenObject};
+use libbpf_rs::{Link, MapCore, Object, ObjectBuilder, OpenObject};
 
 /// Where the kernel's name lies in `struct tcp_congestion_ops` of `cc_kernel.h`, and its length with the
 /// terminating zero (Linux's TCP_CA_NAME_MAX).
@@ -26,13 +26,12 @@ impl Module {
         // What libbpf would print is in the error as far as it matters.
         libbpf_rs::set_print(None);
         let name = own_name(algorithm.name());
-        let mut open = ObjectBuilder::default().open_memory(algorithm.bpf_object())?;
+        let mut open =
+            ObjectBuilder::default().open_memory(algorithm.bpf_object()).map_err(told)?;
         rename(&mut open, algorithm.kernel_name(), &name)?;
-        let object = open.load()?;
-        let mut maps = object.maps_mut();
-        let map = maps.find(|map| map.name() == OsStr::new(algorithm.kernel_name()));
-        let link = map.ok_or_else(unnamed)?.attach_struct_ops()?;
-        drop(maps);
+        let mut object = open.load().map_err(told)?;
+        let map = object.maps_mut().find(|map| map.name() == OsStr::new(algorithm.kernel_name()));
+        let link = map.ok_or_else(unnamed)?.attach_struct_ops().map_err(told)?;
         Ok(Self { name, _link: link, _object: object })
     }
 
@@ -70,6 +69,11 @@ fn rename(object: &mut OpenObject, map: &str, name: &str) -> io::Result<()> {
         *place = byte;
     }
     Ok(())
+}
+
+/// What libbpf says, with what it comes from.
+fn told(error: libbpf_rs::Error) -> io::Error {
+    io::Error::other(format!("{error:#}"))
 }
 
 fn unnamed() -> io::Error {

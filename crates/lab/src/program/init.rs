@@ -1,0 +1,200 @@
+//! The first process of a program's PID namespace: it starts the program, takes in what that leaves behind,
+//! and ends when the lab does; the kernel then ends all others of the namespace.
+//!
+//! It is a copy of a process with threads, so nothing here allocates or takes a lock, and nothing panics.
+
+use std::ffi::{CStr, c_char};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, open};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sched::{CloneFlags, setns};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, sigprocmask};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::stat::Mode;
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::{Pid, getpid, setpgid, write};
+
+use super::system::{self, Cloned};
+
+/// Everything that is needed, prepared before the clone.
+pub(super) struct Recipe<'a> {
+    pub(super) network: BorrowedFd<'a>,
+    pub(super) path: &'a CStr,
+    /// Ends with a null.
+    pub(super) arguments: &'a [*const c_char],
+    /// The content of `/etc/hosts`.
+    pub(super) hosts: &'a [u8],
+    /// Standard input, output and error.
+    pub(super) streams: [BorrowedFd<'a>; 3],
+    /// Standard input is a terminal, which the program is to have.
+    pub(super) terminal: bool,
+    /// Readable when the lab is gone.
+    pub(super) lab: BorrowedFd<'a>,
+    /// Where a failure to start is told; closed when the program runs.
+    pub(super) failure: OwnedFd,
+    /// Where the program's status is told.
+    pub(super) status: OwnedFd,
+}
+
+/// What failed on the way to the program, as told to the lab: a step and an error's number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Step {
+    Enter,
+    Mount,
+    Clone,
+    Start,
+}
+
+impl Step {
+    pub(super) const fn of(byte: u8) -> Self {
+        match byte {
+            0 => Self::Enter,
+            1 => Self::Mount,
+            2 => Self::Clone,
+            _ => Self::Start,
+        }
+    }
+
+    fn tell(self, failure: &OwnedFd, errno: Errno) -> ! {
+        let [a, b, c, d] = (errno as i32).to_ne_bytes();
+        let _ = write(failure, &[self as u8, a, b, c, d]);
+        system::leave()
+    }
+}
+
+impl Recipe<'_> {
+    /// Lives as the namespace's first process.
+    pub(super) fn live(self) -> ! {
+        system::default_signals();
+        let awaited = awaited_signals();
+        let _ = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&awaited), None);
+        if let Err(errno) = setns(self.network, CloneFlags::CLONE_NEWNET) {
+            Step::Enter.tell(&self.failure, errno);
+        }
+        if let Err(errno) = self.mount() {
+            Step::Mount.tell(&self.failure, errno);
+        }
+        self.close_others();
+        let signals =
+            SignalFd::with_flags(&awaited, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK);
+        // SAFETY: the child becomes the program, allocating nothing.
+        let signals = match (signals, unsafe { system::clone_into(0) }) {
+            (Ok(signals), Ok(Cloned::Parent(_))) => signals,
+            (Ok(_), Ok(Cloned::Child)) => self.become_program(),
+            (Err(errno), _) | (_, Err(errno)) => Step::Clone.tell(&self.failure, errno),
+        };
+        let Self { lab, status, failure, .. } = self;
+        drop(failure);
+        attend(&signals, lab, &status)
+    }
+
+    /// Shows the namespace in `/proc` and `/sys`, and the hosts' names in `/etc/hosts`.
+    fn mount(&self) -> nix::Result<()> {
+        let none = None::<&CStr>;
+        mount(none, c"/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
+        let safe = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+        // The file of names lies where /proc is about to be: so it needs no directory of its own.
+        mount(Some(c"tmpfs"), c"/proc", Some(c"tmpfs"), safe, none)?;
+        let flags = OFlag::O_CREAT | OFlag::O_WRONLY | OFlag::O_CLOEXEC;
+        let file = open(c"/proc/hosts", flags, Mode::from_bits_truncate(0o444))?;
+        let mut left = self.hosts;
+        while !left.is_empty() {
+            let written = write(&file, left)?;
+            left = left.get(written..).unwrap_or_default();
+        }
+        mount(Some(c"/proc/hosts"), c"/etc/hosts", none, MsFlags::MS_BIND, none)?;
+        umount2(c"/proc", MntFlags::MNT_DETACH)?;
+        mount(Some(c"proc"), c"/proc", Some(c"proc"), safe, none)?;
+        mount(Some(c"sysfs"), c"/sys", Some(c"sysfs"), safe, none)
+    }
+
+    /// Lets go of all that is the lab's, whose sockets and namespaces would otherwise outlive it here.
+    fn close_others(&self) {
+        let [input, output, error] = self.streams.map(|stream| stream.as_raw_fd());
+        let (lab, failure, status) = (&self.lab, &self.failure, &self.status);
+        let mut kept =
+            [input, output, error, lab.as_raw_fd(), failure.as_raw_fd(), status.as_raw_fd()];
+        kept.sort_unstable();
+        // SAFETY: what is still used is kept.
+        unsafe { system::close_others(&kept) };
+    }
+
+    fn become_program(&self) -> ! {
+        // Of its own group, so that the terminal's signals are for it alone; SIGTTOU is still blocked.
+        let _ = setpgid(Pid::from_raw(0), Pid::from_raw(0));
+        if self.terminal {
+            let [input, ..] = self.streams;
+            let _ = system::give_terminal(input, getpid());
+        }
+        let result = self.connect_streams();
+        let _ = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None);
+        let errno = match result {
+            // SAFETY: `path` is a string, and so are `arguments` up to their null.
+            Ok(()) => unsafe { system::become_program(self.path.as_ptr(), self.arguments) },
+            Err(errno) => errno,
+        };
+        Step::Start.tell(&self.failure, errno)
+    }
+
+    fn connect_streams(&self) -> nix::Result<()> {
+        let [input, output, error] = self.streams;
+        nix::unistd::dup2_stdin(input)?;
+        nix::unistd::dup2_stdout(output)?;
+        nix::unistd::dup2_stderr(error)
+    }
+}
+
+/// What the first process waits for: ends of children, and the lab's order to end. SIGTTOU is blocked so
+/// that the program may take the terminal.
+fn awaited_signals() -> SigSet {
+    let mut set = SigSet::empty();
+    set.add(Signal::SIGCHLD);
+    set.add(Signal::SIGTERM);
+    set.add(Signal::SIGTTOU);
+    set
+}
+
+/// Takes in children, tells how the first of them ended, and leaves with the last or with the lab.
+fn attend(signals: &SignalFd, lab: BorrowedFd<'_>, status: &OwnedFd) -> ! {
+    // The program is the first process that this one has made.
+    let program = Pid::from_raw(2);
+    loop {
+        let mut polled =
+            [PollFd::new(signals.as_fd(), PollFlags::POLLIN), PollFd::new(lab, PollFlags::POLLIN)];
+        let _ = poll(&mut polled, PollTimeout::NONE);
+        let [_, lab_polled] = &polled;
+        if lab_polled.any() == Some(true) {
+            system::leave();
+        }
+        while let Ok(Some(signal)) = signals.read_signal() {
+            if signal.ssi_signo == Signal::SIGTERM as u32 {
+                let _ = kill(Pid::from_raw(-1), Signal::SIGTERM);
+            }
+        }
+        take_in(program, status);
+    }
+}
+
+fn take_in(program: Pid, status: &OwnedFd) {
+    loop {
+        match waitpid(None, Some(WaitPidFlag::WNOHANG | WaitPidFlag::WUNTRACED)) {
+            Ok(WaitStatus::Exited(pid, code)) if pid == program => {
+                let _ = write(status, &(code << 8).to_ne_bytes());
+            }
+            Ok(WaitStatus::Signaled(pid, signal, _)) if pid == program => {
+                let _ = write(status, &(signal as i32).to_ne_bytes());
+            }
+            // There is no shell that could let it go on.
+            Ok(WaitStatus::Stopped(pid, _)) if pid == program => {
+                let _ = kill(pid, Signal::SIGCONT);
+            }
+            Ok(WaitStatus::StillAlive) => return,
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(_) => system::leave(),
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! The plan's flows on the kernel's own sockets: what is written arrives, when it is to, and is counted as
+//! the simulator counts it.
+//!
+//! Needs root and iproute2; without them each test says so and passes.
+
+mod pair;
+
+use pair::{Pair, lacks, plan, plan_at};
+use results::totals::FlowTotals;
+use traffic::{Bytes, Duration, Instant};
+use transport::Phase;
+
+/// A processor shared with other tests may be busy for so long.
+const HICCUP: f64 = 0.15;
+
+#[test]
+fn a_transfer_of_so_many_bytes_completes_and_both_ends_agree() {
+    if lacks("a transfer") {
+        return;
+    }
+    let flow = "[flow.one]\nfrom = \"a\"\nto = \"b\"\nstart = \"100 ms\"\nbytes = \"12345678 B\"\n\
+                [probe]\nflows = \"50 ms\"";
+    let plan = plan("2 s", flow);
+    let (totals, samples) = Pair::new("200mbit").flows(&plan);
+    let FlowTotals { start, end, completed, received, sender, receiver, .. } = totals[0];
+    assert!(completed);
+    assert_eq!(received, Bytes(12_345_678));
+    assert_eq!(sender.bytes_written, 12_345_678);
+    assert_eq!(sender.bytes_acked, 12_345_678);
+    assert_eq!(sender.bytes_sent - sender.bytes_retransmitted, 12_345_678);
+    assert_eq!([receiver.bytes_received, receiver.bytes_read], [12_345_678; 2]);
+    assert_eq!([sender.phase, receiver.phase], [Phase::Closed; 2]);
+    assert_eq!(sender.mss, 1448);
+    // 200 Mbit/s less Ethernet's, IP's and TCP's headers.
+    let seconds = end.since(start).as_secs_f64();
+    let least = 12_345_678.0 * 8.0 / 200e6;
+    assert!(seconds > least && seconds < 1.1 * least + HICCUP, "{seconds} s of {least} s");
+    assert_eq!(start, Instant::ZERO + Duration::from_ms(100));
+
+    let started: Vec<_> = samples.iter().map(|sample| sample.now).collect();
+    assert!(started.len() >= 30, "{} samples of 39", started.len());
+    assert!(started[0] >= start && started[0] < start + Duration::from_ms(50));
+    let middle = samples[samples.len() / 8].ends[0];
+    assert!(middle.cwnd >= 10 && middle.srtt > Duration::ZERO && middle.min_rtt > Duration::ZERO);
+    assert!(middle.in_flight > 0 && middle.rto >= Duration::from_ms(200), "{middle:?}");
+    assert!(samples.windows(2).all(|s| s[0].ends[1].bytes_read <= s[1].ends[1].bytes_read));
+}
+
+#[test]
+fn a_train_sends_its_messages_and_no_more() {
+    if lacks("a train") {
+        return;
+    }
+    let flow = "[flow.one]\nfrom = \"a\"\nto = \"b\"\n\
+                train = { message = \"100 KB\", every = \"200 ms\" }";
+    let (totals, _) = Pair::new("200mbit").flows(&plan("1.1 s", flow));
+    // At 0, 0.2, … 1.0 s.
+    assert_eq!(totals[0].received, Bytes(600_000));
+    assert_eq!(totals[0].received_by_half, Some(Bytes(300_000)));
+    assert!(!totals[0].completed);
+}
+
+#[test]
+fn a_slow_reader_sets_the_rate() {
+    if lacks("a slow reader") {
+        return;
+    }
+    let flow = "[flow.one]\nfrom = \"a\"\nto = \"b\"\nread.rate = \"8 Mbit/s\"\n\
+                receiver_tcp.buffers = { receive = \"64 KB\" }";
+    let (totals, _) = Pair::new("200mbit").flows(&plan("2 s", flow));
+    let (read, half) = (totals[0].received.0, totals[0].received_by_half.expect("seen").0);
+    let rate = (read - half) as f64;
+    assert!((rate - 1e6).abs() < 0.02 * 1e6, "{rate} bytes/s");
+    assert_eq!(totals[0].sender.retransmissions, 0);
+    // What the sender got rid of is read or waits in the receive buffer.
+    let waiting = totals[0].receiver.bytes_received - read;
+    assert!(waiting > 0 && waiting <= 128_000, "{waiting} bytes wait");
+}
+
+#[test]
+fn a_writer_stops_in_time() {
+    if lacks("a stop") {
+        return;
+    }
+    let flow = "[flow.one]\nfrom = \"a\"\nto = \"b\"\nstop = \"500 ms\"\n\
+                tcp.buffers = { send = \"100 KB\" }";
+    let (totals, _) = Pair::new("80mbit").flows(&plan("1.5 s", flow));
+    let FlowTotals { end, received, sender, receiver, .. } = totals[0];
+    assert_eq!(end, Instant::ZERO + Duration::from_ms(500));
+    // 80 Mbit/s for half a second, less headers.
+    assert!(received.0 > 4_000_000 && received.0 < 5_000_000, "{received:?}");
+    // Then only what was in the send buffer, whose packets' memory counts too.
+    assert_eq!(receiver.bytes_read, sender.bytes_written);
+    let after = sender.bytes_written - received.0;
+    assert!(after < 300_000, "{after} bytes after it stopped");
+    assert_eq!(sender.phase, Phase::Closed);
+}
+
+#[test]
+fn two_hundred_connections_share_the_wire() {
+    if lacks("two hundred connections") {
+        return;
+    }
+    let flow = "[flow.many]\nfrom = \"a\"\nto = \"b\"\ncount = 200\nbytes = \"100 KB\"\n\
+                stagger = \"2 ms\"\n[flow.back]\nfrom = \"b\"\nto = \"a\"\nbytes = \"1 MB\"";
+    let (totals, _) = Pair::new("400mbit").flows(&plan("3 s", flow));
+    assert_eq!(totals.len(), 201);
+    for (number, flow) in totals.iter().enumerate() {
+        assert!(flow.completed, "{number}: {flow:?}");
+    }
+    assert_eq!(totals[200].received, Bytes(1_000_000));
+    assert!(totals[..200].iter().all(|flow| flow.received == Bytes(100_000)));
+}
+
+#[test]
+fn datagrams_leave_at_their_times_and_are_counted() {
+    if lacks("datagrams") {
+        return;
+    }
+    let flow = |name: &str, more: &str| {
+        format!(
+            "[flow.{name}]\nfrom = \"a\"\nto = \"b\"\n\
+             datagrams = {{ rate = \"8 Mbit/s\", size = \"1000 B\", {more} }}\n"
+        )
+    };
+    let text = flow("even", "spacing = \"even\"")
+        + &flow("poisson", "spacing = \"poisson\"")
+        + &flow("bursts", "on = \"100 ms\", off = \"300 ms\"")
+        + "[flow.few]\nfrom = \"b\"\nto = \"a\"\nbytes = \"10500 B\"\n\
+           datagrams = { rate = \"8 Mbit/s\", size = \"1000 B\" }\n";
+    let (totals, _) = Pair::new("200mbit").flows(&plan("2 s", &text));
+    let sent: Vec<u64> = totals.iter().map(|flow| flow.sender.data_segments_sent).collect();
+    let received: Vec<u64> =
+        totals.iter().map(|flow| flow.receiver.data_segments_received).collect();
+    // 1000 a second for 2 s; the last may be due in the moment of the end.
+    assert!((1998..=2000).contains(&sent[0]), "{sent:?}");
+    // Of a Poisson process's 2000, 5 standard deviations are 224.
+    assert!(sent[1].abs_diff(2000) < 224 && sent[1] != 2000, "{sent:?}");
+    assert!((498..=500).contains(&sent[2]), "{sent:?}");
+    assert_eq!(sent[3], 11);
+    assert!(totals[3].completed && totals[3].received == Bytes(10_500));
+    for flow in 0..4 {
+        assert!(sent[flow] - received[flow] <= 2, "{sent:?} sent, {received:?} received");
+        assert_eq!(totals[flow].receiver.bytes_read, totals[flow].receiver.bytes_received);
+        let delay = totals[flow].delay.expect("datagrams have one");
+        let mean = delay.sum as f64 / received[flow] as f64 / 1e12;
+        // A veth and a bucket that is full: nothing but the kernel's own way.
+        assert!(mean > 0.0 && mean < 1e-3, "{mean} s");
+        assert!(delay.max.as_secs_f64() >= mean && delay.jitter() < Duration::from_ms(1));
+    }
+}
+
+#[test]
+fn what_the_wire_has_no_room_for_is_lost_and_late_by_its_queue() {
+    if lacks("an overload") {
+        return;
+    }
+    let flow = "[flow.flood]\nfrom = \"a\"\nto = \"b\"\n\
+                datagrams = { rate = \"20 Mbit/s\", size = \"1000 B\" }";
+    let pair = Pair::new("200mbit");
+    let slow = "tc qdisc change dev eth0 root tbf rate 10mbit burst 20kb limit 125kb";
+    pair::run(pair.host(0), slow);
+    let (totals, _) = pair.flows(&plan("2 s", flow));
+    let FlowTotals { sender, receiver, delay, .. } = totals[0];
+    let rate = receiver.bytes_received as f64 * 1042.0 / 1000.0 * 8.0 / 2.0;
+    assert!((rate - 10e6).abs() < 0.1 * 10e6, "{rate} bit/s got through");
+    assert!(sender.data_segments_sent > 4990, "{}", sender.data_segments_sent);
+    // 125 KB at 10 Mbit/s.
+    let longest = delay.expect("datagrams have one").max.as_secs_f64();
+    assert!(longest > 0.09 && longest < 0.12 + HICCUP, "{longest} s");
+}
+
+#[test]
+fn headers_say_what_the_plan_says() {
+    if lacks("headers") {
+        return;
+    }
+    for addresses in [["10.0.0.1", "10.0.0.2"], ["fd00::1", "fd00::2"]] {
+        let label = if addresses[0].contains(':') { "flow_label = 74565\n" } else { "" };
+        let flows = format!(
+            "[flow.tcp]\nfrom = \"a\"\nto = \"b\"\ndscp = \"ef\"\nbytes = \"20 KB\"\n\
+             source_port = 1111\ndestination_port = 2222\n{label}\
+             [flow.udp]\nfrom = \"a\"\nto = \"b\"\ndscp = \"cs1\"\nbytes = \"3 KB\"\n\
+             source_port = 3333\ndestination_port = 4444\n{label}\
+             datagrams = {{ rate = \"8 Mbit/s\", size = \"1000 B\", ecn = true }}"
+        );
+        let plan = plan_at(addresses, "500 ms", &flows);
+        let pair = Pair::new("200mbit");
+        let seen = wire::Tap::new(pair.host(1));
+        let (totals, _) = pair.flows(&plan);
+        assert!(totals.iter().all(|flow| flow.completed), "{totals:?}");
+        let headers = seen.headers();
+        for (flow, tos) in plan.flows.iter().zip([46 << 2, 8 << 2 | 2]) {
+            let expected = traffic::header::Header { tos, ..flow.header };
+            let forth = headers.iter().filter(|h| h.ports == flow.header.ports);
+            assert!(forth.clone().count() >= 3, "{headers:?}");
+            assert!(forth.clone().all(|h| *h == expected), "{expected:?}: {headers:?}");
+        }
+        let back = plan.flows[0].header.reversed();
+        let replies = headers.iter().filter(|h| h.ports == back.ports);
+        assert!(replies.clone().count() >= 3, "{headers:?}");
+        assert!(replies.clone().all(|h| *h == back), "{back:?}: {headers:?}");
+    }
+}
+
+/// What passes an interface.
+mod wire {
+    use std::os::fd::{AsRawFd, OwnedFd};
+
+    use lab::Namespace;
+    use nix::sys::socket::{
+        AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, socket,
+    };
+    use traffic::header::Header;
+
+    pub(super) struct Tap(OwnedFd);
+
+    impl Tap {
+        pub(super) fn new(host: &Namespace) -> Self {
+            let open = || {
+                let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+                let protocol = SockProtocol::EthAll;
+                socket(AddressFamily::Packet, SockType::Raw, flags, protocol)
+            };
+            Self(host.within(open).expect("a namespace").expect("root may listen to packets"))
+        }
+
+        /// Of every TCP and UDP packet so far.
+        pub(super) fn headers(&self) -> Vec<Header> {
+            let (mut frame, mut headers) = ([0; 2048], Vec::new());
+            while let Ok(length) = recv(self.0.as_raw_fd(), &mut frame, MsgFlags::empty()) {
+                let header = Header::parse(&frame[..length]);
+                headers.extend(header.ports.is_some().then_some(header));
+            }
+            headers
+        }
+    }
+}

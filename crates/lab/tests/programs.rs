@@ -1,0 +1,219 @@
+//! Foreign programs at a host: they see the host, and leave nothing behind.
+//!
+//! Needs root, iproute2 and iperf3; without them each test says so and passes.
+
+mod pair;
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use lab::program::{Output, Program};
+use lab::{Error, Namespace};
+use pair::{Pair, lacks, say};
+
+/// The names that programs know.
+fn hosts() -> Vec<(String, IpAddr)> {
+    [("alpha", [10, 0, 0, 1]), ("beta", [10, 0, 0, 2])]
+        .map(|(n, a)| (n.to_owned(), a.into()))
+        .into()
+}
+
+fn words(line: &str) -> Vec<String> {
+    line.split(' ').map(str::to_owned).collect()
+}
+
+fn shell(script: &str) -> Vec<String> {
+    ["sh", "-c", script].map(str::to_owned).into()
+}
+
+/// A file that nobody else writes.
+fn log(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("lab-{}-{name}.log", std::process::id()))
+}
+
+/// Starts a program whose output goes to a file; returns it with the file's path.
+fn spawn(host: &Namespace, name: &str, words: &[String]) -> (Program, PathBuf) {
+    let path = log(name);
+    let file = File::create(&path).expect("a temporary file");
+    (Program::spawn(host, words, Output::Log(file), &hosts()).expect("it starts"), path)
+}
+
+/// Runs a program to its end; returns its status and output.
+fn output(host: &Namespace, name: &str, words: &[String]) -> (Option<i32>, String) {
+    let (mut program, path) = spawn(host, name, words);
+    let status = program.wait().expect("it ends");
+    let text = fs::read_to_string(&path).expect("the log");
+    fs::remove_file(path).expect("it is ours");
+    (status.code(), text)
+}
+
+#[test]
+fn a_program_sees_its_host_and_tells_its_status() {
+    if lacks("a program's view") {
+        return;
+    }
+    let pair = Pair::new("200mbit");
+    let script = "ls /sys/class/net; echo $$; ls -d /proc/[0-9]*; getent hosts beta; exit 7";
+    let (code, text) = output(pair.host(0), "view", &shell(script));
+    assert_eq!(code, Some(7), "{text}");
+    let lines: Vec<_> = text.lines().collect();
+    assert!(lines.contains(&"eth0") && lines.contains(&"lo"), "{text}");
+    // Its own processes only: the first of the namespace, itself, and `ls`.
+    let numbers: Vec<_> = lines.iter().filter(|line| line.starts_with("/proc/")).collect();
+    assert_eq!(numbers, [&"/proc/1", &"/proc/2", &"/proc/4"], "{text}");
+    assert!(lines.contains(&"2"), "{text}");
+    assert!(text.contains("10.0.0.2") && text.contains("beta"), "{text}");
+    // This process's own are as they were.
+    assert!(!fs::read_to_string("/etc/hosts").unwrap_or_default().contains("10.0.0.2 beta"));
+    let (code, _) = output(pair.host(0), "signal", &shell("kill -9 $$"));
+    assert_eq!(code, None);
+}
+
+#[test]
+fn programs_reach_each_other_by_name() {
+    if lacks("iperf3") || Command::new("iperf3").arg("-v").output().is_err() {
+        return say("skipped: programs need iperf3");
+    }
+    let pair = Pair::new("200mbit");
+    let (mut server, path) = spawn(pair.host(1), "server", &words("iperf3 -s -1"));
+    while !pair::run(pair.host(1), "ss -Htln").contains("5201") {
+        thread::sleep(Duration::from_millis(10));
+    }
+    let (code, text) = output(pair.host(0), "client", &words("iperf3 -c beta -t 1 -J"));
+    assert_eq!(code, Some(0), "{text}");
+    let sum = text.split("\"sum_received\"").nth(1).expect("a result");
+    let rate = sum.split("\"bits_per_second\":").nth(1).expect("a rate").trim_start();
+    let rate: f64 = rate.split(',').next().unwrap_or_default().parse().expect("a number");
+    assert!(rate > 120e6 && rate < 200e6, "{rate} bit/s");
+    assert!(server.wait().expect("it ends").success());
+    fs::remove_file(path).expect("it is ours");
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    if lacks("a missing program") {
+        return;
+    }
+    let host = Namespace::new().expect("root may");
+    let file = || Output::Log(File::open("/dev/null").expect("it is there"));
+    let missing = Program::spawn(&host, &words("no-such-program -x"), file(), &[]);
+    let Err(error @ Error::Lacking { .. }) = missing else { panic!("{missing:?}") };
+    assert!(error.to_string().contains("no-such-program"), "{error}");
+    // Executable by its mode, but no program.
+    let path = log("nonsense");
+    fs::write(&path, [0xff; 64]).expect("a temporary file");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&path, mode).expect("it is ours");
+    let broken = Program::spawn(&host, &[path.display().to_string()], file(), &[]);
+    fs::remove_file(&path).expect("it is ours");
+    let Err(error @ Error::Lacking { .. }) = broken else { panic!("{broken:?}") };
+    assert!(error.to_string().contains("nonsense"), "{error}");
+    assert!(matches!(Program::spawn(&host, &[], file(), &[]), Err(Error::Unfit { .. })));
+}
+
+#[test]
+fn a_daemon_lives_until_the_end_and_no_longer() {
+    if lacks("a daemon") {
+        return;
+    }
+    let host = Namespace::new().expect("root may");
+    let mark = "86311.25";
+    let (mut program, path) = spawn(&host, "daemon", &shell(&daemon(mark)));
+    assert!(program.wait().expect("it ends").success());
+    assert!(eventually(|| count(mark) == 1));
+    program.end().expect("it can be ended");
+    assert_eq!(count(mark), 0);
+    // One that does not heed the request, and one that is ended by being dropped.
+    let deaf = shell(&format!("trap '' TERM; sleep {mark}; sleep {mark}"));
+    let (mut program, other) = spawn(&host, "deaf", &deaf);
+    assert!(eventually(|| count(mark) == 1));
+    assert!(program.try_wait().expect("it runs").is_none());
+    drop(program);
+    assert_eq!(count(mark), 0);
+    let _ = [path, other].map(fs::remove_file);
+}
+
+#[test]
+fn nothing_outlives_a_lab_that_is_killed() {
+    if lacks("a killed lab") {
+        return;
+    }
+    let before = namespaces();
+    let mark = "86322.25";
+    let mut lab = as_lab("programs", mark);
+    assert!(eventually(|| count(mark) == 2), "{} of 2 run", count(mark));
+    lab.kill().expect("it is ours");
+    lab.wait().expect("it is ours");
+    assert!(eventually(|| count(mark) == 0), "{} still run", count(mark));
+    let left: Vec<_> = namespaces().into_iter().filter(|n| !before.contains(n)).collect();
+    say(&format!("namespaces seen after the kill that were not before: {left:?}"));
+}
+
+/// A script that leaves a process in the background, in a session of its own.
+fn daemon(mark: &str) -> String {
+    format!("setsid sh -c 'sleep {mark} & ' </dev/null >/dev/null 2>&1; exit 0")
+}
+
+/// How many processes `sleep` for that time.
+fn count(mark: &str) -> usize {
+    let processes = fs::read_dir("/proc").expect("/proc is mounted").flatten();
+    let command = |entry: fs::DirEntry| fs::read(entry.path().join("cmdline")).unwrap_or_default();
+    processes.map(command).filter(|line| *line == format!("sleep\0{mark}\0").as_bytes()).count()
+}
+
+/// The network namespaces that processes are in.
+fn namespaces() -> Vec<PathBuf> {
+    let processes = fs::read_dir("/proc").expect("/proc is mounted").flatten();
+    let mut all: Vec<_> =
+        processes.filter_map(|entry| fs::read_link(entry.path().join("ns/net")).ok()).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Waits for what takes the system some time.
+fn eventually(condition: impl Fn() -> bool) -> bool {
+    (0..500).any(|_| {
+        thread::sleep(Duration::from_millis(10));
+        condition()
+    })
+}
+
+/// Starts this test program anew to be the lab that is killed, and waits until it is at work.
+fn as_lab(role: &str, mark: &str) -> Child {
+    let mut lab = Command::new(std::env::current_exe().expect("this program"))
+        .args(["--exact", "the_lab", "--ignored", "--nocapture"])
+        .env("LAB_ROLE", role)
+        .env("LAB_MARK", mark)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("this program runs");
+    let lines = BufReader::new(lab.stdout.take().expect("a pipe")).lines();
+    let ready = lines.map_while(Result::ok).any(|line| line.contains("at work"));
+    assert!(ready, "the lab did not come to work");
+    lab
+}
+
+#[test]
+#[ignore = "other tests run it as the lab that they kill"]
+fn the_lab() {
+    let (Ok(role), Ok(mark)) = (std::env::var("LAB_ROLE"), std::env::var("LAB_MARK")) else {
+        return;
+    };
+    let pair = Pair::new("200mbit");
+    let mut programs = Vec::new();
+    if role == "programs" {
+        programs.push(spawn(pair.host(0), "killed-daemon", &shell(&daemon(&mark))));
+        programs.push(spawn(pair.host(1), "killed", &words(&format!("sleep {mark}"))));
+        for (_, path) in &programs {
+            let _ = fs::remove_file(path);
+        }
+    }
+    println!("at work");
+    thread::sleep(Duration::from_secs(60));
+}
