@@ -98,6 +98,7 @@ impl Job {
             seed: self.plan.seed,
             command: self.command.clone(),
             arguments: std::env::args().collect(),
+            lab: None,
         };
         let folder = RunFolder::create(&self.folder, manifest, &self.lock)?;
         let progress = progress.of(&self.plan);
@@ -129,6 +130,7 @@ impl Job {
             verdicts: &verdicts,
             recording: recording.as_ref(),
             command: &self.command,
+            lab: None,
         };
         folder.finish(&summary, &report.to_html()?, totals.ending, cost)?;
         Ok(Outcome { summary, verdicts, recording, cost, lab: None })

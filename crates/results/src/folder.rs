@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::capture;
 use crate::error::Error;
+use crate::lab::LabReport;
 use crate::manifest::{self, Manifest};
 use crate::rows::{BandwidthRow, FlowRow, QueueRow, Row, SequenceRow};
 use crate::summary::Summary;
@@ -62,6 +63,11 @@ impl RunFolder {
     /// What it was started with.
     pub const fn manifest(&self) -> &Manifest {
         &self.manifest
+    }
+
+    /// Notes what a run on real packets tells of the machine.
+    pub fn set_lab(&mut self, lab: LabReport) {
+        self.manifest.lab = Some(lab);
     }
 
     /// Adds summary and report, and closes the folder: complete, or as far as an interrupted run came.

@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::error::Error;
+use crate::lab::LabReport;
 use crate::totals::{Cost, Ending};
 
 /// The manifest's name in a run folder.
@@ -17,7 +18,7 @@ pub const SCHEMA: u32 = 1;
 /// What a run was started with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Manifest {
-    /// The driver: `simulate`.
+    /// The driver: `simulate`, `lab`.
     pub driver: String,
     /// The seed.
     pub seed: u64,
@@ -26,6 +27,9 @@ pub struct Manifest {
     pub command: Vec<String>,
     /// The command line as it was given.
     pub arguments: Vec<String>,
+    /// What a run on real packets tells of the machine; known at its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lab: Option<LabReport>,
 }
 
 /// The file: the manifest with what is known about its making and its end.

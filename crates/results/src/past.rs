@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::error::Error;
 use crate::folder::{SCENARIO, SUMMARY};
+use crate::lab::LabReport;
 use crate::manifest;
 use crate::summary;
 
@@ -20,6 +21,8 @@ pub struct Past {
     pub driver: String,
     /// Whether it came to its end.
     pub complete: bool,
+    /// What it tells of the machine, if it moved real packets.
+    pub lab: Option<LabReport>,
     /// Its scenario with every default written out.
     pub scenario: String,
     /// `summary.json`.
@@ -31,6 +34,7 @@ pub struct Past {
 struct Made {
     driver: String,
     complete: bool,
+    lab: Option<LabReport>,
 }
 
 impl Past {
@@ -44,6 +48,7 @@ impl Past {
             folder: folder.to_owned(),
             driver: made.driver,
             complete: made.complete,
+            lab: made.lab,
             scenario: text(folder, SCENARIO)?,
             summary: json(folder, SUMMARY)?,
         })

@@ -6,13 +6,20 @@ use std::path::Path;
 
 use results::summary::Summary;
 use results::{
-    Cost, Ending, Error, Manifest, Recorder, RunFolder, RunReport, Totals, Verdict, judge,
+    Cost, Ending, Error, LabPort, LabReport, Lateness, Manifest, Past, Recorder, RunFolder,
+    RunReport, Totals, Verdict, judge,
 };
 use scenario::plan::Expectation;
 
 fn manifest() -> Manifest {
     let words = ["suimon", "run", "two bursts.toml", "--seed", "7"].map(String::from).to_vec();
-    Manifest { driver: "simulate".into(), seed: 7, command: words.clone(), arguments: words }
+    Manifest {
+        driver: "simulate".into(),
+        seed: 7,
+        command: words.clone(),
+        arguments: words,
+        lab: None,
+    }
 }
 
 fn verdicts(summary: &Summary) -> Vec<Verdict> {
@@ -22,8 +29,12 @@ fn verdicts(summary: &Summary) -> Vec<Verdict> {
 }
 
 fn run(path: &Path, totals: &Totals, cost: Cost) -> String {
+    run_with(path, totals, cost, None)
+}
+
+fn run_with(path: &Path, totals: &Totals, cost: Cost, lab: Option<LabReport>) -> String {
     let plan = scene::plan();
-    let folder = RunFolder::create(path, manifest(), "# the scenario\n").unwrap();
+    let mut folder = RunFolder::create(path, manifest(), "# the scenario\n").unwrap();
     let mut recorder = Recorder::new(&plan, Some(folder.path())).unwrap();
     scene::drive(&mut recorder);
     let recording = recorder.finish(totals.ending.at).unwrap();
@@ -34,8 +45,12 @@ fn run(path: &Path, totals: &Totals, cost: Cost) -> String {
         verdicts: &verdicts(&summary),
         recording: Some(&recording),
         command: &folder.manifest().command,
+        lab: lab.as_ref(),
     };
     let report = report.to_html().unwrap();
+    if let Some(lab) = lab {
+        folder.set_lab(lab);
+    }
     folder.finish(&summary, &report, totals.ending, cost).unwrap();
     report
 }
@@ -75,6 +90,44 @@ fn a_complete_run_says_so() {
         "summary.json",
     ];
     assert_eq!(names(&path), all);
+}
+
+#[test]
+fn a_run_that_did_not_keep_up_says_so_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let port = LabPort { port: "sender:access".into(), kind: "AF_XDP".into() };
+    let lab = LabReport {
+        kept_up: false,
+        lateness: Lateness { p50_ns: 900, p99_ns: 2_000_000, max_ns: 7_000_000 },
+        missed_frames: 3,
+        ports: vec![port],
+        kernel_congestion: vec!["bbr".into()],
+        notes: vec!["no TBF".into()],
+    };
+    let report = run_with(folder.path(), &scene::totals(), Cost::default(), Some(lab.clone()));
+    let banner = report.find("class=\"banner").map(|at| &report[at..]).unwrap_or_default();
+    let first =
+        "banner bad\">The machine did not keep up (packets late by 900 ns (half), 2 ms (1 of 100)";
+    assert!(banner.starts_with(&format!("class=\"{first}")), "{banner}");
+    for words in ["on real packets", "AF_XDP", "bbr", "no TBF"] {
+        assert!(report.contains(words), "{words} is missing");
+    }
+    assert!(!report.contains("The same seed gives the same bytes"));
+    assert_eq!(json(&folder.path().join("manifest.json"))["lab"]["lateness"]["p99_ns"], 2_000_000);
+    assert_eq!(Past::read(folder.path()).unwrap().lab, Some(lab));
+}
+
+#[test]
+fn a_run_reads_back() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path(), &scene::totals(), Cost::default());
+    let past = Past::read(folder.path()).unwrap();
+    assert_eq!((past.driver.as_str(), past.complete), ("simulate", true));
+    assert_eq!(past.scenario, "# the scenario\n");
+    assert_eq!(past.quantities(), Summary::new(&scene::plan(), &scene::totals()).quantities());
+    std::fs::remove_file(folder.path().join("summary.json")).unwrap();
+    let lost = Past::read(folder.path()).unwrap_err().to_string();
+    assert!(lost.ends_with("is no folder of a finished run: it has no summary.json"), "{lost}");
 }
 
 #[test]

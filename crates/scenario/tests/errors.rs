@@ -215,8 +215,8 @@ fn datagrams() {
     );
     assert_eq!(
         datagrams("{ rate = \"1 Mbit/s\" }\ncongestion = \"cubic\""),
-        "x.toml:17:22: datagrams are sent without TCP\n  help: leave out congestion, train, read, \
-         tcp and receiver_tcp, or datagrams"
+        "x.toml:17:22: datagrams are sent without TCP\n  help: leave out congestion, train, exchange, \
+         read, tcp and receiver_tcp, or datagrams"
     );
 }
 

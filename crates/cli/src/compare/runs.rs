@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use results::Past;
 use results::expectation::{measured, unknown};
+use results::{LabReport, Past};
 use scenario::plan::{NodeKind, Within};
 use scenario::{Document, Plan};
 
@@ -124,6 +124,9 @@ fn parts(plan: &Plan) -> [BTreeSet<String>; 3] {
 
 /// What a reader must know of a run before believing it.
 fn tell(run: &Past) {
+    if let Some(warning) = run.lab.as_ref().and_then(LabReport::warning) {
+        output::note(&format!("{}: {warning}", run.folder.display()));
+    }
     if !run.complete {
         output::note(&format!("{} is incomplete: it was interrupted", run.folder.display()));
     }

@@ -4,6 +4,7 @@ use scenario::Plan;
 
 use crate::error::Error;
 use crate::expectation::Verdict;
+use crate::lab::LabReport;
 use crate::recorder::Recording;
 use crate::report::curves::{self, Figure};
 use crate::report::quantity::{count, digits, rate, share, size, time};
@@ -26,6 +27,8 @@ pub struct Run<'a> {
     pub recording: Option<&'a Recording>,
     /// The command line that makes the same results again (`Manifest::command`).
     pub command: &'a [String],
+    /// What it tells of the machine, if it moved real packets.
+    pub lab: Option<&'a LabReport>,
 }
 
 impl Run<'_> {
@@ -35,7 +38,11 @@ impl Run<'_> {
     /// If a table of the recording cannot be read back.
     pub fn to_html(&self) -> Result<String, Error> {
         let run = &self.summary.run;
-        let lead = format!("{} simulated with seed {}", time(run.seconds), run.seed);
+        let seconds = time(run.seconds);
+        let lead = match self.lab {
+            None => format!("{seconds} simulated with seed {}", run.seed),
+            Some(_) => format!("{seconds} on real packets"),
+        };
         let title = if run.title.is_empty() { "A run" } else { &run.title };
         let mut page = Page::new(title, &lead);
         self.banners(&mut page);
@@ -43,6 +50,9 @@ impl Run<'_> {
             page.section(&expectations(self.verdicts));
         }
         page.section(&self.again());
+        if let Some(lab) = self.lab {
+            page.section(&lab.section());
+        }
         page.section(&self.flows());
         page.section(&self.links());
         let sections = match self.recording {
@@ -56,6 +66,9 @@ impl Run<'_> {
     }
 
     fn banners(&self, page: &mut Page) {
+        if let Some(warning) = self.lab.and_then(LabReport::warning) {
+            page.banner(Mood::Bad, &warning);
+        }
         let run = &self.summary.run;
         if !run.complete {
             let planned = self.plan.duration.as_secs_f64();
@@ -78,10 +91,13 @@ impl Run<'_> {
     fn again(&self) -> Section {
         let mut section = Section::new("Run it again");
         section.code(&shell(self.command));
-        section.paragraph(
-            "The same seed gives the same bytes of summary, tables, capture and this page, whatever \
-             the number of workers.",
-        );
+        section.paragraph(match self.lab {
+            None => {
+                "The same seed gives the same bytes of summary, tables, capture and this page, whatever \
+                 the number of workers."
+            }
+            Some(_) => "Real packets never come twice in the same way: expect it to differ a little.",
+        });
         section
     }
 
