@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use results::{
-    Cost, Manifest, Recorder, Recording, RunFolder, RunReport, Summary, Totals, Verdict,
+    Cost, LabReport, Manifest, Recorder, Recording, RunFolder, RunReport, Summary, Totals, Verdict,
 };
 use scenario::Plan;
 use serde_json::{Value, json};
@@ -60,8 +60,10 @@ pub(crate) struct Outcome {
     pub(crate) recording: Option<Recording>,
     /// What it cost.
     pub(crate) cost: Cost,
-    /// What the lab found of the machine, and why it broke if it did.
-    pub(crate) lab: Option<(lab::Keeping, Option<lab::Error>)>,
+    /// What the lab found of the machine.
+    pub(crate) lab: Option<LabReport>,
+    /// Why the lab broke, if it did; the rest is of what went before.
+    pub(crate) failure: Option<lab::Error>,
 }
 
 impl Outcome {
@@ -104,24 +106,19 @@ impl Job {
         let progress = progress.of(&self.plan);
         let steering = Steering { interrupted, progress: &progress };
         let meter = Meter::start();
-        let (totals, recording, lab) = match self.driver {
+        let run = match self.driver {
             Driver::Simulator => simulate(&self.plan, folder.path(), steering)?,
             Driver::Lab => in_lab(&self.plan, folder.path(), steering)?,
         };
-        let cost = meter.read();
-        let mut outcome = self.close(folder, &totals, recording, cost)?;
-        outcome.lab = lab;
-        Ok(outcome)
+        self.close(folder, run, meter.read())
     }
 
-    fn close(
-        &self,
-        folder: RunFolder,
-        totals: &Totals,
-        recording: Option<Recording>,
-        cost: Cost,
-    ) -> Result<Outcome, Failure> {
-        let summary = Summary::new(&self.plan, totals);
+    fn close(&self, mut folder: RunFolder, run: Run, cost: Cost) -> Result<Outcome, Failure> {
+        let Run { totals, recording, lab, failure } = run;
+        if let Some(lab) = &lab {
+            folder.set_lab(lab.clone());
+        }
+        let summary = Summary::new(&self.plan, &totals);
         let judged = if totals.ending.complete { &self.plan.expectations[..] } else { &[] };
         let verdicts = results::judge(judged, &summary)?;
         let report = RunReport {
@@ -130,33 +127,39 @@ impl Job {
             verdicts: &verdicts,
             recording: recording.as_ref(),
             command: &self.command,
-            lab: None,
+            lab: lab.as_ref(),
         };
         folder.finish(&summary, &report.to_html()?, totals.ending, cost)?;
-        Ok(Outcome { summary, verdicts, recording, cost, lab: None })
+        Ok(Outcome { summary, verdicts, recording, cost, lab, failure })
     }
 }
 
-/// What a driver counted, what was recorded, and what the lab found of the machine.
-type Run = (Totals, Option<Recording>, Option<(lab::Keeping, Option<lab::Error>)>);
+/// What a driver came back with.
+struct Run {
+    totals: Totals,
+    recording: Option<Recording>,
+    lab: Option<LabReport>,
+    failure: Option<lab::Error>,
+}
 
 /// Simulates `plan`, with a recorder only if a probe asks for one.
 fn simulate(plan: &Plan, folder: &Path, steering: Steering<'_>) -> Result<Run, Failure> {
     if !Recorder::is_needed(plan) {
-        return Ok((simulate::run(plan, &mut (), steering)?, None, None));
+        let totals = simulate::run(plan, &mut (), steering)?;
+        return Ok(Run { totals, recording: None, lab: None, failure: None });
     }
     let mut recorder = Recorder::new(plan, Some(folder))?;
     let totals = simulate::run(plan, &mut recorder, steering)?;
-    let recording = recorder.finish(totals.ending.at)?;
-    Ok((totals, Some(recording), None))
+    let recording = Some(recorder.finish(totals.ending.at)?);
+    Ok(Run { totals, recording, lab: None, failure: None })
 }
 
 /// Runs `plan` in the lab.
 fn in_lab(plan: &Plan, folder: &Path, steering: Steering<'_>) -> Result<Run, Failure> {
-    let options = lab::Options::default();
+    let options = lab::Options { folder: Some(folder), ..lab::Options::default() };
     let mut recorder = Recorder::new(plan, Some(folder))?.of_real_frames();
-    let lab::Outcome { totals, keeping, failure } =
+    let lab::Outcome { totals, report, failure } =
         lab::run(plan, options, &mut recorder, steering)?;
-    let recording = recorder.finish(totals.ending.at)?;
-    Ok((totals, Some(recording), Some((keeping, failure))))
+    let recording = Some(recorder.finish(totals.ending.at)?);
+    Ok(Run { totals, recording, lab: Some(report), failure })
 }

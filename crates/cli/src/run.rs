@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
+use results::LabReport;
 use scenario::Run;
 
 use crate::execution::{Driver, Job, Outcome};
@@ -87,10 +88,15 @@ fn single(arguments: &Arguments, run: &Run) -> Result<Exit, Failure> {
     progress.finish();
     let outcome = outcome?;
     tell(arguments, &job, &outcome)?;
-    Ok(if outcome.complete() { Exit::met(outcome.ok()) } else { Exit::Interrupted })
+    let exit = if outcome.complete() { Exit::met(outcome.ok()) } else { Exit::Interrupted };
+    // What broke the lab is told last, after what was measured so far.
+    outcome.failure.map_or(Ok(exit), |failure| Err(failure.into()))
 }
 
 fn tell(arguments: &Arguments, job: &Job, outcome: &Outcome) -> Result<(), Failure> {
+    if let Some(warning) = outcome.lab.as_ref().and_then(LabReport::warning) {
+        output::note(&warning);
+    }
     if !outcome.complete() {
         output::note(&shown::interruption(&job.plan, outcome));
     }

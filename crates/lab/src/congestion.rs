@@ -82,6 +82,20 @@ impl Congestion {
         loaded.map_or(algorithm.kernel_name(), |(_, name)| name).to_owned()
     }
 
+    /// The kernel's own that flows of `plan` use, each once.
+    pub fn of_the_kernel(&self, plan: &Plan) -> Vec<String> {
+        let substitutes = self.names.iter().map(|(_, name)| name);
+        let substitutes = substitutes.filter(|name| KERNELS_OWN.iter().any(|(_, own)| own == name));
+        let tcp = plan.flows.iter().filter_map(|flow| flow.tcp());
+        let mut names: Vec<String> = substitutes
+            .chain(tcp.filter_map(|tcp| tcp.kernel_congestion.as_ref()))
+            .cloned()
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
     /// What a reader of the results should know.
     pub fn notes(&self) -> Vec<String> {
         self.notes.clone()

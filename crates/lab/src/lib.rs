@@ -23,6 +23,7 @@ mod neighbours;
 mod netlink;
 pub mod privilege;
 pub mod program;
+pub mod programs;
 mod relay;
 mod run;
 pub mod sysctl;
@@ -30,4 +31,4 @@ mod threads;
 
 pub use error::Error;
 pub use namespace::Namespace;
-pub use run::{Keeping, Options, Outcome, run};
+pub use run::{Options, Outcome, run};

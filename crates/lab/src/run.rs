@@ -1,11 +1,12 @@
 //! A run from start to end: hosts are made, the fabric and the agents run, and all is gone with them.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time;
 
 use results::totals::{Ending, FlowTotals, Totals};
-use results::{Steering, Watch};
+use results::{LabPort, LabReport, Lateness, Steering, Watch};
 use scenario::Plan;
 use traffic::{Duration, Instant, Packets};
 
@@ -16,50 +17,30 @@ use crate::congestion::Congestion;
 use crate::device::{Device, Kind};
 use crate::error::Error;
 use crate::fabric::{Fabric, Gate, Moved};
-use crate::hosts::Hosts;
+use crate::hosts::{Hosts, Interface};
+use crate::programs::Programs;
 use crate::relay::{Event, Listener};
 use crate::threads;
 
 /// What of a lab is not the scenario's to say.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Options {
+pub struct Options<'a> {
     /// How the fabric meets interfaces; the best that the machine grants unless given.
     pub kind: Option<Kind>,
-}
-
-/// What a run found of the machine.
-#[derive(Clone, Debug)]
-pub struct Keeping {
-    /// How late packets left the fabric: half of them, 99 of 100, and the latest.
-    pub lateness: [Duration; 3],
-    /// Frames that left.
-    pub releases: u64,
-    /// Frames lost on their way into or out of the fabric for want of room, which no queue of the scenario
-    /// dropped.
-    pub missed: u64,
-    /// How the fabric met interfaces.
-    pub kind: Kind,
-    /// What a reader of the results should know.
-    pub notes: Vec<String>,
+    /// The run's folder, for what programs say.
+    pub folder: Option<&'a Path>,
 }
 
 /// A run that releases its packets later than this, 1 in 100, did not keep up.
 const LATE: Duration = Duration::from_ms(1);
-
-impl Keeping {
-    /// Whether the machine kept up, so that results may be trusted.
-    pub fn kept_up(&self) -> bool {
-        self.missed == 0 && self.lateness[1] <= LATE
-    }
-}
 
 /// What came of a run.
 #[derive(Debug)]
 pub struct Outcome {
     /// Everything counted.
     pub totals: Totals,
-    /// Whether the machine kept up.
-    pub keeping: Keeping,
+    /// Whether the machine kept up, and what else a reader should know.
+    pub report: LabReport,
     /// Why it ended before its time, if it did.
     pub failure: Option<Error>,
 }
@@ -75,7 +56,7 @@ const GLANCE: time::Duration = time::Duration::from_millis(5);
 /// If the lab cannot be built. What happens later is in the outcome, with what was measured so far.
 pub fn run(
     plan: &Plan,
-    options: Options,
+    options: Options<'_>,
     watch: &mut impl Watch,
     steering: Steering<'_>,
 ) -> Result<Outcome, Error> {
@@ -88,14 +69,19 @@ pub fn run(
         teller.tell(Event::Flow { flow, now, ends });
         teller.hurry();
     };
+    let mut programs = Programs::start(plan, &lab.hosts, options.folder)?;
     let agents = Agents::start(plan, &lab.hosts.namespaces, lab.clock, &congestion, told)?;
-    let mut outcome = lab.attend(plan, watch, |now| {
+    let mut outcome = lab.attend(plan, watch, |hosts, now| {
         (steering.progress)(now);
-        steering.interrupted.load(Ordering::Relaxed)
+        programs.attend(plan, hosts, now)?;
+        Ok(steering.interrupted.load(Ordering::Relaxed))
     })?;
-    for (flow, totals) in agents.finish()?.into_iter().zip(&mut outcome.totals.flows) {
+    let Outcome { totals, report, .. } = &mut outcome;
+    for (flow, totals) in agents.finish()?.into_iter().zip(&mut totals.flows) {
         *totals = FlowTotals { drops: totals.drops, ..flow };
     }
+    programs.finish(totals.ending.at, &mut totals.flows, &mut report.notes)?;
+    report.kernel_congestion = congestion.of_the_kernel(plan);
     Ok(outcome)
 }
 
@@ -115,7 +101,7 @@ pub(crate) struct Lab {
 
 impl Lab {
     /// Makes the hosts of `plan` and the fabric between them.
-    pub(crate) fn build(plan: &Plan, options: Options) -> Result<Self, Error> {
+    pub(crate) fn build(plan: &Plan, options: Options<'_>) -> Result<Self, Error> {
         let layout = threads::Layout::of_this_machine();
         let hosts = Hosts::new(plan, &layout.others)?;
         let (mut notes, mut listener) = (Vec::new(), Listener::new());
@@ -136,10 +122,11 @@ impl Lab {
         self,
         plan: &Plan,
         watch: &mut impl Watch,
-        mut over: impl FnMut(Instant) -> bool,
+        mut over: impl FnMut(&Hosts, Instant) -> Result<bool, Error>,
     ) -> Result<Outcome, Error> {
         let Self { hosts, mut listener, notes, fabric, kind, layout, restored, .. } = self;
         let (stop, reached) = (AtomicBool::new(false), AtomicU64::new(0));
+        let mut broken = None;
         let (moved, failure) = thread::scope(|scope| {
             let moving = scope.spawn(|| {
                 layout.become_fabric();
@@ -148,17 +135,23 @@ impl Lab {
             });
             while !moving.is_finished() {
                 listener.listen(watch, GLANCE);
-                if over(Instant::from_ps(reached.load(Ordering::Relaxed))) {
+                let reached = Instant::from_ps(reached.load(Ordering::Relaxed));
+                if broken.is_none()
+                    && over(&hosts, reached).unwrap_or_else(|error| {
+                        broken = Some(error);
+                        true
+                    })
+                {
                     stop.store(true, Ordering::Relaxed);
                 }
             }
             moving.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });
         listener.drain(watch);
-        drop((hosts, restored));
         let complete = moved.end >= Instant::ZERO + plan.duration;
-        let keeping = keeping(&moved, kind, notes);
-        Ok(Outcome { totals: totals(moved, complete), keeping, failure })
+        let report = report(plan, &hosts, &moved, kind, notes);
+        drop((hosts, restored));
+        Ok(Outcome { totals: totals(moved, complete), report, failure: broken.or(failure) })
     }
 }
 
@@ -188,7 +181,7 @@ fn memory(plan: &Plan) -> Result<(Buffers, Packets), Error> {
 /// Opens the fabric's end of every cable.
 fn gates(
     hosts: &Hosts,
-    options: Options,
+    options: Options<'_>,
     (buffers, packets): &mut (Buffers, Packets),
     notes: &mut Vec<String>,
 ) -> Result<(Vec<Gate>, Kind), Error> {
@@ -223,13 +216,29 @@ fn gates(
     }
 }
 
-fn keeping(moved: &Moved, kind: Kind, notes: Vec<String>) -> Keeping {
-    let lateness = &moved.lateness;
-    Keeping {
-        lateness: [lateness.quantile(0.5), lateness.quantile(0.99), lateness.longest()],
-        releases: lateness.releases(),
-        missed: moved.missed,
-        kind,
+fn report(plan: &Plan, hosts: &Hosts, moved: &Moved, kind: Kind, notes: Vec<String>) -> LabReport {
+    let quantile = |share| moved.lateness.quantile(share);
+    let name = |interface: &Interface| {
+        let link = &plan.links[interface.fed_by.0 as usize / 2];
+        format!("{}:{}", plan.nodes[interface.node as usize].name, link.name)
+    };
+    let kind = match kind {
+        Kind::Xdp { native: true } => "AF_XDP, native",
+        Kind::Xdp { native: false } => "AF_XDP, generic",
+        Kind::Packet { vnet: false } => "AF_PACKET",
+        Kind::Packet { vnet: true } => "AF_PACKET with offloads",
+    };
+    let port = |interface| LabPort { port: name(interface), kind: kind.into() };
+    LabReport {
+        kept_up: moved.missed == 0 && quantile(0.99) <= LATE,
+        lateness: Lateness {
+            p50_ns: quantile(0.5).as_ns(),
+            p99_ns: quantile(0.99).as_ns(),
+            max_ns: moved.lateness.longest().as_ns(),
+        },
+        missed_frames: moved.missed,
+        ports: hosts.interfaces.iter().map(port).collect(),
+        kernel_congestion: Vec::new(),
         notes,
     }
 }
