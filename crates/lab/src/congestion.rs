@@ -1,9 +1,13 @@
 //! Congestion control in the kernel: the algorithms that a plan's flows name, loaded for the run.
 
-use std::io;
+use std::ffi::OsString;
+use std::{fs, io};
 
 use ::congestion::Algorithm;
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
 use scenario::Plan;
+use scenario::plan::{Flow, Tcp};
+use transport::Config;
 
 use crate::Error;
 
@@ -31,9 +35,17 @@ impl Congestion {
     /// `Lacking` for an algorithm that the kernel has not, either.
     pub fn load(plan: &Plan) -> Result<Self, Error> {
         let mut loaded = Self::default();
-        for algorithm in plan.flows.iter().filter_map(|flow| Some(flow.tcp()?.sender.algorithm)) {
-            if !loaded.names.iter().any(|(name, _)| *name == algorithm.name()) {
-                loaded.add(algorithm)?;
+        for tcp in plan.flows.iter().filter_map(Flow::tcp) {
+            if let Some(name) = &tcp.kernel_congestion {
+                exists(name)?;
+                continue;
+            }
+            // A receiver sends if it answers.
+            let answers = tcp.exchange.map(|_| tcp.receiver.algorithm);
+            for algorithm in std::iter::once(tcp.sender.algorithm).chain(answers) {
+                if !loaded.names.iter().any(|(name, _)| *name == algorithm.name()) {
+                    loaded.add(algorithm)?;
+                }
             }
         }
         Ok(loaded)
@@ -70,16 +82,18 @@ impl Congestion {
                         use `newreno` or `cubic`";
             return Err(Error::lacking(format!("load `{name}` into the kernel"), error, help));
         };
+        exists(own)?;
         self.notes.push(format!(
             "`{name}` is the kernel's own `{own}`, for ours cannot be loaded: {error}"
         ));
         Ok((*own).to_owned())
     }
 
-    /// What TCP_CONGESTION is to be set to for `algorithm`.
-    pub fn name_for(&self, algorithm: &Algorithm) -> String {
-        let loaded = self.names.iter().find(|(name, _)| *name == algorithm.name());
-        loaded.map_or(algorithm.kernel_name(), |(_, name)| name).to_owned()
+    /// What TCP_CONGESTION is to be set to for the end of `tcp` that is configured so.
+    pub fn name_for<'a>(&'a self, tcp: &'a Tcp, end: &Config) -> &'a str {
+        let loaded = self.names.iter().find(|(name, _)| *name == end.algorithm.name());
+        let ours = || loaded.map_or(end.algorithm.kernel_name(), |(_, name)| name);
+        tcp.kernel_congestion.as_deref().unwrap_or_else(ours)
     }
 
     /// The kernel's own that flows of `plan` use, each once.
@@ -100,4 +114,18 @@ impl Congestion {
     pub fn notes(&self) -> Vec<String> {
         self.notes.clone()
     }
+}
+
+/// Whether the kernel has a congestion control of that name of its own; it loads a module for it.
+fn exists(name: &str) -> Result<(), Error> {
+    let what = || format!("use the kernel's congestion control `{name}`");
+    let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)
+        .map_err(Error::system(what()))?;
+    let set = setsockopt(&socket, sockopt::TcpCongestion, &OsString::from(name));
+    set.map_err(|errno| {
+        let known = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
+        let known = known.unwrap_or_default();
+        let help = format!("modprobe tcp_{name}, or name one of: {}", known.trim());
+        Error::lacking(what(), errno.into(), help)
+    })
 }

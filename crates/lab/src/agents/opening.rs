@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
-use network::datagram;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use results::totals::FlowTotals;
 use scenario::Plan;
@@ -16,7 +15,7 @@ use super::tcp::{Connection, Listener};
 use super::udp::{self, Datagrams, Scratch};
 use crate::clock::Clock;
 use crate::congestion::Congestion;
-use crate::{Error, Namespace};
+use crate::{Error, Namespace, sysctl};
 
 /// A flow at work.
 #[derive(Debug)]
@@ -31,6 +30,8 @@ pub(super) struct Agent {
 pub(super) enum Kind {
     Tcp(Box<Connection>),
     Udp(Box<Datagrams>),
+    /// A program's, of which only the times are known.
+    Foreign,
 }
 
 impl Agent {
@@ -38,6 +39,7 @@ impl Agent {
         match &mut self.kind {
             Kind::Tcp(connection) => connection.wake(now),
             Kind::Udp(datagrams) => datagrams.wake(now, clock, scratch),
+            Kind::Foreign => {}
         }
         self.looks.wake(now, self.progress().0);
     }
@@ -46,6 +48,7 @@ impl Agent {
         let own = match &self.kind {
             Kind::Tcp(connection) => connection.next_wakeup(),
             Kind::Udp(datagrams) => datagrams.next_wakeup(),
+            Kind::Foreign => Instant::NEVER,
         };
         own.min(self.looks.next_wakeup())
     }
@@ -54,6 +57,7 @@ impl Agent {
         match &self.kind {
             Kind::Tcp(connection) => connection.infos(),
             Kind::Udp(datagrams) => datagrams.infos(),
+            Kind::Foreign => Default::default(),
         }
     }
 
@@ -61,17 +65,25 @@ impl Agent {
         match &self.kind {
             Kind::Tcp(connection) => connection.progress(),
             Kind::Udp(datagrams) => datagrams.progress(),
+            Kind::Foreign => Default::default(),
         }
     }
 
     /// What became of it until `now`.
     pub(super) fn totals(&self, flow: &Flow, now: Instant) -> FlowTotals {
         let [sender, receiver] = self.infos();
-        let delay = match &self.kind {
-            Kind::Tcp(_) => None,
-            Kind::Udp(datagrams) => Some(datagrams.delay()),
+        let (delay, exchanges) = match &self.kind {
+            Kind::Tcp(connection) => (None, connection.exchanges()),
+            Kind::Udp(datagrams) => (Some(datagrams.delay()), None),
+            Kind::Foreign => (None, None),
         };
-        FlowTotals { sender, receiver, delay, ..self.looks.totals(flow, now, self.progress()) }
+        FlowTotals {
+            sender,
+            receiver,
+            delay,
+            exchanges,
+            ..self.looks.totals(flow, now, self.progress())
+        }
     }
 }
 
@@ -104,6 +116,7 @@ pub(super) fn open(
         let here = |flow: &&Flow| flow.from == number || flow.to == number;
         if plan.flows.iter().any(|flow| here(&flow)) {
             host.enter()?;
+            reflect_labels(plan, number, host)?;
             open_at(plan, number, modules, &mut halves)?;
             listen_at(plan, number, &mut listeners)?;
         }
@@ -120,6 +133,7 @@ pub(super) fn open(
                 let ends = [out, sink];
                 Kind::Udp(Datagrams::new(flow, number, *config, plan.seed, ends).into())
             }
+            (Transport::Program(_), _) => Kind::Foreign,
             _ => {
                 let message = format!("flow `{}` has an end that is no host", flow.name);
                 return Err(Error::unfit(message, "connect hosts"));
@@ -128,6 +142,16 @@ pub(super) fn open(
         agents.push(Agent { start, looks, kind });
     }
     Ok(Opened { agents, listeners })
+}
+
+/// Lets listening sockets at the host `number` answer with the flow label that they were called with, if
+/// any is.
+fn reflect_labels(plan: &Plan, number: usize, host: &Namespace) -> Result<(), Error> {
+    let labelled = |flow: &Flow| flow.to == number && flow.header.flow_label != 0;
+    if plan.flows.iter().any(labelled) {
+        sysctl::set(host, "net.ipv6.flowlabel_consistency", "0")?;
+    }
+    Ok(())
 }
 
 /// Opens the ends of flows that are at the host `number`, where this thread is; but for listening.
@@ -140,19 +164,16 @@ fn open_at(
     for (flow, half) in plan.flows.iter().zip(halves) {
         match &flow.transport {
             Transport::Tcp(tcp) if flow.from == number => {
-                let congestion = modules.name_for(tcp.sender.algorithm);
-                half.connection = Some(Connection::open(flow, tcp, &congestion)?);
+                half.connection = Some(Connection::open(flow, tcp, modules)?);
             }
-            Transport::Udp(config) if flow.from == number => half.out = Some(source(flow, config)?),
+            Transport::Udp(config) if flow.from == number => {
+                half.out = Some(udp::open_source(flow, config)?);
+            }
             Transport::Udp(_) if flow.to == number => half.sink = Some(udp::open_sink(flow)?),
             _ => {}
         }
     }
     Ok(())
-}
-
-fn source(flow: &Flow, config: &datagram::Config) -> Result<OwnedFd, Error> {
-    udp::open_source(flow, config)
 }
 
 /// Listens at the host `number`, where this thread is, at every port that connections go to.

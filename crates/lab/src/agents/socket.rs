@@ -1,7 +1,6 @@
 //! Sockets for the plan's flows: made, bound and dressed as the plan says, not yet connected.
 
 use std::ffi::OsString;
-use std::io;
 use std::mem::size_of;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -215,11 +214,11 @@ fn set<T>(socket: &impl AsFd, level: i32, name: i32, value: &T) -> nix::Result<(
 ///
 /// # Errors
 /// `EAGAIN` if nothing has come.
-pub(super) fn discard(socket: &OwnedFd, most: usize) -> io::Result<usize> {
+pub(super) fn discard(socket: &OwnedFd, most: usize) -> nix::Result<usize> {
     let flags = libc::MSG_TRUNC | libc::MSG_DONTWAIT;
     // SAFETY: with MSG_TRUNC a TCP socket drops its data and writes nothing to the buffer (tcp(7)).
     let got = unsafe { libc::recv(socket.as_raw_fd(), std::ptr::null_mut(), most, flags) };
-    if got < 0 { Err(io::Error::last_os_error()) } else { Ok(got as usize) }
+    Errno::result(got).map(|got| got as usize)
 }
 
 /// What a program writes: zeros.

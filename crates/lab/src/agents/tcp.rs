@@ -1,54 +1,51 @@
-//! A connection of the plan: a program that writes at one end and one that reads at the other, on the
-//! kernel's own sockets.
+//! A connection of the plan: a program at each end, on the kernel's own sockets.
 
-use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
-use network::application::{Act, READ_MAX, Reader, Then, Writer, Writing};
-use nix::errno::Errno;
-use nix::sys::socket::{Shutdown, SockType, getsockopt, shutdown, sockopt};
+use network::application::{READ_MAX, Reader, Writer, Writing};
+use network::exchange::{Answering, Asking, Exchanges};
+use nix::sys::socket::{SockType, getsockopt, sockopt};
 use scenario::plan::{Flow, Tcp};
+use traffic::header::Header;
 use traffic::units::Serializer;
 use traffic::{Bytes, Instant};
 use transport::{Config, Info, Phase};
 
-use super::info;
+use super::end::End;
 use super::socket::{self, Route};
 use crate::Error;
+use crate::congestion::Congestion;
 
 /// Both ends.
 #[derive(Debug)]
 pub(super) struct Connection {
     start: Instant,
+    stop: Instant,
     destination: SocketAddr,
-    flow_label: u32,
     /// What the accepted end is dressed as.
-    header: traffic::header::Header,
+    header: Header,
     receiver_config: Config,
-    sender: OwnedFd,
+    /// The congestion control of an accepted end that sends, too.
+    answers_by: Option<String>,
+    called: bool,
+    connected: bool,
+    sender: End,
     /// Since it was accepted.
-    receiver: Option<OwnedFd>,
-    progress: Progress,
-    writing: Writing,
-    /// Bytes begun that the send buffer has not taken yet.
-    pending: u64,
-    written: u64,
-    /// It closes once nothing is pending.
-    closing: bool,
-    reading: Reading,
+    receiver: Option<End>,
+    programs: Programs,
 }
 
-/// How far the sending end has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Progress {
-    Waiting,
-    Connected,
-    Closed,
-    Failed,
+/// What runs at the two ends.
+#[derive(Debug)]
+enum Programs {
+    /// One writes, the other reads.
+    Stream(Writing, Reading),
+    /// One asks, the other answers.
+    Exchange(Asking, Answering),
 }
 
-/// The reading program.
+/// A program that reads and drops what comes.
 #[derive(Debug)]
 struct Reading {
     /// `None` reads at once whatever comes.
@@ -57,142 +54,153 @@ struct Reading {
     ready: bool,
     /// Before this it is busy with what it read.
     busy_until: Instant,
-    read: u64,
-    read_at: Instant,
-    ended: bool,
 }
 
 impl Connection {
     /// Makes the sending end's socket, in the namespace of this thread.
-    pub(super) fn open(flow: &Flow, tcp: &Tcp, congestion: &str) -> Result<Self, Error> {
+    pub(super) fn open(flow: &Flow, tcp: &Tcp, modules: &Congestion) -> Result<Self, Error> {
         let route = Route::of(flow)?;
-        let sender = sender(flow, tcp, route, congestion)
+        let sender = sender(flow, tcp, route, modules.name_for(tcp, &tcp.sender))
             .map_err(Error::system(format!("open a socket for flow `{}`", flow.name)))?;
+        let programs = match tcp.exchange {
+            Some(exchange) => {
+                Programs::Exchange(Asking::new(flow.span, exchange), Answering::new(exchange))
+            }
+            None => {
+                let writer = Writer { span: flow.span, train: tcp.train };
+                Programs::Stream(Writing::new(writer), Reading::new(tcp.reader))
+            }
+        };
         Ok(Self {
             start: flow.span.start,
+            stop: flow.span.stop,
             destination: route.destination,
-            flow_label: flow.header.flow_label,
             header: flow.header,
             receiver_config: tcp.receiver,
-            sender,
+            answers_by: tcp.exchange.map(|_| modules.name_for(tcp, &tcp.receiver).to_owned()),
+            called: false,
+            connected: false,
+            sender: End::new(sender),
             receiver: None,
-            progress: Progress::Waiting,
-            writing: Writing::new(Writer { span: flow.span, train: tcp.train }),
-            pending: 0,
-            written: 0,
-            closing: false,
-            reading: Reading::new(tcp.reader),
+            programs,
         })
     }
 
     pub(super) fn sender(&self) -> &OwnedFd {
-        &self.sender
+        self.sender.socket()
     }
 
     /// The connection came to its receiving host.
     pub(super) fn accept(&mut self, receiver: OwnedFd, peer: SocketAddr) -> nix::Result<&OwnedFd> {
         // The label towards the peer is the one that it called with.
-        let header = traffic::header::Header { flow_label: 0, ..self.header };
+        let header = Header { flow_label: 0, ..self.header };
         socket::mark(&receiver, &header, 0, peer)?;
         socket::size(&receiver, &self.receiver_config.buffers)?;
-        Ok(self.receiver.insert(receiver))
+        socket::send_at_once(&receiver, !self.receiver_config.emission.nagle)?;
+        if let Some(name) = &self.answers_by {
+            socket::control(&receiver, name)?;
+        }
+        Ok(self.receiver.insert(End::new(receiver)).socket())
     }
 
     /// Does what is due.
     pub(super) fn wake(&mut self, now: Instant) {
-        if self.progress == Progress::Waiting && now >= self.start {
-            let begun = socket::start_connecting(&self.sender, self.destination, self.flow_label);
-            self.progress = if begun.is_ok() { Progress::Connected } else { Progress::Failed };
-        }
-        let Act { bytes, then } = self.writing.act(now);
-        self.pending = self.pending.saturating_add(bytes);
-        match then {
-            Then::Waits => {}
-            Then::Closes => self.closing = true,
-            Then::GivesUp => (self.pending, self.closing) = (0, true),
-        }
-        self.write();
-        self.read(now);
-    }
-
-    /// There is room in the send buffer, or something is wrong with the socket.
-    pub(super) fn writable(&mut self, failed: bool) {
-        if failed && !matches!(getsockopt(&self.sender, sockopt::SocketError), Ok(0)) {
-            self.progress = Progress::Failed;
-        }
-        self.write();
-    }
-
-    fn write(&mut self) {
-        if self.progress != Progress::Connected {
-            return;
-        }
-        while self.pending > 0 {
-            match socket::fill(&self.sender, self.pending) {
-                Ok(taken) => {
-                    self.pending -= taken;
-                    self.written += taken;
-                }
-                Err(Errno::EINTR) => {}
-                Err(Errno::EAGAIN) => return,
-                Err(_) => {
-                    self.progress = Progress::Failed;
-                    return;
-                }
+        if !self.called && now >= self.start {
+            self.called = true;
+            let label = self.header.flow_label;
+            if socket::start_connecting(self.sender.socket(), self.destination, label).is_err() {
+                self.sender.fail();
             }
         }
-        if self.closing {
-            let closed = shutdown(self.sender.as_raw_fd(), Shutdown::Write);
-            self.progress = if closed.is_ok() { Progress::Closed } else { Progress::Failed };
+        match &mut self.programs {
+            Programs::Stream(writing, reading) => {
+                self.sender.begin(writing.act(now));
+                self.sender.write();
+                if let Some(receiver) = &mut self.receiver {
+                    reading.run(receiver, now);
+                }
+            }
+            Programs::Exchange(..) => self.exchange(now),
         }
     }
 
-    /// Something came; `last` if nothing follows it.
-    pub(super) fn readable(&mut self, last: bool, now: Instant) {
-        let reading = &mut self.reading;
-        if !reading.ready {
-            reading.ready = true;
-            reading.busy_until = reading.busy_until.max(now);
+    /// Something came to the sender, there is room in its send buffer, or something is wrong with it.
+    pub(super) fn sender_stirs(&mut self, failed: bool, now: Instant) {
+        if failed && getsockopt(self.sender.socket(), sockopt::SocketError) != Ok(0) {
+            self.sender.fail();
         }
-        self.read(now);
-        // The end is no event of its own if it came before what was read.
-        while last && self.reading.rate.is_none() && self.reading.ready {
-            self.read(now);
+        self.connected = self.called;
+        match self.programs {
+            Programs::Stream(..) => self.sender.write(),
+            Programs::Exchange(..) => self.exchange(now),
         }
     }
 
-    fn read(&mut self, now: Instant) {
-        let Some(receiver) = &self.receiver else { return };
-        self.reading.run(receiver, now);
+    /// Something came to the receiver, or there is room in its send buffer.
+    pub(super) fn receiver_stirs(&mut self, now: Instant) {
+        let Some(receiver) = &mut self.receiver else { return };
+        match &mut self.programs {
+            Programs::Stream(_, reading) => {
+                reading.hear(now);
+                reading.run(receiver, now);
+            }
+            Programs::Exchange(..) => self.exchange(now),
+        }
+    }
+
+    /// Both programs of an exchange do what they can.
+    fn exchange(&mut self, now: Instant) {
+        let Programs::Exchange(asking, answering) = &mut self.programs else { return };
+        while let Some(bytes) = self.sender.take(EVERYTHING, now) {
+            asking.hear(bytes, now);
+        }
+        if self.connected || now >= self.stop {
+            self.sender.begin(asking.act(now));
+        }
+        self.sender.write();
+        let Some(receiver) = &mut self.receiver else { return };
+        while let Some(bytes) = receiver.take(EVERYTHING, now) {
+            receiver.supply(answering.hear(bytes));
+        }
+        receiver.write();
     }
 
     /// When it wants to be woken.
     pub(super) fn next_wakeup(&self) -> Instant {
-        self.writing.next_wakeup().min(self.reading.next_wakeup())
+        match &self.programs {
+            Programs::Stream(writing, reading) => writing.next_wakeup().min(reading.next_wakeup()),
+            Programs::Exchange(..) if !self.called => self.start,
+            Programs::Exchange(asking, _) if self.connected => asking.next_wakeup(),
+            // What is due waits for the connection, but not longer than it may.
+            Programs::Exchange(asking, _) => asking.next_wakeup().max(self.stop),
+        }
     }
 
-    /// The bytes that the receiving program read, and when it read the last of them.
+    /// The bytes that the program which counts has read, and when it read the last of them.
     pub(super) fn progress(&self) -> (u64, Instant) {
-        (self.reading.read, self.reading.read_at)
+        match &self.programs {
+            Programs::Stream(..) => {
+                self.receiver.as_ref().map_or_else(Default::default, End::progress)
+            }
+            Programs::Exchange(..) => self.sender.progress(),
+        }
+    }
+
+    /// What became of its requests, if it asks.
+    pub(super) fn exchanges(&self) -> Option<Exchanges> {
+        match &self.programs {
+            Programs::Stream(..) => None,
+            Programs::Exchange(asking, _) => Some(asking.exchanges()),
+        }
     }
 
     /// The state of both ends; zero of what is not there yet.
     pub(super) fn infos(&self) -> [Info; 2] {
-        let known = |socket: &OwnedFd| info::read(socket).unwrap_or_default();
-        let mut sender = match self.progress {
-            Progress::Waiting => Info { phase: Phase::SynSent, ..Info::default() },
-            _ => Info { bytes_written: self.written, ..known(&self.sender) },
+        let sender = match self.called {
+            true => self.sender.info(),
+            false => Info { phase: Phase::SynSent, ..Info::default() },
         };
-        if self.progress == Progress::Failed {
-            sender.phase = Phase::Failed;
-        }
-        let Some(receiver) = &self.receiver else { return [sender, Info::default()] };
-        let mut receiver = Info { bytes_read: self.reading.read, ..known(receiver) };
-        if self.reading.ended {
-            // The kernel counts the FIN as well.
-            receiver.bytes_received = self.reading.read;
-        }
-        [sender, receiver]
+        [sender, self.receiver.as_ref().map(End::info).unwrap_or_default()]
     }
 }
 
@@ -209,40 +217,33 @@ fn sender(flow: &Flow, tcp: &Tcp, route: Route, congestion: &str) -> nix::Result
     Ok(sender)
 }
 
+/// More than any receive buffer holds: one call takes all there is.
+const EVERYTHING: usize = 1 << 30;
+
 impl Reading {
     fn new(reader: Reader) -> Self {
-        Self {
-            rate: reader.rate.map(Serializer::new),
-            ready: false,
-            busy_until: Instant::ZERO,
-            read: 0,
-            read_at: Instant::ZERO,
-            ended: false,
+        let rate = reader.rate.map(Serializer::new);
+        Self { rate, ready: false, busy_until: Instant::ZERO }
+    }
+
+    /// Something came.
+    fn hear(&mut self, now: Instant) {
+        if !self.ready {
+            self.ready = true;
+            self.busy_until = self.busy_until.max(now);
         }
     }
 
     /// Reads what its rate allows until now.
-    fn run(&mut self, socket: &OwnedFd, now: Instant) {
-        /// More than any receive buffer holds: one call takes all there is.
-        const EVERYTHING: usize = 1 << 30;
+    fn run(&mut self, end: &mut End, now: Instant) {
+        let most = if self.rate.is_some() { READ_MAX as usize } else { EVERYTHING };
         while self.ready && now >= self.busy_until {
-            let most = if self.rate.is_some() { READ_MAX as usize } else { EVERYTHING };
-            match socket::discard(socket, most) {
-                Ok(0) => {
-                    (self.ready, self.ended) = (false, true);
-                    // Nothing is to be written here: the connection is over in both directions.
-                    let _ = shutdown(socket.as_raw_fd(), Shutdown::Write);
-                }
-                Ok(got) => {
-                    self.read += got as u64;
-                    self.read_at = now;
-                    match &mut self.rate {
-                        Some(rate) => self.busy_until += rate.advance(Bytes(got as u64)),
-                        None => return,
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => self.ready = false,
+            let Some(bytes) = end.take(most, now) else {
+                self.ready = false;
+                return;
+            };
+            if let Some(rate) = &mut self.rate {
+                self.busy_until += rate.advance(Bytes(bytes));
             }
         }
     }
@@ -309,7 +310,7 @@ fn peer_key(peer: SocketAddr) -> SocketAddr {
 /// What a connection takes over from its listener: the window scale is agreed on before it is accepted, so
 /// the largest buffer counts.
 fn dress(listener: &OwnedFd, flow: &Flow, tcp: &Tcp, route: Route) -> nix::Result<()> {
-    let header = traffic::header::Header { flow_label: 0, ..flow.header };
+    let header = Header { flow_label: 0, ..flow.header };
     socket::mark(listener, &header, 0, route.source)?;
     if route.source.is_ipv6() && flow.header.flow_label != 0 {
         socket::reflect_label(listener)?;

@@ -45,6 +45,11 @@ impl Token {
     }
 }
 
+/// What a connection's end is told of, each once: that something came, or that there is room again.
+fn stirs() -> EpollFlags {
+    EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLOUT | EpollFlags::EPOLLET
+}
+
 /// Events taken at a time.
 const EVENTS: usize = 256;
 
@@ -80,15 +85,14 @@ impl<S: FnMut(Sample)> Worker<S> {
         let mut timers = Schedule::new(agents.len() + 1);
         for (number, agent) in (0..).zip(&agents) {
             match &agent.kind {
-                // The kernel tells once when there is room again.
                 Kind::Tcp(connection) => {
-                    let room = EpollFlags::EPOLLOUT | EpollFlags::EPOLLET;
-                    epoll.add(connection.sender(), Token::Sender.event(number, room))?;
+                    epoll.add(connection.sender(), Token::Sender.event(number, stirs()))?;
                 }
                 Kind::Udp(datagrams) => {
                     let readable = Token::Receiver.event(number, EpollFlags::EPOLLIN);
                     epoll.add(datagrams.sink(), readable)?;
                 }
+                Kind::Foreign => {}
             }
             timers.set(number, agent.next_wakeup());
         }
@@ -117,12 +121,15 @@ impl<S: FnMut(Sample)> Worker<S> {
         // Times are to be kept to better than the usual 50 us.
         let _ = nix::sys::prctl::set_timerslack(1);
         let mut events = [EpollEvent::empty(); EVENTS];
+        let end = Instant::ZERO + self.plan.duration;
         while !self.stopped {
             let now = self.clock.now();
-            while let Some((_, number)) = self.timers.due(now) {
+            // What would begin after the end does not.
+            while let Some((_, number)) = self.timers.due(now.min(end)) {
                 self.wake(number, now);
             }
-            let patience = self.clock.until(self.timers.earliest());
+            let next = Some(self.timers.earliest()).filter(|&at| at <= end);
+            let patience = self.clock.until(next.unwrap_or(Instant::NEVER));
             let count = wait(&self.epoll, &mut events, patience)
                 .map_err(Error::system("wait for sockets (epoll_pwait2, Linux 5.11)"))?;
             let now = self.clock.now();
@@ -162,17 +169,15 @@ impl<S: FnMut(Sample)> Worker<S> {
             Token::Listener => self.accept(number)?,
             Token::Sender | Token::Receiver => {
                 let Some(agent) = self.agents.get_mut(number as usize) else { return Ok(()) };
-                match &mut agent.kind {
-                    Kind::Tcp(connection) if token == Token::Sender => {
-                        connection.writable(flags.contains(EpollFlags::EPOLLERR));
+                match (&mut agent.kind, token) {
+                    (Kind::Tcp(connection), Token::Sender) => {
+                        connection.sender_stirs(flags.contains(EpollFlags::EPOLLERR), now);
                     }
-                    Kind::Tcp(connection) => {
-                        let over = EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLHUP;
-                        connection.readable(flags.intersects(over), now);
-                        self.timers.set(number, agent.next_wakeup());
-                    }
-                    Kind::Udp(datagrams) => datagrams.readable(self.clock, &mut self.scratch),
+                    (Kind::Tcp(connection), _) => connection.receiver_stirs(now),
+                    (Kind::Udp(datagrams), _) => datagrams.readable(self.clock, &mut self.scratch),
+                    (Kind::Foreign, _) => {}
                 }
+                self.timers.set(number, agent.next_wakeup());
             }
         }
         Ok(())
@@ -183,10 +188,9 @@ impl<S: FnMut(Sample)> Worker<S> {
         while let Some((socket, peer, number)) = listener.accept() {
             let agent = self.agents.get_mut(number as usize);
             let Some(Kind::Tcp(connection)) = agent.map(|agent| &mut agent.kind) else { continue };
-            let come = EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
             connection
                 .accept(socket, peer)
-                .and_then(|socket| self.epoll.add(socket, Token::Receiver.event(number, come)))
+                .and_then(|socket| self.epoll.add(socket, Token::Receiver.event(number, stirs())))
                 .map_err(Error::system("accept a connection"))?;
         }
         Ok(())
