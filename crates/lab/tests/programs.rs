@@ -12,9 +12,11 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use lab::clock::Clock;
+use lab::congestion::Congestion;
 use lab::program::{Output, Program};
 use lab::{Error, Namespace};
-use pair::{Pair, lacks, say};
+use pair::{Pair, eventually, gone_from_kernel, known_to_kernel, lacks, plan, say};
 
 /// The names that programs know.
 fn hosts() -> Vec<(String, IpAddr)> {
@@ -143,15 +145,17 @@ fn nothing_outlives_a_lab_that_is_killed() {
     if lacks("a killed lab") {
         return;
     }
-    let before = namespaces();
     let mark = "86322.25";
-    let mut lab = as_lab("programs", mark);
+    let (mut lab, words) = as_lab(mark);
+    let [congestion, namespace] = words.as_slice() else { panic!("{words:?}") };
     assert!(eventually(|| count(mark) == 2), "{} of 2 run", count(mark));
+    assert!(known_to_kernel(congestion), "{congestion}");
+    assert!(in_namespace(namespace) >= 2, "the lab's programs are in {namespace}");
     lab.kill().expect("it is ours");
     lab.wait().expect("it is ours");
     assert!(eventually(|| count(mark) == 0), "{} still run", count(mark));
-    let left: Vec<_> = namespaces().into_iter().filter(|n| !before.contains(n)).collect();
-    say(&format!("namespaces seen after the kill that were not before: {left:?}"));
+    assert!(congestion == "cubic" || gone_from_kernel(congestion), "{congestion} is still known");
+    assert!(eventually(|| in_namespace(namespace) == 0), "someone is still in {namespace}");
 }
 
 /// A script that leaves a process in the background, in a session of its own.
@@ -166,54 +170,44 @@ fn count(mark: &str) -> usize {
     processes.map(command).filter(|line| *line == format!("sleep\0{mark}\0").as_bytes()).count()
 }
 
-/// The network namespaces that processes are in.
-fn namespaces() -> Vec<PathBuf> {
+/// How many processes are in a network namespace, given as its link in /proc reads.
+fn in_namespace(namespace: &str) -> usize {
     let processes = fs::read_dir("/proc").expect("/proc is mounted").flatten();
-    let mut all: Vec<_> =
-        processes.filter_map(|entry| fs::read_link(entry.path().join("ns/net")).ok()).collect();
-    all.sort_unstable();
-    all.dedup();
-    all
+    let theirs = processes.filter_map(|entry| fs::read_link(entry.path().join("ns/net")).ok());
+    theirs.filter(|theirs| theirs.as_os_str() == namespace).count()
 }
 
-/// Waits for what takes the system some time.
-fn eventually(condition: impl Fn() -> bool) -> bool {
-    (0..500).any(|_| {
-        thread::sleep(Duration::from_millis(10));
-        condition()
-    })
-}
-
-/// Starts this test program anew to be the lab that is killed, and waits until it is at work.
-fn as_lab(role: &str, mark: &str) -> Child {
+/// Starts this test program anew to be the lab that is killed, and waits until it is at work; returns what
+/// it says of itself.
+fn as_lab(mark: &str) -> (Child, Vec<String>) {
     let mut lab = Command::new(std::env::current_exe().expect("this program"))
         .args(["--exact", "the_lab", "--ignored", "--nocapture"])
-        .env("LAB_ROLE", role)
         .env("LAB_MARK", mark)
         .stdout(Stdio::piped())
         .spawn()
         .expect("this program runs");
     let lines = BufReader::new(lab.stdout.take().expect("a pipe")).lines();
-    let ready = lines.map_while(Result::ok).any(|line| line.contains("at work"));
-    assert!(ready, "the lab did not come to work");
-    lab
+    let said = lines.map_while(Result::ok).find_map(|line| {
+        line.split_once("at work: ").map(|(_, said)| said.split(' ').map(str::to_owned).collect())
+    });
+    (lab, said.expect("the lab comes to work"))
 }
 
 #[test]
-#[ignore = "other tests run it as the lab that they kill"]
+#[ignore = "another test runs it as the lab that it kills"]
 fn the_lab() {
-    let (Ok(role), Ok(mark)) = (std::env::var("LAB_ROLE"), std::env::var("LAB_MARK")) else {
-        return;
-    };
+    let Ok(mark) = std::env::var("LAB_MARK") else { return };
     let pair = Pair::new("200mbit");
-    let mut programs = Vec::new();
-    if role == "programs" {
-        programs.push(spawn(pair.host(0), "killed-daemon", &shell(&daemon(&mark))));
-        programs.push(spawn(pair.host(1), "killed", &words(&format!("sleep {mark}"))));
-        for (_, path) in &programs {
-            let _ = fs::remove_file(path);
-        }
-    }
-    println!("at work");
+    let (first, path) = spawn(pair.host(0), "killed-daemon", &shell(&daemon(&mark)));
+    let (second, other) = spawn(pair.host(0), "killed", &words(&format!("sleep {mark}")));
+    let _ = [path, other].map(fs::remove_file);
+    let plan = plan("60 s", "[flow.one]\nfrom = \"a\"\nto = \"b\"\ncongestion = \"cubic\"");
+    let modules = Congestion::load(&plan).expect("cubic, ours or the kernel's");
+    let agents = pair.start(&plan, &modules, Clock::starting_in(Duration::ZERO), |_| {});
+    let tcp = plan.flows[0].tcp().expect("a connection");
+    let namespace = pair.host(0).within(|| fs::read_link("/proc/thread-self/ns/net"));
+    let namespace = namespace.expect("a namespace").expect("/proc is mounted");
+    println!("at work: {} {}", modules.name_for(tcp, &tcp.sender), namespace.display());
     thread::sleep(Duration::from_secs(60));
+    drop((first, second, agents));
 }

@@ -2,6 +2,7 @@
 
 #![allow(dead_code)] // each test uses its part
 
+use std::fs;
 use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd};
 use std::process::Command;
@@ -49,9 +50,12 @@ impl Pair {
         run(a, &format!("ip link add eth0 type veth peer name eth0 netns {far}"));
         for (number, host) in (1..).zip(&hosts) {
             run(host, &format!("ip addr add 10.0.0.{number}/24 dev eth0"));
-            run(host, &format!("ip -6 addr add fd00::{number}/64 dev eth0 nodad"));
             run(host, "ip link set eth0 gso_max_segs 1 up");
             run(host, &format!("tc qdisc add dev eth0 root tbf rate {rate} burst 20kb limit 2mb"));
+        }
+        // IPv6 is ready for an address when the link is.
+        for (number, host) in (1..).zip(&hosts) {
+            run(host, &format!("ip -6 addr add fd00::{number}/64 dev eth0 nodad"));
         }
         Self { hosts: hosts.map(Some).into() }
     }
@@ -60,20 +64,49 @@ impl Pair {
         self.hosts[number].as_ref().expect("both are hosts")
     }
 
-    /// Runs the flows of `plan` for its duration and `more`; returns what became of them, and the samples.
+    /// Starts the flows of `plan`.
+    pub(crate) fn start(
+        &self,
+        plan: &Plan,
+        modules: &Congestion,
+        clock: Clock,
+        samples: impl FnMut(Sample) + Send + 'static,
+    ) -> Agents {
+        Agents::start(plan, &self.hosts, clock, modules, samples).expect("sockets")
+    }
+
+    /// Runs the flows of `plan` for its duration; returns what became of them, and the samples.
     pub(crate) fn flows(&self, plan: &Plan) -> (Vec<FlowTotals>, Vec<Sample>) {
         let modules = Congestion::load(plan).expect("this kernel's algorithms");
         let samples = Arc::new(Mutex::new(Vec::new()));
         let taken = Arc::clone(&samples);
-        let clock = Clock::starting_in(Duration::from_millis(20));
         let take = move |sample| taken.lock().expect("nobody panicked").push(sample);
-        let agents = Agents::start(plan, &self.hosts, clock, &modules, take).expect("sockets");
-        let end = traffic::Instant::ZERO + plan.duration;
-        thread::sleep(clock.until(end));
+        let clock = Clock::starting_in(Duration::from_millis(20));
+        let agents = self.start(plan, &modules, clock, take);
+        thread::sleep(clock.until(traffic::Instant::ZERO + plan.duration));
         let totals = agents.finish().expect("the agents ran");
         let samples = std::mem::take(&mut *samples.lock().expect("nobody panicked"));
         (totals, samples)
     }
+}
+
+/// Whether the kernel has a congestion control of that name.
+pub(crate) fn known_to_kernel(name: &str) -> bool {
+    let known = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
+    known.expect("a kernel with TCP").split_whitespace().any(|known| known == name)
+}
+
+/// Whether the kernel has let go of it soon.
+pub(crate) fn gone_from_kernel(name: &str) -> bool {
+    eventually(|| !known_to_kernel(name))
+}
+
+/// Waits for what takes the system some time.
+pub(crate) fn eventually(condition: impl Fn() -> bool) -> bool {
+    (0..500).any(|_| {
+        thread::sleep(Duration::from_millis(10));
+        condition()
+    })
 }
 
 /// Runs one command line in a namespace; it must succeed.
