@@ -10,11 +10,16 @@ use transport::{Info, Phase};
 
 use super::{info, socket};
 
+/// What an end writes in a turn, bytes.
+const TURN: u64 = 256 << 10;
+
 #[derive(Debug)]
 pub(super) struct End {
     socket: OwnedFd,
     /// Bytes begun that the send buffer has not taken yet.
     pending: u64,
+    /// When it goes on with that, though the send buffer may take more at once; `NEVER` if it is full.
+    goes_on: Instant,
     written: u64,
     /// It closes once nothing is pending.
     closing: bool,
@@ -32,6 +37,7 @@ impl End {
         Self {
             socket,
             pending: 0,
+            goes_on: Instant::NEVER,
             written: 0,
             closing: false,
             over: false,
@@ -66,9 +72,16 @@ impl End {
         self.pending = self.pending.saturating_add(bytes);
     }
 
-    /// Writes what the send buffer takes, and closes if that was the last.
-    pub(super) fn write(&mut self) {
+    /// Writes what the send buffer takes, and closes if that was the last. As sending makes room for more, it
+    /// lets others have their turn after a while.
+    pub(super) fn write(&mut self, now: Instant) {
+        let turn = self.written + TURN;
+        self.goes_on = Instant::NEVER;
         while self.pending > 0 && !self.over {
+            if self.written >= turn {
+                self.goes_on = now;
+                return;
+            }
             match socket::fill(&self.socket, self.pending) {
                 Ok(taken) => {
                     self.pending -= taken;
@@ -94,7 +107,7 @@ impl End {
                     if !std::mem::replace(&mut self.ended, true) {
                         // The program hears that the other one has closed, and closes as well.
                         self.closing = true;
-                        self.write();
+                        self.write(now);
                     }
                     return None;
                 }
@@ -107,6 +120,11 @@ impl End {
                 Err(_) => return None,
             }
         }
+    }
+
+    /// When it wants to write again without being told that there is room.
+    pub(super) fn next_wakeup(&self) -> Instant {
+        self.goes_on
     }
 
     /// The bytes read, and when the last of them were.

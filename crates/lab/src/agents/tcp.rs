@@ -115,7 +115,7 @@ impl Connection {
         match &mut self.programs {
             Programs::Stream(writing, reading) => {
                 self.sender.begin(writing.act(now));
-                self.sender.write();
+                self.sender.write(now);
                 if let Some(receiver) = &mut self.receiver {
                     reading.run(receiver, now);
                 }
@@ -131,7 +131,7 @@ impl Connection {
         }
         self.connected = self.called;
         match self.programs {
-            Programs::Stream(..) => self.sender.write(),
+            Programs::Stream(..) => self.sender.write(now),
             Programs::Exchange(..) => self.exchange(now),
         }
     }
@@ -157,23 +157,25 @@ impl Connection {
         if self.connected || now >= self.stop {
             self.sender.begin(asking.act(now));
         }
-        self.sender.write();
+        self.sender.write(now);
         let Some(receiver) = &mut self.receiver else { return };
         while let Some(bytes) = receiver.take(EVERYTHING, now) {
             receiver.supply(answering.hear(bytes));
         }
-        receiver.write();
+        receiver.write(now);
     }
 
     /// When it wants to be woken.
     pub(super) fn next_wakeup(&self) -> Instant {
-        match &self.programs {
+        let ends = self.receiver.iter().chain([&self.sender]);
+        let writes = ends.map(End::next_wakeup).fold(Instant::NEVER, Instant::min);
+        writes.min(match &self.programs {
             Programs::Stream(writing, reading) => writing.next_wakeup().min(reading.next_wakeup()),
             Programs::Exchange(..) if !self.called => self.start,
             Programs::Exchange(asking, _) if self.connected => asking.next_wakeup(),
             // What is due waits for the connection, but not longer than it may.
             Programs::Exchange(asking, _) => asking.next_wakeup().max(self.stop),
-        }
+        })
     }
 
     /// The bytes that the program which counts has read, and when it read the last of them.
@@ -242,14 +244,19 @@ impl Reading {
                 self.ready = false;
                 return;
             };
-            if let Some(rate) = &mut self.rate {
-                self.busy_until += rate.advance(Bytes(bytes));
+            match &mut self.rate {
+                Some(rate) => self.busy_until += rate.advance(Bytes(bytes)),
+                // More may come while it reads: the others have their turn first.
+                None => {
+                    self.busy_until = now;
+                    return;
+                }
             }
         }
     }
 
     fn next_wakeup(&self) -> Instant {
-        if self.ready && self.rate.is_some() { self.busy_until } else { Instant::NEVER }
+        if self.ready { self.busy_until } else { Instant::NEVER }
     }
 }
 

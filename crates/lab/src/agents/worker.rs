@@ -125,7 +125,8 @@ impl<S: FnMut(Sample)> Worker<S> {
         while !self.stopped {
             let now = self.clock.now();
             // What would begin after the end does not.
-            while let Some((_, number)) = self.timers.due(now.min(end)) {
+            for _ in 0..=self.agents.len() {
+                let Some((_, number)) = self.timers.due(now.min(end)) else { break };
                 self.wake(number, now);
             }
             let next = Some(self.timers.earliest()).filter(|&at| at <= end);
