@@ -3,8 +3,10 @@
 //! A device is opened on an interface of the calling thread's network namespace, and is then used from any.
 //! Frames of the interface's first queue are read; a veth interface made with one queue has no other.
 
+mod alive;
 mod option;
 mod packet;
+mod segments;
 mod xdp;
 
 use std::os::fd::BorrowedFd;
@@ -106,7 +108,9 @@ impl Device {
                 let socket = xdp::Socket::open(interface, native, buffers, packets, first)?;
                 Socket::Xdp(Box::new(socket))
             }
-            Kind::Packet { vnet } => Socket::Packet(packet::Socket::open(interface, vnet)?),
+            Kind::Packet { vnet } => {
+                Socket::Packet(packet::Socket::open(interface, vnet, buffers)?)
+            }
         };
         Ok(Self(socket))
     }

@@ -1,5 +1,12 @@
-//! AF_PACKET: frames between an interface and the buffers by system calls that move a batch each
-//! (packet(7); Linux, Documentation/networking/packet_mmap.rst).
+//! AF_PACKET: frames from an interface by a ring that the kernel fills, and to it by system calls that take
+//! a batch each (packet(7)).
+//!
+//! Receiving by recvmmsg(2) straight into the buffers saves the copy out of the ring, and yet costs the
+//! fabric's core more: the kernel then copies, and frees, on that core instead of the sender's, and every
+//! look for frames is a system call. Sending by a ring is out of the question: the kernel gives a slot back
+//! when it orphans the frame, though a host on this machine may still read it from the slot.
+
+mod ring;
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -8,16 +15,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use traffic::{PacketId, Packets};
 
-use super::{BATCH, Counts, Received, option};
+use self::ring::{Frame, Ring};
+use super::alive::{Watch, gone};
+use super::{BATCH, Counts, Received, Segments, option, segments};
 use crate::Error;
 use crate::buffers::{Buffers, OFFLOAD};
 
 /// Frames that can wait to be sent.
 const SEND: usize = 2048;
-/// As far as the kernel lets the frames that nobody has read grow, and those unsent, in bytes of its own
-/// accounting: some 2.3 KB for a frame of 1500.
-const UNREAD: i32 = 8 << 20;
+/// As far as the kernel lets unsent frames grow, in bytes of its own accounting: some 2.3 KB for one of 1500.
 const UNSENT: i32 = 16 << 20;
+/// Bytes before which a VLAN tag stands in a frame: two addresses.
+const ADDRESSES: usize = 12;
 
 /// A packet socket.
 #[derive(Debug)]
@@ -25,12 +34,12 @@ pub(super) struct Socket {
     fd: OwnedFd,
     /// Whether each frame comes and goes with what the kernel says of its segments.
     vnet: bool,
-    /// Packets whose buffers are received into next.
-    ready: Vec<PacketId>,
+    arrived: Ring,
     /// What waits to be sent, and how long it is.
     waiting: Vec<(PacketId, u32)>,
     /// Those for which that was full, until they can be released.
     turned_away: Vec<PacketId>,
+    watch: Watch,
     counts: Counts,
     /// What the kernel says it dropped; it forgets what it has said.
     missed: AtomicU64,
@@ -43,10 +52,10 @@ struct Batch {
 }
 
 impl Socket {
-    pub(super) fn open(interface: u32, vnet: bool) -> Result<Self, Error> {
+    pub(super) fn open(interface: u32, vnet: bool, buffers: &Buffers) -> Result<Self, Error> {
         let what = format!("AF_PACKET on interface {interface}");
-        let fd = match bound(interface, vnet) {
-            Ok(fd) => fd,
+        let (fd, arrived) = match bound(interface, vnet, buffers.room()) {
+            Ok(opened) => opened,
             Err(error) if error.raw_os_error() == Some(libc::EPERM) => {
                 let help = "run as root, or where user namespaces are allowed";
                 return Err(Error::lacking(what, error, help));
@@ -56,44 +65,42 @@ impl Socket {
         Ok(Self {
             fd,
             vnet,
-            ready: Vec::with_capacity(BATCH),
+            arrived,
             waiting: Vec::with_capacity(SEND),
             turned_away: Vec::with_capacity(SEND),
+            watch: Watch::default(),
             counts: Counts::default(),
             missed: AtomicU64::new(0),
         })
     }
 
+    #[inline]
     pub(super) fn receive(
         &mut self,
         buffers: &mut Buffers,
         packets: &mut Packets,
         out: &mut Vec<Received>,
     ) -> Result<(), Error> {
-        while self.ready.len() < BATCH {
-            let Some(packet) = packets.try_claim() else { break };
-            self.ready.push(packet);
-        }
-        let before = self.before();
-        let mut batch = Batch::new();
-        let room = buffers.room();
-        for (place, &packet) in self.ready.iter().enumerate() {
-            batch.add(place, buffers.bytes_mut(packet, room), before);
-        }
-        let count = match batch.receive(&self.fd, self.ready.len()) {
-            Ok(count) => count,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-            Err(error) => return Err(gone(error)),
-        };
-        for (message, packet) in batch.messages.iter().zip(self.ready.drain(..count)) {
-            if message.msg_hdr.msg_flags & libc::MSG_TRUNC != 0 {
-                *self.missed.get_mut() += 1;
-                packets.release(packet);
-                continue;
+        for turn in 0..BATCH {
+            let Some(packet) = packets.try_claim() else { return Ok(()) };
+            let before = self.before();
+            let vnet = self.vnet;
+            let taken = self.arrived.take(before, |frame| copy(&frame, vnet, buffers, packet));
+            match taken {
+                Some(Some(received)) => {
+                    self.counts.received += 1;
+                    out.push(received);
+                }
+                Some(None) => {
+                    *self.missed.get_mut() += 1;
+                    packets.release(packet);
+                }
+                None => {
+                    packets.release(packet);
+                    return if turn == 0 { self.watch.quiet(&self.fd) } else { Ok(()) };
+                }
             }
-            let length = message.msg_len.saturating_sub(before as u32);
-            out.push(Received { packet, length, segments: None });
-            self.counts.received += 1;
+            self.watch.heard();
         }
         Ok(())
     }
@@ -164,7 +171,7 @@ impl Socket {
     }
 
     pub(super) fn lent(&self) -> usize {
-        self.ready.len() + self.waiting.len() + self.turned_away.len()
+        self.waiting.len() + self.turned_away.len()
     }
 
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
@@ -173,7 +180,7 @@ impl Socket {
 
     pub(super) fn close(self, packets: &mut Packets) {
         let waiting = self.waiting.iter().map(|&(packet, _)| packet);
-        for packet in self.ready.into_iter().chain(waiting).chain(self.turned_away) {
+        for packet in waiting.chain(self.turned_away.iter().copied()) {
             packets.release(packet);
         }
     }
@@ -199,18 +206,6 @@ impl Batch {
         message.msg_hdr.msg_iovlen = 1;
     }
 
-    /// Receives into the first `count` messages; how many came.
-    #[inline]
-    fn receive(&mut self, fd: &OwnedFd, count: usize) -> io::Result<usize> {
-        let (fd, count) = (fd.as_raw_fd(), count as u32);
-        let messages = self.messages.as_mut_ptr();
-        // SAFETY: each message has one part, within its packet's chunk, and `add` made `count` of them.
-        let result = unsafe {
-            libc::recvmmsg(fd, messages, count, libc::MSG_DONTWAIT, std::ptr::null_mut())
-        };
-        usize::try_from(result).map_err(|_| io::Error::last_os_error())
-    }
-
     /// Sends the first `count` messages; how many went.
     #[inline]
     fn send(&mut self, fd: &OwnedFd, count: usize) -> io::Result<usize> {
@@ -222,8 +217,30 @@ impl Batch {
     }
 }
 
-/// A socket that sees what comes in by the interface, and nothing else.
-fn bound(interface: u32, vnet: bool) -> io::Result<OwnedFd> {
+/// Puts a frame, and what came before it, into a packet's buffer. `None` if it is too long.
+#[inline]
+fn copy(frame: &Frame, vnet: bool, buffers: &mut Buffers, packet: PacketId) -> Option<Received> {
+    let (before, bytes) = frame.bytes.split_at_checked(if vnet { OFFLOAD as usize } else { 0 })?;
+    let tag = frame.tag.as_ref().map_or(&[][..], |tag| tag);
+    let length = frame.length.checked_add(tag.len() as u32)?;
+    if bytes.len() < frame.length as usize || length > buffers.room() {
+        return None;
+    }
+    let (addresses, rest) = bytes.split_at_checked(ADDRESSES)?;
+    let (to_addresses, to_rest) = buffers.bytes_mut(packet, length).split_at_mut(ADDRESSES);
+    let (to_tag, to_rest) = to_rest.split_at_mut(tag.len());
+    to_addresses.copy_from_slice(addresses);
+    to_tag.copy_from_slice(tag);
+    to_rest.copy_from_slice(rest);
+    if let Some(offload) = before.first_chunk() {
+        *buffers.offload_mut(packet) = segments::moved(*offload, tag.len() as u16);
+    }
+    let segments = Segments::of(buffers.offload(packet), buffers.bytes(packet, length));
+    Some(Received { packet, length, segments: segments.filter(|_| vnet) })
+}
+
+/// A socket that sees what comes in by the interface and nothing else, and its ring.
+fn bound(interface: u32, vnet: bool, room: u32) -> io::Result<(OwnedFd, Ring)> {
     // SAFETY: no memory is passed. With no protocol yet, nothing comes in before it is bound.
     let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
     if fd < 0 {
@@ -231,21 +248,17 @@ fn bound(interface: u32, vnet: bool) -> io::Result<OwnedFd> {
     }
     // SAFETY: a descriptor that we have just been given.
     let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-    for (level, name, value) in [
-        (libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1),
-        (libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1),
-        (libc::SOL_PACKET, libc::PACKET_VNET_HDR, i32::from(vnet)),
+    for (name, value) in [
+        (libc::PACKET_IGNORE_OUTGOING, 1),
+        (libc::PACKET_QDISC_BYPASS, 1),
+        (libc::PACKET_VNET_HDR, i32::from(vnet)),
     ] {
-        option::set(&fd, level, name, value)?;
+        option::set(&fd, libc::SOL_PACKET, name, value)?;
     }
     // Only root may go beyond the system's limit; within it the socket works, with less room.
-    for (forced, asked, bytes) in [
-        (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, UNREAD),
-        (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, UNSENT),
-    ] {
-        option::set(&fd, libc::SOL_SOCKET, forced, bytes)
-            .or_else(|_| option::set(&fd, libc::SOL_SOCKET, asked, bytes))?;
-    }
+    option::set(&fd, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, UNSENT)
+        .or_else(|_| option::set(&fd, libc::SOL_SOCKET, libc::SO_SNDBUF, UNSENT))?;
+    let ring = Ring::map(&fd, room)?;
     // SAFETY: a struct of integers, for which zeros are a value.
     let mut address: libc::sockaddr_ll = unsafe { MaybeUninit::zeroed().assume_init() };
     address.sll_family = libc::AF_PACKET as u16;
@@ -256,9 +269,5 @@ fn bound(interface: u32, vnet: bool) -> io::Result<OwnedFd> {
     if unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), length) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    Ok(fd)
-}
-
-fn gone(error: io::Error) -> Error {
-    Error::system("an interface of the fabric is gone or down")(error)
+    Ok((fd, ring))
 }

@@ -17,20 +17,21 @@ use traffic::{PacketId, Packets};
 use self::held::Held;
 use self::program::Attached;
 use self::ring::{Consumer, Producer};
+use super::alive::{Watch, gone};
 use super::{BATCH, Counts, Received, option};
 use crate::Error;
 use crate::buffers::{Buffers, HEADROOM, XDP_SIZES};
 
 /// Buffers that the kernel is given to receive into: at 0.6 million frames a second those of 1.7 ms.
 pub(super) const RECEIVE: u32 = 1024;
+/// The ring by which it is given them has twice the room, for the kernel says how far it has read only
+/// when it has read all that it last saw (net/xdp/xsk_queue.h, `xskq_cons_get_entries`).
+const FILL: u32 = 2 * RECEIVE;
 /// Frames that can wait to be sent.
 const SEND: u32 = 2048;
 /// The kernel may hold an interface's queue for a while after its last socket was closed.
 const BUSY_TRIES: u32 = 100;
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
-/// How many times in a row nothing comes in before a look at whether the interface is still there: often
-/// enough for a busy loop to tell within a millisecond.
-const IDLE: u32 = 1024;
 /// As far as the kernel lets a socket's unsent frames grow, in bytes of its own accounting.
 const UNSENT: i32 = 16 << 20;
 
@@ -52,7 +53,7 @@ pub(super) struct Socket {
     filled: u32,
     /// Base 2 logarithm of a chunk's size.
     shift: u32,
-    idle: u32,
+    watch: Watch,
     counts: Counts,
 }
 
@@ -89,7 +90,7 @@ impl Socket {
             register(fd.as_fd(), buffers)?;
         }
         let [fill, arrived, waiting, done] = [
-            (libc::XDP_UMEM_FILL_RING, RECEIVE),
+            (libc::XDP_UMEM_FILL_RING, FILL),
             (libc::XDP_RX_RING, RECEIVE),
             (libc::XDP_TX_RING, SEND),
             (libc::XDP_UMEM_COMPLETION_RING, SEND),
@@ -102,7 +103,7 @@ impl Socket {
             unsafe { option::get(&fd, libc::SOL_XDP, libc::XDP_MMAP_OFFSETS)? };
         let (fill_page, done_page) =
             (libc::XDP_UMEM_PGOFF_FILL_RING as i64, libc::XDP_UMEM_PGOFF_COMPLETION_RING as i64);
-        let fill = Producer::map(fd.as_fd(), RECEIVE, &at.fr, fill_page)?;
+        let fill = Producer::map(fd.as_fd(), FILL, &at.fr, fill_page)?;
         let arrived = Consumer::map(fd.as_fd(), RECEIVE, &at.rx, libc::XDP_PGOFF_RX_RING)?;
         let waiting = Producer::map(fd.as_fd(), SEND, &at.tx, libc::XDP_PGOFF_TX_RING)?;
         let done = Consumer::map(fd.as_fd(), SEND, &at.cr, done_page)?;
@@ -118,7 +119,7 @@ impl Socket {
             turned_away: Vec::with_capacity(SEND as usize),
             filled: 0,
             shift: buffers.size().ilog2(),
-            idle: 0,
+            watch: Watch::default(),
             counts: Counts::default(),
         })
     }
@@ -141,21 +142,22 @@ impl Socket {
         if self.filled < RECEIVE {
             self.refill(packets);
         }
-        if count > 0 {
-            self.idle = 0;
-            return Ok(());
+        if count == 0 {
+            return self.watch.quiet(&self.fd);
         }
-        self.idle += 1;
-        if self.idle < IDLE { Ok(()) } else { self.look_whether_alive() }
+        self.watch.heard();
+        Ok(())
     }
 
     /// Gives the kernel buffers to receive into, as many as it may have if there are so many.
     fn refill(&mut self, packets: &mut Packets) {
         while self.filled < RECEIVE {
             let Some(packet) = packets.try_claim() else { break };
-            // The ring has room for all that are to be in it.
-            let taken = self.fill.push(u64::from(packet.place()) << self.shift);
-            debug_assert!(taken && self.filled < RECEIVE, "the fill ring has room");
+            if !self.fill.push(u64::from(packet.place()) << self.shift) {
+                debug_assert!(false, "the fill ring has room for all that may be in it");
+                packets.release(packet);
+                break;
+            }
             self.held.add(packet);
             self.filled += 1;
         }
@@ -166,18 +168,6 @@ impl Socket {
                 // SAFETY: nothing is read into; the call makes the driver look at the ring.
                 unsafe { libc::recv(fd, std::ptr::null_mut(), 0, libc::MSG_DONTWAIT) }
             });
-        }
-    }
-
-    /// An interface that goes away leaves its error with the socket.
-    #[cold]
-    fn look_whether_alive(&mut self) -> Result<(), Error> {
-        self.idle = 0;
-        // SAFETY: an integer.
-        let error = unsafe { option::get::<i32>(&self.fd, libc::SOL_SOCKET, libc::SO_ERROR) };
-        match error.map_err(Error::system("AF_XDP"))? {
-            0 => Ok(()),
-            code => Err(gone(io::Error::from_raw_os_error(code))),
         }
     }
 
@@ -323,13 +313,12 @@ fn refused(what: String, error: io::Error) -> Error {
     let help = match error.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => "run as root, or take AF_PACKET",
         Some(libc::EAFNOSUPPORT) => "a kernel with CONFIG_XDP_SOCKETS, or take AF_PACKET",
-        Some(libc::EOPNOTSUPP | libc::EINVAL) => "take AF_XDP generic rather than native",
+        Some(libc::EOPNOTSUPP | libc::EINVAL | libc::ERANGE) => {
+            "take AF_XDP generic rather than native, or AF_PACKET"
+        }
+        Some(libc::ENOBUFS) => "allow more locked memory: ulimit -l unlimited",
         Some(libc::EBUSY) => "end the program that has this interface's XDP",
         _ => return Error::system(what)(error),
     };
     Error::lacking(what, error, help)
-}
-
-fn gone(error: io::Error) -> Error {
-    Error::system("an interface of the fabric is gone or down")(error)
 }

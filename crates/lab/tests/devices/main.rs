@@ -2,11 +2,14 @@
 //!
 //! Needs root; without, the tests say so and pass.
 
+mod machines;
 mod wire;
 
-use lab::device::Kind;
-use traffic::Random;
-use wire::{Namespace, Side, is_possible};
+use lab::buffers::Buffers;
+use lab::device::{Device, Kind};
+use lab::{Error, Namespace};
+use traffic::{Packets, Random};
+use wire::{Side, index, is_possible, join, namespace, run, within};
 
 const GENERIC: Kind = Kind::Xdp { native: false };
 const NATIVE: Kind = Kind::Xdp { native: true };
@@ -16,9 +19,9 @@ const KINDS: [Kind; 4] = [GENERIC, NATIVE, PACKET, VNET];
 
 /// Both ends of a new veth pair, opened as `kind`, for frames of up to `frame` bytes.
 fn ends(kind: Kind, frame: u32) -> (Side, Side, [Namespace; 2]) {
-    let namespaces = [Namespace::new(), Namespace::new()];
+    let namespaces = [namespace(), namespace()];
     let [left, right] = &namespaces;
-    left.join("a0", right, "b0", frame - 14);
+    join((left, "a0"), (right, "b0"), frame - 14);
     let open = |namespace, name| Side::open(namespace, name, kind, frame).expect("the device");
     (open(left, "a0"), open(right, "b0"), namespaces)
 }
@@ -62,5 +65,192 @@ fn frames_of_every_length_pass_both_ways() {
         assert_eq!((counts.missed, counts.refused), (0, 0), "{kind:?}");
         left.close();
         right.close();
+    }
+}
+
+#[test]
+fn long_frames_pass() {
+    if !is_possible() {
+        return;
+    }
+    for kind in [PACKET, VNET] {
+        let mut random = Random::from_seed(8);
+        let (mut left, mut right, _namespaces) = ends(kind, 9014);
+        let frames: Vec<_> =
+            (1500..=9014).step_by(37).chain([9014]).map(|n| frame(&mut random, n)).collect();
+        assert_pass(&mut left, &mut right, &frames);
+        assert_pass(&mut right, &mut left, &frames);
+        left.close();
+        right.close();
+    }
+}
+
+/// A tag that the kernel keeps beside the frame is in the frame again.
+#[test]
+fn vlan_tags_pass() {
+    if !is_possible() {
+        return;
+    }
+    for kind in [PACKET, VNET] {
+        let mut random = Random::from_seed(9);
+        let (mut left, mut right, _namespaces) = ends(kind, 1514);
+        let frames: Vec<_> = (64..=1518)
+            .step_by(3)
+            .map(|length| {
+                let mut frame = frame(&mut random, length);
+                frame[12..18].copy_from_slice(&[0x81, 0, 0xa0, 5, 0x88, 0xb5]);
+                frame
+            })
+            .collect();
+        assert_pass(&mut left, &mut right, &frames);
+    }
+}
+
+/// What nobody receives in time is counted, whatever the kind, and nothing is counted twice.
+#[test]
+fn frames_without_room_are_counted() {
+    if !is_possible() {
+        return;
+    }
+    const SENT: usize = 6_000;
+    for kind in KINDS {
+        let mut random = Random::from_seed(10);
+        let (mut left, mut right, _namespaces) = ends(kind, 1514);
+        let frame = frame(&mut random, 700);
+        for _ in 0..SENT / 50 {
+            (0..50).for_each(|_| left.send(&frame));
+            left.flush().expect("the interface takes frames");
+        }
+        let received = right.collect(SENT).len() as u64;
+        let counts = right.device.counts();
+        assert_eq!(left.device.counts().sent, SENT as u64, "{kind:?}");
+        assert_eq!(counts.received, received, "{kind:?}");
+        assert!(counts.missed > 0, "{kind:?}: there is not room for {SENT} frames");
+        assert_eq!(counts.received + counts.missed, SENT as u64, "{kind:?}");
+        assert_eq!(right.device.counts(), counts, "{kind:?}: asking changes nothing");
+        // There is room again.
+        assert_pass(&mut left, &mut right, &[frame]);
+        left.close();
+        right.close();
+    }
+}
+
+/// A queue of frames to be sent that is full turns frames away, counts them and loses no buffer.
+#[test]
+fn frames_beyond_the_queue_are_refused() {
+    if !is_possible() {
+        return;
+    }
+    for kind in KINDS {
+        let (mut left, _right, _namespaces) = ends(kind, 1514);
+        let frame = frame(&mut Random::from_seed(11), 60);
+        (0..2_500).for_each(|_| left.send(&frame));
+        left.assert_conserved();
+        left.flush().expect("the interface takes frames");
+        left.flush().expect("the interface takes frames");
+        let counts = left.device.counts();
+        assert_eq!((counts.sent, counts.refused), (2_048, 452), "{kind:?}");
+        left.close();
+    }
+}
+
+/// With no buffer left a device gives up nothing that it has, and goes on once there is one.
+#[test]
+fn a_device_waits_for_buffers() {
+    if !is_possible() {
+        return;
+    }
+    for kind in KINDS {
+        let (mut left, mut right, _namespaces) = ends(kind, 1514);
+        let hoard: Vec<_> = std::iter::from_fn(|| right.packets.try_claim()).collect();
+        let frame = frame(&mut Random::from_seed(12), 60);
+        for _ in 0..30 {
+            (0..50).for_each(|_| left.send(&frame));
+            left.flush().expect("the interface takes frames");
+            // Whatever came is kept.
+            let Side { device, buffers, packets, received } = &mut right;
+            for _ in 0..4 {
+                device.receive(buffers, packets, received).expect("the interface is there");
+            }
+        }
+        let kept = std::mem::take(&mut right.received);
+        hoard.into_iter().for_each(|packet| right.packets.release(packet));
+        kept.into_iter().for_each(|frame| right.packets.release(frame.packet));
+        right.collect(usize::MAX);
+        assert_pass(&mut left, &mut right, &[frame]);
+        right.close();
+    }
+}
+
+#[test]
+fn an_interface_that_goes_is_told_of() {
+    if !is_possible() {
+        return;
+    }
+    for kind in KINDS {
+        let (mut left, mut right, [namespace, _other]) = ends(kind, 1514);
+        run(&namespace, "ip link del a0");
+        let told = (0..5_000).find_map(|_| right.receive().err());
+        assert!(matches!(told, Some(Error::System { .. })), "{kind:?}: {told:?}");
+        left.send(&[0; 60]);
+        let told = left.flush();
+        assert!(matches!(told, Err(Error::System { .. })), "{kind:?}: {told:?}");
+        left.close();
+        right.close();
+    }
+}
+
+#[test]
+fn an_interface_that_is_down_takes_nothing() {
+    if !is_possible() {
+        return;
+    }
+    for kind in KINDS {
+        let (mut left, _right, [namespace, _other]) = ends(kind, 1514);
+        run(&namespace, "ip link set a0 down");
+        left.send(&[0; 60]);
+        let told = left.flush();
+        assert!(matches!(told, Err(Error::System { .. })), "{kind:?}: {told:?}");
+        left.close();
+    }
+}
+
+#[test]
+fn what_cannot_be_opened_is_refused() {
+    if !is_possible() {
+        return;
+    }
+    let namespace = namespace();
+    for kind in KINDS {
+        let buffers = Buffers::new(64, 2048).expect("128 KB");
+        let mut packets = Packets::with_places(64);
+        let opened = within(&namespace, || Device::open(77, kind, &buffers, &mut packets, None));
+        assert!(matches!(opened, Err(Error::System { .. })), "{kind:?}: {opened:?}");
+        assert_eq!(packets.live(), 0, "nothing is lent");
+    }
+    let refused = Side::open(&namespace, "lo", GENERIC, 9014).map(drop);
+    let Err(Error::Unfit { help, .. }) = refused else { panic!("{refused:?}") };
+    assert!(help.contains("MTU"), "{help}");
+}
+
+/// One interface after the other, and the same again at once, as runs follow each other.
+#[test]
+fn an_interface_can_be_opened_again() {
+    if !is_possible() {
+        return;
+    }
+    for kind in KINDS {
+        let (mut left, right, [_namespace, other]) = ends(kind, 1514);
+        right.close();
+        let mut right = Side::open(&other, "b0", kind, 1514).expect("the device, again");
+        assert_pass(&mut left, &mut right, &[frame(&mut Random::from_seed(13), 99)]);
+        let index = within(&other, || index("b0"));
+        let buffers = Buffers::new(64, 2048).expect("128 KB");
+        if matches!(kind, Kind::Xdp { .. }) {
+            let mut packets = Packets::with_places(64);
+            let open = || Device::open(index, kind, &buffers, &mut packets, None);
+            let twice = within(&other, open);
+            assert!(matches!(twice, Err(Error::Lacking { .. })), "{kind:?}: {twice:?}");
+        }
     }
 }

@@ -1,18 +1,14 @@
-//! Network namespaces joined by veth pairs, and what holds a device's end of one.
-//!
-//! Namespaces have no name: the kernel drops them, and all in them, with the last file that holds them.
+//! Network namespaces joined by veth pairs, and devices on their ends.
 
-use std::fs::File;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use lab::Error;
 use lab::buffers::Buffers;
 use lab::device::{Device, Kind, Received};
+use lab::{Error, Namespace};
 use nix::net::if_::if_nametoindex;
-use nix::sched::{CloneFlags, setns, unshare};
 use traffic::Packets;
 
 /// Whether the tests can run; says why if not.
@@ -24,51 +20,45 @@ pub(crate) fn is_possible() -> bool {
     root
 }
 
-/// A network namespace, as long as this lives.
-pub(crate) struct Namespace(File);
+/// A namespace in which nothing is sent but what the tests send.
+pub(crate) fn namespace() -> Namespace {
+    let namespace = Namespace::new().expect("root may make a namespace");
+    // Or neighbours would be looked for.
+    run(&namespace, "sysctl -q net.ipv6.conf.default.disable_ipv6=1");
+    namespace
+}
 
-impl Namespace {
-    pub(crate) fn new() -> Self {
-        let made = thread::spawn(|| {
-            unshare(CloneFlags::CLONE_NEWNET).expect("root may make a namespace");
-            File::open("/proc/thread-self/ns/net").expect("the new namespace")
-        });
-        let namespace = Self(made.join().expect("the thread that made the namespace"));
-        // No frames but the tests' own: neighbours are not looked for by IPv6.
-        namespace.run("sysctl -q net.ipv6.conf.default.disable_ipv6=1");
-        namespace
-    }
+/// Does `work` inside a namespace.
+pub(crate) fn within<T: Send>(namespace: &Namespace, work: impl FnOnce() -> T + Send) -> T {
+    namespace.within(work).expect("root may enter a namespace")
+}
 
-    /// Runs `work` in this namespace, on a thread of its own.
-    pub(crate) fn within<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
-        thread::scope(|scope| {
-            let inside = scope.spawn(|| {
-                setns(&self.0, CloneFlags::CLONE_NEWNET).expect("root may enter a namespace");
-                work()
-            });
-            inside.join().expect("the work inside the namespace")
-        })
-    }
+/// Runs one command line in a namespace; it must succeed.
+pub(crate) fn run(namespace: &Namespace, line: &str) {
+    let mut words = line.split_whitespace();
+    let mut command = Command::new(words.next().expect("a command"));
+    command.args(words);
+    let output = within(namespace, || command.output()).expect("the command starts");
+    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+}
 
-    /// Runs one command line; it must succeed.
-    pub(crate) fn run(&self, line: &str) {
-        let mut words = line.split_whitespace();
-        let mut command = Command::new(words.next().expect("a command"));
-        command.args(words);
-        let output = self.within(|| command.output()).expect("the command starts");
-        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
-    }
+/// Makes an interface `here` joined to one `there` in another namespace, each with one queue.
+pub(crate) fn join(
+    (namespace, here): (&Namespace, &str),
+    (other, there): (&Namespace, &str),
+    mtu: u32,
+) {
+    let path = format!("/proc/{}/fd/{}", std::process::id(), other.as_fd().as_raw_fd());
+    let as_said = format!("mtu {mtu} numtxqueues 1 numrxqueues 1");
+    let peer = format!("peer name {there} {as_said} netns {path}");
+    run(namespace, &format!("ip link add {here} {as_said} type veth {peer}"));
+    run(namespace, &format!("ip link set {here} up"));
+    run(other, &format!("ip link set {there} up"));
+}
 
-    /// Makes an interface `here` joined to one `there` in the `other` namespace.
-    pub(crate) fn join(&self, here: &str, other: &Self, there: &str, mtu: u32) {
-        let path = format!("/proc/{}/fd/{}", std::process::id(), other.0.as_raw_fd());
-        let queues = "numtxqueues 1 numrxqueues 1";
-        self.run(&format!(
-            "ip link add {here} mtu {mtu} {queues} type veth peer name {there} mtu {mtu} {queues} netns {path}"
-        ));
-        self.run(&format!("ip link set {here} up"));
-        other.run(&format!("ip link set {there} up"));
-    }
+/// The index of the interface of that name, in the calling thread's namespace.
+pub(crate) fn index(name: &str) -> u32 {
+    if_nametoindex(name).expect("the interface")
 }
 
 /// A device with buffers of its own.
@@ -89,10 +79,8 @@ impl Side {
         const COUNT: u32 = 4096;
         let buffers = Buffers::new(COUNT, Buffers::size_for(frame))?;
         let mut packets = Packets::with_places(COUNT);
-        let device = namespace.within(|| {
-            let interface = if_nametoindex(name).expect("the interface");
-            Device::open(interface, kind, &buffers, &mut packets, None)
-        })?;
+        let device =
+            within(namespace, || Device::open(index(name), kind, &buffers, &mut packets, None))?;
         Ok(Self { device, buffers, packets, received: Vec::new() })
     }
 
