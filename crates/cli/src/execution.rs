@@ -26,7 +26,7 @@ pub(crate) enum Driver {
 
 impl Driver {
     /// Its name in manifests.
-    const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Simulator => "simulate",
             Self::Lab => "lab",

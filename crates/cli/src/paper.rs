@@ -4,8 +4,9 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use results::report::Page;
+use results::report::{Mood, Page};
 
+use crate::execution::Driver;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -22,7 +23,7 @@ mod published;
 mod shown;
 mod statistic;
 
-use cells::Cells;
+use cells::{Cells, Mode};
 use costs::Costs;
 use measure::Measured;
 use published::Published;
@@ -38,10 +39,16 @@ pub(crate) struct Arguments {
     /// Only these tables and figures
     #[arg(long, value_name = "T3,F8", value_delimiter = ',')]
     only: Vec<String>,
+    /// Who moves the packets; the lab's runs take their real time, one after the other
+    #[arg(long, value_enum, value_name = "DRIVER", default_value_t)]
+    on: Driver,
+    /// On real packets only what takes little time: fewer cells, shorter runs
+    #[arg(long)]
+    quick: bool,
     /// Runs at a time, all processors unless given; results do not depend on it
     #[arg(short, value_name = "N")]
     jobs: Option<NonZeroUsize>,
-    /// Where the report and every run's folder go: runs/PAPER unless given
+    /// Where the report and every run's folder go: runs/PAPER or runs/PAPER-lab unless given
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print one JSON document
@@ -54,19 +61,27 @@ pub(crate) struct Arguments {
 
 /// Runs what the paper needs, and judges.
 pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+    let mode = mode(arguments)?;
     let published = chosen(arguments)?;
-    let folder = arguments.out.clone();
-    let folder = folder.unwrap_or_else(|| Path::new("runs").join(&published.paper));
+    let folder = folder(arguments, &published);
+    let cells = Cells::new(&published, &folder, mode)?;
+    if cells.len() == 0 && mode.driver == Driver::Lab {
+        let message = "nothing of that is to run on real packets";
+        return Err(Failure::usage(message, "leave out --only or --quick, or simulate it"));
+    }
     folders::create_for_many(&folder, ITEMS)?;
-    let cells = Cells::new(&published, &folder)?;
     let costs = Costs::new(&published)?;
     let interrupted = interruption::watch()?;
     let progress = Progress::new(cells.len(), arguments.quiet);
-    let done = cells.execute(workers(arguments.jobs), &interrupted, &progress);
+    // Real time is not shared.
+    let alone = mode.driver == Driver::Lab;
+    let workers = if alone { NonZeroUsize::MIN } else { workers(arguments.jobs) };
+    let done = cells.execute(workers, &interrupted, &progress);
     progress.finish();
     let cells = done?;
-    let costs = if cells.complete() { costs.measure(arguments.quiet)? } else { costs };
-    let measured = measure::all(&published, &cells, &costs)?;
+    let costs = if cells.complete() && !alone { costs.measure(arguments.quiet)? } else { costs };
+    let measured = measure::all(&published, &cells, &costs, mode.driver)?;
+    notes(&cells).iter().for_each(|note| output::note(note));
     write(&folder.join(ITEMS), &(output::json(&shown::json(&measured)) + "\n"))?;
     let report = folder.join(results::folder::REPORT);
     write(&report, &page(&published, &cells, &measured)?)?;
@@ -81,6 +96,39 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
         return Ok(Exit::Interrupted);
     }
     Ok(Exit::met(measured.ok()))
+}
+
+/// How runs are executed. The lab is entered while there is one thread only.
+fn mode(arguments: &Arguments) -> Result<Mode, Failure> {
+    let mode = Mode { driver: arguments.on, quick: arguments.quick };
+    match mode {
+        Mode { driver: Driver::Lab, .. } => drop(lab::privilege::acquire()?),
+        Mode { quick: true, .. } => {
+            let help = "add --on lab: what is simulated takes no real time";
+            return Err(Failure::usage("--quick is for real packets", help));
+        }
+        Mode { .. } => {}
+    }
+    Ok(mode)
+}
+
+fn folder(arguments: &Arguments, published: &Published) -> PathBuf {
+    let name = match arguments.on {
+        Driver::Simulator => published.paper.clone(),
+        Driver::Lab => format!("{}-lab", published.paper),
+    };
+    arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(name))
+}
+
+/// What was left out, and which results are not to be believed.
+fn notes(cells: &Cells) -> Vec<String> {
+    let left_out = cells.left_out();
+    let mut notes = Vec::new();
+    if !left_out.is_empty() {
+        notes.push(format!("left out: {}", left_out.join(", ")));
+    }
+    notes.extend(cells.late().into_iter().map(|(cell, warning)| format!("{cell}: {warning}")));
+    notes
 }
 
 fn chosen(arguments: &Arguments) -> Result<Published, Failure> {
@@ -104,6 +152,7 @@ fn page(published: &Published, cells: &Cells, measured: &Measured) -> Result<Str
     let mut page = Page::new(&published.title, &format!("Paper {} reproduced", published.paper));
     let (mood, verdict) = shown::verdict(measured);
     page.banner(mood, &verdict);
+    notes(cells).iter().for_each(|note| page.banner(Mood::Neutral, note));
     for section in shown::sections(published, measured) {
         page.section(&section);
     }

@@ -1,9 +1,10 @@
-//! The runs of a paper: every cell of every run's grid, each executed once.
+//! The runs of a paper: every cell of every run's grid, each executed once. On real packets only those
+//! that are meant for that, one after the other.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use scenario::Document;
 use simulate::sweep::{Crew, sweep, weight};
@@ -17,7 +18,42 @@ use crate::progress::Progress;
 
 /// All of them.
 #[derive(Debug)]
-pub(crate) struct Cells(Vec<Cell>);
+pub(crate) struct Cells {
+    list: Vec<Cell>,
+    /// Runs that another one stands for, and which.
+    stand_ins: Vec<(String, String)>,
+}
+
+/// How runs are executed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Mode {
+    /// Who moves the packets.
+    pub(crate) driver: Driver,
+    /// Whether only the quick ones of the lab's.
+    pub(crate) quick: bool,
+}
+
+impl Mode {
+    /// What is set for that run in addition; `None` if it is left out.
+    fn settings(self, run: &Run) -> Option<Vec<&toml::Table>> {
+        match (self.driver, &run.lab) {
+            (Driver::Simulator, _) => Some(Vec::new()),
+            (Driver::Lab, Some(lab)) if lab.same_as.is_none() => match &lab.quick {
+                Some(quick) if self.quick => Some(vec![&lab.set, &quick.set]),
+                None if self.quick => None,
+                _ => Some(vec![&lab.set]),
+            },
+            (Driver::Lab, _) => None,
+        }
+    }
+
+    /// Whether a run that is not left out has its cell of that name.
+    fn has(self, run: &Run, name: &str) -> bool {
+        let quick = run.lab.as_ref().and_then(|lab| lab.quick.as_ref());
+        let cells = quick.and_then(|quick| quick.cells.as_ref()).filter(|_| self.quick);
+        cells.is_none_or(|cells| cells.iter().any(|cell| cell == name))
+    }
+}
 
 /// Where a cell stands.
 #[derive(Debug)]
@@ -50,16 +86,18 @@ pub(crate) struct Cell {
     place: Place,
     /// What is run.
     pub(crate) job: Job,
+    /// Whether it is executed.
+    included: bool,
     /// What came out; none before its end.
     pub(crate) outcome: Option<Outcome>,
 }
 
 impl Cells {
     /// Plans them, each with its folder below `folder`.
-    pub(crate) fn new(published: &Published, folder: &Path) -> Result<Self, Failure> {
+    pub(crate) fn new(published: &Published, folder: &Path, mode: Mode) -> Result<Self, Failure> {
         let mut cells = Vec::new();
         for run in &published.run {
-            cells.extend(of_run(&published.paper, run, folder)?);
+            cells.extend(of_run(&published.paper, run, folder, mode)?);
         }
         let mut folders = BTreeSet::new();
         let twice = cells.iter().find(|cell| !folders.insert(&cell.job.folder));
@@ -67,15 +105,45 @@ impl Cells {
             let message = format!("run `{run}`: cell `{name}` has the folder of another");
             return Err(Failure::Paper { paper: published.paper.clone(), message });
         }
-        Ok(Self(cells))
+        let shared = published.run.iter().filter(|_| mode.driver == Driver::Lab);
+        let stand_in = |run: &Run| Some((run.name.clone(), run.lab.as_ref()?.same_as.clone()?));
+        Ok(Self { list: cells, stand_ins: shared.filter_map(stand_in).collect() })
     }
 
-    /// How many there are.
-    pub(crate) const fn len(&self) -> usize {
-        self.0.len()
+    /// How many are executed.
+    pub(crate) fn len(&self) -> usize {
+        self.list.iter().filter(|cell| cell.included).count()
     }
 
-    /// Simulates them all.
+    /// What is left out: whole runs by name, of others the cells.
+    pub(crate) fn left_out(&self) -> Vec<String> {
+        let stands = |run: &str| self.stand_ins.iter().any(|(name, _)| name == run);
+        let mut runs: Vec<&str> = self.list.iter().map(|cell| cell.place.run.as_str()).collect();
+        runs.dedup();
+        let of_run = |run: &str| {
+            let cells = || self.list.iter().filter(|cell| cell.place.run == run);
+            let out = cells().filter(|cell| !cell.included).map(|cell| cell.place.name.as_str());
+            let out: Vec<&str> = out.collect();
+            match (out.is_empty(), cells().any(|cell| cell.included)) {
+                (true, _) => None,
+                (false, false) => Some(run.to_owned()),
+                (false, true) => Some(format!("{run} ({})", out.join(", "))),
+            }
+        };
+        runs.into_iter().filter(|run| !stands(run)).filter_map(of_run).collect()
+    }
+
+    /// Those whose run the machine did not keep up with, and what is to be said of that.
+    pub(crate) fn late(&self) -> Vec<(String, String)> {
+        let warning = |cell: &Cell| {
+            let warning = cell.outcome.as_ref()?.lab.as_ref()?.report.warning()?;
+            let Place { run, name, .. } = &cell.place;
+            Some((format!("{run} {name}").trim_end().to_owned(), warning))
+        };
+        self.list.iter().filter_map(warning).collect()
+    }
+
+    /// Executes them, the heaviest first; the first that fails is the last.
     pub(crate) fn execute(
         mut self,
         workers: NonZeroUsize,
@@ -83,32 +151,48 @@ impl Cells {
         progress: &Progress,
     ) -> Result<Self, Failure> {
         let crew = Crew { workers, interrupted };
-        let work = |cell: &Cell| cell.job.execute(interrupted, progress);
-        let outcomes = sweep(&self.0, crew, |cell| weight(&cell.job.plan), work);
-        for (cell, outcome) in self.0.iter_mut().zip(outcomes) {
+        let work = |cell: &&mut Cell| {
+            let outcome = cell.job.execute(interrupted, progress).and_then(unbroken);
+            outcome.inspect_err(|_| interrupted.store(true, Ordering::Relaxed))
+        };
+        let mut included: Vec<_> = self.list.iter_mut().filter(|cell| cell.included).collect();
+        let outcomes = sweep(&included, crew, |cell| weight(&cell.job.plan), work);
+        for (cell, outcome) in included.iter_mut().zip(outcomes) {
             cell.outcome = outcome.transpose()?.filter(Outcome::complete);
         }
         Ok(self)
     }
 
-    /// Whether every run came to its end.
+    /// Whether every run that is executed came to its end.
     pub(crate) fn complete(&self) -> bool {
-        self.0.iter().all(|cell| cell.outcome.is_some())
+        self.list.iter().all(|cell| cell.outcome.is_some() || !cell.included)
     }
 
     /// The cell `name` of `run`; a run that is not varied has only one, whatever it is called.
     pub(crate) fn find(&self, run: &str, name: &str) -> Result<&Cell, String> {
-        find(&self.0, |cell| &cell.place, run, name)
+        let stand_in = self.stand_ins.iter().find(|(stood_for, _)| stood_for == run);
+        let run = stand_in.map_or(run, |(_, run)| run);
+        find(&self.list, |cell| &cell.place, run, name)
     }
 }
 
-fn of_run(paper: &str, run: &Run, folder: &Path) -> Result<Vec<Cell>, Failure> {
+/// A lab that broke has no results that a paper could use.
+fn unbroken(mut outcome: Outcome) -> Result<Outcome, Failure> {
+    match outcome.lab.as_mut().and_then(|lab| lab.failure.take()) {
+        Some(failure) => Err(failure.into()),
+        None => Ok(outcome),
+    }
+}
+
+fn of_run(paper: &str, run: &Run, folder: &Path, mode: Mode) -> Result<Vec<Cell>, Failure> {
     let Some(text) = library::file(paper, &run.scenario) else {
         let message = format!("run `{}`: there is no scenario {}", run.name, run.scenario);
         return Err(Failure::Paper { paper: paper.into(), message });
     };
     let mut document = Document::parse(&format!("papers/{paper}/{}", run.scenario), text)?;
-    for (path, value) in &run.set {
+    let settings = mode.settings(run);
+    let more = settings.iter().flatten().copied();
+    for (path, value) in std::iter::once(&run.set).chain(more).flatten() {
         document.set(&format!("{path}={value}"))?;
     }
     for (path, values) in &run.vary {
@@ -116,16 +200,33 @@ fn of_run(paper: &str, run: &Run, folder: &Path) -> Result<Vec<Cell>, Failure> {
         let values: Vec<String> = values.iter().map(ToString::to_string).collect();
         document.vary(&format!("{path}={}", values.join(",")))?;
     }
-    document.runs()?.iter().map(|point| cell(run, point, folder)).collect()
+    let mut cells = Vec::new();
+    for point in document.runs()? {
+        let cell = cell(run, &point, folder, mode.driver)?;
+        let included = settings.is_some() && mode.has(run, &cell.place.name);
+        cells.push(Cell { included, ..cell });
+    }
+    if let Some(name) = missing(run, &cells) {
+        let message = format!("run `{}`: there is no cell `{name}` to be quick", run.name);
+        return Err(Failure::Paper { paper: paper.into(), message });
+    }
+    Ok(cells)
 }
 
-fn cell(run: &Run, point: &scenario::Run, folder: &Path) -> Result<Cell, Failure> {
+/// A quick cell that the run has not.
+fn missing<'r>(run: &'r Run, cells: &[Cell]) -> Option<&'r str> {
+    let quick = run.lab.as_ref()?.quick.as_ref()?.cells.as_ref()?;
+    let has = |name: &&String| cells.iter().any(|cell| cell.place.name == **name);
+    quick.iter().find(|name| !has(name)).map(String::as_str)
+}
+
+fn cell(run: &Run, point: &scenario::Run, folder: &Path, driver: Driver) -> Result<Cell, Failure> {
     let values: Vec<&str> = point.parameters.iter().map(|(_, value)| value.as_str()).collect();
     let name = values.join(" / ");
     let folder_name = format!("{}-{name}", run.name);
     let plan = point.plan()?;
     let job = Job {
-        driver: Driver::Simulator,
+        driver,
         lock: scenario::lock(&plan),
         plan,
         folder: folder.join("cells").join(folders::plain(folder_name.trim_end_matches('-'))),
@@ -133,5 +234,5 @@ fn cell(run: &Run, point: &scenario::Run, folder: &Path) -> Result<Cell, Failure
         command: ["suimon", "run", results::folder::SCENARIO].map(str::to_owned).to_vec(),
     };
     let place = Place { run: run.name.clone(), name, varied: !point.parameters.is_empty() };
-    Ok(Cell { place, job, outcome: None })
+    Ok(Cell { place, job, included: true, outcome: None })
 }

@@ -39,16 +39,19 @@ mod tests {
     use traffic::qdisc::REGISTRY;
 
     use super::*;
-    use crate::paper::cells::Cells;
+    use crate::execution::Driver;
+    use crate::paper::cells::{Cells, Mode};
     use crate::paper::costs::Costs;
     use crate::paper::published::Item;
 
     #[test]
     fn every_paper_refers_to_runs_cells_and_scenarios_that_there_are() {
         assert!(papers().count() > 0);
-        for paper in papers() {
+        let drivers = [Driver::Simulator, Driver::Lab];
+        let modes = drivers.map(|driver| Mode { driver, quick: driver == Driver::Lab });
+        for (paper, mode) in papers().flat_map(|paper| modes.map(|mode| (paper, mode))) {
             let published = published(paper).expect(paper);
-            let cells = Cells::new(&published, Path::new("nowhere")).expect(paper);
+            let cells = Cells::new(&published, Path::new("nowhere"), mode).expect(paper);
             let costs = Costs::new(&published).expect(paper);
             for item in &published.item {
                 for case in &item.cases {

@@ -8,6 +8,7 @@ use super::cells::{Cell, Cells};
 use super::costs::Costs;
 use super::published::{Case, Item, Published};
 use super::statistic;
+use crate::execution::Driver;
 use crate::failure::Failure;
 
 /// Every item whose runs came to their end.
@@ -15,6 +16,8 @@ use crate::failure::Failure;
 pub(crate) struct Measured {
     /// The paper.
     pub(crate) paper: String,
+    /// Who moved the packets.
+    pub(crate) driver: Driver,
     /// The items' cases, in the paper's order.
     pub(crate) rows: Vec<MeasuredCase>,
 }
@@ -59,6 +62,7 @@ pub(crate) fn all(
     published: &Published,
     cells: &Cells,
     costs: &Costs,
+    driver: Driver,
 ) -> Result<Measured, Failure> {
     let mut reader = Reader { cells, costs, summaries: BTreeMap::new() };
     let mut rows = Vec::new();
@@ -69,7 +73,7 @@ pub(crate) fn all(
                 message: format!("{} {}: {message}", item.item, case.case),
             })?;
             if let Some(value) = value {
-                let row = row(item, case, value);
+                let row = row(item, case, value, driver);
                 rows.push(MeasuredCase {
                     item: number,
                     x: case.x.or_else(|| leading(&case.case)),
@@ -78,10 +82,11 @@ pub(crate) fn all(
             }
         }
     }
-    Ok(Measured { paper: published.paper.clone(), rows })
+    Ok(Measured { paper: published.paper.clone(), driver, rows })
 }
 
-fn row(item: &Item, case: &Case, measured: f64) -> Row {
+fn row(item: &Item, case: &Case, measured: f64, driver: Driver) -> Row {
+    let limits = case.limits(driver);
     let row = Row {
         item: item.item.clone(),
         case: case.case.clone(),
@@ -89,8 +94,8 @@ fn row(item: &Item, case: &Case, measured: f64) -> Row {
         unit: item.unit.clone(),
         published: case.published,
         measured,
-        low: case.low,
-        high: case.high,
+        low: limits.low,
+        high: limits.high,
         ..Row::default()
     };
     row.judged()

@@ -6,6 +6,8 @@
 
 use serde::Deserialize;
 
+use crate::execution::Driver;
+
 /// A paper.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -42,6 +44,33 @@ pub(crate) struct Run {
     /// Paths with the values they take in turn; a cell's name is its values joined with " / ".
     #[serde(default)]
     pub(crate) vary: toml::Table,
+    /// How it runs on real packets; not at all unless given.
+    pub(crate) lab: Option<InLab>,
+}
+
+/// How a run goes on real packets, which takes its real time.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct InLab {
+    /// The run that is the same there, as hosts then have this machine's TCP whatever their profiles: it runs
+    /// once, for both.
+    pub(crate) same_as: Option<String>,
+    /// What is set in addition.
+    #[serde(default)]
+    pub(crate) set: toml::Table,
+    /// How it runs with `--quick`; not at all unless given.
+    pub(crate) quick: Option<Quick>,
+}
+
+/// How a run goes when there is little time.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Quick {
+    /// The cells that run; all unless given.
+    pub(crate) cells: Option<Vec<String>>,
+    /// What is set in addition.
+    #[serde(default)]
+    pub(crate) set: toml::Table,
 }
 
 /// A discipline under a load, perhaps varied.
@@ -163,6 +192,28 @@ pub(crate) struct Case {
     pub(crate) low: Option<f64>,
     /// At most this.
     pub(crate) high: Option<f64>,
+    /// The same on real packets; nothing is asked of them unless given.
+    pub(crate) lab: Option<Limits>,
+}
+
+/// What is asked of a value.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Limits {
+    /// At least this.
+    pub(crate) low: Option<f64>,
+    /// At most this.
+    pub(crate) high: Option<f64>,
+}
+
+impl Case {
+    /// What is asked of it when that driver moves the packets.
+    pub(crate) fn limits(&self, driver: Driver) -> Limits {
+        match driver {
+            Driver::Simulator => Limits { low: self.low, high: self.high },
+            Driver::Lab => self.lab.unwrap_or_default(),
+        }
+    }
 }
 
 /// A picture.
@@ -276,6 +327,8 @@ impl Published {
             names.push(figure.run.as_deref());
             names.extend(figure.series.iter().map(|series| series.run.as_deref()));
         }
+        let shared = self.run.iter().filter_map(|run| run.lab.as_ref());
+        names.extend(shared.map(|lab| lab.same_as.as_deref()));
         names.into_iter().flatten().collect()
     }
 

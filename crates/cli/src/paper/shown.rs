@@ -12,7 +12,7 @@ use crate::table::{Cell, Table};
 /// `{"paper","driver","items":[…]}`; a case without limits is ok.
 pub(super) fn json(measured: &Measured) -> Results {
     let items = measured.rows.iter().map(|case| case.row.clone()).collect();
-    Results { paper: measured.paper.clone(), driver: "simulate".into(), items }
+    Results { paper: measured.paper.clone(), driver: measured.driver.name().into(), items }
 }
 
 /// How many cases have limits, and how many keep them.
