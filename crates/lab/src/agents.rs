@@ -6,6 +6,7 @@ mod info;
 mod looks;
 mod opening;
 mod socket;
+mod stack;
 mod tcp;
 mod udp;
 mod worker;

@@ -8,6 +8,7 @@ mod pair;
 use std::time;
 
 use lab::Error;
+use lab::agents::Agents;
 use lab::clock::Clock;
 use lab::congestion::Congestion;
 use pair::{Pair, lacks, plan, plan_at};
@@ -149,6 +150,40 @@ fn each_connection_has_the_congestion_control_that_the_plan_says() {
     drop(modules);
     let left = ours.filter(|name| name != "reno" && !pair::gone_from_kernel(name));
     assert_eq!(left, None);
+}
+
+#[test]
+fn a_hosts_connections_have_the_options_that_the_plan_says() {
+    if lacks("TCP options") {
+        return;
+    }
+    let flow = |segment: &str| {
+        format!(
+            "[flow.one]\nfrom = \"a\"\nto = \"b\"\n\
+             tcp.segment = {{ {segment} }}\nreceiver_tcp.segment = {{ {segment} }}\n"
+        )
+    };
+    let options = |segment: &str| {
+        let pair = Pair::new("200mbit");
+        let plan = plan("1 s", &flow(segment));
+        let modules = Congestion::load(&plan).expect("this kernel has one");
+        let agents = pair.start(&plan, &modules, Clock::starting_in(time::Duration::ZERO), |_| {});
+        std::thread::sleep(time::Duration::from_millis(200));
+        let sockets = pair::run(pair.host(0), "ss -Htine state established");
+        agents.finish().expect("they ran");
+        ["ts", "sack", "ecn", "wscale:"].map(|option| sockets.contains(&format!(" {option}")))
+    };
+    assert_eq!(options("ecn = false"), [true, true, false, true]);
+    assert_eq!(options("ecn = true, timestamps = false"), [false, true, true, true]);
+    assert_eq!(options("sack = false, window_scaling = false"), [true, false, false, false]);
+    // One kernel cannot have both.
+    let mixed = flow("ecn = true") + &flow("ecn = false").replace("flow.one", "flow.two");
+    let (pair, plan) = (Pair::new("200mbit"), plan("1 s", &mixed));
+    let modules = Congestion::load(&plan).expect("this kernel has one");
+    let clock = Clock::starting_in(time::Duration::ZERO);
+    let refused = Agents::start(&plan, &pair.hosts, clock, &modules, |_| {});
+    let Err(error @ Error::Unfit { .. }) = refused else { panic!("{refused:?}") };
+    assert!(error.to_string().contains("`two`"), "{error}");
 }
 
 #[test]

@@ -11,6 +11,7 @@ use traffic::Instant;
 use transport::Info;
 
 use super::looks::Looks;
+use super::stack;
 use super::tcp::{Connection, Listener};
 use super::udp::{self, Datagrams, Scratch};
 use crate::clock::Clock;
@@ -116,6 +117,7 @@ pub(super) fn open(
         let here = |flow: &&Flow| flow.from == number || flow.to == number;
         if plan.flows.iter().any(|flow| here(&flow)) {
             host.enter()?;
+            stack::set(plan, number, host)?;
             reflect_labels(plan, number, host)?;
             open_at(plan, number, modules, &mut halves)?;
             listen_at(plan, number, &mut listeners)?;

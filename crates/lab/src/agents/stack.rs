@@ -1,0 +1,92 @@
+//! What the kernel lets a program choose for a whole host only: the settings of its namespace's TCP.
+
+use scenario::Plan;
+use scenario::plan::Flow;
+use transport::Config;
+use transport::config::{Buffer, IdleRestart};
+
+use crate::{Error, Namespace, sysctl};
+
+/// A host's TCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stack {
+    ecn: bool,
+    timestamps: bool,
+    sack: bool,
+    window_scaling: bool,
+    restart_after_idle: bool,
+}
+
+impl Stack {
+    fn of(config: &Config) -> Self {
+        let segment = &config.segment;
+        Self {
+            ecn: segment.ecn,
+            timestamps: segment.timestamps,
+            sack: segment.sack,
+            window_scaling: segment.window_scaling,
+            restart_after_idle: config.window.idle_restart != IdleRestart::Keep,
+        }
+    }
+
+    /// The settings by name. ECN is asked for and accepted, or neither.
+    fn settings(&self) -> [(&'static str, bool); 5] {
+        [
+            ("net.ipv4.tcp_ecn", self.ecn),
+            ("net.ipv4.tcp_timestamps", self.timestamps),
+            ("net.ipv4.tcp_sack", self.sack),
+            ("net.ipv4.tcp_window_scaling", self.window_scaling),
+            ("net.ipv4.tcp_slow_start_after_idle", self.restart_after_idle),
+        ]
+    }
+}
+
+/// Sets the host of that number to what the plan's connections at it ask for.
+///
+/// # Errors
+/// `Unfit` if they ask for different things.
+pub(super) fn set(plan: &Plan, number: usize, host: &Namespace) -> Result<(), Error> {
+    let mut ends = plan.flows.iter().flat_map(|flow| ends(flow, number));
+    let Some((_, first)) = ends.next() else { return Ok(()) };
+    let stack = Stack::of(first);
+    let (mut send, mut receive) = (tuned(first.buffers.send), tuned(first.buffers.receive));
+    for (flow, config) in ends {
+        if Stack::of(config) != stack {
+            let message = format!(
+                "flow `{}` has other TCP options than flows before it at `{}`, which one kernel has \
+                 for a whole host",
+                flow.name, plan.nodes[number].name
+            );
+            return Err(Error::unfit(message, "let it begin and end at hosts of its own"));
+        }
+        send = send.max(tuned(config.buffers.send));
+        receive = receive.max(tuned(config.buffers.receive));
+    }
+    for (name, on) in stack.settings() {
+        sysctl::set(host, name, if on { "1" } else { "0" })?;
+    }
+    for (name, limits) in [("net.ipv4.tcp_wmem", send), ("net.ipv4.tcp_rmem", receive)] {
+        let Some((initial, most)) = limits else { continue };
+        sysctl::set(host, name, &format!("4096 {initial} {most}"))?;
+    }
+    Ok(())
+}
+
+/// The ends that `flow` has at the host of that number.
+fn ends(flow: &Flow, number: usize) -> impl Iterator<Item = (&Flow, &Config)> {
+    let tcp = flow.tcp();
+    let sender = tcp.filter(|_| flow.from == number).map(|tcp| &tcp.sender);
+    let receiver = tcp.filter(|_| flow.to == number).map(|tcp| &tcp.receiver);
+    sender.into_iter().chain(receiver).map(move |config| (flow, config))
+}
+
+/// Between which sizes the kernel tunes a buffer, if it does.
+fn tuned(buffer: Buffer) -> Option<(u64, u64)> {
+    match buffer {
+        Buffer::Fixed(_) => None,
+        Buffer::Auto { initial, max } => {
+            let most = max.clamp(4_096, i32::MAX as u64);
+            Some((initial.clamp(4_096, most), most))
+        }
+    }
+}
