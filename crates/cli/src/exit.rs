@@ -1,7 +1,8 @@
 //! Exit codes, and the last words of a fault of our own.
 
 use std::io::Write;
-use std::process::ExitCode;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{ExitCode, ExitStatus};
 
 /// What `--help` says of them.
 pub(crate) const HELP: &str = "\
@@ -22,12 +23,20 @@ pub(crate) enum Exit {
     Lacking,
     /// Ended early by a signal.
     Interrupted,
+    /// As a program that was run in a host.
+    As(u8),
 }
 
 impl Exit {
     /// Fine, or an expectation failed.
     pub(crate) const fn met(ok: bool) -> Self {
         if ok { Self::Fine } else { Self::Unmet }
+    }
+
+    /// As a shell tells how a program ended: its own code, or 128 and the signal that ended it.
+    pub(crate) fn of(status: ExitStatus) -> Self {
+        let code = status.code().or_else(|| Some(128 + status.signal()?));
+        Self::As(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
     }
 }
 
@@ -40,6 +49,7 @@ impl From<Exit> for ExitCode {
             Exit::Lacking => 3,
             // 128 + SIGINT, as a shell reports it; the same for SIGTERM.
             Exit::Interrupted => 130,
+            Exit::As(code) => code,
         })
     }
 }

@@ -11,6 +11,7 @@ mod failure;
 mod folders;
 mod init;
 mod interruption;
+mod lab;
 mod list;
 mod meter;
 mod output;
@@ -39,6 +40,8 @@ struct Arguments {
 enum Verb {
     /// Simulate a scenario, or every point of its sweep
     Run(run::Arguments),
+    /// Work by hand in a scenario's hosts, on real packets
+    Lab(lab::Arguments),
     /// Say what is wrong with a scenario, without running it
     Check(check::Arguments),
     /// Lay runs of any driver side by side, with their differences
@@ -57,6 +60,7 @@ impl Verb {
     fn act(&self) -> Result<Exit, Failure> {
         match self {
             Self::Run(arguments) => run::act(arguments),
+            Self::Lab(arguments) => lab::act(arguments),
             Self::Check(arguments) => check::act(arguments),
             Self::Compare(arguments) => compare::act(arguments),
             Self::Paper(arguments) => paper::act(arguments),

@@ -11,7 +11,7 @@ pub mod clock;
 pub mod congestion;
 pub mod device;
 pub mod error;
-pub mod exec;
+mod exec;
 mod fabric;
 mod flows;
 mod frame;
@@ -30,5 +30,6 @@ pub mod sysctl;
 mod threads;
 
 pub use error::Error;
+pub use exec::exec;
 pub use namespace::Namespace;
 pub use run::{Options, Outcome, run};

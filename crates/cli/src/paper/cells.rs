@@ -136,7 +136,7 @@ impl Cells {
     /// Those whose run the machine did not keep up with, and what is to be said of that.
     pub(crate) fn late(&self) -> Vec<(String, String)> {
         let warning = |cell: &Cell| {
-            let warning = cell.outcome.as_ref()?.lab.as_ref()?.report.warning()?;
+            let warning = cell.outcome.as_ref()?.lab.as_ref()?.warning()?;
             let Place { run, name, .. } = &cell.place;
             Some((format!("{run} {name}").trim_end().to_owned(), warning))
         };
@@ -178,7 +178,7 @@ impl Cells {
 
 /// A lab that broke has no results that a paper could use.
 fn unbroken(mut outcome: Outcome) -> Result<Outcome, Failure> {
-    match outcome.lab.as_mut().and_then(|lab| lab.failure.take()) {
+    match outcome.failure.take() {
         Some(failure) => Err(failure.into()),
         None => Ok(outcome),
     }
