@@ -22,7 +22,7 @@ use transport::Info;
 
 use crate::clock::Clock;
 use crate::congestion::Congestion;
-use crate::{Error, Namespace};
+use crate::{Error, Namespace, threads};
 use worker::Worker;
 
 /// The state of a flow at some time.
@@ -69,7 +69,10 @@ impl Agents {
         let (worker, stop) = start().map_err(Error::system::<nix::Error>("prepare the agents"))?;
         let thread = thread::Builder::new()
             .name("agents".into())
-            .spawn(move || worker.run())
+            .spawn(move || {
+                threads::become_agent();
+                worker.run()
+            })
             .map_err(Error::system("start the agents' thread"))?;
         Ok(Self { thread, stop })
     }

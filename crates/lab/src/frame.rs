@@ -114,6 +114,9 @@ pub(crate) fn set_tos(frame: &mut [u8], tos: u8) -> Option<()> {
     match kind {
         0x0800 => {
             let before = u16_at(frame, at)?;
+            if before as u8 == tos {
+                return Some(());
+            }
             let after = before & 0xff00 | u16::from(tos);
             let sum = !u16_at(frame, at + 10)?;
             let mut new = u32::from(sum) + u32::from(!before) + u32::from(after);

@@ -116,11 +116,6 @@ impl Programs {
         Ok(())
     }
 
-    /// Whether every flow's program came to its end, and there are any.
-    pub(crate) fn done(&self) -> bool {
-        !self.clients.is_empty() && self.clients.iter().all(|client| client.ended.is_some())
-    }
-
     /// Ends what still runs, and tells what became of flows, and what is to be noted.
     pub(crate) fn finish(
         mut self,

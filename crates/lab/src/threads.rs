@@ -16,6 +16,8 @@ pub(crate) struct Layout {
 const SELF: Pid = Pid::from_raw(0);
 /// Before all others that are scheduled by their niceness.
 const FIRST: i32 = -20;
+/// Before everything that is not the lab's.
+const SECOND: i32 = -10;
 
 impl Layout {
     /// The last for the fabric, as the first does most of a machine's interrupts.
@@ -34,8 +36,7 @@ impl Layout {
         if let Some(cpu) = self.fabric {
             confine(&[cpu]);
         }
-        // SAFETY: the call takes three numbers, and concerns this thread only.
-        unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, FIRST) };
+        set_niceness(FIRST);
     }
 
     /// Keeps this thread, and those that it starts, off the fabric's processor, until the answer is
@@ -55,6 +56,17 @@ impl Drop for Restored {
     fn drop(&mut self) {
         let _ = sched_setaffinity(SELF, &self.0);
     }
+}
+
+/// Makes this thread one that acts for hosts: it comes after the fabric, and before all else.
+pub(crate) fn become_agent() {
+    set_niceness(SECOND);
+}
+
+/// Of this thread. What the system refuses costs punctuality only.
+fn set_niceness(niceness: i32) {
+    // SAFETY: the call takes three numbers, and concerns this thread only.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, niceness) };
 }
 
 fn confine(cpus: &[usize]) {
