@@ -185,6 +185,11 @@ fn clamp(bytes: u64) -> usize {
     bytes.min(i32::MAX as u64 / 2) as usize
 }
 
+/// Readers of the socket are woken when there is so much to read.
+pub(super) fn wake_by(socket: &OwnedFd, bytes: i32) -> nix::Result<()> {
+    set(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, &bytes)
+}
+
 /// Sets the congestion control.
 pub(super) fn control(socket: &OwnedFd, name: &str) -> nix::Result<()> {
     setsockopt(socket, sockopt::TcpCongestion, &OsString::from(name))
