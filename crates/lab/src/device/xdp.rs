@@ -15,7 +15,7 @@ use std::time::Duration;
 use traffic::{PacketId, Packets};
 
 use self::held::Held;
-use self::program::Attached;
+use self::program::{Attached, Program};
 use self::ring::{Consumer, Producer};
 use super::alive::{Watch, gone};
 use super::{BATCH, Counts, Received, option};
@@ -86,6 +86,7 @@ impl Socket {
         buffers: &Buffers,
         first: Option<&Self>,
     ) -> io::Result<Self> {
+        let program = Program::load()?;
         if first.is_none() {
             register(fd.as_fd(), buffers)?;
         }
@@ -109,7 +110,7 @@ impl Socket {
         let done = Consumer::map(fd.as_fd(), SEND, &at.cr, done_page)?;
         bind(fd.as_fd(), interface, native, first.map(Self::fd))?;
         Ok(Self {
-            _attached: program::attach(interface, fd.as_fd(), native)?,
+            _attached: program.attach(interface, fd.as_fd(), native)?,
             fd,
             fill,
             arrived,

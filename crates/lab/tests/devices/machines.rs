@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use lab::Namespace;
 use lab::buffers::Buffers;
+use lab::cable::{self, Routes, Settings};
 use lab::device::{Device, Kind, Received};
 use traffic::{Packets, Random};
 
-use crate::wire::{index, is_possible, join, namespace, run, within};
-use crate::{GENERIC, NATIVE, PACKET, VNET};
+use crate::wire::{index, namespace, within};
+use crate::{VNET, kinds};
 
 /// The machines' addresses.
 const LEFT: &str = "10.78.0.1";
@@ -39,16 +40,23 @@ struct Seen {
 }
 
 impl Machines {
-    /// Machines whose interfaces cut and sum nothing themselves, unless `offloads`.
-    fn new(offloads: bool) -> Self {
+    /// Machines that leave it to others to cut and sum what they send only if `gso`.
+    fn new(gso: bool) -> Self {
         let machines = Self { left: namespace(), middle: namespace(), right: namespace() };
         let Self { left, middle, right } = &machines;
-        for (machine, here, address) in [(left, "f0", LEFT), (right, "f1", RIGHT)] {
-            join((middle, here), (machine, "eth0"), 1500);
-            run(machine, &format!("ip addr add {address}/24 dev eth0"));
-            if !offloads {
-                run(machine, "ethtool -K eth0 tx off tso off gso off gro off");
-            }
+        for (machine, name, address) in [(left, "f0", LEFT), (right, "f1", RIGHT)] {
+            let settings = Settings {
+                interface: 0,
+                fabric_interface: name,
+                mac: if name == "f0" { [2, 0, 0, 0, 0, 1] } else { [2, 0, 0, 0, 0, 2] },
+                mtu: 1500,
+                address: address.parse().expect("an address"),
+                routes: Routes::Everything,
+                line: None,
+                gso,
+                receive_cpus: &[],
+            };
+            cable::lay(machine, middle, &settings).expect("a cable");
         }
         machines
     }
@@ -117,7 +125,7 @@ impl Seen {
             self.to_cut += 1;
             self.segments += u64::from(segments.count);
             let payload = frame.length - u32::from(segments.headers);
-            assert_eq!(payload.div_ceil(segments.size.into()), segments.count.into());
+            assert_eq!(payload.div_ceil(segments.size.into()), u32::from(segments.count));
         }
     }
 }
@@ -179,12 +187,8 @@ fn next(socket: &UdpSocket, buffer: &mut [u8]) -> (usize, SocketAddr) {
     }
 }
 
-#[test]
-fn tcp_and_udp_pass_a_box() {
-    if !is_possible() {
-        return;
-    }
-    for kind in [GENERIC, NATIVE, PACKET, VNET] {
+pub(crate) fn tcp_and_udp_pass_a_box() {
+    for kind in kinds() {
         let seen = Machines::new(false).joined(kind, |machines| {
             echo(machines);
             transfer(machines, 16 << 20);
@@ -195,11 +199,7 @@ fn tcp_and_udp_pass_a_box() {
     }
 }
 
-#[test]
-fn super_frames_pass_whole() {
-    if !is_possible() {
-        return;
-    }
+pub(crate) fn super_frames_pass_whole() {
     const BYTES: usize = 64 << 20;
     let seen = Machines::new(true).joined(VNET, |machines| {
         echo(machines);

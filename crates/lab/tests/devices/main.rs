@@ -1,21 +1,54 @@
-//! Real frames between two interfaces, through every kind of device.
-//!
-//! Needs root; without, the tests say so and pass.
+//! Real frames between two interfaces, through every kind of device: as root, and as a user those by
+//! AF_PACKET.
 
 mod machines;
+#[path = "../trial/mod.rs"]
+mod trial;
 mod wire;
 
 use lab::buffers::Buffers;
 use lab::device::{Device, Kind};
 use lab::{Error, Namespace};
 use traffic::{Packets, Random};
-use wire::{Side, index, is_possible, join, namespace, run, within};
+use trial::Trial;
+use wire::{Side, join, namespace, run, within};
 
 const GENERIC: Kind = Kind::Xdp { native: false };
 const NATIVE: Kind = Kind::Xdp { native: true };
 const PACKET: Kind = Kind::Packet { vnet: false };
 const VNET: Kind = Kind::Packet { vnet: true };
 const KINDS: [Kind; 4] = [GENERIC, NATIVE, PACKET, VNET];
+
+const TRIALS: &[Trial] = &[
+    ("frames_of_every_length_pass_both_ways", frames_of_every_length_pass_both_ways),
+    ("long_frames_pass", long_frames_pass),
+    ("vlan_tags_pass", vlan_tags_pass),
+    ("frames_without_room_are_counted", frames_without_room_are_counted),
+    ("frames_beyond_the_queue_are_refused", frames_beyond_the_queue_are_refused),
+    ("a_device_waits_for_buffers", a_device_waits_for_buffers),
+    ("an_interface_that_goes_is_told_of", an_interface_that_goes_is_told_of),
+    ("an_interface_that_is_down_takes_nothing", an_interface_that_is_down_takes_nothing),
+    ("what_cannot_be_opened_is_refused", what_cannot_be_opened_is_refused),
+    ("an_interface_can_be_opened_again", an_interface_can_be_opened_again),
+    ("an_interface_that_others_have_is_refused", an_interface_that_others_have_is_refused),
+    ("tcp_and_udp_pass_a_box", machines::tcp_and_udp_pass_a_box),
+    ("super_frames_pass_whole", machines::super_frames_pass_whole),
+];
+
+fn main() {
+    trial::main(TRIALS);
+}
+
+/// The kinds that this machine grants. AF_XDP is not for a user, who is told what else to take.
+fn kinds() -> Vec<Kind> {
+    let error = match Side::open(&namespace(), "lo", GENERIC, 1514) {
+        Ok(_) => return KINDS.to_vec(),
+        Err(error) => error,
+    };
+    assert!(matches!(error, Error::Lacking { .. }), "{error}");
+    assert!(error.to_string().contains("AF_PACKET"), "{error}");
+    vec![PACKET, VNET]
+}
 
 /// Both ends of a new veth pair, opened as `kind`, for frames of up to `frame` bytes.
 fn ends(kind: Kind, frame: u32) -> (Side, Side, [Namespace; 2]) {
@@ -46,12 +79,8 @@ fn assert_pass(from: &mut Side, to: &mut Side, frames: &[Vec<u8>]) {
     }
 }
 
-#[test]
 fn frames_of_every_length_pass_both_ways() {
-    if !is_possible() {
-        return;
-    }
-    for kind in KINDS {
+    for kind in kinds() {
         let mut random = Random::from_seed(7);
         let (mut left, mut right, _namespaces) = ends(kind, 1514);
         let frames: Vec<_> = (60..=1514).map(|length| frame(&mut random, length)).collect();
@@ -68,11 +97,7 @@ fn frames_of_every_length_pass_both_ways() {
     }
 }
 
-#[test]
 fn long_frames_pass() {
-    if !is_possible() {
-        return;
-    }
     for kind in [PACKET, VNET] {
         let mut random = Random::from_seed(8);
         let (mut left, mut right, _namespaces) = ends(kind, 9014);
@@ -86,11 +111,7 @@ fn long_frames_pass() {
 }
 
 /// A tag that the kernel keeps beside the frame is in the frame again.
-#[test]
 fn vlan_tags_pass() {
-    if !is_possible() {
-        return;
-    }
     for kind in [PACKET, VNET] {
         let mut random = Random::from_seed(9);
         let (mut left, mut right, _namespaces) = ends(kind, 1514);
@@ -107,13 +128,9 @@ fn vlan_tags_pass() {
 }
 
 /// What nobody receives in time is counted, whatever the kind, and nothing is counted twice.
-#[test]
 fn frames_without_room_are_counted() {
-    if !is_possible() {
-        return;
-    }
     const SENT: usize = 6_000;
-    for kind in KINDS {
+    for kind in kinds() {
         let mut random = Random::from_seed(10);
         let (mut left, mut right, _namespaces) = ends(kind, 1514);
         let frame = frame(&mut random, 700);
@@ -136,12 +153,8 @@ fn frames_without_room_are_counted() {
 }
 
 /// A queue of frames to be sent that is full turns frames away, counts them and loses no buffer.
-#[test]
 fn frames_beyond_the_queue_are_refused() {
-    if !is_possible() {
-        return;
-    }
-    for kind in KINDS {
+    for kind in kinds() {
         let (mut left, _right, _namespaces) = ends(kind, 1514);
         let frame = frame(&mut Random::from_seed(11), 60);
         (0..2_500).for_each(|_| left.send(&frame));
@@ -155,12 +168,8 @@ fn frames_beyond_the_queue_are_refused() {
 }
 
 /// With no buffer left a device gives up nothing that it has, and goes on once there is one.
-#[test]
 fn a_device_waits_for_buffers() {
-    if !is_possible() {
-        return;
-    }
-    for kind in KINDS {
+    for kind in kinds() {
         let (mut left, mut right, _namespaces) = ends(kind, 1514);
         let hoard: Vec<_> = std::iter::from_fn(|| right.packets.try_claim()).collect();
         let frame = frame(&mut Random::from_seed(12), 60);
@@ -182,12 +191,8 @@ fn a_device_waits_for_buffers() {
     }
 }
 
-#[test]
 fn an_interface_that_goes_is_told_of() {
-    if !is_possible() {
-        return;
-    }
-    for kind in KINDS {
+    for kind in kinds() {
         let (mut left, mut right, [namespace, _other]) = ends(kind, 1514);
         run(&namespace, "ip link del a0");
         let told = (0..5_000).find_map(|_| right.receive().err());
@@ -200,12 +205,8 @@ fn an_interface_that_goes_is_told_of() {
     }
 }
 
-#[test]
 fn an_interface_that_is_down_takes_nothing() {
-    if !is_possible() {
-        return;
-    }
-    for kind in KINDS {
+    for kind in kinds() {
         let (mut left, _right, [namespace, _other]) = ends(kind, 1514);
         run(&namespace, "ip link set a0 down");
         left.send(&[0; 60]);
@@ -215,42 +216,39 @@ fn an_interface_that_is_down_takes_nothing() {
     }
 }
 
-#[test]
 fn what_cannot_be_opened_is_refused() {
-    if !is_possible() {
-        return;
-    }
     let namespace = namespace();
-    for kind in KINDS {
+    for kind in kinds() {
         let buffers = Buffers::new(64, 2048).expect("128 KB");
         let mut packets = Packets::with_places(64);
         let opened = within(&namespace, || Device::open(77, kind, &buffers, &mut packets, None));
         assert!(matches!(opened, Err(Error::System { .. })), "{kind:?}: {opened:?}");
         assert_eq!(packets.live(), 0, "nothing is lent");
     }
+    if !kinds().contains(&GENERIC) {
+        return;
+    }
     let refused = Side::open(&namespace, "lo", GENERIC, 9014).map(drop);
     let Err(Error::Unfit { help, .. }) = refused else { panic!("{refused:?}") };
     assert!(help.contains("MTU"), "{help}");
 }
 
-/// One interface after the other, and the same again at once, as runs follow each other.
-#[test]
+/// The same interface again at once, as runs follow each other.
 fn an_interface_can_be_opened_again() {
-    if !is_possible() {
-        return;
-    }
-    for kind in KINDS {
+    for kind in kinds() {
         let (mut left, right, [_namespace, other]) = ends(kind, 1514);
         right.close();
         let mut right = Side::open(&other, "b0", kind, 1514).expect("the device, again");
         assert_pass(&mut left, &mut right, &[frame(&mut Random::from_seed(13), 99)]);
-        let index = within(&other, || index("b0"));
-        let buffers = Buffers::new(64, 2048).expect("128 KB");
-        if matches!(kind, Kind::Xdp { .. }) {
-            let mut packets = Packets::with_places(64);
-            let open = || Device::open(index, kind, &buffers, &mut packets, None);
-            let twice = within(&other, open);
-            assert!(matches!(twice, Err(Error::Lacking { .. })), "{kind:?}: {twice:?}");
-        }
     }
+}
+
+fn an_interface_that_others_have_is_refused() {
+    if !kinds().contains(&GENERIC) {
+        return;
+    }
+    let (_left, _right, [_namespace, other]) = ends(GENERIC, 1514);
+    let told = Side::open(&other, "b0", GENERIC, 1514).map(drop);
+    let Err(Error::Lacking { help, .. }) = told else { panic!("{told:?}") };
+    assert!(help.contains("end the program"), "{help}");
 }

@@ -51,21 +51,40 @@ fn to_socket(map: BorrowedFd) -> [Instruction; 6] {
     [queue, map[0], map[1], pass, redirect, exit]
 }
 
+/// A program loaded, and the map from which it takes the socket.
+#[derive(Debug)]
+pub(super) struct Program {
+    map: OwnedFd,
+    program: OwnedFd,
+}
+
 /// A program attached to an interface; detached when dropped, or with the process.
 #[derive(Debug)]
 pub(super) struct Attached {
     _link: OwnedFd,
 }
 
-/// Has the frames of an interface's first queue go to `socket`.
-pub(super) fn attach(interface: u32, socket: BorrowedFd, native: bool) -> io::Result<Attached> {
-    let map = make_map()?;
-    put(map.as_fd(), socket)?;
-    let program = load(map.as_fd())?;
-    let mode = if native { NATIVE } else { GENERIC };
-    let descriptor = program.as_raw_fd() as u32;
-    let link = bpf(command::LINK_CREATE, [descriptor, interface, XDP_ATTACHED, mode])?;
-    Ok(Attached { _link: owned(link) })
+impl Program {
+    /// Loads it, which is what a user may not.
+    pub(super) fn load() -> io::Result<Self> {
+        let map = make_map()?;
+        let program = load(map.as_fd())?;
+        Ok(Self { map, program })
+    }
+
+    /// Has the frames of an interface's first queue go to `socket`.
+    pub(super) fn attach(
+        &self,
+        interface: u32,
+        socket: BorrowedFd,
+        native: bool,
+    ) -> io::Result<Attached> {
+        put(self.map.as_fd(), socket)?;
+        let mode = if native { NATIVE } else { GENERIC };
+        let program = self.program.as_raw_fd() as u32;
+        let link = bpf(command::LINK_CREATE, [program, interface, XDP_ATTACHED, mode])?;
+        Ok(Attached { _link: owned(link) })
+    }
 }
 
 fn make_map() -> io::Result<OwnedFd> {
