@@ -5,7 +5,7 @@ use traffic::{Duration, Instant};
 /// Sub-buckets of each power of two: a value is known to 1/16.
 const FINE: u32 = 4;
 /// From 1 ns to 2^40 ns, 18 minutes.
-const BUCKETS: usize = (40 - FINE as usize) << FINE;
+const BUCKETS: usize = (41 - FINE as usize) << FINE;
 
 /// A histogram of delays, in nanoseconds, each known to 6 %.
 #[derive(Clone, Debug)]
