@@ -172,3 +172,95 @@ pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A TCP segment with timestamps and a SACK block, 4 bytes of payload, over IPv4 or IPv6.
+    fn tcp_frame(six: bool) -> Vec<u8> {
+        let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
+        let segment: Vec<u8> = [
+            &[0x4e, 0x20, 0x23, 0x28][..],
+            &[0, 0, 0, 100, 0, 0, 0, 200],
+            &[0xe0, 0x10, 0x01, 0x00, 0, 0, 0, 0],
+            // Timestamps, SACK with two blocks.
+            &[1, 1, 8, 10, 0, 0, 0, 7, 0, 0, 0, 9],
+            &[1, 1, 5, 18, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 1, 1, 1, 0],
+            &[9, 9, 9, 9],
+        ]
+        .concat();
+        if six {
+            frame.extend([0x86, 0xdd, 0x60, 0, 0, 0]);
+            frame.extend((segment.len() as u16).to_be_bytes());
+            frame.extend([6, 64]);
+            frame.extend([0xfd; 32]);
+        } else {
+            frame.extend([0x08, 0x00, 0x45, 0x02]);
+            frame.extend((20 + segment.len() as u16).to_be_bytes());
+            frame.extend([0, 0, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+            let sum = checksum(&[&frame[14..34]]);
+            frame[24..26].copy_from_slice(&sum.to_be_bytes());
+        }
+        frame.extend(segment);
+        frame
+    }
+
+    #[test]
+    fn a_segment_is_read() {
+        for six in [false, true] {
+            let mut frame = tcp_frame(six);
+            // Padding, as a short frame has, is no payload.
+            frame.extend([0; 9]);
+            let tcp = segment(&frame, &Header::parse(&frame));
+            assert_eq!((tcp.seq, tcp.ack, tcp.payload, tcp.flags), (100, 200, 4, 0x10), "{six}");
+            assert_eq!((tcp.window, tcp.ts_val, tcp.ts_ecr), (256, 7, 9));
+            let blocks = [(0x100, 0x200), (0x300, 0x400)];
+            let read = tcp.sack.map(|block| (block.start, block.end));
+            assert_eq!((tcp.sack_len, &read[..2]), (2, &blocks[..]));
+        }
+    }
+
+    #[test]
+    fn a_mark_keeps_the_checksum_right() {
+        for tos in 0..=255 {
+            let mut frame = tcp_frame(false);
+            set_tos(&mut frame, tos);
+            assert_eq!((frame[15], checksum(&[&frame[14..34]])), (tos, 0));
+            let mut frame = tcp_frame(true);
+            set_tos(&mut frame, tos);
+            assert_eq!(Header::parse(&frame).tos, tos);
+            assert_eq!(frame[14] >> 4, 6);
+        }
+    }
+
+    #[test]
+    fn a_pause_has_its_addresses() {
+        let mut frame = [7; 60];
+        pause(&mut frame, [2, 0, 0, 0, 0, 1]);
+        let head = [1, 0x80, 0xc2, 0, 0, 1, 2, 0, 0, 0, 0, 1, 0x88, 8, 0, 1];
+        assert_eq!((&frame[..16], &frame[16..]), (&head[..], &[0; 44][..]));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn nothing_that_comes_is_too_odd(
+            mut bytes in prop::collection::vec(any::<u8>(), 0..130),
+            six in any::<bool>(),
+            cut in 0_usize..120,
+        ) {
+            let header = Header::parse(&bytes);
+            segment(&bytes, &header);
+            set_tos(&mut bytes, 3);
+            let mut frame = tcp_frame(six);
+            frame.truncate(cut);
+            frame.iter_mut().rev().zip(&bytes).for_each(|(byte, noise)| *byte ^= noise);
+            segment(&frame, &Header::parse(&frame));
+            set_tos(&mut frame, 1);
+        }
+    }
+}

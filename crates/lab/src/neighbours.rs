@@ -117,3 +117,98 @@ fn address(frame: &mut [u8], to: [u8; 6], from: [u8; 6]) -> Option<()> {
     frame.get_mut(6..12)?.copy_from_slice(&from);
     Some(())
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const ASKER: [u8; 6] = [2, 0, 0, 0, 0, 1];
+    const ASKED: [u8; 6] = [2, 0, 0, 0, 0, 3];
+
+    fn neighbours() -> Neighbours {
+        let two = IpAddr::from([10, 0, 0, 3]);
+        let six = IpAddr::from([0xfd00, 0, 0, 0, 0, 0, 0, 3]);
+        Neighbours(BTreeMap::from([(two, (2, ASKED)), (six, (2, ASKED))]))
+    }
+
+    fn arp(wanted: [u8; 4]) -> Vec<u8> {
+        let mut frame = vec![0xff; 6];
+        frame.extend(ASKER);
+        frame.extend([0x08, 0x06, 0, 1, 8, 0, 6, 4, 0, 1]);
+        frame.extend(ASKER);
+        frame.extend([10, 0, 0, 1]);
+        frame.extend([0; 6]);
+        frame.extend(wanted);
+        frame.resize(60, 0);
+        frame
+    }
+
+    fn solicitation(from: [u8; 16], wanted: [u8; 16]) -> Vec<u8> {
+        let mut frame = vec![0x33, 0x33, 0xff, 0, 0, 3];
+        frame.extend(ASKER);
+        frame.extend([0x86, 0xdd, 0x60, 0, 0, 0, 0, 32, 58, 255]);
+        frame.extend(from);
+        frame.extend([0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xff, 0, 0, 3]);
+        frame.extend([135, 0, 0, 0, 0, 0, 0, 0]);
+        frame.extend(wanted);
+        frame.extend([1, 1]);
+        frame.extend(ASKER);
+        frame
+    }
+
+    #[test]
+    fn arp_is_answered_for_hosts_only() {
+        let mut frame = arp([10, 0, 0, 3]);
+        let length = frame.len();
+        assert_eq!(neighbours().answer(&mut frame, length), Some(42));
+        assert_eq!((&frame[..6], &frame[6..12], frame[21]), (&ASKER[..], &ASKED[..], 2));
+        assert_eq!((&frame[22..28], &frame[28..32]), (&ASKED[..], &[10, 0, 0, 3][..]));
+        assert_eq!((&frame[32..38], &frame[38..42]), (&ASKER[..], &[10, 0, 0, 1][..]));
+        for wanted in [[10, 0, 0, 4], [10, 0, 0, 1]] {
+            assert_eq!(neighbours().answer(&mut arp(wanted), length), None);
+        }
+    }
+
+    #[test]
+    fn solicitation_is_answered_for_hosts_only() {
+        let (from, wanted) = (Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1), [0xfd, 0, 3]);
+        let wanted: [u8; 16] = std::array::from_fn(|at| match at {
+            0 => wanted[0],
+            15 => wanted[2],
+            _ => 0,
+        });
+        let mut frame = solicitation(from.octets(), wanted);
+        let length = frame.len();
+        assert_eq!(neighbours().answer(&mut frame, length), Some(86));
+        assert_eq!((&frame[..6], &frame[6..12]), (&ASKER[..], &ASKED[..]));
+        assert_eq!((&frame[22..38], &frame[38..54]), (&wanted[..], &from.octets()[..]));
+        assert_eq!((frame[54], frame[58], &frame[62..78]), (136, 0x60, &wanted[..]));
+        assert_eq!(&frame[78..86], &[[2, 1].as_slice(), &ASKED].concat()[..]);
+        let pseudo = [0, 0, 0, 32, 0, 0, 0, 58];
+        assert_eq!(checksum(&[&frame[22..54], &pseudo, &frame[54..86]]), 0, "it adds up");
+        // Who asks from no address looks for a rival, and there is none.
+        let mut probing = solicitation([0; 16], wanted);
+        assert_eq!(neighbours().answer(&mut probing, length), None);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn no_question_is_too_odd(
+            noise in prop::collection::vec(any::<u8>(), 0..100),
+            six in any::<bool>(),
+            cut in 0_usize..100,
+        ) {
+            let mut frame =
+                if six { solicitation([1; 16], [2; 16]) } else { arp([10, 0, 0, 3]) };
+            frame.iter_mut().rev().zip(&noise).for_each(|(byte, noise)| *byte ^= noise);
+            let length = cut.min(frame.len());
+            neighbours().answer(&mut frame, length);
+            frame.truncate(length);
+            neighbours().answer(&mut frame, length);
+        }
+    }
+}
