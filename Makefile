@@ -2,7 +2,7 @@
 #
 #   make demo    paper 0's result on this machine: needs Rust and a C compiler
 #   make test    every test
-#   make bench   what the simulator and the disciplines cost: nanoseconds, instructions and memory
+#   make bench   what the simulator, the disciplines and the lab cost: nanoseconds, instructions, memory
 #
 # Each installs the Debian packages it needs when it runs as root, and otherwise prints the line to type.
 
@@ -20,5 +20,6 @@ test:
 	$(CARGO) test --workspace --locked
 
 bench:
-	@.ci/packages gcc libc6-dev valgrind python3
+	@.ci/packages gcc libc6-dev valgrind python3 iproute2 ethtool
 	benches/cost
+	benches/fabric

@@ -235,6 +235,15 @@ impl Fabric {
         Ok(())
     }
 
+    /// Does what is due and takes in what came, as one turn of a run; how many frames it sent.
+    pub(crate) fn step(&mut self) -> Result<usize, Error> {
+        self.due.clear();
+        let now = self.clock.now();
+        self.advance(now)?;
+        self.take_in()?;
+        Ok(self.due.len())
+    }
+
     /// Lets everything happen up to `now`, and sends what reached a machine.
     #[inline]
     fn advance(&mut self, now: Instant) -> Result<(), Error> {

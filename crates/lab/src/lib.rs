@@ -32,4 +32,4 @@ mod threads;
 pub use error::Error;
 pub use exec::exec;
 pub use namespace::Namespace;
-pub use run::{Options, Outcome, run};
+pub use run::{Alone, Options, Outcome, run};

@@ -1,5 +1,7 @@
 //! A run from start to end: hosts are made, the fabric and the agents run, and all is gone with them.
 
+mod alone;
+
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -9,6 +11,8 @@ use results::totals::{Ending, FlowTotals, Totals};
 use results::{LabPort, LabReport, Lateness, Steering, Watch};
 use scenario::Plan;
 use traffic::{Duration, Instant, Packets};
+
+pub use alone::Alone;
 
 use crate::agents::{Agents, Sample};
 use crate::buffers::Buffers;
