@@ -6,12 +6,15 @@
 mod alive;
 mod option;
 mod packet;
+mod promiscuous;
 mod segments;
 mod xdp;
 
 use std::os::fd::BorrowedFd;
 
 use traffic::{PacketId, Packets};
+
+pub use promiscuous::Promiscuous;
 
 use crate::Error;
 use crate::buffers::Buffers;
@@ -35,6 +38,18 @@ pub enum Kind {
         /// summed, with what the kernel says of that before each frame (see `buffers::OFFLOAD`).
         vnet: bool,
     },
+}
+
+impl Kind {
+    /// Its name, for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Xdp { native: true } => "AF_XDP, native",
+            Self::Xdp { native: false } => "AF_XDP, generic",
+            Self::Packet { vnet: false } => "AF_PACKET",
+            Self::Packet { vnet: true } => "AF_PACKET with offloads",
+        }
+    }
 }
 
 /// A frame that came in.
@@ -153,6 +168,23 @@ impl Device {
             Socket::Xdp(socket) => socket.flush(packets),
             Socket::Packet(socket) => socket.flush(buffers, packets),
         }
+    }
+
+    /// Whether frames wait that the kernel had no room for at the last [`Device::flush`].
+    #[inline]
+    pub fn has_unsent(&self) -> bool {
+        match &self.0 {
+            Socket::Xdp(socket) => socket.has_unsent(),
+            Socket::Packet(socket) => socket.has_unsent(),
+        }
+    }
+
+    /// Asks the kernel how the interface is, which [`Device::receive`] does when nothing comes for long.
+    ///
+    /// # Errors
+    /// If it is gone, or was taken down.
+    pub fn check(&self) -> Result<(), Error> {
+        alive::ask(self.fd())
     }
 
     /// What it did until now.

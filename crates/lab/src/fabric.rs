@@ -4,6 +4,10 @@
 //! when the clock has passed that. Only what leaves to a machine is late, by as much as the thread was;
 //! of that [`Lateness`] is kept.
 
+mod drain;
+mod orders;
+mod rest;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::{Delivery, Engine, Tally, World};
@@ -12,30 +16,25 @@ use network::{Fault, Node, PortId};
 use results::capture::KEPT;
 use results::totals::{Drops, EngineTotals, PortTotals};
 use scenario::Plan;
-use scenario::plan::Change;
+use scenario::plan::Action;
 use traffic::header::Header;
 use traffic::packet::{Places, Protocol};
 use traffic::{Bytes, DropReason, Duration, FlowId, Instant, Packet, PacketId, Packets};
 
 use crate::buffers::Buffers;
 use crate::clock::Clock;
-use crate::device::{Device, Received};
+use crate::device::Received;
 use crate::error::Error;
-use crate::flows::Flows;
+use crate::flows::{Flows, Known};
 use crate::frame;
+use crate::gates::{Entry, Gate};
 use crate::lateness::Lateness;
 use crate::neighbours::Neighbours;
 use crate::relay::{self, Event, Teller, Watched};
 
-/// Where a machine's interface meets the fabric.
-#[derive(Debug)]
-pub(crate) struct Gate {
-    pub(crate) device: Device,
-    /// The machine's node.
-    pub(crate) node: u32,
-    /// The port that feeds the wire towards it.
-    pub(crate) fed_by: PortId,
-}
+pub use orders::Look;
+pub(crate) use orders::{Order, Orders};
+use rest::Rest;
 
 /// What the fabric did.
 #[derive(Debug)]
@@ -54,6 +53,20 @@ pub(crate) struct Moved {
     pub(crate) end: Instant,
 }
 
+/// Who lets packets go later than this, 1 in 100, did not keep up.
+const LATE: Duration = Duration::from_ms(1);
+
+impl Moved {
+    /// Whether the machine kept up with the packets.
+    pub(crate) fn kept_up(&self) -> bool {
+        kept_up(self.missed, &self.lateness)
+    }
+}
+
+fn kept_up(missed: u64, lateness: &Lateness) -> bool {
+    missed == 0 && lateness.quantile(0.99) <= LATE
+}
+
 /// The nodes and wires, the interfaces at their ends, and whoever watches.
 #[derive(Debug)]
 pub(crate) struct Fabric {
@@ -66,14 +79,15 @@ pub(crate) struct Fabric {
     neighbours: Neighbours,
     clock: Clock,
     eyes: Eyes,
-    /// By port, the Ethernet address of the node that sends from it.
-    senders: Vec<[u8; 6]>,
     places: Places,
     lateness: Lateness,
     received: Vec<Received>,
     /// When each frame that awaits its flush was due.
     due: Vec<Instant>,
     refused: u64,
+    /// How it waits for frames; it looks for them all the time if it has none.
+    rest: Option<Rest>,
+    orders: Option<Orders>,
 }
 
 /// Watches the engine for the totals and the relay.
@@ -145,11 +159,6 @@ impl Observer for Seeing<'_> {
     }
 }
 
-fn senders(plan: &Plan) -> Vec<[u8; 6]> {
-    let ends = plan.links.iter().flat_map(|link| &link.ends);
-    ends.map(|end| scenario::plan::Node::ethernet_address(end.node)).collect()
-}
-
 /// From one report of progress, and of what was told, to the next.
 const REPORT: Duration = Duration::from_ms(20);
 
@@ -167,24 +176,36 @@ impl Fabric {
         let mut engine = Engine::new(world);
         let mut gate_by_port = vec![None; 2 * plan.links.len()];
         for (number, gate) in gates.iter().enumerate() {
-            gate_by_port[gate.fed_by.0 as usize] = Some(number);
+            gate_by_port[gate.place.fed_by.0 as usize] = Some(number);
         }
         Ok(Self {
-            senders: senders(plan),
             places: engine.packets().places(),
             engine,
             buffers,
             gates,
             gate_by_port,
             flows: Flows::of(plan),
-            neighbours: Neighbours::of(plan),
+            neighbours: Neighbours::in_plan(plan),
             clock,
             eyes: Eyes { tally: Tally::new(plan, ()), teller, watched: relay::watched(plan) },
             lateness: Lateness::default(),
             received: Vec::new(),
             due: Vec::new(),
             refused: 0,
+            rest: None,
+            orders: None,
         })
+    }
+
+    /// The same, but it sleeps until a frame comes in or something is due.
+    pub(crate) fn resting(self) -> Result<Self, Error> {
+        let rest = Some(Rest::new(self.gates.iter().map(|gate| gate.device.fd()))?);
+        Ok(Self { rest, ..self })
+    }
+
+    /// The same, with flows that are told by their headers alone, and orders of another thread.
+    pub(crate) fn between_networks(self, plan: &Plan, orders: Orders) -> Self {
+        Self { flows: Flows::between_networks(plan), orders: Some(orders), ..self }
     }
 
     /// Moves packets until the plan's end, or until it is told to stop, or until an interface fails.
@@ -199,6 +220,19 @@ impl Fabric {
         (self.moved(refusals), failure)
     }
 
+    /// The same, and lets what is queued then leave for so long at most; the rest is counted as flushed.
+    pub(crate) fn run_and_drain(
+        mut self,
+        plan: &Plan,
+        stop: &AtomicBool,
+        patience: Duration,
+    ) -> (Look, Option<Error>) {
+        let ran = self.go(plan, stop, &|_| {}, &mut Vec::new());
+        let ended = ran.and_then(|()| self.drain(patience));
+        self.count_left();
+        (self.look(), ended.err())
+    }
+
     fn go(
         &mut self,
         plan: &Plan,
@@ -206,6 +240,9 @@ impl Fabric {
         reached: &impl Fn(Instant),
         refusals: &mut Vec<Option<String>>,
     ) -> Result<(), Error> {
+        if self.rest.is_some() {
+            Rest::prepare_thread();
+        }
         let end = Instant::ZERO + plan.duration;
         let mut changes = plan.changes.as_slice();
         let (mut report_at, mut sample_at) = (Instant::ZERO, Instant::ZERO);
@@ -213,7 +250,7 @@ impl Fabric {
             let mut now = self.clock.now().min(end);
             while let Some((change, later)) = changes.split_first().filter(|(c, _)| c.when <= now) {
                 self.advance(change.when)?;
-                refusals.push(self.change(change));
+                refusals.push(self.change(change.port, &change.action));
                 changes = later;
             }
             if let Some(every) = plan.probes.queues
@@ -225,11 +262,15 @@ impl Fabric {
                 now = self.clock.now().min(end);
             }
             self.advance(now)?;
-            self.take_in()?;
+            let busy = self.take_in()?;
             if now >= report_at {
-                self.eyes.teller.hurry();
+                self.glance()?;
                 reached(now);
                 report_at = now + REPORT;
+            } else if !busy && self.rest.is_some() {
+                let sample = plan.probes.queues.map_or(Instant::NEVER, |_| sample_at);
+                let change = changes.first().map_or(Instant::NEVER, |change| change.when);
+                self.rest(report_at.min(sample).min(change))?;
             }
         }
         Ok(())
@@ -244,6 +285,14 @@ impl Fabric {
         Ok(self.due.len())
     }
 
+    /// What is looked after now and then.
+    fn glance(&mut self) -> Result<(), Error> {
+        self.eyes.teller.hurry();
+        self.gates.iter().try_for_each(|gate| gate.device.check())?;
+        self.obey();
+        Ok(())
+    }
+
     /// Lets everything happen up to `now`, and sends what reached a machine.
     #[inline]
     fn advance(&mut self, now: Instant) -> Result<(), Error> {
@@ -251,7 +300,18 @@ impl Fabric {
         self.engine.lend(self.gates.iter().map(|gate| gate.device.lent()).sum());
         let Self { engine, eyes, buffers, places, .. } = self;
         engine.run_until(now, &mut Seeing { eyes, buffers, places: *places });
-        if self.engine.has_delivered() { self.send() } else { Ok(()) }
+        if self.engine.has_delivered() { self.send() } else { self.send_again() }
+    }
+
+    /// Has the kernel take what it had no room for before.
+    #[inline]
+    fn send_again(&mut self) -> Result<(), Error> {
+        for gate in &mut self.gates {
+            if gate.device.has_unsent() {
+                gate.device.flush(&mut self.buffers, self.engine.packets())?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes the packets that reached machines to their interfaces.
@@ -267,7 +327,7 @@ impl Fabric {
             let length = length - 4;
             let bytes = self.buffers.bytes_mut(packet, length);
             if flow == FlowId::GAP {
-                frame::pause(bytes, self.senders[by.0 as usize]);
+                frame::pause(bytes, self.gates[gate].place.gaps_from);
             } else {
                 frame::set_tos(bytes, tos);
             }
@@ -284,37 +344,39 @@ impl Fabric {
         Ok(())
     }
 
-    /// Reads what machines sent, and offers it to their nodes.
+    /// Reads what came in and has it enter; whether there was anything.
     #[inline]
-    fn take_in(&mut self) -> Result<(), Error> {
+    fn take_in(&mut self) -> Result<bool, Error> {
+        let mut any = false;
         for number in 0..self.gates.len() {
-            let Gate { device, node, .. } = &mut self.gates[number];
-            let node = *node;
+            let device = &mut self.gates[number].device;
             device.receive(&mut self.buffers, self.engine.packets(), &mut self.received)?;
+            any |= !self.received.is_empty();
             for place in 0..self.received.len() {
                 let Received { packet, length, .. } = self.received[place];
-                self.offer(number, node, packet, length)?;
+                self.enter(number, packet, length)?;
             }
             self.received.clear();
         }
-        Ok(())
+        Ok(any)
     }
 
-    /// Offers one frame to the node of the machine that sent it.
+    /// One frame enters by a gate.
     #[inline]
-    fn offer(
-        &mut self,
-        gate: usize,
-        node: u32,
-        packet: PacketId,
-        length: u32,
-    ) -> Result<(), Error> {
+    fn enter(&mut self, gate: usize, packet: PacketId, length: u32) -> Result<(), Error> {
+        frame::pad(&mut self.buffers, packet, length);
         let frame = self.buffers.bytes(packet, length);
         let header = Header::parse(frame);
-        let packets = self.engine.packets();
-        let Some(known) = self.flows.find(&header, &self.neighbours, packets) else {
-            return self.answer(gate, packet, length);
+        let (entry, packets) = (self.gates[gate].place.entry, self.engine.packets());
+        let known = match entry {
+            Entry::Machine(_) => self.flows.find(&header, packets, || self.neighbours.of(&header)),
+            Entry::Wire { .. } if frame::is_for_the_wire(frame) => None,
+            Entry::Wire { source, destination, .. } => {
+                let met = self.flows.find(&header, packets, || Some((source, destination)));
+                met.map(|known| Known { source, destination, ..known })
+            }
         };
+        let Some(known) = known else { return self.keep_out(gate, packet, length) };
         let now = self.engine.now();
         let packets = self.engine.packets();
         packets[packet] = Packet {
@@ -334,16 +396,21 @@ impl Fabric {
             tcp: frame::segment(frame, &header),
         };
         let Self { engine, eyes, buffers, places, .. } = self;
-        engine.offer(node, packet, &mut Seeing { eyes, buffers, places: *places });
+        let seeing = &mut Seeing { eyes, buffers, places: *places };
+        match entry {
+            Entry::Machine(node) => engine.offer(node, packet, seeing),
+            Entry::Wire { by, .. } => engine.arrive(by, packet, seeing),
+        }
         Ok(())
     }
 
-    /// Answers a question for a host's address; what is for nobody else goes no further.
+    /// Answers a machine's question for a host's address; what is for nobody else goes no further.
     #[cold]
-    fn answer(&mut self, gate: usize, packet: PacketId, length: u32) -> Result<(), Error> {
+    fn keep_out(&mut self, gate: usize, packet: PacketId, length: u32) -> Result<(), Error> {
         let room = self.buffers.room();
         let frame = self.buffers.bytes_mut(packet, room);
-        match self.neighbours.answer(frame, length as usize) {
+        let asks = matches!(self.gates[gate].place.entry, Entry::Machine(_));
+        match asks.then(|| self.neighbours.answer(frame, length as usize)).flatten() {
             Some(length) => {
                 let device = &mut self.gates[gate].device;
                 device.send(packet, length as u32);
@@ -357,10 +424,11 @@ impl Fabric {
         Ok(())
     }
 
-    fn change(&mut self, change: &Change) -> Option<String> {
+    /// Does something to a port's queue; why it was refused, if it was.
+    fn change(&mut self, port: PortId, action: &Action) -> Option<String> {
         let Self { engine, eyes, buffers, places, .. } = self;
         let seeing = &mut Seeing { eyes, buffers, places: *places };
-        engine.change(change.port, &change.action, seeing).and_then(Result::err)
+        engine.change(port, action, seeing).and_then(Result::err)
     }
 
     fn sample(&mut self, now: Instant) {
@@ -371,8 +439,8 @@ impl Fabric {
     }
 
     fn moved(self, changes: Vec<Option<String>>) -> Moved {
-        let Self { engine, eyes: Eyes { tally, .. }, gates, lateness, .. } = self;
-        let counts = gates.iter().map(|gate| gate.device.counts());
+        let missed = self.missed();
+        let Self { engine, eyes: Eyes { tally, .. }, lateness, .. } = self;
         Moved {
             ports: engine.port_totals(&tally),
             nodes: tally.nodes,
@@ -380,8 +448,14 @@ impl Fabric {
             changes,
             engine: engine.totals(),
             lateness,
-            missed: counts.map(|counts| counts.missed + counts.refused).sum(),
+            missed,
             end: engine.now(),
         }
+    }
+
+    /// Frames that the machine has dropped on their way in or out.
+    fn missed(&self) -> u64 {
+        let counts = self.gates.iter().map(|gate| gate.device.counts());
+        counts.map(|counts| counts.missed + counts.refused).sum()
     }
 }

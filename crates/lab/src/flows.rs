@@ -8,10 +8,10 @@ use scenario::plan::Transport;
 use traffic::header::{Header, Ports};
 use traffic::{FlowId, HostId, Packets};
 
-use crate::neighbours::Neighbours;
-
 /// More flows than the plan's are told apart up to this many; a program that scans ports makes no more.
 const FLOWS_MAX: usize = 1 << 20;
+/// As many are between real networks before all are forgotten, and met anew.
+const STRANGERS_MAX: usize = 1 << 17;
 
 /// What tells one flow from another, as it stands in packets of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,12 +44,14 @@ pub(crate) struct Flows {
     /// The flow seen last: packets come in trains.
     last: Option<(Key, Known)>,
     count: usize,
+    /// The first number of a flow that may be forgotten, where that is done.
+    strangers: Option<usize>,
 }
 
 impl Flows {
     /// The plan's flows.
     pub(crate) fn of(plan: &Plan) -> Self {
-        let mut flows = Self { known: HashMap::default(), last: None, count: plan.flows.len() };
+        let mut flows = Self::none(plan);
         for (number, flow) in plan.flows.iter().enumerate() {
             // A program chooses its ports itself.
             if matches!(flow.transport, Transport::Tcp(_) | Transport::Udp(_)) {
@@ -64,19 +66,30 @@ impl Flows {
         flows
     }
 
+    fn none(plan: &Plan) -> Self {
+        let count = plan.flows.len();
+        Self { known: HashMap::default(), last: None, count, strangers: None }
+    }
+
+    /// Flows between real networks, of which the plan knows none: there is no end to them.
+    pub(crate) fn between_networks(plan: &Plan) -> Self {
+        Self { strangers: Some(plan.flows.len()), ..Self::none(plan) }
+    }
+
     fn add(&mut self, header: &Header, known: Known) {
         let back = Known { source: known.destination, destination: known.source, ..known };
         self.known.insert(Key::of(header), known);
         self.known.insert(Key::of(&header.reversed()), back);
     }
 
-    /// The flow of a packet that says `header`; `None` if it goes to no host of the plan.
+    /// The flow of a packet that says `header`; of one that was not seen before, `ends` tells whence and
+    /// whither. `None` if that is no host of the plan.
     #[inline]
     pub(crate) fn find(
         &mut self,
         header: &Header,
-        neighbours: &Neighbours,
         packets: &mut Packets,
+        ends: impl FnOnce() -> Option<(HostId, HostId)>,
     ) -> Option<Known> {
         let key = Key::of(header);
         if let Some((last, known)) = self.last
@@ -86,7 +99,7 @@ impl Flows {
         }
         let known = match self.known.get(&key) {
             Some(&known) => known,
-            None => self.meet(header, neighbours, packets)?,
+            None => self.meet(header, packets, ends()?),
         };
         self.last = Some((key, known));
         Some(known)
@@ -96,18 +109,22 @@ impl Flows {
     fn meet(
         &mut self,
         header: &Header,
-        neighbours: &Neighbours,
         packets: &mut Packets,
-    ) -> Option<Known> {
-        let host = |bits| neighbours.host(header.address(bits)?).map(HostId);
-        let (source, destination) = (host(header.source)?, host(header.destination)?);
+        (source, destination): (HostId, HostId),
+    ) -> Known {
+        if let Some(first) = self.strangers
+            && self.count - first >= STRANGERS_MAX
+        {
+            self.known.clear();
+            self.count = first;
+        }
         let known = Known { flow: FlowId(self.count as u32), source, destination };
         if self.count < FLOWS_MAX {
             packets.describe(known.flow, source, Header { tos: 0, fragment: None, ..*header });
             self.add(header, known);
             self.count += 1;
         }
-        Some(known)
+        known
     }
 }
 

@@ -3,15 +3,35 @@
 //! Anything may come from a program: what cannot be read stays zero, and nothing here fails.
 
 use traffic::header::Header;
+use traffic::PacketId;
 use traffic::packet::{FRAME_MIN, Protocol, SackBlock, Tcp};
+
+use crate::buffers::Buffers;
 
 const ETHERNET_HEADER: usize = 14;
 const FCS: u32 = 4;
 const TCP_HEADER: usize = 20;
+/// MAC control's EtherType.
+const MAC_CONTROL: u16 = 0x8808;
 
 /// A frame's length on the wire, FCS included, by that of what the machine gave.
 pub(crate) fn wire_length(bytes: u32) -> u32 {
     (bytes + FCS).max(FRAME_MIN)
+}
+
+/// Fills what a frame of `length` bytes, without FCS, lacks of the shortest with zeros (RFC 1042), so that
+/// nothing of an earlier packet leaves with it.
+pub(crate) fn pad(buffers: &mut Buffers, packet: PacketId, length: u32) {
+    const LEAST: u32 = FRAME_MIN - FCS;
+    if let Some(padding) = buffers.bytes_mut(packet, length.max(LEAST)).get_mut(length as usize..) {
+        padding.fill(0);
+    }
+}
+
+/// Whether the frame is for whoever is at the other end of the wire alone: MAC control, as PAUSE is (IEEE
+/// 802.3, clause 31).
+pub(crate) fn is_for_the_wire(frame: &[u8]) -> bool {
+    u16_at(frame, 12) == Some(MAC_CONTROL)
 }
 
 /// Where the IP datagram begins: behind the Ethernet header and its VLAN tags.
@@ -138,10 +158,10 @@ pub(crate) fn set_tos(frame: &mut [u8], tos: u8) -> Option<()> {
 /// forwards. A pause time of zero stops nobody: the frame only takes the wire.
 pub(crate) fn pause(frame: &mut [u8], from: [u8; 6]) {
     const TO: [u8; 6] = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x01];
-    /// MAC control, and in it PAUSE.
-    const WHAT: [u8; 4] = [0x88, 0x08, 0x00, 0x01];
+    const PAUSE: u16 = 1;
     frame.fill(0);
-    let head = TO.into_iter().chain(from).chain(WHAT);
+    let what = MAC_CONTROL.to_be_bytes().into_iter().chain(PAUSE.to_be_bytes());
+    let head = TO.into_iter().chain(from).chain(what);
     frame.iter_mut().zip(head).for_each(|(byte, head)| *byte = head);
 }
 

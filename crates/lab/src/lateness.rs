@@ -64,6 +64,15 @@ impl Lateness {
         Duration::ZERO
     }
 
+    /// As results tell it.
+    pub fn told(&self) -> results::Lateness {
+        results::Lateness {
+            p50_ns: self.quantile(0.5).as_ns(),
+            p99_ns: self.quantile(0.99).as_ns(),
+            max_ns: self.longest,
+        }
+    }
+
     /// The latest.
     pub fn longest(&self) -> Duration {
         Duration::from_ns(self.longest)

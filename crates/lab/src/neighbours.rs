@@ -9,6 +9,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use scenario::Plan;
 use scenario::plan::{Node, NodeKind};
+use traffic::HostId;
+use traffic::header::Header;
 
 use crate::frame::{checksum, ether_type, ethernet_header, u16_at};
 
@@ -27,7 +29,7 @@ pub(crate) struct Neighbours(BTreeMap<IpAddr, (u16, [u8; 6])>);
 
 impl Neighbours {
     /// Those of a plan.
-    pub(crate) fn of(plan: &Plan) -> Self {
+    pub(crate) fn in_plan(plan: &Plan) -> Self {
         let hosts = plan.nodes.iter().enumerate();
         let hosts = hosts.filter(|(_, node)| matches!(node.kind, NodeKind::Host(_)));
         let entry =
@@ -35,9 +37,10 @@ impl Neighbours {
         Self(hosts.map(entry).collect())
     }
 
-    /// The number of the host that has the address.
-    pub(crate) fn host(&self, address: IpAddr) -> Option<u16> {
-        self.0.get(&address).map(|&(host, _)| host)
+    /// The hosts between which a packet of that header goes.
+    pub(crate) fn of(&self, header: &Header) -> Option<(HostId, HostId)> {
+        let host = |bits| self.0.get(&header.address(bits)?).map(|&(host, _)| HostId(host));
+        Some((host(header.source)?, host(header.destination)?))
     }
 
     /// If the frame asks for a host's address, writes the answer over it and returns its length. `frame`

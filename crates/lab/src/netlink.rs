@@ -21,8 +21,13 @@ pub(crate) struct Socket {
 impl Socket {
     /// A socket in `namespace`.
     pub(crate) fn open(namespace: &Namespace) -> Result<Self, Error> {
-        let open = || netlink_sys::Socket::new(NETLINK_ROUTE);
-        let inner = namespace.within(open)?.map_err(Error::system("open a netlink socket"))?;
+        namespace.within(Self::here)?
+    }
+
+    /// A socket in the calling thread's namespace.
+    pub(crate) fn here() -> Result<Self, Error> {
+        let inner = netlink_sys::Socket::new(NETLINK_ROUTE);
+        let inner = inner.map_err(Error::system("open a netlink socket"))?;
         inner.connect(&SocketAddr::new(0, 0)).map_err(Error::system("connect to netlink"))?;
         Ok(Self { inner, sequence: 0 })
     }
@@ -35,10 +40,15 @@ impl Socket {
 
     /// The index of the interface of that name.
     pub(crate) fn index(&mut self, name: &str) -> Result<u32, Error> {
+        let found = self.named(name).map_err(Error::system(format!("find interface {name}")))?;
+        Ok(found.header.index)
+    }
+
+    /// What the kernel says of the interface of that name.
+    pub(crate) fn named(&mut self, name: &str) -> io::Result<LinkMessage> {
         let mut wanted = LinkMessage::default();
         wanted.attributes.push(LinkAttribute::IfName(name.to_owned()));
-        let found = self.link(wanted).map_err(Error::system(format!("find interface {name}")))?;
-        Ok(found.header.index)
+        self.link(wanted)
     }
 
     /// Sets an interface up.

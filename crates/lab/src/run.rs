@@ -8,9 +8,10 @@ use std::thread;
 use std::time;
 
 use results::totals::{Ending, FlowTotals, Totals};
-use results::{LabPort, LabReport, Lateness, Steering, Watch};
+use results::{LabPort, LabReport, Steering, Watch};
 use scenario::Plan;
-use traffic::{Duration, Instant, Packets};
+use scenario::plan::Node;
+use traffic::{Instant, Packets};
 
 pub use alone::Alone;
 
@@ -18,9 +19,10 @@ use crate::agents::{Agents, Sample};
 use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::congestion::Congestion;
-use crate::device::{Device, Kind};
+use crate::device::Kind;
 use crate::error::Error;
-use crate::fabric::{Fabric, Gate, Moved};
+use crate::fabric::{Fabric, Moved};
+use crate::gates::{self, Entry, Gate, Place};
 use crate::hosts::{Hosts, Interface};
 use crate::programs::Programs;
 use crate::relay::{Event, Listener};
@@ -33,10 +35,10 @@ pub struct Options<'a> {
     pub kind: Option<Kind>,
     /// The run's folder, for what programs say.
     pub folder: Option<&'a Path>,
+    /// Whether the fabric sleeps until something is to be done, and lets its processor go meanwhile; it is
+    /// a little later then.
+    pub sleeps: bool,
 }
-
-/// A run that releases its packets later than this, 1 in 100, did not keep up.
-const LATE: Duration = Duration::from_ms(1);
 
 /// What came of a run.
 #[derive(Debug)]
@@ -113,9 +115,12 @@ impl Lab {
             notes.push("this kernel has no TBF: hosts send as fast as they can".into());
         }
         let mut memory = memory(plan)?;
-        let (gates, kind) = gates(&hosts, options, &mut memory, &mut notes)?;
+        let (gates, kind) = gates(plan, &hosts, options, &mut memory, &mut notes)?;
         let clock = Clock::starting_in(AHEAD);
-        let fabric = Fabric::new(plan, clock, memory, gates, listener.teller())?;
+        let mut fabric = Fabric::new(plan, clock, memory, gates, listener.teller())?;
+        if options.sleeps {
+            fabric = fabric.resting()?;
+        }
         let restored = layout.leave_fabric_alone();
         Ok(Self { hosts, clock, listener, notes, fabric, kind, layout, restored })
     }
@@ -160,7 +165,7 @@ impl Lab {
 }
 
 /// The packets' buffers: what wires and queues may hold at once, and what interfaces hold ready.
-fn memory(plan: &Plan) -> Result<(Buffers, Packets), Error> {
+pub(crate) fn memory(plan: &Plan) -> Result<(Buffers, Packets), Error> {
     const FRAME_MEAN: u64 = 700;
     const LEAST: u64 = 1 << 15;
     const MOST: u64 = 1 << 18;
@@ -184,62 +189,35 @@ fn memory(plan: &Plan) -> Result<(Buffers, Packets), Error> {
 
 /// Opens the fabric's end of every cable.
 fn gates(
+    plan: &Plan,
     hosts: &Hosts,
     options: Options<'_>,
-    (buffers, packets): &mut (Buffers, Packets),
+    memory: &mut (Buffers, Packets),
     notes: &mut Vec<String>,
 ) -> Result<(Vec<Gate>, Kind), Error> {
-    let mut open = |kind| -> Result<Vec<Gate>, Error> {
-        hosts.fabric.within(|| {
-            let mut gates: Vec<Gate> = Vec::new();
-            for interface in &hosts.interfaces {
-                let first = gates.first().map(|gate| &gate.device);
-                let index = interface.cable.fabric_index;
-                let device = Device::open(index, kind, buffers, packets, first)?;
-                let (node, fed_by) = (interface.node, interface.fed_by);
-                gates.push(Gate { device, node, fed_by });
-            }
-            Ok(gates)
-        })?
+    let place = |interface: &Interface| {
+        let fed_by = interface.fed_by;
+        let feeder = plan.links[fed_by.0 as usize / 2].ends[fed_by.0 as usize % 2].node;
+        Place {
+            interface: interface.cable.fabric_index,
+            entry: Entry::Machine(interface.node),
+            fed_by,
+            gaps_from: Node::ethernet_address(feeder),
+        }
     };
-    if let Some(kind) = options.kind {
-        return Ok((open(kind)?, kind));
-    }
-    const XDP: Kind = Kind::Xdp { native: false };
-    const PACKET: Kind = Kind::Packet { vnet: false };
-    match open(XDP) {
-        Ok(gates) => Ok((gates, XDP)),
-        Err(Error::Lacking { what, source, .. } | Error::System { what, source }) => {
-            notes.push(format!("AF_PACKET in place of AF_XDP ({what}: {source})"));
-            Ok((open(PACKET)?, PACKET))
-        }
-        Err(Error::Unfit { message, .. }) => {
-            notes.push(format!("AF_PACKET in place of AF_XDP ({message})"));
-            Ok((open(PACKET)?, PACKET))
-        }
-    }
+    let places: Vec<_> = hosts.interfaces.iter().map(place).collect();
+    hosts.fabric.within(|| gates::open(&places, options.kind, memory, notes))?
 }
 
 fn report(plan: &Plan, hosts: &Hosts, moved: &Moved, kind: Kind, notes: Vec<String>) -> LabReport {
-    let quantile = |share| moved.lateness.quantile(share);
     let name = |interface: &Interface| {
         let link = &plan.links[interface.fed_by.0 as usize / 2];
         format!("{}:{}", plan.nodes[interface.node as usize].name, link.name)
     };
-    let kind = match kind {
-        Kind::Xdp { native: true } => "AF_XDP, native",
-        Kind::Xdp { native: false } => "AF_XDP, generic",
-        Kind::Packet { vnet: false } => "AF_PACKET",
-        Kind::Packet { vnet: true } => "AF_PACKET with offloads",
-    };
-    let port = |interface| LabPort { port: name(interface), kind: kind.into() };
+    let port = |interface| LabPort { port: name(interface), kind: kind.name().into() };
     LabReport {
-        kept_up: moved.missed == 0 && quantile(0.99) <= LATE,
-        lateness: Lateness {
-            p50_ns: quantile(0.5).as_ns(),
-            p99_ns: quantile(0.99).as_ns(),
-            max_ns: moved.lateness.longest().as_ns(),
-        },
+        kept_up: moved.kept_up(),
+        lateness: moved.lateness.told(),
         missed_frames: moved.missed,
         ports: hosts.interfaces.iter().map(port).collect(),
         kernel_congestion: Vec::new(),

@@ -25,19 +25,22 @@ impl Watch {
     #[inline]
     pub(super) fn quiet(&mut self, socket: impl AsFd) -> Result<(), Error> {
         self.0 += 1;
-        if self.0 < QUIET { Ok(()) } else { self.ask(socket) }
-    }
-
-    /// An interface that goes away leaves its error with the socket.
-    #[cold]
-    fn ask(&mut self, socket: impl AsFd) -> Result<(), Error> {
-        self.0 = 0;
-        // SAFETY: an integer.
-        let error = unsafe { option::get::<i32>(socket, libc::SOL_SOCKET, libc::SO_ERROR) };
-        match error.map_err(Error::system("ask how an interface is"))? {
-            0 => Ok(()),
-            code => Err(gone(io::Error::from_raw_os_error(code))),
+        if self.0 < QUIET {
+            return Ok(());
         }
+        self.0 = 0;
+        ask(socket)
+    }
+}
+
+/// Asks how the interface of `socket` is: one that goes away leaves its error there.
+#[cold]
+pub(super) fn ask(socket: impl AsFd) -> Result<(), Error> {
+    // SAFETY: an integer.
+    let error = unsafe { option::get::<i32>(socket, libc::SOL_SOCKET, libc::SO_ERROR) };
+    match error.map_err(Error::system("ask how an interface is"))? {
+        0 => Ok(()),
+        code => Err(gone(io::Error::from_raw_os_error(code))),
     }
 }
 

@@ -160,6 +160,10 @@ impl Socket {
         result
     }
 
+    pub(super) fn has_unsent(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     pub(super) fn counts(&self) -> Counts {
         // SAFETY: one of the kernel's structs of integers.
         let told = unsafe {

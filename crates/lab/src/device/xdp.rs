@@ -230,6 +230,11 @@ impl Socket {
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
+    #[inline]
+    pub(super) fn has_unsent(&self) -> bool {
+        self.waiting.has_unread()
+    }
+
     pub(super) fn counts(&self) -> Counts {
         // SAFETY: one of the kernel's structs of integers.
         let told = unsafe {

@@ -30,8 +30,8 @@ impl Alone {
     pub fn build(plan: &Plan, kind: Kind) -> Result<Self, Error> {
         let hosts = Hosts::new(plan, &[])?;
         let mut memory = memory(plan)?;
-        let options = Options { kind: Some(kind), folder: None };
-        let (gates, _) = gates(&hosts, options, &mut memory, &mut Vec::new())?;
+        let options = Options { kind: Some(kind), ..Options::default() };
+        let (gates, _) = gates(plan, &hosts, options, &mut memory, &mut Vec::new())?;
         let mut listener = Listener::new();
         let clock = Clock::starting_in(time::Duration::ZERO);
         let fabric = Fabric::new(plan, clock, memory, gates, listener.teller())?;

@@ -116,6 +116,12 @@ impl<T: Copy> Producer<T> {
         self.ring.producer().store(self.next, Ordering::Release);
     }
 
+    /// Whether there are entries that the kernel has not yet read.
+    #[inline]
+    pub(super) fn has_unread(&self) -> bool {
+        self.ring.consumer().load(Ordering::Acquire) != self.next
+    }
+
     /// How many entries the kernel has not yet read.
     #[inline]
     pub(super) fn unread(&mut self) -> u32 {

@@ -1,0 +1,57 @@
+//! What ethtool(8) asks the kernel of an interface of the calling thread's namespace.
+
+use std::io;
+use std::os::fd::AsRawFd;
+
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
+
+/// Commands (include/uapi/linux/ethtool.h).
+pub(crate) mod command {
+    pub(crate) const SET_TX_CHECKSUM: u32 = 0x17;
+    pub(crate) const SET_TSO: u32 = 0x1f;
+    pub(crate) const SET_GSO: u32 = 0x24;
+    pub(crate) const GET_FLAGS: u32 = 0x25;
+    pub(crate) const SET_FLAGS: u32 = 0x26;
+    pub(crate) const GET_GRO: u32 = 0x2b;
+    pub(crate) const SET_GRO: u32 = 0x2c;
+    pub(super) const GET_CHANNELS: u32 = 0x3c;
+}
+
+/// Sets one value of an interface.
+pub(crate) fn set(name: &str, command: u32, value: u32) -> io::Result<()> {
+    // `struct ethtool_value`.
+    ask(name, &mut [command, value])
+}
+
+/// Reads one value of an interface.
+pub(crate) fn get(name: &str, command: u32) -> io::Result<u32> {
+    let mut request = [command, 0];
+    ask(name, &mut request).map(|()| request[1])
+}
+
+/// By how many queues an interface receives.
+pub(crate) fn receive_queues(name: &str) -> io::Result<u32> {
+    // `struct ethtool_channels`: the command, four greatest counts, and those of now for receiving,
+    // sending, other things, and receiving and sending together.
+    let mut channels = [command::GET_CHANNELS, 0, 0, 0, 0, 0, 0, 0, 0];
+    ask(name, &mut channels)?;
+    let [.., receiving, _, _, both] = channels;
+    Ok(receiving + both)
+}
+
+/// Asks with one of the kernel's structs, which all are words and begin with the command.
+fn ask<const WORDS: usize>(name: &str, words: &mut [u32; WORDS]) -> io::Result<()> {
+    let socket = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
+    // SAFETY: every field of `ifreq` is an integer, a byte array or a pointer, for which zero is
+    // valid.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    let room = request.ifr_name.len() - 1;
+    for (to, from) in request.ifr_name.iter_mut().take(room).zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    request.ifr_ifru.ifru_data = words.as_mut_ptr().cast();
+    // SAFETY: SIOCETHTOOL reads `ifr_name`, ended by a zero, and reads and writes at `ifru_data` the
+    // command's struct, which is as long as `words` and outlives the call.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL, &raw mut request) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

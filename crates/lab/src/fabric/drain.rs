@@ -1,0 +1,42 @@
+//! A clean stop: what is queued is sent, for a while, and what is left is counted.
+
+use network::{Node, PortId};
+use traffic::{DropReason, Duration};
+
+use super::Fabric;
+use crate::error::Error;
+
+impl Fabric {
+    /// Takes nothing more in, and lets what there is leave, so long at most.
+    pub(super) fn drain(&mut self, patience: Duration) -> Result<(), Error> {
+        let until = self.clock.now() + patience;
+        while self.carries_anything() && self.engine.now() < until {
+            let now = self.clock.now().min(until);
+            self.advance(now)?;
+            self.rest(until)?;
+        }
+        Ok(())
+    }
+
+    fn carries_anything(&self) -> bool {
+        let unsent = self.gates.iter().any(|gate| gate.device.has_unsent());
+        unsent || self.left().any(|(_, packets)| packets > 0)
+    }
+
+    /// What each port has queued, and on the wire behind it.
+    fn left(&self) -> impl Iterator<Item = (PortId, u64)> + '_ {
+        let world = self.engine.world();
+        world.nodes.iter().flat_map(Node::ports).map(|port| {
+            let wire = &world.lines[port.id().0 as usize].wire;
+            (port.id(), port.statistics().backlog_packets + wire.in_flight() as u64)
+        })
+    }
+
+    /// Counts what is left as flushed, at the port where it is.
+    pub(super) fn count_left(&mut self) {
+        for (port, packets) in self.left().collect::<Vec<_>>() {
+            let drops = &mut self.eyes.tally.ports[port.0 as usize];
+            (0..packets).for_each(|_| drops.count(DropReason::Flushed));
+        }
+    }
+}

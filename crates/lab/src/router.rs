@@ -1,0 +1,240 @@
+//! A PC router: two real interfaces, and between them the disciplines of a scenario's node.
+//!
+//! It is a bridge: frames pass as they are, whatever they carry, but for what a discipline or a conditioner
+//! marks. The nodes at the far ends of the node's two links stand for whatever is beyond the interfaces.
+
+mod interface;
+mod stand;
+mod uplink;
+mod whole;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::{thread, time};
+
+use network::PortId;
+use results::{LabPort, LabReport};
+use scenario::Plan;
+use scenario::plan::Action;
+use traffic::{Duration, Packets};
+
+use crate::buffers::Buffers;
+use crate::clock::Clock;
+use crate::device::{Kind, Promiscuous};
+use crate::error::Error;
+use crate::fabric::{Fabric, Order};
+use crate::gates::{self, Gate, Place};
+use crate::relay::Listener;
+use crate::{run, threads};
+
+pub use crate::fabric::Look;
+use interface::Interface;
+use stand::Stand;
+use whole::Whole;
+
+/// What of a router is not the scenario's to say.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings<'a> {
+    /// The node whose ports it has; the scenario's only router or emulator unless given.
+    pub node: Option<&'a str>,
+    /// The interfaces, of the calling thread's namespace: that of the node's first link in the scenario,
+    /// and that of the second.
+    pub interfaces: [&'a str; 2],
+    /// How it meets them; the best that the machine grants unless given.
+    pub kind: Option<Kind>,
+    /// Whether it looks for frames all the time, rather than sleeping until one comes.
+    pub busy: bool,
+    /// How long, after its end, what is queued may leave.
+    pub drain: Duration,
+    /// Whether an interface may be the machine's own way to the world.
+    pub force: bool,
+}
+
+/// One of its two ports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// As in a scenario: `NODE:LINK`.
+    pub name: String,
+    /// Its number in the plan.
+    pub id: PortId,
+    /// The interface by which it sends.
+    pub interface: String,
+}
+
+/// A router, ready to run.
+#[derive(Debug)]
+pub struct Router {
+    plan: Plan,
+    fabric: Fabric,
+    listener: Listener,
+    orders: Sender<Order>,
+    ports: [Port; 2],
+    kind: Kind,
+    drain: Duration,
+    notes: Vec<String>,
+    _whole: Vec<Whole>,
+    _promiscuous: Vec<Promiscuous>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Everything counted; what was left at the end is dropped as flushed.
+    pub look: Look,
+    /// Whether the machine kept up, and what else a reader should know.
+    pub report: LabReport,
+    /// Why it ended by itself, if it did.
+    pub failure: Option<Error>,
+}
+
+/// Asks a running router.
+#[derive(Debug)]
+pub struct Desk {
+    orders: Sender<Order>,
+}
+
+/// Longer than a running router takes to answer.
+const PATIENCE: time::Duration = time::Duration::from_secs(2);
+
+impl Desk {
+    /// What was counted so far; `None` if the router is at its end.
+    pub fn look(&self) -> Option<Look> {
+        let (answer, answered) = channel();
+        self.orders.send(Order::Look(answer)).ok()?;
+        answered.recv_timeout(PATIENCE).ok()
+    }
+
+    /// Does something to a port's queue. No queued packet is lost.
+    ///
+    /// # Errors
+    /// Why it was refused; then nothing has changed.
+    pub fn change(&self, port: PortId, action: Action) -> Result<(), String> {
+        let (answer, answered) = channel();
+        let asked = self.orders.send(Order::Change(port, Box::new(action), answer));
+        match asked.ok().and_then(|()| answered.recv_timeout(PATIENCE).ok()) {
+            Some(None) => Ok(()),
+            Some(Some(refusal)) => Err(refusal),
+            None => Err("the router is at its end".into()),
+        }
+    }
+}
+
+impl Router {
+    /// Opens both interfaces for the node of `plan`; nothing passes yet.
+    ///
+    /// # Errors
+    /// If the plan has no such node, if an interface is not there or must not be taken, or if the user or
+    /// the machine cannot.
+    pub fn open(plan: &Plan, settings: &Settings<'_>) -> Result<Self, Error> {
+        let stand = Stand::find(plan, settings.node)?;
+        let [a, b] = settings.interfaces;
+        if a == b {
+            let help = "give two interfaces";
+            return Err(Error::unfit(format!("{a} is to be both sides of the router"), help));
+        }
+        let interfaces = [Interface::find(a)?, Interface::find(b)?];
+        if !settings.force {
+            interfaces.iter().try_for_each(Interface::refuse_uplink)?;
+        }
+        let promiscuous = interfaces.iter().map(Interface::promiscuous);
+        let promiscuous = promiscuous.collect::<Result<Vec<_>, _>>()?;
+        let plan = stand.plan_of(plan);
+        let mut notes = Vec::new();
+        let places = stand.places(&interfaces);
+        let mut memory = run::memory(&plan)?;
+        let (gates, kind) = open(&interfaces, &places, settings.kind, &mut memory, &mut notes)?;
+        let whole = interfaces.iter().map(|i| Whole::keep(&i.name, kind, &mut notes)).collect();
+        stand.compare_mtus(&plan, &interfaces, &mut notes);
+        let mut listener = Listener::new();
+        let clock = Clock::starting_in(time::Duration::ZERO);
+        let (orders, taken) = channel();
+        let mut fabric = Fabric::new(&plan, clock, memory, gates, listener.teller())?
+            .between_networks(&plan, taken);
+        if !settings.busy {
+            fabric = fabric.resting()?;
+        }
+        let ports = stand.ports(&plan, &interfaces);
+        Ok(Self {
+            plan,
+            fabric,
+            listener,
+            orders,
+            ports,
+            kind,
+            drain: settings.drain,
+            notes,
+            _whole: whole,
+            _promiscuous: promiscuous,
+        })
+    }
+
+    /// Its ports: towards the first interface, and towards the second.
+    pub fn ports(&self) -> &[Port; 2] {
+        &self.ports
+    }
+
+    /// What a user should know from the start.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// How it meets the interfaces.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Lets frames pass, on a thread of its own, until `attend` returns false or an interface fails. `attend`
+    /// is called again and again on this thread, and is to wait a while itself.
+    pub fn run(self, mut attend: impl FnMut(&Desk) -> bool) -> Outcome {
+        let Self { plan, fabric, mut listener, orders, ports, kind, drain, notes, .. } = self;
+        let (stop, desk) = (AtomicBool::new(false), Desk { orders });
+        let layout = threads::Layout::of_this_machine();
+        let restored = layout.leave_fabric_alone();
+        let (look, failure) = thread::scope(|scope| {
+            let moving = scope.spawn(|| {
+                layout.become_fabric();
+                fabric.run_and_drain(&plan, &stop, drain)
+            });
+            while !moving.is_finished() && attend(&desk) {
+                listener.drain(&mut ());
+            }
+            stop.store(true, Ordering::Relaxed);
+            moving.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        drop(restored);
+        let port = |port: &Port| LabPort { port: port.name.clone(), kind: kind.name().into() };
+        let report = LabReport {
+            kept_up: look.kept_up,
+            lateness: look.lateness,
+            missed_frames: look.missed_frames,
+            ports: ports.iter().map(port).collect(),
+            kernel_congestion: Vec::new(),
+            notes,
+        };
+        Outcome { look, report, failure }
+    }
+}
+
+/// Opens the interfaces. AF_XDP sees the first queue of each only.
+fn open(
+    interfaces: &[Interface; 2],
+    places: &[Place],
+    kind: Option<Kind>,
+    memory: &mut (Buffers, Packets),
+    notes: &mut Vec<String>,
+) -> Result<(Vec<Gate>, Kind), Error> {
+    let Some(many) = interfaces.iter().find(|interface| interface.queues > 1) else {
+        return gates::open(places, kind, memory, notes);
+    };
+    let Interface { name, queues, .. } = many;
+    let message = format!("{name} receives by {queues} queues, and AF_XDP by one here");
+    let help = format!("type `ethtool -L {name} combined 1`, or use AF_PACKET");
+    match kind {
+        Some(Kind::Xdp { .. }) => Err(Error::unfit(message, help)),
+        Some(_) => gates::open(places, kind, memory, notes),
+        None => {
+            notes.push(format!("AF_PACKET in place of AF_XDP: {message}; {help}"));
+            gates::open(places, Some(Kind::Packet { vnet: false }), memory, notes)
+        }
+    }
+}
