@@ -77,6 +77,11 @@ impl World {
             let machine = matches!(plan.nodes[far].kind, NodeKind::Host(_));
             world.lines[line].gap_frames = frames && machine;
         }
+        if plan.links.iter().any(|link| link.gso) {
+            // They pass every port on their way, whoever's link that is.
+            let ports = world.nodes.iter_mut().flat_map(Node::ports_mut);
+            ports.for_each(Port::take_super_frames);
+        }
         Ok(world)
     }
 

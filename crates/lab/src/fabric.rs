@@ -80,6 +80,8 @@ pub(crate) struct Fabric {
     clock: Clock,
     eyes: Eyes,
     places: Places,
+    /// By place, the bytes of each packet's frame, which the wire may count otherwise.
+    lengths: Vec<u32>,
     lateness: Lateness,
     received: Vec<Received>,
     /// When each frame that awaits its flush was due.
@@ -180,6 +182,7 @@ impl Fabric {
         }
         Ok(Self {
             places: engine.packets().places(),
+            lengths: vec![0; buffers.count() as usize],
             engine,
             buffers,
             gates,
@@ -324,13 +327,17 @@ impl Fabric {
                 continue;
             };
             let Packet { length, tos, flow, .. } = packets[packet];
-            let length = length - 4;
-            let bytes = self.buffers.bytes_mut(packet, length);
-            if flow == FlowId::GAP {
+            let length = if flow == FlowId::GAP {
+                let length = (length - 4).min(self.buffers.room());
+                self.buffers.offload_mut(packet).fill(0);
+                let bytes = self.buffers.bytes_mut(packet, length);
                 frame::pause(bytes, self.gates[gate].place.gaps_from);
+                length
             } else {
-                frame::set_tos(bytes, tos);
-            }
+                let length = self.lengths[packet.place() as usize];
+                frame::set_tos(self.buffers.bytes_mut(packet, length), tos);
+                length
+            };
             self.gates[gate].device.send(packet, length);
             self.due.push(at);
         }
@@ -353,8 +360,8 @@ impl Fabric {
             device.receive(&mut self.buffers, self.engine.packets(), &mut self.received)?;
             any |= !self.received.is_empty();
             for place in 0..self.received.len() {
-                let Received { packet, length, .. } = self.received[place];
-                self.enter(number, packet, length)?;
+                let received = self.received[place];
+                self.enter(number, received)?;
             }
             self.received.clear();
         }
@@ -363,7 +370,8 @@ impl Fabric {
 
     /// One frame enters by a gate.
     #[inline]
-    fn enter(&mut self, gate: usize, packet: PacketId, length: u32) -> Result<(), Error> {
+    fn enter(&mut self, gate: usize, received: Received) -> Result<(), Error> {
+        let Received { packet, length, segments } = received;
         frame::pad(&mut self.buffers, packet, length);
         let frame = self.buffers.bytes(packet, length);
         let header = Header::parse(frame);
@@ -382,7 +390,7 @@ impl Fabric {
         packets[packet] = Packet {
             created: now,
             queued: now,
-            length: frame::wire_length(length),
+            length: frame::wire_length(length, segments),
             flow: known.flow,
             source: known.source,
             destination: known.destination,
@@ -393,8 +401,10 @@ impl Fabric {
             } else {
                 Protocol::Tcp
             },
+            frames: segments.map_or(1, |segments| segments.count.min(255) as u8),
             tcp: frame::segment(frame, &header),
         };
+        self.lengths[packet.place() as usize] = frame::padded(length);
         let Self { engine, eyes, buffers, places, .. } = self;
         let seeing = &mut Seeing { eyes, buffers, places: *places };
         match entry {

@@ -2,11 +2,12 @@
 //!
 //! Anything may come from a program: what cannot be read stays zero, and nothing here fails.
 
-use traffic::header::Header;
 use traffic::PacketId;
+use traffic::header::Header;
 use traffic::packet::{FRAME_MIN, Protocol, SackBlock, Tcp};
 
 use crate::buffers::Buffers;
+use crate::device::Segments;
 
 const ETHERNET_HEADER: usize = 14;
 const FCS: u32 = 4;
@@ -14,18 +15,30 @@ const TCP_HEADER: usize = 20;
 /// MAC control's EtherType.
 const MAC_CONTROL: u16 = 0x8808;
 
-/// A frame's length on the wire, FCS included, by that of what the machine gave.
-pub(crate) fn wire_length(bytes: u32) -> u32 {
-    (bytes + FCS).max(FRAME_MIN)
+/// A frame's length on the wire, FCS included, by that of what the machine gave; if that is to be cut, the
+/// sum of the frames it makes, each with headers of its own.
+pub(crate) fn wire_length(bytes: u32, segments: Option<Segments>) -> u32 {
+    match segments {
+        None => (bytes + FCS).max(FRAME_MIN),
+        Some(Segments { count, headers, .. }) => {
+            let count = u32::from(count.max(1));
+            bytes + (count - 1) * u32::from(headers) + count * FCS
+        }
+    }
 }
 
 /// Fills what a frame of `length` bytes, without FCS, lacks of the shortest with zeros (RFC 1042), so that
 /// nothing of an earlier packet leaves with it.
 pub(crate) fn pad(buffers: &mut Buffers, packet: PacketId, length: u32) {
-    const LEAST: u32 = FRAME_MIN - FCS;
-    if let Some(padding) = buffers.bytes_mut(packet, length.max(LEAST)).get_mut(length as usize..) {
+    let whole = buffers.bytes_mut(packet, padded(length));
+    if let Some(padding) = whole.get_mut(length as usize..) {
         padding.fill(0);
     }
+}
+
+/// The length, without FCS, of a frame that is not shorter than the shortest.
+pub(crate) fn padded(length: u32) -> u32 {
+    length.max(FRAME_MIN - FCS)
 }
 
 /// Whether the frame is for whoever is at the other end of the wire alone: MAC control, as PAUSE is (IEEE

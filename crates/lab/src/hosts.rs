@@ -82,7 +82,7 @@ impl Hosts {
                 Routes::Only(&targets)
             },
             line: Some(line(link, here)),
-            gso: false,
+            gso: link.gso,
             receive_cpus: cpus,
         };
         let cable = cable::lay(host, &self.fabric, &settings)?;

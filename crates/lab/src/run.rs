@@ -169,6 +169,8 @@ pub(crate) fn memory(plan: &Plan) -> Result<(Buffers, Packets), Error> {
     const FRAME_MEAN: u64 = 700;
     const LEAST: u64 = 1 << 15;
     const MOST: u64 = 1 << 18;
+    /// Super-frames are 40 times as long.
+    const SUPER: u32 = 1 << 13;
     let mut places = LEAST;
     for link in &plan.links {
         let delays = link.ends.iter().map(|end| match &plan.nodes[end.node].kind {
@@ -183,8 +185,15 @@ pub(crate) fn memory(plan: &Plan) -> Result<(Buffers, Packets), Error> {
     }
     let places = places.min(MOST) as u32;
     let mtu = plan.links.iter().map(|link| link.config.mtu.0 as u32).max().unwrap_or(1500);
+    // A super-frame is an IP datagram as long as there are, however short the frames that it is cut into.
+    let (places, mtu) =
+        if takes_super_frames(plan) { (places.min(SUPER), 65_535) } else { (places, mtu) };
     let buffers = Buffers::new(places, Buffers::size_for(mtu + 18))?;
     Ok((buffers, Packets::with_places(places)))
+}
+
+fn takes_super_frames(plan: &Plan) -> bool {
+    plan.links.iter().any(|link| link.gso)
 }
 
 /// Opens the fabric's end of every cable.
@@ -206,7 +215,9 @@ fn gates(
         }
     };
     let places: Vec<_> = hosts.interfaces.iter().map(place).collect();
-    hosts.fabric.within(|| gates::open(&places, options.kind, memory, notes))?
+    // Only AF_PACKET tells of what is left to be cut and summed.
+    let vnet = takes_super_frames(plan).then_some(Kind::Packet { vnet: true });
+    hosts.fabric.within(|| gates::open(&places, vnet.or(options.kind), memory, notes))?
 }
 
 fn report(plan: &Plan, hosts: &Hosts, moved: &Moved, kind: Kind, notes: Vec<String>) -> LabReport {

@@ -114,6 +114,11 @@ impl Port {
         Self { ahead: self.line.rate().time_for(buffer), ..self }
     }
 
+    /// The same, for packets that are several frames on the wire, of any length together.
+    pub fn take_super_frames(&mut self) {
+        self.frame_max = u32::MAX;
+    }
+
     /// The same, with a conditioner for the packets that come in.
     #[must_use]
     pub fn with_conditioner(self, conditioner: Conditioner) -> Self {
@@ -395,7 +400,7 @@ impl Port {
                 Transmitted { packet: Some((flow, length)), next: self.after_sending(cx.now) }
             }
             Dequeued::Gap(length) => {
-                let start = self.occupy(length.0, cx.now);
+                let start = self.occupy(length.0, 1, cx.now);
                 cx.observer.gap(self.id, length, start, self.free_at);
                 cx.egress.gap(self.id, length, self.free_at, cx.packets);
                 Transmitted { packet: None, next: self.ready_at.max(cx.now) }
@@ -444,7 +449,8 @@ impl Port {
         length: u32,
         cx: &mut Context<'_, E, O>,
     ) {
-        let start = self.occupy(u64::from(length), cx.now);
+        let frames = cx.packets[packet].frames.max(1);
+        let start = self.occupy(u64::from(length), frames.into(), cx.now);
         cx.observer.transmitted(self.id, &cx.packets[packet], start, self.free_at);
         if !cx.egress.launch(self.id, packet, self.free_at) {
             cx.drop(Place::Port(self.id), packet, DropReason::LinkLoss);
@@ -474,12 +480,12 @@ impl Port {
         }
     }
 
-    /// Keeps the wire busy with a frame of `length` bytes from `now`, or from when it is free; returns
-    /// the frame's start.
+    /// Keeps the wire busy with `frames` of `length` bytes together from `now`, or from when it is free;
+    /// returns the first one's start.
     #[inline]
-    fn occupy(&mut self, length: u64, now: Instant) -> Instant {
+    fn occupy(&mut self, length: u64, frames: u64, now: Instant) -> Instant {
         let start = now.max(self.free_at);
-        self.free_at = start + self.line.advance(Bytes(length + self.overhead));
+        self.free_at = start + self.line.advance(Bytes(length + frames * self.overhead));
         self.ready_at = Instant::from_ps(self.free_at.as_ps().saturating_sub(self.ahead.as_ps()));
         start
     }

@@ -144,6 +144,8 @@ pub struct Packet {
     pub retransmission: bool,
     /// What it carries.
     pub protocol: Protocol,
+    /// Frames that it is on the wire, more than one if a machine left a TCP segment to be cut; 0 says 1.
+    pub frames: u8,
     /// The TCP segment. Of a UDP datagram only `payload` is on the wire; `seq` counts the payload bytes
     /// before it, for traces.
     pub tcp: Tcp,

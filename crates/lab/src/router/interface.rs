@@ -57,7 +57,8 @@ impl Interface {
         if !uplink::is(name).map_err(Error::system(format!("look at the routes by {name}")))? {
             return Ok(());
         }
-        let help = "take another interface, or say --force if this machine may lose its own way out";
+        let help =
+            "take another interface, or say --force if this machine may lose its own way out";
         Err(Error::unfit(format!("{name} has this machine's default route"), help))
     }
 

@@ -24,7 +24,8 @@ impl Stand {
     pub(super) fn find(plan: &Plan, name: Option<&str>) -> Result<Self, Error> {
         let node = node(plan, name)?;
         let ends = plan.links.iter().enumerate().flat_map(|(number, link)| {
-            let at = move |end: usize| (2 * number + end, link.ends[end].node, link.ends[1 - end].node);
+            let at =
+                move |end: usize| (2 * number + end, link.ends[end].node, link.ends[1 - end].node);
             [at(0), at(1)]
         });
         let sides = ends.filter(|&(_, near, _)| near == node);
