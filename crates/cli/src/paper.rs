@@ -70,6 +70,9 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
         return Err(Failure::usage(message, "leave out --only or --quick, or simulate it"));
     }
     folders::create_for_many(&folder, ITEMS)?;
+    // Without items until there are results, so that a run that breaks can be repeated.
+    let none = Measured { paper: published.paper.clone(), driver: mode.driver, rows: Vec::new() };
+    write(&folder.join(ITEMS), &(output::json(&shown::json(&none)) + "\n"))?;
     let costs = Costs::new(&published)?;
     let interrupted = interruption::watch()?;
     let progress = Progress::new(cells.len(), arguments.quiet);
