@@ -1,7 +1,8 @@
-//! Where runs go: `runs/NAME-SEED`, or `runs/NAME-sweep/NUMBER-PARAMETERS` for each point of a sweep.
+//! Where runs go: `runs/NAME-SEED`, `runs/NAME-SEED-lab`, or `runs/NAME-sweep/NUMBER-PARAMETERS` for each point of a sweep.
 
 use std::path::{Path, PathBuf};
 
+use crate::execution::Driver;
 use crate::failure::Failure;
 
 /// The file that marks a folder of many runs, as `manifest.json` marks that of one.
@@ -10,9 +11,10 @@ pub(crate) const SWEEP: &str = "sweep.json";
 /// Longer names would trouble file systems and readers alike.
 const NAME_MAX: usize = 80;
 
-/// Where a single run goes unless told.
-pub(crate) fn of_run(name: &str, seed: u64) -> PathBuf {
-    Path::new("runs").join(format!("{name}-{seed}"))
+/// Where a single run goes unless told; one of the lab does not take the place of the simulator's.
+pub(crate) fn of_run(name: &str, seed: u64, driver: Driver) -> PathBuf {
+    let driver = if driver == Driver::Lab { "-lab" } else { "" };
+    Path::new("runs").join(format!("{name}-{seed}{driver}"))
 }
 
 /// Where a sweep goes unless told.

@@ -77,8 +77,9 @@ fn job(
 fn single(arguments: &Arguments, run: &Run) -> Result<Exit, Failure> {
     let name = arguments.experiment.name();
     let chosen = arguments.out.clone();
-    let job =
-        job(arguments, run, |plan| chosen.unwrap_or_else(|| folders::of_run(&name, plan.seed)))?;
+    let job = job(arguments, run, |plan| {
+        chosen.unwrap_or_else(|| folders::of_run(&name, plan.seed, arguments.on))
+    })?;
     if !arguments.quiet {
         check::tell(&check::warnings([&job.plan]));
     }
