@@ -16,6 +16,9 @@ pub(crate) const ADDRESS: [u8; 6] = [2, 0, 0, 0, 0, 9];
 /// What the kernel does on the forwarder's core beside that thread.
 const SOFT: &str = "ksoftirqd/0";
 
+/// Looks at whether a burst is through.
+const PATIENCE: u32 = 200;
+
 /// The threads that forward.
 pub(crate) struct Kernel {
     threads: Vec<i32>,
@@ -64,9 +67,17 @@ impl Kernel {
         let (mut spent, mut had) = (self.spent()?, arrived(&bed.sink, "s0")?);
         for _ in 0..bursts {
             generator.send(frames)?;
-            // Far longer than the kernel takes for them.
-            sleep(Duration::from_micros(10 * u64::from(frames)));
-            let (spent_now, has) = (self.spent()?, arrived(&bed.sink, "s0")?);
+            let mut has = had;
+            for _ in 0..PATIENCE {
+                // Longer than the kernel takes for them, and then until its threads sleep.
+                sleep(Duration::from_micros(500));
+                let before = has;
+                has = arrived(&bed.sink, "s0")?;
+                if has == before && has > had {
+                    break;
+                }
+            }
+            let spent_now = self.spent()?;
             // A burst of which the interface had to drop some, or that is not through, tells nothing.
             if has - had == u64::from(frames) && spent_now > spent {
                 costs.push((spent_now - spent) as f64 / f64::from(frames));
