@@ -244,5 +244,4 @@ CC_UNDO_CWND(cubic, struct cc *c)
 	return cc_undo(c);
 }
 
-CC_ALGORITHM(cubic, CC_HAS(cubic, init), CC_HAS(cubic, pkts_acked), CC_HAS(cubic, cwnd_event),
-	     CC_HAS(cubic, set_state));
+CC_ALGORITHM_OF_STATES(cubic, CC_HAS(cubic, init), CC_HAS(cubic, pkts_acked), CC_HAS(cubic, cwnd_event));

@@ -134,6 +134,34 @@ static CC_INLINE void cc_store(struct tcp_sock *tp, const struct cc *c)
 		tp->inet_conn.icsk_ca_priv[i] = c->priv[i];
 }
 
+/*
+ * A window or threshold beyond this is none: the kernel's hook call came back without the program having
+ * run, and what lay on the stack was taken for its answer. Linux 6.18 does so now and then under load (a
+ * threshold of 0x81102d10 in 1 to 3 of 25 connections); PRR then opens the window without bound.
+ */
+#define CC_SANE_MAX (1u << 30)
+
+/* Whether the threshold, or the window, is an answer that no hook gave. */
+static CC_INLINE int cc_lost(const struct tcp_sock *tp)
+{
+	u32 ssthresh = tp->snd_ssthresh;
+
+	return (ssthresh > CC_SANE_MAX && ssthresh != CC_INFINITE_SSTHRESH) ||
+	       tp->snd_cwnd > CC_SANE_MAX;
+}
+
+/* Answers in place of a lost call, from the window before the reduction. */
+#define CC_MEND(alg, tp)                                                                           \
+	if (cc_lost(tp)) {                                                                         \
+		struct cc lost;                                                                    \
+		cc_load(&lost, tp);                                                                \
+		lost.cwnd = cc_max(tp->prior_cwnd, 1);                                             \
+		u32 window = cc_min(tp->snd_cwnd, lost.cwnd);                                      \
+		lost.ssthresh = alg##_ssthresh(&lost);                                             \
+		lost.cwnd = window;                                                                \
+		cc_store(tp, &lost);                                                               \
+	}
+
 /* The hooks' numbers in a log. */
 enum cc_hook {
 	CC_HOOK_SSTHRESH,
@@ -153,10 +181,11 @@ enum cc_hook {
 #endif
 
 /* The program around a hook: `call` works on `view`, and `a0`..`a2` are the hook's arguments. */
-#define CC_WRAP(hook, a0, a1, a2, call)                                                            \
+#define CC_WRAP(alg, hook, a0, a1, a2, call)                                                       \
 	struct tcp_sock *tp = (struct tcp_sock *)ctx[0];                                           \
 	struct cc view;                                                                            \
 	u32 ret = 0;                                                                               \
+	CC_MEND(alg, tp)                                                                           \
 	cc_load(&view, tp);                                                                        \
 	CC_LOG_BEFORE(hook, a0, a1, a2);                                                           \
 	call;                                                                                      \
@@ -171,38 +200,42 @@ enum cc_hook {
 	static CC_INLINE u32 alg##_ssthresh(__VA_ARGS__);                                          \
 	CC_PROGRAM(alg, ssthresh)                                                                  \
 	{                                                                                          \
-		CC_WRAP(CC_HOOK_SSTHRESH, 0, 0, 0, ret = alg##_ssthresh(&view));                   \
+		CC_WRAP(alg, CC_HOOK_SSTHRESH, 0, 0, 0, ret = alg##_ssthresh(&view));                   \
 	}                                                                                          \
 	static CC_INLINE u32 alg##_ssthresh(__VA_ARGS__)
 
 #define CC_CONG_AVOID(alg, ...)                                                                    \
+	static CC_INLINE u32 alg##_ssthresh(struct cc *c);                                         \
 	static CC_INLINE void alg##_cong_avoid(__VA_ARGS__);                                       \
 	CC_PROGRAM(alg, cong_avoid)                                                                \
 	{                                                                                          \
 		u32 ack = (u32)ctx[1];                                                             \
 		u32 acked = (u32)ctx[2];                                                           \
-		CC_WRAP(CC_HOOK_CONG_AVOID, ack, acked, 0,                                         \
+		CC_WRAP(alg, CC_HOOK_CONG_AVOID, ack, acked, 0,                                         \
 			alg##_cong_avoid(&view, ack, acked));                                      \
 	}                                                                                          \
 	static CC_INLINE void alg##_cong_avoid(__VA_ARGS__)
 
 #define CC_UNDO_CWND(alg, ...)                                                                     \
+	static CC_INLINE u32 alg##_ssthresh(struct cc *c);                                         \
 	static CC_INLINE u32 alg##_undo_cwnd(__VA_ARGS__);                                         \
 	CC_PROGRAM(alg, undo_cwnd)                                                                 \
 	{                                                                                          \
-		CC_WRAP(CC_HOOK_UNDO_CWND, 0, 0, 0, ret = alg##_undo_cwnd(&view));                 \
+		CC_WRAP(alg, CC_HOOK_UNDO_CWND, 0, 0, 0, ret = alg##_undo_cwnd(&view));                 \
 	}                                                                                          \
 	static CC_INLINE u32 alg##_undo_cwnd(__VA_ARGS__)
 
 #define CC_INIT(alg, ...)                                                                          \
+	static CC_INLINE u32 alg##_ssthresh(struct cc *c);                                         \
 	static CC_INLINE void alg##_init(__VA_ARGS__);                                             \
 	CC_PROGRAM(alg, init)                                                                      \
 	{                                                                                          \
-		CC_WRAP(CC_HOOK_INIT, 0, 0, 0, alg##_init(&view));                                 \
+		CC_WRAP(alg, CC_HOOK_INIT, 0, 0, 0, alg##_init(&view));                                 \
 	}                                                                                          \
 	static CC_INLINE void alg##_init(__VA_ARGS__)
 
 #define CC_PKTS_ACKED(alg, ...)                                                                    \
+	static CC_INLINE u32 alg##_ssthresh(struct cc *c);                                         \
 	static CC_INLINE void alg##_pkts_acked(__VA_ARGS__);                                       \
 	CC_PROGRAM(alg, pkts_acked)                                                                \
 	{                                                                                          \
@@ -210,33 +243,35 @@ enum cc_hook {
 		u32 acked = sample->pkts_acked;                                                    \
 		s32 rtt_us = sample->rtt_us;                                                       \
 		u32 in_flight = sample->in_flight;                                                 \
-		CC_WRAP(CC_HOOK_PKTS_ACKED, acked, (u32)rtt_us, in_flight,                         \
+		CC_WRAP(alg, CC_HOOK_PKTS_ACKED, acked, (u32)rtt_us, in_flight,                         \
 			alg##_pkts_acked(&view, acked, rtt_us, in_flight));                        \
 	}                                                                                          \
 	static CC_INLINE void alg##_pkts_acked(__VA_ARGS__)
 
 #define CC_CWND_EVENT(alg, ...)                                                                    \
+	static CC_INLINE u32 alg##_ssthresh(struct cc *c);                                         \
 	static CC_INLINE void alg##_cwnd_event(__VA_ARGS__);                                       \
 	CC_PROGRAM(alg, cwnd_event)                                                                \
 	{                                                                                          \
 		u32 event = (u32)ctx[1];                                                           \
-		CC_WRAP(CC_HOOK_CWND_EVENT, event, 0, 0, alg##_cwnd_event(&view, event));          \
+		CC_WRAP(alg, CC_HOOK_CWND_EVENT, event, 0, 0, alg##_cwnd_event(&view, event));          \
 	}                                                                                          \
 	static CC_INLINE void alg##_cwnd_event(__VA_ARGS__)
 
 #define CC_SET_STATE(alg, ...)                                                                     \
+	static CC_INLINE u32 alg##_ssthresh(struct cc *c);                                         \
 	static CC_INLINE void alg##_set_state(__VA_ARGS__);                                        \
 	CC_PROGRAM(alg, set_state)                                                                 \
 	{                                                                                          \
 		u32 state = (u8)ctx[1];                                                            \
-		CC_WRAP(CC_HOOK_SET_STATE, state, 0, 0, alg##_set_state(&view, state));            \
+		CC_WRAP(alg, CC_HOOK_SET_STATE, state, 0, 0, alg##_set_state(&view, state));            \
 	}                                                                                          \
 	static CC_INLINE void alg##_set_state(__VA_ARGS__)
 
 #define CC_HAS(alg, hook) .hook = (void *)bpf_##alg##_##hook
 
 /* The kernel allows 15 characters, and has a cubic of its own: hence the short prefix. */
-#define CC_ALGORITHM(alg, ...)                                                                     \
+#define CC_REGISTER(alg, ...)                                                                      \
 	SEC(".struct_ops.link") struct tcp_congestion_ops sui_##alg = {                            \
 		.ssthresh = (void *)bpf_##alg##_ssthresh,                                          \
 		.cong_avoid = (void *)bpf_##alg##_cong_avoid,                                      \
@@ -244,5 +279,18 @@ enum cc_hook {
 		.name = "sui_" #alg,                                                               \
 		__VA_ARGS__                                                                        \
 	}
+
+/* set_state follows every call of ssthresh at once: what was lost is mended there. */
+#define CC_ALGORITHM(alg, ...)                                                                     \
+	CC_PROGRAM(alg, mend)                                                                      \
+	{                                                                                          \
+		struct tcp_sock *tp = (struct tcp_sock *)ctx[0];                                   \
+		CC_MEND(alg, tp)                                                                   \
+		return 0;                                                                          \
+	}                                                                                          \
+	CC_REGISTER(alg, .set_state = (void *)bpf_##alg##_mend, __VA_ARGS__)
+
+/* An algorithm whose own set_state does so. */
+#define CC_ALGORITHM_OF_STATES(alg, ...) CC_REGISTER(alg, CC_HAS(alg, set_state), __VA_ARGS__)
 
 #endif

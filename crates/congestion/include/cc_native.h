@@ -40,4 +40,7 @@ struct cc_ops {
 		__VA_ARGS__                                                                        \
 	}
 
+/* One that is told of states. */
+#define CC_ALGORITHM_OF_STATES(alg, ...) CC_ALGORITHM(alg, CC_HAS(alg, set_state), __VA_ARGS__)
+
 #endif
