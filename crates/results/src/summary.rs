@@ -3,16 +3,18 @@
 //! A function of plan and totals alone, so the same seed gives the same bytes of `summary.json`.
 //! Units are bytes, seconds, bytes per second and counts unless a name says otherwise.
 
-use network::datagram::Delay;
-use network::exchange::Exchanges;
 use scenario::plan::{Change, Flow, Link, NodeKind, Plan};
 use serde::Serialize;
 use serde::ser::Serializer;
+use traffic::Rate;
 use traffic::condition::Count;
-use traffic::units::PS_PER_SECOND;
-use traffic::{Bytes, Rate};
 
-use crate::totals::{Drops, EngineTotals, FlowTotals, PortTotals, Totals};
+use crate::totals::{Drops, EngineTotals, PortTotals, Totals};
+
+mod flow;
+
+use flow::sum_flow;
+pub use flow::{DatagramSummary, ExchangeSummary, FlowSummary};
 
 /// A list that reads as an object in JSON, in the list's order.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,88 +95,6 @@ pub struct Run {
     pub retransmissions: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-}
-
-/// One flow.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct FlowSummary {
-    /// Bytes a second that the receiver's program read, from the flow's start to its end.
-    pub goodput: f64,
-    /// The same over the second half of that time, when the start is past; `null` if not measured.
-    pub goodput_last_half: Option<f64>,
-    /// Bytes that the receiver's program read.
-    pub bytes: u64,
-    /// From its start to its end.
-    pub seconds: f64,
-    /// Whether all that was to be sent arrived.
-    pub completed: bool,
-    /// Packets dropped anywhere on the way, of either direction.
-    pub drops: u64,
-    /// Segments or datagrams sent, pure ACKs and retransmissions included.
-    pub segments: u64,
-    /// Segments sent again.
-    pub retransmissions: u64,
-    /// Payload bytes sent again.
-    pub retransmitted_bytes: u64,
-    /// Retransmission timeouts.
-    pub timeouts: u64,
-    /// Of these, found spurious.
-    pub spurious_timeouts: u64,
-    /// Times fast recovery was entered.
-    pub fast_recoveries: u64,
-    /// Reductions taken back.
-    pub undos: u64,
-    /// Tail loss probes.
-    pub tail_loss_probes: u64,
-    /// Segments that the sender's own interface queue refused.
-    pub local_drops: u64,
-    /// ACKs that echoed a congestion mark.
-    pub congestion_echoes: u64,
-    /// Smoothed round trip time at the end, seconds.
-    pub srtt_seconds: f64,
-    /// Least round trip time, seconds.
-    pub min_rtt_seconds: f64,
-    /// Congestion window at the end, packets.
-    pub cwnd_packets: u32,
-    /// What became of its datagrams, if it sends such.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub datagrams: Option<DatagramSummary>,
-    /// What became of its requests, if it asks. The bytes above are then those of responses, and what was
-    /// sent again is of both ends.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exchanges: Option<ExchangeSummary>,
-}
-
-/// What became of a flow's requests.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ExchangeSummary {
-    /// Requests that were answered.
-    pub completed: u64,
-    /// Mean time from writing a request to reading the last of its response, seconds.
-    pub response_mean_seconds: f64,
-    /// The longest of these, seconds.
-    pub response_max_seconds: f64,
-}
-
-/// What became of a flow's datagrams, from the sending program to the receiving one.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct DatagramSummary {
-    /// Datagrams sent.
-    pub sent: u64,
-    /// Datagrams received.
-    pub received: u64,
-    /// Sent and not received: dropped, or on their way at the end of the run.
-    pub lost: u64,
-    /// Their share of those sent.
-    pub loss: f64,
-    /// Received with a congestion mark.
-    pub marked: u64,
-    /// Mean one-way delay, seconds.
-    pub delay_mean_seconds: f64,
-    /// The longest one-way delay, seconds.
-    pub delay_max_seconds: f64,
-    /// Interarrival jitter at the end (RFC 3550, section 6.4.1), seconds.
-    pub jitter_seconds: f64,
 }
 
 /// Flows that one entry of the scenario made.
@@ -396,62 +316,6 @@ pub fn jain(shares: impl Iterator<Item = f64> + Clone) -> f64 {
     let sum: f64 = shares.clone().sum();
     let squares: f64 = shares.clone().map(|x| x * x).sum();
     if squares > 0.0 { sum * sum / (shares.count() as f64 * squares) } else { 0.0 }
-}
-
-fn sum_flow(t: &FlowTotals) -> FlowSummary {
-    let seconds = t.end.since(t.start).as_secs_f64();
-    let late = |half: Bytes| per(t.received.0.saturating_sub(half.0) as f64, seconds / 2.0);
-    // Who asks sends little: what the answers cost counts too.
-    let ends = if t.exchanges.is_some() { &[t.sender, t.receiver][..] } else { &[t.sender] };
-    let both = |count: fn(&transport::Info) -> u64| ends.iter().map(count).sum();
-    FlowSummary {
-        goodput: per(t.received.0 as f64, seconds),
-        goodput_last_half: t.received_by_half.map(late),
-        bytes: t.received.0,
-        seconds,
-        completed: t.completed,
-        drops: t.drops,
-        segments: both(|end| end.segments_sent),
-        retransmissions: both(|end| end.retransmissions),
-        retransmitted_bytes: both(|end| end.bytes_retransmitted),
-        timeouts: both(|end| end.timeouts),
-        spurious_timeouts: t.sender.spurious_timeouts,
-        fast_recoveries: t.sender.fast_recoveries,
-        undos: t.sender.undos,
-        tail_loss_probes: t.sender.tlp_probes,
-        local_drops: t.sender.local_drops,
-        congestion_echoes: t.sender.ecn_echoes,
-        srtt_seconds: t.sender.srtt.as_secs_f64(),
-        min_rtt_seconds: t.sender.min_rtt.as_secs_f64(),
-        cwnd_packets: t.sender.cwnd,
-        datagrams: t.delay.as_ref().map(|delay| sum_datagrams(t, delay)),
-        exchanges: t.exchanges.as_ref().map(sum_exchanges),
-    }
-}
-
-fn sum_datagrams(t: &FlowTotals, delay: &Delay) -> DatagramSummary {
-    let (sent, received) = (t.sender.segments_sent, t.receiver.segments_received);
-    let lost = sent - received;
-    let seconds = delay.sum as f64 / PS_PER_SECOND as f64;
-    DatagramSummary {
-        sent,
-        received,
-        lost,
-        loss: per(lost as f64, sent as f64),
-        marked: t.receiver.ecn_marks,
-        delay_mean_seconds: per(seconds, received as f64),
-        delay_max_seconds: delay.max.as_secs_f64(),
-        jitter_seconds: delay.jitter().as_secs_f64(),
-    }
-}
-
-fn sum_exchanges(exchanges: &Exchanges) -> ExchangeSummary {
-    let seconds = exchanges.sum as f64 / PS_PER_SECOND as f64;
-    ExchangeSummary {
-        completed: exchanges.completed,
-        response_mean_seconds: per(seconds, exchanges.completed as f64),
-        response_max_seconds: exchanges.max.as_secs_f64(),
-    }
 }
 
 fn sum_run(plan: &Plan, totals: &Totals, flows: &[(String, FlowSummary)]) -> Run {
