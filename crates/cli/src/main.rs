@@ -17,6 +17,7 @@ mod meter;
 mod output;
 mod paper;
 mod progress;
+mod router;
 mod run;
 mod table;
 
@@ -42,6 +43,8 @@ enum Verb {
     Run(run::Arguments),
     /// Work by hand in a scenario's hosts, on real packets
     Lab(lab::Arguments),
+    /// Bridge two interfaces of this machine through a scenario's router
+    Router(router::Arguments),
     /// Say what is wrong with a scenario, without running it
     Check(check::Arguments),
     /// Lay runs of any driver side by side, with their differences
@@ -61,6 +64,7 @@ impl Verb {
         match self {
             Self::Run(arguments) => run::act(arguments),
             Self::Lab(arguments) => lab::act(arguments),
+            Self::Router(arguments) => router::act(arguments),
             Self::Check(arguments) => check::act(arguments),
             Self::Compare(arguments) => compare::act(arguments),
             Self::Paper(arguments) => paper::act(arguments),

@@ -1,0 +1,173 @@
+//! `suimon router`: this machine as a router between two of its interfaces.
+
+mod control;
+mod desk;
+mod shown;
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use lab::clock::{self, Clock};
+use lab::device::Kind;
+use lab::router::{Outcome, Router, Settings};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{interruption, output};
+use control::Control;
+use desk::{Desk, Source};
+
+/// What `router` is told.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The two interfaces: that of the node's first link in the scenario, and that of the second
+    #[arg(num_args = 2, value_name = "INTERFACE", required_unless_present = "tell")]
+    interfaces: Vec<String>,
+    /// The scenario with the router
+    #[arg(long, value_name = "FILE", required_unless_present = "tell")]
+    config: Option<PathBuf>,
+    /// Set a value as if the file said so: --set "link.out.rate=50 Mbit/s"
+    #[arg(long, value_name = "PATH=VALUE")]
+    set: Vec<String>,
+    /// Which router or emulator of the scenario; its only one unless given
+    #[arg(long, value_name = "NAME")]
+    node: Option<String>,
+    /// How to meet the interfaces; the best that the machine grants unless given
+    #[arg(long, value_enum)]
+    port: Option<Port>,
+    /// Look for frames all the time: less late, and a processor of its own
+    #[arg(long)]
+    busy: bool,
+    /// How long, after the end, what is queued may leave
+    #[arg(long, value_name = "TIME", default_value = "2 s", value_parser = scenario::quantity::duration)]
+    drain: traffic::Duration,
+    /// Take an interface even if it has this machine's default route
+    #[arg(long)]
+    force: bool,
+    /// The socket by which it is asked and told; suimon-router.sock in $XDG_RUNTIME_DIR or /run unless given
+    #[arg(long, value_name = "PATH")]
+    control: Option<PathBuf>,
+    /// Tell a running router a line, and print what it answers: --tell '{"statistics": {}}'
+    #[arg(long, value_name = "LINE", conflicts_with_all = ["interfaces", "config"])]
+    tell: Option<String>,
+    /// Print the summary as one JSON document
+    #[arg(long)]
+    json: bool,
+    /// No line each second
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// How to meet an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Port {
+    /// AF_XDP by the kernel
+    Xdp,
+    /// AF_XDP by the interface's driver
+    XdpNative,
+    /// AF_PACKET
+    Packet,
+}
+
+impl From<Port> for Kind {
+    fn from(port: Port) -> Self {
+        match port {
+            Port::Xdp => Self::Xdp { native: false },
+            Port::XdpNative => Self::Xdp { native: true },
+            Port::Packet => Self::Packet { vnet: false },
+        }
+    }
+}
+
+/// From one look at whether it is to end to the next.
+const GLANCE: Duration = Duration::from_millis(100);
+/// From one line on stderr to the next, and the time over which rates are.
+const TICK: traffic::Duration = traffic::Duration::from_ms(1_000);
+
+/// Runs the router until a signal, or tells one that runs.
+pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+    let path = arguments.control.clone().unwrap_or_else(control::usual_path);
+    if let Some(line) = &arguments.tell {
+        let answer = control::tell(&path, line)?;
+        output::print(&(answer.text + "\n"))?;
+        return Ok(if answer.refused { Exit::Usage } else { Exit::Fine });
+    }
+    let (Some(file), [a, b]) = (&arguments.config, arguments.interfaces.as_slice()) else {
+        return Err(Failure::usage("a router needs a scenario and two interfaces", "see --help"));
+    };
+    let source = Source::read(file, &arguments.set)?;
+    let plan = source.plan()?;
+    let router = Router::open(
+        &plan,
+        &Settings {
+            node: arguments.node.as_deref(),
+            interfaces: [a, b],
+            kind: arguments.port.map(Into::into),
+            busy: arguments.busy,
+            drain: arguments.drain,
+            force: arguments.force,
+        },
+    )?;
+    let control = Control::open(&path)?;
+    let interrupted = interruption::watch()?;
+    let desk = Desk::new(source, plan, router.ports().clone());
+    announce(&router, &path);
+    let (outcome, desk) = attend(router, control, desk, &interrupted, arguments.quiet);
+    tell(arguments, &desk, outcome)
+}
+
+fn announce(router: &Router, control: &std::path::Path) {
+    router.notes().iter().for_each(|note| output::note(note));
+    let [a, b] = router.ports();
+    output::note(&format!(
+        "{} and {} are joined by {} and {} ({}); control: {}",
+        a.interface,
+        b.interface,
+        a.name,
+        b.name,
+        router.kind().name(),
+        control.display()
+    ));
+}
+
+/// Answers, and tells what goes on, until a signal.
+fn attend(
+    router: Router,
+    mut control: Control,
+    mut desk: Desk,
+    interrupted: &AtomicBool,
+    quiet: bool,
+) -> (Outcome, Desk) {
+    let clock = Clock::starting_in(Duration::ZERO);
+    let mut tick_at = traffic::Instant::ZERO;
+    let outcome = router.run(|router| {
+        if clock.now() >= tick_at {
+            tick_at += TICK;
+            match desk.tick(router) {
+                ControlFlow::Continue(line) if !quiet => output::note(&line),
+                _ => {}
+            }
+        }
+        let patience = clock::system(tick_at.since(clock.now())).min(GLANCE);
+        control.serve(patience, |line| desk.answer(router, line));
+        !interrupted.load(Ordering::Relaxed)
+    });
+    (outcome, desk)
+}
+
+/// The summary, and then what broke it, if anything did.
+fn tell(arguments: &Arguments, desk: &Desk, outcome: Outcome) -> Result<Exit, Failure> {
+    let Outcome { look, report, failure } = outcome;
+    if let Some(warning) = report.warning() {
+        output::note(&warning);
+    }
+    if arguments.json {
+        output::print_json(&shown::value(desk.ports(), &look, None))?;
+    } else {
+        output::print(&shown::summary(desk.ports(), &look, &report))?;
+    }
+    failure.map_or(Ok(Exit::Fine), |failure| Err(failure.into()))
+}

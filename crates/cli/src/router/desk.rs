@@ -1,0 +1,220 @@
+//! What a router is asked while it runs, and what it answers.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use lab::router::{Look, Port};
+use scenario::plan::Action;
+use scenario::{Document, Plan};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::shown;
+use crate::failure::Failure;
+
+/// The change that a request makes of the scenario.
+const CHANGE: &str = "by-control";
+
+/// The scenario's text, and what was set in it.
+#[derive(Clone, Debug)]
+pub(super) struct Source {
+    name: String,
+    text: String,
+    assignments: Vec<String>,
+}
+
+impl Source {
+    /// Reads the file.
+    pub(super) fn read(file: &Path, assignments: &[String]) -> Result<Self, Failure> {
+        let text = std::fs::read_to_string(file).map_err(Failure::file(file))?;
+        Ok(Self { name: file.display().to_string(), text, assignments: assignments.to_owned() })
+    }
+
+    /// What it says.
+    pub(super) fn plan(&self) -> Result<Plan, scenario::Errors> {
+        let mut document = Document::parse(&self.name, &self.text)?;
+        self.assignments.iter().try_for_each(|assignment| document.set(assignment))?;
+        document.plan()
+    }
+}
+
+/// A line.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Request {
+    /// Tell what was counted.
+    Statistics(Nothing),
+    /// Set values of the scenario: each `PATH=VALUE`.
+    Set(Vec<String>),
+    /// Make a change, as `[change.NAME]` of a scenario without its time.
+    Do(Map<String, Value>),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+/// Why a request is refused.
+#[derive(Debug)]
+struct Refusal {
+    error: String,
+    help: String,
+}
+
+impl Refusal {
+    fn new(error: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { error: error.into(), help: help.into() }
+    }
+}
+
+impl From<scenario::Errors> for Refusal {
+    fn from(errors: scenario::Errors) -> Self {
+        let join = |texts: Vec<&str>| texts.join("; ");
+        let all = errors.diagnostics();
+        Self {
+            error: join(all.iter().map(|problem| problem.message.as_str()).collect()),
+            help: join(all.iter().map(|problem| problem.help.as_str()).collect()),
+        }
+    }
+}
+
+/// Who answers.
+#[derive(Debug)]
+pub(super) struct Desk {
+    source: Source,
+    /// What holds.
+    plan: Plan,
+    ports: [Port; 2],
+    /// What was counted at the last two ticks.
+    looks: [Option<Look>; 2],
+}
+
+impl Desk {
+    /// Nothing changed yet.
+    pub(super) fn new(source: Source, plan: Plan, ports: [Port; 2]) -> Self {
+        Self { source, plan, ports, looks: [None, None] }
+    }
+
+    /// The router's ports.
+    pub(super) fn ports(&self) -> &[Port; 2] {
+        &self.ports
+    }
+
+    /// Looks at the counters, for rates. Returns them as a line, once there are two looks to tell rates by.
+    pub(super) fn tick(&mut self, router: &lab::router::Desk) -> ControlFlow<(), String> {
+        let Some(look) = router.look() else { return ControlFlow::Break(()) };
+        let [_, last] = std::mem::take(&mut self.looks);
+        self.looks = [last, Some(look)];
+        match &self.looks {
+            [Some(before), Some(now)] => {
+                ControlFlow::Continue(shown::line(&self.ports, before, now))
+            }
+            _ => ControlFlow::Break(()),
+        }
+    }
+
+    /// The answer to a line, as one line of JSON.
+    pub(super) fn answer(&mut self, router: &lab::router::Desk, line: &str) -> String {
+        let answer = serde_json::from_str(line).map_err(|error| {
+            let help =
+                "write {\"statistics\": {}}, {\"set\": [\"PATH=VALUE\"]} or {\"do\": {\"at\": ..}}";
+            Refusal::new(error.to_string(), help)
+        });
+        let answer = answer.and_then(|request| self.obey(router, request));
+        let value = answer
+            .unwrap_or_else(|Refusal { error, help }| json!({ "error": error, "help": help }));
+        value.to_string()
+    }
+
+    fn obey(&mut self, router: &lab::router::Desk, request: Request) -> Result<Value, Refusal> {
+        match request {
+            Request::Statistics(Nothing {}) => self.statistics(router),
+            Request::Set(assignments) => self.set(router, &assignments),
+            Request::Do(change) => self.change(router, change),
+        }
+    }
+
+    fn statistics(&self, router: &lab::router::Desk) -> Result<Value, Refusal> {
+        let look = router.look().ok_or_else(at_its_end)?;
+        let between = match &self.looks {
+            [Some(before), Some(now)] => Some((before, now)),
+            _ => None,
+        };
+        Ok(shown::value(&self.ports, &look, between))
+    }
+
+    /// Gives the ports the queues that the scenario has with these settings; all of them or none.
+    fn set(
+        &mut self,
+        router: &lab::router::Desk,
+        assignments: &[String],
+    ) -> Result<Value, Refusal> {
+        let mut source = self.source.clone();
+        source.assignments.extend_from_slice(assignments);
+        let mut plan = source.plan()?;
+        let mut switches = Vec::new();
+        for port in &self.ports {
+            let (link, end) = (port.id.0 as usize / 2, port.id.0 as usize % 2);
+            let (old, new) = (&self.plan.links[link].ends[end], &mut plan.links[link].ends[end]);
+            if old.queue != new.queue {
+                let new = std::mem::replace(&mut new.queue, old.queue.clone());
+                switches.push((port, old.queue.clone(), new));
+            }
+        }
+        // With the old queues everything must be as it was.
+        if scenario::lock(&plan) != scenario::lock(&self.plan) {
+            let [a, b] = &self.ports;
+            let error =
+                format!("only the queues of {} and {} change while it runs", a.name, b.name);
+            return Err(Refusal::new(error, "set below link.LINK.at.NODE.queue, or start it anew"));
+        }
+        for (done, (port, _, new)) in switches.iter().enumerate() {
+            if let Err(refusal) = router.change(port.id, Action::Switch(new.clone())) {
+                for (port, old, _) in switches.iter().take(done) {
+                    // It had them before.
+                    let _ = router.change(port.id, Action::Switch(old.clone()));
+                }
+                return Err(Refusal::new(refusal, "nothing has changed"));
+            }
+        }
+        for (port, _, new) in &switches {
+            let (link, end) = (port.id.0 as usize / 2, port.id.0 as usize % 2);
+            plan.links[link].ends[end].queue = new.clone();
+        }
+        let names: Vec<_> = switches.iter().map(|(port, ..)| port.name.clone()).collect();
+        (self.source, self.plan) = (source, plan);
+        Ok(json!({ "set": names }))
+    }
+
+    /// Makes a change, read as one of the scenario.
+    fn change(
+        &self,
+        router: &lab::router::Desk,
+        mut change: Map<String, Value>,
+    ) -> Result<Value, Refusal> {
+        if change.insert("when".into(), "0 s".into()).is_some() {
+            return Err(Refusal::new("a change is made at once", "leave out `when`"));
+        }
+        let table = toml::to_string(&json!({ "change": { CHANGE: change } }));
+        let table = table.map_err(|error| Refusal::new(error.to_string(), "see the schema"))?;
+        let mut source = self.source.clone();
+        source.text = format!("{}\n{table}", source.text);
+        let plan = source.plan()?;
+        let found = plan.changes.into_iter().find(|change| change.name == CHANGE);
+        let Some(change) = found else {
+            return Err(Refusal::new("it is no change", "see [change] in the schema"));
+        };
+        let Some(port) = self.ports.iter().find(|port| port.id == change.port) else {
+            let [a, b] = &self.ports;
+            let help = format!("its ports are {} and {}", a.name, b.name);
+            return Err(Refusal::new("that port is not this router's", help));
+        };
+        let made = router.change(port.id, change.action);
+        made.map_err(|refusal| Refusal::new(refusal, "nothing has changed"))?;
+        Ok(json!({ "done": port.name }))
+    }
+}
+
+fn at_its_end() -> Refusal {
+    Refusal::new("the router is at its end", "start it anew")
+}

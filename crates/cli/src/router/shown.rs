@@ -1,0 +1,170 @@
+//! A router's counters: as JSON, as a line each second, and as a summary.
+
+use lab::router::{Look, Port};
+use results::LabReport;
+use results::report::quantity;
+use results::totals::{Drops, PortTotals};
+use serde_json::{Map, Value, json};
+use traffic::{DropReason, Statistics};
+
+use crate::amount;
+use crate::table::Table;
+
+fn totals<'a>(look: &'a Look, port: &Port) -> Option<&'a PortTotals> {
+    look.ports.get(port.id.0 as usize)
+}
+
+/// Bytes a second from one count to a later one.
+fn rate(before: u64, now: u64, seconds: f64) -> f64 {
+    if seconds > 0.0 { now.saturating_sub(before) as f64 / seconds } else { 0.0 }
+}
+
+/// A second of the past, for rates; without one they are over the whole time.
+type Between<'a> = Option<(&'a Look, &'a Look)>;
+
+/// The rates of a port and of its classes, bytes a second.
+fn rates(look: &Look, between: Between<'_>, port: &Port) -> (f64, Vec<f64>) {
+    let none = PortTotals::default();
+    let (before, now, seconds) = match between {
+        Some((before, now)) => {
+            let seconds = now.now.since(before.now).as_secs_f64();
+            (totals(before, port), totals(now, port), seconds)
+        }
+        None => (None, totals(look, port), look.now.as_secs_f64()),
+    };
+    let (before, now) = (before.unwrap_or(&none), now.unwrap_or(&none));
+    let class = |(name, counted): &(String, Statistics)| {
+        let earlier = before.classes.iter().find(|(other, _)| other == name);
+        let earlier = earlier.map_or(0, |(_, counted)| counted.sent_bytes);
+        rate(earlier, counted.sent_bytes, seconds)
+    };
+    let all = rate(before.statistics.sent_bytes, now.statistics.sent_bytes, seconds);
+    (all, now.classes.iter().map(class).collect())
+}
+
+/// Everything as JSON. Units are bytes, seconds, bytes per second and counts unless a name says otherwise.
+pub(super) fn value(ports: &[Port; 2], look: &Look, between: Between<'_>) -> Value {
+    let port = |port: &Port| Some((port.name.clone(), port_value(look, between, port)?));
+    let ports: Map<String, Value> = ports.iter().filter_map(port).collect();
+    let mut nodes = Drops::default();
+    look.nodes.iter().for_each(|drops| nodes.add(drops));
+    json!({
+        "seconds": look.now.as_secs_f64(),
+        "kept_up": look.kept_up,
+        "lateness": look.lateness,
+        "missed_frames": look.missed_frames,
+        "port": ports,
+        "drops_on_input": by_reason(&nodes),
+    })
+}
+
+fn port_value(look: &Look, between: Between<'_>, port: &Port) -> Option<Value> {
+    let counted = totals(look, port)?;
+    let (all, each) = rates(look, between, port);
+    let mut value = statistics(&counted.statistics, all);
+    let classes = counted.classes.iter().zip(each);
+    let classes: Map<_, _> =
+        classes.map(|((name, counted), rate)| (name.clone(), statistics(counted, rate))).collect();
+    let elements = counted.elements.iter().map(|(name, [green, yellow, red])| {
+        let counts = [("green", green), ("yellow", yellow), ("red", red)];
+        let counts = counts.map(|(colour, count)| (colour.to_owned(), count.packets.into()));
+        (name.clone(), Value::Object(counts.into_iter().collect()))
+    });
+    value["interface"] = port.interface.clone().into();
+    value["drops"] = counted.drops.total().into();
+    value["drops_by_reason"] = by_reason(&counted.drops);
+    value["class"] = classes.into();
+    value["element"] = elements.collect::<Map<_, _>>().into();
+    value["faults"] = counted.faults.clone().into();
+    Some(value)
+}
+
+fn statistics(counted: &Statistics, rate: f64) -> Value {
+    json!({
+        "rate": rate,
+        "packets": counted.sent_packets,
+        "bytes": counted.sent_bytes,
+        "backlog_packets": counted.backlog_packets,
+        "backlog_bytes": counted.backlog_bytes,
+        "backlog_bytes_max": counted.backlog_bytes_max,
+        "drops": counted.dropped_packets,
+        "marks": counted.marked_packets,
+        "gap_frames": counted.gap_frames,
+        "gap_bytes": counted.gap_bytes,
+    })
+}
+
+fn by_reason(drops: &Drops) -> Value {
+    let some = drops.iter().filter(|&(_, count)| count > 0);
+    Value::Object(some.map(|(reason, count)| (reason.name().to_owned(), count.into())).collect())
+}
+
+/// What the last second brought.
+pub(super) fn line(ports: &[Port; 2], before: &Look, now: &Look) -> String {
+    let port = |port: &Port| {
+        let (rate, _) = rates(now, Some((before, now)), port);
+        let drops = |look| totals(look, port).map_or(0, |counted| counted.drops.total());
+        let dropped = drops(now).saturating_sub(drops(before));
+        format!("{} {} ({dropped} dropped)", port.name, amount::bit_rate(rate))
+    };
+    let [a, b] = ports;
+    format!("{:6.0} s  {}  {}", now.now.as_secs_f64(), port(a), port(b))
+}
+
+/// All of it as text.
+pub(super) fn summary(ports: &[Port; 2], look: &Look, report: &LabReport) -> String {
+    let mut table =
+        Table::new(&["port", "class", ">packets", ">bytes", ">rate", ">drops", ">longest queue"]);
+    for port in ports {
+        let Some(counted) = totals(look, port) else { continue };
+        let (all, each) = rates(look, None, port);
+        let drops = counted.drops.total();
+        table.row(row(&port.name, "", &counted.statistics, all, drops));
+        for ((name, counted), rate) in counted.classes.iter().zip(each) {
+            table.row(row("", name, counted, rate, counted.dropped_packets));
+        }
+    }
+    let mut text = table.render() + "\n";
+    for port in ports {
+        let Some(counted) = totals(look, port) else { continue };
+        text += &dropped(&port.name, &counted.drops);
+        for fault in &counted.faults {
+            text += &format!("FAULT at {}: {fault}; a fifo took its place\n", port.name);
+        }
+    }
+    let mut nodes = Drops::default();
+    look.nodes.iter().for_each(|drops| nodes.add(drops));
+    text += &dropped("input", &nodes);
+    let time = quantity::time(look.now.as_secs_f64());
+    text + &format!("{time}; {}\n", report.facts())
+}
+
+fn row(
+    port: &str,
+    class: &str,
+    counted: &Statistics,
+    rate: f64,
+    drops: u64,
+) -> Vec<crate::table::Cell> {
+    vec![
+        port.into(),
+        class.into(),
+        quantity::count(counted.sent_packets).into(),
+        quantity::size(counted.sent_bytes).into(),
+        amount::bit_rate(rate).into(),
+        quantity::count(drops).into(),
+        quantity::size(counted.backlog_bytes_max).into(),
+    ]
+}
+
+fn dropped(place: &str, drops: &Drops) -> String {
+    let some = drops.iter().filter(|&(_, count)| count > 0);
+    let some: Vec<_> = some
+        .map(|(reason, count): (DropReason, u64)| format!("{count} {}", reason.name()))
+        .collect();
+    if some.is_empty() {
+        String::new()
+    } else {
+        format!("dropped at {place}: {}\n", some.join(", "))
+    }
+}
