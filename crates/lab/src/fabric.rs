@@ -261,7 +261,7 @@ impl Fabric {
             {
                 self.advance(sample_at.max(self.engine.now()))?;
                 self.sample(sample_at);
-                sample_at = sample_at + every;
+                sample_at += every;
                 now = self.clock.now().min(end);
             }
             self.advance(now)?;

@@ -72,7 +72,7 @@ pub fn run(
     let mut teller = lab.listener.teller();
     let told = move |sample: Sample| {
         let Sample { now, flow, ends } = sample;
-        teller.tell(Event::Flow { flow, now, ends });
+        teller.tell(Event::Flow { flow, now, ends: Box::new(ends) });
         teller.hurry();
     };
     let mut programs = Programs::start(plan, &lab.hosts, options.folder)?;
