@@ -17,7 +17,7 @@ use std::thread::{self, JoinHandle};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use results::totals::FlowTotals;
 use scenario::Plan;
-use traffic::{FlowId, Instant};
+use traffic::{Duration, FlowId, Instant};
 use transport::Info;
 
 use crate::clock::Clock;
@@ -36,10 +36,20 @@ pub struct Sample {
     pub ends: [Info; 2],
 }
 
+/// What came of the agents.
+#[derive(Debug)]
+pub struct Ended {
+    /// What became of each flow, in the order of the plan.
+    pub flows: Vec<FlowTotals>,
+    /// How long their thread wanted a processor and had none; `None` if this kernel does not tell. Hosts'
+    /// kernels work on the same one.
+    pub waited: Option<Duration>,
+}
+
 /// The agents at work.
 #[derive(Debug)]
 pub struct Agents {
-    thread: JoinHandle<Result<Vec<FlowTotals>, Error>>,
+    thread: JoinHandle<Result<Ended, Error>>,
     stop: Arc<EventFd>,
 }
 
@@ -82,7 +92,7 @@ impl Agents {
     ///
     /// # Errors
     /// If the agents failed meanwhile.
-    pub fn finish(self) -> Result<Vec<FlowTotals>, Error> {
+    pub fn finish(self) -> Result<Ended, Error> {
         self.stop.write(1).map_err(Error::system("stop the agents"))?;
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }

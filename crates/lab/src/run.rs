@@ -15,7 +15,7 @@ use traffic::{Instant, Packets};
 
 pub use alone::Alone;
 
-use crate::agents::{Agents, Sample};
+use crate::agents::{Agents, Ended, Sample};
 use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::congestion::Congestion;
@@ -53,6 +53,8 @@ pub struct Outcome {
 
 /// From the start of the threads to the run's time zero.
 const AHEAD: time::Duration = time::Duration::from_millis(50);
+/// Hosts whose programs wait longer than one part in so many of the run did not keep up.
+const STARVED: u64 = 20;
 /// From one look at whether a run is over to the next.
 const GLANCE: time::Duration = time::Duration::from_millis(5);
 
@@ -83,8 +85,18 @@ pub fn run(
         Ok(steering.interrupted.load(Ordering::Relaxed))
     })?;
     let Outcome { totals, report, .. } = &mut outcome;
-    for (flow, totals) in agents.finish()?.into_iter().zip(&mut totals.flows) {
+    let Ended { flows, waited } = agents.finish()?;
+    for (flow, totals) in flows.into_iter().zip(&mut totals.flows) {
         *totals = FlowTotals { drops: totals.drops, ..flow };
+    }
+    if let Some(waited) =
+        waited.filter(|&waited| waited.times(STARVED) > totals.ending.at.since(Instant::ZERO))
+    {
+        report.kept_up = false;
+        let (waited, all) = (waited.as_secs_f64(), totals.ending.at.as_secs_f64());
+        report.notes.push(format!(
+            "hosts lacked a processor: their programs waited for one for {waited:.1} of {all:.1} s"
+        ));
     }
     programs.finish(totals.ending.at, &mut totals.flows, &mut report.notes)?;
     report.kernel_congestion = congestion.of_the_kernel(plan);

@@ -2,6 +2,7 @@
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
+use traffic::Duration;
 
 /// The processors that this process may use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,6 +57,12 @@ impl Drop for Restored {
     fn drop(&mut self) {
         let _ = sched_setaffinity(SELF, &self.0);
     }
+}
+
+/// How long this thread wanted a processor and had none (`schedstat`, if the kernel keeps it).
+pub(crate) fn waited() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().nth(1)?.parse().ok().map(Duration::from_ns)
 }
 
 /// Makes this thread one that acts for hosts: it comes after the fabric, and before all else.

@@ -143,7 +143,7 @@ fn each_connection_has_the_congestion_control_that_the_plan_says() {
         assert!(name.starts_with("scalable.") && pair::known_to_kernel(name), "{name}");
         assert!(sockets.contains(name), "{sockets}");
     }
-    let totals = agents.finish().expect("they ran");
+    let totals = agents.finish().expect("they ran").flows;
     assert!(totals.iter().all(|flow| flow.receiver.bytes_read > 100_000), "{totals:?}");
     let names: Vec<_> = plan.flows.iter().filter_map(Flow::tcp).collect();
     let ours = names.last().map(|tcp| modules.name_for(tcp, &tcp.sender).to_owned());

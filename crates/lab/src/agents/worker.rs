@@ -15,9 +15,9 @@ use traffic::{Duration, FlowId, Instant};
 
 use super::opening::{Agent, Kind, Opened};
 use super::udp::Scratch;
-use super::{Sample, tcp};
-use crate::Error;
+use super::{Ended, Sample, tcp};
 use crate::clock::Clock;
+use crate::{Error, threads};
 
 /// What an event concerns, beside the number of the flow or listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,7 +117,7 @@ impl<S: FnMut(Sample)> Worker<S> {
     }
 
     /// Works until told to stop; returns what became of each flow.
-    pub(super) fn run(mut self) -> Result<Vec<FlowTotals>, Error> {
+    pub(super) fn run(mut self) -> Result<Ended, Error> {
         // Times are to be kept to better than the usual 50 us.
         let _ = nix::sys::prctl::set_timerslack(1);
         let mut events = [EpollEvent::empty(); EVENTS];
@@ -138,7 +138,7 @@ impl<S: FnMut(Sample)> Worker<S> {
                 self.handle(event, now)?;
             }
         }
-        Ok(self.totals())
+        Ok(Ended { flows: self.totals(), waited: threads::waited() })
     }
 
     fn wake(&mut self, number: u32, now: Instant) {

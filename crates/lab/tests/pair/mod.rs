@@ -86,7 +86,7 @@ impl Pair {
         thread::sleep(clock.until(traffic::Instant::ZERO + plan.duration));
         let totals = agents.finish().expect("the agents ran");
         let samples = std::mem::take(&mut *samples.lock().expect("nobody panicked"));
-        (totals, samples)
+        (totals.flows, samples)
     }
 }
 
