@@ -205,20 +205,20 @@ fn requests_are_answered_in_turn() {
     if lacks("an exchange") {
         return;
     }
-    let flow = "[flow.one]\nfrom = \"a\"\nto = \"b\"\nstart = \"100 ms\"\n\
+    let flow = "[flow.one]\nfrom = \"a\"\nto = \"b\"\nstart = \"100 ms\"\nstop = \"1 s\"\n\
                 exchange = { request = \"2 KB\", response = \"50 KB\", every = \"20 ms\" }";
-    let (totals, _) = Pair::new("200mbit").flows(&plan("1.11 s", flow));
-    let FlowTotals { received, exchanges, sender, receiver, .. } = totals[0];
+    let (totals, _) = Pair::new("200mbit").flows(&plan("1.5 s", flow));
+    let FlowTotals { exchanges, sender, receiver, .. } = totals[0];
     let exchanges = exchanges.expect("it asks");
-    // One every 20 ms from 0.1 s to 1.1 s, where this machine lets the programs run in time.
-    assert!((45..=51).contains(&exchanges.completed), "{exchanges:?}");
-    assert_eq!(received.0 / 50_000, exchanges.completed);
-    assert_eq!(sender.bytes_read, received.0);
-    assert_eq!(receiver.bytes_read, sender.bytes_written);
-    assert_eq!(sender.bytes_written / 2_000, receiver.bytes_written / 50_000);
+    // One every 20 ms for 0.9 s; fewer where the machine is late, as the next counts from the last.
+    assert!((20..=45).contains(&exchanges.completed), "{exchanges:?}");
+    // What was asked last was answered still.
+    let [asked, answered] = [2_000, 50_000].map(|size| size * exchanges.completed);
+    assert_eq!([sender.bytes_written, receiver.bytes_read], [asked; 2]);
+    assert_eq!([receiver.bytes_written, sender.bytes_read], [answered; 2]);
     let mean = exchanges.sum as f64 / exchanges.completed as f64 / 1e12;
     // 52 KB at 200 Mbit/s, but for the bucket's 20 KB.
-    assert!(mean > 32_000.0 * 8.0 / 200e6 && mean < 0.01, "{mean} s");
+    assert!(mean > 32_000.0 * 8.0 / 200e6 && mean < 0.01 + HICCUP, "{mean} s");
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn datagrams_leave_at_their_times_and_are_counted() {
     }
     let flow = |name: &str, more: &str| {
         format!(
-            "[flow.{name}]\nfrom = \"a\"\nto = \"b\"\n\
+            "[flow.{name}]\nfrom = \"a\"\nto = \"b\"\nstop = \"2 s\"\n\
              datagrams = {{ rate = \"8 Mbit/s\", size = \"1000 B\", {more} }}\n"
         )
     };
@@ -237,20 +237,20 @@ fn datagrams_leave_at_their_times_and_are_counted() {
         + &flow("bursts", "on = \"100 ms\", off = \"300 ms\"")
         + "[flow.few]\nfrom = \"b\"\nto = \"a\"\nbytes = \"10500 B\"\n\
            datagrams = { rate = \"8 Mbit/s\", size = \"1000 B\" }\n";
-    let (totals, _) = Pair::new("200mbit").flows(&plan("2 s", &text));
+    let (totals, _) = Pair::new("200mbit").flows(&plan("2.5 s", &text));
     let sent: Vec<u64> = totals.iter().map(|flow| flow.sender.data_segments_sent).collect();
     let received: Vec<u64> =
         totals.iter().map(|flow| flow.receiver.data_segments_received).collect();
-    // 1000 a second, the first at once and the last in the moment of the end, which may be missed.
-    assert!((2000..=2001).contains(&sent[0]), "{sent:?}");
+    // 1000 a second for 2 s, however late the machine was.
+    assert_eq!(sent[0], 2000, "{sent:?}");
     // Of a Poisson process's 2000, 5 standard deviations are 224.
     assert!(sent[1].abs_diff(2000) < 224 && sent[1] != 2000, "{sent:?}");
-    // The same for 0.5 s of the 2 s; the next burst begins with the end.
-    assert!((500..=501).contains(&sent[2]), "{sent:?}");
+    // For 0.5 s of the 2 s.
+    assert_eq!(sent[2], 500, "{sent:?}");
     assert_eq!(sent[3], 11);
     assert!(totals[3].completed && totals[3].received == Bytes(10_500));
     for flow in 0..4 {
-        assert!(sent[flow] - received[flow] <= 2, "{sent:?} sent, {received:?} received");
+        assert!(sent[flow] == received[flow], "{sent:?} sent, {received:?} received");
         assert_eq!(totals[flow].receiver.bytes_read, totals[flow].receiver.bytes_received);
         let delay = totals[flow].delay.expect("datagrams have one");
         let mean = delay.sum as f64 / received[flow] as f64 / 1e12;
