@@ -12,6 +12,7 @@ use simulate::Steering;
 
 use crate::failure::Failure;
 use crate::meter::Meter;
+use crate::port::Port;
 use crate::progress::Progress;
 
 /// Who moves the packets.
@@ -39,6 +40,8 @@ impl Driver {
 pub(crate) struct Job {
     /// By whom.
     pub(crate) driver: Driver,
+    /// How the lab meets interfaces, if that is not left to it.
+    pub(crate) port: Option<Port>,
     /// What is run.
     pub(crate) plan: Plan,
     /// The scenario with every default written out.
@@ -108,7 +111,7 @@ impl Job {
         let meter = Meter::start();
         let run = match self.driver {
             Driver::Simulator => simulate(&self.plan, folder.path(), steering)?,
-            Driver::Lab => in_lab(&self.plan, folder.path(), steering)?,
+            Driver::Lab => self.in_lab(folder.path(), steering)?,
         };
         self.close(folder, run, meter.read())
     }
@@ -132,6 +135,21 @@ impl Job {
         folder.finish(&summary, &report.to_html()?, totals.ending, cost)?;
         Ok(Outcome { summary, verdicts, recording, cost, lab, failure })
     }
+
+    /// Runs the plan in the lab.
+    fn in_lab(&self, folder: &Path, steering: Steering<'_>) -> Result<Run, Failure> {
+        let plan = &self.plan;
+        let options = lab::Options {
+            folder: Some(folder),
+            kind: self.port.map(Into::into),
+            ..lab::Options::default()
+        };
+        let mut recorder = Recorder::new(plan, Some(folder))?.of_real_frames();
+        let lab::Outcome { totals, report, failure } =
+            lab::run(plan, options, &mut recorder, steering)?;
+        let recording = Some(recorder.finish(totals.ending.at)?);
+        Ok(Run { totals, recording, lab: Some(report), failure })
+    }
 }
 
 /// What a driver came back with.
@@ -152,14 +170,4 @@ fn simulate(plan: &Plan, folder: &Path, steering: Steering<'_>) -> Result<Run, F
     let totals = simulate::run(plan, &mut recorder, steering)?;
     let recording = Some(recorder.finish(totals.ending.at)?);
     Ok(Run { totals, recording, lab: None, failure: None })
-}
-
-/// Runs `plan` in the lab.
-fn in_lab(plan: &Plan, folder: &Path, steering: Steering<'_>) -> Result<Run, Failure> {
-    let options = lab::Options { folder: Some(folder), ..lab::Options::default() };
-    let mut recorder = Recorder::new(plan, Some(folder))?.of_real_frames();
-    let lab::Outcome { totals, report, failure } =
-        lab::run(plan, options, &mut recorder, steering)?;
-    let recording = Some(recorder.finish(totals.ending.at)?);
-    Ok(Run { totals, recording, lab: Some(report), failure })
 }

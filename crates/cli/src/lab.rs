@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::experiment::Experiment;
 use crate::failure::Failure;
 use crate::output;
+use crate::port::Port;
 
 /// What `lab` is told.
 #[derive(Debug, Args)]
@@ -19,14 +20,14 @@ enum Verb {
     /// Open a shell in a host, while the scenario's network stands
     Shell {
         #[command(flatten)]
-        experiment: Experiment,
+        network: Network,
         /// The host
         host: String,
     },
     /// Run a command in a host, while the scenario's network stands
     Exec {
         #[command(flatten)]
-        experiment: Experiment,
+        network: Network,
         /// The host
         host: String,
         /// The command and its arguments, after `--`
@@ -35,26 +36,38 @@ enum Verb {
     },
 }
 
+/// What is built.
+#[derive(Debug, Args)]
+struct Network {
+    #[command(flatten)]
+    experiment: Experiment,
+    /// How the hosts' interfaces are met; the best that this machine grants unless given
+    #[arg(long, value_enum, value_name = "KIND")]
+    port: Option<Port>,
+}
+
 /// Builds the lab, runs the command in it, and exits as that did.
 pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
     lab::privilege::acquire()?;
     match &arguments.verb {
-        Verb::Shell { experiment, host } => {
+        Verb::Shell { network, host } => {
             let shell = std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".into());
             output::note(&format!("{host}: `exit` takes the network down"));
-            within(experiment, host, &[shell])
+            within(network, host, &[shell])
         }
-        Verb::Exec { experiment, host, words } => within(experiment, host, words),
+        Verb::Exec { network, host, words } => within(network, host, words),
     }
 }
 
-fn within(experiment: &Experiment, host: &str, words: &[String]) -> Result<Exit, Failure> {
+fn within(network: &Network, host: &str, words: &[String]) -> Result<Exit, Failure> {
+    let Network { experiment, port } = network;
     let runs = experiment.read()?.runs()?;
     let [run] = runs.as_slice() else {
         let message = format!("{} is a sweep of {} runs", experiment.file.display(), runs.len());
         return Err(Failure::usage(message, "choose one of them with --set"));
     };
-    let (status, report) = lab::exec(&run.plan()?, lab::Options::default(), host, words)?;
+    let options = lab::Options { kind: port.map(Into::into), ..lab::Options::default() };
+    let (status, report) = lab::exec(&run.plan()?, options, host, words)?;
     // A person's own pace needs no judgement unless frames were lost.
     if let Some(warning) = report.warning().filter(|_| report.missed_frames > 0) {
         output::note(&warning);

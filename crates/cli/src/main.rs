@@ -16,6 +16,7 @@ mod list;
 mod meter;
 mod output;
 mod paper;
+mod port;
 mod progress;
 mod router;
 mod run;

@@ -226,6 +226,7 @@ fn cell(run: &Run, point: &scenario::Run, folder: &Path, driver: Driver) -> Resu
     let folder_name = format!("{}-{name}", run.name);
     let plan = point.plan()?;
     let job = Job {
+        port: None,
         driver,
         lock: scenario::lock(&plan),
         plan,
