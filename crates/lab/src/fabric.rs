@@ -49,17 +49,25 @@ pub(crate) struct Moved {
     pub(crate) lateness: Lateness,
     /// Frames that the machine had to drop on their way into the fabric, or out of it.
     pub(crate) missed: u64,
+    /// For how long it did not look at all for longer than [`LATE`], in sum.
+    pub(crate) absent: Duration,
     /// When it ended.
     pub(crate) end: Instant,
 }
 
-/// Who lets packets go later than this, 1 in 100, did not keep up.
+/// Who lets packets go later than this, 1 in 100, did not keep up; nor did who was away for longer than
+/// this, and so for a hundredth of the time, for that is when frames came in late.
 const LATE: Duration = Duration::from_ms(1);
 
 impl Moved {
     /// Whether the machine kept up with the packets.
     pub(crate) fn kept_up(&self) -> bool {
-        kept_up(self.missed, &self.lateness)
+        kept_up(self.missed, &self.lateness) && !self.was_away()
+    }
+
+    /// Whether the fabric was kept from its work for a part of the run.
+    pub(crate) fn was_away(&self) -> bool {
+        self.absent.as_ps() > self.end.as_ps() / 100
     }
 }
 
@@ -83,6 +91,7 @@ pub(crate) struct Fabric {
     /// By place, the bytes of each packet's frame, which the wire may count otherwise.
     lengths: Vec<u32>,
     lateness: Lateness,
+    absent: Duration,
     received: Vec<Received>,
     /// When each frame that awaits its flush was due.
     due: Vec<Instant>,
@@ -192,6 +201,7 @@ impl Fabric {
             clock,
             eyes: Eyes { tally: Tally::new(plan, ()), teller, watched: relay::watched(plan) },
             lateness: Lateness::default(),
+            absent: Duration::ZERO,
             received: Vec::new(),
             due: Vec::new(),
             refused: 0,
@@ -249,8 +259,11 @@ impl Fabric {
         let end = Instant::ZERO + plan.duration;
         let mut changes = plan.changes.as_slice();
         let (mut report_at, mut sample_at) = (Instant::ZERO, Instant::ZERO);
+        let mut last = Instant::ZERO;
         while self.engine.now() < end && !stop.load(Ordering::Relaxed) {
             let mut now = self.clock.now().min(end);
+            self.note_absence(now.since(last));
+            last = now;
             while let Some((change, later)) = changes.split_first().filter(|(c, _)| c.when <= now) {
                 self.advance(change.when)?;
                 refusals.push(self.change(change.port, &change.action));
@@ -274,6 +287,7 @@ impl Fabric {
                 let sample = plan.probes.queues.map_or(Instant::NEVER, |_| sample_at);
                 let change = changes.first().map_or(Instant::NEVER, |change| change.when);
                 self.rest(report_at.min(sample).min(change))?;
+                last = self.clock.now();
             }
         }
         Ok(())
@@ -286,6 +300,13 @@ impl Fabric {
         self.advance(now)?;
         self.take_in()?;
         Ok(self.due.len())
+    }
+
+    #[inline]
+    fn note_absence(&mut self, span: Duration) {
+        if span > LATE {
+            self.absent += span;
+        }
     }
 
     /// What is looked after now and then.
@@ -450,7 +471,7 @@ impl Fabric {
 
     fn moved(self, changes: Vec<Option<String>>) -> Moved {
         let missed = self.missed();
-        let Self { engine, eyes: Eyes { tally, .. }, lateness, .. } = self;
+        let Self { engine, eyes: Eyes { tally, .. }, lateness, absent, .. } = self;
         Moved {
             ports: engine.port_totals(&tally),
             nodes: tally.nodes,
@@ -459,6 +480,7 @@ impl Fabric {
             engine: engine.totals(),
             lateness,
             missed,
+            absent,
             end: engine.now(),
         }
     }

@@ -232,7 +232,19 @@ fn gates(
     hosts.fabric.within(|| gates::open(&places, vnet.or(options.kind), memory, notes))?
 }
 
-fn report(plan: &Plan, hosts: &Hosts, moved: &Moved, kind: Kind, notes: Vec<String>) -> LabReport {
+fn report(
+    plan: &Plan,
+    hosts: &Hosts,
+    moved: &Moved,
+    kind: Kind,
+    mut notes: Vec<String>,
+) -> LabReport {
+    if moved.was_away() {
+        let share = 100.0 * moved.absent.as_secs_f64() / moved.end.as_secs_f64();
+        notes.push(format!(
+            "other programs kept the fabric from its work for {share:.0} % of the run"
+        ));
+    }
     let name = |interface: &Interface| {
         let link = &plan.links[interface.fed_by.0 as usize / 2];
         format!("{}:{}", plan.nodes[interface.node as usize].name, link.name)

@@ -34,10 +34,11 @@ impl Layout {
 
     /// Makes this thread the fabric's. What the system refuses costs punctuality only, which is measured.
     pub(crate) fn become_fabric(&self) {
+        // First, or it would have to wait there for its turn.
+        set_niceness(FIRST);
         if let Some(cpu) = self.fabric {
             confine(&[cpu]);
         }
-        set_niceness(FIRST);
     }
 
     /// Keeps this thread, and those that it starts, off the fabric's processor, until the answer is
