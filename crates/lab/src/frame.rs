@@ -141,11 +141,14 @@ fn blocks(value: &[u8], tcp: &mut Tcp) {
 }
 
 /// Gives the frame's IP header this type of service, as a discipline or conditioner marked it, and
-/// keeps its checksum right (RFC 1624).
+/// keeps its checksum right (RFC 1624). What is no header, as [`Header::parse`] has it, stays as it is.
 pub(crate) fn set_tos(frame: &mut [u8], tos: u8) -> Option<()> {
     let (at, kind) = datagram(frame)?;
-    match kind {
-        0x0800 => {
+    let first = *frame.get(at)?;
+    match (kind, first >> 4) {
+        (0x0800, 4) => {
+            let length = usize::from(first & 0xf) * 4;
+            frame.get(at..at + length).filter(|_| length >= 20)?;
             let before = u16_at(frame, at)?;
             if before as u8 == tos {
                 return Some(());
@@ -158,7 +161,8 @@ pub(crate) fn set_tos(frame: &mut [u8], tos: u8) -> Option<()> {
             frame.get_mut(at + 1).map(|byte| *byte = tos)?;
             frame.get_mut(at + 10..at + 12)?.copy_from_slice(&(!(new as u16)).to_be_bytes());
         }
-        0x86dd => {
+        (0x86dd, 6) => {
+            frame.get(at..at + 40)?;
             let first = u16_at(frame, at)? & 0xf00f | u16::from(tos) << 4;
             frame.get_mut(at..at + 2)?.copy_from_slice(&first.to_be_bytes());
         }

@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use lab::router::{Look, Port};
-use scenario::plan::Action;
+use network::PortId;
+use scenario::plan::{Action, NodeKind};
 use scenario::{Document, Plan};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -161,6 +162,10 @@ impl Desk {
                 switches.push((port, old.queue.clone(), new));
             }
         }
+        if !switches.is_empty() && self.emulates() {
+            let help = "put a discipline on a router's port; an emulator has its buffer";
+            return Err(Refusal::new("an emulator's port has no discipline", help));
+        }
         // With the old queues everything must be as it was.
         if scenario::lock(&plan) != scenario::lock(&self.plan) {
             let [a, b] = &self.ports;
@@ -184,6 +189,13 @@ impl Desk {
         let names: Vec<_> = switches.iter().map(|(port, ..)| port.name.clone()).collect();
         (self.source, self.plan) = (source, plan);
         Ok(json!({ "set": names }))
+    }
+
+    /// Whether the ports are an emulator's.
+    fn emulates(&self) -> bool {
+        let [PortId(id), _] = self.ports.each_ref().map(|port| port.id);
+        let node = self.plan.links[id as usize / 2].ends[id as usize % 2].node;
+        matches!(self.plan.nodes[node].kind, NodeKind::Emulator(_))
     }
 
     /// Makes a change, read as one of the scenario.

@@ -1,0 +1,187 @@
+//! Two hosts, a machine between them, and `suimon router` at work there.
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::UdpSocket;
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use lab::Namespace;
+use nix::sys::signal::{Signal, kill};
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::RcvBufForce;
+use nix::unistd::Pid;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The hosts' addresses.
+pub(crate) const LEFT: &str = "10.79.0.1";
+pub(crate) const RIGHT: &str = "10.79.0.2";
+/// Longer than anything here takes.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Says so and returns true if this machine cannot run these tests.
+pub(crate) fn lacks(test: &str) -> bool {
+    let runs = |tool, flag| Command::new(tool).arg(flag).output().is_ok();
+    let missing = if !nix::unistd::geteuid().is_root() {
+        "root"
+    } else if !runs("ip", "-V") || !runs("ethtool", "--version") {
+        "ip and ethtool"
+    } else {
+        return false;
+    };
+    eprintln!("skipped: {test} needs {missing}");
+    true
+}
+
+/// A host, the machine with the interfaces `ra` and `rb`, and a host.
+pub(crate) struct Machines {
+    pub(crate) left: Namespace,
+    pub(crate) middle: Namespace,
+    pub(crate) right: Namespace,
+    pub(crate) folder: TempDir,
+}
+
+impl Machines {
+    pub(crate) fn new() -> Self {
+        let [left, middle, right] = [(); 3].map(|()| Namespace::new().expect("root may"));
+        for (host, there, address) in [(&left, "ra", LEFT), (&right, "rb", RIGHT)] {
+            let path = format!("/proc/{}/fd/{}", std::process::id(), host.as_fd().as_raw_fd());
+            let last = address.rsplit('.').next().expect("four numbers");
+            run(&middle, &format!("ip link add {there} type veth peer name eth0 netns {path}"));
+            run(&middle, &format!("ip link set {there} up"));
+            run(host, "ethtool -K eth0 tx off tso off gso off gro off");
+            run(host, "ip link set eth0 up");
+            run(host, &format!("ip addr add {address}/24 dev eth0"));
+            run(host, &format!("ip -6 addr add fd79::{last}/64 dev eth0 nodad"));
+        }
+        Self { left, middle, right, folder: tempfile::tempdir().expect("a folder") }
+    }
+
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.folder.path().join("control")
+    }
+
+    /// The words that run the router on a scenario.
+    pub(crate) fn command(&self, scenario: &str, more: &[&str]) -> Command {
+        let file = self.folder.path().join("router.toml");
+        std::fs::write(&file, scenario).expect("the scenario");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_suimon"));
+        command.arg("router").arg("--config").arg(file).arg("--control").arg(self.socket());
+        command.args(more).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs it to its end.
+    pub(crate) fn output(&self, scenario: &str, more: &[&str]) -> Output {
+        let mut command = self.command(scenario, more);
+        self.middle.within(|| command.output()).expect("a namespace").expect("it starts")
+    }
+
+    /// Starts it between `ra` and `rb`; it is ready then.
+    pub(crate) fn router(&self, scenario: &str, more: &[&str]) -> Router {
+        let mut command =
+            self.command(scenario, &[&["ra", "rb", "--json", "--quiet"], more].concat());
+        let child = self.middle.within(|| command.spawn());
+        let mut child = child.expect("a namespace").expect("it starts");
+        let mut said = BufReader::new(child.stderr.take().expect("it is piped"));
+        let mut text = String::new();
+        while !text.contains("joined by") {
+            assert!(said.read_line(&mut text).expect("text") > 0, "it did not start: {text}");
+        }
+        Router { child, said, text, socket: self.socket() }
+    }
+
+    /// A bound UDP socket in a host.
+    pub(crate) fn udp(host: &Namespace, address: &str, port: u16) -> UdpSocket {
+        let socket = host.within(|| UdpSocket::bind((address, port)));
+        let socket = socket.expect("a namespace").expect("a socket");
+        socket.set_read_timeout(Some(Duration::from_millis(500))).expect("a timeout");
+        // Or datagrams are lost there while this thread waits for its turn.
+        setsockopt(&socket, RcvBufForce, &(8 << 20)).expect("root may");
+        socket
+    }
+}
+
+/// A router that runs.
+pub(crate) struct Router {
+    child: Child,
+    said: BufReader<std::process::ChildStderr>,
+    text: String,
+    socket: PathBuf,
+}
+
+/// How it ended.
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) summary: Value,
+    pub(crate) said: String,
+}
+
+impl Router {
+    /// Tells it a line by the program itself, and returns what it answers.
+    pub(crate) fn tell(&self, line: &str) -> Value {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_suimon"));
+        command.args(["router", "--tell", line, "--control"]).arg(&self.socket);
+        let output = command.output().expect("it starts");
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
+            panic!("{line}: {error}: {}", String::from_utf8_lossy(&output.stderr))
+        });
+        let code = if answer.get("error").is_some() { 2 } else { 0 };
+        assert_eq!(output.status.code(), Some(code), "{line}: {answer}");
+        answer
+    }
+
+    pub(crate) fn statistics(&self) -> Value {
+        self.tell(r#"{"statistics": {}}"#)
+    }
+
+    /// Asks it to end, and waits until it has.
+    pub(crate) fn end(self) -> Ended {
+        kill(Pid::from_raw(self.child.id() as i32), Signal::SIGTERM).expect("it runs");
+        self.wait()
+    }
+
+    /// Waits until it has ended.
+    pub(crate) fn wait(mut self) -> Ended {
+        let mut out = String::new();
+        self.child.stdout.take().expect("piped").read_to_string(&mut out).expect("text");
+        self.said.read_to_string(&mut self.text).expect("text");
+        let code = self.child.wait().expect("it ends").code();
+        let summary = serde_json::from_str(&out).unwrap_or_default();
+        Ended { code, summary, said: std::mem::take(&mut self.text) }
+    }
+}
+
+impl Drop for Router {
+    fn drop(&mut self) {
+        // Of one that has ended, this does nothing.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Runs one command line in a namespace; it must succeed.
+pub(crate) fn run(host: &Namespace, line: &str) -> String {
+    let mut words = line.split_whitespace();
+    let mut command = Command::new(words.next().expect("a command"));
+    command.args(words);
+    let output = host.within(|| command.output()).expect("a namespace").expect("it starts");
+    let told = [&output.stdout[..], &output.stderr[..]].map(String::from_utf8_lossy).concat();
+    assert!(output.status.success(), "{line}: {told}");
+    told
+}
+
+/// Waits until something holds.
+pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let steps = PATIENCE.as_millis() / 20;
+    for _ in 0..steps {
+        if holds() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    panic!("it never came to be: {what}");
+}

@@ -1,0 +1,228 @@
+//! `suimon router` between real kernels: each test has namespaces of its own.
+//!
+//! Needs root, iproute2 and ethtool; without, the tests say so and pass.
+
+mod frames;
+mod load;
+mod machines;
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::thread;
+
+use machines::{LEFT, Machines, PATIENCE, RIGHT, eventually, lacks, run};
+use serde_json::json;
+
+/// A router that keeps nobody up.
+pub(crate) const PLAIN: &str = r#"
+duration = "1 s"
+[host.a]
+[router.r]
+[host.b]
+[link.in]
+between = ["a", "r"]
+rate = "1 Gbit/s"
+[link.out]
+between = ["r", "b"]
+rate = "1 Gbit/s"
+"#;
+
+/// Sends so many bytes by one TCP connection from left to right; they arrive as they were.
+fn transfer(machines: &Machines, address: &str, count: usize) {
+    let sent: Vec<u8> =
+        (0..count as u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let at = (address, 7000);
+    let listener = machines.right.within(|| TcpListener::bind(at)).expect("there").expect("bind");
+    let arrived = thread::scope(|scope| {
+        let receiver = scope.spawn(|| {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+            let mut arrived = Vec::new();
+            stream.read_to_end(&mut arrived).expect("all of it");
+            arrived
+        });
+        let stream = machines.left.within(|| TcpStream::connect(at)).expect("there");
+        let mut stream = stream.expect("connect");
+        stream.set_write_timeout(Some(PATIENCE)).expect("a timeout");
+        stream.write_all(&sent).expect("send");
+        drop(stream);
+        receiver.join().expect("the receiver")
+    });
+    assert!(arrived == sent, "{} of {count} bytes arrived as they were", arrived.len());
+}
+
+#[test]
+fn ping_and_tcp_pass_and_nothing_is_left() {
+    if lacks("a router") {
+        return;
+    }
+    for port in [&["--port", "xdp"][..], &["--port", "packet"], &["--busy"]] {
+        let machines = Machines::new();
+        let router = machines.router(PLAIN, port);
+        let mode = std::fs::metadata(machines.socket()).expect("the socket").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let link = run(&machines.middle, "ip -d link show ra");
+        assert!(link.contains("promiscuity 1"), "{link}");
+        assert_eq!(link.contains("xdp"), !port.contains(&"packet"), "{link}");
+        // ARP and neighbour discovery pass like everything else.
+        run(&machines.left, &format!("ping -c 3 -i 0.05 -W 5 {RIGHT}"));
+        run(&machines.right, "ping -c 3 -i 0.05 -W 5 fd79::1");
+        transfer(&machines, RIGHT, 8 << 20);
+        transfer(&machines, "fd79::2", 1 << 20);
+        let ended = router.end();
+        assert_eq!(ended.code, Some(0), "{}", ended.said);
+        let bytes = ended.summary["port"]["r:out"]["bytes"].as_u64().expect("a count");
+        assert!(bytes > 9 << 20, "{}", ended.summary);
+        assert!(!machines.socket().exists(), "the socket is gone");
+        let link = run(&machines.middle, "ip -d link show ra");
+        assert!(link.contains("promiscuity 0") && !link.contains("xdp"), "{link}");
+        let features = run(&machines.middle, "ethtool -k ra");
+        assert!(features.contains("rx-vlan-offload: on"), "as before: {features}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    if lacks("a router's refusals") {
+        return;
+    }
+    let machines = Machines::new();
+    let refused = |words: &[&str], code, part: &str| {
+        let output = machines.output(PLAIN, words);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {said}");
+        assert!(said.contains(part), "{words:?}: {said}");
+        assert!(!machines.socket().exists(), "{words:?}");
+    };
+    refused(&["ra", "rx"], 2, "there is no interface rx");
+    refused(&["ra", "ra"], 2, "both sides");
+    refused(&["ra", "rb", "--node", "x"], 2, "there is: r");
+    run(&machines.middle, "ip link set rb down");
+    refused(&["ra", "rb"], 3, "ip link set rb up");
+    run(&machines.middle, "ip link set rb up");
+    run(&machines.middle, "ip addr add 10.80.0.1/24 dev rb");
+    run(&machines.middle, "ip route add default via 10.80.0.2");
+    refused(&["ra", "rb"], 2, "--force");
+    let forced = machines.router(PLAIN, &["--force"]);
+    assert_eq!(forced.end().code, Some(0));
+    // A user without rights is told what to type; the program may lie where users do not get.
+    let mut command = machines.command(PLAIN, &["ra", "rb", "--force"]);
+    command.uid(65_534).gid(65_534).current_dir("/");
+    std::fs::set_permissions(machines.folder.path(), PermissionsExt::from_mode(0o755))
+        .expect("ours");
+    match machines.middle.within(|| command.output()).expect("a namespace") {
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(3), "{said}");
+            assert!(said.contains("setcap"), "{said}");
+        }
+        Err(error) => eprintln!("skipped: a user cannot start it: {error}"),
+    }
+}
+
+#[test]
+fn an_interface_that_goes_ends_it() {
+    if lacks("an interface that goes") {
+        return;
+    }
+    for (port, gone) in [("xdp", "ra"), ("xdp", "rb"), ("packet", "ra"), ("packet", "rb")] {
+        let machines = Machines::new();
+        let router = machines.router(PLAIN, &["--port", port]);
+        run(&machines.left, &format!("ping -c 2 -i 0.05 -W 5 {RIGHT}"));
+        run(&machines.middle, &format!("ip link del {gone}"));
+        let ended = router.wait();
+        assert_eq!(ended.code, Some(3), "{port} {gone}: {}", ended.said);
+        assert!(ended.said.contains("gone"), "{}", ended.said);
+        assert!(ended.summary["port"]["r:out"]["packets"].as_u64() >= Some(2), "{}", ended.summary);
+        assert!(!machines.socket().exists());
+        let link = run(&machines.middle, "ip -d link");
+        assert!(!link.contains("promiscuity 1"), "{link}");
+    }
+}
+
+#[test]
+fn a_bad_line_ends_nothing() {
+    if lacks("bad lines") {
+        return;
+    }
+    let machines = Machines::new();
+    // A socket that a router left behind, whose owner is gone.
+    drop(std::os::unix::net::UnixListener::bind(machines.socket()).expect("a socket"));
+    let router = machines.router(&PLAIN.replace("[link.out]", QUEUE), &[]);
+    for line in [
+        "nonsense",
+        "{}",
+        "[1]",
+        r#"{"set": "x"}"#,
+        r#"{"set": ["x"]}"#,
+        r#"{"set": ["link.out.rate=1 Mbit/s"]}"#,
+        r#"{"set": ["link.out.at.r.queue.cbq.class.web.rate=2 Gbit/s"]}"#,
+        r#"{"do": {"at": "r:nowhere", "enabled": false}}"#,
+        r#"{"do": {"at": "a:in", "enabled": false}}"#,
+        r#"{"do": {"at": "r:out"}}"#,
+        r#"{"do": {"at": "r:out", "enabled": false, "when": "1 s"}}"#,
+        r#"{"do": {"at": "r:out", "release": "call"}}"#,
+    ] {
+        let answer = router.tell(line);
+        let texts = ["error", "help"].map(|key| answer[key].as_str().map(str::len));
+        assert!(texts.iter().all(|length| *length > Some(0)), "{line}: {answer}");
+    }
+    // One line without end, and one client that only waits.
+    let mut endless = std::os::unix::net::UnixStream::connect(machines.socket()).expect("connect");
+    let _waiting = std::os::unix::net::UnixStream::connect(machines.socket()).expect("connect");
+    endless.set_write_timeout(Some(PATIENCE)).expect("a timeout");
+    assert!((0..64).any(|_| endless.write_all(&[b'x'; 16 << 10]).is_err()), "it is cut off");
+    let reserve = json!({ "do": { "at": "r:out", "reserve": {
+        "class": "call", "rate": "1 Mbit/s", "burst": "3 kB", "delay": "20 ms",
+        "match": { "destination_port": "5060" },
+    } } });
+    for line in [
+        reserve.to_string(),
+        r#"{"do": {"at": "r:out", "release": "call"}}"#.into(),
+        r#"{"do": {"at": "r:out", "enabled": false}}"#.into(),
+        r#"{"do": {"at": "r:out", "enabled": true}}"#.into(),
+    ] {
+        assert_eq!(router.tell(&line), json!({ "done": "r:out" }), "{line}");
+    }
+    let set = r#"{"set": ["link.out.at.r.queue.cbq.class.web.rate=300 Mbit/s"]}"#;
+    assert_eq!(router.tell(set), json!({ "set": ["r:out"] }));
+    assert_eq!(router.tell(set), json!({ "set": [] }), "nothing is left to change");
+    eventually("classes are told", || {
+        router.statistics()["port"]["r:out"]["class"]["web"].is_object()
+    });
+    run(&machines.left, &format!("ping -c 2 -i 0.05 -W 5 {RIGHT}"));
+    // Nobody takes the place of one that runs.
+    let output = machines.output(PLAIN, &["ra", "rb", "--port", "packet"]);
+    assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(machines.socket().exists());
+    assert_eq!(router.end().code, Some(0));
+    let mut tell = Command::new(env!("CARGO_BIN_EXE_suimon"));
+    tell.args(["router", "--tell", "{}", "--control"]).arg(machines.socket());
+    assert_eq!(tell.output().expect("it starts").status.code(), Some(2), "nobody listens");
+}
+
+/// Classes on the port towards the right host; the link's own table follows.
+const QUEUE: &str = r#"
+[link.out.at.r.queue.cbq]
+default = "rest"
+[link.out.at.r.queue.cbq.class]
+web = { rate = "200 Mbit/s", match = { destination_port = "80" } }
+rest = { rate = "500 Mbit/s" }
+[link.out]"#;
+
+/// The left host's address is used where a test looks from the right.
+#[test]
+fn both_ways_are_alike() {
+    if lacks("both ways") {
+        return;
+    }
+    let machines = Machines::new();
+    let router = machines.router(PLAIN, &[]);
+    run(&machines.right, &format!("ping -c 20 -i 0.01 -s 1400 -W 5 {LEFT}"));
+    let ended = router.end();
+    let packets = |port: &str| ended.summary["port"][port]["packets"].as_u64();
+    assert!(packets("r:in") >= Some(20) && packets("r:out") >= Some(20), "{}", ended.summary);
+}
