@@ -142,8 +142,9 @@ rate = "1 Gbit/s"
 [link.out]
 between = ["r", "b"]
 rate = "100 Mbit/s"
-[link.out.at.r.queue.psp.class.all]
+[link.out.at.r.queue.psp.class.paced]
 rate = "50 Mbit/s"
+match = { destination_port = "5001" }
 "#;
 
 #[test]
