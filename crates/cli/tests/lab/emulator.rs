@@ -1,0 +1,125 @@
+//! The emulator's truth: its rate, delay and buffer as dumpcap sees them at the hosts, judged by
+//! `truth.py`, which knows nothing of the fabric.
+
+use std::process::Command;
+
+use crate::ground::{Ground, Network, Run, beside, say, text};
+
+/// Programs that the witness needs.
+const WITNESS: [&str; 2] = ["dumpcap", "python3"];
+
+/// A host's program that captures its own interface; the capture has the host's name.
+fn witness(ground: &Ground, host: &str) -> String {
+    let file = ground.path(&format!("{host}.pcapng"));
+    // The headers and the datagram's number; 64 MiB of frames may wait for the file.
+    format!(r#"program = "dumpcap -q -i eth0 -f udp -s 64 -B 64 -w {}""#, file.display())
+}
+
+/// A flow of numbered datagrams, in bursts of these sizes.
+fn datagrams(bursts: u32, pause: &str, sizes: &[u32]) -> String {
+    let sizes: Vec<_> = sizes.iter().map(u32::to_string).collect();
+    format!(
+        r#"
+[flow.datagrams]
+from = "a"
+to = "b"
+program = "python3 {script} send {{to}} {{port}} 1 {bursts} {pause} {sizes}"
+server = "python3 {script} sink {{port}}"
+"#,
+        script = beside("datagrams.py"),
+        sizes = sizes.join(" "),
+    )
+}
+
+/// What `truth.py` finds, and its exit code.
+fn judge(ground: &Ground, verb: &str, captures: &[&str], figures: &[String]) -> (String, i32) {
+    let captures = captures.iter().map(|host| ground.path(&format!("{host}.pcapng")));
+    let mut command = Command::new("python3");
+    command.arg(beside("truth.py")).arg(verb).args(captures).args(figures);
+    let output = command.output().expect("python3");
+    assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
+    (text(&output.stdout).trim().to_owned(), output.status.code().expect("it ends"))
+}
+
+/// Runs `scenario` until machine and captures allow a judgement, and says what it is.
+fn check(
+    ground: &Ground,
+    test: &str,
+    scenario: &str,
+    fits: impl Fn(&Run) -> bool,
+    truth: impl Fn() -> (String, i32),
+) {
+    let judged = |run: &Run| fits(run) && truth().1 != 3;
+    let Some(run) = ground.measure(test, scenario, &[], judged) else { return };
+    let (found, code) = truth();
+    say(&format!("{test}: {found}; {}", run.manifest()["lab"]["lateness"]));
+    assert_eq!(code, 0, "{test}: {found}");
+}
+
+#[test]
+fn the_rate_is_right_to_a_thousandth() {
+    let test = "the emulator's rate";
+    let Some(ground) = Ground::take(test, &WITNESS) else { return };
+    let network = Network {
+        duration: "12.5 s",
+        rate: "100 Mbit/s",
+        hosts: ["", &witness(&ground, "b")],
+        ..Network::default()
+    };
+    let load = r#"
+[flow.load]
+from = "a"
+to = "b"
+start = "1.5 s"
+stop = "12 s"
+datagrams = { rate = "150 Mbit/s" }
+"#;
+    let truth = || judge(&ground, "rate", &["b"], &["100e6".into()]);
+    check(&ground, test, &network.with(load), |_| true, truth);
+}
+
+#[test]
+fn the_delay_is_right_to_microseconds() {
+    let test = "the emulator's delay";
+    let Some(ground) = Ground::take(test, &WITNESS) else { return };
+    let network = Network {
+        duration: "6 s",
+        delay: "10 ms",
+        hosts: [&witness(&ground, "a"), &witness(&ground, "b")],
+        ..Network::default()
+    };
+    // Without the microseconds of its timer a pause is 2 ms.
+    let scenario = network.with(&datagrams(2_000, "0.0019", &[1_000]));
+    let figures = ["1e9", "200e6", "0.010"].map(String::from);
+    let truth = || judge(&ground, "delay", &["a", "b"], &figures);
+    // The bounds are those of a quiet machine. One that itself says to have been later was none.
+    let quiet = |run: &Run| {
+        let lateness = &run.manifest()["lab"]["lateness"];
+        lateness["p99_ns"].as_u64().is_some_and(|p99| p99 < 200_000)
+    };
+    check(&ground, test, &scenario, quiet, truth);
+}
+
+#[test]
+fn the_buffer_holds_what_it_says_to_the_byte() {
+    let test = "the emulator's buffer";
+    let Some(ground) = Ground::take(test, &WITNESS) else { return };
+    let full: Vec<u32> = vec![1_472; 40];
+    // A frame of 1518 bytes, one of 246 and the shortest, which may pass when the longer does not.
+    let mixed: Vec<u32> = [1_472, 200, 8, 1_472].repeat(10);
+    let room = 20 * 1_518;
+    for (sizes, buffer) in
+        [(&full, room), (&full, room - 1), (&mixed, 10 * 1_518 + 100), (&mixed, 9_000)]
+    {
+        let network = Network {
+            duration: "3 s",
+            rate: "1 Mbit/s",
+            buffer: &format!("{buffer} B"),
+            hosts: [&witness(&ground, "a"), &witness(&ground, "b")],
+            ..Network::default()
+        };
+        let scenario = network.with(&datagrams(3, "0.4", sizes));
+        let truth = || judge(&ground, "drops", &["a", "b"], &["1e6".into(), buffer.to_string()]);
+        check(&ground, &format!("{test} of {buffer} bytes"), &scenario, |_| true, truth);
+    }
+}

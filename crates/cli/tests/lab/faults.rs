@@ -1,0 +1,205 @@
+//! What becomes of a lab when something fails: it says what, keeps what it has, and leaves nothing.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use crate::ground::{Ground, Network, Run, text};
+use crate::remains::{Remains, marked_named};
+
+/// The user and group `nobody`.
+const NOBODY: u32 = 65_534;
+
+/// A flow of our own, by our own congestion control.
+const BULK: &str = r#"
+[flow.bulk]
+from = "a"
+to = "b"
+"#;
+
+/// Waits until `is_so`, for half a minute at most.
+fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+    const TRIES: usize = 300;
+    for _ in 0..TRIES {
+        if is_so() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    panic!("not in half a minute: {what}");
+}
+
+/// Starts a run and waits until a program of that name is at work in it.
+fn start(ground: &Ground, scenario: &str, program: &str) -> (Child, i32) {
+    let mut command = ground.command(scenario, &[]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut found = None;
+    eventually("the program runs", || {
+        found = marked_named(program);
+        found.is_some()
+    });
+    (child, found.expect("it runs") as i32)
+}
+
+fn signal(pid: i32, signal: Signal) {
+    kill(Pid::from_raw(pid), signal).expect("it is ours");
+}
+
+fn assert_lacks(output: &Output, words: &[&str]) {
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    assert!(words.iter().all(|word| told.contains(word)), "{words:?} are not in\n{told}");
+}
+
+/// What was measured is there, and says that it is not all.
+fn assert_incomplete(run: &Run) {
+    assert_eq!(run.manifest()["complete"], false);
+    let summary = fs::read(run.folder.join("summary.json")).expect("a summary");
+    let summary: Value = serde_json::from_slice(&summary).expect("JSON");
+    assert_eq!(summary["run"]["complete"], false);
+    let bytes = summary["flow"]["bulk"]["bytes"].as_f64().expect("bytes");
+    assert!(bytes > 100_000.0, "{bytes} bytes were sent before");
+    assert!(run.folder.join("report.html").exists());
+}
+
+#[test]
+fn a_killed_fabric_leaves_nothing() {
+    let Some(ground) = Ground::take("a killed fabric", &[]) else { return };
+    let before = Remains::now();
+    let hosts = [r#"program = "sleep 5001""#, r#"program = "sh -c 'sleep 5001 & sleep 5001'""#];
+    let network = Network { duration: "60 s", hosts, ..Network::default() };
+    let (mut child, _) = start(&ground, &network.with(BULK), "sleep");
+    thread::sleep(Duration::from_secs(1));
+    signal(child.id() as i32, Signal::SIGKILL);
+    child.wait().expect("it ends");
+    before.check_nothing_more("SIGKILL");
+    let run =
+        Run { output: child.wait_with_output().expect("it ended"), folder: ground.path("run") };
+    assert_eq!(run.manifest()["complete"], false);
+}
+
+#[test]
+fn a_killed_program_ends_its_flow_alone() {
+    let Some(ground) = Ground::take("a killed program", &[]) else { return };
+    let before = Remains::now();
+    let network = Network { duration: "3 s", ..Network::default() };
+    let victim = r#"
+[flow.victim]
+from = "a"
+to = "b"
+program = "sleep 5002"
+"#;
+    let (child, pid) = start(&ground, &network.with(&(BULK.to_owned() + victim)), "sleep");
+    signal(pid, Signal::SIGKILL);
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let run = Run { output, folder: ground.path("run") };
+    assert_eq!(run.manifest()["complete"], true);
+    assert!(run.notes().contains("`sleep 5002` ended with signal: 9"), "{}", run.notes());
+    let summary: Value = serde_json::from_slice(&run.output.stdout).expect("JSON");
+    assert_eq!(summary["flow"]["victim"]["completed"], false);
+    assert!(summary["flow"]["bulk"]["bytes"].as_f64() > Some(1e6), "{}", summary["flow"]);
+    before.check_nothing_more("a killed program");
+}
+
+#[test]
+fn an_interface_that_disappears_ends_the_run() {
+    let Some(ground) = Ground::take("a lost interface", &["ip"]) else { return };
+    let before = Remains::now();
+    let hosts = ["", r#"program = "sh -c 'sleep 1.5; ip link del eth0'""#];
+    let scenario = Network { duration: "20 s", hosts, ..Network::default() }.with(BULK);
+    for port in ["xdp", "packet"] {
+        let run = ground.attempt(&scenario, &["--port", port]);
+        assert_lacks(&run.output, &["error:", "interface", "gone"]);
+        assert_incomplete(&run);
+        before.check_nothing_more("a lost interface");
+    }
+}
+
+#[test]
+fn a_full_disk_is_told() {
+    let Some(ground) = Ground::take("a full disk", &["unshare", "mount"]) else { return };
+    let before = Remains::now();
+    fs::create_dir(ground.path("run")).expect("a folder");
+    let probes = "[probe.capture.east]\nat = \"wan:east\"\n[probe.flows]\nevery = \"1 ms\"\n";
+    let network = Network { duration: "2 s", ..Network::default() };
+    let inner = ground.command(&network.with(&(BULK.to_owned() + probes)), &[]);
+    let mut command = Command::new("unshare");
+    let script = "mount -t tmpfs -o size=128k none run && exec \"$@\"";
+    command.args(["--mount", "sh", "-c", script, "sh"]).arg(inner.get_program());
+    command.args(inner.get_args()).current_dir(ground.path("")).env(crate::ground::MARK, "1");
+    let output = command.output().expect("unshare");
+    assert_lacks(&output, &["error: run/capture.pcapng", "No space left on device"]);
+    before.check_nothing_more("a full disk");
+}
+
+/// The program as a user without rights, who may read the scenario and write the run.
+fn as_nobody(ground: &Ground, scenario: &str) -> Run {
+    let mut command = ground.command(scenario, &[]);
+    let folder = ground.path("");
+    let everybody = || fs::Permissions::from_mode(0o777);
+    fs::set_permissions(&folder, everybody()).expect("it is ours");
+    let _ = fs::remove_dir_all(ground.path("run"));
+    let copy = ground.path("suimon");
+    fs::copy(env!("CARGO_BIN_EXE_suimon"), &copy).expect("room");
+    let mut own = Command::new(&copy);
+    own.args(command.args([] as [&str; 0]).get_args()).current_dir(folder);
+    own.env(crate::ground::MARK, "1").uid(NOBODY).gid(NOBODY);
+    Run { output: own.output().expect("it starts"), folder: ground.path("run") }
+}
+
+#[test]
+fn a_user_runs_it_or_is_told_what_to_type() {
+    let Some(ground) = Ground::take("a user's run", &[]) else { return };
+    let before = Remains::now();
+    let network = Network { duration: "1.5 s", ..Network::default() };
+    let run = as_nobody(&ground, &network.with(BULK));
+    if run.output.status.code() == Some(0) {
+        let lab = &run.manifest()["lab"];
+        assert_eq!(lab["ports"][0]["kind"], "AF_PACKET");
+        assert_eq!(lab["kernel_congestion"], serde_json::json!(["cubic"]));
+        assert!(run.notes().contains("the kernel's own `cubic`"), "{}", run.notes());
+        // What has no like in the kernel needs the right to load it.
+        let ours = format!("{BULK}congestion = \"scalable\"\n");
+        let refused = as_nobody(&ground, &network.with(&ours));
+        assert_lacks(&refused.output, &["load `scalable` into the kernel", "help:", "root"]);
+    } else {
+        assert_lacks(&run.output, &["help:", "root"]);
+    }
+    before.check_nothing_more("a user's run");
+}
+
+#[test]
+fn without_user_namespaces_a_user_is_told_what_to_type() {
+    let programs = ["unshare", "setpriv"];
+    let Some(ground) = Ground::take("no user namespaces", &programs) else { return };
+    let before = Remains::now();
+    let inner = ground.command(&Network::default().with(BULK), &[]);
+    // The limit is that of a user namespace of the test's own.
+    let script = "echo 0 >/proc/sys/user/max_user_namespaces && \
+        exec setpriv --bounding-set=-all --inh-caps=-all \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "sh", "-c", script, "sh"]);
+    command.arg(inner.get_program()).args(inner.get_args());
+    command.current_dir(ground.path("")).env(crate::ground::MARK, "1");
+    let output = command.output().expect("unshare");
+    assert_lacks(&output, &["create a user namespace", "sysctl -w user.max_user_namespaces"]);
+    before.check_nothing_more("a refusal");
+}
+
+#[test]
+fn a_congestion_control_that_the_kernel_lacks_is_told() {
+    let Some(ground) = Ground::take("a missing feature", &[]) else { return };
+    let before = Remains::now();
+    let scenario = Network::default().with(&format!("{BULK}congestion = \"kernel:nosuch\"\n"));
+    let run = ground.attempt(&scenario, &[]);
+    assert_lacks(&run.output, &["congestion control `nosuch`", "help: modprobe tcp_nosuch"]);
+    before.check_nothing_more("a refusal");
+}

@@ -1,0 +1,242 @@
+//! What a test of the lab stands on: the machine to itself, a folder, and the program as it is typed.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{env, fs};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The variable by which processes that a test started are known, whoever their parent is by now.
+pub(crate) const MARK: &str = "SUIMON_LAB_TEST";
+
+/// Two labs would take turns on the fabric's processor.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// How many times a run is repeated whose machine did not keep up.
+const TRIES: usize = 3;
+
+/// Two hosts and the emulator between them, all of whose settings a test may replace.
+const NETWORK: &str = r#"
+title = "Two hosts and an emulator"
+duration = "DURATION"
+
+[host.a]
+ALPHA
+[host.b]
+BETA
+
+[emulator.wan]
+rate = "RATE"
+delay = "DELAY"
+buffer = "BUFFER"
+
+[link.west]
+between = ["a", "wan"]
+rate = "1 Gbit/s"
+mtu = "MTU"
+
+[link.east]
+between = ["wan", "b"]
+rate = "1 Gbit/s"
+mtu = "MTU"
+"#;
+
+/// What a test may choose of the network between its two hosts.
+#[derive(Clone, Copy)]
+pub(crate) struct Network<'a> {
+    pub(crate) duration: &'a str,
+    pub(crate) rate: &'a str,
+    pub(crate) delay: &'a str,
+    pub(crate) buffer: &'a str,
+    pub(crate) mtu: &'a str,
+    /// What else the table of host `a` holds, and that of `b`.
+    pub(crate) hosts: [&'a str; 2],
+}
+
+impl Default for Network<'_> {
+    fn default() -> Self {
+        Self {
+            duration: "10 s",
+            rate: "200 Mbit/s",
+            delay: "2 ms",
+            buffer: "256 KiB",
+            mtu: "1500 B",
+            hosts: [""; 2],
+        }
+    }
+}
+
+impl Network<'_> {
+    /// The scenario, with more tables at its end.
+    pub(crate) fn with(&self, tables: &str) -> String {
+        let text = NETWORK
+            .replace("DURATION", self.duration)
+            .replace("RATE", self.rate)
+            .replace("DELAY", self.delay)
+            .replace("BUFFER", self.buffer)
+            .replace("MTU", self.mtu)
+            .replace("ALPHA", self.hosts[0])
+            .replace("BETA", self.hosts[1]);
+        text + tables
+    }
+}
+
+/// The machine for one test.
+pub(crate) struct Ground {
+    folder: TempDir,
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Ground {
+    /// Waits until no other test has the machine. `None`, said aloud, where `test` cannot be made.
+    pub(crate) fn take(test: &str, programs: &[&str]) -> Option<Self> {
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = tempfile::tempdir().expect("a folder");
+        let ground = Self { folder, _alone: alone };
+        match ground.lacks(programs) {
+            Some(what) => {
+                say(&format!("skipped: {test}: {what}"));
+                None
+            }
+            None => Some(ground),
+        }
+    }
+
+    fn lacks(&self, programs: &[&str]) -> Option<String> {
+        if !nix::unistd::geteuid().is_root() {
+            return Some("it needs root".into());
+        }
+        if let Some(missing) = programs.iter().find(|program| !is_installed(program)) {
+            return Some(format!("it needs `{missing}`"));
+        }
+        let tried = self.exec(&Network::default().with(""), &[], "a", &["true"]);
+        (tried.status.code() == Some(3)).then(|| text(&tried.stderr).trim().to_owned())
+    }
+
+    /// A path in the test's folder.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The program, with that scenario as its last argument's file.
+    pub(crate) fn suimon(&self, words: &[&str], scenario: &str) -> Command {
+        fs::write(self.path("scenario.toml"), scenario).expect("a scenario");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_suimon"));
+        command.current_dir(self.folder.path()).env(MARK, "1").stdin(Stdio::null());
+        command.args(words).arg("scenario.toml");
+        command
+    }
+
+    /// The same, to run in the lab.
+    pub(crate) fn command(&self, scenario: &str, options: &[&str]) -> Command {
+        let mut command = self.suimon(&["run", "--on", "lab", "--json", "--out", "run"], scenario);
+        command.args(options);
+        command
+    }
+
+    /// Runs a scenario in the lab, whatever comes of it.
+    pub(crate) fn attempt(&self, scenario: &str, options: &[&str]) -> Run {
+        let output = self.command(scenario, options).output().expect("the program starts");
+        Run { output, folder: self.path("run") }
+    }
+
+    /// Runs a scenario in the lab, which must succeed.
+    pub(crate) fn run(&self, scenario: &str, options: &[&str]) -> Run {
+        let run = self.attempt(scenario, options);
+        assert_eq!(run.output.status.code(), Some(0), "{}", text(&run.output.stderr));
+        run
+    }
+
+    /// Runs it until the machine keeps up, and judges that run; says the figures, and that `test` was not
+    /// made, if it never does.
+    pub(crate) fn measure(
+        &self,
+        test: &str,
+        scenario: &str,
+        options: &[&str],
+        fits: impl Fn(&Run) -> bool,
+    ) -> Option<Run> {
+        let mut figures = String::new();
+        for _ in 0..TRIES {
+            let run = self.run(scenario, options);
+            let lab = &run.manifest()["lab"];
+            if lab["kept_up"] == true && fits(&run) {
+                return Some(run);
+            }
+            figures =
+                format!("{} missed {} {}", lab["lateness"], lab["missed_frames"], lab["notes"]);
+        }
+        say(&format!("skipped: {test}: this machine did not keep up: {figures}"));
+        None
+    }
+
+    /// Runs a command in a host.
+    pub(crate) fn exec(
+        &self,
+        scenario: &str,
+        options: &[&str],
+        host: &str,
+        words: &[&str],
+    ) -> Output {
+        let mut command = self.suimon(&["lab", "exec"], scenario);
+        command.arg(host).args(options).arg("--").args(words);
+        command.output().expect("the program starts")
+    }
+}
+
+/// A run that has ended.
+pub(crate) struct Run {
+    pub(crate) output: Output,
+    pub(crate) folder: PathBuf,
+}
+
+impl Run {
+    /// What it says of the machine and of itself.
+    pub(crate) fn manifest(&self) -> Value {
+        let text = fs::read(self.folder.join("manifest.json")).expect("a manifest");
+        serde_json::from_slice(&text).expect("JSON")
+    }
+
+    /// What a program said.
+    pub(crate) fn log(&self, name: &str) -> String {
+        let path = self.folder.join("programs").join(format!("{name}.log"));
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// The notes, one a line.
+    pub(crate) fn notes(&self) -> String {
+        let notes = self.manifest()["lab"]["notes"].as_array().cloned().unwrap_or_default();
+        notes.iter().filter_map(Value::as_str).fold(String::new(), |all, note| all + note + "\n")
+    }
+}
+
+/// Prints past the test harness, which would keep a passing test's output to itself.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "lab: {line}");
+}
+
+/// Bytes that are text.
+pub(crate) fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("text")
+}
+
+/// A file beside the tests.
+pub(crate) fn beside(name: &str) -> String {
+    format!("{}/tests/lab/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Runs `program` here; its output, which must be without complaint.
+pub(crate) fn output<S: AsRef<OsStr>>(program: &str, words: &[S]) -> String {
+    let output = Command::new(program).args(words).output().expect("it is installed");
+    assert!(output.status.success(), "{program}: {}", text(&output.stderr));
+    text(&output.stdout).to_owned()
+}
+
+fn is_installed(program: &str) -> bool {
+    let places = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&places).any(|place| Path::new(&place).join(program).is_file())
+}

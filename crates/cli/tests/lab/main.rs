@@ -1,0 +1,11 @@
+//! The lab as it is used: real programs over it, its captures, its truth by another program's witness,
+//! and what becomes of it when something fails.
+//!
+//! Needs root and the programs that each test names; without them a test says so and passes.
+
+mod captures;
+mod emulator;
+mod faults;
+mod ground;
+mod programs;
+mod remains;

@@ -1,0 +1,188 @@
+//! Real programs over the lab find the network that the scenario describes.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::ground::{Ground, Network, Run, output, say, text};
+
+/// The emulator's rate in these tests.
+const RATE: f64 = 200e6;
+/// How far a program's figure may lie from it: iperf3 counts whole blocks of 128 KiB, and by its own clock.
+const NEAR: f64 = 0.01;
+
+/// A flow of iperf3 with these options.
+fn iperf3(name: &str, start: &str, options: &str) -> String {
+    format!(
+        r#"
+[flow.{name}]
+from = "a"
+to = "b"
+start = "{start}"
+program = "iperf3 -c {{to}} -p {{port}} {options} -J"
+server = "iperf3 -s -1 -p {{port}}"
+"#
+    )
+}
+
+/// What iperf3 tells of a flow at its end.
+fn told(run: &Run, flow: &str) -> Value {
+    let report: Value = serde_json::from_str(&run.log(flow)).expect("JSON");
+    assert!(report.get("error").is_none(), "{flow}: {}", report["error"]);
+    report["end"].clone()
+}
+
+/// The payload that arrived per second must be what the emulator's rate leaves of frames that hold
+/// `payload` of `frame` bytes.
+fn check_rate(run: &Run, flow: &str, payload: f64, frame: f64) {
+    let end = told(run, flow);
+    let got = end["sum_received"]["bits_per_second"].as_f64().expect("a rate");
+    let wanted = RATE * payload / frame;
+    assert!((got / wanted - 1.0).abs() < NEAR, "{flow}: {got} bit/s, not {wanted}");
+}
+
+#[test]
+fn iperf3_gets_the_emulators_rate() {
+    let test = "iperf3";
+    let Some(ground) = Ground::take(test, &["iperf3"]) else { return };
+    let flows = [
+        iperf3("tcp", "0 s", "-t 2 -O 1"),
+        iperf3("reverse", "3.5 s", "-t 2 -O 1 -R"),
+        iperf3("parallel", "7 s", "-t 2 -O 1 -P 4"),
+        iperf3("within", "10.5 s", "-t 1 -u -l 1448 -b 100M"),
+        iperf3("beyond", "12 s", "-t 2 -u -l 1448 -b 300M"),
+    ];
+    let scenario = Network { duration: "14.5 s", ..Network::default() }.with(&flows.concat());
+    let Some(run) = ground.measure(test, &scenario, &[], |_| true) else { return };
+    for flow in ["tcp", "reverse", "parallel"] {
+        check_rate(&run, flow, 1448.0, 1518.0);
+    }
+    let end = &told(&run, "within")["sum"];
+    assert_eq!(end["lost_packets"], 0, "{end}");
+    let end = &told(&run, "beyond")["sum"];
+    let lost = end["lost_percent"].as_f64().expect("a share");
+    // Headers of 8 and 20 bytes, Ethernet's 18.
+    let wanted = 100.0 * (1.0 - RATE * 1448.0 / 1494.0 / 300e6);
+    assert!((lost - wanted).abs() < 1.0, "{lost} % lost, not {wanted}");
+}
+
+#[test]
+fn ping_shows_the_configured_round_trip() {
+    let test = "ping";
+    let Some(ground) = Ground::take(test, &["ping"]) else { return };
+    let ping = r#"
+[flow.ping]
+from = "a"
+to = "b"
+program = "ping -i 0.02 -c 100 -W 1 {to}"
+"#;
+    let network = Network { duration: "2.5 s", delay: "10 ms", ..Network::default() };
+    let Some(run) = ground.measure(test, &network.with(ping), &[], |_| true) else { return };
+    check_round_trips(&run, "ping", 0.020);
+}
+
+/// Half of the round trips must be the configured one within 0.2 ms and 1 %.
+fn check_round_trips(run: &Run, flow: &str, configured: f64) {
+    let log = run.log(flow);
+    let told = log.lines().filter_map(|line| line.split_once("time=")?.1.strip_suffix(" ms"));
+    let mut times: Vec<f64> = told.map(|time| time.parse().expect("a time")).collect();
+    times.sort_by(f64::total_cmp);
+    assert_eq!(times.len(), 100, "every one is answered:\n{log}");
+    let (half, most) = (times[50] * 1e-3, times[99] * 1e-3);
+    say(&format!("{flow}: {configured} s configured; {half:.6} s (half), {most:.6} s at most"));
+    let near = 0.2e-3 + 0.01 * configured;
+    assert!((half - configured).abs() < near, "{half} s, not {configured}");
+}
+
+#[test]
+fn ipv6_works_by_itself() {
+    let test = "IPv6";
+    let Some(ground) = Ground::take(test, &["iperf3", "ping"]) else { return };
+    let hosts = [r#"address = "fd00::a""#, r#"address = "fd00::b""#];
+    let network = Network { duration: "6 s", hosts, ..Network::default() };
+    let ping = r#"
+[flow.ping]
+from = "a"
+to = "b"
+program = "ping -6 -i 0.02 -c 100 -W 1 {to}"
+"#;
+    let flows = iperf3("tcp", "2.4 s", "-6 -t 2 -O 1") + ping;
+    let Some(run) = ground.measure(test, &network.with(&flows), &[], |_| true) else { return };
+    check_round_trips(&run, "ping", 0.004);
+    check_rate(&run, "tcp", 1428.0, 1518.0);
+}
+
+#[test]
+fn frames_of_9000_bytes_pass() {
+    let test = "MTU 9000";
+    let Some(ground) = Ground::take(test, &["iperf3", "ping"]) else { return };
+    let network = Network { duration: "4.5 s", mtu: "9000 B", ..Network::default() };
+    let ping = |name: &str, size: u32| {
+        format!(
+            r#"
+[flow.{name}]
+from = "a"
+to = "b"
+program = "ping -M do -i 0.05 -c 5 -W 1 -s {size} {{to}}"
+"#
+        )
+    };
+    let flows = ping("fits", 8972) + &ping("exceeds", 8973) + &iperf3("tcp", "1 s", "-t 2 -O 1");
+    let Some(run) = ground.measure(test, &network.with(&flows), &[], |_| true) else { return };
+    assert!(run.log("fits").contains("5 received"), "{}", run.log("fits"));
+    let exceeds = run.log("exceeds");
+    assert!(exceeds.contains("message too long") && exceeds.contains("0 received"), "{exceeds}");
+    assert!(run.notes().contains("-s 8973"), "a program that fails is told of: {}", run.notes());
+    check_rate(&run, "tcp", 8948.0, 9018.0);
+}
+
+#[test]
+fn a_large_file_arrives_whole() {
+    /// Megabytes; a release is tested with 1000.
+    const VARIABLE: &str = "SUIMON_TEST_TRANSFER_MB";
+    let Some(ground) = Ground::take("a transfer", &["curl", "python3", "sha256sum"]) else {
+        return;
+    };
+    let megabytes: u64 = std::env::var(VARIABLE).ok().and_then(|n| n.parse().ok()).unwrap_or(256);
+    let made = Command::new("dd")
+        .args(["if=/dev/urandom", "bs=1M", "status=none"])
+        .args([format!("count={megabytes}"), format!("of={}", ground.path("sent").display())])
+        .status();
+    assert!(made.expect("coreutils").success());
+    let server = format!(
+        r#"program = "python3 -m http.server 80 --bind {{address}} --directory {}""#,
+        ground.path("").display()
+    );
+    let network =
+        Network { rate: "1 Gbit/s", buffer: "4 MiB", hosts: ["", &server], ..Network::default() };
+    let words = ["curl", "-sS", "--retry", "20", "--retry-connrefused", "--retry-delay", "1"];
+    let words = [&words[..], &["-o", "received", "http://b/sent"]].concat();
+    let fetched = ground.exec(&network.with(""), &[], "a", &words);
+    assert!(fetched.status.success(), "{}", text(&fetched.stderr));
+    let sum = |name| output("sha256sum", &[ground.path(name)]);
+    let (sent, received) = (sum("sent"), sum("received"));
+    assert_eq!(sent.split(' ').next(), received.split(' ').next());
+    let length = fs::metadata(ground.path("received")).expect("a file").len();
+    assert_eq!(length, megabytes << 20);
+}
+
+#[test]
+fn every_kind_of_port_carries_programs() {
+    let test = "kinds of ports";
+    let Some(ground) = Ground::take(test, &["iperf3"]) else { return };
+    let scenario = Network { duration: "3.5 s", ..Network::default() };
+    let scenario = scenario.with(&iperf3("tcp", "0 s", "-t 1 -O 1"));
+    for (port, name) in
+        [("xdp", "AF_XDP, generic"), ("xdp-native", "AF_XDP, native"), ("packet", "AF_PACKET")]
+    {
+        let test = format!("{test}: {port}");
+        let Some(run) = ground.measure(&test, &scenario, &["--port", port], |_| true) else {
+            continue;
+        };
+        let ports = run.manifest()["lab"]["ports"].clone();
+        let kinds: Vec<_> = ports.as_array().expect("a list").iter().map(|p| &p["kind"]).collect();
+        assert_eq!(kinds, [name, name]);
+        check_rate(&run, "tcp", 1448.0, 1518.0);
+    }
+}
