@@ -5,6 +5,7 @@ use std::net::UdpSocket;
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -42,10 +43,15 @@ pub(crate) struct Machines {
     pub(crate) middle: Namespace,
     pub(crate) right: Namespace,
     pub(crate) folder: TempDir,
+    _alone: MutexGuard<'static, ()>,
 }
+
+/// Tests that look at rates are not to have each other for neighbours.
+static ALONE: Mutex<()> = Mutex::new(());
 
 impl Machines {
     pub(crate) fn new() -> Self {
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let [left, middle, right] = [(); 3].map(|()| Namespace::new().expect("root may"));
         for (host, there, address) in [(&left, "ra", LEFT), (&right, "rb", RIGHT)] {
             let path = format!("/proc/{}/fd/{}", std::process::id(), host.as_fd().as_raw_fd());
@@ -57,7 +63,7 @@ impl Machines {
             run(host, &format!("ip addr add {address}/24 dev eth0"));
             run(host, &format!("ip -6 addr add fd79::{last}/64 dev eth0 nodad"));
         }
-        Self { left, middle, right, folder: tempfile::tempdir().expect("a folder") }
+        Self { left, middle, right, folder: tempfile::tempdir().expect("a folder"), _alone: alone }
     }
 
     pub(crate) fn socket(&self) -> PathBuf {

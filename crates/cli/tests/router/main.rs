@@ -213,7 +213,6 @@ web = { rate = "200 Mbit/s", match = { destination_port = "80" } }
 rest = { rate = "500 Mbit/s" }
 [link.out]"#;
 
-/// The left host's address is used where a test looks from the right.
 #[test]
 fn both_ways_are_alike() {
     if lacks("both ways") {
