@@ -160,7 +160,9 @@ fn gaps_leave_as_pause_frames() {
     let (to, from) =
         (Machines::udp(&machines.right, RIGHT, 5001), Machines::udp(&machines.left, LEFT, 5001));
     let mut tap = Tap::new(&machines.right);
-    (0..SENT).for_each(|_| drop(from.send_to(&[0; 1_000], (RIGHT, 5001)).expect("send")));
+    for _ in 0..SENT {
+        from.send_to(&[0; 1_000], (RIGHT, 5001)).expect("send");
+    }
     let mut seen = Vec::new();
     eventually("all have passed", || {
         let wanted = |frame: &Vec<u8>| {

@@ -159,7 +159,9 @@ fn burst_then_end(more: &[&str]) -> (u64, Value) {
     run(&machines.left, &format!("ping -c 1 -W 5 {RIGHT}"));
     let to = Machines::udp(&machines.right, RIGHT, 5001);
     let from = Machines::udp(&machines.left, LEFT, 5001);
-    (0..SENT).for_each(|_| drop(from.send_to(&[0; PAYLOAD], (RIGHT, 5001)).expect("send")));
+    for _ in 0..SENT {
+        from.send_to(&[0; PAYLOAD], (RIGHT, 5001)).expect("send");
+    }
     eventually("it has them all", || {
         let port = &router.statistics()["port"]["r:out"];
         port["backlog_packets"].as_u64() > Some(100)
