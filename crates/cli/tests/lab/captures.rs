@@ -41,6 +41,7 @@ fn summary(run: &Run) -> Value {
 }
 
 #[test]
+#[ignore = "measures time, for a quiet machine: cargo test -p suimon --test lab -- --ignored --test-threads 1"]
 fn a_capture_is_well_formed_and_tells_of_drops() {
     let Some(ground) = Ground::take("captures", &["tshark"]) else { return };
     let network =
@@ -120,6 +121,7 @@ fn frames(file: &Path) -> Vec<(u64, u64, bool)> {
 }
 
 #[test]
+#[ignore = "measures time, for a quiet machine: cargo test -p suimon --test lab -- --ignored --test-threads 1"]
 fn gaps_take_the_wire_for_as_long_as_they_say() {
     let Some(ground) = Ground::take("gap frames", &["tshark"]) else { return };
     let run = ground.run(&PACED.replace("HOST", "").replace("WIRE", "time"), &[]);
@@ -153,6 +155,7 @@ fn gaps_take_the_wire_for_as_long_as_they_say() {
 }
 
 #[test]
+#[ignore = "measures time, for a quiet machine: cargo test -p suimon --test lab -- --ignored --test-threads 1"]
 fn gaps_arrive_as_pause_frames_of_the_right_sizes() {
     let programs = ["tshark", "dumpcap"];
     let Some(ground) = Ground::take("PAUSE frames", &programs) else { return };

@@ -43,6 +43,7 @@ fn check_rate(run: &Run, flow: &str, payload: f64, frame: f64) {
 }
 
 #[test]
+#[ignore = "measures time, for a quiet machine: cargo test -p suimon --test lab -- --ignored --test-threads 1"]
 fn iperf3_gets_the_emulators_rate() {
     let test = "iperf3";
     let Some(ground) = Ground::take(test, &["iperf3"]) else { return };
@@ -68,6 +69,7 @@ fn iperf3_gets_the_emulators_rate() {
 }
 
 #[test]
+#[ignore = "measures time, for a quiet machine: cargo test -p suimon --test lab -- --ignored --test-threads 1"]
 fn ping_shows_the_configured_round_trip() {
     let test = "ping";
     let Some(ground) = Ground::take(test, &["ping"]) else { return };
@@ -96,6 +98,7 @@ fn check_round_trips(run: &Run, flow: &str, configured: f64) {
 }
 
 #[test]
+#[ignore = "measures time, for a quiet machine: cargo test -p suimon --test lab -- --ignored --test-threads 1"]
 fn ipv6_works_by_itself() {
     let test = "IPv6";
     let Some(ground) = Ground::take(test, &["iperf3", "ping"]) else { return };
@@ -114,6 +117,7 @@ program = "ping -6 -i 0.02 -c 100 -W 1 {to}"
 }
 
 #[test]
+#[ignore = "measures time, for a quiet machine: cargo test -p suimon --test lab -- --ignored --test-threads 1"]
 fn frames_of_9000_bytes_pass() {
     let test = "MTU 9000";
     let Some(ground) = Ground::take(test, &["iperf3", "ping"]) else { return };
@@ -138,6 +142,7 @@ program = "ping -M do -i 0.05 -c 5 -W 1 -s {size} {{to}}"
 }
 
 #[test]
+#[ignore = "measures time, for a quiet machine: cargo test -p suimon --test lab -- --ignored --test-threads 1"]
 fn a_large_file_arrives_whole() {
     /// Megabytes; a release is tested with 1000.
     const VARIABLE: &str = "SUIMON_TEST_TRANSFER_MB";
@@ -168,6 +173,7 @@ fn a_large_file_arrives_whole() {
 }
 
 #[test]
+#[ignore = "measures time, for a quiet machine: cargo test -p suimon --test lab -- --ignored --test-threads 1"]
 fn every_kind_of_port_carries_programs() {
     let test = "kinds of ports";
     let Some(ground) = Ground::take(test, &["iperf3"]) else { return };
