@@ -32,6 +32,9 @@ impl Mapping {
         let _ = unsafe { madvise(start, length.get(), MmapAdvise::MADV_HUGEPAGE) };
         // SAFETY: as above. Faults are taken here, not while packets wait.
         unsafe { madvise(start, length.get(), MmapAdvise::MADV_POPULATE_WRITE)? };
+        // SAFETY: as above. Pages that the kernel has pinned for a device would be copied whenever a program
+        // is started, and all threads that touch memory would wait meanwhile.
+        unsafe { madvise(start, length.get(), MmapAdvise::MADV_DONTFORK)? };
         Ok(mapping)
     }
 
