@@ -90,7 +90,7 @@ impl Datagrams {
             let length = packet.tcp.payload as usize;
             let Some(payload) = scratch.payload.get_mut(..length) else { continue };
             if let Some(stamp) = payload.first_chunk_mut::<STAMP>() {
-                *stamp = clock.now().as_ns().to_le_bytes();
+                *stamp = clock.now().as_ns().to_be_bytes();
             }
             self.sent.packets += 1;
             self.sent.bytes += length as u64;
@@ -129,7 +129,7 @@ impl Datagrams {
         self.received.bytes += bytes as u64;
         self.last = at;
         if bytes >= STAMP {
-            let sent = Instant::ZERO + Duration::from_ns(u64::from_le_bytes(stamp));
+            let sent = Instant::ZERO + Duration::from_ns(u64::from_be_bytes(stamp));
             self.delay.add(at.since(sent));
         }
         Some(())
