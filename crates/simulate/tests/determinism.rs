@@ -102,15 +102,15 @@ fn any_number_of_workers_gives_the_same_summaries() {
 
 /// Hosts, links and flows that come before the others in every list, and share nothing with them.
 const STRANGERS: &str = r#"
-[host."0"]
-[host."00"]
+[host.A0]
+[host.A00]
 [link."0"]
-between = ["0", "00"]
+between = ["A0", "A00"]
 rate = "20 Mbit/s"
 loss = "1 %"
 [flow."0"]
-from = "0"
-to = "00"
+from = "A0"
+to = "A00"
 congestion = "newreno"
 [host.a]"#;
 
