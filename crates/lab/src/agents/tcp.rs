@@ -157,6 +157,16 @@ impl Connection {
         }
     }
 
+    /// Reads what has come and was too little to wake the reader.
+    pub(super) fn settle(&mut self, now: Instant) {
+        if let (Programs::Stream(_, reading), Some(receiver)) =
+            (&mut self.programs, &mut self.receiver)
+        {
+            reading.hear(now);
+            reading.run(receiver, now);
+        }
+    }
+
     /// Both programs of an exchange do what they can.
     fn exchange(&mut self, now: Instant) {
         let Programs::Exchange(asking, answering) = &mut self.programs else { return };

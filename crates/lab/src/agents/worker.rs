@@ -138,6 +138,12 @@ impl<S: FnMut(Sample)> Worker<S> {
                 self.handle(event, now)?;
             }
         }
+        let now = self.clock.now();
+        for agent in &mut self.agents {
+            if let Kind::Tcp(connection) = &mut agent.kind {
+                connection.settle(now);
+            }
+        }
         Ok(Ended { flows: self.totals(), waited: threads::waited() })
     }
 
