@@ -133,9 +133,9 @@ impl<S: FnMut(Sample)> Worker<S> {
             let patience = self.clock.until(next.unwrap_or(Instant::NEVER));
             let count = wait(&self.epoll, &mut events, patience)
                 .map_err(Error::system("wait for sockets (epoll_pwait2, Linux 5.11)"))?;
-            let now = self.clock.now();
             for event in events.iter().take(count) {
-                self.handle(event, now)?;
+                // Those before it took their time.
+                self.handle(event, self.clock.now())?;
             }
         }
         let now = self.clock.now();
