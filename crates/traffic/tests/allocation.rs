@@ -1,17 +1,17 @@
 //! Nothing is allocated for a packet: neither to read its header, nor to classify, nor to condition, nor to
 //! queue it.
 
+mod counting;
 mod drawn;
 mod wire;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::hint::black_box;
 use std::net::Ipv4Addr;
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
+use counting::allocations;
 use traffic::classify::{Filter, Fragments, PortRange, Prefix, Rules};
 use traffic::condition::{Action, Conditioner, Element, Meter, Parameters, Rule};
 use traffic::header::Header;
@@ -22,32 +22,6 @@ use traffic::units::Serializer;
 use traffic::{
     Bytes, Dequeued, Discipline, Duration, Enqueued, FlowId, Instant, Packet, Packets, Random, Rate,
 };
-
-/// The system's allocator, and how often this thread asked it for memory.
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-fn allocations() -> u64 {
-    ALLOCATIONS.get()
-}
-
-// SAFETY: hands every call on to the system's allocator as it is.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// A first fragment of UDP from 10.0.0.0/8 to port 53.
 fn frame(n: u32) -> Vec<u8> {

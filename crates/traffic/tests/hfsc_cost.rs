@@ -1,38 +1,15 @@
 //! `hfsc` takes no memory for a packet, with 10 000 classes that all have packets.
 
+mod counting;
 mod wire;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicU64, Ordering};
-
+use counting::allocations;
 use traffic::classify::{Filter, Rule};
 use traffic::qdisc::hfsc::{Class, Hfsc, Parameters};
 use traffic::{
     Bytes, Dequeued, Discipline, Enqueued, FlowId, Instant, Packet, Packets, units::Serializer,
 };
 use wire::{port, rate};
-
-/// The system's allocator, and how often it was asked for memory.
-struct Counting;
-
-static TAKEN: AtomicU64 = AtomicU64::new(0);
-
-// SAFETY: passes everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        TAKEN.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promise is the system allocator's condition.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const LINK: u64 = 100_000_000_000;
 
@@ -80,7 +57,7 @@ fn carry(groups: usize) -> (u64, u128) {
         }
     }
     let mut serializer = Serializer::new(rate(LINK));
-    let taken = TAKEN.load(Ordering::Relaxed);
+    let taken = allocations();
     #[expect(clippy::disallowed_methods, reason = "the cost of a packet is measured")]
     let start = std::time::Instant::now();
     let mut sent = 0;
@@ -95,7 +72,7 @@ fn carry(groups: usize) -> (u64, u128) {
         }
     }
     let ns = start.elapsed().as_nanos() / sent as u128;
-    (TAKEN.load(Ordering::Relaxed) - taken, ns)
+    (allocations() - taken, ns)
 }
 
 #[test]

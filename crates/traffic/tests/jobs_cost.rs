@@ -1,10 +1,9 @@
 //! `jobs` takes no memory for a packet, and no longer with long queues than with short ones.
 
+mod counting;
 mod wire;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicU64, Ordering};
-
+use counting::allocations;
 use traffic::classify::{Filter, Rule};
 use traffic::qdisc::jobs::{Class, Jobs, Parameters};
 use traffic::units::Serializer;
@@ -12,28 +11,6 @@ use traffic::{
     Bytes, Dequeued, Discipline, Duration, Enqueued, FlowId, Instant, Packet, Packets, Share,
 };
 use wire::{port, rate};
-
-/// The system's allocator, and how often it was asked for memory.
-struct Counting;
-
-static TAKEN: AtomicU64 = AtomicU64::new(0);
-
-// SAFETY: passes everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        TAKEN.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promise is the system allocator's condition.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const LINK: u64 = 100_000_000_000;
 
@@ -118,14 +95,14 @@ const ARRIVALS: u64 = 200_000;
 fn cost(classes: u32, buffer: u64) -> (u64, u128) {
     let mut full = Full::new(classes, buffer);
     full.carry(10 * buffer);
-    let taken = TAKEN.load(Ordering::Relaxed);
+    let taken = allocations();
     #[expect(clippy::disallowed_methods, reason = "the cost of a packet is measured")]
     let start = std::time::Instant::now();
     full.carry(ARRIVALS);
     let ns = start.elapsed().as_nanos() / u128::from(ARRIVALS);
     let counted = full.jobs.statistics();
     assert!(counted.dropped_packets > ARRIVALS / 4 && counted.backlog_packets >= buffer / 2);
-    (TAKEN.load(Ordering::Relaxed) - taken, ns)
+    (allocations() - taken, ns)
 }
 
 #[test]

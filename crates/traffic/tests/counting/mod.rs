@@ -1,0 +1,33 @@
+//! The system's allocator, counting what each thread asks of it: what a test's harness takes meanwhile, on a
+//! thread of its own, is not the test's.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// How often this thread has asked for memory.
+pub(crate) fn allocations() -> u64 {
+    ALLOCATIONS.get()
+}
+
+// SAFETY: hands every call on to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller's promise is the system allocator's condition.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
