@@ -33,20 +33,28 @@ const HOST: [(&str, &str); 7] = [
     ("net.ipv6.conf.default.accept_dad", "0"),
 ];
 
+/// What a program's connections use that say nothing else. A new namespace would take over what this machine
+/// is set to, and a run would give other figures on another machine.
+const CONGESTION: &str = "net.ipv4.tcp_congestion_control";
+
 /// Sets `name`, written with dots, to `value` in `namespace`.
 pub fn set(namespace: &Namespace, name: &str, value: &str) -> Result<(), Error> {
     try_set(namespace, name, value)?
         .map_err(Error::system(format!("set {name} to {value} in a namespace")))
 }
 
-/// Makes a new namespace that of a host: TCP without memory, buffers up to `buffers`, ping for
-/// everyone, and IPv6 that neither waits for duplicates nor asks for routers. To be called before
-/// its cables are laid.
+/// Makes a new namespace that of a host: TCP without memory, with Linux's own congestion control
+/// (cubic, or reno in a kernel that lacks it) and buffers up to `buffers`, ping for everyone, and
+/// IPv6 that neither waits for duplicates nor asks for routers. To be called before its cables are
+/// laid.
 pub fn prepare_host(namespace: &Namespace, buffers: &Buffers) -> Result<(), Error> {
     let six = has_ipv6();
     for (name, value) in HOST.into_iter().filter(|(name, _)| six || !name.starts_with("net.ipv6."))
     {
         set(namespace, name, value)?;
+    }
+    if try_set(namespace, CONGESTION, "cubic")?.is_err() {
+        set(namespace, CONGESTION, "reno")?;
     }
     set(namespace, "net.ipv4.tcp_rmem", &range(131_072, buffers.receive))?;
     set(namespace, "net.ipv4.tcp_wmem", &range(16_384, buffers.send))?;

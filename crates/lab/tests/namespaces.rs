@@ -159,6 +159,7 @@ fn a_host_is_set_as_asked() {
     assert_eq!(value("ipv4/tcp_wmem"), "4096 16384 4000000");
     assert_eq!(value("ipv4/ip_local_port_range"), "61000 65535");
     assert_eq!(value("ipv4/tcp_no_metrics_save"), "1");
+    assert!(["cubic", "reno"].contains(&&*value("ipv4/tcp_congestion_control")));
     assert_eq!(value("ipv4/conf/all/rp_filter"), "0");
     assert!(value("ipv4/ping_group_range").starts_with("0 "));
     sysctl::set(&host, "net.ipv4.tcp_no_metrics_save", "0").unwrap();

@@ -57,7 +57,6 @@ fn check(
 }
 
 #[test]
-#[ignore = "measures time, for a quiet machine: cargo test -p suimon --test lab -- --ignored --test-threads 1"]
 fn the_rate_is_right_to_a_thousandth() {
     let test = "the emulator's rate";
     let Some(ground) = Ground::take(test, &WITNESS) else { return };
@@ -80,7 +79,6 @@ datagrams = { rate = "150 Mbit/s" }
 }
 
 #[test]
-#[ignore = "measures time, for a quiet machine: cargo test -p suimon --test lab -- --ignored --test-threads 1"]
 fn the_delay_is_right_to_microseconds() {
     let test = "the emulator's delay";
     let Some(ground) = Ground::take(test, &WITNESS) else { return };
@@ -103,7 +101,6 @@ fn the_delay_is_right_to_microseconds() {
 }
 
 #[test]
-#[ignore = "measures time, for a quiet machine: cargo test -p suimon --test lab -- --ignored --test-threads 1"]
 fn the_buffer_holds_what_it_says_to_the_byte() {
     let test = "the emulator's buffer";
     let Some(ground) = Ground::take(test, &WITNESS) else { return };

@@ -70,7 +70,6 @@ fn assert_incomplete(run: &Run) {
 }
 
 #[test]
-#[ignore = "measures time, for a quiet machine: cargo test -p suimon --test lab -- --ignored --test-threads 1"]
 fn a_killed_fabric_leaves_nothing() {
     let Some(ground) = Ground::take("a killed fabric", &[]) else { return };
     let before = Remains::now();
@@ -87,7 +86,6 @@ fn a_killed_fabric_leaves_nothing() {
 }
 
 #[test]
-#[ignore = "measures time, for a quiet machine: cargo test -p suimon --test lab -- --ignored --test-threads 1"]
 fn a_killed_program_ends_its_flow_alone() {
     let Some(ground) = Ground::take("a killed program", &[]) else { return };
     let before = Remains::now();
@@ -112,7 +110,6 @@ program = "sleep 5002"
 }
 
 #[test]
-#[ignore = "measures time, for a quiet machine: cargo test -p suimon --test lab -- --ignored --test-threads 1"]
 fn an_interface_that_disappears_ends_the_run() {
     let Some(ground) = Ground::take("a lost interface", &["ip"]) else { return };
     let before = Remains::now();
@@ -127,7 +124,6 @@ fn an_interface_that_disappears_ends_the_run() {
 }
 
 #[test]
-#[ignore = "measures time, for a quiet machine: cargo test -p suimon --test lab -- --ignored --test-threads 1"]
 fn a_full_disk_is_told() {
     let Some(ground) = Ground::take("a full disk", &["unshare", "mount"]) else { return };
     let before = Remains::now();
@@ -160,7 +156,6 @@ fn as_nobody(ground: &Ground, scenario: &str) -> Run {
 }
 
 #[test]
-#[ignore = "measures time, for a quiet machine: cargo test -p suimon --test lab -- --ignored --test-threads 1"]
 fn a_user_runs_it_or_is_told_what_to_type() {
     let Some(ground) = Ground::take("a user's run", &[]) else { return };
     let before = Remains::now();
@@ -182,7 +177,6 @@ fn a_user_runs_it_or_is_told_what_to_type() {
 }
 
 #[test]
-#[ignore = "measures time, for a quiet machine: cargo test -p suimon --test lab -- --ignored --test-threads 1"]
 fn without_user_namespaces_a_user_is_told_what_to_type() {
     let programs = ["unshare", "setpriv"];
     let Some(ground) = Ground::take("no user namespaces", &programs) else { return };
@@ -201,7 +195,6 @@ fn without_user_namespaces_a_user_is_told_what_to_type() {
 }
 
 #[test]
-#[ignore = "measures time, for a quiet machine: cargo test -p suimon --test lab -- --ignored --test-threads 1"]
 fn a_congestion_control_that_the_kernel_lacks_is_told() {
     let Some(ground) = Ground::take("a missing feature", &[]) else { return };
     let before = Remains::now();

@@ -63,7 +63,8 @@ impl Default for Network<'_> {
             duration: "10 s",
             rate: "200 Mbit/s",
             delay: "2 ms",
-            buffer: "256 KiB",
+            // 42 ms: a sender whose processor was away for 10 ms does not leave the emulator without work.
+            buffer: "1 MiB",
             mtu: "1500 B",
             hosts: [""; 2],
         }
