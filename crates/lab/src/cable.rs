@@ -38,14 +38,26 @@ pub struct Settings<'a> {
     pub routes: Routes<'a>,
     /// The line at whose rate the host sends; `None`: as fast as it can.
     pub line: Option<Line>,
-    /// Whether super-frames, whose segments nobody has cut yet, may pass; else one packet at a
-    /// time.
-    pub gso: bool,
+    /// Who cuts what the host's TCP sends into frames.
+    pub segmentation: Segmentation,
     /// The CPUs that do the host's receive processing (the kernel's RPS). Empty: the one that
     /// writes the frame, which then runs the host's TCP down to the next packets' transmission
     /// before it is back. Frames under way to other CPUs count against the send buffer of the
     /// socket that wrote them.
     pub receive_cpus: &'a [usize],
+}
+
+/// Who cuts what TCP sends into frames. What is cut later costs the host less.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Segmentation {
+    /// TCP itself: one packet at a time.
+    #[default]
+    Tcp,
+    /// The host's kernel, of at most so many frames (1 or more), once they have left its queue: a
+    /// frame at a time leaves, but those of one super-frame leave together.
+    BehindQueue(u32),
+    /// Who reads the frames: super-frames pass whole.
+    Reader,
 }
 
 /// What is reached by a cable; all of it is on link, and the fabric answers for it.
@@ -85,7 +97,7 @@ pub fn lay(host: &Namespace, fabric: &Namespace, settings: &Settings) -> Result<
         .map_err(|error| create_failed(&name, settings.fabric_interface, error))?;
     let host_index = at_host.index(&name)?;
     let fabric_index = at_fabric.index(settings.fabric_interface)?;
-    offload::set_host(host, &name, settings.gso)?;
+    offload::set_host(host, &name, settings.segmentation == Segmentation::Reader)?;
     offload::set_fabric(fabric, settings.fabric_interface)?;
     if settings.address.is_ipv4() {
         silence(&mut at_host, host_index)?;
@@ -145,10 +157,13 @@ fn end(name: &str, settings: &Settings) -> LinkMessage {
         LinkAttribute::NumTxQueues(1),
         LinkAttribute::NumRxQueues(1),
     ];
-    if !settings.gso {
-        // Without this TCP still builds super-frames, which leave as bursts, whatever ethtool says.
-        link.attributes.push(LinkAttribute::GsoMaxSegs(1));
-    }
+    // TCP builds super-frames of so many segments, whatever ethtool says.
+    let segments = match settings.segmentation {
+        Segmentation::Tcp => Some(1),
+        Segmentation::BehindQueue(frames) => Some(frames.max(1)),
+        Segmentation::Reader => None,
+    };
+    link.attributes.extend(segments.map(LinkAttribute::GsoMaxSegs));
     link
 }
 

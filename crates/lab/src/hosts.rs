@@ -6,14 +6,15 @@ use network::PortId;
 use scenario::Plan;
 use scenario::plan::{End, Link, Node, NodeKind};
 use traffic::qdisc::Parameters;
-use traffic::{Bytes, Rate};
+use traffic::{Bytes, Duration, Rate};
 
-use crate::cable::{self, Cable, Line, Routes};
+use crate::cable::{self, Cable, Line, Routes, Segmentation};
 use crate::error::Error;
 use crate::namespace::Namespace;
 use crate::sysctl;
 
-/// Bytes of the FCS, which the kernel does not count.
+/// Bytes of the Ethernet header, and of the FCS, which the kernel does not count.
+const HEADER: u64 = 14;
 const FCS: u64 = 4;
 
 /// A host's interface and its other end.
@@ -82,7 +83,7 @@ impl Hosts {
                 Routes::Only(&targets)
             },
             line: Some(line(link, here)),
-            gso: link.gso,
+            segmentation: segmentation(link, here),
             receive_cpus: cpus,
         };
         let cable = cable::lay(host, &self.fabric, &settings)?;
@@ -127,6 +128,24 @@ fn targets(plan: &Plan, node: usize, link: u32) -> Vec<IpAddr> {
     by_it.map(|(other, _)| other).filter(family).map(|other| other.address).collect()
 }
 
+/// Who cuts the frames of a host. The spaces between them are the business of a discipline that regulates
+/// everything, and its rate that of the kernel's queue, which takes a timer for whatever it holds back: there
+/// TCP hands down what that rate sends in a millisecond, as it does to such a card.
+fn segmentation(link: &Link, end: &End) -> Segmentation {
+    /// The kernel's super-frames are IP datagrams, at most so many bytes.
+    const LONGEST: u64 = 65_535;
+    const PERIOD: Duration = Duration::from_ms(1);
+    match regulated(&end.queue) {
+        _ if link.gso => Segmentation::Reader,
+        Some(rate) if rate < link.config.rate => {
+            let frame = rate.time_for(Bytes(link.config.mtu.0 + HEADER + FCS));
+            let frames = (PERIOD.as_ps() / frame.as_ps().max(1)).min(LONGEST / link.config.mtu.0);
+            Segmentation::BehindQueue(frames.max(1) as u32)
+        }
+        _ => Segmentation::Tcp,
+    }
+}
+
 /// The line at which a host's kernel sends: the link's, or what a discipline that regulates everything
 /// makes of it. So packets wait in the kernel as they would before such a card, and TCP knows of them.
 fn line(link: &Link, end: &End) -> Line {
@@ -135,8 +154,16 @@ fn line(link: &Link, end: &End) -> Line {
         Some(rate) if rate < link.config.rate => (rate, FCS),
         _ => (link.config.rate, FCS + link.config.overhead.0),
     };
-    let frame = link.config.mtu.0 + 18;
-    Line { rate, overhead: overhead as u16, limit: Bytes(QUEUE * frame), burst: None }
+    let counted = link.config.mtu.0 + HEADER;
+    let limit = Bytes(QUEUE * (counted + FCS));
+    if segmentation(link, end) == Segmentation::Tcp {
+        return Line { rate, overhead: overhead as u16, limit, burst: None };
+    }
+    // A super-frame would pay for one frame's: full frames pay by a lower rate, and shorter ones wait in the
+    // fabric for what they did not pay.
+    let bits = u128::from(rate.bits_per_second()) * u128::from(counted);
+    let rate = Rate::from_bits_per_second((bits / u128::from(counted + overhead)) as u64);
+    Line { rate: rate.unwrap_or(Rate::MIN), overhead: 0, limit, burst: None }
 }
 
 /// Packets that a host's kernel queues: Linux's usual `txqueuelen`.

@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{env, fs, io, thread};
 
-use lab::cable::{self, Line, Routes, Settings};
+use lab::cable::{self, Line, Routes, Segmentation, Settings};
 use lab::clock::Clock;
 use lab::sysctl::{self, Buffers};
 use lab::{Error, Namespace};
@@ -32,7 +32,7 @@ const TRIALS: &[Trial] = &[
     ("cables_transmit_once_they_lie", cables_transmit_once_they_lie),
     ("an_ipv6_host_speaks_at_once", an_ipv6_host_speaks_at_once),
     ("a_host_of_two_cables_sends_by_the_route", a_host_of_two_cables_sends_by_the_route),
-    ("super_frames_pass_only_with_gso", super_frames_pass_only_with_gso),
+    ("super_frames_are_cut_where_asked", super_frames_are_cut_where_asked),
     ("the_kernel_holds_a_host_to_its_line", the_kernel_holds_a_host_to_its_line),
     ("hosts_exchange_bytes_over_the_fabric", hosts_exchange_bytes_over_the_fabric),
     ("receive_processing_is_steered", receive_processing_is_steered),
@@ -67,7 +67,7 @@ fn settings(fabric_interface: &str, number: u8) -> Settings<'_> {
         address: IpAddr::from([10, 0, 0, number]),
         routes: Routes::Everything,
         line: None,
-        gso: false,
+        segmentation: Segmentation::Tcp,
         receive_cpus: &[],
     }
 }
@@ -225,23 +225,25 @@ fn a_host_of_two_cables_sends_by_the_route() {
     assert_shown(&host, "ip route get 10.0.0.9", &["dev eth1", "src 10.0.0.1"]);
 }
 
-fn super_frames_pass_only_with_gso() {
+fn super_frames_are_cut_where_asked() {
     const SEGMENT: i32 = 1000;
     const HEADERS: usize = 14 + 20 + 8;
-    let lengths = |gso| {
+    let lengths = |segmentation| {
         let fabric = Namespace::new().unwrap();
-        let host = host(&fabric, &Settings { gso, ..settings("f0", 1) });
+        let host = host(&fabric, &Settings { segmentation, ..settings("f0", 1) });
         let (socket, tap) = (towards_nobody(&host), Tap::new(&fabric));
         setsockopt(&socket, sockopt::UdpGsoSegment, &SEGMENT).unwrap();
         socket.send(&[0; 5 * SEGMENT as usize]).unwrap();
         let patience = Duration::from_millis(200);
         let frames: Vec<_> = std::iter::from_fn(|| tap.next(patience, is_udp4)).collect();
         // A whole frame's checksum is right; a super-frame's is left to who cuts it.
-        assert_eq!(frames.iter().all(|frame| has_right_checksum(frame)), !gso);
+        let are_whole = segmentation != Segmentation::Reader;
+        assert_eq!(frames.iter().all(|frame| has_right_checksum(frame)), are_whole);
         frames.iter().map(|frame| frame.len() - HEADERS).collect::<Vec<_>>()
     };
-    assert_eq!(lengths(false), [1000; 5]);
-    assert_eq!(lengths(true), [5000]);
+    assert_eq!(lengths(Segmentation::Tcp), [1000; 5]);
+    assert_eq!(lengths(Segmentation::BehindQueue(5)), [1000; 5]);
+    assert_eq!(lengths(Segmentation::Reader), [5000]);
 }
 
 /// Whether the checksum of UDP over IPv4 is right (RFC 768).

@@ -7,5 +7,6 @@ mod captures;
 mod emulator;
 mod faults;
 mod ground;
+mod pacing;
 mod programs;
 mod remains;

@@ -8,7 +8,7 @@ use netlink_packet_route::RouteNetlinkMessage as Message;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
 use traffic::{Bytes, Rate};
 
-use super::Settings;
+use super::{Segmentation, Settings};
 use crate::Error;
 use crate::netlink::Socket;
 
@@ -35,12 +35,12 @@ pub struct Line {
     /// Its rate; the kernel counts bytes per second, rounded down.
     pub rate: Rate,
     /// What a frame costs beyond its header and payload: 4 for the FCS, and what the wire adds. A
-    /// frame shorter than Ethernet's shortest costs as much as that.
+    /// frame shorter than Ethernet's shortest costs as much as that. A super-frame costs it once.
     pub overhead: u16,
     /// The bytes that may wait, headers counted and `overhead` not.
     pub limit: Bytes,
-    /// The bytes that may leave at once after silence; `None`: two frames (with `gso` a
-    /// super-frame), or what the line sends in 50 us if that is more.
+    /// The bytes that may leave at once after silence; `None`: two frames or super-frames, or what the
+    /// line sends in 50 us if that is more.
     pub burst: Option<u32>,
 }
 
@@ -80,9 +80,14 @@ fn options(line: &Line, settings: &Settings) -> Vec<TcOption> {
 
 /// In bytes, at `rate` bytes per second.
 fn usual_burst(rate: u64, settings: &Settings) -> u32 {
-    let frames = if settings.gso { SUPER_FRAME } else { 2 * (settings.mtu + HEADER) };
+    let frame = settings.mtu + HEADER;
+    let most = match settings.segmentation {
+        Segmentation::Tcp => 2 * frame,
+        Segmentation::BehindQueue(frames) => frames.max(1).saturating_mul(2 * frame),
+        Segmentation::Reader => 2 * SUPER_FRAME,
+    };
     let late = u128::from(rate) * u128::from(LATE) / 1_000_000_000;
-    frames.max(u32::try_from(late).unwrap_or(u32::MAX))
+    most.max(u32::try_from(late).unwrap_or(u32::MAX))
 }
 
 /// `struct tc_tbf_qopt`: two `struct tc_ratespec` of 12 bytes (the second, a peak, is unused),

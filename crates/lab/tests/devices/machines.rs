@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use lab::Namespace;
 use lab::buffers::Buffers;
-use lab::cable::{self, Routes, Settings};
+use lab::cable::{self, Routes, Segmentation, Settings};
 use lab::device::{Device, Kind, Received};
 use traffic::{Packets, Random};
 
@@ -40,8 +40,8 @@ struct Seen {
 }
 
 impl Machines {
-    /// Machines that leave it to others to cut and sum what they send only if `gso`.
-    fn new(gso: bool) -> Self {
+    /// Machines whose frames are cut, and summed, by whom `segmentation` says.
+    fn new(segmentation: Segmentation) -> Self {
         let machines = Self { left: namespace(), middle: namespace(), right: namespace() };
         let Self { left, middle, right } = &machines;
         for (machine, name, address) in [(left, "f0", LEFT), (right, "f1", RIGHT)] {
@@ -53,7 +53,7 @@ impl Machines {
                 address: address.parse().expect("an address"),
                 routes: Routes::Everything,
                 line: None,
-                gso,
+                segmentation,
                 receive_cpus: &[],
             };
             cable::lay(machine, middle, &settings).expect("a cable");
@@ -189,7 +189,7 @@ fn next(socket: &UdpSocket, buffer: &mut [u8]) -> (usize, SocketAddr) {
 
 pub(crate) fn tcp_and_udp_pass_a_box() {
     for kind in kinds() {
-        let seen = Machines::new(false).joined(kind, |machines| {
+        let seen = Machines::new(Segmentation::Tcp).joined(kind, |machines| {
             echo(machines);
             transfer(machines, 16 << 20);
         });
@@ -201,7 +201,7 @@ pub(crate) fn tcp_and_udp_pass_a_box() {
 
 pub(crate) fn super_frames_pass_whole() {
     const BYTES: usize = 64 << 20;
-    let seen = Machines::new(true).joined(VNET, |machines| {
+    let seen = Machines::new(Segmentation::Reader).joined(VNET, |machines| {
         echo(machines);
         transfer(machines, BYTES);
     });
