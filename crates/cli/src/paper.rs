@@ -130,6 +130,13 @@ fn notes(cells: &Cells) -> Vec<String> {
     if !left_out.is_empty() {
         notes.push(format!("left out: {}", left_out.join(", ")));
     }
+    let slowed = cells.slowed().into_iter().map(|(cell, by)| {
+        format!(
+            "{cell}: the machine did not keep up; measured with rates and buffers divided by {by} and the \
+             same round trip, bandwidth times {by}"
+        )
+    });
+    notes.extend(slowed);
     notes.extend(cells.late().into_iter().map(|(cell, warning)| format!("{cell}: {warning}")));
     notes
 }

@@ -19,6 +19,7 @@ pub mod quantity;
 mod queue;
 mod resolve;
 mod schema;
+mod slower;
 mod structure;
 mod tcp;
 mod templates;

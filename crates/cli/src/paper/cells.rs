@@ -2,7 +2,8 @@
 //! that are meant for that, one after the other.
 
 use std::collections::BTreeSet;
-use std::num::NonZeroUsize;
+use std::fmt;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -66,6 +67,12 @@ pub(super) struct Place {
     pub(super) varied: bool,
 }
 
+impl fmt::Display for Place {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(format!("{} {}", self.run, self.name).trim_end())
+    }
+}
+
 /// The cell `name` of `run`; a run that is not varied has only one, whatever it is called.
 pub(super) fn find<'c, C>(
     cells: &'c [C],
@@ -88,8 +95,31 @@ pub(crate) struct Cell {
     pub(crate) job: Job,
     /// Whether it is executed.
     included: bool,
+    /// The same, slower, if the machine does not keep up with it.
+    slower: Option<Slower>,
+    /// What rates and buffers were divided by in what came out.
+    pub(crate) slowed_by: NonZeroU64,
     /// What came out; none before its end.
     pub(crate) outcome: Option<Outcome>,
+}
+
+/// A cell with rates and buffers divided.
+#[derive(Debug)]
+struct Slower {
+    by: NonZeroU64,
+    job: Job,
+}
+
+impl Slower {
+    fn of(job: &Job, by: NonZeroU64) -> Option<Self> {
+        let plan = job.plan.slower(by)?;
+        let folder = job.folder.with_file_name(format!(
+            "{}-slower-{by}",
+            job.folder.file_name().unwrap_or_default().display()
+        ));
+        let (lock, command) = (scenario::lock(&plan), job.command.clone());
+        Some(Self { by, job: Job { lock, plan, folder, command, ..*job } })
+    }
 }
 
 impl Cells {
@@ -137,13 +167,19 @@ impl Cells {
     pub(crate) fn late(&self) -> Vec<(String, String)> {
         let warning = |cell: &Cell| {
             let warning = cell.outcome.as_ref()?.lab.as_ref()?.warning()?;
-            let Place { run, name, .. } = &cell.place;
-            Some((format!("{run} {name}").trim_end().to_owned(), warning))
+            Some((cell.place.to_string(), warning))
         };
         self.list.iter().filter_map(warning).collect()
     }
 
-    /// Executes them, the heaviest first; the first that fails is the last.
+    /// Those that were executed slower than the paper has them, and by what.
+    pub(crate) fn slowed(&self) -> Vec<(String, NonZeroU64)> {
+        let slowed = self.list.iter().filter(|cell| cell.slowed_by > NonZeroU64::MIN);
+        slowed.map(|cell| (cell.place.to_string(), cell.slowed_by)).collect()
+    }
+
+    /// Executes them, the heaviest first; the first that fails is the last. Once the machine has not kept up
+    /// with one that may be slower, it and those after it are.
     pub(crate) fn execute(
         mut self,
         workers: NonZeroUsize,
@@ -151,14 +187,17 @@ impl Cells {
         progress: &Progress,
     ) -> Result<Self, Failure> {
         let crew = Crew { workers, interrupted };
+        let late = AtomicBool::new(false);
         let work = |cell: &&mut Cell| {
-            let outcome = cell.job.execute(interrupted, progress).and_then(unbroken);
+            let outcome = cell.execute(&late, interrupted, progress);
             outcome.inspect_err(|_| interrupted.store(true, Ordering::Relaxed))
         };
         let mut included: Vec<_> = self.list.iter_mut().filter(|cell| cell.included).collect();
         let outcomes = sweep(&included, crew, |cell| weight(&cell.job.plan), work);
         for (cell, outcome) in included.iter_mut().zip(outcomes) {
-            cell.outcome = outcome.transpose()?.filter(Outcome::complete);
+            let Some((outcome, slowed_by)) = outcome.transpose()? else { continue };
+            cell.slowed_by = slowed_by;
+            cell.outcome = Some(outcome).filter(Outcome::complete);
         }
         Ok(self)
     }
@@ -173,6 +212,28 @@ impl Cells {
         let stand_in = self.stand_ins.iter().find(|(stood_for, _)| stood_for == run);
         let run = stand_in.map_or(run, |(_, run)| run);
         find(&self.list, |cell| &cell.place, run, name)
+    }
+}
+
+impl Cell {
+    /// Executes it; returns what rates and buffers were divided by as well.
+    fn execute(
+        &self,
+        late: &AtomicBool,
+        interrupted: &AtomicBool,
+        progress: &Progress,
+    ) -> Result<(Outcome, NonZeroU64), Failure> {
+        let run = |job: &Job| job.execute(interrupted, progress).and_then(unbroken);
+        let Some(slower) = &self.slower else { return Ok((run(&self.job)?, NonZeroU64::MIN)) };
+        if !late.load(Ordering::Relaxed) {
+            let outcome = run(&self.job)?;
+            let kept_up = outcome.lab.as_ref().is_none_or(|lab| lab.kept_up);
+            if kept_up || !outcome.complete() {
+                return Ok((outcome, NonZeroU64::MIN));
+            }
+            late.store(true, Ordering::Relaxed);
+        }
+        Ok((run(&slower.job)?, slower.by))
     }
 }
 
@@ -235,5 +296,7 @@ fn cell(run: &Run, point: &scenario::Run, folder: &Path, driver: Driver) -> Resu
         command: ["suimon", "run", results::folder::SCENARIO].map(str::to_owned).to_vec(),
     };
     let place = Place { run: run.name.clone(), name, varied: !point.parameters.is_empty() };
-    Ok(Cell { place, job, included: true, outcome: None })
+    let by = run.lab.as_ref().filter(|_| driver == Driver::Lab).and_then(|lab| lab.slower);
+    let slower = by.and_then(|by| Slower::of(&job, by));
+    Ok(Cell { place, job, included: true, slower, slowed_by: NonZeroU64::MIN, outcome: None })
 }

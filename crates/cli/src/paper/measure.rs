@@ -55,6 +55,7 @@ struct Source<'a> {
     path: Option<&'a str>,
     probe: Option<&'a str>,
     statistic: Option<super::published::Statistic>,
+    of_rate: bool,
 }
 
 /// Measures every case.
@@ -73,7 +74,8 @@ pub(crate) fn all(
                 message: format!("{} {}: {message}", item.item, case.case),
             })?;
             if let Some(value) = value {
-                let row = row(item, case, value, driver);
+                let note = reader.slowed(item, case);
+                let row = Row { note, ..row(item, case, value, driver) };
                 rows.push(MeasuredCase {
                     item: number,
                     x: case.x.or_else(|| leading(&case.case)),
@@ -115,6 +117,7 @@ impl<'a> Reader<'a> {
             path: case.path.as_deref().or(item.path.as_deref()),
             probe: case.probe.as_deref().or(item.probe.as_deref()),
             statistic: item.statistic,
+            of_rate: item.of_rate,
         };
         let Some(value) = self.read(&own)? else { return Ok(None) };
         let scale = case.scale.unwrap_or(item.scale);
@@ -129,6 +132,16 @@ impl<'a> Reader<'a> {
         Ok(divisor.map(|divisor| value / divisor * scale))
     }
 
+    /// What the machine's slowness changed of the case's run, if it did.
+    fn slowed(&self, item: &Item, case: &Case) -> String {
+        let run = case.run.as_deref().or(item.run.as_deref()).unwrap_or_default();
+        let cell = self.cells.find(run, case.cell.as_deref().unwrap_or(&case.case));
+        match cell.map_or(1, |cell| cell.slowed_by.get()) {
+            1 => String::new(),
+            by => format!("rates and buffers divided by {by}, with the same round trip"),
+        }
+    }
+
     fn read(&mut self, source: &Source<'a>) -> Result<Option<f64>, String> {
         let run = source.run.ok_or("it names no run")?;
         if self.costs.has(run) {
@@ -138,11 +151,13 @@ impl<'a> Reader<'a> {
         if cell.outcome.is_none() {
             return Ok(None);
         }
-        match (source.path, source.statistic, source.probe) {
-            (_, Some(statistic), Some(probe)) => statistic::of(statistic, probe, cell).map(Some),
-            (Some(path), None, _) => self.quantity(cell, path).map(Some),
-            _ => Err("give a path, or a probe with a statistic".into()),
-        }
+        let value = match (source.path, source.statistic, source.probe) {
+            (_, Some(statistic), Some(probe)) => statistic::of(statistic, probe, cell)?,
+            (Some(path), None, _) => self.quantity(cell, path)?,
+            _ => return Err("give a path, or a probe with a statistic".into()),
+        };
+        let slowed_by = if source.of_rate { cell.slowed_by.get() } else { 1 };
+        Ok(Some(value * slowed_by as f64))
     }
 
     fn quantity(&mut self, cell: &'a Cell, path: &str) -> Result<f64, String> {

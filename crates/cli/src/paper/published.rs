@@ -4,6 +4,8 @@
 //! So is a `[[cost]]`, which is what a discipline costs a packet (`suimon cost`).
 //! An `[[item]]` holds a table's cells, a `[[figure]]` is drawn in the report.
 
+use std::num::NonZeroU64;
+
 use serde::Deserialize;
 
 use crate::execution::Driver;
@@ -60,6 +62,8 @@ pub(crate) struct InLab {
     pub(crate) set: toml::Table,
     /// How it runs with `--quick`; not at all unless given.
     pub(crate) quick: Option<Quick>,
+    /// What rates and buffers are divided by where the machine does not keep up with them.
+    pub(crate) slower: Option<NonZeroU64>,
 }
 
 /// How a run goes when there is little time.
@@ -114,6 +118,9 @@ pub(crate) struct Item {
     /// The measured value is what the run says times this.
     #[serde(default = "one")]
     pub(crate) scale: f64,
+    /// Whether it is in proportion to the rates: then it is multiplied by what a run had to be slowed by.
+    #[serde(default)]
+    pub(crate) of_rate: bool,
     /// What the value is divided by, of the same cell: makes a ratio.
     pub(crate) over: Option<Over>,
     /// The cells.
