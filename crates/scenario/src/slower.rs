@@ -71,10 +71,9 @@ fn load(flow: &mut Flow, by: NonZeroU64) -> Option<()> {
     match &mut flow.transport {
         Transport::Tcp(tcp) => {
             for end in [&mut tcp.sender, &mut tcp.receiver] {
-                for buffer in [&mut end.buffers.send, &mut end.buffers.receive] {
-                    if let Buffer::Fixed(size) = buffer {
-                        *size = size.div_ceil(by.get());
-                    }
+                // It is what bounds the window. A send buffer bounds it only where it is too small.
+                if let Buffer::Fixed(size) = &mut end.buffers.receive {
+                    *size = size.div_ceil(by.get());
                 }
                 let pace = &mut end.emission.pacing_rate_max;
                 *pace = if *pace == u64::MAX { u64::MAX } else { *pace / by };
@@ -112,7 +111,7 @@ rate = "1 Gbit/s"
 [flow.bulk]
 from = "a"
 to = "b"
-tcp.buffers.send = "32 MiB"
+receiver_tcp.buffers.receive = "32 MiB"
 "#;
     const FOUR: NonZeroU64 = NonZeroU64::new(4).unwrap();
 
