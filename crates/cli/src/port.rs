@@ -1,13 +1,13 @@
-//! How the lab's fabric meets the hosts' interfaces, as the command line chooses it.
+//! How interfaces are met, as the command line chooses it: those of the lab's hosts, and a router's.
 
 use lab::device::Kind;
 
-/// By what frames pass between a host's interface and the fabric.
+/// By what frames pass between an interface and the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Port {
-    /// AF_XDP, in the kernel's own hook before its stack; needs root
+    /// AF_XDP, in the kernel's own hook before its stack; needs root's rights
     Xdp,
-    /// AF_XDP, in the interface's driver; needs root
+    /// AF_XDP, in the interface's driver; needs root's rights
     XdpNative,
     /// AF_PACKET, which works in a user namespace, and with frames of any length
     Packet,

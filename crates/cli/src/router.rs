@@ -9,13 +9,13 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use lab::clock::{self, Clock};
-use lab::device::Kind;
 use lab::router::{Outcome, Router, Settings};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::port::Port;
 use crate::{interruption, output};
 use control::Control;
 use desk::{Desk, Source};
@@ -59,27 +59,6 @@ pub(crate) struct Arguments {
     /// No line each second
     #[arg(long)]
     quiet: bool,
-}
-
-/// How to meet an interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Port {
-    /// AF_XDP by the kernel
-    Xdp,
-    /// AF_XDP by the interface's driver
-    XdpNative,
-    /// AF_PACKET
-    Packet,
-}
-
-impl From<Port> for Kind {
-    fn from(port: Port) -> Self {
-        match port {
-            Port::Xdp => Self::Xdp { native: false },
-            Port::XdpNative => Self::Xdp { native: true },
-            Port::Packet => Self::Packet { vnet: false },
-        }
-    }
 }
 
 /// From one look at whether it is to end to the next.
