@@ -12,7 +12,7 @@ use simulate::Steering;
 
 use crate::failure::Failure;
 use crate::meter::Meter;
-use crate::port::Port;
+use crate::port::Fabric;
 use crate::progress::Progress;
 
 /// Who moves the packets.
@@ -40,8 +40,8 @@ impl Driver {
 pub(crate) struct Job {
     /// By whom.
     pub(crate) driver: Driver,
-    /// How the lab meets interfaces, if that is not left to it.
-    pub(crate) port: Option<Port>,
+    /// How the lab's fabric does its work.
+    pub(crate) fabric: Fabric,
     /// What is run.
     pub(crate) plan: Plan,
     /// The scenario with every default written out.
@@ -139,11 +139,7 @@ impl Job {
     /// Runs the plan in the lab.
     fn in_lab(&self, folder: &Path, steering: Steering<'_>) -> Result<Run, Failure> {
         let plan = &self.plan;
-        let options = lab::Options {
-            folder: Some(folder),
-            kind: self.port.map(Into::into),
-            ..lab::Options::default()
-        };
+        let options = lab::Options { folder: Some(folder), ..self.fabric.options() };
         let mut recorder = Recorder::new(plan, Some(folder))?.of_real_frames();
         let lab::Outcome { totals, report, failure } =
             lab::run(plan, options, &mut recorder, steering)?;

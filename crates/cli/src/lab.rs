@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::experiment::Experiment;
 use crate::failure::Failure;
 use crate::output;
-use crate::port::Port;
+use crate::port::Fabric;
 
 /// What `lab` is told.
 #[derive(Debug, Args)]
@@ -41,9 +41,8 @@ enum Verb {
 struct Network {
     #[command(flatten)]
     experiment: Experiment,
-    /// How the hosts' interfaces are met; the best that this machine grants unless given
-    #[arg(long, value_enum, value_name = "KIND")]
-    port: Option<Port>,
+    #[command(flatten)]
+    fabric: Fabric,
 }
 
 /// Builds the lab, runs the command in it, and exits as that did.
@@ -60,14 +59,13 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 fn within(network: &Network, host: &str, words: &[String]) -> Result<Exit, Failure> {
-    let Network { experiment, port } = network;
+    let Network { experiment, fabric } = network;
     let runs = experiment.read()?.runs()?;
     let [run] = runs.as_slice() else {
         let message = format!("{} is a sweep of {} runs", experiment.file.display(), runs.len());
         return Err(Failure::usage(message, "choose one of them with --set"));
     };
-    let options = lab::Options { kind: port.map(Into::into), ..lab::Options::default() };
-    let (status, report) = lab::exec(&run.plan()?, options, host, words)?;
+    let (status, report) = lab::exec(&run.plan()?, fabric.options(), host, words)?;
     // A person's own pace needs no judgement unless frames were lost.
     if let Some(warning) = report.warning().filter(|_| report.missed_frames > 0) {
         output::note(&warning);

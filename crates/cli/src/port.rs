@@ -1,5 +1,6 @@
 //! How interfaces are met, as the command line chooses it: those of the lab's hosts, and a router's.
 
+use clap::Args;
 use lab::device::Kind;
 
 /// By what frames pass between an interface and the program.
@@ -20,5 +21,23 @@ impl From<Port> for Kind {
             Port::XdpNative => Self::Xdp { native: true },
             Port::Packet => Self::Packet { vnet: false },
         }
+    }
+}
+
+/// How the lab's fabric does its work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Args)]
+pub(crate) struct Fabric {
+    /// How the lab meets the hosts' interfaces; the best that this machine grants unless given
+    #[arg(long, value_enum, value_name = "KIND")]
+    port: Option<Port>,
+    /// Let the fabric sleep between packets, and its processor do other work; packets are a little later then
+    #[arg(long)]
+    sleep: bool,
+}
+
+impl Fabric {
+    /// The same, for the lab.
+    pub(crate) fn options(self) -> lab::Options<'static> {
+        lab::Options { kind: self.port.map(Into::into), sleeps: self.sleep, folder: None }
     }
 }

@@ -11,7 +11,7 @@ use crate::execution::{Driver, Job, Outcome};
 use crate::exit::Exit;
 use crate::experiment::Experiment;
 use crate::failure::Failure;
-use crate::port::Port;
+use crate::port::Fabric;
 use crate::progress::Progress;
 use crate::{check, folders, interruption, output};
 
@@ -26,9 +26,8 @@ pub(crate) struct Arguments {
     /// Who moves the packets
     #[arg(long, value_enum, default_value_t, value_name = "DRIVER")]
     on: Driver,
-    /// How the lab meets the hosts' interfaces; the best that this machine grants unless given
-    #[arg(long, value_enum, value_name = "KIND")]
-    port: Option<Port>,
+    #[command(flatten)]
+    fabric: Fabric,
     /// Runs at a time, all processors unless given; results do not depend on it
     #[arg(short, value_name = "N")]
     jobs: Option<NonZeroUsize>,
@@ -54,9 +53,9 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.on == Driver::Lab {
         // While there is one thread only.
         lab::privilege::acquire()?;
-    } else if arguments.port.is_some() {
-        let help = "leave it out, or run on real packets: --on lab";
-        return Err(Failure::usage("--port is for the lab", help));
+    } else if arguments.fabric != Fabric::default() {
+        let help = "leave them out, or run on real packets: --on lab";
+        return Err(Failure::usage("--port and --sleep are for the lab", help));
     }
     let runs = arguments.experiment.read()?.runs()?;
     match runs.as_slice() {
@@ -74,7 +73,7 @@ fn job(
     let plan = run.plan()?;
     Ok(Job {
         driver: arguments.on,
-        port: arguments.port,
+        fabric: arguments.fabric,
         folder: folder(&plan),
         lock: scenario::lock(&plan),
         command: arguments.experiment.command(&run.parameters),

@@ -36,7 +36,7 @@ pub struct Options<'a> {
     /// The run's folder, for what programs say.
     pub folder: Option<&'a Path>,
     /// Whether the fabric sleeps until something is to be done, and lets its processor go meanwhile; it is
-    /// a little later then.
+    /// a little later then. It does so in any case where there is only one processor.
     pub sleeps: bool,
 }
 
@@ -130,7 +130,8 @@ impl Lab {
         let (gates, kind) = gates(plan, &hosts, options, &mut memory, &mut notes)?;
         let clock = Clock::starting_in(AHEAD);
         let mut fabric = Fabric::new(plan, clock, memory, gates, listener.teller())?;
-        if options.sleeps {
+        // A processor that all share is not the fabric's to keep.
+        if options.sleeps || layout.fabric.is_none() {
             fabric = fabric.resting()?;
         }
         let restored = layout.leave_fabric_alone();

@@ -15,6 +15,7 @@ use super::published::{Published, Run};
 use crate::execution::{Driver, Job, Outcome};
 use crate::failure::Failure;
 use crate::folders;
+use crate::port::Fabric;
 use crate::progress::Progress;
 
 /// All of them.
@@ -287,7 +288,7 @@ fn cell(run: &Run, point: &scenario::Run, folder: &Path, driver: Driver) -> Resu
     let folder_name = format!("{}-{name}", run.name);
     let plan = point.plan()?;
     let job = Job {
-        port: None,
+        fabric: Fabric::default(),
         driver,
         lock: scenario::lock(&plan),
         plan,
