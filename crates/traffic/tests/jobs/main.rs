@@ -1,0 +1,10 @@
+//! What JoBS promises, held against arrivals that can and that cannot be served so.
+
+mod arrivals;
+mod feasible;
+mod guarantees;
+mod link;
+mod proportions;
+mod relaxation;
+#[path = "../wire/mod.rs"]
+mod wire;
