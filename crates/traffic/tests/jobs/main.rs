@@ -1,10 +1,11 @@
-//! What JoBS promises, held against arrivals that can and that cannot be served so.
+//! What JoBS promises, held against arrivals that can and that cannot be served so; and what it refuses.
 
 mod arrivals;
 mod feasible;
 mod guarantees;
 mod link;
 mod proportions;
+mod refusals;
 mod relaxation;
 #[path = "../wire/mod.rs"]
 mod wire;

@@ -1,11 +1,10 @@
 //! What `jobs` refuses, and what it tells the user to change.
 
-mod wire;
-
 use traffic::classify::{Filter, Rule};
 use traffic::qdisc::jobs::{Class, Jobs, Parameters};
 use traffic::{Bytes, Discipline, Duration};
-use wire::{port, rate};
+
+use crate::wire::{port, rate};
 
 const MEGABIT: u64 = 1_000_000;
 
@@ -46,7 +45,7 @@ fn each_mistake_is_told_with_its_remedy() {
         refusal(&Parameters { separate: true, ..of(vec![loss("a", 1), loss("b", 2)]) }),
     ];
     let told = told.join("\n") + "\n";
-    assert_eq!(told, include_str!("jobs_refusals.txt"), "\n{told}");
+    assert_eq!(told, include_str!("refusals.txt"), "\n{told}");
 }
 
 /// More than the link has, together: there is no admission control.
