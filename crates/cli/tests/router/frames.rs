@@ -5,8 +5,9 @@ use lab::buffers::Buffers;
 use lab::device::{Device, Kind, Received};
 use traffic::Packets;
 
-use crate::PLAIN;
-use crate::machines::{LEFT, Machines, RIGHT, eventually, lacks, run};
+use crate::datagrams::{Datagrams, PAYLOAD};
+use crate::machines::{Machines, eventually, lacks, run};
+use crate::scenarios::{plain, scenario};
 
 /// An interface by its frames.
 struct Tap {
@@ -76,7 +77,7 @@ fn frames_of_any_kind_pass_as_they_are() {
         let machines = Machines::new();
         // A tag that the kernel carries beside the frame is not for AF_XDP to see.
         run(&machines.left, "ethtool -K eth0 txvlan off");
-        let router = machines.router(PLAIN, &["--port", port]);
+        let router = machines.router(&plain(), &["--port", port]);
         let (mut left, mut right) = (Tap::new(&machines.left), Tap::new(&machines.right));
         let mut sent = Vec::new();
         for (number, length) in [60, 61, 64, 333, 1_513, 1_514].into_iter().enumerate() {
@@ -105,24 +106,26 @@ fn frames_of_any_kind_pass_as_they_are() {
     }
 }
 
+/// A mark for the datagrams.
+const MARKS: &str = r#"
+[link.in.at.r.conditioner.element.all]
+match = { destination_port = "5001" }
+green = "mark af11"
+"#;
+
 #[test]
 fn marks_are_written_with_the_right_checksum() {
     if lacks("marks") {
         return;
     }
     let machines = Machines::new();
-    let conditioned = format!(
-        "{PLAIN}\n[link.in.at.r.conditioner.element.all]\nmatch = {{ destination_port = \"5001\" }}\n\
-         green = \"mark af11\"\n"
-    );
-    let router = machines.router(&conditioned, &[]);
-    run(&machines.left, &format!("ping -c 1 -W 5 {RIGHT}"));
+    let router = machines.router(&scenario("1 Gbit/s", MARKS), &[]);
+    machines.ping(1);
     let mut tap = Tap::new(&machines.right);
-    let to = Machines::udp(&machines.right, RIGHT, 5001);
-    let from = Machines::udp(&machines.left, LEFT, 5001);
-    from.send_to(&[1; 100], (RIGHT, 5001)).expect("send");
+    let datagrams = Datagrams::new(&machines, 5001);
+    datagrams.burst(1);
     // The kernel takes no datagram whose header's checksum is wrong.
-    assert_eq!(to.recv(&mut [0; 200]).expect("it arrives"), 100);
+    assert_eq!(datagrams.receive().expect("it arrives"), PAYLOAD);
     let udp = |frame: &Vec<u8>| ether_type(frame) == 0x0800 && frame[23] == 17;
     let seen = tap.receive().into_iter().find(udp).expect("it was seen");
     assert_eq!(seen[15], 10 << 2, "af11");
@@ -132,16 +135,6 @@ fn marks_are_written_with_the_right_checksum() {
 
 /// Gaps that halve 100 Mbit/s.
 const PACED: &str = r#"
-duration = "1 s"
-[host.a]
-[router.r]
-[host.b]
-[link.in]
-between = ["a", "r"]
-rate = "1 Gbit/s"
-[link.out]
-between = ["r", "b"]
-rate = "100 Mbit/s"
 [link.out.at.r.queue.psp.class.paced]
 rate = "50 Mbit/s"
 match = { destination_port = "5001" }
@@ -154,15 +147,12 @@ fn gaps_leave_as_pause_frames() {
     }
     const SENT: usize = 50;
     let machines = Machines::new();
-    let router = machines.router(PACED, &[]);
-    run(&machines.left, &format!("ping -c 1 -W 5 {RIGHT}"));
+    let router = machines.router(&scenario("100 Mbit/s", PACED), &[]);
+    machines.ping(1);
     let link = run(&machines.middle, "ip link show rb");
-    let (to, from) =
-        (Machines::udp(&machines.right, RIGHT, 5001), Machines::udp(&machines.left, LEFT, 5001));
+    let datagrams = Datagrams::new(&machines, 5001);
     let mut tap = Tap::new(&machines.right);
-    for _ in 0..SENT {
-        from.send_to(&[0; 1_000], (RIGHT, 5001)).expect("send");
-    }
+    datagrams.burst(SENT);
     let mut seen = Vec::new();
     eventually("all have passed", || {
         let wanted = |frame: &Vec<u8>| {
@@ -171,7 +161,6 @@ fn gaps_leave_as_pause_frames() {
         seen.extend(tap.receive().into_iter().filter(wanted));
         seen.iter().filter(|frame| ether_type(frame) == 0x0800).count() == SENT
     });
-    drop(to);
     // 1046 bytes of frame with FCS are due every 2092 bytes of the wire, of which they take 1066 with
     // their preamble and gap; the PAUSE has its own 20, which leaves 1006 for it, FCS included.
     let pauses = seen

@@ -1,7 +1,6 @@
 //! Two hosts, a machine between them, and `suimon router` at work there.
 
 use std::io::{BufRead, BufReader, Read};
-use std::net::UdpSocket;
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
@@ -11,8 +10,6 @@ use std::time::Duration;
 
 use lab::Namespace;
 use nix::sys::signal::{Signal, kill};
-use nix::sys::socket::setsockopt;
-use nix::sys::socket::sockopt::RcvBufForce;
 use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -100,14 +97,9 @@ impl Machines {
         Router { child, said, text, socket: self.socket() }
     }
 
-    /// A bound UDP socket in a host.
-    pub(crate) fn udp(host: &Namespace, address: &str, port: u16) -> UdpSocket {
-        let socket = host.within(|| UdpSocket::bind((address, port)));
-        let socket = socket.expect("a namespace").expect("a socket");
-        socket.set_read_timeout(Some(Duration::from_millis(500))).expect("a timeout");
-        // Or datagrams are lost there while this thread waits for its turn.
-        setsockopt(&socket, RcvBufForce, &(8 << 20)).expect("root may");
-        socket
+    /// Pings the right host so often from the left one; they know each other then.
+    pub(crate) fn ping(&self, count: u32) {
+        run(&self.left, &format!("ping -c {count} -i 0.05 -W 5 {RIGHT}"));
     }
 }
 

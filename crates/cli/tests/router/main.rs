@@ -2,9 +2,11 @@
 //!
 //! Needs root, iproute2 and ethtool; without, the tests say so and pass.
 
+mod datagrams;
 mod frames;
 mod load;
 mod machines;
+mod scenarios;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -14,21 +16,8 @@ use std::process::Command;
 use std::thread;
 
 use machines::{LEFT, Machines, PATIENCE, RIGHT, eventually, lacks, run};
+use scenarios::{plain, scenario};
 use serde_json::json;
-
-/// A router that keeps nobody up.
-pub(crate) const PLAIN: &str = r#"
-duration = "1 s"
-[host.a]
-[router.r]
-[host.b]
-[link.in]
-between = ["a", "r"]
-rate = "1 Gbit/s"
-[link.out]
-between = ["r", "b"]
-rate = "1 Gbit/s"
-"#;
 
 /// Sends so many bytes by one TCP connection from left to right; they arrive as they were.
 fn transfer(machines: &Machines, address: &str, count: usize) {
@@ -61,14 +50,14 @@ fn ping_and_tcp_pass_and_nothing_is_left() {
     }
     for port in [&["--port", "xdp"][..], &["--port", "packet"], &["--busy"]] {
         let machines = Machines::new();
-        let router = machines.router(PLAIN, port);
+        let router = machines.router(&plain(), port);
         let mode = std::fs::metadata(machines.socket()).expect("the socket").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         let link = run(&machines.middle, "ip -d link show ra");
         assert!(link.contains("promiscuity 1"), "{link}");
         assert_eq!(link.contains("xdp"), !port.contains(&"packet"), "{link}");
         // ARP and neighbour discovery pass like everything else.
-        run(&machines.left, &format!("ping -c 3 -i 0.05 -W 5 {RIGHT}"));
+        machines.ping(3);
         run(&machines.right, "ping -c 3 -i 0.05 -W 5 fd79::1");
         transfer(&machines, RIGHT, 8 << 20);
         transfer(&machines, "fd79::2", 1 << 20);
@@ -91,7 +80,7 @@ fn what_cannot_be_is_refused() {
     }
     let machines = Machines::new();
     let refused = |words: &[&str], code, part: &str| {
-        let output = machines.output(PLAIN, words);
+        let output = machines.output(&plain(), words);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(code), "{words:?}: {said}");
         assert!(said.contains(part), "{words:?}: {said}");
@@ -106,10 +95,10 @@ fn what_cannot_be_is_refused() {
     run(&machines.middle, "ip addr add 10.80.0.1/24 dev rb");
     run(&machines.middle, "ip route add default via 10.80.0.2");
     refused(&["ra", "rb"], 2, "--force");
-    let forced = machines.router(PLAIN, &["--force"]);
+    let forced = machines.router(&plain(), &["--force"]);
     assert_eq!(forced.end().code, Some(0));
     // A user without rights is told what to type; the program may lie where users do not get.
-    let mut command = machines.command(PLAIN, &["ra", "rb", "--force"]);
+    let mut command = machines.command(&plain(), &["ra", "rb", "--force"]);
     command.uid(65_534).gid(65_534).current_dir("/");
     std::fs::set_permissions(machines.folder.path(), PermissionsExt::from_mode(0o755))
         .expect("ours");
@@ -130,8 +119,8 @@ fn an_interface_that_goes_ends_it() {
     }
     for (port, gone) in [("xdp", "ra"), ("xdp", "rb"), ("packet", "ra"), ("packet", "rb")] {
         let machines = Machines::new();
-        let router = machines.router(PLAIN, &["--port", port]);
-        run(&machines.left, &format!("ping -c 2 -i 0.05 -W 5 {RIGHT}"));
+        let router = machines.router(&plain(), &["--port", port]);
+        machines.ping(2);
         run(&machines.middle, &format!("ip link del {gone}"));
         let ended = router.wait();
         assert_eq!(ended.code, Some(3), "{port} {gone}: {}", ended.said);
@@ -143,6 +132,15 @@ fn an_interface_that_goes_ends_it() {
     }
 }
 
+/// Classes on the port towards the right host.
+const QUEUE: &str = r#"
+[link.out.at.r.queue.cbq]
+default = "rest"
+[link.out.at.r.queue.cbq.class]
+web = { rate = "200 Mbit/s", match = { destination_port = "80" } }
+rest = { rate = "500 Mbit/s" }
+"#;
+
 #[test]
 fn a_bad_line_ends_nothing() {
     if lacks("bad lines") {
@@ -151,7 +149,7 @@ fn a_bad_line_ends_nothing() {
     let machines = Machines::new();
     // A socket that a router left behind, whose owner is gone.
     drop(std::os::unix::net::UnixListener::bind(machines.socket()).expect("a socket"));
-    let router = machines.router(&PLAIN.replace("[link.out]", QUEUE), &[]);
+    let router = machines.router(&scenario("1 Gbit/s", QUEUE), &[]);
     for line in [
         "nonsense",
         "{}",
@@ -193,9 +191,9 @@ fn a_bad_line_ends_nothing() {
     eventually("classes are told", || {
         router.statistics()["port"]["r:out"]["class"]["web"].is_object()
     });
-    run(&machines.left, &format!("ping -c 2 -i 0.05 -W 5 {RIGHT}"));
+    machines.ping(2);
     // Nobody takes the place of one that runs.
-    let output = machines.output(PLAIN, &["ra", "rb", "--port", "packet"]);
+    let output = machines.output(&plain(), &["ra", "rb", "--port", "packet"]);
     assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(machines.socket().exists());
     assert_eq!(router.end().code, Some(0));
@@ -204,22 +202,13 @@ fn a_bad_line_ends_nothing() {
     assert_eq!(tell.output().expect("it starts").status.code(), Some(2), "nobody listens");
 }
 
-/// Classes on the port towards the right host; the link's own table follows.
-const QUEUE: &str = r#"
-[link.out.at.r.queue.cbq]
-default = "rest"
-[link.out.at.r.queue.cbq.class]
-web = { rate = "200 Mbit/s", match = { destination_port = "80" } }
-rest = { rate = "500 Mbit/s" }
-[link.out]"#;
-
 #[test]
 fn both_ways_are_alike() {
     if lacks("both ways") {
         return;
     }
     let machines = Machines::new();
-    let router = machines.router(PLAIN, &[]);
+    let router = machines.router(&plain(), &[]);
     run(&machines.right, &format!("ping -c 20 -i 0.01 -s 1400 -W 5 {LEFT}"));
     let ended = router.end();
     let packets = |port: &str| ended.summary["port"][port]["packets"].as_u64();
