@@ -1,10 +1,13 @@
 //! The program as it is typed: every verb, its output and its exit code.
 
+mod typed;
+
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json as object};
 use tempfile::TempDir;
+use typed::{SUIMON, code, json, stderr, stdout};
 
 /// Two flows that lose packets on the way, so that seeds and buffers show.
 const SCENARIO: &str = r#"
@@ -39,7 +42,7 @@ bin = "10 ms"
 "#;
 
 fn suimon(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_suimon"));
+    let mut command = Command::new(SUIMON);
     command.current_dir(folder).args(arguments).output().expect("the program starts")
 }
 
@@ -48,22 +51,6 @@ fn folder() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("two.toml"), SCENARIO).expect("the scenario");
     folder
-}
-
-fn code(output: &Output) -> i32 {
-    output.status.code().expect("no signal ended it")
-}
-
-fn stdout(output: &Output) -> &str {
-    std::str::from_utf8(&output.stdout).expect("text")
-}
-
-fn stderr(output: &Output) -> &str {
-    std::str::from_utf8(&output.stderr).expect("text")
-}
-
-fn json(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).expect("one JSON document")
 }
 
 #[test]
@@ -248,7 +235,7 @@ fn a_sweep_has_the_same_bytes_whatever_the_workers() {
 #[test]
 fn an_interruption_keeps_what_was_measured() {
     let folder = folder();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_suimon"));
+    let mut command = Command::new(SUIMON);
     // Far longer than any test waits.
     command.args(["run", "two.toml", "--set", "duration=500 h", "--out", "long"]);
     let child = command.current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -270,9 +257,8 @@ fn an_interruption_keeps_what_was_measured() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
-    let shell = format!("'{}' list; echo $? >&2", env!("CARGO_BIN_EXE_suimon"));
     // The reader is gone before anything is written.
-    let script = format!("{{ sleep 0.2; {shell}; }} | true");
+    let script = format!("{{ sleep 0.2; '{SUIMON}' list; echo $? >&2; }} | true");
     let output = Command::new("sh").args(["-c", &script]).output().expect("a shell");
     assert_eq!(stderr(&output), "0\n");
 }
@@ -318,7 +304,7 @@ fn what_a_discipline_costs() {
     let folder = folder();
     let output = suimon(folder.path(), &["cost", "--rounds", "2", "--json", "fifo", "drr"]);
     assert_eq!(code(&output), 0);
-    let costs: Value = serde_json::from_str(stdout(&output)).expect("JSON");
+    let costs = json(&output);
     let [fifo, drr] = costs["cases"].as_array().expect("cases").as_slice() else {
         panic!("two cases: {costs}");
     };

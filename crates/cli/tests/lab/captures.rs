@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::Value;
-
-use crate::ground::{Ground, Network, Run, output};
+use crate::ground::{Ground, Network, output};
 
 /// What no frame may be. A datagram whose payload is not kept is "short", as after `tcpdump -s`; what TCP's
 /// analysis finds is the network's doing; and Linux writes a TCP checksum of 0 as 0xffff, which tshark marks.
@@ -37,10 +35,6 @@ fn count(file: &Path, filter: &str) -> u64 {
     rows(file, filter, &["frame.number"]).len() as u64
 }
 
-fn summary(run: &Run) -> Value {
-    serde_json::from_slice(&run.output.stdout).expect("JSON")
-}
-
 #[test]
 fn a_capture_is_well_formed_and_tells_of_drops() {
     let Some(ground) = Ground::take("captures", &["tshark"]) else { return };
@@ -71,7 +65,7 @@ at = "b:east"
     // Checksums are looked at where frames are kept whole: both SYNs, and every plain ACK.
     let whole = "tcp.len == 0 && tcp.checksum.status == 1 && ip.checksum.status == 1";
     assert!(count(&file, whole) > 100, "{whole}");
-    let east = &summary(&run)["link"]["east"]["forward"];
+    let east = &run.summary()["link"]["east"]["forward"];
     let drops = east["drops_by_reason"].as_object().expect("reasons");
     let mut commented = 0;
     for (reason, packets) in drops {

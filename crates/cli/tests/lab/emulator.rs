@@ -3,7 +3,8 @@
 
 use std::process::Command;
 
-use crate::ground::{Ground, Network, Run, beside, say, text};
+use crate::ground::{Ground, Network, Run, beside, say};
+use crate::typed::{code, stderr, stdout};
 
 /// Programs that the witness needs.
 const WITNESS: [&str; 2] = ["dumpcap", "python3"];
@@ -37,8 +38,8 @@ fn judge(ground: &Ground, verb: &str, captures: &[&str], figures: &[String]) -> 
     let mut command = Command::new("python3");
     command.arg(beside("truth.py")).arg(verb).args(captures).args(figures);
     let output = command.output().expect("python3");
-    assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
-    (text(&output.stdout).trim().to_owned(), output.status.code().expect("it ends"))
+    assert!(output.stderr.is_empty(), "{}", stderr(&output));
+    (stdout(&output).trim().to_owned(), code(&output))
 }
 
 /// Runs `scenario` until machine and captures allow a judgement, and says what it is.

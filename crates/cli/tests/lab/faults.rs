@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use serde_json::Value;
 
-use crate::ground::{Ground, Network, Run, text};
+use crate::ground::{Ground, Network, Run};
 use crate::remains::{Remains, marked_named};
+use crate::typed::{SUIMON, code, stderr};
 
 /// The user and group `nobody`.
 const NOBODY: u32 = 65_534;
@@ -53,16 +53,15 @@ fn signal(pid: i32, signal: Signal) {
 }
 
 fn assert_lacks(output: &Output, words: &[&str]) {
-    let told = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(3), "{told}");
+    let told = stderr(output);
+    assert_eq!(code(output), 3, "{told}");
     assert!(words.iter().all(|word| told.contains(word)), "{words:?} are not in\n{told}");
 }
 
 /// What was measured is there, and says that it is not all.
 fn assert_incomplete(run: &Run) {
     assert_eq!(run.manifest()["complete"], false);
-    let summary = fs::read(run.folder.join("summary.json")).expect("a summary");
-    let summary: Value = serde_json::from_slice(&summary).expect("JSON");
+    let summary = run.read("summary.json");
     assert_eq!(summary["run"]["complete"], false);
     let bytes = summary["flow"]["bulk"]["bytes"].as_f64().expect("bytes");
     assert!(bytes > 100_000.0, "{bytes} bytes were sent before");
@@ -99,11 +98,11 @@ program = "sleep 5002"
     let (child, pid) = start(&ground, &network.with(&(BULK.to_owned() + victim)), "sleep");
     signal(pid, Signal::SIGKILL);
     let output = child.wait_with_output().expect("it ends");
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
     let run = Run { output, folder: ground.path("run") };
     assert_eq!(run.manifest()["complete"], true);
     assert!(run.notes().contains("`sleep 5002` ended with signal: 9"), "{}", run.notes());
-    let summary: Value = serde_json::from_slice(&run.output.stdout).expect("JSON");
+    let summary = run.summary();
     assert_eq!(summary["flow"]["victim"]["completed"], false);
     assert!(summary["flow"]["bulk"]["bytes"].as_f64() > Some(1e6), "{}", summary["flow"]);
     before.check_nothing_more("a killed program");
@@ -148,7 +147,7 @@ fn as_nobody(ground: &Ground, scenario: &str) -> Run {
     fs::set_permissions(&folder, everybody()).expect("it is ours");
     let _ = fs::remove_dir_all(ground.path("run"));
     let copy = ground.path("suimon");
-    fs::copy(env!("CARGO_BIN_EXE_suimon"), &copy).expect("room");
+    fs::copy(SUIMON, &copy).expect("room");
     let mut own = Command::new(&copy);
     own.args(command.args([] as [&str; 0]).get_args()).current_dir(folder);
     own.env(crate::ground::MARK, "1").uid(NOBODY).gid(NOBODY);
@@ -161,7 +160,7 @@ fn a_user_runs_it_or_is_told_what_to_type() {
     let before = Remains::now();
     let network = Network { duration: "1.5 s", ..Network::default() };
     let run = as_nobody(&ground, &network.with(BULK));
-    if run.output.status.code() == Some(0) {
+    if code(&run.output) == 0 {
         let lab = &run.manifest()["lab"];
         assert_eq!(lab["ports"][0]["kind"], "AF_PACKET");
         assert_eq!(lab["kernel_congestion"], serde_json::json!(["cubic"]));

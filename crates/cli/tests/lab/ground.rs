@@ -10,6 +10,8 @@ use std::{env, fs};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::typed::{SUIMON, code, json, stderr, stdout};
+
 /// The variable by which processes that a test started are known, whoever their parent is by now.
 pub(crate) const MARK: &str = "SUIMON_LAB_TEST";
 
@@ -115,7 +117,7 @@ impl Ground {
             return Some(format!("it needs `{missing}`"));
         }
         let tried = self.exec(&Network::default().with(""), &[], "a", &["true"]);
-        (tried.status.code() == Some(3)).then(|| text(&tried.stderr).trim().to_owned())
+        (code(&tried) == 3).then(|| stderr(&tried).trim().to_owned())
     }
 
     /// A path in the test's folder.
@@ -126,7 +128,7 @@ impl Ground {
     /// The program, with that scenario as its last argument's file.
     pub(crate) fn suimon(&self, words: &[&str], scenario: &str) -> Command {
         fs::write(self.path("scenario.toml"), scenario).expect("a scenario");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_suimon"));
+        let mut command = Command::new(SUIMON);
         command.current_dir(self.folder.path()).env(MARK, "1").stdin(Stdio::null());
         command.args(words).arg("scenario.toml");
         command
@@ -148,7 +150,7 @@ impl Ground {
     /// Runs a scenario in the lab, which must succeed.
     pub(crate) fn run(&self, scenario: &str, options: &[&str]) -> Run {
         let run = self.attempt(scenario, options);
-        assert_eq!(run.output.status.code(), Some(0), "{}", text(&run.output.stderr));
+        assert_eq!(code(&run.output), 0, "{}", stderr(&run.output));
         run
     }
 
@@ -198,8 +200,19 @@ pub(crate) struct Run {
 impl Run {
     /// What it says of the machine and of itself.
     pub(crate) fn manifest(&self) -> Value {
-        let text = fs::read(self.folder.join("manifest.json")).expect("a manifest");
-        serde_json::from_slice(&text).expect("JSON")
+        self.read("manifest.json")
+    }
+
+    /// What it says of its results.
+    pub(crate) fn summary(&self) -> Value {
+        json(&self.output)
+    }
+
+    /// A document in its folder.
+    pub(crate) fn read(&self, name: &str) -> Value {
+        let bytes = fs::read(self.folder.join(name));
+        let bytes = bytes.unwrap_or_else(|error| panic!("{name}: {error}"));
+        serde_json::from_slice(&bytes).expect("JSON")
     }
 
     /// What a program said.
@@ -220,11 +233,6 @@ pub(crate) fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "lab: {line}");
 }
 
-/// Bytes that are text.
-pub(crate) fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).expect("text")
-}
-
 /// A file beside the tests.
 pub(crate) fn beside(name: &str) -> String {
     format!("{}/tests/lab/{name}", env!("CARGO_MANIFEST_DIR"))
@@ -233,8 +241,8 @@ pub(crate) fn beside(name: &str) -> String {
 /// Runs `program` here; its output, which must be without complaint.
 pub(crate) fn output<S: AsRef<OsStr>>(program: &str, words: &[S]) -> String {
     let output = Command::new(program).args(words).output().expect("it is installed");
-    assert!(output.status.success(), "{program}: {}", text(&output.stderr));
-    text(&output.stdout).to_owned()
+    assert!(output.status.success(), "{program}: {}", stderr(&output));
+    stdout(&output).to_owned()
 }
 
 fn is_installed(program: &str) -> bool {

@@ -10,3 +10,5 @@ mod ground;
 mod pacing;
 mod programs;
 mod remains;
+#[path = "../typed/mod.rs"]
+mod typed;

@@ -1,8 +1,6 @@
 //! A host of real TCP that paces with gap packets.
 
-use serde_json::Value;
-
-use crate::ground::{Ground, Network, text};
+use crate::ground::{Ground, Network};
 
 #[test]
 fn a_paced_host_gets_the_rate_without_a_drop() {
@@ -29,7 +27,7 @@ receiver_tcp.buffers.receive = "8 MiB"
 "#,
     );
     let Some(run) = ground.measure(test, &scenario, &[], |_| true) else { return };
-    let summary: Value = serde_json::from_str(text(&run.output.stdout)).expect("JSON");
+    let summary = run.summary();
     // TCP learns of the queue in its host, so that none overflows before the pacer either.
     for link in ["west", "east"] {
         let port = &summary["link"][link]["forward"];

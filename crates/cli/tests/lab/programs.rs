@@ -5,7 +5,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::ground::{Ground, Network, Run, output, say, text};
+use crate::ground::{Ground, Network, Run, output, say};
+use crate::typed::stderr;
 
 /// The emulator's rate in these tests.
 const RATE: f64 = 200e6;
@@ -175,7 +176,7 @@ fn a_large_file_arrives_whole() {
     let words = ["curl", "-sS", "--retry", "20", "--retry-connrefused", "--retry-delay", "1"];
     let words = [&words[..], &["-o", "received", "http://b/sent"]].concat();
     let fetched = ground.exec(&network.with(""), &[], "a", &words);
-    assert!(fetched.status.success(), "{}", text(&fetched.stderr));
+    assert!(fetched.status.success(), "{}", stderr(&fetched));
     let sum = |name| output("sha256sum", &[ground.path(name)]);
     let (sent, received) = (sum("sent"), sum("received"));
     assert_eq!(sent.split(' ').next(), received.split(' ').next());

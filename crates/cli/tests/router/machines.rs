@@ -14,6 +14,8 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::typed::{SUIMON, code, json, stderr, stdout};
+
 /// The hosts' addresses.
 pub(crate) const LEFT: &str = "10.79.0.1";
 pub(crate) const RIGHT: &str = "10.79.0.2";
@@ -71,7 +73,7 @@ impl Machines {
     pub(crate) fn command(&self, scenario: &str, more: &[&str]) -> Command {
         let file = self.folder.path().join("router.toml");
         std::fs::write(&file, scenario).expect("the scenario");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_suimon"));
+        let mut command = Command::new(SUIMON);
         command.arg("router").arg("--config").arg(file).arg("--control").arg(self.socket());
         command.args(more).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
@@ -121,14 +123,12 @@ pub(crate) struct Ended {
 impl Router {
     /// Tells it a line by the program itself, and returns what it answers.
     pub(crate) fn tell(&self, line: &str) -> Value {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_suimon"));
+        let mut command = Command::new(SUIMON);
         command.args(["router", "--tell", line, "--control"]).arg(&self.socket);
         let output = command.output().expect("it starts");
-        let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
-            panic!("{line}: {error}: {}", String::from_utf8_lossy(&output.stderr))
-        });
-        let code = if answer.get("error").is_some() { 2 } else { 0 };
-        assert_eq!(output.status.code(), Some(code), "{line}: {answer}");
+        let answer = json(&output);
+        let wanted = if answer.get("error").is_some() { 2 } else { 0 };
+        assert_eq!(code(&output), wanted, "{line}: {answer}");
         answer
     }
 
@@ -167,7 +167,7 @@ pub(crate) fn run(host: &Namespace, line: &str) -> String {
     let mut command = Command::new(words.next().expect("a command"));
     command.args(words);
     let output = host.within(|| command.output()).expect("a namespace").expect("it starts");
-    let told = [&output.stdout[..], &output.stderr[..]].map(String::from_utf8_lossy).concat();
+    let told = [stdout(&output), stderr(&output)].concat();
     assert!(output.status.success(), "{line}: {told}");
     told
 }

@@ -7,6 +7,8 @@ mod frames;
 mod load;
 mod machines;
 mod scenarios;
+#[path = "../typed/mod.rs"]
+mod typed;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -18,6 +20,7 @@ use std::thread;
 use machines::{LEFT, Machines, PATIENCE, RIGHT, eventually, lacks, run};
 use scenarios::{plain, scenario};
 use serde_json::json;
+use typed::{SUIMON, code, stderr};
 
 /// Sends so many bytes by one TCP connection from left to right; they arrive as they were.
 fn transfer(machines: &Machines, address: &str, count: usize) {
@@ -79,10 +82,10 @@ fn what_cannot_be_is_refused() {
         return;
     }
     let machines = Machines::new();
-    let refused = |words: &[&str], code, part: &str| {
+    let refused = |words: &[&str], wanted, part: &str| {
         let output = machines.output(&plain(), words);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(code), "{words:?}: {said}");
+        let said = stderr(&output);
+        assert_eq!(code(&output), wanted, "{words:?}: {said}");
         assert!(said.contains(part), "{words:?}: {said}");
         assert!(!machines.socket().exists(), "{words:?}");
     };
@@ -104,8 +107,8 @@ fn what_cannot_be_is_refused() {
         .expect("ours");
     match machines.middle.within(|| command.output()).expect("a namespace") {
         Ok(output) => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            assert_eq!(output.status.code(), Some(3), "{said}");
+            let said = stderr(&output);
+            assert_eq!(code(&output), 3, "{said}");
             assert!(said.contains("setcap"), "{said}");
         }
         Err(error) => eprintln!("skipped: a user cannot start it: {error}"),
@@ -194,12 +197,12 @@ fn a_bad_line_ends_nothing() {
     machines.ping(2);
     // Nobody takes the place of one that runs.
     let output = machines.output(&plain(), &["ra", "rb", "--port", "packet"]);
-    assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(code(&output), 2, "{}", stderr(&output));
     assert!(machines.socket().exists());
     assert_eq!(router.end().code, Some(0));
-    let mut tell = Command::new(env!("CARGO_BIN_EXE_suimon"));
+    let mut tell = Command::new(SUIMON);
     tell.args(["router", "--tell", "{}", "--control"]).arg(machines.socket());
-    assert_eq!(tell.output().expect("it starts").status.code(), Some(2), "nobody listens");
+    assert_eq!(code(&tell.output().expect("it starts")), 2, "nobody listens");
 }
 
 #[test]
