@@ -3,7 +3,8 @@
 
 use std::process::Command;
 
-use crate::ground::{Ground, Network, Run, beside, say};
+use crate::ground::{Ground, Network, Run, beside};
+use crate::needs::say;
 use crate::typed::{code, stderr, stdout};
 
 /// Programs that the witness needs.

@@ -11,6 +11,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::ground::{Ground, Network, Run};
+use crate::needs::eventually;
 use crate::remains::{Remains, marked_named};
 use crate::typed::{SUIMON, code, stderr};
 
@@ -23,18 +24,6 @@ const BULK: &str = r#"
 from = "a"
 to = "b"
 "#;
-
-/// Waits until `is_so`, for half a minute at most.
-fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
-    const TRIES: usize = 300;
-    for _ in 0..TRIES {
-        if is_so() {
-            return;
-        }
-        thread::sleep(Duration::from_millis(100));
-    }
-    panic!("not in half a minute: {what}");
-}
 
 /// Starts a run and waits until a program of that name is at work in it.
 fn start(ground: &Ground, scenario: &str, program: &str) -> (Child, i32) {

@@ -1,22 +1,19 @@
 //! What a test of the lab stands on: the machine to itself, a folder, and the program as it is typed.
 
 use std::ffi::OsStr;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::{env, fs};
+use std::sync::MutexGuard;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::needs::{alone, lacks, say};
 use crate::typed::{SUIMON, code, json, stderr, stdout};
 
 /// The variable by which processes that a test started are known, whoever their parent is by now.
 pub(crate) const MARK: &str = "SUIMON_LAB_TEST";
-
-/// Two labs would take turns on the fabric's processor.
-static ALONE: Mutex<()> = Mutex::new(());
 
 /// How many times a run is repeated whose machine did not keep up.
 const TRIES: usize = 3;
@@ -97,27 +94,17 @@ pub(crate) struct Ground {
 impl Ground {
     /// Waits until no other test has the machine. `None`, said aloud, where `test` cannot be made.
     pub(crate) fn take(test: &str, programs: &[&str]) -> Option<Self> {
-        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let folder = tempfile::tempdir().expect("a folder");
-        let ground = Self { folder, _alone: alone };
-        match ground.lacks(programs) {
-            Some(what) => {
-                say(&format!("skipped: {test}: {what}"));
-                None
-            }
-            None => Some(ground),
+        if lacks(test, programs) {
+            return None;
         }
-    }
-
-    fn lacks(&self, programs: &[&str]) -> Option<String> {
-        if !nix::unistd::geteuid().is_root() {
-            return Some("it needs root".into());
+        let alone = alone();
+        let ground = Self { folder: tempfile::tempdir().expect("a folder"), _alone: alone };
+        let tried = ground.exec(&Network::default().with(""), &[], "a", &["true"]);
+        if code(&tried) == 3 {
+            say(&format!("skipped: {test}: {}", stderr(&tried).trim()));
+            return None;
         }
-        if let Some(missing) = programs.iter().find(|program| !is_installed(program)) {
-            return Some(format!("it needs `{missing}`"));
-        }
-        let tried = self.exec(&Network::default().with(""), &[], "a", &["true"]);
-        (code(&tried) == 3).then(|| stderr(&tried).trim().to_owned())
+        Some(ground)
     }
 
     /// A path in the test's folder.
@@ -228,11 +215,6 @@ impl Run {
     }
 }
 
-/// Prints past the test harness, which would keep a passing test's output to itself.
-pub(crate) fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "lab: {line}");
-}
-
 /// A file beside the tests.
 pub(crate) fn beside(name: &str) -> String {
     format!("{}/tests/lab/{name}", env!("CARGO_MANIFEST_DIR"))
@@ -243,9 +225,4 @@ pub(crate) fn output<S: AsRef<OsStr>>(program: &str, words: &[S]) -> String {
     let output = Command::new(program).args(words).output().expect("it is installed");
     assert!(output.status.success(), "{program}: {}", stderr(&output));
     stdout(&output).to_owned()
-}
-
-fn is_installed(program: &str) -> bool {
-    let places = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&places).any(|place| Path::new(&place).join(program).is_file())
 }

@@ -5,7 +5,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::ground::{Ground, Network, Run, output, say};
+use crate::ground::{Ground, Network, Run, output};
+use crate::needs::say;
 use crate::typed::stderr;
 
 /// The emulator's rate in these tests.

@@ -6,7 +6,8 @@ use lab::device::{Device, Kind, Received};
 use traffic::Packets;
 
 use crate::datagrams::{Datagrams, PAYLOAD};
-use crate::machines::{Machines, eventually, lacks, run};
+use crate::machines::{Machines, lacks, run};
+use crate::needs::eventually;
 use crate::scenarios::{plain, scenario};
 
 /// An interface by its frames.

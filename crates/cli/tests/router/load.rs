@@ -8,7 +8,8 @@ use lab::clock::Clock;
 use serde_json::Value;
 
 use crate::datagrams::{Datagrams, PAYLOAD};
-use crate::machines::{Machines, eventually, lacks};
+use crate::machines::{Machines, lacks};
+use crate::needs::eventually;
 use crate::scenarios::scenario;
 
 /// Two classes by port, for 20 Mbit/s. Their queues outlast the time for which a busy machine may leave the

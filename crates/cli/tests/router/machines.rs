@@ -4,9 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::Duration;
+use std::sync::MutexGuard;
 
 use lab::Namespace;
 use nix::sys::signal::{Signal, kill};
@@ -14,26 +12,16 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::needs;
 use crate::typed::{SUIMON, code, json, stderr, stdout};
 
 /// The hosts' addresses.
 pub(crate) const LEFT: &str = "10.79.0.1";
 pub(crate) const RIGHT: &str = "10.79.0.2";
-/// Longer than anything here takes.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Says so and returns true if this machine cannot run these tests.
+/// Says so and returns true if this machine cannot run `test`.
 pub(crate) fn lacks(test: &str) -> bool {
-    let runs = |tool, flag| Command::new(tool).arg(flag).output().is_ok();
-    let missing = if !nix::unistd::geteuid().is_root() {
-        "root"
-    } else if !runs("ip", "-V") || !runs("ethtool", "--version") {
-        "ip and ethtool"
-    } else {
-        return false;
-    };
-    eprintln!("skipped: {test} needs {missing}");
-    true
+    needs::lacks(test, &["ip", "ethtool"])
 }
 
 /// A host, the machine with the interfaces `ra` and `rb`, and a host.
@@ -45,12 +33,9 @@ pub(crate) struct Machines {
     _alone: MutexGuard<'static, ()>,
 }
 
-/// Tests that look at rates are not to have each other for neighbours.
-static ALONE: Mutex<()> = Mutex::new(());
-
 impl Machines {
     pub(crate) fn new() -> Self {
-        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let alone = needs::alone();
         let [left, middle, right] = [(); 3].map(|()| Namespace::new().expect("root may"));
         for (host, there, address) in [(&left, "ra", LEFT), (&right, "rb", RIGHT)] {
             let path = format!("/proc/{}/fd/{}", std::process::id(), host.as_fd().as_raw_fd());
@@ -170,16 +155,4 @@ pub(crate) fn run(host: &Namespace, line: &str) -> String {
     let told = [stdout(&output), stderr(&output)].concat();
     assert!(output.status.success(), "{line}: {told}");
     told
-}
-
-/// Waits until something holds.
-pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let steps = PATIENCE.as_millis() / 20;
-    for _ in 0..steps {
-        if holds() {
-            return;
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    panic!("it never came to be: {what}");
 }

@@ -6,6 +6,8 @@ mod datagrams;
 mod frames;
 mod load;
 mod machines;
+#[path = "../needs/mod.rs"]
+mod needs;
 mod scenarios;
 #[path = "../typed/mod.rs"]
 mod typed;
@@ -17,7 +19,8 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::thread;
 
-use machines::{LEFT, Machines, PATIENCE, RIGHT, eventually, lacks, run};
+use machines::{LEFT, Machines, RIGHT, lacks, run};
+use needs::{PATIENCE, eventually, say};
 use scenarios::{plain, scenario};
 use serde_json::json;
 use typed::{SUIMON, code, stderr};
@@ -111,7 +114,7 @@ fn what_cannot_be_is_refused() {
             assert_eq!(code(&output), 3, "{said}");
             assert!(said.contains("setcap"), "{said}");
         }
-        Err(error) => eprintln!("skipped: a user cannot start it: {error}"),
+        Err(error) => say(&format!("skipped: a user cannot start it: {error}")),
     }
 }
 
