@@ -10,7 +10,7 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::ground::{Ground, Network, Run};
+use crate::ground::{Ground, MARK, Network, Run};
 use crate::needs::eventually;
 use crate::remains::{Remains, marked_named};
 use crate::typed::{SUIMON, code, stderr};
@@ -111,6 +111,15 @@ fn an_interface_that_disappears_ends_the_run() {
     }
 }
 
+/// Runs a scenario in the lab from within namespaces of its own, as the last words (`"$@"`) of a script.
+fn unshared(ground: &Ground, scenario: &str, namespaces: &[&str], script: &str) -> Output {
+    let inner = ground.command(scenario, &[]);
+    let mut command = Command::new("unshare");
+    command.args(namespaces).args(["sh", "-c", script, "sh"]);
+    command.arg(inner.get_program()).args(inner.get_args());
+    command.current_dir(ground.path("")).env(MARK, "1").output().expect("unshare")
+}
+
 #[test]
 fn a_full_disk_is_told() {
     let Some(ground) = Ground::take("a full disk", &["unshare", "mount"]) else { return };
@@ -118,19 +127,16 @@ fn a_full_disk_is_told() {
     fs::create_dir(ground.path("run")).expect("a folder");
     let probes = "[probe.capture.east]\nat = \"wan:east\"\n[probe.flows]\nevery = \"1 ms\"\n";
     let network = Network { duration: "2 s", ..Network::default() };
-    let inner = ground.command(&network.with(&(BULK.to_owned() + probes)), &[]);
-    let mut command = Command::new("unshare");
-    let script = "mount -t tmpfs -o size=128k none run && exec \"$@\"";
-    command.args(["--mount", "sh", "-c", script, "sh"]).arg(inner.get_program());
-    command.args(inner.get_args()).current_dir(ground.path("")).env(crate::ground::MARK, "1");
-    let output = command.output().expect("unshare");
+    let scenario = network.with(&(BULK.to_owned() + probes));
+    let script = r#"mount -t tmpfs -o size=128k none run && exec "$@""#;
+    let output = unshared(&ground, &scenario, &["--mount"], script);
     assert_lacks(&output, &["error: run/capture.pcapng", "No space left on device"]);
     before.check_nothing_more("a full disk");
 }
 
 /// The program as a user without rights, who may read the scenario and write the run.
 fn as_nobody(ground: &Ground, scenario: &str) -> Run {
-    let mut command = ground.command(scenario, &[]);
+    let command = ground.command(scenario, &[]);
     let folder = ground.path("");
     let everybody = || fs::Permissions::from_mode(0o777);
     fs::set_permissions(&folder, everybody()).expect("it is ours");
@@ -138,8 +144,7 @@ fn as_nobody(ground: &Ground, scenario: &str) -> Run {
     let copy = ground.path("suimon");
     fs::copy(SUIMON, &copy).expect("room");
     let mut own = Command::new(&copy);
-    own.args(command.args([] as [&str; 0]).get_args()).current_dir(folder);
-    own.env(crate::ground::MARK, "1").uid(NOBODY).gid(NOBODY);
+    own.args(command.get_args()).current_dir(folder).env(MARK, "1").uid(NOBODY).gid(NOBODY);
     Run { output: own.output().expect("it starts"), folder: ground.path("run") }
 }
 
@@ -169,15 +174,11 @@ fn without_user_namespaces_a_user_is_told_what_to_type() {
     let programs = ["unshare", "setpriv"];
     let Some(ground) = Ground::take("no user namespaces", &programs) else { return };
     let before = Remains::now();
-    let inner = ground.command(&Network::default().with(BULK), &[]);
+    let scenario = Network::default().with(BULK);
     // The limit is that of a user namespace of the test's own.
-    let script = "echo 0 >/proc/sys/user/max_user_namespaces && \
-        exec setpriv --bounding-set=-all --inh-caps=-all \"$@\"";
-    let mut command = Command::new("unshare");
-    command.args(["--user", "--map-root-user", "sh", "-c", script, "sh"]);
-    command.arg(inner.get_program()).args(inner.get_args());
-    command.current_dir(ground.path("")).env(crate::ground::MARK, "1");
-    let output = command.output().expect("unshare");
+    let script = r#"echo 0 >/proc/sys/user/max_user_namespaces &&
+        exec setpriv --bounding-set=-all --inh-caps=-all "$@""#;
+    let output = unshared(&ground, &scenario, &["--user", "--map-root-user"], script);
     assert_lacks(&output, &["create a user namespace", "sysctl -w user.max_user_namespaces"]);
     before.check_nothing_more("a refusal");
 }
