@@ -135,24 +135,24 @@ fn segmentation(link: &Link, end: &End) -> Segmentation {
     /// The kernel's super-frames are IP datagrams, at most so many bytes.
     const LONGEST: u64 = 65_535;
     const PERIOD: Duration = Duration::from_ms(1);
-    match regulated(&end.queue) {
+    match regulated(link, end) {
         _ if link.gso => Segmentation::Reader,
-        Some(rate) if rate < link.config.rate => {
+        Some(rate) => {
             let frame = rate.time_for(Bytes(link.config.mtu.0 + HEADER + FCS));
             let frames = (PERIOD.as_ps() / frame.as_ps().max(1)).min(LONGEST / link.config.mtu.0);
             Segmentation::BehindQueue(frames.max(1) as u32)
         }
-        _ => Segmentation::Tcp,
+        None => Segmentation::Tcp,
     }
 }
 
 /// The line at which a host's kernel sends: the link's, or what a discipline that regulates everything
 /// makes of it. So packets wait in the kernel as they would before such a card, and TCP knows of them.
 fn line(link: &Link, end: &End) -> Line {
-    let (rate, overhead) = match regulated(&end.queue) {
+    let (rate, overhead) = match regulated(link, end) {
         // Disciplines count frames.
-        Some(rate) if rate < link.config.rate => (rate, FCS),
-        _ => (link.config.rate, FCS + link.config.overhead.0),
+        Some(rate) => (rate, FCS),
+        None => (link.config.rate, FCS + link.config.overhead.0),
     };
     let counted = link.config.mtu.0 + HEADER;
     let limit = Bytes(QUEUE * (counted + FCS));
@@ -169,10 +169,12 @@ fn line(link: &Link, end: &End) -> Line {
 /// Packets that a host's kernel queues: Linux's usual `txqueuelen`.
 const QUEUE: u64 = 1_000;
 
-fn regulated(queue: &Parameters) -> Option<Rate> {
-    match queue {
+/// The rate to which a host's discipline holds everything, if that is less than the link's.
+fn regulated(link: &Link, end: &End) -> Option<Rate> {
+    let rate = match &end.queue {
         Parameters::Psp(psp) => psp.rate,
         Parameters::Tbr(tbr) => tbr.rate,
         _ => None,
-    }
+    };
+    rate.filter(|&rate| rate < link.config.rate)
 }
