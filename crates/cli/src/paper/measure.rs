@@ -58,6 +58,20 @@ struct Source<'a> {
     of_rate: bool,
 }
 
+impl<'a> Source<'a> {
+    /// What a case says, and else its item.
+    fn of(item: &'a Item, case: &'a Case) -> Self {
+        Self {
+            run: case.run.as_deref().or(item.run.as_deref()),
+            cell: case.cell.as_deref().unwrap_or(&case.case),
+            path: case.path.as_deref().or(item.path.as_deref()),
+            probe: case.probe.as_deref().or(item.probe.as_deref()),
+            statistic: item.statistic,
+            of_rate: item.of_rate,
+        }
+    }
+}
+
 /// Measures every case.
 pub(crate) fn all(
     published: &Published,
@@ -111,14 +125,7 @@ fn leading(text: &str) -> Option<f64> {
 
 impl<'a> Reader<'a> {
     fn measure(&mut self, item: &'a Item, case: &'a Case) -> Result<Option<f64>, String> {
-        let own = Source {
-            run: case.run.as_deref().or(item.run.as_deref()),
-            cell: case.cell.as_deref().unwrap_or(&case.case),
-            path: case.path.as_deref().or(item.path.as_deref()),
-            probe: case.probe.as_deref().or(item.probe.as_deref()),
-            statistic: item.statistic,
-            of_rate: item.of_rate,
-        };
+        let own = Source::of(item, case);
         let Some(value) = self.read(&own)? else { return Ok(None) };
         let scale = case.scale.unwrap_or(item.scale);
         let Some(over) = &item.over else { return Ok(Some(value * scale)) };
@@ -134,8 +141,8 @@ impl<'a> Reader<'a> {
 
     /// What the machine's slowness changed of the case's run, if it did.
     fn slowed(&self, item: &Item, case: &Case) -> String {
-        let run = case.run.as_deref().or(item.run.as_deref()).unwrap_or_default();
-        let cell = self.cells.find(run, case.cell.as_deref().unwrap_or(&case.case));
+        let Source { run, cell, .. } = Source::of(item, case);
+        let cell = self.cells.find(run.unwrap_or_default(), cell);
         match cell.map_or(1, |cell| cell.slowed_by.get()) {
             1 => String::new(),
             by => format!("rates and buffers divided by {by}, with the same round trip"),
