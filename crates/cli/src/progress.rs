@@ -45,6 +45,11 @@ impl Progress {
         }
     }
 
+    /// One run more than was said.
+    pub(crate) fn again(&self) {
+        self.bar.inc_length(STEPS);
+    }
+
     fn advance(&self, steps: u64) {
         if self.bar.is_hidden() && !self.quiet && self.began.elapsed() > PATIENCE {
             // Draws nothing where stderr is no terminal.

@@ -233,6 +233,7 @@ impl Cell {
                 return Ok((outcome, NonZeroU64::MIN));
             }
             late.store(true, Ordering::Relaxed);
+            progress.again();
         }
         Ok((run(&slower.job)?, slower.by))
     }
