@@ -29,6 +29,7 @@ pub mod programs;
 mod relay;
 pub mod router;
 mod run;
+mod stalls;
 pub mod sysctl;
 mod threads;
 

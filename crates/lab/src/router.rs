@@ -206,6 +206,7 @@ impl Router {
         let report = LabReport {
             kept_up: look.kept_up,
             lateness: look.lateness,
+            host_stalls: None,
             missed_frames: look.missed_frames,
             ports: ports.iter().map(port).collect(),
             kernel_congestion: Vec::new(),

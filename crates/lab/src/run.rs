@@ -26,6 +26,7 @@ use crate::gates::{self, Entry, Gate, Place};
 use crate::hosts::{Hosts, Interface};
 use crate::programs::Programs;
 use crate::relay::{Event, Listener};
+use crate::stalls::Sentinels;
 use crate::threads;
 
 /// What of a lab is not the scenario's to say.
@@ -53,7 +54,7 @@ pub struct Outcome {
 
 /// From the start of the threads to the run's time zero.
 const AHEAD: time::Duration = time::Duration::from_millis(50);
-/// Hosts whose programs wait longer than one part in so many of the run did not keep up.
+/// Hosts that stand still, or whose programs wait, for more than one part in so many of the run did not keep up.
 const STARVED: u64 = 20;
 /// From one look at whether a run is over to the next.
 const GLANCE: time::Duration = time::Duration::from_millis(5);
@@ -79,12 +80,18 @@ pub fn run(
     };
     let mut programs = Programs::start(plan, &lab.hosts, options.folder)?;
     let agents = Agents::start(plan, &lab.hosts.namespaces, lab.clock, &congestion, told)?;
+    let sentinels = Sentinels::post(&lab.layout.others, lab.clock);
     let mut outcome = lab.attend(plan, watch, |hosts, now| {
         (steering.progress)(now);
         programs.attend(plan, hosts, now)?;
         Ok(steering.interrupted.load(Ordering::Relaxed))
     })?;
     let Outcome { totals, report, .. } = &mut outcome;
+    let stalls = sentinels.recall();
+    report.host_stalls = Some(stalls.told());
+    if stalls.sum.times(STARVED) > totals.ending.at.since(Instant::ZERO) {
+        report.kept_up = false;
+    }
     let Ended { flows, waited } = agents.finish()?;
     for (flow, totals) in flows.into_iter().zip(&mut totals.flows) {
         *totals = FlowTotals { drops: totals.drops, ..flow };
@@ -254,6 +261,7 @@ fn report(
     LabReport {
         kept_up: moved.kept_up(),
         lateness: moved.lateness.told(),
+        host_stalls: None,
         missed_frames: moved.missed,
         ports: hosts.interfaces.iter().map(port).collect(),
         kernel_congestion: Vec::new(),

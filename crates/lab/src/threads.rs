@@ -77,7 +77,8 @@ fn set_niceness(niceness: i32) {
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, niceness) };
 }
 
-fn confine(cpus: &[usize]) {
+/// Lets this thread run on these processors only. What the system refuses costs punctuality only.
+pub(crate) fn confine(cpus: &[usize]) {
     let mut set = CpuSet::new();
     for &cpu in cpus {
         let _ = set.set(cpu);

@@ -12,6 +12,9 @@ pub struct LabReport {
     pub kept_up: bool,
     /// How late packets were let go.
     pub lateness: Lateness,
+    /// For how long hosts could not act; none where there are no hosts, or in runs of before this was seen.
+    #[serde(default)]
+    pub host_stalls: Option<HostStalls>,
     /// Frames that were lost for want of room on the way into or out of the fabric, which no queue of the
     /// scenario dropped.
     pub missed_frames: u64,
@@ -32,6 +35,16 @@ pub struct Lateness {
     pub p99_ns: u64,
     /// The latest.
     pub max_ns: u64,
+}
+
+/// For how long the hosts' processors were away from kernel and programs alike, 1 ms or more at a time,
+/// nanoseconds. What a host would have sent meanwhile no queue can let go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostStalls {
+    /// The longest.
+    pub longest_ns: u64,
+    /// All of them.
+    pub sum_ns: u64,
 }
 
 /// How the fabric met an interface.
@@ -55,8 +68,13 @@ impl LabReport {
         let Lateness { p50_ns, p99_ns, max_ns } = self.lateness;
         let [p50, p99, max] = [p50_ns, p99_ns, max_ns].map(nanoseconds);
         let missed = count(self.missed_frames);
+        let stalls = self.host_stalls.map(|HostStalls { longest_ns, sum_ns }| {
+            let [longest, sum] = [longest_ns, sum_ns].map(nanoseconds);
+            format!("; hosts stood still for {sum} in all, {longest} at once")
+        });
         format!(
-            "packets late by {p50} (half), {p99} (1 of 100), {max} at most; {missed} frames missed"
+            "packets late by {p50} (half), {p99} (1 of 100), {max} at most; {missed} frames missed{}",
+            stalls.unwrap_or_default()
         )
     }
 
@@ -78,6 +96,10 @@ impl LabReport {
         row("Half of the packets late by at most", nanoseconds(self.lateness.p50_ns));
         row("99 of 100 by at most", nanoseconds(self.lateness.p99_ns));
         row("The latest by", nanoseconds(self.lateness.max_ns));
+        if let Some(HostStalls { longest_ns, sum_ns }) = self.host_stalls {
+            row("Hosts stood still, at once", nanoseconds(longest_ns));
+            row("Hosts stood still, in all", nanoseconds(sum_ns));
+        }
         row("Frames that the fabric missed", count(self.missed_frames));
         row("Interfaces", self.kinds().join(", "));
         if !self.kernel_congestion.is_empty() {
@@ -104,6 +126,7 @@ mod tests {
         let kept = LabReport {
             kept_up: true,
             lateness,
+            host_stalls: None,
             missed_frames: 17,
             ports,
             kernel_congestion: Vec::new(),
@@ -115,6 +138,13 @@ mod tests {
             late.warning().expect("a warning"),
             "The machine did not keep up (packets late by 1.2 µs (half), 40 µs (1 of 100), 3 ms at most; \
              17 frames missed): do not trust these results."
+        );
+        let stalls = HostStalls { longest_ns: 107_000_000, sum_ns: 2_400_000_000 };
+        let stood = LabReport { host_stalls: Some(stalls), ..late };
+        assert!(
+            stood.facts().ends_with("missed; hosts stood still for 2.4 s in all, 107 ms at once"),
+            "{}",
+            stood.facts()
         );
     }
 }

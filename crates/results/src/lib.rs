@@ -30,7 +30,7 @@ mod wire;
 pub use error::Error;
 pub use expectation::{Verdict, judge};
 pub use folder::RunFolder;
-pub use lab::{LabPort, LabReport, Lateness};
+pub use lab::{HostStalls, LabPort, LabReport, Lateness};
 pub use manifest::Manifest;
 pub use past::Past;
 pub use recorder::{Recorder, Recording};

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use results::summary::Summary;
 use results::{
-    Cost, Ending, Error, LabPort, LabReport, Lateness, Manifest, Past, Recorder, RunFolder,
-    RunReport, Totals, Verdict, judge,
+    Cost, Ending, Error, HostStalls, LabPort, LabReport, Lateness, Manifest, Past, Recorder,
+    RunFolder, RunReport, Totals, Verdict, judge,
 };
 use scenario::plan::Expectation;
 
@@ -99,6 +99,7 @@ fn a_run_that_did_not_keep_up_says_so_first() {
     let lab = LabReport {
         kept_up: false,
         lateness: Lateness { p50_ns: 900, p99_ns: 2_000_000, max_ns: 7_000_000 },
+        host_stalls: Some(HostStalls { longest_ns: 20_000_000, sum_ns: 300_000_000 }),
         missed_frames: 3,
         ports: vec![port],
         kernel_congestion: vec!["bbr".into()],

@@ -98,6 +98,8 @@ pub(crate) struct Cell {
     included: bool,
     /// The same, slower, if the machine does not keep up with it.
     slower: Option<Slower>,
+    /// Where it cannot be slower: whether it has a second chance then, on a machine that may be quieter.
+    again: bool,
     /// What rates and buffers were divided by in what came out.
     pub(crate) slowed_by: NonZeroU64,
     /// What came out; none before its end.
@@ -180,7 +182,7 @@ impl Cells {
     }
 
     /// Executes them, the heaviest first; the first that fails is the last. Once the machine has not kept up
-    /// with one that may be slower, it and those after it are.
+    /// with one that may be slower, it and those after it are; one that may not has a second chance.
     pub(crate) fn execute(
         mut self,
         workers: NonZeroUsize,
@@ -225,16 +227,17 @@ impl Cell {
         progress: &Progress,
     ) -> Result<(Outcome, NonZeroU64), Failure> {
         let run = |job: &Job| job.execute(interrupted, progress).and_then(unbroken);
-        let Some(slower) = &self.slower else { return Ok((run(&self.job)?, NonZeroU64::MIN)) };
-        if !late.load(Ordering::Relaxed) {
-            let outcome = run(&self.job)?;
-            let kept_up = outcome.lab.as_ref().is_none_or(|lab| lab.kept_up);
-            if kept_up || !outcome.complete() {
-                return Ok((outcome, NonZeroU64::MIN));
-            }
-            late.store(true, Ordering::Relaxed);
-            progress.again();
+        if let Some(slower) = self.slower.as_ref().filter(|_| late.load(Ordering::Relaxed)) {
+            return Ok((run(&slower.job)?, slower.by));
         }
+        let outcome = run(&self.job)?;
+        let kept_up = outcome.lab.as_ref().is_none_or(|lab| lab.kept_up);
+        if kept_up || !outcome.complete() || !(self.again || self.slower.is_some()) {
+            return Ok((outcome, NonZeroU64::MIN));
+        }
+        progress.again();
+        let Some(slower) = &self.slower else { return Ok((run(&self.job)?, NonZeroU64::MIN)) };
+        late.store(true, Ordering::Relaxed);
         Ok((run(&slower.job)?, slower.by))
     }
 }
@@ -265,7 +268,7 @@ fn of_run(paper: &str, run: &Run, folder: &Path, mode: Mode) -> Result<Vec<Cell>
     }
     let mut cells = Vec::new();
     for point in document.runs()? {
-        let cell = cell(run, &point, folder, mode.driver)?;
+        let cell = cell(run, &point, folder, mode)?;
         let included = settings.is_some() && mode.has(run, &cell.place.name);
         cells.push(Cell { included, ..cell });
     }
@@ -283,14 +286,14 @@ fn missing<'r>(run: &'r Run, cells: &[Cell]) -> Option<&'r str> {
     quick.iter().find(|name| !has(name)).map(String::as_str)
 }
 
-fn cell(run: &Run, point: &scenario::Run, folder: &Path, driver: Driver) -> Result<Cell, Failure> {
+fn cell(run: &Run, point: &scenario::Run, folder: &Path, mode: Mode) -> Result<Cell, Failure> {
     let values: Vec<&str> = point.parameters.iter().map(|(_, value)| value.as_str()).collect();
     let name = values.join(" / ");
     let folder_name = format!("{}-{name}", run.name);
     let plan = point.plan()?;
     let job = Job {
         fabric: Fabric::default(),
-        driver,
+        driver: mode.driver,
         lock: scenario::lock(&plan),
         plan,
         folder: folder.join("cells").join(folders::plain(folder_name.trim_end_matches('-'))),
@@ -298,7 +301,8 @@ fn cell(run: &Run, point: &scenario::Run, folder: &Path, driver: Driver) -> Resu
         command: ["suimon", "run", results::folder::SCENARIO].map(str::to_owned).to_vec(),
     };
     let place = Place { run: run.name.clone(), name, varied: !point.parameters.is_empty() };
-    let by = run.lab.as_ref().filter(|_| driver == Driver::Lab).and_then(|lab| lab.slower);
+    let by = run.lab.as_ref().filter(|_| mode.driver == Driver::Lab).and_then(|lab| lab.slower);
     let slower = by.and_then(|by| Slower::of(&job, by));
-    Ok(Cell { place, job, included: true, slower, slowed_by: NonZeroU64::MIN, outcome: None })
+    let (included, again) = (true, !mode.quick);
+    Ok(Cell { place, job, included, slower, again, slowed_by: NonZeroU64::MIN, outcome: None })
 }
