@@ -13,6 +13,18 @@ const LONGEST: usize = 60;
 /// Where there are scenarios, from the root of the repository.
 const FOLDERS: [&str; 4] = ["scenarios", "scenarios/disciplines", "papers/p0", "papers/p1"];
 
+/// Names of things that only their own scenario has.
+const NAMES: [(&str, &str); 8] = [
+    ("algorithm", "cubic"),
+    ("class", "call"),
+    ("flow", "bulk"),
+    ("from", "sender"),
+    ("parent", "office"),
+    ("release", "call"),
+    ("to", "receiver"),
+    ("at", "r:wan"),
+];
+
 /// A value for each key, by the definition that the key is in.
 #[derive(Default)]
 pub(crate) struct Examples(BTreeMap<(String, String), String>);
@@ -40,8 +52,10 @@ impl Examples {
     }
 
     /// How `key` is written in the definition `within`.
-    pub(crate) fn of(&self, within: &str, key: &str) -> Option<&str> {
-        self.0.get(&(within.to_owned(), key.to_owned())).map(String::as_str)
+    pub(crate) fn of(&self, within: &str, key: &str) -> Option<String> {
+        let named = || NAMES.iter().find(|(name, _)| *name == key);
+        let used = self.0.get(&(within.to_owned(), key.to_owned())).cloned();
+        used.or_else(|| named().map(|(_, value)| format!("\"{value}\"")))
     }
 
     fn walk(&mut self, within: &str, schema: &Value, value: &Value) {

@@ -80,9 +80,17 @@ fn split(doc: &str) -> (String, Option<String>) {
     let Some(cut) = cut else {
         return (doc.to_owned(), None);
     };
-    let default = before[cut + 2..].trim_end_matches(',');
-    let rest = after.strip_prefix('.').unwrap_or(after);
-    (format!("{}.{rest}", &before[..cut]), Some(default.to_owned()))
+    let (doc_before, default) = (&before[..cut], before[cut + 2..].trim_end_matches(','));
+    let (note, rest) = match after.split_once(')').filter(|_| after.starts_with(" (")) {
+        Some((note, rest)) => (format!("{note})"), rest),
+        None => (String::new(), after),
+    };
+    let default = Some(format!("{}{note}", default.replace("None", "none")));
+    match rest.strip_prefix('.') {
+        Some(rest) => (format!("{doc_before}.{rest}"), default),
+        // The sentence goes on about the default: it stands as it is.
+        None => (doc.to_owned(), default),
+    }
 }
 
 fn takes(schema: &Value) -> String {
@@ -121,7 +129,7 @@ fn words(schema: &Value) -> Option<String> {
     let listed = schema["enum"].as_array().map(|words| words.iter().collect::<Vec<_>>());
     let each = || schema["oneOf"].as_array().map(|all| all.iter().map(|one| &one["const"]).collect());
     let words: Vec<&Value> = listed.or_else(each)?;
-    let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+    let words: Vec<String> = words.iter().filter(|word| word.is_string()).map(|word| format!("`{word}`")).collect();
     Some(words.join(" or "))
 }
 

@@ -108,7 +108,7 @@ fn line(text: &mut String, kind: &str, name: &str, key: &Key<'_>, table: &Value,
     } else if key.takes.starts_with("table") || key.name == "Queue" {
         None
     } else {
-        examples.of(kind, name).map(str::to_owned).or_else(|| key.example())
+        examples.of(kind, name).or_else(|| key.example())
     };
     if let Some(example) = example {
         let _ = write!(text, " Example: `{name} = {example}`");
@@ -127,8 +127,8 @@ fn said(schema: &Value) -> String {
 /// How quantities and other single values are written.
 fn units() -> String {
     let mut text = format!("{GENERATED}\n\n# Units\n\n");
-    text += "A quantity is text with a number and a unit: a bare number has none, and is refused. Case counts \
-             where it\ntells units apart: `Mbit/s` is a bit rate, `MB/s` a byte rate.\n\n";
+    text += "A rate, a size or a time is text with a number and a unit: a bare number is refused. `Mbit/s` is a \
+             bit rate,\n`MB/s` a byte rate, and `KiB` is 1024 bytes where `kB` is 1000.\n\n";
     for (name, schema) in scenario::schema()["$defs"].as_object().expect("definitions") {
         let single = !schema["type"].is_null() && schema["type"] != "object" && schema["enum"].is_null();
         if single {
