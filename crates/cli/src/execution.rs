@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use results::manifest::Environment;
+use results::report::run::Lab as ReportOfLab;
 use results::{
     Cost, LabReport, Manifest, Recorder, Recording, RunFolder, RunReport, Summary, Totals, Verdict,
 };
@@ -124,13 +126,14 @@ impl Job {
         let summary = Summary::new(&self.plan, &totals);
         let judged = if totals.ending.complete { &self.plan.expectations[..] } else { &[] };
         let verdicts = results::judge(judged, &summary)?;
+        let environment = Environment::read();
         let report = RunReport {
             plan: &self.plan,
             summary: &summary,
             verdicts: &verdicts,
             recording: recording.as_ref(),
             command: &self.command,
-            lab: lab.as_ref(),
+            lab: lab.as_ref().map(|report| ReportOfLab { report, environment: &environment, cost }),
         };
         folder.finish(&summary, &report.to_html()?, totals.ending, cost)?;
         Ok(Outcome { summary, verdicts, recording, cost, lab, failure })

@@ -19,6 +19,8 @@ pub struct Axis {
     pub scale: Scale,
     /// What it spans; from the data if not given.
     pub range: Option<(f64, f64)>,
+    /// Of a time axis: how many seconds its unit is. Charts over time share a cursor.
+    pub seconds: Option<f64>,
 }
 
 impl Axis {
@@ -38,6 +40,13 @@ impl Axis {
     #[must_use]
     pub const fn range(mut self, from: f64, to: f64) -> Self {
         self.range = Some((from, to));
+        self
+    }
+
+    /// The same axis as one of time, in a unit of so many seconds.
+    #[must_use]
+    pub const fn time(mut self, seconds: f64) -> Self {
+        self.seconds = Some(seconds);
         self
     }
 
@@ -63,9 +72,9 @@ impl Axis {
 /// An axis with its range and ticks.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layout {
-    scale: Scale,
-    low: f64,
-    high: f64,
+    pub(super) scale: Scale,
+    pub(super) low: f64,
+    pub(super) high: f64,
     pub(super) ticks: Vec<(f64, String)>,
 }
 
