@@ -146,7 +146,7 @@ impl Job {
         let mut recorder = Recorder::new(plan, Some(folder))?.of_real_frames();
         let lab::Outcome { totals, report, failure } =
             lab::run(plan, options, &mut recorder, steering)?;
-        let recording = Some(recorder.finish(totals.ending.at)?);
+        let recording = Some(recorder.finish(&totals)?);
         Ok(Run { totals, recording, lab: Some(report), failure })
     }
 }
@@ -167,6 +167,6 @@ fn simulate(plan: &Plan, folder: &Path, steering: Steering<'_>) -> Result<Run, F
     }
     let mut recorder = Recorder::new(plan, Some(folder))?;
     let totals = simulate::run(plan, &mut recorder, steering)?;
-    let recording = Some(recorder.finish(totals.ending.at)?);
+    let recording = Some(recorder.finish(&totals)?);
     Ok(Run { totals, recording, lab: None, failure: None })
 }
