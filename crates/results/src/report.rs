@@ -124,6 +124,11 @@ impl Section {
         let _ = writeln!(self.body, "<p>{}</p>", escape(text));
     }
 
+    /// Adds a line that tells how to use what follows, where scripts run.
+    pub fn hint(&mut self, text: &str) {
+        let _ = writeln!(self.body, "<p class=\"hint\">{}</p>", escape(text));
+    }
+
     /// Adds lines to be typed as they stand.
     pub fn code(&mut self, text: &str) {
         let _ = writeln!(self.body, "<pre>{}</pre>", escape(text));

@@ -193,7 +193,8 @@ fn the_report_is_one_file_with_the_summarys_numbers() {
     }
     assert!(!scripts.contains("<script src") && !scripts.contains("import("));
     assert!(!body.contains("NaN") && !body.contains("inf"), "every coordinate is a number");
-    let order = ["Expectations", "Run it again", "At a glance", "Over time", "Topology", "Environment"];
+    let order =
+        ["Expectations", "Run it again", "At a glance", "Over time", "Topology", "Environment"];
     let places = order.map(|heading| body.find(&format!("<h2>{heading}</h2>")).unwrap());
     assert!(places.is_sorted(), "{places:?}");
 }

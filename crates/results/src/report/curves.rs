@@ -14,10 +14,14 @@ use crate::rows::{Name, Row};
 use crate::table::Table;
 
 mod bandwidth;
+mod classes;
 mod counter;
+mod distributions;
 mod flows;
 mod queues;
 mod sequences;
+
+pub(crate) use distributions::figures as distributions;
 
 /// Flows or queues in one chart: more cannot be told apart.
 const TOGETHER: usize = 6;
@@ -40,9 +44,12 @@ type Key = (Name, Option<Name>);
 /// Every curve over time; none where nothing was recorded.
 pub(crate) fn over_time(run: &Run<'_>, kept: &Recording) -> Result<Vec<Figure>, Error> {
     let mut figures = flows::rates(run, &kept.flows)?;
+    figures.extend(classes::rates(run, &kept.classes)?);
     figures.extend(bandwidth::figures(run, &kept.bandwidth)?);
     figures.extend(flows::windows_and_round_trips(run, &kept.flows)?);
-    figures.extend(queues::figures(run, &kept.queues)?);
+    figures.extend(queues::backlogs(run, &kept.queues)?);
+    figures.extend(classes::backlogs(run, &kept.classes)?);
+    figures.extend(queues::losses(run, &kept.queues)?);
     figures.extend(sequences::figures(run, &kept.sequences)?);
     Ok(figures)
 }

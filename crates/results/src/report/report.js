@@ -50,7 +50,7 @@
     font: FONT,
     size: across
       ? 34
-      : (u, values) => 16 + 7 * Math.max(2, ...(values || []).map((text) => (text || "").length)),
+      : (u, values) => 16 + 7 * Math.max(5, ...(values || []).map((text) => (text || "").length)),
     space: across ? 70 : 36,
     stroke: () => colour("--ink"),
     grid: { stroke: () => colour("--rule"), width: 1, show: !across },
@@ -62,7 +62,7 @@
   const rangeY = (y, whole) => (u, least, most) => {
     const { min, max } = u.scales.x;
     if (y.log || least == null || (min <= whole[0] && max >= whole[1])) return [y.from, y.to];
-    if (least > 0 && least < 0.6 * most) least = 0;
+    if (least > 0 && (least < 0.6 * most || least > 0.98 * most)) least = 0;
     const room = most > least ? 0.05 * (most - least) : 0.5;
     return [least === 0 ? 0 : least - room, most + room];
   };
@@ -210,6 +210,7 @@
         },
         ...series.map((s) => line(s, y)),
       ],
+      legend: { markers: { show: false } }, // Ours show dashes too.
       cursor: {
         y: false,
         dataIdx: meant(series),
@@ -258,6 +259,7 @@
   };
 
   document.querySelectorAll("figure.chart").forEach((figure, place) => draw(figure, page.charts[place]));
+  document.documentElement.classList.add("scripted");
   const redraw = () => charts.forEach(({ plot }) => plot.redraw(false));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 })();

@@ -66,10 +66,11 @@ impl Run<'_> {
             page.section(&self.expectations());
         }
         page.section(&self.again());
-        page.section(&glance::section(self)?);
+        page.section(&glance::section(self.summary));
         if let Some(recording) = self.recording {
             let figures = curves::over_time(self, recording)?;
-            self.figures(&mut page, "Over time", &figures);
+            over_time(&mut page, &figures);
+            distributions(&mut page, &curves::distributions(&recording.delays)?);
         }
         page.section(&tables::flows(self.summary));
         page.section(&tables::links(self.summary));
@@ -136,22 +137,35 @@ impl Run<'_> {
         });
         section
     }
+}
 
-    fn figures(&self, page: &mut Page, heading: &str, figures: &[Figure]) {
-        if figures.is_empty() {
-            return;
-        }
-        let mut section = Section::new(heading);
-        figures.iter().for_each(|figure| section.figure(&figure.chart, &figure.caption));
-        page.section(&section);
+fn over_time(page: &mut Page, figures: &[Figure]) {
+    if figures.is_empty() {
+        return;
     }
+    let mut section = Section::new("Over time");
+    section.hint("Drag to look closer, double-click to go back; click a name to hide its line.");
+    figures.iter().for_each(|figure| section.figure(&figure.chart, &figure.caption));
+    page.section(&section);
+}
+
+fn distributions(page: &mut Page, figures: &[(Figure, Grid)]) {
+    if figures.is_empty() {
+        return;
+    }
+    let mut section = Section::new("Distributions");
+    for (figure, grid) in figures {
+        section.figure(&figure.chart, &figure.caption);
+        section.grid(grid);
+    }
+    page.section(&section);
 }
 
 /// A value of the summary in the unit that its path tells.
 fn quantity(path: &str, value: f64) -> String {
     let name = path.rsplit('.').next().unwrap_or(path);
     match name {
-        _ if name.starts_with("goodput") => rate(value),
+        _ if name.starts_with("goodput") || name == "rate" => rate(value),
         "utilisation" => share(value),
         _ if name.ends_with("seconds") => time(value),
         _ if name.contains("bytes") => format!("{} B", digits(value)),

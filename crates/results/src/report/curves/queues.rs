@@ -20,13 +20,6 @@ use crate::table::Table;
 /// A queue that never held more than a full frame has nothing to show.
 const FRAME: u64 = 1518;
 
-/// Both charts, of the ports that have most to show.
-pub(super) fn figures(run: &Run<'_>, table: &Table<QueueRow>) -> Result<Vec<Figure>, Error> {
-    let mut figures = backlogs(run, table)?;
-    figures.extend(losses(run, table)?);
-    Ok(figures)
-}
-
 const fn key(row: &QueueRow) -> Key {
     (row.port, None)
 }
@@ -48,7 +41,7 @@ fn ports(run: &Run<'_>, least: u64, amount: impl Fn(&Direction) -> u64) -> (Vec<
 }
 
 /// Bytes queued.
-fn backlogs(run: &Run<'_>, table: &Table<QueueRow>) -> Result<Vec<Figure>, Error> {
+pub(super) fn backlogs(run: &Run<'_>, table: &Table<QueueRow>) -> Result<Vec<Figure>, Error> {
     let (wanted, all) = ports(run, FRAME, |direction| direction.backlog_bytes_max);
     let curves = read(table, &wanted, key, |_, row| {
         [Some((seconds(row.time_ns), row.backlog_bytes as f64))]
@@ -73,7 +66,7 @@ fn backlogs(run: &Run<'_>, table: &Table<QueueRow>) -> Result<Vec<Figure>, Error
 }
 
 /// Packets dropped and marked.
-fn losses(run: &Run<'_>, table: &Table<QueueRow>) -> Result<Vec<Figure>, Error> {
+pub(super) fn losses(run: &Run<'_>, table: &Table<QueueRow>) -> Result<Vec<Figure>, Error> {
     let (wanted, all) = ports(run, 0, |direction| direction.drops + direction.marks);
     let mut counters = vec![[Counter::default(); 2]; wanted.len()];
     let curves = read(table, &wanted, key, |place, row| {

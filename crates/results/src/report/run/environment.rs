@@ -13,36 +13,35 @@ pub(super) fn what(run: &Run<'_>) -> String {
     let kinds =
         |wanted: fn(&NodeKind) -> bool| plan.nodes.iter().filter(|n| wanted(&n.kind)).count();
     let nodes = [
-        (kinds(|kind| matches!(kind, NodeKind::Host(_))), "host"),
-        (kinds(|kind| matches!(kind, NodeKind::Router)), "router"),
-        (kinds(|kind| matches!(kind, NodeKind::Emulator(_))), "WAN emulator"),
+        (kinds(|kind| matches!(kind, NodeKind::Host(_))), "host", "hosts"),
+        (kinds(|kind| matches!(kind, NodeKind::Router)), "router", "routers"),
+        (kinds(|kind| matches!(kind, NodeKind::Emulator(_))), "WAN emulator", "WAN emulators"),
     ];
     let kinds = |wanted: fn(&Transport) -> bool| {
         plan.flows.iter().filter(|flow| wanted(&flow.transport)).count()
     };
     let flows = [
-        (kinds(|kind| matches!(kind, Transport::Tcp(_))), "connection"),
-        (kinds(|kind| matches!(kind, Transport::Udp(_))), "flow"),
-        (kinds(|kind| matches!(kind, Transport::Program(_))), "program"),
+        (kinds(|kind| matches!(kind, Transport::Tcp(_))), "connection", "connections"),
+        (
+            kinds(|kind| matches!(kind, Transport::Udp(_))),
+            "flow of datagrams",
+            "flows of datagrams",
+        ),
+        (kinds(|kind| matches!(kind, Transport::Program(_))), "program", "programs"),
     ];
-    let connections = match &controls(plan)[..] {
-        [] => String::new(),
-        controls => format!(" ({})", controls.join(", ")),
-    };
+    let controls = controls(plan).join(", ");
+    let connections = if controls.is_empty() { controls } else { format!(" ({controls})") };
     let driver = if run.lab.is_some() { "on real packets" } else { "in the simulator" };
-    format!(
-        "{}; {}{connections}; {} {driver}.",
-        listed(&nodes),
-        listed(&flows).replace(" flow", " of datagrams"),
-        time(plan.duration.as_secs_f64())
-    )
+    let flows = [listed(&flows[..1]) + &connections, listed(&flows[1..])];
+    let flows = flows.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
+    format!("{}; {flows}; {} {driver}.", listed(&nodes), time(plan.duration.as_secs_f64()))
 }
 
 /// `2 hosts, 1 router`.
-fn listed(parts: &[(usize, &str)]) -> String {
-    let parts = parts.iter().filter(|(number, _)| *number > 0);
-    let part = |(number, name): &(usize, &str)| {
-        format!("{} {name}{}", count(*number as u64), if *number == 1 { "" } else { "s" })
+fn listed(parts: &[(usize, &str, &str)]) -> String {
+    let parts = parts.iter().filter(|(number, _, _)| *number > 0);
+    let part = |&(number, one, many): &(usize, &str, &str)| {
+        format!("{} {}", count(number as u64), if number == 1 { one } else { many })
     };
     parts.map(part).collect::<Vec<_>>().join(", ")
 }

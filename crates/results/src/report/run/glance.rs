@@ -1,15 +1,13 @@
 //! What an engineer asks first: throughput, fairness, loss, queueing delay.
 
-use super::Run;
-use crate::error::Error;
-use crate::report::quantity::{bit_rate, count, digits, rate, share, size};
+use crate::report::quantity::{bit_rate, count, digits, rate, share, size, time};
 use crate::report::{Card, Measure, Section};
 use crate::summary::Summary;
 
-pub(super) fn section(run: &Run<'_>) -> Result<Section, Error> {
+pub(super) fn section(summary: &Summary) -> Section {
     let mut section = Section::new("At a glance");
-    section.cards(&cards(run.summary));
-    Ok(section)
+    section.cards(&cards(summary));
+    section
 }
 
 fn cards(summary: &Summary) -> Vec<Card> {
@@ -27,11 +25,29 @@ fn cards(summary: &Summary) -> Vec<Card> {
             .note_measure(&of("flows", run.flows), if run.flows == 1 { "flow" } else { "flows" }),
         loss(summary, &of("drops", run.drops)),
     ];
+    cards.extend(queueing(summary));
     cards.push(
         Card::measure("Retransmissions", &of("retransmissions", run.retransmissions))
             .note_measure(&of("timeouts", run.timeouts), "timeouts"),
     );
     cards
+}
+
+/// How long packets waited at the port where they waited longest; none where delays were not counted.
+fn queueing(summary: &Summary) -> Option<Card> {
+    let directions = summary.link.0.iter().flat_map(|(link, both)| {
+        [("forward", &both.forward), ("reverse", &both.reverse)].map(|(way, d)| (link, way, d))
+    });
+    let counted = directions.filter(|(_, _, direction)| direction.packets > 0);
+    let counted = counted.filter_map(|(link, way, d)| Some((link, way, d, d.sojourn_p99_seconds?)));
+    let (link, way, direction, p99) = counted.reduce(|a, b| if b.3 > a.3 { b } else { a })?;
+    let p50 = direction.sojourn_p50_seconds?;
+    let of = |name: &str, value| {
+        Measure::new(format!("link.{link}.{way}.sojourn_{name}_seconds"), value, time(value))
+    };
+    let card = Card::measure("Queueing delay, 99 of 100", &of("p99", p99))
+        .note_measure(&of("p50", p50), "for half of the packets");
+    Some(card.note(&format!("at {}:{link}, the worst port", direction.from)))
 }
 
 /// Drops, and what share they are of what flows sent.

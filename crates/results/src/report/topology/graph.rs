@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use network::PortId;
 use scenario::plan::{Link, NodeKind, Plan};
+use traffic::Duration;
 
 use crate::report::quantity::{bit_rate, count, share, size, time};
 use crate::report::way::way;
@@ -200,7 +201,10 @@ fn discipline(plan: &Plan, link: &Link, end: usize) -> String {
 
 fn facts(link: &Link) -> String {
     let rate = bit_rate(link.config.rate.bits_per_second() as f64);
-    let mut facts = format!("{rate}, {}", time(link.config.delay.as_secs_f64()));
+    let mut facts = rate;
+    if link.config.delay > Duration::ZERO {
+        facts += &format!(", {}", time(link.config.delay.as_secs_f64()));
+    }
     if link.config.loss > 0 {
         facts += &format!(", loss {}", share(f64::from(link.config.loss) / 2_f64.powi(32)));
     }
