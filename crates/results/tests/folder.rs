@@ -83,6 +83,8 @@ fn a_complete_run_says_so() {
     assert_eq!(json(&path.join("summary.json"))["flow"]["solo"]["bytes"], 200_000);
     let all = [
         "capture.pcapng",
+        "classes.parquet",
+        "delays.parquet",
         "flows.parquet",
         "links.parquet",
         "manifest.json",
@@ -183,7 +185,7 @@ fn the_report_is_one_file_with_the_summarys_numbers() {
     }
     assert!(report.contains("The expectation holds."));
     let figures = report.matches("<figure class=\"chart\">").count();
-    assert_eq!(figures, 6, "a chart of each kind");
+    assert_eq!(figures, 7, "a chart of each kind");
     assert_eq!(report.matches("<svg xmlns").count(), figures + 1, "as SVG, and the topology");
     let (body, scripts) = report.split_once("<script").unwrap();
     // Nothing is fetched: no link, script, image or style from elsewhere.
