@@ -153,7 +153,7 @@ impl Job {
         let mut recorder = Recorder::new(plan, Some(folder))?.of_real_frames();
         let lab::Outcome { totals, report, failure } =
             lab::run(plan, options, &mut live.tap(&mut recorder), steering)?;
-        let recording = Some(recorder.finish(totals.ending.at)?);
+        let recording = Some(recorder.finish(&totals)?);
         Ok(Run { totals, recording, lab: Some(report), failure })
     }
 }
@@ -179,6 +179,6 @@ fn simulate(
     }
     let mut recorder = Recorder::new(plan, Some(folder))?;
     let totals = simulate::run(plan, &mut live.tap(&mut recorder), steering)?;
-    let recording = Some(recorder.finish(totals.ending.at)?);
+    let recording = Some(recorder.finish(&totals)?);
     Ok(Run { totals, recording, lab: None, failure: None })
 }

@@ -3,6 +3,7 @@
 //! The run pays next to nothing for it: of the samples that it takes anyway, those of a few moments a second
 //! are kept aside, and another thread answers whoever asks.
 
+use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -21,7 +22,7 @@ use transport::Info;
 use crate::control::Control;
 use crate::meter::clock;
 use crate::statistics::sampled::{self, Pair};
-use crate::statistics::{Flow, Port, REQUEST, Statistics, promise};
+use crate::statistics::{REQUEST, Statistics, promise};
 
 /// The socket's name in a run folder.
 const SOCKET: &str = "live.sock";
@@ -47,36 +48,32 @@ struct Shared {
     over: AtomicBool,
     /// Simulated nanoseconds.
     reached: AtomicU64,
-    queues: Kept<QueueRow>,
-    flows: Kept<FlowRow>,
-}
-
-/// The samples of one kind.
-#[derive(Debug)]
-struct Kept<R> {
-    /// Grows by one whenever another sample of each port or flow is wanted.
+    /// Grows by one whenever another sample of everything is wanted.
     turn: AtomicU32,
-    /// The two latest of each port or flow, by number.
-    rows: Mutex<Vec<Option<Pair<R>>>>,
+    queues: Kept<u32, QueueRow>,
+    classes: Kept<(u32, String), QueueRow>,
+    flows: Kept<u32, FlowRow>,
 }
 
-impl<R> Default for Kept<R> {
+/// The two latest samples of each port, class or flow.
+#[derive(Debug)]
+struct Kept<K, R>(Mutex<BTreeMap<K, Pair<R>>>);
+
+impl<K, R> Default for Kept<K, R> {
     fn default() -> Self {
-        Self { turn: AtomicU32::new(1), rows: Mutex::default() }
+        Self(Mutex::default())
     }
 }
 
-impl<R: Copy> Kept<R> {
-    fn rows(&self) -> MutexGuard<'_, Vec<Option<Pair<R>>>> {
-        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+impl<K: Ord, R: Copy> Kept<K, R> {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<K, Pair<R>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn keep(&self, number: u32, row: R) {
-        let (mut rows, number) = (self.rows(), number as usize);
-        if rows.len() <= number {
-            rows.resize(number + 1, None);
-        }
-        rows[number] = Some((rows[number].map(|(_, now)| now), row));
+    fn keep(&self, key: K, row: R) {
+        let mut all = self.all();
+        let before = all.get(&key).map(|(_, now)| *now);
+        all.insert(key, (before, row));
     }
 }
 
@@ -92,7 +89,7 @@ impl Live {
                 duration_seconds: Some(plan.duration.as_secs_f64()),
                 ..Statistics::default()
             },
-            ports: promise::ports(plan),
+            plan: plan.clone(),
             flows: plan.flows.iter().map(|flow| flow.name.clone()).collect(),
         };
         Self { thread: serve(folder, desk).ok(), shared }
@@ -105,7 +102,8 @@ impl Live {
 
     /// Looks on while `watch` watches.
     pub(crate) fn tap<'a, W>(&'a self, watch: &'a mut W) -> Tap<'a, W> {
-        Tap { watch, queues: Gate::new(&self.shared.queues), flows: Gate::new(&self.shared.flows) }
+        let [queues, classes, flows] = [(); 3].map(|()| Gate::default());
+        Tap { watch, shared: &self.shared, queues, classes, flows }
     }
 }
 
@@ -134,7 +132,7 @@ struct Desk {
     shared: Arc<Shared>,
     /// What does not change.
     still: Statistics,
-    ports: Vec<(String, Port)>,
+    plan: Plan,
     flows: Vec<String>,
 }
 
@@ -145,8 +143,7 @@ impl Desk {
             control.serve(TICK.saturating_sub(ticked.elapsed()), |line| self.answer(line));
             if ticked.elapsed() >= TICK {
                 ticked = clock();
-                self.shared.queues.turn.fetch_add(1, Ordering::Relaxed);
-                self.shared.flows.turn.fetch_add(1, Ordering::Relaxed);
+                self.shared.turn.fetch_add(1, Ordering::Relaxed);
             }
         }
     }
@@ -163,59 +160,86 @@ impl Desk {
 
     fn statistics(&self) -> Statistics {
         let mut all = self.still.clone();
-        all.seconds = self.shared.reached.load(Ordering::Relaxed) as f64 / 1e9;
-        for ((name, port), pair) in self.ports.iter().zip(self.shared.queues.rows().iter()) {
-            let Some(pair) = pair else { continue };
-            all.port.0.push((name.clone(), Port { counts: sampled::queue(pair), ..port.clone() }));
+        let reached = traffic::Duration::from_ns(self.shared.reached.load(Ordering::Relaxed));
+        all.seconds = reached.as_secs_f64();
+        let ports = promise::ports_at(&self.plan, Instant::ZERO + reached);
+        let mut classes: BTreeMap<u32, Vec<(String, Pair<QueueRow>)>> = BTreeMap::new();
+        for ((port, class), pair) in self.shared.classes.all().iter() {
+            classes.entry(*port).or_default().push((class.clone(), *pair));
         }
-        for (name, pair) in self.flows.iter().zip(self.shared.flows.rows().iter()) {
-            let flow: Option<Flow> = pair.as_ref().map(sampled::flow);
-            all.flow.0.extend(flow.map(|flow| (name.clone(), flow)));
+        for (&number, pair) in self.shared.queues.all().iter() {
+            let Some((name, port)) = ports.get(number as usize) else { continue };
+            let classes = classes.remove(&number).unwrap_or_default();
+            all.port.0.push((name.clone(), sampled::port(port.clone(), pair, classes)));
+        }
+        for (&number, pair) in self.shared.flows.all().iter() {
+            let Some(name) = self.flows.get(number as usize) else { continue };
+            all.flow.0.push((name.clone(), sampled::flow(pair)));
         }
         all
     }
 }
 
-/// Lets through one sample of each port or flow a turn.
-struct Gate<'a, R> {
-    kept: &'a Kept<R>,
-    /// The turn in which each had its last one.
-    turns: Vec<u32>,
-}
+/// Opens once a turn for each port or flow, for everything of the moment.
+#[derive(Default)]
+struct Gate(Vec<Option<(u32, Instant)>>);
 
-impl<'a, R: Copy> Gate<'a, R> {
-    const fn new(kept: &'a Kept<R>) -> Self {
-        Self { kept, turns: Vec::new() }
-    }
-
+impl Gate {
     #[inline]
-    fn pass(&mut self, number: u32, row: impl FnOnce() -> R) {
-        let turn = self.kept.turn.load(Ordering::Relaxed);
-        match self.turns.get_mut(number as usize) {
-            Some(last) if *last == turn => return,
-            Some(last) => *last = turn,
-            None => self.turns.resize(number as usize + 1, 0),
+    fn opens(&mut self, turn: u32, number: u32, now: Instant) -> bool {
+        let number = number as usize;
+        match self.0.get_mut(number) {
+            Some(Some((last, moment))) if *last == turn => *moment == now,
+            Some(last) => {
+                *last = Some((turn, now));
+                true
+            }
+            None => {
+                self.0.resize(number + 1, None);
+                self.0[number] = Some((turn, now));
+                true
+            }
         }
-        self.kept.keep(number, row());
     }
 }
 
 /// Looks on at what `W` watches.
 pub(crate) struct Tap<'a, W> {
     watch: &'a mut W,
-    queues: Gate<'a, QueueRow>,
-    flows: Gate<'a, FlowRow>,
+    shared: &'a Shared,
+    queues: Gate,
+    classes: Gate,
+    flows: Gate,
+}
+
+impl<W> Tap<'_, W> {
+    #[inline]
+    fn turn(&self) -> u32 {
+        self.shared.turn.load(Ordering::Relaxed)
+    }
 }
 
 impl<W: Watch> Watch for Tap<'_, W> {
     fn flow_sample(&mut self, now: Instant, flow: FlowId, ends: [&Info; 2]) {
         self.watch.flow_sample(now, flow, ends);
-        self.flows.pass(flow.0, || FlowRow::new(Name(flow.0), now, ends));
+        if self.flows.opens(self.turn(), flow.0, now) {
+            self.shared.flows.keep(flow.0, FlowRow::new(Name(flow.0), now, ends));
+        }
     }
 
     fn queue_sample(&mut self, now: Instant, port: PortId, counters: &Counters) {
         self.watch.queue_sample(now, port, counters);
-        self.queues.pass(port.0, || QueueRow::new(Name(port.0), now, counters));
+        if self.queues.opens(self.turn(), port.0, now) {
+            self.shared.queues.keep(port.0, QueueRow::new(Name(port.0), now, counters));
+        }
+    }
+
+    fn class_sample(&mut self, now: Instant, port: PortId, class: &str, counters: &Counters) {
+        self.watch.class_sample(now, port, class, counters);
+        if self.classes.opens(self.turn(), port.0, now) {
+            let row = QueueRow::new(Name(port.0), now, counters);
+            self.shared.classes.keep((port.0, class.to_owned()), row);
+        }
     }
 
     fn frame(&mut self, port: PortId, frame: &Captured<'_>) {

@@ -245,6 +245,7 @@ impl Engine {
         for port in self.world.nodes.iter().flat_map(Node::ports) {
             let totals = &mut ports[port.id().0 as usize];
             totals.statistics = port.statistics();
+            totals.delays = tally.delays.of(port.id()).cloned();
             port.qdisc()
                 .classes(&mut |name, counted| totals.classes.push((name.to_owned(), counted)));
             port.qdisc().relaxed(&mut |_, relaxed| totals.relaxed.push(relaxed));

@@ -1,7 +1,8 @@
-//! Counts every drop, and notes every fault, whoever else watches.
+//! Counts every drop and, if it is to, every delay, and notes every fault, whoever else watches.
 
 use network::Fault;
 use network::observer::{Observer, Place, PortId};
+use results::AllDelays;
 use results::totals::Drops;
 use scenario::Plan;
 use traffic::{Bytes, DropReason, Instant, Packet};
@@ -17,6 +18,8 @@ pub struct Tally<O> {
     pub flows: Vec<u64>,
     /// Ports whose discipline failed, and how.
     pub faults: Vec<(PortId, String)>,
+    /// How long packets waited at each port, if the plan wants it.
+    pub delays: AllDelays,
     /// The next observer.
     pub inner: O,
 }
@@ -29,6 +32,7 @@ impl<O> Tally<O> {
             nodes: vec![Drops::default(); plan.nodes.len()],
             flows: vec![0; plan.flows.len()],
             faults: Vec::new(),
+            delays: AllDelays::new(if plan.probes.delays { 2 * plan.links.len() } else { 0 }),
             inner,
         }
     }
@@ -37,6 +41,7 @@ impl<O> Tally<O> {
 impl<O: Observer> Observer for Tally<O> {
     #[inline]
     fn transmitted(&mut self, port: PortId, packet: &Packet, start: Instant, end: Instant) {
+        self.delays.note(port, packet, start);
         self.inner.transmitted(port, packet, start, end);
     }
 

@@ -19,7 +19,9 @@ use scenario::Plan;
 use scenario::plan::Action;
 use traffic::header::Header;
 use traffic::packet::{Places, Protocol};
-use traffic::{Bytes, DropReason, Duration, FlowId, Instant, Packet, PacketId, Packets};
+use traffic::{
+    Bytes, Discipline, DropReason, Duration, FlowId, Instant, Packet, PacketId, Packets,
+};
 
 use crate::buffers::Buffers;
 use crate::clock::Clock;
@@ -137,6 +139,7 @@ impl Seeing<'_> {
 impl Observer for Seeing<'_> {
     #[inline]
     fn transmitted(&mut self, port: PortId, packet: &Packet, start: Instant, end: Instant) {
+        self.eyes.tally.transmitted(port, packet, start, end);
         let watched = self.eyes.watched[port.0 as usize];
         if watched.packets {
             self.eyes.teller.tell(Event::Transmitted { port, packet: *packet, start, end });
@@ -464,8 +467,13 @@ impl Fabric {
 
     fn sample(&mut self, now: Instant) {
         for port in self.engine.world().nodes.iter().flat_map(Node::ports) {
+            let (qdisc, teller) = (port.qdisc(), &mut self.eyes.teller);
             let (port, statistics) = (port.id(), port.statistics());
-            self.eyes.teller.tell(Event::Queue { port, now, statistics });
+            teller.tell(Event::Queue { port, now, statistics });
+            qdisc.classes(&mut |class, counted| {
+                let (class, statistics) = (class.into(), Box::new(counted));
+                teller.tell(Event::Class { port, now, class, statistics });
+            });
         }
     }
 

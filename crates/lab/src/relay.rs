@@ -13,7 +13,7 @@ use scenario::Plan;
 use traffic::{Bytes, DropReason, FlowId, Instant, Packet, Statistics};
 use transport::Info;
 
-/// Something that happened. A flow's samples, rare and large, lie in a box.
+/// Something that happened. A flow's and a class's samples, rare and large, lie in a box.
 #[derive(Clone, Debug)]
 pub(crate) enum Event {
     Transmitted { port: PortId, packet: Packet, start: Instant, end: Instant },
@@ -22,6 +22,7 @@ pub(crate) enum Event {
     Failed { port: PortId, name: String, fault: Fault, lost: u64, now: Instant },
     Frame { port: PortId, at: Instant, length: u32, dropped: Option<DropReason>, bytes: [u8; KEPT] },
     Queue { port: PortId, now: Instant, statistics: Statistics },
+    Class { port: PortId, now: Instant, class: Box<str>, statistics: Box<Statistics> },
     Flow { flow: FlowId, now: Instant, ends: Box<[Info; 2]> },
 }
 
@@ -117,6 +118,9 @@ fn replay(event: Event, watch: &mut impl Watch) {
             watch.frame(port, &Captured { at, bytes, length, dropped });
         }
         Event::Queue { port, now, statistics } => watch.queue_sample(now, port, &statistics),
+        Event::Class { port, now, class, statistics } => {
+            watch.class_sample(now, port, &class, &statistics);
+        }
         Event::Flow { flow, now, ends } => {
             let [sender, receiver] = &*ends;
             watch.flow_sample(now, flow, [sender, receiver]);

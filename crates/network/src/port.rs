@@ -367,6 +367,7 @@ impl Port {
         if length > self.frame_max {
             return Offered::Dropped(DropReason::TooLong);
         }
+        cx.packets[packet].queued = cx.now;
         let waited_for = !self.is_empty();
         let enqueued = match self.qdisc.get_mut() {
             Qdisc::Fifo(fifo) => fifo.enqueue(cx.packets, packet, cx.now),

@@ -1,4 +1,4 @@
-//! The run folder: `manifest.json`, `scenario.lock.toml`, `summary.json`, four tables, the capture and
+//! The run folder: `manifest.json`, `scenario.lock.toml`, `summary.json`, six tables, the capture and
 //! the report.
 //!
 //! A file gets its final name when it is complete, and the manifest says "incomplete" until all are, so
@@ -10,7 +10,7 @@ use crate::capture;
 use crate::error::Error;
 use crate::lab::LabReport;
 use crate::manifest::{self, Manifest};
-use crate::rows::{BandwidthRow, FlowRow, QueueRow, Row, SequenceRow};
+use crate::rows::{BandwidthRow, ClassRow, DelayRow, FlowRow, QueueRow, Row, SequenceRow};
 use crate::summary::Summary;
 use crate::table::partial;
 use crate::totals::{Cost, Ending};
@@ -23,7 +23,7 @@ pub const SUMMARY: &str = "summary.json";
 pub const REPORT: &str = "report.html";
 
 /// Every file of a folder but the manifest.
-const FILES: [&str; 8] = [
+const FILES: [&str; 10] = [
     SCENARIO,
     SUMMARY,
     REPORT,
@@ -32,6 +32,8 @@ const FILES: [&str; 8] = [
     SequenceRow::FILE,
     FlowRow::FILE,
     QueueRow::FILE,
+    ClassRow::FILE,
+    DelayRow::FILE,
 ];
 
 /// A folder in the making.

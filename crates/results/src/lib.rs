@@ -7,9 +7,11 @@
 
 pub mod capture;
 pub mod chart;
+pub mod delays;
 pub mod error;
 pub mod expectation;
 pub mod folder;
+pub mod histogram;
 pub mod lab;
 pub mod manifest;
 pub mod paper;
@@ -27,15 +29,19 @@ mod pcapng;
 mod sequence;
 mod wire;
 
+pub use delays::{AllDelays, Delays};
 pub use error::Error;
 pub use expectation::{Verdict, judge};
 pub use folder::RunFolder;
+pub use histogram::Histogram;
 pub use lab::{HostStalls, LabPort, LabReport, Lateness};
 pub use manifest::Manifest;
 pub use past::Past;
 pub use recorder::{Recorder, Recording};
 pub use report::run::Run as RunReport;
-pub use rows::{BandwidthRow, FlowRow, Name, Names, QueueRow, Row, SequenceRow};
+pub use rows::{
+    BandwidthRow, ClassRow, DelayRow, FlowRow, Name, Names, QueueRow, Row, SequenceRow,
+};
 pub use summary::Summary;
 pub use table::Table;
 pub use totals::{Cost, Drops, Ending, EngineTotals, FlowTotals, PortTotals, Totals};

@@ -12,10 +12,12 @@ use traffic::{Bytes, DropReason, FlowId, Instant, Packet, Statistics};
 use crate::bandwidth::{Bins, Load};
 use crate::capture::Captures;
 use crate::error::Error;
-use crate::rows::{BandwidthRow, FlowRow, Name, Names, PlanNames, QueueRow, Row, SequenceRow};
+use crate::rows::{
+    BandwidthRow, ClassRow, DelayRow, FlowRow, Name, Names, PlanNames, QueueRow, Row, SequenceRow,
+};
 use crate::sequence::Tracker;
 use crate::table::{Series, Table};
-use crate::totals::Drops;
+use crate::totals::{Drops, Totals};
 use crate::watch::Captured;
 
 /// Records what the probes of a plan ask for.
@@ -36,6 +38,10 @@ pub struct Recorder {
     sequences: Series<SequenceRow>,
     flows: Series<FlowRow>,
     queues: Series<QueueRow>,
+    classes: Series<ClassRow>,
+    delays: Series<DelayRow>,
+    /// `sojourn` and `spacing`.
+    kinds: [Name; 2],
 }
 
 /// What watches one port, as indices; all empty for most ports.
@@ -88,6 +94,10 @@ pub struct Recording {
     pub flows: Table<FlowRow>,
     /// Samples of queues.
     pub queues: Table<QueueRow>,
+    /// Samples of classes.
+    pub classes: Table<ClassRow>,
+    /// How long packets waited, and how far apart they left.
+    pub delays: Table<DelayRow>,
     /// Drops at each port, by its number.
     pub port_drops: Vec<Drops>,
     /// Drops within each node, by its number.
@@ -100,6 +110,7 @@ impl Recorder {
         let p = &plan.probes;
         p.flows.is_some()
             || p.queues.is_some()
+            || p.delays
             || !(p.bandwidth.is_empty() && p.sequences.is_empty() && p.captures.is_empty())
     }
 
@@ -115,6 +126,12 @@ impl Recorder {
         let traces = traces(plan, &mut known);
         let ports = ports(plan, &known, folder.is_some());
         let flow_names = (0..).take(plan.flows.len()).map(|f| known.flow(FlowId(f))).collect();
+        let kinds = ["sojourn", "spacing"].map(|kind| known.other(kind));
+        for port in 0..2 * plan.links.len() {
+            for class in plan.classes(port / 2, port % 2) {
+                known.other(&class);
+            }
+        }
         let names = Arc::new(known.into_names());
         Ok(Self {
             bins,
@@ -128,6 +145,9 @@ impl Recorder {
             sequences: series(folder, &names)?,
             flows: series(folder, &names)?,
             queues: series(folder, &names)?,
+            classes: series(folder, &names)?,
+            delays: series(folder, &names)?,
+            kinds,
             names,
         })
     }
@@ -157,13 +177,25 @@ impl Recorder {
         }
     }
 
-    /// Closes everything at `end`, the simulated time reached.
+    /// Notes where a class of a port's discipline stands.
+    pub fn class_sample(&mut self, now: Instant, port: PortId, class: &str, counted: &Statistics) {
+        if let (Some(port), Some(class)) = (self.ports.get(port.0 as usize), self.names.find(class))
+        {
+            self.classes.push(ClassRow::new(port.name, class, now, counted));
+        }
+    }
+
+    /// Closes everything where the run ended, with the delays that it counted.
     ///
     /// # Errors
     /// The first failure to write since the run began.
-    pub fn finish(mut self, end: Instant) -> Result<Recording, Error> {
+    pub fn finish(mut self, totals: &Totals) -> Result<Recording, Error> {
+        for (port, totals) in self.ports.iter().zip(&totals.ports) {
+            let rows = totals.delays.iter().flat_map(|delays| delays.rows(port.name, self.kinds));
+            rows.for_each(|row| self.delays.push(row));
+        }
         for bins in self.bins {
-            bins.finish(end, &mut |row| self.bandwidth.push(row));
+            bins.finish(totals.ending.at, &mut |row| self.bandwidth.push(row));
         }
         self.captures.finish()?;
         Ok(Recording {
@@ -171,6 +203,8 @@ impl Recorder {
             sequences: self.sequences.finish(&self.names)?,
             flows: self.flows.finish(&self.names)?,
             queues: self.queues.finish(&self.names)?,
+            classes: self.classes.finish(&self.names)?,
+            delays: self.delays.finish(&self.names)?,
             port_drops: self.ports.into_iter().map(|port| port.drops).collect(),
             node_drops: self.nodes,
         })

@@ -273,6 +273,51 @@ row! {
     }
 }
 
+row! {
+    /// A sample of a class of a queue; counters run from the start, or from when the class was made.
+    ClassRow in "classes.parquet" {
+        /// The port, as `NODE:LINK`.
+        port: Name,
+        /// The class.
+        class: Name,
+        /// When.
+        time_ns: u64,
+        /// Queued now.
+        backlog_packets: u64,
+        /// Queued now.
+        backlog_bytes: u64,
+        /// Taken.
+        enqueued_packets: u64,
+        /// Handed to the wire.
+        sent_packets: u64,
+        /// Handed to the wire.
+        sent_bytes: u64,
+        /// Refused or discarded.
+        dropped_packets: u64,
+        /// Their bytes.
+        dropped_bytes: u64,
+        /// Marked in place of a drop.
+        marked_packets: u64,
+    }
+}
+
+row! {
+    /// How many packets of a port had a delay within a range, known to 6 %.
+    DelayRow in "delays.parquet" {
+        /// The port, as `NODE:LINK`.
+        port: Name,
+        /// `sojourn`: from the moment that the port took a packet to that when its first bit left; `spacing`:
+        /// from one packet's first bit to the next one's.
+        what: Name,
+        /// At least this long.
+        from_ns: u64,
+        /// At most this long.
+        to_ns: u64,
+        /// How many.
+        packets: u64,
+    }
+}
+
 /// `value` unless it is the zero that stands for "not known yet".
 fn known(value: u64) -> Option<u64> {
     (value != 0).then_some(value)
@@ -330,7 +375,26 @@ impl QueueRow {
     }
 }
 
-/// Every name a plan's rows may need: flows, then ports, then probes.
+impl ClassRow {
+    /// A sample of `class` at `port`.
+    pub fn new(port: Name, class: Name, now: Instant, statistics: &Statistics) -> Self {
+        Self {
+            port,
+            class,
+            time_ns: now.as_ns(),
+            backlog_packets: statistics.backlog_packets,
+            backlog_bytes: statistics.backlog_bytes,
+            enqueued_packets: statistics.enqueued_packets,
+            sent_packets: statistics.sent_packets,
+            sent_bytes: statistics.sent_bytes,
+            dropped_packets: statistics.dropped_packets,
+            dropped_bytes: statistics.dropped_bytes,
+            marked_packets: statistics.marked_packets,
+        }
+    }
+}
+
+/// Every name a plan's rows may need: flows, then ports, then probes, classes and kinds of delay.
 #[derive(Clone, Debug)]
 pub struct PlanNames {
     names: Names,
@@ -360,6 +424,11 @@ impl PlanNames {
 
     /// A probe's name.
     pub fn probe(&mut self, name: &str) -> Name {
+        self.names.intern(name)
+    }
+
+    /// The name of a class, or of a kind of delay.
+    pub fn other(&mut self, name: &str) -> Name {
         self.names.intern(name)
     }
 

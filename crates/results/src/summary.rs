@@ -9,9 +9,10 @@ use std::marker::PhantomData;
 use scenario::plan::{Change, Flow, Link, NodeKind, Plan};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::{Serialize, Serializer};
-use traffic::Rate;
 use traffic::condition::Count;
+use traffic::{Duration, Rate};
 
+use crate::histogram::Histogram;
 use crate::totals::{Drops, EngineTotals, PortTotals, Totals};
 
 mod flow;
@@ -187,6 +188,15 @@ pub struct Direction {
     pub gap_bytes: u64,
     /// The longest the queue ever was.
     pub backlog_bytes_max: u64,
+    /// What half of its packets waited at most, to 6 %; none where delays were not counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sojourn_p50_seconds: Option<f64>,
+    /// What 99 of 100 of its packets waited at most, to 6 %.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sojourn_p99_seconds: Option<f64>,
+    /// The longest that a packet waited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sojourn_max_seconds: Option<f64>,
     /// The discipline's classes, where it has some.
     #[serde(skip_serializing_if = "Named::is_empty")]
     pub class: Named<ClassSummary>,
@@ -428,6 +438,9 @@ fn sum_direction(
     let (port, far) = (&ports[end], &ports[1 - end]);
     let s = &port.statistics;
     let overhead = link.config.overhead.0 * (s.sent_packets + s.gap_frames);
+    let sojourn = |value: &dyn Fn(&Histogram) -> Duration| {
+        port.delays.as_ref().map(|delays| value(&delays.sojourn).as_secs_f64())
+    };
     Direction {
         from: plan.nodes[link.ends[end].node].name.clone(),
         to: plan.nodes[link.ends[1 - end].node].name.clone(),
@@ -440,6 +453,9 @@ fn sum_direction(
         gap_frames: s.gap_frames,
         gap_bytes: s.gap_bytes,
         backlog_bytes_max: s.backlog_bytes_max,
+        sojourn_p50_seconds: sojourn(&|sojourn| sojourn.quantile(0.5)),
+        sojourn_p99_seconds: sojourn(&|sojourn| sojourn.quantile(0.99)),
+        sojourn_max_seconds: sojourn(&Histogram::longest),
         class: Named((0..port.classes.len()).map(|n| sum_class(port, n, seconds)).collect()),
         faults: port.faults.clone(),
         element: Named(far.elements.iter().map(sum_element).collect()),

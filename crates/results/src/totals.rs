@@ -5,6 +5,8 @@ use network::exchange::Exchanges;
 use traffic::condition::Count;
 use traffic::{Bytes, DropReason, Instant, Relaxed, Statistics};
 
+use crate::delays::Delays;
+
 /// Drops by their reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Drops([u64; DropReason::ALL.len()]);
@@ -79,6 +81,8 @@ pub struct PortTotals {
     pub drops: Drops,
     /// How its disciplines failed, so that a plain FIFO took their place.
     pub faults: Vec<String>,
+    /// How long its packets waited and how far apart they left, if that was counted.
+    pub delays: Option<Delays>,
     /// What each element of the conditioner of the other direction counted, by name: green, yellow, red.
     pub elements: Vec<(String, [Count; 3])>,
 }

@@ -14,6 +14,8 @@ pub trait Watch: Observer {
     fn flow_sample(&mut self, _now: Instant, _flow: FlowId, _ends: [&Info; 2]) {}
     /// The state of a port's discipline at `now`.
     fn queue_sample(&mut self, _now: Instant, _port: PortId, _statistics: &Statistics) {}
+    /// The state of a class of a port's discipline at `now`.
+    fn class_sample(&mut self, _now: Instant, _port: PortId, _class: &str, _counted: &Statistics) {}
     /// A frame that is to be captured, from a driver that moves real ones.
     fn frame(&mut self, _port: PortId, _frame: &Captured<'_>) {}
 }
@@ -39,6 +41,9 @@ impl Watch for Recorder {
     }
     fn queue_sample(&mut self, now: Instant, port: PortId, statistics: &Statistics) {
         Self::queue_sample(self, now, port, statistics);
+    }
+    fn class_sample(&mut self, now: Instant, port: PortId, class: &str, counted: &Statistics) {
+        Self::class_sample(self, now, port, class, counted);
     }
     fn frame(&mut self, port: PortId, frame: &Captured<'_>) {
         Self::frame(self, port, frame);

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use network::observer::{Observer, Place};
 use results::Recorder;
-use scene::{ACCESS, BACK, WAN, at_us, back, data, datagram, packet, sack, syn};
+use scene::{ACCESS, BACK, WAN, at_us, back, data, datagram, packet, sack, syn, totals_until};
 use traffic::header::Header;
 use traffic::packet::{ecn, flags};
 use traffic::{Bytes, DropReason, Duration, Instant, Packet};
@@ -43,7 +43,7 @@ fn capture(folder: &Path) {
     sent(2, SUMS_TO_ZERO, 20_017);
     let lost = packet(0, data(0xffff_ff01, 5_001));
     recorder.dropped(Place::Port(WAN), &lost, DropReason::QueueBytes, at_us(20_020));
-    recorder.finish(at_us(30_000)).unwrap();
+    recorder.finish(&totals_until(at_us(30_000))).unwrap();
 }
 
 /// tshark's output, or `None` (said loudly) where there is no tshark.
@@ -218,7 +218,7 @@ fn a_window_bounds_the_capture() {
         let start = at_us(us);
         recorder.transmitted(ACCESS, &packet(0, data(1, 1)), start, start + Duration::from_us(1));
     }
-    recorder.finish(at_us(30)).unwrap();
+    recorder.finish(&totals_until(at_us(30))).unwrap();
     let Some(rows) = fields(folder.path(), "tcp", &["frame.time_epoch"]) else { return };
     assert_eq!(rows, [["0.000010000"], ["0.000019000"]]);
 }
@@ -243,7 +243,7 @@ fn ipv6_reads_as_it_was_sent() {
     recorder.transmitted(ACCESS, &segment, at_us(1), at_us(2));
     recorder.transmitted(BACK, &reply, at_us(3), at_us(4));
     recorder.transmitted(ACCESS, &longer(datagram(2, 100)), at_us(5), at_us(6));
-    recorder.finish(at_us(30_000)).unwrap();
+    recorder.finish(&totals_until(at_us(30_000))).unwrap();
 
     let names = ["ipv6.src", "ipv6.dst", "ipv6.tclass.dscp", "ipv6.flow", "ipv6.plen"];
     let Some(rows) = fields(folder.path(), "ipv6 && !_ws.malformed", &names) else { return };

@@ -37,7 +37,7 @@ fn run_with(path: &Path, totals: &Totals, cost: Cost, lab: Option<LabReport>) ->
     let mut folder = RunFolder::create(path, manifest(), "# the scenario\n").unwrap();
     let mut recorder = Recorder::new(&plan, Some(folder.path())).unwrap();
     scene::drive(&mut recorder);
-    let recording = recorder.finish(totals.ending.at).unwrap();
+    let recording = recorder.finish(totals).unwrap();
     let summary = Summary::new(&plan, totals);
     let report = RunReport {
         plan: &plan,

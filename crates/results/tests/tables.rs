@@ -9,7 +9,7 @@ use results::{
 fn record(folder: Option<&std::path::Path>) -> Recording {
     let mut recorder = Recorder::new(&scene::plan(), folder).unwrap();
     scene::drive(&mut recorder);
-    recorder.finish(scene::at_us(10_000)).unwrap()
+    recorder.finish(&scene::totals()).unwrap()
 }
 
 /// A table as text, so that names compare whatever their numbers.
@@ -73,7 +73,7 @@ fn a_long_series_spans_row_groups() {
         let info = transport::Info { cwnd: n, ..transport::Info::default() };
         recorder.flow_sample(scene::at_us(n.into()), traffic::FlowId(n % 3), [&info; 2]);
     }
-    let recording = recorder.finish(scene::at_us(10_000)).unwrap();
+    let recording = recorder.finish(&scene::totals()).unwrap();
     let mut expected = 0;
     let check = |row: &FlowRow, names: &Names| {
         assert_eq!(row.cwnd_packets, expected);

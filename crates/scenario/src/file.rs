@@ -317,9 +317,12 @@ pub(crate) struct Reserve {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Probes {
+    /// Whether flows and queues are sampled without being asked for, about 500 times in the run, and sojourn
+    /// times and spacings counted at every port: what reports draw. True unless given.
+    pub(crate) automatic: Option<bool>,
     /// Samples of every flow: cwnd, RTT and so on.
     pub(crate) flows: Option<Sampling>,
-    /// Samples of every queue.
+    /// Samples of every queue and its classes.
     pub(crate) queues: Option<Sampling>,
     /// Bandwidth of a port in bins, by name.
     #[serde(default)]

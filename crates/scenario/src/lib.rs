@@ -4,6 +4,7 @@
 //! name, default and quantity. Whatever is wrong comes back as [`Errors`], each with its place.
 
 pub mod catalogue;
+mod classes;
 mod command;
 mod condition;
 mod diagnostic;

@@ -384,6 +384,10 @@ fn change(plan: &Plan, change: &Change, text: &mut String) {
 
 fn probes(plan: &Plan, text: &mut String) {
     let probes = &plan.probes;
+    if !probes.delays {
+        header(text, "probe");
+        line(text, "automatic", "false");
+    }
     for (name, every) in [("flows", probes.flows), ("queues", probes.queues)] {
         if let Some(every) = every {
             header(text, &format!("probe.{name}"));

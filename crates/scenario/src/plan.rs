@@ -238,8 +238,10 @@ pub struct Window {
 pub struct Probes {
     /// How often each flow is sampled (cwnd, RTT, …); `None`: not.
     pub flows: Option<Duration>,
-    /// How often each queue is sampled; `None`: not.
+    /// How often each queue is sampled, and each of its classes; `None`: not.
     pub queues: Option<Duration>,
+    /// Whether sojourn times and spacings are counted at every port.
+    pub delays: bool,
     /// Bandwidth of ports in bins.
     pub bandwidth: Vec<Bandwidth>,
     /// Every transmission of a flow with its sequence number.

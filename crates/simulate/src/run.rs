@@ -9,7 +9,7 @@ use results::totals::{Ending, FlowTotals, Totals};
 use results::{Steering, Watch};
 use scenario::Plan;
 use scenario::plan::Flow;
-use traffic::{Bytes, Duration, FlowId, Instant};
+use traffic::{Bytes, Discipline, Duration, FlowId, Instant};
 use transport::Info;
 
 use crate::refusal::{self, Refusal};
@@ -165,6 +165,9 @@ fn sample(
         for node in &engine.world().nodes {
             for port in node.ports() {
                 watch.queue_sample(now, port.id(), &port.statistics());
+                port.qdisc().classes(&mut |class, counted| {
+                    watch.class_sample(now, port.id(), class, &counted);
+                });
             }
         }
     }

@@ -58,7 +58,7 @@ fn what_is_promised_holds_from_then_on_and_until_it_is_released() {
     let plan = driver::plan(TEXT);
     let mut recorder = Recorder::new(&plan, None).expect("tables in memory");
     let totals = driver::totals_watched(&plan, &mut recorder);
-    let recording = recorder.finish(totals.ending.at).expect("tables in memory");
+    let recording = recorder.finish(&totals).expect("tables in memory");
     let (rows, _) = recording.bandwidth.rows().expect("tables in memory");
     let frames: Vec<u64> = rows.iter().map(|row| row.bytes / 246).collect();
     // 625 datagrams a second of 200 bytes, each a frame of 246.

@@ -36,7 +36,7 @@ fn classes_and_flows_add_up() {
     let plan = driver::plan(TEXT);
     let mut recorder = Recorder::new(&plan, None).expect("tables in memory");
     let totals = driver::totals_watched(&plan, &mut recorder);
-    let recording = recorder.finish(totals.ending.at).expect("tables in memory");
+    let recording = recorder.finish(&totals).expect("tables in memory");
     let (rows, names) = recording.bandwidth.rows().expect("tables in memory");
     let bytes = |probe: &str| -> u64 {
         rows.iter().filter(|row| names.text(row.name) == probe).map(|row| row.bytes).sum()
@@ -77,4 +77,48 @@ fast = { rate = "90 Mbit/s", match = { flow = "two" } }
     };
     assert_eq!((value("slow.relaxed.rate"), value("slow.relaxed.delay")), (0.0, 0.0));
     assert!(value("fast.relaxed.rate") > 1_000.0, "{}", value("fast.relaxed.rate"));
+}
+
+#[test]
+fn classes_are_sampled_and_delays_counted_unasked() {
+    let plan = driver::plan(TEXT);
+    let mut recorder = Recorder::new(&plan, None).expect("tables in memory");
+    let totals = driver::totals_watched(&plan, &mut recorder);
+    let recording = recorder.finish(&totals).expect("tables in memory");
+    let summary = Summary::new(&plan, &totals);
+    let quantities = summary.quantities();
+    let value = |path: &str| quantities.iter().find(|(name, _)| name == path).unwrap().1;
+
+    // The last sample lies before the end, by 1/500 of the run at most.
+    let (rows, names) = recording.classes.rows().expect("tables in memory");
+    for class in ["slow", "fast"] {
+        let of_class = || {
+            rows.iter().filter(|r| names.text(r.class) == class && names.text(r.port) == "a:wire")
+        };
+        assert!((500..=501).contains(&of_class().count()), "{} samples", of_class().count());
+        let sampled = of_class().map(|row| row.sent_bytes).max().unwrap() as f64;
+        let all = value(&format!("link.wire.forward.class.{class}.bytes"));
+        assert!(sampled <= all && sampled > 0.99 * all, "{class}: {sampled} of {all}");
+    }
+
+    let (rows, names) = recording.delays.rows().expect("tables in memory");
+    let counted = |what: &str| -> u64 {
+        let of_kind =
+            rows.iter().filter(|r| names.text(r.what) == what && names.text(r.port) == "a:wire");
+        of_kind.map(|row| row.packets).sum()
+    };
+    let packets = value("link.wire.forward.packets") as u64;
+    assert_eq!((counted("sojourn"), counted("spacing")), (packets, packets - 1));
+    let longest = value("link.wire.forward.sojourn_max_seconds");
+    let [p50, p99] =
+        ["p50", "p99"].map(|share| value(&format!("link.wire.forward.sojourn_{share}_seconds")));
+    assert!(0.0 < p50 && p50 <= p99 && p99 <= longest, "{p50} {p99} {longest}");
+    // A full queue of the slower class, 50 packets at 10 Mbit/s, is the longest there can be.
+    assert!(longest < 51.0 * 1_518.0 * 8.0 / 10e6, "{longest}");
+}
+
+#[test]
+fn nothing_is_recorded_that_is_turned_off() {
+    let plan = driver::plan(&format!("{TEXT}[probe]\nautomatic = false\n"));
+    assert_eq!((plan.probes.flows, plan.probes.queues, plan.probes.delays), (None, None, false));
 }

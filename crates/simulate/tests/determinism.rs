@@ -69,7 +69,7 @@ fn watching_changes_nothing() {
     let plan = driver::plan(CROWD);
     let mut recorder = Recorder::new(&plan, None).expect("tables in memory");
     let watched = driver::totals_watched(&plan, &mut recorder);
-    let recording = recorder.finish(watched.ending.at).expect("tables in memory");
+    let recording = recorder.finish(&watched).expect("tables in memory");
     let mut unwatched = plan.clone();
     unwatched.probes = scenario::plan::Probes::default();
     assert_eq!(

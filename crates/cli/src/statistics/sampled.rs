@@ -2,10 +2,29 @@
 
 use results::{FlowRow, QueueRow};
 
-use super::{Counts, Flow};
+use super::{Class, Counts, Flow, Port};
 
 /// An earlier sample, if there is one, and a later one.
 pub(crate) type Pair<R> = (Option<R>, R);
+
+/// Of a port and its classes: `port` as it is promised, with what was sampled.
+pub(crate) fn port(
+    mut port: Port,
+    pair: &Pair<QueueRow>,
+    classes: impl IntoIterator<Item = (String, Pair<QueueRow>)>,
+) -> Port {
+    port.counts = queue(pair);
+    for (name, pair) in classes {
+        let counts = queue(&pair);
+        match port.class.0.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, class)) => class.counts = counts,
+            // Of another discipline, or released: it was there once.
+            None if counts.rate == Some(0.0) && counts.backlog_bytes == Some(0) => {}
+            None => port.class.0.push((name, Class { counts, ..Class::default() })),
+        }
+    }
+    port
+}
 
 /// Of a queue.
 pub(crate) fn queue((before, now): &Pair<QueueRow>) -> Counts {

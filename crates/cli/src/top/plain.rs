@@ -47,8 +47,8 @@ pub(super) fn table(now: &Statistics) -> String {
 }
 
 /// What is said where nothing is sampled.
-pub(super) const NOTHING: &str = "nothing is sampled: give the scenario probes, such as \
-    probe.queues.every = \"100 ms\" and probe.flows.every = \"100 ms\"";
+pub(super) const NOTHING: &str = "nothing was sampled yet, or the scenario turns it off: \
+    probe.queues.every = \"100 ms\" and probe.flows.every = \"100 ms\" turn it on";
 
 /// Title, time, and whether the machine kept up.
 pub(super) fn heading(now: &Statistics) -> String {

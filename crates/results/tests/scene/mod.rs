@@ -240,6 +240,11 @@ fn sample(recorder: &mut Recorder, now: Instant, n: u32) {
     recorder.queue_sample(now, WAN, &queue);
 }
 
+/// The same of a run that came to `at`.
+pub(crate) fn totals_until(at: Instant) -> Totals {
+    Totals { ending: Ending { at, complete: true }, ..totals() }
+}
+
 /// What a driver would have counted.
 pub(crate) fn totals() -> Totals {
     let sender = transport::Info {

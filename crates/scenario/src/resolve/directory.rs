@@ -31,6 +31,11 @@ impl<'f> Directory<'f> {
         Self { kind, by_name: BTreeMap::new(), length: 0, length_max }
     }
 
+    /// How many entities there are.
+    pub(super) const fn len(&self) -> usize {
+        self.length
+    }
+
     /// Adds `count` members, or one bare name; `None` if the name or the count cannot be used.
     pub(super) fn add(
         &mut self,

@@ -1,14 +1,11 @@
 //! `[expect]`: bounds on the summary's quantities, in base units.
 
-use network::link;
-use traffic::qdisc::{Parameters, Qdisc};
-use traffic::{Discipline, Port};
-
 use super::{Directory, Network};
+use crate::classes;
 use crate::diagnostic::Problems;
 use crate::file::{Bounds, ExpectEmulator, ExpectFlow, ExpectLink, ExpectRun, Scenario};
 use crate::nearest;
-use crate::plan::{Action, Change, Expectation, Flow, Link, NodeKind, Transport};
+use crate::plan::{Change, Expectation, Flow, NodeKind, Transport};
 use crate::tolerance::Base;
 use crate::value::{Name, Quantity, Table, Unit};
 
@@ -115,28 +112,13 @@ pub(super) fn check_classes<T>(
     let links = network.links.list.iter().enumerate();
     let mut known = Vec::new();
     for (index, link) in links.filter(|(_, link)| link.name == name.text) {
-        link.ends.iter().for_each(|end| classes(&end.queue, link, &mut known));
-        for change in changes.iter().filter(|change| change.port.0 as usize / 2 == index) {
-            match &change.action {
-                Action::Switch(queue) => classes(queue, link, &mut known),
-                Action::Reserve(request) => known.push(request.name.clone()),
-                Action::Disable | Action::Enable | Action::Release(_) => {}
-            }
-        }
+        known.extend((0..2).flat_map(|end| classes::of_end(link, 2 * index + end, changes)));
     }
     for (class, _) in table.iter() {
         if problems.is_empty() && !known.contains(&class.text) {
             let help = nearest::suggest(&class.text, known.iter().map(String::as_str));
             problems.push(&class.span, format!("there is no class `{}`", class.text), help);
         }
-    }
-}
-
-/// The classes that a queue at the end of a link tells of.
-fn classes(queue: &Parameters, link: &Link, known: &mut Vec<String>) {
-    let link::Config { rate, mtu, overhead, .. } = link.config;
-    if let Ok(discipline) = Qdisc::attach(queue, Port { rate, mtu, overhead, seed: 0 }) {
-        discipline.classes(&mut |class, _| known.push(class.to_owned()));
     }
 }
 

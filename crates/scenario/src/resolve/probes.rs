@@ -4,6 +4,7 @@ use network::PortId;
 use traffic::{Duration, Instant};
 
 use super::{Directory, Network};
+use crate::classes;
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
 use crate::nearest;
@@ -28,9 +29,30 @@ pub(super) fn resolve(
     let sequences = sequences.collect();
     let captures = probes.capture.iter();
     let captures = captures.filter_map(|(name, t)| capture(name, t, network, problems)).collect();
-    let flows = probes.flows.as_ref().and_then(|table| sampling(table, problems));
-    let queues = probes.queues.as_ref().and_then(|table| sampling(table, problems));
-    Probes { flows, queues, bandwidth, sequences, captures }
+    let delays = probes.automatic.unwrap_or(true);
+    let unasked = |series| delays.then(|| automatic(network.duration, series));
+    let series = [flows.len(), series_of_queues(network)];
+    let [flows, queues] = [(&probes.flows, series[0]), (&probes.queues, series[1])].map(
+        |(asked, series)| match asked {
+            Some(table) => sampling(table, problems),
+            None => unasked(series),
+        },
+    );
+    Probes { flows, queues, delays, bandwidth, sequences, captures }
+}
+
+/// From one sample that nobody asked for to the next, of so many flows, or queues and classes.
+fn automatic(duration: Duration, series: usize) -> Duration {
+    const SAMPLES: u64 = 500;
+    const ROWS: u64 = 200_000;
+    let samples = (ROWS / (series as u64).max(1)).clamp(20, SAMPLES);
+    Duration::from_ps(duration.as_ps() / samples).max(BIN_MIN)
+}
+
+fn series_of_queues(network: &Network<'_>) -> usize {
+    let links = network.links.list.iter().enumerate();
+    let ports = links.flat_map(|(index, link)| [(link, 2 * index), (link, 2 * index + 1)]);
+    ports.map(|(link, port)| 1 + classes::of_end(link, port, &[]).len()).sum()
 }
 
 fn sampling(table: &file::Sampling, problems: &mut Problems) -> Option<Duration> {

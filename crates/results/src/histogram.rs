@@ -1,0 +1,119 @@
+//! Durations counted by their magnitude: how they are distributed.
+
+use traffic::Duration;
+
+/// Sub-buckets of each power of two: a value is known to 1/16.
+const FINE: u32 = 4;
+/// From 1 ns to 2^40 ns, 18 minutes.
+const BUCKETS: usize = (41 - FINE as usize) << FINE;
+
+/// How often durations came, each known to 6 % of itself; without memory of its own before the first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Histogram {
+    counts: Vec<u64>,
+    total: u64,
+    longest: u64,
+}
+
+/// The bucket of a value: its exponent and the bits after its first.
+fn bucket(ns: u64) -> usize {
+    let exponent = (ns | 1 << FINE).ilog2() - FINE;
+    let fine = (ns >> exponent) as usize & ((1 << FINE) - 1);
+    // Below 2^FINE the first bit is not set, and the value itself is the place.
+    let row = if ns < 1 << FINE { 0 } else { exponent as usize + 1 };
+    ((row << FINE) + fine).min(BUCKETS - 1)
+}
+
+/// The greatest value of a bucket.
+fn greatest(bucket: usize) -> u64 {
+    let (row, fine) = (bucket >> FINE, (bucket & ((1 << FINE) - 1)) as u64);
+    if row == 0 { fine } else { (((1 << FINE) + fine + 1) << (row - 1)) - 1 }
+}
+
+impl Histogram {
+    /// Counts one.
+    #[inline]
+    pub fn note(&mut self, duration: Duration) {
+        let ns = duration.as_ns();
+        if self.counts.is_empty() {
+            self.counts = vec![0; BUCKETS];
+        }
+        self.counts[bucket(ns)] += 1;
+        self.total += 1;
+        self.longest = self.longest.max(ns);
+    }
+
+    /// How many there were.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// What the given share of them, 0 to 1, was not longer than, to 6 %; zero if there were none.
+    pub fn quantile(&self, share: f64) -> Duration {
+        let wanted = (self.total as f64 * share).ceil() as u64;
+        let mut seen = 0;
+        for (place, count) in self.counts.iter().enumerate() {
+            seen += count;
+            if seen >= wanted.max(1) {
+                return Duration::from_ns(greatest(place).min(self.longest));
+            }
+        }
+        Duration::ZERO
+    }
+
+    /// The longest, to the nanosecond.
+    pub fn longest(&self) -> Duration {
+        Duration::from_ns(self.longest)
+    }
+
+    /// Each range of nanoseconds, both ends included, in which there were some, and how many.
+    pub fn ranges(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
+        let counted = self.counts.iter().enumerate().filter(|&(_, &count)| count > 0);
+        counted.map(|(place, &count)| {
+            let least = place.checked_sub(1).map_or(0, |before| greatest(before) + 1);
+            (least, greatest(place), count)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_hold_what_they_say() {
+        for ns in (0..100_000).chain([1 << 20, (1 << 33) + 12_345, 1 << 39]) {
+            let place = bucket(ns);
+            let low = if place == 0 { 0 } else { greatest(place - 1) + 1 };
+            assert!((low..=greatest(place)).contains(&ns), "{ns} lies in {place}");
+            assert!(greatest(place) - low <= ns / 16 + 1, "{ns} is known to a sixteenth");
+        }
+        assert_eq!(bucket(u64::MAX), BUCKETS - 1);
+    }
+
+    #[test]
+    fn quantiles_are_of_what_was_counted() {
+        let mut histogram = Histogram::default();
+        assert_eq!((histogram.total(), histogram.quantile(0.5)), (0, Duration::ZERO));
+        for us in 1..=1_000 {
+            histogram.note(Duration::from_us(us));
+        }
+        let near = |share, us: u64| {
+            let got = histogram.quantile(share).as_ns();
+            assert!((us * 1_000..=us * 1_070).contains(&got), "{share}: {got} ns");
+        };
+        near(0.5, 500);
+        near(0.99, 990);
+        assert_eq!((histogram.total(), histogram.longest()), (1_000, Duration::from_ms(1)));
+    }
+
+    #[test]
+    fn ranges_hold_everything_once() {
+        let mut histogram = Histogram::default();
+        [0, 3, 17, 17, 40_000].map(Duration::from_ns).map(|duration| histogram.note(duration));
+        let ranges: Vec<_> = histogram.ranges().collect();
+        assert_eq!(ranges[..3], [(0, 0, 1), (3, 3, 1), (17, 17, 2)]);
+        assert!(matches!(ranges[3], (from, to, 1) if from <= 40_000 && to >= 40_000));
+        assert_eq!(ranges.len(), 4);
+    }
+}
