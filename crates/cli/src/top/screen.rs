@@ -145,3 +145,6 @@ fn help(frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(Clear, area);
     frame.render_widget(Paragraph::new(text).block(Block::bordered().title(" keys ")), area);
 }
+
+#[cfg(test)]
+mod tests;

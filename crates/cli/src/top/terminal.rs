@@ -87,13 +87,18 @@ pub(super) fn show(
     let mut source = Source::new(feed, target, every, at, &mut view);
     let palette = Palette::of_environment();
     let mut terminal = Taken::take().map_err(told())?;
+    let mut changed = true;
     while !over.load(Ordering::Relaxed) {
-        source.attend(&mut view)?;
-        terminal.0.draw(|frame| screen::draw(frame, &view, palette)).map_err(told())?;
+        changed |= source.attend(&mut view)?;
+        if changed {
+            terminal.0.draw(|frame| screen::draw(frame, &view, palette)).map_err(told())?;
+        }
+        changed = false;
         // A signal may cut it short: that is seen above.
         if !event::poll(GLANCE).unwrap_or(false) {
             continue;
         }
+        changed = true;
         let Event::Key(key) = event::read().map_err(told())? else { continue };
         if key.kind != KeyEventKind::Press {
             continue;
@@ -142,26 +147,26 @@ impl Source {
         }
     }
 
-    /// Shows what has come.
-    fn attend(&mut self, view: &mut View) -> Result<(), Failure> {
+    /// Shows what has come; false if nothing has.
+    fn attend(&mut self, view: &mut View) -> Result<bool, Failure> {
         match self {
-            Self::Asked { answers, name } if view.ended.is_none() => loop {
-                match answers.try_recv() {
-                    Ok(Ok(Some(now))) if !view.paused => view.look(now),
-                    Ok(Ok(Some(_))) => {}
-                    Ok(Ok(None)) | Err(TryRecvError::Disconnected) => {
-                        view.ended = Some(name.clone());
-                        return Ok(());
+            Self::Asked { answers, name } if view.ended.is_none() => match answers.try_recv() {
+                Ok(answer) => {
+                    match answer? {
+                        Some(now) if !view.paused => view.look(now),
+                        Some(_) => {}
+                        None => view.ended = Some(name.clone()),
                     }
-                    Ok(Err(failure)) => return Err(failure),
-                    Err(TryRecvError::Empty) => return Ok(()),
+                    Ok(true)
                 }
+                Err(TryRecvError::Disconnected) => {
+                    view.ended = Some(name.clone());
+                    Ok(true)
+                }
+                Err(TryRecvError::Empty) => Ok(false),
             },
-            Self::Asked { .. } => Ok(()),
-            Self::Played(player) => {
-                player.attend(view);
-                Ok(())
-            }
+            Self::Asked { .. } => Ok(false),
+            Self::Played(player) => Ok(player.attend(view)),
         }
     }
 
@@ -208,18 +213,19 @@ struct Player {
 }
 
 impl Player {
-    /// Goes on when it is time.
-    fn attend(&mut self, view: &mut View) {
+    /// Goes on when it is time; false if it is not.
+    fn attend(&mut self, view: &mut View) -> bool {
         if view.paused || self.shown.elapsed() < self.pace {
-            return;
+            return false;
         }
         self.shown = clock();
         if self.now >= self.replay.end() {
             view.paused = true;
-            return;
+        } else {
+            self.now = (self.now + self.step).min(self.replay.end());
+            view.look(self.replay.at(self.now, self.step));
         }
-        self.now = (self.now + self.step).min(self.replay.end());
-        view.look(self.replay.at(self.now, self.step));
+        true
     }
 
     fn obey(&mut self, wish: Wish, view: &mut View) {
