@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "RUN|SOCKET")]
     target: Option<PathBuf>,
     /// From one look to the next; in a finished run the recorded time between [default: 1 s]
-    #[arg(long, value_name = "TIME", value_parser = scenario::quantity::period)]
+    #[arg(long, value_name = "TIME", value_parser = every)]
     every: Option<Duration>,
     /// Of a finished run, the time to begin at
     #[arg(long, value_name = "TIME", value_parser = scenario::quantity::duration)]
@@ -49,6 +49,12 @@ pub(crate) struct Arguments {
     /// End after so many lines
     #[arg(long, value_name = "N", requires = "json", conflicts_with = "once")]
     count: Option<u64>,
+}
+
+/// A time that is not nothing.
+fn every(text: &str) -> Result<Duration, String> {
+    let time = scenario::quantity::duration(text).map_err(|error| error.to_string())?;
+    if time == Duration::ZERO { Err("no time at all: write \"1 s\"".into()) } else { Ok(time) }
 }
 
 impl Arguments {

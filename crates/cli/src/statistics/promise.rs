@@ -135,8 +135,12 @@ mod tests {
             [host.a]
             [router.r]
             [host.b]
-            link.in = {{ between = ["a", "r"], rate = "1 Gbit/s" }}
-            link.out = {{ between = ["r", "b"], rate = "80 Mbit/s" }}
+            [link.in]
+            between = ["a", "r"]
+            rate = "1 Gbit/s"
+            [link.out]
+            between = ["r", "b"]
+            rate = "80 Mbit/s"
             {queue}"#
         );
         let plan = Document::parse("test", &text).and_then(|document| document.plan());
@@ -160,7 +164,7 @@ mod tests {
             class.web = { weight = 3, match = { destination_port = "80" } }
             class.rest = { weight = 1 }"#;
         assert_eq!(promised(drr), [of("", None), of("web", Some(7.5e6)), of("rest", Some(2.5e6))]);
-        let tbr = r#"link.out.at.r.queue.tbr = { rate = "8 Mbit/s" }"#;
+        let tbr = r#"at.r.queue.tbr = { rate = "8 Mbit/s" }"#;
         assert_eq!(promised(tbr), [of("", Some(1e6))]);
     }
 }
