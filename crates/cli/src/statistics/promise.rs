@@ -160,7 +160,7 @@ mod tests {
             class.rest = { share = "50 %" }"#;
         assert_eq!(promised(cbq), [of("", None), of("web", Some(2.5e6)), of("rest", Some(5e6))]);
         let drr = r#"[link.out.at.r.queue.drr]
-            default = "rest"
+            default_class = "rest"
             class.web = { weight = 3, match = { destination_port = "80" } }
             class.rest = { weight = 1 }"#;
         assert_eq!(promised(drr), [of("", None), of("web", Some(7.5e6)), of("rest", Some(2.5e6))]);
