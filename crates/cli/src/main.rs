@@ -3,6 +3,7 @@
 mod amount;
 mod check;
 mod compare;
+mod control;
 mod cost;
 mod execution;
 mod exit;
@@ -13,6 +14,7 @@ mod init;
 mod interruption;
 mod lab;
 mod list;
+mod live;
 mod meter;
 mod output;
 mod paper;
@@ -20,7 +22,9 @@ mod port;
 mod progress;
 mod router;
 mod run;
+mod statistics;
 mod table;
+mod top;
 
 use std::process::ExitCode;
 
@@ -46,6 +50,8 @@ enum Verb {
     Lab(lab::Arguments),
     /// Bridge two interfaces of this machine through a scenario's router
     Router(router::Arguments),
+    /// Watch classes and flows: of a run under way or finished, or of a router
+    Top(top::Arguments),
     /// Say what is wrong with a scenario, without running it
     Check(check::Arguments),
     /// Lay runs of any driver side by side, with their differences
@@ -66,6 +72,7 @@ impl Verb {
             Self::Run(arguments) => run::act(arguments),
             Self::Lab(arguments) => lab::act(arguments),
             Self::Router(arguments) => router::act(arguments),
+            Self::Top(arguments) => top::act(arguments),
             Self::Check(arguments) => check::act(arguments),
             Self::Compare(arguments) => compare::act(arguments),
             Self::Paper(arguments) => paper::act(arguments),
