@@ -4,6 +4,7 @@ mod amount;
 mod check;
 mod compare;
 mod cost;
+mod editor;
 mod execution;
 mod exit;
 mod experiment;
@@ -58,6 +59,8 @@ enum Verb {
     List(list::Arguments),
     /// Measure what a queueing discipline costs a packet on this machine
     Cost(cost::Arguments),
+    /// Write the JSON Schema of scenarios, for editors
+    Schema(editor::Arguments),
 }
 
 impl Verb {
@@ -72,6 +75,7 @@ impl Verb {
             Self::Init(arguments) => init::act(arguments),
             Self::List(arguments) => list::act(arguments),
             Self::Cost(arguments) => cost::act(arguments),
+            Self::Schema(arguments) => editor::act(arguments),
         }
     }
 }
