@@ -4,6 +4,7 @@ mod amount;
 mod check;
 mod compare;
 mod cost;
+mod doctor;
 mod editor;
 mod execution;
 mod exit;
@@ -59,6 +60,8 @@ enum Verb {
     List(list::Arguments),
     /// Measure what a queueing discipline costs a packet on this machine
     Cost(cost::Arguments),
+    /// Say what this machine can do, and what to type for what it cannot
+    Doctor(doctor::Arguments),
     /// Write the JSON Schema of scenarios, for editors
     Schema(editor::Arguments),
 }
@@ -75,6 +78,7 @@ impl Verb {
             Self::Init(arguments) => init::act(arguments),
             Self::List(arguments) => list::act(arguments),
             Self::Cost(arguments) => cost::act(arguments),
+            Self::Doctor(arguments) => doctor::act(arguments),
             Self::Schema(arguments) => editor::act(arguments),
         }
     }

@@ -6,4 +6,5 @@ mod needs;
 #[path = "../typed/mod.rs"]
 mod typed;
 
+mod doctor;
 mod editors;
