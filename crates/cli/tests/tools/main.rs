@@ -8,3 +8,4 @@ mod typed;
 
 mod doctor;
 mod editors;
+mod progress;
