@@ -15,6 +15,7 @@ mod init;
 mod interruption;
 mod lab;
 mod list;
+mod manual;
 mod meter;
 mod output;
 mod paper;
@@ -64,6 +65,10 @@ enum Verb {
     Doctor(doctor::Arguments),
     /// Write the JSON Schema of scenarios, for editors
     Schema(editor::Arguments),
+    /// Print the completions of a shell
+    Completions(manual::Completions),
+    /// Print the man page, or write one for each verb
+    Man(manual::Man),
 }
 
 impl Verb {
@@ -80,6 +85,8 @@ impl Verb {
             Self::Cost(arguments) => cost::act(arguments),
             Self::Doctor(arguments) => doctor::act(arguments),
             Self::Schema(arguments) => editor::act(arguments),
+            Self::Completions(arguments) => manual::completions(arguments),
+            Self::Man(arguments) => manual::man(arguments),
         }
     }
 }

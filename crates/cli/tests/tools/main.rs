@@ -8,4 +8,5 @@ mod typed;
 
 mod doctor;
 mod editors;
+mod manual;
 mod progress;
