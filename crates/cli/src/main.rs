@@ -5,6 +5,8 @@ mod check;
 mod compare;
 mod control;
 mod cost;
+mod doctor;
+mod editor;
 mod execution;
 mod exit;
 mod experiment;
@@ -15,6 +17,7 @@ mod interruption;
 mod lab;
 mod list;
 mod live;
+mod manual;
 mod meter;
 mod output;
 mod paper;
@@ -64,6 +67,14 @@ enum Verb {
     List(list::Arguments),
     /// Measure what a queueing discipline costs a packet on this machine
     Cost(cost::Arguments),
+    /// Say what this machine can do, and what to type for what it cannot
+    Doctor(doctor::Arguments),
+    /// Write the JSON Schema of scenarios, for editors
+    Schema(editor::Arguments),
+    /// Print the completions of a shell
+    Completions(manual::Completions),
+    /// Print the man page, or write one for each verb
+    Man(manual::Man),
 }
 
 impl Verb {
@@ -79,6 +90,10 @@ impl Verb {
             Self::Init(arguments) => init::act(arguments),
             Self::List(arguments) => list::act(arguments),
             Self::Cost(arguments) => cost::act(arguments),
+            Self::Doctor(arguments) => doctor::act(arguments),
+            Self::Schema(arguments) => editor::act(arguments),
+            Self::Completions(arguments) => manual::completions(arguments),
+            Self::Man(arguments) => manual::man(arguments),
         }
     }
 }
