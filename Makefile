@@ -17,7 +17,9 @@ demo:
 
 test:
 	@.ci/packages gcc libc6-dev make pkg-config clang llvm libbpf-dev libelf-dev zlib1g-dev \
-		iproute2 ethtool iputils-ping iperf3 curl tshark python3
+		iproute2 ethtool iputils-ping iperf3 curl tshark python3 python3-venv \
+		groff-base bsdutils chromium
+	@.ci/editors
 	$(CARGO) test --workspace --locked
 
 # Built once, beside the rest of the build.

@@ -6,6 +6,7 @@ use traffic::qdisc::REGISTRY;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::progress::Progress;
 use crate::{amount, output};
 
 pub(crate) mod case;
@@ -72,7 +73,7 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.carry {
         return carry();
     }
-    let costs = measure(cases(arguments)?, arguments.rounds, !arguments.no_instructions)?;
+    let costs = measure(cases(arguments)?, arguments.rounds, !arguments.no_instructions, false)?;
     if arguments.json {
         output::print_json(&costs)?;
     } else {
@@ -81,14 +82,18 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// Times every case, and counts its instructions where this machine can.
+/// Times every case, and counts its instructions where this machine can; `quiet` draws no bar.
 pub(crate) fn measure(
     cases: Vec<Case>,
     rounds: usize,
     instructions: bool,
+    quiet: bool,
 ) -> Result<Costs, Failure> {
-    let timed =
-        cases.iter().map(|case| time::measure(case, rounds)).collect::<Result<Vec<_>, _>>()?;
+    let progress = Progress::of_work("measuring", cases.len(), quiet);
+    let timed = cases.iter().map(|case| time::measure(case, rounds).inspect(|_| progress.step()));
+    let timed = timed.collect::<Result<Vec<_>, _>>();
+    progress.finish();
+    let timed = timed?;
     let (counted, not_counted) = match instructions.then(|| instructions::count(&cases)) {
         Some(Ok(counted)) => (counted.into_iter().map(Some).collect(), None),
         Some(Err(why)) => (vec![None; cases.len()], Some(why)),

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use results::manifest::Environment;
+use results::report::run::Lab as ReportOfLab;
 use results::{
     Cost, LabReport, Manifest, Recorder, Recording, RunFolder, RunReport, Summary, Totals, Verdict,
 };
@@ -11,6 +13,7 @@ use serde_json::{Value, json};
 use simulate::Steering;
 
 use crate::failure::Failure;
+use crate::live::Live;
 use crate::meter::Meter;
 use crate::port::Fabric;
 use crate::progress::Progress;
@@ -107,13 +110,22 @@ impl Job {
         };
         let folder = RunFolder::create(&self.folder, manifest, &self.lock)?;
         let progress = progress.of(&self.plan);
+        let live = Live::open(&self.plan, self.driver.name(), folder.path());
+        let progress = |now| {
+            live.reached(now);
+            progress(now);
+        };
         let steering = Steering { interrupted, progress: &progress };
         let meter = Meter::start();
         let run = match self.driver {
-            Driver::Simulator => simulate(&self.plan, folder.path(), steering)?,
-            Driver::Lab => self.in_lab(folder.path(), steering)?,
+            Driver::Simulator => simulate(&self.plan, folder.path(), &live, steering)?,
+            Driver::Lab => self.in_lab(folder.path(), &live, steering)?,
         };
-        self.close(folder, run, meter.read())
+        let cost = meter.read();
+        let outcome = self.close(folder, run, cost);
+        // From here on the folder itself tells.
+        drop(live);
+        outcome
     }
 
     fn close(&self, mut folder: RunFolder, run: Run, cost: Cost) -> Result<Outcome, Failure> {
@@ -124,25 +136,26 @@ impl Job {
         let summary = Summary::new(&self.plan, &totals);
         let judged = if totals.ending.complete { &self.plan.expectations[..] } else { &[] };
         let verdicts = results::judge(judged, &summary)?;
+        let environment = Environment::read();
         let report = RunReport {
             plan: &self.plan,
             summary: &summary,
             verdicts: &verdicts,
             recording: recording.as_ref(),
             command: &self.command,
-            lab: lab.as_ref(),
+            lab: lab.as_ref().map(|report| ReportOfLab { report, environment: &environment, cost }),
         };
         folder.finish(&summary, &report.to_html()?, totals.ending, cost)?;
         Ok(Outcome { summary, verdicts, recording, cost, lab, failure })
     }
 
     /// Runs the plan in the lab.
-    fn in_lab(&self, folder: &Path, steering: Steering<'_>) -> Result<Run, Failure> {
+    fn in_lab(&self, folder: &Path, live: &Live, steering: Steering<'_>) -> Result<Run, Failure> {
         let plan = &self.plan;
         let options = lab::Options { folder: Some(folder), ..self.fabric.options() };
         let mut recorder = Recorder::new(plan, Some(folder))?.of_real_frames();
         let lab::Outcome { totals, report, failure } =
-            lab::run(plan, options, &mut recorder, steering)?;
+            lab::run(plan, options, &mut live.tap(&mut recorder), steering)?;
         let recording = Some(recorder.finish(&totals)?);
         Ok(Run { totals, recording, lab: Some(report), failure })
     }
@@ -157,13 +170,18 @@ struct Run {
 }
 
 /// Simulates `plan`, with a recorder only if a probe asks for one.
-fn simulate(plan: &Plan, folder: &Path, steering: Steering<'_>) -> Result<Run, Failure> {
+fn simulate(
+    plan: &Plan,
+    folder: &Path,
+    live: &Live,
+    steering: Steering<'_>,
+) -> Result<Run, Failure> {
     if !Recorder::is_needed(plan) {
         let totals = simulate::run(plan, &mut (), steering)?;
         return Ok(Run { totals, recording: None, lab: None, failure: None });
     }
     let mut recorder = Recorder::new(plan, Some(folder))?;
-    let totals = simulate::run(plan, &mut recorder, steering)?;
+    let totals = simulate::run(plan, &mut live.tap(&mut recorder), steering)?;
     let recording = Some(recorder.finish(&totals)?);
     Ok(Run { totals, recording, lab: None, failure: None })
 }

@@ -90,6 +90,9 @@ impl Failure {
         // Nowhere is left to tell that stderr itself failed.
         let _ = match self {
             Self::Scenario(errors) => write!(stderr, "{}", pictures(errors)),
+            Self::Lab(_) if self.exit() == Exit::Lacking => {
+                writeln!(stderr, "error: {self}\n  `suimon doctor` tells what this machine can do")
+            }
             other => writeln!(stderr, "error: {other}"),
         };
         self.exit()

@@ -8,20 +8,24 @@ use clap::Args;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::table::Table;
+use crate::{editor, output};
 
 /// What `init` is told.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The template; `suimon list templates` shows them
-    template: String,
+    /// The template; without one they are listed
+    template: Option<String>,
     /// The file to write, TEMPLATE.toml unless given; `-` writes to stdout
     file: Option<PathBuf>,
 }
 
-/// Writes the template, never over a file that is there.
+/// Writes the template, never over a file that is there; without a name, lists what there is.
 pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
-    let wanted = &arguments.template;
+    let Some(wanted) = &arguments.template else {
+        output::print(&list())?;
+        return Ok(Exit::Fine);
+    };
     let Some(template) = scenario::template(wanted) else {
         let names: Vec<_> = scenario::TEMPLATES.iter().map(|template| template.name).collect();
         let message = format!("there is no template `{wanted}`");
@@ -30,12 +34,24 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
     let file = arguments.file.clone();
     let file = file.unwrap_or_else(|| PathBuf::from(format!("{wanted}.toml")));
     if file == Path::new("-") {
-        output::print(template.text)?;
+        output::print(template.text())?;
         return Ok(Exit::Fine);
     }
-    write_new(&file, template.text)?;
-    output::print(&format!("{0}: written; next: suimon run {0}\n", file.display()))?;
+    // Its comments name the file as it is called in the repository.
+    let own = format!("suimon run {}", file.display());
+    let text = template.text().replace(&format!("suimon run {wanted}.toml"), &own);
+    write_new(&file, &(editor::line_for(&file) + &text))?;
+    output::print(&format!("{0}: written; next: {own}\n", file.display()))?;
     Ok(Exit::Fine)
+}
+
+/// Every template with what it shows.
+fn list() -> String {
+    let mut table = Table::new(&["template", "what it shows"]);
+    for template in scenario::TEMPLATES {
+        table.row([template.name.into(), template.summary.into()]);
+    }
+    table.render() + "\nnext: suimon init TEMPLATE [FILE]\n"
 }
 
 fn write_new(file: &Path, text: &str) -> Result<(), Failure> {

@@ -3,7 +3,10 @@
 mod amount;
 mod check;
 mod compare;
+mod control;
 mod cost;
+mod doctor;
+mod editor;
 mod execution;
 mod exit;
 mod experiment;
@@ -13,6 +16,8 @@ mod init;
 mod interruption;
 mod lab;
 mod list;
+mod live;
+mod manual;
 mod meter;
 mod output;
 mod paper;
@@ -20,7 +25,9 @@ mod port;
 mod progress;
 mod router;
 mod run;
+mod statistics;
 mod table;
+mod top;
 
 use std::process::ExitCode;
 
@@ -46,6 +53,8 @@ enum Verb {
     Lab(lab::Arguments),
     /// Bridge two interfaces of this machine through a scenario's router
     Router(router::Arguments),
+    /// Watch classes and flows: of a run under way or finished, or of a router
+    Top(top::Arguments),
     /// Say what is wrong with a scenario, without running it
     Check(check::Arguments),
     /// Lay runs of any driver side by side, with their differences
@@ -58,6 +67,14 @@ enum Verb {
     List(list::Arguments),
     /// Measure what a queueing discipline costs a packet on this machine
     Cost(cost::Arguments),
+    /// Say what this machine can do, and what to type for what it cannot
+    Doctor(doctor::Arguments),
+    /// Write the JSON Schema of scenarios, for editors
+    Schema(editor::Arguments),
+    /// Print the completions of a shell
+    Completions(manual::Completions),
+    /// Print the man page, or write one for each verb
+    Man(manual::Man),
 }
 
 impl Verb {
@@ -66,12 +83,17 @@ impl Verb {
             Self::Run(arguments) => run::act(arguments),
             Self::Lab(arguments) => lab::act(arguments),
             Self::Router(arguments) => router::act(arguments),
+            Self::Top(arguments) => top::act(arguments),
             Self::Check(arguments) => check::act(arguments),
             Self::Compare(arguments) => compare::act(arguments),
             Self::Paper(arguments) => paper::act(arguments),
             Self::Init(arguments) => init::act(arguments),
             Self::List(arguments) => list::act(arguments),
             Self::Cost(arguments) => cost::act(arguments),
+            Self::Doctor(arguments) => doctor::act(arguments),
+            Self::Schema(arguments) => editor::act(arguments),
+            Self::Completions(arguments) => manual::completions(arguments),
+            Self::Man(arguments) => manual::man(arguments),
         }
     }
 }

@@ -9,12 +9,16 @@ use crate::failure::Failure;
 
 /// Writes `text` to stdout; colours only on a terminal without `NO_COLOR`.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    print_more(text).map(drop)
+}
+
+/// Writes `text` to stdout; false if nobody reads it any more, and no more need be written.
+pub(crate) fn print_more(text: &str) -> Result<bool, Failure> {
     let mut stdout = anstream::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Failure::file(Path::new("stdout"))(error))
-        }
-        _ => Ok(()),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Failure::file(Path::new("stdout"))(error)),
     }
 }
 

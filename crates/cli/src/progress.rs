@@ -1,9 +1,10 @@
 //! The progress bar: on stderr, only if that is a terminal and the work lasts over a second.
 
+use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use scenario::Plan;
 
 use crate::meter::clock;
@@ -19,16 +20,48 @@ pub(crate) struct Progress {
     bar: ProgressBar,
     began: Instant,
     quiet: bool,
+    what: &'static str,
 }
 
 impl Progress {
     /// For `runs` runs; `quiet` draws nothing.
     pub(crate) fn new(runs: usize, quiet: bool) -> Self {
-        let bar =
-            ProgressBar::with_draw_target(Some(STEPS * runs as u64), ProgressDrawTarget::hidden());
-        let style = ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} %  {eta} left");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Self { bar, began: clock(), quiet }
+        let left = |state: &ProgressState, out: &mut dyn Write| write_time(state.eta(), out);
+        Self::with("simulating", STEPS * runs as u64, quiet, left)
+    }
+
+    /// For one run in real time, of which it is known how long it lasts.
+    pub(crate) fn in_real_time(plan: &Plan, quiet: bool) -> Self {
+        let seconds = plan.duration.as_secs_f64();
+        let left = move |state: &ProgressState, out: &mut dyn Write| {
+            let left = seconds * f64::from(1.0 - state.fraction());
+            write_time(Duration::try_from_secs_f64(left.ceil()).unwrap_or_default(), out);
+        };
+        Self::with("real packets", STEPS, quiet, left)
+    }
+
+    /// For so many pieces of other work, each to be told by [`Progress::step`].
+    pub(crate) fn of_work(what: &'static str, pieces: usize, quiet: bool) -> Self {
+        let left = |state: &ProgressState, out: &mut dyn Write| write_time(state.eta(), out);
+        Self::with(what, pieces as u64, quiet, left)
+    }
+
+    fn with(
+        what: &'static str,
+        steps: u64,
+        quiet: bool,
+        left: impl Fn(&ProgressState, &mut dyn Write) + Clone + Send + Sync + 'static,
+    ) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::hidden());
+        let style = ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} %  {left} left");
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+        bar.set_style(style.with_key("left", left));
+        Self { bar, began: clock(), quiet, what }
+    }
+
+    /// A piece of work is done.
+    pub(crate) fn step(&self) {
+        self.advance(1);
     }
 
     /// One run's part of it, to be told the simulated time reached.
@@ -54,7 +87,7 @@ impl Progress {
         if self.bar.is_hidden() && !self.quiet && self.began.elapsed() > PATIENCE {
             // Draws nothing where stderr is no terminal.
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
-            self.bar.set_message("simulating");
+            self.bar.set_message(self.what);
         }
         self.bar.inc(steps);
     }
@@ -63,4 +96,14 @@ impl Progress {
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// As "12 s" or "3 min 20 s".
+fn write_time(time: Duration, out: &mut dyn Write) {
+    let (minutes, seconds) = (time.as_secs() / 60, time.as_secs() % 60);
+    // Writing to a string does not fail.
+    let _ = match minutes {
+        0 => write!(out, "{seconds} s"),
+        minutes => write!(out, "{minutes} min {seconds} s"),
+    };
 }

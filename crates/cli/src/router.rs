@@ -1,6 +1,5 @@
 //! `suimon router`: this machine as a router between two of its interfaces.
 
-mod control;
 mod desk;
 mod shown;
 
@@ -13,11 +12,11 @@ use clap::Args;
 use lab::clock::{self, Clock};
 use lab::router::{Outcome, Router, Settings};
 
+use crate::control::{self, Control};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::port::Port;
 use crate::{interruption, output};
-use control::Control;
 use desk::{Desk, Source};
 
 /// What `router` is told.
@@ -144,7 +143,7 @@ fn tell(arguments: &Arguments, desk: &Desk, outcome: Outcome) -> Result<Exit, Fa
         output::note(&warning);
     }
     if arguments.json {
-        output::print_json(&shown::value(desk.ports(), &look, None))?;
+        output::print_json(&desk.told(&look, None))?;
     } else {
         output::print(&shown::summary(desk.ports(), &look, &report))?;
     }

@@ -15,7 +15,7 @@ use crate::port::Fabric;
 use crate::progress::Progress;
 use crate::{check, folders, interruption, output};
 
-mod shown;
+pub(crate) mod shown;
 mod sweep;
 
 /// What `run` is told.
@@ -91,7 +91,10 @@ fn single(arguments: &Arguments, run: &Run) -> Result<Exit, Failure> {
         check::tell(&check::warnings([&job.plan]));
     }
     let interrupted = interruption::watch()?;
-    let progress = Progress::new(1, arguments.quiet);
+    let progress = match arguments.on {
+        Driver::Simulator => Progress::new(1, arguments.quiet),
+        Driver::Lab => Progress::in_real_time(&job.plan, arguments.quiet),
+    };
     let outcome = job.execute(&interrupted, &progress);
     progress.finish();
     let outcome = outcome?;

@@ -32,6 +32,21 @@ impl Cell {
         let (text, colour) = if ok { ("ok", AnsiColor::Green) } else { ("FAILED", AnsiColor::Red) };
         Self { text: text.into(), style: Style::new().fg_color(Some(colour.into())) }
     }
+
+    /// How a thing is: green if all is well, red if nothing is, yellow between.
+    pub(crate) fn state(text: &str, well: bool, bad: bool) -> Self {
+        let colour = match (well, bad) {
+            (true, _) => AnsiColor::Green,
+            (_, true) => AnsiColor::Red,
+            _ => AnsiColor::Yellow,
+        };
+        Self { text: text.into(), style: Style::new().fg_color(Some(colour.into())) }
+    }
+
+    /// What stands above the rows of a section.
+    pub(crate) fn heading(text: impl Into<String>) -> Self {
+        Self { text: text.into(), style: Style::new().bold() }
+    }
 }
 
 /// A table in the making.

@@ -137,7 +137,20 @@ fn check_of_a_right_file_says_what_it_is() {
 #[test]
 fn every_template_is_a_right_scenario_and_is_never_written_over() {
     let folder = folder();
-    for template in ["long-fat-pipe", "two-bottlenecks", "many-flows"] {
+    let templates = [
+        "long-fat-pipe",
+        "two-bottlenecks",
+        "many-flows",
+        "link-sharing",
+        "incast",
+        "mpi-over-wan",
+    ];
+    let list = suimon(folder.path(), &["init"]);
+    assert_eq!(code(&list), 0, "{}", stderr(&list));
+    let listed = stdout(&list).lines().skip(1).take_while(|line| !line.is_empty());
+    let listed: Vec<_> = listed.filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(listed, templates);
+    for template in templates {
         let file = format!("{template}.toml");
         assert_eq!(code(&suimon(folder.path(), &["init", template])), 0);
         assert_eq!(code(&suimon(folder.path(), &["check", &file])), 0);

@@ -117,6 +117,20 @@ impl Congestion {
     }
 }
 
+/// Whether this build holds our algorithms as BPF objects.
+pub const IS_BUILT_IN: bool = cfg!(feature = "bpf");
+
+/// Loads one of our algorithms, and takes it off again.
+///
+/// # Errors
+/// If this kernel or this user cannot, or this build holds none.
+pub fn try_load() -> Result<(), Error> {
+    let what = "load our congestion control into the kernel";
+    let algorithm = Algorithm::by_name("newreno");
+    let algorithm = algorithm.ok_or(io::ErrorKind::NotFound).map_err(Error::system(what))?;
+    Congestion::default().register(algorithm).map(drop).map_err(Error::system(what))
+}
+
 /// Whether the kernel has a congestion control of that name of its own; it loads a module for it.
 fn exists(name: &str) -> Result<(), Error> {
     let what = || format!("use the kernel's congestion control `{name}`");

@@ -19,6 +19,7 @@ mod frame;
 mod gates;
 mod hosts;
 pub mod lateness;
+pub mod machine;
 mod mapping;
 pub mod namespace;
 mod neighbours;

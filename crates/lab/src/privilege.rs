@@ -1,11 +1,16 @@
 //! The right to make namespaces and interfaces: root's, or that of a user in a user namespace of
 //! their own.
 
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
 use std::{fs, io};
 
 use nix::errno::Errno;
+use nix::fcntl::{OFlag, open};
 use nix::sched::{CloneFlags, unshare};
-use nix::unistd::{Gid, Uid};
+use nix::sys::prctl;
+use nix::sys::stat::Mode;
+use nix::unistd::{Gid, Uid, write};
 
 use crate::Error;
 
@@ -55,6 +60,50 @@ pub fn acquire() -> Result<Privilege, Error> {
     Ok(Privilege::Rootless)
 }
 
+/// Tries whether a user without rights may make a user namespace and rule in it, by a process that does
+/// nothing else. As root it is `nobody` who tries.
+///
+/// # Errors
+/// As [`acquire`], which asks nothing of this where the process has the rights itself.
+pub fn users_may() -> Result<(), Error> {
+    /// The user and group `nobody`.
+    const NOBODY: u32 = 65_534;
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", ":"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    if Uid::effective().is_root() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    // SAFETY: both calls are safe between fork and exec; neither allocates.
+    unsafe { command.pre_exec(try_as_user) };
+    let status = command.status().map_err(|error| match error.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES | libc::ENOSPC | libc::EUSERS) => forbidden(error),
+        _ => Error::system("create a user namespace")(error),
+    })?;
+    if status.success() { Ok(()) } else { Err(forbidden(io::ErrorKind::PermissionDenied.into())) }
+}
+
+/// Makes a user namespace, and does in it what only who rules it may. For a process about to be another.
+fn try_as_user() -> io::Result<()> {
+    // Whose files in /proc are another's, having changed its user, may not write them.
+    prctl::set_dumpable(true)?;
+    unshare(CloneFlags::CLONE_NEWUSER)?;
+    let file = open("/proc/self/setgroups", OFlag::O_WRONLY | OFlag::O_CLOEXEC, Mode::empty())?;
+    write(&file, b"deny")?;
+    Ok(())
+}
+
+/// What an administrator types so that users may make namespaces here; nothing if no setting bars them.
+pub fn commands() -> Vec<&'static str> {
+    barring(|path| fs::read_to_string(path).ok())
+}
+
+/// The commands against the settings that `read` finds to bar users.
+fn barring(read: impl Fn(&str) -> Option<String>) -> Vec<&'static str> {
+    let bars = |path, value| read(path).is_some_and(|found| found.trim() == value);
+    let lines = BARS.iter().filter(|(path, value, _)| bars(path, *value));
+    lines.map(|&(_, _, line)| line).collect()
+}
+
 fn may_administer() -> Result<bool, Error> {
     const STATUS: &str = "/proc/thread-self/status";
     let status = fs::read_to_string(STATUS).map_err(Error::system(format!("read {STATUS}")))?;
@@ -91,12 +140,7 @@ fn forbidden(source: io::Error) -> Error {
 
 /// What to type, by the settings that `read` finds on this machine.
 fn help(read: impl Fn(&str) -> Option<String>) -> String {
-    let bars = |path, value| read(path).is_some_and(|found| found.trim() == value);
-    let lines: Vec<_> = BARS
-        .iter()
-        .filter(|(path, value, _)| bars(path, *value))
-        .map(|(_, _, line)| format!("`{line}`"))
-        .collect();
+    let lines: Vec<_> = barring(read).iter().map(|line| format!("`{line}`")).collect();
     match lines.as_slice() {
         [] => "run it as root".into(),
         lines => format!("run it as root, or let users make namespaces: {}", lines.join(" and ")),

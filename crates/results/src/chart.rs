@@ -1,11 +1,13 @@
-//! Charts as SVG: lines, steps and points over linear or logarithmic axes.
+//! Charts: lines, steps and points over linear or logarithmic axes, as SVG and as data for a script.
 //!
 //! A chart takes its colours from the page (`--ink`, `--rule`, `--c0` …) and has its own where there is
 //! none, so the same picture stands in a report, dark or light, and in a file of its own.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 mod axis;
+pub(crate) mod data;
 mod decimate;
 
 pub use axis::{Axis, Scale};
@@ -13,8 +15,12 @@ pub use decimate::Decimator;
 
 use crate::report::escape;
 
-/// Pixels across the plot: what a [`Decimator`] wants to know.
-pub const COLUMNS: u32 = (WIDTH - LEFT - RIGHT) as u32;
+/// Columns of a chart's data, for a [`Decimator`]: three a pixel of the SVG, so that a wide screen has
+/// its own pixels' extremes, and thinning them again for the SVG keeps what thinning once would.
+pub const COLUMNS: u32 = 3 * PIXELS;
+
+/// Pixels across the plot.
+const PIXELS: u32 = (WIDTH - LEFT - RIGHT) as u32;
 
 const WIDTH: f64 = 760.0;
 const LEFT: f64 = 64.0;
@@ -28,6 +34,12 @@ const LETTER: f64 = 7.2;
 /// Colours that people with any colour vision tell apart (Okabe and Ito, "Color universal design",
 /// 2008), darkest first.
 pub const PALETTE: [&str; 6] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
+
+/// What tells lines apart where colours do not, on paper or to the eye, by the colour's place: lengths of
+/// line and gap in pixels, as SVG has them.
+const DASHES: [&str; PALETTE.len()] = ["", "9 4", "3 3", "9 3 3 3", "16 4", "9 3 2 3 2 3"];
+/// Those of [`Shape::Dashed`].
+const LIMIT: &str = "5 4";
 
 /// How a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,14 +98,8 @@ impl Chart {
     pub fn to_svg(&self) -> String {
         let legend = self.legend();
         let top = 14.0 + LEGEND_LINE * f64::from(legend.lines);
-        let points = || self.series.iter().flat_map(|s| &s.points).filter(|p| !p.1.is_nan());
-        let marks = self.marks.iter().map(|mark| mark.y);
-        let plot = Plot {
-            x: self.x.lay_out(points().map(|p| p.0), 8, true),
-            y: self.y.lay_out(points().map(|p| p.1).chain(marks), 5, false),
-            width: WIDTH - LEFT - RIGHT,
-            height: PLOT_HEIGHT,
-        };
+        let [x, y] = self.layouts();
+        let plot = Plot { x, y, width: WIDTH - LEFT - RIGHT, height: PLOT_HEIGHT };
         let mut svg = self.open(top + PLOT_HEIGHT + BOTTOM);
         svg += &legend.svg;
         let _ = write!(svg, "<g transform=\"translate({LEFT} {top})\">");
@@ -108,6 +114,16 @@ impl Chart {
         self.labels(&mut svg, &plot);
         svg += "</g></svg>";
         svg
+    }
+
+    /// Both axes laid out for the data.
+    fn layouts(&self) -> [axis::Layout; 2] {
+        let points = || self.series.iter().flat_map(|s| &s.points).filter(|p| !p.1.is_nan());
+        let marks = self.marks.iter().map(|mark| mark.y);
+        [
+            self.x.lay_out(points().map(|p| p.0), 8, true),
+            self.y.lay_out(points().map(|p| p.1).chain(marks), 5, false),
+        ]
     }
 
     fn open(&self, height: f64) -> String {
@@ -164,10 +180,10 @@ fn key(svg: &mut String, series: &Series, x: f64, y: f64) {
         Shape::Points => {
             write!(svg, "<circle cx=\"{:.0}\" cy=\"{y}\" r=\"3\" fill=\"{colour}\"/>", x + 9.0)
         }
-        shape => write!(
+        _ => write!(
             svg,
-            "<path d=\"M{x:.0} {y}h18\" stroke=\"{colour}\" stroke-width=\"2.5\"{}/>",
-            dashes(shape)
+            "<path d=\"M{x:.0} {y}h20\" stroke=\"{colour}\" stroke-width=\"2.5\"{}/>",
+            dashes(series.dash())
         ),
     };
 }
@@ -177,10 +193,29 @@ fn colour(number: usize) -> String {
     format!("var(--c{place}, {})", PALETTE[place])
 }
 
-const fn dashes(shape: Shape) -> &'static str {
-    match shape {
-        Shape::Dashed => " stroke-dasharray=\"5 4\"",
-        _ => "",
+fn dashes(dash: &str) -> String {
+    if dash.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{dash}\"") }
+}
+
+impl Series {
+    /// Its lengths of line and gap; empty for a line without gaps.
+    const fn dash(&self) -> &'static str {
+        match self.shape {
+            Shape::Dashed => LIMIT,
+            Shape::Points => "",
+            // A colour that comes again comes with another pattern.
+            _ => DASHES[(self.colour + self.colour / PALETTE.len()) % DASHES.len()],
+        }
+    }
+
+    /// Its points as far as the SVG's pixels show them.
+    fn shown(&self, x: &axis::Layout) -> Cow<'_, [(f64, f64)]> {
+        if x.scale == Scale::Log || self.points.len() <= 4 * PIXELS as usize {
+            return Cow::Borrowed(&self.points);
+        }
+        let mut decimator = Decimator::new((x.low, x.high), PIXELS);
+        self.points.iter().for_each(|&(x, y)| decimator.push(x, y));
+        Cow::Owned(decimator.finish())
     }
 }
 
@@ -223,18 +258,20 @@ impl Plot {
 
     fn series(&self, svg: &mut String, series: &Series) {
         let colour = colour(series.colour);
+        let points = series.shown(&self.x);
         let path = match series.shape {
-            Shape::Points => self.dots(&series.points),
-            Shape::Step => self.line(&steps(&series.points)),
-            Shape::Line | Shape::Dashed => self.line(&series.points),
+            Shape::Points => self.dots(&points),
+            Shape::Step => self.line(&steps(&points)),
+            Shape::Line | Shape::Dashed => self.line(&points),
         };
-        // A dot is a line of no length with a round cap.
+        // A dot is a line of no length with a round cap; round caps would fill the gaps of a dashed one.
         let width = if series.shape == Shape::Points { 3.0 } else { 1.5 };
+        let cap = if series.dash().is_empty() { "round" } else { "butt" };
         let _ = write!(
             svg,
             "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" \
-             stroke-linejoin=\"round\" stroke-linecap=\"round\"{}/>",
-            dashes(series.shape)
+             stroke-linejoin=\"round\" stroke-linecap=\"{cap}\"{}/>",
+            dashes(series.dash())
         );
     }
 

@@ -110,7 +110,10 @@ mod tests {
     #[test]
     fn ranges_hold_everything_once() {
         let mut histogram = Histogram::default();
-        [0, 3, 17, 17, 40_000].map(Duration::from_ns).map(|duration| histogram.note(duration));
+        [0, 3, 17, 17, 40_000]
+            .into_iter()
+            .map(Duration::from_ns)
+            .for_each(|duration| histogram.note(duration));
         let ranges: Vec<_> = histogram.ranges().collect();
         assert_eq!(ranges[..3], [(0, 0, 1), (3, 3, 1), (17, 17, 2)]);
         assert!(matches!(ranges[3], (from, to, 1) if from <= 40_000 && to >= 40_000));

@@ -88,11 +88,12 @@ impl LabReport {
 
     /// As a section of a report.
     pub fn section(&self) -> Section {
-        let mut section = Section::new("On real packets");
+        let mut section = Section::new("Whether the machine kept up");
         let mut grid = Grid::new(&["", ""]);
         let mut row = |name: &str, text: String| {
             grid.row(vec![Cell::text_of(name), Cell::number(text)]);
         };
+        row("Kept up", if self.kept_up { "yes" } else { "no" }.to_owned());
         row("Half of the packets late by at most", nanoseconds(self.lateness.p50_ns));
         row("99 of 100 by at most", nanoseconds(self.lateness.p99_ns));
         row("The latest by", nanoseconds(self.lateness.max_ns));

@@ -1,47 +1,47 @@
 //! Reports: one HTML page with everything in it, that works offline, in the dark and on paper.
 //!
+//! A chart stands in the page twice: as SVG, which is what paper and browsers without scripts show, and
+//! as data, from which the page's script draws charts with a cursor. A page loads nothing, and forbids
+//! the browser to.
+//!
 //! Building blocks first ([`Page`], [`Section`], [`Grid`]); [`run`] and [`crate::paper`] put pages
 //! together from them.
 
 use std::fmt::Write;
 
 use crate::chart::Chart;
+use crate::chart::data::Data;
 
 mod curves;
+mod glance;
+mod grid;
 pub mod quantity;
 pub mod run;
+mod script;
+mod topology;
+mod way;
+
+pub use glance::Card;
+pub use grid::{Cell, Grid, Measure};
 
 const STYLE: &str = include_str!("report/style.css");
+
+/// What a browser may load for a page: nothing but what stands in it.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
 
 /// A page in the making.
 #[derive(Clone, Debug)]
 pub struct Page {
     title: String,
     body: String,
+    charts: Data,
 }
 
 /// A section of a page.
 #[derive(Clone, Debug)]
 pub struct Section {
     body: String,
-}
-
-/// A table for people.
-#[derive(Clone, Debug, Default)]
-pub struct Grid {
-    head: Vec<String>,
-    rows: Vec<Vec<Cell>>,
-}
-
-/// A table's cell.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cell {
-    /// Words.
-    Text(String),
-    /// A number, set flush right.
-    Number(String),
-    /// Whether something held.
-    Held(bool),
+    charts: Vec<Chart>,
 }
 
 /// How good news are.
@@ -74,7 +74,7 @@ impl Page {
     /// A page with a title and a line under it.
     pub fn new(title: &str, lead: &str) -> Self {
         let body = format!("<h1>{}</h1><p class=\"lead\">{}</p>", escape(title), escape(lead));
-        Self { title: title.to_owned(), body }
+        Self { title: title.to_owned(), body, charts: Data::default() }
     }
 
     /// Adds what a reader must know first.
@@ -90,18 +90,24 @@ impl Page {
     /// Adds a section.
     pub fn section(&mut self, section: &Section) {
         let _ = writeln!(self.body, "<section>{}</section>", section.body);
+        section.charts.iter().for_each(|chart| self.charts.add(chart));
     }
 
     /// The page.
     pub fn to_html(&self) -> String {
         let title = escape(&self.title);
         let body = &self.body;
+        let (style, scripts) = match self.charts.is_empty() {
+            true => (String::new(), String::new()),
+            false => (script::style(), script::scripts(&self.charts)),
+        };
         format!(
             "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\
              <meta name=\"viewport\" content=\"width=device-width\">\
              <meta name=\"color-scheme\" content=\"light dark\">\
-             <title>{title}</title><style>{STYLE}</style></head>\n\
-             <body><main>{body}</main><footer>Made by Suimon {}</footer></body></html>\n",
+             <title>{title}</title><style>{style}{STYLE}</style></head>\n\
+             <body><main>{body}</main><footer>Made by Suimon {}</footer>\n{scripts}</body></html>\n",
             env!("CARGO_PKG_VERSION")
         )
     }
@@ -110,12 +116,17 @@ impl Page {
 impl Section {
     /// A section with a heading.
     pub fn new(heading: &str) -> Self {
-        Self { body: format!("<h2>{}</h2>\n", escape(heading)) }
+        Self { body: format!("<h2>{}</h2>\n", escape(heading)), charts: Vec::new() }
     }
 
     /// Adds a paragraph.
     pub fn paragraph(&mut self, text: &str) {
         let _ = writeln!(self.body, "<p>{}</p>", escape(text));
+    }
+
+    /// Adds a line that tells how to use what follows, where scripts run.
+    pub fn hint(&mut self, text: &str) {
+        let _ = writeln!(self.body, "<p class=\"hint\">{}</p>", escape(text));
     }
 
     /// Adds lines to be typed as they stand.
@@ -128,77 +139,28 @@ impl Section {
         grid.write(&mut self.body);
     }
 
+    /// Adds numbers to be seen at a glance.
+    pub fn cards(&mut self, cards: &[Card]) {
+        glance::write(cards, &mut self.body);
+    }
+
+    /// Adds a picture, as SVG, with words under it.
+    pub(crate) fn picture(&mut self, svg: &str, caption: &str) {
+        let caption = escape(caption);
+        let _ = writeln!(
+            self.body,
+            "<figure><div class=\"wide\">{svg}</div><figcaption>{caption}</figcaption></figure>"
+        );
+    }
+
     /// Adds a chart with words under it.
     pub fn figure(&mut self, chart: &Chart, caption: &str) {
         let (svg, title, caption) = (chart.to_svg(), escape(&chart.title), escape(caption));
+        // Charts and their data come in the same order.
         let _ = writeln!(
             self.body,
-            "<figure><h3>{title}</h3>{svg}<figcaption>{caption}</figcaption></figure>"
+            "<figure class=\"chart\"><h3>{title}</h3>{svg}<figcaption>{caption}</figcaption></figure>"
         );
-    }
-}
-
-impl Grid {
-    /// A table with these column heads.
-    pub fn new(head: &[&str]) -> Self {
-        Self { head: head.iter().map(|&h| h.to_owned()).collect(), rows: Vec::new() }
-    }
-
-    /// Adds a row.
-    pub fn row(&mut self, cells: Vec<Cell>) {
-        self.rows.push(cells);
-    }
-
-    /// Whether it has no rows.
-    pub const fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
-    fn write(&self, out: &mut String) {
-        *out += "<div class=\"wide\"><table><thead><tr>";
-        for (column, head) in self.head.iter().enumerate() {
-            let first = self.rows.first().and_then(|row| row.get(column));
-            let class =
-                first.filter(|cell| matches!(cell, Cell::Number(_))).map_or("", Cell::class);
-            let _ = write!(out, "<th{class}>{}</th>", escape(head));
-        }
-        *out += "</tr></thead><tbody>\n";
-        for row in &self.rows {
-            *out += "<tr>";
-            for cell in row {
-                let _ = write!(out, "<td{}>{}</td>", cell.class(), cell.text());
-            }
-            *out += "</tr>\n";
-        }
-        *out += "</tbody></table></div>\n";
-    }
-}
-
-impl Cell {
-    /// Words.
-    pub fn text_of(text: impl Into<String>) -> Self {
-        Self::Text(text.into())
-    }
-
-    /// A number with its unit.
-    pub fn number(text: impl ToString) -> Self {
-        Self::Number(text.to_string())
-    }
-
-    const fn class(&self) -> &'static str {
-        match self {
-            Self::Text(_) => "",
-            Self::Number(_) => " class=\"n\"",
-            Self::Held(true) => " class=\"ok\"",
-            Self::Held(false) => " class=\"fail\"",
-        }
-    }
-
-    fn text(&self) -> String {
-        match self {
-            Self::Text(text) | Self::Number(text) => escape(text),
-            Self::Held(true) => "✓ holds".to_owned(),
-            Self::Held(false) => "✗ fails".to_owned(),
-        }
+        self.charts.push(chart.clone());
     }
 }

@@ -3,9 +3,12 @@
 //! A function of plan and totals alone, so the same seed gives the same bytes of `summary.json`.
 //! Units are bytes, seconds, bytes per second and counts unless a name says otherwise.
 
+use std::fmt;
+use std::marker::PhantomData;
+
 use scenario::plan::{Change, Flow, Link, NodeKind, Plan};
-use serde::Serialize;
-use serde::ser::Serializer;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::{Serialize, Serializer};
 use traffic::condition::Count;
 use traffic::{Duration, Rate};
 
@@ -33,9 +36,35 @@ impl<T> Named<T> {
     }
 }
 
+impl<T> Default for Named<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
 impl<T: Serialize> Serialize for Named<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Named<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Entries<T> {
+            type Value = Named<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Named<T>, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                Ok(Named(entries))
+            }
+        }
+        deserializer.deserialize_map(Entries(PhantomData))
     }
 }
 

@@ -4,6 +4,8 @@ mod scene;
 
 use std::path::Path;
 
+use results::manifest::Environment;
+use results::report::run::Lab;
 use results::summary::Summary;
 use results::{
     Cost, Ending, Error, HostStalls, LabPort, LabReport, Lateness, Manifest, Past, Recorder,
@@ -39,13 +41,14 @@ fn run_with(path: &Path, totals: &Totals, cost: Cost, lab: Option<LabReport>) ->
     scene::drive(&mut recorder);
     let recording = recorder.finish(totals).unwrap();
     let summary = Summary::new(&plan, totals);
+    let environment = Environment { kernel: "6.1.0-test".into(), ..Environment::default() };
     let report = RunReport {
         plan: &plan,
         summary: &summary,
         verdicts: &verdicts(&summary),
         recording: Some(&recording),
         command: &folder.manifest().command,
-        lab: lab.as_ref(),
+        lab: lab.as_ref().map(|report| Lab { report, environment: &environment, cost }),
     };
     let report = report.to_html().unwrap();
     if let Some(lab) = lab {
@@ -80,6 +83,8 @@ fn a_complete_run_says_so() {
     assert_eq!(json(&path.join("summary.json"))["flow"]["solo"]["bytes"], 200_000);
     let all = [
         "capture.pcapng",
+        "classes.parquet",
+        "delays.parquet",
         "flows.parquet",
         "links.parquet",
         "manifest.json",
@@ -110,7 +115,7 @@ fn a_run_that_did_not_keep_up_says_so_first() {
     let first =
         "banner bad\">The machine did not keep up (packets late by 900 ns (half), 2 ms (1 of 100)";
     assert!(banner.starts_with(&format!("class=\"{first}")), "{banner}");
-    for words in ["on real packets", "AF_XDP", "bbr", "no TBF"] {
+    for words in ["on real packets", "AF_XDP", "bbr", "no TBF", "6.1.0-test"] {
         assert!(report.contains(words), "{words} is missing");
     }
     assert!(!report.contains("The same seed gives the same bytes"));
@@ -179,13 +184,21 @@ fn the_report_is_one_file_with_the_summarys_numbers() {
         assert!(report.contains(number), "{number} is missing");
     }
     assert!(report.contains("The expectation holds."));
-    assert_eq!(report.matches("<svg xmlns").count(), 5, "a chart of each kind");
+    let figures = report.matches("<figure class=\"chart\">").count();
+    assert_eq!(figures, 7, "a chart of each kind");
+    assert_eq!(report.matches("<svg xmlns").count(), figures + 1, "as SVG, and the topology");
+    let (body, scripts) = report.split_once("<script").unwrap();
     // Nothing is fetched: no link, script, image or style from elsewhere.
-    let foreign = report.replace("http://www.w3.org/2000/svg", "");
-    for outside in ["http", "src=", "<link", "@import", "url(", "<script"] {
+    let foreign = body.replace("http://www.w3.org/2000/svg", "");
+    for outside in ["http:", "https:", "src=", "href=", "<link", "@import", "url("] {
         assert!(!foreign.contains(outside), "{outside} reaches out");
     }
-    assert!(!report.contains("NaN") && !report.contains("inf"), "every coordinate is a number");
+    assert!(!scripts.contains("<script src") && !scripts.contains("import("));
+    assert!(!body.contains("NaN") && !body.contains("inf"), "every coordinate is a number");
+    let order =
+        ["Expectations", "Run it again", "At a glance", "Over time", "Topology", "Environment"];
+    let places = order.map(|heading| body.find(&format!("<h2>{heading}</h2>")).unwrap());
+    assert!(places.is_sorted(), "{places:?}");
 }
 
 #[test]

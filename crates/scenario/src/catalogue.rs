@@ -8,6 +8,7 @@ use traffic::qdisc::{Entry, Parameters, REGISTRY};
 use traffic::setting::{Kind, Setting, Value};
 
 use crate::queue::{doc, sentence};
+use crate::templates::without_schema;
 use crate::value::{RateUnit, ShareUnit, SizeUnit, TimeUnit, Unit};
 use crate::{lock, nearest};
 
@@ -101,7 +102,7 @@ pub fn page(name: &str) -> Result<Page, Unknown> {
     });
     let Entry { name, summary, page, example } = *entry;
     let traffic::qdisc::Page { what, when, sources } = page;
-    let example = Example::new(name, example);
+    let example = Example::new(name, without_schema(example));
     Ok(Page { name, summary, what, when, parameters, class, sources, example })
 }
 

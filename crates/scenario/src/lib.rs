@@ -34,4 +34,4 @@ pub use lock::lock;
 pub use physics::{Warning, physics};
 pub use plan::Plan;
 pub use schema::schema;
-pub use templates::{TEMPLATES, Template, template};
+pub use templates::{TEMPLATES, Template, template, without_schema};

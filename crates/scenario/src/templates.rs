@@ -8,7 +8,14 @@ pub struct Template {
     /// What it shows, in one line.
     pub summary: &'static str,
     /// The file.
-    pub text: &'static str,
+    text: &'static str,
+}
+
+impl Template {
+    /// The file, without the line that names the schema.
+    pub fn text(&self) -> &'static str {
+        without_schema(self.text)
+    }
 }
 
 /// Every template.
@@ -28,7 +35,31 @@ pub const TEMPLATES: &[Template] = &[
         summary: "sixteen hosts share one drop-tail bottleneck",
         text: include_str!("../../../scenarios/many-flows.toml"),
     },
+    Template {
+        name: "link-sharing",
+        summary: "two organisations share a link, and one takes what the other leaves",
+        text: include_str!("../../../scenarios/link-sharing.toml"),
+    },
+    Template {
+        name: "incast",
+        summary: "sixty-four servers answer one client at once through a shallow buffer",
+        text: include_str!("../../../scenarios/incast.toml"),
+    },
+    Template {
+        name: "mpi-over-wan",
+        summary: "ranks of two clusters compute and exchange messages over a WAN, in step",
+        text: include_str!("../../../scenarios/mpi-over-wan.toml"),
+    },
 ];
+
+/// The first line of the repository's scenarios names their schema for editors: `#:schema PATH`. This is
+/// `text` without it, for a place from where the path leads nowhere.
+pub fn without_schema(text: &str) -> &str {
+    match text.split_once('\n') {
+        Some((first, rest)) if first.starts_with("#:schema ") => rest,
+        _ => text,
+    }
+}
 
 /// The template of that name, if there is one.
 pub fn template(name: &str) -> Option<&'static Template> {

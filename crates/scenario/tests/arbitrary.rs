@@ -108,7 +108,7 @@ proptest! {
         piece in piece(),
         replace in any::<bool>(),
     ) {
-        let text = scenario::TEMPLATES[which].text;
+        let text = scenario::TEMPLATES[which].text();
         let mut lines: Vec<&str> = text.lines().collect();
         let at = line.index(lines.len());
         if replace {
@@ -121,7 +121,7 @@ proptest! {
 
     #[test]
     fn any_override(assignment in "(seed|link\\.access|flow\\.bulk|emulator\\.wan)(\\.[a-z]{1,8}){0,2}=\\PC{0,20}") {
-        let text = scenario::TEMPLATES[0].text;
+        let text = scenario::TEMPLATES[0].text();
         let mut document = Document::parse("any.toml", text).unwrap();
         if document.set(&assignment).is_ok() && document.vary(&assignment).is_ok() {
             for run in document.runs().unwrap().iter().take(2) {

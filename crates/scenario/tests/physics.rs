@@ -4,7 +4,7 @@ use scenario::{Document, physics};
 
 /// What is said of the long fat pipe with these changes.
 fn said(changes: &[&str]) -> Vec<String> {
-    said_of(scenario::template("long-fat-pipe").unwrap().text, changes)
+    said_of(scenario::template("long-fat-pipe").unwrap().text(), changes)
 }
 
 fn said_of(text: &str, changes: &[&str]) -> Vec<String> {
@@ -63,7 +63,7 @@ fn numbers_are_named() {
 fn datagrams_that_do_not_fit_are_told() {
     const NOISE: &str = "\n[flow.noise]\nfrom = \"sender\"\nto = \"receiver\"\n\
                          datagrams = { rate = \"600 Mbit/s\", size = \"972 B\" }\n";
-    let text = scenario::template("long-fat-pipe").unwrap().text.to_owned() + NOISE;
+    let text = scenario::template("long-fat-pipe").unwrap().text().to_owned() + NOISE;
     // 972 bytes of payload are a frame of 1018; the emulator counts neither preamble nor gap.
     assert_eq!(
         said_of(&text, &[]),

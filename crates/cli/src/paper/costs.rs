@@ -50,7 +50,7 @@ impl Costs {
         if !quiet {
             output::note(&format!("measuring what {} loads cost a packet", self.0.len()));
         }
-        let costs = cost::measure(self.cases(), ROUNDS, true)?;
+        let costs = cost::measure(self.cases(), ROUNDS, true, quiet)?;
         if let Some(why) = &costs.not_counted {
             output::note(&format!("instructions are left out: {why}"));
         }
@@ -156,7 +156,7 @@ cases = [{ case = "drr / 4" }]
         assert_eq!(costs.0.len(), 4);
         assert!(costs.has("fair") && !costs.has("unfair"));
         assert_eq!(costs.read("fair", "drr / 4", "flows"), Ok(None), "not yet");
-        costs.take(&cost::measure(costs.cases(), 1, false).expect("measured"));
+        costs.take(&cost::measure(costs.cases(), 1, false, true).expect("measured"));
         assert_eq!(costs.read("fair", "wfq / 4", "flows"), Ok(Some(4.0)));
         let ns = costs.read("fair", "drr / 4", "nanoseconds.best");
         assert!(ns.is_ok_and(|ns| ns.is_some_and(|ns| ns > 0.0)));

@@ -34,11 +34,13 @@ fn chart(figure: &Figure, cells: &Cells, measured: &Measured) -> Result<Chart, S
     }
     let kind = figure.series.first().map_or(Kind::Xy, |curve| curve.kind);
     let (x, y) = curves::units(kind);
+    let x = Axis::new(figure.x.as_deref().unwrap_or(x));
     let mark = |mark: &published::Mark| Mark { name: mark.label.clone(), y: mark.y };
     Ok(Chart {
         title: format!("{}: {}", figure.figure, figure.title),
         description: figure.note.clone(),
-        x: Axis::new(figure.x.as_deref().unwrap_or(x)),
+        // Curves of runs are over seconds, and share a cursor.
+        x: if kind == Kind::Xy { x } else { x.time(1.0) },
         y: Axis::new(figure.y.as_deref().unwrap_or(y)),
         series,
         marks: figure.marks.iter().map(mark).collect(),

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::shown;
 use crate::failure::Failure;
+use crate::statistics::{self, promise};
 
 /// The change that a request makes of the scenario.
 const CHANGE: &str = "by-control";
@@ -86,6 +87,8 @@ pub(super) struct Desk {
     /// What holds.
     plan: Plan,
     ports: [Port; 2],
+    /// What each port has and promises now.
+    promised: [statistics::Port; 2],
     /// What was counted at the last two ticks.
     looks: [Option<Look>; 2],
 }
@@ -93,7 +96,8 @@ pub(super) struct Desk {
 impl Desk {
     /// Nothing changed yet.
     pub(super) fn new(source: Source, plan: Plan, ports: [Port; 2]) -> Self {
-        Self { source, plan, ports, looks: [None, None] }
+        let promised = ports.each_ref().map(|port| promise::of(&plan, port.id));
+        Self { source, plan, ports, promised, looks: [None, None] }
     }
 
     /// The router's ports.
@@ -141,7 +145,15 @@ impl Desk {
             [Some(before), Some(now)] => Some((before, now)),
             _ => None,
         };
-        Ok(shown::value(&self.ports, &look, between))
+        Ok(self.told(&look, between))
+    }
+
+    /// What was counted until that look; rates are of the time between two others, or else over all of it.
+    pub(super) fn told(&self, look: &Look, between: Option<(&Look, &Look)>) -> Value {
+        let mut value = shown::value(&self.ports, &self.promised, look, between);
+        value["title"] = self.plan.title.clone().into();
+        value["driver"] = "router".into();
+        value
     }
 
     /// Gives the ports the queues that the scenario has with these settings; all of them or none.
@@ -154,7 +166,7 @@ impl Desk {
         source.assignments.extend_from_slice(assignments);
         let mut plan = source.plan()?;
         let mut switches = Vec::new();
-        for port in &self.ports {
+        for port in self.ports.clone() {
             let (link, end) = (port.id.0 as usize / 2, port.id.0 as usize % 2);
             let (old, new) = (&self.plan.links[link].ends[end], &mut plan.links[link].ends[end]);
             if old.queue != new.queue {
@@ -186,6 +198,9 @@ impl Desk {
             let (link, end) = (port.id.0 as usize / 2, port.id.0 as usize % 2);
             plan.links[link].ends[end].queue = new.clone();
         }
+        for (port, _, new) in &switches {
+            self.promise(port.id, &Action::Switch(new.clone()));
+        }
         let names: Vec<_> = switches.iter().map(|(port, ..)| port.name.clone()).collect();
         (self.source, self.plan) = (source, plan);
         Ok(json!({ "set": names }))
@@ -200,7 +215,7 @@ impl Desk {
 
     /// Makes a change, read as one of the scenario.
     fn change(
-        &self,
+        &mut self,
         router: &lab::router::Desk,
         mut change: Map<String, Value>,
     ) -> Result<Value, Refusal> {
@@ -216,14 +231,24 @@ impl Desk {
         let Some(change) = found else {
             return Err(Refusal::new("it is no change", "see [change] in the schema"));
         };
-        let Some(port) = self.ports.iter().find(|port| port.id == change.port) else {
+        let Some(port) = self.ports.iter().find(|port| port.id == change.port).cloned() else {
             let [a, b] = &self.ports;
             let help = format!("its ports are {} and {}", a.name, b.name);
             return Err(Refusal::new("that port is not this router's", help));
         };
-        let made = router.change(port.id, change.action);
+        let made = router.change(port.id, change.action.clone());
         made.map_err(|refusal| Refusal::new(refusal, "nothing has changed"))?;
+        self.promise(port.id, &change.action);
         Ok(json!({ "done": port.name }))
+    }
+
+    /// Notes what a change promises.
+    fn promise(&mut self, id: PortId, action: &Action) {
+        for (port, promised) in self.ports.iter().zip(&mut self.promised) {
+            if port.id == id {
+                promise::apply(promised, &self.plan, id, action);
+            }
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use traffic::{DropReason, Statistics};
 
 use crate::amount;
+use crate::statistics::Port as Promised;
 use crate::table::Table;
 
 fn totals<'a>(look: &'a Look, port: &Port) -> Option<&'a PortTotals> {
@@ -22,8 +23,29 @@ fn rate(before: u64, now: u64, seconds: f64) -> f64 {
 /// A second of the past, for rates; without one they are over the whole time.
 type Between<'a> = Option<(&'a Look, &'a Look)>;
 
-/// The rates of a port and of its classes, bytes a second.
-fn rates(look: &Look, between: Between<'_>, port: &Port) -> (f64, Vec<f64>) {
+/// A queue's rates.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rates {
+    /// Bytes sent a second.
+    sent: f64,
+    /// Packets dropped a second.
+    dropped: f64,
+    /// Packets marked a second.
+    marked: f64,
+}
+
+impl Rates {
+    fn new(before: &Statistics, now: &Statistics, seconds: f64) -> Self {
+        Self {
+            sent: rate(before.sent_bytes, now.sent_bytes, seconds),
+            dropped: rate(before.dropped_packets, now.dropped_packets, seconds),
+            marked: rate(before.marked_packets, now.marked_packets, seconds),
+        }
+    }
+}
+
+/// The rates of a port and of its classes.
+fn rates(look: &Look, between: Between<'_>, port: &Port) -> (Rates, Vec<Rates>) {
     let none = PortTotals::default();
     let (before, now, seconds) = match between {
         Some((before, now)) => {
@@ -35,17 +57,27 @@ fn rates(look: &Look, between: Between<'_>, port: &Port) -> (f64, Vec<f64>) {
     let (before, now) = (before.unwrap_or(&none), now.unwrap_or(&none));
     let class = |(name, counted): &(String, Statistics)| {
         let earlier = before.classes.iter().find(|(other, _)| other == name);
-        let earlier = earlier.map_or(0, |(_, counted)| counted.sent_bytes);
-        rate(earlier, counted.sent_bytes, seconds)
+        let earlier = earlier.map(|(_, counted)| *counted).unwrap_or_default();
+        Rates::new(&earlier, counted, seconds)
     };
-    let all = rate(before.statistics.sent_bytes, now.statistics.sent_bytes, seconds);
+    let mut all = Rates::new(&before.statistics, &now.statistics, seconds);
+    // Of a port, what the wire lost counts as well.
+    all.dropped = rate(before.drops.total(), now.drops.total(), seconds);
     (all, now.classes.iter().map(class).collect())
 }
 
-/// Everything as JSON. Units are bytes, seconds, bytes per second and counts unless a name says otherwise.
-pub(super) fn value(ports: &[Port; 2], look: &Look, between: Between<'_>) -> Value {
-    let port = |port: &Port| Some((port.name.clone(), port_value(look, between, port)?));
-    let ports: Map<String, Value> = ports.iter().filter_map(port).collect();
+/// Everything as JSON, in the words of [`crate::statistics`]: what was counted until `look`, and what each
+/// port promises. Units are bytes, seconds, bytes per second and counts unless a name says otherwise.
+pub(super) fn value(
+    ports: &[Port; 2],
+    promised: &[Promised; 2],
+    look: &Look,
+    between: Between<'_>,
+) -> Value {
+    let port = |(port, promised): (&Port, &Promised)| {
+        Some((port.name.clone(), port_value(look, between, port, promised)?))
+    };
+    let ports: Map<String, Value> = ports.iter().zip(promised).filter_map(port).collect();
     let mut nodes = Drops::default();
     look.nodes.iter().for_each(|drops| nodes.add(drops));
     json!({
@@ -58,19 +90,34 @@ pub(super) fn value(ports: &[Port; 2], look: &Look, between: Between<'_>) -> Val
     })
 }
 
-fn port_value(look: &Look, between: Between<'_>, port: &Port) -> Option<Value> {
+fn port_value(
+    look: &Look,
+    between: Between<'_>,
+    port: &Port,
+    promised: &Promised,
+) -> Option<Value> {
     let counted = totals(look, port)?;
     let (all, each) = rates(look, between, port);
     let mut value = statistics(&counted.statistics, all);
     let classes = counted.classes.iter().zip(each);
-    let classes: Map<_, _> =
-        classes.map(|((name, counted), rate)| (name.clone(), statistics(counted, rate))).collect();
+    let class = |((name, counted), rates): (&(String, Statistics), Rates)| {
+        let mut value = statistics(counted, rates);
+        if let Some(class) = promised.class.get(name) {
+            value["parent"] = class.parent.clone().into();
+            value["promised_rate"] = class.promised_rate.into();
+        }
+        (name.clone(), value)
+    };
+    let classes: Map<_, _> = classes.map(class).collect();
     let elements = counted.elements.iter().map(|(name, [green, yellow, red])| {
         let counts = [("green", green), ("yellow", yellow), ("red", red)];
         let counts = counts.map(|(colour, count)| (colour.to_owned(), count.packets.into()));
         (name.clone(), Value::Object(counts.into_iter().collect()))
     });
     value["interface"] = port.interface.clone().into();
+    value["discipline"] = promised.discipline.clone().into();
+    value["line_rate"] = promised.line_rate.into();
+    value["promised_rate"] = promised.promised_rate.into();
     value["drops"] = counted.drops.total().into();
     value["drops_by_reason"] = by_reason(&counted.drops);
     value["class"] = classes.into();
@@ -79,9 +126,11 @@ fn port_value(look: &Look, between: Between<'_>, port: &Port) -> Option<Value> {
     Some(value)
 }
 
-fn statistics(counted: &Statistics, rate: f64) -> Value {
+fn statistics(counted: &Statistics, rates: Rates) -> Value {
     json!({
-        "rate": rate,
+        "rate": rates.sent,
+        "drop_rate": rates.dropped,
+        "mark_rate": rates.marked,
         "packets": counted.sent_packets,
         "bytes": counted.sent_bytes,
         "backlog_packets": counted.backlog_packets,
@@ -102,10 +151,10 @@ fn by_reason(drops: &Drops) -> Value {
 /// What the last second brought.
 pub(super) fn line(ports: &[Port; 2], before: &Look, now: &Look) -> String {
     let port = |port: &Port| {
-        let (rate, _) = rates(now, Some((before, now)), port);
+        let (rates, _) = rates(now, Some((before, now)), port);
         let drops = |look| totals(look, port).map_or(0, |counted| counted.drops.total());
         let dropped = drops(now).saturating_sub(drops(before));
-        format!("{} {} ({dropped} dropped)", port.name, amount::bit_rate(rate))
+        format!("{} {} ({dropped} dropped)", port.name, amount::bit_rate(rates.sent))
     };
     let [a, b] = ports;
     format!("{:6.0} s  {}  {}", now.now.as_secs_f64(), port(a), port(b))
@@ -119,9 +168,9 @@ pub(super) fn summary(ports: &[Port; 2], look: &Look, report: &LabReport) -> Str
         let Some(counted) = totals(look, port) else { continue };
         let (all, each) = rates(look, None, port);
         let drops = counted.drops.total();
-        table.row(row(&port.name, "", &counted.statistics, all, drops));
-        for ((name, counted), rate) in counted.classes.iter().zip(each) {
-            table.row(row("", name, counted, rate, counted.dropped_packets));
+        table.row(row(&port.name, "", &counted.statistics, all.sent, drops));
+        for ((name, counted), rates) in counted.classes.iter().zip(each) {
+            table.row(row("", name, counted, rates.sent, counted.dropped_packets));
         }
     }
     let mut text = table.render() + "\n";

@@ -20,6 +20,12 @@ const DATAGRAMS: [&str; 8] =
 
 /// Title, flows, drops, verdicts, and where the rest is.
 pub(crate) fn run(job: &Job, outcome: &Outcome) -> String {
+    let report = job.folder.join(folder::REPORT);
+    format!("{}\nreport: {}\n", results(outcome), report.display())
+}
+
+/// The same, without where the rest is.
+pub(crate) fn results(outcome: &Outcome) -> String {
     let summary = &outcome.summary;
     let parts = [
         heading(summary),
@@ -30,9 +36,8 @@ pub(crate) fn run(job: &Job, outcome: &Outcome) -> String {
         refusals(summary),
         verdicts(&outcome.verdicts),
     ];
-    let report = job.folder.join(folder::REPORT);
     let parts = parts.into_iter().filter(|part| !part.is_empty());
-    parts.chain([format!("report: {}\n", report.display())]).collect::<Vec<_>>().join("\n")
+    parts.collect::<Vec<_>>().join("\n")
 }
 
 /// Results of a port whose discipline failed are not to be trusted.

@@ -22,7 +22,8 @@ pub(crate) fn lacks(test: &str, programs: &[&str]) -> bool {
     missing.is_some()
 }
 
-fn is_installed(program: &str) -> bool {
+/// Whether a program of that name can be started.
+pub(crate) fn is_installed(program: &str) -> bool {
     let places = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&places).any(|place| place.join(program).is_file())
 }

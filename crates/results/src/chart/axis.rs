@@ -10,6 +10,9 @@ pub enum Scale {
     Log,
 }
 
+/// Data are flat whose least is above this share of the greatest.
+const FLAT: f64 = 0.98;
+
 /// An axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Axis {
@@ -19,6 +22,8 @@ pub struct Axis {
     pub scale: Scale,
     /// What it spans; from the data if not given.
     pub range: Option<(f64, f64)>,
+    /// Of a time axis: how many seconds its unit is. Charts over time share a cursor.
+    pub seconds: Option<f64>,
 }
 
 impl Axis {
@@ -38,6 +43,13 @@ impl Axis {
     #[must_use]
     pub const fn range(mut self, from: f64, to: f64) -> Self {
         self.range = Some((from, to));
+        self
+    }
+
+    /// The same axis as one of time, in a unit of so many seconds.
+    #[must_use]
+    pub const fn time(mut self, seconds: f64) -> Self {
+        self.seconds = Some(seconds);
         self
     }
 
@@ -63,9 +75,9 @@ impl Axis {
 /// An axis with its range and ticks.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layout {
-    scale: Scale,
-    low: f64,
-    high: f64,
+    pub(super) scale: Scale,
+    pub(super) low: f64,
+    pub(super) high: f64,
     pub(super) ticks: Vec<(f64, String)>,
 }
 
@@ -79,9 +91,10 @@ impl Layout {
     }
 }
 
-/// A tight axis ends where its data do; another one on its ticks, and at zero if that is near.
+/// A tight axis ends where its data do; another one on its ticks, and at zero if that is near, or if the
+/// data are so flat that anything else would make mountains of nothing.
 fn linear((mut low, mut high): (f64, f64), ticks: u32, tight: bool) -> Layout {
-    if !tight && low > 0.0 && low < high * 0.6 {
+    if !tight && low > 0.0 && (low < high * 0.6 || low > high * FLAT) {
         low = 0.0;
     }
     if high <= low {
@@ -140,6 +153,8 @@ mod tests {
         assert_eq!(texts(&layout), ["0", "50", "100", "150", "200", "250", "300"]);
         let layout = linear((0.21, 0.29), 4, false);
         assert_eq!(texts(&layout), ["0.20", "0.22", "0.24", "0.26", "0.28", "0.30"]);
+        let layout = linear((1.2337, 1.2338), 3, false);
+        assert_eq!(texts(&layout), ["0.0", "0.5", "1.0", "1.5"], "flat data look flat");
         let layout = log((0.5, 70.0));
         assert_eq!(texts(&layout), ["0.1", "0.2", "0.5", "1", "2", "5", "10", "20", "50", "100"]);
     }

@@ -5,6 +5,8 @@ pub type Unit = (f64, &'static str);
 
 /// Units of bytes per second. Decimal, as rates are.
 const RATES: [Unit; 4] = [(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")];
+const BIT_RATES: [Unit; 5] =
+    [(1e12, "Tbit/s"), (1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")];
 const SIZES: [Unit; 5] = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")];
 const TIMES: [Unit; 4] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")];
 
@@ -26,6 +28,11 @@ pub fn time_unit(value: f64) -> Unit {
 /// Bytes per second: `56.61 MB/s`.
 pub fn rate(value: f64) -> String {
     in_unit(value, rate_unit(value))
+}
+
+/// Bits per second: `500 Mbit/s`.
+pub fn bit_rate(value: f64) -> String {
+    in_unit(value, unit(value, &BIT_RATES))
 }
 
 /// Bytes: `17.04 GB`.
@@ -62,10 +69,16 @@ pub fn count(value: u64) -> String {
 
 /// A number with four significant digits, or all that a greater whole number has.
 pub fn digits(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return if value == 0.0 { "0".to_owned() } else { "–".to_owned() };
+    if value.is_finite() { significant(value, 4) } else { "–".to_owned() }
+}
+
+/// A finite number with that many significant digits, or all that a greater whole number has.
+pub(crate) fn significant(value: f64, digits: u32) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
     }
-    let decimals = (3.0 - value.abs().log10().floor()).clamp(0.0, 9.0) as usize;
+    let after = f64::from(digits) - 1.0 - value.abs().log10().floor();
+    let decimals = after.clamp(0.0, f64::from(digits) + 5.0) as usize;
     let text = format!("{value:.decimals$}");
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -92,6 +105,7 @@ mod tests {
     fn quantities_read_well() {
         assert_eq!(rate(56_612_345.0), "56.61 MB/s");
         assert_eq!(rate(0.0), "0 B/s");
+        assert_eq!(bit_rate(2.5e9), "2.5 Gbit/s");
         assert_eq!(size(999), "999 B");
         assert_eq!(size(17_040_000_000), "17.04 GB");
         assert_eq!(time(0.2001), "200.1 ms");

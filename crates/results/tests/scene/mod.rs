@@ -118,6 +118,7 @@ fn probes() -> Probes {
     Probes {
         flows: Some(Duration::from_ms(1)),
         queues: Some(Duration::from_ms(1)),
+        delays: false,
         bandwidth: vec![Bandwidth {
             name: "sent".into(),
             port: ACCESS,
@@ -232,11 +233,14 @@ fn sample(recorder: &mut Recorder, now: Instant, n: u32) {
         ssthresh: if n < 100 { congestion::INFINITE_SSTHRESH } else { 77 },
         srtt: Duration::from_us(u64::from(n) * 600),
         bytes_acked: u64::from(n) * 1448,
+        bytes_read: u64::from(n) * 1400,
         ..transport::Info::default()
     };
     (0..3).for_each(|flow| recorder.flow_sample(now, FlowId(flow), [&info; 2]));
     let backlog_bytes = u64::from(n % 100) * 1518;
-    let queue = Statistics { backlog_bytes, sent_packets: u64::from(n), ..Statistics::default() };
+    let (sent_packets, dropped_packets) = (u64::from(n), u64::from(n / 60));
+    let queue =
+        Statistics { backlog_bytes, sent_packets, dropped_packets, ..Statistics::default() };
     recorder.queue_sample(now, WAN, &queue);
 }
 

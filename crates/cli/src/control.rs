@@ -1,8 +1,9 @@
-//! The control socket: a line of JSON asks, a line of JSON answers. Nobody's line, however long or broken,
-//! and nobody's silence holds the router up.
+//! The control socket of a router or of a run under way: a line of JSON asks, a line of JSON answers. Nobody's
+//! line, however long or broken, and nobody's silence holds up the one that is asked.
 
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -21,74 +22,139 @@ const LINE_MAX: usize = 64 << 10;
 const UNREAD_MAX: usize = 1 << 20;
 /// So many may be connected at once.
 const CLIENTS_MAX: usize = 32;
-/// Longer than a running router takes to answer.
+/// Longer than one that runs takes to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Where the socket is unless said otherwise.
-pub(super) fn usual_path() -> PathBuf {
+/// Where a router's socket is unless said otherwise.
+pub(crate) fn usual_path() -> PathBuf {
     let folder = env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty());
     PathBuf::from(folder.unwrap_or_else(|| "/run".into())).join("suimon-router.sock")
 }
 
 /// What a router answered.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) text: String,
+pub(crate) struct Answer {
+    pub(crate) text: String,
     /// It is an error.
-    pub(super) refused: bool,
+    pub(crate) refused: bool,
 }
 
 /// Tells the router at `path` one line.
-pub(super) fn tell(path: &Path, line: &str) -> Result<Answer, Failure> {
-    let mut stream = UnixStream::connect(path).map_err(|error| {
+pub(crate) fn tell(path: &Path, line: &str) -> Result<Answer, Failure> {
+    let mut connection = Connection::open(path).map_err(|error| {
         let message = format!("no router listens at {}: {error}", path.display());
         Failure::usage(message, "name its socket with --control")
     })?;
-    let mut ask = || {
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.write_all(line.replace('\n', " ").as_bytes())?;
-        stream.write_all(b"\n")?;
-        let mut text = String::new();
-        BufReader::new(&stream).read_line(&mut text)?;
-        if text.is_empty() { Err(ErrorKind::UnexpectedEof.into()) } else { Ok(text) }
-    };
-    let text: String = ask().map_err(Failure::file(path))?;
+    let text = connection.ask(line).map_err(Failure::file(path))?;
     let value: Value = serde_json::from_str(&text).unwrap_or_default();
-    Ok(Answer { text: text.trim_end().to_owned(), refused: value.get("error").is_some() })
+    Ok(Answer { text, refused: value.get("error").is_some() })
+}
+
+/// The asking end.
+#[derive(Debug)]
+pub(crate) struct Connection(BufReader<UnixStream>);
+
+impl Connection {
+    /// Connects to the socket at `path`.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let stream = Reach::of(path)?.connect()?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        Ok(Self(BufReader::new(stream)))
+    }
+
+    /// Asks one line, and returns the line that answers it; an error if the other side is gone.
+    pub(crate) fn ask(&mut self, line: &str) -> io::Result<String> {
+        let line = line.replace('\n', " ") + "\n";
+        self.0.get_mut().write_all(line.as_bytes())?;
+        let mut text = String::new();
+        self.0.read_line(&mut text)?;
+        if !text.ends_with('\n') {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+        Ok(text.trim_end().to_owned())
+    }
+}
+
+/// A socket's path as the system takes it: one that is too long for it is told from its folder.
+#[derive(Debug)]
+pub(crate) struct Reach {
+    path: PathBuf,
+    /// Open for as long as the path is to be good.
+    _folder: Option<File>,
+}
+
+impl Reach {
+    /// The way to `path`.
+    pub(crate) fn of(path: &Path) -> io::Result<Self> {
+        /// `sun_path` with its final zero.
+        const ROOM: usize = 108;
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(ErrorKind::InvalidInput.into());
+        };
+        if path.as_os_str().len() < ROOM {
+            return Ok(Self { path: path.to_owned(), _folder: None });
+        }
+        let folder = File::open(folder)?;
+        let path = format!("/proc/self/fd/{}", folder.as_raw_fd());
+        Ok(Self { path: Path::new(&path).join(name), _folder: Some(folder) })
+    }
+
+    /// Connects there.
+    pub(crate) fn connect(&self) -> io::Result<UnixStream> {
+        UnixStream::connect(&self.path)
+    }
+
+    /// Listens there.
+    fn listen(&self) -> io::Result<UnixListener> {
+        UnixListener::bind(&self.path)
+    }
 }
 
 /// The socket, and whoever is connected.
 #[derive(Debug)]
-pub(super) struct Control {
+pub(crate) struct Control {
     listener: UnixListener,
     path: PathBuf,
     clients: Vec<Client>,
 }
 
 impl Control {
-    /// Makes the socket, for this user alone. One that a router left behind is replaced.
-    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
-        let refused = |error: io::Error| {
+    /// Makes the socket, for this user alone. One that its owner left behind is replaced.
+    ///
+    /// Files that another thread makes meanwhile are this user's alone, too.
+    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+        let before = umask(Mode::from_bits_truncate(0o177));
+        let control = Self::make(path);
+        umask(before);
+        control.map_err(|error| {
             let message = format!("the control socket {}: {error}", path.display());
             Failure::usage(message, "choose another place with --control")
-        };
+        })
+    }
+
+    /// The same with the permissions that files have, whatever other threads do.
+    pub(crate) fn make(path: &Path) -> io::Result<Self> {
+        let reach = Reach::of(path)?;
         if let Ok(found) = fs::symlink_metadata(path) {
-            if !found.file_type().is_socket() || UnixStream::connect(path).is_ok() {
-                return Err(refused(ErrorKind::AddrInUse.into()));
+            if !found.file_type().is_socket() || reach.connect().is_ok() {
+                return Err(ErrorKind::AddrInUse.into());
             }
-            fs::remove_file(path).map_err(refused)?;
+            fs::remove_file(path)?;
         }
-        let before = umask(Mode::from_bits_truncate(0o177));
-        let listener = UnixListener::bind(path);
-        umask(before);
-        let listener = listener.map_err(refused)?;
+        let listener = reach.listen()?;
         let control = Self { listener, path: path.to_owned(), clients: Vec::new() };
-        control.listener.set_nonblocking(true).map_err(refused)?;
+        control.listener.set_nonblocking(true)?;
         Ok(control)
     }
 
+    /// Takes in somebody connected by another way.
+    pub(crate) fn adopt(&mut self, stream: UnixStream) {
+        self.clients.push(Client { stream, asked: Vec::new(), answers: Vec::new() });
+    }
+
     /// Answers what is asked, for so long.
-    pub(super) fn serve(&mut self, patience: Duration, mut answer: impl FnMut(&str) -> String) {
+    pub(crate) fn serve(&mut self, patience: Duration, mut answer: impl FnMut(&str) -> String) {
         let mut all = vec![PollFd::new(self.listener.as_fd(), PollFlags::POLLIN)];
         all.extend(self.clients.iter().map(Client::waits_for));
         let patience = PollTimeout::try_from(patience).unwrap_or(PollTimeout::ZERO);
@@ -96,7 +162,7 @@ impl Control {
         let _ = poll(&mut all, patience);
         while let Ok((stream, _)) = self.listener.accept() {
             if self.clients.len() < CLIENTS_MAX && stream.set_nonblocking(true).is_ok() {
-                self.clients.push(Client { stream, asked: Vec::new(), answers: Vec::new() });
+                self.adopt(stream);
             }
         }
         self.clients.retain_mut(|client| client.serve(&mut answer));

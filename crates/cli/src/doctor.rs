@@ -1,0 +1,124 @@
+//! `suimon doctor`: what this machine can do, each thing tried, and what to type for what it cannot.
+
+use clap::{Args, ValueEnum};
+use lab::machine::{Finding, Machine, State};
+use serde_json::{Map, Value, json};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+use crate::table::{Cell, Table};
+
+mod programs;
+mod simulator;
+
+/// What `doctor` is told.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Only these; all unless given
+    #[arg(value_name = "TOPIC")]
+    topics: Vec<Topic>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Topic {
+    /// Simulated runs
+    Simulator,
+    /// Real packets: rights, namespaces, cables, processors
+    Lab,
+    /// The faster way from interfaces to the lab and the router
+    Xdp,
+    /// Congestion control loaded into the kernel
+    Congestion,
+    /// Programs that scenarios and people run in the lab, and what the build needs
+    Programs,
+}
+
+impl Topic {
+    fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+
+    fn findings(self, machine: Option<&Machine>) -> Vec<Finding> {
+        let of_lab = |ask: fn(&Machine) -> Vec<Finding>| machine.map(ask).unwrap_or_default();
+        match self {
+            Self::Simulator => simulator::findings(),
+            Self::Lab => of_lab(Machine::lab),
+            Self::Xdp => of_lab(Machine::xdp),
+            Self::Congestion => of_lab(Machine::congestion),
+            Self::Programs => programs::findings(),
+        }
+    }
+
+    /// Whether it takes a lab to tell.
+    const fn takes_lab(self) -> bool {
+        matches!(self, Self::Lab | Self::Xdp | Self::Congestion)
+    }
+}
+
+/// What was found of a topic.
+type Section = (Topic, Vec<Finding>);
+
+/// Tries everything asked for; exit 3 if something of it is missing.
+pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+    let chosen = |topic: &Topic| arguments.topics.is_empty() || arguments.topics.contains(topic);
+    let topics: Vec<Topic> = Topic::value_variants().iter().copied().filter(chosen).collect();
+    // Before anything starts a thread.
+    let machine = topics.iter().any(|topic| topic.takes_lab()).then(Machine::enter);
+    let find = |topic: Topic| (topic, topic.findings(machine.as_ref()));
+    let sections: Vec<Section> = topics.into_iter().map(find).collect();
+    if arguments.json {
+        output::print_json(&document(&sections))?;
+    } else {
+        output::print(&text(&sections))?;
+    }
+    Ok(if complete(&sections) { Exit::Fine } else { Exit::Lacking })
+}
+
+fn complete(sections: &[Section]) -> bool {
+    sections.iter().flat_map(|(_, found)| found).all(|found| found.state != State::Missing)
+}
+
+/// A state as it is called.
+const fn word(state: State) -> &'static str {
+    match state {
+        State::Ok => "ok",
+        State::Limited => "limited",
+        State::Missing => "missing",
+    }
+}
+
+fn text(sections: &[Section]) -> String {
+    let mut table = Table::new(&["", "", ""]);
+    let mut commands = Table::new(&["", ""]);
+    for (topic, found) in sections {
+        table.row([Cell::heading(topic.name())]);
+        for Finding { what, state, why, command } in found {
+            let cell = Cell::state(word(*state), *state == State::Ok, *state == State::Missing);
+            table.row([format!("  {what}").into(), cell, why.as_str().into()]);
+            if !command.is_empty() {
+                commands.row([format!("  {what}").into(), command.as_str().into()]);
+            }
+        }
+    }
+    if commands.is_empty() {
+        return table.render();
+    }
+    format!("{}\nto have what is not there, type:\n{}", table.render(), commands.render())
+}
+
+fn document(sections: &[Section]) -> Value {
+    let finding = |Finding { what, state, why, command }: &Finding| {
+        let command = (!command.is_empty()).then_some(command);
+        json!({ "what": what, "state": word(*state), "why": why, "command": command })
+    };
+    let topics: Map<String, Value> = sections
+        .iter()
+        .map(|(topic, found)| (topic.name(), found.iter().map(finding).collect()))
+        .collect();
+    json!({ "complete": complete(sections), "topics": topics })
+}

@@ -1,0 +1,274 @@
+//! A run under way can be watched: its folder has a socket that tells the latest samples.
+//!
+//! The run pays next to nothing for it: of the samples that it takes anyway, those of a few moments a second
+//! are kept aside, and another thread answers whoever asks.
+
+use std::collections::BTreeMap;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use network::observer::{Observer, Place};
+use network::{Fault, PortId};
+use results::{Captured, FlowRow, Name, QueueRow, Watch};
+use scenario::Plan;
+use serde_json::{Value, json};
+use traffic::{Bytes, DropReason, FlowId, Instant, Packet, Statistics as Counters};
+use transport::Info;
+
+use crate::control::Control;
+use crate::meter::clock;
+use crate::statistics::sampled::{self, Pair};
+use crate::statistics::{REQUEST, Statistics, promise};
+
+/// The socket's name in a run folder.
+const SOCKET: &str = "live.sock";
+/// From one moment whose samples are kept to the next, at least.
+const TICK: Duration = Duration::from_millis(250);
+
+/// Where the run that fills `folder` is asked.
+pub(crate) fn socket(folder: &Path) -> PathBuf {
+    folder.join(SOCKET)
+}
+
+/// The socket, as long as the run goes on.
+#[derive(Debug)]
+pub(crate) struct Live {
+    shared: Arc<Shared>,
+    /// None if the folder cannot have a socket: nobody looks on then, and the run is none the worse.
+    thread: Option<(UnixStream, JoinHandle<()>)>,
+}
+
+/// What the run's thread and the answering one have in common.
+#[derive(Debug, Default)]
+struct Shared {
+    over: AtomicBool,
+    /// Simulated nanoseconds.
+    reached: AtomicU64,
+    /// Grows by one whenever another sample of everything is wanted.
+    turn: AtomicU32,
+    queues: Kept<u32, QueueRow>,
+    classes: Kept<(u32, String), QueueRow>,
+    flows: Kept<u32, FlowRow>,
+}
+
+/// The two latest samples of each port, class or flow.
+#[derive(Debug)]
+struct Kept<K, R>(Mutex<BTreeMap<K, Pair<R>>>);
+
+impl<K, R> Default for Kept<K, R> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Ord, R: Copy> Kept<K, R> {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<K, Pair<R>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn keep(&self, key: K, row: R) {
+        let mut all = self.all();
+        let before = all.get(&key).map(|(_, now)| *now);
+        all.insert(key, (before, row));
+    }
+}
+
+impl Live {
+    /// Answers from now on, for the run of `plan` by `driver` that fills `folder`.
+    pub(crate) fn open(plan: &Plan, driver: &str, folder: &Path) -> Self {
+        let shared = Arc::new(Shared::default());
+        let desk = Desk {
+            shared: Arc::clone(&shared),
+            still: Statistics {
+                title: plan.title.clone(),
+                driver: driver.into(),
+                duration_seconds: Some(plan.duration.as_secs_f64()),
+                ..Statistics::default()
+            },
+            plan: plan.clone(),
+            flows: plan.flows.iter().map(|flow| flow.name.clone()).collect(),
+        };
+        Self { thread: serve(folder, desk).ok(), shared }
+    }
+
+    /// The run has come so far.
+    pub(crate) fn reached(&self, now: Instant) {
+        self.shared.reached.store(now.as_ns(), Ordering::Relaxed);
+    }
+
+    /// Looks on while `watch` watches.
+    pub(crate) fn tap<'a, W>(&'a self, watch: &'a mut W) -> Tap<'a, W> {
+        let [queues, classes, flows] = [(); 3].map(|()| Gate::default());
+        Tap { watch, shared: &self.shared, queues, classes, flows }
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.shared.over.store(true, Ordering::Relaxed);
+        if let Some((end, thread)) = self.thread.take() {
+            // The thread wakes by it.
+            drop(end);
+            let _ = thread.join();
+        }
+    }
+}
+
+fn serve(folder: &Path, desk: Desk) -> std::io::Result<(UnixStream, JoinHandle<()>)> {
+    let mut control = Control::make(&socket(folder))?;
+    let (end, other) = UnixStream::pair()?;
+    other.set_nonblocking(true)?;
+    control.adopt(other);
+    let thread = thread::Builder::new().name("live".into()).spawn(move || desk.attend(control))?;
+    Ok((end, thread))
+}
+
+/// Who answers.
+struct Desk {
+    shared: Arc<Shared>,
+    /// What does not change.
+    still: Statistics,
+    plan: Plan,
+    flows: Vec<String>,
+}
+
+impl Desk {
+    fn attend(self, mut control: Control) {
+        let mut ticked = clock();
+        while !self.shared.over.load(Ordering::Relaxed) {
+            control.serve(TICK.saturating_sub(ticked.elapsed()), |line| self.answer(line));
+            if ticked.elapsed() >= TICK {
+                ticked = clock();
+                self.shared.turn.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn answer(&self, line: &str) -> String {
+        let (asked, known): (Option<Value>, Option<Value>) =
+            (serde_json::from_str(line).ok(), serde_json::from_str(REQUEST).ok());
+        if asked != known {
+            let help = format!("a run only tells what it counted: write {REQUEST}");
+            return json!({ "error": "no such request", "help": help }).to_string();
+        }
+        serde_json::to_string(&self.statistics()).unwrap_or_default()
+    }
+
+    fn statistics(&self) -> Statistics {
+        let mut all = self.still.clone();
+        let reached = traffic::Duration::from_ns(self.shared.reached.load(Ordering::Relaxed));
+        all.seconds = reached.as_secs_f64();
+        let ports = promise::ports_at(&self.plan, Instant::ZERO + reached);
+        let mut classes: BTreeMap<u32, Vec<(String, Pair<QueueRow>)>> = BTreeMap::new();
+        for ((port, class), pair) in self.shared.classes.all().iter() {
+            classes.entry(*port).or_default().push((class.clone(), *pair));
+        }
+        for (&number, pair) in self.shared.queues.all().iter() {
+            let Some((name, port)) = ports.get(number as usize) else { continue };
+            let classes = classes.remove(&number).unwrap_or_default();
+            all.port.0.push((name.clone(), sampled::port(port.clone(), pair, classes)));
+        }
+        for (&number, pair) in self.shared.flows.all().iter() {
+            let Some(name) = self.flows.get(number as usize) else { continue };
+            all.flow.0.push((name.clone(), sampled::flow(pair)));
+        }
+        all
+    }
+}
+
+/// Opens once a turn for each port or flow, for everything of the moment.
+#[derive(Default)]
+struct Gate(Vec<Option<(u32, Instant)>>);
+
+impl Gate {
+    #[inline]
+    fn opens(&mut self, turn: u32, number: u32, now: Instant) -> bool {
+        let number = number as usize;
+        match self.0.get_mut(number) {
+            Some(Some((last, moment))) if *last == turn => *moment == now,
+            Some(last) => {
+                *last = Some((turn, now));
+                true
+            }
+            None => {
+                self.0.resize(number + 1, None);
+                self.0[number] = Some((turn, now));
+                true
+            }
+        }
+    }
+}
+
+/// Looks on at what `W` watches.
+pub(crate) struct Tap<'a, W> {
+    watch: &'a mut W,
+    shared: &'a Shared,
+    queues: Gate,
+    classes: Gate,
+    flows: Gate,
+}
+
+impl<W> Tap<'_, W> {
+    #[inline]
+    fn turn(&self) -> u32 {
+        self.shared.turn.load(Ordering::Relaxed)
+    }
+}
+
+impl<W: Watch> Watch for Tap<'_, W> {
+    fn flow_sample(&mut self, now: Instant, flow: FlowId, ends: [&Info; 2]) {
+        self.watch.flow_sample(now, flow, ends);
+        if self.flows.opens(self.turn(), flow.0, now) {
+            self.shared.flows.keep(flow.0, FlowRow::new(Name(flow.0), now, ends));
+        }
+    }
+
+    fn queue_sample(&mut self, now: Instant, port: PortId, counters: &Counters) {
+        self.watch.queue_sample(now, port, counters);
+        if self.queues.opens(self.turn(), port.0, now) {
+            self.shared.queues.keep(port.0, QueueRow::new(Name(port.0), now, counters));
+        }
+    }
+
+    fn class_sample(&mut self, now: Instant, port: PortId, class: &str, counters: &Counters) {
+        self.watch.class_sample(now, port, class, counters);
+        if self.classes.opens(self.turn(), port.0, now) {
+            let row = QueueRow::new(Name(port.0), now, counters);
+            self.shared.classes.keep((port.0, class.to_owned()), row);
+        }
+    }
+
+    fn frame(&mut self, port: PortId, frame: &Captured<'_>) {
+        self.watch.frame(port, frame);
+    }
+}
+
+impl<W: Watch> Observer for Tap<'_, W> {
+    #[inline]
+    fn transmitted(&mut self, port: PortId, packet: &Packet, start: Instant, end: Instant) {
+        self.watch.transmitted(port, packet, start, end);
+    }
+
+    #[inline]
+    fn gap(&mut self, port: PortId, length: Bytes, start: Instant, end: Instant) {
+        self.watch.gap(port, length, start, end);
+    }
+
+    #[inline]
+    fn dropped(&mut self, place: Place, packet: &Packet, reason: DropReason, now: Instant) {
+        self.watch.dropped(place, packet, reason, now);
+    }
+
+    fn failed(&mut self, port: PortId, name: &str, fault: &Fault, lost: u64, now: Instant) {
+        self.watch.failed(port, name, fault, lost, now);
+    }
+
+    #[inline]
+    fn received(&mut self, port: PortId, packet: &Packet, now: Instant) {
+        self.watch.received(port, packet, now);
+    }
+}

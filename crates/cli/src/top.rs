@@ -1,0 +1,150 @@
+//! `suimon top`: classes and flows while they work, or as a finished run recorded them. (The papers' authors had
+//! `cbqmonitor` for this.)
+
+mod columns;
+mod feed;
+mod history;
+mod lines;
+mod palette;
+mod plain;
+mod replay;
+mod screen;
+mod socket;
+mod terminal;
+mod view;
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time;
+
+use clap::Args;
+use traffic::{Duration, Instant};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{control, output};
+use feed::Feed;
+use replay::Replay;
+use socket::{Answered, Socket};
+
+/// What `top` is told.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// A run's folder, under way or finished, or a control socket; that of `suimon router` unless given
+    #[arg(value_name = "RUN|SOCKET")]
+    target: Option<PathBuf>,
+    /// From one look to the next; in a finished run the recorded time between [default: 1 s]
+    #[arg(long, value_name = "TIME", value_parser = every)]
+    every: Option<Duration>,
+    /// Of a finished run, the time to begin at
+    #[arg(long, value_name = "TIME", value_parser = scenario::quantity::duration)]
+    at: Option<Duration>,
+    /// Print one look as a table; of a finished run the last one, or that of --at
+    #[arg(long)]
+    once: bool,
+    /// Print each look as a line of JSON
+    #[arg(long)]
+    json: bool,
+    /// End after so many lines
+    #[arg(long, value_name = "N", requires = "json", conflicts_with = "once")]
+    count: Option<u64>,
+}
+
+/// A time that is not nothing.
+fn every(text: &str) -> Result<Duration, String> {
+    let time = scenario::quantity::duration(text).map_err(|error| error.to_string())?;
+    if time == Duration::ZERO { Err("no time at all: write \"1 s\"".into()) } else { Ok(time) }
+}
+
+impl Arguments {
+    fn every(&self) -> Duration {
+        self.every.unwrap_or(Duration::from_ms(1_000))
+    }
+}
+
+/// More often than this nobody can follow, and a run might feel it.
+const PACE_MIN: time::Duration = time::Duration::from_millis(50);
+
+/// Shows what there is.
+pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+    let target = arguments.target.clone().unwrap_or_else(control::usual_path);
+    let feed = Feed::open(&target, arguments.target.is_some())?;
+    if arguments.at.is_some() && matches!(feed, Feed::Socket(_)) {
+        let help = "leave out --at; only a finished run can be looked at from a time on";
+        return Err(Failure::usage(format!("{} is under way", target.display()), help));
+    }
+    match (feed, arguments.once) {
+        (Feed::Socket(socket), true) => once(arguments, socket, &target),
+        (Feed::Replay(replay), true) => once_of(arguments, &replay),
+        (Feed::Socket(socket), false) if arguments.json => lines_of(arguments, socket, &target),
+        (Feed::Replay(replay), false) if arguments.json => recorded_lines(arguments, &replay),
+        (feed, false) => {
+            if !std::io::stdout().is_terminal() {
+                let help = "use --once for a table, or --json for a line of JSON each second";
+                return Err(Failure::usage("stdout is no terminal", help));
+            }
+            terminal::show(feed, &target, arguments.every, arguments.at)
+        }
+    }
+}
+
+/// One look at what is under way.
+fn once(arguments: &Arguments, mut socket: Socket, target: &Path) -> Result<Exit, Failure> {
+    match socket.ask(target)? {
+        Answered::Told(now) if arguments.json => output::print(&(plain::json(&now) + "\n"))?,
+        Answered::Told(now) => output::print(&plain::table(&now))?,
+        Answered::Gone => output::note(&gone(target)),
+    }
+    Ok(Exit::Fine)
+}
+
+/// One look at what is over.
+fn once_of(arguments: &Arguments, replay: &Replay) -> Result<Exit, Failure> {
+    let at = arguments.at.map_or(replay.end(), |at| Instant::ZERO + at);
+    let now = replay.at(at, arguments.every());
+    let text = if arguments.json { plain::json(&now) + "\n" } else { plain::table(&now) };
+    output::print(&text)?;
+    Ok(Exit::Fine)
+}
+
+/// A line for each look at what is under way.
+fn lines_of(arguments: &Arguments, mut socket: Socket, target: &Path) -> Result<Exit, Failure> {
+    let pace = lab::clock::system(arguments.every()).max(PACE_MIN);
+    let mut left = arguments.count.unwrap_or(u64::MAX);
+    while left > 0 {
+        let Answered::Told(now) = socket.ask(target)? else {
+            output::note(&gone(target));
+            break;
+        };
+        left -= 1;
+        if !output::print_more(&(plain::json(&now) + "\n"))? {
+            break;
+        }
+        if left > 0 {
+            thread::sleep(pace);
+        }
+    }
+    Ok(Exit::Fine)
+}
+
+/// A line for each step through what is over, as fast as they are read.
+fn recorded_lines(arguments: &Arguments, replay: &Replay) -> Result<Exit, Failure> {
+    let step = arguments.every();
+    let mut now = Instant::ZERO + arguments.at.unwrap_or(Duration::ZERO);
+    let mut left = arguments.count.unwrap_or(u64::MAX);
+    while left > 0 && now <= replay.end() {
+        let line = plain::json(&replay.at(now, step)) + "\n";
+        if !output::print_more(&line)? {
+            break;
+        }
+        now += step;
+        left -= 1;
+    }
+    Ok(Exit::Fine)
+}
+
+/// That whoever was asked is at its end.
+fn gone(target: &Path) -> String {
+    format!("{} has come to its end", target.display())
+}

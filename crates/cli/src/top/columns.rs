@@ -1,0 +1,201 @@
+//! The two tables of the screen: as many columns as there is room for, the ones that matter most first.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line as Text, Span};
+use ratatui::widgets::{Cell, Row, Table};
+use results::report::quantity;
+
+use super::history::History;
+use super::lines::Line;
+use super::palette::Palette;
+use super::plain;
+use crate::amount;
+use crate::statistics::Flow;
+
+/// Names are no narrower than this.
+const NAME: u16 = 12;
+/// A promise's bar.
+const BAR: usize = 8;
+
+/// A column: its heading, its width, and how soon it goes where there is too little room (the greatest first).
+type Column = (&'static str, u16, u8);
+
+const QUEUES: [Column; 7] = [
+    ("rate", 12, 0),
+    ("promised", BAR as u16 + 7, 2),
+    ("of line", 7, 6),
+    ("backlog", 9, 1),
+    ("drops/s", 7, 3),
+    ("marks/s", 7, 4),
+    ("rate of late", 12, 5),
+];
+
+const FLOWS: [Column; 6] = [
+    ("goodput", 12, 0),
+    ("cwnd", 8, 1),
+    ("srtt", 9, 2),
+    ("resent/s", 8, 3),
+    ("resent", 8, 4),
+    ("timeouts", 8, 5),
+];
+
+/// The columns that fit, by number.
+fn fitting(columns: &[Column], width: u16) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..columns.len()).collect();
+    order.sort_by_key(|&index| columns[index].2);
+    let mut left = width.saturating_sub(NAME);
+    let fits = |index: &usize| {
+        let wanted = columns[*index].1 + 1;
+        let fits = wanted <= left;
+        left = if fits { left - wanted } else { 0 };
+        fits
+    };
+    let mut shown: Vec<usize> = order.into_iter().filter(fits).collect();
+    shown.sort_unstable();
+    shown
+}
+
+fn table<'a>(
+    first: &'a str,
+    columns: &[Column],
+    shown: &[usize],
+    rows: Vec<Row<'a>>,
+    palette: Palette,
+) -> Table<'a> {
+    let headings = shown.iter().map(|&index| Text::from(columns[index].0).right_aligned());
+    let headings = [Text::from(first)].into_iter().chain(headings).map(Cell::from);
+    let widths = shown.iter().map(|&index| Constraint::Length(columns[index].1));
+    let widths = [Constraint::Min(NAME)].into_iter().chain(widths);
+    Table::new(rows, widths).header(Row::new(headings).style(palette.strong())).column_spacing(1)
+}
+
+/// Ports and classes.
+pub(super) fn queues(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    lines: &[&Line<'_>],
+    chosen: Option<&str>,
+    history: &History,
+    palette: Palette,
+) {
+    let shown = fitting(&QUEUES, area.width);
+    let row = |line: &&Line<'_>| {
+        let style = match (line.class.is_empty(), chosen == Some(line.port)) {
+            (true, true) => palette.chosen(),
+            (true, false) => palette.strong(),
+            _ => Style::new(),
+        };
+        let name = Cell::from(Text::styled(line.name(), style));
+        let cells = shown.iter().map(|&index| queue(line, index, history, palette));
+        Row::new([name].into_iter().chain(cells.map(Cell::from)))
+    };
+    let rows = lines.iter().map(row).collect();
+    frame.render_widget(table("port, class", &QUEUES, &shown, rows, palette), area);
+}
+
+/// The cell of a port or a class in that column.
+fn queue(line: &Line<'_>, column: usize, history: &History, palette: Palette) -> Text<'static> {
+    let counts = line.counts;
+    match column {
+        0 => right(counts.rate.map(amount::bit_rate)),
+        1 => bar(plain::share(counts.rate, line.promised), palette),
+        2 => right(plain::share(counts.rate, line.line_rate).map(plain::percent)),
+        3 => right(counts.backlog_bytes.map(quantity::size)),
+        4 => alarming(counts.drop_rate, palette),
+        5 => right(counts.mark_rate.map(quantity::digits)),
+        _ => {
+            let width = usize::from(QUEUES[6].1);
+            let picture = history.picture(line.port, line.class, width);
+            Text::styled(picture, palette.within()).right_aligned()
+        }
+    }
+}
+
+/// Flows, from the one after `above` others on.
+pub(super) fn flows(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    flows: &[(&str, &Flow)],
+    above: usize,
+    palette: Palette,
+) {
+    let shown = fitting(&FLOWS, area.width);
+    let room = usize::from(area.height).saturating_sub(1);
+    let above = above.min(flows.len().saturating_sub(room));
+    let row = |(name, sample): &(&str, &Flow)| {
+        let cells = shown.iter().map(|&index| flow(sample, index, palette));
+        let name = Cell::from((*name).to_owned());
+        Row::new([name].into_iter().chain(cells.map(Cell::from)))
+    };
+    let rows = flows.iter().skip(above).take(room).map(row).collect();
+    let first = format!("flow ({} of {})", (above + room).min(flows.len()), flows.len());
+    let first = if flows.len() > room { first.as_str() } else { "flow" };
+    frame.render_widget(table(first, &FLOWS, &shown, rows, palette), area);
+}
+
+/// The cell of a flow in that column.
+fn flow(flow: &Flow, column: usize, palette: Palette) -> Text<'static> {
+    match column {
+        0 => right(flow.rate.map(amount::bit_rate)),
+        1 => right(flow.cwnd_packets.map(quantity::count)),
+        2 => right(flow.srtt_seconds.map(quantity::time)),
+        3 => alarming(flow.retransmission_rate, palette),
+        4 => right(Some(quantity::count(flow.retransmissions))),
+        _ => right(Some(quantity::count(flow.timeouts))),
+    }
+}
+
+fn right(text: Option<String>) -> Text<'static> {
+    Text::from(text.unwrap_or_default()).right_aligned()
+}
+
+/// A rate of what had better not be.
+fn alarming(rate: Option<f64>, palette: Palette) -> Text<'static> {
+    let text = rate.map(quantity::digits).unwrap_or_default();
+    let style = if rate > Some(0.0) { palette.alarm() } else { Style::new() };
+    Text::styled(text, style).right_aligned()
+}
+
+/// A bar that is full at what is promised, `+` if there is more, and the number.
+fn bar(share: Option<f64>, palette: Palette) -> Text<'static> {
+    const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let Some(share) = share else { return Text::default() };
+    let eighths = (share.clamp(0.0, 1.0) * (8 * BAR) as f64).round() as usize;
+    let beyond = share > 1.005;
+    let filled = "█".repeat(eighths / 8) + PARTS[eighths % 8];
+    let filled = format!("{filled:<BAR$}{}", if beyond { "+" } else { " " });
+    let style = if beyond { palette.beyond() } else { palette.within() };
+    let number = format!("{:>6}", plain::percent(share.min(99.99)));
+    Text::from(vec![Span::styled(filled, style), Span::raw(number)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_go_one_by_one() {
+        let names = |width| {
+            let shown = fitting(&QUEUES, width).into_iter();
+            shown.map(|index| QUEUES[index].0).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(names(120), "rate promised of line backlog drops/s marks/s rate of late");
+        assert_eq!(names(80), "rate promised backlog drops/s marks/s rate of late");
+        assert_eq!(names(60), "rate promised backlog drops/s");
+        assert_eq!(names(40), "rate backlog");
+        assert_eq!(names(10), "");
+    }
+
+    #[test]
+    fn a_bar_is_full_at_the_promise() {
+        let palette = Palette { colours: false };
+        let text = |share| bar(Some(share), palette).to_string();
+        assert_eq!(text(0.0), "            0 %");
+        assert_eq!(text(0.5), "████       50 %");
+        assert_eq!(text(1.0), "████████  100 %");
+        assert_eq!(text(1.32), "████████+ 132 %");
+        assert_eq!(bar(None, palette).to_string(), "");
+    }
+}

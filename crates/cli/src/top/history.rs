@@ -1,0 +1,72 @@
+//! What rates were, for a small picture of them.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::statistics::Statistics;
+
+/// So many looks are remembered.
+pub(super) const LOOKS: usize = 64;
+
+/// The rates of ports and classes at the latest looks.
+#[derive(Debug, Default)]
+pub(super) struct History(BTreeMap<(String, String), VecDeque<f64>>);
+
+impl History {
+    /// Remembers another look.
+    pub(super) fn push(&mut self, now: &Statistics) {
+        for (name, port) in &now.port.0 {
+            self.note(name, "", port.counts.rate);
+            for (class, counted) in &port.class.0 {
+                self.note(name, class, counted.counts.rate);
+            }
+        }
+    }
+
+    fn note(&mut self, port: &str, class: &str, rate: Option<f64>) {
+        let rates = self.0.entry((port.to_owned(), class.to_owned())).or_default();
+        rates.push_back(rate.unwrap_or(0.0));
+        if rates.len() > LOOKS {
+            rates.pop_front();
+        }
+    }
+
+    /// The latest rates of a class, or of a port if `class` is empty, as bars against the highest of them.
+    pub(super) fn picture(&self, port: &str, class: &str, width: usize) -> String {
+        const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+        let Some(rates) = self.0.get(&(port.to_owned(), class.to_owned())) else {
+            return String::new();
+        };
+        let highest = rates.iter().copied().fold(0.0, f64::max);
+        let bar = |&rate: &f64| {
+            // Nothing at all is a blank.
+            let place = if highest > 0.0 { (rate / highest * 8.0).ceil() as usize } else { 0 };
+            place.checked_sub(1).map_or(' ', |place| BARS[place.min(7)])
+        };
+        rates.iter().skip(rates.len().saturating_sub(width)).map(bar).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use results::summary::Named;
+
+    use super::*;
+    use crate::statistics::{Counts, Port};
+
+    #[test]
+    fn the_latest_rates_are_drawn() {
+        let mut history = History::default();
+        for rate in 0..=100 {
+            let counts = Counts { rate: Some(f64::from(rate)), ..Counts::default() };
+            let port = Port { counts, ..Port::default() };
+            history.push(&Statistics {
+                port: Named(vec![("r:out".into(), port)]),
+                ..Statistics::default()
+            });
+        }
+        assert_eq!(history.picture("r:out", "", 4), "████");
+        let all = history.picture("r:out", "", 1000);
+        assert_eq!((all.chars().count(), all.chars().next()), (LOOKS, Some('▃')));
+        assert_eq!(history.picture("r:in", "", 4), "");
+    }
+}

@@ -1,0 +1,182 @@
+//! Ports and their classes line by line, as a tree, and flows; in whatever order is asked for.
+
+use crate::statistics::{Class, Counts, Flow, Port, Statistics};
+
+/// The order of siblings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Sort {
+    /// As in the scenario.
+    #[default]
+    Scenario,
+    /// The fastest first.
+    Rate,
+    /// The longest queue first; of flows the largest window.
+    Backlog,
+    /// The most drops first; of flows the most sent again.
+    Drops,
+}
+
+impl Sort {
+    /// The next one.
+    pub(super) const fn next(self) -> Self {
+        match self {
+            Self::Scenario => Self::Rate,
+            Self::Rate => Self::Backlog,
+            Self::Backlog => Self::Drops,
+            Self::Drops => Self::Scenario,
+        }
+    }
+
+    /// Its name.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Scenario => "scenario",
+            Self::Rate => "rate",
+            Self::Backlog => "backlog",
+            Self::Drops => "drops",
+        }
+    }
+
+    /// What is compared, the greatest first.
+    fn of_counts(self, counts: &Counts) -> f64 {
+        match self {
+            Self::Scenario => 0.0,
+            Self::Rate => counts.rate.unwrap_or(0.0),
+            Self::Backlog => counts.backlog_bytes.unwrap_or(0) as f64,
+            Self::Drops => counts.drop_rate.unwrap_or(0.0),
+        }
+    }
+
+    fn of_flow(self, flow: &Flow) -> f64 {
+        match self {
+            Self::Scenario => 0.0,
+            Self::Rate => flow.rate.unwrap_or(0.0),
+            Self::Backlog => flow.cwnd_packets.unwrap_or(0) as f64,
+            Self::Drops => flow.retransmission_rate.unwrap_or(0.0),
+        }
+    }
+}
+
+/// A port or a class.
+#[derive(Clone, Debug)]
+pub(super) struct Line<'a> {
+    /// The port.
+    pub(super) port: &'a str,
+    /// The class; empty for the port itself.
+    pub(super) class: &'a str,
+    /// How deep within the port.
+    pub(super) depth: usize,
+    /// What it is to have: a port without a promise has its line.
+    pub(super) promised: Option<f64>,
+    /// What the line carries.
+    pub(super) line_rate: Option<f64>,
+    /// The port's discipline.
+    pub(super) discipline: &'a str,
+    /// What was counted.
+    pub(super) counts: &'a Counts,
+}
+
+impl Line<'_> {
+    /// Its name, further in the deeper it lies.
+    pub(super) fn name(&self) -> String {
+        match self.class {
+            "" if self.discipline.is_empty() => self.port.to_owned(),
+            "" => format!("{} {}", self.port, self.discipline),
+            class => format!("{:depth$}{class}", "", depth = 2 * self.depth),
+        }
+    }
+}
+
+/// The ports in their order.
+pub(super) fn ports(now: &Statistics, sort: Sort) -> Vec<(&str, &Port)> {
+    let mut ports: Vec<_> = now.port.0.iter().map(|(name, port)| (name.as_str(), port)).collect();
+    ports.sort_by(|(_, a), (_, b)| sort.of_counts(&b.counts).total_cmp(&sort.of_counts(&a.counts)));
+    ports
+}
+
+/// The flows in their order.
+pub(super) fn flows(now: &Statistics, sort: Sort) -> Vec<(&str, &Flow)> {
+    let mut flows: Vec<_> = now.flow.0.iter().map(|(name, flow)| (name.as_str(), flow)).collect();
+    flows.sort_by(|(_, a), (_, b)| sort.of_flow(b).total_cmp(&sort.of_flow(a)));
+    flows
+}
+
+/// A port, and its classes below it.
+pub(super) fn tree<'a>(name: &'a str, port: &'a Port, sort: Sort) -> Vec<Line<'a>> {
+    let root = Line {
+        port: name,
+        class: "",
+        depth: 0,
+        promised: port.promised_rate.or(port.line_rate),
+        line_rate: port.line_rate,
+        discipline: &port.discipline,
+        counts: &port.counts,
+    };
+    let mut lines = vec![root.clone()];
+    below(&root, port, sort, &mut lines);
+    lines
+}
+
+fn below<'a>(above: &Line<'a>, port: &'a Port, sort: Sort, lines: &mut Vec<Line<'a>>) {
+    let mut within: Vec<&(String, Class)> =
+        port.class.0.iter().filter(|(_, class)| parent(port, class) == above.class).collect();
+    within
+        .sort_by(|(_, a), (_, b)| sort.of_counts(&b.counts).total_cmp(&sort.of_counts(&a.counts)));
+    for (name, class) in within {
+        // What is named like the port itself, or like nothing, would be its own parent.
+        if name.is_empty() || above.depth >= port.class.0.len() {
+            continue;
+        }
+        let line = Line {
+            class: name,
+            depth: above.depth + 1,
+            promised: class.promised_rate,
+            counts: &class.counts,
+            ..above.clone()
+        };
+        lines.push(line.clone());
+        below(&line, port, sort, lines);
+    }
+}
+
+/// The class that `class` is within, if it is known; else the port itself.
+fn parent<'a>(port: &Port, class: &'a Class) -> &'a str {
+    let parent = class.parent.as_deref().unwrap_or_default();
+    if port.class.get(parent).is_some() { parent } else { "" }
+}
+
+#[cfg(test)]
+mod tests {
+    use results::summary::Named;
+
+    use super::*;
+
+    fn class(name: &str, parent: Option<&str>, rate: f64) -> (String, Class) {
+        let counts = Counts { rate: Some(rate), ..Counts::default() };
+        let parent = parent.map(Into::into);
+        (name.into(), Class { parent, counts, ..Class::default() })
+    }
+
+    #[test]
+    fn classes_are_a_tree_in_the_order_asked_for() {
+        let port = Port {
+            class: Named(vec![
+                class("a", None, 1.0),
+                class("b", None, 3.0),
+                class("a1", Some("a"), 0.25),
+                class("a2", Some("a"), 0.75),
+                class("stray", Some("unknown"), 2.0),
+                // No tree: they are left out.
+                class("x", Some("y"), 9.0),
+                class("y", Some("x"), 9.0),
+            ]),
+            ..Port::default()
+        };
+        let names = |sort| {
+            let lines = tree("r:out", &port, sort);
+            lines.iter().skip(1).map(Line::name).collect::<Vec<_>>().join("|")
+        };
+        assert_eq!(names(Sort::Scenario), "  a|    a1|    a2|  b|  stray");
+        assert_eq!(names(Sort::Rate), "  b|  stray|  a|    a2|    a1");
+    }
+}

@@ -1,0 +1,122 @@
+//! One look as plain text, and as a line of JSON.
+
+use results::report::quantity;
+
+use super::lines::{self, Line, Sort};
+use crate::amount;
+use crate::statistics::{Flow, Statistics};
+use crate::table::{Cell, Table};
+
+/// One line.
+pub(super) fn json(now: &Statistics) -> String {
+    serde_json::to_string(now).unwrap_or_default()
+}
+
+/// Everything.
+pub(super) fn table(now: &Statistics) -> String {
+    let mut queues = Table::new(&[
+        "class",
+        ">rate",
+        ">of line",
+        ">promised",
+        ">of it",
+        ">backlog",
+        ">drops/s",
+        ">marks/s",
+        ">drops",
+    ]);
+    for (name, port) in lines::ports(now, Sort::Scenario) {
+        for line in lines::tree(name, port, Sort::Scenario) {
+            queues.row(queue(&line));
+        }
+    }
+    let mut flows =
+        Table::new(&["flow", ">goodput", ">cwnd", ">srtt", ">resent/s", ">resent", ">timeouts"]);
+    for (name, sample) in lines::flows(now, Sort::Scenario) {
+        flows.row(flow(name, sample));
+    }
+    let mut text = heading(now) + "\n";
+    for table in [queues, flows].iter().filter(|table| !table.is_empty()) {
+        text += "\n";
+        text += &table.render();
+    }
+    if now.port.is_empty() && now.flow.is_empty() {
+        text += &format!("\n{NOTHING}\n");
+    }
+    text
+}
+
+/// What is said where nothing is sampled.
+pub(super) const NOTHING: &str = "nothing was sampled yet, or the scenario turns it off: \
+    probe.queues.every = \"100 ms\" and probe.flows.every = \"100 ms\" turn it on";
+
+/// Title, time, and whether the machine kept up.
+pub(super) fn heading(now: &Statistics) -> String {
+    let known = [now.title.clone(), now.driver.clone(), time(now), state(now)];
+    let known: Vec<_> = known.into_iter().filter(|part| !part.is_empty()).collect();
+    known.join("  ")
+}
+
+/// `12.3 s of 60 s`.
+pub(super) fn time(now: &Statistics) -> String {
+    let reached = quantity::time(now.seconds);
+    match now.duration_seconds {
+        Some(all) => format!("{reached} of {}", quantity::time(all)),
+        None => reached,
+    }
+}
+
+/// Whether to believe what was measured, where it is in doubt at all.
+pub(super) fn state(now: &Statistics) -> String {
+    let kept_up = now.kept_up.map(|kept_up| if kept_up { "kept up" } else { "DID NOT KEEP UP" });
+    let late = now.lateness.map(|lateness| {
+        let [p99, longest] =
+            [lateness.p99_ns, lateness.max_ns].map(|ns| quantity::time(ns as f64 / 1e9));
+        format!("late by {p99} (p99), {longest} at most")
+    });
+    let known: Vec<_> = kept_up.map(Into::into).into_iter().chain(late).collect();
+    known.join(", ")
+}
+
+fn queue(line: &Line<'_>) -> Vec<Cell> {
+    let counts = line.counts;
+    let of = |whole: Option<f64>| share(counts.rate, whole).map(percent);
+    let rate = |rate: Option<f64>| rate.map(amount::bit_rate);
+    let per_second = |rate: Option<f64>| rate.map(quantity::digits);
+    let cells = [
+        Some(line.name()),
+        rate(counts.rate),
+        of(line.line_rate),
+        rate(line.promised),
+        of(line.promised),
+        counts.backlog_bytes.map(quantity::size),
+        per_second(counts.drop_rate),
+        per_second(counts.mark_rate),
+        counts.backlog_bytes.map(|_| quantity::count(counts.drops)),
+    ];
+    cells.into_iter().map(|cell| cell.unwrap_or_default().into()).collect()
+}
+
+fn flow(name: &str, flow: &Flow) -> Vec<Cell> {
+    let cells = [
+        Some(name.to_owned()),
+        flow.rate.map(amount::bit_rate),
+        flow.cwnd_packets.map(quantity::count),
+        flow.srtt_seconds.map(quantity::time),
+        flow.retransmission_rate.map(quantity::digits),
+        Some(quantity::count(flow.retransmissions)),
+        Some(quantity::count(flow.timeouts)),
+    ];
+    cells.into_iter().map(|cell| cell.unwrap_or_default().into()).collect()
+}
+
+/// What part of `whole` it is.
+pub(super) fn share(rate: Option<f64>, whole: Option<f64>) -> Option<f64> {
+    let whole = whole.filter(|whole| *whole > 0.0)?;
+    Some(rate? / whole)
+}
+
+/// `65 %`.
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
+}

@@ -1,0 +1,200 @@
+//! A finished run, looked at as if it were under way: what its tables hold of a moment.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use results::summary::Named;
+use results::{ClassRow, FlowRow, Name, Past, QueueRow, Row, Table};
+use scenario::{Document, Plan};
+use traffic::{Duration, Instant};
+
+use crate::failure::Failure;
+use crate::statistics::sampled::{self, Pair};
+use crate::statistics::{Statistics, promise};
+
+/// Samples that are kept at most, of everything together.
+const ROWS_MAX: u64 = 1 << 20;
+/// Moments that are told apart, at most and at least.
+const MOMENTS: std::ops::RangeInclusive<u64> = 200..=10_000;
+
+/// A finished run.
+pub(super) struct Replay {
+    /// What does not change.
+    still: Statistics,
+    /// The scenario as it was run, if this version can read it.
+    plan: Option<Plan>,
+    end: Instant,
+    /// What is sampled moves in steps of this at least.
+    moment: Duration,
+    queues: Tracks<QueueRow>,
+    classes: Tracks<QueueRow>,
+    flows: Tracks<FlowRow>,
+}
+
+impl Replay {
+    /// Reads what a run left in `folder`.
+    pub(super) fn read(folder: &Path) -> Result<Self, Failure> {
+        let past = Past::read(folder)?;
+        let document = Document::parse(results::folder::SCENARIO, &past.scenario);
+        let plan = document.and_then(|document| document.plan()).ok();
+        let seconds = past.summary["run"]["seconds"].as_f64().unwrap_or(0.0);
+        // Picoseconds of any run fit.
+        let end = Instant::from_ps((seconds * 1e12) as u64);
+        let title = past.summary["run"]["title"].as_str().unwrap_or_default().to_owned();
+        let lab = past.lab.as_ref();
+        let things = plan.as_ref().map_or(16, things);
+        let moments = (ROWS_MAX / things.max(1) as u64).clamp(*MOMENTS.start(), *MOMENTS.end());
+        let moment = Duration::from_ns((end.as_ns() / moments).max(1));
+        Ok(Self {
+            still: Statistics {
+                title,
+                driver: past.driver,
+                duration_seconds: Some(seconds),
+                kept_up: lab.map(|lab| lab.kept_up),
+                lateness: lab.map(|lab| lab.lateness),
+                ..Statistics::default()
+            },
+            queues: Tracks::read(
+                folder,
+                moment,
+                |row: &QueueRow| (row.port, row.port, row.time_ns),
+                QueueRow::clone,
+            )?,
+            classes: Tracks::read(
+                folder,
+                moment,
+                |row: &ClassRow| (row.port, row.class, row.time_ns),
+                as_queue,
+            )?,
+            flows: Tracks::read(
+                folder,
+                moment,
+                |row: &FlowRow| (row.flow, row.flow, row.time_ns),
+                FlowRow::clone,
+            )?,
+            plan,
+            end,
+            moment,
+        })
+    }
+
+    /// When the run ended.
+    pub(super) const fn end(&self) -> Instant {
+        self.end
+    }
+
+    /// A step by which a person sees the whole of it in about so many.
+    pub(super) fn step(&self, steps: u64) -> Duration {
+        Duration::from_ps(self.end.as_ps() / steps).max(self.moment)
+    }
+
+    /// Everything at that moment; rates are of the span before it.
+    pub(super) fn at(&self, now: Instant, span: Duration) -> Statistics {
+        let now = now.min(self.end);
+        let known = self.plan.as_ref().map(|plan| promise::ports_at(plan, now)).unwrap_or_default();
+        let mut classes: BTreeMap<&str, Vec<(String, Pair<QueueRow>)>> = BTreeMap::new();
+        for ((port, class), pair) in self.classes.at(now, span, |row| row.time_ns) {
+            classes.entry(port).or_default().push((class.to_owned(), pair));
+        }
+        let port = |((name, _), pair): ((&str, &str), Pair<QueueRow>)| {
+            let port = known.iter().find(|(known, _)| known == name);
+            let port = port.map(|(_, port)| port.clone()).unwrap_or_default();
+            let classes = classes.remove(name).unwrap_or_default();
+            (name.to_owned(), sampled::port(port, &pair, classes))
+        };
+        let queues = self.queues.at(now, span, |row| row.time_ns);
+        let flows = self.flows.at(now, span, |row| row.time_ns);
+        let flow = |((name, _), pair): ((&str, &str), Pair<FlowRow>)| {
+            (name.to_owned(), sampled::flow(&pair))
+        };
+        Statistics {
+            seconds: now.as_secs_f64(),
+            port: Named(queues.map(port).collect()),
+            flow: Named(flows.map(flow).collect()),
+            ..self.still.clone()
+        }
+    }
+}
+
+/// Ports, classes and flows.
+fn things(plan: &Plan) -> usize {
+    let ports = promise::ports(plan);
+    let classes: usize = ports.iter().map(|(_, port)| port.class.0.len()).sum();
+    ports.len() + classes + plan.flows.len()
+}
+
+/// A class's sample is that of its queue.
+fn as_queue(row: &ClassRow) -> QueueRow {
+    QueueRow {
+        port: row.port,
+        time_ns: row.time_ns,
+        backlog_packets: row.backlog_packets,
+        backlog_bytes: row.backlog_bytes,
+        enqueued_packets: row.enqueued_packets,
+        sent_packets: row.sent_packets,
+        sent_bytes: row.sent_bytes,
+        dropped_packets: row.dropped_packets,
+        dropped_bytes: row.dropped_bytes,
+        marked_packets: row.marked_packets,
+        gap_frames: 0,
+        gap_bytes: 0,
+    }
+}
+
+/// The samples of one kind: of each port, class of a port, or flow its own, in order of time.
+struct Tracks<R>(Vec<Track<R>>);
+
+/// Port and class, or the same name twice; and the samples.
+type Track<R> = ([String; 2], Vec<R>);
+
+impl<R: Copy> Tracks<R> {
+    /// Reads the table of `folder`, if it has one. Of the samples within a moment the last is kept.
+    fn read<T: Row>(
+        folder: &Path,
+        moment: Duration,
+        key: impl Fn(&T) -> (Name, Name, u64),
+        keep: impl Fn(&T) -> R,
+    ) -> Result<Self, Failure> {
+        let mut tracks: Vec<Track<R>> = Vec::new();
+        // Of each track its place, and the moment of its last sample.
+        let mut known: BTreeMap<(Name, Name), (usize, u64)> = BTreeMap::new();
+        if !folder.join(T::FILE).exists() {
+            return Ok(Self(tracks));
+        }
+        Table::<T>::open(folder).each(|row, names| {
+            let (a, b, time_ns) = key(row);
+            let moment = time_ns.div_ceil(moment.as_ns().max(1));
+            let fresh = known.len();
+            let (place, last) = known.entry((a, b)).or_insert((fresh, u64::MAX));
+            if *place == tracks.len() {
+                tracks.push(([a, b].map(|name| names.text(name).to_owned()), Vec::new()));
+            }
+            let rows = &mut tracks[*place].1;
+            if *last == moment {
+                rows.pop();
+            }
+            *last = moment;
+            rows.push(keep(row));
+        })?;
+        Ok(Self(tracks))
+    }
+
+    /// The last sample of each until `now`, and the last one that is older by `span` or more.
+    fn at(
+        &self,
+        now: Instant,
+        span: Duration,
+        time_ns: impl Fn(&R) -> u64 + Copy,
+    ) -> impl Iterator<Item = ((&str, &str), Pair<R>)> {
+        self.0.iter().filter_map(move |([a, b], rows)| {
+            let until = |ns: u64| rows.partition_point(|row| time_ns(row) <= ns);
+            let index = until(now.as_ns()).checked_sub(1)?;
+            let row = rows[index];
+            let earlier = time_ns(&row).saturating_sub(span.as_ns());
+            // The first samples lie nearer together than the span.
+            let before = until(earlier).saturating_sub(1);
+            let before = (before < index).then(|| rows[before]);
+            Some(((a.as_str(), b.as_str()), (before, row)))
+        })
+    }
+}

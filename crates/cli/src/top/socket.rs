@@ -1,0 +1,68 @@
+//! Somebody who answers: a router, or a run under way.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::control::Connection;
+use crate::failure::Failure;
+use crate::statistics::{REQUEST, Statistics};
+
+/// The way to it.
+#[derive(Debug)]
+pub(super) struct Socket(Connection);
+
+/// What came of a question.
+pub(super) enum Answered {
+    /// An answer.
+    Told(Box<Statistics>),
+    /// Nobody is there any more.
+    Gone,
+}
+
+/// What is said in place of an answer.
+#[derive(Deserialize)]
+struct Refusal {
+    error: Option<String>,
+}
+
+impl Socket {
+    /// Connects to the socket at `path`.
+    pub(super) fn open(path: &Path) -> std::io::Result<Self> {
+        Connection::open(path).map(Self)
+    }
+
+    /// Asks for everything at this moment; `target` is its name for people.
+    pub(super) fn ask(&mut self, target: &Path) -> Result<Answered, Failure> {
+        let text = match self.0.ask(REQUEST) {
+            Ok(text) => text,
+            Err(error) if is_end(error.kind()) => return Ok(Answered::Gone),
+            Err(error) if is_silence(error.kind()) => {
+                let message = format!("{} does not answer", target.display());
+                return Err(Failure::usage(message, "see whether it is stopped, or start it anew"));
+            }
+            Err(error) => return Err(Failure::file(target)(error)),
+        };
+        let other = |why: String| {
+            let message = format!("{} answers otherwise: {why}", target.display());
+            Failure::usage(message, "name a run under way, or the control socket of suimon router")
+        };
+        let refusal: Refusal =
+            serde_json::from_str(&text).map_err(|error| other(error.to_string()))?;
+        if let Some(error) = refusal.error {
+            return Err(other(error));
+        }
+        let told = serde_json::from_str(&text).map_err(|error| other(error.to_string()))?;
+        Ok(Answered::Told(Box::new(told)))
+    }
+}
+
+fn is_end(kind: ErrorKind) -> bool {
+    use ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    matches!(kind, UnexpectedEof | BrokenPipe | ConnectionReset)
+}
+
+fn is_silence(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}

@@ -1,0 +1,259 @@
+//! The terminal while the view is on it: taken over, fed, and given back however it ends.
+
+use std::io::{self, Stdout};
+use std::panic;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::thread;
+use std::time;
+
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::cursor::Show;
+use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use traffic::{Duration, Instant};
+
+use super::feed::Feed;
+use super::history::{History, LOOKS};
+use super::palette::Palette;
+use super::replay::Replay;
+use super::screen;
+use super::socket::{Answered, Socket};
+use super::view::{View, Wish};
+use super::{PACE_MIN, gone};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::meter::clock;
+use crate::statistics::Statistics;
+
+/// From one look at keys and signals to the next.
+const GLANCE: time::Duration = time::Duration::from_millis(50);
+/// The whole of a finished run passes in so many steps.
+const STEPS: u64 = 120;
+/// From one of them to the next.
+const PACE: time::Duration = time::Duration::from_millis(250);
+
+/// The terminal, taken over: another screen, every key at once. Given back when this goes.
+struct Taken(Terminal<CrosstermBackend<Stdout>>);
+
+impl Taken {
+    fn take() -> io::Result<Self> {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            give_back();
+            before(panic);
+        }));
+        // Whatever fails, what was done is undone.
+        let taken = enable_raw_mode()
+            .and_then(|()| execute!(io::stdout(), EnterAlternateScreen))
+            .and_then(|()| Terminal::new(CrosstermBackend::new(io::stdout())));
+        taken.map(Self).inspect_err(|_| give_back())
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+/// Makes the terminal what it was.
+fn give_back() {
+    // Of a terminal that is gone, nothing is left to do.
+    let _ = disable_raw_mode();
+    let _ = execute!(io::stdout(), LeaveAlternateScreen, Show);
+}
+
+/// Shows `feed` until somebody has seen enough of it.
+pub(super) fn show(
+    feed: Feed,
+    target: &Path,
+    every: Option<Duration>,
+    at: Option<Duration>,
+) -> Result<Exit, Failure> {
+    let told = || Failure::file(Path::new("terminal"));
+    let over = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&over)).map_err(told())?;
+    }
+    let mut view = View::default();
+    let mut source = Source::new(feed, target, every, at, &mut view);
+    let palette = Palette::of_environment();
+    let mut terminal = Taken::take().map_err(told())?;
+    let mut changed = true;
+    while !over.load(Ordering::Relaxed) {
+        changed |= source.attend(&mut view)?;
+        if changed {
+            terminal.0.draw(|frame| screen::draw(frame, &view, palette)).map_err(told())?;
+        }
+        changed = false;
+        // A signal may cut it short: that is seen above.
+        if !event::poll(GLANCE).unwrap_or(false) {
+            continue;
+        }
+        changed = true;
+        let Event::Key(key) = event::read().map_err(told())? else { continue };
+        if key.kind != KeyEventKind::Press {
+            continue;
+        }
+        match view.key(key) {
+            Wish::Quit => return Ok(Exit::Fine),
+            wish => source.obey(wish, &mut view),
+        }
+    }
+    Ok(Exit::Interrupted)
+}
+
+/// Who feeds the view.
+enum Source {
+    /// Somebody who answers, asked by a thread of its own.
+    Asked { answers: Receiver<Result<Option<Statistics>, Failure>>, name: String },
+    /// A recorded run.
+    Played(Box<Player>),
+}
+
+impl Source {
+    fn new(
+        feed: Feed,
+        target: &Path,
+        every: Option<Duration>,
+        at: Option<Duration>,
+        view: &mut View,
+    ) -> Self {
+        match feed {
+            Feed::Socket(socket) => {
+                let pace = lab::clock::system(every.unwrap_or(Duration::from_ms(1_000)));
+                Self::Asked { answers: ask(socket, target, pace), name: gone(target) }
+            }
+            Feed::Replay(replay) => {
+                view.recorded = true;
+                let step = every.unwrap_or_else(|| replay.step(STEPS));
+                let pace = every.map_or(PACE, lab::clock::system).max(PACE_MIN);
+                let now = Instant::ZERO + at.unwrap_or(Duration::ZERO);
+                let now = now.min(replay.end());
+                let player = Player { replay, now, step, pace, shown: clock() };
+                player.show_anew(view);
+                // Whoever names a time wants to look at it.
+                view.paused = at.is_some();
+                Self::Played(Box::new(player))
+            }
+        }
+    }
+
+    /// Shows what has come; false if nothing has.
+    fn attend(&mut self, view: &mut View) -> Result<bool, Failure> {
+        match self {
+            Self::Asked { answers, name } if view.ended.is_none() => match answers.try_recv() {
+                Ok(answer) => {
+                    match answer? {
+                        Some(now) if !view.paused => view.look(now),
+                        Some(_) => {}
+                        None => view.ended = Some(name.clone()),
+                    }
+                    Ok(true)
+                }
+                Err(TryRecvError::Disconnected) => {
+                    view.ended = Some(name.clone());
+                    Ok(true)
+                }
+                Err(TryRecvError::Empty) => Ok(false),
+            },
+            Self::Asked { .. } => Ok(false),
+            Self::Played(player) => Ok(player.attend(view)),
+        }
+    }
+
+    fn obey(&mut self, wish: Wish, view: &mut View) {
+        if let Self::Played(player) = self {
+            player.obey(wish, view);
+        }
+    }
+}
+
+/// Asks at that pace, until nobody wants to know any more or nobody answers.
+fn ask(
+    mut socket: Socket,
+    target: &Path,
+    pace: time::Duration,
+) -> Receiver<Result<Option<Statistics>, Failure>> {
+    let (teller, answers) = channel();
+    let target = target.to_owned();
+    thread::spawn(move || {
+        loop {
+            let answer = socket.ask(&target).map(|answered| match answered {
+                Answered::Told(now) => Some(*now),
+                Answered::Gone => None,
+            });
+            let goes_on = matches!(answer, Ok(Some(_)));
+            if teller.send(answer).is_err() || !goes_on {
+                return;
+            }
+            thread::sleep(pace.max(PACE_MIN));
+        }
+    });
+    answers
+}
+
+/// A recorded run, as it is played.
+struct Player {
+    replay: Box<Replay>,
+    /// The recorded time on the screen.
+    now: Instant,
+    step: Duration,
+    pace: time::Duration,
+    /// When it came onto the screen.
+    shown: time::Instant,
+}
+
+impl Player {
+    /// Goes on when it is time; false if it is not.
+    fn attend(&mut self, view: &mut View) -> bool {
+        if view.paused || self.shown.elapsed() < self.pace {
+            return false;
+        }
+        self.shown = clock();
+        if self.now >= self.replay.end() {
+            view.paused = true;
+        } else {
+            self.now = (self.now + self.step).min(self.replay.end());
+            view.look(self.replay.at(self.now, self.step));
+        }
+        true
+    }
+
+    fn obey(&mut self, wish: Wish, view: &mut View) {
+        let end = self.replay.end();
+        self.now = match wish {
+            Wish::Begin => Instant::ZERO,
+            Wish::End => end,
+            Wish::Step(steps) if steps < 0 => self.back(self.now, steps.unsigned_abs().into()),
+            Wish::Step(steps) => (self.now + self.step.times(steps.unsigned_abs().into())).min(end),
+            Wish::Nothing | Wish::Quit => return,
+        };
+        // Whoever moves about does not want to be moved.
+        view.paused = true;
+        self.show_anew(view);
+    }
+
+    fn back(&self, from: Instant, steps: u64) -> Instant {
+        Instant::ZERO + from.since(Instant::ZERO + self.step.times(steps))
+    }
+
+    /// Shows a moment that does not follow the last one, with what went before it.
+    fn show_anew(&self, view: &mut View) {
+        view.history = History::default();
+        for steps in (0..LOOKS as u64).rev() {
+            let behind = self.step.times(steps);
+            if Instant::ZERO + behind <= self.now {
+                view.look(self.replay.at(self.back(self.now, steps), self.step));
+            }
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! The report of a run in a browser: it opens, it can be used, and its numbers are those of the summary.
+//!
+//! Needs Chromium; without it a test says so and passes.
+
+#[path = "../browser/mod.rs"]
+#[allow(dead_code, reason = "each test takes what it needs")]
+mod browser;
+#[path = "../needs/mod.rs"]
+#[allow(dead_code, reason = "each test takes what it needs")]
+mod needs;
+#[path = "../typed/mod.rs"]
+mod typed;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use browser::{Browser, CHROMIUM, Window};
+use serde_json::Value;
+use tempfile::TempDir;
+use typed::{SUIMON, code, json, stderr, stdout};
+
+const EXERCISE: &str = include_str!("exercise.js");
+
+/// Connections and datagrams, classes, drops and marks: something of everything that a report shows.
+const SCENARIO: &str = r#"
+title = "Gold, bulk & <the rest>"
+duration = "3 s"
+seed = 3
+
+[host.a]
+[host.c]
+[router.r]
+[host.b]
+
+[link.in]
+between = ["a", "r"]
+rate = "100 Mbit/s"
+[link.side]
+between = ["c", "r"]
+rate = "100 Mbit/s"
+[link.out]
+between = ["r", "b"]
+rate = "10 Mbit/s"
+delay = "10 ms"
+
+[link.out.at.r.queue.cbq]
+default = "rest"
+[link.out.at.r.queue.cbq.class]
+gold = { rate = "3 Mbit/s", match = { flow = "gold" } }
+rest = { rate = "5 Mbit/s", borrow = true }
+
+[flow]
+gold = { from = "c", to = "b", datagrams = { rate = "4 Mbit/s" } }
+bulk = { from = "a", to = "b", count = 2 }
+
+[probe.bandwidth.late]
+at = "r:out"
+from = "1 s"
+until = "1.5 s"
+bin = "10 ms"
+
+[expect.link.out]
+drops = { min = 1 }
+[expect.link.out.class]
+gold.rate = { min = "2.9 Mbit/s" }
+"#;
+
+/// A folder with a run in it.
+fn run() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("all.toml"), SCENARIO).expect("the scenario");
+    let mut command = Command::new(SUIMON);
+    command.current_dir(folder.path()).args(["run", "all.toml", "--json", "--out", "run"]);
+    let output = command.output().expect("the program starts");
+    assert_eq!(code(&output), 0, "{}{}", stderr(&output), stdout(&output));
+    assert!(json(&output).is_object());
+    let run = folder.path().join("run");
+    (folder, run)
+}
+
+fn lacks(test: &str) -> bool {
+    let missing = !needs::is_installed(CHROMIUM);
+    if missing {
+        needs::say(&format!("skipped: {test} needs {CHROMIUM}"));
+    }
+    missing
+}
+
+/// The report in a window of that width, used by a reader.
+fn used(run: &Path, width: u32) -> Value {
+    let found = Browser::new().exercise(&run.join("report.html"), Window::wide(width), EXERCISE);
+    assert_eq!(found["errors"], serde_json::json!([]), "nothing goes wrong, and nothing is loaded");
+    assert_eq!(found["requests"], 0);
+    found
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().expect("a list")
+}
+
+#[test]
+fn a_report_can_be_used() {
+    if lacks("a_report_can_be_used") {
+        return;
+    }
+    let (_folder, run) = run();
+    let found = used(&run, 1100);
+
+    let screen = list(&found["screen"]);
+    let titles: Vec<_> = screen.iter().map(|figure| figure["title"].as_str().unwrap()).collect();
+    let wanted = [
+        "Rate of each flow",
+        "Rate of each class",
+        "Bandwidth late",
+        "Congestion window",
+        "Round trip time",
+        "Queue length",
+        "Queue length of each class",
+        "Drops and marks",
+        "Queueing delay",
+        "Time between packets",
+    ];
+    assert_eq!(titles, wanted);
+    for figure in screen {
+        assert_eq!((&figure["svg"], &figure["plot"]), (&"none".into(), &"block".into()));
+    }
+    for figure in list(&found["print"]) {
+        assert_eq!(
+            (&figure["svg"], &figure["plot"]),
+            (&"block".into(), &"none".into()),
+            "{figure}"
+        );
+    }
+
+    // The cursor of every chart over time goes where that of the first one goes, as far as the chart shows
+    // that time; those of the distributions stay.
+    let moves = [list(&found["moves"][0]), list(&found["moves"][1])];
+    for (place, title) in titles.iter().enumerate() {
+        let over_time = place < titles.len() - 2;
+        let [before, after] = moves.map(|figures| &figures[place]);
+        assert_eq!(before["cursor"] != after["cursor"], over_time, "{title}");
+        let told = list(&after["values"]).iter().all(|value| {
+            let value = value.as_str().unwrap();
+            value.starts_with(|c: char| c.is_ascii_digit())
+        });
+        // At 1.8 s the probe's window is over.
+        assert_eq!(told, over_time && *title != "Bandwidth late", "{title}: {after}");
+    }
+    let time = moves[1][0]["values"][0].as_str().unwrap();
+    let seconds: f64 = time.trim_end_matches(" s").parse().unwrap();
+    assert!((seconds - 1.8).abs() < 0.02, "{time}");
+
+    let shown: Vec<_> = list(&found["legend"]).iter().map(|s| s["checked"] == "true").collect();
+    assert_eq!(
+        shown,
+        [true, false, true, false, false],
+        "click, Enter, space, a key of no meaning"
+    );
+    for state in list(&found["legend"]) {
+        assert_eq!(state["hidden"] == true, state["checked"] == "false");
+    }
+    assert_eq!(found["key"], true, "an arrow moves the cursor");
+
+    let zoom = list(&found["zoom"]).iter().map(|time| {
+        let time = time.as_str().unwrap().trim_end_matches(" s");
+        time.parse::<f64>().unwrap()
+    });
+    let zoom: Vec<f64> = zoom.collect();
+    // 0.9 of all of it; of what lies between 0.2 and 0.4; of all of it again.
+    for (got, wanted) in zoom.iter().zip([2.7, 1.14, 2.7]) {
+        assert!((got - wanted).abs() < 0.03, "{zoom:?}");
+    }
+}
+
+#[test]
+fn a_report_has_the_numbers_of_the_summary() {
+    if lacks("a_report_has_the_numbers_of_the_summary") {
+        return;
+    }
+    let (_folder, run) = run();
+    let summary = std::fs::read_to_string(run.join("summary.json")).expect("a summary");
+    let mut known = BTreeMap::new();
+    flatten("", &serde_json::from_str(&summary).expect("JSON"), &mut known);
+    let found = used(&run, 1100);
+    let numbers = list(&found["numbers"]);
+    for number in numbers {
+        let (path, text) = (number["path"].as_str().unwrap(), number["text"].as_str().unwrap());
+        let value = number["value"].as_f64().expect("a number");
+        assert_eq!(known.get(path), Some(&value), "{path}");
+        // Four digits and a unit say the same.
+        assert!((amount(text) - value).abs() <= 6e-4 * value.abs(), "{path}: {text} for {value}");
+    }
+    let paths: Vec<_> = numbers.iter().map(|number| number["path"].as_str().unwrap()).collect();
+    for path in [
+        "run.goodput",
+        "run.fairness",
+        "run.drops",
+        "run.retransmissions",
+        "group.bulk.goodput",
+        "flow.bulk.1.goodput",
+        "flow.gold.datagrams.lost",
+        "link.out.forward.class.gold.rate",
+        "link.out.forward.sojourn_p99_seconds",
+        "link.out.forward.sojourn_p50_seconds",
+    ] {
+        assert!(paths.contains(&path), "{path} is missing");
+    }
+}
+
+#[test]
+fn a_report_fits_a_phone() {
+    if lacks("a_report_fits_a_phone") {
+        return;
+    }
+    let (_folder, run) = run();
+    let found = used(&run, 360);
+    assert_eq!((&found["width"], &found["overflow"]), (&360.into(), &0.into()));
+}
+
+/// Every number below `value` by its path.
+fn flatten(path: &str, value: &Value, known: &mut BTreeMap<String, f64>) {
+    match value {
+        Value::Object(map) => {
+            for (key, inner) in map {
+                let dot = if path.is_empty() { "" } else { "." };
+                flatten(&format!("{path}{dot}{key}"), inner, known);
+            }
+        }
+        other => known.extend(other.as_f64().map(|number| (path.to_owned(), number))),
+    }
+}
+
+/// What a text such as `56.61 MB/s` says, in the summary's units.
+fn amount(text: &str) -> f64 {
+    const UNITS: [(&str, f64); 15] = [
+        ("%", 1e-2),
+        ("ns", 1e-9),
+        ("µs", 1e-6),
+        ("ms", 1e-3),
+        ("s", 1.0),
+        ("B/s", 1.0),
+        ("kB/s", 1e3),
+        ("MB/s", 1e6),
+        ("GB/s", 1e9),
+        ("B", 1.0),
+        ("kB", 1e3),
+        ("MB", 1e6),
+        ("GB", 1e9),
+        ("TB", 1e12),
+        ("", 1.0),
+    ];
+    let plain = text.replace('\u{2009}', "");
+    let (number, unit) = plain.split_once(' ').unwrap_or((&plain, ""));
+    let unit = UNITS.iter().find(|(name, _)| *name == unit).expect("a unit").1;
+    number.parse::<f64>().expect("a number") * unit
+}

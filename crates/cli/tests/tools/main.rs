@@ -1,0 +1,12 @@
+//! What helps a person along: doctor, demo, schema, completions, man pages, and the progress bar.
+
+#[allow(dead_code, reason = "shared with tests that also wait for things")]
+#[path = "../needs/mod.rs"]
+mod needs;
+#[path = "../typed/mod.rs"]
+mod typed;
+
+mod doctor;
+mod editors;
+mod manual;
+mod progress;

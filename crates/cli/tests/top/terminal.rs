@@ -1,0 +1,177 @@
+//! The view on a terminal of its own: what it shows, and that it gives the terminal back.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use nix::pty::{Winsize, openpty};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::termios::{LocalFlags, tcgetattr};
+use nix::unistd::Pid;
+
+use crate::needs::eventually;
+use crate::typed::SUIMON;
+use crate::{finished, folder};
+
+/// The other screen is left, and the cursor seen again.
+const LEFT: &str = "\x1b[?1049l";
+const SEEN: &str = "\x1b[?25h";
+
+/// `suimon top` on a terminal of 80 columns and 24 lines.
+struct Shown {
+    child: Child,
+    keyboard: File,
+    terminal: OwnedFd,
+    /// Everything that was written to it.
+    text: Arc<Mutex<String>>,
+}
+
+impl Shown {
+    fn start(folder: &Path, words: &[&str]) -> Self {
+        let size = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+        let ends = openpty(Some(&size), None).expect("a terminal");
+        let end = || Stdio::from(ends.slave.try_clone().expect("a terminal"));
+        let mut command = Command::new(SUIMON);
+        command.arg("top").args(words).current_dir(folder).env("TERM", "xterm-256color");
+        let child = command.stdin(end()).stdout(end()).stderr(end()).spawn().expect("it starts");
+        let mut screen = File::from(ends.master.try_clone().expect("a terminal"));
+        let text = Arc::new(Mutex::new(String::new()));
+        let written = Arc::clone(&text);
+        thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = screen.read(&mut bytes) {
+                let more = String::from_utf8_lossy(&bytes[..count]).into_owned();
+                written.lock().expect("no panic").push_str(&more);
+            }
+        });
+        Self { child, keyboard: File::from(ends.master), terminal: ends.slave, text }
+    }
+
+    fn text(&self) -> String {
+        self.text.lock().expect("no panic").clone()
+    }
+
+    fn shows(&self, part: &str) {
+        eventually(part, || picture(&self.text()).contains(part));
+    }
+
+    fn types(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).expect("typed");
+    }
+
+    /// Whether keys come line by line, and are shown, as a shell has it.
+    fn is_plain(&self) -> bool {
+        let flags = tcgetattr(&self.terminal).expect("a terminal").local_flags;
+        flags.contains(LocalFlags::ICANON | LocalFlags::ECHO)
+    }
+
+    /// Waits for its end; the terminal is as it was.
+    fn ends(mut self, wanted: i32) {
+        let status = self.child.wait().expect("it ends");
+        assert_eq!(status.code(), Some(wanted), "{}", self.text());
+        let last = |part: &str| self.text().rfind(part);
+        eventually("the other screen is left", || last(LEFT) > last("\x1b[?1049h"));
+        eventually("the cursor is seen", || last(SEEN) > last("\x1b[?25l"));
+        assert!(self.is_plain());
+    }
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        // Of one that has ended, this does nothing.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What a terminal makes of the text, of which only moves of the cursor matter: what changes is all that is
+/// written.
+fn picture(text: &str) -> String {
+    let mut cells = vec![[' '; 80]; 24];
+    let (mut row, mut column) = (0, 0);
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        if letter != '\x1b' {
+            if let Some(cell) = cells.get_mut(row).and_then(|cells| cells.get_mut(column)) {
+                *cell = letter;
+            }
+            column += 1;
+            continue;
+        }
+        // ESC [ parameters, and a letter.
+        let sequence: String =
+            letters.by_ref().skip(1).take_while(|c| !c.is_alphabetic()).collect();
+        let numbers: Vec<usize> = sequence.split(';').filter_map(|n| n.parse().ok()).collect();
+        if let [to_row, to_column] = numbers[..] {
+            // Colours have no place on the screen, and stand where they stood.
+            let after = text.len() - letters.as_str().len();
+            if text[..after].ends_with('H') {
+                (row, column) = (to_row - 1, to_column - 1);
+            }
+        }
+    }
+    cells.iter().map(|cells| cells.iter().collect::<String>() + "\n").collect()
+}
+
+#[test]
+fn a_key_ends_it_and_the_terminal_is_as_before() {
+    let folder = folder();
+    finished(folder.path());
+    let mut shown = Shown::start(folder.path(), &["run"]);
+    shown.shows("Classes and a connection");
+    shown.shows("gold");
+    assert!(!shown.is_plain(), "each key counts at once");
+    shown.types("?");
+    shown.shows("its beginning, its end");
+    shown.types("? s");
+    shown.shows("paused");
+    shown.types("q");
+    shown.ends(0);
+}
+
+#[test]
+fn time_goes_back_and_forward() {
+    let folder = folder();
+    finished(folder.path());
+    let mut shown = Shown::start(folder.path(), &["run", "--at", "2 s", "--every", "1 s"]);
+    shown.shows("2 s of 5 s");
+    // Left, left, and to the end.
+    shown.types("\x1b[D\x1b[D");
+    shown.shows("0 s of 5 s");
+    shown.types("\x1b[F");
+    shown.shows("5 s of 5 s");
+    shown.types("\x03");
+    shown.ends(0);
+}
+
+#[test]
+fn a_signal_ends_it_and_the_terminal_is_as_before() {
+    let folder = folder();
+    finished(folder.path());
+    for signal in [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT] {
+        let shown = Shown::start(folder.path(), &["run"]);
+        shown.shows("gold");
+        kill(Pid::from_raw(shown.child.id() as i32), signal).expect("it runs");
+        shown.ends(130);
+    }
+}
+
+#[test]
+fn the_last_picture_stays_when_the_run_ends() {
+    let folder = folder();
+    let mut run = crate::UnderWay::start(folder.path());
+    eventually("it answers", || {
+        crate::code(&crate::output(folder.path(), &["top", "run", "--once"])) == 0
+    });
+    let mut shown = Shown::start(folder.path(), &["run", "--every", "100 ms"]);
+    shown.shows("gold");
+    run.end(Signal::SIGTERM);
+    shown.shows("come to its end");
+    assert!(shown.child.try_wait().expect("it runs").is_none(), "the picture stays");
+    shown.types("q");
+    shown.ends(0);
+}

@@ -1,0 +1,297 @@
+//! What this machine grants a lab: each thing is tried as a run would use it, and let go again.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use nix::sys::mman::{mlock, munlock};
+use scenario::plan::Node;
+use traffic::{Bytes, Packets, Rate};
+
+use crate::buffers::Buffers;
+use crate::cable::{self, Cable, Line, Routes, Segmentation, Settings};
+use crate::device::{Device, Kind};
+use crate::privilege::{self, Privilege};
+use crate::{Error, Namespace, congestion, threads};
+
+/// How far a thing is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// As a lab wishes it.
+    Ok,
+    /// A lab gets on with what there is, and does less.
+    Limited,
+    /// Not at all.
+    Missing,
+}
+
+/// A thing that was tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The thing.
+    pub what: &'static str,
+    /// How far it is there.
+    pub state: State,
+    /// What was seen, or why it is not there.
+    pub why: String,
+    /// What to type to have it; empty if it is there.
+    pub command: String,
+}
+
+/// As root once more, where a user has no right.
+const AS_ROOT: &str = "sudo suimon doctor";
+/// A kernel as Debian builds it, which has all of this.
+const KERNEL: &str = "sudo apt-get install linux-image-amd64";
+/// The type information of the running kernel, and what it begins with (include/uapi/linux/btf.h).
+const BTF: &str = "/sys/kernel/btf/vmlinux";
+const BTF_MAGIC: u16 = 0xeb9f;
+/// Buffers of a small run, and their size in bytes: 64 MiB, which AF_XDP locks in memory.
+const BUFFERS: (u32, u32) = (1 << 15, 2048);
+
+impl Finding {
+    fn ok(what: &'static str, why: impl Into<String>) -> Self {
+        Self { what, state: State::Ok, why: why.into(), command: String::new() }
+    }
+
+    fn limited(what: &'static str, why: impl Into<String>, command: impl Into<String>) -> Self {
+        Self { what, state: State::Limited, why: why.into(), command: command.into() }
+    }
+
+    fn missing(what: &'static str, why: impl Into<String>, command: impl Into<String>) -> Self {
+        Self { what, state: State::Missing, why: why.into(), command: command.into() }
+    }
+
+    /// There, as `seen`, or not, and why.
+    fn of<T>(
+        what: &'static str,
+        seen: &str,
+        tried: &Result<T, Error>,
+        command: impl FnOnce(&Error) -> String,
+    ) -> Self {
+        match tried {
+            Ok(_) => Self::ok(what, seen),
+            Err(error) => Self::missing(what, brief(error), command(error)),
+        }
+    }
+}
+
+/// This machine, entered as a lab enters it.
+#[derive(Debug)]
+pub struct Machine {
+    users: Result<(), Error>,
+    rights: Result<Privilege, Error>,
+    ground: Result<Ground, Error>,
+}
+
+/// Two namespaces and a cable between them, gone with the value.
+#[derive(Debug)]
+struct Ground {
+    _host: Namespace,
+    fabric: Namespace,
+    cable: Result<Cable, Error>,
+}
+
+impl Machine {
+    /// Takes the rights that the process can have, and lays a cable. For a process of one thread that does
+    /// nothing else: without root it is in a user namespace afterwards.
+    pub fn enter() -> Self {
+        let users = privilege::users_may();
+        Self { users, rights: privilege::acquire(), ground: Ground::new() }
+    }
+
+    /// What every run in the lab needs: rights, namespaces, cables, their rates, frames, processors.
+    pub fn lab(&self) -> Vec<Finding> {
+        vec![
+            self.rights(),
+            self.users(),
+            Finding::of("network namespaces", "made two", &self.ground, namespaces),
+            self.veth(),
+            self.shaper(),
+            self.packet(),
+            processors(),
+        ]
+    }
+
+    /// The faster way to frames.
+    pub fn xdp(&self) -> Vec<Finding> {
+        let help = |error: &Error| match code(error) {
+            Some(libc::EPERM | libc::EACCES) => AS_ROOT.into(),
+            Some(libc::ENOBUFS) => "sudo prlimit --memlock=unlimited --pid $$".into(),
+            _ => KERNEL.into(),
+        };
+        let opened = self.open(Kind::Xdp { native: false });
+        let socket = Finding::of("AF_XDP", "opened a socket, generic mode", &opened, help);
+        vec![socket, locked()]
+    }
+
+    /// Our congestion control in the kernel.
+    pub fn congestion(&self) -> Vec<Finding> {
+        let types = kernel_types();
+        let seen = "loaded `newreno` and took it off again";
+        let tried = congestion::try_load();
+        let lacks_types = types.state == State::Missing;
+        let help = |_: &Error| match (congestion::IS_BUILT_IN, lacks_types, &self.rights) {
+            (false, ..) => "cargo install --path crates/cli --features bpf".into(),
+            (true, true, _) => KERNEL.into(),
+            (true, false, Ok(Privilege::Root)) => "sudo sysctl -w net.core.bpf_jit_enable=1".into(),
+            (true, false, _) => AS_ROOT.into(),
+        };
+        vec![types, Finding::of("BPF struct_ops", seen, &tried, help)]
+    }
+
+    fn rights(&self) -> Finding {
+        const WHAT: &str = "rights";
+        match &self.rights {
+            Ok(Privilege::Root) => Finding::ok(WHAT, "root: all of the lab"),
+            Ok(Privilege::Rootless) => {
+                let why = "a user: no AF_XDP, and the kernel's own congestion control";
+                Finding::limited(WHAT, why, "sudo suimon run FILE --on lab")
+            }
+            Err(error) => Finding::missing(WHAT, brief(error), AS_ROOT),
+        }
+    }
+
+    fn users(&self) -> Finding {
+        const WHAT: &str = "user namespaces";
+        match &self.users {
+            Ok(()) => Finding::ok(WHAT, "a user without root can run the lab"),
+            Err(error) => {
+                let lines = privilege::commands().into_iter().map(|line| format!("sudo {line}"));
+                let lines = lines.collect::<Vec<_>>().join(" && ");
+                let command = if lines.is_empty() { AS_ROOT.into() } else { lines };
+                Finding::missing(WHAT, brief(error), command)
+            }
+        }
+    }
+
+    fn cable(&self) -> Result<&Cable, String> {
+        let ground = self.ground.as_ref().map_err(|_| "not tried without a namespace")?;
+        ground.cable.as_ref().map_err(brief)
+    }
+
+    fn veth(&self) -> Finding {
+        match self.cable() {
+            Ok(_) => Finding::ok("veth", "laid a cable between them"),
+            Err(why) => Finding::missing("veth", why, "sudo modprobe veth"),
+        }
+    }
+
+    fn shaper(&self) -> Finding {
+        const LOAD: &str = "sudo modprobe sch_tbf";
+        match self.cable() {
+            Ok(cable) if cable.shaped => Finding::ok("TBF", "a host keeps to its line's rate"),
+            Ok(_) => Finding::missing(
+                "TBF",
+                "this kernel has none: hosts send as fast as they can",
+                LOAD,
+            ),
+            Err(why) => Finding::missing("TBF", why, LOAD),
+        }
+    }
+
+    fn packet(&self) -> Finding {
+        let opened = self.open(Kind::Packet { vnet: false });
+        Finding::of("AF_PACKET", "opened a socket", &opened, |error| match code(error) {
+            Some(libc::EAFNOSUPPORT) => "sudo modprobe af_packet".into(),
+            _ => AS_ROOT.into(),
+        })
+    }
+
+    /// Opens the fabric's end of the cable, and closes it.
+    fn open(&self, kind: Kind) -> Result<(), Error> {
+        let (Ok(ground), Ok(cable)) = (&self.ground, self.cable()) else {
+            return Err(Error::unfit("not tried without a cable", ""));
+        };
+        let (count, size) = BUFFERS;
+        let (buffers, mut packets) = (Buffers::new(count, size)?, Packets::with_places(count));
+        let open = || Device::open(cable.fabric_index, kind, &buffers, &mut packets, None);
+        let device = ground.fabric.within(open)??;
+        device.close(&mut packets);
+        Ok(())
+    }
+}
+
+impl Ground {
+    fn new() -> Result<Self, Error> {
+        let (host, fabric) = (Namespace::new()?, Namespace::new()?);
+        let rate = Rate::from_bits_per_second(1_000_000_000).unwrap_or(Rate::MIN);
+        let settings = Settings {
+            interface: 0,
+            fabric_interface: "p0",
+            mac: Node::ethernet_address(0),
+            mtu: 1500,
+            address: [10, 0, 0, 1].into(),
+            routes: Routes::Everything,
+            line: Some(Line { rate, overhead: 24, limit: Bytes(1 << 20), burst: None }),
+            segmentation: Segmentation::Tcp,
+            receive_cpus: &[],
+        };
+        let cable = cable::lay(&host, &fabric, &settings);
+        Ok(Self { _host: host, fabric, cable })
+    }
+}
+
+fn namespaces(error: &Error) -> String {
+    match code(error) {
+        Some(libc::ENOSPC) => "sudo sysctl -w user.max_net_namespaces=10000".into(),
+        Some(libc::EINVAL) => KERNEL.into(),
+        _ => AS_ROOT.into(),
+    }
+}
+
+fn processors() -> Finding {
+    const WHAT: &str = "processors";
+    let layout = threads::Layout::of_this_machine();
+    match layout.fabric {
+        Some(_) => {
+            let why = format!("one for the fabric, {} for hosts", layout.others.len());
+            Finding::ok(WHAT, why)
+        }
+        None => Finding::limited(
+            WHAT,
+            "only one: fabric and hosts take turns on it, and frames are late",
+            "taskset --cpu-list 0-1 suimon run FILE --on lab",
+        ),
+    }
+}
+
+/// Whether the process may lock the buffers of a small run in memory, which AF_XDP does.
+fn locked() -> Finding {
+    const WHAT: &str = "locked memory";
+    let tried = Buffers::new(BUFFERS.0, BUFFERS.1).and_then(|buffers| {
+        let (start, length) = buffers.region();
+        // SAFETY: the region is the buffers', which outlive both calls; nothing is written.
+        unsafe { mlock(start.cast(), length).and_then(|()| munlock(start.cast(), length)) }
+            .map_err(Error::system("lock 64 MiB"))
+    });
+    let unlimited = "sudo prlimit --memlock=unlimited --pid $$";
+    Finding::of(WHAT, "locked 64 MiB", &tried, |_| unlimited.into())
+}
+
+/// Whether the kernel tells its types, by which BPF programs find their way in it.
+fn kernel_types() -> Finding {
+    let mut magic = [0; 2];
+    let read = File::open(Path::new(BTF)).and_then(|mut file| file.read_exact(&mut magic));
+    match read {
+        Ok(()) if u16::from_ne_bytes(magic) == BTF_MAGIC => Finding::ok("BTF", BTF),
+        Ok(()) => Finding::missing("BTF", format!("{BTF} is of another format"), KERNEL),
+        Err(error) => Finding::missing("BTF", format!("{BTF}: {error}"), KERNEL),
+    }
+}
+
+/// What went wrong, without what would help.
+fn brief(error: &Error) -> String {
+    match error {
+        Error::Lacking { what, source, .. } | Error::System { what, source } => {
+            format!("{what}: {source}")
+        }
+        Error::Unfit { message, .. } => message.clone(),
+    }
+}
+
+fn code(error: &Error) -> Option<i32> {
+    match error {
+        Error::Lacking { source, .. } | Error::System { source, .. } => source.raw_os_error(),
+        Error::Unfit { .. } => None,
+    }
+}

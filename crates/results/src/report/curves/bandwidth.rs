@@ -1,0 +1,112 @@
+//! Bandwidth of ports in bins, as probes ask for it.
+
+use std::collections::BTreeSet;
+
+use network::PortId;
+use scenario::plan::{Bandwidth, NodeKind, Plan};
+
+use super::{Figure, Points, greatest, range, read, scaled, seconds, series, time_axis};
+use crate::chart::{Axis, Chart, Mark, Shape};
+use crate::error::Error;
+use crate::report::quantity::{Unit, digits, rate, rate_unit, time as duration};
+use crate::report::run::Run;
+use crate::report::way::way;
+use crate::rows::{BandwidthRow, PlanNames};
+use crate::table::Table;
+
+/// Limits much above the data would squeeze them, and are not drawn.
+const MARK_ABOVE: f64 = 2.5;
+
+/// A chart for each probe.
+pub(super) fn figures(run: &Run<'_>, table: &Table<BandwidthRow>) -> Result<Vec<Figure>, Error> {
+    let probes = &run.plan.probes.bandwidth;
+    let wanted: Vec<_> = probes.iter().map(|p| (p.name.clone(), range(run, p.window))).collect();
+    let curves = read(
+        table,
+        &wanted,
+        |row| (row.name, None),
+        |_, row| {
+            let x = seconds(row.time_ns);
+            [Some((x, row.bytes as f64)), Some((x, row.gap_bytes as f64))]
+        },
+    )?;
+    let figures = probes.iter().zip(curves);
+    Ok(figures.map(|(probe, curves)| bandwidth_figure(run, probe, curves)).collect())
+}
+
+fn bandwidth_figure(run: &Run<'_>, probe: &Bandwidth, [packets, gaps]: [Points; 2]) -> Figure {
+    let span = range(run, probe.window);
+    let width = probe.bin.as_secs_f64();
+    // Bytes of a bin as a rate; the last bin may have been cut short.
+    let per_second = |points: Points| -> Points {
+        let cut = |(x, y): (f64, f64)| (x, y / width.min((span.1 - x).max(1e-9)));
+        let mut rates: Points = points.into_iter().map(cut).collect();
+        let last = rates.last().map(|&(_, y)| (span.1, y));
+        rates.extend(last);
+        rates
+    };
+    let (packets, gaps) = (per_second(packets), per_second(gaps));
+    let top = greatest([&packets, &gaps]);
+    let unit = rate_unit(top);
+    let (x, time) = time_axis(span);
+    let mut drawn = vec![series("packets", Shape::Step, 0, scaled(packets, time, unit))];
+    if gaps.iter().any(|point| point.1 > 0.0) {
+        drawn.insert(0, series("gap frames", Shape::Step, 4, scaled(gaps, time, unit)));
+    }
+    let bin = duration(width);
+    let port = port_name(run.plan, probe.port);
+    let chart = Chart {
+        title: format!("Bandwidth {}", probe.name),
+        description: format!("Bytes sent at {port} in bins of {bin}; at most {}.", rate(top)),
+        x,
+        y: Axis::new(format!("bandwidth ({})", unit.1)),
+        series: drawn,
+        marks: limits(run.plan, probe, top, unit),
+    };
+    let caption = format!(
+        "Frame bytes leaving {port} in bins of {bin}. Where bins are narrower than a pixel, the least \
+         and the greatest of each pixel are drawn; links.parquet has every bin."
+    );
+    Figure { chart, caption }
+}
+
+fn port_name(plan: &Plan, port: PortId) -> String {
+    let names = PlanNames::new(plan);
+    let name = names.port(port);
+    names.into_names().text(name).to_owned()
+}
+
+/// The line rate, and the limits below it of the emulators that the port's flows pass.
+fn limits(plan: &Plan, probe: &Bandwidth, top: f64, (unit, name): Unit) -> Vec<Mark> {
+    let link = &plan.links[probe.port.0 as usize / 2];
+    let line = link.config.rate.bits_per_second() as f64 / 8.0;
+    let mut marks = vec![(format!("line rate of {}", link.name), line)];
+    for node in passed(plan, probe.port) {
+        if let NodeKind::Emulator(emulator) = &plan.nodes[node].kind {
+            let limit = emulator.rate.bits_per_second() as f64 / 8.0;
+            if marks.iter().all(|(_, other)| limit < *other) {
+                marks.push((format!("limit of {}", plan.nodes[node].name), limit));
+            }
+        }
+    }
+    let near = marks.into_iter().filter(|(_, limit)| *limit <= MARK_ABOVE * top);
+    let mark = |(text, limit): (String, f64)| Mark {
+        name: format!("{text}, {} {name}", digits(limit / unit)),
+        y: limit / unit,
+    };
+    near.map(mark).collect()
+}
+
+/// The nodes on the ways of the flows whose packets leave at `port`, in order.
+fn passed(plan: &Plan, port: PortId) -> BTreeSet<usize> {
+    let mut passed = BTreeSet::new();
+    for flow in &plan.flows {
+        for (from, to) in [(flow.from, flow.to), (flow.to, flow.from)] {
+            let way = way(plan, from, to);
+            if way.iter().any(|&(_, leaves)| leaves == port) {
+                passed.extend(way.into_iter().map(|(node, _)| node));
+            }
+        }
+    }
+    passed
+}

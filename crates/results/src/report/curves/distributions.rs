@@ -1,0 +1,164 @@
+//! How delays and the times between packets are distributed at ports.
+
+use std::collections::BTreeMap;
+
+use super::{Figure, TOGETHER, series, some_of};
+use crate::chart::{Axis, Chart, Shape};
+use crate::error::Error;
+use crate::report::quantity::{count, time, time_unit};
+use crate::report::{Cell, Grid};
+use crate::rows::DelayRow;
+use crate::table::Table;
+
+/// The least that is drawn, of the greatest: so many decades below it.
+const DECADES: i32 = 6;
+
+/// A port's histogram: the end of each range, nanoseconds, and how many packets lie in it.
+#[derive(Debug, Default)]
+struct Distribution {
+    port: String,
+    ranges: Vec<(u64, u64)>,
+    packets: u64,
+}
+
+/// A chart of each kind, with the numbers that people ask for.
+pub(crate) fn figures(table: &Table<DelayRow>) -> Result<Vec<(Figure, Grid)>, Error> {
+    let [mut sojourn, mut spacing] = read(table)?;
+    sojourn.sort_by_key(|port| std::cmp::Reverse(port.quantile(99, 100)));
+    spacing.sort_by_key(|port| std::cmp::Reverse(port.packets));
+    let sojourn = What {
+        title: "Queueing delay",
+        description: "The share of each port's packets that waited no longer than that.",
+        x: "wait",
+        caption: "From the moment that a port took a packet to that when its first bit left.",
+    }
+    .figure(&sojourn);
+    let spacing = What {
+        title: "Time between packets",
+        description: "The share of each port's packets that left no later after the one before.",
+        x: "from one packet to the next",
+        caption: "From the first bit of one packet to that of the next, at the same port.",
+    }
+    .figure(&spacing);
+    Ok([sojourn, spacing].into_iter().flatten().collect())
+}
+
+/// Of every port, sojourns and spacings.
+fn read(table: &Table<DelayRow>) -> Result<[Vec<Distribution>; 2], Error> {
+    let mut found: [BTreeMap<_, Distribution>; 2] = Default::default();
+    table.each(|row, names| {
+        let kind = usize::from(names.text(row.what) != "sojourn");
+        let port = found[kind].entry(row.port).or_default();
+        if port.ranges.is_empty() {
+            names.text(row.port).clone_into(&mut port.port);
+        }
+        port.ranges.push((row.to_ns, row.packets));
+        port.packets += row.packets;
+    })?;
+    Ok(found.map(|ports| ports.into_values().collect()))
+}
+
+impl Distribution {
+    /// What `share` of `of` packets were not longer than, to 6 %, nanoseconds.
+    fn quantile(&self, share: u64, of: u64) -> u64 {
+        let wanted = u128::from(self.packets) * u128::from(share);
+        let mut seen = 0;
+        let reached = self.ranges.iter().find(|(_, packets)| {
+            seen += u128::from(*packets) * u128::from(of);
+            seen >= wanted
+        });
+        reached.or(self.ranges.last()).map_or(0, |(to, _)| *to)
+    }
+
+    fn longest(&self) -> u64 {
+        self.ranges.last().map_or(0, |(to, _)| *to)
+    }
+
+    /// The share of packets, percent, that were no longer, over seconds, from `least` on.
+    fn cumulated(&self, least: f64) -> Vec<(f64, f64)> {
+        let mut seen = 0;
+        let mut points = Vec::with_capacity(self.ranges.len() + 1);
+        for &(to, packets) in &self.ranges {
+            let x = nanoseconds(to).max(least);
+            if points.is_empty() {
+                points.push((x, 0.0));
+            }
+            seen += packets;
+            points.push((x, 100.0 * seen as f64 / self.packets as f64));
+        }
+        points
+    }
+}
+
+fn nanoseconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+/// What a chart of distributions tells.
+struct What {
+    title: &'static str,
+    description: &'static str,
+    x: &'static str,
+    caption: &'static str,
+}
+
+impl What {
+    /// The chart of the first ports, if there is anything to draw.
+    fn figure(&self, ports: &[Distribution]) -> Option<(Figure, Grid)> {
+        let drawn = &ports[..ports.len().min(TOGETHER)];
+        let longest =
+            drawn.iter().map(Distribution::longest).max().filter(|longest| *longest > 0)?;
+        let least = (nanoseconds(longest) / 10_f64.powi(DECADES)).max(1e-9);
+        let unit = time_unit(nanoseconds(longest) / 1e3);
+        let curves = drawn.iter().enumerate().map(|(colour, port)| {
+            let points = port.cumulated(least).into_iter().map(|(x, y)| (x / unit.0, y));
+            series(&port.port, Shape::Step, colour, points.collect())
+        });
+        let chart = Chart {
+            title: self.title.to_owned(),
+            description: self.description.to_owned(),
+            x: Axis::new(format!("{} ({})", self.x, unit.1)).log(),
+            y: Axis::new("packets (%)").range(0.0, 100.0),
+            series: curves.collect(),
+            marks: Vec::new(),
+        };
+        let caption = format!(
+            "The share of packets that had at most that. {} What is below {} stands there. {}",
+            self.caption,
+            time(least),
+            some_of(drawn.len(), ports.len(), "delays.parquet").replace("sample", "range")
+        );
+        Some((Figure { chart, caption }, table(drawn)))
+    }
+}
+
+/// Quantiles of each port.
+fn table(ports: &[Distribution]) -> Grid {
+    let mut grid =
+        Grid::new(&["Port", "Packets", "Half at most", "99 of 100 at most", "The longest"]);
+    for port in ports {
+        let [half, most] = [port.quantile(1, 2), port.quantile(99, 100)];
+        let times = [half, most, port.longest()].map(|ns| Cell::number(time(nanoseconds(ns))));
+        let mut row = vec![Cell::text_of(&port.port), Cell::number(count(port.packets))];
+        row.extend(times);
+        grid.row(row);
+    }
+    grid
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_and_quantiles_are_of_the_packets() {
+        let ranges = vec![(0, 50), (1_000, 49), (2_000_000, 1)];
+        let port = Distribution { port: "a:b".into(), ranges, packets: 100 };
+        assert_eq!(
+            [port.quantile(1, 2), port.quantile(99, 100), port.longest()],
+            [0, 1_000, 2_000_000]
+        );
+        let points = port.cumulated(1e-9);
+        assert_eq!(points, [(1e-9, 0.0), (1e-9, 50.0), (1e-6, 99.0), (2e-3, 100.0)]);
+    }
+}

@@ -1,0 +1,34 @@
+//! The network of a plan as a picture: senders on the left, receivers on the right, and what lies between.
+
+use scenario::plan::Plan;
+
+use super::Section;
+
+mod graph;
+mod layers;
+mod picture;
+
+use graph::Graph;
+
+/// More cannot be told apart: hosts that are alike stand together, and then the rest is left out.
+const BOXES_MAX: usize = 40;
+
+/// The picture with its legend.
+pub(super) fn section(plan: &Plan) -> Section {
+    let mut section = Section::new("Topology");
+    let graph = Graph::new(plan, BOXES_MAX);
+    let description = graph.description();
+    let mut caption =
+        "Hosts are boxes, routers round, WAN emulators dashed. At each end of a link stands the \
+                       discipline of that port."
+            .to_owned();
+    if graph.grouped {
+        caption += " Hosts that are alike stand together.";
+    }
+    if graph.left_out > 0 {
+        caption += &format!(" {} more nodes are left out.", graph.left_out);
+    }
+    let layers = layers::lay_out(&graph);
+    section.picture(&picture::svg(&graph, &layers, &description), &caption);
+    section
+}
