@@ -7,6 +7,7 @@
 
 pub mod capture;
 pub mod chart;
+pub mod confidence;
 pub mod error;
 pub mod expectation;
 pub mod folder;
@@ -17,6 +18,7 @@ pub mod past;
 pub mod recorder;
 pub mod report;
 pub mod rows;
+pub mod sheet;
 pub mod summary;
 pub mod table;
 pub mod totals;
@@ -28,7 +30,7 @@ mod sequence;
 mod wire;
 
 pub use error::Error;
-pub use expectation::{Verdict, judge};
+pub use expectation::{Verdict, judge, judge_quantities};
 pub use folder::RunFolder;
 pub use lab::{HostStalls, LabPort, LabReport, Lateness};
 pub use manifest::Manifest;

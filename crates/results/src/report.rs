@@ -8,8 +8,12 @@ use std::fmt::Write;
 use crate::chart::Chart;
 
 mod curves;
+pub mod differences;
+mod heat;
+mod interval;
 pub mod quantity;
 pub mod run;
+pub mod sweep;
 
 const STYLE: &str = include_str!("report/style.css");
 

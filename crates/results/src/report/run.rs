@@ -318,7 +318,7 @@ fn figures_section(heading: &str, figures: &[Figure]) -> Section {
 }
 
 /// A command line as a shell takes it.
-fn shell(command: &[String]) -> String {
+pub(super) fn shell(command: &[String]) -> String {
     command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
