@@ -14,12 +14,14 @@ mod interruption;
 mod lab;
 mod list;
 mod meter;
+mod order;
 mod output;
 mod paper;
 mod port;
 mod progress;
 mod router;
 mod run;
+mod sweep;
 mod table;
 
 use std::process::ExitCode;
@@ -42,6 +44,8 @@ struct Arguments {
 enum Verb {
     /// Simulate a scenario, or every point of its sweep
     Run(run::Arguments),
+    /// Run a grid of settings and seeds into one table and report, going on where it was interrupted
+    Sweep(sweep::Arguments),
     /// Work by hand in a scenario's hosts, on real packets
     Lab(lab::Arguments),
     /// Bridge two interfaces of this machine through a scenario's router
@@ -64,6 +68,7 @@ impl Verb {
     fn act(&self) -> Result<Exit, Failure> {
         match self {
             Self::Run(arguments) => run::act(arguments),
+            Self::Sweep(arguments) => sweep::act(arguments),
             Self::Lab(arguments) => lab::act(arguments),
             Self::Router(arguments) => router::act(arguments),
             Self::Check(arguments) => check::act(arguments),
