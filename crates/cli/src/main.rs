@@ -19,6 +19,7 @@ mod list;
 mod live;
 mod manual;
 mod meter;
+mod order;
 mod output;
 mod paper;
 mod port;
@@ -26,6 +27,7 @@ mod progress;
 mod router;
 mod run;
 mod statistics;
+mod sweep;
 mod table;
 mod top;
 
@@ -49,6 +51,8 @@ struct Arguments {
 enum Verb {
     /// Simulate a scenario, or every point of its sweep
     Run(run::Arguments),
+    /// Run a grid of settings and seeds into one table and report, going on where it was interrupted
+    Sweep(sweep::Arguments),
     /// Work by hand in a scenario's hosts, on real packets
     Lab(lab::Arguments),
     /// Bridge two interfaces of this machine through a scenario's router
@@ -81,6 +85,7 @@ impl Verb {
     fn act(&self) -> Result<Exit, Failure> {
         match self {
             Self::Run(arguments) => run::act(arguments),
+            Self::Sweep(arguments) => sweep::act(arguments),
             Self::Lab(arguments) => lab::act(arguments),
             Self::Router(arguments) => router::act(arguments),
             Self::Top(arguments) => top::act(arguments),
