@@ -2,13 +2,14 @@
 #
 #   make demo    paper 0's result on this machine: needs Rust and a C compiler
 #   make test    every test
+#   make docs    the docs as a book, target/book/index.html; what it shows is tested by make test
 #   make bench   what the simulator, the disciplines and the lab cost: nanoseconds, instructions, memory
 #
 # Each installs the Debian packages it needs when it runs as root, and otherwise prints the line to type.
 
 CARGO ?= cargo
 
-.PHONY: demo test bench
+.PHONY: demo test docs bench
 
 demo:
 	@.ci/packages gcc libc6-dev
@@ -20,6 +21,14 @@ test:
 		groff-base bsdutils chromium
 	@.ci/editors
 	$(CARGO) test --workspace --locked
+
+# Built once, beside the rest of the build.
+MDBOOK = target/mdbook/bin/mdbook
+$(MDBOOK):
+	$(CARGO) install mdbook --version 0.5.4 --locked --no-default-features --features search --root target/mdbook
+
+docs: $(MDBOOK)
+	$(MDBOOK) build docs
 
 bench:
 	@.ci/packages gcc libc6-dev valgrind python3 iproute2 ethtool

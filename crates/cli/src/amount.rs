@@ -15,6 +15,8 @@ pub(crate) fn bit_rate(bytes_per_second: f64) -> String {
 pub(crate) fn by_path(path: &str, value: f64) -> String {
     let last = path.rsplit('.').next().unwrap_or(path);
     match last {
+        // A reason may be named after bytes; what is counted are packets.
+        _ if path.contains("drops_by_reason") => digits(value),
         _ if last.starts_with("goodput") => rate(value),
         "rate" => bit_rate(value),
         "utilisation" => share(value),

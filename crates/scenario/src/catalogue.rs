@@ -14,6 +14,8 @@ use crate::{lock, nearest};
 
 /// Where the examples are, from the root of the repository.
 const EXAMPLES: &str = "scenarios/disciplines";
+/// What runs every one of them, from there too; the docs' tests ask for it.
+const TESTED: &str = "crates/simulate/tests/examples.rs";
 /// No line of a page's prose is longer.
 const COLUMNS: usize = 100;
 
@@ -183,7 +185,8 @@ impl Page {
         units(&mut text, self.parameters.iter().chain(self.class.iter().flatten()));
         text += "## Example\n\n";
         let Example { file, command, text: example } = &self.example;
-        let _ = write!(text, "`{file}`; run it by\n\n```\n{command}\n```\n\n");
+        let _ = write!(text, "`{file}`; run it by\n\n<!-- run by: {TESTED} -->\n");
+        let _ = write!(text, "```console\n$ {command}\n```\n\n");
         let _ = write!(text, "```toml\n{example}```\n\n## Sources\n\n");
         self.sources.iter().for_each(|source| wrap(&mut text, "- ", source));
         text

@@ -11,7 +11,7 @@ use crate::diagnostic::{Errors, Problems, Source, Span};
 use crate::file::Scenario;
 use crate::plan::Plan;
 use crate::queue::Queue;
-use crate::{nearest, range, resolve, structure};
+use crate::{nearest, range, resolve, structure, syntax};
 
 /// The longest file: a hand-written one has a thousandth of it.
 const FILE_BYTES_MAX: usize = 4 << 20;
@@ -111,8 +111,8 @@ fn queue_of(text: &str, problems: &mut Problems) -> Option<qdisc::Parameters> {
 fn parsed<'t>(text: &'t str, problems: &mut Problems) -> Spanned<DeTable<'t>> {
     let (table, errors) = DeTable::parse_recoverable(text);
     for error in errors {
-        let help = "the file is TOML: `key = \"value\"` under [table] headers";
-        problems.push(&error.span().unwrap_or(0..0), error.message().to_owned(), help);
+        let (place, message) = (error.span().unwrap_or(0..0), error.message());
+        problems.push(&place, message.to_owned(), syntax::advice(message));
     }
     table
 }

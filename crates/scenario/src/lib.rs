@@ -24,6 +24,7 @@ mod resolve;
 mod schema;
 mod slower;
 mod structure;
+mod syntax;
 mod tcp;
 mod templates;
 mod tolerance;

@@ -137,6 +137,24 @@ fn shapes() {
 }
 
 #[test]
+fn text_that_is_no_toml() {
+    let ends = |from: &str, to: &str| {
+        let said = said(from, to, "");
+        said.lines().last().unwrap_or_default().trim().to_owned()
+    };
+    assert_eq!(ends("\"10 s\"", "10 s"), "help: put it in quotes, as in \"10 s\"");
+    assert_eq!(
+        ends("[router.r]", "[host.sender]"),
+        "help: a name stands once in its table: put both parts together, or rename one"
+    );
+    assert!(said("\"10 s\"", "\"10 s", "").contains("help: close the text with a `\"`"));
+    assert_eq!(
+        ends("[host.sender]", "host = { sender = {} }"),
+        "help: the table is closed by its `}`: write this within it, or open it with a [header]"
+    );
+}
+
+#[test]
 fn networks() {
     assert_eq!(
         said("[link.wan]\nbetween = [\"r\", \"receiver\"]\nrate = \"100 Mbit/s\"\n", "", ""),
