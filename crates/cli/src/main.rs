@@ -4,6 +4,7 @@ mod amount;
 mod check;
 mod compare;
 mod cost;
+mod demo;
 mod doctor;
 mod editor;
 mod execution;
@@ -43,6 +44,8 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// See in a few seconds what pacing does: a run, a picture, a report
+    Demo(demo::Arguments),
     /// Simulate a scenario, or every point of its sweep
     Run(run::Arguments),
     /// Work by hand in a scenario's hosts, on real packets
@@ -83,6 +86,7 @@ impl Verb {
             Self::Init(arguments) => init::act(arguments),
             Self::List(arguments) => list::act(arguments),
             Self::Cost(arguments) => cost::act(arguments),
+            Self::Demo(arguments) => demo::act(arguments),
             Self::Doctor(arguments) => doctor::act(arguments),
             Self::Schema(arguments) => editor::act(arguments),
             Self::Completions(arguments) => manual::completions(arguments),
