@@ -95,7 +95,8 @@ fn every_verb_has_a_man_page_without_a_fault() {
     for entry in fs::read_dir(&pages).expect("pages") {
         let page = entry.expect("a page").path();
         let mut groff = Command::new("groff");
-        let output = groff.args(["-man", "-Tutf8", "-ww", "-P-cbou"]).arg(&page).output().expect("groff");
+        let output =
+            groff.args(["-man", "-Tutf8", "-ww", "-P-cbou"]).arg(&page).output().expect("groff");
         let page = page.display();
         assert_eq!((code(&output), stderr(&output)), (0, ""), "{page}");
         assert!(stdout(&output).contains("SYNOPSIS"), "{page}");
