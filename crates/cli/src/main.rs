@@ -5,6 +5,7 @@ mod check;
 mod compare;
 mod control;
 mod cost;
+mod demo;
 mod doctor;
 mod editor;
 mod execution;
@@ -49,6 +50,8 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// See in a few seconds what pacing does: a run, a picture, a report
+    Demo(demo::Arguments),
     /// Simulate a scenario, or every point of its sweep
     Run(run::Arguments),
     /// Run a grid of settings and seeds into one table and report, going on where it was interrupted
@@ -95,6 +98,7 @@ impl Verb {
             Self::Init(arguments) => init::act(arguments),
             Self::List(arguments) => list::act(arguments),
             Self::Cost(arguments) => cost::act(arguments),
+            Self::Demo(arguments) => demo::act(arguments),
             Self::Doctor(arguments) => doctor::act(arguments),
             Self::Schema(arguments) => editor::act(arguments),
             Self::Completions(arguments) => manual::completions(arguments),
