@@ -13,7 +13,7 @@ CARGO ?= cargo
 
 demo:
 	@.ci/packages gcc libc6-dev
-	$(CARGO) run --release --locked --package suimon --no-default-features -- run scenarios/demo.toml --out runs/demo
+	$(CARGO) run --release --locked --package suimon --no-default-features -- demo
 
 test:
 	@.ci/packages gcc libc6-dev make pkg-config clang llvm libbpf-dev libelf-dev zlib1g-dev \

@@ -9,21 +9,27 @@ use crate::failure::Failure;
 use crate::paper;
 
 mod difference;
+mod folders;
+mod groups;
 mod papers;
 mod rows;
 mod runs;
 mod shown;
+mod shown_groups;
 
 /// What `compare` is told.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Run folders of one scenario, or folders of one paper, by whatever driver; the first is what the
-    /// others are held against
-    #[arg(required = true, num_args = 2.., value_name = "RUN")]
+    /// Run folders or sweeps of one scenario, or folders of one paper, by whatever driver; the first is
+    /// what the others are held against. Runs that differ in their seed alone count as one sample
+    #[arg(required = true, num_args = 1.., value_name = "RUN")]
     folders: Vec<PathBuf>,
-    /// Show what is equal in all of them too, and every flow of a count
+    /// Show what is equal in all of them or differs by noise too, and every flow of a count
     #[arg(long)]
     all: bool,
+    /// Write a page with the differences as bars
+    #[arg(short = 'o', long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -34,12 +40,26 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
     let is_paper = |folder: &&PathBuf| folder.join(paper::ITEMS).exists();
     let (papers, runs): (Vec<_>, Vec<_>) = arguments.folders.iter().partition(is_paper);
     match (papers.as_slice(), runs.as_slice()) {
-        ([], _) => runs::act(arguments),
+        ([], _) => of_runs(arguments),
+        ([_], []) => {
+            let help = "name another folder of the same paper";
+            Err(Failure::usage("one paper is nothing to compare", help))
+        }
         (_, []) => papers::act(arguments),
         ([paper, ..], [run, ..]) => {
             let (paper, run) = (paper.display(), run.display());
             let message = format!("{paper} holds a paper, {run} does not");
             Err(Failure::usage(message, "give run folders only, or folders of papers only"))
         }
+    }
+}
+
+/// Side by side, or as samples where several runs differ in their seed alone.
+fn of_runs(arguments: &Arguments) -> Result<Exit, Failure> {
+    let runs = folders::read(&arguments.folders)?;
+    let groups = groups::gather(runs.clone());
+    match groups.len() > 1 && groups.len() < runs.len() {
+        true => groups::act(arguments, groups),
+        false => runs::act(arguments, runs),
     }
 }

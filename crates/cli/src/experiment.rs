@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use scenario::Document;
 
+use crate::execution::Driver;
 use crate::failure::Failure;
 
 /// A scenario and its changes.
@@ -15,7 +16,8 @@ pub(crate) struct Experiment {
     /// Set a value as if the file said so: --set emulator.wan.buffer=1MiB
     #[arg(long, value_name = "PATH=VALUE")]
     set: Vec<String>,
-    /// Run once for each value: --vary emulator.wan.buffer=512KiB,1MiB
+    /// Run once for each value: --vary emulator.wan.buffer=512KiB,1MiB; a range of 8 values is
+    /// link.wan.delay=10ms..200ms/8, one of equal ratios flow.bulk.count=1..64/7log
     #[arg(long, value_name = "PATH=A,B,..")]
     vary: Vec<String>,
     /// Run once for each seed from first to last
@@ -61,6 +63,28 @@ impl Experiment {
         let pairs = parameters.iter().map(|(path, value)| format!("{path}={value}"));
         for assignment in self.set.iter().cloned().chain(pairs) {
             words.extend(["--set".into(), assignment]);
+        }
+        words
+    }
+
+    /// The words that run the whole grid again, without what cannot change results; `usual` is what a
+    /// sweep measures unless told.
+    pub(crate) fn sweep_command(
+        &self,
+        driver: Driver,
+        measures: &[String],
+        usual: &str,
+    ) -> Vec<String> {
+        let mut words = vec!["suimon".into(), "sweep".into(), self.file.display().to_string()];
+        let mut option = |name: &str, value: &str| words.extend([name.into(), value.into()]);
+        self.set.iter().for_each(|assignment| option("--set", assignment));
+        self.vary.iter().for_each(|assignment| option("--vary", assignment));
+        self.seeds.iter().for_each(|range| option("--seeds", range));
+        if driver == Driver::Lab {
+            option("--on", "lab");
+        }
+        if measures != [usual] {
+            measures.iter().for_each(|path| option("--measure", path));
         }
         words
     }

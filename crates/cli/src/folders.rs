@@ -18,8 +18,9 @@ pub(crate) fn of_run(name: &str, seed: u64, driver: Driver) -> PathBuf {
 }
 
 /// Where a sweep goes unless told.
-pub(crate) fn of_sweep(name: &str) -> PathBuf {
-    Path::new("runs").join(format!("{name}-sweep"))
+pub(crate) fn of_sweep(name: &str, driver: Driver) -> PathBuf {
+    let driver = if driver == Driver::Lab { "-lab" } else { "" };
+    Path::new("runs").join(format!("{name}-sweep{driver}"))
 }
 
 /// The name of the folder of point `index` among `count`: its number from 1, and its parameters.

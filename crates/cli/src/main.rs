@@ -5,6 +5,7 @@ mod check;
 mod compare;
 mod control;
 mod cost;
+mod demo;
 mod doctor;
 mod editor;
 mod execution;
@@ -19,6 +20,7 @@ mod list;
 mod live;
 mod manual;
 mod meter;
+mod order;
 mod output;
 mod paper;
 mod port;
@@ -26,6 +28,7 @@ mod progress;
 mod router;
 mod run;
 mod statistics;
+mod sweep;
 mod table;
 mod top;
 
@@ -47,8 +50,12 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// See in a few seconds what pacing does: a run, a picture, a report
+    Demo(demo::Arguments),
     /// Simulate a scenario, or every point of its sweep
     Run(run::Arguments),
+    /// Run a grid of settings and seeds into one table and report, going on where it was interrupted
+    Sweep(sweep::Arguments),
     /// Work by hand in a scenario's hosts, on real packets
     Lab(lab::Arguments),
     /// Bridge two interfaces of this machine through a scenario's router
@@ -81,6 +88,7 @@ impl Verb {
     fn act(&self) -> Result<Exit, Failure> {
         match self {
             Self::Run(arguments) => run::act(arguments),
+            Self::Sweep(arguments) => sweep::act(arguments),
             Self::Lab(arguments) => lab::act(arguments),
             Self::Router(arguments) => router::act(arguments),
             Self::Top(arguments) => top::act(arguments),
@@ -90,6 +98,7 @@ impl Verb {
             Self::Init(arguments) => init::act(arguments),
             Self::List(arguments) => list::act(arguments),
             Self::Cost(arguments) => cost::act(arguments),
+            Self::Demo(arguments) => demo::act(arguments),
             Self::Doctor(arguments) => doctor::act(arguments),
             Self::Schema(arguments) => editor::act(arguments),
             Self::Completions(arguments) => manual::completions(arguments),

@@ -9,8 +9,8 @@ use results::report::{Mood, Page};
 use crate::execution::Driver;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::order::workers;
 use crate::progress::Progress;
-use crate::run::workers;
 use crate::{folders, interruption, output};
 
 mod cells;

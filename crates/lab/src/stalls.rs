@@ -28,7 +28,7 @@ impl Stalls {
     fn note(&mut self, late: Duration) {
         if late > STALL {
             self.longest = self.longest.max(late);
-            self.sum = self.sum + late;
+            self.sum += late;
         }
     }
 
@@ -94,7 +94,9 @@ mod tests {
     #[test]
     fn only_what_is_late_is_a_stall() {
         let mut stalls = Stalls::default();
-        [200, 1_000, 1_500, 7_000, 999].map(Duration::from_us).map(|late| stalls.note(late));
+        for us in [200, 1_000, 1_500, 7_000, 999] {
+            stalls.note(Duration::from_us(us));
+        }
         let (longest, sum) = (Duration::from_ms(7), Duration::from_us(8_500));
         assert_eq!(stalls, Stalls { longest, sum });
         let other = Stalls { longest: Duration::from_ms(9), sum: Duration::from_ms(9) };

@@ -26,8 +26,18 @@ pub struct Verdict {
 /// # Errors
 /// [`Error::UnknownPath`] for one that names no number of the summary.
 pub fn judge(expectations: &[Expectation], summary: &Summary) -> Result<Vec<Verdict>, Error> {
-    let quantities = summary.quantities();
-    expectations.iter().map(|expectation| verdict(expectation, &quantities)).collect()
+    judge_quantities(expectations, &summary.quantities())
+}
+
+/// Judges every expectation by a summary's quantities, in alphabetical order.
+///
+/// # Errors
+/// [`Error::UnknownPath`] for one that names none of them.
+pub fn judge_quantities(
+    expectations: &[Expectation],
+    quantities: &[(String, f64)],
+) -> Result<Vec<Verdict>, Error> {
+    expectations.iter().map(|expectation| verdict(expectation, quantities)).collect()
 }
 
 fn verdict(expectation: &Expectation, quantities: &[(String, f64)]) -> Result<Verdict, Error> {

@@ -109,7 +109,10 @@ fn clear(folder: &Path) -> Result<(), Error> {
 }
 
 /// Writes a file whole, or not at all.
-pub(crate) fn write(path: &Path, text: &str) -> Result<(), Error> {
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write(path: &Path, text: &str) -> Result<(), Error> {
     let partial = partial(path);
     std::fs::write(&partial, text).map_err(Error::io(&partial))?;
     std::fs::rename(&partial, path).map_err(Error::io(path))

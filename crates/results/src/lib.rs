@@ -7,6 +7,7 @@
 
 pub mod capture;
 pub mod chart;
+pub mod confidence;
 pub mod delays;
 pub mod error;
 pub mod expectation;
@@ -19,6 +20,7 @@ pub mod past;
 pub mod recorder;
 pub mod report;
 pub mod rows;
+pub mod sheet;
 pub mod summary;
 pub mod table;
 pub mod totals;
@@ -31,7 +33,7 @@ mod wire;
 
 pub use delays::{AllDelays, Delays};
 pub use error::Error;
-pub use expectation::{Verdict, judge};
+pub use expectation::{Verdict, judge, judge_quantities};
 pub use folder::RunFolder;
 pub use histogram::Histogram;
 pub use lab::{HostStalls, LabPort, LabReport, Lateness};

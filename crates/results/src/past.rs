@@ -17,6 +17,10 @@ use crate::summary;
 pub struct Past {
     /// Its folder.
     pub folder: PathBuf,
+    /// The version of Suimon that made it.
+    pub version: String,
+    /// The version of the folder's layout.
+    pub schema: u32,
     /// The driver that made it: `simulate`, `lab`.
     pub driver: String,
     /// Whether it came to its end.
@@ -32,6 +36,8 @@ pub struct Past {
 /// What is read of a manifest.
 #[derive(Deserialize)]
 struct Made {
+    suimon: String,
+    schema: u32,
     driver: String,
     complete: bool,
     lab: Option<LabReport>,
@@ -46,12 +52,24 @@ impl Past {
         let made: Made = json(folder, manifest::FILE)?;
         Ok(Self {
             folder: folder.to_owned(),
+            version: made.suimon,
+            schema: made.schema,
             driver: made.driver,
             complete: made.complete,
             lab: made.lab,
             scenario: text(folder, SCENARIO)?,
             summary: json(folder, SUMMARY)?,
         })
+    }
+
+    /// Whether it is what this version of Suimon would make of `scenario` by `driver`: complete, of the
+    /// same version and of the same text to the letter.
+    pub fn stands_for(&self, scenario: &str, driver: &str) -> bool {
+        self.complete
+            && self.version == env!("CARGO_PKG_VERSION")
+            && self.schema == manifest::SCHEMA
+            && self.driver == driver
+            && self.scenario == scenario
     }
 
     /// Every number of its summary, as [`crate::Summary::quantities`] gives it.

@@ -13,11 +13,15 @@ use crate::chart::Chart;
 use crate::chart::data::Data;
 
 mod curves;
+pub mod differences;
 mod glance;
 mod grid;
+mod heat;
+mod interval;
 pub mod quantity;
 pub mod run;
 mod script;
+pub mod sweep;
 mod topology;
 mod way;
 

@@ -11,14 +11,14 @@ use crate::diagnostic::{Errors, Problems, Source, Span};
 use crate::file::Scenario;
 use crate::plan::Plan;
 use crate::queue::Queue;
-use crate::{nearest, resolve, structure, syntax};
+use crate::{nearest, range, resolve, structure, syntax};
 
 /// The longest file: a hand-written one has a thousandth of it.
 const FILE_BYTES_MAX: usize = 4 << 20;
 /// What to do about a value that the schema lets pass.
 const HELP: &str = "see docs/scenario.schema.json";
 /// The most runs that a grid may span.
-const RUNS_MAX: usize = 10_000;
+pub(crate) const RUNS_MAX: usize = 10_000;
 
 /// A scenario file, and what the command line changes in it.
 #[derive(Clone, Debug)]
@@ -151,11 +151,12 @@ impl Document {
         Ok(())
     }
 
-    /// Runs once for each value of `path=a,b,c`.
+    /// Runs once for each value of `path=a,b,c`; among them may be ranges: `10ms..200ms/8` has eight
+    /// points at equal distances, `1..64/7log` seven at equal ratios.
     ///
     /// # Errors
     ///
-    /// A path or value that cannot be read.
+    /// A path, value or range that cannot be read.
     pub fn vary(&mut self, assignment: &str) -> Result<(), Errors> {
         let (path, values) = self.assignment("--vary", assignment, true)?;
         self.axes.retain(|axis| keys(&axis.path) != keys(&path));
@@ -317,19 +318,44 @@ impl Document {
             let help = "write path=value, such as link.wan.delay=10ms";
             return self.reject(&all, format!("`{text}` has no `=`"), help);
         };
-        let path = match segments(path, start) {
+        let mut path = match segments(path, start) {
             Ok(path) => path,
             Err((message, help)) => return self.reject(&all, message, help),
         };
+        spell_out(&mut path);
         if let Err((message, help)) = settable(&path) {
             return self.reject(&all, message, help);
         }
         let offset = start + text.len() - values.len();
         let values = match several {
-            true => pieces(values).into_iter().map(|p| fragment(values, p, offset)).collect(),
+            true => self.varied(option, values, offset)?,
             false => vec![fragment(values, 0..values.len(), offset)],
         };
         Ok((path, values))
+    }
+
+    /// The values of a list, its ranges written out.
+    fn varied(
+        &mut self,
+        option: &str,
+        values: &str,
+        offset: usize,
+    ) -> Result<Vec<Fragment>, Errors> {
+        let mut all = Vec::new();
+        for piece in pieces(values) {
+            match range::points(&values[piece.clone()]) {
+                Ok(None) => all.push(fragment(values, piece, offset)),
+                Ok(Some(points)) => all.extend(points.iter().map(|point| {
+                    let start = self.source.append(option, point);
+                    fragment(point, 0..point.len(), start)
+                })),
+                Err(error) => {
+                    let span = offset + piece.start..offset + piece.end;
+                    return self.reject(&span, error.message, &error.help);
+                }
+            }
+        }
+        Ok(all)
     }
 
     fn reject<T>(&mut self, span: &Span, message: String, help: &str) -> Result<T, Errors> {
@@ -363,6 +389,16 @@ fn make_room(table: &mut DeTable<'_>, key: &str) {
 
 fn keys(path: &[Segment]) -> Vec<&str> {
     path.iter().map(|segment| segment.key.as_str()).collect()
+}
+
+/// On the command line `flow.bulk.cc` is short for `flow.bulk.congestion`.
+fn spell_out(path: &mut [Segment]) {
+    if let [table, _, setting] = path
+        && table.key == "flow"
+        && setting.key == "cc"
+    {
+        setting.key = "congestion".into();
+    }
 }
 
 /// What may not be varied: what names the runs, and the grid itself.

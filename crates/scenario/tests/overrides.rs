@@ -129,3 +129,34 @@ fn a_change_of_a_queue_can_be_set_and_swept() {
     let unknown = document.set("change.on.enabled=true").and_then(|()| document.plan().map(drop));
     assert!(unknown.is_err(), "an override makes no change of its own");
 }
+
+#[test]
+fn a_range_is_written_out_and_cc_is_short_for_congestion() {
+    let mut document = document();
+    document.set("link.wire.queue.fifo.bytes=64KiB").unwrap();
+    document.set("seed=1").unwrap();
+    document.vary("link.wire.delay=0ms..10ms/3,1 s").unwrap();
+    document.vary("flow.bulk.cc=cubic,scalable").unwrap();
+    let runs = document.runs().unwrap();
+    let labels: Vec<&str> = runs.iter().map(|run| run.label.as_str()).collect();
+    assert_eq!(labels.len(), 8);
+    assert_eq!(labels[3], "link.wire.delay=5ms, flow.bulk.congestion=scalable");
+    assert_eq!(labels[6], "link.wire.delay=1 s, flow.bulk.congestion=cubic");
+    let plan = runs[3].plan().unwrap();
+    assert_eq!(plan.links[0].config.delay, Duration::from_ms(5));
+    assert_eq!(plan.flows[0].tcp().unwrap().sender.algorithm.name(), "scalable");
+}
+
+#[test]
+fn a_bad_range_is_refused_with_its_place() {
+    let refused = |assignment: &str| document().vary(assignment).unwrap_err().to_string();
+    assert_eq!(
+        refused("link.wire.delay=1ms,2ms..3ms"),
+        "--vary:1:21: the range `2ms..3ms` does not say of how many points\n  help: write \
+         2ms..3ms/8 for 8 points at equal distances, 2ms..3ms/8log at equal ratios"
+    );
+    let mut document = document();
+    document.vary("link.wire.delay=1..3/3").unwrap();
+    let told = document.runs().unwrap().pop().unwrap().plan().unwrap_err().to_string();
+    assert!(told.starts_with("--vary:1:1: the time `3` has no unit"), "{told}");
+}

@@ -2,10 +2,14 @@
 
 use std::path::Path;
 
+use results::confidence::Interval;
 use results::paper::{Item, Results};
+use results::report::Cell as PageCell;
+use results::report::differences::{Differences, Row as PageRow};
 use results::report::quantity::digits;
 use serde_json::{Value, json};
 
+use super::shown_groups::{number, percent};
 use super::{Arguments, difference};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -47,6 +51,9 @@ pub(super) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let rows = rows(&papers, arguments.all);
     let ok = rows.iter().all(Row::ok);
+    if let Some(path) = &arguments.report {
+        results::folder::write(path, &page(&papers, &rows).to_html())?;
+    }
     if arguments.json {
         output::print_json(&as_json(&papers, &rows, ok))?;
     } else {
@@ -154,4 +161,52 @@ fn as_json(papers: &[Results], rows: &[Row<'_>], ok: bool) -> Value {
         "items": rows.iter().map(row).collect::<Vec<_>>(),
         "ok": ok,
     })
+}
+
+/// The same as a page with bars.
+fn page(papers: &[Results], rows: &[Row<'_>]) -> Differences {
+    let row = |row: &Row<'_>| {
+        let mut cells = vec![
+            PageCell::text_of(name(row.item)),
+            PageCell::text_of(&row.item.case),
+            number(row.item.published),
+        ];
+        cells.extend((0..papers.len()).map(|paper| number(row.measured(paper))));
+        cells.push(match row.is_judged() {
+            true => PageCell::Held(row.ok()),
+            false => PageCell::text_of(""),
+        });
+        // Where nothing was published, the others are held against the first.
+        let reference = row.item.published.or_else(|| row.measured(0));
+        let bars = row.all.iter().flatten().filter_map(|item| Some(bar(item, reference?)));
+        PageRow { cells, bars: bars.collect() }
+    };
+    let drivers: Vec<String> = papers.iter().map(|paper| paper.driver.clone()).collect();
+    let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+    Differences {
+        title: format!("Paper {}", papers[0].paper),
+        lead: format!("published, {}", drivers.join(", ")),
+        ok: rows.iter().any(Row::is_judged).then(|| rows.iter().all(Row::ok)),
+        head: [words(&["item", "case", "published"]), drivers, words(&["verdict"])].concat(),
+        rows: rows.iter().map(row).collect(),
+        notes: vec![
+            "A bar for each driver, in the order of the columns: the dot is what it measured, in percent \
+             from what was published (the dashed line), or from the first driver where nothing was; the \
+             line spans what is allowed."
+                .to_owned(),
+        ],
+    }
+}
+
+/// What was measured and what is allowed, from `reference`.
+fn bar(item: &Item, reference: f64) -> Interval {
+    let mean = item.measured - reference;
+    let from = |limit: Option<f64>| limit.map(|limit| limit - reference);
+    let ends = match (from(item.low), from(item.high)) {
+        (None, None) => None,
+        (Some(low), Some(high)) => Some((low, high)),
+        // What is open at one end is drawn up to what was measured.
+        (Some(limit), None) | (None, Some(limit)) => Some((limit.min(mean), limit.max(mean))),
+    };
+    percent(Interval { mean, ends }, reference)
 }

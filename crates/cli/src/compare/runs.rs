@@ -63,10 +63,27 @@ impl Comparison {
     }
 }
 
-pub(super) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
-    let runs = arguments.folders.iter().map(|folder| Past::read(folder));
-    let runs: Vec<Past> = runs.collect::<Result<_, _>>()?;
-    let plans = runs.iter().map(plan).collect::<Result<Vec<_>, _>>()?;
+pub(super) fn act(arguments: &Arguments, runs: Vec<Past>) -> Result<Exit, Failure> {
+    let plan = plans(&runs.iter().collect::<Vec<_>>())?.swap_remove(0);
+    runs.iter().for_each(tell);
+    let comparison = compare(runs, &plan, arguments.all)?;
+    if let Some(path) = &arguments.report {
+        results::folder::write(path, &shown::page(&comparison, &plan.title).to_html())?;
+    }
+    if arguments.json {
+        output::print_json(&shown::json(&comparison))?;
+    } else {
+        output::print(&shown::text(&comparison))?;
+    }
+    Ok(Exit::met(comparison.ok()))
+}
+
+/// The runs' plans.
+///
+/// # Errors
+/// If one belongs to another scenario than the first.
+pub(super) fn plans(runs: &[&Past]) -> Result<Vec<Plan>, Failure> {
+    let plans = runs.iter().map(|run| plan(run)).collect::<Result<Vec<_>, _>>()?;
     for (run, plan) in runs.iter().zip(&plans) {
         if let Some(difference) = other_scenario(&plans[0], plan) {
             let first = runs[0].folder.display();
@@ -78,14 +95,7 @@ pub(super) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
             ));
         }
     }
-    runs.iter().for_each(tell);
-    let comparison = compare(runs, &plans[0], arguments.all)?;
-    if arguments.json {
-        output::print_json(&shown::json(&comparison))?;
-    } else {
-        output::print(&shown::text(&comparison))?;
-    }
-    Ok(Exit::met(comparison.ok()))
+    Ok(plans)
 }
 
 fn plan(run: &Past) -> Result<Plan, Failure> {
@@ -123,7 +133,7 @@ fn parts(plan: &Plan) -> [BTreeSet<String>; 3] {
 }
 
 /// What a reader must know of a run before believing it.
-fn tell(run: &Past) {
+pub(super) fn tell(run: &Past) {
     if let Some(warning) = run.lab.as_ref().and_then(LabReport::warning) {
         output::note(&format!("{}: {warning}", run.folder.display()));
     }
@@ -132,19 +142,25 @@ fn tell(run: &Past) {
     }
 }
 
-fn compare(runs: Vec<Past>, plan: &Plan, all: bool) -> Result<Comparison, Failure> {
-    tell_settings(&runs);
-    let quantities: Vec<_> = runs.iter().map(Past::quantities).collect();
-    let named: Vec<&str> = plan.comparison.tolerances.iter().map(|t| t.path.as_str()).collect();
-    let mut paths = rows::paths(&runs[0].summary, all);
+/// What is compared: what a person would look at first, what is named, and what is expected.
+pub(super) fn paths(first: &Past, plan: &Plan, all: bool) -> Vec<String> {
+    let mut paths = rows::paths(&first.summary, all);
+    let named = plan.comparison.tolerances.iter().map(|tolerance| tolerance.path.as_str());
     let expected = plan.expectations.iter().map(|expectation| expectation.path.as_str());
-    for path in named.iter().copied().chain(expected) {
+    for path in named.chain(expected) {
         if !paths.iter().any(|known| known == path) {
             paths.push(path.to_owned());
         }
     }
+    paths
+}
+
+fn compare(runs: Vec<Past>, plan: &Plan, all: bool) -> Result<Comparison, Failure> {
+    tell_settings(&runs);
+    let quantities: Vec<_> = runs.iter().map(Past::quantities).collect();
+    let named: Vec<&str> = plan.comparison.tolerances.iter().map(|t| t.path.as_str()).collect();
     let (mut rows, mut equal) = (Vec::new(), 0);
-    for path in paths {
+    for path in paths(&runs[0], plan, all) {
         let values = quantities.iter().map(|known| measured(&path, known).ok_or(known));
         let values = match values.collect::<Result<Vec<f64>, _>>() {
             Ok(values) => values,
@@ -183,7 +199,7 @@ fn tell_settings(runs: &[Past]) {
 }
 
 /// Every setting of a scenario with its path.
-fn settings(scenario: &str) -> BTreeSet<(String, String)> {
+pub(super) fn settings(scenario: &str) -> BTreeSet<(String, String)> {
     let mut found = BTreeSet::new();
     if let Ok(table) = scenario.parse::<toml::Table>() {
         flatten("", &toml::Value::Table(table), &mut found);

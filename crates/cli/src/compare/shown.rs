@@ -1,11 +1,14 @@
 //! Compared runs as text and as JSON.
 
 use results::Past;
+use results::report::Cell as PageCell;
+use results::report::differences::{Differences, Row as PageRow};
 use scenario::plan::Within;
 use serde_json::{Value, json};
 
 use super::difference;
 use super::runs::{Comparison, Row};
+use super::shown_groups::bar;
 use crate::amount;
 use crate::table::{Cell, Table};
 
@@ -48,16 +51,17 @@ fn cells(row: &Row) -> Vec<Cell> {
     cells.extend(row.values.iter().map(|&value| show(value).into()));
     cells.extend([
         difference::text(reference, farthest, show).into(),
-        allowed(row).into(),
+        allowed(row.allowed, &row.path).into(),
         verdict,
     ]);
     cells
 }
 
-fn allowed(row: &Row) -> String {
-    match row.allowed {
+/// How far values may lie apart.
+pub(super) fn allowed(within: Within, path: &str) -> String {
+    match within {
         Within::Percent(percent) => format!("{percent} %"),
-        Within::Amount(amount) => amount::by_path(&row.path, amount),
+        Within::Amount(amount) => amount::by_path(path, amount),
     }
 }
 
@@ -74,7 +78,7 @@ pub(super) fn json(comparison: &Comparison) -> Value {
             "path": row.path,
             "values": row.values,
             "difference": difference::relative(reference, farthest),
-            "allowed": allowed(row),
+            "allowed": allowed(row.allowed, &row.path),
             "named": row.named,
             "within": row.within(),
         })
@@ -85,4 +89,42 @@ pub(super) fn json(comparison: &Comparison) -> Value {
         "equal": comparison.equal,
         "ok": comparison.ok(),
     })
+}
+
+/// The same as a page with bars.
+pub(super) fn page(comparison: &Comparison, title: &str) -> Differences {
+    let row = |row: &Row| {
+        let show = |value| amount::by_path(&row.path, value);
+        let (reference, farthest) = row.farthest();
+        let mut cells = vec![PageCell::text_of(&row.path)];
+        cells.extend(row.values.iter().map(|&value| PageCell::number(show(value))));
+        cells.push(PageCell::number(difference::text(reference, farthest, show)));
+        cells.push(PageCell::number(allowed(row.allowed, &row.path)));
+        cells.push(match (row.named, row.within()) {
+            (true, ok) => PageCell::Held(ok),
+            (false, true) => PageCell::text_of("within"),
+            (false, false) => PageCell::text_of("beyond"),
+        });
+        let others = row.values.iter().skip(1);
+        PageRow { cells, bars: others.map(|&value| bar(reference, value)).collect() }
+    };
+    let runs: Vec<String> = comparison.runs.iter().map(heading).collect();
+    let named = comparison.rows.iter().any(|row| row.named);
+    let mut notes = vec![
+        format!("Bars show how far the others lie from {}, in percent of it.", runs[0]),
+        "A single run tells nothing of chance: give several seeds of each for confidence intervals."
+            .to_owned(),
+    ];
+    if comparison.equal > 0 {
+        notes.push(equal_in_all(comparison.equal) + ".");
+    }
+    let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+    Differences {
+        title: if title.is_empty() { "A comparison".into() } else { title.to_owned() },
+        lead: format!("{} against {}", runs[1..].join(", "), runs[0]),
+        ok: named.then(|| comparison.ok()),
+        head: [words(&["quantity"]), runs, words(&["difference", "allowed", ""])].concat(),
+        rows: comparison.rows.iter().map(row).collect(),
+        notes,
+    }
 }

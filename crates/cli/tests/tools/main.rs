@@ -6,6 +6,7 @@ mod needs;
 #[path = "../typed/mod.rs"]
 mod typed;
 
+mod demo;
 mod doctor;
 mod editors;
 mod manual;

@@ -97,7 +97,7 @@ impl Cell {
         Self::Measure(Measure::new(path, value, text))
     }
 
-    const fn class(&self) -> &'static str {
+    pub(super) const fn class(&self) -> &'static str {
         match self {
             Self::Text(_) => "",
             Self::Number(_) | Self::Measure(_) => " class=\"n\"",
@@ -106,7 +106,7 @@ impl Cell {
         }
     }
 
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         match self {
             Self::Text(text) | Self::Number(text) => escape(text),
             Self::Measure(measure) => measure.html(),

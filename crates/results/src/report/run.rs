@@ -174,7 +174,7 @@ fn quantity(path: &str, value: f64) -> String {
 }
 
 /// A command line as a shell takes it.
-fn shell(command: &[String]) -> String {
+pub(super) fn shell(command: &[String]) -> String {
     command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 

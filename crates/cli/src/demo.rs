@@ -1,0 +1,80 @@
+//! `suimon demo`: what pacing does, in a few seconds: the table of a run, a picture, a report.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use results::{folder, summary::Summary};
+use scenario::Document;
+
+use crate::execution::{Driver, Job, Outcome};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::port::Fabric;
+use crate::progress::Progress;
+use crate::run::shown;
+use crate::{amount, interruption, output};
+
+mod picture;
+
+/// The scenario, as it stands in the repository.
+const SCENARIO: &str = include_str!("../../../scenarios/demo.toml");
+/// Its two flows, and the probes of what each sends: they have the same names.
+const FLOWS: [&str; 2] = ["stock", "paced"];
+
+/// What `demo` is told.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The run folder
+    #[arg(short, long, value_name = "DIR", default_value = "runs/demo")]
+    out: PathBuf,
+    /// No progress bar
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// Simulates it, and shows what came out.
+pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+    let plan = Document::parse("demo.toml", scenario::without_schema(SCENARIO))?.plan()?;
+    let job = Job {
+        driver: Driver::Simulator,
+        fabric: Fabric::default(),
+        lock: scenario::lock(&plan),
+        plan,
+        folder: arguments.out.clone(),
+        // The folder holds the scenario with everything set.
+        command: ["suimon", "run", folder::SCENARIO].map(str::to_owned).to_vec(),
+    };
+    let interrupted = interruption::watch()?;
+    let progress = Progress::new(1, arguments.quiet);
+    let outcome = job.execute(&interrupted, &progress);
+    progress.finish();
+    let outcome = outcome?;
+    if !outcome.complete() {
+        output::note(&shown::interruption(&job.plan, &outcome));
+        return Ok(Exit::Interrupted);
+    }
+    output::print(&text(&outcome, &job.folder)?)?;
+    Ok(Exit::met(outcome.ok()))
+}
+
+fn text(outcome: &Outcome, folder: &Path) -> Result<String, Failure> {
+    let results = shown::results(outcome);
+    let recording = outcome.recording.as_ref();
+    let picture = recording.map(|recording| picture::of(recording, &FLOWS)).transpose()?;
+    let (picture, words) = (picture.unwrap_or_default(), words(&outcome.summary));
+    let report = folder.join(folder::REPORT);
+    Ok(format!("{results}\n{picture}\n{words}\nreport: {}\n", report.display()))
+}
+
+/// What one sees, in two lines.
+fn words(summary: &Summary) -> String {
+    let goodput = |flow: &str| summary.flow.get(flow).map_or(0.0, |flow| flow.goodput);
+    let [stock, paced] = FLOWS.map(goodput);
+    format!(
+        "stock: bursts at the speed of the sender's link overflow the router's buffer, and {} is left.\n\
+         paced: gap packets space the same TCP to the path's rate: {}, {:.1} times as much.\n",
+        amount::bit_rate(stock),
+        amount::bit_rate(paced),
+        paced / stock.max(1.0),
+    )
+}

@@ -1,0 +1,159 @@
+//! `suimon sweep`: every point of a scenario's grid, in one table, one report, and a folder each.
+//!
+//! What is told of a point is read back from its folder, whether it was run now or by an earlier sweep
+//! that was interrupted, so that both come to the same bytes.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use results::LabReport;
+use scenario::Run;
+use simulate::sweep::{Crew, sweep, weight};
+
+use crate::execution::{Job, Outcome};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::folders::{self, SWEEP};
+use crate::order::Order;
+use crate::progress::Progress;
+use crate::{amount, check, interruption, output};
+
+mod files;
+mod point;
+mod shown;
+
+use point::Point;
+
+/// What `sweep` is told.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    order: Order,
+    /// What the report shows, by its path in summary.json; may be given more than once
+    #[arg(long = "measure", value_name = "PATH", default_value = MEASURE)]
+    measures: Vec<String>,
+    /// Run everything anew, in place of what is missing or incomplete only
+    #[arg(long)]
+    fresh: bool,
+}
+
+/// What is shown unless told.
+const MEASURE: &str = "run.goodput";
+
+/// What a sweep is to do beyond its order.
+#[derive(Debug)]
+pub(crate) struct Wishes {
+    /// What the report shows.
+    measures: Vec<String>,
+    /// Whether earlier runs are left aside.
+    fresh: bool,
+}
+
+impl Wishes {
+    /// `suimon run` always runs.
+    pub(crate) fn of_run() -> Self {
+        Self { measures: vec![MEASURE.into()], fresh: true }
+    }
+}
+
+/// Runs the grid.
+pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+    let runs = arguments.order.runs()?;
+    if runs.iter().all(|run| run.parameters.is_empty()) {
+        let message = format!("{} has no grid", arguments.order.experiment.file.display());
+        let help = "add --vary PATH=A,B or --seeds 1..8, or run it once: suimon run";
+        return Err(Failure::usage(message, help));
+    }
+    let measures = arguments.measures.clone();
+    run(&arguments.order, &runs, &Wishes { measures, fresh: arguments.fresh })
+}
+
+/// Runs what is not done yet and tells of all.
+pub(crate) fn run(order: &Order, runs: &[Run], wishes: &Wishes) -> Result<Exit, Failure> {
+    let chosen = order.out.clone();
+    let folder = chosen.unwrap_or_else(|| folders::of_sweep(&order.experiment.name(), order.on));
+    let jobs = jobs(order, runs, &folder)?;
+    if !order.quiet {
+        check::tell(&check::warnings(jobs.iter().map(|job| &job.plan)));
+    }
+    folders::create_for_many(&folder, SWEEP)?;
+    let done: Vec<bool> = jobs.iter().map(|job| !wishes.fresh && point::is_done(job)).collect();
+    tell_done(order, &done);
+    files::begin(&folder)?;
+    let (ended, failure) = execute(order, &jobs, &done)?;
+    let points = runs.iter().zip(&jobs).zip(&ended);
+    let points = points.map(|((run, job), &ended)| Point::new(run, job, ended));
+    let points: Vec<Point<'_>> = points.collect::<Result<_, _>>()?;
+    let command = order.experiment.sweep_command(order.on, &wishes.measures, MEASURE);
+    let document = shown::document(&points);
+    files::write(&folder, &document, &points, command, &wishes.measures)?;
+    if order.json {
+        output::print_json(&document)?;
+    } else {
+        let (table, report) = (shown::table(&points), folder.join(results::folder::REPORT));
+        output::print(&format!("{table}\nreport: {}\n", report.display()))?;
+    }
+    let exit = tell_end(&points);
+    // What broke the lab is told last, after what was measured so far.
+    failure.map_or(Ok(exit), Err)
+}
+
+fn jobs(order: &Order, runs: &[Run], folder: &Path) -> Result<Vec<Job>, Failure> {
+    let place = |index: usize, run: &Run| -> PathBuf {
+        folder.join(folders::of_point(index, runs.len(), &run.label))
+    };
+    let numbered = runs.iter().enumerate();
+    numbered.map(|(index, run)| order.job(run, |_| place(index, run))).collect()
+}
+
+fn tell_done(order: &Order, done: &[bool]) {
+    let number = done.iter().filter(|done| **done).count();
+    if number > 0 && !order.quiet {
+        let of = amount::count(done.len(), "run");
+        output::note(&format!("done already: {number} of {of}; --fresh runs all again"));
+    }
+}
+
+/// Runs what is not `done`. Tells of each job whether its folder now holds its results, in part at
+/// least, and how the lab broke if it did.
+fn execute(
+    order: &Order,
+    jobs: &[Job],
+    done: &[bool],
+) -> Result<(Vec<bool>, Option<Failure>), Failure> {
+    let interrupted = interruption::watch()?;
+    let open = jobs.iter().enumerate().zip(done).filter(|(_, done)| !**done);
+    let open: Vec<(usize, &Job)> = open.map(|(job, _)| job).collect();
+    let progress = Progress::new(open.len(), order.quiet);
+    let crew = Crew { workers: order.workers(), interrupted: &interrupted };
+    let weight = |(_, job): &(usize, &Job)| weight(&job.plan);
+    let outcomes = sweep(&open, crew, weight, |(_, job)| job.execute(&interrupted, &progress));
+    progress.finish();
+    let (mut ended, mut failure) = (done.to_vec(), None);
+    for ((index, job), outcome) in open.iter().zip(outcomes) {
+        let Some(outcome) = outcome.transpose()? else { continue };
+        tell_lab(job, &outcome);
+        ended[*index] = true;
+        failure = failure.or(outcome.failure.map(Failure::from));
+    }
+    Ok((ended, failure))
+}
+
+fn tell_lab(job: &Job, outcome: &Outcome) {
+    if let Some(warning) = outcome.lab.as_ref().and_then(LabReport::warning) {
+        output::note(&format!("{}: {warning}", job.folder.display()));
+    }
+}
+
+fn tell_end(points: &[Point<'_>]) -> Exit {
+    let complete = points.iter().filter(|point| point.complete()).count();
+    if complete < points.len() {
+        let of = points.len();
+        output::note(&format!(
+            "interrupted: {complete} of {of} runs are done; `suimon sweep` with the same settings runs \
+             the others"
+        ));
+        return Exit::Interrupted;
+    }
+    Exit::met(points.iter().all(|point| point.held() != Some(false)))
+}

@@ -1,0 +1,64 @@
+//! A point of a sweep, as its folder has it.
+
+use results::{Past, Verdict};
+use scenario::Run;
+
+use crate::execution::Job;
+use crate::failure::Failure;
+
+/// One run with what its folder holds.
+#[derive(Debug)]
+pub(super) struct Point<'a> {
+    /// Its parameters.
+    pub(super) run: &'a Run,
+    /// How it is run.
+    pub(super) job: &'a Job,
+    /// Its results; none where it was not run.
+    pub(super) past: Option<Past>,
+    /// Every number of its summary, in alphabetical order.
+    pub(super) quantities: Vec<(String, f64)>,
+    /// Its expectations; none of a run that did not come to its end.
+    pub(super) verdicts: Vec<Verdict>,
+}
+
+/// Whether the job's folder holds what this program would make of it: a complete run of the same
+/// scenario, to the letter of its lock file, by the same driver and version.
+pub(super) fn is_done(job: &Job) -> bool {
+    Past::read(&job.folder).is_ok_and(|past| past.stands_for(&job.lock, job.driver.name()))
+}
+
+impl<'a> Point<'a> {
+    /// Reads the folder of a run that has `ended`, early or not.
+    ///
+    /// # Errors
+    /// A folder that cannot be read, and an expectation of what no summary has.
+    pub(super) fn new(run: &'a Run, job: &'a Job, ended: bool) -> Result<Self, Failure> {
+        let past = if ended { Some(Past::read(&job.folder)?) } else { None };
+        let quantities = past.as_ref().map(Past::quantities).unwrap_or_default();
+        let complete = past.as_ref().is_some_and(|past| past.complete);
+        let judged = if complete { &job.plan.expectations[..] } else { &[] };
+        let verdicts = results::judge_quantities(judged, &quantities)?;
+        Ok(Self { run, job, past, quantities, verdicts })
+    }
+
+    /// Whether it came to its end.
+    pub(super) fn complete(&self) -> bool {
+        self.past.as_ref().is_some_and(|past| past.complete)
+    }
+
+    /// Whether its expectations hold; none where nothing was expected.
+    pub(super) fn held(&self) -> Option<bool> {
+        (!self.verdicts.is_empty()).then(|| self.verdicts.iter().all(|verdict| verdict.ok))
+    }
+
+    /// What it has for a path of the summary, or for what that is short for.
+    pub(super) fn measured(&self, path: &str) -> Option<f64> {
+        results::expectation::measured(path, &self.quantities)
+    }
+
+    /// The name of its folder.
+    pub(super) fn folder(&self) -> String {
+        let name = self.job.folder.file_name().map(|name| name.to_string_lossy().into_owned());
+        name.unwrap_or_default()
+    }
+}

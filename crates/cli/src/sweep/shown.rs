@@ -1,0 +1,64 @@
+//! A sweep as text and as JSON.
+
+use results::report::quantity;
+use serde_json::{Value, json};
+
+use crate::amount;
+use crate::sweep::point::Point;
+use crate::table::{Cell, Table};
+
+/// All runs as JSON. Without their cost, so that it has the same bytes whatever the workers; that is
+/// in each run's manifest.
+pub(super) fn document(points: &[Point<'_>]) -> Value {
+    let entries = points.iter().map(|point| {
+        let pairs = point.run.parameters.iter().map(|(path, value)| (path.clone(), json!(value)));
+        let parameters: serde_json::Map<String, Value> = pairs.collect();
+        json!({
+            "folder": point.folder(),
+            "parameters": parameters,
+            "summary": point.past.as_ref().map(|past| &past.summary),
+            "expectations": point.past.as_ref().map(|_| &point.verdicts),
+        })
+    });
+    let entries: Vec<Value> = entries.collect();
+    json!({ "complete": points.iter().all(Point::complete), "runs": entries })
+}
+
+/// A line for each run.
+pub(super) fn table(points: &[Point<'_>]) -> String {
+    let mut table = Table::new(&[
+        "run",
+        ">goodput",
+        ">",
+        ">fairness",
+        ">drops",
+        ">resent",
+        ">timeouts",
+        "verdict",
+    ]);
+    points.iter().for_each(|point| table.row(row(point)));
+    table.render()
+}
+
+fn row(point: &Point<'_>) -> Vec<Cell> {
+    let label = point.run.label.as_str().into();
+    if point.past.is_none() {
+        return vec![label, "not run".into()];
+    }
+    let total = |name: &str| point.measured(&format!("run.{name}")).unwrap_or_default();
+    let verdict = match (point.complete(), point.held()) {
+        (false, _) => "interrupted".into(),
+        (true, None) => "".into(),
+        (true, Some(ok)) => Cell::verdict(ok),
+    };
+    vec![
+        label,
+        amount::bit_rate(total("goodput")).into(),
+        quantity::rate(total("goodput")).into(),
+        format!("{:.4}", total("fairness")).into(),
+        total("drops").to_string().into(),
+        total("retransmissions").to_string().into(),
+        total("timeouts").to_string().into(),
+        verdict,
+    ]
+}

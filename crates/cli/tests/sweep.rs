@@ -1,0 +1,268 @@
+//! Sweeps: ranges, one table, one report, going on after an interruption; and samples compared.
+
+mod typed;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use serde_json::Value;
+use tempfile::TempDir;
+use typed::{SUIMON, code, json, stderr, stdout};
+
+/// Two flows that lose packets on the way, so that seeds and buffers show.
+const SCENARIO: &str = r#"
+title = "Two flows through a small buffer"
+duration = "2 s"
+
+[host.a]
+[host.b]
+
+[emulator.wan]
+rate = "50 Mbit/s"
+delay = "10 ms"
+buffer = "64 KiB"
+
+[link.west]
+between = ["a", "wan"]
+rate = "1 Gbit/s"
+
+[link.east]
+between = ["wan", "b"]
+rate = "1 Gbit/s"
+loss = "0.05 %"
+
+[flow.bulk]
+from = "a"
+to = "b"
+count = 2
+"#;
+
+/// What a sweep has of its own.
+const FILES: [&str; 3] = ["sweep.json", "sweep.parquet", "report.html"];
+
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("two.toml"), SCENARIO).expect("the scenario");
+    folder
+}
+
+fn suimon(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(SUIMON);
+    command.current_dir(folder).args(arguments).output().expect("the program starts")
+}
+
+/// A sweep that must do well.
+fn sweep(folder: &Path, out: &str, more: &[&str]) -> Output {
+    let arguments = [&["sweep", "two.toml", "-o", out], more].concat();
+    let output = suimon(folder, &arguments);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    output
+}
+
+fn bytes(folder: &Path, out: &str) -> Vec<Vec<u8>> {
+    let read = |name: &&str| std::fs::read(folder.join(out).join(name)).expect(name);
+    FILES.iter().map(read).collect()
+}
+
+fn text(folder: &Path, path: &str) -> String {
+    std::fs::read_to_string(folder.join(path)).expect(path)
+}
+
+/// Every row of `sweep.parquet` as text.
+fn rows(folder: &Path, out: &str) -> Vec<String> {
+    let file = File::open(folder.join(out).join("sweep.parquet")).expect("the table");
+    let reader = SerializedFileReader::new(file).expect("Parquet");
+    let rows = reader.get_row_iter(None).expect("rows");
+    rows.map(|row| row.expect("a row").to_string()).collect()
+}
+
+#[test]
+fn a_grid_becomes_one_table_and_one_report_whatever_the_workers() {
+    let folder = folder();
+    let grid = ["--vary", "emulator.wan.delay=5ms..20ms/2", "--vary", "flow.bulk.cc=cubic,newreno"];
+    let of = |out: &str, jobs: &str| {
+        let more = [&grid[..], &["--seeds", "1..2", "-j", jobs, "--json"]].concat();
+        sweep(folder.path(), out, &more)
+    };
+    let (one, two) = (of("one", "1"), of("two", "2"));
+    assert_eq!(one.stdout, two.stdout);
+    assert!(bytes(folder.path(), "one") == bytes(folder.path(), "two"), "files differ");
+    assert_eq!(json(&one)["runs"].as_array().map(Vec::len), Some(8));
+    // `run` is the same mechanism.
+    let run = [&["run", "two.toml", "-o", "run"], &grid[..], &["--seeds", "1..2"]].concat();
+    assert_eq!(code(&suimon(folder.path(), &run)), 0);
+    assert!(bytes(folder.path(), "run") == bytes(folder.path(), "one"), "`run` differs");
+
+    let rows = rows(folder.path(), "one");
+    assert_eq!(rows.len(), 8);
+    let wanted =
+        "emulator.wan.delay: 0.005, flow.bulk.congestion: \"newreno\", seed: 1, verdict: null";
+    assert!(rows[2].contains(wanted), "{}", rows[2]);
+    let goodput = &json(&one)["runs"][2]["summary"]["run"]["goodput"];
+    assert!(rows[2].contains(&format!("run.goodput: {goodput}")), "{goodput}\n{}", rows[2]);
+
+    let report = text(folder.path(), "one/report.html");
+    assert!(report.contains("emulator.wan.delay = 20ms, flow.bulk.congestion = cubic: "));
+    let point = json(&one)["runs"][7]["folder"].as_str().expect("a name").to_owned();
+    assert!(report.contains(&format!("<a href=\"{point}/report.html\">8</a>")), "{point}");
+    assert!(folder.path().join("one").join(point).join("report.html").exists());
+    assert!(
+        report.contains("--vary emulator.wan.delay=5ms..20ms/2"),
+        "it tells how to run it again"
+    );
+}
+
+/// The folders of points that are there so far.
+fn begun(out: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(out).into_iter().flatten().flatten();
+    let manifests = entries.map(|entry| entry.path().join("manifest.json"));
+    manifests.filter(|manifest| manifest.exists()).collect()
+}
+
+#[test]
+fn an_interrupted_sweep_goes_on_to_the_same_bytes() {
+    let folder = folder();
+    let grid =
+        ["--vary", "emulator.wan.buffer=32KiB..128KiB/4", "--set", "duration=60 s", "-j", "1"];
+    sweep(folder.path(), "whole", &grid);
+    let mut command = Command::new(SUIMON);
+    command.args(["sweep", "two.toml", "-o", "parts"]).args(grid).current_dir(folder.path());
+    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let parts = folder.path().join("parts");
+    while begun(&parts).len() < 2 {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill").success());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(code(&output), 130, "{}", stderr(&output));
+    assert!(stderr(&output).contains("of 4 runs are done"), "{}", stderr(&output));
+    let sweep_of = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
+    assert_eq!(sweep_of(&text(folder.path(), "parts/sweep.json"))["complete"], false);
+    assert!(text(folder.path(), "parts/report.html").contains("Incomplete: "));
+    let first = || {
+        let mut all = begun(&parts);
+        all.sort();
+        std::fs::read_to_string(&all[0]).expect("a manifest")
+    };
+    let before = first();
+    assert_eq!(sweep_of(&before)["complete"], true, "the first run was done");
+
+    let again = sweep(folder.path(), "parts", &grid);
+    assert!(stderr(&again).contains("done already: "), "{}", stderr(&again));
+    assert_eq!(first(), before, "what was done is not run again");
+    assert!(bytes(folder.path(), "parts") == bytes(folder.path(), "whole"), "files differ");
+}
+
+#[test]
+fn only_what_this_program_would_make_again_is_taken_for_done() {
+    let folder = folder();
+    let grid = ["--seeds", "1..3"];
+    let done = |more: &[&str]| {
+        let output = sweep(folder.path(), "sweep", &[&grid, more].concat());
+        let told = stderr(&output)
+            .lines()
+            .find(|line| line.starts_with("done already"))
+            .map(str::to_owned);
+        told.unwrap_or_default()
+    };
+    assert_eq!(done(&[]), "");
+    let before = bytes(folder.path(), "sweep");
+    assert!(done(&[]).starts_with("done already: 3 of 3 runs"));
+    assert!(bytes(folder.path(), "sweep") == before, "files differ");
+    assert_eq!(done(&["--fresh"]), "");
+    // Another version's run is run again.
+    let manifest = folder.path().join("sweep/2-seed=2/manifest.json");
+    let text = std::fs::read_to_string(&manifest).expect("a manifest");
+    let version = concat!("\"suimon\": \"", env!("CARGO_PKG_VERSION"), "\"");
+    assert!(text.contains(version), "{text}");
+    std::fs::write(&manifest, text.replace(version, "\"suimon\": \"0.0.1\"")).expect("written");
+    assert!(done(&[]).starts_with("done already: 2 of 3 runs"));
+    assert!(bytes(folder.path(), "sweep") == before, "files differ");
+    // So is another scenario's.
+    let other = SCENARIO.replace("\"10 ms\"", "\"11 ms\"");
+    std::fs::write(folder.path().join("two.toml"), other).expect("the scenario");
+    assert_eq!(done(&[]), "");
+    assert!(bytes(folder.path(), "sweep") != before, "nothing stale is told");
+}
+
+#[test]
+fn what_cannot_be_swept_says_what_to_change() {
+    let folder = folder();
+    let told = |more: &[&str]| {
+        let output = suimon(folder.path(), &[&["sweep", "two.toml", "--quiet"], more].concat());
+        assert_eq!(code(&output), 2, "{}", stderr(&output));
+        stderr(&output).to_owned()
+    };
+    assert!(told(&[]).contains("two.toml has no grid"));
+    let range = told(&["--vary", "emulator.wan.delay=1ms..5ms"]);
+    assert!(range.contains("does not say of how many points"), "{range}");
+    let measure = ["--seeds", "1..2", "--set", "duration=100 ms", "--measure", "run.godput"];
+    assert!(told(&measure).contains("did you mean `run.goodput`?"));
+}
+
+#[test]
+fn a_line_of_means_has_its_confidence_and_several_measures_have_a_section_each() {
+    let folder = folder();
+    let more =
+        ["--vary", "emulator.wan.delay=5ms..20ms/3", "--seeds", "1..3", "--set", "duration=500 ms"];
+    let measures = ["--measure", "goodput", "--measure", "run.retransmissions"];
+    sweep(folder.path(), "lines", &[&more[..], &measures].concat());
+    let report = text(folder.path(), "lines/report.html");
+    for part in ["<h2>run.goodput</h2>", "<h2>run.retransmissions</h2>", "95 % confidence"] {
+        assert!(report.contains(part), "{part}");
+    }
+    assert!(!report.contains("src=\"http"), "it works offline");
+}
+
+#[test]
+fn a_real_difference_shows_and_noise_is_quiet() {
+    let folder = folder();
+    let seeds = |out: &str, range: &str, more: &[&str]| {
+        sweep(folder.path(), out, &[&["--seeds", range, "--quiet"], more].concat());
+    };
+    seeds("full", "1..6", &[]);
+    seeds("half", "1..6", &["--set", "emulator.wan.buffer=16KiB"]);
+    // The same network under another title, with other seeds.
+    let other = SCENARIO.replace("Two flows", "The same two flows");
+    std::fs::write(folder.path().join("two.toml"), other).expect("the scenario");
+    seeds("other", "7..12", &[]);
+
+    let compare = |more: &[&str]| {
+        let output = suimon(folder.path(), &[&["compare"], more].concat());
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        output
+    };
+    let document = json(&compare(&["full", "half", "--json"]));
+    let rows = document["quantities"].as_array().expect("rows");
+    let goodput = rows.iter().find(|row| row["path"] == "run.goodput").expect("it differs");
+    let difference = &goodput["differences"][0];
+    assert!(difference["high"].as_f64() < Some(0.0), "half the buffer carries less: {difference}");
+    assert_eq!((&difference["noise"], &goodput["within"]), (&false.into(), &false.into()));
+
+    let page = folder.path().join("page.html");
+    let noise = compare(&["full", "other", "-o", "page.html"]);
+    assert!(!stdout(&noise).contains("run.goodput"), "{}", stdout(&noise));
+    assert!(stdout(&noise).contains("left out as noise"), "{}", stdout(&noise));
+    assert!(std::fs::read_to_string(&page).expect("the page").contains("left out as noise"));
+    let all = compare(&["full", "other", "--all", "-o", "page.html"]);
+    let line = stdout(&all).lines().find(|line| line.starts_with("run.goodput"));
+    assert!(line.is_some_and(|line| line.contains("±") && line.ends_with("noise")), "{line:?}");
+    assert!(std::fs::read_to_string(&page).expect("the page").contains("<svg"));
+}
+
+#[test]
+fn a_sweep_is_compared_with_itself_point_by_point() {
+    let folder = folder();
+    let more = ["--vary", "emulator.wan.buffer=16KiB,64KiB", "--seeds", "1..4"];
+    sweep(folder.path(), "grid", &more);
+    let document = json(&suimon(folder.path(), &["compare", "grid", "--json"]));
+    let names: Vec<&Value> =
+        document["groups"].as_array().expect("groups").iter().map(|group| &group["name"]).collect();
+    let wanted = ["simulate emulator.wan.buffer=16 KiB", "simulate emulator.wan.buffer=64 KiB"];
+    assert_eq!(names, wanted);
+    assert_eq!(document["groups"][0]["folders"].as_array().map(Vec::len), Some(4));
+}

@@ -1,0 +1,243 @@
+//! Means with confidence intervals, over runs that differ in their seed alone.
+//!
+//! Student's t for one sample's mean, Welch's test for the difference of two (B. L. Welch, "The
+//! generalization of Student's problem when several different population variances are involved",
+//! Biometrika 34, 1947). The quantile of t is found by bisection of its distribution, which is a
+//! regularized incomplete beta function (NIST Digital Library of Mathematical Functions, 8.17).
+
+/// How sure an interval is that it holds the truth.
+pub const LEVEL: f64 = 0.95;
+
+/// An estimate and where the truth lies with a confidence of [`LEVEL`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// The estimate: the sample's mean, or the difference of two means.
+    pub mean: f64,
+    /// The low and the high end; none where a single value tells nothing of its spread.
+    pub ends: Option<(f64, f64)>,
+}
+
+/// What is known of a sample: how many values, their mean and their variance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// How many values there are.
+    pub count: usize,
+    /// Their mean; 0 of none.
+    pub mean: f64,
+    /// Their variance, over one less than there are; 0 of fewer than two.
+    pub variance: f64,
+}
+
+impl Sample {
+    /// The sample that `values` are.
+    pub fn of(values: &[f64]) -> Self {
+        let count = values.len();
+        let mean = values.iter().sum::<f64>() / count.max(1) as f64;
+        // Equal values have no spread, whatever the rounding of their mean.
+        let equal = values.windows(2).all(|pair| pair[0] == pair[1]);
+        let mean = if equal { values.first().copied().unwrap_or(0.0) } else { mean };
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let variance = if count > 1 { squares / (count - 1) as f64 } else { 0.0 };
+        Self { count, mean, variance }
+    }
+
+    /// The mean with its interval.
+    pub fn interval(&self) -> Interval {
+        let ends = (self.count > 1).then(|| {
+            let freedom = (self.count - 1) as f64;
+            around(self.mean, self.squared_error(), freedom)
+        });
+        Interval { mean: self.mean, ends }
+    }
+
+    /// From this sample's mean to `other`'s.
+    ///
+    /// Where one of them is a single value, its spread is taken to be the other's: the interval then
+    /// tells whether one more run could have come out so far off. No interval between two single values.
+    pub fn difference(&self, other: &Self) -> Interval {
+        let mean = other.mean - self.mean;
+        let ends = match (self.count, other.count) {
+            (0 | 1, 0 | 1) => None,
+            (0, _) | (_, 0) => None,
+            (1, _) => Some(other.to_one(mean)),
+            (_, 1) => Some(self.to_one(mean)),
+            _ => {
+                let [a, b] = [self, other].map(Self::squared_error);
+                let freedom = welch((a, self.count), (b, other.count));
+                Some(around(mean, a + b, freedom))
+            }
+        };
+        Interval { mean, ends }
+    }
+
+    /// The square of the mean's standard error.
+    fn squared_error(&self) -> f64 {
+        self.variance / self.count as f64
+    }
+
+    /// Around the difference `mean` to a single value.
+    fn to_one(&self, mean: f64) -> (f64, f64) {
+        around(mean, self.variance + self.squared_error(), (self.count - 1) as f64)
+    }
+}
+
+impl Interval {
+    /// Whether zero lies within: a difference that need not be one.
+    pub fn includes_zero(&self) -> bool {
+        self.ends.is_some_and(|(low, high)| low <= 0.0 && high >= 0.0)
+    }
+}
+
+fn around(mean: f64, squared_error: f64, freedom: f64) -> (f64, f64) {
+    let half = t_quantile(0.5 + LEVEL / 2.0, freedom) * squared_error.sqrt();
+    (mean - half, mean + half)
+}
+
+/// The degrees of freedom of Welch and Satterthwaite, of two squared errors and counts.
+fn welch((a, count_a): (f64, usize), (b, count_b): (f64, usize)) -> f64 {
+    let [n, m] = [count_a - 1, count_b - 1].map(|freedom| freedom as f64);
+    let below = a * a / n + b * b / m;
+    // Without any spread the interval has no width, whatever the freedom.
+    if below > 0.0 { (a + b).powi(2) / below } else { n + m }
+}
+
+/// The value that Student's t with `freedom` degrees of freedom stays below with probability `p`, which
+/// is at least a half and below 1.
+pub fn t_quantile(p: f64, freedom: f64) -> f64 {
+    let below = |t: f64| 1.0 - 0.5 * beta(freedom / (freedom + t * t), freedom / 2.0, 0.5);
+    let (mut low, mut high) = (0.0, 1.0);
+    while below(high) < p && high < 1e12 {
+        (low, high) = (high, 2.0 * high);
+    }
+    // Each step halves the interval: as many as a float has bits, and some more.
+    for _ in 0..80 {
+        let middle = f64::midpoint(low, high);
+        if below(middle) < p { low = middle } else { high = middle }
+    }
+    f64::midpoint(low, high)
+}
+
+/// The regularized incomplete beta function I_x(a, b) (DLMF 8.17.2).
+fn beta(x: f64, a: f64, b: f64) -> f64 {
+    if x <= 0.0 || x >= 1.0 {
+        return if x <= 0.0 { 0.0 } else { 1.0 };
+    }
+    // The continued fraction is fast on the near side of the mean only (DLMF 8.17.4 turns it around).
+    if x > (a + 1.0) / (a + b + 2.0) {
+        return 1.0 - beta(1.0 - x, b, a);
+    }
+    let front = ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * x.ln() + b * (1.0 - x).ln();
+    front.exp() / a * fraction(x, a, b)
+}
+
+/// The continued fraction of DLMF 8.17.22, by Lentz's method as Thompson and Barnett changed it.
+fn fraction(x: f64, a: f64, b: f64) -> f64 {
+    const STEPS_MAX: u32 = 10_000;
+    const LEAST: f64 = 1e-300;
+    let not_zero = |value: f64| if value.abs() < LEAST { LEAST } else { value };
+    let (mut value, mut c) = (1.0, 1.0);
+    let mut d = 1.0 / not_zero(1.0 - (a + b) * x / (a + 1.0));
+    value *= d;
+    for step in 1..STEPS_MAX {
+        let m = f64::from(step);
+        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
+        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
+        let before = value;
+        for coefficient in [even, odd] {
+            d = 1.0 / not_zero(1.0 + coefficient * d);
+            c = not_zero(1.0 + coefficient / c);
+            value *= c * d;
+        }
+        if (value - before).abs() < 1e-15 * value.abs() {
+            break;
+        }
+    }
+    value
+}
+
+/// The logarithm of the gamma function of `x` above zero: Stirling's series (DLMF 5.11.1), carried to a
+/// greater argument where it is exact to the last digits.
+fn ln_gamma(x: f64) -> f64 {
+    let (mut x, mut carried) = (x, 0.0);
+    while x < 15.0 {
+        carried += x.ln();
+        x += 1.0;
+    }
+    let square = 1.0 / (x * x);
+    let series = (1.0 / 12.0
+        - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square * (1.0 / 1680.0))))
+        / x;
+    (x - 0.5) * x.ln() - x + 0.5 * std::f64::consts::TAU.ln() + series - carried
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(measured: f64, wanted: f64) {
+        assert!((measured - wanted).abs() < 5e-4 * wanted.abs().max(1.0), "{measured} {wanted}");
+    }
+
+    #[test]
+    fn quantiles_are_those_of_the_printed_tables() {
+        // NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2, to three places.
+        let table = [
+            (0.975, 1.0, 12.706),
+            (0.975, 2.0, 4.303),
+            (0.975, 4.0, 2.776),
+            (0.975, 9.0, 2.262),
+            (0.975, 30.0, 2.042),
+            (0.975, 100.0, 1.984),
+            (0.95, 5.0, 2.015),
+            (0.99, 10.0, 2.764),
+        ];
+        for (p, freedom, wanted) in table {
+            near(t_quantile(p, freedom), wanted);
+        }
+        // Closed forms: tan(pi (p - 1/2)) for one degree, and 2a/sqrt(2(1 - a^2)), a = 2p - 1, for two.
+        let tangent = (std::f64::consts::PI * 0.475).tan();
+        assert!((t_quantile(0.975, 1.0) - tangent).abs() < 1e-9);
+        let two = 1.9 / (2.0 * (1.0_f64 - 0.95 * 0.95)).sqrt();
+        assert!((t_quantile(0.975, 2.0) - two).abs() < 1e-9);
+        // Without end it is the normal distribution.
+        near(t_quantile(0.975, 1e6), 1.959_96);
+    }
+
+    #[test]
+    fn a_mean_has_students_interval() {
+        // 1..5: mean 3, variance 2.5, t(4) = 2.776.
+        let interval = Sample::of(&[1.0, 2.0, 3.0, 4.0, 5.0]).interval();
+        let (low, high) = interval.ends.expect("five values");
+        assert_eq!(interval.mean, 3.0);
+        near(low, 3.0 - 2.776 * 0.5_f64.sqrt());
+        near(high, 3.0 + 2.776 * 0.5_f64.sqrt());
+        assert_eq!(Sample::of(&[7.0]).interval(), Interval { mean: 7.0, ends: None });
+    }
+
+    #[test]
+    fn a_difference_has_welchs_interval() {
+        // Variances 1 and 4 of three and five values: errors 1/3 and 4/5, freedom 5.9615.
+        let (a, b) = (Sample::of(&[1.0, 2.0, 3.0]), Sample::of(&[8.0, 8.0, 10.0, 12.0, 12.0]));
+        assert_eq!((a.variance, b.variance), (1.0, 4.0));
+        let freedom = welch((1.0 / 3.0, 3), (0.8, 5));
+        near(freedom, (1.0_f64 / 3.0 + 0.8).powi(2) / (1.0 / 18.0 + 0.16));
+        let difference = a.difference(&b);
+        assert_eq!(difference.mean, 8.0);
+        let half = t_quantile(0.975, freedom) * (1.0_f64 / 3.0 + 0.8).sqrt();
+        near(difference.ends.expect("an interval").0, 8.0 - half);
+        assert!(!difference.includes_zero());
+        assert!(a.difference(&Sample::of(&[0.0, 2.0, 3.0])).includes_zero());
+    }
+
+    #[test]
+    fn no_spread_is_no_width_and_one_value_borrows_the_others_spread() {
+        let same = Sample::of(&[0.1, 0.1, 0.1]);
+        assert_eq!(same.variance, 0.0);
+        assert!(same.difference(&same).includes_zero());
+        assert!(!same.difference(&Sample::of(&[0.2, 0.2])).includes_zero());
+        let three = Sample::of(&[1.0, 2.0, 3.0]);
+        let (low, high) = three.difference(&Sample::of(&[5.0])).ends.expect("an interval");
+        near((high - low) / 2.0, 4.303 * (4.0_f64 / 3.0).sqrt());
+        assert_eq!(Sample::of(&[1.0]).difference(&Sample::of(&[2.0])).ends, None);
+    }
+}

@@ -1,0 +1,124 @@
+//! The report of a comparison: a table whose last column draws each difference as a small bar.
+
+use std::fmt::Write;
+
+use crate::confidence::Interval;
+use crate::report::interval::Span;
+use crate::report::{Cell, Mood, Page, Section, escape};
+
+/// Bars end here, percent: a quantity that is many times another would press the rest together.
+const PERCENT_MAX: f64 = 100.0;
+
+/// What a report of a comparison tells.
+#[derive(Clone, Debug)]
+pub struct Differences {
+    /// What is compared.
+    pub title: String,
+    /// The same in a sentence.
+    pub lead: String,
+    /// Whether all that is judged is as it should be; none where nothing is judged.
+    pub ok: Option<bool>,
+    /// The columns' heads, that of the bars aside.
+    pub head: Vec<String>,
+    /// One for each quantity.
+    pub rows: Vec<Row>,
+    /// What a reader should know of the bars and of what is left out, a paragraph each.
+    pub notes: Vec<String>,
+}
+
+/// A quantity.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// A cell for each head.
+    pub cells: Vec<Cell>,
+    /// A bar for each of the others, in percent of what they are held against.
+    pub bars: Vec<Interval>,
+}
+
+impl Differences {
+    /// The page.
+    pub fn to_html(&self) -> String {
+        let mut page = Page::new(&self.title, &self.lead);
+        match self.ok {
+            None => {}
+            Some(true) => {
+                page.banner(Mood::Good, "All that is judged lies within what is allowed.")
+            }
+            Some(false) => page.banner(Mood::Bad, "Something lies beyond what is allowed."),
+        }
+        let mut section = Section::new("Differences");
+        section.body += &self.table();
+        self.notes.iter().for_each(|note| section.paragraph(note));
+        page.section(&section);
+        page.to_html()
+    }
+
+    fn table(&self) -> String {
+        let mut html = String::from("<div class=\"wide\"><table><thead><tr>");
+        for (column, head) in self.head.iter().enumerate() {
+            let cell = self.rows.first().and_then(|row| row.cells.get(column));
+            let class = cell.filter(|cell| matches!(cell, Cell::Number(_))).map_or("", Cell::class);
+            let _ = write!(html, "<th{class}>{}</th>", escape(head));
+        }
+        let span = self.span();
+        let _ = writeln!(html, "<th>{}</th></tr></thead><tbody>", escape(&scale(span.1)));
+        for row in &self.rows {
+            html += "<tr>";
+            for cell in &row.cells {
+                let _ = write!(html, "<td{}>{}</td>", cell.class(), cell.text());
+            }
+            let bars = row.bars.iter().filter(|bar| bar.mean.is_finite());
+            let bars: Vec<String> = bars.map(|bar| span.0.bar(*bar, Some(0.0))).collect();
+            let _ = writeln!(html, "<td>{}</td></tr>", bars.join("<br>"));
+        }
+        html + "</tbody></table></div>\n"
+    }
+
+    /// The scale of all bars, which has zero in the middle, and how far it reaches.
+    fn span(&self) -> (Span, f64) {
+        let bars = self.rows.iter().flat_map(|row| &row.bars);
+        let ends = bars.flat_map(|bar| {
+            let (low, high) = bar.ends.unwrap_or((bar.mean, bar.mean));
+            [low, high, bar.mean]
+        });
+        let far = ends.filter(|end| end.is_finite()).map(f64::abs).fold(0.0, f64::max);
+        let far = if far > 0.0 { far.min(PERCENT_MAX) } else { 1.0 };
+        (Span::of([-far, far]), far)
+    }
+}
+
+fn scale(far: f64) -> String {
+    let far = crate::report::quantity::digits(far);
+    format!("−{far} % .. +{far} %")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_have_bars_and_names_are_text() {
+        let row = Row {
+            cells: vec![Cell::text_of("a<b"), Cell::Held(false)],
+            bars: vec![
+                Interval { mean: 3.0, ends: Some((-1.0, 7.0)) },
+                Interval { mean: f64::NAN, ends: None },
+            ],
+        };
+        let page = Differences {
+            title: "Two drivers".into(),
+            lead: String::new(),
+            ok: Some(false),
+            head: vec!["quantity".into(), "verdict".into()],
+            rows: vec![row],
+            notes: vec!["Bars hold 95 %.".into()],
+        };
+        let html = page.to_html();
+        assert!(
+            html.contains("a&lt;b") && html.contains("✗ fails") && html.contains("−7 %"),
+            "{html}"
+        );
+        assert_eq!(html.matches("<svg").count(), 1, "what is no number has no bar");
+        assert!(html.contains("lies beyond"));
+    }
+}

@@ -1,0 +1,79 @@
+//! Small bars that show intervals, one in each row of a table, all on one scale.
+
+use std::fmt::Write;
+
+use crate::confidence::Interval;
+
+const WIDTH: f64 = 180.0;
+const HEIGHT: f64 = 16.0;
+
+/// The scale that the bars of a table share.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Span {
+    low: f64,
+    high: f64,
+}
+
+impl Span {
+    /// One that holds all of `values`, with some room at either end.
+    pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Self {
+        let all = values.into_iter().filter(|value| value.is_finite());
+        let ends = all.fold(None, |ends: Option<(f64, f64)>, value| {
+            Some(ends.map_or((value, value), |(low, high)| (low.min(value), high.max(value))))
+        });
+        let (low, high) = ends.unwrap_or((0.0, 1.0));
+        let room = if high > low { 0.04 * (high - low) } else { 0.5 };
+        Self { low: low - room, high: high + room }
+    }
+
+    fn place(self, value: f64) -> f64 {
+        WIDTH * ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0)
+    }
+
+    /// A bar from end to end of the interval, a dot at its estimate, and a thin line at `reference`.
+    pub(crate) fn bar(self, interval: Interval, reference: Option<f64>) -> String {
+        let middle = HEIGHT / 2.0;
+        let mut svg = format!(
+            "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
+             aria-hidden=\"true\">"
+        );
+        if let Some(reference) = reference {
+            let x = self.place(reference);
+            let _ = write!(
+                svg,
+                "<path d=\"M{x:.1} 0v{HEIGHT}\" stroke=\"var(--soft, #5c5c5c)\" \
+                 stroke-dasharray=\"2 2\"/>"
+            );
+        }
+        if let Some((low, high)) = interval.ends {
+            let (from, to) = (self.place(low), self.place(high));
+            // The ends are marked, as an interval may have next to no width.
+            let _ = write!(
+                svg,
+                "<path d=\"M{from:.1} {middle}H{to:.1}M{from:.1} 4v8M{to:.1} 4v8\" \
+                 stroke=\"var(--c0, #0072b2)\" stroke-width=\"1.5\" fill=\"none\"/>"
+            );
+        }
+        let x = self.place(interval.mean);
+        let _ = write!(
+            svg,
+            "<circle cx=\"{x:.1}\" cy=\"{middle}\" r=\"3.2\" fill=\"var(--c0, #0072b2)\"/></svg>"
+        );
+        svg
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_lie_on_one_scale() {
+        let span = Span::of([0.0, 100.0]);
+        assert_eq!(span.place(50.0), WIDTH / 2.0);
+        let bar = span.bar(Interval { mean: 50.0, ends: Some((0.0, 100.0)) }, Some(0.0));
+        assert!(bar.contains("cx=\"90.0\"") && bar.contains("stroke-dasharray"), "{bar}");
+        let alone = Span::of([7.0]).bar(Interval { mean: 7.0, ends: None }, None);
+        assert!(alone.contains("cx=\"90.0\"") && !alone.contains("<path"), "{alone}");
+    }
+}

@@ -1,0 +1,156 @@
+//! A Parquet table whose columns are known only when it is written: one row for each run of a sweep.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use parquet::basic::{LogicalType, Repetition, Type as Physical};
+use parquet::column::writer::ColumnWriter;
+use parquet::data_type::ByteArray;
+use parquet::errors::{ParquetError, Result as ParquetResult};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::{Type, TypePtr};
+
+use crate::error::Error;
+use crate::table::partial;
+
+/// A column's values, one for each row.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Whole numbers.
+    Whole(Vec<i64>),
+    /// Numbers; where there is none, null.
+    Number(Vec<Option<f64>>),
+    /// Words; where there are none, null.
+    Text(Vec<Option<String>>),
+}
+
+/// A table in the making.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sheet {
+    columns: Vec<(String, Values)>,
+}
+
+impl Sheet {
+    /// Adds a column. One whose name is taken, as a setting and a result may share a path, is called
+    /// `measured.NAME`.
+    pub fn column(&mut self, name: &str, values: Values) {
+        let taken = self.columns.iter().any(|(known, _)| known == name);
+        let name = if taken { format!("measured.{name}") } else { name.to_owned() };
+        self.columns.push((name, values));
+    }
+
+    /// Writes the file whole, or not at all. The same values give the same bytes.
+    ///
+    /// # Errors
+    /// If it cannot be written, or columns differ in length.
+    pub fn write(&self, path: &Path) -> Result<(), Error> {
+        let partial = partial(path);
+        let file = File::create(&partial).map_err(Error::io(&partial))?;
+        self.write_to(file).map_err(Error::table(path))?;
+        std::fs::rename(&partial, path).map_err(Error::io(path))
+    }
+
+    fn write_to(&self, file: File) -> ParquetResult<()> {
+        let properties = WriterProperties::builder()
+            .set_created_by(concat!("suimon ", env!("CARGO_PKG_VERSION")).to_owned())
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .set_offset_index_disabled(true)
+            .build();
+        let mut writer = SerializedFileWriter::new(file, self.schema()?, Arc::new(properties))?;
+        let mut group = writer.next_row_group()?;
+        for (name, values) in &self.columns {
+            let missing = || ParquetError::General(format!("column {name} has no place"));
+            let mut column = group.next_column()?.ok_or_else(missing)?;
+            values.write(column.untyped())?;
+            column.close()?;
+        }
+        group.close()?;
+        writer.close().map(drop)
+    }
+
+    fn schema(&self) -> ParquetResult<TypePtr> {
+        let fields = self.columns.iter().map(|(name, values)| values.field(name));
+        let fields = fields.collect::<ParquetResult<Vec<_>>>()?;
+        Ok(Arc::new(Type::group_type_builder("row").with_fields(fields).build()?))
+    }
+}
+
+impl Values {
+    fn field(&self, name: &str) -> ParquetResult<TypePtr> {
+        let (physical, repetition, logical) = match self {
+            Self::Whole(_) => (Physical::INT64, Repetition::REQUIRED, None),
+            Self::Number(_) => (Physical::DOUBLE, Repetition::OPTIONAL, None),
+            Self::Text(_) => {
+                (Physical::BYTE_ARRAY, Repetition::OPTIONAL, Some(LogicalType::String))
+            }
+        };
+        let builder = Type::primitive_type_builder(name, physical);
+        Ok(Arc::new(builder.with_repetition(repetition).with_logical_type(logical).build()?))
+    }
+
+    fn write(&self, column: &mut ColumnWriter<'_>) -> ParquetResult<()> {
+        let written = match (self, column) {
+            (Self::Whole(values), ColumnWriter::Int64ColumnWriter(writer)) => {
+                writer.write_batch(values, None, None)
+            }
+            (Self::Number(values), ColumnWriter::DoubleColumnWriter(writer)) => {
+                let present: Vec<f64> = values.iter().copied().flatten().collect();
+                writer.write_batch(&present, Some(&levels(values)), None)
+            }
+            (Self::Text(values), ColumnWriter::ByteArrayColumnWriter(writer)) => {
+                let present = values.iter().flatten().map(|text| text.as_str().into());
+                let present: Vec<ByteArray> = present.collect();
+                writer.write_batch(&present, Some(&levels(values)), None)
+            }
+            _ => Err(ParquetError::General("a column is of another type".into())),
+        };
+        written.map(drop)
+    }
+}
+
+/// Parquet's definition levels: 1 where there is a value.
+fn levels<T>(values: &[Option<T>]) -> Vec<i16> {
+    values.iter().map(|value| i16::from(value.is_some())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+
+    use super::*;
+
+    fn written(sheet: &Sheet, name: &str) -> Vec<String> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join(name);
+        sheet.write(&path).expect("written");
+        assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1, "no remains");
+        let reader = SerializedFileReader::new(File::open(path).expect("a file")).expect("Parquet");
+        let rows = reader.get_row_iter(None).expect("rows");
+        rows.map(|row| row.expect("a row").to_string()).collect()
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let mut sheet = Sheet::default();
+        sheet.column("flow.bulk.bytes", Values::Text(vec![Some("1 MB".into()), None]));
+        sheet.column("seed", Values::Whole(vec![1, 2]));
+        sheet.column("flow.bulk.bytes", Values::Number(vec![None, Some(1.5)]));
+        let rows = written(&sheet, "sweep.parquet");
+        assert_eq!(
+            rows,
+            [
+                "{flow.bulk.bytes: \"1 MB\", seed: 1, measured.flow.bulk.bytes: null}",
+                "{flow.bulk.bytes: null, seed: 2, measured.flow.bulk.bytes: 1.5}",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_table_of_no_run_is_a_table() {
+        let mut sheet = Sheet::default();
+        sheet.column("run", Values::Text(Vec::new()));
+        assert!(written(&sheet, "empty.parquet").is_empty());
+    }
+}
