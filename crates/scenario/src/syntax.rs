@@ -3,7 +3,10 @@
 /// The parser's words, and what mends it.
 const ADVICE: [(&str, &str); 8] = [
     ("duplicate key", "a name stands once in its table: put both parts together, or rename one"),
-    ("cannot extend value", "the table is closed by its `}`: write this within it, or open it with a [header]"),
+    (
+        "cannot extend value",
+        "the table is closed by its `}`: write this within it, or open it with a [header]",
+    ),
     ("string values must be quoted", "put it in quotes, as in \"10 s\""),
     ("invalid basic string", "close the text with a `\"` on the same line"),
     ("unclosed inline table", "close the table with a `}` on the same line, or write a [header]"),

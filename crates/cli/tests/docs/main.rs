@@ -5,12 +5,16 @@
 //! `DOCS_PAGE=how-to/run.md` runs one page only.
 
 mod book;
+#[path = "../browser/mod.rs"]
+#[allow(dead_code, reason = "shared with tests that need more")]
+mod browser;
 mod expected;
 mod markdown;
 #[path = "../needs/mod.rs"]
 #[allow(dead_code, reason = "shared with tests that need more")]
 mod needs;
 mod pages;
+mod pictures;
 mod shell;
 
 use std::fmt::Write;
@@ -21,7 +25,7 @@ use needs::{lacks, say};
 use shell::Answer;
 
 /// What the pages with real packets take beside root.
-const LAB: &[&str] = &["ip", "unshare", "ethtool", "iperf3", "ping"];
+const LAB: &[&str] = &["ip", "unshare", "ping"];
 
 /// What is wrong with a page whose commands answered so.
 fn faults(page: &Page, answers: &[Option<Answer>]) -> String {
@@ -58,7 +62,10 @@ fn examine(page: &Page, lab: bool) -> String {
 /// The pages that there are, or the one that was asked for.
 fn asked_for() -> Vec<Page> {
     let one = std::env::var("DOCS_PAGE").ok();
-    pages::all().into_iter().filter(|page| one.as_ref().is_none_or(|one| *one == page.name)).collect()
+    pages::all()
+        .into_iter()
+        .filter(|page| one.as_ref().is_none_or(|one| *one == page.name))
+        .collect()
 }
 
 #[test]

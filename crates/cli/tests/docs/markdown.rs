@@ -55,9 +55,11 @@ impl Page {
 impl Block {
     /// Whether it shows commands, as far as can be told.
     pub(crate) fn is_shell(&self) -> bool {
-        const WORDS: [&str; 8] = ["$ ", "suimon ", "sudo ", "make ", "cargo ", "git ", "./", "# suimon"];
+        const WORDS: [&str; 8] =
+            ["$ ", "suimon ", "sudo ", "make ", "cargo ", "git ", "./", "# suimon"];
         let shell = ["console", "sh", "shell", "bash"];
-        let looks = || self.body.lines().any(|line| WORDS.iter().any(|word| line.starts_with(word)));
+        let looks =
+            || self.body.lines().any(|line| WORDS.iter().any(|word| line.starts_with(word)));
         shell.contains(&self.language()) || (self.language().is_empty() && looks())
     }
 

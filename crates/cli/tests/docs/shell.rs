@@ -18,7 +18,8 @@ const PATIENCE: &str = "300";
 /// What a page finds beside it, as in a clone of the repository.
 const BESIDE: [&str; 5] = ["scenarios", "papers", "docs", "Makefile", ".ci"];
 /// What `cargo run .. -- X` in a page comes to: the program is built already.
-const CARGO: &str = "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift\nexec suimon \"$@\"\n";
+const CARGO: &str =
+    "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift\nexec suimon \"$@\"\n";
 /// The test is root where it needs that.
 const SUDO: &str = "#!/bin/sh\nexec \"$@\"\n";
 

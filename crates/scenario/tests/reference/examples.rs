@@ -59,7 +59,8 @@ impl Examples {
     }
 
     fn walk(&mut self, within: &str, schema: &Value, value: &Value) {
-        let (Some(keys), Some(table)) = (schema["properties"].as_object(), value.as_object()) else {
+        let (Some(keys), Some(table)) = (schema["properties"].as_object(), value.as_object())
+        else {
             return;
         };
         for (key, value) in table {

@@ -62,9 +62,7 @@ impl<'s> Key<'s> {
         match self.takes.as_str() {
             "true or false" => Some("true".into()),
             "whole number" | "whole number, at least 0" => Some("10".into()),
-            takes if takes.starts_with("`\"") => {
-                takes.split('`').nth(1).map(str::to_owned)
-            }
+            takes if takes.starts_with("`\"") => takes.split('`').nth(1).map(str::to_owned),
             _ => quoted(&self.doc).or_else(|| quoted(kind)).or_else(|| unquoted(kind)),
         }
     }
@@ -109,7 +107,11 @@ fn takes(schema: &Value) -> String {
     }
     if schema["items"].is_object() {
         let each = takes(&schema["items"]);
-        return if schema["maxItems"] == 2 { format!("two of: {each}") } else { format!("array of: {each}") };
+        return if schema["maxItems"] == 2 {
+            format!("two of: {each}")
+        } else {
+            format!("array of: {each}")
+        };
     }
     match kind(schema).as_str() {
         "object" if values(schema).is_some() => "tables by name".into(),
@@ -127,9 +129,11 @@ fn takes(schema: &Value) -> String {
 /// A choice of words.
 fn words(schema: &Value) -> Option<String> {
     let listed = schema["enum"].as_array().map(|words| words.iter().collect::<Vec<_>>());
-    let each = || schema["oneOf"].as_array().map(|all| all.iter().map(|one| &one["const"]).collect());
+    let each =
+        || schema["oneOf"].as_array().map(|all| all.iter().map(|one| &one["const"]).collect());
     let words: Vec<&Value> = listed.or_else(each)?;
-    let words: Vec<String> = words.iter().filter(|word| word.is_string()).map(|word| format!("`{word}`")).collect();
+    let words: Vec<String> =
+        words.iter().filter(|word| word.is_string()).map(|word| format!("`{word}`")).collect();
     Some(words.join(" or "))
 }
 

@@ -37,7 +37,9 @@ pub(crate) fn all(examples: &Examples) -> BTreeMap<String, String> {
 pub(crate) fn without_example(text: &str) -> impl Iterator<Item = &str> {
     let keys = text.split("\n- `").skip(1);
     let tables = |key: &&str| {
-        ["(table", "(array of: table", "(table or", "(a discipline"].iter().any(|kind| key.contains(kind))
+        ["(table", "(array of: table", "(table or", "(a discipline"]
+            .iter()
+            .any(|kind| key.contains(kind))
     };
     keys.filter(move |key| !tables(key) && !key.contains("Example: `") && key.contains("` ("))
         .map(|key| key.lines().next().unwrap_or_default())
@@ -91,8 +93,16 @@ fn section(
     }
 }
 
-fn line(text: &mut String, kind: &str, name: &str, key: &Key<'_>, table: &Value, examples: &Examples) {
-    let required = table["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name));
+fn line(
+    text: &mut String,
+    kind: &str,
+    name: &str,
+    key: &Key<'_>,
+    table: &Value,
+    examples: &Examples,
+) {
+    let required =
+        table["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name));
     let Key { takes, doc, default, .. } = key;
     let bounds = key.name.starts_with("Bounds");
     let takes = if bounds { bounded(key.schema) } else { takes.clone() };
@@ -104,7 +114,9 @@ fn line(text: &mut String, kind: &str, name: &str, key: &Key<'_>, table: &Value,
     }
     let _ = write!(text, "): {doc}");
     let example = if bounds {
-        Key::new(&key.schema["properties"]["min"]).example().map(|least| format!("{{ min = {least} }}"))
+        Key::new(&key.schema["properties"]["min"])
+            .example()
+            .map(|least| format!("{{ min = {least} }}"))
     } else if key.takes.starts_with("table") || key.name == "Queue" {
         None
     } else {
@@ -130,7 +142,8 @@ fn units() -> String {
     text += "A rate, a size or a time is text with a number and a unit: a bare number is refused. `Mbit/s` is a \
              bit rate,\n`MB/s` a byte rate, and `KiB` is 1024 bytes where `kB` is 1000.\n\n";
     for (name, schema) in scenario::schema()["$defs"].as_object().expect("definitions") {
-        let single = !schema["type"].is_null() && schema["type"] != "object" && schema["enum"].is_null();
+        let single =
+            !schema["type"].is_null() && schema["type"] != "object" && schema["enum"].is_null();
         if single {
             let _ = writeln!(text, "- **{}**: {}", spaced(name), said(schema));
         }
@@ -140,5 +153,8 @@ fn units() -> String {
 
 /// What a heading is called in a link.
 fn slug(path: &str) -> String {
-    path.to_lowercase().chars().filter(|letter| letter.is_alphanumeric() || "-_".contains(*letter)).collect()
+    path.to_lowercase()
+        .chars()
+        .filter(|letter| letter.is_alphanumeric() || "-_".contains(*letter))
+        .collect()
 }

@@ -143,7 +143,9 @@ pub enum Error {
     #[error(transparent)]
     Tree(#[from] tree::Error),
     /// No class for packets that no filter matches.
-    #[error("no default class, for packets that no filter matches: set `default` to one of {leaves}")]
+    #[error(
+        "no default class, for packets that no filter matches: set `default` to one of {leaves}"
+    )]
     NoDefault {
         /// The classes that packets queue in.
         leaves: String,
