@@ -1,6 +1,5 @@
 //! The pages: README.md and docs.
 
-use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -51,7 +50,7 @@ pub(crate) fn write(page: &Page, answers: &[Option<Answer>]) {
         match answer {
             Some(answer) if !expected::matches(&step.output, &answer.output) => {
                 let printed = answer.output.trim_matches('\n').lines().map(str::trim_end);
-                printed.for_each(|line| drop(writeln!(text, "{line}")));
+                printed.for_each(|line| text += &format!("{line}\n"));
             }
             _ => text += &step.output,
         }
