@@ -61,6 +61,7 @@ mod tests {
         assert_eq!(by_path("flow.bulk.goodput", 62.5e6), "62.5 MB/s");
         assert_eq!(by_path("flow.bulk.min_rtt_seconds", 0.2), "200 ms");
         assert_eq!(by_path("link.wan.drops", 2263.0), "2263");
+        assert_eq!(by_path("link.wan.forward.drops_by_reason.queue_bytes", 117.0), "117");
         assert_eq!(by_path("link.wan.class.call.rate", 8_000.0), "64 kbit/s");
         assert_eq!(by_path("flow.call.delay_max", 0.0125), "12.5 ms");
         assert_eq!(range(Some(1.0), None, digits), "at least 1");

@@ -266,3 +266,26 @@ fn a_sweep_is_compared_with_itself_point_by_point() {
     assert_eq!(names, wanted);
     assert_eq!(document["groups"][0]["folders"].as_array().map(Vec::len), Some(4));
 }
+
+#[test]
+fn papers_are_drawn_against_what_was_published() {
+    let folder = folder();
+    for (driver, measured) in [("simulate", 49.0), ("lab", 60.0)] {
+        let item = serde_json::json!({
+            "item": "T3", "case": "512 KiB", "quantity": "bandwidth", "unit": "MB/s",
+            "published": 50.0, "measured": measured, "low": 45.0, "high": 55.0, "ok": measured < 55.0,
+        });
+        let document = serde_json::json!({ "paper": "p0", "driver": driver, "items": [item] });
+        std::fs::create_dir(folder.path().join(driver)).expect("a folder");
+        let path = folder.path().join(driver).join("paper.json");
+        std::fs::write(path, document.to_string()).expect("a file");
+    }
+    let output = suimon(folder.path(), &["compare", "simulate", "lab", "-o", "page.html"]);
+    assert_eq!(code(&output), 1, "the lab lies beyond: {}", stderr(&output));
+    let page = text(folder.path(), "page.html");
+    assert_eq!(page.matches("<svg").count(), 2, "a bar for each driver");
+    assert!(page.contains("✗ fails") && page.contains("−20 % .. +20 %"), "{page}");
+    let one = suimon(folder.path(), &["compare", "lab"]);
+    assert_eq!(code(&one), 2);
+    assert!(stderr(&one).contains("name another folder"), "{}", stderr(&one));
+}

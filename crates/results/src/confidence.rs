@@ -59,8 +59,8 @@ impl Sample {
         let ends = match (self.count, other.count) {
             (0 | 1, 0 | 1) => None,
             (0, _) | (_, 0) => None,
-            (1, _) => Some(other.to_one(mean)),
-            (_, 1) => Some(self.to_one(mean)),
+            (1, _) => Some(other.distance_to_one(mean)),
+            (_, 1) => Some(self.distance_to_one(mean)),
             _ => {
                 let [a, b] = [self, other].map(Self::squared_error);
                 let freedom = welch((a, self.count), (b, other.count));
@@ -76,7 +76,7 @@ impl Sample {
     }
 
     /// Around the difference `mean` to a single value.
-    fn to_one(&self, mean: f64) -> (f64, f64) {
+    fn distance_to_one(&self, mean: f64) -> (f64, f64) {
         around(mean, self.variance + self.squared_error(), (self.count - 1) as f64)
     }
 }

@@ -12,6 +12,14 @@ pub(crate) const CHROMIUM: &str = "chromium";
 /// Collects what goes wrong in a page; must run before everything else.
 const WATCH: &str = include_str!("watch.js");
 
+/// Writes down what the page in its frame found.
+const LISTEN: &str = "<script>onmessage = (event) => {
+  const pre = document.createElement('pre');
+  pre.id = 'findings';
+  pre.textContent = event.data;
+  document.body.append(pre);
+};</script>";
+
 /// A window to look through.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
@@ -49,8 +57,15 @@ impl Browser {
         let script = format!("<script>watched(async () => {{{exercise}}});</script>");
         let copy = self.profile.path().join("exercised.html");
         std::fs::write(&copy, format!("{before}{script}</body>{after}")).expect("a copy");
+        // In a frame, as no window is as narrow as a phone's.
+        let Window { width, height, .. } = window;
+        let frame =
+            format!("<iframe src=\"exercised.html\" width=\"{width}\" height=\"{height}\">");
+        let framed = self.profile.path().join("framed.html");
+        let frame = format!("<body>{LISTEN}{frame}</iframe></body>");
+        std::fs::write(&framed, frame).expect("a frame");
         let mut command = self.command(window);
-        command.arg("--dump-dom").arg(address(&copy));
+        command.arg("--dump-dom").arg(address(&framed));
         let output = command.output().expect("the browser starts");
         let dom = String::from_utf8(output.stdout).expect("text");
         let found = dom.rsplit_once("<pre id=\"findings\">").expect("it came to its end").1;

@@ -209,6 +209,21 @@ fn a_report_has_the_numbers_of_the_summary() {
 }
 
 #[test]
+fn a_report_is_dark_for_who_prefers_that() {
+    if lacks("a_report_is_dark_for_who_prefers_that") {
+        return;
+    }
+    let (folder, run) = run();
+    let [light, dark] = [false, true].map(|dark| {
+        let picture = folder.path().join(format!("{dark}.png"));
+        let window = Window { dark, ..Window::wide(1100) };
+        Browser::new().screenshot(&run.join("report.html"), window, &picture);
+        std::fs::read(picture).expect("a picture")
+    });
+    assert!(light != dark, "both look the same");
+}
+
+#[test]
 fn a_report_fits_a_phone() {
     if lacks("a_report_fits_a_phone") {
         return;

@@ -92,7 +92,7 @@ fn taplo_takes_every_scenario_and_finds_a_fault() {
     assert!(text.starts_with("#:schema scenario.schema.json\n#"), "{text}");
     let broken = folder.path().join("broken.toml");
     fs::write(&broken, text.replace("duration =", "duratoin =")).expect("a file");
-    let output = lint(&taplo, &[broken.clone()]);
+    let output = lint(&taplo, std::slice::from_ref(&broken));
     assert_eq!(code(&output), 1, "it is refused");
     let place = text.lines().position(|line| line.starts_with("duration")).expect("a duration");
     let place = format!("{}:{}:1", broken.display(), place + 1);

@@ -1,4 +1,4 @@
-//! The report of a comparison: a table whose last column draws each difference as a small bar.
+//! The report of a comparison: a table that draws each difference as a small bar.
 
 use std::fmt::Write;
 
@@ -53,23 +53,29 @@ impl Differences {
         page.to_html()
     }
 
+    /// The bars stand behind the name of the quantity, where no wide table hides them.
     fn table(&self) -> String {
         let mut html = String::from("<div class=\"wide\"><table><thead><tr>");
+        let (span, far) = self.span();
         for (column, head) in self.head.iter().enumerate() {
             let cell = self.rows.first().and_then(|row| row.cells.get(column));
             let class = cell.filter(|cell| matches!(cell, Cell::Number(_))).map_or("", Cell::class);
-            let _ = write!(html, "<th{class}>{}</th>", escape(head));
+            // What names a run may be long: its words wrap.
+            let _ = write!(html, "<th{class} style=\"white-space:normal\">{}</th>", escape(head));
+            if column == 0 {
+                let _ = write!(html, "<th>{}</th>", escape(&scale(far)));
+            }
         }
-        let span = self.span();
-        let _ = writeln!(html, "<th>{}</th></tr></thead><tbody>", escape(&scale(span.1)));
+        html += "</tr></thead><tbody>\n";
         for row in &self.rows {
             html += "<tr>";
-            for cell in &row.cells {
+            for (column, cell) in row.cells.iter().enumerate() {
                 let _ = write!(html, "<td{}>{}</td>", cell.class(), cell.text());
+                if column == 0 {
+                    let _ = write!(html, "<td>{}</td>", bars(row, span));
+                }
             }
-            let bars = row.bars.iter().filter(|bar| bar.mean.is_finite());
-            let bars: Vec<String> = bars.map(|bar| span.0.bar(*bar, Some(0.0))).collect();
-            let _ = writeln!(html, "<td>{}</td></tr>", bars.join("<br>"));
+            html += "</tr>\n";
         }
         html + "</tbody></table></div>\n"
     }
@@ -85,6 +91,12 @@ impl Differences {
         let far = if far > 0.0 { far.min(PERCENT_MAX) } else { 1.0 };
         (Span::of([-far, far]), far)
     }
+}
+
+/// One below the other; what is no number has none.
+fn bars(row: &Row, span: Span) -> String {
+    let bars = row.bars.iter().filter(|bar| bar.mean.is_finite());
+    bars.map(|bar| span.bar(*bar, Some(0.0))).collect::<Vec<_>>().join("<br>")
 }
 
 fn scale(far: f64) -> String {

@@ -31,6 +31,8 @@
 
   // The point of a series that the cursor means: a step holds until the next, else the nearest one.
   const meant = (series) => (u, index, closest, x) => {
+    const { min, max } = u.scales.x;
+    if (x < min || x > max) return null; // Another chart's cursor, where this one shows nothing.
     const ys = u.data[index];
     if (index === 0 || ys[closest] !== undefined) return closest;
     const xs = u.data[0];

@@ -70,7 +70,7 @@ impl Run<'_> {
         if let Some(recording) = self.recording {
             let figures = curves::over_time(self, recording)?;
             over_time(&mut page, &figures);
-            distributions(&mut page, &curves::distributions(&recording.delays)?);
+            distributions(&mut page, &curves::distributions(self.summary, &recording.delays)?);
         }
         page.section(&tables::flows(self.summary));
         page.section(&tables::links(self.summary));

@@ -224,6 +224,8 @@ fn bit_rate_unit(greatest: f64) -> Unit {
 fn unit_of(path: &str, greatest: f64) -> Unit {
     let name = path.rsplit('.').next().unwrap_or(path);
     match name {
+        // Packets, whatever the reason is called.
+        _ if path.contains(".drops_by_reason.") => (1.0, ""),
         "rate" => rate_unit(greatest),
         _ if name.starts_with("goodput") => rate_unit(greatest),
         "utilisation" | "loss" => (0.01, "%"),

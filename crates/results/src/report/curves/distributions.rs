@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::report::quantity::{count, time, time_unit};
 use crate::report::{Cell, Grid};
 use crate::rows::DelayRow;
+use crate::summary::Summary;
 use crate::table::Table;
 
 /// The least that is drawn, of the greatest: so many decades below it.
@@ -19,11 +20,24 @@ struct Distribution {
     port: String,
     ranges: Vec<(u64, u64)>,
     packets: u64,
+    /// The longest to the nanosecond, where it is known; else the end of the last range.
+    exact: Option<u64>,
 }
 
 /// A chart of each kind, with the numbers that people ask for.
-pub(crate) fn figures(table: &Table<DelayRow>) -> Result<Vec<(Figure, Grid)>, Error> {
+pub(crate) fn figures(
+    summary: &Summary,
+    table: &Table<DelayRow>,
+) -> Result<Vec<(Figure, Grid)>, Error> {
     let [mut sojourn, mut spacing] = read(table)?;
+    for (link, both) in &summary.link.0 {
+        for direction in [&both.forward, &both.reverse] {
+            let name = format!("{}:{link}", direction.from);
+            let longest = direction.sojourn_max_seconds.map(|s| (s * 1e9).round() as u64);
+            let port = sojourn.iter_mut().find(|port| port.port == name);
+            port.into_iter().for_each(|port| port.exact = longest);
+        }
+    }
     sojourn.sort_by_key(|port| std::cmp::Reverse(port.quantile(99, 100)));
     spacing.sort_by_key(|port| std::cmp::Reverse(port.packets));
     let sojourn = What {
@@ -67,11 +81,11 @@ impl Distribution {
             seen += u128::from(*packets) * u128::from(of);
             seen >= wanted
         });
-        reached.or(self.ranges.last()).map_or(0, |(to, _)| *to)
+        reached.map_or(self.longest(), |(to, _)| (*to).min(self.longest()))
     }
 
     fn longest(&self) -> u64 {
-        self.ranges.last().map_or(0, |(to, _)| *to)
+        self.exact.unwrap_or_else(|| self.ranges.last().map_or(0, |(to, _)| *to))
     }
 
     /// The share of packets, percent, that were no longer, over seconds, from `least` on.
@@ -153,7 +167,7 @@ mod tests {
     #[test]
     fn shares_and_quantiles_are_of_the_packets() {
         let ranges = vec![(0, 50), (1_000, 49), (2_000_000, 1)];
-        let port = Distribution { port: "a:b".into(), ranges, packets: 100 };
+        let port = Distribution { port: "a:b".into(), ranges, packets: 100, exact: None };
         assert_eq!(
             [port.quantile(1, 2), port.quantile(99, 100), port.longest()],
             [0, 1_000, 2_000_000]

@@ -74,15 +74,16 @@ fn columns(graph: &Graph) -> Vec<usize> {
             column[to] = column[to].max(column[next] + 1);
         }
     }
-    for number in 0..count {
-        let reached = graph.wires.iter().any(|wire| wire.ends[1] == number);
-        let ahead = graph.wires.iter().filter(|wire| wire.ends[0] == number);
-        let nearest = ahead.map(|wire| column[wire.ends[1]]).min();
-        if let (false, Some(nearest)) = (reached, nearest) {
-            column[number] = nearest.saturating_sub(1);
-        }
-    }
-    column
+    let reached = |number: usize| graph.wires.iter().any(|wire| wire.ends[1] == number);
+    let ahead = |number: usize| {
+        let wires = graph.wires.iter().filter(|wire| wire.ends[0] == number);
+        wires.map(|wire| column[wire.ends[1]]).min()
+    };
+    let place = |number: usize| match ahead(number) {
+        Some(nearest) if !reached(number) => nearest.saturating_sub(1),
+        _ => column[number],
+    };
+    (0..count).map(place).collect()
 }
 
 impl Layers {
