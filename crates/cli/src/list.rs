@@ -81,7 +81,10 @@ fn papers() -> Vec<Entry> {
 fn probes() -> Vec<Entry> {
     let properties = &scenario::schema()["$defs"]["Probes"]["properties"];
     let properties = properties.as_object().into_iter().flatten();
-    let summary = |probe: &Value| probe["description"].as_str().unwrap_or_default().to_owned();
+    let summary = |probe: &Value| {
+        let description = probe["description"].as_str().unwrap_or_default();
+        description.split('\n').collect::<Vec<_>>().join(" ")
+    };
     properties.map(|(name, probe)| (name.clone(), summary(probe))).collect()
 }
 

@@ -71,7 +71,8 @@ fn watching_changes_nothing() {
     let watched = driver::totals_watched(&plan, &mut recorder);
     let recording = recorder.finish(&watched).expect("tables in memory");
     let mut unwatched = plan.clone();
-    unwatched.probes = scenario::plan::Probes::default();
+    // Counting delays is what the summary shows of it.
+    unwatched.probes = scenario::plan::Probes { delays: true, ..Default::default() };
     assert_eq!(
         Summary::new(&plan, &watched),
         Summary::new(&unwatched, &driver::totals(&unwatched))

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::sync::MutexGuard;
+use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -157,8 +158,10 @@ impl Ground {
             if lab["kept_up"] == true && fits(&run) {
                 return Some(run);
             }
-            figures =
-                format!("{} missed {} {}", lab["lateness"], lab["missed_frames"], lab["notes"]);
+            figures = format!(
+                "{} missed {}, hosts stood still {} {}",
+                lab["lateness"], lab["missed_frames"], lab["host_stalls"], lab["notes"]
+            );
         }
         say(&format!("skipped: {test}: this machine did not keep up: {figures}"));
         None
@@ -188,6 +191,12 @@ impl Run {
     /// What it says of the machine and of itself.
     pub(crate) fn manifest(&self) -> Value {
         self.read("manifest.json")
+    }
+
+    /// For how long its hosts stood still at once.
+    pub(crate) fn longest_stall(&self) -> Duration {
+        let longest = &self.manifest()["lab"]["host_stalls"]["longest_ns"];
+        Duration::from_nanos(longest.as_u64().expect("nanoseconds"))
     }
 
     /// What it says of its results.
