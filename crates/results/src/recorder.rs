@@ -122,7 +122,7 @@ impl Recorder {
     pub fn new(plan: &Plan, folder: Option<&Path>) -> Result<Self, Error> {
         let mut known = PlanNames::new(plan);
         let bins = plan.probes.bandwidth.iter();
-        let bins = bins.map(|b| Bins::new(b, known.probe(&b.name), known.port(b.port))).collect();
+        let bins = bins.map(|b| Bins::new(b, known.other(&b.name), known.port(b.port))).collect();
         let traces = traces(plan, &mut known);
         let ports = ports(plan, &known, folder.is_some());
         let flow_names = (0..).take(plan.flows.len()).map(|f| known.flow(FlowId(f))).collect();
@@ -231,7 +231,7 @@ fn series<R: Row>(folder: Option<&Path>, names: &Arc<Names>) -> Result<Series<R>
 
 fn traces(plan: &Plan, names: &mut PlanNames) -> Vec<Trace> {
     let trace = |probe: &scenario::plan::Sequence| Trace {
-        name: names.probe(&probe.name),
+        name: names.other(&probe.name),
         flow: FlowId(u32::try_from(probe.flow).unwrap_or(u32::MAX)),
         window: probe.window,
         tracker: Tracker::default(),

@@ -422,12 +422,7 @@ impl PlanNames {
         Name(u32::try_from(self.flows).unwrap_or(u32::MAX).saturating_add(port.0))
     }
 
-    /// A probe's name.
-    pub fn probe(&mut self, name: &str) -> Name {
-        self.names.intern(name)
-    }
-
-    /// The name of a class, or of a kind of delay.
+    /// The name of a probe, a class or a kind of delay.
     pub fn other(&mut self, name: &str) -> Name {
         self.names.intern(name)
     }
