@@ -36,6 +36,20 @@ impl Driver {
             Self::Lab => "lab",
         }
     }
+
+    /// The words of a command line that choose it; none for the simulator.
+    pub(crate) fn words(self, fabric: Fabric) -> Vec<String> {
+        match self {
+            Self::Simulator => Vec::new(),
+            Self::Lab => [vec!["--on".into(), "lab".into()], fabric.words()].concat(),
+        }
+    }
+}
+
+/// The words that run again what a run folder holds, typed in that folder.
+pub(crate) fn again(driver: Driver, fabric: Fabric) -> Vec<String> {
+    let run = ["suimon", "run", results::folder::SCENARIO].map(str::to_owned);
+    [run.to_vec(), driver.words(fabric)].concat()
 }
 
 /// A run about to start.
@@ -135,17 +149,19 @@ impl Job {
         }
         let summary = Summary::new(&self.plan, &totals);
         let judged = if totals.ending.complete { &self.plan.expectations[..] } else { &[] };
-        let verdicts = results::judge(judged, &summary)?;
+        // Should that fail, what was measured is kept all the same.
+        let verdicts = results::judge(judged, &summary);
         let environment = Environment::read();
         let report = RunReport {
             plan: &self.plan,
             summary: &summary,
-            verdicts: &verdicts,
+            verdicts: verdicts.as_deref().unwrap_or_default(),
             recording: recording.as_ref(),
             command: &self.command,
             lab: lab.as_ref().map(|report| ReportOfLab { report, environment: &environment, cost }),
         };
         folder.finish(&summary, &report.to_html()?, totals.ending, cost)?;
+        let verdicts = verdicts?;
         Ok(Outcome { summary, verdicts, recording, cost, lab, failure })
     }
 

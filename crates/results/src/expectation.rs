@@ -56,7 +56,8 @@ pub fn unknown(path: &str, quantities: &[(String, f64)]) -> Error {
 /// What the summary's `quantities`, in alphabetical order, have for the path of an expectation or of a
 /// tolerance: that quantity, or what the path is short for.
 pub fn measured(path: &str, quantities: &[(String, f64)]) -> Option<f64> {
-    // A flow with a count stands for the sum of its connections.
+    // A flow with a count stands for the sum of its connections, a link with one for all that it made.
+    let links = || links(path, quantities);
     let group = || find(quantities, &format!("group.{}", path.strip_prefix("flow.")?));
     let short = || {
         let (entity, quantity) = path.rsplit_once('.')?;
@@ -69,16 +70,34 @@ pub fn measured(path: &str, quantities: &[(String, f64)]) -> Option<f64> {
                 find(quantities, &format!("{entity}.exchanges.{quantity}_seconds"))
             }
             "min_rtt" => find(quantities, &format!("{path}_seconds")),
-            "queue_max" => queue_max(entity, quantities),
+            "queue_max" => longest(entity, "backlog_bytes_max", quantities),
+            "sojourn_p50" | "sojourn_p99" | "sojourn_max" => {
+                longest(entity, &format!("{quantity}_seconds"), quantities)
+            }
             _ => None,
         }
     };
-    find(quantities, path).or_else(group).or_else(short).or_else(|| class(path, quantities))
+    find(quantities, path)
+        .or_else(group)
+        .or_else(short)
+        .or_else(|| class(path, quantities))
+        .or_else(links)
 }
 
-/// The longest queue of an emulator, or of either end of a link.
-fn queue_max(entity: &str, quantities: &[(String, f64)]) -> Option<f64> {
-    let at = |place: &str| find(quantities, &format!("{entity}{place}.backlog_bytes_max"));
+/// A link with a count: what all of them dropped together, and of everything else the greatest.
+fn links(path: &str, quantities: &[(String, f64)]) -> Option<f64> {
+    let (name, quantity) = path.strip_prefix("link.")?.split_once('.')?;
+    if quantity.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    let member = |number: u32| measured(&format!("link.{name}.{number}.{quantity}"), quantities);
+    let all = (1..).map_while(member);
+    if path.ends_with("drops") { all.reduce(|a, b| a + b) } else { all.reduce(f64::max) }
+}
+
+/// The greatest that an emulator, or either end of a link, has of `quantity`.
+fn longest(entity: &str, quantity: &str, quantities: &[(String, f64)]) -> Option<f64> {
+    let at = |place: &str| find(quantities, &format!("{entity}{place}.{quantity}"));
     ["", ".forward", ".reverse"].into_iter().filter_map(at).reduce(f64::max)
 }
 
@@ -112,4 +131,31 @@ fn edits(a: &str, b: &str) -> usize {
         }
     }
     row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_short_for_what_it_names() {
+        let known = [
+            ("link.lan.1.drops", 3.0),
+            ("link.lan.1.forward.class.a.rate", 5.0),
+            ("link.lan.1.forward.sojourn_p99_seconds", 0.25),
+            ("link.lan.1.reverse.sojourn_p99_seconds", 0.5),
+            ("link.lan.1.utilisation", 0.5),
+            ("link.lan.2.drops", 4.0),
+            ("link.lan.2.utilisation", 0.75),
+        ];
+        let known = known.map(|(path, value)| (path.to_owned(), value));
+        let measured = |path: &str| measured(path, &known);
+        assert_eq!(measured("link.lan.2.drops"), Some(4.0));
+        assert_eq!(measured("link.lan.drops"), Some(7.0), "all of a count together");
+        assert_eq!(measured("link.lan.utilisation"), Some(0.75), "the busiest of them");
+        assert_eq!(measured("link.lan.sojourn_p99"), Some(0.5), "at the worse end");
+        assert_eq!(measured("link.lan.class.a.rate"), Some(5.0));
+        assert_eq!(measured("link.wan.drops"), None);
+        assert_eq!(measured("link.lan.3.drops"), None);
+    }
 }

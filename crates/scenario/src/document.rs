@@ -11,7 +11,7 @@ use crate::diagnostic::{Errors, Problems, Source, Span};
 use crate::file::Scenario;
 use crate::plan::Plan;
 use crate::queue::Queue;
-use crate::{nearest, range, resolve, structure, syntax};
+use crate::{grid, nearest, range, resolve, structure, syntax};
 
 /// The longest file: a hand-written one has a thousandth of it.
 const FILE_BYTES_MAX: usize = 4 << 20;
@@ -38,23 +38,31 @@ struct Override {
 
 /// A path with the values that it takes in turn.
 #[derive(Clone, Debug)]
-struct Axis {
-    path: Vec<Segment>,
-    values: Vec<Fragment>,
+pub(crate) struct Axis {
+    pub(crate) path: Vec<Segment>,
+    pub(crate) values: Vec<Fragment>,
 }
 
 /// One key of a path, and where it stands.
 #[derive(Clone, Debug)]
-struct Segment {
-    key: String,
-    span: Span,
+pub(crate) struct Segment {
+    pub(crate) key: String,
+    pub(crate) span: Span,
 }
 
 /// A value's text and place. A `bare` one is a string without its quotes, as people type it in a shell.
 #[derive(Clone, Debug)]
-struct Fragment {
-    span: Span,
-    bare: bool,
+pub(crate) struct Fragment {
+    pub(crate) span: Span,
+    pub(crate) bare: bool,
+}
+
+impl Fragment {
+    /// A value that nobody typed as it stands, but as part of `name`: a point of a range.
+    pub(crate) fn written(name: &str, text: &str, source: &mut Source) -> Self {
+        let start = source.append(name, text);
+        fragment(text, 0..text.len(), start)
+    }
 }
 
 /// One point of the grid.
@@ -124,7 +132,7 @@ impl Document {
     ///
     /// Text that is no TOML, and a sweep that is no grid. What it means is looked at by [`Self::plan`].
     pub fn parse(name: &str, text: &str) -> Result<Self, Errors> {
-        let source = Source::new(name, text);
+        let mut source = Source::new(name, text);
         let mut problems = Problems::default();
         if text.len() > FILE_BYTES_MAX {
             let help = "a scenario has at most 4 MiB; `count` makes many hosts of one line";
@@ -133,7 +141,10 @@ impl Document {
             unreachable!("a problem was noted");
         }
         let table = parsed(text, &mut problems);
-        let axes = if problems.is_empty() { grid(table.get_ref(), &mut problems) } else { vec![] };
+        let axes = match problems.is_empty() {
+            true => grid::read(table.get_ref(), &mut source, &mut problems),
+            false => Vec::new(),
+        };
         problems.into_result(&source)?;
         Ok(Self { source, length: text.len(), overrides: Vec::new(), axes })
     }
@@ -345,10 +356,10 @@ impl Document {
         for piece in pieces(values) {
             match range::points(&values[piece.clone()]) {
                 Ok(None) => all.push(fragment(values, piece, offset)),
-                Ok(Some(points)) => all.extend(points.iter().map(|point| {
-                    let start = self.source.append(option, point);
-                    fragment(point, 0..point.len(), start)
-                })),
+                Ok(Some(points)) => {
+                    let points = points.iter();
+                    all.extend(points.map(|p| Fragment::written(option, p, &mut self.source)));
+                }
                 Err(error) => {
                     let span = offset + piece.start..offset + piece.end;
                     return self.reject(&span, error.message, &error.help);
@@ -387,7 +398,7 @@ fn make_room(table: &mut DeTable<'_>, key: &str) {
     }
 }
 
-fn keys(path: &[Segment]) -> Vec<&str> {
+pub(crate) fn keys(path: &[Segment]) -> Vec<&str> {
     path.iter().map(|segment| segment.key.as_str()).collect()
 }
 
@@ -402,7 +413,7 @@ fn spell_out(path: &mut [Segment]) {
 }
 
 /// What may not be varied: what names the runs, and the grid itself.
-fn settable(path: &[Segment]) -> Result<(), (String, &'static str)> {
+pub(crate) fn settable(path: &[Segment]) -> Result<(), (String, &'static str)> {
     match path[0].key.as_str() {
         table @ ("sweep" | "title") => {
             let help = "name a setting, such as emulator.gnet.buffer, flow.bulk.congestion or seed";
@@ -413,7 +424,7 @@ fn settable(path: &[Segment]) -> Result<(), (String, &'static str)> {
 }
 
 /// The keys of a dotted path; one that holds a dot itself stands in quotes.
-fn segments(text: &str, start: usize) -> Result<Vec<Segment>, (String, &'static str)> {
+pub(crate) fn segments(text: &str, start: usize) -> Result<Vec<Segment>, (String, &'static str)> {
     const HELP: &str = "write keys with dots between: emulator.gnet.buffer, host.\"s.1\".profile";
     let mut path = Vec::new();
     let mut rest = text.trim();
@@ -482,47 +493,4 @@ fn shifted(value: Spanned<DeValue<'_>>, offset: usize) -> Spanned<DeValue<'_>> {
         scalar => scalar,
     };
     Spanned::new(span, inner)
-}
-
-/// The axes of `[sweep]`: `"link.wan.delay" = [...]`, with or without the quotes.
-fn grid(document: &DeTable<'_>, problems: &mut Problems) -> Vec<Axis> {
-    let mut axes = Vec::new();
-    match document.get("sweep").map(|sweep| (sweep.span(), sweep.get_ref())) {
-        Some((_, DeValue::Table(sweep))) => collect(sweep, &[], &mut axes, problems),
-        Some((span, _)) => problems.push(&span, "`sweep` is a table", "write [sweep]"),
-        None => {}
-    }
-    axes
-}
-
-fn collect(table: &DeTable<'_>, above: &[Segment], axes: &mut Vec<Axis>, problems: &mut Problems) {
-    for (key, value) in table.iter() {
-        let mut path = above.to_vec();
-        match segments(key.get_ref(), 0) {
-            Ok(keys) => path.extend(keys.into_iter().map(|s| Segment { span: key.span(), ..s })),
-            Err((message, help)) => {
-                problems.push(&key.span(), message, help);
-                continue;
-            }
-        }
-        match value.get_ref() {
-            DeValue::Table(inner) => collect(inner, &path, axes, problems),
-            DeValue::Array(items) if !items.is_empty() => {
-                if let Err((message, help)) = settable(&path) {
-                    problems.push(&key.span(), message, help);
-                    continue;
-                }
-                let values = items.iter().map(|i| Fragment { span: i.span(), bare: false });
-                axes.push(Axis { path, values: values.collect() });
-            }
-            _ => {
-                let message = format!("`{}` has no values", keys(&path).join("."));
-                problems.push(
-                    &value.span(),
-                    message,
-                    "give an array of values: [\"1 ms\", \"10 ms\"]",
-                );
-            }
-        }
-    }
 }

@@ -46,7 +46,7 @@ pub(crate) struct Scenario {
     /// What to record.
     #[serde(default)]
     pub(crate) probe: Probes,
-    /// A grid of runs: each path with the values that it takes in turn.
+    /// A grid of runs: each path with the values that it takes in turn, or with a range of them.
     #[serde(default)]
     #[allow(dead_code, reason = "the document reads it, with the places of paths and values")]
     pub(crate) sweep: Grid,
@@ -318,7 +318,7 @@ pub(crate) struct Reserve {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Probes {
     /// Whether flows and queues are sampled without being asked for, about 500 times in the run, and sojourn
-    /// times and spacings counted at every port: what reports draw. True unless given.
+    /// times and spacings counted at every port: what reports draw; true unless given.
     pub(crate) automatic: Option<bool>,
     /// Samples of every flow: cwnd, RTT and so on.
     pub(crate) flows: Option<Sampling>,
@@ -392,7 +392,8 @@ pub(crate) struct Expect {
     /// By flow. A flow with a count stands for the sum of its connections.
     #[serde(default)]
     pub(crate) flow: Table<ExpectFlow>,
-    /// By link.
+    /// By link. A link with a count stands for all that it made: for their drops together, and for the
+    /// greatest of everything else.
     #[serde(default)]
     pub(crate) link: Table<ExpectLink>,
     /// By emulator.
@@ -436,6 +437,14 @@ pub(crate) struct ExpectLink {
     pub(crate) drops: Option<Bounds<Quantity<NumberUnit>>>,
     /// The share of the time that it was busy, of the busier direction.
     pub(crate) utilisation: Option<Bounds<Quantity<RatioUnit>>>,
+    /// The longest that either queue ever was.
+    pub(crate) queue_max: Option<Bounds<Quantity<SizeUnit>>>,
+    /// What half of its packets waited at most before they left, to 6 %, at the end where that is longer.
+    pub(crate) sojourn_p50: Option<Bounds<Quantity<TimeUnit>>>,
+    /// What 99 of 100 of its packets waited at most before they left, to 6 %, at the end where that is longer.
+    pub(crate) sojourn_p99: Option<Bounds<Quantity<TimeUnit>>>,
+    /// The longest that a packet waited before it left, at either end.
+    pub(crate) sojourn_max: Option<Bounds<Quantity<TimeUnit>>>,
     /// By class of the disciplines at its ends.
     #[serde(default)]
     pub(crate) class: Table<ExpectClass>,
@@ -466,6 +475,12 @@ pub(crate) struct ExpectEmulator {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ExpectRun {
+    /// Sum of the flows' goodputs.
+    pub(crate) goodput: Option<Bounds<Quantity<RateUnit>>>,
+    /// Packets dropped anywhere.
+    pub(crate) drops: Option<Bounds<Quantity<NumberUnit>>>,
+    /// The same as a share of all packets that the flows sent.
+    pub(crate) loss: Option<Bounds<Quantity<RatioUnit>>>,
     /// Jain's index over the flows' goodput, 1 being equal shares.
     pub(crate) fairness: Option<Bounds<Quantity<RatioUnit>>>,
 }
@@ -490,7 +505,8 @@ pub(crate) struct Compare {
     /// By flow. A flow with a count stands for the sum of its connections.
     #[serde(default)]
     pub(crate) flow: Table<CompareFlow>,
-    /// By link.
+    /// By link. A link with a count stands for all that it made: for their drops together, and for the
+    /// greatest of everything else.
     #[serde(default)]
     pub(crate) link: Table<CompareLink>,
     /// By emulator.
@@ -538,6 +554,12 @@ pub(crate) struct CompareLink {
     pub(crate) utilisation: Option<Quantity<NumberTolerance>>,
     /// The longest that either queue ever was.
     pub(crate) queue_max: Option<Quantity<SizeTolerance>>,
+    /// What half of its packets waited at most before they left, at the end where that is longer.
+    pub(crate) sojourn_p50: Option<Quantity<TimeTolerance>>,
+    /// What 99 of 100 of its packets waited at most before they left, at the end where that is longer.
+    pub(crate) sojourn_p99: Option<Quantity<TimeTolerance>>,
+    /// The longest that a packet waited before it left, at either end.
+    pub(crate) sojourn_max: Option<Quantity<TimeTolerance>>,
     /// By class of the disciplines at its ends.
     #[serde(default)]
     pub(crate) class: Table<CompareClass>,

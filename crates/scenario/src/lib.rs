@@ -11,6 +11,7 @@ mod diagnostic;
 mod document;
 mod file;
 mod filter;
+mod grid;
 mod header;
 mod lock;
 mod measure;

@@ -469,6 +469,7 @@ fn unit(path: &str) -> &'static str {
         "goodput" | "rate" => " B/s",
         "bytes" | "queue_max" => " B",
         "delay_mean" | "delay_max" | "min_rtt" | "response_mean" | "response_max" => " s",
+        "sojourn_p50" | "sojourn_p99" | "sojourn_max" => " s",
         _ => "",
     }
 }

@@ -37,7 +37,12 @@ pub(crate) fn resolve(file: &Scenario, problems: &mut Problems) -> Option<Plan> 
     let flows = flows::resolve(&declared, &network, problems);
     let changes = changes::resolve(file, &network, &declared.names, problems);
     let probes = probes::resolve(file, &network, &declared.names, problems);
-    let known = expectations::Known { names: &declared.names, flows: &flows, changes: &changes };
+    let known = expectations::Known {
+        names: &declared.names,
+        flows: &flows,
+        changes: &changes,
+        delays: probes.delays,
+    };
     let expectations = expectations::resolve(file, &network, known, problems);
     let comparison = tolerances::resolve(file, &network, known, problems);
     problems.is_empty().then(|| Plan {

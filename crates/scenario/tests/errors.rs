@@ -385,10 +385,29 @@ fn expectations_are_of_what_is_measured() {
                    delay = \"50 ms\", match = { flow = \"bulk\" } }\n";
     assert_eq!(expected(&format!("{later}{change}{reserve}")), "nothing");
     assert_eq!(
+        expected("link.wan]\nsojourn_p99.max = \"5 ms\"\n[probe]\nautomatic = false\n"),
+        "x.toml:17:14: sojourn times at `wan` are not counted\n  \
+         help: leave `automatic = false` out of [probe]"
+    );
+    assert_eq!(expected("link.wan]\nsojourn_p99.max = \"5 ms\"\n"), "nothing");
+    assert_eq!(
         expected("flow.bulk]\ndelay_max = { max = \"20 ms\" }\n"),
         "x.toml:17:14: `bulk` has no delay that is measured\n  \
          help: expect it of a flow with `datagrams` beside it"
     );
+}
+
+#[test]
+fn what_is_faulty_is_not_called_missing() {
+    let told = said(
+        "to = \"receiver\"",
+        "to = \"receiver\"\ncount = 0",
+        "[expect.flow.bulk]\ndrops.max = 0\n[compare.flow.\"bulk.1\"]\ndrops = 1\n",
+    );
+    assert!(told.contains("a count of zero") && !told.contains("no flow"), "{told}");
+    let told =
+        said("rate = \"1 Gbit/s\"", "rate = \"fast\"", "[expect.link.access]\ndrops.max = 0\n");
+    assert!(!told.contains("no link"), "{told}");
 }
 
 #[test]

@@ -160,3 +160,43 @@ fn a_bad_range_is_refused_with_its_place() {
     let told = document.runs().unwrap().pop().unwrap().plan().unwrap_err().to_string();
     assert!(told.starts_with("--vary:1:1: the time `3` has no unit"), "{told}");
 }
+
+#[test]
+fn a_file_may_sweep_ranges() {
+    let grid = |lines: &str| Document::parse("grid.toml", &format!("{FILE}{lines}\n"));
+    let values = |lines: &str| {
+        let runs = grid(lines).unwrap().runs().unwrap();
+        let delay = |run: &scenario::Run| {
+            let (_, value) =
+                run.parameters.iter().find(|(path, _)| path == "link.wire.delay").unwrap();
+            (value.clone(), run.plan().unwrap().links[0].config.delay)
+        };
+        let mut all: Vec<_> = runs.iter().map(delay).collect();
+        all.sort_by_key(|(_, delay)| *delay);
+        all.dedup();
+        all
+    };
+    let wanted = |texts: &[(&str, Duration)]| {
+        texts.iter().map(|(text, delay)| ((*text).to_owned(), *delay)).collect::<Vec<_>>()
+    };
+    let ms = Duration::from_ms;
+    assert_eq!(
+        values("link.wire.delay = \"0 ms..20 ms/3\""),
+        wanted(&[("0 ms", ms(0)), ("10 ms", ms(10)), ("20 ms", ms(20))])
+    );
+    assert_eq!(
+        values("link.wire.delay = [\"5 us\", \"1ms..4ms/3log\"]"),
+        wanted(&[("5 us", Duration::from_us(5)), ("1ms", ms(1)), ("2ms", ms(2)), ("4ms", ms(4))])
+    );
+    let refused = |lines: &str| grid(lines).unwrap_err().to_string();
+    assert_eq!(
+        refused("link.wire.delay = \"1 ms\""),
+        "grid.toml:14:19: `link.wire.delay` has no values\n  help: give an array of values, \
+         [\"1 ms\", \"10 ms\"], or a range, \"1 ms..10 ms/4\""
+    );
+    let told = refused("link.wire.delay = \"1 ms..2 ms\"");
+    assert!(
+        told.starts_with("grid.toml:14:19: the range") && told.contains("of how many"),
+        "{told}"
+    );
+}

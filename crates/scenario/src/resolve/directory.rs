@@ -1,6 +1,6 @@
 //! What the names of one kind stand for: one entity, or the numbered members of a counted one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Bound, Range};
 
 use crate::diagnostic::{Problems, Span};
@@ -21,6 +21,8 @@ pub(super) struct Members {
 pub(super) struct Directory<'f> {
     kind: &'static str,
     by_name: BTreeMap<&'f str, (Members, Span)>,
+    /// Every name that the file has, though what bears it may be faulty and left out.
+    mentioned: BTreeSet<&'f str>,
     length: usize,
     length_max: usize,
 }
@@ -28,12 +30,19 @@ pub(super) struct Directory<'f> {
 impl<'f> Directory<'f> {
     /// For at most `length_max` entities.
     pub(super) fn new(kind: &'static str, length_max: usize) -> Self {
-        Self { kind, by_name: BTreeMap::new(), length: 0, length_max }
+        let (by_name, mentioned) = (BTreeMap::new(), BTreeSet::new());
+        Self { kind, by_name, mentioned, length: 0, length_max }
     }
 
     /// How many entities there are.
     pub(super) const fn len(&self) -> usize {
         self.length
+    }
+
+    /// Tells that the file has an entity of that name: should it turn out to be faulty, nobody who names it
+    /// is told that there is none.
+    pub(super) fn mention(&mut self, name: &'f Name) {
+        self.mentioned.insert(&name.text);
     }
 
     /// Adds `count` members, or one bare name; `None` if the name or the count cannot be used.
@@ -90,11 +99,17 @@ impl<'f> Directory<'f> {
     /// The same, with a complaint if it stands for nothing.
     pub(super) fn find(&self, name: &Name, problems: &mut Problems) -> Option<Members> {
         let found = self.get(&name.text);
-        if found.is_none() {
+        if found.is_none() && !self.is_faulty(&name.text) {
             let message = format!("there is no {} `{}`", self.kind, name.text);
             problems.push(&name.span, message, self.help(&name.text));
         }
         found
+    }
+
+    /// Whether the file has it, or what it is a member of, with mistakes of its own.
+    fn is_faulty(&self, text: &str) -> bool {
+        let faulty = |name| self.mentioned.contains(name) && !self.by_name.contains_key(name);
+        faulty(text) || text.rsplit_once('.').is_some_and(|(name, _)| faulty(name))
     }
 
     fn help(&self, text: &str) -> String {

@@ -15,6 +15,8 @@ pub(super) struct Known<'k> {
     pub(super) names: &'k Directory<'k>,
     pub(super) flows: &'k [Flow],
     pub(super) changes: &'k [Change],
+    /// Whether sojourn times are counted.
+    pub(super) delays: bool,
 }
 
 pub(super) fn resolve(
@@ -23,7 +25,7 @@ pub(super) fn resolve(
     known: Known<'_>,
     problems: &mut Problems,
 ) -> Vec<Expectation> {
-    let Known { names, flows, changes } = known;
+    let Known { names, flows, changes, delays } = known;
     let mut found = Found { list: Vec::new(), problems };
     for (name, table) in file.expect.flow.iter() {
         if names.is_group(&name.text) || names.find(name, found.problems).is_some() {
@@ -43,6 +45,10 @@ pub(super) fn resolve(
         let links = &network.links.names;
         if links.is_group(&name.text) || links.find(name, found.problems).is_some() {
             check_classes(name, &table.class, network, changes, found.problems);
+            let sojourn = [&table.sojourn_p50, &table.sojourn_p99, &table.sojourn_max];
+            if !delays && sojourn.iter().any(|bounds| bounds.is_some()) {
+                no_sojourn(name, found.problems);
+            }
             found.link(&format!("link.{}", name.text), table);
         }
     }
@@ -51,7 +57,10 @@ pub(super) fn resolve(
             found.emulator(&format!("emulator.{}", name.text), table);
         }
     }
-    if let Some(ExpectRun { fairness }) = &file.expect.run {
+    if let Some(ExpectRun { goodput, drops, loss, fairness }) = &file.expect.run {
+        found.bound("run.goodput".into(), goodput.as_ref());
+        found.bound("run.drops".into(), drops.as_ref());
+        found.bound("run.loss".into(), loss.as_ref());
         found.bound("run.fairness".into(), fairness.as_ref());
     }
     found.list
@@ -82,6 +91,12 @@ pub(super) fn check_delay(name: &Name, flows: &[Flow], problems: &mut Problems) 
     if problems.is_empty() {
         problems.push(&name.span, format!("`{}` has no delay that is measured", name.text), help);
     }
+}
+
+/// That sojourn times are bounded which the file says not to count.
+pub(super) fn no_sojourn(name: &Name, problems: &mut Problems) {
+    let message = format!("sojourn times at `{}` are not counted", name.text);
+    problems.push(&name.span, message, "leave `automatic = false` out of [probe]");
 }
 
 /// Responses are measured of one flow with an exchange.
@@ -145,6 +160,10 @@ impl Found<'_> {
     fn link(&mut self, at: &str, table: &ExpectLink) {
         self.bound(format!("{at}.drops"), table.drops.as_ref());
         self.bound(format!("{at}.utilisation"), table.utilisation.as_ref());
+        self.bound(format!("{at}.queue_max"), table.queue_max.as_ref());
+        self.bound(format!("{at}.sojourn_p50"), table.sojourn_p50.as_ref());
+        self.bound(format!("{at}.sojourn_p99"), table.sojourn_p99.as_ref());
+        self.bound(format!("{at}.sojourn_max"), table.sojourn_max.as_ref());
         for (name, class) in table.class.iter() {
             let path = |quantity| format!("{at}.class.{}.{quantity}", name.text);
             self.bound(path("rate"), class.rate.as_ref());

@@ -42,6 +42,7 @@ pub(super) fn declare<'f>(
 ) -> Declared<'f> {
     let mut declared = Declared { names: Directory::new("flow", FLOWS_MAX), list: Vec::new() };
     for (name, table) in file.flow.iter() {
+        declared.names.mention(name);
         declare_one(&mut declared, name, table, nodes, problems);
     }
     declared

@@ -39,6 +39,7 @@ pub(super) fn resolve<'f>(
     let mut links = Links { list: Vec::new(), names: Directory::new("link", LINKS_MAX) };
     for (name, table) in file.link.iter() {
         let entities = Entities { nodes, flows };
+        links.names.mention(name);
         add(&mut links, name, table, entities, problems);
     }
     links

@@ -64,6 +64,7 @@ pub(super) fn resolve<'f>(file: &'f Scenario, problems: &mut Problems) -> Nodes<
     let names = Directory::new("node", NODES_MAX);
     let mut nodes = Nodes { list: Vec::new(), names, profiles: Vec::new() };
     for (name, table) in &tables {
+        nodes.names.mention(name);
         add(&mut nodes, name, table, problems);
     }
     check_host_names(file, &nodes, problems);

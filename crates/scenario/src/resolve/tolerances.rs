@@ -1,7 +1,9 @@
 //! `[compare]`: how far runs of different drivers may lie apart.
 
 use super::Network;
-use super::expectations::{Known, check_classes, check_delay, check_exchange, is_emulator};
+use super::expectations::{
+    Known, check_classes, check_delay, check_exchange, is_emulator, no_sojourn,
+};
 use crate::diagnostic::Problems;
 use crate::file::{CompareEmulator, CompareFlow, CompareLink, CompareRun, Scenario};
 use crate::plan::{Comparison, Flow, Tolerance, Within};
@@ -10,7 +12,7 @@ use crate::value::{Name, Quantity, Unit};
 pub(super) fn resolve(
     file: &Scenario,
     network: &Network<'_>,
-    Known { names, flows, changes }: Known<'_>,
+    Known { names, flows, changes, delays }: Known<'_>,
     problems: &mut Problems,
 ) -> Comparison {
     let table = &file.compare;
@@ -40,6 +42,10 @@ pub(super) fn resolve(
         let links = &network.links.names;
         if links.is_group(&name.text) || links.find(name, found.problems).is_some() {
             check_classes(name, &table.class, network, changes, found.problems);
+            let sojourn = [&table.sojourn_p50, &table.sojourn_p99, &table.sojourn_max];
+            if !delays && sojourn.iter().any(|within| within.is_some()) {
+                no_sojourn(name, found.problems);
+            }
             found.link(&format!("link.{}", name.text), table);
         }
     }
@@ -98,6 +104,9 @@ impl Found<'_> {
         self.within(at, "drops", table.drops.as_ref());
         self.within(at, "utilisation", table.utilisation.as_ref());
         self.within(at, "queue_max", table.queue_max.as_ref());
+        self.within(at, "sojourn_p50", table.sojourn_p50.as_ref());
+        self.within(at, "sojourn_p99", table.sojourn_p99.as_ref());
+        self.within(at, "sojourn_max", table.sojourn_max.as_ref());
         for (name, class) in table.class.iter() {
             let at = format!("{at}.class.{}", name.text);
             self.within(&at, "rate", class.rate.as_ref());
