@@ -121,6 +121,8 @@ pub struct Run {
     pub fairness: f64,
     /// Packets dropped anywhere.
     pub drops: u64,
+    /// The same as a share of all packets that both ends of all flows sent; 0 when none were.
+    pub loss: f64,
     /// Segments sent again.
     pub retransmissions: u64,
     /// Retransmission timeouts.
@@ -361,6 +363,7 @@ fn sum_run(plan: &Plan, totals: &Totals, flows: &[(String, FlowSummary)]) -> Run
     let mut drops = Drops::default();
     totals.ports.iter().for_each(|p| drops.add(&p.drops));
     totals.nodes.iter().for_each(|n| drops.add(n));
+    let sent = totals.flows.iter().map(|f| f.sender.segments_sent + f.receiver.segments_sent);
     Run {
         title: plan.title.clone(),
         seed: plan.seed,
@@ -371,6 +374,7 @@ fn sum_run(plan: &Plan, totals: &Totals, flows: &[(String, FlowSummary)]) -> Run
         bytes: flows.iter().map(|(_, f)| f.bytes).sum(),
         fairness: jain(flows.iter().map(|(_, f)| f.goodput)),
         drops: drops.total(),
+        loss: per(drops.total() as f64, sent.sum::<u64>() as f64),
         retransmissions: flows.iter().map(|(_, f)| f.retransmissions).sum(),
         timeouts: flows.iter().map(|(_, f)| f.timeouts).sum(),
     }

@@ -64,6 +64,9 @@ pub struct FlowTotals {
     pub receiver: transport::Info,
     /// How long datagrams were on their way; `None` for a connection.
     pub delay: Option<Delay>,
+    /// Datagrams sent after the last one that arrived, where they bear numbers: only these may still be under
+    /// way. `None` where every drop is counted, which tells as much.
+    pub unseen: Option<u64>,
     /// What became of its requests, if it asks.
     pub exchanges: Option<Exchanges>,
 }

@@ -226,6 +226,7 @@ fn flow_totals(engine: &Engine, number: usize, flow: &Flow, snapshot: &Snapshot)
         sender: info(engine, flow.from, number),
         receiver: info(engine, flow.to, number),
         delay: delay(engine, flow, number),
+        unseen: None,
         exchanges: exchanges(engine, flow, number),
     }
 }

@@ -73,15 +73,16 @@ impl Agent {
     /// What became of it until `now`.
     pub(super) fn totals(&self, flow: &Flow, now: Instant) -> FlowTotals {
         let [sender, receiver] = self.infos();
-        let (delay, exchanges) = match &self.kind {
+        let (datagrams, exchanges) = match &self.kind {
             Kind::Tcp(connection) => (None, connection.exchanges()),
-            Kind::Udp(datagrams) => (Some(datagrams.delay()), None),
+            Kind::Udp(datagrams) => (Some(datagrams), None),
             Kind::Foreign => (None, None),
         };
         FlowTotals {
             sender,
             receiver,
-            delay,
+            delay: datagrams.map(|datagrams| datagrams.delay()),
+            unseen: datagrams.map(|datagrams| datagrams.unseen()),
             exchanges,
             ..self.looks.totals(flow, now, self.progress())
         }

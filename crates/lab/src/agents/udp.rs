@@ -18,6 +18,8 @@ use crate::clock::Clock;
 
 /// A datagram begins with the time at which it was sent, in nanoseconds; a shorter one has none.
 const STAMP: usize = size_of::<u64>();
+/// The same with its number behind, where it has room for that.
+const NUMBERED: usize = 2 * STAMP;
 /// Bytes that wait in a socket: what comes at 1 Gbit/s while its program waits for a processor.
 const BUFFER: usize = 8 << 20;
 
@@ -29,6 +31,8 @@ pub(super) struct Datagrams {
     sink: OwnedFd,
     sent: Count,
     received: Count,
+    /// The highest number that arrived; numbers begin at 1.
+    highest: u64,
     last: Instant,
     delay: Delay,
 }
@@ -73,6 +77,7 @@ impl Datagrams {
             sink,
             sent: Count::default(),
             received: Count::default(),
+            highest: 0,
             last: Instant::ZERO,
             delay: Delay::default(),
         }
@@ -89,10 +94,13 @@ impl Datagrams {
             self.source.emit(&mut packet, now);
             let length = packet.tcp.payload as usize;
             let Some(payload) = scratch.payload.get_mut(..length) else { continue };
+            self.sent.packets += 1;
             if let Some(stamp) = payload.first_chunk_mut::<STAMP>() {
                 *stamp = clock.now().as_ns().to_be_bytes();
             }
-            self.sent.packets += 1;
+            if let Some(number) = payload.get_mut(STAMP..NUMBERED) {
+                number.copy_from_slice(&self.sent.packets.to_be_bytes());
+            }
             self.sent.bytes += length as u64;
             // As at a simulated host, what is refused is lost.
             let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
@@ -108,8 +116,8 @@ impl Datagrams {
     }
 
     fn receive(&mut self, clock: Clock, scratch: &mut Scratch) -> Option<()> {
-        let mut stamp = [0; STAMP];
-        let mut slices = [IoSliceMut::new(&mut stamp)];
+        let (mut stamp, mut number) = ([0; STAMP], [0; STAMP]);
+        let mut slices = [IoSliceMut::new(&mut stamp), IoSliceMut::new(&mut number)];
         // The length is the datagram's, whatever of it is copied here.
         let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC;
         let control = Some(scratch.control.as_mut_slice());
@@ -132,6 +140,9 @@ impl Datagrams {
             let sent = Instant::ZERO + Duration::from_ns(u64::from_be_bytes(stamp));
             self.delay.add(at.since(sent));
         }
+        if bytes >= NUMBERED {
+            self.highest = self.highest.max(u64::from_be_bytes(number));
+        }
         Some(())
     }
 
@@ -150,6 +161,14 @@ impl Datagrams {
 
     pub(super) fn delay(&self) -> Delay {
         self.delay
+    }
+
+    /// Those sent after the last one that arrived; none is known to be such where they bear no number.
+    pub(super) fn unseen(&self) -> u64 {
+        match self.highest {
+            0 if self.received.packets > 0 => 0,
+            highest => self.sent.packets.saturating_sub(highest),
+        }
     }
 
     /// What both ends count, where a connection's counters have the same meaning.

@@ -77,7 +77,7 @@ pub struct DatagramSummary {
     pub sent: u64,
     /// Datagrams received.
     pub received: u64,
-    /// Sent and not received: dropped, or on their way at the end of the run.
+    /// Sent and lost: neither received nor still under way at the end of the run.
     pub lost: u64,
     /// Their share of those sent.
     pub loss: f64,
@@ -124,7 +124,9 @@ pub(super) fn sum_flow(t: &FlowTotals) -> FlowSummary {
 
 fn sum_datagrams(t: &FlowTotals, delay: &Delay) -> DatagramSummary {
     let (sent, received) = (t.sender.segments_sent, t.receiver.segments_received);
-    let lost = sent - received;
+    let missing = sent - received;
+    let under_way = missing.saturating_sub(t.drops).min(t.unseen.unwrap_or(u64::MAX));
+    let lost = missing - under_way;
     let seconds = delay.sum as f64 / PS_PER_SECOND as f64;
     DatagramSummary {
         sent,

@@ -17,13 +17,15 @@ fn cards(summary: &Summary) -> Vec<Card> {
     let goodput = Measure::new("run.goodput", run.goodput, rate(run.goodput));
     let bytes = Measure::new("run.bytes", run.bytes as f64, size(run.bytes));
     let fairness = Measure::new("run.fairness", run.fairness, digits(run.fairness));
+    let loss = Measure::new("run.loss", run.loss, share(run.loss));
     let mut cards = vec![
         Card::measure("Throughput", &goodput)
             .note(&bit_rate(8.0 * run.goodput))
             .note_measure(&bytes, "received"),
         Card::measure("Fairness (Jain)", &fairness)
             .note_measure(&of("flows", run.flows), if run.flows == 1 { "flow" } else { "flows" }),
-        loss(summary, &of("drops", run.drops)),
+        Card::measure("Packets dropped", &of("drops", run.drops))
+            .note_measure(&loss, "of those that the flows sent"),
     ];
     cards.extend(queueing(summary));
     cards.push(
@@ -48,15 +50,4 @@ fn queueing(summary: &Summary) -> Option<Card> {
     let card = Card::measure("Queueing delay, 99 of 100", &of("p99", p99))
         .note_measure(&of("p50", p50), "for half of the packets");
     Some(card.note(&format!("at {}:{link}, the worst port", direction.from)))
-}
-
-/// Drops, and what share they are of what flows sent.
-fn loss(summary: &Summary, drops: &Measure) -> Card {
-    let card = Card::measure("Packets dropped", drops);
-    let sent: u64 = summary.flow.0.iter().map(|(_, flow)| flow.segments).sum();
-    if sent == 0 {
-        return card;
-    }
-    let lost = summary.run.drops as f64 / sent as f64;
-    card.note(&format!("{} of {} that the flows sent", share(lost), count(sent)))
 }
