@@ -35,6 +35,18 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
+impl Arguments {
+    /// The words that make the page again.
+    fn command(&self) -> Vec<String> {
+        let mut words = vec!["suimon".to_owned(), "compare".into()];
+        words.extend(self.folders.iter().map(|folder| folder.display().to_string()));
+        words.extend(self.all.then(|| "--all".into()));
+        let page = self.report.iter();
+        words.extend(page.flat_map(|page| ["-o".into(), page.display().to_string()]));
+        words
+    }
+}
+
 /// Compares them.
 pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
     let is_paper = |folder: &&PathBuf| folder.join(paper::ITEMS).exists();

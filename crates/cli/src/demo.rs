@@ -6,7 +6,7 @@ use clap::Args;
 use results::{folder, summary::Summary};
 use scenario::Document;
 
-use crate::execution::{Driver, Job, Outcome};
+use crate::execution::{Driver, Job, Outcome, again};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::port::Fabric;
@@ -41,8 +41,7 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
         lock: scenario::lock(&plan),
         plan,
         folder: arguments.out.clone(),
-        // The folder holds the scenario with everything set.
-        command: ["suimon", "run", folder::SCENARIO].map(str::to_owned).to_vec(),
+        command: again(Driver::Simulator, Fabric::default()),
     };
     let interrupted = interruption::watch()?;
     let progress = Progress::new(1, arguments.quiet);

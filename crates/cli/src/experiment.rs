@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use scenario::Document;
 
-use crate::execution::Driver;
 use crate::failure::Failure;
 
 /// A scenario and its changes.
@@ -69,20 +68,12 @@ impl Experiment {
 
     /// The words that run the whole grid again, without what cannot change results; `usual` is what a
     /// sweep measures unless told.
-    pub(crate) fn sweep_command(
-        &self,
-        driver: Driver,
-        measures: &[String],
-        usual: &str,
-    ) -> Vec<String> {
+    pub(crate) fn sweep_command(&self, measures: &[String], usual: &str) -> Vec<String> {
         let mut words = vec!["suimon".into(), "sweep".into(), self.file.display().to_string()];
         let mut option = |name: &str, value: &str| words.extend([name.into(), value.into()]);
         self.set.iter().for_each(|assignment| option("--set", assignment));
         self.vary.iter().for_each(|assignment| option("--vary", assignment));
         self.seeds.iter().for_each(|range| option("--seeds", range));
-        if driver == Driver::Lab {
-            option("--on", "lab");
-        }
         if measures != [usual] {
             measures.iter().for_each(|path| option("--measure", path));
         }

@@ -56,6 +56,11 @@ impl Order {
         Ok(self.experiment.read()?.runs()?)
     }
 
+    /// What a command line says of who moves the packets.
+    pub(crate) fn driver_words(&self) -> Vec<String> {
+        self.on.words(self.fabric)
+    }
+
     /// How many runs at a time: real time is not shared.
     pub(crate) fn workers(&self) -> NonZeroUsize {
         if self.on == Driver::Lab { NonZeroUsize::MIN } else { workers(self.jobs) }
@@ -73,7 +78,7 @@ impl Order {
             fabric: self.fabric,
             folder: folder(&plan),
             lock: scenario::lock(&plan),
-            command: self.experiment.command(&run.parameters),
+            command: [self.experiment.command(&run.parameters), self.driver_words()].concat(),
             plan,
         })
     }

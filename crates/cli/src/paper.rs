@@ -4,12 +4,13 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use results::report::{Mood, Page};
+use results::report::{Mood, Page, Section};
 
 use crate::execution::Driver;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::order::workers;
+use crate::port::Fabric;
 use crate::progress::Progress;
 use crate::{folders, interruption, output};
 
@@ -59,6 +60,19 @@ pub(crate) struct Arguments {
     quiet: bool,
 }
 
+impl Arguments {
+    /// The words that run it again, without what cannot change results.
+    fn command(&self) -> Vec<String> {
+        let mut words = vec!["suimon".to_owned(), "paper".into(), self.paper.clone()];
+        if !self.only.is_empty() {
+            words.extend(["--only".into(), self.only.join(",")]);
+        }
+        words.extend(self.on.words(Fabric::default()));
+        words.extend(self.quick.then(|| "--quick".into()));
+        words
+    }
+}
+
 /// Runs what the paper needs, and judges.
 pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
     let mode = mode(arguments)?;
@@ -87,7 +101,7 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
     notes(&cells).iter().for_each(|note| output::note(note));
     write(&folder.join(ITEMS), &(output::json(&shown::json(&measured)) + "\n"))?;
     let report = folder.join(results::folder::REPORT);
-    write(&report, &page(&published, &cells, &measured)?)?;
+    write(&report, &page(&published, &cells, &measured, arguments)?)?;
     if arguments.json {
         output::print_json(&shown::json(&measured))?;
     } else {
@@ -158,11 +172,25 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 }
 
 /// The report: the verdict, the items, the figures.
-fn page(published: &Published, cells: &Cells, measured: &Measured) -> Result<String, Failure> {
-    let mut page = Page::new(&published.title, &format!("Paper {} reproduced", published.paper));
+fn page(
+    published: &Published,
+    cells: &Cells,
+    measured: &Measured,
+    arguments: &Arguments,
+) -> Result<String, Failure> {
+    let by = match arguments.on {
+        Driver::Simulator => "in the simulator",
+        Driver::Lab => "on real packets",
+    };
+    let lead =
+        format!("Paper {}, its published numbers beside what came out {by}", published.paper);
+    let mut page = Page::new(&published.title, &lead);
     let (mood, verdict) = shown::verdict(measured);
     page.banner(mood, &verdict);
     notes(cells).iter().for_each(|note| page.banner(Mood::Neutral, note));
+    let mut again = Section::new("Run it again");
+    again.command(&arguments.command());
+    page.section(&again);
     for section in shown::sections(published, measured) {
         page.section(&section);
     }

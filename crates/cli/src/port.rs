@@ -1,10 +1,10 @@
 //! How interfaces are met, as the command line chooses it: those of the lab's hosts, and a router's.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use lab::device::Kind;
 
 /// By what frames pass between an interface and the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Port {
     /// AF_XDP, in the kernel's own hook before its stack; needs root's rights
     Xdp,
@@ -39,5 +39,13 @@ impl Fabric {
     /// The same, for the lab.
     pub(crate) fn options(self) -> lab::Options<'static> {
         lab::Options { kind: self.port.map(Into::into), sleeps: self.sleep, folder: None }
+    }
+
+    /// The words of a command line that choose it.
+    pub(crate) fn words(self) -> Vec<String> {
+        let port = self.port.and_then(|port| port.to_possible_value());
+        let port = port.map(|port| ["--port".to_owned(), port.get_name().to_owned()]);
+        let sleep = self.sleep.then(|| "--sleep".to_owned());
+        port.into_iter().flatten().chain(sleep).collect()
     }
 }

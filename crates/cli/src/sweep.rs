@@ -84,7 +84,8 @@ pub(crate) fn run(order: &Order, runs: &[Run], wishes: &Wishes) -> Result<Exit, 
     let points = runs.iter().zip(&jobs).zip(&ended);
     let points = points.map(|((run, job), &ended)| Point::new(run, job, ended));
     let points: Vec<Point<'_>> = points.collect::<Result<_, _>>()?;
-    let command = order.experiment.sweep_command(order.on, &wishes.measures, MEASURE);
+    let command = order.experiment.sweep_command(&wishes.measures, MEASURE);
+    let command = [command, order.driver_words()].concat();
     let document = shown::document(&points);
     files::write(&folder, &document, &points, command, &wishes.measures)?;
     if order.json {

@@ -262,7 +262,7 @@ fn a_sweep_is_compared_with_itself_point_by_point() {
     let document = json(&suimon(folder.path(), &["compare", "grid", "--json"]));
     let names: Vec<&Value> =
         document["groups"].as_array().expect("groups").iter().map(|group| &group["name"]).collect();
-    let wanted = ["simulate emulator.wan.buffer=16 KiB", "simulate emulator.wan.buffer=64 KiB"];
+    let wanted = ["emulator.wan.buffer=16KiB", "emulator.wan.buffer=64KiB"];
     assert_eq!(names, wanted);
     assert_eq!(document["groups"][0]["folders"].as_array().map(Vec::len), Some(4));
 }

@@ -23,6 +23,8 @@ pub struct Past {
     pub schema: u32,
     /// The driver that made it: `simulate`, `lab`.
     pub driver: String,
+    /// The words that make it again.
+    pub command: Vec<String>,
     /// Whether it came to its end.
     pub complete: bool,
     /// What it tells of the machine, if it moved real packets.
@@ -39,6 +41,7 @@ struct Made {
     suimon: String,
     schema: u32,
     driver: String,
+    command: Vec<String>,
     complete: bool,
     lab: Option<LabReport>,
 }
@@ -55,6 +58,7 @@ impl Past {
             version: made.suimon,
             schema: made.schema,
             driver: made.driver,
+            command: made.command,
             complete: made.complete,
             lab: made.lab,
             scenario: text(folder, SCENARIO)?,

@@ -12,6 +12,7 @@ use std::fmt::Write;
 use crate::chart::Chart;
 use crate::chart::data::Data;
 
+mod command;
 mod curves;
 pub mod differences;
 mod glance;

@@ -1,5 +1,7 @@
 //! Runs that differ in their seed alone, as one sample each: means, and differences beyond noise.
 
+use std::collections::BTreeSet;
+
 use results::Past;
 use results::confidence::{Interval, Sample};
 use results::expectation::{measured, unknown};
@@ -110,21 +112,39 @@ fn without_seed(scenario: &str) -> String {
     lines
 }
 
-/// Names each by driver and the settings that are its own, or by its first folder if they are many.
+/// Names each by what is its own: what its command line set, or else the settings of its scenario, or its
+/// first folder if these are many; and by its driver where there are several.
 fn name(groups: &mut [Group]) {
-    let all: Vec<_> = groups.iter().map(|group| settings(&group.runs[0].scenario)).collect();
-    let shared = all.iter().skip(1).fold(all[0].clone(), |shared, other| &shared & other);
-    for (group, settings) in groups.iter_mut().zip(&all) {
-        let own = settings.difference(&shared).filter(|(path, _)| path != "seed");
-        let own = own.map(|(path, value)| format!("{path}={}", value.trim_matches('"')));
-        let own: Vec<String> = own.collect();
-        let driver = &group.runs[0].driver;
-        group.name = match own.len() {
-            0 => driver.clone(),
-            1..=NAME_MAX => format!("{driver} {}", own.join(", ")),
-            _ => format!("{driver} {}", group.runs[0].folder.display()),
-        };
+    let told: Vec<_> = groups.iter().map(|group| told(&group.runs[0].command)).collect();
+    let settings = groups.iter().map(|group| settings(&group.runs[0].scenario));
+    let text = |(path, value): (String, String)| format!("{path}={}", value.trim_matches('"'));
+    let settings: Vec<_> = settings.map(|all| all.into_iter().map(text).collect()).collect();
+    let several = runs::several_drivers(groups.iter().map(|group| &group.runs[0]));
+    for (place, group) in groups.iter_mut().enumerate() {
+        let first = &group.runs[0];
+        let differ = own(&settings, place);
+        let mut words: Vec<String> = several.then(|| first.driver.clone()).into_iter().collect();
+        let fits = |own: &Vec<String>| (1..=NAME_MAX).contains(&own.len());
+        match [own(&told, place), differ.clone()].into_iter().find(fits) {
+            Some(own) => words.push(own.join(", ")),
+            None if several && differ.is_empty() => {}
+            None => words.push(first.folder.display().to_string()),
+        }
+        group.name = words.join(" ");
     }
+}
+
+/// What a command line sets.
+fn told(command: &[String]) -> BTreeSet<String> {
+    let pairs = command.windows(2).filter(|pair| pair[0] == "--set");
+    pairs.map(|pair| pair[1].clone()).collect()
+}
+
+/// What the set at `place` has, the seed aside, and not all of them have.
+fn own(sets: &[BTreeSet<String>], place: usize) -> Vec<String> {
+    let shared = |setting: &&String| sets.iter().all(|set| set.contains(*setting));
+    let own = sets[place].iter().filter(|setting| !shared(setting));
+    own.filter(|setting| !setting.starts_with("seed=")).cloned().collect()
 }
 
 pub(super) fn act(arguments: &Arguments, groups: Vec<Group>) -> Result<Exit, Failure> {
@@ -133,7 +153,10 @@ pub(super) fn act(arguments: &Arguments, groups: Vec<Group>) -> Result<Exit, Fai
     all.into_iter().for_each(runs::tell);
     let comparison = compare(groups, &plan, arguments.all)?;
     if let Some(path) = &arguments.report {
-        results::folder::write(path, &shown_groups::page(&comparison, &plan.title).to_html())?;
+        results::folder::write(
+            path,
+            &shown_groups::page(&comparison, &plan.title, arguments.command()).to_html(),
+        )?;
     }
     if arguments.json {
         output::print_json(&shown_groups::json(&comparison))?;

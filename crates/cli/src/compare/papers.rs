@@ -52,7 +52,7 @@ pub(super) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
     let rows = rows(&papers, arguments.all);
     let ok = rows.iter().all(Row::ok);
     if let Some(path) = &arguments.report {
-        results::folder::write(path, &page(&papers, &rows).to_html())?;
+        results::folder::write(path, &page(&papers, &rows, arguments.command()).to_html())?;
     }
     if arguments.json {
         output::print_json(&as_json(&papers, &rows, ok))?;
@@ -164,7 +164,7 @@ fn as_json(papers: &[Results], rows: &[Row<'_>], ok: bool) -> Value {
 }
 
 /// The same as a page with bars.
-fn page(papers: &[Results], rows: &[Row<'_>]) -> Differences {
+fn page(papers: &[Results], rows: &[Row<'_>], command: Vec<String>) -> Differences {
     let row = |row: &Row<'_>| {
         let mut cells = vec![
             PageCell::text_of(name(row.item)),
@@ -186,6 +186,7 @@ fn page(papers: &[Results], rows: &[Row<'_>]) -> Differences {
     Differences {
         title: format!("Paper {}", papers[0].paper),
         lead: format!("published, {}", drivers.join(", ")),
+        command,
         ok: rows.iter().any(Row::is_judged).then(|| rows.iter().all(Row::ok)),
         head: [words(&["item", "case", "published"]), drivers, words(&["verdict"])].concat(),
         rows: rows.iter().map(row).collect(),

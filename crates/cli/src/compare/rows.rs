@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-const RUN: [&str; 5] = ["goodput", "fairness", "drops", "retransmissions", "timeouts"];
+const RUN: [&str; 6] = ["goodput", "fairness", "drops", "loss", "retransmissions", "timeouts"];
 const FLOW: [&str; 9] = [
     "goodput",
     "goodput_last_half",
@@ -15,7 +15,7 @@ const FLOW: [&str; 9] = [
     "delay_mean",
     "delay_max",
 ];
-const LINK: [&str; 2] = ["utilisation", "queue_max"];
+const LINK: [&str; 4] = ["utilisation", "queue_max", "sojourn_p50", "sojourn_p99"];
 const CLASS: [&str; 2] = ["rate", "drops"];
 const DIRECTIONS: [&str; 2] = ["forward", "reverse"];
 

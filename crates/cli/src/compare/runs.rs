@@ -68,7 +68,10 @@ pub(super) fn act(arguments: &Arguments, runs: Vec<Past>) -> Result<Exit, Failur
     runs.iter().for_each(tell);
     let comparison = compare(runs, &plan, arguments.all)?;
     if let Some(path) = &arguments.report {
-        results::folder::write(path, &shown::page(&comparison, &plan.title).to_html())?;
+        results::folder::write(
+            path,
+            &shown::page(&comparison, &plan.title, arguments.command()).to_html(),
+        )?;
     }
     if arguments.json {
         output::print_json(&shown::json(&comparison))?;
@@ -132,6 +135,12 @@ fn parts(plan: &Plan) -> [BTreeSet<String>; 3] {
     [nodes.collect(), links.collect(), flows.collect()]
 }
 
+/// Whether not all are by the same driver.
+pub(super) fn several_drivers<'r>(mut runs: impl Iterator<Item = &'r Past>) -> bool {
+    let first = runs.next();
+    runs.any(|run| first.is_some_and(|first| run.driver != first.driver))
+}
+
 /// What a reader must know of a run before believing it.
 pub(super) fn tell(run: &Past) {
     if let Some(warning) = run.lab.as_ref().and_then(LabReport::warning) {
@@ -183,9 +192,9 @@ fn compare(runs: Vec<Past>, plan: &Plan, all: bool) -> Result<Comparison, Failur
 fn tell_settings(runs: &[Past]) {
     let settings: Vec<_> = runs.iter().map(|run| settings(&run.scenario)).collect();
     let first = &settings[0];
-    let mut differ: BTreeSet<&str> = BTreeSet::new();
+    let mut differ: BTreeSet<String> = BTreeSet::new();
     for other in &settings[1..] {
-        differ.extend(first.symmetric_difference(other).map(|(path, _)| path.as_str()));
+        differ.extend(first.symmetric_difference(other).map(|(path, _)| of_group(path)));
     }
     if differ.is_empty() {
         return;
@@ -194,8 +203,14 @@ fn tell_settings(runs: &[Past]) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let shown: Vec<&str> = differ.into_iter().take(SETTINGS_MAX).collect();
+    let shown: Vec<String> = differ.into_iter().take(SETTINGS_MAX).collect();
     output::note(&format!("their scenarios differ in {}{more}", shown.join(", ")));
+}
+
+/// The path as of all that a `count` made: `link.cable.at.switch.rate` for `link.cable.7.at.switch.rate`.
+fn of_group(path: &str) -> String {
+    let named = path.split('.').filter(|key| !key.bytes().all(|byte| byte.is_ascii_digit()));
+    named.collect::<Vec<_>>().join(".")
 }
 
 /// Every setting of a scenario with its path.

@@ -3,18 +3,19 @@
 use results::Past;
 use results::report::Cell as PageCell;
 use results::report::differences::{Differences, Row as PageRow};
+use results::report::quantity;
 use scenario::plan::Within;
 use serde_json::{Value, json};
 
 use super::difference;
-use super::runs::{Comparison, Row};
+use super::runs::{Comparison, Row, several_drivers};
 use super::shown_groups::bar;
 use crate::amount;
 use crate::table::{Cell, Table};
 
 /// A table, and what it leaves out.
 pub(super) fn text(comparison: &Comparison) -> String {
-    let runs = comparison.runs.iter().map(|run| format!(">{}", heading(run)));
+    let runs = headings(&comparison.runs).into_iter().map(|heading| format!(">{heading}"));
     let headings: Vec<String> = std::iter::once("quantity".to_owned())
         .chain(runs)
         .chain([">difference", ">allowed", ""].map(str::to_owned))
@@ -34,13 +35,18 @@ fn equal_in_all(number: usize) -> String {
     format!("{} {are} equal in all", amount::things(number, "quantity", "quantities"))
 }
 
-/// `lab runs/demo-1`.
-fn heading(run: &Past) -> String {
-    format!("{} {}", run.driver, run.folder.display())
+/// Each run's folder, and its driver where there are several: `lab runs/demo-1`.
+fn headings(runs: &[Past]) -> Vec<String> {
+    let several = several_drivers(runs.iter());
+    let heading = |run: &Past| match several {
+        true => format!("{} {}", run.driver, run.folder.display()),
+        false => run.folder.display().to_string(),
+    };
+    runs.iter().map(heading).collect()
 }
 
 fn cells(row: &Row) -> Vec<Cell> {
-    let show = |value| amount::by_path(&row.path, value);
+    let show = |value| quantity::by_path(&row.path, value);
     let (reference, farthest) = row.farthest();
     let verdict = match (row.named, row.within()) {
         (true, ok) => Cell::verdict(ok),
@@ -61,7 +67,7 @@ fn cells(row: &Row) -> Vec<Cell> {
 pub(super) fn allowed(within: Within, path: &str) -> String {
     match within {
         Within::Percent(percent) => format!("{percent} %"),
-        Within::Amount(amount) => amount::by_path(path, amount),
+        Within::Amount(amount) => quantity::by_path(path, amount),
     }
 }
 
@@ -92,9 +98,9 @@ pub(super) fn json(comparison: &Comparison) -> Value {
 }
 
 /// The same as a page with bars.
-pub(super) fn page(comparison: &Comparison, title: &str) -> Differences {
+pub(super) fn page(comparison: &Comparison, title: &str, command: Vec<String>) -> Differences {
     let row = |row: &Row| {
-        let show = |value| amount::by_path(&row.path, value);
+        let show = |value| quantity::by_path(&row.path, value);
         let (reference, farthest) = row.farthest();
         let mut cells = vec![PageCell::text_of(&row.path)];
         cells.extend(row.values.iter().map(|&value| PageCell::number(show(value))));
@@ -108,7 +114,7 @@ pub(super) fn page(comparison: &Comparison, title: &str) -> Differences {
         let others = row.values.iter().skip(1);
         PageRow { cells, bars: others.map(|&value| bar(reference, value)).collect() }
     };
-    let runs: Vec<String> = comparison.runs.iter().map(heading).collect();
+    let runs = headings(&comparison.runs);
     let named = comparison.rows.iter().any(|row| row.named);
     let mut notes = vec![
         format!("Bars show how far the others lie from {}, in percent of it.", runs[0]),
@@ -122,6 +128,7 @@ pub(super) fn page(comparison: &Comparison, title: &str) -> Differences {
     Differences {
         title: if title.is_empty() { "A comparison".into() } else { title.to_owned() },
         lead: format!("{} against {}", runs[1..].join(", "), runs[0]),
+        command,
         ok: named.then(|| comparison.ok()),
         head: [words(&["quantity"]), runs, words(&["difference", "allowed", ""])].concat(),
         rows: comparison.rows.iter().map(row).collect(),

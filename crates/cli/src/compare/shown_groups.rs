@@ -3,7 +3,7 @@
 use results::confidence::{Interval, Sample};
 use results::report::Cell as PageCell;
 use results::report::differences::{Differences, Row as PageRow};
-use results::report::quantity::digits;
+use results::report::quantity::{self, digits};
 use serde_json::{Value, json};
 
 use super::difference;
@@ -51,7 +51,7 @@ fn head(comparison: &Comparison) -> Vec<String> {
 
 /// The cells below them, the verdict aside.
 fn words(row: &Row) -> Vec<String> {
-    let show = |value| amount::by_path(&row.path, value);
+    let show = |value| quantity::by_path(&row.path, value);
     let mut words = vec![row.path.clone()];
     words.extend(row.samples.iter().map(|sample| mean(sample, show)));
     let reference = row.samples[0].mean;
@@ -137,7 +137,7 @@ pub(super) fn json(comparison: &Comparison) -> Value {
 }
 
 /// The same as a page with bars.
-pub(super) fn page(comparison: &Comparison, title: &str) -> Differences {
+pub(super) fn page(comparison: &Comparison, title: &str, command: Vec<String>) -> Differences {
     let row = |row: &Row| {
         let cells = words(row).into_iter().enumerate();
         let cell = |(at, text)| if at == 0 { PageCell::Text(text) } else { PageCell::Number(text) };
@@ -165,6 +165,7 @@ pub(super) fn page(comparison: &Comparison, title: &str) -> Differences {
             let others = comparison.groups.iter().skip(1).map(|group| group.name.as_str());
             others.collect::<Vec<_>>().join(", ")
         }),
+        command,
         ok: named.then(|| comparison.ok()),
         head: head(comparison),
         rows: comparison.rows.iter().map(row).collect(),

@@ -12,7 +12,7 @@ use simulate::sweep::{Crew, sweep, weight};
 
 use super::library;
 use super::published::{Published, Run};
-use crate::execution::{Driver, Job, Outcome};
+use crate::execution::{Driver, Job, Outcome, again};
 use crate::failure::Failure;
 use crate::folders;
 use crate::port::Fabric;
@@ -297,8 +297,7 @@ fn cell(run: &Run, point: &scenario::Run, folder: &Path, mode: Mode) -> Result<C
         lock: scenario::lock(&plan),
         plan,
         folder: folder.join("cells").join(folders::plain(folder_name.trim_end_matches('-'))),
-        // The folder holds the scenario with everything set.
-        command: ["suimon", "run", results::folder::SCENARIO].map(str::to_owned).to_vec(),
+        command: again(mode.driver, Fabric::default()),
     };
     let place = Place { run: run.name.clone(), name, varied: !point.parameters.is_empty() };
     let by = run.lab.as_ref().filter(|_| mode.driver == Driver::Lab).and_then(|lab| lab.slower);

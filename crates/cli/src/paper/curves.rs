@@ -45,7 +45,7 @@ pub(super) fn of(kind: Kind, probe: &str, cell: &Cell) -> Result<Points, String>
 pub(super) const fn units(kind: Kind) -> (&'static str, &'static str) {
     match kind {
         Kind::Bandwidth => ("time (s)", "bandwidth (MB/s)"),
-        Kind::Sequence => ("time (s)", "sequence number, from the first shown (MB)"),
+        Kind::Sequence => ("time (s)", "from the first byte shown (MB)"),
         Kind::Cwnd => ("time (s)", "congestion window (packets)"),
         Kind::Queue => ("time (s)", "queue (KiB)"),
         Kind::Xy => ("", ""),

@@ -184,7 +184,7 @@ fn verdicts(verdicts: &[Verdict]) -> String {
     }
     let mut table = Table::new(&["expected", ">measured", "range", "verdict"]);
     for verdict in verdicts {
-        let show = |value| amount::by_path(&verdict.path, value);
+        let show = |value| quantity::by_path(&verdict.path, value);
         table.row([
             verdict.path.as_str().into(),
             show(verdict.value).into(),

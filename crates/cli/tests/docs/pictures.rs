@@ -10,19 +10,30 @@ use crate::pages::repository;
 /// A picture of this size with nothing on it takes a tenth of this.
 const LEAST_BYTES: u64 = 30_000;
 
-/// Runs a command that leaves a report, and looks at it.
-fn picture(name: &str, arguments: &[&str]) {
+/// Types a command.
+fn typed(arguments: &[&str]) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_suimon"));
+    let output = command.current_dir(repository()).args(arguments).output();
+    let output = output.expect("the program starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Runs a command that leaves a folder with a report, and looks at that.
+fn picture(name: &str, height: u32, arguments: &[&str]) {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join(name);
-    let mut command = Command::new(env!("CARGO_BIN_EXE_suimon"));
-    command.current_dir(repository()).args(arguments).arg("--quiet").arg("--out").arg(&out);
-    let output = command.output().expect("the program starts");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    typed(&[arguments, &["--quiet", "--out", &out.to_string_lossy()]].concat());
+    look(name, height, &out.join("report.html"));
+}
+
+/// Takes the picture of a page that the docs show by this name.
+fn look(name: &str, height: u32, page: &Path) {
+    let folder = tempfile::tempdir().expect("a folder");
     let updated = std::env::var_os("UPDATE_DOCS").is_some();
     let images = if updated { repository().join("docs/images") } else { folder.path().to_owned() };
     let picture: PathBuf = images.join(format!("report-{name}.png"));
-    let window = Window { width: 1100, height: 1300, dark: false };
-    Browser::new().screenshot(&out.join("report.html"), window, &picture);
+    let window = Window { width: 1100, height, dark: false };
+    Browser::new().screenshot(page, window, &picture);
     assert!(bytes(&picture) > LEAST_BYTES, "{name}: the page is blank");
 }
 
@@ -43,7 +54,7 @@ fn lacks_browser(test: &str) -> bool {
 fn a_runs_report() {
     if !lacks_browser("the picture of a run's report") {
         let scenario = "scenarios/two-bottlenecks.toml";
-        picture("run", &["run", scenario, "--set", "duration=10s", "--set", "expect={}"]);
+        picture("run", 1300, &["run", scenario, "--set", "duration=10s", "--set", "expect={}"]);
     }
 }
 
@@ -53,6 +64,37 @@ fn a_lab_runs_report() {
     if !lacks_browser(TEST) && !lacks(TEST, &["ip"]) {
         let scenario = "scenarios/disciplines/cbq.toml";
         let short = ["--set", "duration=3s", "--set", "expect={}"];
-        picture("lab", &[&["run", scenario, "--on", "lab", "--sleep"], &short[..]].concat());
+        picture("lab", 1300, &[&["run", scenario, "--on", "lab", "--sleep"], &short[..]].concat());
+    }
+}
+
+#[test]
+fn a_sweeps_report_and_that_of_its_comparison() {
+    if lacks_browser("the pictures of a sweep's report and of a comparison's") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let [buffers, losses] = ["buffers", "losses"].map(|name| folder.path().join(name));
+    let sweep = |grid: &[&str], out: &Path| {
+        let scenario = ["sweep", "scenarios/long-fat-pipe.toml", "--set", "expect={}"];
+        typed(&[&scenario[..], grid, &["--quiet", "--out", &out.to_string_lossy()]].concat());
+    };
+    let unpaced = ["--set", "duration=10s", "--set", "link.access.at.sender.queue={ fifo = {} }"];
+    let algorithms = ["--vary", "flow.bulk.cc=newreno,scalable,highspeed,bic,cubic"];
+    let sizes = ["--vary", "emulator.wan.buffer=256KiB..16MiB/7log"];
+    sweep(&[&unpaced[..], &algorithms, &sizes].concat(), &buffers);
+    look("sweep", 1150, &buffers.join("report.html"));
+    let lossy = ["--set", "duration=30s", "--set", "link.access.loss=0.005 %"];
+    let seeds = ["--vary", "flow.bulk.cc=newreno,cubic", "--seeds", "1..6"];
+    sweep(&[&lossy[..], &seeds].concat(), &losses);
+    let page = folder.path().join("compare.html");
+    typed(&["compare", &losses.to_string_lossy(), "-o", &page.to_string_lossy()]);
+    look("compare", 850, &page);
+}
+
+#[test]
+fn a_papers_report() {
+    if !lacks_browser("the picture of a paper's report") {
+        picture("paper", 1800, &["paper", "p1", "--only", "F8"]);
     }
 }

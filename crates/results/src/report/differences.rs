@@ -18,6 +18,8 @@ pub struct Differences {
     pub lead: String,
     /// Whether all that is judged is as it should be; none where nothing is judged.
     pub ok: Option<bool>,
+    /// The command line that compares them again.
+    pub command: Vec<String>,
     /// The columns' heads, that of the bars aside.
     pub head: Vec<String>,
     /// One for each quantity.
@@ -49,6 +51,9 @@ impl Differences {
         let mut section = Section::new("Differences");
         section.body += &self.table();
         self.notes.iter().for_each(|note| section.paragraph(note));
+        page.section(&section);
+        let mut section = Section::new("Compare them again");
+        section.command(&self.command);
         page.section(&section);
         page.to_html()
     }
@@ -121,6 +126,7 @@ mod tests {
             title: "Two drivers".into(),
             lead: String::new(),
             ok: Some(false),
+            command: vec!["suimon".into(), "compare".into()],
             head: vec!["quantity".into(), "verdict".into()],
             rows: vec![row],
             notes: vec!["Bars hold 95 %.".into()],

@@ -15,6 +15,12 @@ pub fn rate_unit(value: f64) -> Unit {
     unit(value, &RATES)
 }
 
+/// The unit of bits per second that makes `value` (bytes per second) a short number.
+pub fn bit_rate_unit(value: f64) -> Unit {
+    let (bits, name) = unit(8.0 * value, &BIT_RATES);
+    (bits / 8.0, name)
+}
+
 /// The unit of a size that makes `value` (bytes) a short number.
 pub fn size_unit(value: f64) -> Unit {
     unit(value, &SIZES)
@@ -52,6 +58,66 @@ pub fn time(value: f64) -> String {
 /// A share: `95.31 %`.
 pub fn share(value: f64) -> String {
     format!("{} %", digits(100.0 * value))
+}
+
+/// What kind of quantity the summary has under a path, or what the path is short for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Bytes per second of a program.
+    Rate,
+    /// Bytes per second of a link, which people count in bits.
+    BitRate,
+    /// Bytes.
+    Size,
+    /// Seconds.
+    Time,
+    /// A share of one.
+    Share,
+    /// Anything else.
+    Number,
+}
+
+impl Kind {
+    /// The kind that a path tells.
+    pub fn of(path: &str) -> Self {
+        let name = path.rsplit('.').next().unwrap_or(path);
+        match name {
+            // A reason may be named after bytes; what is counted are packets.
+            _ if path.contains("drops_by_reason") => Self::Number,
+            _ if name.starts_with("goodput") => Self::Rate,
+            "rate" => Self::BitRate,
+            "utilisation" | "loss" => Self::Share,
+            "delay_mean" | "delay_max" | "min_rtt" | "response_mean" | "response_max" => Self::Time,
+            _ if name.starts_with("sojourn") || name.ends_with("seconds") => Self::Time,
+            _ if name == "queue_max" || name.contains("bytes") => Self::Size,
+            _ => Self::Number,
+        }
+    }
+
+    /// The unit that makes `value` a short number.
+    pub fn unit(self, value: f64) -> Unit {
+        match self {
+            Self::Rate => rate_unit(value),
+            Self::BitRate => bit_rate_unit(value),
+            Self::Size => size_unit(value),
+            Self::Time => time_unit(value),
+            Self::Share => (0.01, "%"),
+            Self::Number => (1.0, ""),
+        }
+    }
+}
+
+/// A quantity of the summary, in the unit that its path tells.
+pub fn by_path(path: &str, value: f64) -> String {
+    match Kind::of(path) {
+        Kind::Rate => rate(value),
+        Kind::BitRate => bit_rate(8.0 * value),
+        // Above 2^53 bytes the last digits are not what matters.
+        Kind::Size => size(value as u64),
+        Kind::Time => time(value),
+        Kind::Share => share(value),
+        Kind::Number => digits(value),
+    }
 }
 
 /// A count with its thousands apart by thin spaces: `12 000 000`.
@@ -112,6 +178,14 @@ mod tests {
         assert_eq!(share(0.95), "95 %");
         assert_eq!(count(12_345_678), "12\u{2009}345\u{2009}678");
         assert_eq!(count(12), "12");
+        assert_eq!(by_path("flow.bulk.goodput", 62.5e6), "62.5 MB/s");
+        assert_eq!(by_path("flow.bulk.min_rtt_seconds", 0.2), "200 ms");
+        assert_eq!(by_path("link.wan.drops", 2263.0), "2263");
+        assert_eq!(by_path("link.wan.forward.drops_by_reason.queue_bytes", 117.0), "117");
+        assert_eq!(by_path("link.wan.class.call.rate", 8_000.0), "64 kbit/s");
+        assert_eq!(by_path("flow.call.delay_max", 0.0125), "12.5 ms");
+        assert_eq!(by_path("flow.step.1.response_mean", 0.2886), "288.6 ms");
+        assert_eq!(by_path("link.wan.sojourn_p99", 0.002), "2 ms");
         assert_eq!(digits(123_456.0), "123456");
         assert_eq!(digits(0.001_234_56), "0.001235");
     }

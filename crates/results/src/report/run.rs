@@ -9,7 +9,7 @@ use crate::lab::LabReport;
 use crate::manifest::Environment;
 use crate::recorder::Recording;
 use crate::report::curves::{self, Figure};
-use crate::report::quantity::{digits, rate, share, time};
+use crate::report::quantity::{by_path, time};
 use crate::report::{Cell, Grid, Mood, Page, Section, topology};
 use crate::summary::Summary;
 use crate::totals::Cost;
@@ -110,13 +110,13 @@ impl Run<'_> {
         let known = self.summary.quantities();
         let mut grid = Grid::new(&["Quantity", "Measured", "At least", "At most", "Verdict"]);
         for Verdict { path, value, low, high, ok } in self.verdicts {
-            let text = quantity(path, *value);
+            let text = by_path(path, *value);
             // A path may be short for another one, which the summary has not by that name.
             let named = known.binary_search_by(|(known, _)| known.as_str().cmp(path)).is_ok();
             let measured =
                 if named { Cell::measure(path, *value, text) } else { Cell::number(text) };
             let limit = |limit: &Option<f64>| {
-                Cell::number(limit.map_or_else(String::new, |v| quantity(path, v)))
+                Cell::number(limit.map_or_else(String::new, |v| by_path(path, v)))
             };
             grid.row(vec![Cell::text_of(path), measured, limit(low), limit(high), Cell::Held(*ok)]);
         }
@@ -127,7 +127,7 @@ impl Run<'_> {
     fn again(&self) -> Section {
         let mut section = Section::new("Run it again");
         section.paragraph(&environment::what(self));
-        section.code(&shell(self.command));
+        section.command(self.command);
         section.paragraph(match self.lab {
             None => {
                 "The same seed gives the same bytes of summary, tables, capture and this page, whatever \
@@ -159,29 +159,4 @@ fn distributions(page: &mut Page, figures: &[(Figure, Grid)]) {
         section.grid(grid);
     }
     page.section(&section);
-}
-
-/// A value of the summary in the unit that its path tells.
-fn quantity(path: &str, value: f64) -> String {
-    let name = path.rsplit('.').next().unwrap_or(path);
-    match name {
-        _ if name.starts_with("goodput") || name == "rate" => rate(value),
-        "utilisation" => share(value),
-        _ if name.ends_with("seconds") => time(value),
-        _ if name.contains("bytes") => format!("{} B", digits(value)),
-        _ => digits(value),
-    }
-}
-
-/// A command line as a shell takes it.
-pub(super) fn shell(command: &[String]) -> String {
-    command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
-}
-
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use scenario::{Dimension, Measure, measure};
 
 use crate::confidence::Sample;
-use crate::report::quantity::{Unit, rate_unit, size_unit, time_unit};
-use crate::report::run::shell;
+use crate::report::quantity::{Kind, Unit, bit_rate_unit, size_unit, time_unit};
 use crate::report::{Mood, Page, Section};
 
 mod figures;
@@ -71,20 +70,22 @@ impl Sweep {
         let title = if self.title.is_empty() { "A sweep" } else { &self.title };
         let mut page = Page::new(title, &digest.lead());
         digest.banners(&mut page);
+        page.section(&self.again());
         for measure in 0..self.measures.len() {
             if let Some(section) = figures::section(&digest, measure) {
                 page.section(&section);
             }
         }
-        page.section(&digest.means());
-        page.section(&self.again());
+        if digest.seeds() > 1 {
+            page.section(&digest.means());
+        }
         page.section(&digest.runs());
         page.to_html()
     }
 
     fn again(&self) -> Section {
         let mut section = Section::new("Run it again");
-        section.code(&shell(&self.command));
+        section.command(&self.command);
         section.paragraph(
             "Runs that are done are not run again. sweep.parquet has a row for each run: its settings, \
              its seed and every number of its summary, in seconds, bytes and bytes per second.",
@@ -118,7 +119,7 @@ impl<'a> Digest<'a> {
             measures: &sweep.measures,
             points: &sweep.points,
             samples: samples.collect(),
-            units: units.map(|(measure, path)| unit_of(path, greatest(measure))).collect(),
+            units: units.map(|(measure, path)| Kind::of(path).unit(greatest(measure))).collect(),
         }
     }
 
@@ -209,32 +210,6 @@ impl Axis {
             Dimension::Rate => bit_rate_unit(greatest),
         };
         Some((all.iter().map(|measure| measure.value / unit.0).collect(), unit.1))
-    }
-}
-
-/// The unit of bits per second for a rate in bytes per second, as settings are written.
-fn bit_rate_unit(greatest: f64) -> Unit {
-    let units = [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")];
-    let fits = units.into_iter().find(|(bits, _)| greatest * 8.0 >= *bits);
-    let (bits, name) = fits.unwrap_or((1.0, "bit/s"));
-    (bits / 8.0, name)
-}
-
-/// The unit that suits a result whose greatest value is `greatest`; its path tells of what kind it is.
-fn unit_of(path: &str, greatest: f64) -> Unit {
-    let name = path.rsplit('.').next().unwrap_or(path);
-    match name {
-        // Packets, whatever the reason is called.
-        _ if path.contains(".drops_by_reason.") => (1.0, ""),
-        "rate" => rate_unit(greatest),
-        _ if name.starts_with("goodput") => rate_unit(greatest),
-        "utilisation" | "loss" => (0.01, "%"),
-        "delay_mean" | "delay_max" | "min_rtt" | "response_mean" | "response_max" => {
-            time_unit(greatest)
-        }
-        _ if name.ends_with("seconds") => time_unit(greatest),
-        _ if name.contains("bytes") || name == "queue_max" => size_unit(greatest),
-        _ => (1.0, ""),
     }
 }
 

@@ -2,14 +2,14 @@
 
 use std::cmp::Reverse;
 
-use super::counter::{Counter, Growth};
+use super::counter::{self, Counter, Growth};
 use super::{
     Figure, Key, Points, TOGETHER, Wanted, greatest, read, scaled, seconds, series, some_of,
     time_axis, whole,
 };
 use crate::chart::{Axis, Chart, Shape};
 use crate::error::Error;
-use crate::report::quantity::{Unit, rate_unit, size_unit};
+use crate::report::quantity::{Unit, rate_unit, size_unit, time};
 use crate::report::run::Run;
 use crate::rows::ClassRow;
 use crate::summary::ClassSummary;
@@ -40,7 +40,10 @@ fn classes(run: &Run<'_>, amount: impl Fn(&ClassSummary) -> u64) -> (Vec<Wanted>
 /// What each class sends from sample to sample.
 pub(super) fn rates(run: &Run<'_>, table: &Table<ClassRow>) -> Result<Vec<Figure>, Error> {
     let (wanted, all) = classes(run, |class| class.bytes);
-    let mut counters = vec![Counter::default(); wanted.len()];
+    let directions = run.summary.link.0.iter().flat_map(|(_, both)| [&both.forward, &both.reverse]);
+    let rates = directions.flat_map(|direction| direction.class.0.iter().map(|(_, c)| c.rate));
+    let least = counter::least(rates.fold(0.0, f64::max), whole(run));
+    let mut counters = vec![Counter::over(least); wanted.len()];
     let curves = read(table, &wanted, key, |place, row| {
         let growth = counters[place].sample(seconds(row.time_ns), row.sent_bytes);
         [growth.map(Growth::rate)]
@@ -52,7 +55,10 @@ pub(super) fn rates(run: &Run<'_>, table: &Table<ClassRow>) -> Result<Vec<Figure
         title: "Rate of each class",
         description: "Bytes that each class sent, a second, against time.",
         y: "sent",
-        caption: "Frame bytes that the class sent between one sample and the next.",
+        caption: &format!(
+            "Frame bytes that the class sent from sample to sample, over {} at least.",
+            time(least)
+        ),
         shape: Shape::Step,
     };
     Ok(what.figure(run, (&wanted, all), curves, unit))
@@ -77,15 +83,15 @@ pub(super) fn backlogs(run: &Run<'_>, table: &Table<ClassRow>) -> Result<Vec<Fig
 }
 
 /// What a chart of classes tells.
-struct What {
+struct What<'t> {
     title: &'static str,
     description: &'static str,
     y: &'static str,
-    caption: &'static str,
+    caption: &'t str,
     shape: Shape,
 }
 
-impl What {
+impl What<'_> {
     /// The chart, if there is anything to draw.
     fn figure(
         &self,
@@ -97,10 +103,10 @@ impl What {
         if greatest(&curves) <= 0.0 {
             return Vec::new();
         }
-        let (x, time) = time_axis(whole(run));
+        let (x, seconds) = time_axis(whole(run));
         let drawn = wanted.iter().zip(curves).enumerate();
         let drawn = drawn.map(|(colour, ((name, _), curve))| {
-            series(name, self.shape, colour, scaled(curve, time, unit))
+            series(name, self.shape, colour, scaled(curve, seconds, unit))
         });
         let chart = Chart {
             title: self.title.to_owned(),

@@ -7,6 +7,8 @@ use super::Points;
 pub(super) struct Counter {
     seconds: f64,
     count: u64,
+    /// Samples that come sooner after the last are passed over, seconds.
+    least: f64,
 }
 
 /// What it grew by between two samples.
@@ -20,15 +22,33 @@ pub(super) struct Growth {
     pub(super) count: u64,
 }
 
+/// The least time over which a rate is told, seconds. At a mean of `rate` bytes a second it carries so many
+/// full frames that one more or less is no step to be seen, though it is never more than a hundredth of the
+/// `span`.
+pub(super) fn least(rate: f64, span: (f64, f64)) -> f64 {
+    const FRAMES: f64 = 16.0;
+    const FRAME: f64 = 1514.0;
+    (FRAMES * FRAME / rate).min((span.1 - span.0) / 100.0)
+}
+
 impl Counter {
-    /// It stands at `count`. None if no time passed since the last sample, or the run's start.
+    /// One whose growth is told over that time at least.
+    pub(super) fn over(least: f64) -> Self {
+        Self { least, ..Self::default() }
+    }
+
+    /// It stands at `count`. None if too little time passed since the last sample, or the run's start.
     pub(super) fn sample(&mut self, seconds: f64, count: u64) -> Option<Growth> {
         let before = *self;
         if seconds <= before.seconds {
             self.count = count;
             return None;
         }
-        *self = Self { seconds, count };
+        // Half a nanosecond of grace: times are rounded to whole ones.
+        if seconds - before.seconds < before.least - 0.5e-9 {
+            return None;
+        }
+        *self = Self { seconds, count, ..before };
         Some(Growth {
             from: before.seconds,
             seconds: seconds - before.seconds,
@@ -68,5 +88,16 @@ mod tests {
         let mut points = vec![(0.0, 200.0), (0.5, 2.0)];
         counter.close(&mut points);
         assert_eq!(points[2], (2.5, 2.0));
+    }
+
+    #[test]
+    fn a_rate_is_told_over_no_less_than_some_frames() {
+        assert_eq!(least(1514.0 * 1000.0, (0.0, 10.0)), 0.016);
+        assert_eq!(least(1.0, (0.0, 10.0)), 0.1, "though over a hundredth of the run at most");
+        assert_eq!(least(0.0, (0.0, 10.0)), 0.1);
+        let mut counter = Counter::over(0.1);
+        assert_eq!(counter.sample(0.06, 6), None);
+        assert_eq!(counter.sample(0.12, 24).map(Growth::rate), Some((0.0, 200.0)));
+        assert_eq!(counter.sample(0.18, 30), None);
     }
 }

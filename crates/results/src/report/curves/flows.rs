@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::counter::{Counter, Growth};
+use super::counter::{self, Counter, Growth};
 use super::{
     Figure, Key, Points, TOGETHER, Wanted, greatest, read, scaled, seconds, series, some_of,
     time_axis, whole,
 };
 use crate::chart::{Axis, COLUMNS, Chart, Decimator, Shape};
 use crate::error::Error;
-use crate::report::quantity::{rate, rate_unit, time_unit};
+use crate::report::quantity::{rate, rate_unit, time, time_unit};
 use crate::report::run::Run;
 use crate::rows::FlowRow;
 use crate::table::Table;
@@ -24,27 +24,29 @@ pub(super) fn rates(run: &Run<'_>, table: &Table<FlowRow>) -> Result<Vec<Figure>
     let flows = &run.plan.flows;
     let wanted: Vec<Wanted> =
         flows.iter().take(TOGETHER).map(|flow| (flow.name.clone(), span)).collect();
-    let mut counters = vec![Counter::default(); wanted.len()];
+    let busiest = run.summary.flow.0.iter().map(|(_, flow)| flow.goodput).fold(0.0, f64::max);
+    let least = counter::least(busiest, span);
+    let mut counters = vec![Counter::over(least); wanted.len()];
     let curves = read(table, &wanted, key, |place, row| {
         let growth = counters[place].sample(seconds(row.time_ns), row.received_bytes);
         [growth.map(Growth::rate)]
     })?;
     let mut curves: Vec<Points> = curves.into_iter().map(|[curve]| curve).collect();
     counters.iter().zip(&mut curves).for_each(|(counter, curve)| counter.close(curve));
-    let sum = if flows.len() > 1 { together(table, span)? } else { Points::new() };
+    let sum = if flows.len() > 1 { together(table, span, least)? } else { Points::new() };
     let top = greatest(curves.iter().chain([&sum]));
     if top <= 0.0 {
         return Ok(Vec::new());
     }
     let unit = rate_unit(top);
-    let (x, time) = time_axis(span);
+    let (x, unit_of_time) = time_axis(span);
     let mut drawn = Vec::new();
     if !sum.is_empty() {
         let name = format!("all {} flows", flows.len());
-        drawn.push(series(name, Shape::Step, TOGETHER - 1, scaled(sum, time, unit)));
+        drawn.push(series(name, Shape::Step, TOGETHER - 1, scaled(sum, unit_of_time, unit)));
     }
     for (colour, ((name, _), curve)) in wanted.iter().zip(curves).enumerate() {
-        drawn.push(series(name, Shape::Step, colour, scaled(curve, time, unit)));
+        drawn.push(series(name, Shape::Step, colour, scaled(curve, unit_of_time, unit)));
     }
     let chart = Chart {
         title: "Rate of each flow".to_owned(),
@@ -58,17 +60,18 @@ pub(super) fn rates(run: &Run<'_>, table: &Table<FlowRow>) -> Result<Vec<Figure>
         marks: Vec::new(),
     };
     let caption = format!(
-        "Payload that the receiving program read between one sample and the next. {}",
+        "Payload that the receiving program read from sample to sample, over {} at least. {}",
+        time(least),
         some_of(wanted.len(), flows.len(), "flows.parquet")
     );
     Ok(vec![Figure { chart, caption }])
 }
 
 /// What all flows received together, a second. Rows of one moment stand together.
-fn together(table: &Table<FlowRow>, span: (f64, f64)) -> Result<Points, Error> {
+fn together(table: &Table<FlowRow>, span: (f64, f64), least: f64) -> Result<Points, Error> {
     let mut curve = Decimator::new(span, COLUMNS);
     let mut received = BTreeMap::new();
-    let (mut sum, mut counter, mut now) = (0, Counter::default(), 0);
+    let (mut sum, mut counter, mut now) = (0, Counter::over(least), 0);
     let mut sample = |counter: &mut Counter, now, sum| {
         let growth = counter.sample(seconds(now), sum);
         growth.map(Growth::rate).into_iter().for_each(|(x, y)| curve.push(x, y));

@@ -39,12 +39,7 @@ impl Digest<'_> {
                 format!("{MEANS_MAX} of {} rows; sweep.parquet has all.", combinations.len());
             section.paragraph(&text);
         }
-        if self.seeds() < 2 {
-            section.paragraph("More seeds (--seeds 1..8) give each mean a confidence interval.");
-        } else {
-            section
-                .paragraph("Over the seeds, with Student's 95 % confidence interval of the mean.");
-        }
+        section.paragraph("Over the seeds, with Student's 95 % confidence interval of the mean.");
         section
     }
 
