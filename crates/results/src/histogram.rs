@@ -11,17 +11,15 @@ const BUCKETS: usize = (41 - FINE as usize) << FINE;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
     counts: Vec<u64>,
-    total: u64,
     longest: u64,
 }
 
-/// The bucket of a value: its exponent and the bits after its first.
+/// The bucket of a value: a row for each exponent, and in it the bits after the first. Below 2^FINE the value
+/// itself is the place.
+#[inline]
 fn bucket(ns: u64) -> usize {
     let exponent = (ns | 1 << FINE).ilog2() - FINE;
-    let fine = (ns >> exponent) as usize & ((1 << FINE) - 1);
-    // Below 2^FINE the first bit is not set, and the value itself is the place.
-    let row = if ns < 1 << FINE { 0 } else { exponent as usize + 1 };
-    ((row << FINE) + fine).min(BUCKETS - 1)
+    (((exponent as usize) << FINE) + (ns >> exponent) as usize).min(BUCKETS - 1)
 }
 
 /// The greatest value of a bucket.
@@ -35,22 +33,27 @@ impl Histogram {
     #[inline]
     pub fn note(&mut self, duration: Duration) {
         let ns = duration.as_ns();
-        if self.counts.is_empty() {
-            self.counts = vec![0; BUCKETS];
-        }
-        self.counts[bucket(ns)] += 1;
-        self.total += 1;
         self.longest = self.longest.max(ns);
+        match self.counts.get_mut(bucket(ns)) {
+            Some(count) => *count += 1,
+            None => self.note_first(ns),
+        }
+    }
+
+    #[cold]
+    fn note_first(&mut self, ns: u64) {
+        self.counts = vec![0; BUCKETS];
+        self.counts[bucket(ns)] = 1;
     }
 
     /// How many there were.
     pub fn total(&self) -> u64 {
-        self.total
+        self.counts.iter().sum()
     }
 
     /// What the given share of them, 0 to 1, was not longer than, to 6 %; zero if there were none.
     pub fn quantile(&self, share: f64) -> Duration {
-        let wanted = (self.total as f64 * share).ceil() as u64;
+        let wanted = (self.total() as f64 * share).ceil() as u64;
         let mut seen = 0;
         for (place, count) in self.counts.iter().enumerate() {
             seen += count;

@@ -17,7 +17,7 @@ use crate::rows::{
 };
 use crate::sequence::Tracker;
 use crate::table::{Series, Table};
-use crate::totals::{Drops, Totals};
+use crate::totals::Totals;
 use crate::watch::Captured;
 
 /// Records what the probes of a plan ask for.
@@ -28,7 +28,8 @@ pub struct Recorder {
     names: Arc<Names>,
     flow_names: Vec<Name>,
     ports: Vec<Port>,
-    nodes: Vec<Drops>,
+    /// Whether a probe looks at a port's packets: for most ports none does.
+    heeded: Vec<bool>,
     bins: Vec<Bins>,
     traces: Vec<Trace>,
     captures: Captures,
@@ -51,7 +52,12 @@ struct Port {
     bins: Vec<usize>,
     traces: Vec<usize>,
     captured: bool,
-    drops: Drops,
+}
+
+impl Port {
+    const fn is_heeded(&self) -> bool {
+        self.captured || !self.bins.is_empty() || !self.traces.is_empty()
+    }
 }
 
 #[derive(Debug)]
@@ -98,10 +104,6 @@ pub struct Recording {
     pub classes: Table<ClassRow>,
     /// How long packets waited, and how far apart they left.
     pub delays: Table<DelayRow>,
-    /// Drops at each port, by its number.
-    pub port_drops: Vec<Drops>,
-    /// Drops within each node, by its number.
-    pub node_drops: Vec<Drops>,
 }
 
 impl Recorder {
@@ -133,12 +135,13 @@ impl Recorder {
             }
         }
         let names = Arc::new(known.into_names());
+        let heeded = ports.iter().map(Port::is_heeded).collect();
         Ok(Self {
+            heeded,
             bins,
             traces,
             ports,
             flow_names,
-            nodes: vec![Drops::default(); plan.nodes.len()],
             captures: Captures::new(plan, folder)?,
             real_frames: false,
             bandwidth: series(folder, &names)?,
@@ -205,13 +208,11 @@ impl Recorder {
             queues: self.queues.finish(&self.names)?,
             classes: self.classes.finish(&self.names)?,
             delays: self.delays.finish(&self.names)?,
-            port_drops: self.ports.into_iter().map(|port| port.drops).collect(),
-            node_drops: self.nodes,
         })
     }
 
     fn load(&mut self, port: PortId, flow: Option<FlowId>, length: u64, span: (Instant, Instant)) {
-        let Some(port) = self.ports.get(port.0 as usize) else { return };
+        let port = &self.ports[port.0 as usize];
         let load = if flow.is_some() { Load::Packet } else { Load::Gap };
         for &bins in &port.bins {
             let bins = &mut self.bins[bins];
@@ -258,7 +259,10 @@ fn ports(plan: &Plan, names: &PlanNames, capturing: bool) -> Vec<Port> {
 impl Observer for Recorder {
     #[inline]
     fn transmitted(&mut self, port: PortId, packet: &Packet, start: Instant, end: Instant) {
-        let Some(watched) = self.ports.get(port.0 as usize) else { return };
+        if self.heeded.get(port.0 as usize) != Some(&true) {
+            return;
+        }
+        let watched = &self.ports[port.0 as usize];
         for &index in &watched.traces {
             if let Some(row) = self.traces[index].row(packet, start, &self.flow_names) {
                 self.sequences.push(row);
@@ -272,27 +276,20 @@ impl Observer for Recorder {
 
     #[inline]
     fn gap(&mut self, port: PortId, length: Bytes, start: Instant, end: Instant) {
-        let Some(watched) = self.ports.get(port.0 as usize) else { return };
-        if watched.captured {
+        if self.heeded.get(port.0 as usize) != Some(&true) {
+            return;
+        }
+        if self.ports[port.0 as usize].captured {
             self.captures.gap(port, length, start);
         }
         self.load(port, None, length.0, (start, end));
     }
 
     fn dropped(&mut self, place: Place, packet: &Packet, reason: DropReason, now: Instant) {
-        match place {
-            Place::Port(port) => {
-                let Some(watched) = self.ports.get_mut(port.0 as usize) else { return };
-                watched.drops.count(reason);
-                if watched.captured && !self.real_frames {
-                    self.captures.packet(port, packet, now, Some(reason));
-                }
-            }
-            Place::Node(node) => {
-                if let Some(drops) = self.nodes.get_mut(node as usize) {
-                    drops.count(reason);
-                }
-            }
+        let Place::Port(port) = place else { return };
+        let captured = self.ports.get(port.0 as usize).is_some_and(|port| port.captured);
+        if captured && !self.real_frames {
+            self.captures.packet(port, packet, now, Some(reason));
         }
     }
 }

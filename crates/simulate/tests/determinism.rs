@@ -70,6 +70,8 @@ fn watching_changes_nothing() {
     let mut recorder = Recorder::new(&plan, None).expect("tables in memory");
     let watched = driver::totals_watched(&plan, &mut recorder);
     let recording = recorder.finish(&watched).expect("tables in memory");
+    let (rows, _) = recording.flows.rows().expect("tables in memory");
+    assert!(!rows.is_empty(), "it did watch");
     let mut unwatched = plan.clone();
     // Counting delays is what the summary shows of it.
     unwatched.probes = scenario::plan::Probes { delays: true, ..Default::default() };
@@ -77,8 +79,6 @@ fn watching_changes_nothing() {
         Summary::new(&plan, &watched),
         Summary::new(&unwatched, &driver::totals(&unwatched))
     );
-    let drops: Vec<_> = watched.ports.iter().map(|port| port.drops).collect();
-    assert_eq!(recording.port_drops, drops, "the recorder saw every drop");
 }
 
 #[test]

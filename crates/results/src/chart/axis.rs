@@ -119,18 +119,19 @@ fn nice(step: f64) -> f64 {
     factor.unwrap_or(10.0) * power
 }
 
+/// An axis that ends on ticks: at powers of ten, and over few of these at twice and five times such too.
 fn log((low, high): (f64, f64)) -> Layout {
     let (low, high) = (low.max(f64::MIN_POSITIVE), high.max(f64::MIN_POSITIVE));
-    let (first, last) = (low.log10().floor(), high.log10().ceil());
-    let last = if last > first { last } else { first + 1.0 };
-    let factors: &[f64] = if last - first > 3.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
-    let (low, high) = (10_f64.powf(first), 10_f64.powf(last));
-    let mut ticks = Vec::new();
-    for power in first as i32..=last as i32 {
-        let values = factors.iter().map(|f| f * 10_f64.powi(power)).filter(|v| *v <= high * 1.001);
-        ticks.extend(values.map(|v| (v, label(v, v))));
-    }
-    Layout { scale: Scale::Log, low, high, ticks }
+    let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+    let last = last.max(first + 1);
+    let factors: &[f64] = if last - first > 3 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+    let decade = |power: i32| factors.iter().map(move |factor| factor * 10_f64.powi(power));
+    let all: Vec<f64> = (first..=last).flat_map(decade).collect();
+    let from = all.iter().rposition(|tick| *tick <= low * 1.001).unwrap_or(0);
+    let to = all.iter().position(|tick| *tick >= high * 0.999).unwrap_or(all.len() - 1);
+    let shown = &all[from..=to.max(from + 1)];
+    let ticks = shown.iter().map(|&tick| (tick, label(tick, tick))).collect();
+    Layout { scale: Scale::Log, low: shown[0], high: shown[shown.len() - 1], ticks }
 }
 
 /// A tick's text with as many decimals as the step has.
@@ -156,7 +157,9 @@ mod tests {
         let layout = linear((1.2337, 1.2338), 3, false);
         assert_eq!(texts(&layout), ["0.0", "0.5", "1.0", "1.5"], "flat data look flat");
         let layout = log((0.5, 70.0));
-        assert_eq!(texts(&layout), ["0.1", "0.2", "0.5", "1", "2", "5", "10", "20", "50", "100"]);
+        assert_eq!(texts(&layout), ["0.5", "1", "2", "5", "10", "20", "50", "100"]);
+        assert_eq!(texts(&log((3.0, 20_000.0))), ["1", "10", "100", "1000", "10000", "100000"]);
+        assert_eq!(texts(&log((10.0, 10.0))), ["10", "20"], "one value has an axis too");
     }
 
     #[test]
