@@ -188,13 +188,19 @@ struct Client {
 impl Client {
     fn waits_for(&self) -> PollFd<'_> {
         let writes = if self.answers.is_empty() { PollFlags::empty() } else { PollFlags::POLLOUT };
-        PollFd::new(self.stream.as_fd(), PollFlags::POLLIN | writes)
+        // What is asked too fast waits in the socket.
+        let is_full = self.asked.len() >= LINE_MAX;
+        let reads = if is_full { PollFlags::empty() } else { PollFlags::POLLIN };
+        PollFd::new(self.stream.as_fd(), reads | writes)
     }
 
     /// Reads, answers and writes what it can; false if the client is gone or to go.
     fn serve(&mut self, answer: &mut impl FnMut(&str) -> String) -> bool {
         let open = self.read();
-        while let Some(end) = self.asked.iter().position(|&byte| byte == b'\n') {
+        // Who is far behind in reading is asked to read first; one answer may be of any size.
+        while self.answers.len() < UNREAD_MAX
+            && let Some(end) = self.asked.iter().position(|&byte| byte == b'\n')
+        {
             let line: Vec<u8> = self.asked.drain(..=end).collect();
             let line = String::from_utf8_lossy(&line);
             if !line.trim().is_empty() {
@@ -203,7 +209,8 @@ impl Client {
             }
         }
         let taken = self.write();
-        open && taken && self.asked.len() < LINE_MAX && self.answers.len() < UNREAD_MAX
+        let is_line = self.asked.len() < LINE_MAX || self.asked.contains(&b'\n');
+        open && taken && is_line
     }
 
     fn read(&mut self) -> bool {
@@ -231,4 +238,42 @@ impl Client {
 
 fn is_later(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_may_be_of_any_size_and_many_lines_wait_their_turn() {
+        const LONG: usize = 3 * UNREAD_MAX;
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut control = Control::open(&folder.path().join("socket")).expect("a socket");
+        let (mut client, stream) = UnixStream::pair().expect("a pair");
+        for end in [&client, &stream] {
+            end.set_nonblocking(true).expect("a socket");
+        }
+        control.adopt(stream);
+        client.write_all(b"a\nb\nc\n").expect("asked");
+        let mut told = Vec::new();
+        let mut most = 0;
+        for _ in 0..10_000 {
+            control.serve(Duration::ZERO, |line| line.repeat(LONG));
+            most = most
+                .max(control.clients.iter().map(|client| client.answers.len()).max().unwrap_or(0));
+            let mut bytes = vec![0; 1 << 16];
+            while let Ok(count @ 1..) = client.read(&mut bytes) {
+                told.extend(&bytes[..count]);
+            }
+            if told.len() == 3 * (LONG + 1) {
+                break;
+            }
+        }
+        let lines: Vec<&[u8]> = told.split(|&byte| byte == b'\n').collect();
+        assert_eq!(lines.len(), 4);
+        for (line, letter) in lines.iter().zip(*b"abc") {
+            assert!(line.len() == LONG && line.iter().all(|&byte| byte == letter));
+        }
+        assert!(most < UNREAD_MAX + LONG + 1, "{most}");
+    }
 }

@@ -33,16 +33,20 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
         return Err(Failure::usage(message, "name another file, or remove it first"));
     }
     std::fs::write(file, text).map_err(Failure::file(file))?;
-    let file = file.display();
+    let beside = file.file_name().unwrap_or_default().display();
     output::print(&format!(
-        "{file}: written; first line of a scenario beside it: #:schema {file}\n"
+        "{}: written; first line of a scenario beside it: #:schema {beside}\n",
+        file.display()
     ))?;
     Ok(Exit::Fine)
 }
 
+/// Whether it is a schema of scenarios, of this version or another one.
 fn is_schema(file: &Path) -> bool {
     let text = std::fs::read_to_string(file).unwrap_or_default();
-    serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|json| json.get("$schema").is_some())
+    let (ours, found) = (scenario::schema(), serde_json::from_str::<serde_json::Value>(&text));
+    let same = |key: &str| found.as_ref().is_ok_and(|json| json.get(key) == ours.get(key));
+    same("$schema") && same("title")
 }
 
 /// The line that names the schema to editors, if it lies beside `scenario`.

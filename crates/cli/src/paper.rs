@@ -86,7 +86,7 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
     folders::create_for_many(&folder, ITEMS)?;
     // Without items until there are results, so that a run that breaks can be repeated.
     let none = Measured { paper: published.paper.clone(), driver: mode.driver, rows: Vec::new() };
-    write(&folder.join(ITEMS), &(output::json(&shown::json(&none)) + "\n"))?;
+    results::folder::write(&folder.join(ITEMS), &(output::json(&shown::json(&none)) + "\n"))?;
     let costs = Costs::new(&published)?;
     let interrupted = interruption::watch()?;
     let progress = Progress::new(cells.len(), arguments.quiet);
@@ -99,9 +99,9 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
     let costs = if cells.complete() && !alone { costs.measure(arguments.quiet)? } else { costs };
     let measured = measure::all(&published, &cells, &costs, mode.driver)?;
     notes(&cells).iter().for_each(|note| output::note(note));
-    write(&folder.join(ITEMS), &(output::json(&shown::json(&measured)) + "\n"))?;
+    results::folder::write(&folder.join(ITEMS), &(output::json(&shown::json(&measured)) + "\n"))?;
     let report = folder.join(results::folder::REPORT);
-    write(&report, &page(&published, &cells, &measured, arguments)?)?;
+    results::folder::write(&report, &page(&published, &cells, &measured, arguments)?)?;
     if arguments.json {
         output::print_json(&shown::json(&measured))?;
     } else {
@@ -165,10 +165,6 @@ fn chosen(arguments: &Arguments) -> Result<Published, Failure> {
         })?;
     }
     Ok(published)
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(Failure::folder(path))
 }
 
 /// The report: the verdict, the items, the figures.

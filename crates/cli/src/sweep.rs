@@ -87,16 +87,21 @@ pub(crate) fn run(order: &Order, runs: &[Run], wishes: &Wishes) -> Result<Exit, 
     let command = order.experiment.sweep_command(&wishes.measures, MEASURE);
     let command = [command, order.driver_words()].concat();
     let document = shown::document(&points);
-    files::write(&folder, &document, &points, command, &wishes.measures)?;
+    let written = files::write(&folder, &document, &points, command, &wishes.measures);
     if order.json {
         output::print_json(&document)?;
     } else {
         let (table, report) = (shown::table(&points), folder.join(results::folder::REPORT));
-        output::print(&format!("{table}\nreport: {}\n", report.display()))?;
+        output::print(&table)?;
+        if written.is_ok() {
+            output::print(&format!("\nreport: {}\n", report.display()))?;
+        }
     }
-    let exit = tell_end(&points);
-    // What broke the lab is told last, after what was measured so far.
-    failure.map_or(Ok(exit), Err)
+    // What broke is told last, after what was measured so far.
+    let exit = tell_end(&points, failure.is_some());
+    failure.map_or(Ok(()), Err)?;
+    written?;
+    Ok(exit)
 }
 
 fn jobs(order: &Order, runs: &[Run], folder: &Path) -> Result<Vec<Job>, Failure> {
@@ -132,10 +137,16 @@ fn execute(
     progress.finish();
     let (mut ended, mut failure) = (done.to_vec(), None);
     for ((index, job), outcome) in open.iter().zip(outcomes) {
-        let Some(outcome) = outcome.transpose()? else { continue };
-        tell_lab(job, &outcome);
-        ended[*index] = true;
-        failure = failure.or(outcome.failure.map(Failure::from));
+        match outcome {
+            None => {}
+            // What the others came to is told all the same.
+            Some(Err(error)) => failure = failure.or(Some(error)),
+            Some(Ok(outcome)) => {
+                tell_lab(job, &outcome);
+                ended[*index] = true;
+                failure = failure.or(outcome.failure.map(Failure::from));
+            }
+        }
     }
     Ok((ended, failure))
 }
@@ -146,13 +157,12 @@ fn tell_lab(job: &Job, outcome: &Outcome) {
     }
 }
 
-fn tell_end(points: &[Point<'_>]) -> Exit {
+fn tell_end(points: &[Point<'_>], failed: bool) -> Exit {
     let complete = points.iter().filter(|point| point.complete()).count();
     if complete < points.len() {
-        let of = points.len();
+        let (of, why) = (points.len(), if failed { "" } else { "interrupted: " });
         output::note(&format!(
-            "interrupted: {complete} of {of} runs are done; `suimon sweep` with the same settings runs \
-             the others"
+            "{why}{complete} of {of} runs are done; `suimon sweep` with the same settings runs the others"
         ));
         return Exit::Interrupted;
     }

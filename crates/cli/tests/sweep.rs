@@ -1,12 +1,14 @@
 //! Sweeps: ranges, one table, one report, going on after an interruption; and samples compared.
 
+#[allow(dead_code, reason = "shared with tests that need more")]
+mod needs;
 mod typed;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
 
+use needs::eventually;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -132,9 +134,7 @@ fn an_interrupted_sweep_goes_on_to_the_same_bytes() {
     command.args(["sweep", "two.toml", "-o", "parts"]).args(grid).current_dir(folder.path());
     let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
     let parts = folder.path().join("parts");
-    while begun(&parts).len() < 2 {
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    eventually("two runs have begun", || begun(&parts).len() >= 2);
     let id = child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill").success());
     let output = child.wait_with_output().expect("it ends");
@@ -202,6 +202,12 @@ fn what_cannot_be_swept_says_what_to_change() {
     assert!(range.contains("does not say of how many points"), "{range}");
     let measure = ["--seeds", "1..2", "--set", "duration=100 ms", "--measure", "run.godput"];
     assert!(told(&measure).contains("did you mean `run.goodput`?"));
+    let kept = text(folder.path(), "runs/two-sweep/sweep.json");
+    let kept: Value = serde_json::from_str(&kept).expect("JSON");
+    assert_eq!(kept["complete"], true, "what was measured is kept");
+    std::fs::write(folder.path().join("runs/two-sweep/sweep.json"), "{").expect("written");
+    let damaged = suimon(folder.path(), &["compare", "runs/two-sweep"]);
+    assert!(stderr(&damaged).contains("sweep.json: EOF"), "{}", stderr(&damaged));
 }
 
 #[test]

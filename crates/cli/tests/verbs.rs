@@ -1,10 +1,13 @@
 //! The program as it is typed: every verb, its output and its exit code.
 
+#[allow(dead_code, reason = "shared with tests that need more")]
+mod needs;
 mod typed;
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use needs::eventually;
 use serde_json::{Value, json as object};
 use tempfile::TempDir;
 use typed::{SUIMON, code, json, stderr, stdout};
@@ -254,9 +257,7 @@ fn an_interruption_keeps_what_was_measured() {
     let child = command.current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = child.spawn().expect("the program starts");
     let manifest = folder.path().join("long/manifest.json");
-    while !manifest.exists() {
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    eventually("the run has begun", || manifest.exists());
     std::thread::sleep(std::time::Duration::from_millis(300));
     let id = child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill").success());

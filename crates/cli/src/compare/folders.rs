@@ -32,7 +32,10 @@ fn places(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         return Ok(vec![folder.to_owned()]);
     }
     let text = std::fs::read_to_string(&path).map_err(Failure::file(&path))?;
-    let document: Value = serde_json::from_str(&text).unwrap_or_default();
+    let document: Value = serde_json::from_str(&text).map_err(|error| {
+        let message = format!("{}: {error}", path.display());
+        Failure::usage(message, "run `suimon sweep` again: it writes the file anew")
+    })?;
     let runs = document["runs"].as_array().into_iter().flatten();
     let done = runs.filter(|run| run["summary"]["run"]["complete"] == true);
     let names = done.filter_map(|run| run["folder"].as_str());

@@ -194,15 +194,11 @@ impl Desk {
                 return Err(Refusal::new(refusal, "nothing has changed"));
             }
         }
-        for (port, _, new) in &switches {
-            let (link, end) = (port.id.0 as usize / 2, port.id.0 as usize % 2);
-            plan.links[link].ends[end].queue = new.clone();
-        }
+        (self.source, self.plan) = (source, plan);
         for (port, _, new) in &switches {
             self.promise(port.id, &Action::Switch(new.clone()));
         }
         let names: Vec<_> = switches.iter().map(|(port, ..)| port.name.clone()).collect();
-        (self.source, self.plan) = (source, plan);
         Ok(json!({ "set": names }))
     }
 
@@ -246,7 +242,7 @@ impl Desk {
     fn promise(&mut self, id: PortId, action: &Action) {
         for (port, promised) in self.ports.iter().zip(&mut self.promised) {
             if port.id == id {
-                promise::apply(promised, &self.plan, id, action);
+                promise::apply(promised, &mut self.plan, id, action);
             }
         }
     }

@@ -34,19 +34,23 @@ fn place(plan: &Plan, PortId(id): PortId) -> (&Link, &End) {
 
 /// The same after the changes of the time until `now`.
 pub(crate) fn ports_at(plan: &Plan, now: Instant) -> Vec<(String, Port)> {
-    let mut ports = ports(plan);
-    for change in plan.changes.iter().filter(|change| change.when <= now) {
+    let mut plan = plan.clone();
+    let mut ports = ports(&plan);
+    for change in std::mem::take(&mut plan.changes).iter().filter(|change| change.when <= now) {
         if let Some((_, port)) = ports.get_mut(change.port.0 as usize) {
-            apply(port, plan, change.port, &change.action);
+            apply(port, &mut plan, change.port, &change.action);
         }
     }
     ports
 }
 
-/// Makes of a port of `plan` what a change makes of it.
-pub(crate) fn apply(at: &mut Port, plan: &Plan, id: PortId, action: &Action) {
+/// Makes of a port of `plan` what a change makes of it; the plan has the queue that a switch brings.
+pub(crate) fn apply(at: &mut Port, plan: &mut Plan, id: PortId, action: &Action) {
     match action {
-        Action::Switch(queue) => *at = port(plan, id, queue),
+        Action::Switch(queue) => {
+            plan.links[id.0 as usize / 2].ends[id.0 as usize % 2].queue = queue.clone();
+            *at = of(plan, id);
+        }
         Action::Reserve(request) => {
             let class = Class {
                 parent: request.parent.clone(),
@@ -56,7 +60,12 @@ pub(crate) fn apply(at: &mut Port, plan: &Plan, id: PortId, action: &Action) {
             at.class.0.push((request.name.clone(), class));
         }
         Action::Release(name) => at.class.0.retain(|(class, _)| class != name),
-        Action::Disable | Action::Enable => {}
+        // A plain FIFO goes on with what waits.
+        Action::Disable => {
+            let line_rate = at.line_rate;
+            *at = Port { discipline: "fifo".into(), line_rate, ..Port::default() };
+        }
+        Action::Enable => *at = of(plan, id),
     }
 }
 
@@ -149,6 +158,29 @@ mod tests {
         assert_eq!((name.as_str(), port.line_rate), ("r:out", Some(10e6)));
         let classes = port.class.0.iter().map(|(name, class)| (name.clone(), class.promised_rate));
         [(String::new(), port.promised_rate)].into_iter().chain(classes).collect()
+    }
+
+    #[test]
+    fn a_port_that_is_disabled_has_a_fifo_until_it_is_enabled() {
+        let change =
+            |name: &str, what: &str| format!("[change.{name}]\nat = \"r:out\"\nwhen = \"{what}\n");
+        let text = [
+            "duration = \"9 s\"\n[host.a]\n[router.r]\n[host.b]\n".to_owned(),
+            "[link.in]\nbetween = [\"a\", \"r\"]\nrate = \"1 Gbit/s\"\n".to_owned(),
+            "[link.out]\nbetween = [\"r\", \"b\"]\nrate = \"1 Gbit/s\"\n".to_owned(),
+            change("one", "1 s\"\nqueue.drr.class = { a = {}, b = {} }"),
+            change("two", "2 s\"\nenabled = false"),
+            change("three", "3 s\"\nenabled = true"),
+        ];
+        let plan = Document::parse("test", &text.concat()).and_then(|document| document.plan());
+        let plan = plan.unwrap_or_else(|errors| panic!("{:?}", errors.diagnostics()));
+        let told = [0, 1, 2, 3].map(|second| {
+            let now = Instant::ZERO + traffic::Duration::from_ms(1_000 * second + 500);
+            let (_, port) = ports_at(&plan, now).swap_remove(2);
+            (port.discipline, port.class.0.len())
+        });
+        let wanted = [("fifo", 0), ("drr", 2), ("fifo", 0), ("drr", 2)];
+        assert_eq!(told, wanted.map(|(name, classes)| (name.to_owned(), classes)));
     }
 
     #[test]

@@ -16,7 +16,13 @@ pub(crate) fn port(
     port.counts = queue(pair);
     // What was last sampled before the port itself was is gone: released, or of another discipline.
     let since = pair.0.map_or(0, |before| before.time_ns);
-    for (name, pair) in classes.into_iter().filter(|(_, (_, now))| now.time_ns >= since) {
+    let classes = classes.into_iter().filter(|(_, (_, now))| now.time_ns >= since);
+    let classes: Vec<_> = classes.collect();
+    if !classes.is_empty() {
+        // All classes of a port are sampled at one moment: one that is not was never admitted.
+        port.class.0.retain(|(known, _)| classes.iter().any(|(name, _)| name == known));
+    }
+    for (name, pair) in classes {
         let counts = queue(&pair);
         match port.class.0.iter_mut().find(|(known, _)| *known == name) {
             Some((_, class)) => class.counts = counts,
@@ -96,10 +102,13 @@ mod tests {
     #[test]
     fn classes_that_are_gone_are_left_out() {
         let known = Port {
-            class: Named(vec![(
-                "web".into(),
-                Class { promised_rate: Some(1.0), ..Class::default() },
-            )]),
+            class: Named(
+                ["web", "refused"]
+                    .map(|name| {
+                        (name.into(), Class { promised_rate: Some(1.0), ..Class::default() })
+                    })
+                    .into(),
+            ),
             ..Port::default()
         };
         let now = (Some(row(2_000, 0)), row(3_000, 900));

@@ -47,10 +47,14 @@ pub(super) fn write(
 ) -> Result<(), Failure> {
     let axes = axes(points);
     sheet(points, &axes).write(&folder.join(TABLE))?;
-    let page = page(points, axes, command, measures)?.to_html();
-    results::folder::write(&folder.join(results::folder::REPORT), &page)?;
+    // A measure that is not there leaves the page out, not what was measured.
+    let page = page(points, axes, command, measures);
+    if let Ok(page) = &page {
+        results::folder::write(&folder.join(results::folder::REPORT), &page.to_html())?;
+    }
     // Last: that it says "complete" means that the others are there.
-    put(folder, document)
+    put(folder, document)?;
+    page.map(drop)
 }
 
 fn put(folder: &Path, document: &Value) -> Result<(), Failure> {

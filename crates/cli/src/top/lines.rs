@@ -1,5 +1,7 @@
 //! Ports and their classes line by line, as a tree, and flows; in whatever order is asked for.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::statistics::{Class, Counts, Flow, Port, Statistics};
 
 /// The order of siblings.
@@ -112,21 +114,27 @@ pub(super) fn tree<'a>(name: &'a str, port: &'a Port, sort: Sort) -> Vec<Line<'a
         discipline: &port.discipline,
         counts: &port.counts,
     };
+    let known: BTreeSet<&str> = port.class.0.iter().map(|(name, _)| name.as_str()).collect();
+    let mut within: Within<'a> = BTreeMap::new();
+    for (name, class) in &port.class.0 {
+        let parent = class.parent.as_deref().filter(|parent| known.contains(parent));
+        within.entry(parent.unwrap_or_default()).or_default().push((name, class));
+    }
+    for classes in within.values_mut() {
+        let key = |(_, class): &(&str, &Class)| sort.of_counts(&class.counts);
+        classes.sort_by(|a, b| key(b).total_cmp(&key(a)));
+    }
     let mut lines = vec![root.clone()];
-    below(&root, port, sort, &mut lines);
+    below(&root, &mut within, &mut lines);
     lines
 }
 
-fn below<'a>(above: &Line<'a>, port: &'a Port, sort: Sort, lines: &mut Vec<Line<'a>>) {
-    let mut within: Vec<&(String, Class)> =
-        port.class.0.iter().filter(|(_, class)| parent(port, class) == above.class).collect();
-    within
-        .sort_by(|(_, a), (_, b)| sort.of_counts(&b.counts).total_cmp(&sort.of_counts(&a.counts)));
-    for (name, class) in within {
-        // What is named like the port itself, or like nothing, would be its own parent.
-        if name.is_empty() || above.depth >= port.class.0.len() {
-            continue;
-        }
+/// The classes within each class, and within the port itself by no name.
+type Within<'a> = BTreeMap<&'a str, Vec<(&'a str, &'a Class)>>;
+
+/// Each is told once: what would be within itself is not told at all.
+fn below<'a>(above: &Line<'a>, within: &mut Within<'a>, lines: &mut Vec<Line<'a>>) {
+    for (name, class) in within.remove(above.class).unwrap_or_default() {
         let line = Line {
             class: name,
             depth: above.depth + 1,
@@ -135,14 +143,8 @@ fn below<'a>(above: &Line<'a>, port: &'a Port, sort: Sort, lines: &mut Vec<Line<
             ..above.clone()
         };
         lines.push(line.clone());
-        below(&line, port, sort, lines);
+        below(&line, within, lines);
     }
-}
-
-/// The class that `class` is within, if it is known; else the port itself.
-fn parent<'a>(port: &Port, class: &'a Class) -> &'a str {
-    let parent = class.parent.as_deref().unwrap_or_default();
-    if port.class.get(parent).is_some() { parent } else { "" }
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ impl Replay {
         let plan = document.and_then(|document| document.plan()).ok();
         let seconds = past.summary["run"]["seconds"].as_f64().unwrap_or(0.0);
         // Picoseconds of any run fit.
-        let end = Instant::from_ps((seconds * 1e12) as u64);
+        let end = Instant::from_ps((seconds * 1e12).round() as u64);
         let title = past.summary["run"]["title"].as_str().unwrap_or_default().to_owned();
         let lab = past.lab.as_ref();
         let things = plan.as_ref().map_or(16, things);

@@ -1,14 +1,17 @@
 //! The terminal while the view is on it: taken over, fed, and given back however it ends.
 
 use std::io::{self, Stdout};
+use std::os::fd::AsFd;
 use std::panic;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::thread;
 use std::time;
 
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::Show;
@@ -34,7 +37,7 @@ use crate::meter::clock;
 use crate::statistics::Statistics;
 
 /// From one look at keys and signals to the next.
-const GLANCE: time::Duration = time::Duration::from_millis(50);
+const GLANCE_MS: u8 = 50;
 /// The whole of a finished run passes in so many steps.
 const STEPS: u64 = 120;
 /// From one of them to the next.
@@ -94,9 +97,10 @@ pub(super) fn show(
             terminal.0.draw(|frame| screen::draw(frame, &view, palette)).map_err(told())?;
         }
         changed = false;
-        // A signal may cut it short: that is seen above.
-        if !event::poll(GLANCE).unwrap_or(false) {
-            continue;
+        match glance().map_err(told())? {
+            Glance::Gone => break,
+            Glance::Nothing => continue,
+            Glance::Event => {}
         }
         changed = true;
         let Event::Key(key) = event::read().map_err(told())? else { continue };
@@ -109,6 +113,33 @@ pub(super) fn show(
         }
     }
     Ok(Exit::Interrupted)
+}
+
+/// What a look at the terminal finds.
+enum Glance {
+    /// A key, or another size.
+    Event,
+    Nothing,
+    /// The terminal was closed.
+    Gone,
+}
+
+/// Waits a moment for a key. A terminal that is closed is looked for first: crossterm would wait for its next
+/// key for ever.
+fn glance() -> io::Result<Glance> {
+    let stdin = io::stdin();
+    let mut keys = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
+    match poll(&mut keys, PollTimeout::from(GLANCE_MS)) {
+        // Cut short by a signal, as by one that tells of another size.
+        Ok(_) | Err(Errno::EINTR) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let found = keys[0].revents().unwrap_or(PollFlags::empty());
+    if found.intersects(PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL) {
+        return Ok(Glance::Gone);
+    }
+    let event = event::poll(time::Duration::ZERO)?;
+    Ok(if event { Glance::Event } else { Glance::Nothing })
 }
 
 /// Who feeds the view.
@@ -183,7 +214,8 @@ fn ask(
     target: &Path,
     pace: time::Duration,
 ) -> Receiver<Result<Option<Statistics>, Failure>> {
-    let (teller, answers) = channel();
+    // One look waits for the screen, not many.
+    let (teller, answers) = sync_channel(1);
     let target = target.to_owned();
     thread::spawn(move || {
         loop {

@@ -125,6 +125,7 @@ fn a_report_can_be_used() {
     for figure in screen {
         assert_eq!((&figure["svg"], &figure["plot"]), (&"none".into(), &"block".into()));
     }
+    assert_eq!(list(&found["print"]).len(), screen.len());
     for figure in list(&found["print"]) {
         assert_eq!(
             (&figure["svg"], &figure["plot"]),
@@ -168,6 +169,7 @@ fn a_report_can_be_used() {
     });
     let zoom: Vec<f64> = zoom.collect();
     // 0.9 of all of it; of what lies between 0.2 and 0.4; of all of it again.
+    assert_eq!(zoom.len(), 3);
     for (got, wanted) in zoom.iter().zip([2.7, 1.14, 2.7]) {
         assert!((got - wanted).abs() < 0.03, "{zoom:?}");
     }

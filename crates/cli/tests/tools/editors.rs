@@ -150,6 +150,14 @@ fn the_schema_is_written_over_nothing_else() {
     let output = suimon(&["schema", "letter.txt"]);
     assert_eq!(code(&output), 2, "{}", stderr(&output));
     assert_eq!(fs::read_to_string(folder.path().join("letter.txt")).expect("a file"), "Dear");
+    // Many tools' own settings name a schema too.
+    let other = r#"{ "$schema": "https://json.schemastore.org/package.json", "name": "mine" }"#;
+    fs::write(folder.path().join("package.json"), other).expect("a file");
+    assert_eq!(code(&suimon(&["schema", "package.json"])), 2);
+    assert_eq!(fs::read_to_string(folder.path().join("package.json")).expect("a file"), other);
+    fs::create_dir(folder.path().join("sub")).expect("a folder");
+    let told = suimon(&["schema", "sub/s.json"]);
+    assert!(stdout(&told).contains("beside it: #:schema s.json\n"), "{}", stdout(&told));
     assert_eq!(code(&suimon(&["schema", "s.json"])), 0);
     assert_eq!(code(&suimon(&["schema", "s.json"])), 0, "an older one is replaced");
     // Where it does not lie beside the scenario, nothing points to it.

@@ -116,6 +116,13 @@ fn a_finished_run_is_stepped_through_in_json() {
         assert!(class["drop_rate"].as_f64() > Some(100.0), "{look}");
         assert!(look["flow"]["bulk"]["cwnd_packets"].as_u64() > Some(0), "{look}");
     }
+    // 4.1 times 10^12 is a little less than a whole number.
+    output(folder.path(), &["run", "s.toml", "--set", "duration=4.1s", "--out", "odd", "--quiet"]);
+    let odd = lines(&output(folder.path(), &["top", "odd", "--once", "--json"]));
+    let queue = odd[0]["port"]["r:out"]["packets"].as_u64();
+    let summary = fs::read_to_string(folder.path().join("odd/summary.json")).expect("a summary");
+    let summary: Value = serde_json::from_str(&summary).expect("JSON");
+    assert_eq!(queue, summary["link"]["out"]["forward"]["packets"].as_u64(), "the last sample");
     let some = ["top", "run", "--json", "--at", "2.5 s", "--every", "100 ms", "--count", "3"];
     let some = lines(&output(folder.path(), &some));
     let times: Vec<_> = some.iter().map(|look| look["seconds"].as_f64().unwrap_or(-1.0)).collect();
@@ -129,7 +136,7 @@ fn a_run_under_way_tells_until_its_end() {
     eventually("rates are told", || {
         // Before there is a folder nobody answers, and before there are two samples there is no rate.
         let once = output(folder.path(), &["top", "run", "--once", "--json"]);
-        code(&once) == 0 && lines(&once).iter().all(|look| rate(look, "gold") > 0.0)
+        code(&once) == 0 && lines(&once).first().is_some_and(|look| rate(look, "gold") > 0.0)
     });
     let looks = ["top", "run", "--json", "--every", "300 ms", "--count", "3"];
     let looks = lines(&output(folder.path(), &looks));
@@ -182,15 +189,18 @@ fn a_socket_that_a_killed_run_left_is_replaced() {
 #[test]
 fn a_run_that_is_watched_has_the_same_bytes() {
     let folder = folder();
-    finished(folder.path());
-    fs::rename(folder.path().join("run"), folder.path().join("alone")).expect("moved");
-    let mut run = suimon(folder.path(), &["run", "s.toml", "--out", "run", "--quiet"])
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("it starts");
+    // Long enough to be looked at.
+    let file = scenario::write(folder.path(), "1000 s");
+    let run = |out| suimon(folder.path(), &["run", file, "--out", out, "--quiet"]);
+    assert_eq!(code(&run("alone").output().expect("it starts")), 0);
+    let mut run = run("run").stdout(Stdio::null()).spawn().expect("it starts");
+    let mut watched = 0;
     while run.try_wait().expect("it runs").is_none() {
-        output(folder.path(), &["top", "run", "--json", "--every", "50 ms", "--count", "2"]);
+        // The socket answers only while the run goes on.
+        let look = ["top", "run/live.sock", "--json", "--every", "50 ms", "--count", "2"];
+        watched += usize::from(!stdout(&output(folder.path(), &look)).is_empty());
     }
+    assert!(watched > 0, "somebody looked on");
     let mut compared = 0;
     for entry in fs::read_dir(folder.path().join("alone")).expect("a folder") {
         let name = entry.expect("an entry").file_name();

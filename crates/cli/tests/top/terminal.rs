@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::pty::{Winsize, openpty};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::termios::{LocalFlags, tcgetattr};
@@ -174,4 +175,22 @@ fn the_last_picture_stays_when_the_run_ends() {
     assert!(shown.child.try_wait().expect("it runs").is_none(), "the picture stays");
     shown.types("q");
     shown.ends(0);
+}
+
+#[test]
+fn a_terminal_that_is_closed_ends_it() {
+    let folder = folder();
+    finished(folder.path());
+    let ends = openpty(None, None).expect("a terminal");
+    // Whoever is started must not hold the terminal's other end.
+    fcntl(&ends.master, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)).expect("a file");
+    let end = || Stdio::from(ends.slave.try_clone().expect("a terminal"));
+    let mut command = Command::new(SUIMON);
+    command.args(["top", "run"]).current_dir(folder.path()).env("TERM", "xterm-256color");
+    let mut child = command.stdin(end()).stdout(end()).stderr(end()).spawn().expect("it starts");
+    drop((command, ends.slave));
+    let mut screen = File::from(ends.master);
+    assert!(screen.read(&mut [0; 64]).expect("something is drawn") > 0);
+    drop(screen);
+    eventually("it ends", || child.try_wait().expect("it was started").is_some());
 }

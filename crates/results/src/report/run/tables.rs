@@ -62,7 +62,7 @@ pub(super) fn flows(summary: &Summary) -> Section {
 
 fn groups(summary: &Summary) -> Grid {
     let mut grid = Grid::new(&["Group", "Flows", "Goodput", "Least", "Most", "Fairness", "Drops"]);
-    for (name, group) in &summary.group.0 {
+    for (name, group) in summary.group.0.iter().take(ROWS_MAX) {
         let of = Below(format!("group.{name}"));
         grid.row(vec![
             Cell::text_of(name),
@@ -151,9 +151,12 @@ pub(super) fn links(summary: &Summary) -> Section {
     let grids = [ports(summary), classes(summary), emulators(summary), nodes(summary)];
     grids.iter().filter(|grid| !grid.is_empty()).for_each(|grid| section.grid(grid));
     let used = directions(summary).filter(|(_, _, direction)| used(direction)).count();
-    if used > ROWS_MAX {
+    let classes: usize = directions(summary).map(|(_, _, of)| of.class.0.len()).sum();
+    let emulators = summary.emulator.0.len();
+    if used.max(classes).max(emulators) > ROWS_MAX {
         section.paragraph(&format!(
-            "At most {ROWS_MAX} of a kind are listed; summary.json has all {used} ports in use.",
+            "At most {ROWS_MAX} of a kind are listed; summary.json has all {used} ports in use, {classes} \
+             classes and {emulators} emulators.",
         ));
     }
     section
@@ -229,7 +232,7 @@ fn class_row(name: String, of: &Below, class: &ClassSummary) -> Vec<Cell> {
 fn emulators(summary: &Summary) -> Grid {
     let mut grid =
         Grid::new(&["Emulator", "Packets", "Bytes", "Of its limit", "Buffer at most", "Drops"]);
-    for (name, emulator) in &summary.emulator.0 {
+    for (name, emulator) in summary.emulator.0.iter().take(ROWS_MAX) {
         grid.row(emulator_row(name, emulator));
     }
     grid
@@ -249,7 +252,8 @@ fn emulator_row(name: &str, emulator: &EmulatorSummary) -> Vec<Cell> {
 
 fn nodes(summary: &Summary) -> Grid {
     let mut grid = Grid::new(&["Node", "Dropped within", "Why"]);
-    for (name, node) in summary.node.0.iter().filter(|(_, node)| node.drops > 0) {
+    let dropping = summary.node.0.iter().filter(|(_, node)| node.drops > 0);
+    for (name, node) in dropping.take(ROWS_MAX) {
         let drops = Below(format!("node.{name}")).count("drops", node.drops);
         grid.row(vec![Cell::text_of(name), drops, Cell::text_of(reasons(&node.drops_by_reason))]);
     }

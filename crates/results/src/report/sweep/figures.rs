@@ -59,6 +59,9 @@ fn maps(sweep: &Digest<'_>, measure: usize) -> Vec<Heat> {
         .map(|places| map(sweep, measure, (*across, *up), others, places, unit))
         .collect();
     let cells = || maps.iter().flat_map(|map| map.cells.iter().flatten().flatten().copied());
+    if cells().next().is_none() {
+        return Vec::new();
+    }
     let range = (cells().fold(f64::MAX, f64::min), cells().fold(f64::MIN, f64::max));
     maps.iter_mut().for_each(|map| map.range = range);
     maps
@@ -133,6 +136,9 @@ fn lines(sweep: &Digest<'_>, measure: usize) -> Option<Chart> {
         let ends = [end(|(low, _)| low), end(|(_, high)| high)];
         series.extend(ends.into_iter().filter(|end| !end.points.is_empty()));
     }
+    if series.iter().all(|series| series.points.is_empty()) {
+        return None;
+    }
     let x = chart::Axis::new(with_unit(&sweep.axes[axis].path, x_unit));
     Some(Chart {
         title: format!("{} over {}", sweep.measures[measure], sweep.axes[axis].path),
@@ -172,6 +178,23 @@ fn scale(numbers: &[f64]) -> Scale {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_grid_without_a_run_that_is_done_has_no_picture() {
+        let axis = |path: &str| super::super::Axis {
+            path: path.into(),
+            values: vec!["1".into(), "2".into(), "3".into()],
+        };
+        let sweep = super::super::Sweep {
+            title: String::new(),
+            command: Vec::new(),
+            axes: vec![axis("a"), axis("b")],
+            measures: vec!["run.goodput".into()],
+            points: Vec::new(),
+        };
+        let digest = Digest::of(&sweep);
+        assert!(maps(&digest, 0).is_empty() && lines(&digest, 0).is_none());
+    }
 
     #[test]
     fn geometric_values_get_a_logarithmic_axis() {
