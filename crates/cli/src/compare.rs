@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use results::report::differences::Differences;
+use serde_json::Value;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::paper;
+use crate::{output, paper};
 
 mod difference;
 mod folders;
@@ -64,6 +66,20 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
             Err(Failure::usage(message, "give run folders only, or folders of papers only"))
         }
     }
+}
+
+/// Writes the page if one is asked for, and prints the rest as JSON or as text.
+fn answer(
+    arguments: &Arguments,
+    page: impl FnOnce() -> Differences,
+    json: impl FnOnce() -> Value,
+    text: impl FnOnce() -> String,
+) -> Result<(), Failure> {
+    if let Some(path) = &arguments.report {
+        let page = Differences { command: arguments.command(), ..page() };
+        results::folder::write(path, &page.to_html())?;
+    }
+    if arguments.json { output::print_json(&json()) } else { output::print(&text()) }
 }
 
 /// Side by side, or as samples where several runs differ in their seed alone.

@@ -6,7 +6,7 @@
 //! regularized incomplete beta function (NIST Digital Library of Mathematical Functions, 8.17).
 
 /// How sure an interval is that it holds the truth.
-pub const LEVEL: f64 = 0.95;
+const LEVEL: f64 = 0.95;
 
 /// An estimate and where the truth lies with a confidence of [`LEVEL`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -103,7 +103,7 @@ fn welch((a, count_a): (f64, usize), (b, count_b): (f64, usize)) -> f64 {
 
 /// The value that Student's t with `freedom` degrees of freedom stays below with probability `p`, which
 /// is at least a half and below 1.
-pub fn t_quantile(p: f64, freedom: f64) -> f64 {
+fn t_quantile(p: f64, freedom: f64) -> f64 {
     let below = |t: f64| 1.0 - 0.5 * beta(freedom / (freedom + t * t), freedom / 2.0, 0.5);
     let (mut low, mut high) = (0.0, 1.0);
     while below(high) < p && high < 1e12 {

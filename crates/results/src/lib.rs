@@ -3,7 +3,8 @@
 //! A driver counts [`totals`], shows events to a [`Recorder`], and sums up in a [`Summary`]; a
 //! [`RunFolder`] holds it all. Every driver fills the same folder, so runs can be laid side by side.
 //!
-//! Same seed, same bytes: no clock, processor or machine shows in any file but `manifest.json`.
+//! Same seed, same bytes: of a simulated run no clock, processor or machine shows in any file but
+//! `manifest.json`.
 
 pub mod capture;
 pub mod chart;

@@ -1,6 +1,6 @@
 //! `manifest.json`: what made a run folder, on what machine, and whether the run is complete.
 //!
-//! The only file of a run that may differ between two runs of the same seed.
+//! The only file of a simulated run that may differ between two runs of the same seed.
 
 use std::path::Path;
 

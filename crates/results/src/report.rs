@@ -4,8 +4,8 @@
 //! as data, from which the page's script draws charts with a cursor. A page loads nothing, and forbids
 //! the browser to.
 //!
-//! Building blocks first ([`Page`], [`Section`], [`Grid`]); [`run`] and [`crate::paper`] put pages
-//! together from them.
+//! Building blocks first ([`Page`], [`Section`], [`Grid`]); [`run`], [`sweep`] and [`differences`] put pages
+//! together from them, and the command line that of a paper.
 
 use std::fmt::Write;
 

@@ -210,6 +210,17 @@ pub struct Direction {
     pub element: Named<ElementSummary>,
 }
 
+/// A port: one direction of a link, by the names that it goes by.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Port<'s> {
+    /// As in tables: `NODE:LINK`.
+    pub name: String,
+    /// Where the summary has it: `link.NAME.forward`.
+    pub path: String,
+    /// What went through it.
+    pub direction: &'s Direction,
+}
+
 /// An element of a conditioner.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ElementSummary {
@@ -303,6 +314,17 @@ impl Summary {
             change: Named(changes(plan, totals)),
             engine: sum_engine(&totals.engine),
         }
+    }
+
+    /// Every port, in the order of their numbers.
+    pub fn ports(&self) -> impl Iterator<Item = Port<'_>> {
+        self.link.0.iter().flat_map(|(link, both)| {
+            [("forward", &both.forward), ("reverse", &both.reverse)].map(|(way, direction)| Port {
+                name: format!("{}:{link}", direction.from),
+                path: format!("link.{link}.{way}"),
+                direction,
+            })
+        })
     }
 
     /// As JSON: what `summary.json` holds, without the last newline.

@@ -9,10 +9,9 @@ use scenario::Plan;
 use scenario::plan::Within;
 
 use super::runs::{self, settings};
-use super::{Arguments, shown_groups};
+use super::{Arguments, answer, shown_groups};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
 
 /// More settings than these make no name.
 const NAME_MAX: usize = 2;
@@ -152,17 +151,12 @@ pub(super) fn act(arguments: &Arguments, groups: Vec<Group>) -> Result<Exit, Fai
     let plan = runs::plans(&all)?.swap_remove(0);
     all.into_iter().for_each(runs::tell);
     let comparison = compare(groups, &plan, arguments.all)?;
-    if let Some(path) = &arguments.report {
-        results::folder::write(
-            path,
-            &shown_groups::page(&comparison, &plan.title, arguments.command()).to_html(),
-        )?;
-    }
-    if arguments.json {
-        output::print_json(&shown_groups::json(&comparison))?;
-    } else {
-        output::print(&shown_groups::text(&comparison))?;
-    }
+    answer(
+        arguments,
+        || shown_groups::page(&comparison, &plan.title),
+        || shown_groups::json(&comparison),
+        || shown_groups::text(&comparison),
+    )?;
     Ok(Exit::met(comparison.ok()))
 }
 

@@ -10,12 +10,12 @@ use results::report::quantity::digits;
 use serde_json::{Value, json};
 
 use super::shown_groups::{number, percent};
-use super::{Arguments, difference};
+use super::{Arguments, answer, difference};
+use crate::amount;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::paper::ITEMS;
 use crate::table::{Cell, Table};
-use crate::{amount, output};
 
 /// One figure, by all of them.
 struct Row<'a> {
@@ -51,14 +51,12 @@ pub(super) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let rows = rows(&papers, arguments.all);
     let ok = rows.iter().all(Row::ok);
-    if let Some(path) = &arguments.report {
-        results::folder::write(path, &page(&papers, &rows, arguments.command()).to_html())?;
-    }
-    if arguments.json {
-        output::print_json(&as_json(&papers, &rows, ok))?;
-    } else {
-        output::print(&as_text(&papers, &rows))?;
-    }
+    answer(
+        arguments,
+        || page(&papers, &rows),
+        || as_json(&papers, &rows, ok),
+        || as_text(&papers, &rows),
+    )?;
     Ok(Exit::met(ok))
 }
 
@@ -164,7 +162,7 @@ fn as_json(papers: &[Results], rows: &[Row<'_>], ok: bool) -> Value {
 }
 
 /// The same as a page with bars.
-fn page(papers: &[Results], rows: &[Row<'_>], command: Vec<String>) -> Differences {
+fn page(papers: &[Results], rows: &[Row<'_>]) -> Differences {
     let row = |row: &Row<'_>| {
         let mut cells = vec![
             PageCell::text_of(name(row.item)),
@@ -186,7 +184,6 @@ fn page(papers: &[Results], rows: &[Row<'_>], command: Vec<String>) -> Differenc
     Differences {
         title: format!("Paper {}", papers[0].paper),
         lead: format!("published, {}", drivers.join(", ")),
-        command,
         ok: rows.iter().any(Row::is_judged).then(|| rows.iter().all(Row::ok)),
         head: [words(&["item", "case", "published"]), drivers, words(&["verdict"])].concat(),
         rows: rows.iter().map(row).collect(),
@@ -196,6 +193,7 @@ fn page(papers: &[Results], rows: &[Row<'_>], command: Vec<String>) -> Differenc
              line spans what is allowed."
                 .to_owned(),
         ],
+        ..Differences::default()
     }
 }
 

@@ -7,7 +7,7 @@ use results::{LabReport, Past};
 use scenario::plan::{NodeKind, Within};
 use scenario::{Document, Plan};
 
-use super::{Arguments, rows, shown};
+use super::{Arguments, answer, rows, shown};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -67,17 +67,12 @@ pub(super) fn act(arguments: &Arguments, runs: Vec<Past>) -> Result<Exit, Failur
     let plan = plans(&runs.iter().collect::<Vec<_>>())?.swap_remove(0);
     runs.iter().for_each(tell);
     let comparison = compare(runs, &plan, arguments.all)?;
-    if let Some(path) = &arguments.report {
-        results::folder::write(
-            path,
-            &shown::page(&comparison, &plan.title, arguments.command()).to_html(),
-        )?;
-    }
-    if arguments.json {
-        output::print_json(&shown::json(&comparison))?;
-    } else {
-        output::print(&shown::text(&comparison))?;
-    }
+    answer(
+        arguments,
+        || shown::page(&comparison, &plan.title),
+        || shown::json(&comparison),
+        || shown::text(&comparison),
+    )?;
     Ok(Exit::met(comparison.ok()))
 }
 

@@ -98,7 +98,7 @@ pub(super) fn json(comparison: &Comparison) -> Value {
 }
 
 /// The same as a page with bars.
-pub(super) fn page(comparison: &Comparison, title: &str, command: Vec<String>) -> Differences {
+pub(super) fn page(comparison: &Comparison, title: &str) -> Differences {
     let row = |row: &Row| {
         let show = |value| quantity::by_path(&row.path, value);
         let (reference, farthest) = row.farthest();
@@ -126,12 +126,12 @@ pub(super) fn page(comparison: &Comparison, title: &str, command: Vec<String>) -
     }
     let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
     Differences {
-        title: if title.is_empty() { "A comparison".into() } else { title.to_owned() },
+        title: title.to_owned(),
         lead: format!("{} against {}", runs[1..].join(", "), runs[0]),
-        command,
         ok: named.then(|| comparison.ok()),
         head: [words(&["quantity"]), runs, words(&["difference", "allowed", ""])].concat(),
         rows: comparison.rows.iter().map(row).collect(),
         notes,
+        ..Differences::default()
     }
 }

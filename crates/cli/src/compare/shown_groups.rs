@@ -137,7 +137,7 @@ pub(super) fn json(comparison: &Comparison) -> Value {
 }
 
 /// The same as a page with bars.
-pub(super) fn page(comparison: &Comparison, title: &str, command: Vec<String>) -> Differences {
+pub(super) fn page(comparison: &Comparison, title: &str) -> Differences {
     let row = |row: &Row| {
         let cells = words(row).into_iter().enumerate();
         let cell = |(at, text)| if at == 0 { PageCell::Text(text) } else { PageCell::Number(text) };
@@ -160,16 +160,16 @@ pub(super) fn page(comparison: &Comparison, title: &str, command: Vec<String>) -
     )];
     notes.extend(left_out(comparison).map(|text| text + "."));
     Differences {
-        title: if title.is_empty() { "A comparison".into() } else { title.to_owned() },
+        title: title.to_owned(),
         lead: format!("{} against {first}", {
             let others = comparison.groups.iter().skip(1).map(|group| group.name.as_str());
             others.collect::<Vec<_>>().join(", ")
         }),
-        command,
         ok: named.then(|| comparison.ok()),
         head: head(comparison),
         rows: comparison.rows.iter().map(row).collect(),
         notes,
+        ..Differences::default()
     }
 }
 

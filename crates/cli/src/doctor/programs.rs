@@ -4,25 +4,25 @@ use std::process::{Command, Stdio};
 
 use lab::machine::{Finding, State};
 
-/// A program, its word for asking its version, and Debian's package.
-const PROGRAMS: [(&str, &str, &str); 6] = [
-    ("iperf3", "--version", "iperf3"),
-    ("curl", "--version", "curl"),
-    ("tshark", "--version", "tshark"),
-    ("ethtool", "--version", "ethtool"),
+/// A program, and Debian's package.
+const PROGRAMS: [(&str, &str); 6] = [
+    ("iperf3", "iperf3"),
+    ("curl", "curl"),
+    ("tshark", "tshark"),
+    ("ethtool", "ethtool"),
     // `suimon cost` counts instructions with it.
-    ("valgrind", "--version", "valgrind"),
+    ("valgrind", "valgrind"),
     // The build of congestion control for the kernel.
-    ("clang", "--version", "clang llvm libbpf-dev libelf-dev zlib1g-dev pkg-config"),
+    ("clang", "clang llvm libbpf-dev libelf-dev zlib1g-dev pkg-config"),
 ];
 
 /// One line for each.
 pub(super) fn findings() -> Vec<Finding> {
-    PROGRAMS.iter().map(|&(program, word, package)| finding(program, word, package)).collect()
+    PROGRAMS.iter().map(|&(program, package)| finding(program, package)).collect()
 }
 
-fn finding(program: &'static str, word: &str, package: &str) -> Finding {
-    let (state, why, command) = match version(program, word) {
+fn finding(program: &'static str, package: &str) -> Finding {
+    let (state, why, command) = match version(program) {
         Ok(version) => (State::Ok, version, String::new()),
         Err(why) => (State::Missing, why, format!("sudo apt-get install {package}")),
     };
@@ -33,14 +33,14 @@ fn finding(program: &'static str, word: &str, package: &str) -> Finding {
 const WORDS: usize = 4;
 
 /// How its first line begins.
-fn version(program: &str, word: &str) -> Result<String, String> {
-    let asked = Command::new(program).arg(word).stdin(Stdio::null()).output();
+fn version(program: &str) -> Result<String, String> {
+    let asked = Command::new(program).arg("--version").stdin(Stdio::null()).output();
     let output = asked.map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => "not installed".to_owned(),
         _ => error.to_string(),
     })?;
     if !output.status.success() {
-        return Err(format!("`{program} {word}` failed: {}", output.status));
+        return Err(format!("`{program} --version` failed: {}", output.status));
     }
     let text = String::from_utf8_lossy(&output.stdout);
     let line = text.lines().next().unwrap_or_default();

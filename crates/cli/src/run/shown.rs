@@ -1,7 +1,7 @@
 //! A single run's results as text.
 
 use results::report::quantity;
-use results::summary::{DatagramSummary, FlowSummary, Group, Named, Summary};
+use results::summary::{DatagramSummary, FlowSummary, Group, Summary};
 use results::{Verdict, folder};
 use scenario::Plan;
 
@@ -43,13 +43,9 @@ pub(crate) fn results(outcome: &Outcome) -> String {
 /// Results of a port whose discipline failed are not to be trusted.
 fn faults(summary: &Summary) -> String {
     let mut text = String::new();
-    for (name, link) in &summary.link.0 {
-        for direction in [&link.forward, &link.reverse] {
-            for fault in &direction.faults {
-                let from = &direction.from;
-                text +=
-                    &format!("FAULT on link {name} from {from}: {fault}; a fifo took its place\n");
-            }
+    for port in summary.ports() {
+        for fault in &port.direction.faults {
+            text += &format!("FAULT at {}: {fault}; a fifo took its place\n", port.name);
         }
     }
     text
@@ -161,16 +157,9 @@ fn datagrams_row(name: &str, flow: &FlowSummary, datagrams: &DatagramSummary) ->
 /// Every place that dropped packets, with the reasons.
 fn drops(summary: &Summary) -> String {
     let mut table = Table::new(&["drops at", ">packets", "reason"]);
-    let mut places: Vec<(String, &Named<u64>)> = Vec::new();
-    for (name, link) in &summary.link.0 {
-        for direction in [&link.forward, &link.reverse] {
-            places.push((format!("{}:{name}", direction.from), &direction.drops_by_reason));
-        }
-    }
-    for (name, node) in &summary.node.0 {
-        places.push((name.clone(), &node.drops_by_reason));
-    }
-    for (place, reasons) in places {
+    let ports = summary.ports().map(|port| (port.name, &port.direction.drops_by_reason));
+    let nodes = summary.node.0.iter().map(|(name, node)| (name.clone(), &node.drops_by_reason));
+    for (place, reasons) in ports.chain(nodes) {
         for (reason, packets) in reasons.0.iter().filter(|(_, packets)| *packets > 0) {
             table.row([place.as_str().into(), packets.to_string().into(), reason.as_str().into()]);
         }

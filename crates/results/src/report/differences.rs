@@ -10,7 +10,7 @@ use crate::report::{Cell, Mood, Page, Section, escape};
 const PERCENT_MAX: f64 = 100.0;
 
 /// What a report of a comparison tells.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Differences {
     /// What is compared.
     pub title: String,
@@ -18,7 +18,7 @@ pub struct Differences {
     pub lead: String,
     /// Whether all that is judged is as it should be; none where nothing is judged.
     pub ok: Option<bool>,
-    /// The command line that compares them again.
+    /// The command line that compares them again; empty for none.
     pub command: Vec<String>,
     /// The columns' heads, that of the bars aside.
     pub head: Vec<String>,
@@ -40,7 +40,8 @@ pub struct Row {
 impl Differences {
     /// The page.
     pub fn to_html(&self) -> String {
-        let mut page = Page::new(&self.title, &self.lead);
+        let title = if self.title.is_empty() { "A comparison" } else { &self.title };
+        let mut page = Page::new(title, &self.lead);
         match self.ok {
             None => {}
             Some(true) => {

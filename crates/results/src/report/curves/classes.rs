@@ -21,14 +21,9 @@ const fn key(row: &ClassRow) -> Key {
 
 /// The classes that had the greatest `amount`: as many as one chart takes, and how many had any.
 fn classes(run: &Run<'_>, amount: impl Fn(&ClassSummary) -> u64) -> (Vec<Wanted>, usize) {
-    let directions =
-        run.summary.link.0.iter().flat_map(|(link, both)| {
-            [&both.forward, &both.reverse].map(|direction| (link, direction))
-        });
-    let classes = directions.flat_map(|(link, direction)| {
-        let from = &direction.from;
-        let all = direction.class.0.iter();
-        all.map(move |(name, class)| (format!("{from}:{link} {name}"), class))
+    let classes = run.summary.ports().flat_map(|port| {
+        let all = port.direction.class.0.iter();
+        all.map(move |(name, class)| (format!("{} {name}", port.name), class))
     });
     let mut those: Vec<_> = classes.filter(|(_, class)| amount(class) > 0).collect();
     those.sort_by_key(|(_, class)| Reverse(amount(class)));
@@ -40,8 +35,8 @@ fn classes(run: &Run<'_>, amount: impl Fn(&ClassSummary) -> u64) -> (Vec<Wanted>
 /// What each class sends from sample to sample.
 pub(super) fn rates(run: &Run<'_>, table: &Table<ClassRow>) -> Result<Vec<Figure>, Error> {
     let (wanted, all) = classes(run, |class| class.bytes);
-    let directions = run.summary.link.0.iter().flat_map(|(_, both)| [&both.forward, &both.reverse]);
-    let rates = directions.flat_map(|direction| direction.class.0.iter().map(|(_, c)| c.rate));
+    let classes = run.summary.ports().flat_map(|port| &port.direction.class.0);
+    let rates = classes.map(|(_, class)| class.rate);
     let least = counter::least(rates.fold(0.0, f64::max), whole(run));
     let mut counters = vec![Counter::over(least); wanted.len()];
     let curves = read(table, &wanted, key, |place, row| {

@@ -30,13 +30,10 @@ pub(crate) fn figures(
     table: &Table<DelayRow>,
 ) -> Result<Vec<(Figure, Grid)>, Error> {
     let [mut sojourn, mut spacing] = read(table)?;
-    for (link, both) in &summary.link.0 {
-        for direction in [&both.forward, &both.reverse] {
-            let name = format!("{}:{link}", direction.from);
-            let longest = direction.sojourn_max_seconds.map(|s| (s * 1e9).round() as u64);
-            let port = sojourn.iter_mut().find(|port| port.port == name);
-            port.into_iter().for_each(|port| port.exact = longest);
-        }
+    for port in summary.ports() {
+        let longest = port.direction.sojourn_max_seconds.map(|s| (s * 1e9).round() as u64);
+        let counted = sojourn.iter_mut().find(|counted| counted.port == port.name);
+        counted.into_iter().for_each(|counted| counted.exact = longest);
     }
     sojourn.sort_by_key(|port| std::cmp::Reverse(port.quantile(99, 100)));
     spacing.sort_by_key(|port| std::cmp::Reverse(port.packets));

@@ -2,8 +2,6 @@
 
 use std::cmp::Reverse;
 
-use network::PortId;
-
 use super::counter::{Counter, Growth};
 use super::{
     Figure, Key, TOGETHER, Wanted, greatest, read, scaled, seconds, series, some_of, time_axis,
@@ -13,7 +11,7 @@ use crate::chart::{Axis, Chart, Shape};
 use crate::error::Error;
 use crate::report::quantity::size_unit;
 use crate::report::run::Run;
-use crate::rows::{PlanNames, QueueRow};
+use crate::rows::QueueRow;
 use crate::summary::Direction;
 use crate::table::Table;
 
@@ -27,17 +25,12 @@ const fn key(row: &QueueRow) -> Key {
 /// The ports of which `amount` is above `least`, those of the greatest first: as many as one chart takes, and
 /// how many there are.
 fn ports(run: &Run<'_>, least: u64, amount: impl Fn(&Direction) -> u64) -> (Vec<Wanted>, usize) {
-    let names = PlanNames::new(run.plan);
-    let ports = (0..).take(2 * run.plan.links.len()).map(|port| names.port(PortId(port)));
-    let ports: Vec<_> = ports.collect();
-    let names = names.into_names();
-    let directions = run.summary.link.0.iter().flat_map(|(_, l)| [&l.forward, &l.reverse]);
-    let those = directions.zip(&ports).map(|(direction, port)| (amount(direction), port));
+    let those = run.summary.ports().map(|port| (amount(port.direction), port.name));
     let mut those: Vec<_> = those.filter(|(amount, _)| *amount > least).collect();
     those.sort_by_key(|(amount, _)| Reverse(*amount));
-    let wanted = those.iter().take(TOGETHER);
-    let wanted = wanted.map(|(_, port)| (names.text(**port).to_owned(), whole(run))).collect();
-    (wanted, those.len())
+    let all = those.len();
+    let wanted = those.into_iter().take(TOGETHER).map(|(_, name)| (name, whole(run)));
+    (wanted.collect(), all)
 }
 
 /// Bytes queued.

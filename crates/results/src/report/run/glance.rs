@@ -37,17 +37,14 @@ fn cards(summary: &Summary) -> Vec<Card> {
 
 /// How long packets waited at the port where they waited longest; none where delays were not counted.
 fn queueing(summary: &Summary) -> Option<Card> {
-    let directions = summary.link.0.iter().flat_map(|(link, both)| {
-        [("forward", &both.forward), ("reverse", &both.reverse)].map(|(way, d)| (link, way, d))
-    });
-    let counted = directions.filter(|(_, _, direction)| direction.packets > 0);
-    let counted = counted.filter_map(|(link, way, d)| Some((link, way, d, d.sojourn_p99_seconds?)));
-    let (link, way, direction, p99) = counted.reduce(|a, b| if b.3 > a.3 { b } else { a })?;
-    let p50 = direction.sojourn_p50_seconds?;
+    let used = summary.ports().filter(|port| port.direction.packets > 0);
+    let counted = used.filter_map(|port| Some((port.direction.sojourn_p99_seconds?, port)));
+    let (p99, port) = counted.reduce(|a, b| if b.0 > a.0 { b } else { a })?;
+    let p50 = port.direction.sojourn_p50_seconds?;
     let of = |name: &str, value| {
-        Measure::new(format!("link.{link}.{way}.sojourn_{name}_seconds"), value, time(value))
+        Measure::new(format!("{}.sojourn_{name}_seconds", port.path), value, time(value))
     };
     let card = Card::measure("Queueing delay, 99 of 100", &of("p99", p99))
         .note_measure(&of("p50", p50), "for half of the packets");
-    Some(card.note(&format!("at {}:{link}, the worst port", direction.from)))
+    Some(card.note(&format!("at {}, the worst port", port.name)))
 }

@@ -3,7 +3,7 @@
 use crate::report::quantity::{count, digits, rate, share, size, time};
 use crate::report::{Cell, Grid, Section};
 use crate::summary::{
-    ClassSummary, DatagramSummary, Direction, EmulatorSummary, FlowSummary, Named, Summary,
+    ClassSummary, DatagramSummary, EmulatorSummary, FlowSummary, Named, Port, Summary,
 };
 
 /// Rows of a table; the others are in `summary.json`.
@@ -150,8 +150,8 @@ pub(super) fn links(summary: &Summary) -> Section {
     let mut section = Section::new("Links and queues");
     let grids = [ports(summary), classes(summary), emulators(summary), nodes(summary)];
     grids.iter().filter(|grid| !grid.is_empty()).for_each(|grid| section.grid(grid));
-    let used = directions(summary).filter(|(_, _, direction)| used(direction)).count();
-    let classes: usize = directions(summary).map(|(_, _, of)| of.class.0.len()).sum();
+    let used = summary.ports().filter(used).count();
+    let classes: usize = summary.ports().map(|port| port.direction.class.0.len()).sum();
     let emulators = summary.emulator.0.len();
     if used.max(classes).max(emulators) > ROWS_MAX {
         section.paragraph(&format!(
@@ -162,18 +162,8 @@ pub(super) fn links(summary: &Summary) -> Section {
     section
 }
 
-const fn used(direction: &Direction) -> bool {
-    direction.packets + direction.drops > 0
-}
-
-/// Every port's name, path and numbers.
-fn directions(summary: &Summary) -> impl Iterator<Item = (String, Below, &Direction)> {
-    summary.link.0.iter().flat_map(|(link, both)| {
-        [("forward", &both.forward), ("reverse", &both.reverse)].map(|(way, direction)| {
-            let port = format!("{}:{link}", direction.from);
-            (port, Below(format!("link.{link}.{way}")), direction)
-        })
-    })
+const fn used(port: &Port<'_>) -> bool {
+    port.direction.packets + port.direction.drops > 0
 }
 
 fn ports(summary: &Summary) -> Grid {
@@ -188,10 +178,10 @@ fn ports(summary: &Summary) -> Grid {
         "Drops",
         "Why",
     ]);
-    let ports = directions(summary).filter(|(_, _, direction)| used(direction));
-    for (port, of, direction) in ports.take(ROWS_MAX) {
+    for Port { name, path, direction } in summary.ports().filter(used).take(ROWS_MAX) {
+        let of = Below(path);
         grid.row(vec![
-            Cell::text_of(port),
+            Cell::text_of(name),
             of.count("packets", direction.packets),
             of.size("bytes", direction.bytes),
             of.share("utilisation", direction.utilisation),
@@ -208,7 +198,7 @@ fn ports(summary: &Summary) -> Grid {
 fn classes(summary: &Summary) -> Grid {
     let head = ["Class", "Packets", "Bytes", "Rate", "Queue at most", "Marks", "Drops"];
     let mut grid = Grid::new(&head);
-    let all = directions(summary).flat_map(|(port, Below(path), direction)| {
+    let all = summary.ports().flat_map(|Port { name: port, path, direction }| {
         direction.class.0.iter().map(move |(name, class)| {
             (format!("{port} {name}"), Below(format!("{path}.class.{name}")), class)
         })
