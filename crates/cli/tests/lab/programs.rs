@@ -201,6 +201,9 @@ fn every_kind_of_port_carries_programs() {
         let ports = run.manifest()["lab"]["ports"].clone();
         let kinds: Vec<_> = ports.as_array().expect("a list").iter().map(|p| &p["kind"]).collect();
         assert_eq!(kinds, [name, name]);
+        let command = run.manifest()["command"].clone();
+        let words: Vec<_> = command.as_array().expect("words").iter().rev().take(4).collect();
+        assert_eq!(words, [port, "--port", "lab", "--on"], "what it takes to run it again");
         check_rate(&run, "tcp", 1448.0, 1518.0);
     }
 }
