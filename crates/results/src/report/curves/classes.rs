@@ -9,7 +9,7 @@ use super::{
 };
 use crate::chart::{Axis, Chart, Shape};
 use crate::error::Error;
-use crate::report::quantity::{Unit, rate_unit, size_unit, time};
+use crate::report::quantity::{Unit, rate_unit, size_unit};
 use crate::report::run::Run;
 use crate::rows::ClassRow;
 use crate::summary::ClassSummary;
@@ -51,8 +51,8 @@ pub(super) fn rates(run: &Run<'_>, table: &Table<ClassRow>) -> Result<Vec<Figure
         description: "Bytes that each class sent, a second, against time.",
         y: "sent",
         caption: &format!(
-            "Frame bytes that the class sent from sample to sample, over {} at least.",
-            time(least)
+            "Frame bytes that the class sent {}.",
+            counter::spans(least, run.plan.probes.queues)
         ),
         shape: Shape::Step,
     };

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::chart::{Axis, COLUMNS, Chart, Decimator, Shape};
 use crate::error::Error;
-use crate::report::quantity::{rate, rate_unit, time, time_unit};
+use crate::report::quantity::{rate, rate_unit, time_unit};
 use crate::report::run::Run;
 use crate::rows::FlowRow;
 use crate::table::Table;
@@ -60,8 +60,8 @@ pub(super) fn rates(run: &Run<'_>, table: &Table<FlowRow>) -> Result<Vec<Figure>
         marks: Vec::new(),
     };
     let caption = format!(
-        "Payload that the receiving program read from sample to sample, over {} at least. {}",
-        time(least),
+        "Payload that the receiving program read {}. {}",
+        counter::spans(least, run.plan.probes.flows),
         some_of(wanted.len(), flows.len(), "flows.parquet")
     );
     Ok(vec![Figure { chart, caption }])
