@@ -1,7 +1,7 @@
 //! Why a verb could not do its work, and how that is told.
 
 use std::fmt;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
@@ -35,7 +35,7 @@ pub(crate) enum Failure {
         help: String,
     },
     /// A file or stream failed.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {source}{}", path.display(), remedy(source))]
     File {
         /// Which.
         path: PathBuf,
@@ -96,6 +96,19 @@ impl Failure {
             other => writeln!(stderr, "error: {other}"),
         };
         self.exit()
+    }
+}
+
+/// What a person can do about a file that cannot be used, where that is plain.
+fn remedy(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::NotFound => "\n  help: check the name, and the folder that it is looked for in",
+        ErrorKind::IsADirectory => "\n  help: name a file in it",
+        ErrorKind::InvalidData => "\n  help: give a text file in UTF-8",
+        ErrorKind::PermissionDenied => {
+            "\n  help: name another file, or ask for the right to it: ls -l"
+        }
+        _ => "",
     }
 }
 

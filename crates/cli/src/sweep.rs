@@ -77,6 +77,9 @@ pub(crate) fn run(order: &Order, runs: &[Run], wishes: &Wishes) -> Result<Exit, 
         check::tell(&check::warnings(jobs.iter().map(|job| &job.plan)));
     }
     folders::create_for_many(&folder, SWEEP)?;
+    if !wishes.fresh {
+        refuse_another(&folder, &jobs)?;
+    }
     let done: Vec<bool> = jobs.iter().map(|job| !wishes.fresh && point::is_done(job)).collect();
     tell_done(order, &done);
     files::begin(&folder)?;
@@ -110,6 +113,22 @@ fn jobs(order: &Order, runs: &[Run], folder: &Path) -> Result<Vec<Job>, Failure>
     };
     let numbered = runs.iter().enumerate();
     numbered.map(|(index, run)| order.job(run, |_| place(index, run))).collect()
+}
+
+/// Refuses to mix a grid's runs with those of another grid, which would lose its table and report.
+fn refuse_another(folder: &Path, jobs: &[Job]) -> Result<(), Failure> {
+    let entries = std::fs::read_dir(folder).map_err(Failure::folder(folder))?;
+    let runs = entries.flatten().map(|entry| entry.path());
+    let mut runs = runs.filter(|place| place.join(results::manifest::FILE).exists());
+    match runs.find(|place| jobs.iter().all(|job| job.folder != *place)) {
+        None => Ok(()),
+        Some(other) => {
+            let name = other.file_name().unwrap_or_default().display();
+            let message = format!("{} holds the runs of another grid: {name}", folder.display());
+            let help = "give --out another folder, or --fresh to put this grid's table over theirs";
+            Err(Failure::usage(message, help))
+        }
+    }
 }
 
 fn tell_done(order: &Order, done: &[bool]) {

@@ -211,6 +211,21 @@ fn what_cannot_be_swept_says_what_to_change() {
 }
 
 #[test]
+fn a_grid_does_not_take_the_place_of_another_one() {
+    let folder = folder();
+    let short = ["--set", "duration=100 ms", "--seeds"];
+    sweep(folder.path(), "grid", &[&short[..], &["1..2"]].concat());
+    let before = text(folder.path(), "grid/sweep.json");
+    let words = ["sweep", "two.toml", "-o", "grid", "--set", "duration=100 ms", "--seeds", "3..4"];
+    let other = suimon(folder.path(), &words);
+    assert_eq!(code(&other), 2);
+    assert!(stderr(&other).contains("another grid: 1-seed=1"), "{}", stderr(&other));
+    assert_eq!(text(folder.path(), "grid/sweep.json"), before);
+    sweep(folder.path(), "grid", &[&short[..], &["3..4", "--fresh"]].concat());
+    assert_ne!(text(folder.path(), "grid/sweep.json"), before);
+}
+
+#[test]
 fn a_line_of_means_has_its_confidence_and_several_measures_have_a_section_each() {
     let folder = folder();
     let more =

@@ -73,8 +73,13 @@ pub fn run(
     let mut lab = Lab::build(plan, options)?;
     lab.notes.extend(congestion.notes());
     let mut teller = lab.listener.teller();
+    let asking: Vec<bool> = plan.flows.iter().map(|flow| flow.reader() == flow.from).collect();
     let told = move |sample: Sample| {
-        let Sample { now, flow, ends } = sample;
+        let Sample { now, flow, mut ends } = sample;
+        // What counts of a flow that asks is written by whom it asks.
+        if asking.get(flow.0 as usize) == Some(&true) {
+            ends.reverse();
+        }
         teller.tell(Event::Flow { flow, now, ends: Box::new(ends) });
         teller.hurry();
     };

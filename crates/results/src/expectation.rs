@@ -11,7 +11,7 @@ use crate::summary::Summary;
 pub struct Verdict {
     /// The quantity's path in the summary.
     pub path: String,
-    /// What was measured.
+    /// What was measured; no number, and null in JSON, where nothing was.
     pub value: f64,
     /// At least this was expected.
     pub low: Option<f64>,
@@ -43,8 +43,21 @@ pub fn judge_quantities(
 fn verdict(expectation: &Expectation, quantities: &[(String, f64)]) -> Result<Verdict, Error> {
     let Expectation { path, low, high } = expectation.clone();
     let value = measured(&path, quantities).ok_or_else(|| unknown(&path, quantities))?;
+    let value = if is_of_nothing(&path, quantities) { f64::NAN } else { value };
     let ok = low.is_none_or(|low| value >= low) && high.is_none_or(|high| value <= high);
     Ok(Verdict { path, value, low, high, ok })
+}
+
+/// Whether it is a delay of datagrams none of which arrived, or of requests none of which was answered: that
+/// lies in no range.
+fn is_of_nothing(path: &str, quantities: &[(String, f64)]) -> bool {
+    let Some((flow, quantity)) = path.rsplit_once('.') else { return false };
+    let counted = match quantity {
+        "delay_mean" | "delay_max" => "datagrams.received",
+        "response_mean" | "response_max" => "exchanges.completed",
+        _ => return false,
+    };
+    find(quantities, &format!("{flow}.{counted}")) == Some(0.0)
 }
 
 /// That no quantity has that path; names the nearest one.
@@ -156,6 +169,12 @@ mod tests {
         assert_eq!(measured("link.lan.sojourn_p99"), Some(0.5), "at the worse end");
         assert_eq!(measured("link.lan.class.a.rate"), Some(5.0));
         assert_eq!(measured("link.wan.drops"), None);
+        let silent =
+            [("flow.x.datagrams.delay_max_seconds", 0.0), ("flow.x.datagrams.received", 0.0)];
+        let silent = silent.map(|(path, value)| (path.to_owned(), value));
+        let most = Expectation { path: "flow.x.delay_max".into(), low: None, high: Some(1.0) };
+        let verdict = verdict(&most, &silent).expect("a path that is known");
+        assert!(!verdict.ok && verdict.value.is_nan(), "what never came was not in time");
         assert_eq!(measured("link.lan.3.drops"), None);
     }
 }

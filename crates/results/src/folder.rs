@@ -91,8 +91,10 @@ impl RunFolder {
 
 /// Removes what an earlier run left.
 fn clear(folder: &Path) -> Result<(), Error> {
+    // A run that could not even write its manifest left a part of it.
+    let ours = [folder.join(manifest::FILE), partial(&folder.join(manifest::FILE))];
     let mut others = std::fs::read_dir(folder).map_err(Error::io(folder))?;
-    if !folder.join(manifest::FILE).exists() && others.next().is_some() {
+    if !ours.iter().any(|file| file.exists()) && others.next().is_some() {
         return Err(Error::Foreign { path: folder.to_owned() });
     }
     for name in FILES {

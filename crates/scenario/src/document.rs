@@ -15,8 +15,6 @@ use crate::{grid, nearest, range, resolve, structure, syntax};
 
 /// The longest file: a hand-written one has a thousandth of it.
 const FILE_BYTES_MAX: usize = 4 << 20;
-/// What to do about a value that the schema lets pass.
-const HELP: &str = "see docs/scenario.schema.json";
 /// The most runs that a grid may span.
 pub(crate) const RUNS_MAX: usize = 10_000;
 
@@ -109,7 +107,8 @@ fn queue_of(text: &str, problems: &mut Problems) -> Option<qdisc::Parameters> {
     match Queue::deserialize(toml::Deserializer::from(table)) {
         Ok(queue) => resolve::queue(&queue, problems),
         Err(error) => {
-            problems.push(&error.span().unwrap_or(0..0), error.message().to_owned(), HELP);
+            let (message, help) = syntax::mismatch(error.message());
+            problems.push(&error.span().unwrap_or(0..0), message, help);
             None
         }
     }
@@ -257,8 +256,8 @@ impl Document {
         match Scenario::deserialize(toml::Deserializer::from(table)) {
             Ok(scenario) => resolve::resolve(&scenario, problems),
             Err(error) => {
-                let span = error.span().unwrap_or(0..0);
-                problems.push(&span, error.message().to_owned(), HELP);
+                let (message, help) = syntax::mismatch(error.message());
+                problems.push(&error.span().unwrap_or(0..0), message, help);
                 None
             }
         }

@@ -223,7 +223,7 @@ pub(crate) struct Datagrams {
     pub(crate) rate: Quantity<RateUnit>,
     /// UDP payload of each; what the narrowest MTU on the way leaves unless given.
     pub(crate) size: Option<Quantity<SizeUnit>>,
-    /// "even": the same time from each to the next; "poisson": exponential times of that mean. Even unless
+    /// "even": the same time from each to the next; "poisson": exponential times of that mean; "even" unless
     /// given.
     pub(crate) spacing: Option<Spacing>,
     /// How long it sends before it is silent for `off`; all the time unless given.
@@ -479,7 +479,7 @@ pub(crate) struct ExpectRun {
     pub(crate) goodput: Option<Bounds<Quantity<RateUnit>>>,
     /// Packets dropped anywhere.
     pub(crate) drops: Option<Bounds<Quantity<NumberUnit>>>,
-    /// The same as a share of all packets that the flows sent.
+    /// Packets dropped anywhere, as a share of all that the flows sent.
     pub(crate) loss: Option<Bounds<Quantity<RatioUnit>>>,
     /// Jain's index over the flows' goodput, 1 being equal shares.
     pub(crate) fairness: Option<Bounds<Quantity<RatioUnit>>>,

@@ -194,6 +194,11 @@ impl Flow {
         let asks = self.tcp().is_some_and(|tcp| tcp.exchange.is_some());
         if asks { self.from } else { self.to }
     }
+
+    /// The host at the other end, whose program writes it.
+    pub fn writer(&self) -> usize {
+        if self.reader() == self.to { self.from } else { self.to }
+    }
 }
 
 /// Something that is done to a port's queue.

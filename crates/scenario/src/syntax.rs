@@ -23,3 +23,28 @@ pub(crate) fn advice(message: &str) -> &'static str {
     let known = ADVICE.iter().find(|(words, _)| message.starts_with(words));
     known.map_or(OTHERWISE, |(_, advice)| advice)
 }
+
+/// What a value of another kind is met with: what was expected, in people's words, and what mends it.
+const KINDS: [(&str, &str, &str); 5] = [
+    ("u", "a whole number, 0 or above", "write digits without quotes: 3"),
+    ("i", "a whole number", "write digits without quotes: 3"),
+    ("f", "a number", "write digits without quotes: 0.5"),
+    ("a string", "text", "put it in quotes: \"5 ms\""),
+    ("a boolean", "true or false", "write true or false, without quotes"),
+];
+
+/// What is said of a value whose kind is not what its key takes, and what mends it.
+pub(crate) fn mismatch(message: &str) -> (String, &'static str) {
+    const HELP: &str = "see docs/scenario.schema.json";
+    let told = message.strip_prefix("invalid type: ").or(message.strip_prefix("invalid value: "));
+    let Some((found, expected)) = told.and_then(|told| told.rsplit_once(", expected ")) else {
+        return (message.to_owned(), HELP);
+    };
+    let bits =
+        |kind: &str| expected.strip_prefix(kind).is_some_and(|bits| bits.parse::<u8>().is_ok());
+    let known = KINDS.iter().find(|(kind, ..)| expected == *kind || bits(kind));
+    match known {
+        Some((_, words, help)) => (format!("{found} stands where {words} is expected"), help),
+        None => (message.to_owned(), HELP),
+    }
+}

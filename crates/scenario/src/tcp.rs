@@ -281,7 +281,7 @@ section! {
         pacing: Flag,
         /// Pacing rate in slow start as a percentage of cwnd * MSS / SRTT.
         pacing_slow_start_percent: Number32,
-        /// The same in congestion avoidance.
+        /// Pacing rate in congestion avoidance as a percentage of cwnd * MSS / SRTT.
         pacing_avoidance_percent: Number32,
         /// Ceiling of the pacing rate, or "unlimited".
         pacing_rate_max: RateLimit,

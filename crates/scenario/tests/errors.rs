@@ -137,6 +137,22 @@ fn shapes() {
 }
 
 #[test]
+fn values_of_another_kind() {
+    let told = |line: &str| said("to = \"receiver\"", &format!("to = \"receiver\"\n{line}"), "");
+    let number = "stands where a whole number, 0 or above is expected\n  help: write digits";
+    for (line, part) in [
+        ("count = \"2\"", format!("string \"2\" {number}")),
+        ("count = -3", format!("integer `-3` {number}")),
+        (
+            "congestion = 5",
+            "integer `5` stands where text is expected\n  help: put it in quotes".into(),
+        ),
+    ] {
+        assert!(told(line).contains(&part), "{}", told(line));
+    }
+}
+
+#[test]
 fn text_that_is_no_toml() {
     let ends = |from: &str, to: &str| {
         let said = said(from, to, "");

@@ -155,8 +155,8 @@ fn sample(
     if timetable.flow_samples.due == now {
         for (number, flow) in plan.flows.iter().enumerate() {
             if now >= flow.span.start {
-                let [sender, receiver] =
-                    [flow.from, flow.to].map(|node| info(engine, node, number));
+                let ends = [flow.writer(), flow.reader()];
+                let [sender, receiver] = ends.map(|node| info(engine, node, number));
                 watch.flow_sample(now, FlowId(number as u32), [&sender, &receiver]);
             }
         }

@@ -104,6 +104,31 @@ fn requests_keep_their_time_unless_the_response_is_late() {
 }
 
 #[test]
+fn samples_of_an_exchange_are_of_the_responses() {
+    let text = r#"
+duration = "2 s"
+[host.a]
+[host.b]
+[link.path]
+between = ["a", "b"]
+rate = "100 Mbit/s"
+delay = "5 ms"
+[flow.one]
+from = "a"
+to = "b"
+exchange = { request = "100 B", response = "1 MB" }
+"#;
+    let plan = driver::plan(text);
+    let mut recorder = results::Recorder::new(&plan, None).expect("tables in memory");
+    let totals = driver::totals_watched(&plan, &mut recorder);
+    let recording = recorder.finish(&totals).expect("tables in memory");
+    let (rows, _) = recording.flows.rows().expect("tables in memory");
+    let last = rows.last().expect("it is sampled");
+    assert!(totals.flows[0].received.0.abs_diff(last.received_bytes) < 100_000, "{last:?}");
+    assert!(last.cwnd_packets > 50, "the window of whoever answers: {last:?}");
+}
+
+#[test]
 fn an_exchange_that_stops_asks_no_more() {
     let stopped =
         path("2 s", "stop = \"1 s\"\nexchange = { request = \"1 kB\", response = \"1 kB\" }");

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::difference;
 use super::runs::{Comparison, Row, several_drivers};
-use super::shown_groups::bar;
+use super::shown_groups::{bar, difference_first};
 use crate::amount;
 use crate::table::{Cell, Table};
 
@@ -111,6 +111,7 @@ pub(super) fn page(comparison: &Comparison, title: &str) -> Differences {
             (false, true) => PageCell::text_of("within"),
             (false, false) => PageCell::text_of("beyond"),
         });
+        difference_first(&mut cells, row.values.len());
         let others = row.values.iter().skip(1);
         PageRow { cells, bars: others.map(|&value| bar(reference, value)).collect() }
     };
@@ -125,11 +126,15 @@ pub(super) fn page(comparison: &Comparison, title: &str) -> Differences {
         notes.push(equal_in_all(comparison.equal) + ".");
     }
     let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+    let lead = format!("{} against {}", runs[1..].join(", "), runs[0]);
+    let values = runs.len();
+    let mut head = [words(&["quantity"]), runs, words(&["difference", "allowed", ""])].concat();
+    difference_first(&mut head, values);
     Differences {
         title: title.to_owned(),
-        lead: format!("{} against {}", runs[1..].join(", "), runs[0]),
+        lead,
         ok: named.then(|| comparison.ok()),
-        head: [words(&["quantity"]), runs, words(&["difference", "allowed", ""])].concat(),
+        head,
         rows: comparison.rows.iter().map(row).collect(),
         notes,
         ..Differences::default()

@@ -147,10 +147,13 @@ pub(super) fn page(comparison: &Comparison, title: &str) -> Differences {
             (false, true) => PageCell::text_of("noise"),
             (false, false) => PageCell::text_of(""),
         });
+        difference_first(&mut cells, row.samples.len());
         let reference = row.samples[0].mean;
         let bars = row.differences().into_iter().map(|bar| percent(bar, reference));
         PageRow { cells, bars: bars.collect() }
     };
+    let mut head = head(comparison);
+    difference_first(&mut head, comparison.groups.len());
     let first = &comparison.groups[0].name;
     let named = comparison.rows.iter().any(|row| row.named);
     let mut notes = vec![format!(
@@ -166,10 +169,19 @@ pub(super) fn page(comparison: &Comparison, title: &str) -> Differences {
             others.collect::<Vec<_>>().join(", ")
         }),
         ok: named.then(|| comparison.ok()),
-        head: head(comparison),
+        head,
         rows: comparison.rows.iter().map(row).collect(),
         notes,
         ..Differences::default()
+    }
+}
+
+/// On a page the differences stand before what they are made of, where no wide table hides them: `columns`
+/// are the path, so many values, then the differences, what is allowed and the verdict.
+pub(super) fn difference_first<T>(columns: &mut [T], values: usize) {
+    let differences = columns.len().saturating_sub(2);
+    if let Some(columns) = columns.get_mut(1..differences) {
+        columns.rotate_left(values.min(columns.len()));
     }
 }
 

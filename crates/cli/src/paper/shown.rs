@@ -87,21 +87,30 @@ pub(super) fn sections(published: &Published, measured: &Measured) -> Vec<Sectio
 
 fn section(item: &Item, cases: &[&MeasuredCase]) -> Section {
     let mut section = Section::new(&heading(item));
-    let mut grid = Grid::new(&["Case", "Published", "Measured", "Allowed", "Verdict"]);
+    // Of a figure without numbers in the text there is nothing to set beside what was measured.
+    let has_numbers = cases.iter().any(|case| case.row.published.is_some());
+    let head = ["Case", "Published", "Measured", "Allowed", "Verdict"];
+    let head = head.into_iter().filter(|head| has_numbers || *head != "Published");
+    let mut grid = Grid::new(&head.collect::<Vec<_>>());
     for case in cases {
-        grid.row(vec![
-            report::Cell::text_of(&case.row.case),
-            report::Cell::number(published_value(case)),
+        let published = has_numbers.then(|| report::Cell::number(published_value(case)));
+        let verdict = match is_judged(case) {
+            true => report::Cell::Held(case.row.ok),
+            false => report::Cell::text_of(""),
+        };
+        let mut row = vec![report::Cell::text_of(&case.row.case)];
+        row.extend(published);
+        row.extend([
             report::Cell::number(digits(case.row.measured)),
             report::Cell::text_of(limits(case)),
-            if is_judged(case) {
-                report::Cell::Held(case.row.ok)
-            } else {
-                report::Cell::text_of("")
-            },
+            verdict,
         ]);
+        grid.row(row);
     }
     section.grid(&grid);
+    if !has_numbers {
+        section.paragraph("The paper shows this without numbers.");
+    }
     if !item.note.is_empty() {
         section.paragraph(&item.note);
     }

@@ -52,6 +52,9 @@ pub fn size(value: u64) -> String {
 
 /// Seconds: `200.1 ms`.
 pub fn time(value: f64) -> String {
+    if value.is_nan() {
+        return digits(value);
+    }
     if value > 0.0 { in_unit(value, time_unit(value)) } else { "0 s".to_owned() }
 }
 

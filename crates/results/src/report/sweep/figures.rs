@@ -126,14 +126,17 @@ fn lines(sweep: &Digest<'_>, measure: usize) -> Option<Chart> {
         let intervals: Vec<_> = intervals.map(|(x, sample)| (x, sample.interval())).collect();
         let mean = intervals.iter().map(|(x, interval)| (*x, interval.mean / unit.0));
         let name = name(sweep, axis, places);
-        series.push(Series { name, shape: Shape::Line, colour, points: mean.collect() });
-        let end = |pick: fn((f64, f64)) -> f64| {
+        let end = |which: &str, pick: fn((f64, f64)) -> f64| {
+            let comma = if name.is_empty() { "" } else { ", " };
+            let name = format!("{name}{comma}{which} end");
             let points = intervals
                 .iter()
                 .filter_map(|(x, interval)| Some((*x, pick(interval.ends?) / unit.0)));
-            Series { name: String::new(), shape: Shape::Dashed, colour, points: points.collect() }
+            Series { name, shape: Shape::Dashed, colour, points: points.collect() }
         };
-        let ends = [end(|(low, _)| low), end(|(_, high)| high)];
+        let ends = [end("lower", |(low, _)| low), end("upper", |(_, high)| high)];
+        let name = if name.is_empty() { "mean".to_owned() } else { name.clone() };
+        series.push(Series { name, shape: Shape::Line, colour, points: mean.collect() });
         series.extend(ends.into_iter().filter(|end| !end.points.is_empty()));
     }
     if series.iter().all(|series| series.points.is_empty()) {
