@@ -119,8 +119,8 @@ fn jobs(order: &Order, runs: &[Run], folder: &Path) -> Result<Vec<Job>, Failure>
 fn refuse_another(folder: &Path, jobs: &[Job]) -> Result<(), Failure> {
     let entries = std::fs::read_dir(folder).map_err(Failure::folder(folder))?;
     let runs = entries.flatten().map(|entry| entry.path());
-    let mut runs = runs.filter(|place| place.join(results::manifest::FILE).exists());
-    match runs.find(|place| jobs.iter().all(|job| job.folder != *place)) {
+    let runs = runs.filter(|place| place.join(results::manifest::FILE).exists());
+    match runs.filter(|place| jobs.iter().all(|job| job.folder != *place)).min() {
         None => Ok(()),
         Some(other) => {
             let name = other.file_name().unwrap_or_default().display();
