@@ -3,8 +3,9 @@
 
 mod driver;
 
-fn path(duration: &str, flow: &str) -> results::Summary {
-    let text = format!(
+/// One flow over a path of 5 ms.
+fn plan(duration: &str, flow: &str) -> scenario::Plan {
+    driver::plan(&format!(
         r#"
 duration = "{duration}"
 [host.a]
@@ -18,8 +19,11 @@ from = "a"
 to = "b"
 {flow}
 "#
-    );
-    driver::summary(&driver::plan(&text))
+    ))
+}
+
+fn path(duration: &str, flow: &str) -> results::Summary {
+    driver::summary(&plan(duration, flow))
 }
 
 #[test]
@@ -105,20 +109,7 @@ fn requests_keep_their_time_unless_the_response_is_late() {
 
 #[test]
 fn samples_of_an_exchange_are_of_the_responses() {
-    let text = r#"
-duration = "2 s"
-[host.a]
-[host.b]
-[link.path]
-between = ["a", "b"]
-rate = "100 Mbit/s"
-delay = "5 ms"
-[flow.one]
-from = "a"
-to = "b"
-exchange = { request = "100 B", response = "1 MB" }
-"#;
-    let plan = driver::plan(text);
+    let plan = plan("2 s", r#"exchange = { request = "100 B", response = "1 MB" }"#);
     let mut recorder = results::Recorder::new(&plan, None).expect("tables in memory");
     let totals = driver::totals_watched(&plan, &mut recorder);
     let recording = recorder.finish(&totals).expect("tables in memory");
