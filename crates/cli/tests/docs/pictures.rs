@@ -10,10 +10,10 @@ use crate::pages::repository;
 /// A picture of this size with nothing on it takes a tenth of this.
 const LEAST_BYTES: u64 = 30_000;
 
-/// Types a command.
-fn typed(arguments: &[&str]) {
+/// Types a command in `folder`.
+fn typed(folder: &Path, arguments: &[&str]) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_suimon"));
-    let output = command.current_dir(repository()).args(arguments).output();
+    let output = command.current_dir(folder).args(arguments).output();
     let output = output.expect("the program starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
@@ -22,7 +22,7 @@ fn typed(arguments: &[&str]) {
 fn picture(name: &str, height: u32, arguments: &[&str]) {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join(name);
-    typed(&[arguments, &["--quiet", "--out", &out.to_string_lossy()]].concat());
+    typed(&repository(), &[arguments, &["--quiet", "--out", &out.to_string_lossy()]].concat());
     look(name, height, &out.join("report.html"));
 }
 
@@ -77,7 +77,10 @@ fn a_sweeps_report_and_that_of_its_comparison() {
     let [buffers, losses] = ["buffers", "losses"].map(|name| folder.path().join(name));
     let sweep = |grid: &[&str], out: &Path| {
         let scenario = ["sweep", "scenarios/long-fat-pipe.toml", "--set", "expect={}"];
-        typed(&[&scenario[..], grid, &["--quiet", "--out", &out.to_string_lossy()]].concat());
+        typed(
+            &repository(),
+            &[&scenario[..], grid, &["--quiet", "--out", &out.to_string_lossy()]].concat(),
+        );
     };
     let unpaced = ["--set", "duration=10s", "--set", "link.access.at.sender.queue={ fifo = {} }"];
     let algorithms = ["--vary", "flow.bulk.cc=newreno,scalable,highspeed,bic,cubic"];
@@ -87,9 +90,8 @@ fn a_sweeps_report_and_that_of_its_comparison() {
     let lossy = ["--set", "duration=30s", "--set", "link.access.loss=0.005 %"];
     let seeds = ["--vary", "flow.bulk.cc=newreno,cubic", "--seeds", "1..6"];
     sweep(&[&lossy[..], &seeds].concat(), &losses);
-    let page = folder.path().join("compare.html");
-    typed(&["compare", &losses.to_string_lossy(), "-o", &page.to_string_lossy()]);
-    look("compare", 850, &page);
+    typed(folder.path(), &["compare", "losses", "-o", "compare.html"]);
+    look("compare", 850, &folder.path().join("compare.html"));
 }
 
 #[test]
