@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::MutexGuard;
 
-use lab::Namespace;
+use lab::{Namespace, sysctl};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -18,6 +18,8 @@ use crate::typed::{SUIMON, code, json, stderr, stdout};
 /// The hosts' addresses.
 pub(crate) const LEFT: &str = "10.79.0.1";
 pub(crate) const RIGHT: &str = "10.79.0.2";
+pub(crate) const LEFT_IPV6: &str = "fd79::1";
+pub(crate) const RIGHT_IPV6: &str = "fd79::2";
 
 /// Says so and returns true if this machine cannot run `test`.
 pub(crate) fn lacks(test: &str) -> bool {
@@ -38,16 +40,24 @@ impl Machines {
         let alone = needs::alone();
         let [left, middle, right] = [(); 3].map(|()| Namespace::new().expect("root may"));
         for (host, there, address) in [(&left, "ra", LEFT), (&right, "rb", RIGHT)] {
+            // Nothing is sent but what a test sends, or the kernel's reports of its groups are counted too.
+            sysctl::set(host, "net.ipv6.conf.default.disable_ipv6", "1").expect("root may");
             let path = format!("/proc/{}/fd/{}", std::process::id(), host.as_fd().as_raw_fd());
-            let last = address.rsplit('.').next().expect("four numbers");
             run(&middle, &format!("ip link add {there} type veth peer name eth0 netns {path}"));
             run(&middle, &format!("ip link set {there} up"));
             run(host, "ethtool -K eth0 tx off tso off gso off gro off");
             run(host, "ip link set eth0 up");
             run(host, &format!("ip addr add {address}/24 dev eth0"));
-            run(host, &format!("ip -6 addr add fd79::{last}/64 dev eth0 nodad"));
         }
         Self { left, middle, right, folder: tempfile::tempdir().expect("a folder"), _alone: alone }
+    }
+
+    /// Gives the hosts addresses of IPv6.
+    pub(crate) fn speak_ipv6(&self) {
+        for (host, address) in [(&self.left, LEFT_IPV6), (&self.right, RIGHT_IPV6)] {
+            sysctl::set(host, "net.ipv6.conf.eth0.disable_ipv6", "0").expect("root may");
+            run(host, &format!("ip -6 addr add {address}/64 dev eth0 nodad"));
+        }
     }
 
     pub(crate) fn socket(&self) -> PathBuf {

@@ -19,7 +19,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::thread;
 
-use machines::{LEFT, Machines, RIGHT, lacks, run};
+use machines::{LEFT, LEFT_IPV6, Machines, RIGHT, RIGHT_IPV6, lacks, run};
 use needs::{PATIENCE, eventually, say};
 use scenarios::{plain, scenario};
 use serde_json::json;
@@ -64,9 +64,10 @@ fn ping_and_tcp_pass_and_nothing_is_left() {
         assert_eq!(link.contains("xdp"), !port.contains(&"packet"), "{link}");
         // ARP and neighbour discovery pass like everything else.
         machines.ping(3);
-        run(&machines.right, "ping -c 3 -i 0.05 -W 5 fd79::1");
+        machines.speak_ipv6();
+        run(&machines.right, &format!("ping -c 3 -i 0.05 -W 5 {LEFT_IPV6}"));
         transfer(&machines, RIGHT, 8 << 20);
-        transfer(&machines, "fd79::2", 1 << 20);
+        transfer(&machines, RIGHT_IPV6, 1 << 20);
         let ended = router.end();
         assert_eq!(ended.code, Some(0), "{}", ended.said);
         let bytes = ended.summary["port"]["r:out"]["bytes"].as_u64().expect("a count");
