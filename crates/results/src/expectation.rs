@@ -69,7 +69,7 @@ pub fn unknown(path: &str, quantities: &[(String, f64)]) -> Error {
 /// What the summary's `quantities`, in alphabetical order, have for the path of an expectation or of a
 /// tolerance: that quantity, or what the path is short for.
 pub fn measured(path: &str, quantities: &[(String, f64)]) -> Option<f64> {
-    // A flow with a count stands for the sum of its connections, a link with one for all that it made.
+    // A flow with a count stands for all its connections together, a link with one for all that it made.
     let links = || links(path, quantities);
     let group = || find(quantities, &format!("group.{}", path.strip_prefix("flow.")?));
     let short = || {

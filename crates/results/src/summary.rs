@@ -6,7 +6,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use scenario::plan::{Change, Flow, Link, NodeKind, Plan};
+use scenario::plan::{Change, Link, NodeKind, Plan};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::{Serialize, Serializer};
 use traffic::condition::Count;
@@ -16,9 +16,12 @@ use crate::histogram::Histogram;
 use crate::totals::{Drops, EngineTotals, PortTotals, Totals};
 
 mod flow;
+mod run;
 
 use flow::sum_flow;
 pub use flow::{DatagramSummary, ExchangeSummary, FlowSummary};
+pub use run::{Group, Run, jain};
+use run::{sum_groups, sum_run};
 
 /// A list that reads as an object in JSON, in the list's order.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,59 +100,6 @@ pub struct ChangeSummary {
     pub made: bool,
     /// Why not, if it was not.
     pub refusal: Option<String>,
-}
-
-/// The run as a whole.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Run {
-    /// What the scenario calls itself.
-    pub title: String,
-    /// The seed.
-    pub seed: u64,
-    /// Simulated seconds.
-    pub seconds: f64,
-    /// Whether the plan's duration was reached.
-    pub complete: bool,
-    /// How many flows there were.
-    pub flows: u64,
-    /// Sum of the flows' goodputs, bytes per second.
-    pub goodput: f64,
-    /// Bytes that all receiving programs read.
-    pub bytes: u64,
-    /// Jain's index over the flows' goodputs (Jain, Chiu, Hawe 1984): 1 when all are equal, 1/n when
-    /// one has all; 0 when nothing arrived.
-    pub fairness: f64,
-    /// Packets dropped anywhere.
-    pub drops: u64,
-    /// The same as a share of all packets that both ends of all flows sent; 0 when none were.
-    pub loss: f64,
-    /// Segments sent again.
-    pub retransmissions: u64,
-    /// Retransmission timeouts.
-    pub timeouts: u64,
-}
-
-/// Flows that one entry of the scenario made.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Group {
-    /// How many.
-    pub flows: u64,
-    /// Sum of their goodputs, bytes per second.
-    pub goodput: f64,
-    /// The least of them.
-    pub goodput_min: f64,
-    /// The greatest of them.
-    pub goodput_max: f64,
-    /// Bytes that their receivers read.
-    pub bytes: u64,
-    /// Jain's index over their goodputs.
-    pub fairness: f64,
-    /// Packets dropped anywhere on the way.
-    pub drops: u64,
-    /// Segments sent again.
-    pub retransmissions: u64,
-    /// Retransmission timeouts.
-    pub timeouts: u64,
 }
 
 /// A link, both directions.
@@ -306,7 +256,7 @@ impl Summary {
         let node = plan.nodes.iter().zip(&totals.nodes).map(|(n, d)| (n.name.clone(), sum_node(d)));
         Self {
             run: sum_run(plan, totals, &flow),
-            group: Named(groups(&plan.flows, &flow)),
+            group: Named(sum_groups(totals, &flow)),
             flow: Named(flow),
             link: Named(links(plan, totals, seconds)),
             emulator: Named(emulators(plan, totals, seconds)),
@@ -372,63 +322,6 @@ fn flatten(path: &mut String, value: &serde_json::Value, found: &mut Vec<(String
 /// `amount` per `seconds`; zero when no time passed.
 fn per(amount: f64, seconds: f64) -> f64 {
     if seconds > 0.0 { amount / seconds } else { 0.0 }
-}
-
-/// Jain's index: the square of the sum over n times the sum of squares.
-pub fn jain(shares: impl Iterator<Item = f64> + Clone) -> f64 {
-    let sum: f64 = shares.clone().sum();
-    let squares: f64 = shares.clone().map(|x| x * x).sum();
-    if squares > 0.0 { sum * sum / (shares.count() as f64 * squares) } else { 0.0 }
-}
-
-fn sum_run(plan: &Plan, totals: &Totals, flows: &[(String, FlowSummary)]) -> Run {
-    let mut drops = Drops::default();
-    totals.ports.iter().for_each(|p| drops.add(&p.drops));
-    totals.nodes.iter().for_each(|n| drops.add(n));
-    let sent = totals.flows.iter().map(|f| f.sender.segments_sent + f.receiver.segments_sent);
-    Run {
-        title: plan.title.clone(),
-        seed: plan.seed,
-        seconds: totals.ending.at.as_secs_f64(),
-        complete: totals.ending.complete,
-        flows: flows.len() as u64,
-        goodput: flows.iter().map(|(_, f)| f.goodput).sum(),
-        bytes: flows.iter().map(|(_, f)| f.bytes).sum(),
-        fairness: jain(flows.iter().map(|(_, f)| f.goodput)),
-        drops: drops.total(),
-        loss: per(drops.total() as f64, sent.sum::<u64>() as f64),
-        retransmissions: flows.iter().map(|(_, f)| f.retransmissions).sum(),
-        timeouts: flows.iter().map(|(_, f)| f.timeouts).sum(),
-    }
-}
-
-/// The name that a flow shares with the others of its `count`: `bulk` of `bulk.7`.
-fn group_of(name: &str) -> Option<&str> {
-    let (group, number) = name.rsplit_once('.')?;
-    number.bytes().all(|b| b.is_ascii_digit()).then_some(group)
-}
-
-fn groups(plan: &[Flow], flows: &[(String, FlowSummary)]) -> Vec<(String, Group)> {
-    let mut names: Vec<&str> = plan.iter().filter_map(|f| group_of(&f.name)).collect();
-    names.dedup();
-    names.into_iter().map(|name| (name.to_owned(), sum_group(name, flows))).collect()
-}
-
-fn sum_group(name: &str, flows: &[(String, FlowSummary)]) -> Group {
-    let members: Vec<_> =
-        flows.iter().filter(|(n, _)| group_of(n) == Some(name)).map(|(_, f)| f).collect();
-    let goodputs = members.iter().map(|f| f.goodput);
-    Group {
-        flows: members.len() as u64,
-        goodput: goodputs.clone().sum(),
-        goodput_min: goodputs.clone().reduce(f64::min).unwrap_or(0.0),
-        goodput_max: goodputs.clone().reduce(f64::max).unwrap_or(0.0),
-        bytes: members.iter().map(|f| f.bytes).sum(),
-        fairness: jain(goodputs),
-        drops: members.iter().map(|f| f.drops).sum(),
-        retransmissions: members.iter().map(|f| f.retransmissions).sum(),
-        timeouts: members.iter().map(|f| f.timeouts).sum(),
-    }
 }
 
 fn by_reason(drops: &Drops) -> Named<u64> {

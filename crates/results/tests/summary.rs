@@ -49,7 +49,7 @@ fn limits_belong_to_their_range() {
     let verdicts = judge(&asked, &summary()).unwrap();
     let held: Vec<bool> = verdicts.iter().map(|verdict| verdict.ok).collect();
     assert_eq!(held, [true, false, false, true]);
-    assert_eq!(verdicts[3].value, 4e7, "a flow with a count is the sum of its connections");
+    assert_eq!(verdicts[3].value, 4e7, "a flow with a count is all its connections");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::value::{NumberUnit, Quantity, RateUnit, RatioUnit, SizeUnit, Table, T
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Expect {
-    /// By flow. A flow with a count stands for the sum of its connections.
+    /// By flow. A flow with a count stands for all its connections together.
     #[serde(default)]
     pub(crate) flow: Table<ExpectFlow>,
     /// By link. A link with a count stands for all that it made: for their drops together, and for the
@@ -123,7 +123,7 @@ pub(crate) struct Compare {
     /// For every quantity that has none of its own; 5 % unless given. It only marks them: what is to be
     /// judged is named below.
     pub(crate) tolerance: Option<Quantity<PercentUnit>>,
-    /// By flow. A flow with a count stands for the sum of its connections.
+    /// By flow. A flow with a count stands for all its connections together.
     #[serde(default)]
     pub(crate) flow: Table<CompareFlow>,
     /// By link. A link with a count stands for all that it made: for their drops together, and for the

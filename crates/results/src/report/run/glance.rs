@@ -20,7 +20,7 @@ fn cards(summary: &Summary) -> Vec<Card> {
     let loss = Measure::new("run.loss", run.loss, share(run.loss));
     let mut cards = vec![
         Card::measure("Throughput", &goodput)
-            .note(&format!("{}, the sum of the flows' means", bit_rate(8.0 * run.goodput)))
+            .note(&format!("{}, while any flow ran", bit_rate(8.0 * run.goodput)))
             .note_measure(&bytes, "received"),
         Card::measure("Fairness (Jain)", &fairness)
             .note_measure(&of("flows", run.flows), if run.flows == 1 { "flow" } else { "flows" }),

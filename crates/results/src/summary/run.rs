@@ -1,0 +1,183 @@
+//! The run as a whole, and the flows of a `count` together.
+
+use scenario::plan::Plan;
+use serde::Serialize;
+use traffic::{Duration, Instant};
+
+use super::{FlowSummary, per};
+use crate::totals::{Drops, FlowTotals, Totals};
+
+/// The run as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Run {
+    /// What the scenario calls itself.
+    pub title: String,
+    /// The seed.
+    pub seed: u64,
+    /// Simulated seconds.
+    pub seconds: f64,
+    /// Whether the plan's duration was reached.
+    pub complete: bool,
+    /// How many flows there were.
+    pub flows: u64,
+    /// Bytes that all receiving programs read, per second of the time in which any flow ran.
+    pub goodput: f64,
+    /// Bytes that all receiving programs read.
+    pub bytes: u64,
+    /// Jain's index over the flows' goodputs (Jain, Chiu, Hawe 1984): 1 when all are equal, 1/n when
+    /// one has all; 0 when nothing arrived.
+    pub fairness: f64,
+    /// Packets dropped anywhere.
+    pub drops: u64,
+    /// The same as a share of all packets that both ends of all flows sent; 0 when none were.
+    pub loss: f64,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+}
+
+/// Flows that one entry of the scenario made.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Group {
+    /// How many.
+    pub flows: u64,
+    /// Bytes that their receivers read, per second of the time in which any of them ran.
+    pub goodput: f64,
+    /// The least of them.
+    pub goodput_min: f64,
+    /// The greatest of them.
+    pub goodput_max: f64,
+    /// Bytes that their receivers read.
+    pub bytes: u64,
+    /// Jain's index over their goodputs.
+    pub fairness: f64,
+    /// Packets dropped anywhere on the way.
+    pub drops: u64,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+}
+
+pub(super) fn sum_run(plan: &Plan, totals: &Totals, flows: &[(String, FlowSummary)]) -> Run {
+    let mut drops = Drops::default();
+    totals.ports.iter().for_each(|p| drops.add(&p.drops));
+    totals.nodes.iter().for_each(|n| drops.add(n));
+    let sent = totals.flows.iter().map(|f| f.sender.segments_sent + f.receiver.segments_sent);
+    Run {
+        title: plan.title.clone(),
+        seed: plan.seed,
+        seconds: totals.ending.at.as_secs_f64(),
+        complete: totals.ending.complete,
+        flows: flows.len() as u64,
+        goodput: goodput(&totals.flows.iter().collect::<Vec<_>>()),
+        bytes: flows.iter().map(|(_, f)| f.bytes).sum(),
+        fairness: jain(flows.iter().map(|(_, f)| f.goodput)),
+        drops: drops.total(),
+        loss: per(drops.total() as f64, sent.sum::<u64>() as f64),
+        retransmissions: flows.iter().map(|(_, f)| f.retransmissions).sum(),
+        timeouts: flows.iter().map(|(_, f)| f.timeouts).sum(),
+    }
+}
+
+/// The name that a flow shares with the others of its `count`: `bulk` of `bulk.7`.
+fn group_of(name: &str) -> Option<&str> {
+    let (group, number) = name.rsplit_once('.')?;
+    number.bytes().all(|b| b.is_ascii_digit()).then_some(group)
+}
+
+pub(super) fn sum_groups(totals: &Totals, flows: &[(String, FlowSummary)]) -> Vec<(String, Group)> {
+    let mut names: Vec<&str> = flows.iter().filter_map(|(name, _)| group_of(name)).collect();
+    names.dedup();
+    names.into_iter().map(|name| (name.to_owned(), sum_group(name, totals, flows))).collect()
+}
+
+fn sum_group(name: &str, totals: &Totals, flows: &[(String, FlowSummary)]) -> Group {
+    let of_group = flows.iter().zip(&totals.flows).filter(|((n, _), _)| group_of(n) == Some(name));
+    let (members, counted): (Vec<_>, Vec<_>) = of_group.map(|((_, f), t)| (f, t)).unzip();
+    let goodputs = members.iter().map(|f| f.goodput);
+    Group {
+        flows: members.len() as u64,
+        goodput: goodput(&counted),
+        goodput_min: goodputs.clone().reduce(f64::min).unwrap_or(0.0),
+        goodput_max: goodputs.clone().reduce(f64::max).unwrap_or(0.0),
+        bytes: members.iter().map(|f| f.bytes).sum(),
+        fairness: jain(goodputs),
+        drops: members.iter().map(|f| f.drops).sum(),
+        retransmissions: members.iter().map(|f| f.retransmissions).sum(),
+        timeouts: members.iter().map(|f| f.timeouts).sum(),
+    }
+}
+
+/// Bytes that the flows received, per second of the time in which any of them ran: no more than the links
+/// carry, whenever each of them began and ended.
+fn goodput(flows: &[&FlowTotals]) -> f64 {
+    let bytes: u64 = flows.iter().map(|flow| flow.received.0).sum();
+    per(bytes as f64, busy(flows).as_secs_f64())
+}
+
+/// How long at least one of the flows ran.
+fn busy(flows: &[&FlowTotals]) -> Duration {
+    let mut spans: Vec<_> = flows.iter().map(|flow| (flow.start, flow.end)).collect();
+    spans.sort_unstable();
+    let mut busy = Duration::ZERO;
+    let mut until = Instant::ZERO;
+    for (start, end) in spans {
+        busy += end.since(start.max(until).min(end));
+        until = until.max(end);
+    }
+    busy
+}
+
+/// Jain's index: the square of the sum over n times the sum of squares.
+pub fn jain(shares: impl Iterator<Item = f64> + Clone) -> f64 {
+    let sum: f64 = shares.clone().sum();
+    let squares: f64 = shares.clone().map(|x| x * x).sum();
+    if squares > 0.0 { sum * sum / (shares.count() as f64 * squares) } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use traffic::Bytes;
+
+    use super::*;
+
+    fn flow((start, seconds, rate): (u64, u64, u64)) -> FlowTotals {
+        let start = Instant::ZERO + Duration::from_secs(start);
+        let received = Bytes(seconds * rate);
+        FlowTotals {
+            start,
+            end: start + Duration::from_secs(seconds),
+            received,
+            ..Default::default()
+        }
+    }
+
+    fn together(flows: &[(u64, u64, u64)]) -> f64 {
+        let flows: Vec<_> = flows.iter().copied().map(flow).collect();
+        goodput(&flows.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_time_is_that_in_which_any_flow_ran() {
+        assert_eq!(together(&[(0, 2, 10), (1, 2, 10)]), 40.0 / 3.0);
+        assert_eq!(together(&[(5, 1, 10), (0, 1, 10)]), 10.0, "nothing ran between them");
+        assert_eq!(together(&[(0, 9, 1), (2, 3, 7), (3, 1, 0)]), 30.0 / 9.0, "one within another");
+        assert_eq!(together(&[(0, 0, 1)]), 0.0);
+        assert_eq!(together(&[]), 0.0);
+    }
+
+    proptest! {
+        #[test]
+        fn it_lies_between_the_slowest_flow_and_the_sum_of_all(
+            flows in prop::collection::vec((0..100_u64, 1..50_u64, 1..1_000_u64), 1..20),
+        ) {
+            let rates = flows.iter().map(|&(_, _, rate)| rate);
+            let (least, sum) = (rates.clone().min().unwrap_or(0), rates.sum::<u64>());
+            let together = together(&flows);
+            prop_assert!(least as f64 - 1e-9 <= together && together <= sum as f64 + 1e-9, "{together}");
+        }
+    }
+}
