@@ -32,7 +32,7 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
         let message = format!("{} is there already, and is no JSON Schema", file.display());
         return Err(Failure::usage(message, "name another file, or remove it first"));
     }
-    std::fs::write(file, text).map_err(Failure::file(file))?;
+    std::fs::write(file, text).map_err(Failure::unwritten(file))?;
     let beside = file.file_name().unwrap_or_default().display();
     output::print(&format!(
         "{}: written; first line of a scenario beside it: #:schema {beside}\n",

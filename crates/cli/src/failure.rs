@@ -42,6 +42,14 @@ pub(crate) enum Failure {
         /// What the system said.
         source: std::io::Error,
     },
+    /// A file or stream takes nothing.
+    #[error("{}: {source}\n  help: {}", path.display(), room(source))]
+    Unwritten {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// A folder cannot be made or read.
     #[error("{}: {source}; choose a folder that can be written with --out", path.display())]
     Folder {
@@ -66,9 +74,14 @@ impl Failure {
         Self::Usage { message: message.into(), help: help.into() }
     }
 
-    /// A file failed.
+    /// A file failed that was to be read.
     pub(crate) fn file(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
         |source| Self::File { path: path.to_owned(), source }
+    }
+
+    /// A file failed that was to be written.
+    pub(crate) fn unwritten(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
+        |source| Self::Unwritten { path: path.to_owned(), source }
     }
 
     /// A folder failed.
@@ -78,7 +91,9 @@ impl Failure {
 
     const fn exit(&self) -> Exit {
         match self {
-            Self::Results(results::Error::Io { .. }) | Self::Folder { .. } => Exit::Lacking,
+            Self::Results(results::Error::Io { .. })
+            | Self::Unwritten { .. }
+            | Self::Folder { .. } => Exit::Lacking,
             Self::Lab(lab::Error::Lacking { .. } | lab::Error::System { .. }) => Exit::Lacking,
             _ => Exit::Usage,
         }
@@ -109,6 +124,14 @@ fn remedy(error: &std::io::Error) -> &'static str {
             "\n  help: name another file, or ask for the right to it: ls -l"
         }
         _ => "",
+    }
+}
+
+/// What a person can do about a file that cannot be written.
+fn room(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room there",
+        _ => "name a file in a folder that can be written",
     }
 }
 

@@ -56,11 +56,11 @@ fn list() -> String {
 
 fn write_new(file: &Path, text: &str) -> Result<(), Failure> {
     match OpenOptions::new().write(true).create_new(true).open(file) {
-        Ok(mut open) => open.write_all(text.as_bytes()).map_err(Failure::file(file)),
+        Ok(mut open) => open.write_all(text.as_bytes()).map_err(Failure::unwritten(file)),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             let message = format!("{} is there already", file.display());
             Err(Failure::usage(message, "name another file, or remove it first"))
         }
-        Err(error) => Err(Failure::file(file)(error)),
+        Err(error) => Err(Failure::unwritten(file)(error)),
     }
 }

@@ -18,7 +18,7 @@ pub(crate) fn print_more(text: &str) -> Result<bool, Failure> {
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(Failure::file(Path::new("stdout"))(error)),
+        Err(error) => Err(Failure::unwritten(Path::new("stdout"))(error)),
     }
 }
 

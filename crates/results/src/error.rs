@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use parquet::errors::ParquetError;
+
 /// Why results could not be written, read or judged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -20,7 +22,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// What the Parquet library said.
-        source: parquet::errors::ParquetError,
+        source: ParquetError,
     },
     /// A JSON file is not what its name says.
     #[error("{}: {source}; the file is damaged or not from Suimon: run the scenario again", path.display())]
@@ -67,11 +69,37 @@ impl Error {
         |source| Self::Io { path: path.to_owned(), source }
     }
 
-    pub(crate) fn table(path: &Path) -> impl FnOnce(parquet::errors::ParquetError) -> Self + '_ {
+    pub(crate) fn table(path: &Path) -> impl FnOnce(ParquetError) -> Self + '_ {
         |source| Self::Table { path: path.to_owned(), source }
+    }
+
+    /// Of a table that is written: what the file system refuses is no fault of the table.
+    pub(crate) fn unwritten(path: &Path) -> impl FnOnce(ParquetError) -> Self + '_ {
+        |source| match source {
+            ParquetError::External(source) => match source.downcast() {
+                Ok(refusal) => Self::io(path)(*refusal),
+                Err(other) => Self::table(path)(ParquetError::External(other)),
+            },
+            other => Self::table(path)(other),
+        }
     }
 
     pub(crate) fn json(path: &Path) -> impl FnOnce(serde_json::Error) -> Self + '_ {
         |source| Self::Json { path: path.to_owned(), source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_no_damaged_table() {
+        let told = |source| Error::unwritten(Path::new("flows.parquet"))(source).to_string();
+        let full = io::Error::from(io::ErrorKind::StorageFull);
+        assert!(told(full.into()).contains("choose a folder that can be written"));
+        assert!(told(ParquetError::General("a column too few".into())).contains("damaged"));
     }
 }

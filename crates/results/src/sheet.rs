@@ -48,7 +48,7 @@ impl Sheet {
     pub fn write(&self, path: &Path) -> Result<(), Error> {
         let partial = partial(path);
         let file = File::create(&partial).map_err(Error::io(&partial))?;
-        self.write_to(file).map_err(Error::table(path))?;
+        self.write_to(file).map_err(Error::unwritten(path))?;
         std::fs::rename(&partial, path).map_err(Error::io(path))
     }
 

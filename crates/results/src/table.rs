@@ -101,19 +101,19 @@ impl<R: Row> Sink<R> {
     fn create(path: PathBuf, names: Arc<Names>) -> Result<Self, Error> {
         let partial = partial(&path);
         let file = File::create(&partial).map_err(Error::io(&partial))?;
-        let schema = schema::<R>().map_err(Error::table(&path))?;
+        let schema = schema::<R>().map_err(Error::unwritten(&path))?;
         let writer = SerializedFileWriter::new(file, schema, Arc::new(properties::<R>()));
-        let writer = writer.map_err(Error::table(&path))?;
+        let writer = writer.map_err(Error::unwritten(&path))?;
         Ok(Self { path, partial, writer, names, row: PhantomData })
     }
 
     fn write(&mut self, rows: &[R]) -> Result<(), Error> {
         let written = write_group(&mut self.writer, rows, &self.names);
-        written.map_err(Error::table(&self.path))
+        written.map_err(Error::unwritten(&self.path))
     }
 
     fn close(self) -> Result<PathBuf, Error> {
-        self.writer.close().map_err(Error::table(&self.path))?;
+        self.writer.close().map_err(Error::unwritten(&self.path))?;
         std::fs::rename(&self.partial, &self.path).map_err(Error::io(&self.path))?;
         Ok(self.path)
     }
