@@ -6,6 +6,7 @@ use scenario::plan::{NodeKind, Plan};
 use serde_json::json;
 
 use crate::amount;
+use crate::execution::Driver;
 use crate::exit::Exit;
 use crate::experiment::Experiment;
 use crate::failure::Failure;
@@ -72,8 +73,16 @@ pub(crate) fn tell(warnings: &[String]) {
     }
 }
 
+/// Why the simulator cannot run them all, if it cannot.
+fn only_in_the_lab(plans: &[Plan]) -> Option<simulate::Refusal> {
+    plans.iter().find_map(|plan| simulate::refusal::check(plan).err())
+}
+
 fn as_text(arguments: &Arguments, plans: &[Plan]) -> Result<Exit, Failure> {
     tell(&warnings(plans));
+    if let Some(refusal) = only_in_the_lab(plans) {
+        output::note(&format!("not for the simulator: {refusal}"));
+    }
     let Some(first) = plans.first() else { return Ok(Exit::Fine) };
     let runs = if plans.len() > 1 { format!("; {} runs", plans.len()) } else { String::new() };
     let file = arguments.experiment.file.display();
@@ -101,12 +110,15 @@ fn inventory(plan: &Plan) -> String {
 fn as_json(arguments: &Arguments, plans: &[Plan]) -> Result<Exit, Failure> {
     let file = arguments.experiment.file.display().to_string();
     let warnings = warnings(plans);
+    let simulator = only_in_the_lab(plans).is_none().then_some(Driver::Simulator.name());
+    let drivers: Vec<&str> = simulator.into_iter().chain([Driver::Lab.name()]).collect();
     output::print_json(&json!({
         "file": file,
         "ok": true,
         "errors": [],
         "warnings": warnings,
         "runs": plans.len(),
+        "drivers": drivers,
     }))?;
     Ok(Exit::Fine)
 }

@@ -138,6 +138,25 @@ fn check_of_a_right_file_says_what_it_is() {
 }
 
 #[test]
+fn check_tells_what_takes_real_packets() {
+    let folder = folder();
+    let kernel = "flow.bulk.congestion=kernel:bbr";
+    let output = suimon(folder.path(), &["check", "two.toml", "--set", kernel]);
+    assert_eq!(code(&output), 0);
+    assert!(
+        stderr(&output).contains("not for the simulator: flow `bulk.1`"),
+        "{}",
+        stderr(&output)
+    );
+    let drivers = |more: &[&str]| {
+        let output = suimon(folder.path(), &[&["check", "two.toml", "--json"], more].concat());
+        json(&output)["drivers"].clone()
+    };
+    assert_eq!(drivers(&[]), serde_json::json!(["simulate", "lab"]));
+    assert_eq!(drivers(&["--set", kernel]), serde_json::json!(["lab"]));
+}
+
+#[test]
 fn every_template_is_a_right_scenario_and_is_never_written_over() {
     let folder = folder();
     let templates = [
@@ -286,6 +305,12 @@ fn wrong_usage_is_told_apart_from_a_machine_that_lacks_something() {
     assert_eq!(exit(&["run", "two.toml", "--seeds", "8..1"]), 2);
     assert_eq!(exit(&["fly"]), 2);
     assert_eq!(exit(&["run", "two.toml", "--out", "two.toml/below"]), 3);
+    assert_eq!(exit(&["init", "incast", "no-such-folder/a.toml"]), 3);
+    assert_eq!(exit(&["schema", "no-such-folder/scenario.schema.json"]), 3);
+    let script = format!("'{SUIMON}' list > /dev/full");
+    let full = Command::new("sh").args(["-c", &script]).output().expect("a shell");
+    assert_eq!(code(&full), 3);
+    assert!(stderr(&full).contains("make room there"), "{}", stderr(&full));
     assert_eq!(exit(&["run", "two.toml", "--out", "."]), 2, "a folder with other files in it");
     assert!(folder.path().join("two.toml").exists());
 }

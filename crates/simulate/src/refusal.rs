@@ -21,7 +21,10 @@ pub enum Refusal {
 }
 
 /// Refuses what only a real kernel runs.
-pub(crate) fn check(plan: &Plan) -> Result<(), Refusal> {
+///
+/// # Errors
+/// [`Refusal::Real`] for the first of it.
+pub fn check(plan: &Plan) -> Result<(), Refusal> {
     let host = plan.nodes.iter().find(|node| !node.programs.is_empty());
     if let Some(host) = host {
         return Err(program(&format!("host `{}`", host.name)));
