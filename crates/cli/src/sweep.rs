@@ -100,6 +100,11 @@ pub(crate) fn run(order: &Order, runs: &[Run], wishes: &Wishes) -> Result<Exit, 
             output::print(&format!("\nreport: {}\n", report.display()))?;
         }
     }
+    if !order.quiet && point::seeds_change_nothing(&points) {
+        output::note(
+            "the seeds changed nothing: this scenario draws nothing at random; one is enough",
+        );
+    }
     // What broke is told last, after what was measured so far.
     let exit = tell_end(&points, failure.is_some());
     failure.map_or(Ok(()), Err)?;

@@ -174,19 +174,33 @@ fn only_what_this_program_would_make_again_is_taken_for_done() {
     assert!(done(&[]).starts_with("done already: 3 of 3 runs"));
     assert!(bytes(folder.path(), "sweep") == before, "files differ");
     assert_eq!(done(&["--fresh"]), "");
-    // Another version's run is run again.
+    // The runs of another version are run again, and those of a version's other build.
     let manifest = folder.path().join("sweep/2-seed=2/manifest.json");
-    let text = std::fs::read_to_string(&manifest).expect("a manifest");
-    let version = concat!("\"suimon\": \"", env!("CARGO_PKG_VERSION"), "\"");
-    assert!(text.contains(version), "{text}");
-    std::fs::write(&manifest, text.replace(version, "\"suimon\": \"0.0.1\"")).expect("written");
-    assert!(done(&[]).starts_with("done already: 2 of 3 runs"));
-    assert!(bytes(folder.path(), "sweep") == before, "files differ");
+    for (line, another) in [("  \"suimon\": \"", "0.0.1"), ("  \"build\": \"", "1-2.3")] {
+        let text = std::fs::read_to_string(&manifest).expect("a manifest");
+        let (before_it, rest) = text.split_once(line).expect(line);
+        let (_, after_it) = rest.split_once('"').expect("a string");
+        let text = [before_it, line, another, "\"", after_it].concat();
+        std::fs::write(&manifest, text).expect("written");
+        assert!(done(&[]).starts_with("done already: 2 of 3 runs"), "{another}");
+        assert!(bytes(folder.path(), "sweep") == before, "files differ");
+    }
     // So is another scenario's.
     let other = SCENARIO.replace("\"10 ms\"", "\"11 ms\"");
     std::fs::write(folder.path().join("two.toml"), other).expect("the scenario");
     assert_eq!(done(&[]), "");
     assert!(bytes(folder.path(), "sweep") != before, "nothing stale is told");
+}
+
+#[test]
+fn seeds_that_change_nothing_are_told() {
+    let folder = folder();
+    let told = |out: &str, loss: &str| {
+        let more = ["--seeds", "1..2", "--vary", "duration=1s,1500ms", "--set", loss];
+        stderr(&sweep(folder.path(), out, &more)).contains("the seeds changed nothing")
+    };
+    assert!(told("none", "link.east.loss=0"));
+    assert!(!told("some", "link.east.loss=1%"));
 }
 
 #[test]

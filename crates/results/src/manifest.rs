@@ -2,6 +2,7 @@
 //!
 //! The only file of a simulated run that may differ between two runs of the same seed.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use serde::Serialize;
@@ -14,6 +15,16 @@ use crate::totals::{Cost, Ending};
 pub const FILE: &str = "manifest.json";
 /// The version of the folder's layout and of its tables.
 pub const SCHEMA: u32 = 1;
+
+/// Which build of a version this program is, by its file's length and age: one that was compiled anew may have
+/// another text of an algorithm. Empty where the file does not tell.
+pub(crate) fn build() -> String {
+    let file = std::env::current_exe().and_then(std::fs::metadata);
+    file.map_or_else(
+        |_| String::new(),
+        |file| format!("{:x}-{:x}.{:x}", file.len(), file.mtime(), file.mtime_nsec()),
+    )
+}
 
 /// What a run was started with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -36,6 +47,7 @@ pub struct Manifest {
 #[derive(Serialize)]
 struct File<'a> {
     suimon: &'a str,
+    build: String,
     schema: u32,
     #[serde(flatten)]
     manifest: &'a Manifest,
@@ -88,6 +100,7 @@ impl Manifest {
     ) -> Result<(), Error> {
         let file = File {
             suimon: env!("CARGO_PKG_VERSION"),
+            build: build(),
             schema: SCHEMA,
             manifest: self,
             complete: ending.is_some_and(|ending| ending.complete),

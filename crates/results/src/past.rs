@@ -19,6 +19,8 @@ pub struct Past {
     pub folder: PathBuf,
     /// The version of Suimon that made it.
     pub version: String,
+    /// Which build of that version; empty where it did not tell.
+    pub build: String,
     /// The version of the folder's layout.
     pub schema: u32,
     /// The driver that made it: `simulate`, `lab`.
@@ -39,6 +41,8 @@ pub struct Past {
 #[derive(Deserialize)]
 struct Made {
     suimon: String,
+    #[serde(default)]
+    build: String,
     schema: u32,
     driver: String,
     command: Vec<String>,
@@ -56,6 +60,7 @@ impl Past {
         Ok(Self {
             folder: folder.to_owned(),
             version: made.suimon,
+            build: made.build,
             schema: made.schema,
             driver: made.driver,
             command: made.command,
@@ -66,11 +71,12 @@ impl Past {
         })
     }
 
-    /// Whether it is what this version of Suimon would make of `scenario` by `driver`: complete, of the
-    /// same version and of the same text to the letter.
+    /// Whether it is what this program would make of `scenario` by `driver`: complete, of the same build of
+    /// the same version, and of the same text to the letter.
     pub fn stands_for(&self, scenario: &str, driver: &str) -> bool {
         self.complete
             && self.version == env!("CARGO_PKG_VERSION")
+            && self.build == manifest::build()
             && self.schema == manifest::SCHEMA
             && self.driver == driver
             && self.scenario == scenario

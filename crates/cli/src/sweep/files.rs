@@ -12,12 +12,10 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::folders::SWEEP;
 use crate::output;
-use crate::sweep::point::Point;
+use crate::sweep::point::{Point, SEED};
 
 /// The table's name.
 const TABLE: &str = "sweep.parquet";
-/// The parameter that makes no axis: its values are repetitions.
-const SEED: &str = "seed";
 
 /// Marks the folder as that of a sweep which is not complete, and takes away what an earlier one told.
 pub(super) fn begin(folder: &Path) -> Result<(), Failure> {

@@ -1,10 +1,15 @@
 //! A point of a sweep, as its folder has it.
 
+use std::collections::BTreeMap;
+
 use results::{Past, Verdict};
 use scenario::Run;
 
 use crate::execution::Job;
 use crate::failure::Failure;
+
+/// The parameter that makes no axis: its values are repetitions.
+pub(super) const SEED: &str = "seed";
 
 /// One run with what its folder holds.
 #[derive(Debug)]
@@ -27,6 +32,20 @@ pub(super) fn is_done(job: &Job) -> bool {
     Past::read(&job.folder).is_ok_and(|past| past.stands_for(&job.lock, job.driver.name()))
 }
 
+/// Whether there are repetitions, and all of them came to the same numbers.
+pub(super) fn seeds_change_nothing(points: &[Point<'_>]) -> bool {
+    let mut firsts = BTreeMap::new();
+    let mut repeated = false;
+    for point in points.iter().filter(|point| point.complete()) {
+        let first = *firsts.entry(point.settings()).or_insert(point);
+        repeated |= first.job.plan.seed != point.job.plan.seed;
+        if first.results().ne(point.results()) {
+            return false;
+        }
+    }
+    repeated
+}
+
 impl<'a> Point<'a> {
     /// Reads the folder of a run that has `ended`, early or not.
     ///
@@ -39,6 +58,17 @@ impl<'a> Point<'a> {
         let judged = if complete { &job.plan.expectations[..] } else { &[] };
         let verdicts = results::judge_quantities(judged, &quantities)?;
         Ok(Self { run, job, past, quantities, verdicts })
+    }
+
+    /// Its parameters but for the seed.
+    fn settings(&self) -> Vec<(&str, &str)> {
+        let all = self.run.parameters.iter().filter(|(path, _)| path != SEED);
+        all.map(|(path, value)| (path.as_str(), value.as_str())).collect()
+    }
+
+    /// Its quantities but for the seed.
+    fn results(&self) -> impl Iterator<Item = &(String, f64)> {
+        self.quantities.iter().filter(|(path, _)| path != "run.seed")
     }
 
     /// Whether it came to its end.
