@@ -15,12 +15,14 @@ use crate::table::Table;
 
 mod bandwidth;
 mod classes;
+mod colours;
 mod counter;
 mod distributions;
 mod flows;
 mod queues;
 mod sequences;
 
+pub(crate) use colours::Colours;
 pub(crate) use distributions::figures as distributions;
 
 /// Flows or queues in one chart: more cannot be told apart.
@@ -41,7 +43,7 @@ type Wanted = (String, (f64, f64));
 /// Whose row it is: `SECOND of FIRST` is wanted as `FIRST SECOND`.
 type Key = (Name, Option<Name>);
 
-/// Every curve over time; none where nothing was recorded.
+/// Every curve over time, not yet painted; none where nothing was recorded.
 pub(crate) fn over_time(run: &Run<'_>, kept: &Recording) -> Result<Vec<Figure>, Error> {
     let mut figures = flows::rates(run, &kept.flows)?;
     figures.extend(classes::rates(run, &kept.classes)?);
@@ -91,8 +93,8 @@ fn scaled(points: Points, (x, _): Unit, (y, _): Unit) -> Points {
     points.into_iter().map(|point| (point.0 / x, point.1 / y)).collect()
 }
 
-fn series(name: impl Into<String>, shape: Shape, colour: usize, points: Points) -> Series {
-    Series { name: name.into(), shape, colour, points }
+fn series(name: impl Into<String>, shape: Shape, points: Points) -> Series {
+    Series { name: name.into(), shape, colour: 0, points }
 }
 
 /// A window's part of the run, in seconds.

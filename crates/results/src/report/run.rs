@@ -8,7 +8,7 @@ use crate::expectation::Verdict;
 use crate::lab::LabReport;
 use crate::manifest::Environment;
 use crate::recorder::Recording;
-use crate::report::curves::{self, Figure};
+use crate::report::curves::{self, Colours, Figure};
 use crate::report::quantity::{by_path, time};
 use crate::report::{Cell, Grid, Mood, Page, Section, topology};
 use crate::summary::Summary;
@@ -68,9 +68,13 @@ impl Run<'_> {
         page.section(&self.again());
         page.section(&glance::section(self.summary));
         if let Some(recording) = self.recording {
-            let figures = curves::over_time(self, recording)?;
+            let mut figures = curves::over_time(self, recording)?;
+            let mut counted = curves::distributions(self.summary, &recording.delays)?;
+            let mut colours = Colours::default();
+            let drawn = figures.iter_mut().chain(counted.iter_mut().map(|(figure, _)| figure));
+            drawn.for_each(|figure| colours.paint(&mut figure.chart));
             over_time(&mut page, &figures);
-            distributions(&mut page, &curves::distributions(self.summary, &recording.delays)?);
+            distributions(&mut page, &counted);
         }
         page.section(&tables::flows(self.summary));
         page.section(&tables::links(self.summary));

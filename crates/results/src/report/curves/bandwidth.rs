@@ -49,9 +49,9 @@ fn bandwidth_figure(run: &Run<'_>, probe: &Bandwidth, [packets, gaps]: [Points; 
     let top = greatest([&packets, &gaps]);
     let unit = rate_unit(top);
     let (x, time) = time_axis(span);
-    let mut drawn = vec![series("packets", Shape::Step, 0, scaled(packets, time, unit))];
+    let mut drawn = vec![series("packets", Shape::Step, scaled(packets, time, unit))];
     if gaps.iter().any(|point| point.1 > 0.0) {
-        drawn.insert(0, series("gap frames", Shape::Step, 4, scaled(gaps, time, unit)));
+        drawn.insert(0, series("gap frames", Shape::Step, scaled(gaps, time, unit)));
     }
     let bin = duration(width);
     let port = port_name(run.plan, probe.port);

@@ -99,10 +99,9 @@ impl What<'_> {
             return Vec::new();
         }
         let (x, seconds) = time_axis(whole(run));
-        let drawn = wanted.iter().zip(curves).enumerate();
-        let drawn = drawn.map(|(colour, ((name, _), curve))| {
-            series(name, self.shape, colour, scaled(curve, seconds, unit))
-        });
+        let drawn = wanted.iter().zip(curves);
+        let drawn =
+            drawn.map(|((name, _), curve)| series(name, self.shape, scaled(curve, seconds, unit)));
         let chart = Chart {
             title: self.title.to_owned(),
             description: self.description.to_owned(),

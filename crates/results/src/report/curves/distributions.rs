@@ -24,7 +24,7 @@ struct Distribution {
     exact: Option<u64>,
 }
 
-/// A chart of each kind, with the numbers that people ask for.
+/// A chart of each kind, not yet painted, with the numbers that people ask for.
 pub(crate) fn figures(
     summary: &Summary,
     table: &Table<DelayRow>,
@@ -121,9 +121,9 @@ impl What {
             drawn.iter().map(Distribution::longest).max().filter(|longest| *longest > 0)?;
         let least = (nanoseconds(longest) / 10_f64.powi(DECADES)).max(1e-9);
         let unit = time_unit(nanoseconds(longest) / 1e3);
-        let curves = drawn.iter().enumerate().map(|(colour, port)| {
+        let curves = drawn.iter().map(|port| {
             let points = port.cumulated(least).into_iter().map(|(x, y)| (x / unit.0, y));
-            series(&port.port, Shape::Step, colour, points.collect())
+            series(&port.port, Shape::Step, points.collect())
         });
         let chart = Chart {
             title: self.title.to_owned(),

@@ -41,12 +41,12 @@ pub(super) fn rates(run: &Run<'_>, table: &Table<FlowRow>) -> Result<Vec<Figure>
     let unit = rate_unit(top);
     let (x, unit_of_time) = time_axis(span);
     let mut drawn = Vec::new();
+    for ((name, _), curve) in wanted.iter().zip(curves) {
+        drawn.push(series(name, Shape::Step, scaled(curve, unit_of_time, unit)));
+    }
     if !sum.is_empty() {
         let name = format!("all {} flows", flows.len());
-        drawn.push(series(name, Shape::Step, TOGETHER - 1, scaled(sum, unit_of_time, unit)));
-    }
-    for (colour, ((name, _), curve)) in wanted.iter().zip(curves).enumerate() {
-        drawn.push(series(name, Shape::Step, colour, scaled(curve, unit_of_time, unit)));
+        drawn.push(series(name, Shape::Step, scaled(sum, unit_of_time, unit)));
     }
     let chart = Chart {
         title: "Rate of each flow".to_owned(),
@@ -113,14 +113,14 @@ pub(super) fn windows_and_round_trips(
     let longest = time_unit(greatest(curves.iter().map(|[_, _, srtt]| srtt)));
     let (mut windows, mut round_trips) = (Vec::new(), Vec::new());
     let alone = wanted.len() <= 2;
-    for (colour, ((name, _), [cwnd, ssthresh, srtt])) in wanted.iter().zip(curves).enumerate() {
+    for ((name, _), [cwnd, ssthresh, srtt]) in wanted.iter().zip(curves) {
         if alone && !ssthresh.is_empty() {
             let points = scaled(ssthresh, time, (1.0, ""));
-            windows.push(series(format!("{name} ssthresh"), Shape::Dashed, colour + 2, points));
+            windows.push(series(format!("{name} ssthresh"), Shape::Dashed, points));
         }
-        windows.push(series(name, Shape::Line, colour, scaled(cwnd, time, (1.0, ""))));
+        windows.push(series(name, Shape::Line, scaled(cwnd, time, (1.0, ""))));
         if !srtt.is_empty() {
-            round_trips.push(series(name, Shape::Line, colour, scaled(srtt, time, longest)));
+            round_trips.push(series(name, Shape::Line, scaled(srtt, time, longest)));
         }
     }
     let windows = Chart {

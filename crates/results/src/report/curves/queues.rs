@@ -44,9 +44,9 @@ pub(super) fn backlogs(run: &Run<'_>, table: &Table<QueueRow>) -> Result<Vec<Fig
     }
     let unit = size_unit(greatest(curves.iter().flatten()));
     let (x, time) = time_axis(whole(run));
-    let drawn = wanted.iter().zip(curves).enumerate().map(|(colour, ((name, _), [backlog]))| {
-        series(name, Shape::Line, colour, scaled(backlog, time, unit))
-    });
+    let drawn = wanted.iter().zip(curves);
+    let drawn =
+        drawn.map(|((name, _), [backlog])| series(name, Shape::Line, scaled(backlog, time, unit)));
     let chart = Chart {
         title: "Queue length".to_owned(),
         description: "Bytes queued at each port against time.".to_owned(),
@@ -75,7 +75,7 @@ pub(super) fn losses(run: &Run<'_>, table: &Table<QueueRow>) -> Result<Vec<Figur
         for (what, curve) in ["dropped", "marked"].into_iter().zip(curves) {
             if greatest([&curve]) > 0.0 {
                 let points = scaled(curve, time, (1.0, ""));
-                drawn.push(series(format!("{name} {what}"), Shape::Step, drawn.len(), points));
+                drawn.push(series(format!("{name} {what}"), Shape::Step, points));
             }
         }
     }

@@ -35,8 +35,7 @@ fn sequence(run: &Run<'_>, probe: &Sequence, curves: [Points; 3]) -> Figure {
     let unit = size_unit(greatest(&curves));
     let shapes =
         [("sent first", Shape::Line), ("sent again", Shape::Points), ("acknowledged", Shape::Line)];
-    let drawn = shapes.into_iter().zip(curves).enumerate();
-    let drawn = drawn.filter(|(_, (_, points))| !points.is_empty());
+    let drawn = shapes.into_iter().zip(curves).filter(|(_, points)| !points.is_empty());
     let flow = &run.plan.flows[probe.flow].name;
     let chart = Chart {
         title: format!("Sequence numbers {}", probe.name),
@@ -44,9 +43,7 @@ fn sequence(run: &Run<'_>, probe: &Sequence, curves: [Points; 3]) -> Figure {
         x,
         y: Axis::new(format!("sequence number ({})", unit.1)),
         series: drawn
-            .map(|(colour, ((name, shape), points))| {
-                series(name, shape, colour, scaled(points, time, unit))
-            })
+            .map(|((name, shape), points)| series(name, shape, scaled(points, time, unit)))
             .collect(),
         marks: Vec::new(),
     };

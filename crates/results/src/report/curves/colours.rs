@@ -1,0 +1,81 @@
+//! One colour for one thing in all charts of a page: a flow, a class, a port.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::chart::{Chart, PALETTE};
+
+/// The colours of what was drawn so far.
+#[derive(Debug, Default)]
+pub(crate) struct Colours {
+    of: BTreeMap<String, usize>,
+    next: usize,
+}
+
+impl Colours {
+    /// Gives each series its colour. What an earlier chart had keeps its own, and a class has that of the flow
+    /// of its name; of two that had the same one the second gets another.
+    pub(crate) fn paint(&mut self, chart: &mut Chart) {
+        let mut taken = BTreeSet::new();
+        let mut kept = |name: &str| self.known(name).filter(|colour| taken.insert(*colour));
+        let kept: Vec<_> = chart.series.iter().map(|series| kept(&series.name)).collect();
+        for (series, kept) in chart.series.iter_mut().zip(kept) {
+            series.colour = kept.unwrap_or_else(|| self.free(&series.name, &mut taken));
+        }
+    }
+
+    fn known(&self, name: &str) -> Option<usize> {
+        let class = || name.rsplit_once(' ').map(|(_, class)| class);
+        self.of.get(name).or_else(|| self.of.get(class()?)).copied()
+    }
+
+    /// The next colour that the chart has not yet; with another pattern once it has them all.
+    fn free(&mut self, name: &str, taken: &mut BTreeSet<usize>) -> usize {
+        let colours = PALETTE.len();
+        let round = |n: usize| (self.next + n) % colours + n / colours * colours;
+        let colour = (0..).map(round).find(|colour| taken.insert(*colour)).unwrap_or(self.next);
+        self.next = (colour + 1) % colours;
+        self.of.entry(name.to_owned()).or_insert(colour);
+        colour
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::{Axis, Series, Shape};
+
+    /// The colours of the series of these names.
+    fn painted(colours: &mut Colours, names: &[&str]) -> Vec<usize> {
+        let series = |name: &&str| Series {
+            name: (*name).to_owned(),
+            shape: Shape::Line,
+            colour: 0,
+            points: Vec::new(),
+        };
+        let mut chart = Chart {
+            title: String::new(),
+            description: String::new(),
+            x: Axis::new(""),
+            y: Axis::new(""),
+            series: names.iter().map(series).collect(),
+            marks: Vec::new(),
+        };
+        colours.paint(&mut chart);
+        chart.series.iter().map(|series| series.colour).collect()
+    }
+
+    #[test]
+    fn a_thing_keeps_its_colour_and_no_chart_has_one_twice() {
+        let mut colours = Colours::default();
+        assert_eq!(painted(&mut colours, &["gold", "bulk", "all 2 flows"]), [0, 1, 2]);
+        assert_eq!(painted(&mut colours, &["r:out rest", "r:out gold"]), [3, 0]);
+        assert_eq!(painted(&mut colours, &["r:out gold", "r:out rest"]), [0, 3], "another order");
+        assert_eq!(painted(&mut colours, &["r:in", "r:out", "s:in", "s:out"]), [4, 5, 0, 1]);
+        assert_eq!(painted(&mut colours, &["gold", "s:in"]), [0, 2], "each had the first");
+        let many: Vec<String> = (0..14).map(|flow| format!("f.{flow}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        let first = painted(&mut colours, &many);
+        assert_eq!(first.iter().collect::<BTreeSet<_>>().len(), many.len());
+        assert_eq!(painted(&mut colours, &many), first);
+    }
+}
