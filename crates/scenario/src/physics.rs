@@ -12,6 +12,8 @@ use traffic::{Bytes, Duration, FlowId, HostId, Instant, Packet, Rate};
 
 use crate::plan::{Flow, Node, NodeKind, Plan, Tcp, Transport};
 
+mod reservations;
+
 /// Bins or samples beyond which a probe's file is unwieldy.
 const SAMPLES_MAX: u64 = 10_000_000;
 
@@ -91,6 +93,13 @@ pub enum Warning {
         /// How many bins or samples.
         samples: u64,
     },
+    /// A change that no run can make.
+    Refused {
+        /// The change.
+        change: String,
+        /// Why not.
+        why: String,
+    },
 }
 
 impl fmt::Display for Warning {
@@ -133,6 +142,7 @@ impl fmt::Display for Warning {
             Self::ManySamples { probe, samples } => {
                 write!(f, "the probe `{probe}` records {samples} samples: shorten its window")
             }
+            Self::Refused { change, why } => write!(f, "`{change}` will be refused: {why}"),
         }
     }
 }
@@ -156,7 +166,7 @@ struct Hop {
     at: String,
 }
 
-/// What is odd about a plan, flow by flow, then probe by probe. Each kind of warning is given once for a
+/// What is odd about a plan, flow by flow, then probe by probe, then change by change. Each kind of warning is given once for a
 /// group of like flows.
 pub fn physics(plan: &Plan) -> Vec<Warning> {
     let (mut warnings, mut kinds) = (Vec::new(), BTreeSet::new());
@@ -171,6 +181,7 @@ pub fn physics(plan: &Plan) -> Vec<Warning> {
     }
     warnings.extend(excess(plan));
     warnings.extend(samples(plan));
+    warnings.extend(reservations::refused(plan));
     warnings
 }
 

@@ -358,9 +358,6 @@ fn conditioners() {
     );
 }
 
-/// What a reservation asks for, but for its packets.
-const BUCKET: &str = "class = \"v\", rate = \"1 Mbit/s\", burst = \"3 kB\", delay = \"5 ms\"";
-
 #[test]
 fn changes() {
     let said = |body: &str| added(&format!("[change.c]\nat = \"r:wan\"\n{body}\n"));
@@ -373,47 +370,16 @@ fn changes() {
         "x.toml:16:8: it comes when the run is over\n  \
          help: let it come before the scenario's duration"
     );
-    let reserve = format!("reserve = {{ {BUCKET}, match = {{ priority = 3 }} }}");
-    assert!(said(&format!("when = \"1 s\"\n{reserve}")).ends_with(
+    let bucket = "class = \"v\", rate = \"1 Mbit/s\", burst = \"3 kB\", delay = \"5 ms\"";
+    let reserve = format!("reserve = {{ {bucket}, match = {{ priority = 3 }} }}");
+    assert_eq!(
+        said(&format!("when = \"1 s\"\n{reserve}")),
         "x.toml:17:98: a reservation has no priority\n  \
          help: leave it out: a reservation's filters are looked at before the other classes'"
-    ));
+    );
     assert_eq!(
         said("when = \"1 s\"\nqueue.psp = {}"),
         "x.toml:17:7: no classes\n  help: give at least one, or use a discipline without, such as fifo"
-    );
-}
-
-#[test]
-fn reservations_where_none_can_be() {
-    let reserve = format!("reserve = {{ {BUCKET}, match = {{ flow = \"bulk\" }} }}");
-    let change = |name: &str, when: &str, what: &str| {
-        format!("[change.{name}]\nat = \"r:wan\"\nwhen = \"{when}\"\n{what}\n")
-    };
-    let cbq = change(
-        "cbq",
-        "1 s",
-        "queue.cbq = { default = \"all\", class.all = { rate = \"1 Mbit/s\" } }",
-    );
-    let asked = change("asked", "2 s", &reserve);
-    let given_back = change("given-back", "3 s", "release = \"v\"");
-    assert_eq!(
-        added(&[&*asked, &given_back, &cbq].concat()),
-        "nothing",
-        "whatever the file's order"
-    );
-    let none_taken = "x.toml:14:9: fifo, which is at the port then, takes no reservations\n  \
-                      help: put one there that takes reservations: cbq, hfsc";
-    assert_eq!(added(&asked), none_taken);
-    assert_eq!(added(&given_back), none_taken);
-    let off = change("off", "1500 ms", "enabled = false");
-    assert_eq!(added(&[&*asked, &cbq, &off].concat()), none_taken);
-    let on = change("on", "1600 ms", "enabled = true");
-    assert_eq!(added(&[&*asked, &cbq, &off, &on].concat()), "nothing");
-    assert_eq!(
-        added(&[&*given_back, &cbq].concat()),
-        "x.toml:14:9: nobody has reserved `v` by then\n  \
-         help: name the class of an earlier change that reserves it at this port"
     );
 }
 
@@ -433,9 +399,7 @@ fn expectations_are_of_what_is_measured() {
     assert_eq!(expected(&format!("{later}{change}{switch}")), "nothing");
     let reserve = "reserve = { class = \"late\", rate = \"1 Mbit/s\", burst = \"2 kB\", \
                    delay = \"50 ms\", match = { flow = \"bulk\" } }\n";
-    let cbq = "[change.cbq]\nat = \"r:wan\"\nwhen = \"500 ms\"\n\
-               queue.cbq = { default = \"all\", class.all = { rate = \"1 Mbit/s\" } }\n";
-    assert_eq!(expected(&format!("{later}{change}{reserve}{cbq}")), "nothing");
+    assert_eq!(expected(&format!("{later}{change}{reserve}")), "nothing");
     assert_eq!(
         expected("link.wan]\nsojourn_p99.max = \"5 ms\"\n[probe]\nautomatic = false\n"),
         "x.toml:17:14: sojourn times at `wan` are not counted\n  \

@@ -39,10 +39,6 @@ rate = "100 Mbit/s"
 label = { match = { flow_label = 77, source = "2001:db8::/64", destination = "2001:db8::ff" } }
 ports = { match = { source_port = 7, destination_port = "1024-65535", protocol = "udp", vlan_priority = 3 } }
 rest = { match = { flow = "f.2", priority = 3 } }
-[change.zero]
-when = "400 ms"
-at = "r:out"
-queue.cbq = { default = "all", class.all = { rate = "1 Mbit/s" } }
 [change.one]
 when = "500 ms"
 at = "r:out"
@@ -56,7 +52,7 @@ when = "700 ms"
 at = "r:out"
 enabled = false
 [change.four]
-when = "550 ms"
+when = "100 ms"
 at = "r:out"
 release = "v"
 [flow.f]

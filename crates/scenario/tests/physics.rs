@@ -78,3 +78,46 @@ fn datagrams_that_do_not_fit_are_told() {
     let in_turn = ["flow.noise.stop=1 s", "flow.more.start=1 s"];
     assert_eq!(said_of(&two, &in_turn), [""; 0]);
 }
+
+/// Whatever the order of the file; what a run may refuse for its arithmetic is not told.
+#[test]
+fn reservations_that_cannot_be_are_told() {
+    let change = |name: &str, when: &str, what: &str| {
+        format!("[change.{name}]\nat = \"sender:access\"\nwhen = \"{when}\"\n{what}\n")
+    };
+    let text = |changes: &[&String]| {
+        let text = scenario::template("long-fat-pipe").unwrap().text().to_owned();
+        changes.iter().fold(text + "\n", |text, change| text + change)
+    };
+    let said = |changes: &[&String]| said_of(&text(changes), &[]);
+    let cbq = "queue.cbq = { default = \"all\", class.all.rate = \"1 Mbit/s\" }";
+    let hfsc = "queue.hfsc = { default_class = \"all\", class.all.link_share_m2 = \"1 Mbit/s\" }";
+    let [cbq, set] =
+        [("cbq", "1 s"), ("set", "2500 ms")].map(|(name, when)| change(name, when, cbq));
+    let bucket = "class = \"v\", rate = \"1 Mbit/s\", burst = \"3 kB\", delay = \"5 ms\"";
+    let asked = format!("reserve = {{ {bucket}, match = {{ flow = \"bulk\" }} }}");
+    let asked = change("asked", "2 s", &asked);
+    let [back, again] = [("back", "3 s"), ("again", "4 s")]
+        .map(|(name, when)| change(name, when, "release = \"v\""));
+    let off = |when| change("off", when, "enabled = false");
+    let on = |when| change("on", when, "enabled = true");
+    let takes_none = |change: &str, there: &str| {
+        format!(
+            "`{change}` will be refused: {there}, which is there then, takes no reservations: attach \
+             cbq or hfsc"
+        )
+    };
+    let unknown =
+        |change: &str| format!("`{change}` will be refused: no earlier change reserves `v` there");
+
+    assert_eq!(said(&[&back, &asked, &cbq]), [""; 0]);
+    assert_eq!(said(&[&back, &asked]), [takes_none("asked", "psp"), takes_none("back", "psp")]);
+    assert_eq!(said(&[&back, &cbq]), [unknown("back")]);
+    assert_eq!(said(&[&back, &again, &asked, &cbq]), [unknown("again")]);
+    // New settings leave a reservation; another discipline does not.
+    assert_eq!(said(&[&back, &asked, &cbq, &set]), [""; 0]);
+    assert_eq!(said(&[&back, &asked, &cbq, &change("other", "2500 ms", hfsc)]), [unknown("back")]);
+    assert_eq!(said(&[&asked, &cbq, &off("1500 ms")]), [takes_none("asked", "fifo")]);
+    assert_eq!(said(&[&asked, &cbq, &off("1500 ms"), &on("1600 ms")]), [""; 0]);
+    assert_eq!(said(&[&back, &asked, &cbq, &off("2500 ms"), &on("2600 ms")]), [unknown("back")]);
+}

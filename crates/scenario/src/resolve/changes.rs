@@ -1,7 +1,6 @@
 //! What is done to queues while the run goes on.
 
-use network::PortId;
-use traffic::reservation::{Request, TAKERS};
+use traffic::reservation::Request;
 use traffic::{Bytes, Instant, Port};
 
 use super::filters::{self, Entities};
@@ -22,62 +21,7 @@ pub(super) fn resolve(
     let changes = changes.filter_map(|(name, table)| change(name, table, network, flows, problems));
     let mut changes: Vec<_> = changes.collect();
     changes.sort_by_key(|change| change.when);
-    // Of faulty changes nobody knows what they would have put there.
-    if changes.len() == file.change.0.len() {
-        check_reservations(file, &changes, network, problems);
-    }
     changes
-}
-
-/// Refuses to ask a discipline for a class that never takes any, and to give back what nobody asked for.
-/// Whether a class is admitted only the run tells.
-fn check_reservations(
-    file: &Scenario,
-    changes: &[Change],
-    network: &Network<'_>,
-    problems: &mut Problems,
-) {
-    for (at, change) in changes.iter().enumerate() {
-        let before = || changes[..at].iter().filter(|earlier| earlier.port == change.port);
-        let (Action::Reserve(Request { name: class, .. }) | Action::Release(class)) =
-            &change.action
-        else {
-            continue;
-        };
-        let Some((name, _)) = file.change.iter().find(|(name, _)| name.text == change.name) else {
-            continue;
-        };
-        let there = discipline(change.port, before(), network);
-        let asked =
-            |earlier: &Change| matches!(&earlier.action, Action::Reserve(r) if r.name == *class);
-        if !TAKERS.contains(&there) {
-            let help = format!("put one there that takes reservations: {}", TAKERS.join(", "));
-            let text = format!("{there}, which is at the port then, takes no reservations");
-            problems.push(&name.span, text, help);
-        } else if matches!(change.action, Action::Release(_)) && !before().any(asked) {
-            let help = "name the class of an earlier change that reserves it at this port";
-            problems.push(&name.span, format!("nobody has reserved `{class}` by then"), help);
-        }
-    }
-}
-
-/// What is at a port after some changes of it.
-fn discipline<'c>(
-    port: PortId,
-    changes: impl Iterator<Item = &'c Change>,
-    network: &'c Network<'_>,
-) -> &'c str {
-    let mut asked = network.links.list[port.0 as usize / 2].ends[port.0 as usize % 2].queue.name();
-    let mut enabled = true;
-    for change in changes {
-        match &change.action {
-            Action::Switch(parameters) => (asked, enabled) = (parameters.name(), true),
-            Action::Disable => enabled = false,
-            Action::Enable => enabled = true,
-            Action::Reserve(_) | Action::Release(_) => {}
-        }
-    }
-    if enabled { asked } else { "fifo" }
 }
 
 fn change(

@@ -1,0 +1,79 @@
+//! Changes that ask for a class, or give one back, where that cannot be. Whether a class is admitted only the
+//! run tells.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use traffic::reservation::TAKERS;
+
+use super::Warning;
+use crate::plan::{Action, Plan};
+
+/// Those that will be refused whatever else happens.
+pub(super) fn refused(plan: &Plan) -> Vec<Warning> {
+    let mut ports = BTreeMap::new();
+    let mut found = Vec::new();
+    for change in &plan.changes {
+        let (link, end) = (change.port.0 as usize / 2, change.port.0 as usize % 2);
+        let attached = plan.links[link].ends[end].queue.name();
+        let port = ports.entry(change.port).or_insert_with(|| Port::new(attached));
+        if let Err(why) = port.apply(&change.action) {
+            found.push(Warning::Refused { change: change.name.clone(), why });
+        }
+    }
+    found
+}
+
+/// What there is at a port at a time.
+struct Port<'p> {
+    /// The discipline that was asked for last.
+    asked: &'p str,
+    /// Whether it is in its place.
+    enabled: bool,
+    /// Classes that were asked for and not given back.
+    classes: BTreeSet<&'p str>,
+}
+
+impl<'p> Port<'p> {
+    const fn new(attached: &'p str) -> Self {
+        Self { asked: attached, enabled: true, classes: BTreeSet::new() }
+    }
+
+    /// Makes a change; why not, if it cannot be.
+    fn apply(&mut self, action: &'p Action) -> Result<(), String> {
+        match action {
+            Action::Switch(parameters) => self.attach(parameters.name(), true),
+            Action::Disable => self.attach(self.asked, false),
+            Action::Enable => self.attach(self.asked, true),
+            Action::Reserve(request) => {
+                self.must_take()?;
+                self.classes.insert(&request.name);
+            }
+            Action::Release(class) => {
+                self.must_take()?;
+                if !self.classes.remove(class.as_str()) {
+                    return Err(format!("no earlier change reserves `{class}` there"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Another discipline begins without reservations; new settings leave them.
+    fn attach(&mut self, asked: &'p str, enabled: bool) {
+        if (self.asked, self.enabled) != (asked, enabled) {
+            self.classes.clear();
+        }
+        (self.asked, self.enabled) = (asked, enabled);
+    }
+
+    fn must_take(&self) -> Result<(), String> {
+        let there = if self.enabled { self.asked } else { "fifo" };
+        if TAKERS.contains(&there) {
+            return Ok(());
+        }
+        Err(format!(
+            "{there}, which is there then, takes no reservations: attach {}",
+            TAKERS.join(" or ")
+        ))
+    }
+}
