@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     /// What the report shows, by its path in summary.json; may be given more than once
     #[arg(long = "measure", value_name = "PATH", default_value = MEASURE)]
     measures: Vec<String>,
-    /// Run everything anew, in place of what is missing or incomplete only
+    /// Run everything anew, in place of what is missing, incomplete or of another build
     #[arg(long)]
     fresh: bool,
 }
@@ -101,9 +101,7 @@ pub(crate) fn run(order: &Order, runs: &[Run], wishes: &Wishes) -> Result<Exit, 
         }
     }
     if !order.quiet && point::seeds_change_nothing(&points) {
-        output::note(
-            "the seeds changed nothing: this scenario draws nothing at random; one is enough",
-        );
+        output::note("the seeds changed nothing: all runs of a point came to the same numbers");
     }
     // What broke is told last, after what was measured so far.
     let exit = tell_end(&points, failure.is_some());

@@ -16,10 +16,11 @@ pub const FILE: &str = "manifest.json";
 /// The version of the folder's layout and of its tables.
 pub const SCHEMA: u32 = 1;
 
-/// Which build of a version this program is, by its file's length and age: one that was compiled anew may have
+/// Which build of a version this program is, by its file's length and date: one that was compiled anew may have
 /// another text of an algorithm. Empty where the file does not tell.
 pub(crate) fn build() -> String {
-    let file = std::env::current_exe().and_then(std::fs::metadata);
+    // The file that runs, whatever has taken its name since.
+    let file = std::fs::metadata("/proc/self/exe");
     file.map_or_else(
         |_| String::new(),
         |file| format!("{:x}-{:x}.{:x}", file.len(), file.mtime(), file.mtime_nsec()),

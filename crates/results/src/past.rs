@@ -76,6 +76,7 @@ impl Past {
     pub fn stands_for(&self, scenario: &str, driver: &str) -> bool {
         self.complete
             && self.version == env!("CARGO_PKG_VERSION")
+            && !self.build.is_empty()
             && self.build == manifest::build()
             && self.schema == manifest::SCHEMA
             && self.driver == driver

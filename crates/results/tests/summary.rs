@@ -3,7 +3,9 @@
 mod scene;
 
 use results::{Error, Summary, judge};
-use scenario::plan::Expectation;
+use scenario::Plan;
+use scenario::plan::{Expectation, Program, Transport};
+use traffic::{Bytes, Duration};
 
 fn expectation(path: &str, low: Option<f64>, high: Option<f64>) -> Expectation {
     Expectation { path: path.into(), low, high }
@@ -36,6 +38,21 @@ fn quantities_follow_from_the_totals() {
     // 400 frames of 1538 and 100 gaps of 1510 byte times, of 1 250 000 in 10 ms at 1 Gbit/s.
     let busy = (400.0 * 1538.0 + 100.0 * 1510.0) / 1_250_000.0;
     assert!((value("link.access.utilisation") - busy).abs() < 1e-12);
+}
+
+#[test]
+fn a_program_that_goes_on_makes_no_flow_slower() {
+    let (mut plan, mut totals) = (scene::plan(), scene::totals());
+    let last = plan.flows.len() - 1;
+    let flow = &mut totals.flows[last];
+    (flow.received, flow.end) = (Bytes(0), flow.end + Duration::from_secs(60));
+    let run = |plan: &Plan| Summary::new(plan, &totals).run;
+    let diluted = run(&plan);
+    plan.flows[last].transport =
+        Transport::Program(Program { client: vec!["ping".into()], server: None });
+    let alone = run(&plan);
+    assert_eq!(alone.goodput, 400_000.0 / 0.010);
+    assert!(alone.goodput > 100.0 * diluted.goodput && alone.fairness > diluted.fairness);
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub(super) struct Point<'a> {
 }
 
 /// Whether the job's folder holds what this program would make of it: a complete run of the same
-/// scenario, to the letter of its lock file, by the same driver and version.
+/// scenario, to the letter of its lock file, by the same driver and build.
 pub(super) fn is_done(job: &Job) -> bool {
     Past::read(&job.folder).is_ok_and(|past| past.stands_for(&job.lock, job.driver.name()))
 }

@@ -1,6 +1,6 @@
 //! The run as a whole, and the flows of a `count` together.
 
-use scenario::plan::Plan;
+use scenario::plan::{Plan, Transport};
 use serde::Serialize;
 use traffic::{Duration, Instant};
 
@@ -20,11 +20,12 @@ pub struct Run {
     pub complete: bool,
     /// How many flows there were.
     pub flows: u64,
-    /// Bytes that all receiving programs read, per second of the time in which any flow ran.
+    /// Bytes that all receiving programs read, per second of the time in which any flow ran. Flows that are
+    /// programs of their own count neither here nor for fairness.
     pub goodput: f64,
     /// Bytes that all receiving programs read.
     pub bytes: u64,
-    /// Jain's index over the flows' goodputs (Jain, Chiu, Hawe 1984): 1 when all are equal, 1/n when
+    /// Jain's index over the flows' own goodputs (Jain, Chiu, Hawe 1984): 1 when all are equal, 1/n when
     /// one has all; 0 when nothing arrived.
     pub fairness: f64,
     /// Packets dropped anywhere.
@@ -44,13 +45,13 @@ pub struct Group {
     pub flows: u64,
     /// Bytes that their receivers read, per second of the time in which any of them ran.
     pub goodput: f64,
-    /// The least of them.
+    /// The least of their own goodputs, bytes per second.
     pub goodput_min: f64,
-    /// The greatest of them.
+    /// The greatest of their own goodputs, bytes per second.
     pub goodput_max: f64,
     /// Bytes that their receivers read.
     pub bytes: u64,
-    /// Jain's index over their goodputs.
+    /// Jain's index over their own goodputs.
     pub fairness: f64,
     /// Packets dropped anywhere on the way.
     pub drops: u64,
@@ -65,15 +66,18 @@ pub(super) fn sum_run(plan: &Plan, totals: &Totals, flows: &[(String, FlowSummar
     totals.ports.iter().for_each(|p| drops.add(&p.drops));
     totals.nodes.iter().for_each(|n| drops.add(n));
     let sent = totals.flows.iter().map(|f| f.sender.segments_sent + f.receiver.segments_sent);
+    // What a program receives nobody counts: for how long it ran says nothing of the others.
+    let counted = plan.flows.iter().zip(&totals.flows).zip(flows);
+    let counted = counted.filter(|((f, _), _)| !matches!(f.transport, Transport::Program(_)));
     Run {
         title: plan.title.clone(),
         seed: plan.seed,
         seconds: totals.ending.at.as_secs_f64(),
         complete: totals.ending.complete,
         flows: flows.len() as u64,
-        goodput: goodput(&totals.flows.iter().collect::<Vec<_>>()),
+        goodput: goodput(counted.clone().map(|((_, t), _)| t)),
         bytes: flows.iter().map(|(_, f)| f.bytes).sum(),
-        fairness: jain(flows.iter().map(|(_, f)| f.goodput)),
+        fairness: jain(counted.map(|(_, (_, f))| f.goodput)),
         drops: drops.total(),
         loss: per(drops.total() as f64, sent.sum::<u64>() as f64),
         retransmissions: flows.iter().map(|(_, f)| f.retransmissions).sum(),
@@ -95,11 +99,11 @@ pub(super) fn sum_groups(totals: &Totals, flows: &[(String, FlowSummary)]) -> Ve
 
 fn sum_group(name: &str, totals: &Totals, flows: &[(String, FlowSummary)]) -> Group {
     let of_group = flows.iter().zip(&totals.flows).filter(|((n, _), _)| group_of(n) == Some(name));
-    let (members, counted): (Vec<_>, Vec<_>) = of_group.map(|((_, f), t)| (f, t)).unzip();
+    let members: Vec<_> = of_group.clone().map(|((_, f), _)| f).collect();
     let goodputs = members.iter().map(|f| f.goodput);
     Group {
         flows: members.len() as u64,
-        goodput: goodput(&counted),
+        goodput: goodput(of_group.map(|(_, t)| t)),
         goodput_min: goodputs.clone().reduce(f64::min).unwrap_or(0.0),
         goodput_max: goodputs.clone().reduce(f64::max).unwrap_or(0.0),
         bytes: members.iter().map(|f| f.bytes).sum(),
@@ -112,14 +116,14 @@ fn sum_group(name: &str, totals: &Totals, flows: &[(String, FlowSummary)]) -> Gr
 
 /// Bytes that the flows received, per second of the time in which any of them ran: no more than the links
 /// carry, whenever each of them began and ended.
-fn goodput(flows: &[&FlowTotals]) -> f64 {
-    let bytes: u64 = flows.iter().map(|flow| flow.received.0).sum();
+fn goodput<'t>(flows: impl Iterator<Item = &'t FlowTotals> + Clone) -> f64 {
+    let bytes: u64 = flows.clone().map(|flow| flow.received.0).sum();
     per(bytes as f64, busy(flows).as_secs_f64())
 }
 
 /// How long at least one of the flows ran.
-fn busy(flows: &[&FlowTotals]) -> Duration {
-    let mut spans: Vec<_> = flows.iter().map(|flow| (flow.start, flow.end)).collect();
+fn busy<'t>(flows: impl Iterator<Item = &'t FlowTotals>) -> Duration {
+    let mut spans: Vec<_> = flows.map(|flow| (flow.start, flow.end)).collect();
     spans.sort_unstable();
     let mut busy = Duration::ZERO;
     let mut until = Instant::ZERO;
@@ -157,7 +161,7 @@ mod tests {
 
     fn together(flows: &[(u64, u64, u64)]) -> f64 {
         let flows: Vec<_> = flows.iter().copied().map(flow).collect();
-        goodput(&flows.iter().collect::<Vec<_>>())
+        goodput(flows.iter())
     }
 
     #[test]

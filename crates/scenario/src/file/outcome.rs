@@ -96,7 +96,7 @@ pub(crate) struct ExpectEmulator {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ExpectRun {
-    /// Sum of the flows' goodputs.
+    /// What all flows received, a second of the time in which any ran.
     pub(crate) goodput: Option<Bounds<Quantity<RateUnit>>>,
     /// Packets dropped anywhere.
     pub(crate) drops: Option<Bounds<Quantity<NumberUnit>>>,
@@ -212,7 +212,7 @@ pub(crate) struct CompareEmulator {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CompareRun {
-    /// Sum of the flows' goodputs.
+    /// What all flows received, a second of the time in which any ran.
     pub(crate) goodput: Option<Quantity<RateTolerance>>,
     /// Jain's index over the flows' goodput.
     pub(crate) fairness: Option<Quantity<NumberTolerance>>,

@@ -12,29 +12,33 @@ pub(crate) struct Colours {
 }
 
 impl Colours {
-    /// Gives each series its colour. What an earlier chart had keeps its own, and a class has that of the flow
-    /// of its name; of two that had the same one the second gets another.
+    /// Gives each series its colour. What an earlier chart had keeps its own; `port class` has that of the
+    /// flow of the class's name, and `port dropped` the port's. What would be a second of one colour gets
+    /// another.
     pub(crate) fn paint(&mut self, chart: &mut Chart) {
         let mut taken = BTreeSet::new();
-        let mut kept = |name: &str| self.known(name).filter(|colour| taken.insert(*colour));
+        let mut kept = |name: &str| self.of.get(name).copied().filter(|own| taken.insert(*own));
         let kept: Vec<_> = chart.series.iter().map(|series| kept(&series.name)).collect();
         for (series, kept) in chart.series.iter_mut().zip(kept) {
-            series.colour = kept.unwrap_or_else(|| self.free(&series.name, &mut taken));
+            let name = &series.name;
+            series.colour = kept
+                .or_else(|| self.related(name).filter(|colour| taken.insert(*colour)))
+                .unwrap_or_else(|| self.free(&mut taken));
+            self.of.entry(name.clone()).or_insert(series.colour);
         }
     }
 
-    fn known(&self, name: &str) -> Option<usize> {
-        let class = || name.rsplit_once(' ').map(|(_, class)| class);
-        self.of.get(name).or_else(|| self.of.get(class()?)).copied()
+    fn related(&self, name: &str) -> Option<usize> {
+        let ((first, _), (_, last)) = (name.split_once(' ')?, name.rsplit_once(' ')?);
+        self.of.get(first).or_else(|| self.of.get(last)).copied()
     }
 
     /// The next colour that the chart has not yet; with another pattern once it has them all.
-    fn free(&mut self, name: &str, taken: &mut BTreeSet<usize>) -> usize {
+    fn free(&mut self, taken: &mut BTreeSet<usize>) -> usize {
         let colours = PALETTE.len();
         let round = |n: usize| (self.next + n) % colours + n / colours * colours;
         let colour = (0..).map(round).find(|colour| taken.insert(*colour)).unwrap_or(self.next);
         self.next = (colour + 1) % colours;
-        self.of.entry(name.to_owned()).or_insert(colour);
         colour
     }
 }
@@ -72,6 +76,8 @@ mod tests {
         assert_eq!(painted(&mut colours, &["r:out gold", "r:out rest"]), [0, 3], "another order");
         assert_eq!(painted(&mut colours, &["r:in", "r:out", "s:in", "s:out"]), [4, 5, 0, 1]);
         assert_eq!(painted(&mut colours, &["gold", "s:in"]), [0, 2], "each had the first");
+        assert_eq!(painted(&mut colours, &["r:in dropped", "r:in marked"]), [4, 3]);
+        assert_eq!(painted(&mut colours, &["gold ssthresh", "gold"]), [4, 0]);
         let many: Vec<String> = (0..14).map(|flow| format!("f.{flow}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         let first = painted(&mut colours, &many);

@@ -41,12 +41,13 @@ pub(super) fn rates(run: &Run<'_>, table: &Table<FlowRow>) -> Result<Vec<Figure>
     let unit = rate_unit(top);
     let (x, unit_of_time) = time_axis(span);
     let mut drawn = Vec::new();
-    for ((name, _), curve) in wanted.iter().zip(curves) {
-        drawn.push(series(name, Shape::Step, scaled(curve, unit_of_time, unit)));
-    }
+    // Below the others, one of which may be all there is for a while.
     if !sum.is_empty() {
         let name = format!("all {} flows", flows.len());
         drawn.push(series(name, Shape::Step, scaled(sum, unit_of_time, unit)));
+    }
+    for ((name, _), curve) in wanted.iter().zip(curves) {
+        drawn.push(series(name, Shape::Step, scaled(curve, unit_of_time, unit)));
     }
     let chart = Chart {
         title: "Rate of each flow".to_owned(),
