@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::port::Fabric;
 use crate::progress::Progress;
-use crate::run::shown;
+use crate::run::render;
 use crate::{amount, interruption, output};
 
 mod picture;
@@ -49,7 +49,7 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
     progress.finish();
     let outcome = outcome?;
     if !outcome.complete() {
-        output::note(&shown::interruption(&job.plan, &outcome));
+        output::note(&render::interruption(&job.plan, &outcome));
         return Ok(Exit::Interrupted);
     }
     output::print(&text(&outcome, &job.folder)?)?;
@@ -57,7 +57,7 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 fn text(outcome: &Outcome, folder: &Path) -> Result<String, Failure> {
-    let results = shown::results(outcome);
+    let results = render::results(outcome);
     let recording = outcome.recording.as_ref();
     let picture = recording.map(|recording| picture::of(recording, &FLOWS)).transpose()?;
     let (picture, words) = (picture.unwrap_or_default(), words(&outcome.summary));

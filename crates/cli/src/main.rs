@@ -20,13 +20,14 @@ mod list;
 mod live;
 mod manual;
 mod meter;
-mod order;
+
 mod output;
 mod paper;
 mod port;
 mod progress;
 mod router;
 mod run;
+mod run_args;
 mod statistics;
 mod sweep;
 mod table;

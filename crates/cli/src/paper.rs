@@ -9,9 +9,9 @@ use results::report::{Mood, Page, Section};
 use crate::execution::Driver;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::order::workers;
 use crate::port::Fabric;
 use crate::progress::Progress;
+use crate::run_args::workers;
 use crate::{folders, interruption, output};
 
 mod cells;

@@ -14,13 +14,13 @@ use crate::execution::{Job, Outcome};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::folders::{self, SWEEP};
-use crate::order::Order;
 use crate::progress::Progress;
+use crate::run_args::RunArgs;
 use crate::{amount, check, interruption, output};
 
 mod files;
 mod point;
-mod shown;
+mod render;
 
 use point::Point;
 
@@ -28,7 +28,7 @@ use point::Point;
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    order: Order,
+    args: RunArgs,
     /// What the report shows, by its path in summary.json; may be given more than once
     #[arg(long = "measure", value_name = "PATH", default_value = MEASURE)]
     measures: Vec<String>,
@@ -40,16 +40,16 @@ pub(crate) struct Arguments {
 /// What is shown unless told.
 const MEASURE: &str = "run.goodput";
 
-/// What a sweep is to do beyond its order.
+/// What a sweep does beyond its arguments.
 #[derive(Debug)]
-pub(crate) struct Wishes {
+pub(crate) struct SweepOptions {
     /// What the report shows.
     measures: Vec<String>,
     /// Whether earlier runs are left aside.
     fresh: bool,
 }
 
-impl Wishes {
+impl SweepOptions {
     /// `suimon run` always runs.
     pub(crate) fn of_run() -> Self {
         Self { measures: vec![MEASURE.into()], fresh: true }
@@ -58,49 +58,49 @@ impl Wishes {
 
 /// Runs the grid.
 pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
-    let runs = arguments.order.runs()?;
+    let runs = arguments.args.runs()?;
     if runs.iter().all(|run| run.parameters.is_empty()) {
-        let message = format!("{} has no grid", arguments.order.experiment.file.display());
+        let message = format!("{} has no grid", arguments.args.experiment.file.display());
         let help = "add --vary PATH=A,B or --seeds 1..8, or run it once: suimon run";
         return Err(Failure::usage(message, help));
     }
     let measures = arguments.measures.clone();
-    run(&arguments.order, &runs, &Wishes { measures, fresh: arguments.fresh })
+    run(&arguments.args, &runs, &SweepOptions { measures, fresh: arguments.fresh })
 }
 
 /// Runs what is not done yet and tells of all.
-pub(crate) fn run(order: &Order, runs: &[Run], wishes: &Wishes) -> Result<Exit, Failure> {
-    let chosen = order.out.clone();
-    let folder = chosen.unwrap_or_else(|| folders::of_sweep(&order.experiment.name(), order.on));
-    let jobs = jobs(order, runs, &folder)?;
-    if !order.quiet {
+pub(crate) fn run(args: &RunArgs, runs: &[Run], options: &SweepOptions) -> Result<Exit, Failure> {
+    let chosen = args.out.clone();
+    let folder = chosen.unwrap_or_else(|| folders::of_sweep(&args.experiment.name(), args.on));
+    let jobs = jobs(args, runs, &folder)?;
+    if !args.quiet {
         check::tell(&check::warnings(jobs.iter().map(|job| &job.plan)));
     }
     folders::create_for_many(&folder, SWEEP)?;
-    if !wishes.fresh {
+    if !options.fresh {
         refuse_another(&folder, &jobs)?;
     }
-    let done: Vec<bool> = jobs.iter().map(|job| !wishes.fresh && point::is_done(job)).collect();
-    tell_done(order, &done);
+    let done: Vec<bool> = jobs.iter().map(|job| !options.fresh && point::is_done(job)).collect();
+    tell_done(args, &done);
     files::begin(&folder)?;
-    let (ended, failure) = execute(order, &jobs, &done)?;
+    let (ended, failure) = execute(args, &jobs, &done)?;
     let points = runs.iter().zip(&jobs).zip(&ended);
     let points = points.map(|((run, job), &ended)| Point::new(run, job, ended));
     let points: Vec<Point<'_>> = points.collect::<Result<_, _>>()?;
-    let command = order.experiment.sweep_command(&wishes.measures, MEASURE);
-    let command = [command, order.driver_words()].concat();
-    let document = shown::document(&points);
-    let written = files::write(&folder, &document, &points, command, &wishes.measures);
-    if order.json {
+    let command = args.experiment.sweep_command(&options.measures, MEASURE);
+    let command = [command, args.driver_words()].concat();
+    let document = render::document(&points);
+    let written = files::write(&folder, &document, &points, command, &options.measures);
+    if args.json {
         output::print_json(&document)?;
     } else {
-        let (table, report) = (shown::table(&points), folder.join(results::folder::REPORT));
+        let (table, report) = (render::table(&points), folder.join(results::folder::REPORT));
         output::print(&table)?;
         if written.is_ok() {
             output::print(&format!("\nreport: {}\n", report.display()))?;
         }
     }
-    if !order.quiet && point::seeds_change_nothing(&points) {
+    if !args.quiet && point::seeds_change_nothing(&points) {
         output::note("the seeds changed nothing: all runs of a point came to the same numbers");
     }
     // What broke is told last, after what was measured so far.
@@ -110,12 +110,12 @@ pub(crate) fn run(order: &Order, runs: &[Run], wishes: &Wishes) -> Result<Exit, 
     Ok(exit)
 }
 
-fn jobs(order: &Order, runs: &[Run], folder: &Path) -> Result<Vec<Job>, Failure> {
+fn jobs(args: &RunArgs, runs: &[Run], folder: &Path) -> Result<Vec<Job>, Failure> {
     let place = |index: usize, run: &Run| -> PathBuf {
         folder.join(folders::of_point(index, runs.len(), &run.label))
     };
     let numbered = runs.iter().enumerate();
-    numbered.map(|(index, run)| order.job(run, |_| place(index, run))).collect()
+    numbered.map(|(index, run)| args.job(run, |_| place(index, run))).collect()
 }
 
 /// Refuses to mix a grid's runs with those of another grid, which would lose its table and report.
@@ -134,9 +134,9 @@ fn refuse_another(folder: &Path, jobs: &[Job]) -> Result<(), Failure> {
     }
 }
 
-fn tell_done(order: &Order, done: &[bool]) {
+fn tell_done(args: &RunArgs, done: &[bool]) {
     let number = done.iter().filter(|done| **done).count();
-    if number > 0 && !order.quiet {
+    if number > 0 && !args.quiet {
         let of = amount::count(done.len(), "run");
         output::note(&format!("done already: {number} of {of}; --fresh runs all again"));
     }
@@ -145,15 +145,15 @@ fn tell_done(order: &Order, done: &[bool]) {
 /// Runs what is not `done`. Tells of each job whether its folder now holds its results, in part at
 /// least, and how the lab broke if it did.
 fn execute(
-    order: &Order,
+    args: &RunArgs,
     jobs: &[Job],
     done: &[bool],
 ) -> Result<(Vec<bool>, Option<Failure>), Failure> {
     let interrupted = interruption::watch()?;
     let open = jobs.iter().enumerate().zip(done).filter(|(_, done)| !**done);
     let open: Vec<(usize, &Job)> = open.map(|(job, _)| job).collect();
-    let progress = Progress::new(open.len(), order.quiet);
-    let crew = Crew { workers: order.workers(), interrupted: &interrupted };
+    let progress = Progress::new(open.len(), args.quiet);
+    let crew = Crew { workers: args.workers(), interrupted: &interrupted };
     let weight = |(_, job): &(usize, &Job)| weight(&job.plan);
     let outcomes = sweep(&open, crew, weight, |(_, job)| job.execute(&interrupted, &progress));
     progress.finish();

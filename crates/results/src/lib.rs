@@ -17,12 +17,14 @@ pub mod histogram;
 pub mod lab;
 pub mod manifest;
 pub mod paper;
-pub mod past;
+
 pub mod recorder;
 pub mod report;
 pub mod rows;
-pub mod sheet;
+pub mod stored_run;
+
 pub mod summary;
+pub mod sweep_table;
 pub mod table;
 pub mod totals;
 pub mod watch;
@@ -39,12 +41,12 @@ pub use folder::RunFolder;
 pub use histogram::Histogram;
 pub use lab::{HostStalls, LabPort, LabReport, Lateness};
 pub use manifest::Manifest;
-pub use past::Past;
 pub use recorder::{Recorder, Recording};
 pub use report::run::Run as RunReport;
 pub use rows::{
     BandwidthRow, ClassRow, DelayRow, FlowRow, Name, Names, QueueRow, Row, SequenceRow,
 };
+pub use stored_run::StoredRun;
 pub use summary::Summary;
 pub use table::Table;
 pub use totals::{Cost, Drops, Ending, EngineTotals, FlowTotals, PortTotals, Totals};

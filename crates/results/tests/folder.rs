@@ -8,8 +8,8 @@ use results::manifest::Environment;
 use results::report::run::Lab;
 use results::summary::Summary;
 use results::{
-    Cost, Ending, Error, HostStalls, LabPort, LabReport, Lateness, Manifest, Past, Recorder,
-    RunFolder, RunReport, Totals, Verdict, judge,
+    Cost, Ending, Error, HostStalls, LabPort, LabReport, Lateness, Manifest, Recorder, RunFolder,
+    RunReport, StoredRun, Totals, Verdict, judge,
 };
 use scenario::plan::Expectation;
 
@@ -120,19 +120,19 @@ fn a_run_that_did_not_keep_up_says_so_first() {
     }
     assert!(!report.contains("The same seed gives the same bytes"));
     assert_eq!(json(&folder.path().join("manifest.json"))["lab"]["lateness"]["p99_ns"], 2_000_000);
-    assert_eq!(Past::read(folder.path()).unwrap().lab, Some(lab));
+    assert_eq!(StoredRun::read(folder.path()).unwrap().lab, Some(lab));
 }
 
 #[test]
 fn a_run_reads_back() {
     let folder = tempfile::tempdir().unwrap();
     run(folder.path(), &scene::totals(), Cost::default());
-    let past = Past::read(folder.path()).unwrap();
-    assert_eq!((past.driver.as_str(), past.complete), ("simulate", true));
-    assert_eq!(past.scenario, "# the scenario\n");
-    assert_eq!(past.quantities(), Summary::new(&scene::plan(), &scene::totals()).quantities());
+    let stored = StoredRun::read(folder.path()).unwrap();
+    assert_eq!((stored.driver.as_str(), stored.complete), ("simulate", true));
+    assert_eq!(stored.scenario, "# the scenario\n");
+    assert_eq!(stored.quantities(), Summary::new(&scene::plan(), &scene::totals()).quantities());
     std::fs::remove_file(folder.path().join("summary.json")).unwrap();
-    let lost = Past::read(folder.path()).unwrap_err().to_string();
+    let lost = StoredRun::read(folder.path()).unwrap_err().to_string();
     assert!(lost.ends_with("is no folder of a finished run: it has no summary.json"), "{lost}");
 }
 

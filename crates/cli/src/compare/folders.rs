@@ -2,18 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use results::Past;
+use results::StoredRun;
 use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::folders::SWEEP;
 
 /// Reads every run; a sweep's in the order of its grid.
-pub(super) fn read(folders: &[PathBuf]) -> Result<Vec<Past>, Failure> {
+pub(super) fn read(folders: &[PathBuf]) -> Result<Vec<StoredRun>, Failure> {
     let mut runs = Vec::new();
     for folder in folders {
         for place in places(folder)? {
-            runs.push(Past::read(&place)?);
+            runs.push(StoredRun::read(&place)?);
         }
     }
     if runs.len() < 2 {

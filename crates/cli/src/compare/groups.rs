@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use results::Past;
+use results::StoredRun;
 use results::confidence::{Interval, Sample};
 use results::expectation::{measured, unknown};
 use scenario::Plan;
@@ -25,7 +25,7 @@ pub(super) struct Group {
     /// What tells it from the others.
     pub(super) name: String,
     /// Its runs; at least one.
-    pub(super) runs: Vec<Past>,
+    pub(super) runs: Vec<StoredRun>,
 }
 
 /// Groups, and what they have for each quantity.
@@ -80,7 +80,7 @@ impl Comparison {
 }
 
 /// The runs by driver and scenario, the seed aside, in the order of their first.
-pub(super) fn gather(runs: Vec<Past>) -> Vec<Group> {
+pub(super) fn gather(runs: Vec<StoredRun>) -> Vec<Group> {
     let mut keys: Vec<(String, String)> = Vec::new();
     let mut groups: Vec<Group> = Vec::new();
     for run in runs {
@@ -147,7 +147,7 @@ fn own(sets: &[BTreeSet<String>], place: usize) -> Vec<String> {
 }
 
 pub(super) fn act(arguments: &Arguments, groups: Vec<Group>) -> Result<Exit, Failure> {
-    let all: Vec<&Past> = groups.iter().flat_map(|group| &group.runs).collect();
+    let all: Vec<&StoredRun> = groups.iter().flat_map(|group| &group.runs).collect();
     let plan = runs::plans(&all)?.swap_remove(0);
     all.into_iter().for_each(runs::tell);
     let comparison = compare(groups, &plan, arguments.all)?;
@@ -161,7 +161,8 @@ pub(super) fn act(arguments: &Arguments, groups: Vec<Group>) -> Result<Exit, Fai
 }
 
 fn compare(groups: Vec<Group>, plan: &Plan, all: bool) -> Result<Comparison, Failure> {
-    let quantities = groups.iter().map(|group| group.runs.iter().map(Past::quantities).collect());
+    let quantities =
+        groups.iter().map(|group| group.runs.iter().map(StoredRun::quantities).collect());
     let quantities: Vec<Vec<Quantities>> = quantities.collect();
     let (mut rows, mut equal, mut noise) = (Vec::new(), 0, 0);
     for path in runs::paths(&groups[0].runs[0], plan, all) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use results::expectation::{measured, unknown};
-use results::{LabReport, Past};
+use results::{LabReport, StoredRun};
 use scenario::plan::{NodeKind, Within};
 use scenario::{Document, Plan};
 
@@ -19,7 +19,7 @@ const SETTINGS_MAX: usize = 6;
 #[derive(Debug)]
 pub(super) struct Comparison {
     /// The runs; the others are held against the first.
-    pub(super) runs: Vec<Past>,
+    pub(super) runs: Vec<StoredRun>,
     /// What differs, or all.
     pub(super) rows: Vec<Row>,
     /// How many quantities are equal in all runs and left out.
@@ -63,7 +63,7 @@ impl Comparison {
     }
 }
 
-pub(super) fn act(arguments: &Arguments, runs: Vec<Past>) -> Result<Exit, Failure> {
+pub(super) fn act(arguments: &Arguments, runs: Vec<StoredRun>) -> Result<Exit, Failure> {
     let plan = plans(&runs.iter().collect::<Vec<_>>())?.swap_remove(0);
     runs.iter().for_each(tell);
     let comparison = compare(runs, &plan, arguments.all)?;
@@ -80,7 +80,7 @@ pub(super) fn act(arguments: &Arguments, runs: Vec<Past>) -> Result<Exit, Failur
 ///
 /// # Errors
 /// If one belongs to another scenario than the first.
-pub(super) fn plans(runs: &[&Past]) -> Result<Vec<Plan>, Failure> {
+pub(super) fn plans(runs: &[&StoredRun]) -> Result<Vec<Plan>, Failure> {
     let plans = runs.iter().map(|run| plan(run)).collect::<Result<Vec<_>, _>>()?;
     for (run, plan) in runs.iter().zip(&plans) {
         if let Some(difference) = other_scenario(&plans[0], plan) {
@@ -96,7 +96,7 @@ pub(super) fn plans(runs: &[&Past]) -> Result<Vec<Plan>, Failure> {
     Ok(plans)
 }
 
-fn plan(run: &Past) -> Result<Plan, Failure> {
+fn plan(run: &StoredRun) -> Result<Plan, Failure> {
     let path = run.folder.join(results::folder::SCENARIO);
     Ok(Document::parse(&path.to_string_lossy(), &run.scenario)?.plan()?)
 }
@@ -131,13 +131,13 @@ fn parts(plan: &Plan) -> [BTreeSet<String>; 3] {
 }
 
 /// Whether not all are by the same driver.
-pub(super) fn several_drivers<'r>(mut runs: impl Iterator<Item = &'r Past>) -> bool {
+pub(super) fn several_drivers<'r>(mut runs: impl Iterator<Item = &'r StoredRun>) -> bool {
     let first = runs.next();
     runs.any(|run| first.is_some_and(|first| run.driver != first.driver))
 }
 
 /// What a reader must know of a run before believing it.
-pub(super) fn tell(run: &Past) {
+pub(super) fn tell(run: &StoredRun) {
     if let Some(warning) = run.lab.as_ref().and_then(LabReport::warning) {
         output::note(&format!("{}: {warning}", run.folder.display()));
     }
@@ -147,7 +147,7 @@ pub(super) fn tell(run: &Past) {
 }
 
 /// What is compared: what a person would look at first, what is named, and what is expected.
-pub(super) fn paths(first: &Past, plan: &Plan, all: bool) -> Vec<String> {
+pub(super) fn paths(first: &StoredRun, plan: &Plan, all: bool) -> Vec<String> {
     let mut paths = rows::paths(&first.summary, all);
     let named = plan.comparison.tolerances.iter().map(|tolerance| tolerance.path.as_str());
     let expected = plan.expectations.iter().map(|expectation| expectation.path.as_str());
@@ -159,9 +159,9 @@ pub(super) fn paths(first: &Past, plan: &Plan, all: bool) -> Vec<String> {
     paths
 }
 
-fn compare(runs: Vec<Past>, plan: &Plan, all: bool) -> Result<Comparison, Failure> {
+fn compare(runs: Vec<StoredRun>, plan: &Plan, all: bool) -> Result<Comparison, Failure> {
     tell_settings(&runs);
-    let quantities: Vec<_> = runs.iter().map(Past::quantities).collect();
+    let quantities: Vec<_> = runs.iter().map(StoredRun::quantities).collect();
     let named: Vec<&str> = plan.comparison.tolerances.iter().map(|t| t.path.as_str()).collect();
     let (mut rows, mut equal) = (Vec::new(), 0);
     for path in paths(&runs[0], plan, all) {
@@ -184,7 +184,7 @@ fn compare(runs: Vec<Past>, plan: &Plan, all: bool) -> Result<Comparison, Failur
 }
 
 /// Says which settings differ, as one may have compared other runs than one thinks.
-fn tell_settings(runs: &[Past]) {
+fn tell_settings(runs: &[StoredRun]) {
     let settings: Vec<_> = runs.iter().map(|run| settings(&run.scenario)).collect();
     let first = &settings[0];
     let mut differ: BTreeSet<String> = BTreeSet::new();

@@ -1,6 +1,6 @@
 //! Compared runs as text and as JSON.
 
-use results::Past;
+use results::StoredRun;
 use results::report::Cell as PageCell;
 use results::report::differences::{Differences, Row as PageRow};
 use results::report::quantity;
@@ -36,9 +36,9 @@ fn equal_in_all(number: usize) -> String {
 }
 
 /// Each run's folder, and its driver where there are several: `lab runs/demo-1`.
-fn headings(runs: &[Past]) -> Vec<String> {
+fn headings(runs: &[StoredRun]) -> Vec<String> {
     let several = several_drivers(runs.iter());
-    let heading = |run: &Past| match several {
+    let heading = |run: &StoredRun| match several {
         true => format!("{} {}", run.driver, run.folder.display()),
         false => run.folder.display().to_string(),
     };
@@ -74,7 +74,7 @@ pub(super) fn allowed(within: Within, path: &str) -> String {
 /// `{"runs":[…],"quantities":[…],"equal","ok"}`; a difference is a share of what the first run has, and
 /// null where that is nothing.
 pub(super) fn json(comparison: &Comparison) -> Value {
-    let run = |run: &Past| {
+    let run = |run: &StoredRun| {
         let folder = run.folder.display().to_string();
         json!({ "folder": folder, "driver": run.driver, "complete": run.complete })
     };

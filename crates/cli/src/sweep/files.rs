@@ -5,7 +5,7 @@ use std::path::Path;
 
 use results::expectation::unknown;
 use results::report::sweep::{Axis, Point as Shown, Sweep};
-use results::sheet::{Sheet, Values};
+use results::sweep_table::{SweepTable, Values};
 use scenario::measure;
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ pub(super) fn write(
     measures: &[String],
 ) -> Result<(), Failure> {
     let axes = axes(points);
-    sheet(points, &axes).write(&folder.join(TABLE))?;
+    table(points, &axes).write(&folder.join(TABLE))?;
     // A measure that is not there leaves the page out, not what was measured.
     let page = page(points, axes, command, measures);
     if let Ok(page) = &page {
@@ -82,26 +82,26 @@ fn parameter<'p>(point: &'p Point<'_>, path: &str) -> Option<&'p str> {
 
 /// A row for each run that is complete: its folder, parameters, seed, verdict, and every number of its
 /// summary.
-fn sheet(points: &[Point<'_>], axes: &[Axis]) -> Sheet {
+fn table(points: &[Point<'_>], axes: &[Axis]) -> SweepTable {
     let done: Vec<&Point<'_>> = points.iter().filter(|point| point.complete()).collect();
     let text = |value: &dyn Fn(&Point<'_>) -> Option<String>| {
         Values::Text(done.iter().map(|point| value(point)).collect())
     };
-    let mut sheet = Sheet::default();
-    sheet.column("run", text(&|point| Some(point.folder())));
+    let mut table = SweepTable::default();
+    table.column("run", text(&|point| Some(point.folder())));
     for axis in axes {
-        sheet.column(&axis.path, setting(&done, axis));
+        table.column(&axis.path, setting(&done, axis));
     }
     let seeds = done.iter().map(|point| i64::try_from(point.job.plan.seed).unwrap_or(i64::MAX));
-    sheet.column(SEED, Values::Whole(seeds.collect()));
+    table.column(SEED, Values::Whole(seeds.collect()));
     let verdict = |ok: bool| if ok { "ok".to_owned() } else { "FAILED".to_owned() };
-    sheet.column("verdict", text(&|point| point.held().map(verdict)));
+    table.column("verdict", text(&|point| point.held().map(verdict)));
     let paths = done.iter().flat_map(|point| &point.quantities).map(|(path, _)| path.as_str());
     for path in paths.collect::<BTreeSet<&str>>() {
         let values = done.iter().map(|point| point.measured(path));
-        sheet.column(path, Values::Number(values.collect()));
+        table.column(path, Values::Number(values.collect()));
     }
-    sheet
+    table
 }
 
 /// A parameter's column: numbers in base units where all its values are quantities of one kind.

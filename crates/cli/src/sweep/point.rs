@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use results::{Past, Verdict};
+use results::{StoredRun, Verdict};
 use scenario::Run;
 
 use crate::execution::Job;
@@ -19,7 +19,7 @@ pub(super) struct Point<'a> {
     /// How it is run.
     pub(super) job: &'a Job,
     /// Its results; none where it was not run.
-    pub(super) past: Option<Past>,
+    pub(super) stored: Option<StoredRun>,
     /// Every number of its summary, in alphabetical order.
     pub(super) quantities: Vec<(String, f64)>,
     /// Its expectations; none of a run that did not come to its end.
@@ -29,7 +29,7 @@ pub(super) struct Point<'a> {
 /// Whether the job's folder holds what this program would make of it: a complete run of the same
 /// scenario, to the letter of its lock file, by the same driver and build.
 pub(super) fn is_done(job: &Job) -> bool {
-    Past::read(&job.folder).is_ok_and(|past| past.stands_for(&job.lock, job.driver.name()))
+    StoredRun::read(&job.folder).is_ok_and(|stored| stored.stands_for(&job.lock, job.driver.name()))
 }
 
 /// Whether there are repetitions, and all of them came to the same numbers.
@@ -52,12 +52,12 @@ impl<'a> Point<'a> {
     /// # Errors
     /// A folder that cannot be read, and an expectation of what no summary has.
     pub(super) fn new(run: &'a Run, job: &'a Job, ended: bool) -> Result<Self, Failure> {
-        let past = if ended { Some(Past::read(&job.folder)?) } else { None };
-        let quantities = past.as_ref().map(Past::quantities).unwrap_or_default();
-        let complete = past.as_ref().is_some_and(|past| past.complete);
+        let stored = if ended { Some(StoredRun::read(&job.folder)?) } else { None };
+        let quantities = stored.as_ref().map(StoredRun::quantities).unwrap_or_default();
+        let complete = stored.as_ref().is_some_and(|stored| stored.complete);
         let judged = if complete { &job.plan.expectations[..] } else { &[] };
         let verdicts = results::judge_quantities(judged, &quantities)?;
-        Ok(Self { run, job, past, quantities, verdicts })
+        Ok(Self { run, job, stored, quantities, verdicts })
     }
 
     /// Its parameters but for the seed.
@@ -73,7 +73,7 @@ impl<'a> Point<'a> {
 
     /// Whether it came to its end.
     pub(super) fn complete(&self) -> bool {
-        self.past.as_ref().is_some_and(|past| past.complete)
+        self.stored.as_ref().is_some_and(|stored| stored.complete)
     }
 
     /// Whether its expectations hold; none where nothing was expected.

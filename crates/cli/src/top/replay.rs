@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use results::summary::Named;
-use results::{ClassRow, FlowRow, Name, Past, QueueRow, Row, Table};
+use results::{ClassRow, FlowRow, Name, QueueRow, Row, StoredRun, Table};
 use scenario::{Document, Plan};
 use traffic::{Duration, Instant};
 
@@ -34,21 +34,21 @@ pub(super) struct Replay {
 impl Replay {
     /// Reads what a run left in `folder`.
     pub(super) fn read(folder: &Path) -> Result<Self, Failure> {
-        let past = Past::read(folder)?;
-        let document = Document::parse(results::folder::SCENARIO, &past.scenario);
+        let stored = StoredRun::read(folder)?;
+        let document = Document::parse(results::folder::SCENARIO, &stored.scenario);
         let plan = document.and_then(|document| document.plan()).ok();
-        let seconds = past.summary["run"]["seconds"].as_f64().unwrap_or(0.0);
+        let seconds = stored.summary["run"]["seconds"].as_f64().unwrap_or(0.0);
         // Picoseconds of any run fit.
         let end = Instant::from_ps((seconds * 1e12).round() as u64);
-        let title = past.summary["run"]["title"].as_str().unwrap_or_default().to_owned();
-        let lab = past.lab.as_ref();
+        let title = stored.summary["run"]["title"].as_str().unwrap_or_default().to_owned();
+        let lab = stored.lab.as_ref();
         let things = plan.as_ref().map_or(16, things);
         let moments = (ROWS_MAX / things.max(1) as u64).clamp(*MOMENTS.start(), *MOMENTS.end());
         let moment = Duration::from_ns((end.as_ns() / moments).max(1));
         Ok(Self {
             still: Statistics {
                 title,
-                driver: past.driver,
+                driver: stored.driver,
                 duration_seconds: Some(seconds),
                 kept_up: lab.map(|lab| lab.kept_up),
                 lateness: lab.map(|lab| lab.lateness),

@@ -28,11 +28,11 @@ pub enum Values {
 
 /// A table in the making.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Sheet {
+pub struct SweepTable {
     columns: Vec<(String, Values)>,
 }
 
-impl Sheet {
+impl SweepTable {
     /// Adds a column. One whose name is taken, as a setting and a result may share a path, is called
     /// `measured.NAME`.
     pub fn column(&mut self, name: &str, values: Values) {
@@ -121,10 +121,10 @@ mod tests {
 
     use super::*;
 
-    fn written(sheet: &Sheet, name: &str) -> Vec<String> {
+    fn written(table: &SweepTable, name: &str) -> Vec<String> {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join(name);
-        sheet.write(&path).expect("written");
+        table.write(&path).expect("written");
         assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1, "no remains");
         let reader = SerializedFileReader::new(File::open(path).expect("a file")).expect("Parquet");
         let rows = reader.get_row_iter(None).expect("rows");
@@ -133,11 +133,11 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        let mut sheet = Sheet::default();
-        sheet.column("flow.bulk.bytes", Values::Text(vec![Some("1 MB".into()), None]));
-        sheet.column("seed", Values::Whole(vec![1, 2]));
-        sheet.column("flow.bulk.bytes", Values::Number(vec![None, Some(1.5)]));
-        let rows = written(&sheet, "sweep.parquet");
+        let mut table = SweepTable::default();
+        table.column("flow.bulk.bytes", Values::Text(vec![Some("1 MB".into()), None]));
+        table.column("seed", Values::Whole(vec![1, 2]));
+        table.column("flow.bulk.bytes", Values::Number(vec![None, Some(1.5)]));
+        let rows = written(&table, "sweep.parquet");
         assert_eq!(
             rows,
             [
@@ -149,8 +149,8 @@ mod tests {
 
     #[test]
     fn a_table_of_no_run_is_a_table() {
-        let mut sheet = Sheet::default();
-        sheet.column("run", Values::Text(Vec::new()));
-        assert!(written(&sheet, "empty.parquet").is_empty());
+        let mut table = SweepTable::default();
+        table.column("run", Values::Text(Vec::new()));
+        assert!(written(&table, "empty.parquet").is_empty());
     }
 }

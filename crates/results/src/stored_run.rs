@@ -14,7 +14,7 @@ use crate::summary;
 
 /// What an earlier run left.
 #[derive(Clone, Debug)]
-pub struct Past {
+pub struct StoredRun {
     /// Its folder.
     pub folder: PathBuf,
     /// The version of Suimon that made it.
@@ -50,7 +50,7 @@ struct Made {
     lab: Option<LabReport>,
 }
 
-impl Past {
+impl StoredRun {
     /// Reads manifest, scenario and summary.
     ///
     /// # Errors

@@ -16,8 +16,8 @@ pub(super) fn document(points: &[Point<'_>]) -> Value {
         json!({
             "folder": point.folder(),
             "parameters": parameters,
-            "summary": point.past.as_ref().map(|past| &past.summary),
-            "expectations": point.past.as_ref().map(|_| &point.verdicts),
+            "summary": point.stored.as_ref().map(|stored| &stored.summary),
+            "expectations": point.stored.as_ref().map(|_| &point.verdicts),
         })
     });
     let entries: Vec<Value> = entries.collect();
@@ -42,7 +42,7 @@ pub(super) fn table(points: &[Point<'_>]) -> String {
 
 fn row(point: &Point<'_>) -> Vec<Cell> {
     let label = point.run.label.as_str().into();
-    if point.past.is_none() {
+    if point.stored.is_none() {
         return vec![label, "not run".into()];
     }
     let total = |name: &str| point.measured(&format!("run.{name}")).unwrap_or_default();

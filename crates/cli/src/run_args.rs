@@ -13,7 +13,7 @@ use crate::port::Fabric;
 
 /// A scenario to be run, and how.
 #[derive(Debug, Args)]
-pub(crate) struct Order {
+pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) experiment: Experiment,
     /// Who moves the packets
@@ -41,7 +41,7 @@ pub(crate) fn workers(jobs: Option<NonZeroUsize>) -> NonZeroUsize {
     jobs.unwrap_or_else(all)
 }
 
-impl Order {
+impl RunArgs {
     /// Enters the lab if that is asked for, while there is one thread only; then reads the scenario.
     ///
     /// # Errors
