@@ -1,17 +1,15 @@
 //! Sweeps: ranges, one table, one report, going on after an interruption; and samples compared.
 
-#[allow(dead_code, reason = "shared with tests that need more")]
-mod needs;
 mod typed;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use needs::eventually;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
 use tempfile::TempDir;
+use testbed::eventually;
 use typed::{SUIMON, code, json, stderr, stdout};
 
 /// Two flows that lose packets on the way, so that seeds and buffers show.

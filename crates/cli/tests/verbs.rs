@@ -1,15 +1,13 @@
 //! The program as it is typed: every verb, its output and its exit code.
 
-#[allow(dead_code, reason = "shared with tests that need more")]
-mod needs;
 mod typed;
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use needs::eventually;
 use serde_json::{Value, json as object};
 use tempfile::TempDir;
+use testbed::eventually;
 use typed::{SUIMON, code, json, stderr, stdout};
 
 /// Two flows that lose packets on the way, so that seeds and buffers show.

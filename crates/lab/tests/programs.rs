@@ -16,7 +16,7 @@ use lab::clock::Clock;
 use lab::congestion::Congestion;
 use lab::program::{Output, Program};
 use lab::{Error, Namespace};
-use pair::{Pair, eventually, gone_from_kernel, known_to_kernel, lacks, plan, say};
+use pair::{Pair, eventually, gone_from_kernel, known_to_kernel, lacks, plan};
 
 /// The names that programs know.
 fn hosts() -> Vec<(String, IpAddr)> {
@@ -78,8 +78,8 @@ fn a_program_sees_its_host_and_tells_its_status() {
 
 #[test]
 fn programs_reach_each_other_by_name() {
-    if lacks("iperf3") || Command::new("iperf3").arg("-v").output().is_err() {
-        return say("skipped: programs need iperf3");
+    if testbed::lacks("iperf3", &["ip", "tc", "iperf3"]) {
+        return;
     }
     let pair = Pair::new("200mbit");
     let (mut server, path) = spawn(pair.host(1), "server", &words("iperf3 -s -1"));

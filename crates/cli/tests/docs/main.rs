@@ -10,9 +10,6 @@ mod book;
 mod browser;
 mod expected;
 mod markdown;
-#[path = "../needs/mod.rs"]
-#[allow(dead_code, reason = "shared with tests that need more")]
-mod needs;
 mod pages;
 mod pictures;
 mod shell;
@@ -21,8 +18,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use markdown::Page;
-use needs::{lacks, say};
 use shell::Answer;
+use testbed::{lacks, say};
 
 /// What the pages with real packets take beside root.
 const LAB: &[&str] = &["ip", "unshare", "ping"];

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::browser::{Browser, CHROMIUM, Window};
-use crate::needs::{lacks, say};
 use crate::pages::repository;
+use testbed::lacks;
 
 /// A picture of this size with nothing on it takes a tenth of this.
 const LEAST_BYTES: u64 = 30_000;
@@ -42,12 +42,7 @@ fn bytes(file: &Path) -> u64 {
 }
 
 fn lacks_browser(test: &str) -> bool {
-    let places = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&places).any(|place| place.join(CHROMIUM).is_file());
-    if !found {
-        say(&format!("skipped: {test} needs {CHROMIUM}"));
-    }
-    !found
+    testbed::lacks_programs(test, &[CHROMIUM])
 }
 
 #[test]

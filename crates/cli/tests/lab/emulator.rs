@@ -4,8 +4,8 @@
 use std::process::Command;
 
 use crate::ground::{Ground, Network, Run, beside};
-use crate::needs::say;
 use crate::typed::{code, stderr, stdout};
+use testbed::say;
 
 /// Programs that the witness needs.
 const WITNESS: [&str; 2] = ["dumpcap", "python3"];

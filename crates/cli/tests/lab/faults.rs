@@ -11,9 +11,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::ground::{Ground, MARK, Network, Run};
-use crate::needs::eventually;
 use crate::remains::{Remains, marked_named};
 use crate::typed::{SUIMON, code, stderr};
+use testbed::eventually;
 
 /// The user and group `nobody`.
 const NOBODY: u32 = 65_534;

@@ -10,8 +10,8 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::needs::{alone, lacks, say};
 use crate::typed::{SUIMON, code, json, stderr, stdout};
+use testbed::{alone, disturbed, lacks, skip};
 
 /// The variable by which processes that a test started are known, whoever their parent is by now.
 pub(crate) const MARK: &str = "SUIMON_LAB_TEST";
@@ -102,7 +102,7 @@ impl Ground {
         let ground = Self { folder: tempfile::tempdir().expect("a folder"), _alone: alone };
         let tried = ground.exec(&Network::default().with(""), &[], "a", &["true"]);
         if code(&tried) == 3 {
-            say(&format!("skipped: {test}: {}", stderr(&tried).trim()));
+            skip(test, stderr(&tried).trim());
             return None;
         }
         Some(ground)
@@ -163,7 +163,7 @@ impl Ground {
                 lab["lateness"], lab["missed_frames"], lab["host_stalls"], lab["notes"]
             );
         }
-        say(&format!("skipped: {test}: this machine did not keep up: {figures}"));
+        disturbed(test, &figures);
         None
     }
 

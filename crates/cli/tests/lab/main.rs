@@ -7,8 +7,6 @@ mod captures;
 mod emulator;
 mod faults;
 mod ground;
-#[path = "../needs/mod.rs"]
-mod needs;
 mod pacing;
 mod programs;
 mod remains;

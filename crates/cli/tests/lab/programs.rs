@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::ground::{Ground, Network, Run, output};
-use crate::needs::say;
 use crate::typed::stderr;
+use testbed::say;
 
 /// The emulator's rate in these tests. Windows (`-w`) are chosen to keep its buffer from ever being empty or
 /// full, so that the rate is the emulator's and not that of TCP's recovery.

@@ -5,9 +5,6 @@
 #[path = "../browser/mod.rs"]
 #[allow(dead_code, reason = "each test takes what it needs")]
 mod browser;
-#[path = "../needs/mod.rs"]
-#[allow(dead_code, reason = "each test takes what it needs")]
-mod needs;
 #[path = "../typed/mod.rs"]
 mod typed;
 
@@ -80,11 +77,7 @@ fn run() -> (TempDir, PathBuf) {
 }
 
 fn lacks(test: &str) -> bool {
-    let missing = !needs::is_installed(CHROMIUM);
-    if missing {
-        needs::say(&format!("skipped: {test} needs {CHROMIUM}"));
-    }
-    missing
+    testbed::lacks_programs(test, &[CHROMIUM])
 }
 
 /// The report in a window of that width, used by a reader.

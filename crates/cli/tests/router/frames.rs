@@ -7,8 +7,8 @@ use traffic::Packets;
 
 use crate::datagrams::{Datagrams, PAYLOAD};
 use crate::machines::{Machines, lacks, run};
-use crate::needs::eventually;
 use crate::scenarios::{plain, scenario};
+use testbed::eventually;
 
 /// An interface by its frames.
 struct Tap {

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::datagrams::{Datagrams, PAYLOAD};
 use crate::machines::{Machines, lacks};
-use crate::needs::eventually;
 use crate::scenarios::scenario;
+use testbed::eventually;
 
 /// Two classes by port, for 20 Mbit/s. Their queues outlast the time for which a busy machine may leave the
 /// senders without a turn.

@@ -12,7 +12,6 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::needs;
 use crate::typed::{SUIMON, code, json, stderr, stdout};
 
 /// The hosts' addresses.
@@ -23,7 +22,7 @@ pub(crate) const RIGHT_IPV6: &str = "fd79::2";
 
 /// Says so and returns true if this machine cannot run `test`.
 pub(crate) fn lacks(test: &str) -> bool {
-    needs::lacks(test, &["ip", "ethtool"])
+    testbed::lacks(test, &["ip", "ethtool"])
 }
 
 /// A host, the machine with the interfaces `ra` and `rb`, and a host.
@@ -37,7 +36,7 @@ pub(crate) struct Machines {
 
 impl Machines {
     pub(crate) fn new() -> Self {
-        let alone = needs::alone();
+        let alone = testbed::alone();
         let [left, middle, right] = [(); 3].map(|()| Namespace::new().expect("root may"));
         for (host, there, address) in [(&left, "ra", LEFT), (&right, "rb", RIGHT)] {
             // Nothing is sent but what a test sends, or the kernel's reports of its groups are counted too.

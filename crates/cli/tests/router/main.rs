@@ -6,8 +6,6 @@ mod datagrams;
 mod frames;
 mod load;
 mod machines;
-#[path = "../needs/mod.rs"]
-mod needs;
 mod scenarios;
 #[path = "../typed/mod.rs"]
 mod typed;
@@ -20,9 +18,9 @@ use std::process::Command;
 use std::thread;
 
 use machines::{LEFT, LEFT_IPV6, Machines, RIGHT, RIGHT_IPV6, lacks, run};
-use needs::{PATIENCE, eventually, say};
 use scenarios::{plain, scenario};
 use serde_json::json;
+use testbed::{PATIENCE, eventually};
 use typed::{SUIMON, code, stderr};
 
 /// Sends so many bytes by one TCP connection from left to right; they arrive as they were.
@@ -115,7 +113,7 @@ fn what_cannot_be_is_refused() {
             assert_eq!(code(&output), 3, "{said}");
             assert!(said.contains("setcap"), "{said}");
         }
-        Err(error) => say(&format!("skipped: a user cannot start it: {error}")),
+        Err(error) => testbed::skip("a router without rights", &error.to_string()),
     }
 }
 

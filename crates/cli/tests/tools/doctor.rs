@@ -5,10 +5,10 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use crate::needs::{alone, lacks, say};
 use crate::typed::{SUIMON, code, json, stderr, stdout};
 use serde_json::Value;
 use tempfile::TempDir;
+use testbed::{alone, lacks, skip};
 
 const TOPICS: [&str; 5] = ["simulator", "lab", "xdp", "congestion", "programs"];
 
@@ -128,7 +128,7 @@ fn a_user_is_told_what_takes_root() {
         assert_eq!(state(&document, "AF_XDP"), "missing", "{document}");
     }
     if state(&document, "user namespaces") == "missing" {
-        return say("not made: the doctor in a user namespace: this machine lets users make none");
+        return skip("the doctor in a user namespace", "this machine lets users make none");
     }
     assert_eq!(state(&document, "rights"), "limited", "{document}");
     assert_eq!(state(&document, "veth"), state(&root, "veth"), "{document}");
@@ -147,7 +147,7 @@ fn who_may_make_no_namespace_is_told_what_to_type() {
     command.args(["--user", "--map-root-user", "sh", "-c", script, "sh", SUIMON]);
     let output = command.args(["doctor", "lab", "--json"]).output().expect("unshare");
     if output.stdout.is_empty() {
-        return say(&format!("not made: a doctor without namespaces: {}", stderr(&output).trim()));
+        return skip("a doctor without namespaces", stderr(&output).trim());
     }
     let document = assert_whole(&output);
     assert_eq!(code(&output), 3);

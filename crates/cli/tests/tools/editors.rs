@@ -6,7 +6,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::needs::say;
 use crate::typed::{SUIMON, code, stderr, stdout};
 use tempfile::TempDir;
 
@@ -22,7 +21,8 @@ fn tool(test: &str, name: &str, try_it: &[&str]) -> Option<PathBuf> {
     };
     let found = places.iter().find(works);
     if found.is_none() {
-        say(&format!("skipped: {test} needs {name} {}: type .ci/editors", try_it.join(" ")));
+        let why = format!("it needs {name} {}: type .ci/editors", try_it.join(" "));
+        testbed::skip(test, &why);
     }
     found.cloned()
 }

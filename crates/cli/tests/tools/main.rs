@@ -1,8 +1,6 @@
 //! What helps a person along: doctor, demo, schema, completions, man pages, and the progress bar.
 
 #[allow(dead_code, reason = "shared with tests that also wait for things")]
-#[path = "../needs/mod.rs"]
-mod needs;
 #[path = "../typed/mod.rs"]
 mod typed;
 

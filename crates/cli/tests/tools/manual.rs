@@ -4,7 +4,6 @@ use std::fs;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-use crate::needs::say;
 use crate::typed::{SUIMON, code, stderr, stdout};
 
 fn suimon(words: &[&str]) -> Output {
@@ -13,13 +12,7 @@ fn suimon(words: &[&str]) -> Output {
 
 /// Whether a program can be started; said aloud if not.
 fn has(test: &str, program: &str) -> bool {
-    let mut command = Command::new(program);
-    let there =
-        command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
-    if !there {
-        say(&format!("skipped: {test} needs {program}"));
-    }
-    there
+    !testbed::lacks_programs(test, &[program])
 }
 
 /// What a program answers to `input`.

@@ -4,7 +4,6 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::needs::say;
 use crate::typed::{SUIMON, code, json, stderr, stdout};
 use tempfile::TempDir;
 
@@ -63,7 +62,7 @@ fn on_a_terminal(folder: &Path, words: &str) -> Option<String> {
     let output = match command.output() {
         Ok(output) if output.status.success() => output,
         other => {
-            say(&format!("skipped: a terminal needs script(1): {other:?}"));
+            testbed::skip("a terminal", &format!("script(1): {other:?}"));
             return None;
         }
     };

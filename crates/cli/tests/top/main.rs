@@ -3,8 +3,6 @@
 #[path = "../router/machines.rs"]
 #[allow(dead_code, reason = "the router's own tests need more of it")]
 mod machines;
-#[path = "../needs/mod.rs"]
-mod needs;
 mod scenario;
 mod terminal;
 #[path = "../typed/mod.rs"]
@@ -16,11 +14,11 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-use needs::eventually;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
+use testbed::eventually;
 use typed::{SUIMON, code, stderr, stdout};
 
 fn folder() -> TempDir {

@@ -14,9 +14,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::termios::{LocalFlags, tcgetattr};
 use nix::unistd::Pid;
 
-use crate::needs::eventually;
 use crate::typed::SUIMON;
 use crate::{finished, folder};
+use testbed::eventually;
 
 /// The other screen is left, and the cursor seen again.
 const LEFT: &str = "\x1b[?1049l";

@@ -35,7 +35,7 @@ fn every_algorithm_registers_and_moves_100_mb() {
         let moved = Transfer::open(&pair, registered.name()).run(BULK_BYTES);
         assert_eq!(moved.sent, moved.received, "{}: the receiver's bytes", algorithm.name());
         assert_eq!(moved.received.bytes, BULK_BYTES, "{}", algorithm.name());
-        machine::say(&format!("{}: 100 MB in {:.2} s", registered.name(), moved.seconds));
+        testbed::say(&format!("{}: 100 MB in {:.2} s", registered.name(), moved.seconds));
     }
 }
 
@@ -59,7 +59,7 @@ fn every_hook_call_replays_to_the_same_bits() {
         });
         assert_eq!(moved.sent, moved.received, "{}: the receiver's bytes", algorithm.name());
         let tally = replay::compare(algorithm, &log);
-        machine::say(&format!("{}: {tally}", algorithm.name()));
+        testbed::say(&format!("{}: {tally}", algorithm.name()));
         assert!(tally.compared > 0, "{}: no hook call was logged", algorithm.name());
         assert!(tally.losses() > 0, "{}: no loss was seen", algorithm.name());
     }

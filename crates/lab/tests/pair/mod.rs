@@ -3,7 +3,6 @@
 #![allow(dead_code)] // each test uses its part
 
 use std::fs;
-use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -17,23 +16,9 @@ use lab::congestion::Congestion;
 use results::totals::FlowTotals;
 use scenario::{Document, Plan};
 
-/// Says so on the terminal, past the test harness, and returns true if this machine cannot run lab tests.
+/// Skips `test`, and returns true, if this machine cannot run lab tests.
 pub(crate) fn lacks(test: &str) -> bool {
-    let runs = |tool, flag| Command::new(tool).arg(flag).output().is_ok();
-    let missing = if !nix::unistd::geteuid().is_root() {
-        "root"
-    } else if !runs("ip", "-V") || !runs("tc", "-V") {
-        "ip and tc (iproute2)"
-    } else {
-        return false;
-    };
-    say(&format!("skipped: {test} needs {missing}"));
-    true
-}
-
-/// Prints past the test harness, which would keep a passing test's output to itself.
-pub(crate) fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "lab: {line}");
+    testbed::lacks(test, &["ip", "tc"])
 }
 
 /// The hosts `a`, 10.0.0.1 and fd00::1, and `b`, 10.0.0.2 and fd00::2.

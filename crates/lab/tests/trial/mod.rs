@@ -21,11 +21,13 @@ pub(crate) fn main(trials: &[Trial]) {
     let chosen = |name: &str| filters.is_empty() || filters.iter().any(|part| name.contains(part));
     let privilege = match privilege::acquire() {
         Ok(privilege) => privilege,
-        Err(error @ Error::Lacking { .. }) => return println!("skipped: {error}"),
+        Err(error @ Error::Lacking { .. }) => {
+            return testbed::skip("namespaces", &error.to_string());
+        }
         Err(error) => panic!("{error}"),
     };
     if let Err(error @ Error::Lacking { .. }) = Namespace::new() {
-        return println!("skipped: {error}");
+        return testbed::skip("namespaces", &error.to_string());
     }
     for (name, trial) in trials.iter().filter(|(name, _)| chosen(name)) {
         println!("test {name} as {privilege:?} ...");
@@ -54,7 +56,9 @@ fn as_nobody(filters: &[String]) {
     match status {
         Ok(status) if status.success() => {}
         Ok(_) => exit(1),
-        Err(error) => println!("skipped as a user: a copy of this does not start: {error}"),
+        Err(error) => {
+            testbed::skip("a user's namespaces", &format!("a copy of this does not start: {error}"))
+        }
     }
 }
 
