@@ -83,16 +83,42 @@ fn unknown(name: &str, known: &[(&str, String)]) -> Wrong {
     (format!("`{{{name}}}` stands for nothing"), help)
 }
 
-/// The line that has these words.
-pub(crate) fn line(words: &[String]) -> String {
-    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+fn quoted(word: &str) -> String {
+    in_quotes(&word.replace('{', "{{"))
 }
 
-fn quoted(word: &str) -> String {
-    let word = word.replace('{', "{{");
+/// The words of one of several like command lines, and what is known there.
+pub(crate) type Words<'w> = (&'w [String], Vec<(&'w str, String)>);
+
+/// The line that gives every member its words: what differs from one to the next stands for what is known
+/// of each. `None` if there is no such line.
+pub(crate) fn common_line(members: &[Words<'_>]) -> Option<String> {
+    let (first, known) = members.first()?;
+    if members.iter().any(|(words, _)| words.len() != first.len()) {
+        return None;
+    }
+    let word = |at: usize| {
+        if members.iter().all(|(words, _)| words[at] == first[at]) {
+            return Some(quoted(&first[at]));
+        }
+        let mut word = first[at].replace('{', "{{");
+        for (name, value) in known {
+            word = word.replace(value.as_str(), &format!("{{{name}}}"));
+        }
+        let fits = |(words, known): &Words<'_>| {
+            filled(&word, known).is_ok_and(|filled| filled == words[at])
+        };
+        members.iter().all(fits).then(|| in_quotes(&word))
+    };
+    let words: Option<Vec<String>> = (0..first.len()).map(word).collect();
+    Some(words?.join(" "))
+}
+
+/// The word as a shell takes it, braces as they are.
+fn in_quotes(word: &str) -> String {
     let plain = |c: char| !(c.is_whitespace() || "\"'\\".contains(c));
     if !word.is_empty() && word.chars().all(plain) {
-        return word;
+        return word.to_owned();
     }
     format!("'{}'", word.replace('\'', "'\\''"))
 }
@@ -129,10 +155,25 @@ mod tests {
     }
 
     #[test]
+    fn a_common_line_has_what_differs_in_braces() {
+        let members = |words: [[&str; 3]; 2]| {
+            let words = words.map(|words| words.map(str::to_owned).to_vec());
+            let lines = [["10.0.0.1", "80"], ["10.0.0.2", "81"]]
+                .map(|[to, port]| vec![("to", to.to_owned()), ("port", port.to_owned())]);
+            let pairs: Vec<_> = words.iter().map(Vec::as_slice).zip(lines).collect();
+            common_line(&pairs)
+        };
+        let line = members([["x", "80", "it's {10.0.0.1}:80"], ["x", "80", "it's {10.0.0.2}:81"]]);
+        assert_eq!(line.as_deref(), Some(r"x 80 'it'\''s {{{to}}:{port}'"));
+        assert_eq!(members([["x", "80", "y"], ["x", "82", "y"]]), None);
+    }
+
+    #[test]
     fn a_line_has_its_words() {
         let all = ["sh", "", "it's {to}", "a\\b", "\"q\"", "tab\t"].map(str::to_owned);
+        let line = common_line(&[(&all, Vec::new())]).unwrap();
         let again: Vec<_> =
-            words(&line(&all)).unwrap().iter().map(|word| filled(word, &[]).unwrap()).collect();
+            words(&line).unwrap().iter().map(|word| filled(word, &[]).unwrap()).collect();
         assert_eq!(again, all);
     }
 }

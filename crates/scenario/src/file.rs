@@ -13,7 +13,7 @@ use crate::queue::Queue;
 use crate::tcp::Tcp;
 use crate::value::{
     AddressUnit, CodePointUnit, Commands, Count, Grid, Name, OneOrMany, PeriodUnit, PortUnit,
-    Quantity, RateUnit, ShareUnit, SizeUnit, Table, TimeUnit,
+    Quantity, RandomTimeUnit, RateUnit, ShareUnit, SizeUnit, Table, TimeUnit,
 };
 
 pub(crate) use outcome::{
@@ -194,10 +194,12 @@ pub(crate) struct Flow {
     /// The congestion control algorithm; the profile's own unless given. "kernel:bbr" is the kernel's, in the
     /// lab.
     pub(crate) congestion: Option<Name>,
-    /// When it begins; at 0 s unless given.
-    pub(crate) start: Option<Quantity<TimeUnit>>,
-    /// From each flow's start to the next one's; 0 unless given.
-    pub(crate) stagger: Option<Quantity<TimeUnit>>,
+    /// When it begins; at 0 s unless given. "0 s..1 s" draws each flow's start from the run's seed and its
+    /// name.
+    pub(crate) start: Option<Quantity<RandomTimeUnit>>,
+    /// From each flow's start to the next one's, on top of `start`; 0 unless given. "exponential 50 ms" makes
+    /// Poisson arrivals.
+    pub(crate) stagger: Option<Quantity<RandomTimeUnit>>,
     /// When the program stops sending; never unless given.
     pub(crate) stop: Option<Quantity<TimeUnit>>,
     /// How much payload each flow sends; without end unless given.

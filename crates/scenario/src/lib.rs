@@ -3,6 +3,7 @@
 //! A [`Document`] is a file with what the command line overrides in it; [`Document::plan`] resolves every
 //! name, default and quantity. Whatever is wrong comes back as [`Errors`], each with its place.
 
+mod arrival;
 pub mod catalogue;
 mod classes;
 mod command;

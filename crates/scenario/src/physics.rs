@@ -93,6 +93,15 @@ pub enum Warning {
         /// How many bins or samples.
         samples: u64,
     },
+    /// Flows that are drawn to start when the run is over, or when they would stop.
+    Late {
+        /// The flow, or what is counted.
+        flow: String,
+        /// How many start in time.
+        begun: usize,
+        /// How many there are.
+        flows: usize,
+    },
     /// A change that no run can make.
     Refused {
         /// The change.
@@ -142,6 +151,11 @@ impl fmt::Display for Warning {
             Self::ManySamples { probe, samples } => {
                 write!(f, "the probe `{probe}` records {samples} samples: shorten its window")
             }
+            Self::Late { flow, begun, flows } => write!(
+                f,
+                "`{flow}`: with this seed {begun} of {flows} flows start in time: set \
+                 `flow.{flow}.start` or `flow.{flow}.stagger` lower, or `duration` higher"
+            ),
             Self::Refused { change, why } => write!(f, "`{change}` will be refused: {why}"),
         }
     }
@@ -179,6 +193,7 @@ pub fn physics(plan: &Plan) -> Vec<Warning> {
             }
         }
     }
+    warnings.extend(late(plan));
     warnings.extend(excess(plan));
     warnings.extend(samples(plan));
     warnings.extend(reservations::refused(plan));
@@ -251,6 +266,24 @@ fn overload(flow: &Flow, tcp: &Tcp, bottleneck: Rate) -> Option<Warning> {
     let offered = rate_of(train.message, train.every)?;
     let over = offered > bottleneck;
     over.then(|| Warning::Overload { flow: flow.name.clone(), offered, bottleneck })
+}
+
+/// Counted flows of which not all start, as their starts are drawn.
+fn late(plan: &Plan) -> Vec<Warning> {
+    let end = Instant::ZERO + plan.duration;
+    let groups = plan.flows.chunk_by(|one, next| group_of(&one.name) == group_of(&next.name));
+    let warning = |members: &[Flow]| {
+        let begun = members.iter().filter(|flow| flow.span.start < end.min(flow.span.stop)).count();
+        let flow = group_of(&members[0].name).to_owned();
+        let flows = members.len();
+        (begun < flows).then_some(Warning::Late { flow, begun, flows })
+    };
+    groups.filter_map(warning).collect()
+}
+
+/// The name of the table that a flow is of.
+fn group_of(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(table, _)| table)
 }
 
 /// The ports that datagrams alone fill, with the most that they come to at any time.

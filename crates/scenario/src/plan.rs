@@ -8,6 +8,8 @@ use traffic::header::{Header, Ports};
 use traffic::reservation::Request;
 use traffic::{Bytes, Duration, Instant, condition, qdisc};
 
+pub use crate::arrival::{Arrival, RandomTime};
+
 /// What a driver runs.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -126,6 +128,8 @@ pub struct Flow {
     pub header: Header,
     /// When the program sends, and how much.
     pub span: application::Span,
+    /// What the file says of the start, which the one above was drawn from.
+    pub arrival: Arrival,
     /// By which protocol.
     pub transport: Transport,
 }

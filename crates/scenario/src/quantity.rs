@@ -208,6 +208,21 @@ pub fn duration(text: &str) -> Result<Duration, Error> {
     })
 }
 
+/// A time for people, rounded down to three digits: `111 ms`, `4.5 s`.
+pub(crate) fn nearly(time: Duration) -> String {
+    let units = [(1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "us"), (1_000, "ns")];
+    let ps = time.as_ps();
+    let (scale, unit) = units.into_iter().find(|&(one, _)| ps >= one).unwrap_or((1, "ps"));
+    let whole = ps / scale;
+    let places = 2_u32.saturating_sub(whole.max(1).ilog10());
+    if places == 0 || scale == 1 {
+        return format!("{whole} {unit}");
+    }
+    let part = ps % scale / (scale / 10_u64.pow(places));
+    let digits = format!("{whole}.{part:0width$}", width = places as usize);
+    format!("{} {unit}", digits.trim_end_matches('0').trim_end_matches('.'))
+}
+
 fn wrong_time_unit(text: &str, unit: &str) -> Error {
     let number = text.trim().trim_end_matches(unit).trim();
     if unit.is_empty() {

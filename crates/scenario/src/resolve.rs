@@ -1,6 +1,7 @@
 //! From the file's tables to the plan: names become numbers, defaults are filled in, quantities are
 //! checked against each other. Problems are collected; a part that depends on a faulty one is left out.
 
+mod arrivals;
 mod changes;
 mod conditioners;
 mod datagrams;
@@ -33,7 +34,8 @@ pub(crate) fn resolve(file: &Scenario, problems: &mut Problems) -> Option<Plan> 
     // A network with a faulty node or link has no routes worth complaining about.
     let complete = problems.is_empty();
     let routes = if complete { routes::resolve(&nodes.list, &links.list) } else { Vec::new() };
-    let network = Network { nodes, links, routes, duration };
+    let seed = file.seed.as_ref().map_or(1, |seed| seed.value);
+    let network = Network { nodes, links, routes, duration, seed };
     let flows = flows::resolve(&declared, &network, problems);
     let changes = changes::resolve(file, &network, &declared.names, problems);
     let probes = probes::resolve(file, &network, &declared.names, problems);
@@ -47,7 +49,7 @@ pub(crate) fn resolve(file: &Scenario, problems: &mut Problems) -> Option<Plan> 
     let comparison = tolerances::resolve(file, &network, known, problems);
     problems.is_empty().then(|| Plan {
         title: file.title.clone().unwrap_or_default(),
-        seed: file.seed.as_ref().map_or(1, |seed| seed.value),
+        seed,
         duration,
         nodes: network.nodes.list,
         links: network.links.list,
@@ -69,6 +71,11 @@ pub(crate) fn queue(queue: &Queue, problems: &mut Problems) -> Option<qdisc::Par
     queues::parameters(queue, filters::Entities { nodes: &nodes, flows: &flows }, problems)
 }
 
+/// The address of a counted host so many after the first.
+pub(crate) fn later_address(first: std::net::IpAddr, index: usize) -> Option<std::net::IpAddr> {
+    nodes::later(first, index)
+}
+
 fn duration(file: &Scenario, problems: &mut Problems) -> Duration {
     match file.duration.read(problems) {
         Some(Duration::ZERO) => {
@@ -87,4 +94,5 @@ struct Network<'f> {
     /// Empty if nodes or links are faulty.
     routes: Vec<Vec<Option<u32>>>,
     duration: Duration,
+    seed: u64,
 }

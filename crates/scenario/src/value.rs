@@ -12,8 +12,9 @@ use traffic::classify::{Dscp, PortRange, Prefix};
 use traffic::condition::Action;
 use traffic::{Bytes, Duration, Rate};
 
+use crate::arrival::RandomTime;
 use crate::diagnostic::{Problems, Span};
-use crate::{condition, header, quantity};
+use crate::{arrival, condition, header, quantity};
 
 /// A kind of quantity: how it is read, and how an editor is told of it.
 pub(crate) trait Unit {
@@ -47,6 +48,13 @@ macro_rules! unit {
 unit!(RateUnit, Rate, quantity::rate, false, "A rate: \"500 Mbit/s\", \"62.5 MB/s\"");
 unit!(SizeUnit, Bytes, quantity::bytes, false, "A size: \"1500 B\", \"512 KiB\", \"32 MB\"");
 unit!(TimeUnit, Duration, quantity::duration, false, "A time: \"10 ms\", \"300 s\", \"500 us\"");
+unit!(
+    RandomTimeUnit,
+    RandomTime,
+    arrival::random_time,
+    false,
+    "A time, or one drawn for each flow: \"10 ms\", \"0 s..100 ms\" (uniform), \"exponential 50 ms\""
+);
 unit!(PeriodUnit, Duration, quantity::period, false, "A frequency: \"100 Hz\", \"1 kHz\"");
 unit!(ShareUnit, u32, quantity::share, true, "A share: \"0.01 %\" or 0.0001");
 unit!(NumberUnit, f64, quantity::number, true, "How many: 3");

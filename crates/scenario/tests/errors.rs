@@ -108,6 +108,29 @@ fn names() {
     );
 }
 
+/// Who starts when the run is over is never seen, and looked like unfairness.
+#[test]
+fn a_stagger_past_the_end_says_how_many_flows_start_and_what_to_change() {
+    assert_eq!(
+        added("count = 10\nstagger = \"4 s\"\n"),
+        "x.toml:15:11: only 3 of 10 flows start before the run ends at 10 s: the last would start at \
+         36 s\n  help: set `flow.bulk.stagger` below 1.11 s, `flow.bulk.count` to 3 or less, or \
+         `duration` above 36 s"
+    );
+    assert_eq!(
+        added("count = 3\nstart = \"1500 ms\"\nstagger = \"1 s\"\nstop = \"3 s\"\n"),
+        "x.toml:16:11: only 2 of 3 flows start before they stop at 3 s: the last would start at \
+         3.5 s\n  help: set `flow.bulk.stagger` below 750 ms, `flow.bulk.count` to 2 or less, or \
+         `flow.bulk.stop` above 3.5 s"
+    );
+    assert_eq!(added("count = 10\nstagger = \"1.1 s\"\n"), "nothing");
+    assert_eq!(added("count = 10\nstagger = \"exponential 4 s\"\n"), "nothing");
+    assert_eq!(
+        added("start = \"10 s..11 s\"\n"),
+        "x.toml:14:9: it starts when the run is over\n  help: start before the scenario's duration"
+    );
+}
+
 #[test]
 fn shapes() {
     assert_eq!(

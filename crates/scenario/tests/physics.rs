@@ -121,3 +121,24 @@ fn reservations_that_cannot_be_are_told() {
     assert_eq!(said(&[&asked, &cbq, &off("1500 ms"), &on("1600 ms")]), [""; 0]);
     assert_eq!(said(&[&back, &asked, &cbq, &off("2500 ms"), &on("2600 ms")]), [unknown("back")]);
 }
+
+#[test]
+fn flows_drawn_to_start_when_the_run_is_over_are_told() {
+    let text = format!(
+        "{}count = 100\nstagger = \"exponential 1 s\"\n",
+        r#"duration = "10 s"
+[host.a]
+[host.b]
+[link.wire]
+between = ["a", "b"]
+rate = "1 Gbit/s"
+[flow.f]
+from = "a"
+to = "b"
+"#
+    );
+    let plan = Document::parse("x.toml", &text).and_then(|document| document.plan());
+    let warnings: Vec<String> = physics(&plan.unwrap()).iter().map(ToString::to_string).collect();
+    let late = warnings.iter().find(|warning| warning.contains("100 flows")).expect("a warning");
+    assert!(late.contains("flow.f.stagger") && !late.contains("with this seed 100"), "{late}");
+}

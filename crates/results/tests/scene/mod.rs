@@ -103,6 +103,7 @@ fn flow(name: &str, number: usize) -> Flow {
             Flow::usual_ports(number),
         ),
         span: Span::ALWAYS,
+        arrival: scenario::plan::Arrival::at(Duration::ZERO),
         transport: Transport::Tcp(Box::new(Connection {
             sender: config,
             receiver: config,

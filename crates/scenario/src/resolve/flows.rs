@@ -11,12 +11,13 @@ use transport::Config;
 
 use super::directory::{Members, count, member_name, pairs};
 use super::nodes::Nodes;
-use super::{Directory, Network, datagrams, programs};
+use super::{Directory, Network, arrivals, datagrams, programs};
+use crate::arrival::Arrival;
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
 use crate::plan::{Flow, NodeKind, Tcp, Transport};
 use crate::tcp;
-use crate::value::{Name, PortUnit, Quantity, TimeUnit};
+use crate::value::{Name, PortUnit, Quantity};
 
 /// Ten times what DESIGN.md asks of one run.
 const FLOWS_MAX: usize = 100_000;
@@ -90,8 +91,8 @@ fn add(
     network: &Network<'_>,
     problems: &mut Problems,
 ) -> Option<()> {
-    let stagger = time_or_zero(table.stagger.as_ref(), problems);
-    let span = span(table, network.duration, problems);
+    let arrival = arrivals::read(table, members.range.len(), problems);
+    let span = span(table, arrival, network.duration, problems);
     programs::check(table, problems);
     check_paths(table, pairs, network, problems)?;
     let transport = |&(from, to): &(usize, usize)| match (&table.program, &table.datagrams) {
@@ -107,12 +108,18 @@ fn add(
         }
     };
     let transports: Vec<_> = pairs.iter().map(transport).collect::<Option<_>>()?;
-    let (stagger, span) = (stagger?, span?);
-    for index in 0..members.range.len() {
+    let (arrival, span) = (arrival?, span?);
+    let names =
+        (0..members.range.len()).map(|index| member_name(&name.text, members.counted, index));
+    let names: Vec<String> = names.collect();
+    let starts = arrival.starts(network.seed, names.iter().map(String::as_str));
+    let starts: Vec<Instant> = starts.collect();
+    let ends = (pairs.len(), span.stop);
+    arrivals::check(name, table, ends, (arrival, &starts), network, problems);
+    for (index, (name, start)) in names.into_iter().zip(starts).enumerate() {
         // The pairs take turns, so that `stagger` spreads the hosts' starts.
         let pair = index % pairs.len();
         let (from, to) = pairs[pair];
-        let start = span.start + stagger.times(index as u64);
         let header = header(table, index, flows.len(), [from, to], network, problems)?;
         let program = table.program.as_ref().map(|program| {
             let addresses = [from, to].map(|end| network.nodes.list[end].address);
@@ -120,11 +127,12 @@ fn add(
         });
         let transport = transports[pair].clone().or_else(|| program?)?;
         flows.push(Flow {
-            name: member_name(&name.text, members.counted, index),
+            name,
             from,
             to,
             header,
             span: Span { start, ..span },
+            arrival,
             transport,
         });
     }
@@ -290,12 +298,13 @@ fn check_paths(
     None
 }
 
-fn time_or_zero(time: Option<&Quantity<TimeUnit>>, problems: &mut Problems) -> Option<Duration> {
-    time.map_or(Some(Duration::ZERO), |quantity| quantity.read(problems))
-}
-
-fn span(table: &file::Flow, duration: Duration, problems: &mut Problems) -> Option<Span> {
-    let start = time_or_zero(table.start.as_ref(), problems);
+/// When its flows send, from the earliest that one may start.
+fn span(
+    table: &file::Flow,
+    arrival: Option<Arrival>,
+    duration: Duration,
+    problems: &mut Problems,
+) -> Option<Span> {
     let stop = match &table.stop {
         Some(stop) => stop.read(problems).map(|stop| Instant::ZERO + stop),
         None => Some(Instant::NEVER),
@@ -304,7 +313,7 @@ fn span(table: &file::Flow, duration: Duration, problems: &mut Problems) -> Opti
         Some(bytes) => bytes.read(problems).map(Some),
         None => Some(None),
     };
-    let start = start?;
+    let start = arrival?.start.min();
     if let Some(quantity) = table.start.as_ref().filter(|_| start >= duration) {
         let help = "start before the scenario's duration";
         problems.push(&quantity.span, "it starts when the run is over", help);

@@ -158,7 +158,7 @@ fn first_address(
 }
 
 /// The address so many after the first.
-fn later(first: IpAddr, index: usize) -> Option<IpAddr> {
+pub(super) fn later(first: IpAddr, index: usize) -> Option<IpAddr> {
     Some(match first {
         IpAddr::V4(v4) => {
             Ipv4Addr::from(v4.to_bits().checked_add(u32::try_from(index).ok()?)?).into()

@@ -1,0 +1,124 @@
+//! Flows of a lock file.
+
+use network::datagram;
+use traffic::{Bytes, Instant};
+
+use super::groups::{self, Group, Groups};
+use super::{header, instant, key, line, rate, size, string, time};
+use crate::header::code_point_text;
+use crate::plan::{Flow, Tcp, Transport};
+use crate::tcp;
+
+/// A flow's table.
+pub(super) fn flow(plan: &Groups<'_>, group: &Group<'_>, text: &mut String) {
+    let members = &plan.plan.flows[group.range.clone()];
+    let flow = &members[0];
+    let name = key(group.name);
+    header(text, &format!("flow.{name}"));
+    ends(plan, group, members, text);
+    let program = matches!(flow.transport, Transport::Program(_));
+    let [source, destination] = groups::ports(members, group.range.start).unwrap_or_default();
+    if let Some(port) = destination {
+        line(text, "destination_port", &port.to_string());
+    }
+    if let Some(port) = source {
+        line(text, "source_port", &port.to_string());
+    }
+    if !program {
+        line(text, "dscp", &string(&code_point_text(flow.header.tos >> 2)));
+        line(text, "flow_label", &flow.header.flow_label.to_string());
+    }
+    start(plan, group, flow, text);
+    if flow.span.stop != Instant::NEVER {
+        line(text, "stop", &instant(flow.span.stop));
+    }
+    if let Some(bytes) = flow.span.bytes {
+        line(text, "bytes", &size(bytes));
+    }
+    match &flow.transport {
+        Transport::Tcp(tcp) => connection(&name, tcp, members, text),
+        Transport::Udp(config) => datagrams(&name, config, members, text),
+        Transport::Program(_) => {
+            let lines = groups::flow_programs(plan.plan, members).unwrap_or_default();
+            for (key, program) in ["program", "server"].into_iter().zip(lines) {
+                if let Some(program) = program {
+                    line(text, key, &string(&program));
+                }
+            }
+        }
+    }
+}
+
+/// `from`, `to` and `count`.
+fn ends(plan: &Groups<'_>, group: &Group<'_>, members: &[Flow], text: &mut String) {
+    let Some([from, to]) = plan.flow_ends(members, group.counted) else { return };
+    line(text, "from", &string(from.name));
+    line(text, "to", &string(to.name));
+    let each = members.len() / from.length.max(to.length);
+    if group.counted && (each > 1 || !(from.counted || to.counted)) {
+        line(text, "count", &each.to_string());
+    }
+}
+
+/// What the starts are drawn from, where they are; the start of a member that is written out alone.
+fn start(plan: &Groups<'_>, group: &Group<'_>, flow: &Flow, text: &mut String) {
+    let drawn = flow.arrival.starts(plan.plan.seed, [flow.name.as_str()]).next();
+    if group.counted || drawn == Some(flow.span.start) {
+        line(text, "start", &string(&flow.arrival.start.to_string()));
+    } else {
+        line(text, "start", &instant(flow.span.start));
+    }
+    if group.range.len() > 1 {
+        line(text, "stagger", &string(&flow.arrival.stagger.to_string()));
+    }
+}
+
+fn connection(name: &str, flow: &Tcp, members: &[Flow], text: &mut String) {
+    if let Some(name) = &flow.kernel_congestion {
+        line(text, "congestion", &string(&format!("kernel:{name}")));
+    }
+    if let Some(exchange) = flow.exchange {
+        line(text, "exchange.request", &size(exchange.request));
+        line(text, "exchange.response", &size(exchange.response));
+        if let Some(every) = exchange.every {
+            line(text, "exchange.every", &time(every));
+        }
+    }
+    if let Some(train) = flow.train {
+        line(text, "train.message", &size(train.message));
+        line(text, "train.every", &time(train.every));
+    }
+    if let Some(read) = flow.reader.rate {
+        line(text, "read.rate", &rate(read));
+    }
+    header(text, &format!("flow.{name}.tcp"));
+    settings(&flow.sender, groups::same_length(members, groups::sender_mtu), text);
+    header(text, &format!("flow.{name}.receiver_tcp"));
+    settings(&flow.receiver, groups::same_length(members, groups::receiver_mtu), text);
+}
+
+/// All settings of an end; without its MTU where each member has its own path's.
+fn settings(config: &transport::Config, mtu: bool, text: &mut String) {
+    let mut all = String::new();
+    tcp::write(config, &mut all);
+    let lines = all.split_inclusive('\n');
+    text.extend(lines.filter(|line| mtu || !line.starts_with("segment.mtu =")));
+}
+
+fn datagrams(name: &str, config: &datagram::Config, members: &[Flow], text: &mut String) {
+    header(text, &format!("flow.{name}.datagrams"));
+    line(text, "rate", &rate(config.rate));
+    if groups::same_length(members, groups::datagram_size) {
+        line(text, "size", &size(Bytes(config.size.into())));
+    }
+    let spacing = match config.spacing {
+        datagram::Spacing::Even => "even",
+        datagram::Spacing::Poisson => "poisson",
+    };
+    line(text, "spacing", &string(spacing));
+    if let Some(datagram::OnOff { on, off }) = config.on_off {
+        line(text, "on", &time(on));
+        line(text, "off", &time(off));
+    }
+    line(text, "ecn", &config.ecn.to_string());
+}

@@ -1,0 +1,314 @@
+//! Counted entities, found again in a plan: `NAME.1` to `NAME.n` become one table with a `count`, where that
+//! table makes the same members. What is not like its neighbours is written out by itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use traffic::header::Ports;
+
+use crate::command;
+use crate::plan::{Flow, Link, Node, NodeKind, Plan, Transport};
+
+/// One table of a lock file.
+#[derive(Clone, Debug)]
+pub(super) struct Group<'p> {
+    /// The table's name.
+    pub(super) name: &'p str,
+    /// Its members' numbers in the plan.
+    pub(super) range: Range<usize>,
+    /// Whether the members have numbers behind their names.
+    pub(super) counted: bool,
+}
+
+/// A plan as tables.
+#[derive(Clone, Debug)]
+pub(super) struct Groups<'p> {
+    pub(super) plan: &'p Plan,
+    pub(super) nodes: Vec<Group<'p>>,
+    pub(super) links: Vec<Group<'p>>,
+    pub(super) flows: Vec<Group<'p>>,
+}
+
+/// How a table names one end of all its members.
+#[derive(Clone, Debug)]
+pub(super) struct End<'p> {
+    pub(super) name: &'p str,
+    /// How many nodes take turns there.
+    pub(super) length: usize,
+    /// Whether that is a counted node's name.
+    pub(super) counted: bool,
+}
+
+impl<'p> Groups<'p> {
+    /// The tables that make this plan.
+    pub(super) fn of(plan: &'p Plan) -> Self {
+        let mut groups = Self { plan, nodes: Vec::new(), links: Vec::new(), flows: Vec::new() };
+        let names: Vec<&str> = plan.nodes.iter().map(|node| node.name.as_str()).collect();
+        groups.nodes = tables(&names, |members| groups.are_one_node(members));
+        let names: Vec<&str> = plan.links.iter().map(|link| link.name.as_str()).collect();
+        groups.links = tables(&names, |members| groups.are_one_link(members));
+        let names: Vec<&str> = plan.flows.iter().map(|flow| flow.name.as_str()).collect();
+        groups.flows = tables(&names, |members| groups.are_one_flow(members));
+        groups
+    }
+
+    /// The members of a link's or flow's table at one end: one node, or in a table of several a counted one's
+    /// in turn.
+    fn end(&self, nodes: &[usize], several: bool) -> Option<End<'p>> {
+        let &first = nodes.first()?;
+        let group = starting(&self.nodes, first).filter(|group| several && group.counted);
+        let alone = nodes.iter().all(|&node| node == first);
+        match group {
+            Some(group) if !alone || (nodes.len() == 1 && group.range.len() == 1) => {
+                let length = group.range.len();
+                let turn = |(index, &node): (usize, &usize)| node == first + index % length;
+                let whole = nodes.len().is_multiple_of(length);
+                (whole && nodes.iter().enumerate().all(turn)).then_some(End {
+                    name: group.name,
+                    length,
+                    counted: true,
+                })
+            }
+            _ => {
+                alone.then(|| End { name: &self.plan.nodes[first].name, length: 1, counted: false })
+            }
+        }
+    }
+
+    /// The two ends of a link's table.
+    pub(super) fn link_ends(&self, members: &[Link], several: bool) -> Option<[End<'p>; 2]> {
+        let end = |end: usize| {
+            self.end(&members.iter().map(|link| link.ends[end].node).collect::<Vec<_>>(), several)
+        };
+        Some([end(0)?, end(1)?])
+    }
+
+    /// The two ends of a flow's table.
+    pub(super) fn flow_ends(&self, members: &[Flow], several: bool) -> Option<[End<'p>; 2]> {
+        let end =
+            |of: fn(&Flow) -> usize| self.end(&members.iter().map(of).collect::<Vec<_>>(), several);
+        Some([end(|flow| flow.from)?, end(|flow| flow.to)?])
+    }
+
+    fn are_one_node(&self, range: Range<usize>) -> bool {
+        let members = &self.plan.nodes[range];
+        let kind = |node: &Node| format!("{:?}", node.kind);
+        let (first, same) = (&members[0], kind(&members[0]));
+        let like = |(index, node): (usize, &Node)| {
+            let address = crate::resolve::later_address(first.address, index);
+            node.timer == first.timer
+                && (address == Some(node.address) || !matches!(node.kind, NodeKind::Host(_)))
+                && kind(node) == same
+        };
+        members.iter().enumerate().all(like) && node_programs(members).is_some()
+    }
+
+    fn are_one_link(&self, range: Range<usize>) -> bool {
+        let members = &self.plan.links[range];
+        let Some(ends) = self.link_ends(members, true) else { return false };
+        let first = &members[0];
+        let like = |link: &Link| {
+            link.config == first.config && link.wire == first.wire && link.gso == first.gso
+        };
+        ends.iter().any(|end| end.counted)
+            && ends.iter().all(|end| [1, members.len()].contains(&end.length))
+            && members.iter().all(like)
+    }
+
+    fn are_one_flow(&self, range: Range<usize>) -> bool {
+        let members = &self.plan.flows[range.clone()];
+        let first = &members[0];
+        let like = |flow: &Flow| {
+            let (span, usual) = (flow.span, first.span);
+            flow.arrival == first.arrival
+                && (span.stop, span.bytes) == (usual.stop, usual.bytes)
+                && flow.header.tos == first.header.tos
+                && flow.header.flow_label == first.header.flow_label
+                && same_transport(&flow.transport, &first.transport)
+        };
+        let names = members.iter().map(|flow| flow.name.as_str());
+        let starts = first.arrival.starts(self.plan.seed, names);
+        let paired = self
+            .flow_ends(members, true)
+            .is_some_and(|[from, to]| !(from.counted && to.counted) || from.length == to.length);
+        paired
+            && members.iter().all(like)
+            && members.iter().zip(starts).all(|(flow, start)| flow.span.start == start)
+            && ports(members, range.start).is_some()
+            && flow_programs(self.plan, members).is_some()
+            && segments_are_said(self.plan, members)
+    }
+}
+
+/// The counted entities among these names for which `are_one` holds, and the rest one by one.
+fn tables<'p>(names: &[&'p str], are_one: impl Fn(Range<usize>) -> bool) -> Vec<Group<'p>> {
+    let all: BTreeSet<&str> = names.iter().copied().collect();
+    let mut stems: BTreeMap<&str, usize> = BTreeMap::new();
+    for (stem, _) in names.iter().filter_map(|name| name.rsplit_once('.')) {
+        *stems.entry(stem).or_default() += 1;
+    }
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Some(name) = names.get(at) {
+        let stem = name.strip_suffix(".1").filter(|stem| !all.contains(stem));
+        let whole = stem.and_then(|stem| {
+            let range = at..at + stems[stem];
+            let members = names.get(range.clone())?;
+            let numbered = |(index, name): (usize, &&str)| {
+                name.rsplit_once('.') == Some((stem, &*(index + 1).to_string()))
+            };
+            let one = members.iter().enumerate().all(numbered) && are_one(range.clone());
+            one.then_some(Group { name: stem, range, counted: true })
+        });
+        let group = whole.unwrap_or(Group { name, range: at..at + 1, counted: false });
+        at = group.range.end;
+        found.push(group);
+    }
+    found
+}
+
+/// The table whose first member has that number.
+pub(super) fn starting<'g, 'p>(groups: &'g [Group<'p>], number: usize) -> Option<&'g Group<'p>> {
+    let place = groups.binary_search_by_key(&number, |group| group.range.start).ok()?;
+    groups.get(place)
+}
+
+/// The command lines of a host's table.
+pub(super) fn node_programs(members: &[Node]) -> Option<Vec<String>> {
+    let count = members[0].programs.len();
+    if members.iter().any(|node| node.programs.len() != count) {
+        return None;
+    }
+    let line = |at: usize| {
+        let words = |node: &'_ Node| vec![("address", node.address.to_string())];
+        let members = members.iter().map(|node| (node.programs[at].as_slice(), words(node)));
+        command::common_line(&members.collect::<Vec<_>>())
+    };
+    (0..count).map(line).collect()
+}
+
+/// The command lines of a flow's table: the client's and the server's, where it has them.
+pub(super) fn flow_programs(plan: &Plan, members: &[Flow]) -> Option<[Option<String>; 2]> {
+    let (mut clients, mut servers) = (Vec::new(), Vec::new());
+    for flow in members {
+        let Transport::Program(program) = &flow.transport else { continue };
+        let [from, to] = [flow.from, flow.to].map(|node| plan.nodes[node].address.to_string());
+        let port = flow.header.ports.unwrap_or_default().destination.to_string();
+        let known = vec![("from", from), ("to", to), ("port", port)];
+        let server = program.server.as_deref();
+        servers.extend(server.map(|words| (words, known.clone())));
+        clients.push((program.client.as_slice(), known));
+    }
+    let line = |lines: &[_]| match lines.len() {
+        0 => Some(None),
+        all if all == members.len() => command::common_line(lines).map(Some),
+        _ => None,
+    };
+    Some([line(&clients)?, line(&servers)?])
+}
+
+/// The ports that a flow's table gives, `None` for one that its members have unasked; the first flow has that
+/// number.
+pub(super) fn ports(members: &[Flow], number: usize) -> Option<[Option<u16>; 2]> {
+    let program = matches!(members[0].transport, Transport::Program(_));
+    let usual = |index: usize| {
+        let usual = Flow::usual_ports(number + index);
+        let server = Flow::usual_server_port(number + index);
+        if program { Ports { destination: server, ..usual } } else { usual }
+    };
+    let port = |of: fn(Ports) -> u16, step: usize| {
+        let all = || members.iter().map(|flow| of(flow.header.ports.unwrap_or_default()));
+        let first = all().next()?;
+        let given = |index: usize| u16::try_from(usize::from(first) + index * step).ok();
+        if all().enumerate().all(|(index, port)| given(index) == Some(port)) {
+            return Some(Some(first));
+        }
+        all().enumerate().all(|(index, port)| of(usual(index)) == port).then_some(None)
+    };
+    let source = port(|ports| ports.source, 1)?;
+    let destination = port(|ports| ports.destination, usize::from(program))?;
+    Some([source.filter(|_| !program), destination])
+}
+
+/// Whether two flows of one table may have these: alike but for what their paths' MTUs make of them.
+fn same_transport(one: &Transport, other: &Transport) -> bool {
+    match (one, other) {
+        (Transport::Tcp(one), Transport::Tcp(other)) => {
+            let ends = [(&one.sender, &other.sender), (&one.receiver, &other.receiver)];
+            ends.into_iter().all(|(one, other)| same_config(one, other))
+                && one.kernel_congestion == other.kernel_congestion
+                && one.exchange == other.exchange
+                && one.train == other.train
+                && one.reader == other.reader
+        }
+        (Transport::Udp(one), Transport::Udp(other)) => {
+            network::datagram::Config { size: other.size, ..*one } == *other
+        }
+        (Transport::Program(_), Transport::Program(_)) => true,
+        _ => false,
+    }
+}
+
+fn same_config(one: &transport::Config, other: &transport::Config) -> bool {
+    let transport::Config { algorithm, segment, window, recovery, rto, ack, buffers, emission } =
+        one;
+    algorithm.name() == other.algorithm.name()
+        && transport::config::SegmentConfig { mtu: other.segment.mtu, ..*segment } == other.segment
+        && *window == other.window
+        && *recovery == other.recovery
+        && *rto == other.rto
+        && *ack == other.ack
+        && *buffers == other.buffers
+        && *emission == other.emission
+}
+
+/// Whether the table can tell how long segments and datagrams are: all alike, or what their paths take.
+fn segments_are_said(plan: &Plan, members: &[Flow]) -> bool {
+    let lengths = |of: fn(&Flow) -> Option<u32>| same_length(members, of);
+    let tcp = [sender_mtu as fn(&Flow) -> Option<u32>, receiver_mtu];
+    (lengths(sender_mtu) || members.iter().all(|flow| is_path_mtu(plan, flow, tcp[0], false)))
+        && (lengths(receiver_mtu)
+            || members.iter().all(|flow| is_path_mtu(plan, flow, tcp[1], true)))
+        && (lengths(datagram_size) || members.iter().all(|flow| fills_path(plan, flow)))
+}
+
+/// Whether all members have the same length there.
+pub(super) fn same_length(members: &[Flow], of: fn(&Flow) -> Option<u32>) -> bool {
+    members.iter().all(|flow| of(flow) == of(&members[0]))
+}
+
+pub(super) fn sender_mtu(flow: &Flow) -> Option<u32> {
+    flow.tcp().map(|tcp| tcp.sender.segment.mtu)
+}
+
+pub(super) fn receiver_mtu(flow: &Flow) -> Option<u32> {
+    flow.tcp().map(|tcp| tcp.receiver.segment.mtu)
+}
+
+pub(super) fn datagram_size(flow: &Flow) -> Option<u32> {
+    match &flow.transport {
+        Transport::Udp(config) => Some(config.size),
+        Transport::Tcp(_) | Transport::Program(_) => None,
+    }
+}
+
+/// Whether an end's segments are what its first link takes.
+fn is_path_mtu(plan: &Plan, flow: &Flow, of: fn(&Flow) -> Option<u32>, back: bool) -> bool {
+    let (local, peer) = if back { (flow.to, flow.from) } else { (flow.from, flow.to) };
+    let link = plan.routes.get(local).and_then(|row| row[peer]);
+    let mtu = link.map(|link| plan.links[link as usize].config.mtu.0 as u32);
+    of(flow) == mtu
+}
+
+/// Whether a flow's datagrams are the longest that its path takes.
+fn fills_path(plan: &Plan, flow: &Flow) -> bool {
+    let Transport::Udp(config) = &flow.transport else { return false };
+    let (mut node, mut least) = (flow.from, u64::MAX);
+    while node != flow.to {
+        let Some(link) = plan.routes.get(node).and_then(|row| row[flow.to]) else { return false };
+        let link = &plan.links[link as usize];
+        least = least.min(link.config.mtu.0);
+        node = if link.ends[0].node == node { link.ends[1].node } else { link.ends[0].node };
+    }
+    let headers = config.ip_header + network::datagram::UDP_HEADER;
+    least.checked_sub(headers.into()) == Some(config.size.into())
+}

@@ -1,0 +1,224 @@
+//! Queues and conditioners of a lock file, and what packets must look like.
+
+use traffic::classify::Filter;
+use traffic::condition::{self, Meter};
+use traffic::setting::{Setting, Settings, Value};
+use traffic::{FlowId, HostId, Share, qdisc};
+
+use super::groups::{Group, Groups, starting};
+use super::{header, key, line, rate, size, string, time};
+use crate::condition::action_text;
+use crate::header::{dscp_text, ports_text, prefix_text, protocol_text};
+
+/// A share of 2^-32 as a percentage with enough places to come back as the same share.
+pub(super) fn share(share: u32) -> String {
+    const PLACES: u32 = 12;
+    let scaled = (u128::from(share) * 100 * 10_u128.pow(PLACES) + (1 << 31)) >> 32;
+    let (whole, rest) = (scaled / 10_u128.pow(PLACES), scaled % 10_u128.pow(PLACES));
+    let rest = format!("{rest:012}");
+    match rest.trim_end_matches('0') {
+        "" => format!("\"{whole} %\""),
+        rest => format!("\"{whole}.{rest} %\""),
+    }
+}
+
+pub(super) fn queue(
+    plan: &Groups<'_>,
+    path: &str,
+    parameters: &qdisc::Parameters,
+    text: &mut String,
+) {
+    let path = format!("{path}.{}", parameters.name());
+    let settings = parameters.settings();
+    header(text, &path);
+    for (name, value) in given(settings) {
+        line(text, name, &value);
+    }
+    let Some(classes) = settings.classes() else { return };
+    for index in 0..classes.count() {
+        let (name, parent, settings) = classes.class(index);
+        header(text, &format!("{path}.class.{}", key(name)));
+        if let Some(parent) = parent {
+            line(text, "parent", &string(parent));
+        }
+        for (name, value) in given(settings) {
+            line(text, name, &value);
+        }
+        let rules = classes.filters().iter().filter(|rule| rule.class == name);
+        let rules: Vec<_> = rules.map(|rule| (rule.filter, rule.priority)).collect();
+        line(text, "match", &matches(plan, &rules));
+    }
+}
+
+/// Every setting that applies, and its value as TOML.
+fn given(settings: &dyn Settings) -> Vec<(&'static str, String)> {
+    let value = |setting: Setting| Some((setting.name, value(&settings.get(setting.name)?)));
+    settings.settings().into_iter().filter_map(value).collect()
+}
+
+/// A value as TOML.
+pub(crate) fn value(value: &Value) -> String {
+    match value {
+        Value::Flag(flag) => flag.to_string(),
+        Value::Count(count) => count.to_string(),
+        Value::Bytes(bytes) => size(*bytes),
+        Value::Rate(bits) => rate(*bits),
+        Value::Time(duration) => time(*duration),
+        Value::Share(Share(part)) => share(*part),
+        Value::Choice(word) => string(word),
+        Value::Text(text) => string(text),
+        Value::Queue(queue) => {
+            let pair = |(name, value)| format!("{name} = {value}");
+            let pairs: Vec<String> = given(queue.settings()).into_iter().map(pair).collect();
+            format!("{{ {} = {{ {} }} }}", queue.name(), pairs.join(", "))
+        }
+    }
+}
+
+/// Rules as an array, one table for all the members of counted hosts and flows.
+pub(super) fn matches(plan: &Groups<'_>, rules: &[(Filter, u16)]) -> String {
+    let (mut tables, mut rest) = (Vec::new(), rules);
+    while let Some(&(first, priority)) = rest.first() {
+        let (named, length) = choices(plan, &first)
+            .find(|named| named.covers(rest))
+            .map_or((Named::alone(plan, &first), 1), |named| (named, named.length()));
+        tables.push(filter(&first, priority, &named));
+        rest = &rest[length..];
+    }
+    format!("[{}]", tables.join(", "))
+}
+
+/// The hosts and the flow that a filter names, each alone or with all that are counted with it.
+#[derive(Clone, Copy)]
+struct Named<'p> {
+    source: Option<(&'p str, usize)>,
+    destination: Option<(&'p str, usize)>,
+    flow: Option<(&'p str, usize)>,
+}
+
+impl<'p> Named<'p> {
+    fn alone(plan: &Groups<'p>, filter: &Filter) -> Self {
+        let node = |host: HostId| (plan.plan.nodes[usize::from(host.0)].name.as_str(), 1);
+        let flow = |flow: FlowId| (plan.plan.flows[flow.0 as usize].name.as_str(), 1);
+        Self {
+            source: filter.source_host.map(node),
+            destination: filter.destination_host.map(node),
+            flow: filter.flow.map(flow),
+        }
+    }
+
+    /// How many filters the file's table stands for.
+    fn length(&self) -> usize {
+        let lengths = [self.source, self.destination, self.flow];
+        lengths.into_iter().flatten().fold(1, |product, (_, length)| product.saturating_mul(length))
+    }
+
+    /// Whether the first rules are those that the table stands for, in the order in which it makes them.
+    fn covers(&self, rules: &[(Filter, u16)]) -> bool {
+        let Some(rules) = rules.get(..self.length()) else { return false };
+        let (first, priority) = rules[0];
+        let [hosts, flows] = [self.destination, self.flow].map(|of| of.map_or(1, |(_, n)| n));
+        let host = |host: HostId, more: usize| HostId(host.0 + more as u16);
+        let wanted = |index: usize| Filter {
+            source_host: first.source_host.map(|id| host(id, index / flows / hosts)),
+            destination_host: first.destination_host.map(|id| host(id, index / flows % hosts)),
+            flow: first.flow.map(|id| FlowId(id.0 + (index % flows) as u32)),
+            ..first
+        };
+        rules.iter().enumerate().all(|(index, rule)| *rule == (wanted(index), priority))
+    }
+}
+
+/// What one table may stand for that begins with this filter, the most first.
+fn choices<'p>(plan: &Groups<'p>, first: &Filter) -> impl Iterator<Item = Named<'p>> {
+    let whole = |groups: &[Group<'p>], number: usize| {
+        let group = starting(groups, number).filter(|group| group.counted)?;
+        Some((group.name, group.range.len()))
+    };
+    let alone = Named::alone(plan, first);
+    let host = |id: Option<HostId>| id.and_then(|id| whole(&plan.nodes, usize::from(id.0)));
+    let all = Named {
+        source: host(first.source_host),
+        destination: host(first.destination_host),
+        flow: first.flow.and_then(|id| whole(&plan.flows, id.0 as usize)),
+    };
+    (0..8_u8).map(move |choice| {
+        let take =
+            |bit: u8, all: Option<_>, alone| if choice & bit == 0 { all.or(alone) } else { alone };
+        Named {
+            source: take(4, all.source, alone.source),
+            destination: take(2, all.destination, alone.destination),
+            flow: take(1, all.flow, alone.flow),
+        }
+    })
+}
+
+fn filter(filter: &Filter, priority: u16, named: &Named<'_>) -> String {
+    let name = |(name, _): (&str, usize)| string(name);
+    let keys = [
+        ("from", named.source.map(name)),
+        ("to", named.destination.map(name)),
+        ("flow", named.flow.map(name)),
+        ("source", filter.source.map(|prefix| string(&prefix_text(prefix)))),
+        ("destination", filter.destination.map(|prefix| string(&prefix_text(prefix)))),
+        ("protocol", filter.protocol.map(|protocol| string(&protocol_text(protocol)))),
+        ("source_port", filter.source_ports.map(|ports| string(&ports_text(ports)))),
+        ("destination_port", filter.destination_ports.map(|ports| string(&ports_text(ports)))),
+        ("dscp", filter.dscp.map(|dscp| string(&dscp_text(dscp)))),
+        ("flow_label", filter.flow_label.map(|label| label.to_string())),
+        ("vlan_priority", filter.vlan_priority.map(|priority| priority.to_string())),
+        ("priority", Some(priority).filter(|&priority| priority > 0).map(|p| p.to_string())),
+    ];
+    let pair = |(key, value): (&str, Option<String>)| Some(format!("{key} = {}", value?));
+    let keys: Vec<String> = keys.into_iter().filter_map(pair).collect();
+    format!("{{ {} }}", keys.join(", "))
+}
+
+pub(super) fn conditioner(
+    plan: &Groups<'_>,
+    path: &str,
+    parameters: &condition::Parameters,
+    text: &mut String,
+) {
+    header(text, path);
+    line(text, "default", &string(&action_text(&parameters.default)));
+    for element in &parameters.elements {
+        header(text, &format!("{path}.element.{}", key(&element.name)));
+        let rules = parameters.rules.iter().filter(|rule| rule.element == element.name);
+        let rules: Vec<_> = rules.map(|rule| (rule.filter, rule.priority)).collect();
+        line(text, "match", &matches(plan, &rules));
+        meter(&element.meter, text);
+        line(text, "green", &string(&action_text(&element.green)));
+        line(text, "yellow", &string(&action_text(&element.yellow)));
+        line(text, "red", &string(&action_text(&element.red)));
+    }
+}
+
+fn meter(meter: &Meter, text: &mut String) {
+    let mut write = |key: &str, value: String| line(text, key, &value);
+    match meter {
+        Meter::None => {}
+        Meter::TokenBucket(p) => {
+            write("token_bucket.rate", rate(p.rate));
+            write("token_bucket.burst", size(p.burst));
+        }
+        Meter::SingleRate(p) => {
+            write("single_rate.committed_rate", rate(p.committed_rate));
+            write("single_rate.committed_burst", size(p.committed_burst));
+            write("single_rate.excess_burst", size(p.excess_burst));
+            write("single_rate.colour_aware", p.colour_aware.to_string());
+        }
+        Meter::TwoRate(p) => {
+            write("two_rate.peak_rate", rate(p.peak_rate));
+            write("two_rate.peak_burst", size(p.peak_burst));
+            write("two_rate.committed_rate", rate(p.committed_rate));
+            write("two_rate.committed_burst", size(p.committed_burst));
+            write("two_rate.colour_aware", p.colour_aware.to_string());
+        }
+        Meter::Window(p) => {
+            write("window.committed_rate", rate(p.committed_rate));
+            write("window.peak_rate", rate(p.peak_rate));
+            write("window.window", time(p.window));
+        }
+    }
+}
