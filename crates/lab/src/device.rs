@@ -3,7 +3,7 @@
 //! A device is opened on an interface of the calling thread's network namespace, and is then used from any.
 //! Frames of the interface's first queue are read; a veth interface made with one queue has no other.
 
-mod alive;
+mod link;
 mod option;
 mod packet;
 mod promiscuous;
@@ -15,6 +15,8 @@ use std::os::fd::BorrowedFd;
 use traffic::{PacketId, Packets};
 
 pub use promiscuous::Promiscuous;
+
+use link::{Failure, Link};
 
 use crate::Error;
 use crate::buffers::Buffers;
@@ -35,7 +37,8 @@ pub enum Kind {
     /// AF_PACKET: works in a user namespace, and with frames of any length.
     Packet {
         /// Whether frames are passed that are yet to be cut into segments or to have their checksums
-        /// summed, with what the kernel says of that before each frame (see `buffers::OFFLOAD`).
+        /// summed, with what the kernel says of that before each frame (see `buffers::OFFLOAD`). Otherwise
+        /// they are cut and summed when they are received, and are as on a wire.
         vnet: bool,
     },
 }
@@ -86,11 +89,21 @@ pub struct Counts {
     pub missed: u64,
     /// Given to the device to be sent, and dropped: its queue was full or the kernel refused them.
     pub refused: u64,
+    /// Given to the device to be sent, and dropped because the interface was down.
+    pub lost_when_down: u64,
+    /// How many times the interface went down; no frames.
+    pub outages: u64,
 }
 
 /// One interface's frames.
+///
+/// An interface that is taken down neither receives nor sends until it is up again, and what is to be sent
+/// meanwhile is dropped and counted.
 #[derive(Debug)]
-pub struct Device(Socket);
+pub struct Device {
+    socket: Socket,
+    link: Link,
+}
 
 #[derive(Debug)]
 enum Socket {
@@ -114,10 +127,11 @@ impl Device {
         packets: &mut Packets,
         first: Option<&Self>,
     ) -> Result<Self, Error> {
+        let link = Link::open(interface)?;
         let socket = match kind {
             Kind::Xdp { native } => {
                 let first = match first {
-                    Some(Self(Socket::Xdp(socket))) => Some(socket.as_ref()),
+                    Some(Self { socket: Socket::Xdp(socket), .. }) => Some(socket.as_ref()),
                     _ => None,
                 };
                 let socket = xdp::Socket::open(interface, native, buffers, packets, first)?;
@@ -127,14 +141,20 @@ impl Device {
                 Socket::Packet(packet::Socket::open(interface, vnet, buffers)?)
             }
         };
-        Ok(Self(socket))
+        let mut device = Self { socket, link };
+        // It may be down from the start.
+        if let Err(error) = device.check() {
+            device.close(packets);
+            return Err(error);
+        }
+        Ok(device)
     }
 
-    /// Appends to `out` the frames that have come in since the last call, [`BATCH`] at most. Never waits.
-    /// The packets are the caller's from then on.
+    /// Appends to `out` the frames that have come in since the last call, [`BATCH`] at most, or somewhat more
+    /// if the last is cut into several. Never waits. The packets are the caller's from then on.
     ///
     /// # Errors
-    /// If the interface is gone, or was taken down.
+    /// If the interface was removed.
     #[inline]
     pub fn receive(
         &mut self,
@@ -142,62 +162,94 @@ impl Device {
         packets: &mut Packets,
         out: &mut Vec<Received>,
     ) -> Result<(), Error> {
-        match &mut self.0 {
+        let received = match &mut self.socket {
             Socket::Xdp(socket) => socket.receive(packets, out),
             Socket::Packet(socket) => socket.receive(buffers, packets, out),
-        }
+        };
+        received.or_else(|failure| self.look(failure))
     }
 
     /// Puts a frame of `length` bytes, without FCS, into the queue of those to be sent. The packet is the
     /// device's until it is sent, and is then released.
     #[inline]
     pub fn send(&mut self, packet: PacketId, length: u32) {
-        match &mut self.0 {
-            Socket::Xdp(socket) => socket.send(packet, length),
-            Socket::Packet(socket) => socket.send(packet, length),
+        let is_up = self.link.is_up();
+        match &mut self.socket {
+            Socket::Xdp(socket) if is_up => socket.send(packet, length),
+            Socket::Packet(socket) if is_up => socket.send(packet, length),
+            Socket::Xdp(socket) => socket.turn_away(packet),
+            Socket::Packet(socket) => socket.turn_away(packet),
         }
     }
 
     /// Has the kernel send what is queued, and releases into `packets` what is sent.
     ///
     /// # Errors
-    /// If the interface is gone, or was taken down.
+    /// If the interface was removed.
     #[inline]
     pub fn flush(&mut self, buffers: &mut Buffers, packets: &mut Packets) -> Result<(), Error> {
-        match &mut self.0 {
-            Socket::Xdp(socket) => socket.flush(packets),
-            Socket::Packet(socket) => socket.flush(buffers, packets),
+        if self.link.is_up() {
+            let flushed = match &mut self.socket {
+                Socket::Xdp(socket) => socket.flush(packets),
+                Socket::Packet(socket) => socket.flush(buffers, packets),
+            };
+            flushed.or_else(|failure| self.look(failure))?;
         }
+        if !self.link.is_up() {
+            self.link.lost += match &mut self.socket {
+                Socket::Xdp(socket) => socket.discard(packets),
+                Socket::Packet(socket) => socket.discard(packets),
+            };
+        }
+        Ok(())
     }
 
     /// Whether frames wait that the kernel had no room for at the last [`Device::flush`].
     #[inline]
     pub fn has_unsent(&self) -> bool {
-        match &self.0 {
+        let unsent = match &self.socket {
             Socket::Xdp(socket) => socket.has_unsent(),
             Socket::Packet(socket) => socket.has_unsent(),
-        }
+        };
+        unsent && self.link.is_up()
     }
 
-    /// Asks the kernel how the interface is, which [`Device::receive`] does when nothing comes for long.
+    /// Whether its interface was up when it was last looked at.
+    #[inline]
+    pub const fn is_up(&self) -> bool {
+        self.link.is_up()
+    }
+
+    /// Looks whether the interface is up: to be done often, for an interface that is up again is not told of.
     ///
     /// # Errors
-    /// If it is gone, or was taken down.
-    pub fn check(&self) -> Result<(), Error> {
-        alive::ask(self.fd())
+    /// If it was removed.
+    pub fn check(&mut self) -> Result<(), Error> {
+        let Self { socket, link } = self;
+        link.check(socket.fd())
+    }
+
+    #[cold]
+    fn look(&mut self, failure: Failure) -> Result<(), Error> {
+        match failure {
+            Failure::Interface => self.link.look(true),
+            Failure::Other(error) => Err(error),
+        }
     }
 
     /// What it did until now.
     pub fn counts(&self) -> Counts {
-        match &self.0 {
+        let counts = match &self.socket {
             Socket::Xdp(socket) => socket.counts(),
             Socket::Packet(socket) => socket.counts(),
-        }
+        };
+        let Link { outages, lost, .. } = self.link;
+        Counts { outages, lost_when_down: lost, ..counts }
     }
 
     /// How many places of [`Packets`] it holds.
     pub fn lent(&self) -> usize {
-        match &self.0 {
+        match &self.socket {
             Socket::Xdp(socket) => socket.lent(),
             Socket::Packet(socket) => socket.lent(),
         }
@@ -205,17 +257,23 @@ impl Device {
 
     /// For `poll`: readable when a frame has come in.
     pub fn fd(&self) -> BorrowedFd<'_> {
-        match &self.0 {
-            Socket::Xdp(socket) => socket.fd(),
-            Socket::Packet(socket) => socket.fd(),
-        }
+        self.socket.fd()
     }
 
     /// Closes it, and gives every place that it holds back to `packets`; frames not yet sent are lost.
     pub fn close(self, packets: &mut Packets) {
-        match self.0 {
+        match self.socket {
             Socket::Xdp(socket) => socket.close(packets),
             Socket::Packet(socket) => socket.close(packets),
+        }
+    }
+}
+
+impl Socket {
+    fn fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Xdp(socket) => socket.fd(),
+            Self::Packet(socket) => socket.fd(),
         }
     }
 }

@@ -14,6 +14,7 @@ pub(crate) mod command {
     pub(crate) const SET_FLAGS: u32 = 0x26;
     pub(crate) const GET_GRO: u32 = 0x2b;
     pub(crate) const SET_GRO: u32 = 0x2c;
+    pub(super) const GET_DRIVER: u32 = 0x03;
     pub(super) const GET_CHANNELS: u32 = 0x3c;
 }
 
@@ -37,6 +38,18 @@ pub(crate) fn receive_queues(name: &str) -> io::Result<u32> {
     ask(name, &mut channels)?;
     let [.., receiving, _, _, both] = channels;
     Ok(receiving + both)
+}
+
+/// The name of an interface's driver; of one that is the kernel's own, its kind.
+pub(crate) fn driver(name: &str) -> io::Result<String> {
+    // `struct ethtool_drvinfo`: the command, and from there on the driver's name in 32 bytes.
+    const WORDS: usize = 49;
+    let mut request = [0; WORDS];
+    request[0] = command::GET_DRIVER;
+    ask(name, &mut request)?;
+    let bytes = request[1..9].iter().flat_map(|word| word.to_ne_bytes());
+    let name: Vec<u8> = bytes.take_while(|&byte| byte != 0).collect();
+    Ok(String::from_utf8_lossy(&name).into_owned())
 }
 
 /// Asks with one of the kernel's structs, which all are words and begin with the command.

@@ -24,6 +24,7 @@ use traffic::{
 };
 
 use crate::buffers::Buffers;
+use crate::checksum;
 use crate::clock::Clock;
 use crate::device::Received;
 use crate::error::Error;
@@ -34,7 +35,7 @@ use crate::lateness::Lateness;
 use crate::neighbours::Neighbours;
 use crate::relay::{self, Event, Teller, Watched};
 
-pub use orders::Look;
+pub use orders::{Interface, Look};
 pub(crate) use orders::{Order, Orders};
 use rest::Rest;
 
@@ -97,7 +98,8 @@ pub(crate) struct Fabric {
     received: Vec<Received>,
     /// When each frame that awaits its flush was due.
     due: Vec<Instant>,
-    refused: u64,
+    /// The gate whose interface was looked at last.
+    checked: usize,
     /// How it waits for frames; it looks for them all the time if it has none.
     rest: Option<Rest>,
     orders: Option<Orders>,
@@ -175,6 +177,8 @@ impl Observer for Seeing<'_> {
 
 /// From one report of progress, and of what was told, to the next.
 const REPORT: Duration = Duration::from_ms(20);
+/// So many interfaces are looked at then, in turn: each takes some microseconds of system calls.
+const CHECKED: usize = 4;
 
 impl Fabric {
     /// The fabric of `plan` between `gates`, whose devices hold some of `packets` already.
@@ -207,7 +211,7 @@ impl Fabric {
             absent: Duration::ZERO,
             received: Vec::new(),
             due: Vec::new(),
-            refused: 0,
+            checked: 0,
             rest: None,
             orders: None,
         })
@@ -315,7 +319,10 @@ impl Fabric {
     /// What is looked after now and then.
     fn glance(&mut self) -> Result<(), Error> {
         self.eyes.teller.hurry();
-        self.gates.iter().try_for_each(|gate| gate.device.check())?;
+        for _ in 0..self.gates.len().min(CHECKED) {
+            self.checked = (self.checked + 1) % self.gates.len();
+            self.gates[self.checked].device.check()?;
+        }
         self.obey();
         Ok(())
     }
@@ -397,8 +404,12 @@ impl Fabric {
     fn enter(&mut self, gate: usize, received: Received) -> Result<(), Error> {
         let Received { packet, length, segments } = received;
         frame::pad(&mut self.buffers, packet, length);
-        let frame = self.buffers.bytes(packet, length);
+        let frame = self.buffers.bytes_mut(packet, length);
         let header = Header::parse(frame);
+        if self.gates[gate].place.pending_checksums {
+            let _ = checksum::finish_if_pending(frame, &header);
+        }
+        let frame = &*frame;
         let (entry, packets) = (self.gates[gate].place.entry, self.engine.packets());
         let known = match entry {
             Entry::Machine(_) => self.flows.find(&header, packets, || self.neighbours.of(&header)),
@@ -451,7 +462,8 @@ impl Fabric {
                 device.flush(&mut self.buffers, self.engine.packets())?;
             }
             None => {
-                self.refused += 1;
+                // By a wire, MAC control is all that is kept out.
+                self.gates[gate].mac_control_frames += u64::from(!asks);
                 self.engine.packets().release(packet);
             }
         }

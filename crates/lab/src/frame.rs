@@ -61,6 +61,71 @@ fn datagram(frame: &[u8]) -> Option<(usize, u16)> {
     }
 }
 
+/// Where the parts of an IP datagram lie in a frame, bytes from the frame's beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Datagram {
+    /// The IP header.
+    pub(crate) ip: usize,
+    /// The transport header, behind IPv6's hop-by-hop and destination options.
+    pub(crate) transport: usize,
+    /// The datagram's end; padding may follow.
+    pub(crate) end: usize,
+    /// The transport protocol: IANA's number.
+    pub(crate) protocol: u8,
+}
+
+impl Datagram {
+    /// `None` without IP, in a fragment, where a routing header names another destination for the
+    /// pseudo-header (RFC 8200, 8.1), and where the frame ends too early.
+    pub(crate) fn of(frame: &[u8]) -> Option<Self> {
+        let (ip, kind) = datagram(frame)?;
+        let version = *frame.get(ip)? >> 4;
+        let found = match (kind, version) {
+            (0x0800, 4) => Self::of_ipv4(frame, ip),
+            (0x86dd, 6) => Self::of_ipv6(frame, ip),
+            _ => None,
+        };
+        found.filter(|found| found.transport <= found.end && found.end <= frame.len())
+    }
+
+    /// RFC 791, section 3.1. A length of zero is that of a frame which is yet to be cut.
+    fn of_ipv4(frame: &[u8], ip: usize) -> Option<Self> {
+        let header = usize::from(frame.get(ip)? & 0xf) * 4;
+        let total = usize::from(u16_at(frame, ip + 2)?);
+        // More fragments, and the offset: 14 bits.
+        let fragment = u16_at(frame, ip + 6)? & 0x3fff;
+        if header < 20 || fragment != 0 {
+            return None;
+        }
+        let end = if total == 0 { frame.len() } else { ip + total };
+        Some(Self { ip, transport: ip + header, end, protocol: *frame.get(ip + 9)? })
+    }
+
+    /// RFC 8200, sections 3 and 4.
+    fn of_ipv6(frame: &[u8], ip: usize) -> Option<Self> {
+        const FIXED: usize = 40;
+        const EXTENSIONS_MAX: usize = 4;
+        const HOP_BY_HOP: u8 = 0;
+        const ROUTING: u8 = 43;
+        const FRAGMENT: u8 = 44;
+        const DESTINATION: u8 = 60;
+        let length = usize::from(u16_at(frame, ip + 4)?);
+        let end = if length == 0 { frame.len() } else { ip + FIXED + length };
+        let (mut protocol, mut at) = (*frame.get(ip + 6)?, ip + FIXED);
+        for _ in 0..EXTENSIONS_MAX {
+            match protocol {
+                HOP_BY_HOP | DESTINATION => {
+                    protocol = *frame.get(at)?;
+                    at += (usize::from(*frame.get(at + 1)?) + 1) * 8;
+                }
+                ROUTING | FRAGMENT => return None,
+                _ => return Some(Self { ip, transport: at, end, protocol }),
+            }
+        }
+        None
+    }
+}
+
 /// The frame's EtherType, behind VLAN tags.
 pub(crate) fn ether_type(frame: &[u8]) -> Option<u16> {
     datagram(frame).map(|(_, kind)| kind)
@@ -182,21 +247,6 @@ pub(crate) fn pause(frame: &mut [u8], from: [u8; 6]) {
     frame.iter_mut().zip(head).for_each(|(byte, head)| *byte = head);
 }
 
-/// The Internet checksum (RFC 1071) of bytes, an odd last one padded with zero.
-pub(crate) fn checksum(parts: &[&[u8]]) -> u16 {
-    let mut sum = 0_u64;
-    for part in parts {
-        let words = part.chunks(2);
-        sum += words
-            .map(|w| u64::from(w[0]) << 8 | w.get(1).map_or(0, |&b| u64::from(b)))
-            .sum::<u64>();
-    }
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    !(sum as u16)
-}
-
 /// Bytes of the Ethernet header.
 pub(crate) const fn ethernet_header() -> usize {
     ETHERNET_HEADER
@@ -210,14 +260,16 @@ pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
+/// Frames for tests.
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
+pub(crate) mod samples {
+    use crate::checksum::checksum;
 
-    use super::*;
+    /// Where the TCP header of [`tcp_frame`] begins, over IPv4 and over IPv6.
+    pub(crate) const TCP_AT: [usize; 2] = [34, 54];
 
     /// A TCP segment with timestamps and a SACK block, 4 bytes of payload, over IPv4 or IPv6.
-    fn tcp_frame(six: bool) -> Vec<u8> {
+    pub(crate) fn tcp_frame(six: bool) -> Vec<u8> {
         let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
         let segment: Vec<u8> = [
             &[0x4e, 0x20, 0x23, 0x28][..],
@@ -244,6 +296,15 @@ mod tests {
         frame.extend(segment);
         frame
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::samples::tcp_frame;
+    use super::*;
+    use crate::checksum::checksum;
 
     #[test]
     fn a_segment_is_read() {

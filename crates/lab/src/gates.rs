@@ -33,6 +33,8 @@ pub(crate) struct Place {
     pub(crate) fed_by: PortId,
     /// The Ethernet address from which gap frames come.
     pub(crate) gaps_from: [u8; 6],
+    /// Whether its frames may lack their checksums without a word from the device.
+    pub(crate) pending_checksums: bool,
 }
 
 /// An interface in its place.
@@ -40,6 +42,8 @@ pub(crate) struct Place {
 pub(crate) struct Gate {
     pub(crate) device: Device,
     pub(crate) place: Place,
+    /// Frames of MAC control that came in, which are for this end of the wire alone.
+    pub(crate) mac_control_frames: u64,
 }
 
 /// Opens every interface, of the calling thread's namespace, as `kind` or else as the best that the machine
@@ -75,7 +79,7 @@ fn open_as(
     for &place in places {
         let first = gates.first().map(|gate| &gate.device);
         match Device::open(place.interface, kind, buffers, packets, first) {
-            Ok(device) => gates.push(Gate { device, place }),
+            Ok(device) => gates.push(Gate { device, place, mac_control_frames: 0 }),
             Err(error) => {
                 gates.into_iter().for_each(|gate| gate.device.close(packets));
                 return Err(error);

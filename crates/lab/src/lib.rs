@@ -7,6 +7,7 @@
 pub mod agents;
 pub mod buffers;
 pub mod cable;
+mod checksum;
 pub mod clock;
 pub mod congestion;
 pub mod device;

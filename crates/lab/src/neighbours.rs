@@ -12,7 +12,8 @@ use scenario::plan::{Node, NodeKind};
 use traffic::HostId;
 use traffic::header::Header;
 
-use crate::frame::{checksum, ether_type, ethernet_header, u16_at};
+use crate::checksum::checksum;
+use crate::frame::{ether_type, ethernet_header, u16_at};
 
 const ARP: u16 = 0x0806;
 const IPV6: u16 = 0x86dd;

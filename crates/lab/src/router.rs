@@ -27,8 +27,8 @@ use crate::gates::{self, Gate, Place};
 use crate::relay::Listener;
 use crate::{run, threads};
 
-pub use crate::fabric::Look;
-use interface::Interface;
+pub use crate::fabric::{Interface as InterfaceLook, Look};
+use interface::{Interface, Medium};
 use stand::Stand;
 use whole::Whole;
 
@@ -140,9 +140,9 @@ impl Router {
         let promiscuous = promiscuous.collect::<Result<Vec<_>, _>>()?;
         let plan = stand.plan_of(plan);
         let mut notes = Vec::new();
-        let places = stand.places(&interfaces);
+        let mut places = stand.places(&interfaces);
         let mut memory = run::memory(&plan)?;
-        let (gates, kind) = open(&interfaces, &places, settings.kind, &mut memory, &mut notes)?;
+        let (gates, kind) = open(&interfaces, &mut places, settings.kind, &mut memory, &mut notes)?;
         let whole = interfaces.iter().map(|i| Whole::keep(&i.name, kind, &mut notes)).collect();
         stand.compare_mtus(&plan, &interfaces, &mut notes);
         let mut listener = Listener::new();
@@ -216,26 +216,42 @@ impl Router {
     }
 }
 
-/// Opens the interfaces. AF_XDP sees the first queue of each only.
+/// Opens the interfaces.
+///
+/// AF_XDP sees the first queue of each only, and is not told which checksums are pending; it has no room for
+/// super-frames, which the other end of a veth pair sends unless its driver itself runs our program (Linux,
+/// drivers/net/veth.c, `veth_xdp_set`).
 fn open(
     interfaces: &[Interface; 2],
-    places: &[Place],
+    places: &mut [Place],
     kind: Option<Kind>,
     memory: &mut (Buffers, Packets),
     notes: &mut Vec<String>,
 ) -> Result<(Vec<Gate>, Kind), Error> {
-    let Some(many) = interfaces.iter().find(|interface| interface.queues > 1) else {
-        return gates::open(places, kind, memory, notes);
-    };
-    let Interface { name, queues, .. } = many;
-    let message = format!("{name} receives by {queues} queues, and AF_XDP by one here");
-    let help = format!("type `ethtool -L {name} combined 1`, or use AF_PACKET");
-    match kind {
-        Some(Kind::Xdp { .. }) => Err(Error::unfit(message, help)),
-        Some(_) => gates::open(places, kind, memory, notes),
-        None => {
-            notes.push(format!("AF_PACKET in place of AF_XDP: {message}; {help}"));
-            gates::open(places, Some(Kind::Packet { vnet: false }), memory, notes)
+    const PACKET: Kind = Kind::Packet { vnet: false };
+    let queues = interfaces.iter().find(|interface| interface.queues > 1).map(|many| {
+        let Interface { name, queues, .. } = many;
+        let help = format!("type `ethtool -L {name} combined 1`, or use AF_PACKET");
+        (format!("{name} receives by {queues} queues, and AF_XDP by one here"), help)
+    });
+    let off_wire = interfaces.iter().find(|interface| interface.medium != Medium::Wire);
+    let veth = interfaces.iter().any(|interface| interface.medium == Medium::Veth);
+    let kind = match (kind, queues, off_wire) {
+        (Some(Kind::Xdp { .. }), Some((message, help)), _) => {
+            return Err(Error::unfit(message, help));
         }
+        (Some(Kind::Xdp { native }), ..) => Some(Kind::Xdp { native: native || veth }),
+        (Some(kind), ..) => Some(kind),
+        (None, Some((message, help)), _) => {
+            notes.push(format!("AF_PACKET in place of AF_XDP: {message}; {help}"));
+            Some(PACKET)
+        }
+        // It is told what is left to be done to each frame.
+        (None, None, Some(_)) => Some(PACKET),
+        (None, None, None) => None,
+    };
+    if let Some(Kind::Packet { .. }) = kind {
+        places.iter_mut().for_each(|place| place.pending_checksums = false);
     }
+    gates::open(places, kind, memory, notes)
 }

@@ -237,6 +237,7 @@ fn gates(
             entry: Entry::Machine(interface.node),
             fed_by,
             gaps_from: Node::ethernet_address(feeder),
+            pending_checksums: false,
         }
     };
     let places: Vec<_> = hosts.interfaces.iter().map(place).collect();

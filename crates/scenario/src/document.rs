@@ -397,6 +397,14 @@ fn make_room(table: &mut DeTable<'_>, key: &str) {
     }
 }
 
+/// The keys of the path that `path=value` sets, as [`Document::set`] reads it; `None` if it cannot be read.
+pub fn assigned_path(assignment: &str) -> Option<Vec<String>> {
+    let (path, _) = assignment.split_once('=')?;
+    let mut path = segments(path, 0).ok()?;
+    spell_out(&mut path);
+    Some(path.into_iter().map(|segment| segment.key).collect())
+}
+
 pub(crate) fn keys(path: &[Segment]) -> Vec<&str> {
     path.iter().map(|segment| segment.key.as_str()).collect()
 }

@@ -33,7 +33,7 @@ mod tolerance;
 mod value;
 
 pub use diagnostic::{Diagnostic, Errors};
-pub use document::{Document, Run, queue};
+pub use document::{Document, Run, assigned_path, queue};
 pub use lock::lock;
 pub use measure::{Dimension, Measure, measure};
 pub use physics::{Warning, physics};

@@ -6,6 +6,8 @@
 //! instead of the sender's, and every look for frames is a system call. A ring to send by costs more too
 //! (0.46): the kernel copies what a host of the same machine is to read once more.
 
+mod cut;
+mod reader;
 mod ring;
 
 use std::io;
@@ -15,9 +17,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use traffic::{PacketId, Packets};
 
-use self::ring::{Frame, Ring};
-use super::alive::{Watch, gone};
-use super::{BATCH, Counts, Received, Segments, option, segments};
+use self::reader::{Into, Reader};
+use self::ring::Ring;
+use super::link::{Failure, Quiet};
+use super::{BATCH, Counts, Received, option};
 use crate::Error;
 use crate::buffers::{Buffers, OFFLOAD};
 
@@ -25,21 +28,22 @@ use crate::buffers::{Buffers, OFFLOAD};
 const SEND: usize = 2048;
 /// As far as the kernel lets unsent frames grow, in bytes of its own accounting: some 2.3 KB for one of 1500.
 const UNSENT: i32 = 16 << 20;
-/// Bytes before which a VLAN tag stands in a frame: two addresses.
-const ADDRESSES: usize = 12;
+/// As far as the kernel lets super-frames wait for us, likewise: some 200 of 64 KB.
+const UNREAD: i32 = 16 << 20;
+/// Bytes before a frame that come and go with it.
+const BEFORE: usize = OFFLOAD as usize;
 
 /// A packet socket.
 #[derive(Debug)]
 pub(super) struct Socket {
     fd: OwnedFd,
-    /// Whether each frame comes and goes with what the kernel says of its segments.
-    vnet: bool,
     arrived: Ring,
+    reader: Reader,
     /// What waits to be sent, and how long it is.
     waiting: Vec<(PacketId, u32)>,
     /// Those for which that was full, until they can be released.
     turned_away: Vec<PacketId>,
-    watch: Watch,
+    quiet: Quiet,
     counts: Counts,
     /// What the kernel says it dropped; it forgets what it has said.
     missed: AtomicU64,
@@ -54,7 +58,7 @@ struct Batch {
 impl Socket {
     pub(super) fn open(interface: u32, vnet: bool, buffers: &Buffers) -> Result<Self, Error> {
         let what = format!("AF_PACKET on interface {interface}");
-        let (fd, arrived) = match bound(interface, vnet, buffers.room()) {
+        let (fd, arrived) = match bound(interface, buffers.room()) {
             Ok(opened) => opened,
             Err(error) if error.raw_os_error() == Some(libc::EPERM) => {
                 let help = "run as root, or where user namespaces are allowed";
@@ -64,11 +68,11 @@ impl Socket {
         };
         Ok(Self {
             fd,
-            vnet,
             arrived,
+            reader: Reader::new(vnet),
             waiting: Vec::with_capacity(SEND),
             turned_away: Vec::with_capacity(SEND),
-            watch: Watch::default(),
+            quiet: Quiet::default(),
             counts: Counts::default(),
             missed: AtomicU64::new(0),
         })
@@ -80,34 +84,23 @@ impl Socket {
         buffers: &mut Buffers,
         packets: &mut Packets,
         out: &mut Vec<Received>,
-    ) -> Result<(), Error> {
-        for turn in 0..BATCH {
+    ) -> Result<(), Failure> {
+        let before = out.len();
+        while out.len() - before < BATCH {
             let Some(packet) = packets.try_claim() else { return Ok(()) };
-            let before = self.before();
-            let vnet = self.vnet;
-            let taken = self.arrived.take(before, |frame| copy(&frame, vnet, buffers, packet));
-            match taken {
-                Some(Some(received)) => {
-                    self.counts.received += 1;
-                    out.push(received);
-                }
-                Some(None) => {
-                    *self.missed.get_mut() += 1;
-                    packets.release(packet);
-                }
-                None => {
-                    packets.release(packet);
-                    return if turn == 0 { self.watch.quiet(&self.fd) } else { Ok(()) };
-                }
-            }
-            self.watch.heard();
+            let Self { fd, arrived, reader, counts, missed, quiet, .. } = self;
+            let known = out.len();
+            let mut into = Into { buffers: &mut *buffers, packets: &mut *packets, out: &mut *out };
+            let lost = arrived.take(BEFORE, |frame| reader.read(fd, &frame, packet, &mut into));
+            let Some(lost) = lost else {
+                packets.release(packet);
+                return if known == before { quiet.check(fd) } else { Ok(()) };
+            };
+            *missed.get_mut() += lost;
+            counts.received += (out.len() - known) as u64;
+            quiet.heard();
         }
         Ok(())
-    }
-
-    /// Bytes before a frame that come and go with it.
-    const fn before(&self) -> usize {
-        if self.vnet { OFFLOAD as usize } else { 0 }
     }
 
     pub(super) fn send(&mut self, packet: PacketId, length: u32) {
@@ -118,11 +111,26 @@ impl Socket {
         }
     }
 
+    /// Puts a packet among those that are released as soon as possible, unsent.
+    pub(super) fn turn_away(&mut self, packet: PacketId) {
+        self.turned_away.push(packet);
+    }
+
+    /// Releases all that waits to be sent; how many packets it was.
+    #[cold]
+    pub(super) fn discard(&mut self, packets: &mut Packets) -> u64 {
+        let waiting = self.waiting.drain(..).map(|(packet, _)| packet);
+        waiting.chain(self.turned_away.drain(..)).fold(0, |count, packet| {
+            packets.release(packet);
+            count + 1
+        })
+    }
+
     pub(super) fn flush(
         &mut self,
         buffers: &mut Buffers,
         packets: &mut Packets,
-    ) -> Result<(), Error> {
+    ) -> Result<(), Failure> {
         self.counts.refused += self.turned_away.len() as u64;
         for packet in self.turned_away.drain(..) {
             packets.release(packet);
@@ -134,7 +142,7 @@ impl Socket {
             };
             let mut batch = Batch::new();
             for (place, &(packet, length)) in next.iter().take(BATCH).enumerate() {
-                batch.add(place, buffers.bytes_mut(packet, length), self.before());
+                batch.add(place, buffers.bytes_mut(packet, length));
             }
             match batch.send(&self.fd, next.len().min(BATCH)) {
                 Ok(count) => {
@@ -144,13 +152,15 @@ impl Socket {
                 Err(error) => match error.raw_os_error() {
                     // Too much is on its way; the rest waits for the next flush.
                     Some(libc::EAGAIN) => break Ok(()),
-                    Some(libc::ENETDOWN | libc::ENXIO) => break Err(gone(error)),
+                    Some(libc::ENETDOWN | libc::ENXIO) => break Err(Failure::Interface),
                     // The interface does not take this frame.
                     Some(libc::ENOBUFS | libc::EMSGSIZE | libc::EINVAL) => {
                         self.counts.refused += 1;
                         sent += 1;
                     }
-                    _ => break Err(Error::system("sending by AF_PACKET")(error)),
+                    _ => {
+                        break Err(Failure::Other(Error::system("sending by AF_PACKET")(error)));
+                    }
                 },
             }
         };
@@ -196,16 +206,16 @@ impl Batch {
         unsafe { MaybeUninit::zeroed().assume_init() }
     }
 
-    /// Makes the message of that number the frame `bytes` with the `before` bytes before it.
+    /// Makes the message of that number the frame `bytes` with the [`BEFORE`] bytes before it.
     #[inline]
-    fn add(&mut self, place: usize, bytes: &mut [u8], before: usize) {
+    fn add(&mut self, place: usize, bytes: &mut [u8]) {
         let (Some(part), Some(message)) = (self.parts.get_mut(place), self.messages.get_mut(place))
         else {
             return;
         };
         // The headroom before the frame is longer than that.
-        let start = bytes.as_mut_ptr().wrapping_sub(before);
-        *part = libc::iovec { iov_base: start.cast(), iov_len: bytes.len() + before };
+        let start = bytes.as_mut_ptr().wrapping_sub(BEFORE);
+        *part = libc::iovec { iov_base: start.cast(), iov_len: bytes.len() + BEFORE };
         message.msg_hdr.msg_iov = part;
         message.msg_hdr.msg_iovlen = 1;
     }
@@ -221,30 +231,8 @@ impl Batch {
     }
 }
 
-/// Puts a frame, and what came before it, into a packet's buffer. `None` if it is too long.
-#[inline]
-fn copy(frame: &Frame, vnet: bool, buffers: &mut Buffers, packet: PacketId) -> Option<Received> {
-    let (before, bytes) = frame.bytes.split_at_checked(if vnet { OFFLOAD as usize } else { 0 })?;
-    let tag = frame.tag.as_ref().map_or(&[][..], |tag| tag);
-    let length = frame.length.checked_add(tag.len() as u32)?;
-    if bytes.len() < frame.length as usize || length > buffers.room() {
-        return None;
-    }
-    let (addresses, rest) = bytes.split_at_checked(ADDRESSES)?;
-    let (to_addresses, to_rest) = buffers.bytes_mut(packet, length).split_at_mut(ADDRESSES);
-    let (to_tag, to_rest) = to_rest.split_at_mut(tag.len());
-    to_addresses.copy_from_slice(addresses);
-    to_tag.copy_from_slice(tag);
-    to_rest.copy_from_slice(rest);
-    if let Some(offload) = before.first_chunk() {
-        *buffers.offload_mut(packet) = segments::moved(*offload, tag.len() as u16);
-    }
-    let segments = Segments::of(buffers.offload(packet), buffers.bytes(packet, length));
-    Some(Received { packet, length, segments: segments.filter(|_| vnet) })
-}
-
 /// A socket that sees what comes in by the interface and nothing else, and its ring.
-fn bound(interface: u32, vnet: bool, room: u32) -> io::Result<(OwnedFd, Ring)> {
+fn bound(interface: u32, room: u32) -> io::Result<(OwnedFd, Ring)> {
     // SAFETY: no memory is passed. With no protocol yet, nothing comes in before it is bound.
     let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
     if fd < 0 {
@@ -255,13 +243,15 @@ fn bound(interface: u32, vnet: bool, room: u32) -> io::Result<(OwnedFd, Ring)> {
     for (name, value) in [
         (libc::PACKET_IGNORE_OUTGOING, 1),
         (libc::PACKET_QDISC_BYPASS, 1),
-        (libc::PACKET_VNET_HDR, i32::from(vnet)),
+        (libc::PACKET_VNET_HDR, 1),
     ] {
         option::set(&fd, libc::SOL_PACKET, name, value)?;
     }
     // Only root may go beyond the system's limit; within it the socket works, with less room.
     option::set(&fd, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, UNSENT)
         .or_else(|_| option::set(&fd, libc::SOL_SOCKET, libc::SO_SNDBUF, UNSENT))?;
+    option::set(&fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, UNREAD)
+        .or_else(|_| option::set(&fd, libc::SOL_SOCKET, libc::SO_RCVBUF, UNREAD))?;
     let ring = Ring::map(&fd, room)?;
     // SAFETY: a struct of integers, for which zeros are a value.
     let mut address: libc::sockaddr_ll = unsafe { MaybeUninit::zeroed().assume_init() };

@@ -17,7 +17,7 @@ use traffic::{PacketId, Packets};
 use self::held::Held;
 use self::program::{Attached, Program};
 use self::ring::{Consumer, Producer};
-use super::alive::{Watch, gone};
+use super::link::{Failure, Quiet};
 use super::{BATCH, Counts, Received, option};
 use crate::Error;
 use crate::buffers::{Buffers, HEADROOM, XDP_SIZES};
@@ -53,7 +53,7 @@ pub(super) struct Socket {
     filled: u32,
     /// Base 2 logarithm of a chunk's size.
     shift: u32,
-    watch: Watch,
+    quiet: Quiet,
     counts: Counts,
 }
 
@@ -120,7 +120,7 @@ impl Socket {
             turned_away: Vec::with_capacity(SEND as usize),
             filled: 0,
             shift: buffers.size().ilog2(),
-            watch: Watch::default(),
+            quiet: Quiet::default(),
             counts: Counts::default(),
         })
     }
@@ -130,7 +130,7 @@ impl Socket {
         &mut self,
         packets: &mut Packets,
         out: &mut Vec<Received>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), Failure> {
         let (shift, held) = (self.shift, &mut self.held);
         let count = self.arrived.drain(BATCH as u32, |frame| {
             let packet = PacketId::at((frame.addr >> shift) as u32);
@@ -144,9 +144,9 @@ impl Socket {
             self.refill(packets);
         }
         if count == 0 {
-            return self.watch.quiet(&self.fd);
+            return self.quiet.check(&self.fd);
         }
-        self.watch.heard();
+        self.quiet.heard();
         Ok(())
     }
 
@@ -181,8 +181,24 @@ impl Socket {
         }
     }
 
+    /// Puts a packet among those that are released as soon as possible, unsent.
+    pub(super) fn turn_away(&mut self, packet: PacketId) {
+        self.held.add(packet);
+        self.turned_away.push(packet);
+    }
+
+    /// Releases all that was turned away; how many packets it was. What the kernel has, it sends when it can.
+    #[cold]
+    pub(super) fn discard(&mut self, packets: &mut Packets) -> u64 {
+        self.turned_away.drain(..).fold(0, |count, packet| {
+            self.held.remove(packet);
+            packets.release(packet);
+            count + 1
+        })
+    }
+
     #[inline]
-    pub(super) fn flush(&mut self, packets: &mut Packets) -> Result<(), Error> {
+    pub(super) fn flush(&mut self, packets: &mut Packets) -> Result<(), Failure> {
         self.waiting.publish();
         let sent = self.kick();
         let (shift, held) = (self.shift, &mut self.held);
@@ -193,16 +209,14 @@ impl Socket {
             }
         });
         self.counts.sent += u64::from(count);
-        self.counts.refused += self.turned_away.len() as u64;
-        for packet in self.turned_away.drain(..) {
-            self.held.remove(packet);
-            packets.release(packet);
+        if !self.turned_away.is_empty() {
+            self.counts.refused += self.discard(packets);
         }
         sent
     }
 
     /// Has the kernel send what waits. It takes some tens of frames a call.
-    fn kick(&mut self) -> Result<(), Error> {
+    fn kick(&mut self) -> Result<(), Failure> {
         let mut unread = self.waiting.unread();
         while unread > 0 && self.waiting.sleeps() {
             let result = self.wake(|fd| {
@@ -211,10 +225,12 @@ impl Socket {
             });
             match result.map_err(|error| (error.raw_os_error(), error)) {
                 Ok(()) => {}
-                Err((Some(libc::ENETDOWN | libc::ENXIO), error)) => return Err(gone(error)),
+                Err((Some(libc::ENETDOWN | libc::ENXIO), _)) => return Err(Failure::Interface),
                 // Not all of them yet, or one that the interface did not take.
                 Err((Some(libc::EAGAIN | libc::EBUSY | libc::ENOBUFS), _)) => {}
-                Err((_, error)) => return Err(Error::system("sending by AF_XDP")(error)),
+                Err((_, error)) => {
+                    return Err(Failure::Other(Error::system("sending by AF_XDP")(error)));
+                }
             }
             let left = self.waiting.unread();
             if left == unread {

@@ -8,6 +8,8 @@ use scenario::plan::Action;
 use traffic::Instant;
 
 use super::{Fabric, kept_up};
+use crate::device::Counts;
+use crate::gates::Gate;
 
 /// Something asked, and where the answer goes.
 #[derive(Debug)]
@@ -36,6 +38,29 @@ pub struct Look {
     pub missed_frames: u64,
     /// Whether the machine has kept up.
     pub kept_up: bool,
+    /// Each interface, in the order in which they were opened.
+    pub interfaces: Vec<Interface>,
+}
+
+/// What became of an interface up to a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Whether it is up.
+    pub is_up: bool,
+    /// How many times it went down.
+    pub outages: u64,
+    /// Frames that were to be sent while it was down.
+    pub lost_when_down: u64,
+    /// Frames of MAC control that came in, such as PAUSE. They go no further (IEEE 802.3, clause 31).
+    pub mac_control_frames: u64,
+}
+
+impl From<&Gate> for Interface {
+    fn from(gate: &Gate) -> Self {
+        let Counts { outages, lost_when_down, .. } = gate.device.counts();
+        let (is_up, mac_control_frames) = (gate.device.is_up(), gate.mac_control_frames);
+        Self { is_up, outages, lost_when_down, mac_control_frames }
+    }
 }
 
 impl Fabric {
@@ -61,6 +86,7 @@ impl Fabric {
             lateness: self.lateness.told(),
             missed_frames,
             kept_up: kept_up(missed_frames, &self.lateness),
+            interfaces: self.gates.iter().map(Interface::from).collect(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use netlink_packet_route::link::{LinkAttribute, LinkFlags};
+use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo};
 
 use super::uplink;
 use crate::device::Promiscuous;
@@ -19,7 +19,23 @@ pub(super) struct Interface {
     pub(super) mtu: u32,
     /// By how many queues it receives.
     pub(super) queues: u32,
+    /// Where its frames come from.
+    pub(super) medium: Medium,
 }
+
+/// Where an interface's frames come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Medium {
+    /// A network card: frames are as they were on the wire.
+    Wire,
+    /// A veth pair, whose other end may leave checksums and segmentation to this one.
+    Veth,
+    /// Another interface of a machine's own (tap, bridge, VLAN), or one of a virtual machine: likewise.
+    Virtual,
+}
+
+/// Drivers of cards that are none: what a neighbour on the same host sent comes without checksums.
+const PARAVIRTUAL: [&str; 2] = ["virtio_net", "vif"];
 
 impl Interface {
     /// The interface of that name in the calling thread's namespace, which must be up.
@@ -35,6 +51,7 @@ impl Interface {
             address: [0; 6],
             mtu: 0,
             queues: 1,
+            medium: Medium::Wire,
         };
         for attribute in link.attributes {
             match attribute {
@@ -43,11 +60,20 @@ impl Interface {
                 }
                 LinkAttribute::Mtu(mtu) => found.mtu = mtu,
                 LinkAttribute::NumRxQueues(queues) => found.queues = queues,
+                // What has a kind is no card.
+                LinkAttribute::LinkInfo(all) => all.iter().for_each(|info| match info {
+                    LinkInfo::Kind(InfoKind::Veth) => found.medium = Medium::Veth,
+                    LinkInfo::Kind(_) => found.medium = Medium::Virtual,
+                    _ => {}
+                }),
                 _ => {}
             }
         }
         // The kernel's count above is of all that there may be.
         found.queues = ethtool::receive_queues(name).unwrap_or(found.queues);
+        if ethtool::driver(name).is_ok_and(|driver| PARAVIRTUAL.contains(&driver.as_str())) {
+            found.medium = Medium::Virtual;
+        }
         Ok(found)
     }
 

@@ -7,7 +7,7 @@ use scenario::plan::{NodeKind, Probes, Wire};
 use traffic::{Duration, HostId};
 
 use super::Port;
-use super::interface::Interface;
+use super::interface::{Interface, Medium};
 use crate::error::Error;
 use crate::gates::{Entry, Place};
 
@@ -74,6 +74,7 @@ impl Stand {
                 },
                 fed_by: port,
                 gaps_from: interfaces[side].address,
+                pending_checksums: interfaces[side].medium != Medium::Wire,
             }
         })
     }

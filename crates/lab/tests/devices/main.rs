@@ -27,7 +27,8 @@ const TRIALS: &[Trial] = &[
     ("frames_beyond_the_queue_are_refused", frames_beyond_the_queue_are_refused),
     ("a_device_waits_for_buffers", a_device_waits_for_buffers),
     ("an_interface_that_goes_is_told_of", an_interface_that_goes_is_told_of),
-    ("an_interface_that_is_down_takes_nothing", an_interface_that_is_down_takes_nothing),
+    ("an_interface_that_is_down_is_waited_for", an_interface_that_is_down_is_waited_for),
+    ("what_is_sent_to_an_interface_just_down", what_is_sent_to_an_interface_just_down),
     ("what_cannot_be_opened_is_refused", what_cannot_be_opened_is_refused),
     ("an_interface_can_be_opened_again", an_interface_can_be_opened_again),
     ("an_interface_that_others_have_is_refused", an_interface_that_others_have_is_refused),
@@ -205,13 +206,44 @@ fn an_interface_that_goes_is_told_of() {
     }
 }
 
-fn an_interface_that_is_down_takes_nothing() {
+fn an_interface_that_is_down_is_waited_for() {
+    for kind in kinds() {
+        let (mut left, mut right, [namespace, _other]) = ends(kind, 1514);
+        let frames = [frame(&mut Random::from_seed(15), 700)];
+        assert_pass(&mut left, &mut right, &frames);
+        for round in 1..=2 {
+            run(&namespace, "ip link set a0 down");
+            left.device.check().expect("it is there");
+            assert!(!left.device.is_up(), "{kind:?}");
+            (0..3).for_each(|_| left.send(&frames[0]));
+            left.flush().expect("it is waited for");
+            left.assert_conserved();
+            assert!(!left.device.has_unsent(), "{kind:?}: nothing to hurry for");
+            run(&namespace, "ip link set a0 up");
+            left.device.check().expect("it is there");
+            assert!(left.device.is_up(), "{kind:?}");
+            let counts = left.device.counts();
+            let told = (counts.outages, counts.lost_when_down, counts.refused);
+            assert_eq!(told, (round, 3 * round, 0), "{kind:?}");
+            assert_pass(&mut left, &mut right, &frames);
+            assert_pass(&mut right, &mut left, &frames);
+        }
+        left.close();
+        right.close();
+    }
+}
+
+/// Sending is what tells first, if nobody has looked.
+fn what_is_sent_to_an_interface_just_down() {
     for kind in kinds() {
         let (mut left, _right, [namespace, _other]) = ends(kind, 1514);
         run(&namespace, "ip link set a0 down");
         left.send(&[0; 60]);
-        let told = left.flush();
-        assert!(matches!(told, Err(Error::System { .. })), "{kind:?}: {told:?}");
+        left.flush().expect("it is waited for");
+        assert!(!left.device.is_up() && !left.device.has_unsent(), "{kind:?}");
+        assert_eq!(left.device.counts().outages, 1, "{kind:?}");
+        left.device.check().expect("it is there");
+        assert_eq!(left.device.counts().outages, 1, "{kind:?}: told of once");
         left.close();
     }
 }

@@ -31,6 +31,8 @@ pub(super) struct Frame<'a> {
     pub(super) length: u32,
     /// The VLAN tag that the kernel took out of the frame, as on a wire.
     pub(super) tag: Option<[u8; 4]>,
+    /// Whether it did not fit the slot, and the whole of it waits in the socket's queue.
+    pub(super) is_queued: bool,
 }
 
 /// A receive ring.
@@ -45,8 +47,10 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// Has the kernel make the socket's ring, for frames of `room` bytes.
+    /// Has the kernel make the socket's ring, for frames of `room` bytes. Longer ones are put into the
+    /// socket's queue, as far as its buffer reaches, so that super-frames need no slots of their length.
     pub(super) fn map(socket: &OwnedFd, room: u32) -> io::Result<Self> {
+        option::set(socket, libc::SOL_PACKET, libc::PACKET_COPY_THRESH, 1)?;
         let version = libc::tpacket_versions::TPACKET_V2 as i32;
         option::set(socket, libc::SOL_PACKET, libc::PACKET_VERSION, version)?;
         let slot = (room + SLOT_EXTRA).next_power_of_two();
@@ -85,7 +89,9 @@ impl Ring {
         let bytes = unsafe {
             slice::from_raw_parts(self.mapping.start().byte_add(start + at).as_ptr(), length)
         };
-        let result = read(Frame { bytes, length: header.tp_len, tag: tag(told, &header) });
+        let is_queued = told & libc::TP_STATUS_COPY != 0;
+        let tag = tag(told, &header);
+        let result = read(Frame { bytes, length: header.tp_len, tag, is_queued });
         // SAFETY: as above.
         unsafe { status.as_ref() }.store(libc::TP_STATUS_KERNEL, Ordering::Release);
         self.next = self.next.wrapping_add(1);

@@ -1,0 +1,184 @@
+//! Internet checksums (RFC 1071), and those that a sender left to its network card.
+//!
+//! Linux leaves the checksum of TCP and UDP to the card, or to whoever else needs it (Linux,
+//! Documentation/networking/checksum-offloads.rst): until then the field holds the sum of the pseudo-header,
+//! not complemented. What is sent by a veth pair, a tap or a bridge of the same machine arrives like that.
+
+use traffic::header::{Family, Header};
+use traffic::packet::Protocol;
+
+use crate::frame::{Datagram, u16_at};
+
+/// Where the checksum field lies in its transport header, bytes (RFC 9293, 3.1; RFC 768).
+const IN_TCP: usize = 16;
+const IN_UDP: usize = 6;
+
+/// The ones' complement sum of bytes as words of 16 bits, an odd last one padded with zero; not folded, and
+/// in the machine's own byte order, which RFC 1071, section 2 (B), permits.
+fn sum(bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<4>();
+    let mut last = [0; 4];
+    last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+    let words = words.iter().map(|word| u64::from(u32::from_ne_bytes(*word)));
+    words.sum::<u64>() + u64::from(u32::from_ne_bytes(last))
+}
+
+/// Folds a sum of [`sum`] to 16 bits, in network byte order.
+fn fold(mut sum: u64) -> u16 {
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    u16::from_be(sum as u16)
+}
+
+/// The checksum of parts one after the other, each of an even length but the last.
+pub(crate) fn checksum(parts: &[&[u8]]) -> u16 {
+    !fold(parts.iter().map(|part| sum(part)).sum())
+}
+
+/// Finishes the checksum of the transport header that begins at `start` and reaches to the frame's end, its
+/// field `offset` bytes behind `start`. `None`, and nothing changed, if they lie beyond the frame.
+///
+/// Zero is written as 0xffff, which is the same sum; in UDP zero says that there is none (RFC 768).
+pub(crate) fn finish(frame: &mut [u8], start: usize, offset: usize) -> Option<()> {
+    let finished = match checksum(&[frame.get(start..)?]) {
+        0 => u16::MAX,
+        sum => sum,
+    };
+    let field = frame.get_mut(start.checked_add(offset)?..)?.first_chunk_mut()?;
+    *field = finished.to_be_bytes();
+    Some(())
+}
+
+/// Finishes the checksum of a frame of TCP or UDP if it holds the bare sum of the pseudo-header, where nobody
+/// tells which frames do. One that is right stays as it is, even if it looks like that; of those that are
+/// wrong, 1 in 65 536 does.
+pub(crate) fn finish_if_pending(frame: &mut [u8], header: &Header) -> Option<()> {
+    let offset = match header.protocol {
+        protocol if protocol == Protocol::Tcp as u8 => IN_TCP,
+        protocol if protocol == Protocol::Udp as u8 => IN_UDP,
+        _ => return None,
+    };
+    let Datagram { transport, end, .. } = Datagram::of(frame)?;
+    let field = u16_at(frame.get(..end)?, transport + offset)?;
+    if field != pseudo_header(header, end - transport) {
+        return None;
+    }
+    finish(frame.get_mut(..end)?, transport, offset)
+}
+
+/// The pseudo-header's sum for so many bytes of transport (RFC 9293, 3.1; RFC 8200, 8.1).
+fn pseudo_header(header: &Header, length: usize) -> u16 {
+    let (source, destination) = (header.source.to_be_bytes(), header.destination.to_be_bytes());
+    // An IPv4 address is the last four bytes; zeros before it do not count.
+    debug_assert!(header.family != Family::None, "there is a transport header");
+    let last = (length as u64).to_be_bytes();
+    let protocol = [0, 0, 0, header.protocol];
+    fold(sum(&source) + sum(&destination) + sum(&last) + sum(&protocol))
+}
+
+/// The sum in a checksum field that is still to be finished, for another length of transport.
+pub(crate) fn of_other_length(field: u16, before: usize, now: usize) -> u16 {
+    // RFC 1624, equation 3, without its complements: the field is a bare sum.
+    let gone = fold((before as u64).to_be_bytes().chunks(4).map(sum).sum());
+    let come = fold((now as u64).to_be_bytes().chunks(4).map(sum).sum());
+    fold([field, !gone, come].iter().map(|word| sum(&word.to_be_bytes())).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::frame::samples::{TCP_AT, tcp_frame};
+
+    /// As RFC 1071 has it, a word at a time.
+    fn plain(bytes: &[u8]) -> u16 {
+        let words =
+            bytes.chunks(2).map(|w| u32::from(w[0]) << 8 | w.get(1).map_or(0, |&b| b.into()));
+        let mut sum: u32 = words.sum();
+        while sum > 0xffff {
+            sum = (sum & 0xffff) + (sum >> 16);
+        }
+        !(sum as u16)
+    }
+
+    /// Frames of TCP over IPv4 and IPv6, with right checksums.
+    fn right() -> [Vec<u8>; 2] {
+        [false, true].map(|six| {
+            let mut frame = tcp_frame(six);
+            pend(&mut frame);
+            let transport = TCP_AT[usize::from(six)];
+            finish(&mut frame, transport, IN_TCP).expect("it is long enough");
+            frame
+        })
+    }
+
+    /// Leaves the frame's checksum to others.
+    fn pend(frame: &mut [u8]) {
+        let header = Header::parse(frame);
+        let Datagram { transport, end, .. } = Datagram::of(frame).expect("TCP");
+        let field = pseudo_header(&header, end - transport);
+        frame[transport + IN_TCP..][..2].copy_from_slice(&field.to_be_bytes());
+    }
+
+    fn finished(frame: &[u8]) -> Vec<u8> {
+        let mut frame = frame.to_vec();
+        let header = Header::parse(&frame);
+        let _ = finish_if_pending(&mut frame, &header);
+        frame
+    }
+
+    #[test]
+    fn a_pending_checksum_is_finished_and_no_other_is_touched() {
+        for frame in right() {
+            assert_eq!(finished(&frame), frame, "it was right");
+            let mut pending = frame.clone();
+            pend(&mut pending);
+            assert_ne!(pending, frame);
+            assert_eq!(finished(&pending), frame);
+            // Zeros that fill a short frame are no part of the datagram.
+            let padded = |frame: &[u8]| [frame, &[0; 7]].concat();
+            assert_eq!(finished(&padded(&pending)), padded(&frame));
+            let at = Datagram::of(&frame).expect("TCP").transport + IN_TCP;
+            for wrong in [0, 1, 0x1234, 0xffff] {
+                let mut bad = frame.clone();
+                bad[at..at + 2].copy_from_slice(&u16::to_be_bytes(wrong));
+                assert_eq!(finished(&bad), bad, "{wrong:x}: wrong on purpose");
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn it_is_the_sum_of_rfc_1071(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            prop_assert_eq!(checksum(&[&bytes]), plain(&bytes));
+        }
+
+        #[test]
+        fn what_was_right_stays_right_whatever_it_looks_like(payload in any::<[u8; 4]>()) {
+            for mut frame in right() {
+                let length = frame.len();
+                frame[length - 4..].copy_from_slice(&payload);
+                pend(&mut frame);
+                let once = finished(&frame);
+                prop_assert_eq!(finished(&once), once);
+            }
+        }
+
+        #[test]
+        fn a_length_is_taken_out_of_a_sum_and_another_put_in(
+            words in any::<[u16; 4]>(), before in 1_usize..70_000, now in 1_usize..70_000,
+        ) {
+            let pseudo = |length: usize| {
+                let words = words.iter().flat_map(|word| word.to_be_bytes());
+                let all: Vec<u8> = words.chain((length as u64).to_be_bytes()).collect();
+                !checksum(&[&all])
+            };
+            let told = of_other_length(pseudo(before), before, now);
+            prop_assert_eq!(told % 0xffff, pseudo(now) % 0xffff);
+        }
+    }
+}
