@@ -11,8 +11,11 @@ use std::time::Duration;
 use std::{env, fs};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::stat::{Mode, umask};
-use serde_json::Value;
+use nix::sys::socket::{
+    AddressFamily, Backlog, SockFlag, SockType, UnixAddr, bind, listen, socket,
+};
+use nix::sys::stat::{Mode, fchmod};
+use serde_json::json;
 
 use crate::failure::Failure;
 
@@ -31,25 +34,6 @@ pub(crate) fn usual_path() -> PathBuf {
     PathBuf::from(folder.unwrap_or_else(|| "/run".into())).join("suimon-router.sock")
 }
 
-/// What a router answered.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) text: String,
-    /// It is an error.
-    pub(crate) refused: bool,
-}
-
-/// Tells the router at `path` one line.
-pub(crate) fn tell(path: &Path, line: &str) -> Result<Answer, Failure> {
-    let mut connection = Connection::open(path).map_err(|error| {
-        let message = format!("no router listens at {}: {error}", path.display());
-        Failure::usage(message, "name its socket with --control")
-    })?;
-    let text = connection.ask(line).map_err(Failure::file(path))?;
-    let value: Value = serde_json::from_str(&text).unwrap_or_default();
-    Ok(Answer { text, refused: value.get("error").is_some() })
-}
-
 /// The asking end.
 #[derive(Debug)]
 pub(crate) struct Connection(BufReader<UnixStream>);
@@ -65,6 +49,9 @@ impl Connection {
 
     /// Asks one line, and returns the line that answers it; an error if the other side is gone.
     pub(crate) fn ask(&mut self, line: &str) -> io::Result<String> {
+        if line.len() >= LINE_MAX {
+            return Err(io::Error::new(ErrorKind::InvalidInput, too_long()));
+        }
         let line = line.replace('\n', " ") + "\n";
         self.0.get_mut().write_all(line.as_bytes())?;
         let mut text = String::new();
@@ -105,9 +92,15 @@ impl Reach {
         UnixStream::connect(&self.path)
     }
 
-    /// Listens there.
+    /// Listens there; nobody but this user may connect.
     fn listen(&self) -> io::Result<UnixListener> {
-        UnixListener::bind(&self.path)
+        let socket = socket(AddressFamily::Unix, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
+        // The file has the mode that the socket has when it is bound, less the umask: unix(7) leaves that
+        // open, Linux' `unix_bind_bsd` does it.
+        fchmod(&socket, Mode::S_IRUSR | Mode::S_IWUSR)?;
+        bind(socket.as_raw_fd(), &UnixAddr::new(&self.path)?)?;
+        listen(&socket, Backlog::new(CLIENTS_MAX as i32)?)?;
+        Ok(UnixListener::from(socket))
     }
 }
 
@@ -120,20 +113,16 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// Makes the socket, for this user alone. One that its owner left behind is replaced.
-    ///
-    /// Files that another thread makes meanwhile are this user's alone, too.
+    /// Makes a router's socket.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
-        let before = umask(Mode::from_bits_truncate(0o177));
-        let control = Self::make(path);
-        umask(before);
-        control.map_err(|error| {
+        Self::make(path).map_err(|error| {
             let message = format!("the control socket {}: {error}", path.display());
             Failure::usage(message, "choose another place with --control")
         })
     }
 
-    /// The same with the permissions that files have, whatever other threads do.
+    /// Makes a socket, for this user alone from the moment that it is there. One that its owner left behind
+    /// is replaced.
     pub(crate) fn make(path: &Path) -> io::Result<Self> {
         let reach = Reach::of(path)?;
         if let Ok(found) = fs::symlink_metadata(path) {
@@ -150,7 +139,8 @@ impl Control {
 
     /// Takes in somebody connected by another way.
     pub(crate) fn adopt(&mut self, stream: UnixStream) {
-        self.clients.push(Client { stream, asked: Vec::new(), answers: Vec::new() });
+        let (asked, answers) = (Vec::new(), Vec::new());
+        self.clients.push(Client { stream, asked, answers, skips: false });
     }
 
     /// Answers what is asked, for so long.
@@ -183,6 +173,8 @@ struct Client {
     asked: Vec<u8>,
     /// What is to be written.
     answers: Vec<u8>,
+    /// Whether what comes up to the end of the line belongs to one that was refused for its length.
+    skips: bool,
 }
 
 impl Client {
@@ -203,14 +195,28 @@ impl Client {
         {
             let line: Vec<u8> = self.asked.drain(..=end).collect();
             let line = String::from_utf8_lossy(&line);
-            if !line.trim().is_empty() {
-                self.answers.extend(answer(line.trim()).bytes());
-                self.answers.push(b'\n');
+            if !std::mem::take(&mut self.skips) && !line.trim().is_empty() {
+                self.answer(&answer(line.trim()));
             }
         }
-        let taken = self.write();
-        let is_line = self.asked.len() < LINE_MAX || self.asked.contains(&b'\n');
-        open && taken && is_line
+        if self.asked.len() >= LINE_MAX && !self.asked.contains(&b'\n') {
+            self.refuse_line();
+        }
+        open && self.write()
+    }
+
+    fn answer(&mut self, line: &str) {
+        self.answers.extend(line.bytes());
+        self.answers.push(b'\n');
+    }
+
+    /// Answers a line that is too long before its end has come, and skips the rest of it.
+    fn refuse_line(&mut self) {
+        self.asked.clear();
+        if !std::mem::replace(&mut self.skips, true) {
+            let help = format!("send lines of {LINE_MAX} bytes at most, or several");
+            self.answer(&json!({ "error": too_long(), "help": help }).to_string());
+        }
     }
 
     fn read(&mut self) -> bool {
@@ -236,13 +242,70 @@ impl Client {
     }
 }
 
+/// What is wrong with a line that has no end within [`LINE_MAX`].
+fn too_long() -> String {
+    format!("a line of more than {LINE_MAX} bytes")
+}
+
 fn is_later(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use nix::sys::stat::umask;
+
     use super::*;
+
+    /// A control socket's client, and a way to have it served.
+    fn served() -> (tempfile::TempDir, Control, UnixStream) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let control = Control::open(&folder.path().join("socket")).expect("a socket");
+        let client = UnixStream::connect(&control.path).expect("it listens");
+        client.set_nonblocking(true).expect("a socket");
+        (folder, control, client)
+    }
+
+    #[test]
+    fn a_socket_is_its_users_alone_whatever_the_umask() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let before = umask(Mode::empty());
+        let control = Control::make(&folder.path().join("socket"));
+        umask(before);
+        let control = control.expect("a socket");
+        let mode = fs::metadata(&control.path).expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_answered_and_the_next_as_well() {
+        let (_folder, mut control, mut client) = served();
+        let mut told = Vec::new();
+        let mut serve = |client: &mut UnixStream| {
+            control.serve(Duration::ZERO, |line| line.to_uppercase());
+            let mut bytes = [0; 4_096];
+            while let Ok(count @ 1..) = client.read(&mut bytes) {
+                told.extend(&bytes[..count]);
+            }
+        };
+        let sent = ["x".repeat(5 * LINE_MAX), "\n".into(), "next\n".into()].concat();
+        let mut left = sent.as_bytes();
+        for _ in 0..10_000 {
+            match client.write(left) {
+                Ok(count) => left = &left[count..],
+                Err(error) => assert!(is_later(&error), "{error}"),
+            }
+            serve(&mut client);
+        }
+        assert!(left.is_empty(), "it is read");
+        let told = String::from_utf8(told).expect("text");
+        let lines: Vec<&str> = told.lines().collect();
+        assert_eq!(lines.len(), 2, "{told}");
+        assert!(lines[0].contains("error") && lines[0].contains("65536"), "{told}");
+        assert_eq!(lines[1], "NEXT");
+    }
 
     #[test]
     fn an_answer_may_be_of_any_size_and_many_lines_wait_their_turn() {

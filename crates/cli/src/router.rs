@@ -1,9 +1,10 @@
 //! `suimon router`: this machine as a router between two of its interfaces.
 
+mod client;
 mod desk;
 mod shown;
+mod stats;
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -17,16 +18,19 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::port::Port;
 use crate::{interruption, output};
-use desk::{Desk, Source};
+use desk::{Desk, Source, Tick};
 
 /// What `router` is told.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Arguments {
+    #[command(subcommand)]
+    verb: Option<client::Verb>,
     /// The two interfaces: that of the node's first link in the scenario, and that of the second
-    #[arg(num_args = 2, value_name = "INTERFACE", required_unless_present = "tell")]
+    #[arg(num_args = 2, value_name = "INTERFACE", required = true)]
     interfaces: Vec<String>,
     /// The scenario with the router
-    #[arg(long, value_name = "FILE", required_unless_present = "tell")]
+    #[arg(long, value_name = "FILE", required = true)]
     config: Option<PathBuf>,
     /// Set a value as if the file said so: --set "link.out.rate=50 Mbit/s"
     #[arg(long, value_name = "PATH=VALUE")]
@@ -46,12 +50,9 @@ pub(crate) struct Arguments {
     /// Take an interface even if it has this machine's default route
     #[arg(long)]
     force: bool,
-    /// The socket by which it is asked and told; suimon-router.sock in $XDG_RUNTIME_DIR or /run unless given
+    /// The socket for `router stats`, `set` and `do`; suimon-router.sock in $XDG_RUNTIME_DIR or /run unless given
     #[arg(long, value_name = "PATH")]
     control: Option<PathBuf>,
-    /// Tell a running router a line, and print what it answers: --tell '{"statistics": {}}'
-    #[arg(long, value_name = "LINE", conflicts_with_all = ["interfaces", "config"])]
-    tell: Option<String>,
     /// Print the summary as one JSON document
     #[arg(long)]
     json: bool,
@@ -65,14 +66,12 @@ const GLANCE: Duration = Duration::from_millis(100);
 /// From one line on stderr to the next, and the time over which rates are.
 const TICK: traffic::Duration = traffic::Duration::from_ms(1_000);
 
-/// Runs the router until a signal, or tells one that runs.
+/// Runs the router until a signal, or asks one that runs.
 pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
-    let path = arguments.control.clone().unwrap_or_else(control::usual_path);
-    if let Some(line) = &arguments.tell {
-        let answer = control::tell(&path, line)?;
-        output::print(&(answer.text + "\n"))?;
-        return Ok(if answer.refused { Exit::Usage } else { Exit::Fine });
+    if let Some(verb) = &arguments.verb {
+        return client::act(verb);
     }
+    let path = arguments.control.clone().unwrap_or_else(control::usual_path);
     let (Some(file), [a, b]) = (&arguments.config, arguments.interfaces.as_slice()) else {
         return Err(Failure::usage("a router needs a scenario and two interfaces", "see --help"));
     };
@@ -124,10 +123,9 @@ fn attend(
     let outcome = router.run(|router| {
         if clock.now() >= tick_at {
             tick_at += TICK;
-            match desk.tick(router) {
-                ControlFlow::Continue(line) if !quiet => output::note(&line),
-                _ => {}
-            }
+            let Tick { events, rates } = desk.tick(router);
+            let rates = rates.filter(|_| !quiet);
+            events.iter().chain(&rates).for_each(|line| output::note(line));
         }
         let patience = clock::system(tick_at.since(clock.now())).min(GLANCE);
         control.serve(patience, |line| desk.answer(router, line));

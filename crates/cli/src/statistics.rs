@@ -2,6 +2,8 @@
 //!
 //! Units are bytes, seconds, bytes per second and counts unless a name says otherwise.
 
+use std::collections::BTreeMap;
+
 use results::Lateness;
 use results::summary::Named;
 use serde::{Deserialize, Serialize};
@@ -28,6 +30,12 @@ pub(crate) struct Statistics {
     pub(crate) kept_up: Option<bool>,
     /// How late packets were let go.
     pub(crate) lateness: Option<Lateness>,
+    /// Frames that the machine lost on their way in or out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) missed_frames: Option<u64>,
+    /// Packets dropped before they reached a port, by reason.
+    #[serde(skip_serializing_if = "Drops::is_empty")]
+    pub(crate) drops_on_input: Drops,
     /// Each output port, as `NODE:LINK`.
     pub(crate) port: Named<Port>,
     /// Each flow.
@@ -47,10 +55,34 @@ pub(crate) struct Port {
     /// What went through it.
     #[serde(flatten)]
     pub(crate) counts: Counts,
+    /// Packets dropped at it, by reason.
+    #[serde(skip_serializing_if = "Drops::is_empty")]
+    pub(crate) drops_by_reason: Drops,
+    /// A router's interface there.
+    #[serde(flatten)]
+    pub(crate) interface: Option<Interface>,
     /// Why a plain FIFO has the discipline's place.
     pub(crate) faults: Vec<String>,
     /// Its classes.
     pub(crate) class: Named<Class>,
+}
+
+/// Packets by the reason for which they were dropped.
+pub(crate) type Drops = BTreeMap<String, u64>;
+
+/// An interface by which a router sends and receives.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Interface {
+    /// Its name.
+    pub(crate) interface: String,
+    /// Whether it is up.
+    pub(crate) interface_up: bool,
+    /// How many times it went down.
+    pub(crate) outages: u64,
+    /// Frames that were to be sent by it while it was down.
+    pub(crate) lost_when_down: u64,
+    /// Frames of MAC control that it received, such as PAUSE, which go no further.
+    pub(crate) mac_control_frames: u64,
 }
 
 /// A class of a discipline.

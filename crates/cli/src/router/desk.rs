@@ -1,6 +1,5 @@
 //! What a router is asked while it runs, and what it answers.
 
-use std::ops::ControlFlow;
 use std::path::Path;
 
 use lab::router::{Look, Port};
@@ -8,14 +7,14 @@ use network::PortId;
 use scenario::plan::{Action, NodeKind};
 use scenario::{Document, Plan};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::shown;
 use crate::failure::Failure;
 use crate::statistics::{self, promise};
 
-/// The change that a request makes of the scenario.
-const CHANGE: &str = "by-control";
+/// The name of the change that a request is in the scenario, as refusals tell it.
+const CHANGE: &str = "do";
 
 /// The scenario's text, and what was set in it.
 #[derive(Clone, Debug)]
@@ -34,9 +33,25 @@ impl Source {
 
     /// What it says.
     pub(super) fn plan(&self) -> Result<Plan, scenario::Errors> {
+        self.document()?.plan()
+    }
+
+    fn document(&self) -> Result<Document, scenario::Errors> {
         let mut document = Document::parse(&self.name, &self.text)?;
         self.assignments.iter().try_for_each(|assignment| document.set(assignment))?;
-        document.plan()
+        Ok(document)
+    }
+
+    /// The same with one more assignment. Those that it overrides are forgotten: of the same path, and of
+    /// paths below it.
+    fn assign(&mut self, assignment: &str) {
+        if let Some(path) = scenario::assigned_path(assignment) {
+            let is_below = |other: &String| {
+                scenario::assigned_path(other).is_some_and(|other| other.starts_with(&path))
+            };
+            self.assignments.retain(|other| !is_below(other));
+        }
+        self.assignments.push(assignment.to_owned());
     }
 }
 
@@ -48,8 +63,18 @@ enum Request {
     Statistics(Nothing),
     /// Set values of the scenario: each `PATH=VALUE`.
     Set(Vec<String>),
-    /// Make a change, as `[change.NAME]` of a scenario without its time.
-    Do(Map<String, Value>),
+    /// Make a change.
+    Do(Do),
+}
+
+/// A change, as `[change.NAME]` of a scenario without its time.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Do {
+    /// The port.
+    at: String,
+    /// What else the table says, each `KEY=VALUE`.
+    set: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -80,6 +105,15 @@ impl From<scenario::Errors> for Refusal {
     }
 }
 
+/// What the last second brought, for people.
+#[derive(Debug, Default)]
+pub(super) struct Tick {
+    /// What happened to interfaces.
+    pub(super) events: Vec<String>,
+    /// What was sent and dropped.
+    pub(super) rates: Option<String>,
+}
+
 /// Who answers.
 #[derive(Debug)]
 pub(super) struct Desk {
@@ -105,24 +139,24 @@ impl Desk {
         &self.ports
     }
 
-    /// Looks at the counters, for rates. Returns them as a line, once there are two looks to tell rates by.
-    pub(super) fn tick(&mut self, router: &lab::router::Desk) -> ControlFlow<(), String> {
-        let Some(look) = router.look() else { return ControlFlow::Break(()) };
+    /// Looks at the counters, for rates. Returns what happened to interfaces, and the rates as a line once
+    /// there are two looks to tell them by.
+    pub(super) fn tick(&mut self, router: &lab::router::Desk) -> Tick {
+        let Some(look) = router.look() else { return Tick::default() };
         let [_, last] = std::mem::take(&mut self.looks);
         self.looks = [last, Some(look)];
-        match &self.looks {
-            [Some(before), Some(now)] => {
-                ControlFlow::Continue(shown::line(&self.ports, before, now))
-            }
-            _ => ControlFlow::Break(()),
+        let [before, Some(now)] = &self.looks else { return Tick::default() };
+        Tick {
+            events: shown::outages(&self.ports, before.as_ref(), now),
+            rates: before.as_ref().map(|before| shown::line(&self.ports, before, now)),
         }
     }
 
     /// The answer to a line, as one line of JSON.
     pub(super) fn answer(&mut self, router: &lab::router::Desk, line: &str) -> String {
         let answer = serde_json::from_str(line).map_err(|error| {
-            let help =
-                "write {\"statistics\": {}}, {\"set\": [\"PATH=VALUE\"]} or {\"do\": {\"at\": ..}}";
+            let help = "write {\"statistics\": {}}, {\"set\": [\"KEY=VALUE\"]} or \
+                        {\"do\": {\"at\": \"NODE:LINK\", \"set\": [\"KEY=VALUE\"]}}";
             Refusal::new(error.to_string(), help)
         });
         let answer = answer.and_then(|request| self.obey(router, request));
@@ -135,7 +169,7 @@ impl Desk {
         match request {
             Request::Statistics(Nothing {}) => self.statistics(router),
             Request::Set(assignments) => self.set(router, &assignments),
-            Request::Do(change) => self.change(router, change),
+            Request::Do(change) => self.change(router, &change),
         }
     }
 
@@ -163,7 +197,7 @@ impl Desk {
         assignments: &[String],
     ) -> Result<Value, Refusal> {
         let mut source = self.source.clone();
-        source.assignments.extend_from_slice(assignments);
+        assignments.iter().for_each(|assignment| source.assign(assignment));
         let mut plan = source.plan()?;
         let mut switches = Vec::new();
         for port in self.ports.clone() {
@@ -210,19 +244,22 @@ impl Desk {
     }
 
     /// Makes a change, read as one of the scenario.
-    fn change(
-        &mut self,
-        router: &lab::router::Desk,
-        mut change: Map<String, Value>,
-    ) -> Result<Value, Refusal> {
-        if change.insert("when".into(), "0 s".into()).is_some() {
-            return Err(Refusal::new("a change is made at once", "leave out `when`"));
+    fn change(&mut self, router: &lab::router::Desk, change: &Do) -> Result<Value, Refusal> {
+        let table = json!({ "change": { CHANGE: { "at": change.at, "when": "0 s" } } });
+        let table = toml::to_string(&table);
+        let table = table.map_err(|error| Refusal::new(error.to_string(), "name a port"))?;
+        let source =
+            Source { text: format!("{}\n{table}", self.source.text), ..self.source.clone() };
+        let mut document = source.document()?;
+        for assignment in &change.set {
+            let key = assignment.split_once('=').map(|(key, _)| key.trim());
+            if let Some(key @ ("at" | "when")) = key {
+                let help = "a change is made at once, at the port that is named";
+                return Err(Refusal::new(format!("`{key}` cannot be set"), help));
+            }
+            document.set(&format!("change.{CHANGE}.{assignment}"))?;
         }
-        let table = toml::to_string(&json!({ "change": { CHANGE: change } }));
-        let table = table.map_err(|error| Refusal::new(error.to_string(), "see the schema"))?;
-        let mut source = self.source.clone();
-        source.text = format!("{}\n{table}", source.text);
-        let plan = source.plan()?;
+        let plan = document.plan()?;
         let found = plan.changes.into_iter().find(|change| change.name == CHANGE);
         let Some(change) = found else {
             return Err(Refusal::new("it is no change", "see [change] in the schema"));
@@ -250,4 +287,31 @@ impl Desk {
 
 fn at_its_end() -> Refusal {
     Refusal::new("the router is at its end", "start it anew")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_settings_made_again_and_again_the_last_is_kept() {
+        let mut source =
+            Source { name: "test".into(), text: String::new(), assignments: Vec::new() };
+        for turn in 0..1_000 {
+            source.assign("link.out.at.r.queue.cbq.class.web.share=50 %");
+            source.assign(&format!("link.out.at.r.queue.cbq.class.web.rate={turn} Mbit/s"));
+            source.assign(&format!("link.out.at.r.queue.cbq.class.\"w.2\".rate = {turn} kbit/s"));
+        }
+        let kept = [
+            "link.out.at.r.queue.cbq.class.web.share=50 %",
+            "link.out.at.r.queue.cbq.class.web.rate=999 Mbit/s",
+            "link.out.at.r.queue.cbq.class.\"w.2\".rate = 999 kbit/s",
+        ];
+        assert_eq!(source.assignments, kept);
+        // What stands above is of what is below, too.
+        source.assign("link.out.at.r.queue.cbq={}");
+        assert_eq!(source.assignments, ["link.out.at.r.queue.cbq={}"]);
+        source.assign("link.out.at.r.queue.cbq.class.web.rate=1 Mbit/s");
+        assert_eq!(source.assignments.len(), 2);
+    }
 }

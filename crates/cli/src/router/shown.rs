@@ -1,14 +1,15 @@
 //! A router's counters: as JSON, as a line each second, and as a summary.
 
-use lab::router::{Look, Port};
+use lab::router::{InterfaceLook, Look, Port};
 use results::LabReport;
 use results::report::quantity;
 use results::totals::{Drops, PortTotals};
 use serde_json::{Map, Value, json};
 use traffic::{DropReason, Statistics};
 
+use super::stats;
 use crate::amount;
-use crate::statistics::Port as Promised;
+use crate::statistics::{Interface, Port as Promised};
 use crate::table::Table;
 
 fn totals<'a>(look: &'a Look, port: &Port) -> Option<&'a PortTotals> {
@@ -74,10 +75,11 @@ pub(super) fn value(
     look: &Look,
     between: Between<'_>,
 ) -> Value {
-    let port = |(port, promised): (&Port, &Promised)| {
-        Some((port.name.clone(), port_value(look, between, port, promised)?))
+    let port = |side: usize| {
+        let value = port_value(look, between, side, (ports.get(side)?, promised.get(side)?))?;
+        Some((ports.get(side)?.name.clone(), value))
     };
-    let ports: Map<String, Value> = ports.iter().zip(promised).filter_map(port).collect();
+    let ports: Map<String, Value> = (0..ports.len()).filter_map(port).collect();
     let mut nodes = Drops::default();
     look.nodes.iter().for_each(|drops| nodes.add(drops));
     json!({
@@ -93,11 +95,12 @@ pub(super) fn value(
 fn port_value(
     look: &Look,
     between: Between<'_>,
-    port: &Port,
-    promised: &Promised,
+    side: usize,
+    (port, promised): (&Port, &Promised),
 ) -> Option<Value> {
     let counted = totals(look, port)?;
     let (all, each) = rates(look, between, port);
+    let interface = interface(port, look.interfaces.get(side)?);
     let mut value = statistics(&counted.statistics, all);
     let classes = counted.classes.iter().zip(each);
     let class = |((name, counted), rates): (&(String, Statistics), Rates)| {
@@ -114,7 +117,11 @@ fn port_value(
         let counts = counts.map(|(colour, count)| (colour.to_owned(), count.packets.into()));
         (name.clone(), Value::Object(counts.into_iter().collect()))
     });
-    value["interface"] = port.interface.clone().into();
+    value["interface"] = interface.interface.into();
+    value["interface_up"] = interface.interface_up.into();
+    value["outages"] = interface.outages.into();
+    value["lost_when_down"] = interface.lost_when_down.into();
+    value["mac_control_frames"] = interface.mac_control_frames.into();
     value["discipline"] = promised.discipline.clone().into();
     value["line_rate"] = promised.line_rate.into();
     value["promised_rate"] = promised.promised_rate.into();
@@ -146,6 +153,27 @@ fn statistics(counted: &Statistics, rates: Rates) -> Value {
 fn by_reason(drops: &Drops) -> Value {
     let some = drops.iter().filter(|&(_, count)| count > 0);
     Value::Object(some.map(|(reason, count)| (reason.name().to_owned(), count.into())).collect())
+}
+
+/// What happened to the interfaces from one look to the next: a line each.
+pub(super) fn outages(ports: &[Port; 2], before: Option<&Look>, now: &Look) -> Vec<String> {
+    let one = |(side, (port, now)): (usize, (&Port, &InterfaceLook))| {
+        let before = before.and_then(|look| look.interfaces.get(side));
+        let (was_up, outages) = before.map_or((true, 0), |one| (one.is_up, one.outages));
+        let name = &port.interface;
+        let lost = format!("{} frames to it were lost so far", now.lost_when_down);
+        match (now.is_up, was_up) {
+            (false, true) => Some(format!(
+                "{name} is down; frames to it are lost until it is up: ip link set {name} up"
+            )),
+            (true, false) => Some(format!("{name} is up again; {lost}")),
+            (true, true) if now.outages > outages => {
+                Some(format!("{name} was down for a moment and is up again; {lost}"))
+            }
+            _ => None,
+        }
+    };
+    ports.iter().zip(&now.interfaces).enumerate().filter_map(one).collect()
 }
 
 /// What the last second brought.
@@ -184,8 +212,22 @@ pub(super) fn summary(ports: &[Port; 2], look: &Look, report: &LabReport) -> Str
     let mut nodes = Drops::default();
     look.nodes.iter().for_each(|drops| nodes.add(drops));
     text += &dropped("input", &nodes);
+    for (port, look) in ports.iter().zip(&look.interfaces) {
+        text += &stats::of_interface(&interface(port, look));
+    }
     let time = quantity::time(look.now.as_secs_f64());
     text + &format!("{time}; {}\n", report.facts())
+}
+
+/// An interface as it is told of everywhere.
+fn interface(port: &Port, look: &InterfaceLook) -> Interface {
+    Interface {
+        interface: port.interface.clone(),
+        interface_up: look.is_up,
+        outages: look.outages,
+        lost_when_down: look.lost_when_down,
+        mac_control_frames: look.mac_control_frames,
+    }
 }
 
 fn row(

@@ -11,7 +11,7 @@ use crate::scenarios::{plain, scenario};
 use testbed::eventually;
 
 /// An interface by its frames.
-struct Tap {
+pub(crate) struct Tap {
     device: Device,
     buffers: Buffers,
     packets: Packets,
@@ -20,7 +20,7 @@ struct Tap {
 
 impl Tap {
     /// That of a host.
-    fn new(host: &Namespace) -> Self {
+    pub(crate) fn new(host: &Namespace) -> Self {
         const COUNT: u32 = 4_096;
         let buffers = Buffers::new(COUNT, Buffers::size_for(1_518)).expect("memory");
         let mut packets = Packets::with_places(COUNT);
@@ -32,7 +32,7 @@ impl Tap {
         Self { device, buffers, packets, received: Vec::new() }
     }
 
-    fn send(&mut self, frame: &[u8]) {
+    pub(crate) fn send(&mut self, frame: &[u8]) {
         let packet = self.packets.try_claim().expect("a free buffer");
         assert!(self.buffers.write(packet, frame), "it fits");
         self.device.send(packet, frame.len() as u32);
@@ -40,7 +40,7 @@ impl Tap {
     }
 
     /// What has come in.
-    fn receive(&mut self) -> Vec<Vec<u8>> {
+    pub(crate) fn receive(&mut self) -> Vec<Vec<u8>> {
         let Self { device, buffers, packets, received } = self;
         device.receive(buffers, packets, received).expect("it is there");
         let take = |frame: Received| {
@@ -103,7 +103,11 @@ fn frames_of_any_kind_pass_as_they_are() {
             arrived.len() >= sent.len()
         });
         assert!(arrived == sent, "{port}: {arrived:?}\nof {sent:?}");
-        assert_eq!(router.end().code, Some(0));
+        let ended = router.end();
+        assert_eq!(ended.code, Some(0), "{}", ended.said);
+        let control =
+            ["r:in", "r:out"].map(|side| &ended.summary["port"][side]["mac_control_frames"]);
+        assert!(control == [1, 0], "the PAUSE is counted where it came in: {}", ended.summary);
     }
 }
 

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::datagrams::{Datagrams, PAYLOAD};
 use crate::machines::{Machines, lacks};
 use crate::scenarios::scenario;
+use crate::typed::json;
 use testbed::eventually;
 
 /// Two classes by port, for 20 Mbit/s. Their queues outlast the time for which a busy machine may leave the
@@ -65,9 +66,10 @@ fn classes_share_as_they_say_and_as_they_are_told() {
                 scope.spawn(move || flow.flood(stop))
             });
             let [one, two] = rates(&counted);
-            let set = r#"{"set": ["link.out.at.r.queue.cbq.class.one.rate=5 Mbit/s",
-                                  "link.out.at.r.queue.cbq.class.two.rate=10 Mbit/s"]}"#;
-            let answer = router.tell(set);
+            let [first, second] = [("one", 5), ("two", 10)].map(|(class, rate)| {
+                format!("link.out.at.r.queue.cbq.class.{class}.rate={rate} Mbit/s")
+            });
+            let answer = json(&router.ask(&["set", &first, &second, "--json"]));
             let [one_then, two_then] = rates(&counted);
             let told = router.statistics();
             stop.store(true, Ordering::Relaxed);

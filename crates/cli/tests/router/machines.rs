@@ -1,7 +1,8 @@
 //! Two hosts, a machine between them, and `suimon router` at work there.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::MutexGuard;
@@ -12,7 +13,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::typed::{SUIMON, code, json, stderr, stdout};
+use crate::typed::{SUIMON, json, stderr, stdout};
 
 /// The hosts' addresses.
 pub(crate) const LEFT: &str = "10.79.0.1";
@@ -35,7 +36,17 @@ pub(crate) struct Machines {
 }
 
 impl Machines {
+    /// Hosts that send whole frames.
     pub(crate) fn new() -> Self {
+        let machines = Self::with_offloads();
+        for host in [&machines.left, &machines.right] {
+            run(host, "ethtool -K eth0 tx off tso off gso off gro off");
+        }
+        machines
+    }
+
+    /// Hosts as they come, which leave checksums and segmentation to their network cards.
+    pub(crate) fn with_offloads() -> Self {
         let alone = testbed::alone();
         let [left, middle, right] = [(); 3].map(|()| Namespace::new().expect("root may"));
         for (host, there, address) in [(&left, "ra", LEFT), (&right, "rb", RIGHT)] {
@@ -44,7 +55,6 @@ impl Machines {
             let path = format!("/proc/{}/fd/{}", std::process::id(), host.as_fd().as_raw_fd());
             run(&middle, &format!("ip link add {there} type veth peer name eth0 netns {path}"));
             run(&middle, &format!("ip link set {there} up"));
-            run(host, "ethtool -K eth0 tx off tso off gso off gro off");
             run(host, "ip link set eth0 up");
             run(host, &format!("ip addr add {address}/24 dev eth0"));
         }
@@ -115,19 +125,25 @@ pub(crate) struct Ended {
 }
 
 impl Router {
-    /// Tells it a line by the program itself, and returns what it answers.
-    pub(crate) fn tell(&self, line: &str) -> Value {
+    /// Sends a line to its socket, and returns what it answers.
+    pub(crate) fn send(&self, line: &str) -> Value {
+        let mut stream = UnixStream::connect(&self.socket).expect("it listens");
+        stream.set_read_timeout(Some(testbed::PATIENCE)).expect("a timeout");
+        stream.write_all(&[line.as_bytes(), b"\n"].concat()).expect("sent");
+        let mut answer = String::new();
+        BufReader::new(stream).read_line(&mut answer).expect("an answer");
+        serde_json::from_str(&answer).expect("JSON")
+    }
+
+    /// `suimon router` with these words, about this router.
+    pub(crate) fn ask(&self, words: &[&str]) -> Output {
         let mut command = Command::new(SUIMON);
-        command.args(["router", "--tell", line, "--control"]).arg(&self.socket);
-        let output = command.output().expect("it starts");
-        let answer = json(&output);
-        let wanted = if answer.get("error").is_some() { 2 } else { 0 };
-        assert_eq!(code(&output), wanted, "{line}: {answer}");
-        answer
+        command.arg("router").args(words).arg("--control").arg(&self.socket);
+        command.output().expect("it starts")
     }
 
     pub(crate) fn statistics(&self) -> Value {
-        self.tell(r#"{"statistics": {}}"#)
+        json(&self.ask(&["stats", "--json"]))
     }
 
     /// Asks it to end, and waits until it has.
@@ -155,12 +171,17 @@ impl Drop for Router {
     }
 }
 
-/// Runs one command line in a namespace; it must succeed.
-pub(crate) fn run(host: &Namespace, line: &str) -> String {
+/// Runs one command line in a namespace.
+pub(crate) fn output(host: &Namespace, line: &str) -> Output {
     let mut words = line.split_whitespace();
     let mut command = Command::new(words.next().expect("a command"));
     command.args(words);
-    let output = host.within(|| command.output()).expect("a namespace").expect("it starts");
+    host.within(|| command.output()).expect("a namespace").expect("it starts")
+}
+
+/// The same; it must succeed.
+pub(crate) fn run(host: &Namespace, line: &str) -> String {
+    let output = output(host, line);
     let told = [stdout(&output), stderr(&output)].concat();
     assert!(output.status.success(), "{line}: {told}");
     told

@@ -6,6 +6,8 @@ mod datagrams;
 mod frames;
 mod load;
 mod machines;
+mod offloads;
+mod outages;
 mod scenarios;
 #[path = "../typed/mod.rs"]
 mod typed;
@@ -19,9 +21,8 @@ use std::thread;
 
 use machines::{LEFT, LEFT_IPV6, Machines, RIGHT, RIGHT_IPV6, lacks, run};
 use scenarios::{plain, scenario};
-use serde_json::json;
 use testbed::{PATIENCE, eventually};
-use typed::{SUIMON, code, stderr};
+use typed::{SUIMON, code, stderr, stdout};
 
 /// Sends so many bytes by one TCP connection from left to right; they arrive as they were.
 fn transfer(machines: &Machines, address: &str, count: usize) {
@@ -59,7 +60,7 @@ fn ping_and_tcp_pass_and_nothing_is_left() {
         assert_eq!(mode & 0o777, 0o600);
         let link = run(&machines.middle, "ip -d link show ra");
         assert!(link.contains("promiscuity 1"), "{link}");
-        assert_eq!(link.contains("xdp"), !port.contains(&"packet"), "{link}");
+        assert_eq!(link.contains("xdp"), port.contains(&"xdp"), "{link}");
         // ARP and neighbour discovery pass like everything else.
         machines.ping(3);
         machines.speak_ipv6();
@@ -155,56 +156,77 @@ fn a_bad_line_ends_nothing() {
     // A socket that a router left behind, whose owner is gone.
     drop(std::os::unix::net::UnixListener::bind(machines.socket()).expect("a socket"));
     let router = machines.router(&scenario("1 Gbit/s", QUEUE), &[]);
-    for line in [
-        "nonsense",
-        "{}",
-        "[1]",
-        r#"{"set": "x"}"#,
-        r#"{"set": ["x"]}"#,
-        r#"{"set": ["link.out.rate=1 Mbit/s"]}"#,
-        r#"{"set": ["link.out.at.r.queue.cbq.class.web.rate=2 Gbit/s"]}"#,
-        r#"{"do": {"at": "r:nowhere", "enabled": false}}"#,
-        r#"{"do": {"at": "a:in", "enabled": false}}"#,
-        r#"{"do": {"at": "r:out"}}"#,
-        r#"{"do": {"at": "r:out", "enabled": false, "when": "1 s"}}"#,
-        r#"{"do": {"at": "r:out", "release": "call"}}"#,
-    ] {
-        let answer = router.tell(line);
+    for line in ["nonsense", "{}", "[1]", r#"{"set": "x"}"#, r#"{"set": ["x"]}"#] {
+        let answer = router.send(line);
         let texts = ["error", "help"].map(|key| answer[key].as_str().map(str::len));
         assert!(texts.iter().all(|length| *length > Some(0)), "{line}: {answer}");
+    }
+    for words in [
+        &["set", "x"][..],
+        &["set", "link.out.rate=1 Mbit/s"],
+        &["set", "link.out.at.r.queue.cbq.class.web.rate=2 Gbit/s"],
+        &["do", "r:nowhere", "enabled=false"],
+        &["do", "a:in", "enabled=false"],
+        &["do", "r:out", "enabled"],
+        &["do", "r:out", "enabled=false", "when=1 s"],
+        &["do", "r:out", "enabled=false", "release=call"],
+        &["do", "r:out", "release=call"],
+    ] {
+        let output = router.ask(words);
+        let said = stderr(&output);
+        assert_eq!(code(&output), 2, "{words:?}: {said}");
+        assert!(said.starts_with("error: ") && said.contains("help: "), "{words:?}: {said}");
     }
     // One line without end, and one client that only waits.
     let mut endless = std::os::unix::net::UnixStream::connect(machines.socket()).expect("connect");
     let _waiting = std::os::unix::net::UnixStream::connect(machines.socket()).expect("connect");
     endless.set_write_timeout(Some(PATIENCE)).expect("a timeout");
-    assert!((0..64).any(|_| endless.write_all(&[b'x'; 16 << 10]).is_err()), "it is cut off");
-    let reserve = json!({ "do": { "at": "r:out", "reserve": {
-        "class": "call", "rate": "1 Mbit/s", "burst": "3 kB", "delay": "20 ms",
-        "match": { "destination_port": "5060" },
-    } } });
-    for line in [
-        reserve.to_string(),
-        r#"{"do": {"at": "r:out", "release": "call"}}"#.into(),
-        r#"{"do": {"at": "r:out", "enabled": false}}"#.into(),
-        r#"{"do": {"at": "r:out", "enabled": true}}"#.into(),
+    endless.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    (0..64).for_each(|_| endless.write_all(&[b'x'; 16 << 10]).expect("it is read"));
+    let mut answer = [0; 4096];
+    let length = endless.read(&mut answer).expect("an answer");
+    let answer = String::from_utf8_lossy(&answer[..length]);
+    assert!(answer.contains("error") && answer.contains("65536"), "{answer}");
+    let output = router.ask(&["set", &format!("link.out.rate={}", "1".repeat(70_000))]);
+    assert!(code(&output) == 2 && stderr(&output).contains("65536"), "{}", stderr(&output));
+    for words in [
+        &[
+            "do",
+            "r:out",
+            "reserve.class=call",
+            "reserve.rate=1 Mbit/s",
+            "reserve.burst=3 kB",
+            "reserve.delay=20 ms",
+            r#"reserve.match={ destination_port = "5060" }"#,
+        ][..],
+        &["do", "r:out", "release=call"],
+        &["do", "r:out", "enabled=false"],
+        &["do", "r:out", "enabled=true"],
     ] {
-        assert_eq!(router.tell(&line), json!({ "done": "r:out" }), "{line}");
+        let output = router.ask(words);
+        assert_eq!((code(&output), stdout(&output)), (0, "r:out: done\n"), "{}", stderr(&output));
     }
-    let set = r#"{"set": ["link.out.at.r.queue.cbq.class.web.rate=300 Mbit/s"]}"#;
-    assert_eq!(router.tell(set), json!({ "set": ["r:out"] }));
-    assert_eq!(router.tell(set), json!({ "set": [] }), "nothing is left to change");
+    let set = ["set", "link.out.at.r.queue.cbq.class.web.rate=300 Mbit/s"];
+    assert_eq!(stdout(&router.ask(&set)), "r:out: set\n");
+    assert!(stdout(&router.ask(&set)).starts_with("nothing changed"));
     eventually("classes are told", || {
         router.statistics()["port"]["r:out"]["class"]["web"].is_object()
     });
+    let output = router.ask(&["stats"]);
+    let text = stdout(&output);
+    for part in ["r:in", "r:out", "web", "300 Mbit/s", "up "] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
     machines.ping(2);
     // Nobody takes the place of one that runs.
     let output = machines.output(&plain(), &["ra", "rb", "--port", "packet"]);
     assert_eq!(code(&output), 2, "{}", stderr(&output));
     assert!(machines.socket().exists());
     assert_eq!(router.end().code, Some(0));
-    let mut tell = Command::new(SUIMON);
-    tell.args(["router", "--tell", "{}", "--control"]).arg(machines.socket());
-    assert_eq!(code(&tell.output().expect("it starts")), 2, "nobody listens");
+    let mut stats = Command::new(SUIMON);
+    stats.args(["router", "stats", "--control"]).arg(machines.socket());
+    let output = stats.output().expect("it starts");
+    assert!(code(&output) == 2 && stderr(&output).contains("no router listens"), "it is gone");
 }
 
 #[test]

@@ -294,7 +294,7 @@ rest = { rate = "500 Mbit/s" }
     assert!(look["port"]["r:out"]["class"]["rest"]["packets"].as_u64() >= Some(5), "{look}");
     assert!(look["lateness"]["p99_ns"].is_u64() && look["kept_up"].is_boolean(), "{look}");
     // What is set while it runs is what it promises.
-    router.tell(r#"{"set": ["link.out.at.r.queue.cbq.class.web.rate=300 Mbit/s"]}"#);
+    router.ask(&["set", "link.out.at.r.queue.cbq.class.web.rate=300 Mbit/s"]);
     let look = &lines(&output(here, &["top", target, "--json", "--count", "1"]))[0];
     assert_eq!(look["port"]["r:out"]["class"]["web"]["promised_rate"], 37_500_000.0);
     assert_eq!(router.end().code, Some(0));

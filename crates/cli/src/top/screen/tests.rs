@@ -68,6 +68,8 @@ fn statistics() -> Statistics {
         duration_seconds: Some(60.0),
         kept_up: Some(true),
         lateness: Some(Lateness { p50_ns: 900, p99_ns: 4_200, max_ns: 61_000 }),
+        missed_frames: Some(0),
+        drops_on_input: Default::default(),
         port: Named(vec![("r:out".into(), out), ("r:in".into(), plain)]),
         flow: Named(vec![
             ("bulk".into(), flow(4.8e6, Some(512))),

@@ -1,0 +1,140 @@
+//! `suimon router stats`, `set` and `do`: asking and changing a router that runs.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::stats;
+use crate::control::{self, Connection};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+use crate::statistics::{REQUEST, Statistics};
+
+/// What is asked of a router that runs.
+#[derive(Debug, Subcommand)]
+pub(super) enum Verb {
+    /// Show what a running router's ports and classes carry and drop
+    Stats(Stats),
+    /// Change settings of a running router's queues; no queued packet is lost
+    Set(Set),
+    /// Change a port of a running router, as [change] does in a scenario
+    Do(Do),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Stats {
+    #[command(flatten)]
+    target: Target,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+suimon router set \"link.out.at.r.queue.cbq.class.voice.rate=2 Mbit/s\"
+
+Several assignments are made together, or none of them if one is refused.")]
+pub(super) struct Set {
+    /// Settings as if the scenario said so, below link.LINK.at.NODE.queue
+    #[arg(required = true, value_name = "KEY=VALUE")]
+    assignments: Vec<String>,
+    #[command(flatten)]
+    target: Target,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+suimon router do r:out enabled=false         # a plain FIFO takes the discipline's place
+suimon router do r:out enabled=true          # the discipline is back
+suimon router do r:out queue.fq_codel={}     # another discipline
+suimon router do r:out reserve.class=call \"reserve.rate=1 Mbit/s\" \"reserve.burst=3 kB\" \\
+    \"reserve.delay=20 ms\" reserve.match.destination_port=\\\"5060\\\"
+suimon router do r:out release=call")]
+pub(super) struct Do {
+    /// The port, as NODE:LINK
+    port: String,
+    /// One of queue, enabled, reserve and release, with its settings
+    #[arg(required = true, value_name = "KEY=VALUE")]
+    change: Vec<String>,
+    #[command(flatten)]
+    target: Target,
+}
+
+/// Which router, and how it is shown.
+#[derive(Debug, Args)]
+struct Target {
+    /// The router's socket; suimon-router.sock in $XDG_RUNTIME_DIR or /run unless given
+    #[arg(long, value_name = "PATH")]
+    control: Option<PathBuf>,
+    /// Print the answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// An answer that is none.
+#[derive(Deserialize)]
+struct Refusal {
+    error: String,
+    help: String,
+}
+
+/// Asks, and prints the answer.
+pub(super) fn act(verb: &Verb) -> Result<Exit, Failure> {
+    match verb {
+        Verb::Stats(Stats { target }) => {
+            let answer = target.ask(REQUEST)?;
+            if target.json {
+                return target.print(&answer, "");
+            }
+            let statistics = Statistics::deserialize(&answer)
+                .map_err(|error| Failure::usage(format!("no statistics: {error}"), VERSIONS))?;
+            target.print(&answer, &stats::text(&statistics))
+        }
+        Verb::Set(Set { assignments, target }) => {
+            let answer = target.ask(&json!({ "set": assignments }).to_string())?;
+            let ports = answer["set"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            let ports: Vec<_> = ports.collect();
+            let text = match ports.as_slice() {
+                [] => "nothing changed: it was set like that\n".into(),
+                ports => format!("{}: set\n", ports.join(", ")),
+            };
+            target.print(&answer, &text)
+        }
+        Verb::Do(Do { port, change, target }) => {
+            let line = json!({ "do": { "at": port, "set": change } });
+            let answer = target.ask(&line.to_string())?;
+            target.print(&answer, &format!("{port}: done\n"))
+        }
+    }
+}
+
+/// What helps where the other side speaks otherwise.
+const VERSIONS: &str = "let both be of one version of suimon";
+
+impl Target {
+    /// The router's answer to a line.
+    fn ask(&self, line: &str) -> Result<Value, Failure> {
+        let path = self.control.clone().unwrap_or_else(control::usual_path);
+        let mut connection = Connection::open(&path).map_err(|error| {
+            let message = format!("no router listens at {}: {error}", path.display());
+            Failure::usage(message, "start one, or name its socket with --control")
+        })?;
+        let text = connection.ask(line).map_err(Failure::file(&path))?;
+        let answer: Value = serde_json::from_str(&text)
+            .map_err(|error| Failure::usage(format!("no answer: {error}"), VERSIONS))?;
+        match Refusal::deserialize(&answer) {
+            Ok(Refusal { error, help }) => Err(Failure::usage(error, help)),
+            Err(_) => Ok(answer),
+        }
+    }
+
+    fn print(&self, answer: &Value, text: &str) -> Result<Exit, Failure> {
+        if self.json {
+            output::print_json(answer)?
+        } else {
+            output::print(text)?
+        }
+        Ok(Exit::Fine)
+    }
+}

@@ -1,0 +1,101 @@
+//! What a running router has counted, as text.
+
+use results::report::quantity;
+
+use crate::amount;
+use crate::statistics::{Counts, Interface, Port, Statistics};
+use crate::table::{Cell, Table};
+
+/// All of it.
+pub(super) fn text(all: &Statistics) -> String {
+    let mut table = Table::new(&[
+        "port",
+        "class",
+        ">rate",
+        ">configured",
+        ">packets",
+        ">bytes",
+        ">queued",
+        ">drops",
+        ">marks",
+    ]);
+    for (name, port) in &all.port.0 {
+        table.row(row(name, "", port.promised_rate.or(port.line_rate), &port.counts));
+        for (name, class) in &port.class.0 {
+            table.row(row("", name, class.promised_rate, &class.counts));
+        }
+    }
+    let mut text = table.render() + "\n";
+    for (name, port) in &all.port.0 {
+        text += &of_port(name, port);
+    }
+    text += &dropped("input", &all.drops_on_input);
+    text + &footer(all)
+}
+
+fn row(port: &str, class: &str, promised: Option<f64>, counts: &Counts) -> Vec<Cell> {
+    let rate = |rate: Option<f64>| rate.map_or_else(String::new, amount::bit_rate);
+    vec![
+        port.into(),
+        class.into(),
+        rate(counts.rate).into(),
+        rate(promised).into(),
+        quantity::count(counts.packets).into(),
+        quantity::size(counts.bytes).into(),
+        quantity::size(counts.backlog_bytes.unwrap_or(0)).into(),
+        quantity::count(counts.drops).into(),
+        quantity::count(counts.marks).into(),
+    ]
+}
+
+/// What else is worth a line of a port.
+fn of_port(name: &str, port: &Port) -> String {
+    let mut text = dropped(name, &port.drops_by_reason);
+    for fault in &port.faults {
+        text += &format!("FAULT at {name}: {fault}; a fifo took its place\n");
+    }
+    text + &port.interface.as_ref().map_or_else(String::new, of_interface)
+}
+
+fn dropped(place: &str, drops: &crate::statistics::Drops) -> String {
+    if drops.is_empty() {
+        return String::new();
+    }
+    let all: Vec<_> = drops.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
+    format!("dropped at {place}: {}\n", all.join(", "))
+}
+
+/// Nothing, if it was up all the time and no PAUSE came.
+pub(super) fn of_interface(interface: &Interface) -> String {
+    let Interface { interface: name, interface_up, outages, lost_when_down, mac_control_frames } =
+        interface;
+    let mut text = String::new();
+    if !interface_up {
+        text += &format!("{name} is down: ip link set {name} up\n");
+    }
+    if *outages > 0 {
+        let times = amount::count(*outages as usize, "time");
+        let lost = amount::count(*lost_when_down as usize, "frame");
+        text += &format!("{name} went down {times}; {lost} to it lost\n");
+    }
+    if *mac_control_frames > 0 {
+        let frames = amount::count(*mac_control_frames as usize, "MAC control frame");
+        text += &format!("{name} received {frames} (PAUSE), which a bridge does not forward\n");
+    }
+    text
+}
+
+fn footer(all: &Statistics) -> String {
+    let mut words = vec![format!("up {}", quantity::time(all.seconds))];
+    if let Some(lateness) = &all.lateness {
+        let late = quantity::time(lateness.p99_ns as f64 / 1e9);
+        words.push(format!("packets late by {late} (p99)"));
+    }
+    if let Some(missed) = all.missed_frames {
+        words.push(amount::count(missed as usize, "frame") + " missed");
+    }
+    if all.kept_up == Some(false) {
+        words.push("THE MACHINE DID NOT KEEP UP".into());
+    }
+    words.join("; ") + "\n"
+}

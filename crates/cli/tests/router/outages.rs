@@ -1,0 +1,68 @@
+//! Interfaces that are down for a while.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use crate::datagrams::Datagrams;
+use crate::machines::{Machines, lacks, run};
+use crate::scenarios::plain;
+use testbed::eventually;
+
+/// Takes an interface down and up again under load: what passes, and what is told.
+fn down_and_up(port: &str, interface: &str) {
+    let machines = Machines::new();
+    let router = machines.router(&plain(), &["--port", port]);
+    machines.ping(1);
+    let flow = Datagrams::new(&machines, 5001);
+    let (stop, over) = (AtomicBool::new(false), AtomicBool::new(false));
+    let counted = AtomicU64::new(0);
+    let side = if interface == "ra" { "r:in" } else { "r:out" };
+    thread::scope(|scope| {
+        scope.spawn(|| flow.count(&over, &counted));
+        scope.spawn(|| flow.flood(&stop));
+        let arrived = || counted.load(Ordering::Relaxed);
+        let told = || router.statistics()["port"][side].clone();
+        for round in 1..=2_u64 {
+            let before = arrived();
+            eventually("datagrams pass", || arrived() > before + 20);
+            assert_eq!(told()["interface_up"], true);
+            run(&machines.middle, &format!("ip link set {interface} down"));
+            eventually("it is seen", || told()["interface_up"] == false);
+            thread::sleep(Duration::from_millis(100));
+            let lost = told()["lost_when_down"].as_u64();
+            // Only what leaves by it is lost here; what would come in is lost beyond.
+            assert_eq!(lost > Some(0), interface == "rb", "{port} {interface}: {lost:?}");
+            run(&machines.middle, &format!("ip link set {interface} up"));
+            let before = arrived();
+            eventually("datagrams pass again", || arrived() > before + 20);
+            assert_eq!(
+                (&told()["outages"], &told()["interface_up"]),
+                (&round.into(), &true.into())
+            );
+        }
+        // It looks once a second whether there is something to tell.
+        thread::sleep(Duration::from_millis(1_500));
+        stop.store(true, Ordering::Relaxed);
+        over.store(true, Ordering::Relaxed);
+    });
+    let ended = router.end();
+    assert_eq!(ended.code, Some(0), "{port} {interface}: {}", ended.said);
+    let told = |line: &str| line.starts_with(interface) && line.contains("up again");
+    assert!(ended.said.lines().any(told), "{}", ended.said);
+    assert_eq!(ended.summary["port"][side]["outages"], 2, "{}", ended.summary);
+    // The machine lost none of its own accord.
+    assert_eq!(ended.summary["missed_frames"], 0, "{}", ended.summary);
+}
+
+#[test]
+fn an_interface_that_is_down_for_a_while_is_waited_for() {
+    if lacks("an interface that is down") {
+        return;
+    }
+    for port in ["xdp", "packet"] {
+        for interface in ["ra", "rb"] {
+            down_and_up(port, interface);
+        }
+    }
+}
