@@ -22,7 +22,7 @@ use transport::Info;
 use crate::control::Control;
 use crate::meter::clock;
 use crate::statistics::sampled::{self, Pair};
-use crate::statistics::{REQUEST, Statistics, promise};
+use crate::statistics::{REQUEST, Statistics, configured_rate};
 
 /// The socket's name in a run folder.
 const SOCKET: &str = "live.sock";
@@ -162,7 +162,7 @@ impl Desk {
         let mut all = self.still.clone();
         let reached = traffic::Duration::from_ns(self.shared.reached.load(Ordering::Relaxed));
         all.seconds = reached.as_secs_f64();
-        let ports = promise::ports_at(&self.plan, Instant::ZERO + reached);
+        let ports = configured_rate::ports_at(&self.plan, Instant::ZERO + reached);
         let mut classes: BTreeMap<u32, Vec<(String, Pair<QueueRow>)>> = BTreeMap::new();
         for ((port, class), pair) in self.shared.classes.all().iter() {
             classes.entry(*port).or_default().push((class.clone(), *pair));

@@ -1,8 +1,8 @@
 //! `suimon router`: this machine as a router between two of its interfaces.
 
 mod client;
-mod desk;
-mod shown;
+mod control_server;
+mod render;
 mod stats;
 
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::port::Port;
 use crate::{interruption, output};
-use desk::{Desk, Source, Tick};
+use control_server::{ControlServer, Source, Tick};
 
 /// What `router` is told.
 #[derive(Debug, Args)]
@@ -90,10 +90,10 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
     )?;
     let control = Control::open(&path)?;
     let interrupted = interruption::watch()?;
-    let desk = Desk::new(source, plan, router.ports().clone());
+    let server = ControlServer::new(source, plan, router.ports().clone());
     announce(&router, &path);
-    let (outcome, desk) = attend(router, control, desk, &interrupted, arguments.quiet);
-    tell(arguments, &desk, outcome)
+    let (outcome, server) = serve(router, control, server, &interrupted, arguments.quiet);
+    tell(arguments, &server, outcome)
 }
 
 fn announce(router: &Router, control: &std::path::Path) {
@@ -111,39 +111,39 @@ fn announce(router: &Router, control: &std::path::Path) {
 }
 
 /// Answers, and tells what goes on, until a signal.
-fn attend(
+fn serve(
     router: Router,
     mut control: Control,
-    mut desk: Desk,
+    mut server: ControlServer,
     interrupted: &AtomicBool,
     quiet: bool,
-) -> (Outcome, Desk) {
+) -> (Outcome, ControlServer) {
     let clock = Clock::starting_in(Duration::ZERO);
     let mut tick_at = traffic::Instant::ZERO;
     let outcome = router.run(|router| {
         if clock.now() >= tick_at {
             tick_at += TICK;
-            let Tick { events, rates } = desk.tick(router);
+            let Tick { events, rates } = server.tick(router);
             let rates = rates.filter(|_| !quiet);
             events.iter().chain(&rates).for_each(|line| output::note(line));
         }
         let patience = clock::system(tick_at.since(clock.now())).min(GLANCE);
-        control.serve(patience, |line| desk.answer(router, line));
+        control.serve(patience, |line| server.answer(router, line));
         !interrupted.load(Ordering::Relaxed)
     });
-    (outcome, desk)
+    (outcome, server)
 }
 
 /// The summary, and then what broke it, if anything did.
-fn tell(arguments: &Arguments, desk: &Desk, outcome: Outcome) -> Result<Exit, Failure> {
+fn tell(arguments: &Arguments, server: &ControlServer, outcome: Outcome) -> Result<Exit, Failure> {
     let Outcome { look, report, failure } = outcome;
     if let Some(warning) = report.warning() {
         output::note(&warning);
     }
     if arguments.json {
-        output::print_json(&desk.told(&look, None))?;
+        output::print_json(&server.told(&look, None))?;
     } else {
-        output::print(&shown::summary(desk.ports(), &look, &report))?;
+        output::print(&render::summary(server.ports(), &look, &report))?;
     }
     failure.map_or(Ok(Exit::Fine), |failure| Err(failure.into()))
 }

@@ -8,7 +8,7 @@ use results::Lateness;
 use results::summary::Named;
 use serde::{Deserialize, Serialize};
 
-pub(crate) mod promise;
+pub(crate) mod configured_rate;
 pub(crate) mod sampled;
 
 /// The request that is answered so.

@@ -5,8 +5,8 @@
 //! of that [`Lateness`] is kept.
 
 mod drain;
+mod idle;
 mod orders;
-mod rest;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -35,9 +35,9 @@ use crate::lateness::Lateness;
 use crate::neighbours::Neighbours;
 use crate::relay::{self, Event, Teller, Watched};
 
+use idle::Idle;
 pub use orders::{Interface, Look};
 pub(crate) use orders::{Order, Orders};
-use rest::Rest;
 
 /// What the fabric did.
 #[derive(Debug)]
@@ -101,7 +101,7 @@ pub(crate) struct Fabric {
     /// The gate whose interface was looked at last.
     checked: usize,
     /// How it waits for frames; it looks for them all the time if it has none.
-    rest: Option<Rest>,
+    idle: Option<Idle>,
     orders: Option<Orders>,
 }
 
@@ -212,15 +212,15 @@ impl Fabric {
             received: Vec::new(),
             due: Vec::new(),
             checked: 0,
-            rest: None,
+            idle: None,
             orders: None,
         })
     }
 
     /// The same, but it sleeps until a frame comes in or something is due.
     pub(crate) fn resting(self) -> Result<Self, Error> {
-        let rest = Some(Rest::new(self.gates.iter().map(|gate| gate.device.fd()))?);
-        Ok(Self { rest, ..self })
+        let idle = Some(Idle::new(self.gates.iter().map(|gate| gate.device.fd()))?);
+        Ok(Self { idle, ..self })
     }
 
     /// The same, with flows that are told by their headers alone, and orders of another thread.
@@ -260,8 +260,8 @@ impl Fabric {
         reached: &impl Fn(Instant),
         refusals: &mut Vec<Option<String>>,
     ) -> Result<(), Error> {
-        if self.rest.is_some() {
-            Rest::prepare_thread();
+        if self.idle.is_some() {
+            Idle::prepare_thread();
         }
         let end = Instant::ZERO + plan.duration;
         let mut changes = plan.changes.as_slice();
@@ -290,10 +290,10 @@ impl Fabric {
                 self.glance()?;
                 reached(now);
                 report_at = now + REPORT;
-            } else if !busy && self.rest.is_some() {
+            } else if !busy && self.idle.is_some() {
                 let sample = plan.probes.queues.map_or(Instant::NEVER, |_| sample_at);
                 let change = changes.first().map_or(Instant::NEVER, |change| change.when);
-                self.rest(report_at.min(sample).min(change))?;
+                self.sleep_until(report_at.min(sample).min(change))?;
                 last = self.clock.now();
             }
         }
@@ -323,7 +323,7 @@ impl Fabric {
             self.checked = (self.checked + 1) % self.gates.len();
             self.gates[self.checked].device.check()?;
         }
-        self.obey();
+        self.handle_orders();
         Ok(())
     }
 

@@ -3,8 +3,8 @@
 //! It is a bridge: frames pass as they are, whatever they carry, but for what a discipline or a conditioner
 //! marks. The nodes at the far ends of the node's two links stand for whatever is beyond the interfaces.
 
+mod bridge_view;
 mod interface;
-mod stand;
 mod uplink;
 mod whole;
 
@@ -28,8 +28,8 @@ use crate::relay::Listener;
 use crate::{run, threads};
 
 pub use crate::fabric::{Interface as InterfaceLook, Look};
+use bridge_view::BridgeView;
 use interface::{Interface, Medium};
-use stand::Stand;
 use whole::Whole;
 
 /// What of a router is not the scenario's to say.
@@ -87,16 +87,16 @@ pub struct Outcome {
     pub failure: Option<Error>,
 }
 
-/// Asks a running router.
+/// A running router, to be asked and changed.
 #[derive(Debug)]
-pub struct Desk {
+pub struct Handle {
     orders: Sender<Order>,
 }
 
 /// Longer than a running router takes to answer.
 const PATIENCE: time::Duration = time::Duration::from_secs(2);
 
-impl Desk {
+impl Handle {
     /// What was counted so far; `None` if the router is at its end.
     pub fn look(&self) -> Option<Look> {
         let (answer, answered) = channel();
@@ -126,7 +126,7 @@ impl Router {
     /// If the plan has no such node, if an interface is not there or must not be taken, or if the user or
     /// the machine cannot.
     pub fn open(plan: &Plan, settings: &Settings<'_>) -> Result<Self, Error> {
-        let stand = Stand::find(plan, settings.node)?;
+        let view = BridgeView::find(plan, settings.node)?;
         let [a, b] = settings.interfaces;
         if a == b {
             let help = "give two interfaces";
@@ -138,13 +138,13 @@ impl Router {
         }
         let promiscuous = interfaces.iter().map(Interface::promiscuous);
         let promiscuous = promiscuous.collect::<Result<Vec<_>, _>>()?;
-        let plan = stand.plan_of(plan);
+        let plan = view.plan_of(plan);
         let mut notes = Vec::new();
-        let mut places = stand.places(&interfaces);
+        let mut places = view.places(&interfaces);
         let mut memory = run::memory(&plan)?;
         let (gates, kind) = open(&interfaces, &mut places, settings.kind, &mut memory, &mut notes)?;
         let whole = interfaces.iter().map(|i| Whole::keep(&i.name, kind, &mut notes)).collect();
-        stand.compare_mtus(&plan, &interfaces, &mut notes);
+        view.compare_mtus(&plan, &interfaces, &mut notes);
         let mut listener = Listener::new();
         let clock = Clock::starting_in(time::Duration::ZERO);
         let (orders, taken) = channel();
@@ -153,7 +153,7 @@ impl Router {
         if !settings.busy {
             fabric = fabric.resting()?;
         }
-        let ports = stand.ports(&plan, &interfaces);
+        let ports = view.ports(&plan, &interfaces);
         Ok(Self {
             plan,
             fabric,
@@ -183,11 +183,11 @@ impl Router {
         self.kind
     }
 
-    /// Lets frames pass, on a thread of its own, until `attend` returns false or an interface fails. `attend`
+    /// Lets frames pass, on a thread of its own, until `serve` returns false or an interface is removed. `serve`
     /// is called again and again on this thread, and is to wait a while itself.
-    pub fn run(self, mut attend: impl FnMut(&Desk) -> bool) -> Outcome {
+    pub fn run(self, mut serve: impl FnMut(&Handle) -> bool) -> Outcome {
         let Self { plan, fabric, mut listener, orders, ports, kind, drain, notes, .. } = self;
-        let (stop, desk) = (AtomicBool::new(false), Desk { orders });
+        let (stop, handle) = (AtomicBool::new(false), Handle { orders });
         let layout = threads::Layout::of_this_machine();
         let restored = layout.leave_fabric_alone();
         let (look, failure) = thread::scope(|scope| {
@@ -195,7 +195,7 @@ impl Router {
                 layout.become_fabric();
                 fabric.run_and_drain(&plan, &stop, drain)
             });
-            while !moving.is_finished() && attend(&desk) {
+            while !moving.is_finished() && serve(&handle) {
                 listener.drain(&mut ());
             }
             stop.store(true, Ordering::Relaxed);

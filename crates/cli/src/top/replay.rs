@@ -10,7 +10,7 @@ use traffic::{Duration, Instant};
 
 use crate::failure::Failure;
 use crate::statistics::sampled::{self, Pair};
-use crate::statistics::{Statistics, promise};
+use crate::statistics::{Statistics, configured_rate};
 
 /// Samples that are kept at most, of everything together.
 const ROWS_MAX: u64 = 1 << 20;
@@ -91,7 +91,8 @@ impl Replay {
     /// Everything at that moment; rates are of the span before it.
     pub(super) fn at(&self, now: Instant, span: Duration) -> Statistics {
         let now = now.min(self.end);
-        let known = self.plan.as_ref().map(|plan| promise::ports_at(plan, now)).unwrap_or_default();
+        let known =
+            self.plan.as_ref().map(|plan| configured_rate::ports_at(plan, now)).unwrap_or_default();
         let mut classes: BTreeMap<&str, Vec<(String, Pair<QueueRow>)>> = BTreeMap::new();
         for ((port, class), pair) in self.classes.at(now, span, |row| row.time_ns) {
             classes.entry(port).or_default().push((class.to_owned(), pair));
@@ -118,7 +119,7 @@ impl Replay {
 
 /// Ports, classes and flows.
 fn things(plan: &Plan) -> usize {
-    let ports = promise::ports(plan);
+    let ports = configured_rate::ports(plan);
     let classes: usize = ports.iter().map(|(_, port)| port.class.0.len()).sum();
     ports.len() + classes + plan.flows.len()
 }

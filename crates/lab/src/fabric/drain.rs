@@ -13,7 +13,7 @@ impl Fabric {
         while self.carries_anything() && self.engine.now() < until {
             let now = self.clock.now().min(until);
             self.advance(now)?;
-            self.rest(until)?;
+            self.sleep_until(until)?;
         }
         Ok(())
     }

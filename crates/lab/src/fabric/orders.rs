@@ -65,7 +65,7 @@ impl From<&Gate> for Interface {
 
 impl Fabric {
     /// Does what was asked since it was last looked.
-    pub(super) fn obey(&mut self) {
+    pub(super) fn handle_orders(&mut self) {
         while let Some(order) = self.orders.as_ref().and_then(|orders| orders.try_recv().ok()) {
             // Whoever asked may be gone.
             let _ = match order {

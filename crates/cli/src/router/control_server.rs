@@ -9,9 +9,9 @@ use scenario::{Document, Plan};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::shown;
+use super::render;
 use crate::failure::Failure;
-use crate::statistics::{self, promise};
+use crate::statistics::{self, configured_rate};
 
 /// The name of the change that a request is in the scenario, as refusals tell it.
 const CHANGE: &str = "do";
@@ -114,24 +114,24 @@ pub(super) struct Tick {
     pub(super) rates: Option<String>,
 }
 
-/// Who answers.
+/// Answers requests to a running router, and changes it.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct ControlServer {
     source: Source,
     /// What holds.
     plan: Plan,
     ports: [Port; 2],
-    /// What each port has and promises now.
-    promised: [statistics::Port; 2],
+    /// Each port's discipline and configured rates.
+    configured: [statistics::Port; 2],
     /// What was counted at the last two ticks.
     looks: [Option<Look>; 2],
 }
 
-impl Desk {
+impl ControlServer {
     /// Nothing changed yet.
     pub(super) fn new(source: Source, plan: Plan, ports: [Port; 2]) -> Self {
-        let promised = ports.each_ref().map(|port| promise::of(&plan, port.id));
-        Self { source, plan, ports, promised, looks: [None, None] }
+        let configured = ports.each_ref().map(|port| configured_rate::of(&plan, port.id));
+        Self { source, plan, ports, configured, looks: [None, None] }
     }
 
     /// The router's ports.
@@ -141,31 +141,31 @@ impl Desk {
 
     /// Looks at the counters, for rates. Returns what happened to interfaces, and the rates as a line once
     /// there are two looks to tell them by.
-    pub(super) fn tick(&mut self, router: &lab::router::Desk) -> Tick {
+    pub(super) fn tick(&mut self, router: &lab::router::Handle) -> Tick {
         let Some(look) = router.look() else { return Tick::default() };
         let [_, last] = std::mem::take(&mut self.looks);
         self.looks = [last, Some(look)];
         let [before, Some(now)] = &self.looks else { return Tick::default() };
         Tick {
-            events: shown::outages(&self.ports, before.as_ref(), now),
-            rates: before.as_ref().map(|before| shown::line(&self.ports, before, now)),
+            events: render::outages(&self.ports, before.as_ref(), now),
+            rates: before.as_ref().map(|before| render::line(&self.ports, before, now)),
         }
     }
 
     /// The answer to a line, as one line of JSON.
-    pub(super) fn answer(&mut self, router: &lab::router::Desk, line: &str) -> String {
+    pub(super) fn answer(&mut self, router: &lab::router::Handle, line: &str) -> String {
         let answer = serde_json::from_str(line).map_err(|error| {
             let help = "write {\"statistics\": {}}, {\"set\": [\"KEY=VALUE\"]} or \
                         {\"do\": {\"at\": \"NODE:LINK\", \"set\": [\"KEY=VALUE\"]}}";
             Refusal::new(error.to_string(), help)
         });
-        let answer = answer.and_then(|request| self.obey(router, request));
+        let answer = answer.and_then(|request| self.handle(router, request));
         let value = answer
             .unwrap_or_else(|Refusal { error, help }| json!({ "error": error, "help": help }));
         value.to_string()
     }
 
-    fn obey(&mut self, router: &lab::router::Desk, request: Request) -> Result<Value, Refusal> {
+    fn handle(&mut self, router: &lab::router::Handle, request: Request) -> Result<Value, Refusal> {
         match request {
             Request::Statistics(Nothing {}) => self.statistics(router),
             Request::Set(assignments) => self.set(router, &assignments),
@@ -173,7 +173,7 @@ impl Desk {
         }
     }
 
-    fn statistics(&self, router: &lab::router::Desk) -> Result<Value, Refusal> {
+    fn statistics(&self, router: &lab::router::Handle) -> Result<Value, Refusal> {
         let look = router.look().ok_or_else(at_its_end)?;
         let between = match &self.looks {
             [Some(before), Some(now)] => Some((before, now)),
@@ -184,7 +184,7 @@ impl Desk {
 
     /// What was counted until that look; rates are of the time between two others, or else over all of it.
     pub(super) fn told(&self, look: &Look, between: Option<(&Look, &Look)>) -> Value {
-        let mut value = shown::value(&self.ports, &self.promised, look, between);
+        let mut value = render::value(&self.ports, &self.configured, look, between);
         value["title"] = self.plan.title.clone().into();
         value["driver"] = "router".into();
         value
@@ -193,7 +193,7 @@ impl Desk {
     /// Gives the ports the queues that the scenario has with these settings; all of them or none.
     fn set(
         &mut self,
-        router: &lab::router::Desk,
+        router: &lab::router::Handle,
         assignments: &[String],
     ) -> Result<Value, Refusal> {
         let mut source = self.source.clone();
@@ -230,7 +230,7 @@ impl Desk {
         }
         (self.source, self.plan) = (source, plan);
         for (port, _, new) in &switches {
-            self.promise(port.id, &Action::Switch(new.clone()));
+            self.apply_change(port.id, &Action::Switch(new.clone()));
         }
         let names: Vec<_> = switches.iter().map(|(port, ..)| port.name.clone()).collect();
         Ok(json!({ "set": names }))
@@ -244,7 +244,7 @@ impl Desk {
     }
 
     /// Makes a change, read as one of the scenario.
-    fn change(&mut self, router: &lab::router::Desk, change: &Do) -> Result<Value, Refusal> {
+    fn change(&mut self, router: &lab::router::Handle, change: &Do) -> Result<Value, Refusal> {
         let table = json!({ "change": { CHANGE: { "at": change.at, "when": "0 s" } } });
         let table = toml::to_string(&table);
         let table = table.map_err(|error| Refusal::new(error.to_string(), "name a port"))?;
@@ -271,15 +271,15 @@ impl Desk {
         };
         let made = router.change(port.id, change.action.clone());
         made.map_err(|refusal| Refusal::new(refusal, "nothing has changed"))?;
-        self.promise(port.id, &change.action);
+        self.apply_change(port.id, &change.action);
         Ok(json!({ "done": port.name }))
     }
 
     /// Notes what a change promises.
-    fn promise(&mut self, id: PortId, action: &Action) {
-        for (port, promised) in self.ports.iter().zip(&mut self.promised) {
+    fn apply_change(&mut self, id: PortId, action: &Action) {
+        for (port, configured) in self.ports.iter().zip(&mut self.configured) {
             if port.id == id {
-                promise::apply(promised, &mut self.plan, id, action);
+                configured_rate::apply(configured, &mut self.plan, id, action);
             }
         }
     }

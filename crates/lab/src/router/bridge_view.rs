@@ -13,13 +13,13 @@ use crate::gates::{Entry, Place};
 
 /// A node with two links, in the order of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stand {
+pub(super) struct BridgeView {
     node: usize,
     /// Its port on each, and the node at the far end.
     sides: [(PortId, usize); 2],
 }
 
-impl Stand {
+impl BridgeView {
     /// The node of that name, or the only one that forwards.
     pub(super) fn find(plan: &Plan, name: Option<&str>) -> Result<Self, Error> {
         let node = node(plan, name)?;

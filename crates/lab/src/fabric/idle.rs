@@ -19,9 +19,9 @@ const AWAKE: time::Duration = time::Duration::from_micros(60);
 
 /// Waits for any of the devices.
 #[derive(Debug)]
-pub(super) struct Rest(Epoll);
+pub(super) struct Idle(Epoll);
 
-impl Rest {
+impl Idle {
     /// One that waits for these devices.
     pub(super) fn new<'a>(devices: impl Iterator<Item = BorrowedFd<'a>>) -> Result<Self, Error> {
         let what = "wait for frames by epoll";
@@ -54,14 +54,14 @@ impl Rest {
 impl Fabric {
     /// Sleeps until shortly before something is due, by `until` at the latest; not while the kernel has no
     /// room for frames.
-    pub(super) fn rest(&self, until: Instant) -> Result<(), Error> {
-        let Some(rest) = &self.rest else { return Ok(()) };
+    pub(super) fn sleep_until(&self, until: Instant) -> Result<(), Error> {
+        let Some(idle) = &self.idle else { return Ok(()) };
         if self.gates.iter().any(|gate| gate.device.has_unsent()) {
             return Ok(());
         }
         let patience = self.clock.until(until.min(self.engine.quiet_until()));
         match patience.checked_sub(AWAKE) {
-            Some(patience) => rest.sleep(patience),
+            Some(patience) => idle.sleep(patience),
             None => Ok(()),
         }
     }
