@@ -71,12 +71,12 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
 /// Writes the page if one is asked for, and prints the rest as JSON or as text.
 fn answer(
     arguments: &Arguments,
-    page: impl FnOnce() -> Differences,
+    page: impl FnOnce() -> Result<Differences, results::Error>,
     json: impl FnOnce() -> Value,
     text: impl FnOnce() -> String,
 ) -> Result<(), Failure> {
     if let Some(path) = &arguments.report {
-        let page = Differences { command: arguments.command(), ..page() };
+        let page = Differences { command: arguments.command(), ..page()? };
         results::folder::write(path, &page.to_html())?;
     }
     if arguments.json { output::print_json(&json()) } else { output::print(&text()) }

@@ -26,6 +26,7 @@ pub mod sweep;
 mod topology;
 mod way;
 
+pub use curves::overlay::Overlaid;
 pub use glance::Card;
 pub use grid::{Cell, Grid, Measure};
 

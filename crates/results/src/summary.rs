@@ -20,6 +20,7 @@ mod run;
 
 use flow::sum_flow;
 pub use flow::{DatagramSummary, ExchangeSummary, FlowSummary};
+pub(crate) use run::group_of;
 pub use run::{Group, Run, jain};
 use run::{sum_groups, sum_run};
 

@@ -149,11 +149,18 @@ fn own(sets: &[BTreeSet<String>], place: usize) -> Vec<String> {
 pub(super) fn act(arguments: &Arguments, groups: Vec<Group>) -> Result<Exit, Failure> {
     let all: Vec<&StoredRun> = groups.iter().flat_map(|group| &group.runs).collect();
     let plan = runs::plans(&all)?.swap_remove(0);
+    let firsts: Vec<&StoredRun> = groups.iter().map(|group| &group.runs[0]).collect();
+    let plans = runs::plans(&firsts)?;
     all.into_iter().for_each(runs::tell);
     let comparison = compare(groups, &plan, arguments.all)?;
     answer(
         arguments,
-        || shown_groups::page(&comparison, &plan.title),
+        || {
+            let groups = &comparison.groups;
+            let names: Vec<_> = groups.iter().map(|group| group.name.clone()).collect();
+            let firsts = groups.iter().map(|group| &group.runs[0]);
+            runs::overlay(shown_groups::page(&comparison, &plan.title), &names, firsts, &plans)
+        },
         || shown_groups::json(&comparison),
         || shown_groups::text(&comparison),
     )?;

@@ -53,7 +53,7 @@ pub(super) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
     let ok = rows.iter().all(Row::ok);
     answer(
         arguments,
-        || page(&papers, &rows),
+        || Ok(page(&papers, &rows)),
         || as_json(&papers, &rows, ok),
         || as_text(&papers, &rows),
     )?;
@@ -161,7 +161,7 @@ fn as_json(papers: &[Results], rows: &[Row<'_>], ok: bool) -> Value {
     })
 }
 
-/// The same as a page with bars.
+/// The same as a page with dots.
 fn page(papers: &[Results], rows: &[Row<'_>]) -> Differences {
     let row = |row: &Row<'_>| {
         let mut cells = vec![
@@ -176,8 +176,8 @@ fn page(papers: &[Results], rows: &[Row<'_>]) -> Differences {
         });
         // Where nothing was published, the others are held against the first.
         let reference = row.item.published.or_else(|| row.measured(0));
-        let bars = row.all.iter().flatten().filter_map(|item| Some(bar(item, reference?)));
-        PageRow { cells, bars: bars.collect() }
+        let dots = row.all.iter().flatten().filter_map(|item| Some(dot(item, reference?)));
+        PageRow { cells, dots: dots.collect() }
     };
     let drivers: Vec<String> = papers.iter().map(|paper| paper.driver.clone()).collect();
     let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
@@ -188,7 +188,7 @@ fn page(papers: &[Results], rows: &[Row<'_>]) -> Differences {
         head: [words(&["item", "case", "published"]), drivers, words(&["verdict"])].concat(),
         rows: rows.iter().map(row).collect(),
         notes: vec![
-            "A bar for each driver, in the order of the columns: the dot is what it measured, in percent \
+            "A dot for each driver, in the order of the columns: it is what that driver measured, in percent \
              from what was published (the dashed line), or from the first driver where nothing was; the \
              line spans what is allowed."
                 .to_owned(),
@@ -198,7 +198,7 @@ fn page(papers: &[Results], rows: &[Row<'_>]) -> Differences {
 }
 
 /// What was measured and what is allowed, from `reference`.
-fn bar(item: &Item, reference: f64) -> Interval {
+fn dot(item: &Item, reference: f64) -> Interval {
     let mean = item.measured - reference;
     let from = |limit: Option<f64>| limit.map(|limit| limit - reference);
     let ends = match (from(item.low), from(item.high)) {

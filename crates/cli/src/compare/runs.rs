@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use results::expectation::{measured, unknown};
+use results::report::Overlaid;
+use results::report::differences::Differences;
 use results::{LabReport, StoredRun};
 use scenario::plan::{NodeKind, Within};
 use scenario::{Document, Plan};
@@ -64,16 +66,33 @@ impl Comparison {
 }
 
 pub(super) fn act(arguments: &Arguments, runs: Vec<StoredRun>) -> Result<Exit, Failure> {
-    let plan = plans(&runs.iter().collect::<Vec<_>>())?.swap_remove(0);
+    let plans = plans(&runs.iter().collect::<Vec<_>>())?;
     runs.iter().for_each(tell);
-    let comparison = compare(runs, &plan, arguments.all)?;
+    let plan = &plans[0];
+    let comparison = compare(runs, plan, arguments.all)?;
     answer(
         arguments,
-        || shown::page(&comparison, &plan.title),
+        || {
+            let names = shown::headings(&comparison.runs);
+            overlay(shown::page(&comparison, &plan.title), &names, &comparison.runs, &plans)
+        },
         || shown::json(&comparison),
         || shown::text(&comparison),
     )?;
     Ok(Exit::met(comparison.ok()))
+}
+
+/// Draws runs' curves in the same charts of a page.
+pub(super) fn overlay<'r>(
+    mut page: Differences,
+    names: &[String],
+    runs: impl IntoIterator<Item = &'r StoredRun>,
+    plans: &[Plan],
+) -> Result<Differences, results::Error> {
+    let runs = names.iter().zip(runs).zip(plans);
+    let runs: Vec<_> = runs.map(|((name, run), plan)| Overlaid { name, run, plan }).collect();
+    page.overlay(&runs)?;
+    Ok(page)
 }
 
 /// The runs' plans.

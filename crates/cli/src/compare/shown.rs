@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::difference;
 use super::runs::{Comparison, Row, several_drivers};
-use super::shown_groups::{bar, difference_first};
+use super::shown_groups::{difference_first, dot};
 use crate::amount;
 use crate::table::{Cell, Table};
 
@@ -36,7 +36,7 @@ fn equal_in_all(number: usize) -> String {
 }
 
 /// Each run's folder, and its driver where there are several: `lab runs/demo-1`.
-fn headings(runs: &[StoredRun]) -> Vec<String> {
+pub(super) fn headings(runs: &[StoredRun]) -> Vec<String> {
     let several = several_drivers(runs.iter());
     let heading = |run: &StoredRun| match several {
         true => format!("{} {}", run.driver, run.folder.display()),
@@ -97,7 +97,7 @@ pub(super) fn json(comparison: &Comparison) -> Value {
     })
 }
 
-/// The same as a page with bars.
+/// The same as a page with dots.
 pub(super) fn page(comparison: &Comparison, title: &str) -> Differences {
     let row = |row: &Row| {
         let show = |value| quantity::by_path(&row.path, value);
@@ -113,12 +113,12 @@ pub(super) fn page(comparison: &Comparison, title: &str) -> Differences {
         });
         difference_first(&mut cells, row.values.len());
         let others = row.values.iter().skip(1);
-        PageRow { cells, bars: others.map(|&value| bar(reference, value)).collect() }
+        PageRow { cells, dots: others.map(|&value| dot(reference, value)).collect() }
     };
     let runs = headings(&comparison.runs);
     let named = comparison.rows.iter().any(|row| row.named);
     let mut notes = vec![
-        format!("Bars show how far the others lie from {}, in percent of it.", runs[0]),
+        format!("Dots show how far the others lie from {}, in percent of it.", runs[0]),
         "A single run tells nothing of chance: give several seeds of each for confidence intervals."
             .to_owned(),
     ];

@@ -136,7 +136,7 @@ pub(super) fn json(comparison: &Comparison) -> Value {
     })
 }
 
-/// The same as a page with bars.
+/// The same as a page with dots.
 pub(super) fn page(comparison: &Comparison, title: &str) -> Differences {
     let row = |row: &Row| {
         let cells = words(row).into_iter().enumerate();
@@ -149,15 +149,15 @@ pub(super) fn page(comparison: &Comparison, title: &str) -> Differences {
         });
         difference_first(&mut cells, row.samples.len());
         let reference = row.samples[0].mean;
-        let bars = row.differences().into_iter().map(|bar| percent(bar, reference));
-        PageRow { cells, bars: bars.collect() }
+        let dots = row.differences().into_iter().map(|dot| percent(dot, reference));
+        PageRow { cells, dots: dots.collect() }
     };
     let mut head = head(comparison);
     difference_first(&mut head, comparison.groups.len());
     let first = &comparison.groups[0].name;
     let named = comparison.rows.iter().any(|row| row.named);
     let mut notes = vec![format!(
-        "Means over the seeds with Student's 95 % confidence interval. Bars show how far the others lie \
+        "Means over the seeds with Student's 95 % confidence interval. Dots show how far the others lie \
          from {first}, in percent of it, with Welch's 95 % confidence interval; the dashed line is no \
          difference."
     )];
@@ -196,8 +196,8 @@ pub(super) fn percent(difference: Interval, reference: f64) -> Interval {
     Interval { mean: share(difference.mean), ends }
 }
 
-/// The bar of two single values.
-pub(super) fn bar(reference: f64, value: f64) -> Interval {
+/// The dot of two single values.
+pub(super) fn dot(reference: f64, value: f64) -> Interval {
     percent(Interval { mean: value - reference, ends: None }, reference)
 }
 

@@ -5,6 +5,7 @@
 #[path = "../browser/mod.rs"]
 #[allow(dead_code, reason = "each test takes what it needs")]
 mod browser;
+mod curves;
 #[path = "../typed/mod.rs"]
 mod typed;
 

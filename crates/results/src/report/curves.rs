@@ -19,11 +19,15 @@ mod colours;
 mod counter;
 mod distributions;
 mod flows;
+mod limits;
+mod lines;
+pub(crate) mod overlay;
 mod queues;
 mod sequences;
 
 pub(crate) use colours::Colours;
 pub(crate) use distributions::figures as distributions;
+pub(crate) use flows::goodputs;
 
 /// Flows or queues in one chart: more cannot be told apart.
 const TOGETHER: usize = 6;

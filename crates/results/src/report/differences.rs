@@ -2,12 +2,17 @@
 
 use std::fmt::Write;
 
+use crate::chart::Chart;
 use crate::confidence::Interval;
+use crate::error::Error;
+use crate::report::curves::overlay;
+use crate::report::curves::{Colours, Figure};
 use crate::report::interval::Span;
 use crate::report::{Cell, Mood, Page, Section, escape};
 
-/// Bars end here, percent: a quantity that is many times another would press the rest together.
-const PERCENT_MAX: f64 = 100.0;
+/// So far the scale of differences is linear, percent, and logarithmic beyond: a quantity that is many
+/// times another neither is cut off nor presses the rest together.
+const LINEAR: f64 = 10.0;
 
 /// What a report of a comparison tells.
 #[derive(Clone, Debug, Default)]
@@ -20,11 +25,13 @@ pub struct Differences {
     pub ok: Option<bool>,
     /// The command line that compares them again; empty for none.
     pub command: Vec<String>,
-    /// The columns' heads, that of the bars aside.
+    /// The columns' heads, that of the dots aside.
     pub head: Vec<String>,
     /// One for each quantity.
     pub rows: Vec<Row>,
-    /// What a reader should know of the bars and of what is left out, a paragraph each.
+    /// The runs' curves in the same charts, each with its caption: see [`overlay`].
+    pub charts: Vec<(Chart, String)>,
+    /// What a reader should know of the dots and of what is left out, a paragraph each.
     pub notes: Vec<String>,
 }
 
@@ -33,11 +40,25 @@ pub struct Differences {
 pub struct Row {
     /// A cell for each head.
     pub cells: Vec<Cell>,
-    /// A bar for each of the others, in percent of what they are held against.
-    pub bars: Vec<Interval>,
+    /// A dot for each of the others, in percent of what they are held against, with its interval.
+    pub dots: Vec<Interval>,
 }
 
 impl Differences {
+    /// Draws the curves of the runs in the same charts.
+    ///
+    /// # Errors
+    /// If a table of one of them cannot be read.
+    pub fn overlay(&mut self, runs: &[overlay::Overlaid<'_>]) -> Result<(), Error> {
+        let mut colours = Colours::default();
+        let paint = |Figure { mut chart, caption }: Figure| {
+            colours.paint(&mut chart);
+            (chart, caption)
+        };
+        self.charts = overlay::figures(runs)?.into_iter().map(paint).collect();
+        Ok(())
+    }
+
     /// The page.
     pub fn to_html(&self) -> String {
         let title = if self.title.is_empty() { "A comparison" } else { &self.title };
@@ -53,13 +74,18 @@ impl Differences {
         section.body += &self.table();
         self.notes.iter().for_each(|note| section.paragraph(note));
         page.section(&section);
+        if !self.charts.is_empty() {
+            let mut section = Section::new("Their curves");
+            self.charts.iter().for_each(|(chart, caption)| section.figure(chart, caption));
+            page.section(&section);
+        }
         let mut section = Section::new("Compare them again");
         section.command(&self.command);
         page.section(&section);
         page.to_html()
     }
 
-    /// The bars stand behind the name of the quantity, where no wide table hides them.
+    /// The dots stand behind the name of the quantity, where no wide table hides them.
     fn table(&self) -> String {
         let mut html = String::from("<div class=\"wide\"><table><thead><tr>");
         let (span, far) = self.span();
@@ -78,7 +104,7 @@ impl Differences {
             for (column, cell) in row.cells.iter().enumerate() {
                 let _ = write!(html, "<td{}>{}</td>", cell.class(), cell.text());
                 if column == 0 {
-                    let _ = write!(html, "<td>{}</td>", bars(row, span));
+                    let _ = write!(html, "<td>{}</td>", dots(row, span));
                 }
             }
             html += "</tr>\n";
@@ -86,28 +112,29 @@ impl Differences {
         html + "</tbody></table></div>\n"
     }
 
-    /// The scale of all bars, which has zero in the middle, and how far it reaches.
+    /// The scale of all dots, which has zero in the middle, and how far it reaches.
     fn span(&self) -> (Span, f64) {
-        let bars = self.rows.iter().flat_map(|row| &row.bars);
-        let ends = bars.flat_map(|bar| {
-            let (low, high) = bar.ends.unwrap_or((bar.mean, bar.mean));
-            [low, high, bar.mean]
+        let dots = self.rows.iter().flat_map(|row| &row.dots);
+        let ends = dots.flat_map(|dot| {
+            let (low, high) = dot.ends.unwrap_or((dot.mean, dot.mean));
+            [low, high, dot.mean]
         });
         let far = ends.filter(|end| end.is_finite()).map(f64::abs).fold(0.0, f64::max);
-        let far = if far > 0.0 { far.min(PERCENT_MAX) } else { 1.0 };
-        (Span::of([-far, far]), far)
+        let far = if far > 0.0 { far } else { 1.0 };
+        (Span::of([-far, far]).logarithmic_beyond(LINEAR), far)
     }
 }
 
 /// One below the other; what is no number has none.
-fn bars(row: &Row, span: Span) -> String {
-    let bars = row.bars.iter().filter(|bar| bar.mean.is_finite());
-    bars.map(|bar| span.bar(*bar, Some(0.0))).collect::<Vec<_>>().join("<br>")
+fn dots(row: &Row, span: Span) -> String {
+    let dots = row.dots.iter().filter(|dot| dot.mean.is_finite());
+    dots.map(|dot| span.dot(*dot, Some(0.0))).collect::<Vec<_>>().join("<br>")
 }
 
 fn scale(far: f64) -> String {
-    let far = crate::report::quantity::digits(far);
-    format!("−{far} % .. +{far} %")
+    let text = crate::report::quantity::digits(far);
+    let log = if far > LINEAR { format!(", logarithmic beyond {LINEAR} %") } else { String::new() };
+    format!("−{text} % .. +{text} %{log}")
 }
 
 #[cfg(test)]
@@ -115,10 +142,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_have_bars_and_names_are_text() {
+    fn rows_have_dots_and_names_are_text() {
         let row = Row {
             cells: vec![Cell::text_of("a<b"), Cell::Held(false)],
-            bars: vec![
+            dots: vec![
                 Interval { mean: 3.0, ends: Some((-1.0, 7.0)) },
                 Interval { mean: f64::NAN, ends: None },
             ],
@@ -130,14 +157,15 @@ mod tests {
             command: vec!["suimon".into(), "compare".into()],
             head: vec!["quantity".into(), "verdict".into()],
             rows: vec![row],
-            notes: vec!["Bars hold 95 %.".into()],
+            notes: vec!["Lines hold 95 %.".into()],
+            charts: Vec::new(),
         };
         let html = page.to_html();
         assert!(
             html.contains("a&lt;b") && html.contains("✗ fails") && html.contains("−7 %"),
             "{html}"
         );
-        assert_eq!(html.matches("<svg").count(), 1, "what is no number has no bar");
+        assert_eq!(html.matches("<svg").count(), 1, "what is no number has no dot");
         assert!(html.contains("lies beyond"));
     }
 }

@@ -1,4 +1,4 @@
-//! Small bars that show intervals, one in each row of a table, all on one scale.
+//! Small dots with the line of their interval, one in each row of a table, all on one scale.
 
 use std::fmt::Write;
 
@@ -6,12 +6,16 @@ use crate::confidence::Interval;
 
 const WIDTH: f64 = 180.0;
 const HEIGHT: f64 = 16.0;
+/// A dot at either end is whole.
+const MARGIN: f64 = 4.0;
 
-/// The scale that the bars of a table share.
+/// The scale that the dots of a table share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Span {
     low: f64,
     high: f64,
+    /// Values beyond that lie on a logarithmic scale.
+    linear: f64,
 }
 
 impl Span {
@@ -23,15 +27,26 @@ impl Span {
         });
         let (low, high) = ends.unwrap_or((0.0, 1.0));
         let room = if high > low { 0.04 * (high - low) } else { 0.5 };
-        Self { low: low - room, high: high + room }
+        Self { low: low - room, high: high + room, linear: f64::INFINITY }
+    }
+
+    /// The same, logarithmic on either side beyond `linear`, where the two meet at the same slope.
+    pub(crate) const fn logarithmic_beyond(self, linear: f64) -> Self {
+        Self { linear, ..self }
     }
 
     fn place(self, value: f64) -> f64 {
-        WIDTH * ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0)
+        let [value, low, high] = [value, self.low, self.high].map(|value| self.bent(value));
+        MARGIN + (WIDTH - 2.0 * MARGIN) * ((value - low) / (high - low)).clamp(0.0, 1.0)
     }
 
-    /// A bar from end to end of the interval, a dot at its estimate, and a thin line at `reference`.
-    pub(crate) fn bar(self, interval: Interval, reference: Option<f64>) -> String {
+    fn bent(self, value: f64) -> f64 {
+        let beyond = value.abs() / self.linear;
+        if beyond <= 1.0 { value } else { value.signum() * self.linear * (1.0 + beyond.ln()) }
+    }
+
+    /// A dot at the estimate, a line from end to end of its interval, and a thin line at `reference`.
+    pub(crate) fn dot(self, interval: Interval, reference: Option<f64>) -> String {
         let middle = HEIGHT / 2.0;
         let mut svg = format!(
             "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
@@ -68,12 +83,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bars_lie_on_one_scale() {
+    fn dots_lie_on_one_scale() {
         let span = Span::of([0.0, 100.0]);
         assert_eq!(span.place(50.0), WIDTH / 2.0);
-        let bar = span.bar(Interval { mean: 50.0, ends: Some((0.0, 100.0)) }, Some(0.0));
-        assert!(bar.contains("cx=\"90.0\"") && bar.contains("stroke-dasharray"), "{bar}");
-        let alone = Span::of([7.0]).bar(Interval { mean: 7.0, ends: None }, None);
+        let dot = span.dot(Interval { mean: 50.0, ends: Some((0.0, 100.0)) }, Some(0.0));
+        assert!(dot.contains("cx=\"90.0\"") && dot.contains("stroke-dasharray"), "{dot}");
+        let alone = Span::of([7.0]).dot(Interval { mean: 7.0, ends: None }, None);
         assert!(alone.contains("cx=\"90.0\"") && !alone.contains("<path"), "{alone}");
+    }
+
+    #[test]
+    fn what_is_many_times_another_is_neither_cut_off_nor_presses_the_rest() {
+        let span = Span::of([-5_000.0, 5_000.0]).logarithmic_beyond(10.0);
+        let places = [-5_000.0, -10.0, -3.0, 0.0, 3.0, 10.0, 900.0, 5_000.0].map(|v| span.place(v));
+        assert!(places.windows(2).all(|pair| pair[1] - pair[0] > 3.0), "{places:?}");
+        assert!(places[0] >= MARGIN && places[7] <= WIDTH - MARGIN, "{places:?}");
     }
 }

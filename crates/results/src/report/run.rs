@@ -69,7 +69,8 @@ impl Run<'_> {
         page.section(&glance::section(self.summary));
         if let Some(recording) = self.recording {
             let mut figures = curves::over_time(self, recording)?;
-            let mut counted = curves::distributions(self.summary, &recording.delays)?;
+            let mut counted = Vec::from_iter(curves::goodputs(self));
+            counted.extend(curves::distributions(self.summary, &recording.delays)?);
             let mut colours = Colours::default();
             let drawn = figures.iter_mut().chain(counted.iter_mut().map(|(figure, _)| figure));
             drawn.for_each(|figure| colours.paint(&mut figure.chart));

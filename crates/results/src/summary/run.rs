@@ -86,7 +86,7 @@ pub(super) fn sum_run(plan: &Plan, totals: &Totals, flows: &[(String, FlowSummar
 }
 
 /// The name that a flow shares with the others of its `count`: `bulk` of `bulk.7`.
-fn group_of(name: &str) -> Option<&str> {
+pub(crate) fn group_of(name: &str) -> Option<&str> {
     let (group, number) = name.rsplit_once('.')?;
     number.bytes().all(|b| b.is_ascii_digit()).then_some(group)
 }

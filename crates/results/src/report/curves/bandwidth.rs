@@ -3,19 +3,17 @@
 use std::collections::BTreeSet;
 
 use network::PortId;
-use scenario::plan::{Bandwidth, NodeKind, Plan};
+use scenario::plan::{Bandwidth, Plan};
 
+use super::limits::{self, Limit};
 use super::{Figure, Points, greatest, range, read, scaled, seconds, series, time_axis};
-use crate::chart::{Axis, Chart, Mark, Shape};
+use crate::chart::{Axis, Chart, Shape};
 use crate::error::Error;
-use crate::report::quantity::{Unit, digits, rate, rate_unit, time as duration};
+use crate::report::quantity::{rate, rate_unit, time as duration};
 use crate::report::run::Run;
 use crate::report::way::way;
 use crate::rows::{BandwidthRow, PlanNames};
 use crate::table::Table;
-
-/// Limits much above the data would squeeze them, and are not drawn.
-const MARK_ABOVE: f64 = 2.5;
 
 /// A chart for each probe.
 pub(super) fn figures(run: &Run<'_>, table: &Table<BandwidthRow>) -> Result<Vec<Figure>, Error> {
@@ -61,7 +59,7 @@ fn bandwidth_figure(run: &Run<'_>, probe: &Bandwidth, [packets, gaps]: [Points; 
         x,
         y: Axis::new(format!("bandwidth ({})", unit.1)),
         series: drawn,
-        marks: limits(run.plan, probe, top, unit),
+        marks: limits::marks(limits_of(run.plan, probe), top, unit),
     };
     let caption = format!(
         "Frame bytes leaving {port} in bins of {bin}. Where bins are narrower than a pixel, the least \
@@ -77,24 +75,14 @@ fn port_name(plan: &Plan, port: PortId) -> String {
 }
 
 /// The line rate, and the limits below it of the emulators that the port's flows pass.
-fn limits(plan: &Plan, probe: &Bandwidth, top: f64, (unit, name): Unit) -> Vec<Mark> {
-    let link = &plan.links[probe.port.0 as usize / 2];
-    let line = link.config.rate.bits_per_second() as f64 / 8.0;
-    let mut marks = vec![(format!("line rate of {}", link.name), line)];
-    for node in passed(plan, probe.port) {
-        if let NodeKind::Emulator(emulator) = &plan.nodes[node].kind {
-            let limit = emulator.rate.bits_per_second() as f64 / 8.0;
-            if marks.iter().all(|(_, other)| limit < *other) {
-                marks.push((format!("limit of {}", plan.nodes[node].name), limit));
-            }
+fn limits_of(plan: &Plan, probe: &Bandwidth) -> Vec<Limit> {
+    let mut found = vec![limits::line_rate(plan, probe.port)];
+    for limit in passed(plan, probe.port).into_iter().filter_map(|n| limits::emulator(plan, n)) {
+        if found.iter().all(|other| limit.rate < other.rate) {
+            found.push(limit);
         }
     }
-    let near = marks.into_iter().filter(|(_, limit)| *limit <= MARK_ABOVE * top);
-    let mark = |(text, limit): (String, f64)| Mark {
-        name: format!("{text}, {} {name}", digits(limit / unit)),
-        y: limit / unit,
-    };
-    near.map(mark).collect()
+    found
 }
 
 /// The nodes on the ways of the flows whose packets leave at `port`, in order.

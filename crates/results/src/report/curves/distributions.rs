@@ -16,8 +16,8 @@ const DECADES: i32 = 6;
 
 /// A port's histogram: the end of each range, nanoseconds, and how many packets lie in it.
 #[derive(Debug, Default)]
-struct Distribution {
-    port: String,
+pub(super) struct Distribution {
+    pub(super) port: String,
     ranges: Vec<(u64, u64)>,
     packets: u64,
     /// The longest to the nanosecond, where it is known; else the end of the last range.
@@ -55,7 +55,7 @@ pub(crate) fn figures(
 }
 
 /// Of every port, sojourns and spacings.
-fn read(table: &Table<DelayRow>) -> Result<[Vec<Distribution>; 2], Error> {
+pub(super) fn read(table: &Table<DelayRow>) -> Result<[Vec<Distribution>; 2], Error> {
     let mut found: [BTreeMap<_, Distribution>; 2] = Default::default();
     table.each(|row, names| {
         let kind = usize::from(names.text(row.what) != "sojourn");
@@ -81,12 +81,12 @@ impl Distribution {
         reached.map_or(self.longest(), |(to, _)| (*to).min(self.longest()))
     }
 
-    fn longest(&self) -> u64 {
+    pub(super) fn longest(&self) -> u64 {
         self.exact.unwrap_or_else(|| self.ranges.last().map_or(0, |(to, _)| *to))
     }
 
     /// The share of packets, percent, that were no longer, over seconds, from `least` on.
-    fn cumulated(&self, least: f64) -> Vec<(f64, f64)> {
+    pub(super) fn cumulated(&self, least: f64) -> Vec<(f64, f64)> {
         let mut seen = 0;
         let mut points = Vec::with_capacity(self.ranges.len() + 1);
         for &(to, packets) in &self.ranges {
@@ -101,8 +101,13 @@ impl Distribution {
     }
 }
 
-fn nanoseconds(ns: u64) -> f64 {
+pub(super) fn nanoseconds(ns: u64) -> f64 {
     ns as f64 / 1e9
+}
+
+/// The least that is drawn where that is the longest, seconds.
+pub(super) fn least_drawn(longest_ns: u64) -> f64 {
+    (nanoseconds(longest_ns) / 10_f64.powi(DECADES)).max(1e-9)
 }
 
 /// What a chart of distributions tells.
@@ -119,7 +124,7 @@ impl What {
         let drawn = &ports[..ports.len().min(TOGETHER)];
         let longest =
             drawn.iter().map(Distribution::longest).max().filter(|longest| *longest > 0)?;
-        let least = (nanoseconds(longest) / 10_f64.powi(DECADES)).max(1e-9);
+        let least = least_drawn(longest);
         let unit = time_unit(nanoseconds(longest) / 1e3);
         let curves = drawn.iter().map(|port| {
             let points = port.cumulated(least).into_iter().map(|(x, y)| (x / unit.0, y));

@@ -76,7 +76,7 @@ impl Digest<'_> {
                 "<td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td>",
                 digits(interval.mean / unit),
                 ends.unwrap_or_default(),
-                span.bar(interval, None)
+                span.dot(interval, None)
             );
         }
         *html += "</tr>\n";
