@@ -1,6 +1,7 @@
 # What a person does with a clone:
 #
 #   make demo    paper 0's result on this machine: needs Rust and a C compiler
+#   make install the command suimon, optimised, in Cargo's folder of programs
 #   make test    every test, and at the end which were skipped here; SUIMON_TESTS=all fails where one is
 #                for want of root or of a program
 #   make docs    the docs as a book, target/book/index.html; what it shows is tested by make test
@@ -10,11 +11,15 @@
 
 CARGO ?= cargo
 
-.PHONY: demo test docs bench
+.PHONY: demo install test docs bench
 
 demo:
 	@.ci/packages gcc libc6-dev
-	$(CARGO) run --release --locked --package suimon --no-default-features -- demo
+	$(CARGO) run --profile demo --locked --package suimon --no-default-features -- demo
+
+install:
+	@.ci/packages gcc libc6-dev make pkg-config clang libbpf-dev libelf-dev zlib1g-dev
+	$(CARGO) install --locked --path crates/cli
 
 test:
 	@.ci/packages gcc libc6-dev make pkg-config clang llvm libbpf-dev libelf-dev zlib1g-dev \
