@@ -152,16 +152,16 @@ impl Engine {
         observer: &mut impl Observer,
     ) -> Option<Result<(), String>> {
         let World { nodes, lines, packets } = &mut self.world;
-        let line = lines.get(port.0 as usize)?;
-        let port =
-            nodes.get_mut(line.node as usize)?.ports_mut().get_mut(usize::from(line.port))?;
+        let &Line { node, port, .. } = lines.get(port.0 as usize)?;
         let (schedule, delivered) = (&mut self.schedule, &mut self.delivered);
         let egress = &mut Departures { lines, schedule, delivered, arriving: 0 };
         let cx = &mut Context { now: self.now, packets, egress, observer };
-        Some(match action {
-            Action::Switch(parameters) => port.switch(parameters, cx).map_err(|e| e.to_string()),
-            Action::Disable => port.disable(cx).map_err(|e| e.to_string()),
-            Action::Enable => port.enable(cx).map_err(|e| e.to_string()),
+        nodes.get_mut(node as usize)?.with_port(port, cx, |port, owner, cx| match action {
+            Action::Switch(parameters) => {
+                port.switch(parameters, owner, cx).map_err(|e| e.to_string())
+            }
+            Action::Disable => port.disable(owner, cx).map_err(|e| e.to_string()),
+            Action::Enable => port.enable(owner, cx).map_err(|e| e.to_string()),
             Action::Reserve(request) => port.reserve(request, cx).map_err(|e| e.to_string()),
             Action::Release(class) => port.release(class, cx).map_err(|e| e.to_string()),
         })

@@ -11,11 +11,14 @@ use traffic::{DropReason, Duration, FlowId, Instant, PacketId};
 use transport::{Connection, Info, Work};
 
 use crate::application::{Program, Reader, Writer, Writing};
+use crate::credits::Credits;
+use crate::custody::Owner;
 use crate::datagram::{self, Delay, Source};
 use crate::exchange::{Answering, Asking, Exchanges};
+use crate::flow_table::{FlowTable, NO_ENDPOINT};
 use crate::node::{Context, Egress};
 use crate::observer::{Observer, Place};
-use crate::port::{Offered, Port, Transmitted};
+use crate::port::{Offered, Port};
 use crate::schedule::Schedule;
 
 /// What a segment costs the host's processor. Segments wait in its backlog meanwhile.
@@ -71,17 +74,17 @@ pub struct Config {
 /// One end of a flow; what every segment touches comes first, here and in the connection.
 #[derive(Debug)]
 #[repr(C)]
-struct Endpoint {
+pub(crate) struct Endpoint {
     flow: FlowId,
-    port: u16,
+    pub(crate) port: u16,
     /// It has more to send, but enough in the interface's queue (TCP small queues).
-    throttled: bool,
+    pub(crate) throttled: bool,
     /// The program wants to run after every segment.
     heeds_segments: bool,
     /// When it is woken at the latest, as its schedule has it.
     wakeup: Instant,
     /// Bytes of this connection in the interface's queue.
-    queued: u64,
+    pub(crate) queued: u64,
     connection: Connection,
     program: Program,
 }
@@ -102,15 +105,17 @@ pub struct Host {
     pub(crate) number: u32,
     pub(crate) ports: Vec<Port>,
     endpoints: Vec<Endpoint>,
-    /// The endpoint of each flow, `NO_ENDPOINT` where the flow does not end here; that of a flow of
-    /// datagrams counts from `DATAGRAMS` on.
-    by_flow: Vec<u32>,
+    /// The endpoint of each flow; that of a flow of datagrams counts from `DATAGRAMS` on.
+    by_flow: FlowTable,
+    /// Connections that the queues have room for again.
+    released: Vec<u32>,
+    /// Bytes of datagrams in each interface's queue.
+    datagrams_queued: Vec<u64>,
     timers: Schedule,
     processing: Option<Processing>,
     datagrams: datagram::Ends,
 }
 
-const NO_ENDPOINT: u32 = u32::MAX;
 /// A number that no connection has.
 const DATAGRAMS: u32 = 1 << 31;
 
@@ -125,9 +130,11 @@ impl Host {
         });
         Self {
             number,
+            datagrams_queued: vec![0; ports.len()],
             ports,
             endpoints: Vec::new(),
-            by_flow: Vec::new(),
+            by_flow: FlowTable::default(),
+            released: Vec::new(),
             timers: Schedule::default(),
             processing,
             datagrams: datagram::Ends::default(),
@@ -167,18 +174,18 @@ impl Host {
     /// Adds the sending end of a flow of datagrams that leaves through `port`.
     pub fn send_datagrams(&mut self, flow: FlowId, port: u16, source: Source) {
         let number = self.datagrams.send(flow, port, source);
-        self.end(flow, DATAGRAMS + number);
+        self.by_flow.set(flow, DATAGRAMS + number);
     }
 
     /// Adds the receiving end of a flow of datagrams.
     pub fn sink_datagrams(&mut self, flow: FlowId) {
         let number = self.datagrams.sink(flow);
-        self.end(flow, DATAGRAMS + number);
+        self.by_flow.set(flow, DATAGRAMS + number);
     }
 
     fn add(&mut self, flow: FlowId, port: u16, connection: Connection, program: Program) {
         let number = self.timers.add();
-        self.end(flow, number);
+        self.by_flow.set(flow, number);
         let wakeup = connection.next_wakeup().min(program.next_wakeup());
         self.timers.set(number, wakeup);
         self.endpoints.push(Endpoint {
@@ -191,15 +198,6 @@ impl Host {
             connection,
             program,
         });
-    }
-
-    /// A flow ends here, at the endpoint of that number.
-    fn end(&mut self, flow: FlowId, number: u32) {
-        let index = flow.0 as usize;
-        if self.by_flow.len() <= index {
-            self.by_flow.resize(index + 1, NO_ENDPOINT);
-        }
-        self.by_flow[index] = number;
     }
 
     /// A packet arrived.
@@ -215,6 +213,7 @@ impl Host {
         if let Some((index, _)) = self.deliver(packet, cx) {
             self.pump(index, cx);
         }
+        self.assert_credits();
     }
 
     /// A segment waits for the processor, or is dropped.
@@ -264,8 +263,7 @@ impl Host {
         packet: PacketId,
         cx: &mut Context<'_, E, O>,
     ) -> Option<(u32, Work)> {
-        let flow = cx.packets[packet].flow.0 as usize;
-        let index = self.by_flow.get(flow).copied().unwrap_or(NO_ENDPOINT);
+        let index = self.by_flow.get(cx.packets[packet].flow);
         let Some(endpoint) = self.endpoints.get_mut(index as usize) else {
             self.deliver_datagram(index, packet, cx);
             return None;
@@ -301,9 +299,9 @@ impl Host {
         let Some(port) = self.datagrams.emit(number, &mut cx.packets[packet], cx.now) else {
             return cx.packets.release(packet);
         };
-        let out = &mut self.ports[usize::from(port)];
+        let (out, mut credits) = self.custody(port, NO_ENDPOINT);
         let id = out.id();
-        match out.offer(packet, cx) {
+        match out.offer(packet, &mut credits, cx) {
             Offered::Sent | Offered::Queued => {}
             Offered::Ready => {
                 let next = self.transmit(port, cx);
@@ -311,16 +309,73 @@ impl Host {
             }
             Offered::Dropped(reason) => cx.drop(Place::Port(id), packet, reason),
         }
+        self.pump_released(cx);
+    }
+
+    /// A port, and the owner of what the endpoint of the number `sender` offers it.
+    #[inline(always)]
+    fn custody(&mut self, port: u16, sender: u32) -> (&mut Port, Credits<'_>) {
+        let credits = Credits {
+            port,
+            datagrams: &mut self.datagrams_queued[usize::from(port)],
+            endpoints: &mut self.endpoints,
+            by_flow: &self.by_flow,
+            released: &mut self.released,
+            sender,
+            congested: false,
+        };
+        (&mut self.ports[usize::from(port)], credits)
+    }
+
+    /// Does something to the queue of a port, and lets those go on that it made room for.
+    pub(crate) fn with_port<E: Egress, O: Observer, R>(
+        &mut self,
+        port: u16,
+        cx: &mut Context<'_, E, O>,
+        act: impl FnOnce(&mut Port, &mut dyn Owner, &mut Context<'_, E, O>) -> R,
+    ) -> R {
+        let (port, mut credits) = self.custody(port, NO_ENDPOINT);
+        let answer = act(port, &mut credits, cx);
+        self.pump_released(cx);
+        self.assert_credits();
+        answer
+    }
+
+    /// Connections have in each interface's queue what it holds of theirs, not a byte more or less.
+    #[inline(always)]
+    fn assert_credits(&self) {
+        #[cfg(debug_assertions)]
+        for (number, port) in self.ports.iter().enumerate() {
+            let own = self.endpoints.iter().filter(|e| usize::from(e.port) == number);
+            let queued = own.map(|e| e.queued).sum::<u64>() + self.datagrams_queued[number];
+            assert_eq!(queued, port.statistics().backlog_bytes, "the credits of {:?}", port.id());
+        }
+    }
+
+    /// Lets a connection send what it may, and then those whose packets its own displaced.
+    #[inline]
+    fn pump<E: Egress, O: Observer>(&mut self, index: u32, cx: &mut Context<'_, E, O>) {
+        self.fill_queue(index, cx);
+        self.pump_released(cx);
+    }
+
+    /// Lets the connections go on that an interface's queue has room for again.
+    #[inline(always)]
+    fn pump_released<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
+        while let Some(index) = self.released.pop() {
+            self.fill_queue(index, cx);
+        }
     }
 
     /// Moves a connection's segments into the interface's queue, or onto the wire if that is idle.
     #[inline]
-    fn pump<E: Egress, O: Observer>(&mut self, index: u32, cx: &mut Context<'_, E, O>) {
+    fn fill_queue<E: Egress, O: Observer>(&mut self, index: u32, cx: &mut Context<'_, E, O>) {
         let endpoint = &mut self.endpoints[index as usize];
         let limit = endpoint.connection.small_queue_limit();
-        let port = &mut self.ports[usize::from(endpoint.port)];
+        let port = endpoint.port;
         let mut ready = false;
         loop {
+            let endpoint = &mut self.endpoints[index as usize];
             endpoint.throttled = endpoint.queued >= limit;
             if endpoint.throttled || !endpoint.connection.may_transmit(cx.now) {
                 break;
@@ -330,28 +385,29 @@ impl Host {
                 cx.packets.release(packet);
                 break;
             }
-            let length = cx.packets[packet].length;
-            match port.offer(packet, cx) {
-                Offered::Sent => {}
-                Offered::Queued => endpoint.queued += u64::from(length),
-                Offered::Ready => {
-                    endpoint.queued += u64::from(length);
-                    ready = true;
-                }
+            let (out, mut credits) = self.custody(port, index);
+            let offered = out.offer(packet, &mut credits, cx);
+            if credits.congested {
+                self.endpoints[index as usize].connection.displaced(cx.now);
+            }
+            match offered {
+                Offered::Sent | Offered::Queued => {}
+                Offered::Ready => ready = true,
                 Offered::Dropped(_) => {
-                    endpoint.connection.refused(&cx.packets[packet], cx.now);
+                    let connection = &mut self.endpoints[index as usize].connection;
+                    connection.refused(&cx.packets[packet], cx.now);
                     cx.packets.release(packet);
                     break;
                 }
             }
         }
+        let endpoint = &self.endpoints[index as usize];
         let at = endpoint.connection.next_wakeup();
         // Most of the time the timer is set for an ACK that came since, and starts anew when it fires.
         if at < endpoint.wakeup {
             self.arm(index, at, cx);
         }
         if ready {
-            let port = self.endpoints[index as usize].port;
             let id = self.ports[usize::from(port)].id();
             let next = self.transmit(port, cx);
             cx.egress.resume(id, next);
@@ -384,16 +440,14 @@ impl Host {
         port: u16,
         cx: &mut Context<'_, E, O>,
     ) -> Instant {
-        let Transmitted { packet, next } = self.ports[usize::from(port)].transmit(cx);
-        let Some((flow, length)) = packet else { return next };
-        let index = self.by_flow[flow.0 as usize];
-        let Some(endpoint) = self.endpoints.get_mut(index as usize) else { return next };
-        endpoint.queued -= u64::from(length);
-        if !endpoint.throttled {
+        let (out, mut credits) = self.custody(port, NO_ENDPOINT);
+        let next = out.transmit(&mut credits, cx);
+        self.assert_credits();
+        if self.released.is_empty() {
             return next;
         }
         // The small queue has room again: what held the connection back is over.
-        self.pump(index, cx);
+        self.pump_released(cx);
         self.ports[usize::from(port)].after_sending(cx.now)
     }
 
@@ -423,6 +477,7 @@ impl Host {
         while let Some(number) = self.datagrams.due(cx.now) {
             self.emit(number, cx);
         }
+        self.assert_credits();
     }
 
     /// Packets that wait for the processor.
@@ -432,7 +487,7 @@ impl Host {
 
     /// The state of the connection that `flow` has here; of datagrams what was sent and received.
     pub fn info(&self, flow: FlowId) -> Option<Info> {
-        let index = *self.by_flow.get(flow.0 as usize)?;
+        let index = self.by_flow.get(flow);
         match self.endpoints.get(index as usize) {
             Some(endpoint) => Some(endpoint.connection.info()),
             None => self.datagrams.info(index.wrapping_sub(DATAGRAMS)),
@@ -441,7 +496,7 @@ impl Host {
 
     /// The bytes that the program of `flow` has read here, and when it read the last of them.
     pub fn progress(&self, flow: FlowId) -> Option<(u64, Instant)> {
-        let index = *self.by_flow.get(flow.0 as usize)?;
+        let index = self.by_flow.get(flow);
         match self.endpoints.get(index as usize) {
             Some(endpoint) => Some(endpoint.connection.read_progress()),
             None => {
@@ -453,7 +508,7 @@ impl Host {
 
     /// What became of the requests of `flow` that are asked here.
     pub fn exchanges(&self, flow: FlowId) -> Option<Exchanges> {
-        let index = *self.by_flow.get(flow.0 as usize)?;
+        let index = self.by_flow.get(flow);
         match &self.endpoints.get(index as usize)?.program {
             Program::Ask(asking) => Some(asking.exchanges()),
             _ => None,
@@ -462,7 +517,7 @@ impl Host {
 
     /// How long the datagrams of `flow` that arrived here were on their way.
     pub fn delay(&self, flow: FlowId) -> Option<Delay> {
-        let number = self.by_flow.get(flow.0 as usize)?.wrapping_sub(DATAGRAMS);
+        let number = self.by_flow.get(flow).wrapping_sub(DATAGRAMS);
         self.datagrams.arrivals(number).map(|(_, _, delay)| delay)
     }
 

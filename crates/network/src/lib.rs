@@ -4,9 +4,12 @@
 //! `receive`, `transmit`, `next_wakeup`, `wake`.
 
 pub mod application;
+mod credits;
+pub mod custody;
 pub mod datagram;
 pub mod emulator;
 pub mod exchange;
+mod flow_table;
 mod guard;
 pub mod host;
 pub mod link;
@@ -16,6 +19,7 @@ pub mod port;
 pub mod router;
 pub mod schedule;
 
+pub use custody::Owner;
 pub use guard::Fault;
 pub use node::{Context, Egress, Node};
 pub use observer::{Observer, PortId};

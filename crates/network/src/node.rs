@@ -2,6 +2,7 @@
 
 use traffic::{Bytes, DropReason, Instant, PacketId, Packets};
 
+use crate::custody::Owner;
 use crate::host::Host;
 use crate::observer::{Observer, Place, PortId};
 use crate::port::Port;
@@ -115,8 +116,23 @@ impl Node {
     ) -> Instant {
         match self {
             Self::Host(host) => host.transmit(port, cx),
-            Self::Router(router) => router.ports[usize::from(port)].transmit(cx).next,
+            Self::Router(router) => router.ports[usize::from(port)].transmit(&mut (), cx),
         }
+    }
+
+    /// Does something to the queue of the port, counted within the node; `None` if there is no such port.
+    /// The port's packets are the node's, which is told what became of them.
+    pub fn with_port<E: Egress, O: Observer, R>(
+        &mut self,
+        port: u16,
+        cx: &mut Context<'_, E, O>,
+        act: impl FnOnce(&mut Port, &mut dyn Owner, &mut Context<'_, E, O>) -> R,
+    ) -> Option<R> {
+        self.ports().get(usize::from(port))?;
+        Some(match self {
+            Self::Host(host) => host.with_port(port, cx, act),
+            Self::Router(router) => act(&mut router.ports[usize::from(port)], &mut (), cx),
+        })
     }
 
     /// When [`Node::wake`] wants to be called, at the latest. A driver asks at the start and after each
@@ -144,7 +160,7 @@ impl Node {
         }
     }
 
-    /// Its output ports, to change their disciplines.
+    /// Its output ports, to set up before anything is queued: see [`Node::with_port`].
     pub fn ports_mut(&mut self) -> &mut [Port] {
         match self {
             Self::Host(host) => &mut host.ports,

@@ -5,10 +5,11 @@ use traffic::qdisc::{self, Qdisc, fifo};
 use traffic::reservation::{Refusal, Request};
 use traffic::units::Serializer;
 use traffic::{
-    Bytes, Dequeued, Discipline, DropReason, Duration, Enqueued, FlowId, Instant, PacketId,
-    Packets, Rate, Ring, Statistics,
+    Bytes, Dequeued, Discipline, DropReason, Duration, Enqueued, Instant, PacketId, Packets, Rate,
+    Ring, Statistics,
 };
 
+use crate::custody::{Outcome, Owner};
 use crate::guard::{Fault, Guard};
 use crate::node::{Context, Egress};
 use crate::observer::{Observer, Place, PortId};
@@ -24,15 +25,6 @@ pub enum Offered {
     Ready,
     /// The caller still owns it.
     Dropped(DropReason),
-}
-
-/// What a port did when it could.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transmitted {
-    /// The flow of the packet that left, and its frame's length.
-    pub packet: Option<(FlowId, u32)>,
-    /// When the port goes on; `NEVER` if nothing is queued.
-    pub next: Instant,
 }
 
 /// An output port; what every packet touches comes first, here and in the plain queue.
@@ -201,13 +193,16 @@ impl Port {
     pub fn switch<E: Egress, O: Observer>(
         &mut self,
         parameters: &qdisc::Parameters,
+        owner: &mut dyn Owner,
         cx: &mut Context<'_, E, O>,
     ) -> Result<(), qdisc::Error> {
         if self.qdisc().name() == parameters.name() {
             self.qdisc.get_mut().change(parameters)?;
         } else {
             let fresh = Qdisc::attach(parameters, self.link)?;
-            self.install(fresh, cx);
+            if self.install(fresh, owner, cx) > 0 {
+                owner.recount(&mut self.left.iter().map(|left| &cx.packets[left]));
+            }
         }
         self.asked = parameters.clone();
         self.go_on(cx);
@@ -221,10 +216,11 @@ impl Port {
     /// None that a port whose frames fit a FIFO's default could meet.
     pub fn disable<E: Egress, O: Observer>(
         &mut self,
+        owner: &mut dyn Owner,
         cx: &mut Context<'_, E, O>,
     ) -> Result<(), qdisc::Error> {
         let asked = self.asked.clone();
-        self.switch(&qdisc::Parameters::Fifo(fifo::Parameters::default()), cx)?;
+        self.switch(&qdisc::Parameters::Fifo(fifo::Parameters::default()), owner, cx)?;
         self.asked = asked;
         Ok(())
     }
@@ -236,10 +232,11 @@ impl Port {
     /// None, for it was accepted before.
     pub fn enable<E: Egress, O: Observer>(
         &mut self,
+        owner: &mut dyn Owner,
         cx: &mut Context<'_, E, O>,
     ) -> Result<(), qdisc::Error> {
         let asked = self.asked.clone();
-        self.switch(&asked, cx)
+        self.switch(&asked, owner, cx)
     }
 
     /// Asks the discipline for a class, admitted or refused with the arithmetic.
@@ -273,8 +270,13 @@ impl Port {
     }
 
     /// Takes over from the discipline that is there; returns how many packets that did not give back.
-    fn install<E, O: Observer>(&mut self, fresh: Qdisc, cx: &mut Context<'_, E, O>) -> u64 {
-        self.report_discarded(cx);
+    fn install<E, O: Observer>(
+        &mut self,
+        fresh: Qdisc,
+        owner: &mut dyn Owner,
+        cx: &mut Context<'_, E, O>,
+    ) -> u64 {
+        self.report_discarded(owner, cx);
         let old = core::mem::replace(&mut self.qdisc, Guard::new(fresh));
         let (counted, lost) = old.abandon(&mut self.left, cx.packets, cx.now);
         self.has_left = !self.left.is_empty();
@@ -288,11 +290,17 @@ impl Port {
     /// Puts a plain FIFO in the place of a discipline that broke its contract, and tells of it. What it
     /// held goes out first, as far as it gives it back. [`Port::enable`] attaches it anew.
     #[cold]
-    pub fn fail<E: Egress, O: Observer>(&mut self, fault: &Fault, cx: &mut Context<'_, E, O>) {
+    pub fn fail<E: Egress, O: Observer>(
+        &mut self,
+        fault: &Fault,
+        owner: &mut dyn Owner,
+        cx: &mut Context<'_, E, O>,
+    ) {
         let name = self.qdisc().name();
         let parameters = qdisc::Parameters::Fifo(fifo::Parameters::default());
         let Ok(fresh) = Qdisc::attach(&parameters, self.link) else { return };
-        let lost = self.install(fresh, cx);
+        let lost = self.install(fresh, owner, cx);
+        owner.recount(&mut self.left.iter().map(|left| &cx.packets[left]));
         cx.observer.failed(self.id, name, fault, lost, cx.now);
         self.go_on(cx);
     }
@@ -304,14 +312,21 @@ impl Port {
         &mut self,
         packet: PacketId,
         fault: &Fault,
+        owner: &mut dyn Owner,
         cx: &mut Context<'_, E, O>,
     ) -> Enqueued {
         let discarded = cx.packets.is_dropped(packet);
-        self.fail(fault, cx);
+        if discarded {
+            owner.taken(&cx.packets[packet]);
+        }
+        self.fail(fault, owner, cx);
         if discarded || self.left.iter().any(|left| left == packet) {
             return Enqueued::Queued;
         }
         let enqueued = self.qdisc.get_mut().enqueue(cx.packets, packet, cx.now);
+        if enqueued == Enqueued::Queued {
+            owner.taken(&cx.packets[packet]);
+        }
         self.go_on(cx);
         enqueued
     }
@@ -338,9 +353,10 @@ impl Port {
 
     /// Offers a packet. One that finds the wire idle and nothing queued may leave at once.
     #[inline(always)]
-    pub fn offer<E: Egress, O: Observer>(
+    pub fn offer<E: Egress, O: Observer, W: Owner>(
         &mut self,
         packet: PacketId,
+        owner: &mut W,
         cx: &mut Context<'_, E, O>,
     ) -> Offered {
         let length = cx.packets[packet].length;
@@ -353,15 +369,16 @@ impl Port {
             self.send(packet, length, cx);
             return Offered::Sent;
         }
-        self.enqueue(packet, length, cx)
+        self.enqueue(packet, length, owner, cx)
     }
 
     /// Gives a packet to the discipline.
     #[inline(never)]
-    fn enqueue<E: Egress, O: Observer>(
+    fn enqueue<E: Egress, O: Observer, W: Owner>(
         &mut self,
         packet: PacketId,
         length: u32,
+        owner: &mut W,
         cx: &mut Context<'_, E, O>,
     ) -> Offered {
         if length > self.frame_max {
@@ -370,13 +387,18 @@ impl Port {
         cx.packets[packet].queued = cx.now;
         let waited_for = !self.is_empty();
         let enqueued = match self.qdisc.get_mut() {
-            Qdisc::Fifo(fifo) => fifo.enqueue(cx.packets, packet, cx.now),
-            _ => match self.qdisc.enqueue(cx.packets, packet, cx.now) {
-                Ok(enqueued) => enqueued,
-                Err(fault) => self.fail_with(packet, &fault, cx),
-            },
+            Qdisc::Fifo(fifo) => Ok(fifo.enqueue(cx.packets, packet, cx.now)),
+            _ => self.qdisc.enqueue(cx.packets, packet, cx.now),
         };
-        self.report_discarded(cx);
+        let enqueued = match enqueued {
+            Ok(Enqueued::Queued) => {
+                owner.taken(&cx.packets[packet]);
+                Enqueued::Queued
+            }
+            Ok(refused) => refused,
+            Err(fault) => self.fail_with(packet, &fault, owner, cx),
+        };
+        self.report_discarded(owner, cx);
         match enqueued {
             Enqueued::Dropped(reason) => return Offered::Dropped(reason),
             Enqueued::Queued if cx.now >= self.ready_at => return Offered::Ready,
@@ -388,39 +410,49 @@ impl Port {
         Offered::Queued
     }
 
-    /// Sends what the discipline has for an idle wire: a packet, or a gap frame.
+    /// Sends what the discipline has for an idle wire: a packet, or a gap frame. Returns when the port
+    /// goes on; `NEVER` if nothing is queued.
     #[inline(always)]
-    pub fn transmit<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) -> Transmitted {
+    pub fn transmit<E: Egress, O: Observer, W: Owner>(
+        &mut self,
+        owner: &mut W,
+        cx: &mut Context<'_, E, O>,
+    ) -> Instant {
         debug_assert!(cx.now >= self.ready_at, "the device takes a frame");
-        let dequeued = if self.has_left { self.take_left(cx) } else { self.dequeue(cx) };
-        self.report_discarded(cx);
+        let dequeued = if self.has_left { self.take_left(cx) } else { self.dequeue(owner, cx) };
+        self.report_discarded(owner, cx);
         match dequeued {
             Dequeued::Send(packet) => {
-                let (flow, length) = (cx.packets[packet].flow, cx.packets[packet].length);
+                owner.finished(&cx.packets[packet], Outcome::Sent);
+                let length = cx.packets[packet].length;
                 self.send(packet, length, cx);
-                Transmitted { packet: Some((flow, length)), next: self.after_sending(cx.now) }
+                self.after_sending(cx.now)
             }
             Dequeued::Gap(length) => {
                 let start = self.occupy(length.0, 1, cx.now);
                 cx.observer.gap(self.id, length, start, self.free_at);
                 cx.egress.gap(self.id, length, self.free_at, cx.packets);
-                Transmitted { packet: None, next: self.ready_at.max(cx.now) }
+                self.ready_at.max(cx.now)
             }
-            Dequeued::NotBefore(at) => Transmitted { packet: None, next: self.on_tick(cx.now, at) },
-            Dequeued::Empty => Transmitted { packet: None, next: Instant::NEVER },
+            Dequeued::NotBefore(at) => self.on_tick(cx.now, at),
+            Dequeued::Empty => Instant::NEVER,
         }
     }
 
     /// What the discipline has; should it fail, what a FIFO has in its place.
     #[inline(always)]
-    fn dequeue<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) -> Dequeued {
+    fn dequeue<E: Egress, O: Observer, W: Owner>(
+        &mut self,
+        owner: &mut W,
+        cx: &mut Context<'_, E, O>,
+    ) -> Dequeued {
         if let Qdisc::Fifo(fifo) = self.qdisc.get_mut() {
             return fifo.dequeue(cx.packets, cx.now);
         }
         match self.qdisc.dequeue(cx.packets, cx.now) {
             Ok(dequeued) => dequeued,
             Err(fault) => {
-                self.fail(&fault, cx);
+                self.fail(&fault, owner, cx);
                 self.take_left(cx)
             }
         }
@@ -432,7 +464,7 @@ impl Port {
         &mut self,
         cx: &mut Context<'_, E, O>,
     ) {
-        let next = self.transmit(cx).next;
+        let next = self.transmit(&mut (), cx);
         cx.egress.resume(self.id, next);
     }
 
@@ -459,7 +491,11 @@ impl Port {
     }
 
     /// Discards everything queued.
-    pub fn flush<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
+    pub fn flush<E: Egress, O: Observer>(
+        &mut self,
+        owner: &mut dyn Owner,
+        cx: &mut Context<'_, E, O>,
+    ) {
         self.qdisc.get_mut().flush(cx.packets, cx.now);
         while let Dequeued::Send(packet) = self.take_left(cx) {
             let length = u64::from(cx.packets[packet].length);
@@ -469,14 +505,19 @@ impl Port {
             self.retired.dropped_bytes += length;
             cx.packets.discard(packet, DropReason::Flushed);
         }
-        self.report_discarded(cx);
+        self.report_discarded(owner, cx);
     }
 
     /// Tells of the packets that the discipline discarded after it had taken them.
     #[inline]
-    fn report_discarded<E, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
+    fn report_discarded<E, O: Observer, W: Owner + ?Sized>(
+        &mut self,
+        owner: &mut W,
+        cx: &mut Context<'_, E, O>,
+    ) {
         while let Some((packet, reason)) = cx.packets.take_dropped() {
             self.qdisc.discarded();
+            owner.finished(&cx.packets[packet], Outcome::Dropped(reason));
             cx.drop(Place::Port(self.id), packet, reason);
         }
     }
@@ -547,18 +588,18 @@ pub(crate) mod tests {
         let (egress, observer) = (&mut far, &mut drops);
         let mut cx = Context { now, packets: &mut packets, egress, observer };
         for &id in &ids[..2] {
-            port.enqueue(id, 1_518, &mut cx);
+            port.enqueue(id, 1_518, &mut (), &mut cx);
         }
         what(&mut port, cx.packets, ids[2]);
         cx.egress.resumes = None;
-        let enqueued = port.fail_with(ids[2], &Fault::Invented, &mut cx);
+        let enqueued = port.fail_with(ids[2], &Fault::Invented, &mut (), &mut cx);
         assert_eq!(enqueued, Enqueued::Queued);
         assert_eq!(port.qdisc().name(), "fifo");
         while let Some(at) = far.resumes.filter(|&at| at < Instant::NEVER) {
             now = at;
             let (egress, observer) = (&mut far, &mut drops);
             let mut cx = Context { now, packets: &mut packets, egress, observer };
-            let next = port.transmit(&mut cx).next;
+            let next = port.transmit(&mut (), &mut cx);
             far.resumes = Some(next);
         }
         let counted = port.statistics();

@@ -33,9 +33,9 @@ fn wait(device_buffer: Bytes) -> Duration {
         let packet = Packet { length: 1_000, flow: FlowId(flow), ..Packet::default() };
         let packet = packets.insert(packet);
         let mut cx = wire.context(&mut packets, &mut nobody, Instant::ZERO);
-        match port.offer(packet, &mut cx) {
+        match port.offer(packet, &mut (), &mut cx) {
             Offered::Ready => {
-                let next = port.transmit(&mut cx).next;
+                let next = port.transmit(&mut (), &mut cx);
                 cx.egress.resume(PortId(0), next);
             }
             offered => assert_eq!(offered, Offered::Queued),
@@ -48,7 +48,7 @@ fn wait(device_buffer: Bytes) -> Duration {
             return left - Instant::ZERO;
         }
         let now = wire.resumes.expect("packets are queued");
-        let next = port.transmit(&mut wire.context(&mut packets, &mut nobody, now)).next;
+        let next = port.transmit(&mut (), &mut wire.context(&mut packets, &mut nobody, now));
         wire.resumes = Some(next);
     }
 }

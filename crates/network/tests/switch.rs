@@ -84,22 +84,22 @@ proptest! {
                     let packet = Packet { created, flow, length: 1_518, ..Packet::default() };
                     let packet = cx.packets.insert(packet);
                     taken += 1;
-                    match port.offer(packet, &mut cx) {
+                    match port.offer(packet, &mut (), &mut cx) {
                         Offered::Sent | Offered::Queued => {}
                         Offered::Ready => {
-                            let next = port.transmit(&mut cx).next;
+                            let next = port.transmit(&mut (), &mut cx);
                             cx.egress.resume(PortId(0), next);
                         }
                         Offered::Dropped(_) => refused += 1,
                     }
                 }
-                Operation::Switch(parameters) => port.switch(parameters, &mut cx).unwrap(),
-                Operation::Disable => port.disable(&mut cx).unwrap(),
-                Operation::Enable => port.enable(&mut cx).unwrap(),
+                Operation::Switch(parameters) => port.switch(parameters, &mut (), &mut cx).unwrap(),
+                Operation::Disable => port.disable(&mut (), &mut cx).unwrap(),
+                Operation::Enable => port.enable(&mut (), &mut cx).unwrap(),
                 Operation::Pass(ps) => now += Duration::from_ps(*ps),
             }
             while let Some(at) = wire.resumes.filter(|&at| at <= now) {
-                let next = port.transmit(&mut wire.context(&mut packets, &mut drops, at)).next;
+                let next = port.transmit(&mut (), &mut wire.context(&mut packets, &mut drops, at));
                 wire.resumes = Some(next);
             }
             let own = port.statistics();
@@ -113,7 +113,7 @@ proptest! {
         let mut turns = 0;
         while !port.is_empty() && turns < 100_000 {
             let at = wire.resumes.expect("a port that holds packets goes on");
-            let next = port.transmit(&mut wire.context(&mut packets, &mut drops, at)).next;
+            let next = port.transmit(&mut (), &mut wire.context(&mut packets, &mut drops, at));
             wire.resumes = Some(next);
             turns += 1;
         }
@@ -153,18 +153,18 @@ fn a_fifo_takes_the_place_of_a_discipline_that_fails() {
         let created = Instant::from_ps(number);
         let packet = packets.insert(Packet { created, length: 1_518, ..Packet::default() });
         let mut cx = wire.context(&mut packets, &mut failures, Instant::ZERO);
-        if port.offer(packet, &mut cx) == Offered::Ready {
-            let next = port.transmit(&mut cx).next;
+        if port.offer(packet, &mut (), &mut cx) == Offered::Ready {
+            let next = port.transmit(&mut (), &mut cx);
             cx.egress.resume(PortId(0), next);
         }
     }
     let fault = Fault::Found("its statistics contradict each other");
-    port.fail(&fault, &mut wire.context(&mut packets, &mut failures, Instant::ZERO));
+    port.fail(&fault, &mut (), &mut wire.context(&mut packets, &mut failures, Instant::ZERO));
     assert_eq!(failures.0, [("psp".into(), fault, 0)]);
     assert_eq!(port.qdisc().name(), "fifo");
     // What was queued goes out at the line's rate, in its order.
     while let Some(at) = wire.resumes.filter(|&at| at < Instant::NEVER) {
-        let next = port.transmit(&mut wire.context(&mut packets, &mut failures, at)).next;
+        let next = port.transmit(&mut (), &mut wire.context(&mut packets, &mut failures, at));
         wire.resumes = Some(next);
     }
     let order: Vec<_> = wire.left.iter().map(|&(packet, _)| packets[packet].created).collect();
@@ -175,6 +175,6 @@ fn a_fifo_takes_the_place_of_a_discipline_that_fails() {
     // One queue after another: the greatest backlogs of both are no sum.
     assert_eq!(counted.backlog_bytes_max, 4 * 1_518);
     // Enabled again, it paces again.
-    port.enable(&mut wire.context(&mut packets, &mut failures, Instant::ZERO)).unwrap();
+    port.enable(&mut (), &mut wire.context(&mut packets, &mut failures, Instant::ZERO)).unwrap();
     assert_eq!(port.qdisc().name(), "psp");
 }

@@ -18,14 +18,14 @@ fn departures(tick: Duration) -> Vec<Instant> {
         let packet = packets.insert(Packet { length: 1_518, ..Packet::default() });
         let mut nobody = ();
         let mut cx = wire.context(&mut packets, &mut nobody, Instant::ZERO);
-        if port.offer(packet, &mut cx) == Offered::Ready {
-            let next = port.transmit(&mut cx).next;
+        if port.offer(packet, &mut (), &mut cx) == Offered::Ready {
+            let next = port.transmit(&mut (), &mut cx);
             cx.egress.resume(PortId(0), next);
         }
     }
     while wire.left.len() < 10 {
         let now = wire.resumes.expect("packets are queued");
-        let next = port.transmit(&mut wire.context(&mut packets, &mut (), now)).next;
+        let next = port.transmit(&mut (), &mut wire.context(&mut packets, &mut (), now));
         wire.resumes = Some(next);
     }
     wire.left.iter().map(|&(_, left)| left).collect()

@@ -353,6 +353,15 @@ impl Connection {
         }
     }
 
+    /// The interface's queue took the segment that `poll_transmit` just gave, and made room by dropping
+    /// one of this connection's (Linux: `NET_XMIT_CN`). It is congestion to who takes a refusal for that;
+    /// the loss is found as any other.
+    pub fn displaced(&mut self, now: Instant) {
+        if self.phase == Phase::Established {
+            self.sender.displaced(now);
+        }
+    }
+
     /// When [`Connection::wake`] wants to be called; `Instant::NEVER` if at no time.
     #[inline]
     pub fn next_wakeup(&self) -> Instant {

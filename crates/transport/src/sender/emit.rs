@@ -366,6 +366,14 @@ impl Sender {
         self.settle();
     }
 
+    /// The interface's queue dropped an earlier segment for the last that was sent.
+    pub(crate) fn displaced(&mut self, now: Instant) {
+        if self.config.window.local_congestion == LocalCongestion::Reduce {
+            self.enter_cwr(now);
+            self.settle();
+        }
+    }
+
     /// It counts as not sent.
     fn unsend(&mut self, space: SequenceSpace, seq: u32, payload: u32, retransmission: bool) {
         let at = space.unwrap(seq, self.nxt);

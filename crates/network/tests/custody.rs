@@ -1,0 +1,121 @@
+//! A port says of every packet that it took what became of it, once: with every discipline of the
+//! registry, through switches, flushes and faults.
+
+#[path = "../../traffic/tests/drawn/mod.rs"]
+mod drawn;
+#[path = "wire/mod.rs"]
+mod far_side;
+#[path = "../../traffic/tests/wire/mod.rs"]
+mod wire;
+
+use std::collections::BTreeMap;
+
+use far_side::{Wire, gigabit};
+use network::custody::{Outcome, Owner};
+use network::port::Offered;
+use network::{Egress, Fault, Port, PortId};
+use proptest::prelude::*;
+use traffic::qdisc::{Parameters, REGISTRY, fifo};
+use traffic::{Duration, FlowId, Instant, Packet, Packets};
+
+/// Something that happens to a port.
+#[derive(Clone, Debug)]
+enum Operation {
+    Offer(u32, u32),
+    Pass(u64),
+    Switch(Box<Parameters>),
+    Enable(bool),
+    Flush,
+    Fail,
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let drawn =
+        (0..REGISTRY.len()).prop_flat_map(|number| drawn::parameters(REGISTRY[number].name));
+    prop_oneof![
+        40 => (0..6_u32, 64..1_519_u32).prop_map(|(f, length)| Operation::Offer(f, length)),
+        10 => (0..60_000_000_u64).prop_map(Operation::Pass),
+        3 => drawn.prop_map(|parameters| Operation::Switch(Box::new(parameters))),
+        1 => any::<bool>().prop_map(Operation::Enable),
+        1 => Just(Operation::Flush),
+        1 => Just(Operation::Fail),
+    ]
+}
+
+/// The packets that the port has, by the number that each was created with, and how many left it.
+#[derive(Default)]
+struct Ledger {
+    held: BTreeMap<Instant, u32>,
+    sent: u64,
+}
+
+impl Owner for Ledger {
+    fn taken(&mut self, packet: &Packet) {
+        let before = self.held.insert(packet.created, packet.length);
+        assert_eq!(before, None, "taken once");
+    }
+
+    fn finished(&mut self, packet: &Packet, outcome: Outcome) {
+        let length = self.held.remove(&packet.created);
+        assert_eq!(length, Some(packet.length), "of a packet that was taken, once");
+        self.sent += u64::from(outcome == Outcome::Sent);
+    }
+
+    fn recount(&mut self, held: &mut dyn Iterator<Item = &Packet>) {
+        let before = std::mem::take(&mut self.held);
+        self.held = held.map(|packet| (packet.created, packet.length)).collect();
+        assert_eq!(self.held, before, "these disciplines give all back");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+    #[test]
+    fn every_packet_that_a_port_took_is_sent_or_dropped_once(
+        operations in prop::collection::vec(operation(), 1..400),
+    ) {
+        let first = Parameters::Fifo(fifo::Parameters::default());
+        let mut port = Port::new(PortId(0), &first, gigabit()).unwrap();
+        let (mut packets, mut wire, mut nobody) = (Packets::new(), Wire::default(), ());
+        let mut owner = Ledger::default();
+        let (mut now, mut at_once) = (Instant::ZERO, 0);
+        for (number, operation) in operations.iter().enumerate() {
+            let mut cx = wire.context(&mut packets, &mut nobody, now);
+            match operation {
+                Operation::Offer(flow, length) => {
+                    let (created, flow) = (Instant::from_ps(number as u64), FlowId(*flow));
+                    let packet = Packet { created, flow, length: *length, ..Packet::default() };
+                    let packet = cx.packets.insert(packet);
+                    match port.offer(packet, &mut owner, &mut cx) {
+                        Offered::Sent => at_once += 1,
+                        Offered::Queued => {}
+                        Offered::Ready => {
+                            let next = port.transmit(&mut owner, &mut cx);
+                            cx.egress.resume(PortId(0), next);
+                        }
+                        Offered::Dropped(_) => cx.packets.release(packet),
+                    }
+                }
+                Operation::Switch(parameters) => {
+                    // Refused where the same discipline cannot change so; then nothing has changed.
+                    let _ = port.switch(parameters, &mut owner, &mut cx);
+                }
+                Operation::Enable(false) => port.disable(&mut owner, &mut cx).unwrap(),
+                Operation::Enable(true) => port.enable(&mut owner, &mut cx).unwrap(),
+                Operation::Flush => port.flush(&mut owner, &mut cx),
+                Operation::Fail => port.fail(&Fault::Found("a test"), &mut owner, &mut cx),
+                Operation::Pass(ps) => now += Duration::from_ps(*ps),
+            }
+            while let Some(at) = wire.resumes.filter(|&at| at <= now) {
+                let mut cx = wire.context(&mut packets, &mut nobody, at);
+                let next = port.transmit(&mut owner, &mut cx);
+                wire.resumes = Some(next);
+            }
+            let counted = port.statistics();
+            let bytes = owner.held.values().map(|&length| u64::from(length)).sum::<u64>();
+            prop_assert_eq!(owner.held.len() as u64, counted.backlog_packets);
+            prop_assert_eq!(bytes, counted.backlog_bytes);
+            prop_assert_eq!(owner.sent + at_once, wire.left.len() as u64);
+        }
+    }
+}
