@@ -8,7 +8,9 @@
 //! class's frame on the wire delays is caught up; an idle class earns no credit; what is too short
 //! for a gap frame is carried to the next gap; a class's children together keep to its rate.
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::classify::Classifier;
@@ -20,11 +22,13 @@ use crate::units::{Bytes, Instant};
 
 mod clock;
 mod gap;
+mod order;
 mod pacer;
 mod parameters;
 
 use clock::WireClock;
 use gap::GapFrames;
+use order::{Order, Turn};
 use pacer::Pacer;
 pub use parameters::{Class, Error, Parameters};
 
@@ -47,27 +51,14 @@ pub(super) const PAGE: Page = Page {
 #[derive(Debug)]
 struct Node {
     name: String,
+    /// Its place in the file.
+    index: usize,
     parent: Option<usize>,
     pacer: Pacer,
     /// How many byte times it may be behind and still catch up.
     lateness_max: u64,
     /// Empty in a class that has children.
     queue: Fifo,
-}
-
-/// A class that has packets queued, and when it may send the first one.
-///
-/// In the order in which they send: what is due first goes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Candidate {
-    /// The byte time at which the class and all its ancestors let it go.
-    release: u64,
-    /// The byte time at which the class alone would.
-    own: u64,
-    /// The class.
-    index: usize,
-    /// Its place in [`Psp::active`].
-    slot: usize,
 }
 
 /// What the wire does next.
@@ -91,10 +82,10 @@ pub struct Psp {
     clock: WireClock,
     classifier: Classifier,
     nodes: Vec<Node>,
-    /// The nodes that have packets queued, in no order.
-    active: Vec<usize>,
+    /// The nodes that have packets queued.
+    order: Order,
     /// The first of them to send.
-    next: Option<Candidate>,
+    next: Option<Turn>,
     unclassified: Fifo,
     backlog_bytes: u64,
     backlog_bytes_max: u64,
@@ -103,28 +94,6 @@ pub struct Psp {
 }
 
 impl Psp {
-    /// When the class in this slot may send.
-    fn candidate(&self, slot: usize) -> Candidate {
-        let index = self.active[slot];
-        let node = &self.nodes[index];
-        let own = node.pacer.due();
-        let mut release = own;
-        let mut above = node.parent;
-        while let Some(parent) = above {
-            let node = &self.nodes[parent];
-            release = release.max(node.pacer.due());
-            above = node.parent;
-        }
-        Candidate { release, own, index, slot }
-    }
-
-    /// Finds the first class to send, after a due time or the set of active classes changed.
-    fn find_next(&mut self) {
-        let mut candidates = (0..self.active.len()).map(|slot| self.candidate(slot));
-        let first = candidates.next();
-        self.next = first.map(|first| candidates.fold(first, Candidate::min));
-    }
-
     /// The first packet came into an empty queue; apart from [`Discipline::enqueue`], so that this
     /// does not burden every packet.
     #[inline(never)]
@@ -137,9 +106,8 @@ impl Psp {
         if pacer.due() < self.clock.position() {
             pacer.forfeit_before(self.clock.position_at(now));
         }
-        self.active.push(index);
-        let candidate = self.candidate(self.active.len() - 1);
-        self.next = Some(self.next.map_or(candidate, |next| next.min(candidate)));
+        self.order.set(index, Some(pacer.due()));
+        self.next = self.order.first();
     }
 
     fn choose(&self, clock: &WireClock) -> Choice {
@@ -163,26 +131,27 @@ impl Psp {
 
     fn send_class(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
         let Some(next) = self.next else { return Dequeued::Empty };
-        let node = &mut self.nodes[next.index];
+        let index = next.leaf as usize;
+        let node = &mut self.nodes[index];
         let Some(packet) = node.queue.pop(packets) else {
             return Dequeued::Empty;
         };
-        if node.queue.is_empty() {
-            self.active.swap_remove(next.slot);
-        }
         let length = u64::from(packets[packet].length);
         let wire = length + self.port.overhead.0;
         node.pacer.forfeit_before(self.clock.position().saturating_sub(node.lateness_max));
         // The parent receives the packet when its child lets it go, and not before: a parent whose
         // children do not use its rate earns no credit either.
         let mut start = node.pacer.charge(0, length, wire);
+        let due = (!node.queue.is_empty()).then(|| node.pacer.due());
         let mut above = node.parent;
         while let Some(parent) = above {
             let node = &mut self.nodes[parent];
             start = node.pacer.charge(start, length, wire);
+            self.order.set_group(parent, node.pacer.due());
             above = node.parent;
         }
-        self.find_next();
+        self.order.set(index, due);
+        self.next = self.order.first();
         self.send(packet, length, now)
     }
 
@@ -198,15 +167,14 @@ impl Psp {
     }
 
     fn replace_nodes(&mut self, nodes: Vec<Node>, parameters: &Parameters) {
-        let mut old: Vec<Option<Node>> =
-            core::mem::replace(&mut self.nodes, nodes).into_iter().map(Some).collect();
+        let old = core::mem::replace(&mut self.nodes, nodes);
+        let mut old: BTreeMap<String, Node> =
+            old.into_iter().map(|node| (node.name.clone(), node)).collect();
+        let mut has_children = vec![false; self.nodes.len()];
+        self.nodes.iter().filter_map(|node| node.parent).for_each(|p| has_children[p] = true);
         for (index, class) in parameters.classes.iter().enumerate() {
-            let same =
-                |node: &&mut Option<Node>| node.as_ref().is_some_and(|n| n.name == class.name);
-            let Some(mut was) = old.iter_mut().find(same).and_then(Option::take) else {
-                continue;
-            };
-            if self.nodes.iter().any(|node| node.parent == Some(index)) {
+            let Some(mut was) = old.remove(&class.name) else { continue };
+            if has_children[index] {
                 self.unclassify(&mut was.queue);
             }
             let node = &mut self.nodes[index];
@@ -214,15 +182,24 @@ impl Psp {
             was.queue.limit(&class.queue);
             node.queue = was.queue;
         }
-        for mut gone in old.into_iter().flatten() {
+        // In their order: what they had queued keeps it.
+        let mut gone: Vec<Node> = old.into_values().collect();
+        gone.sort_unstable_by_key(|node| node.index);
+        for mut gone in gone {
             self.unclassify(&mut gone.queue);
             self.retired += gone.queue.statistics();
         }
-        self.active.clear();
-        self.active.reserve(self.nodes.len());
-        let backlogged = |&index: &usize| !self.nodes[index].queue.is_empty();
-        self.active.extend((0..self.nodes.len()).filter(backlogged));
-        self.find_next();
+        let parents: Vec<_> = self.nodes.iter().map(|node| node.parent).collect();
+        self.order = Order::new(&parents);
+        for (index, node) in self.nodes.iter().enumerate() {
+            self.order.set_group(index, node.pacer.due());
+        }
+        for (index, node) in self.nodes.iter().enumerate() {
+            if !node.queue.is_empty() {
+                self.order.set(index, Some(node.pacer.due()));
+            }
+        }
+        self.next = self.order.first();
     }
 }
 
@@ -232,14 +209,17 @@ fn nodes(
     parents: &[Option<usize>],
     port: Port,
 ) -> Result<Vec<Node>, Error> {
+    let mut children = vec![0; parents.len()];
+    parents.iter().flatten().for_each(|&parent| children[parent] += 1);
     let node = |(index, class): (usize, &Class)| {
         let queue = Fifo::attach(&class.queue, port)
             .map_err(|error| Error::Queue { of: class.name.clone(), error })?;
         Ok(Node {
             name: class.name.clone(),
+            index,
             parent: parents[index],
             pacer: Pacer::new(class.rate, port.rate),
-            lateness_max: lateness_max(parameters, parents, index, port),
+            lateness_max: lateness_max(parameters, parents, &children, index, port),
             queue,
         })
     };
@@ -257,6 +237,7 @@ fn nodes(
 fn lateness_max(
     parameters: &Parameters,
     parents: &[Option<usize>],
+    children: &[u64],
     class: usize,
     port: Port,
 ) -> u64 {
@@ -267,10 +248,9 @@ fn lateness_max(
         .saturating_add(GapFrames::new(port).wire_min());
     let mut above = parents[class];
     while let Some(ancestor) = above {
-        let children = parents.iter().filter(|&&parent| parent == Some(ancestor)).count() as u64;
         let mut pacer = Pacer::new(parameters.classes[ancestor].rate, port.rate);
         pacer.charge(0, frame, wire);
-        sum = sum.saturating_add(pacer.due().saturating_mul(children));
+        sum = sum.saturating_add(pacer.due().saturating_mul(children[ancestor]));
         above = parents[ancestor];
     }
     sum
@@ -291,7 +271,7 @@ impl Discipline for Psp {
             gaps: parameters.gaps.then(|| GapFrames::new(port)),
             clock: WireClock::new(port.rate),
             classifier: checked.classifier,
-            active: Vec::with_capacity(nodes.len()),
+            order: Order::new(&checked.parents),
             next: None,
             nodes,
             unclassified,
@@ -348,7 +328,7 @@ impl Discipline for Psp {
             },
             Choice::Gap(length) => {
                 if let Some(next) = self.next {
-                    self.nodes[next.index].queue.count_gap(length);
+                    self.nodes[next.leaf as usize].queue.count_gap(length);
                 }
                 self.clock.occupy(length.0 + self.port.overhead.0, now);
                 Dequeued::Gap(length)
@@ -366,7 +346,7 @@ impl Discipline for Psp {
         let head = |queue: &Fifo| queue.head().map_or(Dequeued::Empty, Dequeued::Send);
         match self.choose(&clock) {
             Choice::Class => {
-                self.next.map_or(Dequeued::Empty, |n| head(&self.nodes[n.index].queue))
+                self.next.map_or(Dequeued::Empty, |n| head(&self.nodes[n.leaf as usize].queue))
             }
             Choice::Unclassified => head(&self.unclassified),
             Choice::Gap(length) => Dequeued::Gap(length),
@@ -380,13 +360,13 @@ impl Discipline for Psp {
             node.queue.flush(packets, now);
         }
         self.unclassified.flush(packets, now);
-        self.active.clear();
+        self.order.clear();
         self.next = None;
         self.backlog_bytes = 0;
     }
 
     fn is_empty(&self) -> bool {
-        self.active.is_empty() && self.unclassified.is_empty()
+        self.next.is_none() && self.unclassified.is_empty()
     }
 
     fn statistics(&self) -> Statistics {

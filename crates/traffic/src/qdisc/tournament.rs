@@ -10,13 +10,23 @@ use alloc::vec::Vec;
 /// The number of a player that does not compete; no other one is greater.
 pub(super) const NOBODY: u128 = u128::MAX;
 
+/// What decides who wins: the least.
+pub(super) trait Number: Copy + Ord {
+    /// That of a player that does not compete; no other one is greater.
+    const NOBODY: Self;
+}
+
+impl Number for u128 {
+    const NOBODY: Self = NOBODY;
+}
+
 /// How many meet.
 const WIDTH: usize = 4;
 
-/// Those who meet, in a cache line.
+/// Those who meet, in a cache line if their numbers are `u128`.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-struct Group([u128; WIDTH]);
+struct Group<N>([N; WIDTH]);
 
 /// The place of the winner of all, the last one of the first group. So those who compete for place `n`
 /// are group `n - 2`, and the winner of group `n` is at place `n + 2`.
@@ -25,22 +35,22 @@ const TOP: usize = WIDTH - 1;
 /// Numbered players, of which the one with the least number wins. Whose number it is must be told by the
 /// number itself.
 #[derive(Debug)]
-pub(super) struct Tournament {
-    first: u128,
-    groups: Vec<Group>,
+pub(super) struct Tournament<N = u128> {
+    first: N,
+    groups: Vec<Group<N>>,
     /// The place of the first player.
     players: usize,
 }
 
-impl Tournament {
+impl<N: Number> Tournament<N> {
     /// So many players, of which none competes.
     pub(super) fn new(players: usize) -> Self {
         // All but the winner of all meet in groups of four, each of which sends one on: of `n` players
         // and `m` winners, 4 m = n + m - 1, rounded up.
         let winners = (players + 1) / (WIDTH - 1);
         let groups = if players == 0 { 0 } else { (TOP + winners + players).div_ceil(WIDTH) };
-        let groups = vec![Group([NOBODY; WIDTH]); groups];
-        Self { first: NOBODY, groups, players: TOP + winners }
+        let groups = vec![Group([N::NOBODY; WIDTH]); groups];
+        Self { first: N::NOBODY, groups, players: TOP + winners }
     }
 
     /// So many players at least: the same and new ones, which do not compete.
@@ -58,20 +68,20 @@ impl Tournament {
 
     /// The least number.
     #[inline]
-    pub(super) const fn first(&self) -> u128 {
+    pub(super) const fn first(&self) -> N {
         self.first
     }
 
     /// A player's number.
     #[inline]
-    pub(super) fn of(&self, player: usize) -> u128 {
+    pub(super) fn of(&self, player: usize) -> N {
         let place = self.players + player;
-        self.groups.get(place / WIDTH).map_or(NOBODY, |group| group.0[place % WIDTH])
+        self.groups.get(place / WIDTH).map_or(N::NOBODY, |group| group.0[place % WIDTH])
     }
 
     /// Gives a player another number.
     #[inline]
-    pub(super) fn set(&mut self, player: usize, number: u128) {
+    pub(super) fn set(&mut self, player: usize, number: N) {
         let (mut place, mut winner) = (self.players + player, number);
         while let Some(Group(group)) = self.groups.get_mut(place / WIDTH) {
             let before = core::mem::replace(&mut group[place % WIDTH], winner);

@@ -1,0 +1,291 @@
+//! Which class sends next, at the same cost however many have packets.
+//!
+//! A class may send when it and all its ancestors are due; of those that may at the same time the one
+//! that is due first itself goes first, then the one that stands first in the file. So a group (a class
+//! with children, or the link) whose own time is later than its children's holds some of them at one
+//! time, where the children's own times decide. Each group keeps its children in two tournaments: those
+//! that it holds itself, by their own times, and those who are later than it, by the time at which they
+//! may go. Times only move on, so a child that changes tournaments does so once for each of its packets.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::qdisc::tournament::{Number, Tournament};
+
+/// A class that may send, or a time at which to look at a group again: what comes first is less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Turn {
+    /// The byte time at which the class and all its ancestors let it go.
+    pub(super) release: u64,
+    /// The byte time at which the class alone would.
+    own: u64,
+    /// The class.
+    pub(super) leaf: u32,
+    /// It or the ancestor of it that competes here.
+    child: u32,
+}
+
+impl Number for Turn {
+    const NOBODY: Self = Self { release: u64::MAX, own: u64::MAX, leaf: u32::MAX, child: u32::MAX };
+}
+
+/// What a child has to say to its group.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    turn: Turn,
+    /// Held beyond this byte time by those above, the child may name another class.
+    until: u64,
+}
+
+const IDLE: Entry = Entry { turn: Turn::NOBODY, until: u64::MAX };
+
+/// The children of a class, or of the link.
+#[derive(Debug)]
+struct Group {
+    /// The byte time at which it is due itself.
+    due: u64,
+    /// Those that it or those above hold, whose `release` does not count.
+    held: Tournament<Turn>,
+    /// The rest; and of those held that may come to name another class the time at which they do.
+    later: Tournament<Turn>,
+    /// Whether some of its children have children: where none has, all of them are `later`, for they may
+    /// go in the order of their own times however long they are held.
+    nested: bool,
+    /// How many children it has.
+    children: usize,
+}
+
+impl Group {
+    /// What it says to those above.
+    fn entry(&self, number: u32) -> Entry {
+        let (held, later) = (self.held.first(), self.later.first());
+        let (turn, release, until) = if held == Turn::NOBODY {
+            (later, later.release.max(self.due), u64::MAX)
+        } else {
+            (held, self.due, if self.nested { later.release } else { u64::MAX })
+        };
+        if turn == Turn::NOBODY {
+            return IDLE;
+        }
+        Entry { turn: Turn { release, child: number, ..turn }, until }
+    }
+}
+
+/// A class's place.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// Its parent's group.
+    group: u32,
+    /// Which of the group's children it is.
+    slot: u32,
+    /// Its own group, [`NONE`] if it has no children.
+    own: u32,
+}
+
+const NONE: u32 = u32::MAX;
+/// The group of the classes without a parent.
+const LINK: u32 = 0;
+
+/// The classes that have packets queued, in the order in which they send.
+#[derive(Debug)]
+pub(super) struct Order {
+    places: Vec<Place>,
+    groups: Vec<Group>,
+    /// The class whose group it is; the link's has none.
+    classes: Vec<u32>,
+}
+
+impl Order {
+    /// So many classes, each with its parent, none of which has packets. There is no circle.
+    pub(super) fn new(parents: &[Option<usize>]) -> Self {
+        let mut order = Self { places: Vec::new(), groups: Vec::new(), classes: vec![NONE] };
+        let mut own = vec![NONE; parents.len()];
+        for &parent in parents.iter().flatten() {
+            if own[parent] == NONE {
+                own[parent] = order.classes.len() as u32;
+                order.classes.push(parent as u32);
+            }
+        }
+        let group = || Group {
+            due: 0,
+            held: Tournament::new(0),
+            later: Tournament::new(0),
+            nested: false,
+            children: 0,
+        };
+        order.groups = order.classes.iter().map(|_| group()).collect();
+        for (class, parent) in parents.iter().enumerate() {
+            let number = parent.map_or(LINK, |parent| own[parent]);
+            let group = &mut order.groups[number as usize];
+            let place = Place { group: number, slot: group.children as u32, own: own[class] };
+            group.children += 1;
+            group.nested |= own[class] != NONE;
+            order.places.push(place);
+        }
+        for group in &mut order.groups {
+            group.held = Tournament::new(group.children);
+            group.later = Tournament::new(group.children);
+        }
+        order
+    }
+
+    /// The class that sends first.
+    #[inline]
+    pub(super) fn first(&self) -> Option<Turn> {
+        let first = self.groups[LINK as usize].entry(NONE).turn;
+        (first != Turn::NOBODY).then_some(first)
+    }
+
+    /// No class has packets.
+    pub(super) fn clear(&mut self) {
+        for class in 0..self.places.len() {
+            if self.places[class].own == NONE {
+                self.set(class, None);
+            }
+        }
+    }
+
+    /// A class that has children is due then, and not before.
+    #[inline]
+    pub(super) fn set_group(&mut self, class: usize, due: u64) {
+        if let Some(group) = self.groups.get_mut(self.places[class].own as usize) {
+            group.due = due;
+        }
+    }
+
+    /// A class without children is due then; `None` if it has no packets. After [`Self::set_group`] of
+    /// those above it that changed.
+    pub(super) fn set(&mut self, class: usize, due: Option<u64>) {
+        let leaf = class as u32;
+        let turn = |due| Turn { release: due, own: due, leaf, child: leaf };
+        let mut entry = due.map_or(IDLE, |due| Entry { turn: turn(due), until: u64::MAX });
+        let mut child = leaf;
+        loop {
+            let number = self.places[child as usize].group;
+            let bound = self.bound(number);
+            self.place(number, child, entry, bound);
+            self.look_again(number, bound);
+            if number == LINK {
+                return;
+            }
+            child = self.classes[number as usize];
+            entry = self.groups[number as usize].entry(child);
+        }
+    }
+
+    /// The byte time until which the group or one above holds what is in it.
+    fn bound(&self, number: u32) -> u64 {
+        let mut group = &self.groups[number as usize];
+        if !group.nested {
+            return 0;
+        }
+        let (mut bound, mut number) = (group.due, number);
+        while number != LINK {
+            number = self.places[self.classes[number as usize] as usize].group;
+            group = &self.groups[number as usize];
+            bound = bound.max(group.due);
+        }
+        bound
+    }
+
+    /// Puts a child where it belongs in a group that holds what is in it until `bound`.
+    fn place(&mut self, number: u32, child: u32, entry: Entry, bound: u64) {
+        let slot = self.places[child as usize].slot as usize;
+        let group = &mut self.groups[number as usize];
+        let Entry { turn, until } = entry;
+        let (held, later) = if turn.release > bound {
+            (Turn::NOBODY, turn)
+        } else if until == u64::MAX {
+            (Turn { release: 0, ..turn }, Turn::NOBODY)
+        } else {
+            (Turn { release: 0, ..turn }, Turn { release: until, own: 0, ..turn })
+        };
+        if group.nested || held != Turn::NOBODY || group.held.first() != Turn::NOBODY {
+            group.held.set(slot, held);
+        }
+        group.later.set(slot, later);
+    }
+
+    /// Looks again at those whose time is not after `bound`, until which the group holds what is in it.
+    fn look_again(&mut self, number: u32, bound: u64) {
+        loop {
+            let first = self.groups[number as usize].later.first();
+            if first.release > bound || first == Turn::NOBODY {
+                return;
+            }
+            let own = self.places[first.child as usize].own;
+            let entry = match self.groups.get(own as usize) {
+                None => Entry { turn: first, until: u64::MAX },
+                Some(group) => {
+                    if group.nested {
+                        self.look_again(own, bound.max(group.due));
+                    }
+                    self.groups[own as usize].entry(first.child)
+                }
+            };
+            self.place(number, first.child, entry, bound);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What [`Order`] has to find, by a look at all classes.
+    struct Classes {
+        parents: Vec<Option<usize>>,
+        due: Vec<u64>,
+        active: Vec<bool>,
+    }
+
+    impl Classes {
+        fn first(&self) -> Option<(u64, u64, usize)> {
+            let turn = |leaf: usize| {
+                let (mut release, mut above) = (self.due[leaf], self.parents[leaf]);
+                while let Some(parent) = above {
+                    release = release.max(self.due[parent]);
+                    above = self.parents[parent];
+                }
+                (release, self.due[leaf], leaf)
+            };
+            (0..self.due.len()).filter(|&leaf| self.active[leaf]).map(turn).min()
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        /// Trees up to some eight deep; times are few, so that many are equal.
+        #[test]
+        fn the_same_class_is_first_as_by_a_look_at_all(
+            drawn in prop::collection::vec(0..12_usize, 1..40),
+            steps in prop::collection::vec((0..40_usize, 0..3_u64, 0..4_u64, 0..10_u32), 1..300),
+        ) {
+            let within = |class: usize| drawn[class] < class && drawn[class] != 11;
+            let parents: Vec<_> =
+                (0..drawn.len()).map(|c| within(c).then_some(drawn[c])).collect();
+            let count = parents.len();
+            let leaves: Vec<usize> =
+                (0..count).filter(|&c| !parents.contains(&Some(c))).collect();
+            let mut order = Order::new(&parents);
+            let mut all = Classes { parents, due: vec![0; count], active: vec![false; count] };
+            for (which, own, above, what) in steps {
+                // The first one sends, or any begins, goes on or ends.
+                let first = all.first().map(|(_, _, leaf)| leaf);
+                let leaf = first.filter(|_| what < 7).unwrap_or(leaves[which % leaves.len()]);
+                all.due[leaf] += own;
+                let mut parent = all.parents[leaf].filter(|_| what < 7);
+                while let Some(class) = parent {
+                    all.due[class] = all.due[class].max(all.due[leaf].min(above * 9)) + above;
+                    order.set_group(class, all.due[class]);
+                    parent = all.parents[class];
+                }
+                all.active[leaf] = what != 3 && what != 7;
+                order.set(leaf, all.active[leaf].then_some(all.due[leaf]));
+                let found = order.first().map(|turn| (turn.release, turn.own, turn.leaf as usize));
+                prop_assert_eq!(found, all.first());
+            }
+        }
+    }
+}
