@@ -145,7 +145,7 @@ impl World {
 
     /// The port of `node`, counted within it, that leads to `destination`.
     fn port_towards(&self, plan: &Plan, node: usize, destination: usize) -> Option<u16> {
-        let link = plan.routes[node][destination]? as usize;
+        let link = plan.routes.next(node, destination)? as usize;
         let end = usize::from(plan.links[link].ends[0].node != node);
         Some(self.lines[2 * link + end].port)
     }

@@ -121,11 +121,12 @@ fn links(plan: &Plan, node: usize) -> usize {
 
 /// The addresses of the hosts that `node` reaches by that link.
 fn targets(plan: &Plan, node: usize, link: u32) -> Vec<IpAddr> {
-    let others = plan.nodes.iter().zip(&plan.routes[node]);
-    let by_it = others
-        .filter(|(other, route)| **route == Some(link) && matches!(other.kind, NodeKind::Host(_)));
+    let others = plan.nodes.iter().enumerate();
+    let by_it = others.filter(|&(number, other)| {
+        plan.routes.next(node, number) == Some(link) && matches!(other.kind, NodeKind::Host(_))
+    });
     let family = |other: &&Node| other.address.is_ipv4() == plan.nodes[node].address.is_ipv4();
-    by_it.map(|(other, _)| other).filter(family).map(|other| other.address).collect()
+    by_it.map(|(_, other)| other).filter(family).map(|other| other.address).collect()
 }
 
 /// Who cuts the frames of a host. The spaces between them are the business of a discipline that regulates

@@ -83,8 +83,7 @@ fn wide(hosts: usize) -> Plan {
         link.ends[0].node = plan.nodes.len() - 1;
         plan.links.push(link);
     }
-    let all = plan.nodes.len();
-    plan.routes = vec![vec![None; all]; all];
+    plan.routes = scenario::plan::Routes::default();
     plan
 }
 

@@ -345,7 +345,7 @@ fn path(plan: &Plan, flow: &Flow) -> Option<Path> {
 fn way(plan: &Plan, from: usize, to: usize) -> Option<(Vec<Hop>, Duration)> {
     let (mut hops, mut delay, mut node) = (Vec::new(), Duration::ZERO, from);
     while node != to && hops.len() <= plan.nodes.len() {
-        let link = plan.routes[node][to]? as usize;
+        let link = plan.routes.next(node, to)? as usize;
         let end = usize::from(plan.links[link].ends[0].node != node);
         delay += plan.links[link].config.delay;
         if let NodeKind::Emulator(emulator) = &plan.nodes[node].kind {

@@ -9,6 +9,7 @@ use traffic::reservation::Request;
 use traffic::{Bytes, Duration, Instant, condition, qdisc};
 
 pub use crate::arrival::{Arrival, RandomTime};
+pub use crate::resolve::Routes;
 
 /// What a driver runs.
 #[derive(Clone, Debug)]
@@ -23,8 +24,8 @@ pub struct Plan {
     pub nodes: Vec<Node>,
     /// Links between them; the port that transmits from `ends[e]` of link `l` is `PortId(2 * l + e)`.
     pub links: Vec<Link>,
-    /// `routes[node][destination]` is the link to take, by fewest hops, then by order in the file.
-    pub routes: Vec<Vec<Option<u32>>>,
+    /// The link to take from each node to each destination.
+    pub routes: Routes,
     /// Connections and flows of datagrams, one each (a `count` in the file is already multiplied out).
     pub flows: Vec<Flow>,
     /// What is done to queues while the run goes on, the earliest first.

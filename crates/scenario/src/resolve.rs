@@ -24,6 +24,7 @@ use crate::file::Scenario;
 use crate::plan::Plan;
 use crate::queue::Queue;
 use directory::Directory;
+pub use routes::Routes;
 
 /// The plan, or `None` with the reasons in `problems`.
 pub(crate) fn resolve(file: &Scenario, problems: &mut Problems) -> Option<Plan> {
@@ -33,7 +34,8 @@ pub(crate) fn resolve(file: &Scenario, problems: &mut Problems) -> Option<Plan> 
     let links = links::resolve(file, &nodes, &declared.names, problems);
     // A network with a faulty node or link has no routes worth complaining about.
     let complete = problems.is_empty();
-    let routes = if complete { routes::resolve(&nodes.list, &links.list) } else { Vec::new() };
+    let routes =
+        if complete { Routes::resolve(&nodes.list, &links.list) } else { Routes::default() };
     let seed = file.seed.as_ref().map_or(1, |seed| seed.value);
     let network = Network { nodes, links, routes, duration, seed };
     let flows = flows::resolve(&declared, &network, problems);
@@ -92,7 +94,7 @@ struct Network<'f> {
     nodes: nodes::Nodes<'f>,
     links: links::Links<'f>,
     /// Empty if nodes or links are faulty.
-    routes: Vec<Vec<Option<u32>>>,
+    routes: Routes,
     duration: Duration,
     seed: u64,
 }

@@ -56,7 +56,7 @@ fn counted_ends_pair_by_number() {
     assert_eq!(plan.nodes[flow.to].name, "d.42");
     assert_eq!(flow.span.start.as_us(), 41_000);
     let hops = std::iter::successors(Some(flow.from), |&node| {
-        let link = plan.routes[node][flow.to]? as usize;
+        let link = plan.routes.next(node, flow.to)? as usize;
         let ends = [plan.links[link].ends[0].node, plan.links[link].ends[1].node];
         Some(if ends[0] == node { ends[1] } else { ends[0] })
     });

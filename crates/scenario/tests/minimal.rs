@@ -49,8 +49,9 @@ fn a_small_file_becomes_a_plan() {
     let NodeKind::Emulator(gnet) = &plan.nodes[2].kind else { panic!("{:?}", plan.nodes[2]) };
     assert_eq!(Some(gnet.rate), Rate::from_bits_per_second(500_000_000));
     assert_eq!((gnet.delay, gnet.buffer), (Duration::from_ms(100), Bytes(512 * 1024)));
+    let routes = |from| [0, 1, 2].map(|to| plan.routes.next(from, to));
     assert_eq!(
-        plan.routes,
+        [0, 1, 2].map(routes),
         [[None, Some(0), Some(0)], [Some(1), None, Some(1)], [Some(0), Some(1), None]]
     );
     let bulk = &plan.flows[0];

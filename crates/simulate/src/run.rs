@@ -24,14 +24,19 @@ pub fn run(plan: &Plan, watch: &mut impl Watch, steering: Steering<'_>) -> Resul
     let mut engine = Engine::new(World::new(plan)?);
     let end = Instant::ZERO + plan.duration;
     let mut timetable = Timetable::new(plan, end);
+    let mut marks = Marks::new(plan);
     let mut flows = vec![Snapshot::default(); plan.flows.len()];
     let (mut changes, mut complete) = (Vec::new(), false);
     while !steering.interrupted.load(Ordering::Relaxed) {
         let now = timetable.next();
         engine.run_until(now, &mut tally);
         sample(plan, &engine, &timetable, now, tally.inner);
-        look_at_flows(plan, &engine, now, &mut flows);
-        for change in plan.changes.iter().filter(|change| change.when == now) {
+        while let Some(mark) = marks.due(now) {
+            mark.take(plan, &engine, &mut flows);
+        }
+        // The earliest come first, and each that was made is counted.
+        let due = plan.changes[changes.len()..].iter().take_while(|change| change.when == now);
+        for change in due {
             let done = engine.change(change.port, &change.action, &mut tally);
             changes.push(done.and_then(Result::err));
         }
@@ -133,15 +138,41 @@ struct Snapshot {
     by_stop: Option<Bytes>,
 }
 
-fn look_at_flows(plan: &Plan, engine: &Engine, now: Instant, flows: &mut [Snapshot]) {
-    let end = Instant::ZERO + plan.duration;
-    for (number, (flow, snapshot)) in plan.flows.iter().zip(flows).enumerate() {
-        if now == halfway(flow, end) {
-            snapshot.by_half = Some(Bytes(progress(engine, flow, number).0));
-        }
-        if now == stop(flow, end) {
-            snapshot.by_stop = Some(Bytes(progress(engine, flow, number).0));
-        }
+/// An instant at which it matters what a flow's receiver has read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Mark {
+    at: Instant,
+    flow: usize,
+    /// The flow's end, else its middle.
+    stop: bool,
+}
+
+impl Mark {
+    fn take(self, plan: &Plan, engine: &Engine, flows: &mut [Snapshot]) {
+        let read = Bytes(progress(engine, &plan.flows[self.flow], self.flow).0);
+        let snapshot = &mut flows[self.flow];
+        *(if self.stop { &mut snapshot.by_stop } else { &mut snapshot.by_half }) = Some(read);
+    }
+}
+
+/// Two marks a flow, the latest first.
+struct Marks(Vec<Mark>);
+
+impl Marks {
+    fn new(plan: &Plan) -> Self {
+        let end = Instant::ZERO + plan.duration;
+        let of = |(number, flow): (usize, &Flow)| {
+            let mark = |stop, at| Mark { at, flow: number, stop };
+            [mark(false, halfway(flow, end)), mark(true, stop(flow, end))]
+        };
+        let mut marks: Vec<_> = plan.flows.iter().enumerate().flat_map(of).collect();
+        marks.sort_unstable_by(|a, b| b.cmp(a));
+        Self(marks)
+    }
+
+    /// Takes out a mark of that instant.
+    fn due(&mut self, now: Instant) -> Option<Mark> {
+        self.0.pop_if(|mark| mark.at <= now)
     }
 }
 
@@ -228,5 +259,48 @@ fn flow_totals(engine: &Engine, number: usize, flow: &Flow, snapshot: &Snapshot)
         delay: delay(engine, flow, number),
         unseen: None,
         exchanges: exchanges(engine, flow, number),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use scenario::Document;
+
+    use super::*;
+
+    #[test]
+    fn a_flow_is_looked_at_twice_however_many_others_there_are() {
+        let text = r#"
+duration = "10 s"
+[host.a]
+[host.b]
+[link.l]
+between = ["a", "b"]
+rate = "1 Gbit/s"
+[flow.x]
+from = "a"
+to = "b"
+count = 500
+stagger = "7 ms"
+"#;
+        let plan = Document::parse("test.toml", text).and_then(|document| document.plan());
+        let plan = plan.expect("a plan");
+        let end = Instant::ZERO + plan.duration;
+        let (mut marks, mut timetable) = (Marks::new(&plan), Timetable::new(&plan, end));
+        let mut looked = vec![[0; 2]; plan.flows.len()];
+        loop {
+            let now = timetable.next();
+            while let Some(mark) = marks.due(now) {
+                let flow = &plan.flows[mark.flow];
+                let at = if mark.stop { stop(flow, end) } else { halfway(flow, end) };
+                assert_eq!(at, now);
+                looked[mark.flow][usize::from(mark.stop)] += 1;
+            }
+            if now >= end {
+                break;
+            }
+            timetable.advance(now);
+        }
+        assert!(looked.iter().all(|looks| *looks == [1, 1]), "{looked:?}");
     }
 }

@@ -64,7 +64,7 @@ pub(crate) fn plan() -> Plan {
             node("receiver", 2, NodeKind::Host(host::Config::default())),
         ],
         links: vec![link("access", 0, 1), link("wan", 1, 2)],
-        routes: vec![vec![None; 3]; 3],
+        routes: scenario::plan::Routes::default(),
         flows: vec![flow("bulk.1", 0), flow("bulk.2", 1), flow("solo", 2)],
         changes: Vec::new(),
         probes: probes(),

@@ -294,7 +294,7 @@ pub(super) fn datagram_size(flow: &Flow) -> Option<u32> {
 /// Whether an end's segments are what its first link takes.
 fn is_path_mtu(plan: &Plan, flow: &Flow, of: fn(&Flow) -> Option<u32>, back: bool) -> bool {
     let (local, peer) = if back { (flow.to, flow.from) } else { (flow.from, flow.to) };
-    let link = plan.routes.get(local).and_then(|row| row[peer]);
+    let link = plan.routes.next(local, peer);
     let mtu = link.map(|link| plan.links[link as usize].config.mtu.0 as u32);
     of(flow) == mtu
 }
@@ -304,7 +304,7 @@ fn fills_path(plan: &Plan, flow: &Flow) -> bool {
     let Transport::Udp(config) = &flow.transport else { return false };
     let (mut node, mut least) = (flow.from, u64::MAX);
     while node != flow.to {
-        let Some(link) = plan.routes.get(node).and_then(|row| row[flow.to]) else { return false };
+        let Some(link) = plan.routes.next(node, flow.to) else { return false };
         let link = &plan.links[link as usize];
         least = least.min(link.config.mtu.0);
         node = if link.ends[0].node == node { link.ends[1].node } else { link.ends[0].node };

@@ -46,7 +46,7 @@ pub(super) fn resolve(
 fn mtu(from: usize, to: usize, network: &Network<'_>) -> Option<Bytes> {
     let (mut node, mut least) = (from, Bytes(u64::MAX));
     while node != to {
-        let link = &network.links.list[(*network.routes.get(node)?.get(to)?)? as usize];
+        let link = &network.links.list[network.routes.next(node, to)? as usize];
         least = least.min(link.config.mtu);
         let [a, b] = &link.ends;
         node = if a.node == node { b.node } else { a.node };

@@ -244,7 +244,7 @@ fn tcp(
     if let Some(name) = &table.congestion {
         config.algorithm = tcp::congestion(name, config.algorithm, problems)?;
     }
-    let first = network.routes.get(local).and_then(|row| row[peer]);
+    let first = network.routes.next(local, peer);
     if let Some(link) = first {
         config.segment.mtu = network.links.list[link as usize].config.mtu.0 as u32;
     }
@@ -287,9 +287,10 @@ fn check_paths(
     network: &Network<'_>,
     problems: &mut Problems,
 ) -> Option<()> {
-    let blocked = |&&(from, to): &&(usize, usize)| {
-        network.routes.get(from).is_some_and(|row| row[to].is_none())
-    };
+    if network.routes.is_empty() {
+        return Some(());
+    }
+    let blocked = |&&(from, to): &&(usize, usize)| network.routes.next(from, to).is_none();
     let Some(&(from, to)) = pairs.iter().find(blocked) else { return Some(()) };
     let nodes = &network.nodes.list;
     let message = format!("there is no path from `{}` to `{}`", nodes[from].name, nodes[to].name);

@@ -1,5 +1,6 @@
 //! The system's allocator, counting what each thread asks of it: what a test's harness takes meanwhile, on a
 //! thread of its own, is not the test's.
+#![allow(dead_code, reason = "each test uses its part")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -8,6 +9,7 @@ struct Counting;
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+    static BYTES: Cell<u64> = const { Cell::new(0) };
 }
 
 /// How often this thread has asked for memory.
@@ -15,10 +17,16 @@ pub(crate) fn allocations() -> u64 {
     ALLOCATIONS.get()
 }
 
+/// How many bytes this thread has asked for, given back or not.
+pub(crate) fn allocated() -> u64 {
+    BYTES.get()
+}
+
 // SAFETY: hands every call on to the system's allocator as it is.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        BYTES.set(BYTES.get() + layout.size() as u64);
         // SAFETY: the caller's promise is the system allocator's condition.
         unsafe { System.alloc(layout) }
     }
