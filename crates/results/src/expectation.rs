@@ -57,7 +57,9 @@ fn is_of_nothing(path: &str, quantities: &[(String, f64)]) -> bool {
         "response_mean" | "response_max" => "exchanges.completed",
         _ => return false,
     };
-    find(quantities, &format!("{flow}.{counted}")) == Some(0.0)
+    let group = flow.strip_prefix("flow.").map(|name| format!("group.{name}.{counted}"));
+    let counted = find(quantities, &format!("{flow}.{counted}"));
+    counted.or_else(|| find(quantities, &group?)) == Some(0.0)
 }
 
 /// That no quantity has that path; names the nearest one.
@@ -71,7 +73,7 @@ pub fn unknown(path: &str, quantities: &[(String, f64)]) -> Error {
 pub fn measured(path: &str, quantities: &[(String, f64)]) -> Option<f64> {
     // A flow with a count stands for all its connections together, a link with one for all that it made.
     let links = || links(path, quantities);
-    let group = || find(quantities, &format!("group.{}", path.strip_prefix("flow.")?));
+    let group = || measured(&format!("group.{}", path.strip_prefix("flow.")?), quantities);
     let short = || {
         let (entity, quantity) = path.rsplit_once('.')?;
         match quantity {
@@ -91,8 +93,8 @@ pub fn measured(path: &str, quantities: &[(String, f64)]) -> Option<f64> {
         }
     };
     find(quantities, path)
-        .or_else(group)
         .or_else(short)
+        .or_else(group)
         .or_else(|| class(path, quantities))
         .or_else(links)
 }
@@ -169,6 +171,16 @@ mod tests {
         assert_eq!(measured("link.lan.sojourn_p99"), Some(0.5), "at the worse end");
         assert_eq!(measured("link.lan.class.a.rate"), Some(5.0));
         assert_eq!(measured("link.wan.drops"), None);
+        let of_group = [
+            ("group.calls.datagrams.delay_max_seconds", 0.5),
+            ("group.calls.exchanges.completed", 7.0),
+            ("group.calls.goodput", 1.0),
+        ];
+        let of_group = of_group.map(|(path, value)| (path.to_owned(), value));
+        let measured_of_group = |path: &str| super::measured(path, &of_group);
+        assert_eq!(measured_of_group("flow.calls.goodput"), Some(1.0));
+        assert_eq!(measured_of_group("flow.calls.delay_max"), Some(0.5), "a count stands for all");
+        assert_eq!(measured_of_group("flow.calls.exchanges"), Some(7.0));
         let silent =
             [("flow.x.datagrams.delay_max_seconds", 0.0), ("flow.x.datagrams.received", 0.0)];
         let silent = silent.map(|(path, value)| (path.to_owned(), value));

@@ -138,3 +138,48 @@ fn a_host_s_own_queue_refuses_what_does_not_fit() {
     assert!(datagrams.delay_max_seconds < 0.018, "{}", datagrams.delay_max_seconds);
     assert!(flow.drops > 0);
 }
+
+/// Two bulk flows beside twenty calls at a set rate, on 20 Mbit/s, with what is expected of the calls.
+const CALLS: &str = r#"
+duration = "20 s"
+[host.a]
+[host.b]
+[link.l]
+between = ["a", "b"]
+rate = "20 Mbit/s"
+delay = "10 ms"
+queue.fq_codel = {}
+[flow.bulk]
+from = "a"
+to = "b"
+count = 2
+[flow.call]
+from = "a"
+to = "b"
+count = 20
+datagrams = { rate = "64 kbit/s", size = "160 B" }
+[expect.flow.call]
+goodput = { min = "1.25 Mbit/s", max = "1.30 Mbit/s" }
+delay_mean = { min = "10 ms", max = "15 ms" }
+delay_max = { max = "30 ms" }
+[expect.run]
+fairness = { min = "95 %" }
+"#;
+
+#[test]
+fn a_count_of_calls_stands_for_all_and_no_call_is_a_victim_of_bulk_flows() {
+    let plan = driver::plan(CALLS);
+    let summary = driver::summary(&plan);
+    for verdict in results::judge(&plan.expectations, &summary).expect("known quantities") {
+        assert!(verdict.ok, "{verdict:?}");
+    }
+    let group = summary.group.get("call").expect("a group").datagrams.clone().expect("datagrams");
+    let each: Vec<_> = summary.flow.0.iter().filter_map(|(_, f)| f.datagrams.clone()).collect();
+    assert_eq!(each.len(), 20);
+    assert_eq!(group.sent, each.iter().map(|d| d.sent).sum::<u64>());
+    assert_eq!(group.received, each.iter().map(|d| d.received).sum::<u64>());
+    let longest = each.iter().map(|d| d.delay_max_seconds).fold(0.0, f64::max);
+    assert_eq!(group.delay_max_seconds, longest);
+    let delays = each.iter().map(|d| d.delay_mean_seconds * d.received as f64).sum::<f64>();
+    assert!((group.delay_mean_seconds * group.received as f64 - delays).abs() < 1e-6);
+}

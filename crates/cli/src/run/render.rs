@@ -1,5 +1,7 @@
 //! A single run's results as text.
 
+use std::collections::BTreeSet;
+
 use results::report::quantity;
 use results::summary::{DatagramSummary, FlowSummary, Group, Summary};
 use results::{Verdict, folder};
@@ -81,8 +83,9 @@ fn flows(summary: &Summary) -> String {
     for (name, group) in &summary.group.0 {
         table.row(group_row(name, group));
     }
-    let single = |name: &str| !summary.group.0.iter().any(|(group, _)| belongs(name, group));
+    let groups = group_names(summary);
     let connection = |flow: &FlowSummary| flow.datagrams.is_none();
+    let single = |name: &str| !is_member(name, &groups);
     let singles = summary.flow.0.iter().filter(|(name, flow)| connection(flow) && single(name));
     let singles: Vec<_> = singles.collect();
     for (name, flow) in singles.iter().take(ROWS_MAX) {
@@ -103,17 +106,29 @@ fn more(all: usize) -> String {
 
 fn datagrams(summary: &Summary) -> String {
     let mut table = Table::new(&DATAGRAMS);
-    let all = summary.flow.0.iter();
-    let all: Vec<_> = all.filter_map(|(name, f)| Some((name, f, f.datagrams.as_ref()?))).collect();
-    for (name, flow, datagrams) in all.iter().take(ROWS_MAX) {
-        table.row(datagrams_row(name, flow, datagrams));
+    for (name, group) in &summary.group.0 {
+        if let Some(datagrams) = &group.datagrams {
+            let name = format!("{name} ({} flows)", group.flows);
+            table.row(datagrams_row(&name, group.goodput, datagrams));
+        }
     }
-    if table.is_empty() { String::new() } else { table.render() + &more(all.len()) }
+    let groups = group_names(summary);
+    let singles = summary.flow.0.iter().filter(|(name, _)| !is_member(name, &groups));
+    let singles = singles.filter_map(|(name, flow)| Some((name, flow, flow.datagrams.as_ref()?)));
+    let singles: Vec<_> = singles.collect();
+    for (name, flow, datagrams) in singles.iter().take(ROWS_MAX) {
+        table.row(datagrams_row(name, flow.goodput, datagrams));
+    }
+    if table.is_empty() { String::new() } else { table.render() + &more(singles.len()) }
 }
 
-/// Whether `flow` is one of those that a `count` made of `group`.
-fn belongs(flow: &str, group: &str) -> bool {
-    flow.rsplit_once('.').is_some_and(|(before, _)| before == group)
+fn group_names(summary: &Summary) -> BTreeSet<&str> {
+    summary.group.0.iter().map(|(name, _)| name.as_str()).collect()
+}
+
+/// Whether `flow` is one of those that a `count` made.
+fn is_member(flow: &str, groups: &BTreeSet<&str>) -> bool {
+    flow.rsplit_once('.').is_some_and(|(before, _)| groups.contains(before))
 }
 
 fn group_row(name: &str, group: &Group) -> Vec<Cell> {
@@ -141,10 +156,10 @@ fn flow_row(name: &str, flow: &FlowSummary) -> Vec<Cell> {
     ]
 }
 
-fn datagrams_row(name: &str, flow: &FlowSummary, datagrams: &DatagramSummary) -> Vec<Cell> {
+fn datagrams_row(name: &str, goodput: f64, datagrams: &DatagramSummary) -> Vec<Cell> {
     vec![
         name.into(),
-        amount::bit_rate(flow.goodput).into(),
+        amount::bit_rate(goodput).into(),
         datagrams.sent.to_string().into(),
         datagrams.received.to_string().into(),
         format!("{} ({:.2} %)", datagrams.lost, 100.0 * datagrams.loss).into(),

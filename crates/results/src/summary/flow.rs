@@ -91,6 +91,45 @@ pub struct DatagramSummary {
     pub jitter_seconds: f64,
 }
 
+/// The mean of two means, each of so many.
+fn mean_of(a: (f64, u64), b: (f64, u64)) -> f64 {
+    per(a.0 * a.1 as f64 + b.0 * b.1 as f64, (a.1 + b.1) as f64)
+}
+
+impl DatagramSummary {
+    /// What became of those of both together.
+    pub(super) fn and(self, other: Self) -> Self {
+        let (sent, lost) = (self.sent + other.sent, self.lost + other.lost);
+        Self {
+            sent,
+            received: self.received + other.received,
+            lost,
+            loss: per(lost as f64, sent as f64),
+            marked: self.marked + other.marked,
+            delay_mean_seconds: mean_of(
+                (self.delay_mean_seconds, self.received),
+                (other.delay_mean_seconds, other.received),
+            ),
+            delay_max_seconds: self.delay_max_seconds.max(other.delay_max_seconds),
+            jitter_seconds: self.jitter_seconds.max(other.jitter_seconds),
+        }
+    }
+}
+
+impl ExchangeSummary {
+    /// What became of those of both together.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            completed: self.completed + other.completed,
+            response_mean_seconds: mean_of(
+                (self.response_mean_seconds, self.completed),
+                (other.response_mean_seconds, other.completed),
+            ),
+            response_max_seconds: self.response_max_seconds.max(other.response_max_seconds),
+        }
+    }
+}
+
 pub(super) fn sum_flow(t: &FlowTotals) -> FlowSummary {
     let seconds = t.end.since(t.start).as_secs_f64();
     let late = |half: Bytes| per(t.received.0.saturating_sub(half.0) as f64, seconds / 2.0);

@@ -1,9 +1,10 @@
 //! The run as a whole, and the flows of a `count` together.
 
-use scenario::plan::{Plan, Transport};
+use scenario::plan::{Flow, Plan, Transport};
 use serde::Serialize;
 use traffic::{Duration, Instant};
 
+use super::flow::{DatagramSummary, ExchangeSummary};
 use super::{FlowSummary, per};
 use crate::totals::{Drops, FlowTotals, Totals};
 
@@ -25,8 +26,9 @@ pub struct Run {
     pub goodput: f64,
     /// Bytes that all receiving programs read.
     pub bytes: u64,
-    /// Jain's index over the flows' own goodputs (Jain, Chiu, Hawe 1984): 1 when all are equal, 1/n when
-    /// one has all; 0 when nothing arrived.
+    /// Jain's index (Jain, Chiu, Hawe 1984) over the own goodputs of the flows that compete: bulk TCP flows,
+    /// which send what they can, and all flows where there is no such one. 1 when all are equal, 1/n when one
+    /// has all; 0 when nothing arrived.
     pub fairness: f64,
     /// Packets dropped anywhere.
     pub drops: u64,
@@ -59,6 +61,13 @@ pub struct Group {
     pub retransmissions: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
+    /// What became of their datagrams, if they send such: the mean delay of all, the longest, and the
+    /// greatest jitter of any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub datagrams: Option<DatagramSummary>,
+    /// What became of their requests, if they ask: the mean of all, and the longest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exchanges: Option<ExchangeSummary>,
 }
 
 pub(super) fn sum_run(plan: &Plan, totals: &Totals, flows: &[(String, FlowSummary)]) -> Run {
@@ -77,12 +86,22 @@ pub(super) fn sum_run(plan: &Plan, totals: &Totals, flows: &[(String, FlowSummar
         flows: flows.len() as u64,
         goodput: goodput(counted.clone().map(|((_, t), _)| t)),
         bytes: flows.iter().map(|(_, f)| f.bytes).sum(),
-        fairness: jain(counted.map(|(_, (_, f))| f.goodput)),
+        fairness: fairness(counted.map(|((plan, _), (_, f))| (plan, f.goodput))),
         drops: drops.total(),
         loss: per(drops.total() as f64, sent.sum::<u64>() as f64),
         retransmissions: flows.iter().map(|(_, f)| f.retransmissions).sum(),
         timeouts: flows.iter().map(|(_, f)| f.timeouts).sum(),
     }
+}
+
+/// Jain's index over the flows that send what they can, for one of a set rate is no victim of the others; over
+/// all where every one has a rate of its own, or waits for what it asked.
+fn fairness<'p>(flows: impl Iterator<Item = (&'p Flow, f64)> + Clone) -> f64 {
+    let greedy =
+        |flow: &Flow| flow.tcp().is_some_and(|tcp| tcp.train.is_none() && tcp.exchange.is_none());
+    let some_greedy = flows.clone().any(|(flow, _)| greedy(flow));
+    let competing = flows.filter(|(flow, _)| !some_greedy || greedy(flow));
+    jain(competing.map(|(_, goodput)| goodput))
 }
 
 /// The name that a flow shares with the others of its `count`: `bulk` of `bulk.7`.
@@ -92,25 +111,28 @@ pub(crate) fn group_of(name: &str) -> Option<&str> {
 }
 
 pub(super) fn sum_groups(totals: &Totals, flows: &[(String, FlowSummary)]) -> Vec<(String, Group)> {
-    let mut names: Vec<&str> = flows.iter().filter_map(|(name, _)| group_of(name)).collect();
-    names.dedup();
-    names.into_iter().map(|name| (name.to_owned(), sum_group(name, totals, flows))).collect()
+    let all: Vec<_> = flows.iter().zip(&totals.flows).collect();
+    // Those that one count made stand together.
+    let groups = all.chunk_by(|((a, _), _), ((b, _), _)| group_of(a) == group_of(b));
+    let named = groups.filter_map(|members| Some((group_of(&members.first()?.0.0)?, members)));
+    named.map(|(name, members)| (name.to_owned(), sum_group(members))).collect()
 }
 
-fn sum_group(name: &str, totals: &Totals, flows: &[(String, FlowSummary)]) -> Group {
-    let of_group = flows.iter().zip(&totals.flows).filter(|((n, _), _)| group_of(n) == Some(name));
-    let members: Vec<_> = of_group.clone().map(|((_, f), _)| f).collect();
-    let goodputs = members.iter().map(|f| f.goodput);
+fn sum_group(group: &[(&(String, FlowSummary), &FlowTotals)]) -> Group {
+    let members = group.iter().map(|((_, flow), _)| flow);
+    let goodputs = members.clone().map(|f| f.goodput);
     Group {
-        flows: members.len() as u64,
-        goodput: goodput(of_group.map(|(_, t)| t)),
+        flows: group.len() as u64,
+        goodput: goodput(group.iter().map(|&(_, t)| t)),
         goodput_min: goodputs.clone().reduce(f64::min).unwrap_or(0.0),
         goodput_max: goodputs.clone().reduce(f64::max).unwrap_or(0.0),
-        bytes: members.iter().map(|f| f.bytes).sum(),
+        bytes: members.clone().map(|f| f.bytes).sum(),
         fairness: jain(goodputs),
-        drops: members.iter().map(|f| f.drops).sum(),
-        retransmissions: members.iter().map(|f| f.retransmissions).sum(),
-        timeouts: members.iter().map(|f| f.timeouts).sum(),
+        drops: members.clone().map(|f| f.drops).sum(),
+        retransmissions: members.clone().map(|f| f.retransmissions).sum(),
+        timeouts: members.clone().map(|f| f.timeouts).sum(),
+        datagrams: members.clone().filter_map(|f| f.datagrams.clone()).reduce(DatagramSummary::and),
+        exchanges: members.filter_map(|f| f.exchanges.clone()).reduce(ExchangeSummary::and),
     }
 }
 

@@ -102,7 +102,8 @@ pub(crate) struct ExpectRun {
     pub(crate) drops: Option<Bounds<Quantity<NumberUnit>>>,
     /// Packets dropped anywhere, as a share of all that the flows sent.
     pub(crate) loss: Option<Bounds<Quantity<RatioUnit>>>,
-    /// Jain's index over the flows' goodput, 1 being equal shares.
+    /// Jain's index over the goodput of its bulk TCP flows, of all flows where none is such, 1 being
+    /// equal shares.
     pub(crate) fairness: Option<Bounds<Quantity<RatioUnit>>>,
 }
 
@@ -214,7 +215,7 @@ pub(crate) struct CompareEmulator {
 pub(crate) struct CompareRun {
     /// What all flows received, a second of the time in which any ran.
     pub(crate) goodput: Option<Quantity<RateTolerance>>,
-    /// Jain's index over the flows' goodput.
+    /// Jain's index over the goodput of its bulk TCP flows, of all flows where none is such.
     pub(crate) fairness: Option<Quantity<NumberTolerance>>,
     /// Packets dropped anywhere.
     pub(crate) drops: Option<Quantity<NumberTolerance>>,

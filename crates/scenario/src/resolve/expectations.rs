@@ -77,16 +77,22 @@ pub(super) fn is_emulator(name: &Name, network: &Network<'_>, problems: &mut Pro
     found
 }
 
-/// Delays are measured of a flow of datagrams, each on its own.
-pub(super) fn check_delay(name: &Name, flows: &[Flow], problems: &mut Problems) {
-    let one = flows.iter().find(|flow| flow.name == name.text);
-    let help = match one.map(|flow| &flow.transport) {
-        Some(Transport::Udp(_)) => return,
-        Some(Transport::Tcp(_) | Transport::Program(_)) => {
-            "expect it of a flow with `datagrams` beside it".to_owned()
-        }
-        None => format!("expect it of one flow: \"{}.1\"", name.text),
+/// The flow of that name, or the first of those that its count made.
+fn named<'f>(name: &str, flows: &'f [Flow]) -> Option<&'f Flow> {
+    let member = |flow: &Flow| {
+        let number = flow.name.strip_prefix(name).and_then(|rest| rest.strip_prefix('.'));
+        number.is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
     };
+    flows.iter().find(|flow| flow.name == name || member(flow))
+}
+
+/// Delays are measured of a flow of datagrams, or of all that a count made.
+pub(super) fn check_delay(name: &Name, flows: &[Flow], problems: &mut Problems) {
+    let one = named(&name.text, flows).map(|flow| &flow.transport);
+    if matches!(one, Some(Transport::Udp(_))) {
+        return;
+    }
+    let help = "expect it of a flow with `datagrams` beside it";
     // Flows are complete only where nothing else is wrong.
     if problems.is_empty() {
         problems.push(&name.span, format!("`{}` has no delay that is measured", name.text), help);
@@ -99,14 +105,13 @@ pub(super) fn no_sojourn(name: &Name, problems: &mut Problems) {
     problems.push(&name.span, message, "leave `automatic = false` out of [probe]");
 }
 
-/// Responses are measured of one flow with an exchange.
+/// Responses are measured of a flow with an exchange, or of all that a count made.
 pub(super) fn check_exchange(name: &Name, flows: &[Flow], problems: &mut Problems) {
-    let one = flows.iter().find(|flow| flow.name == name.text);
-    let help = match one {
-        Some(flow) if flow.tcp().is_some_and(|tcp| tcp.exchange.is_some()) => return,
-        Some(_) => "name a flow with an `exchange`".to_owned(),
-        None => format!("name one flow: \"{}.1\"", name.text),
-    };
+    let one = named(&name.text, flows).and_then(Flow::tcp);
+    if one.is_some_and(|tcp| tcp.exchange.is_some()) {
+        return;
+    }
+    let help = "name a flow with an `exchange`";
     // Flows are complete only where nothing else is wrong.
     if problems.is_empty() {
         problems.push(&name.span, format!("`{}` has no exchanges", name.text), help);
