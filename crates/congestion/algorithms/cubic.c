@@ -1,63 +1,59 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * CUBIC: RFC 9438, with HyStart++ (RFC 9406) in the first slow start.
+ * CUBIC as Linux 6 has it: S. Ha, I. Rhee, L. Xu, "CUBIC: A New TCP-Friendly High-Speed TCP Variant",
+ * SIGOPS Operating Systems Review 42(5), 2008, with HyStart in slow start (hystart.h). Its rules were
+ * taken down from net/ipv4/tcp_cubic.c; RFC 9438's CUBIC is in cubic-rfc9438.c.
  *
  * In congestion avoidance the window follows a cubic function of the time since it began,
  *
- *     W(t) = C * (t - K)^3 + W_max,   K = cbrt((W_max - cwnd_epoch) / C)       (figures 1, 2)
+ *     W(t) = C * (t - K)^3 + W_max,   K = cbrt((W_max - cwnd_epoch) / C),   C = 410/1024
  *
- * and so neither the RTT nor the ACK rate decides how fast it regains W_max, the window of the
- * last loss. Where standard TCP would do better, its estimate W_est is followed (section 4.3).
+ * and where standard TCP would be faster, an estimate of its window. A loss leaves 717/1024 of the
+ * window; fast convergence is on. Where Linux' rules differ from RFC 9438:
  *
- * Parameters: C = 0.4 packets/s^3, beta = 0.7, fast convergence on; alpha = 3 (1 - beta) /
- * (1 + beta) = 9/17 until W_est reaches the window before the loss, then 1.
+ * - What is kept is `per`, the number of packets acknowledged that open the window by one. It is
+ *   worked out at most once a jiffy, and once in HZ/32 jiffies while the window stays the same.
+ * - The target is W(t + least RTT), not W(t + smoothed RTT); growth is bounded to a packet for every
+ *   two. At or above the target the window still gains one in 100 windows.
+ * - While no loss is known (also after a timeout) it gains a packet for every 20 at least.
+ * - The estimate of standard TCP gains a packet for every 15/8 windows (alpha = 8/15) for good.
+ * - A timeout forgets everything: W_max, the epoch, the least RTT; HyStart starts anew.
+ * - An undone reduction gives back the window and not the curve.
+ * - Sending that resumes with nothing in flight moves the epoch by the time since the last packet.
  *
- * Time is counted in ticks of 1/1024 s, and offsets end at 2^20 ticks (17 minutes), so that
- * 4 * offset^3 fits in 63 bits. W is computed to 1/1024 packet.
+ * Time is counted in jiffies and, in the curve, in 1/1024 s.
  *
- * Departures: ssthresh is beta * cwnd and not beta * flight size (section 4.6 allows it where the
- * window does not grow beyond what is used, as here). The time during which the application
- * limits sending is left out of t by moving the epoch, as section 5.8 asks. A window above W in the
- * concave part waits for W to catch up: cwnd is never lowered by growth.
+ * Departures: the cube root is exact, where Linux' is within 0.2 % on average; offsets end at
+ * 2^18/1024 s (256 s), where Linux' arithmetic overflows somewhat later.
  */
 #include "cc.h"
-#include "hystartpp.h"
+#include "hystart.h"
 
-#define BETA 7 /* of BETA_ONE: what a loss leaves */
-#define BETA_ONE 10
-#define ALPHA 9 /* of ALPHA_ONE: W_est's increase a round trip */
-#define ALPHA_ONE 17
-#define TICKS_PER_S 1024
-#define OFFSET_MAX (1U << 20) /* ticks */
-#define W_BITS 10 /* fractional bits of W(t) */
-
-enum cubic_epoch { NO_EPOCH, IN_EPOCH };
-
-/* What describes the curve, and what a spurious reduction gives back (section 4.9). */
-struct curve {
-	u64 epoch_us; /* t_epoch: when this congestion avoidance began */
-	u32 k;        /* K, ticks */
-	u32 w_max;    /* W_max, packets; 0 before the first loss and after a timeout */
-	u32 w_est;    /* W_est, packets */
-	u32 prior;    /* cwnd_prior: the window before the last reduction, packets */
-};
+#define BETA 717 /* of BETA_ONE: what a loss leaves */
+#define BETA_ONE 1024
+#define C_SCALE 410 /* C, of 1024 */
+#define C_BITS 40 /* of C_SCALE * (1/1024 s)^3 in a packet */
+#define TICK_BITS 10 /* a tick of the curve is 2^-10 s */
+#define OFFSET_MAX (1U << 18) /* ticks */
+#define PER_MIN 2
+#define PER_MAX_NO_LOSS 20
+#define WINDOWS_AT_TARGET 100
+/* Windows acknowledged for each packet of the estimate: 8 (1 + beta) / 3 (1 - beta), in eighths. */
+#define EST_EIGHTHS 15
 
 struct cubic {
-	struct curve curve;
-	struct curve undone; /* the curve before the last reduction */
+	u32 per;       /* packets acknowledged for one of growth */
+	u32 w_max;     /* packets; 0 before the first loss and after a timeout */
+	u32 cwnd_seen; /* the window at the last calculation, packets */
+	u32 seen_at;   /* when that was, jiffies */
+	u32 origin;    /* where the curve is flat, packets */
+	u32 k;         /* K, ticks */
+	u32 epoch;     /* when this congestion avoidance began, jiffies */
+	u32 est;       /* standard TCP's window, packets */
+	u32 est_acked; /* packets acknowledged that the estimate has not used */
+	u32 in_epoch;  /* whether there is an epoch */
 	struct hystart hystart;
-	u64 growing_us; /* when the window last was allowed to grow */
-	u32 est_credit; /* towards W_est's next packet, in 1 / (ALPHA_ONE * cwnd) */
-	u16 epoch;      /* enum cubic_epoch: whether the curve is being followed */
-	u16 undo_epoch; /* the same, before the last reduction */
 };
-
-static CC_INLINE u32 ticks(u64 us)
-{
-	if (us >= OFFSET_MAX / TICKS_PER_S * 1000000ULL)
-		return OFFSET_MAX;
-	return (u32)(us * TICKS_PER_S / 1000000);
-}
 
 /*
  * The integer cube root, a bit at a time from the top; x < 2^63. The comparison is the sign of a
@@ -77,117 +73,113 @@ static CC_INLINE u32 cube_root(u64 x)
 	return (u32)root;
 }
 
-/* C * offset^3 in packets with W_BITS fractional bits: C is 4/10, a tick 2^-10 s. */
-static CC_INLINE u64 cubic_rise(u32 offset)
+static CC_INLINE u32 saturated(u64 packets)
 {
-	u64 cube = (u64)offset * offset * offset;
-
-	return cube * 4 / 10 >> (30 - W_BITS);
+	return packets < CC_U32_MAX ? (u32)packets : CC_U32_MAX;
 }
 
-/* W(t) of figure 1, in packets with W_BITS fractional bits. */
-static CC_INLINE u64 w_cubic(const struct curve *curve, u32 t)
+/* K for a window `packets` below the origin, in ticks. */
+static CC_INLINE u32 time_to_origin(u32 packets)
 {
-	u64 w_max = (u64)curve->w_max << W_BITS;
-	u64 fall;
-
-	if (t >= curve->k)
-		return w_max + cubic_rise(t - curve->k);
-	fall = cubic_rise(curve->k - t);
-	return fall < w_max ? w_max - fall : 0;
+	return cube_root((1ULL << C_BITS) / C_SCALE * cc_min(packets, 1U << 24));
 }
 
-/* K of figure 2, in ticks: cbrt(packets / 0.4) seconds. */
-static CC_INLINE u32 time_to_regain(u32 packets)
+static CC_INLINE void start_epoch(struct cubic *s, const struct cc *c, u32 acked)
 {
-	u64 seconds_cubed = (u64)cc_min(packets, CC_CWND_MAX) * 10 / 4;
-
-	return cc_min(cube_root(seconds_cubed << 30), OFFSET_MAX);
+	s->in_epoch = 1;
+	s->epoch = c->jiffies;
+	s->est = c->cwnd;
+	s->est_acked = acked;
+	s->k = c->cwnd < s->w_max ? time_to_origin(s->w_max - c->cwnd) : 0;
+	s->origin = cc_max(c->cwnd, s->w_max);
 }
 
-/*
- * Congestion avoidance begins (section 4.2). With no W_max, after a timeout (section 4.8) or a slow
- * start that ended without loss (section 4.10), or with the window above it, K is 0 from here.
- */
-static CC_INLINE void start_epoch(struct cubic *s, const struct cc *c)
+/* Ticks into the epoch that the target is for: a least RTT from now, in whole jiffies. */
+static CC_INLINE u64 target_time(const struct cubic *s, const struct cc *c)
 {
-	struct curve *curve = &s->curve;
+	s32 elapsed = (s32)(c->jiffies - s->epoch);
+	u64 jiffies = elapsed > 0 ? (u32)elapsed : 0;
 
-	s->epoch = IN_EPOCH;
-	s->est_credit = 0;
-	s->growing_us = c->now_us;
-	curve->epoch_us = c->now_us;
-	curve->w_est = c->cwnd;
-	if (c->cwnd < curve->w_max) {
-		curve->k = time_to_regain(curve->w_max - c->cwnd);
+	jiffies += ((u64)s->hystart.delay_min_us * c->hz + 999999) / 1000000;
+	return (jiffies << TICK_BITS) / cc_max(c->hz, 1);
+}
+
+/* W(t), packets. */
+static CC_INLINE u64 w_cubic(const struct cubic *s, u64 t)
+{
+	u64 offset = t < s->k ? s->k - t : t - s->k;
+	u64 change;
+
+	offset = offset < OFFSET_MAX ? offset : OFFSET_MAX;
+	change = C_SCALE * offset * offset * offset >> C_BITS;
+	if (t >= s->k)
+		return s->origin + change;
+	return change < s->origin ? s->origin - change : 0;
+}
+
+/* `per` by the curve. */
+static CC_INLINE void follow_curve(struct cubic *s, const struct cc *c)
+{
+	u64 target = w_cubic(s, target_time(s, c));
+
+	if (target > c->cwnd)
+		s->per = (u32)(c->cwnd / (target - c->cwnd));
+	else
+		s->per = saturated((u64)c->cwnd * WINDOWS_AT_TARGET);
+	if (!s->w_max)
+		s->per = cc_min(s->per, PER_MAX_NO_LOSS);
+}
+
+/* `per` by standard TCP with CUBIC's beta, where that is faster. */
+static CC_INLINE void follow_reno(struct cubic *s, const struct cc *c)
+{
+	u32 each = saturated((u64)c->cwnd * EST_EIGHTHS / 8);
+
+	if (s->est_acked > each && each) {
+		u32 gained = (s->est_acked - 1) / each;
+
+		s->est_acked -= gained * each;
+		s->est += gained;
+	}
+	if (s->est > c->cwnd)
+		s->per = cc_min(s->per, c->cwnd / (s->est - c->cwnd));
+}
+
+/* An ACK in congestion avoidance: works `per` out anew, unless nothing much can have changed. */
+static CC_INLINE void update(struct cubic *s, const struct cc *c, u32 acked)
+{
+	s->est_acked += acked;
+	if (s->cwnd_seen == c->cwnd && (s32)(c->jiffies - s->seen_at) <= (s32)(c->hz / 32))
 		return;
+	if (!s->in_epoch || c->jiffies != s->seen_at) {
+		s->cwnd_seen = c->cwnd;
+		s->seen_at = c->jiffies;
+		if (!s->in_epoch)
+			start_epoch(s, c, acked);
+		follow_curve(s, c);
 	}
-	curve->k = 0;
-	curve->prior = curve->w_max ? curve->prior : c->cwnd;
-	curve->w_max = c->cwnd;
-}
-
-/* Leaves the time in which the window could not grow out of t (section 5.8). */
-static CC_INLINE void skip_idle(struct cubic *s, u64 now_us)
-{
-	if (s->epoch == IN_EPOCH && now_us > s->growing_us)
-		s->curve.epoch_us += now_us - s->growing_us;
-	s->growing_us = now_us;
-}
-
-/* W_est of section 4.3, figure 4: standard TCP's window with CUBIC's beta. */
-static CC_INLINE void follow_reno(struct cubic *s, const struct cc *c, u32 acked)
-{
-	u32 alpha = s->curve.w_est < s->curve.prior ? ALPHA : ALPHA_ONE;
-	u64 per = (u64)c->cwnd * ALPHA_ONE;
-	u64 credit = s->est_credit + (u64)alpha * acked;
-
-	if (per && credit >= per) {
-		u64 w_est = s->curve.w_est + credit / per;
-
-		s->curve.w_est = w_est < CC_CWND_MAX ? (u32)w_est : CC_CWND_MAX;
-		credit %= per;
-	}
-	s->est_credit = credit < CC_U32_MAX ? (u32)credit : CC_U32_MAX;
-}
-
-/*
- * Sections 4.4 and 4.5: the window is to reach W(t + RTT), bounded to cwnd .. 1.5 cwnd, a round
- * trip from now; each packet acknowledged brings its share (target - cwnd) / cwnd.
- */
-static CC_INLINE void follow_curve(struct cubic *s, struct cc *c, u32 acked)
-{
-	u64 elapsed_us = c->now_us > s->curve.epoch_us ? c->now_us - s->curve.epoch_us : 0;
-	u64 target = w_cubic(&s->curve, ticks(elapsed_us + (c->srtt_us8 >> 3)));
-	u64 cwnd = (u64)c->cwnd << W_BITS;
-	u64 most = cwnd + cwnd / 2;
-
-	target = target < most ? target : most;
-	if (target > cwnd)
-		cc_increase(c, target - cwnd, cwnd, acked);
+	follow_reno(s, c);
+	s->per = cc_max(s->per, PER_MIN);
 }
 
 CC_INIT(cubic, struct cc *c)
 {
 	struct cubic *s = CC_PRIVATE(c, struct cubic);
 
-	*s = (struct cubic){ .growing_us = c->now_us };
-	hystart_reset(&s->hystart);
+	*s = (struct cubic){ 0 };
+	hystart_reset(&s->hystart, c);
 }
 
-/* Sections 4.6 and 4.7: beta, and fast convergence, which yields to newer flows. */
 CC_SSTHRESH(cubic, struct cc *c)
 {
 	struct cubic *s = CC_PRIVATE(c, struct cubic);
 
-	s->undone = s->curve;
-	s->undo_epoch = s->epoch;
-	s->epoch = NO_EPOCH;
-	s->curve.prior = c->cwnd;
-	if (c->cwnd < s->curve.w_max)
-		s->curve.w_max = (u32)((u64)c->cwnd * (BETA_ONE + BETA) / (2 * BETA_ONE));
+	s->in_epoch = 0;
+	/* Fast convergence: a flow that lost below its last maximum makes room for newer ones. */
+	if (c->cwnd < s->w_max)
+		s->w_max = (u32)((u64)c->cwnd * (BETA_ONE + BETA) / (2 * BETA_ONE));
 	else
-		s->curve.w_max = c->cwnd;
+		s->w_max = c->cwnd;
 	return cc_reduced(c, BETA, BETA_ONE);
 }
 
@@ -195,52 +187,51 @@ CC_CONG_AVOID(cubic, struct cc *c, u32 ack, u32 acked)
 {
 	struct cubic *s = CC_PRIVATE(c, struct cubic);
 
-	if (!c->cwnd_limited) {
-		skip_idle(s, c->now_us);
+	if (!c->cwnd_limited)
 		return;
+	if (cc_in_slow_start(c)) {
+		acked = cc_slow_start(c, acked);
+		if (!acked)
+			return;
 	}
-	if (cc_in_slow_start(c))
-		acked = cc_slow_start(c, hystart_pace(&s->hystart, c, acked));
-	if (!acked)
-		return;
-	if (s->epoch == NO_EPOCH)
-		start_epoch(s, c);
-	s->growing_us = c->now_us;
-	follow_reno(s, c, acked);
-	follow_curve(s, c, acked);
-	if (s->curve.w_est > c->cwnd)
-		cc_grow(c, s->curve.w_est - c->cwnd);
+	update(s, c, acked);
+	cc_increase(c, 1, s->per, acked);
 }
 
+/* Samples in the first second of an epoch are not taken: recovery still shows in them. */
 CC_PKTS_ACKED(cubic, struct cc *c, u32 acked, s32 rtt_us, u32 in_flight)
 {
-	hystart_acked(&CC_PRIVATE(c, struct cubic)->hystart, c, rtt_us);
+	struct cubic *s = CC_PRIVATE(c, struct cubic);
+
+	if (rtt_us < 0 || (s->in_epoch && (s32)(c->jiffies - s->epoch) < (s32)c->hz))
+		return;
+	hystart_acked(&s->hystart, c, cc_max((u32)rtt_us, 1));
 }
 
 CC_CWND_EVENT(cubic, struct cc *c, u32 event)
 {
-	if (event == CC_TX_START)
-		skip_idle(CC_PRIVATE(c, struct cubic), c->now_us);
+	struct cubic *s = CC_PRIVATE(c, struct cubic);
+	s32 idle = (s32)(c->jiffies - c->last_sent);
+
+	if (event != CC_TX_START || !s->in_epoch || idle <= 0)
+		return;
+	s->epoch += (u32)idle;
+	if (cc_before(c->jiffies, s->epoch))
+		s->epoch = c->jiffies;
 }
 
-/* Section 4.8: after a timeout W_max is the window at which congestion avoidance begins. */
 CC_SET_STATE(cubic, struct cc *c, u32 state)
 {
 	struct cubic *s = CC_PRIVATE(c, struct cubic);
 
 	if (state != CC_LOSS)
 		return;
-	s->curve.w_max = 0;
-	s->epoch = NO_EPOCH;
+	*s = (struct cubic){ 0 };
+	hystart_reset(&s->hystart, c);
 }
 
-/* Section 4.9: the reduction was spurious; the curve goes on as if it had not been. */
 CC_UNDO_CWND(cubic, struct cc *c)
 {
-	struct cubic *s = CC_PRIVATE(c, struct cubic);
-
-	s->curve = s->undone;
-	s->epoch = s->undo_epoch;
 	return cc_undo(c);
 }
 

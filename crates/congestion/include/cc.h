@@ -8,8 +8,8 @@
  * programs: the view is loaded from `struct tcp_sock`, the hook runs, and what a congestion
  * control may write is stored back.
  *
- * Windows count packets and times are microseconds, as in Linux. There is no floating point, no
- * clock (now_us is a field), no libc, and no loop without a bound.
+ * Windows count packets and times are microseconds or jiffies, as in Linux. There is no floating
+ * point, no clock (now_us and jiffies are fields), no libc, and no loop without a bound.
  */
 #ifndef SUIMON_CC_H
 #define SUIMON_CC_H
@@ -60,16 +60,22 @@ struct cc {
 	u32 snd_nxt;      /* next sequence number to send */
 	u32 state;        /* enum cc_state */
 	u32 delivered;    /* packets delivered so far, wrapping */
-	u64 pacing_rate;  /* bytes per second; written by those that own it */
+	u32 jiffies;      /* the time in ticks of the stack's clock, wrapping: Linux's tcp_jiffies32 */
+	u32 last_sent;    /* when data was last sent, in the same ticks */
+	u32 gso_max;      /* largest segment handed to the device for it to cut up, bytes */
+	u16 hz;           /* ticks a second */
+	u16 paced;        /* 1 if segments are spread over the round trip */
+	u64 pacing_rate;  /* bytes per second, worked out also if nothing paces; written by its owners */
 	u64 now_us;       /* the time */
 	u64 priv[CC_PRIVATE_BYTES / 8]; /* the algorithm's own; zero before init */
 };
 
 _Static_assert(__builtin_offsetof(struct cc, delivered) == 52, "packs as Sock");
-_Static_assert(__builtin_offsetof(struct cc, pacing_rate) == 56, "packs as Sock");
-_Static_assert(__builtin_offsetof(struct cc, now_us) == 64, "packs as Sock");
-_Static_assert(__builtin_offsetof(struct cc, priv) == 72, "packs as Sock");
-_Static_assert(sizeof(struct cc) == 72 + CC_PRIVATE_BYTES, "packs as Sock");
+_Static_assert(__builtin_offsetof(struct cc, paced) == 70, "packs as Sock");
+_Static_assert(__builtin_offsetof(struct cc, pacing_rate) == 72, "packs as Sock");
+_Static_assert(__builtin_offsetof(struct cc, now_us) == 80, "packs as Sock");
+_Static_assert(__builtin_offsetof(struct cc, priv) == 88, "packs as Sock");
+_Static_assert(sizeof(struct cc) == 88 + CC_PRIVATE_BYTES, "packs as Sock");
 
 #define CC_INLINE inline __attribute__((always_inline))
 

@@ -20,6 +20,8 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 struct sock {
 	unsigned long sk_pacing_rate;
+	u32 sk_pacing_status;
+	u32 sk_gso_max_size;
 } CC_CORE;
 
 struct inet_sock {
@@ -59,6 +61,7 @@ struct tcp_sock {
 	u32 snd_una;
 	u32 snd_nxt;
 	u32 delivered;
+	u32 lsndtime;
 	u64 tcp_mstamp;
 } CC_CORE;
 
@@ -81,6 +84,11 @@ struct tcp_congestion_ops {
 	char name[16];
 	void (*init)(struct sock *sk);
 };
+
+/* The loader fills it in from /proc/config.gz or /boot/config-*; only objects that use it need one. */
+extern unsigned long CONFIG_HZ __attribute__((section(".kconfig")));
+
+static u64 (*const cc_jiffies64)(void) = (void *)118;
 
 /* A bit field's value: CO-RE says which byte it lies in and how far to shift (kinds 0, 4 and 5). */
 #define CC_BITS(base, field)                                                                       \
@@ -114,6 +122,11 @@ static CC_INLINE void cc_load(struct cc *c, struct tcp_sock *tp)
 	c->snd_nxt = tp->snd_nxt;
 	c->state = (u32)CC_BITS(&tp->inet_conn, icsk_ca_state);
 	c->delivered = tp->delivered;
+	c->jiffies = (u32)cc_jiffies64();
+	c->last_sent = tp->lsndtime;
+	c->gso_max = tp->inet_conn.icsk_inet.sk.sk_gso_max_size;
+	c->hz = (u16)CONFIG_HZ;
+	c->paced = tp->inet_conn.icsk_inet.sk.sk_pacing_status != 0;
 	c->pacing_rate = tp->inet_conn.icsk_inet.sk.sk_pacing_rate;
 	c->now_us = tp->tcp_mstamp;
 #pragma unroll

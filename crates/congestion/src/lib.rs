@@ -82,7 +82,18 @@ pub struct Sock {
     pub state: u32,
     /// Packets delivered so far, wrapping; read.
     pub delivered: u32,
-    /// Pacing rate in bytes per second; written by algorithms that own it.
+    /// The time in ticks of the stack's clock (Linux's jiffies), wrapping; read.
+    pub jiffies: u32,
+    /// When data was last sent, in the same ticks; read.
+    pub last_sent: u32,
+    /// The largest segment handed to the device for it to cut up, in bytes; read.
+    pub gso_max: u32,
+    /// Ticks a second; read.
+    pub hz: u16,
+    /// 1 if segments are spread over the round trip; read.
+    pub paced: u16,
+    /// Pacing rate in bytes per second, worked out also if nothing paces; written by algorithms
+    /// that own it.
     pub pacing_rate: u64,
     /// The time in microseconds; read.
     pub now_us: u64,
@@ -97,10 +108,11 @@ pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 const _: () = {
     use core::mem::{offset_of, size_of};
     assert!(offset_of!(Sock, delivered) == 52);
-    assert!(offset_of!(Sock, pacing_rate) == 56);
-    assert!(offset_of!(Sock, now_us) == 64);
-    assert!(offset_of!(Sock, private) == 72);
-    assert!(size_of::<Sock>() == 72 + PRIVATE_BYTES);
+    assert!(offset_of!(Sock, paced) == 70);
+    assert!(offset_of!(Sock, pacing_rate) == 72);
+    assert!(offset_of!(Sock, now_us) == 80);
+    assert!(offset_of!(Sock, private) == 88);
+    assert!(size_of::<Sock>() == 88 + PRIVATE_BYTES);
 };
 
 /// One congestion control algorithm.

@@ -2,9 +2,10 @@
 
 use crate::{Algorithm, Ops};
 
-/// Declares the C tables and lists them, in alphabetical order of name.
+/// Declares the C tables and lists them, in alphabetical order of name. The second column is what
+/// the C text calls itself, with a prefix what the kernel knows it by.
 macro_rules! registry {
-    ($($name:literal, $table:ident, $summary:literal;)*) => {
+    ($($name:literal, $kernel:literal, $table:ident, $summary:literal;)*) => {
         unsafe extern "C" {
             $(safe static $table: Ops;)*
         }
@@ -12,7 +13,7 @@ macro_rules! registry {
         pub(crate) static ALGORITHMS: [Algorithm; [$($name),*].len()] =
             [$(Algorithm {
                 name: $name,
-                kernel_name: concat!("sui_", $name),
+                kernel_name: concat!("sui_", $kernel),
                 summary: $summary,
                 ops: &$table,
                 #[cfg(feature = "bpf")]
@@ -22,10 +23,15 @@ macro_rules! registry {
 }
 
 registry! {
-    "bic", cc_bic, "BIC, Xu 2004: binary search towards the window of the last loss";
-    "cubic", cc_cubic, "CUBIC, RFC 9438: a cubic function of time, with HyStart++ (RFC 9406)";
-    "highspeed", cc_highspeed, "HighSpeed TCP, RFC 3649: increase and decrease by the window";
-    "newreno", cc_newreno, "standard TCP, RFC 5681: one packet a round trip, halved at a loss";
-    "scalable", cc_scalable, "Scalable TCP, Kelly 2003: 1 % a round trip, an eighth off at a loss";
-    "scalable50", cc_scalable50, "Scalable TCP as in Linux 2.6.13: a packet for every 50 ACKs";
+    "bic", "bic", cc_bic, "BIC, Xu 2004: binary search towards the window of the last loss";
+    "cubic", "cubic", cc_cubic, "CUBIC as in Linux 6: a cubic function of time, with HyStart (Ha 2008)";
+    "cubic-rfc9438", "cubic9438", cc_cubic9438, "CUBIC of RFC 9438, with HyStart++ (RFC 9406)";
+    "highspeed", "highspeed", cc_highspeed,
+        "HighSpeed TCP, RFC 3649: increase and decrease by the window";
+    "newreno", "newreno", cc_newreno,
+        "standard TCP, RFC 5681: one packet a round trip, halved at a loss";
+    "scalable", "scalable", cc_scalable,
+        "Scalable TCP, Kelly 2003: 1 % a round trip, an eighth off at a loss";
+    "scalable50", "scalable50", cc_scalable50,
+        "Scalable TCP as in Linux 2.6.13: a packet for every 50 ACKs";
 }

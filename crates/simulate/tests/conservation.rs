@@ -233,7 +233,8 @@ struct Talk {
 const HOSTS: usize = 4;
 
 fn talk() -> impl Strategy<Value = Talk> {
-    let algorithm = prop::sample::select(vec!["newreno", "scalable", "highspeed", "bic", "cubic"]);
+    let algorithms = ["newreno", "scalable", "highspeed", "bic", "cubic", "cubic-rfc9438"];
+    let algorithm = prop::sample::select(algorithms.to_vec());
     let program = prop::sample::select(vec![
         "",
         "datagrams = { rate = \"4 Mbit/s\", size = \"700 B\", spacing = \"poisson\" }",

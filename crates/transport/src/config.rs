@@ -379,6 +379,13 @@ impl Config {
         self.mss_option() - if timestamps { TIMESTAMPS_BYTES } else { 0 }
     }
 
+    /// Ticks a second of the clock that congestion control sees: jiffies, where the RTO has them,
+    /// or milliseconds. 4.4BSD's slow timer is no clock to time a window's growth by.
+    pub(crate) const fn hz(&self) -> u16 {
+        let tick = self.rto.tick.as_us();
+        if tick < 100 || tick > 10_000 { 1_000 } else { (1_000_000 / tick) as u16 }
+    }
+
     /// Payload bytes of the initial window without options.
     pub const fn initial_window_bytes(&self) -> u64 {
         self.window.initial as u64 * self.mss_option() as u64

@@ -75,7 +75,7 @@ static PROFILES: [Profile; 4] = [
     },
     Profile {
         name: "linux-6",
-        summary: "Linux 6: CUBIC, RACK-TLP, PRR, F-RTO, IW10, TSO autosizing, tuned buffers",
+        summary: "Linux 6: its CUBIC, RACK-TLP, PRR, F-RTO, IW10, TSO autosizing, tuned buffers",
         sources: LINUX_6_SOURCES,
         build: linux_6,
     },
@@ -315,7 +315,7 @@ fn freebsd_2_2_8() -> Config {
 }
 
 const LINUX_6_SOURCES: &[Source] = &[
-    source("algorithm", "CUBIC since 2.6.19 (net/ipv4/Kconfig)"),
+    source("algorithm", "CUBIC since 2.6.19 (net/ipv4/Kconfig, tcp_cubic.c): not RFC 9438's"),
     source("window.initial", "TCP_INIT_CWND = 10 (RFC 6928)"),
     source("window.idle_restart", "tcp_slow_start_after_idle = 1 (ip-sysctl.rst)"),
     source("window.validation", "tcp_is_cwnd_limited (include/net/tcp.h)"),

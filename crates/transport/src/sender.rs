@@ -176,6 +176,11 @@ fn sock(config: &Config) -> Sock {
         snd_nxt: 0,
         state: State::Open as u32,
         delivered: 0,
+        jiffies: 0,
+        last_sent: 0,
+        gso_max: config.emission.tso_max,
+        hz: config.hz(),
+        paced: u16::from(config.emission.pacing),
         pacing_rate: 0,
         now_us: 0,
         private: [0; PRIVATE_BYTES / 8],
@@ -305,7 +310,16 @@ impl Sender {
         self.sock.snd_nxt = self.space.wire(self.nxt);
         self.sock.state = self.state as u32;
         self.sock.delivered = self.delivered;
+        self.sock.jiffies = self.jiffies(now);
+        self.sock.last_sent = self.jiffies(self.last_sent);
+        self.sock.pacing_rate = self.pacing_rate();
         self.sock.now_us = now.as_us();
+    }
+
+    /// Ticks of the stack's clock.
+    #[inline]
+    const fn jiffies(&self, at: Instant) -> u32 {
+        (at.as_us() * self.sock.hz as u64 / 1_000_000) as u32
     }
 
     fn set_state(&mut self, new: State, now: Instant) {

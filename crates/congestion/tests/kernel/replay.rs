@@ -102,11 +102,12 @@ fn state(number: u32) -> State {
     [State::Open, State::Disorder, State::Cwr, State::Recovery, State::Loss][number as usize]
 }
 
-/// Every word of the view, but `cwnd_limited`: the kernel's answer depends on the window that the
-/// hook has just written, and no hook writes it.
+/// Every word of the view that a hook may write. `cwnd_limited` is left out, for the kernel's answer
+/// depends on the window that the hook has just written, and the clock, which goes on meanwhile.
 fn fields(sock: &Sock) -> [u32; size_of::<Sock>() / 4] {
     // SAFETY: a `Sock` is whole words without padding (asserted where it is defined).
     let mut words: [u32; size_of::<Sock>() / 4] = unsafe { std::mem::transmute(*sock) };
     words[offset_of!(Sock, cwnd_limited) / 4] = 0;
+    words[offset_of!(Sock, jiffies) / 4] = 0;
     words
 }

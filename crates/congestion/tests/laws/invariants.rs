@@ -3,7 +3,7 @@
 use congestion::{Algorithm, Event, INFINITE_SSTHRESH, Sock, State};
 use proptest::prelude::*;
 
-use crate::path::established;
+use crate::path::{established, jiffies};
 
 /// One thing that may happen to a connection.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ enum Step {
     Clock {
         now_us: u64,
         srtt_us8: u32,
+        hz: u16,
+        last_sent: u32,
     },
 }
 
@@ -57,8 +59,9 @@ fn step() -> impl Strategy<Value = Step> {
             ssthresh: ssthresh.max(2),
             clamp: clamp.max(1),
         }),
-        1 => (any::<u64>(), any::<u32>())
-            .prop_map(|(now_us, srtt_us8)| Step::Clock { now_us, srtt_us8 }),
+        1 => (any::<u64>(), any::<u32>(), any::<u16>(), any::<u32>()).prop_map(
+            |(now_us, srtt_us8, hz, last_sent)| Step::Clock { now_us, srtt_us8, hz, last_sent }
+        ),
     ]
 }
 
@@ -68,6 +71,7 @@ fn apply(algorithm: &Algorithm, sock: &mut Sock, step: &Step) {
     match *step {
         Step::Ack { acked, rtt_us, after_us, limited } => {
             sock.now_us = sock.now_us.wrapping_add(after_us);
+            sock.jiffies = jiffies(sock.now_us);
             sock.cwnd_limited = u32::from(limited);
             sock.snd_una = sock.snd_una.wrapping_add(acked);
             sock.snd_nxt = sock.snd_una.wrapping_add(sock.cwnd);
@@ -95,7 +99,10 @@ fn apply(algorithm: &Algorithm, sock: &mut Sock, step: &Step) {
         Step::Window { cwnd, ssthresh, clamp } => {
             (sock.cwnd, sock.ssthresh, sock.cwnd_clamp) = (cwnd, ssthresh, clamp);
         }
-        Step::Clock { now_us, srtt_us8 } => (sock.now_us, sock.srtt_us8) = (now_us, srtt_us8),
+        Step::Clock { now_us, srtt_us8, hz, last_sent } => {
+            (sock.now_us, sock.jiffies, sock.srtt_us8) = (now_us, jiffies(now_us), srtt_us8);
+            (sock.hz, sock.last_sent) = (hz, last_sent);
+        }
     }
     assert!(sock.cwnd >= 1, "a window of nothing never opens again");
     assert!(sock.ssthresh >= 2, "RFC 5681, equation 4");

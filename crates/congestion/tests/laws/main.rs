@@ -4,8 +4,10 @@
 
 mod bic;
 mod cubic;
+mod cubic_rfc9438;
 mod highspeed;
 mod hystart;
+mod hystartpp;
 mod invariants;
 mod newreno;
 mod path;

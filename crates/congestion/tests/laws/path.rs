@@ -3,13 +3,20 @@
 use congestion::{Algorithm, Event, INFINITE_SSTHRESH, Sock, State};
 
 /// Bytes a packet.
-const MSS: u32 = 1448;
+pub(crate) const MSS: u32 = 1448;
+/// Ticks a second of the stack's clock.
+const HZ: u16 = 250;
 
 /// A connection driven by hand, round trip by round trip.
 pub(crate) struct Path {
     algorithm: &'static Algorithm,
     pub(crate) sock: Sock,
     pub(crate) rtt_us: u32,
+}
+
+/// Ticks of the stack's clock.
+pub(crate) fn jiffies(now_us: u64) -> u32 {
+    (u128::from(now_us) * u128::from(HZ) / 1_000_000) as u32
 }
 
 /// A view as the transport fills it at establishment.
@@ -29,6 +36,11 @@ pub(crate) fn established(cwnd: u32, ssthresh: u32) -> Sock {
         snd_nxt: 0,
         state: State::Open as u32,
         delivered: 0,
+        jiffies: 250,
+        last_sent: 250,
+        gso_max: 65_536,
+        hz: HZ,
+        paced: 0,
         pacing_rate: 0,
         now_us: 1_000_000,
         private: [0; 13],
@@ -57,8 +69,8 @@ impl Path {
 
     /// One ACK for `acked` packets, `after_us` after the last event.
     pub(crate) fn ack(&mut self, acked: u32, after_us: u64) {
+        self.wait(after_us);
         let sock = &mut self.sock;
-        sock.now_us += after_us;
         sock.min_rtt_us = sock.min_rtt_us.min(self.rtt_us);
         sock.snd_una = sock.snd_una.wrapping_add(acked * MSS);
         sock.delivered = sock.delivered.wrapping_add(acked);
@@ -67,6 +79,13 @@ impl Path {
         self.algorithm.cong_avoid(sock, ack, acked);
         sock.in_flight = sock.cwnd;
         sock.snd_nxt = sock.snd_una.wrapping_add(sock.cwnd * MSS);
+        sock.last_sent = sock.jiffies;
+    }
+
+    /// Time passes.
+    pub(crate) fn wait(&mut self, us: u64) {
+        self.sock.now_us += us;
+        self.sock.jiffies = jiffies(self.sock.now_us);
     }
 
     /// A round trip: every packet of the window is acknowledged, one by one.
