@@ -9,7 +9,7 @@ use crate::amount;
 use crate::execution::Driver;
 use crate::exit::Exit;
 use crate::experiment::Experiment;
-use crate::failure::Failure;
+use crate::failure::{Failure, problem};
 use crate::output;
 
 /// What `check` is told.
@@ -42,16 +42,6 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
 fn plans(experiment: &Experiment) -> Result<Vec<Plan>, Failure> {
     let runs = experiment.read()?.runs()?;
     runs.iter().map(|run| Ok(run.plan()?)).collect()
-}
-
-fn problem(diagnostic: &scenario::Diagnostic) -> serde_json::Value {
-    json!({
-        "file": diagnostic.name,
-        "line": diagnostic.line,
-        "column": diagnostic.column,
-        "message": diagnostic.message,
-        "help": diagnostic.help,
-    })
 }
 
 /// The warnings of all plans, each once.

@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "DIR", default_value = "runs/demo")]
     out: PathBuf,
     /// No progress bar
-    #[arg(long)]
+    #[arg(short, long)]
     quiet: bool,
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
     let outcome = outcome?;
     if !outcome.complete() {
         output::note(&render::interruption(&job.plan, &outcome));
-        return Ok(Exit::Interrupted);
+        return outcome.failure.map_or(Ok(Exit::Interrupted), Err);
     }
     output::print(&text(&outcome, &job.folder)?)?;
     Ok(Exit::met(outcome.ok()))

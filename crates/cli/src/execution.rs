@@ -1,18 +1,20 @@
 //! One run from plan to closed run folder.
 
-use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use results::manifest::Environment;
 use results::report::run::Lab as ReportOfLab;
 use results::{
-    Cost, LabReport, Manifest, Recorder, Recording, RunFolder, RunReport, Summary, Totals, Verdict,
+    Cost, Files, LabReport, Manifest, Recorder, Recording, RunFolder, RunReport, Summary, Totals,
+    Verdict,
 };
 use scenario::Plan;
 use serde_json::{Value, json};
 use simulate::Steering;
 
 use crate::failure::Failure;
+use crate::forecast;
 use crate::live::Live;
 use crate::meter::Meter;
 use crate::port::Fabric;
@@ -82,8 +84,8 @@ pub(crate) struct Outcome {
     pub(crate) cost: Cost,
     /// What the lab found of the machine.
     pub(crate) lab: Option<LabReport>,
-    /// Why the lab broke, if it did; the rest is of what went before.
-    pub(crate) failure: Option<lab::Error>,
+    /// Why it ended before its time, if the lab broke or the disk was full; the rest is of what went before.
+    pub(crate) failure: Option<Failure>,
 }
 
 impl Outcome {
@@ -109,7 +111,15 @@ impl Outcome {
 }
 
 impl Job {
-    /// Simulates it, on this thread, and writes its folder.
+    /// Refuses what this driver cannot run, and expectations of what there will not be.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        if self.driver == Driver::Simulator {
+            simulate::refusal::check(&self.plan)?;
+        }
+        forecast::check_expectations(&self.plan)
+    }
+
+    /// Simulates it, on this thread, and writes its folder. A disk that is full interrupts it.
     pub(crate) fn execute(
         &self,
         interrupted: &AtomicBool,
@@ -121,6 +131,7 @@ impl Job {
             command: self.command.clone(),
             arguments: std::env::args().collect(),
             lab: None,
+            disk_full: false,
         };
         let folder = RunFolder::create(&self.folder, manifest, &self.lock)?;
         let progress = progress.of(&self.plan);
@@ -128,12 +139,15 @@ impl Job {
         let progress = |now| {
             live.reached(now);
             progress(now);
+            if folder.files().is_full() {
+                interrupted.store(true, Ordering::Relaxed);
+            }
         };
         let steering = Steering { interrupted, progress: &progress };
         let meter = Meter::start();
         let run = match self.driver {
-            Driver::Simulator => simulate(&self.plan, folder.path(), &live, steering)?,
-            Driver::Lab => self.in_lab(folder.path(), &live, steering)?,
+            Driver::Simulator => simulate(&self.plan, folder.files(), &live, steering)?,
+            Driver::Lab => self.in_lab(folder.files(), &live, steering)?,
         };
         let cost = meter.read();
         let outcome = self.close(folder, run, cost);
@@ -143,7 +157,7 @@ impl Job {
     }
 
     fn close(&self, mut folder: RunFolder, run: Run, cost: Cost) -> Result<Outcome, Failure> {
-        let Run { totals, recording, lab, failure } = run;
+        let Run { totals, mut recording, lab, failure } = run;
         if let Some(lab) = &lab {
             folder.set_lab(lab.clone());
         }
@@ -160,16 +174,21 @@ impl Job {
             command: &self.command,
             lab: lab.as_ref().map(|report| ReportOfLab { report, environment: &environment, cost }),
         };
-        folder.finish(&summary, &report.to_html()?, totals.ending, cost)?;
+        let full = folder.finish(&summary, &report.to_html()?, totals.ending, cost)?;
+        if let Some(recording) = &mut recording {
+            recording.in_folder(&self.folder);
+        }
         let verdicts = verdicts?;
+        let full = full.then(|| Failure::DiskFull { folder: self.folder.clone() });
+        let failure = failure.map(Failure::from).or(full);
         Ok(Outcome { summary, verdicts, recording, cost, lab, failure })
     }
 
     /// Runs the plan in the lab.
-    fn in_lab(&self, folder: &Path, live: &Live, steering: Steering<'_>) -> Result<Run, Failure> {
+    fn in_lab(&self, files: &Files, live: &Live, steering: Steering<'_>) -> Result<Run, Failure> {
         let plan = &self.plan;
-        let options = lab::Options { folder: Some(folder), ..self.fabric.options() };
-        let mut recorder = Recorder::new(plan, Some(folder))?.of_real_frames();
+        let options = lab::Options { folder: Some(files.path()), ..self.fabric.options() };
+        let mut recorder = Recorder::in_folder(plan, files)?.of_real_frames();
         let lab::Outcome { totals, report, failure } =
             lab::run(plan, options, &mut live.tap(&mut recorder), steering)?;
         let recording = Some(recorder.finish(&totals)?);
@@ -188,7 +207,7 @@ struct Run {
 /// Simulates `plan`, with a recorder only if a probe asks for one.
 fn simulate(
     plan: &Plan,
-    folder: &Path,
+    files: &Files,
     live: &Live,
     steering: Steering<'_>,
 ) -> Result<Run, Failure> {
@@ -196,7 +215,7 @@ fn simulate(
         let totals = simulate::run(plan, &mut (), steering)?;
         return Ok(Run { totals, recording: None, lab: None, failure: None });
     }
-    let mut recorder = Recorder::new(plan, Some(folder))?;
+    let mut recorder = Recorder::in_folder(plan, files)?;
     let totals = simulate::run(plan, &mut live.tap(&mut recorder), steering)?;
     let recording = Some(recorder.finish(&totals)?);
     Ok(Run { totals, recording, lab: None, failure: None })

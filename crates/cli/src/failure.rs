@@ -1,12 +1,14 @@
 //! Why a verb could not do its work, and how that is told.
 
 use std::fmt;
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
+use serde_json::{Value, json};
 
 use crate::exit::Exit;
+use crate::{output, sanitise};
 
 /// Why a verb could not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -51,12 +53,19 @@ pub(crate) enum Failure {
         source: std::io::Error,
     },
     /// A folder cannot be made or read.
-    #[error("{}: {source}; choose a folder that can be written with --out", path.display())]
+    #[error("{}: {source}; {}", path.display(), results::error::remedy(source))]
     Folder {
         /// Which.
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
+    },
+    /// There is no more room for results.
+    #[error("{}: the disk is full: what was measured until then is kept, and told above\n  help: make room \
+        there, or choose a folder on another disk with --out, and run it again", folder.display())]
+    DiskFull {
+        /// The run's folder.
+        folder: PathBuf,
     },
     /// A paper's `published.toml`, which is part of the program, is wrong.
     #[error("papers/{paper}/published.toml: {message}")]
@@ -89,9 +98,24 @@ impl Failure {
         |source| Self::Folder { path: path.to_owned(), source }
     }
 
+    /// Tells it on stdout as a JSON document, of the form that `suimon check --json` has.
+    pub(crate) fn print_json(&self) -> Result<Exit, Self> {
+        let errors = match self {
+            Self::Scenario(errors) => errors.diagnostics().iter().map(problem).collect(),
+            other => {
+                let text = other.to_string();
+                let (message, help) = text.split_once("\n  help: ").unwrap_or((&text, ""));
+                vec![json!({ "message": message, "help": help })]
+            }
+        };
+        output::print_json(&json!({ "ok": false, "errors": errors }))?;
+        Ok(self.exit())
+    }
+
     const fn exit(&self) -> Exit {
         match self {
-            Self::Results(results::Error::Io { .. })
+            Self::Results(results::Error::Io { .. } | results::Error::Busy { .. })
+            | Self::DiskFull { .. }
             | Self::Unwritten { .. }
             | Self::Folder { .. } => Exit::Lacking,
             Self::Lab(lab::Error::Lacking { .. } | lab::Error::System { .. }) => Exit::Lacking,
@@ -101,17 +125,28 @@ impl Failure {
 
     /// Tells it on stderr.
     pub(crate) fn tell(&self) -> Exit {
-        let mut stderr = anstream::stderr().lock();
-        // Nowhere is left to tell that stderr itself failed.
-        let _ = match self {
-            Self::Scenario(errors) => write!(stderr, "{}", pictures(errors)),
+        match self {
+            Self::Scenario(errors) => output::picture(&pictures(errors)),
             Self::Lab(_) if self.exit() == Exit::Lacking => {
-                writeln!(stderr, "error: {self}\n  `suimon doctor` tells what this machine can do")
+                output::note(&format!(
+                    "error: {self}\n  `suimon doctor` tells what this machine can do"
+                ));
             }
-            other => writeln!(stderr, "error: {other}"),
-        };
+            other => output::note(&format!("error: {other}")),
+        }
         self.exit()
     }
+}
+
+/// A problem of a scenario with its place.
+pub(crate) fn problem(diagnostic: &scenario::Diagnostic) -> Value {
+    json!({
+        "file": diagnostic.name,
+        "line": diagnostic.line,
+        "column": diagnostic.column,
+        "message": diagnostic.message,
+        "help": diagnostic.help,
+    })
 }
 
 /// What a person can do about a file that cannot be used, where that is plain.
@@ -150,30 +185,33 @@ fn pictures(errors: &scenario::Errors) -> String {
 
 /// A problem as miette wants it.
 #[derive(Debug)]
-struct Picture<'a> {
-    problem: &'a scenario::Diagnostic,
+struct Picture {
+    message: String,
+    help: String,
+    span: std::ops::Range<usize>,
     source: NamedSource<String>,
 }
 
-impl<'a> Picture<'a> {
-    fn new(problem: &'a scenario::Diagnostic) -> Self {
-        let source = NamedSource::new(&problem.name, problem.text.to_string());
-        Self { problem, source }
+impl Picture {
+    fn new(problem: &scenario::Diagnostic) -> Self {
+        let [name, message, help] = [&problem.name, &problem.message, &problem.help]
+            .map(|text| sanitise::text(text).into_owned());
+        let source = NamedSource::new(name, sanitise::source(&problem.text).into_owned());
+        Self { message, help, span: problem.span.clone(), source }
     }
 }
 
-impl fmt::Display for Picture<'_> {
+impl fmt::Display for Picture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.problem.message)
+        f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for Picture<'_> {}
+impl std::error::Error for Picture {}
 
-impl miette::Diagnostic for Picture<'_> {
+impl miette::Diagnostic for Picture {
     fn help(&self) -> Option<Box<dyn fmt::Display + '_>> {
-        let help = &self.problem.help;
-        (!help.is_empty()).then(|| Box::new(help) as Box<dyn fmt::Display>)
+        (!self.help.is_empty()).then(|| Box::new(&self.help) as Box<dyn fmt::Display>)
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
@@ -181,7 +219,7 @@ impl miette::Diagnostic for Picture<'_> {
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let label = LabeledSpan::new_with_span(None, self.problem.span.clone());
+        let label = LabeledSpan::new_with_span(None, self.span.clone());
         Some(Box::new(std::iter::once(label)))
     }
 }

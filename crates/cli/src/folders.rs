@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use results::folder::{FolderLock, LOCK};
+
 use crate::execution::Driver;
 use crate::failure::Failure;
 
@@ -42,21 +44,24 @@ pub(crate) fn plain(text: &str) -> String {
         .collect()
 }
 
-/// Makes a folder for many runs, or takes over one that holds `mark`, as an earlier one left it.
+/// Makes a folder for many runs, or takes over one that holds `mark`, as an earlier one left it; locked for as long
+/// as what is returned lives.
 ///
 /// # Errors
-/// If it cannot be made, or holds what none of ours left.
-pub(crate) fn create_for_many(folder: &Path, mark: &str) -> Result<(), Failure> {
+/// If it cannot be made, holds what none of ours left, or somebody else writes into it.
+pub(crate) fn create_for_many(folder: &Path, mark: &str) -> Result<FolderLock, Failure> {
     std::fs::create_dir_all(folder).map_err(Failure::folder(folder))?;
-    let mut others = std::fs::read_dir(folder).map_err(Failure::folder(folder))?;
-    if !folder.join(mark).exists() && others.next().is_some() {
+    let entries = std::fs::read_dir(folder).map_err(Failure::folder(folder))?;
+    let mut others = entries.flatten().filter(|entry| entry.file_name() != LOCK);
+    let marked = std::fs::symlink_metadata(folder.join(mark)).is_ok_and(|found| found.is_file());
+    if !marked && others.next().is_some() {
         let message = format!("{} holds files but no {mark}", folder.display());
         return Err(Failure::usage(
             message,
             "give --out an empty folder or that of an earlier one",
         ));
     }
-    Ok(())
+    Ok(FolderLock::take(folder)?)
 }
 
 #[cfg(test)]

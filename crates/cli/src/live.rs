@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use network::observer::{Observer, Place};
 use network::{Fault, PortId};
+use results::folder::SOCKET;
 use results::{Captured, FlowRow, Name, QueueRow, Watch};
 use scenario::Plan;
 use serde_json::{Value, json};
@@ -24,8 +25,6 @@ use crate::meter::clock;
 use crate::statistics::sampled::{self, Pair};
 use crate::statistics::{REQUEST, Statistics, configured_rate};
 
-/// The socket's name in a run folder.
-const SOCKET: &str = "live.sock";
 /// From one moment whose samples are kept to the next, at least.
 const TICK: Duration = Duration::from_millis(250);
 

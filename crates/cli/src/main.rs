@@ -13,6 +13,7 @@ mod exit;
 mod experiment;
 mod failure;
 mod folders;
+mod forecast;
 mod init;
 mod interruption;
 mod lab;
@@ -28,6 +29,7 @@ mod progress;
 mod router;
 mod run;
 mod run_args;
+mod sanitise;
 mod statistics;
 mod sweep;
 mod table;
@@ -108,8 +110,16 @@ impl Verb {
     }
 }
 
+/// Tells what is wrong with the command line, or the help that it asks for.
+fn refuse(error: &clap::Error) -> ! {
+    let text = error.render().ansi().to_string();
+    // Nowhere is left to tell that stdout or stderr itself failed.
+    let _ = if error.use_stderr() { output::complain(&text) } else { output::print(&text).is_ok() };
+    std::process::exit(error.exit_code())
+}
+
 fn main() -> ExitCode {
     exit::take_over_panics();
-    let arguments = Arguments::parse();
+    let arguments = Arguments::try_parse().unwrap_or_else(|error| refuse(&error));
     arguments.verb.act().unwrap_or_else(|failure| failure.tell()).into()
 }

@@ -56,7 +56,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     json: bool,
     /// No progress bar
-    #[arg(long)]
+    #[arg(short, long)]
     quiet: bool,
 }
 
@@ -83,11 +83,12 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
         let message = "nothing of that is to run on real packets";
         return Err(Failure::usage(message, "leave out --only or --quick, or simulate it"));
     }
-    folders::create_for_many(&folder, ITEMS)?;
+    cells.check()?;
+    let costs = Costs::new(&published)?;
+    let _lock = folders::create_for_many(&folder, ITEMS)?;
     // Without items until there are results, so that a run that breaks can be repeated.
     let none = Measured { paper: published.paper.clone(), driver: mode.driver, rows: Vec::new() };
     results::folder::write(&folder.join(ITEMS), &(output::json(&shown::json(&none)) + "\n"))?;
-    let costs = Costs::new(&published)?;
     let interrupted = interruption::watch()?;
     let progress = Progress::new(cells.len(), arguments.quiet);
     // Real time is not shared.

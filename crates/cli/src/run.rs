@@ -22,7 +22,13 @@ pub(crate) struct Arguments {
 
 /// Runs the scenario; a grid is a sweep that starts over.
 pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
-    let args = &arguments.args;
+    match runs(&arguments.args) {
+        Err(failure) if arguments.args.json => failure.print_json(),
+        other => other,
+    }
+}
+
+fn runs(args: &RunArgs) -> Result<Exit, Failure> {
     let runs = args.runs()?;
     match runs.as_slice() {
         [run] if run.parameters.is_empty() => single(args, run),
@@ -38,6 +44,10 @@ fn single(args: &RunArgs, run: &Run) -> Result<Exit, Failure> {
     if !args.quiet {
         check::tell(&check::warnings([&job.plan]));
     }
+    job.check()?;
+    if args.verbose {
+        output::note(&render::beginning(&job));
+    }
     let interrupted = interruption::watch()?;
     let progress = match args.on {
         Driver::Simulator => Progress::new(1, args.quiet),
@@ -48,8 +58,8 @@ fn single(args: &RunArgs, run: &Run) -> Result<Exit, Failure> {
     let outcome = outcome?;
     tell(args, &job, &outcome)?;
     let exit = if outcome.complete() { Exit::met(outcome.ok()) } else { Exit::Interrupted };
-    // What broke the lab is told last, after what was measured so far.
-    outcome.failure.map_or(Ok(exit), |failure| Err(failure.into()))
+    // What ended it is told last, after what was measured so far.
+    Ok(outcome.failure.map_or(exit, |failure| failure.tell()))
 }
 
 fn tell(args: &RunArgs, job: &Job, outcome: &Outcome) -> Result<(), Failure> {
@@ -59,9 +69,15 @@ fn tell(args: &RunArgs, job: &Job, outcome: &Outcome) -> Result<(), Failure> {
     if !outcome.complete() {
         output::note(&render::interruption(&job.plan, outcome));
     }
+    if args.verbose {
+        output::note(&render::cost(outcome));
+    }
     if args.json {
         let mut value = outcome.to_value();
         value["folder"] = job.folder.display().to_string().into();
+        if let Some(failure) = &outcome.failure {
+            value["failure"] = failure.to_string().into();
+        }
         return output::print_json(&value);
     }
     output::print(&render::run(job, outcome))

@@ -15,8 +15,9 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::folders::{self, SWEEP};
 use crate::progress::Progress;
+use crate::run::render as render_run;
 use crate::run_args::RunArgs;
-use crate::{amount, check, interruption, output};
+use crate::{amount, check, forecast, interruption, output};
 
 mod files;
 mod point;
@@ -58,6 +59,13 @@ impl SweepOptions {
 
 /// Runs the grid.
 pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+    match grid(arguments) {
+        Err(failure) if arguments.args.json => failure.print_json(),
+        other => other,
+    }
+}
+
+fn grid(arguments: &Arguments) -> Result<Exit, Failure> {
     let runs = arguments.args.runs()?;
     if runs.iter().all(|run| run.parameters.is_empty()) {
         let message = format!("{} has no grid", arguments.args.experiment.file.display());
@@ -76,7 +84,9 @@ pub(crate) fn run(args: &RunArgs, runs: &[Run], options: &SweepOptions) -> Resul
     if !args.quiet {
         check::tell(&check::warnings(jobs.iter().map(|job| &job.plan)));
     }
-    folders::create_for_many(&folder, SWEEP)?;
+    jobs.iter().try_for_each(Job::check)?;
+    forecast::check_measures(&jobs, &options.measures)?;
+    let _lock = folders::create_for_many(&folder, SWEEP)?;
     if !options.fresh {
         refuse_another(&folder, &jobs)?;
     }
@@ -105,9 +115,8 @@ pub(crate) fn run(args: &RunArgs, runs: &[Run], options: &SweepOptions) -> Resul
     }
     // What broke is told last, after what was measured so far.
     let exit = tell_end(&points, failure.is_some());
-    failure.map_or(Ok(()), Err)?;
-    written?;
-    Ok(exit)
+    let failure = failure.or(written.err());
+    Ok(failure.map_or(exit, |failure| failure.tell()))
 }
 
 fn jobs(args: &RunArgs, runs: &[Run], folder: &Path) -> Result<Vec<Job>, Failure> {
@@ -155,7 +164,13 @@ fn execute(
     let progress = Progress::new(open.len(), args.quiet);
     let crew = Crew { workers: args.workers(), interrupted: &interrupted };
     let weight = |(_, job): &(usize, &Job)| weight(&job.plan);
-    let outcomes = sweep(&open, crew, weight, |(_, job)| job.execute(&interrupted, &progress));
+    let outcomes = sweep(&open, crew, weight, |(_, job)| {
+        let outcome = job.execute(&interrupted, &progress);
+        if let (true, Ok(outcome)) = (args.verbose, &outcome) {
+            output::note(&format!("{}: {}", job.folder.display(), render_run::cost(outcome)));
+        }
+        outcome
+    });
     progress.finish();
     let (mut ended, mut failure) = (done.to_vec(), None);
     for ((index, job), outcome) in open.iter().zip(outcomes) {
@@ -166,7 +181,7 @@ fn execute(
             Some(Ok(outcome)) => {
                 tell_lab(job, &outcome);
                 ended[*index] = true;
-                failure = failure.or(outcome.failure.map(Failure::from));
+                failure = failure.or(outcome.failure);
             }
         }
     }

@@ -1,8 +1,7 @@
 //! Packet captures: what watched ports transmit and drop, in one pcapng file.
 
-use std::fs::File;
 use std::io::BufWriter;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use network::PortId;
 use scenario::plan::{Capture, Plan, Window};
@@ -10,8 +9,9 @@ use traffic::header::Header;
 use traffic::{Bytes, DropReason, HostId, Instant, Packet};
 
 use crate::error::Error;
+use crate::folder::files::{Files, OutFile};
 use crate::pcapng::{Frame, Interface, Writer};
-use crate::table::partial;
+
 use crate::watch::Captured;
 use crate::wire::{self, Hop, SNAP};
 
@@ -42,18 +42,18 @@ struct Tap {
 
 #[derive(Debug)]
 struct Sink {
-    path: PathBuf,
-    writer: Writer<BufWriter<File>>,
+    files: Files,
+    writer: Writer<BufWriter<OutFile>>,
 }
 
 impl Captures {
-    pub(crate) fn new(plan: &Plan, folder: Option<&Path>) -> Result<Self, Error> {
+    pub(crate) fn new(plan: &Plan, files: Option<&Files>) -> Result<Self, Error> {
         let captures = &plan.probes.captures;
-        let wanted = folder.filter(|_| !captures.is_empty());
+        let wanted = files.filter(|_| !captures.is_empty());
         Ok(Self {
             taps: captures.iter().map(|capture| Tap::new(plan, capture)).collect(),
             flows: plan.flows.iter().map(|flow| (host(flow.from), flow.header)).collect(),
-            file: wanted.map(|folder| Sink::create(plan, folder.join(FILE))).transpose()?,
+            file: wanted.map(|files| Sink::create(plan, files.clone())).transpose()?,
             bytes: Vec::with_capacity(SNAP as usize),
             failed: None,
         })
@@ -96,6 +96,10 @@ impl Captures {
         write: impl Fn(&mut Vec<u8>, Hop) -> u32,
     ) {
         let Some(file) = self.file.as_mut().filter(|_| self.failed.is_none()) else { return };
+        // What room is left on a full disk is for the ends of tables.
+        if file.files.is_full() {
+            return;
+        }
         for (interface, tap) in (0..).zip(&self.taps) {
             if tap.port != port || now < tap.window.from || now >= tap.window.until {
                 continue;
@@ -110,17 +114,21 @@ impl Captures {
                 comment: comment.as_deref(),
             };
             if let Err(error) = file.writer.frame(&frame) {
-                self.failed = Some(Error::io(&file.path)(error));
+                self.failed = Some(Error::io(&file.path())(error));
                 return;
             }
         }
     }
 
+    /// Closes the file. One that a full disk left no room for goes.
     pub(crate) fn finish(self) -> Result<(), Error> {
-        match (self.failed, self.file) {
-            (Some(error), _) => Err(error),
-            (None, Some(file)) => file.close(),
-            (None, None) => Ok(()),
+        let Some(mut file) = self.file else { return Ok(()) };
+        match self.failed.map_or_else(|| file.close(), Err) {
+            Err(error) if error.is_full() => {
+                file.files.remove(FILE);
+                Ok(())
+            }
+            closed => closed,
         }
     }
 }
@@ -154,14 +162,17 @@ fn number(node: usize) -> u16 {
 }
 
 impl Sink {
-    fn create(plan: &Plan, path: PathBuf) -> Result<Self, Error> {
-        let partial = partial(&path);
-        let file = File::create(&partial).map_err(Error::io(&partial))?;
-        let writer = Self::open(plan, file).map_err(Error::io(&partial))?;
-        Ok(Self { path, writer })
+    fn create(plan: &Plan, files: Files) -> Result<Self, Error> {
+        let file = files.create(FILE)?;
+        let writer = Self::open(plan, file).map_err(Error::io(&files.path().join(FILE)))?;
+        Ok(Self { files, writer })
     }
 
-    fn open(plan: &Plan, file: File) -> std::io::Result<Writer<BufWriter<File>>> {
+    fn path(&self) -> PathBuf {
+        self.files.path().join(FILE)
+    }
+
+    fn open(plan: &Plan, file: OutFile) -> std::io::Result<Writer<BufWriter<OutFile>>> {
         let mut writer = Writer::new(BufWriter::with_capacity(1 << 16, file), APPLICATION)?;
         for capture in &plan.probes.captures {
             writer.interface(&interface(plan, capture))?;
@@ -169,9 +180,8 @@ impl Sink {
         Ok(writer)
     }
 
-    fn close(mut self) -> Result<(), Error> {
-        self.writer.flush().map_err(Error::io(&self.path))?;
-        std::fs::rename(partial(&self.path), &self.path).map_err(Error::io(&self.path))
+    fn close(&mut self) -> Result<(), Error> {
+        self.writer.flush().map_err(Error::io(&self.path()))
     }
 }
 

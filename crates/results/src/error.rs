@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 
 use parquet::errors::ParquetError;
 
+use crate::folder::{Holder, files};
+
 /// Why results could not be written, read or judged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The file system refused.
-    #[error("{}: {source}; choose a folder that can be written with --out", path.display())]
+    #[error("{}: {source}; {}", path.display(), remedy(source))]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -48,8 +50,17 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
+    /// Somebody else writes into the folder.
+    #[error("{} is in use by {}: wait for it or end it, or choose another folder with --out", folder.display(),
+        holder.as_ref().map_or_else(|| "another run".into(), |holder| holder.describe()))]
+    Busy {
+        /// The folder.
+        folder: PathBuf,
+        /// Who, if that can be told.
+        holder: Option<Box<Holder>>,
+    },
     /// The folder holds something else.
-    #[error("{} holds files but no manifest.json: give --out an empty folder or one of an earlier run", path.display())]
+    #[error("{} holds files but no manifest.json of a run: give --out an empty folder or one of an earlier run", path.display())]
     Foreign {
         /// The folder.
         path: PathBuf,
@@ -64,7 +75,24 @@ pub enum Error {
     },
 }
 
+/// What a person can do about a file that cannot be written.
+pub fn remedy(error: &std::io::Error) -> &'static str {
+    if files::is_full(error) {
+        return "the disk is full: make room there, or choose a folder on another disk with --out";
+    }
+    // As Linux says it of the last name of a path that must not be one.
+    if error.raw_os_error() == Some(nix::libc::ELOOP) {
+        return "it is a symbolic link, which is not followed: remove it, or choose another folder with --out";
+    }
+    "choose a folder that can be written with --out"
+}
+
 impl Error {
+    /// Whether there is no room on the disk.
+    pub fn is_full(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if files::is_full(source))
+    }
+
     pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
         |source| Self::Io { path: path.to_owned(), source }
     }
@@ -99,7 +127,9 @@ mod tests {
     fn a_full_disk_is_no_damaged_table() {
         let told = |source| Error::unwritten(Path::new("flows.parquet"))(source).to_string();
         let full = io::Error::from(io::ErrorKind::StorageFull);
-        assert!(told(full.into()).contains("choose a folder that can be written"));
+        assert!(told(full.into()).contains("the disk is full: make room there"));
+        let denied = io::Error::from(io::ErrorKind::PermissionDenied);
+        assert!(told(denied.into()).contains("choose a folder that can be written"));
         assert!(told(ParquetError::General("a column too few".into())).contains("damaged"));
     }
 }

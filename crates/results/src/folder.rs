@@ -1,19 +1,30 @@
 //! The run folder: `manifest.json`, `scenario.lock.toml`, `summary.json`, six tables, the capture and
 //! the report.
 //!
-//! A file gets its final name when it is complete, and the manifest says "incomplete" until all are, so
-//! a run that is killed leaves nothing that lies.
+//! While a run goes on its files are in a directory of its own within the folder, and what an earlier run left
+//! stays as it was. At the end they take its place by rename, `manifest.json` last, so a run that is refused or
+//! killed loses nothing and leaves nothing that lies. The folder is locked meanwhile.
 
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::capture;
 use crate::error::Error;
 use crate::lab::LabReport;
-use crate::manifest::{self, Manifest};
+use crate::manifest::{self, Manifest, Stored};
 use crate::rows::{BandwidthRow, ClassRow, DelayRow, FlowRow, QueueRow, Row, SequenceRow};
 use crate::summary::Summary;
-use crate::table::partial;
 use crate::totals::{Cost, Ending};
+
+pub(crate) mod files;
+mod lock;
+mod publish;
+
+pub use files::Files;
+pub use lock::{FolderLock, Holder, LOCK};
 
 /// The scenario with every default written out.
 pub const SCENARIO: &str = "scenario.lock.toml";
@@ -21,6 +32,12 @@ pub const SCENARIO: &str = "scenario.lock.toml";
 pub const SUMMARY: &str = "summary.json";
 /// The report.
 pub const REPORT: &str = "report.html";
+/// The control socket of a run under way.
+pub const SOCKET: &str = "live.sock";
+/// The folder of what programs print.
+pub const PROGRAMS: &str = "programs";
+/// The directory of a run's files while it goes on.
+pub const UNFINISHED: &str = "run.partial";
 
 /// Every file of a folder but the manifest.
 const FILES: [&str; 10] = [
@@ -36,30 +53,75 @@ const FILES: [&str; 10] = [
     DelayRow::FILE,
 ];
 
-/// A folder in the making.
+/// The name that the manifest of the finished run waits under, beside that which says "incomplete".
+const FINISHED: &str = "manifest.finished.json";
+
+/// A folder in the making. Dropped before its end, it is as it was before.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
     manifest: Manifest,
+    files: Files,
+    // Dropped in this order: a folder that was made for nothing must be empty to go.
+    _unfinished: Unfinished,
+    _lock: FolderLock,
+    _made: Made,
+}
+
+/// The directory of the run's files; goes with what is left in it.
+#[derive(Debug)]
+struct Unfinished(PathBuf);
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        let _ = publish::remove_all(&self.0);
+    }
+}
+
+/// The run's folder if it was not there before; goes if nothing came into it.
+#[derive(Debug)]
+struct Made(Option<PathBuf>);
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0 {
+            // Refused by the system unless it is empty.
+            let _ = fs::remove_dir(path);
+        }
+    }
 }
 
 impl RunFolder {
-    /// Makes the folder, or takes over that of an earlier run, whose files it removes. From then on it
-    /// holds a manifest that says "incomplete" and the scenario.
+    /// Makes the folder, or locks that of an earlier run, whose files stay until [`RunFolder::finish`].
     ///
     /// # Errors
-    /// If it cannot be written, or holds files that no run of ours left.
+    /// If it cannot be written, holds what is not of a run, or another run writes into it.
     pub fn create(path: &Path, manifest: Manifest, scenario: &str) -> Result<Self, Error> {
-        std::fs::create_dir_all(path).map_err(Error::io(path))?;
-        clear(path)?;
-        manifest.write(path, None, None)?;
-        write(&path.join(SCENARIO), scenario)?;
-        Ok(Self { path: path.to_owned(), manifest })
+        let is_new = fs::symlink_metadata(path).is_err();
+        fs::create_dir_all(path).map_err(Error::io(path))?;
+        let made = Made(is_new.then(|| path.to_owned()));
+        check(path)?;
+        let lock = FolderLock::take(path)?;
+        let unfinished = path.join(UNFINISHED);
+        // Of a run that was killed.
+        publish::remove_all(&unfinished)?;
+        fs::create_dir(&unfinished).map_err(Error::io(&unfinished))?;
+        let unfinished = Unfinished(unfinished);
+        let files = Files::with_reserve(&unfinished.0)?;
+        files.write(manifest::FILE, &manifest.to_json(None, None, &BTreeMap::new())?)?;
+        files.write(SCENARIO, scenario)?;
+        let path = path.to_owned();
+        Ok(Self { path, manifest, files, _unfinished: unfinished, _lock: lock, _made: made })
     }
 
-    /// Where it is: what [`crate::Recorder::new`] wants.
+    /// Where the results will be.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Where they are written until then: what [`crate::Recorder::in_folder`] wants.
+    pub const fn files(&self) -> &Files {
+        &self.files
     }
 
     /// What it was started with.
@@ -72,50 +134,115 @@ impl RunFolder {
         self.manifest.lab = Some(lab);
     }
 
-    /// Adds summary and report, and closes the folder: complete, or as far as an interrupted run came.
+    /// Adds summary and report and puts all in place of what was there: complete, or as far as a run came that
+    /// was interrupted or filled the disk. Returns whether the disk was full.
     ///
     /// # Errors
-    /// If a file cannot be written.
+    /// If a file cannot be written. What was there before is still there then.
     pub fn finish(
-        self,
+        mut self,
         summary: &Summary,
         report: &str,
         ending: Ending,
         cost: Cost,
-    ) -> Result<(), Error> {
-        write(&self.path.join(SUMMARY), &(summary.to_json() + "\n"))?;
-        write(&self.path.join(REPORT), report)?;
-        self.manifest.write(&self.path, Some(ending), Some(cost))
-    }
-}
-
-/// Removes what an earlier run left.
-fn clear(folder: &Path) -> Result<(), Error> {
-    // A run that could not even write its manifest left a part of it.
-    let ours = [folder.join(manifest::FILE), partial(&folder.join(manifest::FILE))];
-    let mut others = std::fs::read_dir(folder).map_err(Error::io(folder))?;
-    if !ours.iter().any(|file| file.exists()) && others.next().is_some() {
-        return Err(Error::Foreign { path: folder.to_owned() });
-    }
-    for name in FILES {
-        for path in [folder.join(name), partial(&folder.join(name))] {
-            match std::fs::remove_file(&path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(Error::io(&path)(error));
-                }
-                _ => {}
-            }
+    ) -> Result<bool, Error> {
+        self.files.release();
+        self.files.write(SUMMARY, &(summary.to_json() + "\n"))?;
+        if let Err(error) = self.files.write(REPORT, report)
+            && !error.is_full()
+        {
+            return Err(error);
         }
+        let full = self.files.is_full();
+        self.manifest.disk_full = full;
+        let ending = Ending { complete: ending.complete && !full, ..ending };
+        let lengths = publish::lengths(self.files.path())?;
+        let lengths = lengths.into_iter().filter(|(name, _)| name != manifest::FILE).collect();
+        let manifest = self.manifest.to_json(Some(ending), Some(cost), &lengths)?;
+        self.files.write(FINISHED, &manifest)?;
+        self.publish(&lengths)?;
+        Ok(full)
     }
-    Ok(())
+
+    /// Puts the files in their place; should this break off, the manifest there says "incomplete".
+    fn publish(&self, lengths: &BTreeMap<String, u64>) -> Result<(), Error> {
+        let (from, to) = (self.files.path(), self.path.as_path());
+        let moved = |name: &str, place: &str| {
+            let place = to.join(place);
+            fs::rename(from.join(name), &place).map_err(Error::io(&place))
+        };
+        moved(manifest::FILE, manifest::FILE)?;
+        for name in stale(to).filter(|name| !lengths.contains_key(name)) {
+            publish::remove(&to.join(name))?;
+        }
+        publish::bring(from, to, lengths.keys())?;
+        moved(FINISHED, manifest::FILE)
+    }
 }
 
-/// Writes a file whole, or not at all.
+/// What an earlier run may have left: its files, those of a run of an older version that was killed, and what its
+/// programs printed.
+fn stale(folder: &Path) -> impl Iterator<Item = String> + use<> {
+    let partial = |name: &&str| format!("{name}.partial");
+    let own = FILES.iter().map(|name| (*name).to_owned());
+    let killed = FILES.iter().chain([&manifest::FILE]).map(partial).collect::<Vec<_>>();
+    let programs = folder.join(PROGRAMS);
+    let is_own = fs::symlink_metadata(&programs).is_ok_and(|found| found.is_dir());
+    let printed = is_own.then(|| fs::read_dir(&programs)).and_then(Result::ok);
+    let names = printed.into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let logs = names.filter_map(|name| name.into_string().ok()).filter(|n| n.ends_with(".log"));
+    let logs: Vec<String> = logs.map(|name| format!("{PROGRAMS}/{name}")).collect();
+    own.chain(killed).chain(logs)
+}
+
+/// Refuses a folder that holds what no run of ours left, and one whose files cannot be replaced.
+fn check(folder: &Path) -> Result<(), Error> {
+    let foreign = || Error::Foreign { path: folder.to_owned() };
+    let entries = fs::read_dir(folder).map_err(Error::io(folder))?;
+    let names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
+    let passing = [LOCK, UNFINISHED, SOCKET];
+    if names.iter().any(|name| !passing.iter().any(|own| name == own)) && !holds_run(folder) {
+        return Err(foreign());
+    }
+    let is_folder =
+        |name: &&&str| fs::symlink_metadata(folder.join(name)).is_ok_and(|found| found.is_dir());
+    match FILES.iter().chain([&manifest::FILE]).find(is_folder) {
+        Some(name) => Err(Error::io(&folder.join(name))(ErrorKind::IsADirectory.into())),
+        None => Ok(()),
+    }
+}
+
+/// Whether there is a manifest that a run of ours wrote.
+fn holds_run(folder: &Path) -> bool {
+    let path = folder.join(manifest::FILE);
+    fs::symlink_metadata(&path).is_ok_and(|found| found.is_file())
+        && Stored::read(folder).is_ok_and(|stored| !stored.suimon.is_empty())
+}
+
+/// Writes a file whole, or not at all, in place of one of that name.
 ///
 /// # Errors
 /// If it cannot be written.
 pub fn write(path: &Path, text: &str) -> Result<(), Error> {
-    let partial = partial(path);
-    std::fs::write(&partial, text).map_err(Error::io(&partial))?;
-    std::fs::rename(&partial, path).map_err(Error::io(path))
+    write_with(path, |file| file.write_all(text.as_bytes()).map_err(Error::io(path)))
+}
+
+/// The same, as `fill` writes it. What is there is replaced, not followed, if it is a symlink.
+///
+/// # Errors
+/// If it cannot be written.
+pub(crate) fn write_with(
+    path: &Path,
+    fill: impl FnOnce(&mut fs::File) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let partial = path.with_file_name(format!(".{name}.{}.partial", std::process::id()));
+    publish::remove(&partial)?;
+    let mut file = files::create_new(&partial).map_err(Error::io(path))?;
+    let written =
+        fill(&mut file).and_then(|()| fs::rename(&partial, path).map_err(Error::io(path)));
+    if written.is_err() {
+        let _ = fs::remove_file(&partial);
+    }
+    written
 }

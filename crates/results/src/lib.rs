@@ -37,7 +37,7 @@ mod wire;
 pub use delays::{AllDelays, Delays};
 pub use error::Error;
 pub use expectation::{Verdict, judge, judge_quantities};
-pub use folder::RunFolder;
+pub use folder::{Files, RunFolder};
 pub use histogram::Histogram;
 pub use lab::{HostStalls, LabPort, LabReport, Lateness};
 pub use manifest::Manifest;

@@ -2,10 +2,11 @@
 //!
 //! The only file of a simulated run that may differ between two runs of the same seed.
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::lab::LabReport;
@@ -42,6 +43,14 @@ pub struct Manifest {
     /// What a run on real packets tells of the machine; known at its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lab: Option<LabReport>,
+    /// Whether the disk was full before its end; known then.
+    #[serde(skip_serializing_if = "is_false")]
+    pub disk_full: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// The file: the manifest with what is known about its making and its end.
@@ -57,6 +66,30 @@ struct File<'a> {
     simulated_seconds: Option<f64>,
     engine: Option<Cost>,
     environment: Environment,
+    /// The length of every other file, in bytes.
+    files: &'a BTreeMap<String, u64>,
+}
+
+/// What is read of a manifest.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Stored {
+    pub(crate) suimon: String,
+    #[serde(default)]
+    pub(crate) build: String,
+    pub(crate) schema: u32,
+    pub(crate) driver: String,
+    pub(crate) command: Vec<String>,
+    pub(crate) complete: bool,
+    pub(crate) lab: Option<LabReport>,
+    #[serde(default)]
+    pub(crate) files: BTreeMap<String, u64>,
+}
+
+impl Stored {
+    /// Reads the manifest in `folder`.
+    pub(crate) fn read(folder: &Path) -> Result<Self, Error> {
+        crate::stored_run::json(folder, FILE)
+    }
 }
 
 /// The machine. What it does not tell is left empty.
@@ -92,13 +125,13 @@ impl Environment {
 }
 
 impl Manifest {
-    /// Writes the file; without an ending it says that the run is not complete.
-    pub(crate) fn write(
+    /// The file's text; without an ending it says that the run is not complete.
+    pub(crate) fn to_json(
         &self,
-        folder: &Path,
         ending: Option<Ending>,
         cost: Option<Cost>,
-    ) -> Result<(), Error> {
+        files: &BTreeMap<String, u64>,
+    ) -> Result<String, Error> {
         let file = File {
             suimon: env!("CARGO_PKG_VERSION"),
             build: build(),
@@ -108,9 +141,9 @@ impl Manifest {
             simulated_seconds: ending.map(|ending| ending.at.as_secs_f64()),
             engine: cost,
             environment: Environment::read(),
+            files,
         };
-        let path = folder.join(FILE);
-        let text = serde_json::to_string_pretty(&file).map_err(Error::json(&path))?;
-        crate::folder::write(&path, &(text + "\n"))
+        let text = serde_json::to_string_pretty(&file).map_err(Error::json(Path::new(FILE)))?;
+        Ok(text + "\n")
     }
 }

@@ -12,6 +12,7 @@ use traffic::{Bytes, DropReason, FlowId, Instant, Packet, Statistics};
 use crate::bandwidth::{Bins, Load};
 use crate::capture::Captures;
 use crate::error::Error;
+use crate::folder::Files;
 use crate::rows::{
     BandwidthRow, ClassRow, DelayRow, FlowRow, Name, Names, PlanNames, QueueRow, Row, SequenceRow,
 };
@@ -106,6 +107,18 @@ pub struct Recording {
     pub delays: Table<DelayRow>,
 }
 
+impl Recording {
+    /// The same after its files came to `folder`.
+    pub fn in_folder(&mut self, folder: &Path) {
+        self.bandwidth.in_folder(folder);
+        self.sequences.in_folder(folder);
+        self.flows.in_folder(folder);
+        self.queues.in_folder(folder);
+        self.classes.in_folder(folder);
+        self.delays.in_folder(folder);
+    }
+}
+
 impl Recorder {
     /// Whether the plan asks for anything beyond the totals.
     pub fn is_needed(plan: &Plan) -> bool {
@@ -120,13 +133,25 @@ impl Recorder {
     /// tables in memory if there is none (and captures nothing).
     ///
     /// # Errors
-    /// If a file cannot be created.
+    /// If a file cannot be created, or is there already.
     pub fn new(plan: &Plan, folder: Option<&Path>) -> Result<Self, Error> {
+        Self::with(plan, folder.map(Files::into_folder).as_ref())
+    }
+
+    /// A recorder for `plan` whose tables and capture are among the `files` of a run folder.
+    ///
+    /// # Errors
+    /// If a file cannot be created.
+    pub fn in_folder(plan: &Plan, files: &Files) -> Result<Self, Error> {
+        Self::with(plan, Some(files))
+    }
+
+    fn with(plan: &Plan, files: Option<&Files>) -> Result<Self, Error> {
         let mut known = PlanNames::new(plan);
         let bins = plan.probes.bandwidth.iter();
         let bins = bins.map(|b| Bins::new(b, known.other(&b.name), known.port(b.port))).collect();
         let traces = traces(plan, &mut known);
-        let ports = ports(plan, &known, folder.is_some());
+        let ports = ports(plan, &known, files.is_some());
         let flow_names = (0..).take(plan.flows.len()).map(|f| known.flow(FlowId(f))).collect();
         let kinds = ["sojourn", "spacing"].map(|kind| known.other(kind));
         for port in 0..2 * plan.links.len() {
@@ -142,14 +167,14 @@ impl Recorder {
             traces,
             ports,
             flow_names,
-            captures: Captures::new(plan, folder)?,
+            captures: Captures::new(plan, files)?,
             real_frames: false,
-            bandwidth: series(folder, &names)?,
-            sequences: series(folder, &names)?,
-            flows: series(folder, &names)?,
-            queues: series(folder, &names)?,
-            classes: series(folder, &names)?,
-            delays: series(folder, &names)?,
+            bandwidth: series(files, &names)?,
+            sequences: series(files, &names)?,
+            flows: series(files, &names)?,
+            queues: series(files, &names)?,
+            classes: series(files, &names)?,
+            delays: series(files, &names)?,
             kinds,
             names,
         })
@@ -188,7 +213,8 @@ impl Recorder {
         }
     }
 
-    /// Closes everything where the run ended, with the delays that it counted.
+    /// Closes everything where the run ended, with the delays that it counted. Of a disk that is full, what there
+    /// is no room for is left out; see [`Files::is_full`].
     ///
     /// # Errors
     /// The first failure to write since the run began.
@@ -223,11 +249,8 @@ impl Recorder {
     }
 }
 
-fn series<R: Row>(folder: Option<&Path>, names: &Arc<Names>) -> Result<Series<R>, Error> {
-    folder.map_or_else(
-        || Ok(Series::in_memory()),
-        |folder| Series::in_folder(folder, Arc::clone(names)),
-    )
+fn series<R: Row>(files: Option<&Files>, names: &Arc<Names>) -> Result<Series<R>, Error> {
+    files.map_or_else(|| Ok(Series::in_memory()), |files| Series::in_file(files, Arc::clone(names)))
 }
 
 fn traces(plan: &Plan, names: &mut PlanNames) -> Vec<Trace> {

@@ -1,16 +1,17 @@
 //! A run folder that was filled earlier, by whatever driver, read back.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::error::Error;
 use crate::folder::{SCENARIO, SUMMARY};
 use crate::lab::LabReport;
-use crate::manifest;
+use crate::manifest::{self, Stored};
 use crate::summary;
+use crate::table;
 
 /// What an earlier run left.
 #[derive(Clone, Debug)]
@@ -31,23 +32,12 @@ pub struct StoredRun {
     pub complete: bool,
     /// What it tells of the machine, if it moved real packets.
     pub lab: Option<LabReport>,
+    /// The length of each of its files, in bytes; empty where its manifest does not tell.
+    pub files: BTreeMap<String, u64>,
     /// Its scenario with every default written out.
     pub scenario: String,
     /// `summary.json`.
     pub summary: Value,
-}
-
-/// What is read of a manifest.
-#[derive(Deserialize)]
-struct Made {
-    suimon: String,
-    #[serde(default)]
-    build: String,
-    schema: u32,
-    driver: String,
-    command: Vec<String>,
-    complete: bool,
-    lab: Option<LabReport>,
 }
 
 impl StoredRun {
@@ -56,7 +46,7 @@ impl StoredRun {
     /// # Errors
     /// [`Error::NoRun`] for a folder that no finished run left, and files that cannot be read.
     pub fn read(folder: &Path) -> Result<Self, Error> {
-        let made: Made = json(folder, manifest::FILE)?;
+        let made = Stored::read(folder)?;
         Ok(Self {
             folder: folder.to_owned(),
             version: made.suimon,
@@ -66,6 +56,7 @@ impl StoredRun {
             command: made.command,
             complete: made.complete,
             lab: made.lab,
+            files: made.files,
             scenario: text(folder, SCENARIO)?,
             summary: json(folder, SUMMARY)?,
         })
@@ -81,6 +72,16 @@ impl StoredRun {
             && self.schema == manifest::SCHEMA
             && self.driver == driver
             && self.scenario == scenario
+    }
+
+    /// Whether every file is as long as the manifest says, and every table ends as a table does.
+    pub fn is_whole(&self) -> bool {
+        let is_whole = |(name, length): (&String, &u64)| {
+            let path = self.folder.join(name);
+            let same = std::fs::metadata(&path).is_ok_and(|found| found.len() == *length);
+            same && (!name.ends_with(".parquet") || table::has_footer(&path))
+        };
+        !self.files.is_empty() && self.files.iter().all(is_whole)
     }
 
     /// Every number of its summary, as [`crate::Summary::quantities`] gives it.
@@ -99,7 +100,7 @@ fn text(folder: &Path, name: &'static str) -> Result<String, Error> {
     })
 }
 
-fn json<T: DeserializeOwned>(folder: &Path, name: &'static str) -> Result<T, Error> {
+pub(crate) fn json<T: DeserializeOwned>(folder: &Path, name: &'static str) -> Result<T, Error> {
     let path = folder.join(name);
     serde_json::from_str(&text(folder, name)?).map_err(Error::json(&path))
 }

@@ -13,7 +13,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{Type, TypePtr};
 
 use crate::error::Error;
-use crate::table::partial;
+use crate::folder;
 
 /// A column's values, one for each row.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,13 +46,10 @@ impl SweepTable {
     /// # Errors
     /// If it cannot be written, or columns differ in length.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
-        let partial = partial(path);
-        let file = File::create(&partial).map_err(Error::io(&partial))?;
-        self.write_to(file).map_err(Error::unwritten(path))?;
-        std::fs::rename(&partial, path).map_err(Error::io(path))
+        folder::write_with(path, |file| self.write_to(file).map_err(Error::unwritten(path)))
     }
 
-    fn write_to(&self, file: File) -> ParquetResult<()> {
+    fn write_to(&self, file: &mut File) -> ParquetResult<()> {
         let properties = WriterProperties::builder()
             .set_created_by(concat!("suimon ", env!("CARGO_PKG_VERSION")).to_owned())
             .set_statistics_enabled(EnabledStatistics::Chunk)

@@ -19,6 +19,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnPath, Type, TypePtr};
 
 use crate::error::Error;
+use crate::folder::files::{Files, OutFile};
 use crate::rows::{Column, Kind, NOTHING, Name, Names, Row};
 
 /// Memory that the rows of one group may take.
@@ -46,9 +47,8 @@ pub enum Table<R> {
 
 #[derive(Debug)]
 struct Sink<R: Row> {
-    path: PathBuf,
-    partial: PathBuf,
-    writer: SerializedFileWriter<File>,
+    files: Files,
+    writer: SerializedFileWriter<OutFile>,
     names: Arc<Names>,
     row: PhantomData<R>,
 }
@@ -59,9 +59,9 @@ impl<R: Row> Series<R> {
         Self { rows: Vec::new(), sink: None, failed: None }
     }
 
-    /// A table in `folder`, under its own name once it is complete.
-    pub(crate) fn in_folder(folder: &Path, names: Arc<Names>) -> Result<Self, Error> {
-        let sink = Sink::create(folder.join(R::FILE), names)?;
+    /// A table among `files`.
+    pub(crate) fn in_file(files: &Files, names: Arc<Names>) -> Result<Self, Error> {
+        let sink = Sink::create(files.clone(), names)?;
         Ok(Self { rows: Vec::new(), sink: Some(sink), failed: None })
     }
 
@@ -82,12 +82,20 @@ impl<R: Row> Series<R> {
         self.rows.clear();
     }
 
+    /// Closes the table. One that a full disk left no room for is empty, and has no file.
     pub(crate) fn finish(mut self, names: &Arc<Names>) -> Result<Table<R>, Error> {
         self.flush();
-        match (self.failed, self.sink) {
-            (Some(error), _) => Err(error),
-            (None, Some(sink)) => Ok(Table::File(sink.close()?)),
-            (None, None) => Ok(Table::Memory(self.rows, Arc::clone(names))),
+        let Some(sink) = self.sink else {
+            return Ok(Table::Memory(self.rows, Arc::clone(names)));
+        };
+        let files = sink.files.clone();
+        match self.failed.map_or_else(|| sink.close(), Err) {
+            Ok(()) => Ok(Table::File(files.path().join(R::FILE))),
+            Err(error) if error.is_full() => {
+                files.remove(R::FILE);
+                Ok(Table::Memory(Vec::new(), Arc::clone(names)))
+            }
+            Err(error) => Err(error),
         }
     }
 }
@@ -98,30 +106,29 @@ const fn group_rows<R: Row>() -> usize {
 }
 
 impl<R: Row> Sink<R> {
-    fn create(path: PathBuf, names: Arc<Names>) -> Result<Self, Error> {
-        let partial = partial(&path);
-        let file = File::create(&partial).map_err(Error::io(&partial))?;
-        let schema = schema::<R>().map_err(Error::unwritten(&path))?;
-        let writer = SerializedFileWriter::new(file, schema, Arc::new(properties::<R>()));
-        let writer = writer.map_err(Error::unwritten(&path))?;
-        Ok(Self { path, partial, writer, names, row: PhantomData })
+    fn create(files: Files, names: Arc<Names>) -> Result<Self, Error> {
+        let file = files.create(R::FILE)?;
+        let opened = schema::<R>().and_then(|schema| {
+            SerializedFileWriter::new(file, schema, Arc::new(properties::<R>()))
+        });
+        let writer = opened.map_err(Error::unwritten(&files.path().join(R::FILE)))?;
+        Ok(Self { files, writer, names, row: PhantomData })
     }
 
     fn write(&mut self, rows: &[R]) -> Result<(), Error> {
         let written = write_group(&mut self.writer, rows, &self.names);
-        written.map_err(Error::unwritten(&self.path))
+        written.map_err(Error::unwritten(&self.files.path().join(R::FILE)))
     }
 
-    fn close(self) -> Result<PathBuf, Error> {
-        self.writer.close().map_err(Error::unwritten(&self.path))?;
-        std::fs::rename(&self.partial, &self.path).map_err(Error::io(&self.path))?;
-        Ok(self.path)
+    fn close(self) -> Result<(), Error> {
+        let closed = self.writer.close().map(drop);
+        closed.map_err(Error::unwritten(&self.files.path().join(R::FILE)))
     }
 }
 
-/// The name a file has until it is complete, so that what has its final name can be read.
-pub(crate) fn partial(path: &Path) -> PathBuf {
-    path.with_added_extension("partial")
+/// Whether a file ends as a table does: with what it holds, and where.
+pub(crate) fn has_footer(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| SerializedFileReader::new(file).is_ok())
 }
 
 fn schema<R: Row>() -> ParquetResult<TypePtr> {
@@ -156,7 +163,7 @@ fn properties<R: Row>() -> WriterProperties {
 }
 
 fn write_group<R: Row>(
-    writer: &mut SerializedFileWriter<File>,
+    writer: &mut SerializedFileWriter<OutFile>,
     rows: &[R],
     names: &Names,
 ) -> ParquetResult<()> {
@@ -168,7 +175,7 @@ fn write_group<R: Row>(
 }
 
 fn write_column<R: Row>(
-    group: &mut SerializedRowGroupWriter<'_, File>,
+    group: &mut SerializedRowGroupWriter<'_, OutFile>,
     column: &Column<R>,
     rows: &[R],
     names: &Names,
@@ -212,6 +219,13 @@ impl<R: Row> Table<R> {
     /// A table that an earlier run left in `folder`.
     pub fn open(folder: &Path) -> Self {
         Self::File(folder.join(R::FILE))
+    }
+
+    /// The same table after its file came to `folder`.
+    pub(crate) fn in_folder(&mut self, folder: &Path) {
+        if let Self::File(path) = self {
+            *path = folder.join(R::FILE);
+        }
     }
 
     /// Shows every row, in order, to `look`, with the names it speaks of.

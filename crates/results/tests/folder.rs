@@ -21,6 +21,7 @@ fn manifest() -> Manifest {
         command: words.clone(),
         arguments: words,
         lab: None,
+        disk_full: false,
     }
 }
 
@@ -37,7 +38,7 @@ fn run(path: &Path, totals: &Totals, cost: Cost) -> String {
 fn run_with(path: &Path, totals: &Totals, cost: Cost, lab: Option<LabReport>) -> String {
     let plan = scene::plan();
     let mut folder = RunFolder::create(path, manifest(), "# the scenario\n").unwrap();
-    let mut recorder = Recorder::new(&plan, Some(folder.path())).unwrap();
+    let mut recorder = Recorder::in_folder(&plan, folder.files()).unwrap();
     scene::drive(&mut recorder);
     let recording = recorder.finish(totals).unwrap();
     let summary = Summary::new(&plan, totals);
@@ -148,19 +149,144 @@ fn an_interrupted_run_stays_readable_and_says_so() {
     assert!(report.contains("Incomplete: interrupted after 4 ms of 10 ms."));
 }
 
+/// Every file of a folder, with its bytes.
+fn content(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let files = names(folder).into_iter().filter(|name| folder.join(name).is_file());
+    files.map(|name| (name.clone(), std::fs::read(folder.join(name)).unwrap())).collect()
+}
+
+/// A run into `path` that never comes to its end; what is returned drops it, or not.
+fn begin(path: &Path) -> (RunFolder, Recorder) {
+    let next = RunFolder::create(path, manifest(), "# another scenario\n").unwrap();
+    let mut recorder = Recorder::in_folder(&scene::plan(), next.files()).unwrap();
+    scene::drive(&mut recorder);
+    (next, recorder)
+}
+
+#[test]
+fn a_run_that_does_not_come_to_its_end_leaves_what_was_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    drop(begin(&path));
+    assert!(!path.exists(), "a folder that was made for nothing goes");
+    run(&path, &scene::totals(), Cost::default());
+    let before = content(&path);
+    let next = begin(&path);
+    let mut during = content(&path);
+    during.retain(|(name, _)| name != "run.lock");
+    assert!(during == before, "untouched while it goes on");
+    drop(next);
+    assert!(content(&path) == before, "untouched by one that is refused");
+    assert_eq!(names(&path).len(), before.len(), "{:?}", names(&path));
+}
+
 #[test]
 fn a_killed_run_leaves_nothing_that_looks_complete() {
     let folder = tempfile::tempdir().unwrap();
+    // As after SIGKILL: what a killed run has begun stays.
+    let (next, recorder) = begin(&folder.path().join("killed"));
+    let remains = next.files().path().to_owned();
+    std::fs::create_dir_all(folder.path().join("run")).unwrap();
+    std::fs::rename(remains, folder.path().join("run/run.partial")).unwrap();
+    drop((recorder, next));
+    let path = folder.path().join("run");
+    assert_eq!(names(&path), ["run.partial"]);
+    let read = StoredRun::read(&path).unwrap_err().to_string();
+    assert!(read.contains("no folder of a finished run"), "{read}");
+    run(&path, &scene::totals(), Cost::default());
+    assert!(!path.join("run.partial").exists(), "the next run clears it away");
+}
+
+#[test]
+fn nothing_of_an_earlier_run_stays_beside_a_later_one() {
+    let folder = tempfile::tempdir().unwrap();
     run(folder.path(), &scene::totals(), Cost::default());
-    // The next run in the same folder is killed: its files stay as they are.
-    let next = RunFolder::create(folder.path(), manifest(), "# the scenario\n").unwrap();
-    let mut recorder = Recorder::new(&scene::plan(), Some(next.path())).unwrap();
-    scene::drive(&mut recorder);
-    drop(recorder);
-    assert_eq!(json(&folder.path().join("manifest.json"))["complete"], false);
-    let named = names(folder.path());
-    let finished = named.iter().filter(|name| !name.ends_with(".partial")).collect::<Vec<_>>();
-    assert_eq!(finished, ["manifest.json", "scenario.lock.toml"]);
+    let totals = scene::totals();
+    let plan = scene::plan();
+    let summary = Summary::new(&plan, &totals);
+    let programs = folder.path().join("programs");
+    std::fs::create_dir(&programs).unwrap();
+    std::fs::write(programs.join("old.log"), "old").unwrap();
+    std::fs::write(folder.path().join("notes.txt"), "mine").unwrap();
+    // A run without probes has no tables.
+    let next = RunFolder::create(folder.path(), manifest(), "").unwrap();
+    let printed = next.files().path().join("programs");
+    std::fs::create_dir(&printed).unwrap();
+    std::fs::write(printed.join("new.log"), "new").unwrap();
+    next.finish(&summary, "<html>", totals.ending, Cost::default()).unwrap();
+    let left = [
+        "manifest.json",
+        "notes.txt",
+        "programs",
+        "report.html",
+        "scenario.lock.toml",
+        "summary.json",
+    ];
+    assert_eq!(names(folder.path()), left);
+    assert_eq!(names(&programs), ["new.log"]);
+    assert!(StoredRun::read(folder.path()).unwrap().is_whole());
+}
+
+#[test]
+fn no_file_is_written_through_a_symlink() {
+    let folder = tempfile::tempdir().unwrap();
+    let precious = folder.path().join("precious");
+    std::fs::write(&precious, "years of work").unwrap();
+    let path = folder.path().join("run");
+    run(&path, &scene::totals(), Cost::default());
+    for name in names(&path) {
+        for name in [format!("{name}.partial"), name] {
+            let _ = std::fs::remove_file(path.join(&name));
+            // The manifest itself must be one for the folder to be a run's.
+            if name != "manifest.json" {
+                std::os::unix::fs::symlink(&precious, path.join(&name)).unwrap();
+            }
+        }
+    }
+    std::fs::write(path.join("manifest.json"), MANIFEST).unwrap();
+    let outside = folder.path().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("kept.log"), "years of work").unwrap();
+    for name in ["run.partial", "programs"] {
+        std::os::unix::fs::symlink(&outside, path.join(name)).unwrap();
+    }
+    run(&path, &scene::totals(), Cost::default());
+    assert_eq!(std::fs::read_to_string(&precious).unwrap(), "years of work");
+    assert_eq!(names(&outside), ["kept.log"]);
+    assert!(StoredRun::read(&path).unwrap().is_whole());
+    assert!(
+        names(&path)
+            .iter()
+            .filter(|name| *name != "programs")
+            .all(|name| { std::fs::symlink_metadata(path.join(name)).unwrap().is_file() })
+    );
+    results::folder::write(&path.join("page.html"), "a").unwrap();
+    std::fs::remove_file(path.join("page.html")).unwrap();
+    std::os::unix::fs::symlink(&precious, path.join("page.html")).unwrap();
+    results::folder::write(&path.join("page.html"), "b").unwrap();
+    assert_eq!(std::fs::read_to_string(&precious).unwrap(), "years of work");
+}
+
+/// The least that makes a folder a run's.
+const MANIFEST: &str =
+    r#"{"suimon": "0.1.0", "schema": 1, "driver": "simulate", "command": [], "complete": true}"#;
+
+#[test]
+fn a_truncated_or_damaged_file_is_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path(), &scene::totals(), Cost::default());
+    let whole = || StoredRun::read(folder.path()).unwrap().is_whole();
+    assert!(whole());
+    let path = folder.path().join("flows.parquet");
+    let bytes = std::fs::read(&path).unwrap();
+    for damaged in [&bytes[..bytes.len() / 2], &[], &vec![0; bytes.len()][..]] {
+        std::fs::write(&path, damaged).unwrap();
+        assert!(!whole(), "{} bytes", damaged.len());
+    }
+    std::fs::remove_file(&path).unwrap();
+    assert!(!whole());
+    std::fs::write(&path, bytes).unwrap();
+    assert!(whole());
 }
 
 #[test]
@@ -170,6 +296,10 @@ fn others_files_are_left_alone() {
     let refused = RunFolder::create(folder.path(), manifest(), "").unwrap_err();
     assert!(matches!(refused, Error::Foreign { .. }), "{refused}");
     assert_eq!(names(folder.path()), ["thesis.tex"]);
+    // Nor does another program's manifest make the folder ours.
+    std::fs::write(folder.path().join("manifest.json"), "{\"name\": \"extension\"}").unwrap();
+    let refused = RunFolder::create(folder.path(), manifest(), "").unwrap_err();
+    assert!(matches!(refused, Error::Foreign { .. }), "{refused}");
 }
 
 #[test]

@@ -101,7 +101,8 @@ fn a_table_that_is_none_is_an_error() {
     std::fs::write(folder.path().join(FlowRow::FILE), "no Parquet").unwrap();
     let error = Table::<FlowRow>::open(folder.path()).each(|_, _| {}).unwrap_err();
     assert!(error.to_string().contains("flows.parquet"), "{error}");
-    let recording = record(Some(folder.path()));
+    let elsewhere = tempfile::tempdir().unwrap();
+    let recording = record(Some(elsewhere.path()));
     let Table::File(path) = recording.queues else { panic!("not in a file") };
     std::fs::copy(path, folder.path().join(FlowRow::FILE)).unwrap();
     let error = Table::<FlowRow>::open(folder.path()).each(|_, _| {}).unwrap_err();

@@ -143,6 +143,11 @@ impl Cells {
         Ok(Self { list: cells, stand_ins: shared.filter_map(stand_in).collect() })
     }
 
+    /// Refuses what the driver cannot run.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        self.list.iter().filter(|cell| cell.included).try_for_each(|cell| cell.job.check())
+    }
+
     /// How many are executed.
     pub(crate) fn len(&self) -> usize {
         self.list.iter().filter(|cell| cell.included).count()
@@ -245,7 +250,7 @@ impl Cell {
 /// A lab that broke has no results that a paper could use.
 fn unbroken(mut outcome: Outcome) -> Result<Outcome, Failure> {
     match outcome.failure.take() {
-        Some(failure) => Err(failure.into()),
+        Some(failure) => Err(failure),
         None => Ok(outcome),
     }
 }

@@ -8,7 +8,7 @@ use results::{Verdict, folder};
 use scenario::Plan;
 
 use crate::amount;
-use crate::execution::{Job, Outcome};
+use crate::execution::{Driver, Job, Outcome};
 use crate::table::{Cell, Table};
 
 /// More rows are left to the run folder.
@@ -67,6 +67,29 @@ pub(crate) fn interruption(plan: &Plan, outcome: &Outcome) -> String {
     let wanted = quantity::time(plan.duration.as_secs_f64());
     format!(
         "interrupted after {reached} of {wanted}: results are of that part, expectations not judged"
+    )
+}
+
+/// What is about to run, and where its results go.
+pub(crate) fn beginning(job: &Job) -> String {
+    let (plan, folder) = (&job.plan, job.folder.display());
+    let (seed, time) = (plan.seed, quantity::time(plan.duration.as_secs_f64()));
+    let driver = match job.driver {
+        Driver::Simulator => "simulating",
+        Driver::Lab => "real packets for",
+    };
+    format!("{folder}: {driver} {time}, seed {seed}, suimon {}", env!("CARGO_PKG_VERSION"))
+}
+
+/// What a run cost.
+pub(crate) fn cost(outcome: &Outcome) -> String {
+    let (cost, engine) = (outcome.cost, &outcome.summary.engine);
+    format!(
+        "{} packet-hops in {} of processor time, {} elapsed, {} of memory",
+        engine.packet_hops,
+        quantity::time(cost.cpu_seconds),
+        quantity::time(cost.wall_seconds),
+        quantity::size(cost.peak_rss_bytes),
     )
 }
 

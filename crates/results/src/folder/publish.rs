@@ -1,0 +1,91 @@
+//! A run's files come from the directory that they were written in to the folder that they are for, all by rename.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, Metadata};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use crate::error::Error;
+
+/// The length of every file in `folder`, by its name; of those in a folder within it as `FOLDER/NAME`.
+///
+/// # Errors
+/// A folder that cannot be read.
+pub(super) fn lengths(folder: &Path) -> Result<BTreeMap<String, u64>, Error> {
+    let mut all = BTreeMap::new();
+    for (name, metadata) in entries(folder)? {
+        if metadata.is_dir() {
+            let within = entries(&folder.join(&name))?;
+            all.extend(within.into_iter().map(|(file, m)| (format!("{name}/{file}"), m.len())));
+        } else {
+            all.insert(name, metadata.len());
+        }
+    }
+    Ok(all)
+}
+
+fn entries(folder: &Path) -> Result<Vec<(String, Metadata)>, Error> {
+    let entry = |entry: io::Result<fs::DirEntry>| {
+        let entry = entry?;
+        // Our own names are text; of another one nothing is known.
+        let name = entry.file_name().to_string_lossy().into_owned();
+        Ok((name, entry.metadata()?))
+    };
+    let read = fs::read_dir(folder).and_then(|all| all.map(entry).collect());
+    read.map_err(Error::io(folder))
+}
+
+/// Moves `names` from one folder to the other, in place of what has their names there.
+///
+/// # Errors
+/// If a file cannot be moved.
+pub(super) fn bring<'n>(
+    from: &Path,
+    to: &Path,
+    names: impl Iterator<Item = &'n String>,
+) -> Result<(), Error> {
+    let mut folders = BTreeSet::new();
+    for name in names {
+        if let Some((folder, _)) = name.split_once('/')
+            && folders.insert(folder)
+        {
+            make_folder(&to.join(folder))?;
+        }
+        let place = to.join(name);
+        fs::rename(from.join(name), &place).map_err(Error::io(&place))?;
+    }
+    Ok(())
+}
+
+/// A folder of ours within the run's: never one that a symlink leads to.
+fn make_folder(path: &Path) -> Result<(), Error> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => return Ok(()),
+        Ok(_) => remove(path)?,
+        Err(_) => {}
+    }
+    fs::create_dir(path).map_err(Error::io(path))
+}
+
+/// Removes a file, or the symlink of that name, if there is one.
+///
+/// # Errors
+/// If it cannot be removed.
+pub(super) fn remove(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::io(path)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Removes a folder of ours with all that is in it, or the symlink or file of that name.
+///
+/// # Errors
+/// If it cannot be removed.
+pub(super) fn remove_all(path: &Path) -> Result<(), Error> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path).map_err(Error::io(path)),
+        Ok(_) => remove(path),
+        Err(_) => Ok(()),
+    }
+}
