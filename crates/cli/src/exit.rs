@@ -1,8 +1,9 @@
 //! Exit codes, and the last words of a fault of our own.
 
-use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitCode, ExitStatus};
+
+use crate::output;
 
 /// What `--help` says of them.
 pub(crate) const HELP: &str = "\
@@ -63,12 +64,11 @@ pub(crate) fn take_over_panics() {
         let text = panic.payload_as_str().unwrap_or("no message");
         let place = panic.location().map(|at| format!(" ({}:{})", at.file(), at.line()));
         let place = place.unwrap_or_default();
-        let _ = writeln!(
-            std::io::stderr(),
+        output::note(&format!(
             "error: suimon met a fault of its own: {text}{place}\n  help: please report it with \
              the scenario and this line: suimon {}",
             env!("CARGO_PKG_VERSION"),
-        );
+        ));
         std::process::exit(FAULT);
     }));
 }

@@ -1,8 +1,11 @@
 //! Text tables for a terminal: aligned columns, headings in bold, no lines.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
+
+use crate::sanitise;
 
 /// How a column is aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +25,15 @@ pub(crate) struct Cell {
 
 impl<T: Into<String>> From<T> for Cell {
     fn from(text: T) -> Self {
-        Self { text: text.into(), style: Style::new() }
+        Self { text: shown(text.into()), style: Style::new() }
+    }
+}
+
+/// As it is shown, so that its width is known.
+fn shown(text: String) -> String {
+    match sanitise::text(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(shown) => shown,
     }
 }
 
@@ -45,7 +56,7 @@ impl Cell {
 
     /// What stands above the rows of a section.
     pub(crate) fn heading(text: impl Into<String>) -> Self {
-        Self { text: text.into(), style: Style::new().bold() }
+        Self { text: shown(text.into()), style: Style::new().bold() }
     }
 }
 

@@ -10,6 +10,7 @@ use super::lines::{self, Line};
 use super::palette::Palette;
 use super::plain;
 use super::view::{View, chosen};
+use crate::sanitise;
 use crate::statistics::Statistics;
 
 const KEYS: &str = "q quit  Tab port  s sort  Space pause  ? help";
@@ -51,6 +52,12 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &View, palette: Palette) {
     frame.render_widget(Paragraph::new(Text::styled(keys, palette.faint())), bottom);
     if view.help {
         help(frame, body);
+    }
+    // Whatever was drawn, by whom ever.
+    for cell in &mut frame.buffer_mut().content {
+        if sanitise::text(cell.symbol()) != cell.symbol() {
+            cell.set_char(char::REPLACEMENT_CHARACTER);
+        }
     }
 }
 
