@@ -169,11 +169,22 @@ impl Engine {
 
     /// Runs every event up to and including `until`.
     pub fn run_until(&mut self, until: Instant, observer: &mut impl Observer) {
+        self.run_some(until, u64::MAX, observer);
+    }
+
+    /// Runs events up to and including `until`, but at most so many; whether it has come to `until`. Called again, it
+    /// goes on as if it had never stopped.
+    pub fn run_some(&mut self, until: Instant, most: u64, observer: &mut impl Observer) -> bool {
+        let last = self.events.saturating_add(most);
         let World { nodes, lines, packets } = &mut self.world;
         let (schedule, delivered) = (&mut self.schedule, &mut self.delivered);
         let egress = &mut Departures { lines, schedule, delivered, arriving: 0 };
         let mut cx = Context { now: self.now, packets, egress, observer };
-        while let Some((now, source)) = cx.egress.schedule.first(until) {
+        while self.events < last {
+            let Some((now, source)) = cx.egress.schedule.first(until) else {
+                self.now = until;
+                return true;
+            };
             debug_assert!(now >= cx.now, "time runs forward");
             cx.now = now;
             self.events += 1;
@@ -181,7 +192,8 @@ impl Engine {
             #[cfg(debug_assertions)]
             assert_conserved(nodes, &cx, self.lent);
         }
-        self.now = until;
+        self.now = cx.now;
+        false
     }
 
     /// Offers a packet that the machine behind `node` sent, now.

@@ -27,9 +27,15 @@ pub fn run(plan: &Plan, watch: &mut impl Watch, steering: Steering<'_>) -> Resul
     let mut marks = Marks::new(plan);
     let mut flows = vec![Snapshot::default(); plan.flows.len()];
     let (mut changes, mut complete) = (Vec::new(), false);
-    while !steering.interrupted.load(Ordering::Relaxed) {
+    let goes_on = || !steering.interrupted.load(Ordering::Relaxed);
+    'run: while goes_on() {
         let now = timetable.next();
-        engine.run_until(now, &mut tally);
+        while !engine.run_some(now, EVENTS, &mut tally) {
+            (steering.progress)(engine.now());
+            if !goes_on() {
+                break 'run;
+            }
+        }
         sample(plan, &engine, &timetable, now, tally.inner);
         while let Some(mark) = marks.due(now) {
             mark.take(plan, &engine, &mut flows);
@@ -49,6 +55,9 @@ pub fn run(plan: &Plan, watch: &mut impl Watch, steering: Steering<'_>) -> Resul
     }
     Ok(Totals { changes, ..totals(plan, &engine, tally, &flows, complete) })
 }
+
+/// Events from one look at the interruption to the next: less than a tenth of a second's work.
+const EVENTS: u64 = 1 << 17;
 
 /// When the engine pauses for samples.
 struct Timetable {
@@ -114,8 +123,7 @@ impl Timetable {
     }
 }
 
-/// From one look at the interruption to the next: a hundredth of a short run, and a tenth of a second of
-/// a long one, which the slowest of worlds passes while a person waits.
+/// From one sign of progress to the next: a hundredth of a short run, and a tenth of a second of a long one.
 fn stride(duration: Duration) -> Duration {
     Duration::from_ps(duration.as_ps() / 128).min(Duration::from_ms(100))
 }

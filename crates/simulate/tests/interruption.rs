@@ -4,8 +4,9 @@ mod driver;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use simulate::{Steering, run};
-use traffic::{Duration, Instant};
+use network::{Observer, PortId};
+use simulate::{Steering, Watch, run};
+use traffic::{Duration, Instant, Packet};
 
 const PATH: &str = r#"
 duration = "2 s"
@@ -42,6 +43,43 @@ fn an_interruption_ends_the_run_where_it_stands() {
     assert_eq!(cut.flows[0].sender, meant.flows[0].sender);
     assert_eq!(cut.flows[0].receiver, meant.flows[0].receiver);
     assert!(cut.flows[0].received.0 > 0);
+}
+
+/// Asks for the end with the first packet, as a signal does, whenever that comes.
+struct Impatient<'a>(&'a AtomicBool);
+
+impl Observer for Impatient<'_> {
+    fn transmitted(&mut self, _: PortId, _: &Packet, _: Instant, _: Instant) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Watch for Impatient<'_> {}
+
+#[test]
+fn a_costly_step_is_interrupted_within_it() {
+    // A step of the timetable is a tenth of a second, in which this sends a million packets.
+    let plan = driver::plan(
+        r#"
+duration = "100 s"
+[host.a]
+[host.b]
+[link.path]
+between = ["a", "b"]
+rate = "100 Gbit/s"
+[flow.flood]
+from = "a"
+to = "b"
+datagrams = { rate = "90 Gbit/s", size = "1000 B" }
+"#,
+    );
+    let interrupted = AtomicBool::new(false);
+    let steering = Steering { interrupted: &interrupted, progress: &|_| {} };
+    let mut impatient = Impatient(&interrupted);
+    let cut = run(&plan, &mut impatient, steering).expect("a plan from text was checked");
+    assert!(!cut.ending.complete);
+    let events = cut.engine.events;
+    assert!((1..1 << 18).contains(&events), "{events} events, until {:?}", cut.ending.at);
 }
 
 #[test]
