@@ -1,5 +1,8 @@
 //! What is to be run: a scenario file and what the command line changes in it.
 
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -19,6 +22,9 @@ pub(crate) struct Experiment {
     /// link.wan.delay=10ms..200ms/8, one of equal ratios flow.bulk.count=1..64/7log
     #[arg(long, value_name = "PATH=A,B,..")]
     vary: Vec<String>,
+    /// The seed of everything random, in place of the file's
+    #[arg(long, value_name = "N", conflicts_with = "seeds")]
+    seed: Option<u64>,
     /// Run once for each seed from first to last
     #[arg(long, value_name = "1..8")]
     seeds: Option<String>,
@@ -32,6 +38,9 @@ impl Experiment {
         for assignment in &self.set {
             document.set(assignment)?;
         }
+        if let Some(seed) = self.seed {
+            document.set(&format!("seed={seed}"))?;
+        }
         for assignment in &self.vary {
             document.vary(assignment)?;
         }
@@ -43,9 +52,9 @@ impl Experiment {
 
     fn text(&self) -> Result<String, Failure> {
         let read = if self.file == Path::new("-") {
-            std::io::read_to_string(std::io::stdin())
+            read(std::io::stdin())
         } else {
-            std::fs::read_to_string(&self.file)
+            open(&self.file).and_then(read)
         };
         read.map_err(Failure::file(&self.file))
     }
@@ -63,6 +72,7 @@ impl Experiment {
         for assignment in self.set.iter().cloned().chain(pairs) {
             words.extend(["--set".into(), assignment]);
         }
+        words.extend(self.seed.into_iter().flat_map(seed_option));
         words
     }
 
@@ -72,6 +82,7 @@ impl Experiment {
         let mut words = vec!["suimon".into(), "sweep".into(), self.file.display().to_string()];
         let mut option = |name: &str, value: &str| words.extend([name.into(), value.into()]);
         self.set.iter().for_each(|assignment| option("--set", assignment));
+        self.seed.iter().for_each(|seed| option("--seed", &seed.to_string()));
         self.vary.iter().for_each(|assignment| option("--vary", assignment));
         self.seeds.iter().for_each(|range| option("--seeds", range));
         if measures != [usual] {
@@ -79,4 +90,33 @@ impl Experiment {
         }
         words
     }
+}
+
+fn seed_option(seed: u64) -> [String; 2] {
+    ["--seed".into(), seed.to_string()]
+}
+
+/// More is no scenario: the parser says where its own limit lies.
+const BYTES_MAX: u64 = 64 << 20;
+
+/// Opens a file or a pipe, but no device, which need not have an end.
+fn open(path: &Path) -> io::Result<File> {
+    let kind = std::fs::metadata(path)?.file_type();
+    if kind.is_char_device() || kind.is_block_device() {
+        let why = "it is a device: name a file, or `-` for stdin";
+        return Err(io::Error::new(ErrorKind::InvalidInput, why));
+    }
+    File::open(path)
+}
+
+/// Reads to the end, if that comes before too much.
+fn read(source: impl Read) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    source.take(BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > BYTES_MAX {
+        let why = format!("longer than {} MiB, which no scenario is", BYTES_MAX >> 20);
+        return Err(io::Error::new(ErrorKind::FileTooLarge, why));
+    }
+    let no_text = || io::Error::new(ErrorKind::InvalidData, "stream did not contain valid UTF-8");
+    String::from_utf8(bytes).map_err(|_| no_text())
 }

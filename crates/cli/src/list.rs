@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 use scenario::catalogue::{self, Unknown};
 use serde_json::{Value, json};
+use transport::Profile;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -15,7 +16,7 @@ use crate::table::Table;
 pub(crate) struct Arguments {
     /// One list only
     list: Option<List>,
-    /// The catalogue's page of one discipline: `suimon list disciplines cbq`
+    /// The page of one discipline or profile: `suimon list disciplines cbq`, `suimon list profiles linux-6`
     name: Option<String>,
     /// Print one JSON document
     #[arg(long)]
@@ -58,7 +59,7 @@ impl List {
                 all.map(|d| entry(d.name, d.summary)).collect()
             }
             Self::Profiles => {
-                let all = transport::Profile::all().iter();
+                let all = Profile::all().iter();
                 all.map(|p| entry(p.name(), p.summary())).collect()
             }
             Self::Papers => papers(),
@@ -102,15 +103,56 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// Prints one discipline's page.
+/// Prints the page of one discipline or profile.
 fn page(arguments: &Arguments, name: &str) -> Result<Exit, Failure> {
-    if arguments.list != Some(List::Disciplines) {
-        let help = "name no entry, or see `suimon list disciplines NAME`";
-        return Err(Failure::usage("only disciplines have pages".to_owned(), help));
+    match arguments.list {
+        Some(List::Disciplines) => discipline(arguments, name),
+        Some(List::Profiles) => profile(arguments, name),
+        _ => {
+            let help = "name no entry, or see `suimon list disciplines NAME` or `suimon list profiles NAME`";
+            Err(Failure::usage("only disciplines and profiles have pages".to_owned(), help))
+        }
     }
+}
+
+fn discipline(arguments: &Arguments, name: &str) -> Result<Exit, Failure> {
     let unknown = |unknown: Unknown| Failure::usage(unknown.to_string(), unknown.help);
     let page = catalogue::page(name).map_err(unknown)?;
     if arguments.json { output::print_json(&page) } else { output::print(&page.markdown()) }?;
+    Ok(Exit::Fine)
+}
+
+/// What a TCP stack of its era does, and by what source.
+fn profile(arguments: &Arguments, name: &str) -> Result<Exit, Failure> {
+    let Some(profile) = Profile::by_name(name) else {
+        let names: Vec<_> = Profile::all().iter().map(Profile::name).collect();
+        let message = format!("there is no profile `{name}`");
+        return Err(Failure::usage(message, format!("there is {}", names.join(", "))));
+    };
+    let settings: Vec<(&str, &str)> =
+        profile.sources().iter().map(|source| (source.setting, source.source)).collect();
+    if arguments.json {
+        let settings: Vec<_> = settings
+            .iter()
+            .map(|(key, source)| json!({ "setting": key, "source": source }))
+            .collect();
+        let page = json!({
+            "name": name,
+            "summary": profile.summary(),
+            "congestion": profile.config().algorithm.name(),
+            "settings": settings,
+        });
+        output::print_json(&page)?;
+        return Ok(Exit::Fine);
+    }
+    let mut table = Table::new(&["setting", "what the stack does, and who says so"]);
+    settings.iter().for_each(|(key, source)| table.row([(*key).into(), (*source).into()]));
+    let (summary, congestion) = (profile.summary(), profile.config().algorithm.name());
+    let table = table.render();
+    output::print(&format!(
+        "{name}: {summary}\ncongestion control: {congestion}\n\n{table}\nin a scenario: \
+         [host.NAME] profile = \"{name}\"\n"
+    ))?;
     Ok(Exit::Fine)
 }
 

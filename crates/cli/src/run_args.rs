@@ -31,8 +31,11 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) json: bool,
     /// No progress bar and no warnings
-    #[arg(long)]
+    #[arg(short, long)]
     pub(crate) quiet: bool,
+    /// Say on stderr what runs, where its results go, and what it cost
+    #[arg(short, long, conflicts_with = "quiet")]
+    pub(crate) verbose: bool,
 }
 
 /// The workers that `-j` asks for.

@@ -97,7 +97,7 @@ fn a_discipline_has_a_page() {
     let unknown = suimon(folder.path(), &["list", "disciplines", "ddr"]);
     assert_eq!(code(&unknown), 2);
     assert!(stderr(&unknown).contains("did you mean `drr`?"), "{}", stderr(&unknown));
-    assert_eq!(code(&suimon(folder.path(), &["list", "profiles", "linux-6"])), 2);
+    assert_eq!(code(&suimon(folder.path(), &["list", "algorithms", "cubic"])), 2);
 }
 
 fn congestion_names(list: &Value) -> Vec<&str> {
@@ -209,6 +209,138 @@ fn run_fills_a_folder_and_tells_in_json() {
     assert_eq!(summary, results, "the document is the summary with the cost");
 }
 
+#[test]
+fn a_seed_is_an_option_and_what_goes_on_is_told_where_asked_for() {
+    let folder = folder();
+    let run = |words: &[&str]| {
+        let output = suimon(folder.path(), &[&["run", "two.toml"], words].concat());
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        output
+    };
+    let told = run(&["--seed", "7", "-v", "--out", "a"]);
+    for part in ["a: simulating 2 s, seed 7, suimon ", " packet-hops in ", "of processor time"] {
+        assert!(stderr(&told).contains(part), "{part}: {}", stderr(&told));
+    }
+    let quiet = run(&["--set", "seed=7", "-q", "--out", "b"]);
+    assert_eq!(stderr(&quiet), "");
+    let summary = |run: &str| read(&folder.path().join(run).join("summary.json"));
+    assert_eq!((summary("a"), &summary("a")["run"]["seed"]), (summary("b"), &7.into()));
+    let manifest = read(&folder.path().join("a/manifest.json"));
+    assert_eq!(manifest["command"], object!(["suimon", "run", "two.toml", "--seed", "7"]));
+    assert_eq!(code(&suimon(folder.path(), &["run", "two.toml", "--seed", "x"])), 2);
+    assert_eq!(code(&suimon(folder.path(), &["run", "two.toml", "-q", "-v"])), 2);
+}
+
+#[test]
+fn a_run_that_is_refused_says_so_in_json_too() {
+    let folder = folder();
+    let errors = |words: &[&str], exit: i32| {
+        let output = suimon(folder.path(), &[words, &["--json"]].concat());
+        assert_eq!(code(&output), exit, "{}", stderr(&output));
+        let document = json(&output);
+        assert_eq!(document["ok"], false);
+        document["errors"][0].clone()
+    };
+    let unknown = errors(&["run", "two.toml", "--set", "flow.bulk.colour=1"], 2);
+    assert!(unknown["message"].as_str().is_some_and(|text| text.contains("colour")), "{unknown}");
+    assert!(unknown["line"].as_u64().is_some(), "{unknown}");
+    let absent = errors(&["run", "absent.toml"], 2);
+    assert!(absent["message"].as_str().is_some_and(|text| text.starts_with("absent.toml: ")));
+    assert!(absent["help"].as_str().is_some_and(|text| text.starts_with("check the name")));
+    let taken = errors(&["run", "two.toml", "--out", "two.toml/below"], 3);
+    assert!(taken["message"].as_str().is_some_and(|text| text.contains("--out")), "{taken}");
+    let grid = errors(&["sweep", "two.toml"], 2);
+    assert!(grid["help"].as_str().is_some_and(|text| text.contains("--vary")), "{grid}");
+}
+
+#[test]
+fn what_has_no_end_is_refused() {
+    let folder = folder();
+    for device in ["/dev/urandom", "/dev/zero", "/dev/null"] {
+        let output = suimon(folder.path(), &["run", device]);
+        assert_eq!(code(&output), 2);
+        assert!(stderr(&output).contains("it is a device: name a file"), "{}", stderr(&output));
+    }
+    assert_eq!(code(&suimon(folder.path(), &["run", "."])), 2);
+    let through = |script: &str| {
+        let mut command = Command::new("bash");
+        command.args(["-c", script]).current_dir(folder.path()).output().expect("a shell")
+    };
+    let stdin = through(&format!("'{SUIMON}' run - < /dev/zero"));
+    assert_eq!(code(&stdin), 2);
+    assert!(stderr(&stdin).contains("longer than 64 MiB"), "{}", stderr(&stdin));
+    for script in [
+        "run - --out a < two.toml",
+        "run <(cat two.toml) --out b",
+        "run /dev/stdin --out c < two.toml",
+    ] {
+        let output = through(&format!("'{SUIMON}' {script}"));
+        assert_eq!(code(&output), 0, "{script}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn no_name_reaches_the_terminal_as_a_command_to_it() {
+    let folder = folder();
+    let is_obeyed = |c: char| {
+        (c.is_control() && c != '\n' && c != '\t')
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let assert_plain = |output: &Output, words: &[&str]| {
+        for text in [stdout(output), stderr(output)] {
+            assert!(!text.chars().any(is_obeyed), "{words:?}: {text:?}");
+        }
+    };
+    // A title that clears the screen, one that renames the window, one that reads backwards.
+    let bad = "\u{9b}2J\u{9d}0;x\u{9c}\u{202e}\u{2066}";
+    let title = "title = \"\\u009b2J\\u009d0;x\\u009c\\u202e\\u2066\\u001b[8m\"";
+    let scenario = SCENARIO.replace("title = \"Two flows through a small buffer\"", title);
+    let named = scenario.replace("[flow.bulk]", "[flow.\"b\\u009b\"]");
+    std::fs::write(folder.path().join("named.toml"), named).expect("a file");
+    let file = format!("{bad}.toml");
+    std::fs::write(folder.path().join(&file), &scenario).expect("a file");
+    let wrong = format!("[host.a]\n# {bad}\x1b[2J\ncolour = \"{bad}\"\n");
+    std::fs::write(folder.path().join("wrong.toml"), wrong).expect("a file");
+    for words in [
+        &["run", &file, "--out", "x", "-v"][..],
+        &["run", &file, "--out", "y", "--json"],
+        &["run", &file, "--seeds", "1..2", "--out", "s"],
+        &["check", &file],
+        &["check", &file, "--json"],
+        &["check", "named.toml"],
+        &["check", "wrong.toml"],
+        &["check", "wrong.toml", "--json"],
+        &["run", &format!("{bad}-absent.toml")],
+        &["run", &file, "--set", &format!("{bad}=1")],
+        &["run", &file, "--on", bad],
+        &[bad],
+        &["list", "disciplines", bad],
+        &["compare", bad, bad],
+        &["compare", "x", "y"],
+        &["top", bad, "--once"],
+    ] {
+        assert_plain(&suimon(folder.path(), words), words);
+    }
+    let told = json(&suimon(folder.path(), &["run", &file, "--out", "y", "--json"]));
+    assert_eq!(told["run"]["title"], format!("{bad}\u{1b}[8m"), "JSON is of the same value");
+}
+
+#[test]
+fn a_profile_has_a_page() {
+    let folder = folder();
+    let page = suimon(folder.path(), &["list", "profiles", "linux-6"]);
+    assert_eq!(code(&page), 0, "{}", stderr(&page));
+    for part in ["linux-6: ", "congestion control: cubic", "window.initial", "RFC 6928"] {
+        assert!(stdout(&page).contains(part), "{part}: {}", stdout(&page));
+    }
+    let page = json(&suimon(folder.path(), &["list", "profiles", "freebsd-2.2.8", "--json"]));
+    assert!(page["settings"].as_array().is_some_and(|all| all.len() > 5), "{page}");
+    let unknown = suimon(folder.path(), &["list", "profiles", "beos"]);
+    assert_eq!(code(&unknown), 2);
+    assert!(stderr(&unknown).contains("linux-2.6.9"), "{}", stderr(&unknown));
+    assert_eq!(code(&suimon(folder.path(), &["list", "papers", "p0"])), 2);
+}
+
 fn read(path: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(path).expect("the file")).expect("JSON")
 }
@@ -275,7 +407,9 @@ fn an_interruption_keeps_what_was_measured() {
     let child = command.current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = child.spawn().expect("the program starts");
     let manifest = folder.path().join("long/manifest.json");
-    eventually("the run has begun", || manifest.exists());
+    eventually("the run has begun", || {
+        folder.path().join("long/run.partial/manifest.json").exists()
+    });
     std::thread::sleep(std::time::Duration::from_millis(300));
     let id = child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill").success());
