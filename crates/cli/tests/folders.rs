@@ -1,17 +1,15 @@
 //! What becomes of a run folder: refused, taken, damaged, full.
 
-#[allow(dead_code, reason = "shared with tests that need more")]
-mod needs;
 mod typed;
 
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-use needs::eventually;
 use serde_json::Value;
 use tempfile::TempDir;
-use typed::{SUIMON, code, json, stderr};
+use testbed::eventually;
+use typed::{SUIMON, code, json, stderr, stdout};
 
 /// One flow with every series; how long it lasts is to be said.
 const SCENARIO: &str = r#"
@@ -148,7 +146,7 @@ fn a_second_run_into_a_folder_is_told_who_has_it() {
         });
         let second = output(folder.path(), words);
         let said = stderr(&second);
-        assert_eq!(code(&second), 3, "{said}");
+        assert_eq!((code(&second), stdout(&second)), (3, ""), "{said}");
         let process = format!("(process {}, started ", endless.0.id());
         for part in ["is in use by", words[1], &process, " ago)", "--out"] {
             assert!(said.contains(part), "{part}: {said}");
@@ -206,7 +204,7 @@ fn a_resumed_sweep_runs_a_point_again_whose_table_is_truncated() {
 
 /// Runs `script` as root of a namespace of its own, with a small file system at `disk`; none where this machine
 /// grants no such namespace.
-fn on_a_small_disk(folder: &Path, kilobytes: u32, script: &str) -> Option<Output> {
+fn on_a_small_disk(test: &str, folder: &Path, kilobytes: u32, script: &str) -> Option<Output> {
     let mounted = format!("mkdir disk && mount -t tmpfs -o size={kilobytes}k none disk && ");
     let unshare = |script: &str| {
         let mut command = Command::new("unshare");
@@ -216,7 +214,7 @@ fn on_a_small_disk(folder: &Path, kilobytes: u32, script: &str) -> Option<Output
     let tried = unshare(&format!("{mounted}true"));
     let _ = fs::remove_dir(folder.join("disk"));
     if tried.is_none_or(|output| !output.status.success()) {
-        needs::say("skipped: a full disk needs a namespace of one's own (unshare)");
+        testbed::skip(test, "it needs a namespace of its own (unshare), with a file system in it");
         return None;
     }
     unshare(&format!("{mounted}{script}"))
@@ -231,7 +229,9 @@ fn what_was_measured_before_the_disk_was_full_is_kept_and_told() {
         "'{SUIMON}' run full.toml --set duration=500h --json --out disk/x > told; code=$?; \
          find disk -type f -size 0 > empty; cp -r disk/x kept; exit $code"
     );
-    let Some(output) = on_a_small_disk(folder.path(), 8 << 10, &script) else { return };
+    let Some(output) = on_a_small_disk("a full disk", folder.path(), 8 << 10, &script) else {
+        return;
+    };
     let said = stderr(&output);
     assert_eq!(code(&output), 3, "{said}");
     assert!(said.contains("the disk is full") && said.contains("make room"), "{said}");
@@ -258,7 +258,11 @@ fn a_disk_that_is_full_from_the_start_is_told_as_such_and_left_as_it_was() {
         "dd if=/dev/zero of=disk/fill bs=1k 2> /dev/null; '{SUIMON}' run one.toml --out disk/x; code=$?; \
          ls disk > left; exit $code"
     );
-    let Some(output) = on_a_small_disk(folder.path(), 1 << 10, &script) else { return };
+    let Some(output) =
+        on_a_small_disk("a disk full from the start", folder.path(), 1 << 10, &script)
+    else {
+        return;
+    };
     assert_eq!(code(&output), 3, "{}", stderr(&output));
     assert!(stderr(&output).contains("the disk is full"), "{}", stderr(&output));
     assert_eq!(fs::read_to_string(folder.path().join("left")).expect("a list"), "fill\n");
