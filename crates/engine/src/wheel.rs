@@ -1,19 +1,30 @@
 //! The event queue: a calendar of who acts when, one entry per source.
 //!
-//! The next few events are a sorted list. Those after them lie in a ring of buckets, two microseconds
-//! each, and are sorted only when their time has come; what lies beyond the ring, timers mostly, waits
-//! in a tournament tree. So an event costs the same however many sources there are
-//! (R. Brown, Calendar Queues, CACM 31(10), 1988). Ties go to the lower source, so that there is one
-//! order in every run.
+//! The next few events are a sorted list. Those after them lie in a ring of buckets, and are sorted only
+//! when their time has come; what lies beyond the ring, timers mostly, waits in a tournament tree. A
+//! bucket is as wide as holds a few events, whatever their density, so an event costs the same however
+//! many sources there are (R. Brown, Calendar Queues, CACM 31(10), 1988). Ties go to the lower source, so
+//! that there is one order in every run, and no width changes it.
 
 use network::Schedule;
 use traffic::Instant;
 
-/// A bucket's width is 2^21 ps, 2.1 us.
+/// A bucket's width at first is 2^21 ps, 2.1 us, and the ring reaches 1024 buckets ahead, 2.1 ms: below
+/// the 2^32 ps that an entry can tell.
 const SHIFT: u32 = 21;
-/// The ring reaches 1024 buckets ahead, 2.1 ms: below the 2^32 ps that an entry can tell.
 const BUCKETS: u64 = 64 * 16;
 const MASK: u64 = BUCKETS - 1;
+/// It becomes 4 ns at least, and 34 us at most.
+const SHIFTS: std::ops::RangeInclusive<u32> = 12..=25;
+
+/// The width is judged by what this many buckets held, or buckets with this many events.
+const WINDOW: u32 = 256;
+const EVENTS: u32 = 2048;
+/// How many events a bucket is to hold: sorting is little work then, and taking a bucket is not all of it.
+/// A quarter of it and twice as many are as good, so that the width does not waver.
+const DENSITY: u32 = 32;
+const DENSITY_MIN: u32 = DENSITY / 4;
+const DENSITY_MAX: u32 = 2 * DENSITY;
 
 /// The front takes one bucket at a time; with no more sources than this it takes all of the ring, and
 /// usually holds them all.
@@ -29,6 +40,11 @@ pub(crate) struct Wheel {
     end: u64,
     /// Buckets that the front reaches over.
     reach: u64,
+    /// A bucket's width is 2^shift ps.
+    shift: u32,
+    /// How often the front was taken anew since the width was last judged, and events were asked for.
+    advances: u32,
+    events: u32,
     /// The first source of each bucket; bucket `b` of those from `end` on is `ring[b & MASK]`. A
     /// bucket's sources are a list in no order.
     ring: Vec<u32>,
@@ -78,6 +94,9 @@ impl Wheel {
             base: 0,
             end: 0,
             reach: if sources <= FEW { BUCKETS } else { 1 },
+            shift: SHIFT,
+            advances: 0,
+            events: 0,
             ring: vec![NONE; BUCKETS as usize],
             occupied: [0; 16],
             words: 0,
@@ -112,6 +131,7 @@ impl Wheel {
     /// off before any other is set. If there is none, no source is to be set for before `until`.
     #[inline]
     pub(crate) fn first(&mut self, until: Instant) -> Option<(Instant, u32)> {
+        self.events = self.events.wrapping_add(1);
         if self.front.is_empty() {
             self.advance(until)?;
         }
@@ -159,10 +179,10 @@ impl Wheel {
     /// The same for a time that the front does not hold.
     #[inline(never)]
     fn insert_later(&mut self, source: u32, at: Instant) {
-        let bucket = at.as_ps() >> SHIFT;
+        let bucket = at.as_ps() >> self.shift;
         let entry = &mut self.sources[source as usize];
         entry.at = at;
-        if bucket - (self.end >> SHIFT) < BUCKETS {
+        if bucket - (self.end >> self.shift) < BUCKETS {
             let place = (bucket & MASK) as usize;
             entry.next = core::mem::replace(&mut self.ring[place], source);
             self.occupied[place / 64] |= 1 << (place % 64);
@@ -198,7 +218,7 @@ impl Wheel {
             let key = self.key(source, ps);
             self.front.retain(|&other| other != key);
         } else {
-            self.unlink(source, (ps >> SHIFT & MASK) as usize);
+            self.unlink(source, (ps >> self.shift & MASK) as usize);
         }
     }
 
@@ -230,7 +250,7 @@ impl Wheel {
     #[inline]
     fn next_bucket(&self) -> Option<u64> {
         let far = self.far.earliest();
-        let far = (far != Instant::NEVER).then(|| far.as_ps() >> SHIFT);
+        let far = (far != Instant::NEVER).then(|| far.as_ps() >> self.shift);
         self.next_occupied().into_iter().chain(far).min()
     }
 
@@ -238,7 +258,9 @@ impl Wheel {
     pub(crate) fn quiet_until(&self) -> Instant {
         match self.front.last() {
             Some(first) => Instant::from_ps(self.base + (first >> 32)),
-            None => self.next_bucket().map_or(Instant::NEVER, |b| Instant::from_ps(b << SHIFT)),
+            None => {
+                self.next_bucket().map_or(Instant::NEVER, |b| Instant::from_ps(b << self.shift))
+            }
         }
     }
 
@@ -246,34 +268,87 @@ impl Wheel {
     /// which the front must not begin, for what is set next may come before that.
     #[inline(never)]
     fn advance(&mut self, until: Instant) -> Option<()> {
-        let first = self.next_bucket().filter(|&bucket| bucket << SHIFT <= until.as_ps())?;
+        self.advances += 1;
+        if self.advances >= WINDOW || self.events >= EVENTS {
+            self.judge_width();
+        }
+        let first = self.next_bucket().filter(|&bucket| bucket << self.shift <= until.as_ps())?;
         let near = self.next_occupied();
         let end = first + self.reach;
         // Buckets are looked for from here on.
-        (self.base, self.end) = (first << SHIFT, first << SHIFT);
+        (self.base, self.end) = (first << self.shift, first << self.shift);
         let mut next = near;
         while let Some(bucket) = next.filter(|&bucket| bucket < end) {
             self.gather((bucket & MASK) as usize);
             next = self.next_occupied();
         }
-        self.end = end.min(u64::MAX >> SHIFT) << SHIFT;
+        self.end = end.min(u64::MAX >> self.shift) << self.shift;
         self.take_from_far();
+        self.sort_front();
         Some(())
     }
 
-    /// Moves a bucket's sources into the front; those set last, and for late, come first.
+    /// Sorts what the front has taken: by insertion where that is little, as it mostly is.
+    #[inline]
+    fn sort_front(&mut self) {
+        if self.front.len() > 2 * DENSITY as usize {
+            return self.front.sort_unstable_by(|a, b| b.cmp(a));
+        }
+        for count in 1..self.front.len() {
+            let entries = &mut self.front[..=count];
+            let key = entries[count];
+            sink(entries, key);
+        }
+    }
+
+    /// Gives buckets that hold too many events, or too few, another width.
+    #[cold]
+    #[inline(never)]
+    fn judge_width(&mut self) {
+        let density = self.events / self.advances;
+        (self.advances, self.events) = (0, 0);
+        let shift = match density {
+            0..DENSITY_MIN => self.shift + 1,
+            DENSITY_MIN..DENSITY_MAX => self.shift,
+            _ => self.shift.saturating_sub((density / DENSITY).ilog2()),
+        };
+        let shift = shift.clamp(*SHIFTS.start(), *SHIFTS.end());
+        if shift != self.shift && self.reach == 1 {
+            self.set_width(shift);
+        }
+    }
+
+    /// Sorts what is in the ring into buckets of another width. The front is empty.
+    fn set_width(&mut self, shift: u32) {
+        let mut sources = Vec::new();
+        while let Some(bucket) = self.next_occupied() {
+            let place = (bucket & MASK) as usize;
+            let mut source = core::mem::replace(&mut self.ring[place], NONE);
+            self.vacate(place);
+            while source != NONE {
+                sources.push(source);
+                source = self.sources[source as usize].next;
+            }
+        }
+        self.shift = shift;
+        for source in sources {
+            self.insert_later(source, self.sources[source as usize].at);
+        }
+    }
+
+    /// Moves a bucket's sources to the front as they are.
     #[inline]
     fn gather(&mut self, place: usize) {
         let mut source = core::mem::replace(&mut self.ring[place], NONE);
         self.vacate(place);
         while source != NONE {
             let Source { at, next, .. } = self.sources[source as usize];
-            self.insert_in_front(source, at.as_ps());
+            self.front.push(self.key(source, at.as_ps()));
             source = next;
         }
     }
 
-    /// Moves what is before the end from beyond the ring into the front.
+    /// Moves what is before the end from beyond the ring to the front.
     fn take_from_far(&mut self) {
         while let Some((at, source)) = self.far.due(Instant::NEVER) {
             if at.as_ps() >= self.end {
@@ -281,14 +356,14 @@ impl Wheel {
             }
             self.far.set(source, Instant::NEVER);
             self.sources[source as usize].far = false;
-            self.insert_in_front(source, at.as_ps());
+            self.front.push(self.key(source, at.as_ps()));
         }
     }
 
     /// The first bucket from the end on that is not empty.
     #[inline]
     fn next_occupied(&self) -> Option<u64> {
-        let cursor = self.end >> SHIFT;
+        let cursor = self.end >> self.shift;
         let start = cursor & MASK;
         let (word, bit) = ((start / 64) as usize, start % 64);
         let here = self.occupied[word] >> bit << bit;
@@ -321,12 +396,14 @@ mod tests {
         Fire,
         PutOff(u64),
         Rest(u64),
+        Width(u32),
     }
 
     /// Times after now in every range: the same bucket, the ring, its last buckets, beyond.
     fn after() -> impl Strategy<Value = u64> {
         let ring = BUCKETS << SHIFT;
         prop_oneof![
+            0..1u64 << SHIFTS.start(),
             0..1u64 << SHIFT,
             0..ring,
             ring - (4 << SHIFT)..ring + (4 << SHIFT),
@@ -342,6 +419,7 @@ mod tests {
             3 => Just(Operation::Fire),
             3 => after().prop_map(Operation::PutOff),
             1 => after().prop_map(Operation::Rest),
+            1 => SHIFTS.prop_map(Operation::Width),
         ]
     }
 
@@ -381,6 +459,12 @@ mod tests {
                             wheel.put_off_first(Instant::from_ps(now + t));
                         }
                     }
+                    // As [`Wheel::judge_width`] does it.
+                    Operation::Width(shift) => {
+                        if wheel.front.is_empty() && !few {
+                            wheel.set_width(shift);
+                        }
+                    }
                     Operation::Rest(t) => {
                         let (at, s) = (0..150u32).map(|s| (list[s as usize], s)).min().unwrap();
                         let until = Instant::from_ps(now + t);
@@ -402,6 +486,31 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    /// The most entries that the front has while so many sources act every so many nanoseconds.
+    fn longest_front(sources: u32, ns: u64) -> usize {
+        let mut wheel = Wheel::new(sources as usize);
+        let period = ns * 1_000;
+        for source in 0..sources {
+            let at = period * u64::from(source) / u64::from(sources);
+            wheel.set(source, Instant::from_ps(at));
+        }
+        let mut longest = 0;
+        for event in 0..200_000 {
+            let (at, _) = wheel.first(Instant::NEVER).expect("all are armed");
+            longest = if event < 100_000 { 0 } else { longest.max(wheel.front.len()) };
+            wheel.put_off_first(Instant::from_ps(at.as_ps() + period));
+        }
+        longest
+    }
+
+    #[test]
+    fn few_events_are_in_order_at_a_time_however_dense_they_are() {
+        for (sources, ns) in [(40, 1_000_000), (40, 1_000), (1_000, 10_000), (8_000, 10_000)] {
+            let longest = longest_front(sources, ns);
+            assert!(longest <= 160, "{longest} entries of {sources} sources, each every {ns} ns");
         }
     }
 }
