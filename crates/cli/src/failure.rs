@@ -4,9 +4,10 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
+use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, SourceCode};
 use serde_json::{Value, json};
 
+use crate::excerpt::Excerpt;
 use crate::exit::Exit;
 use crate::{output, sanitise};
 
@@ -189,14 +190,14 @@ struct Picture {
     message: String,
     help: String,
     span: std::ops::Range<usize>,
-    source: NamedSource<String>,
+    source: Excerpt,
 }
 
 impl Picture {
     fn new(problem: &scenario::Diagnostic) -> Self {
         let [name, message, help] = [&problem.name, &problem.message, &problem.help]
             .map(|text| sanitise::text(text).into_owned());
-        let source = NamedSource::new(name, sanitise::source(&problem.text).into_owned());
+        let source = Excerpt::new(name, sanitise::source(&problem.text).into_owned());
         Self { message, help, span: problem.span.clone(), source }
     }
 }
@@ -219,7 +220,7 @@ impl miette::Diagnostic for Picture {
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let label = LabeledSpan::new_with_span(None, self.span.clone());
+        let label = LabeledSpan::new_with_span(None, self.source.shown(&self.span));
         Some(Box::new(std::iter::once(label)))
     }
 }

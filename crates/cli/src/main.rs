@@ -8,6 +8,7 @@ mod cost;
 mod demo;
 mod doctor;
 mod editor;
+mod excerpt;
 mod execution;
 mod exit;
 mod experiment;

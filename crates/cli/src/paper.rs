@@ -184,6 +184,9 @@ fn page(
     let mut page = Page::new(&published.title, &lead);
     let (mood, verdict) = shown::verdict(measured);
     page.banner(mood, &verdict);
+    if let Some(calibration) = shown::calibration(published, measured) {
+        page.banner(Mood::Neutral, &calibration);
+    }
     notes(cells).iter().for_each(|note| page.banner(Mood::Neutral, note));
     let mut again = Section::new("Run it again");
     again.command(&arguments.command());

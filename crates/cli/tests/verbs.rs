@@ -55,6 +55,23 @@ fn folder() -> TempDir {
 }
 
 #[test]
+fn a_mistake_in_a_line_of_megabytes_shows_only_what_is_around_it() {
+    let folder = folder();
+    let long = "x".repeat(2_000_000);
+    let text = SCENARIO.replace("loss = \"0.01 %\"", &format!("loss = \"{long}\""));
+    std::fs::write(folder.path().join("long.toml"), text).expect("a scenario");
+    let inline = SCENARIO.replace("bin = \"10 ms\"", &format!("bni = \"10 ms\" # {long} end"));
+    std::fs::write(folder.path().join("comment.toml"), inline).expect("a scenario");
+    for (file, place) in [("long.toml", "long.toml:23"), ("comment.toml", "comment.toml:32")] {
+        let output = suimon(folder.path(), &["check", file]);
+        assert_eq!(code(&output), 2);
+        let told = stderr(&output);
+        assert!(told.len() < 8_000, "{} bytes", told.len());
+        assert!(told.contains(place) && told.contains("help:"), "{told}");
+    }
+}
+
+#[test]
 fn list_prints_every_registry() {
     let folder = folder();
     let output = suimon(folder.path(), &["list"]);

@@ -50,18 +50,14 @@ impl Processor {
     /// of them for copying these. A queue entry: a cache miss, for 8 200 `sk_buff`s of 160 bytes do
     /// not fit 512 KiB; 100 ns on DDR400, less what the processor prefetches of neighbours. Not
     /// measured, and table 4 hangs on it (papers/p0/README.md). The backlog is `netdev_max_backlog`; it
-    /// throttles because the driver of table 2 is built without NAPI.
+    /// throttles because the driver of table 2 is built without NAPI. What hangs on it is calibrated, not
+    /// predicted.
     pub const PENTIUM_4_LINUX_2_4: Self = Self {
         per_segment: Duration::from_us(10),
         per_walked: Duration::from_ns(70),
         backlog: 300,
         throttle: true,
     };
-
-    /// The machine that a TCP profile's measurements were made on, where it decided them.
-    pub fn of_profile(profile: &str) -> Option<Self> {
-        (profile == "linux-2.4-web100").then_some(Self::PENTIUM_4_LINUX_2_4)
-    }
 }
 
 /// A host's settings.

@@ -13,7 +13,8 @@ const LEVEL: f64 = 0.95;
 pub struct Interval {
     /// The estimate: the sample's mean, or the difference of two means.
     pub mean: f64,
-    /// The low and the high end; none where a single value tells nothing of its spread.
+    /// The low and the high end; none where nothing is known of the spread: of a single value, and of several
+    /// that are all the same, for then chance had no part in them.
     pub ends: Option<(f64, f64)>,
 }
 
@@ -41,9 +42,9 @@ impl Sample {
         Self { count, mean, variance }
     }
 
-    /// The mean with its interval.
+    /// The mean with its interval; without one where nothing varied.
     pub fn interval(&self) -> Interval {
-        let ends = (self.count > 1).then(|| {
+        let ends = (self.count > 1 && self.variance > 0.0).then(|| {
             let freedom = (self.count - 1) as f64;
             around(self.mean, self.squared_error(), freedom)
         });
@@ -53,10 +54,12 @@ impl Sample {
     /// From this sample's mean to `other`'s.
     ///
     /// Where one of them is a single value, its spread is taken to be the other's: the interval then
-    /// tells whether one more run could have come out so far off. No interval between two single values.
+    /// tells whether one more run could have come out so far off. No interval between two single values, nor
+    /// where nothing varied.
     pub fn difference(&self, other: &Self) -> Interval {
         let mean = other.mean - self.mean;
         let ends = match (self.count, other.count) {
+            _ if self.variance == 0.0 && other.variance == 0.0 => None,
             (0 | 1, 0 | 1) => None,
             (0, _) | (_, 0) => None,
             (1, _) => Some(other.distance_to_one(mean)),
@@ -82,9 +85,9 @@ impl Sample {
 }
 
 impl Interval {
-    /// Whether zero lies within: a difference that need not be one.
+    /// Whether zero lies within: a difference that need not be one. Without an interval, whether it is zero.
     pub fn includes_zero(&self) -> bool {
-        self.ends.is_some_and(|(low, high)| low <= 0.0 && high >= 0.0)
+        self.ends.map_or(self.mean == 0.0, |(low, high)| low <= 0.0 && high >= 0.0)
     }
 }
 
@@ -230,9 +233,12 @@ mod tests {
     }
 
     #[test]
-    fn no_spread_is_no_width_and_one_value_borrows_the_others_spread() {
+    fn what_did_not_vary_has_no_interval_and_one_value_borrows_the_others_spread() {
         let same = Sample::of(&[0.1, 0.1, 0.1]);
         assert_eq!(same.variance, 0.0);
+        assert_eq!(same.interval(), Interval { mean: 0.1, ends: None });
+        assert_eq!(same.difference(&Sample::of(&[0.2, 0.2])).ends, None);
+        assert!(same.difference(&Sample::of(&[0.1, 0.2, 0.3])).ends.is_some());
         assert!(same.difference(&same).includes_zero());
         assert!(!same.difference(&Sample::of(&[0.2, 0.2])).includes_zero());
         let three = Sample::of(&[1.0, 2.0, 3.0]);

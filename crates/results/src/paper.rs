@@ -34,6 +34,9 @@ pub struct Item {
     pub high: Option<f64>,
     /// Whether it is so.
     pub ok: bool,
+    /// Whether it hangs on what is fitted to the paper's own figures.
+    #[serde(default)]
+    pub calibrated: bool,
     /// What the difference consists of, if there is more to say than the numbers do.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,

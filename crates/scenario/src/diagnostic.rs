@@ -130,6 +130,17 @@ struct Problem {
     help: String,
 }
 
+/// A message whose middle is left out where it quotes a text without end.
+fn shortened(text: String) -> String {
+    const LENGTH_MAX: usize = 1_000;
+    const KEPT: usize = 120;
+    if text.len() <= LENGTH_MAX {
+        return text;
+    }
+    let cut = |at: usize| (0..=at).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0);
+    format!("{} … {}", &text[..cut(KEPT)], &text[cut(text.len() - KEPT)..])
+}
+
 /// Problems found so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Problems(Vec<Problem>);
@@ -142,7 +153,7 @@ impl Problems {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        let (message, help) = (message.into(), help.into());
+        let (message, help) = (shortened(message.into()), shortened(help.into()));
         self.0.push(Problem { span: span.clone(), message, help });
     }
 

@@ -11,7 +11,8 @@ use crate::diagnostic::{Errors, Problems, Source, Span};
 use crate::file::Scenario;
 use crate::plan::Plan;
 use crate::queue::Queue;
-use crate::{grid, nearest, range, resolve, structure, syntax};
+use crate::units::Units;
+use crate::{aliases, grid, nearest, range, resolve, structure, syntax};
 
 /// The longest file: a hand-written one has a thousandth of it.
 const FILE_BYTES_MAX: usize = 4 << 20;
@@ -99,7 +100,8 @@ pub fn queue(name: &str, text: &str) -> Result<qdisc::Parameters, Errors> {
 }
 
 fn queue_of(text: &str, problems: &mut Problems) -> Option<qdisc::Parameters> {
-    let table = parsed(text, problems);
+    let mut table = parsed(text, problems);
+    aliases::spell_out_queue(table.get_mut());
     structure::check_queue(table.get_ref(), problems);
     if !problems.is_empty() {
         return None;
@@ -246,15 +248,19 @@ impl Document {
 
     fn plan_of(&self, text: &str, problems: &mut Problems) -> Option<Plan> {
         let (mut table, _) = DeTable::parse_recoverable(text);
+        aliases::spell_out(table.get_mut());
         for change in &self.overrides {
             self.apply(change, &mut table, problems);
         }
+        // A whole table may have been set.
+        aliases::spell_out(table.get_mut());
         structure::check(table.get_ref(), problems);
         if !problems.is_empty() {
             return None;
         }
+        let units = Units::of(table.get_ref());
         match Scenario::deserialize(toml::Deserializer::from(table)) {
-            Ok(scenario) => resolve::resolve(&scenario, problems),
+            Ok(scenario) => resolve::resolve(&scenario, units, problems),
             Err(error) => {
                 let (message, help) = syntax::mismatch(error.message());
                 problems.push(&error.span().unwrap_or(0..0), message, help);
@@ -409,8 +415,15 @@ pub(crate) fn keys(path: &[Segment]) -> Vec<&str> {
     path.iter().map(|segment| segment.key.as_str()).collect()
 }
 
-/// On the command line `flow.bulk.cc` is short for `flow.bulk.congestion`.
-fn spell_out(path: &mut [Segment]) {
+/// On the command line `flow.bulk.cc` is short for `flow.bulk.congestion`; a discipline gets its own name.
+pub(crate) fn spell_out(path: &mut [Segment]) {
+    for index in 1..path.len() {
+        if path[index - 1].key == "queue"
+            && let Some(name) = aliases::discipline(&path[index].key)
+        {
+            path[index].key = name.into();
+        }
+    }
     if let [table, _, setting] = path
         && table.key == "flow"
         && setting.key == "cc"

@@ -11,6 +11,7 @@ use crate::condition::Conditioner;
 use crate::filter::Match;
 use crate::queue::Queue;
 use crate::tcp::Tcp;
+use crate::units::{RateNotation, SizeNotation};
 use crate::value::{
     AddressUnit, CodePointUnit, Commands, Count, Grid, Name, OneOrMany, PeriodUnit, PortUnit,
     Quantity, RandomTimeUnit, RateUnit, ShareUnit, SizeUnit, Table, TimeUnit,
@@ -31,6 +32,9 @@ pub(crate) struct Scenario {
     pub(crate) duration: Quantity<TimeUnit>,
     /// Every random stream derives from it; 1 unless given.
     pub(crate) seed: Option<Count>,
+    /// The units that results and warnings are told in; those of most of the file's own quantities unless given.
+    #[serde(default)]
+    pub(crate) units: Units,
     /// End systems, by name.
     #[serde(default)]
     pub(crate) host: Table<Host>,
@@ -64,6 +68,16 @@ pub(crate) struct Scenario {
     pub(crate) compare: Compare,
 }
 
+/// The units that results and warnings are told in.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Units {
+    /// Rates: "bit/s" for Mbit/s, "B/s" for MB/s; that of most of the file's rates unless given.
+    pub(crate) rate: Option<RateNotation>,
+    /// Sizes: "kB" for thousands, "KiB" for 1024s; that of most of the file's sizes unless given.
+    pub(crate) size: Option<SizeNotation>,
+}
+
 /// An end system, or `count` of them named NAME.1, NAME.2, …
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -78,17 +92,19 @@ pub(crate) struct Host {
     /// How often the timer ticks that its interfaces' disciplines wait by; as often as is needed unless
     /// given.
     pub(crate) timer: Option<Quantity<PeriodUnit>>,
-    /// What a segment costs its processor; what the profile's machine took unless given.
+    /// What a segment costs its processor; nothing unless given.
     pub(crate) processor: Option<Processor>,
     /// What runs there during the whole run, in the lab: "python3 -m http.server 80", or several in an
     /// array. `{address}` is the host's own.
     pub(crate) program: Option<Commands>,
 }
 
-/// What a segment costs a host's processor. What is not given is the profile's, or free.
+/// What a segment costs a host's processor. What is not given is the machine's, or free.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Processor {
+    /// A machine whose costs are known; "ideal" unless given.
+    pub(crate) machine: Option<Machine>,
     /// For each segment received.
     pub(crate) per_segment: Option<Quantity<TimeUnit>>,
     /// For each entry of the retransmission queue that an ACK makes the stack walk.
@@ -97,6 +113,17 @@ pub(crate) struct Processor {
     pub(crate) backlog: Option<Count>,
     /// Whether a backlog that overflowed takes nothing before it is empty, as in Linux 2.4.
     pub(crate) throttle: Option<bool>,
+}
+
+/// A machine by name.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+pub(crate) enum Machine {
+    /// Takes no time for a segment.
+    #[serde(rename = "ideal")]
+    Ideal,
+    /// Paper 0's: a Pentium 4 of 2.8 GHz with Linux 2.4.26, calibrated to that paper's tables 4 to 6.
+    #[serde(rename = "pentium-4-linux-2.4")]
+    Pentium4Linux24,
 }
 
 /// A forwarder, or `count` of them named NAME.1, NAME.2, …

@@ -4,7 +4,7 @@ use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::diagnostic::{Problems, Source};
-use crate::document::{Axis, Fragment, Segment, keys, segments, settable};
+use crate::document::{Axis, Fragment, Segment, keys, segments, settable, spell_out};
 use crate::range;
 
 const HELP: &str = "give an array of values, [\"1 ms\", \"10 ms\"], or a range, \"1 ms..10 ms/4\"";
@@ -50,6 +50,7 @@ impl Reader<'_> {
             } else if let Err((message, help)) = settable(&path) {
                 self.problems.push(&key.span(), message, help);
             } else {
+                spell_out(&mut path);
                 self.axis(path, value);
             }
         }

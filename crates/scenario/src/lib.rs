@@ -3,6 +3,7 @@
 //! A [`Document`] is a file with what the command line overrides in it; [`Document::plan`] resolves every
 //! name, default and quantity. Whatever is wrong comes back as [`Errors`], each with its place.
 
+mod aliases;
 mod arrival;
 pub mod catalogue;
 mod classes;
@@ -30,13 +31,15 @@ mod syntax;
 mod tcp;
 mod templates;
 mod tolerance;
+mod units;
 mod value;
 
 pub use diagnostic::{Diagnostic, Errors};
 pub use document::{Document, Run, assigned_path, queue};
 pub use lock::lock;
 pub use measure::{Dimension, Measure, measure};
-pub use physics::{Warning, physics};
+pub use physics::{Kind, Warning, physics};
 pub use plan::Plan;
 pub use schema::schema;
 pub use templates::{TEMPLATES, Template, template, without_schema};
+pub use units::{RateNotation, SizeNotation, Units};

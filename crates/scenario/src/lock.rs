@@ -15,9 +15,10 @@ mod flows;
 mod groups;
 mod queues;
 
-use groups::{Group, Groups, starting};
+use groups::starting;
 use queues::{conditioner, matches, queue, share};
 
+pub(crate) use groups::{Group, Groups};
 pub(crate) use queues::value;
 
 /// The plan as a scenario file.
@@ -27,6 +28,8 @@ pub fn lock(plan: &Plan) -> String {
     line(&mut text, "title", &string(&plan.title));
     line(&mut text, "duration", &time(plan.duration));
     line(&mut text, "seed", &plan.seed.to_string());
+    line(&mut text, "units.rate", &string(plan.units.rate.name()));
+    line(&mut text, "units.size", &string(plan.units.size.name()));
     plan.expectations.iter().for_each(|e| expectation(e, &mut text));
     comparison(&plan.comparison, &mut text);
     let groups = Groups::of(plan);
@@ -62,7 +65,7 @@ fn string(text: &str) -> String {
 }
 
 /// A name as a key: bare where TOML allows it, else in quotes.
-fn key(name: &str) -> String {
+pub(crate) fn key(name: &str) -> String {
     let bare = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
     match !name.is_empty() && name.bytes().all(bare) {
         true => name.to_owned(),

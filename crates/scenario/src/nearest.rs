@@ -1,18 +1,30 @@
 //! The name that a mistyped one was meant to be.
 
-/// The nearest of `names` to `word`, if any is near enough to be what was meant: a third of its letters
-/// may be wrong, or one is the beginning of the other.
+/// The nearest of `names` to `word`, if any is near enough to be what was meant: it begins alike and one letter
+/// is wrong, two in a long word, or `word` is its beginning. What is farther off misleads: `wfq` is not meant
+/// by `sfq`, nor `rate` by `trace`.
 pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word_lower = word.to_lowercase();
     names
         .into_iter()
         .map(|name| (distance(&word_lower, &name.to_lowercase()), name))
         .filter(|&(d, name)| {
-            let length = word.chars().count().max(name.chars().count());
-            d <= length.div_ceil(3) || (word.len() >= 2 && name.starts_with(word))
+            let length = word_lower.chars().count().max(name.chars().count());
+            let wrong_max = if length < 3 { 0 } else { 1 + usize::from(length >= 8) };
+            let alike = begin_alike(&word_lower, &name.to_lowercase());
+            (d <= wrong_max && alike) || (word.len() >= 2 && name.starts_with(word))
         })
         .min_by_key(|&(d, _)| d)
         .map(|(_, name)| name)
+}
+
+/// Whether two words have the same first letter, or their first two swapped.
+fn begin_alike(a: &str, b: &str) -> bool {
+    let [mut a, mut b] = [a.chars(), b.chars()];
+    match (a.next(), b.next()) {
+        (x, y) if x == y => true,
+        (x, y) => x == b.next() && y == a.next(),
+    }
 }
 
 /// "did you mean `x`?" where a name is near, else the list of all there are.
@@ -72,5 +84,9 @@ mod tests {
         assert_eq!(nearest("scaleable", names), Some("scalable"));
         assert_eq!(nearest("Cubci", names), Some("cubic"));
         assert_eq!(nearest("vegas", names), None);
+        assert_eq!(nearest("ucbic", names), Some("cubic"));
+        let keys = ["rate", "wfq", "psp", "tbr"];
+        assert_eq!(["trace", "sfq", "fq"].map(|word| nearest(word, keys)), [None; 3]);
+        assert_eq!(nearest("raet", keys), Some("rate"));
     }
 }

@@ -3,163 +3,24 @@
 //! Nothing here is an error: an experiment may want it so.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use network::datagram;
 use traffic::classify::Subject;
 use traffic::qdisc::{self, fifo, psp};
 use traffic::{Bytes, Duration, FlowId, HostId, Instant, Packet, Rate};
 
+use crate::lock::{Group, Groups, key};
 use crate::plan::{Flow, Node, NodeKind, Plan, Tcp, Transport};
+use crate::quantity;
+use crate::units::Units;
 
 mod reservations;
+mod warning;
+
+pub use warning::{Kind, Warning};
 
 /// Bins or samples beyond which a probe's file is unwieldy.
 const SAMPLES_MAX: u64 = 10_000_000;
-
-/// Something that will not work out as it seems meant.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Warning {
-    /// A buffer far below a path's bandwidth-delay product, which standard TCP needs to keep it full.
-    ShallowBuffer {
-        /// The flow.
-        flow: String,
-        /// Where its bottleneck is.
-        at: String,
-        /// The buffer.
-        buffer: Bytes,
-        /// Bandwidth times round trip.
-        product: Bytes,
-    },
-    /// A socket buffer below the bandwidth-delay product.
-    SmallWindow {
-        /// The flow.
-        flow: String,
-        /// `send` or `receive`.
-        side: &'static str,
-        /// The most that it lets be in flight.
-        window: Bytes,
-        /// Bandwidth times round trip.
-        product: Bytes,
-        /// What the window allows at best.
-        rate: Option<Rate>,
-    },
-    /// A class paced faster than the bottleneck behind it.
-    PacedAbove {
-        /// The flow.
-        flow: String,
-        /// The class.
-        class: String,
-        /// Its rate.
-        rate: Rate,
-        /// Where the bottleneck is.
-        at: String,
-        /// The bottleneck's rate.
-        bottleneck: Rate,
-    },
-    /// A sender's segments are longer than a link on the path takes.
-    Mtu {
-        /// The flow.
-        flow: String,
-        /// The sender's datagrams.
-        datagram: Bytes,
-        /// The link.
-        link: String,
-        /// What it takes.
-        mtu: Bytes,
-    },
-    /// A slow reader or a train of messages asks for more than the path carries.
-    Overload {
-        /// The flow.
-        flow: String,
-        /// What its program offers.
-        offered: Rate,
-        /// What the path carries.
-        bottleneck: Rate,
-    },
-    /// Datagrams, whose senders do not slow down, that come to more than a port carries.
-    Excess {
-        /// The port.
-        at: String,
-        /// What they come to on average with what frames cost there, at the worst time.
-        offered: Rate,
-        /// What the port carries.
-        rate: Rate,
-    },
-    /// A probe records very much.
-    ManySamples {
-        /// The probe.
-        probe: String,
-        /// How many bins or samples.
-        samples: u64,
-    },
-    /// Flows that are drawn to start when the run is over, or when they would stop.
-    Late {
-        /// The flow, or what is counted.
-        flow: String,
-        /// How many start in time.
-        begun: usize,
-        /// How many there are.
-        flows: usize,
-    },
-    /// A change that no run can make.
-    Refused {
-        /// The change.
-        change: String,
-        /// Why not.
-        why: String,
-    },
-}
-
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ShallowBuffer { flow, at, buffer, product } => write!(
-                f,
-                "`{flow}`: the buffer at {at} holds {buffer}, {} % of the path's bandwidth-delay \
-                 product ({product}): pace at the bottleneck's rate, or expect losses",
-                u128::from(buffer.0) * 100 / u128::from(product.0.max(1))
-            ),
-            Self::SmallWindow { flow, side, window, product, rate } => {
-                write!(
-                    f,
-                    "`{flow}`: the {side} buffer allows {window} in flight, but the path holds \
-                    {product}"
-                )?;
-                match rate {
-                    Some(rate) => write!(f, ": at most {rate} gets through"),
-                    None => Ok(()),
-                }
-            }
-            Self::PacedAbove { flow, class, rate, at, bottleneck } => write!(
-                f,
-                "`{flow}`: the class `{class}` is paced to {rate}, above the {bottleneck} at {at}"
-            ),
-            Self::Mtu { flow, datagram, link, mtu } => write!(
-                f,
-                "`{flow}` sends datagrams of {datagram}, but the link `{link}` takes {mtu}: every \
-                 full segment is dropped there"
-            ),
-            Self::Overload { flow, offered, bottleneck } => write!(
-                f,
-                "`{flow}` offers {offered}, but the path carries {bottleneck}: messages pile up"
-            ),
-            Self::Excess { at, offered, rate } => write!(
-                f,
-                "datagrams come to {offered} at {at}, which carries {rate}: the rest is lost there"
-            ),
-            Self::ManySamples { probe, samples } => {
-                write!(f, "the probe `{probe}` records {samples} samples: shorten its window")
-            }
-            Self::Late { flow, begun, flows } => write!(
-                f,
-                "`{flow}`: with this seed {begun} of {flows} flows start in time: set \
-                 `flow.{flow}.start` or `flow.{flow}.stagger` lower, or `duration` higher"
-            ),
-            Self::Refused { change, why } => write!(f, "`{change}` will be refused: {why}"),
-        }
-    }
-}
 
 /// The narrowest place on a way, and the way's length.
 struct Path {
@@ -180,134 +41,239 @@ struct Hop {
     at: String,
 }
 
-/// What is odd about a plan, flow by flow, then probe by probe, then change by change. Each kind of warning is given once for a
-/// group of like flows.
+/// What is odd about a plan, flow by flow, then probe by probe, then change by change. Each kind of warning is
+/// given once for what is counted together.
 pub fn physics(plan: &Plan) -> Vec<Warning> {
-    let (mut warnings, mut kinds) = (Vec::new(), BTreeSet::new());
+    let names = Groups::of(plan);
+    let (mut warnings, mut told) = (Vec::new(), BTreeSet::new());
     for (number, flow) in plan.flows.iter().enumerate() {
-        for warning in flow_warnings(plan, flow, number) {
-            // NAME.1, NAME.2, … differ in nothing that matters here.
-            let group = flow.name.split('.').next().unwrap_or_default();
-            if kinds.insert(format!("{group} {:?}", std::mem::discriminant(&warning))) {
+        for warning in flow_warnings(&names, flow, number) {
+            if told.insert((warning.about.clone(), warning.kind)) {
                 warnings.push(warning);
             }
         }
     }
-    warnings.extend(late(plan));
-    warnings.extend(excess(plan));
+    warnings.extend(late(&names));
+    warnings.extend(excess(&names));
     warnings.extend(samples(plan));
     warnings.extend(reservations::refused(plan));
     warnings
 }
 
-fn flow_warnings(plan: &Plan, flow: &Flow, number: usize) -> Vec<Warning> {
+fn flow_warnings(names: &Groups<'_>, flow: &Flow, number: usize) -> Vec<Warning> {
+    let plan = names.plan;
     let Some(tcp) = flow.tcp() else { return Vec::new() };
     let Some(path) = path(plan, flow) else { return Vec::new() };
     let Some(narrow) = path.links.iter().min_by_key(|hop| hop.rate) else { return Vec::new() };
     let product = product(narrow.rate, path.round_trip);
+    let about = names.flow_path(number);
     let mut found = Vec::new();
-    let flow_name = || flow.name.clone();
     let class = paced(plan, flow, number, &path);
-    if let Some((class, rate)) = &class
+    if let Some((hop, class, rate)) = &class
         && *rate > narrow.rate
     {
-        found.push(Warning::PacedAbove {
-            flow: flow_name(),
-            class: class.clone(),
-            rate: *rate,
-            at: narrow.at.clone(),
-            bottleneck: narrow.rate,
-        });
+        found.push(paced_above(names, &about, (*hop, class, *rate), narrow));
     }
     let entered_faster = path.links.iter().any(|hop| hop.rate > narrow.rate);
     if let Some(buffer) = narrow.buffer.filter(|b| b.0 < product.0 / 2)
         && class.is_none()
         && entered_faster
     {
-        let at = narrow.at.clone();
-        found.push(Warning::ShallowBuffer { flow: flow_name(), at, buffer, product });
+        found.push(shallow(names, &about, narrow, (buffer, product)));
     }
-    found.extend(windows(flow, tcp, product, path.round_trip));
-    found.extend(mtu(plan, flow, tcp, &path));
-    found.extend(overload(flow, tcp, narrow.rate));
+    found.extend(windows(plan.units, &about, tcp, product, path.round_trip));
+    found.extend(mtu(names, &about, tcp, &path));
+    found.extend(overload(plan.units, &about, tcp, narrow.rate));
     found
 }
 
-/// The windows that the socket buffers allow, against what the path holds.
-fn windows(flow: &Flow, tcp: &Tcp, product: Bytes, round_trip: Duration) -> Vec<Warning> {
-    let send = tcp.sender.buffers.send.max();
-    let (over, under) = tcp.receiver.buffers.window_share;
-    let receive = u128::from(tcp.receiver.buffers.receive.max()) * u128::from(over);
-    let receive = u64::try_from(receive / u128::from(under.max(1))).unwrap_or(u64::MAX);
-    let small = [("send", send), ("receive", receive)].into_iter();
-    let small = small.filter(|(_, window)| *window < product.0);
-    // Only the smaller one limits.
-    let least = small.min_by_key(|(_, window)| *window);
-    let warning = |(side, window): (&'static str, u64)| Warning::SmallWindow {
-        flow: flow.name.clone(),
-        side,
-        window: Bytes(window),
-        product,
-        rate: rate_of(Bytes(window), round_trip),
+fn paced_above(
+    names: &Groups<'_>,
+    about: &str,
+    (hop, class, rate): (&Hop, &str, Rate),
+    narrow: &Hop,
+) -> Warning {
+    let units = names.plan.units;
+    let queue = &names.plan.links[hop.link].ends[hop.end].queue;
+    let psp = format!("{}.queue.psp", names.end_path(hop.link, hop.end));
+    let key = match queue {
+        qdisc::Parameters::Psp(psp) if psp.classes.is_empty() => "rate".to_owned(),
+        _ => format!("class.{}.rate", key(class)),
     };
-    least.map(warning).into_iter().collect()
+    let [rate, bottleneck] = [rate, narrow.rate].map(|rate| units.rate(rate));
+    Warning {
+        kind: Kind::PacedAbove,
+        about: about.to_owned(),
+        message: format!(
+            "`{about}`: the class `{class}` is paced to {rate}, above the {bottleneck} at {}",
+            narrow.at
+        ),
+        help: format!("set `{psp}.{key}` to {bottleneck} or less"),
+    }
 }
 
-fn mtu(plan: &Plan, flow: &Flow, tcp: &Tcp, path: &Path) -> Option<Warning> {
+fn shallow(
+    names: &Groups<'_>,
+    about: &str,
+    narrow: &Hop,
+    (buffer, product): (Bytes, Bytes),
+) -> Warning {
+    let units = names.plan.units;
+    let share = u128::from(buffer.0) * 100 / u128::from(product.0.max(1));
+    let link = &names.plan.links[narrow.link];
+    let node = link.ends[narrow.end].node;
+    let key = match (&names.plan.nodes[node].kind, &link.ends[narrow.end].queue) {
+        (NodeKind::Emulator(_), _) => format!("{}.buffer", names.node_path(node)),
+        (_, qdisc::Parameters::Fifo(fifo)) => {
+            let bytes = limit(&fifo::Parameters { packets: None, ..*fifo }, link.config.mtu);
+            let limit = if bytes == Some(buffer) { "bytes" } else { "packets" };
+            format!("{}.queue.fifo.{limit}", names.end_path(narrow.link, narrow.end))
+        }
+        (_, _) => format!("{}.queue", names.end_path(narrow.link, narrow.end)),
+    };
+    let [buffer, product] = [buffer, product].map(|size| units.size(size));
+    Warning {
+        kind: Kind::ShallowBuffer,
+        about: about.to_owned(),
+        message: format!(
+            "`{about}`: the buffer of {buffer} at {} is {share} % of the path's BDP of {product}",
+            narrow.at
+        ),
+        help: format!("raise `{key}`, pace at {}, or expect losses", units.rate(narrow.rate)),
+    }
+}
+
+/// The windows that the socket buffers allow, against the path's bandwidth-delay product.
+fn windows(
+    units: Units,
+    about: &str,
+    tcp: &Tcp,
+    product: Bytes,
+    round_trip: Duration,
+) -> Option<Warning> {
+    let share = tcp.receiver.buffers.window_share;
+    let of_share = |bytes: u64, (over, under): (u32, u32)| {
+        let bytes = u128::from(bytes) * u128::from(over) / u128::from(under.max(1));
+        Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
+    };
+    let (send, receive) = (tcp.sender.buffers.send.max(), tcp.receiver.buffers.receive.max());
+    let sides = [
+        ("send", "tcp.buffers.send", send, (1, 1)),
+        ("receive", "receiver_tcp.buffers.receive", receive, share),
+    ];
+    // Only the smaller one limits.
+    let small = sides.into_iter().filter(|&(_, _, size, share)| of_share(size, share) < product);
+    let (side, key, size, share) =
+        small.min_by_key(|&(_, _, size, share)| of_share(size, share))?;
+    let window = of_share(size, share);
+    let mut message = format!(
+        "`{about}`: the {side} buffer of {} is below the path's BDP of {}",
+        units.size(Bytes(size)),
+        units.size(product)
+    );
+    if window.0 != size {
+        message = format!(
+            "`{about}`: the {side} buffer of {} allows a window of {}, below the path's BDP of {}",
+            units.size(Bytes(size)),
+            units.size(window),
+            units.size(product)
+        );
+    }
+    if let Some(rate) = rate_of(window, round_trip) {
+        message += &format!(" and lets at most {} through", units.rate(rate));
+    }
+    let enough = units.size(of_share(product.0, (share.1, share.0)));
+    let help = format!("set `{about}.{key}` to {enough} or more");
+    Some(Warning { kind: Kind::SmallWindow, about: about.to_owned(), message, help })
+}
+
+fn mtu(names: &Groups<'_>, about: &str, tcp: &Tcp, path: &Path) -> Option<Warning> {
     let datagram = Bytes(tcp.sender.segment.mtu.min(tcp.receiver.segment.mtu).into());
-    let link = path.links.iter().map(|hop| &plan.links[hop.link]);
-    let narrow = link.filter(|link| link.config.mtu < datagram).min_by_key(|l| l.config.mtu)?;
-    let (link, mtu) = (narrow.name.clone(), narrow.config.mtu);
-    Some(Warning::Mtu { flow: flow.name.clone(), datagram, link, mtu })
+    let links = path.links.iter().map(|hop| (hop.link, names.plan.links[hop.link].config.mtu));
+    let narrow = links.filter(|&(_, mtu)| mtu < datagram).min_by_key(|&(_, mtu)| mtu)?;
+    let (link, mtu) = (names.link_path(narrow.0), narrow.1);
+    Some(Warning {
+        kind: Kind::Mtu,
+        about: about.to_owned(),
+        message: format!(
+            "`{about}` sends datagrams of {datagram}, but `{link}` takes {mtu}: every full segment is \
+             dropped there"
+        ),
+        help: format!("set `{link}.mtu` to {datagram}, or `{about}.tcp.segment.mtu` to {mtu}"),
+    })
 }
 
-fn overload(flow: &Flow, tcp: &Tcp, bottleneck: Rate) -> Option<Warning> {
+fn overload(units: Units, about: &str, tcp: &Tcp, bottleneck: Rate) -> Option<Warning> {
     let train = tcp.train?;
-    let offered = rate_of(train.message, train.every)?;
-    let over = offered > bottleneck;
-    over.then(|| Warning::Overload { flow: flow.name.clone(), offered, bottleneck })
+    let offered = rate_of(train.message, train.every).filter(|&offered| offered > bottleneck)?;
+    let [offered, carried] = [offered, bottleneck].map(|rate| units.rate(rate));
+    let every = quantity::nearly(bottleneck.time_for(train.message));
+    Some(Warning {
+        kind: Kind::Overload,
+        about: about.to_owned(),
+        message: format!(
+            "`{about}` offers {offered}, but the path carries {carried}: messages pile up"
+        ),
+        help: format!(
+            "set `{about}.train.every` above {every}, or a smaller `{about}.train.message`"
+        ),
+    })
 }
 
 /// Counted flows of which not all start, as their starts are drawn.
-fn late(plan: &Plan) -> Vec<Warning> {
-    let end = Instant::ZERO + plan.duration;
-    let groups = plan.flows.chunk_by(|one, next| group_of(&one.name) == group_of(&next.name));
-    let warning = |members: &[Flow]| {
+fn late(names: &Groups<'_>) -> Vec<Warning> {
+    let end = Instant::ZERO + names.plan.duration;
+    let warning = |group: &Group<'_>| {
+        let members = &names.plan.flows[group.range.clone()];
         let begun = members.iter().filter(|flow| flow.span.start < end.min(flow.span.stop)).count();
-        let flow = group_of(&members[0].name).to_owned();
-        let flows = members.len();
-        (begun < flows).then_some(Warning::Late { flow, begun, flows })
+        let about = names.flow_path(group.range.start);
+        (begun < members.len()).then(|| Warning {
+            kind: Kind::Late,
+            message: format!(
+                "`{about}`: with this seed {begun} of {} flows start before the end",
+                members.len()
+            ),
+            help: format!("set `{about}.start` or `{about}.stagger` lower, or `duration` higher"),
+            about,
+        })
     };
-    groups.filter_map(warning).collect()
-}
-
-/// The name of the table that a flow is of.
-fn group_of(name: &str) -> &str {
-    name.rsplit_once('.').map_or(name, |(table, _)| table)
+    names.flows.iter().filter_map(warning).collect()
 }
 
 /// The ports that datagrams alone fill, with the most that they come to at any time.
-fn excess(plan: &Plan) -> Vec<Warning> {
+fn excess(names: &Groups<'_>) -> Vec<Warning> {
+    let plan = names.plan;
     let mut ports = BTreeMap::new();
-    for flow in &plan.flows {
+    for (number, flow) in plan.flows.iter().enumerate() {
         let Transport::Udp(config) = &flow.transport else { continue };
         for hop in way(plan, flow.from, flow.to).into_iter().flat_map(|(hops, _)| hops) {
             let load = load(config, hop.overhead);
-            let (_, changes) = ports
+            let (_, flows, changes) = ports
                 .entry((hop.link, hop.end))
-                .or_insert_with(|| (hop, Vec::<(Instant, i128)>::new()));
+                .or_insert_with(|| (hop, BTreeSet::new(), Vec::<(Instant, i128)>::new()));
+            flows.insert(names.flow_path(number));
             changes.extend([(flow.span.start, load), (flow.span.stop, -load)]);
         }
     }
-    let warning = |(hop, mut changes): (Hop, Vec<(Instant, i128)>)| {
+    let warning = |(hop, flows, mut changes): (Hop, BTreeSet<String>, Vec<(Instant, i128)>)| {
         changes.sort_unstable();
         let sums = changes.iter().scan(0, |sum, (_, change)| {
             *sum += change;
             Some(*sum)
         });
         let offered = Rate::from_bits_per_second(u64::try_from(sums.max()?).ok()?)?;
-        let Hop { rate, at, .. } = hop;
-        (offered > rate).then_some(Warning::Excess { at, offered, rate })
+        let flows: Vec<String> =
+            flows.iter().map(|flow| format!("`{flow}.datagrams.rate`")).collect();
+        let [offer, rate] = [offered, hop.rate].map(|rate| plan.units.rate(rate));
+        (offered > hop.rate).then(|| Warning {
+            kind: Kind::Excess,
+            about: hop.at.clone(),
+            message: format!(
+                "datagrams come to {offer} at {}, which carries {rate}: the rest is lost there",
+                hop.at
+            ),
+            help: format!("lower {}", flows.join(" or ")),
+        })
     };
     ports.into_values().filter_map(warning).collect()
 }
@@ -324,15 +290,28 @@ fn load(config: &datagram::Config, overhead: Bytes) -> i128 {
 fn samples(plan: &Plan) -> Vec<Warning> {
     let count = |span: Duration, every: Duration| span.as_ps() / every.as_ps().max(1);
     let bins = plan.probes.bandwidth.iter().map(|probe| {
-        (probe.name.clone(), count(probe.window.until - probe.window.from, probe.bin))
+        let about = format!("probe.bandwidth.{}", key(&probe.name));
+        (about, "bin", count(probe.window.until - probe.window.from, probe.bin))
     });
     let rows = |every: Duration, of: usize| count(plan.duration, every).saturating_mul(of as u64);
-    let flows = plan.probes.flows.map(|every| ("flows".into(), rows(every, plan.flows.len())));
+    let flows = plan.probes.flows.map(|every| ("flows", rows(every, plan.flows.len())));
     let ports = 2 * plan.links.len();
-    let queues = plan.probes.queues.map(|every| ("queues".into(), rows(every, ports)));
-    let all = bins.chain(flows).chain(queues);
-    let many = all.filter(|(_, samples)| *samples > SAMPLES_MAX);
-    many.map(|(probe, samples)| Warning::ManySamples { probe, samples }).collect()
+    let queues = plan.probes.queues.map(|every| ("queues", rows(every, ports)));
+    let sampled = flows.into_iter().chain(queues);
+    let sampled = sampled.map(|(probe, rows)| (format!("probe.{probe}"), "every", rows));
+    let many = bins.chain(sampled).filter(|(_, _, samples)| *samples > SAMPLES_MAX);
+    let warning = |(about, key, samples): (String, &str, u64)| Warning {
+        kind: Kind::ManySamples,
+        message: format!("`{about}` records {samples} samples"),
+        help: match key {
+            "bin" => {
+                format!("set `{about}.bin` higher, or `{about}.from` and `{about}.until` closer")
+            }
+            key => format!("set `{about}.{key}` higher"),
+        },
+        about,
+    };
+    many.map(warning).collect()
 }
 
 /// The ports from sender to receiver, and the delay there and back; `None` if there is no way.
@@ -385,10 +364,18 @@ fn limit(fifo: &fifo::Parameters, mtu: Bytes) -> Option<Bytes> {
     by_packets.into_iter().chain(fifo.bytes).min()
 }
 
-/// The first class on the way that paces the flow, and its rate.
-fn paced(plan: &Plan, flow: &Flow, number: usize, path: &Path) -> Option<(String, Rate)> {
+/// The first class on the way that paces the flow, where, and its rate.
+fn paced<'p>(
+    plan: &Plan,
+    flow: &Flow,
+    number: usize,
+    path: &'p Path,
+) -> Option<(&'p Hop, String, Rate)> {
     path.links.iter().find_map(|hop| match &plan.links[hop.link].ends[hop.end].queue {
-        qdisc::Parameters::Psp(psp) => class_of(&*psp.in_classes().ok()?, flow, number),
+        qdisc::Parameters::Psp(psp) => {
+            let (class, rate) = class_of(&*psp.in_classes().ok()?, flow, number)?;
+            Some((hop, class, rate))
+        }
         _ => None,
     })
 }

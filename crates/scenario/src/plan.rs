@@ -10,12 +10,15 @@ use traffic::{Bytes, Duration, Instant, condition, qdisc};
 
 pub use crate::arrival::{Arrival, RandomTime};
 pub use crate::resolve::Routes;
+use crate::units::Units;
 
 /// What a driver runs.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// What it is, for people.
     pub title: String,
+    /// The units that its author thinks in, for whatever is printed.
+    pub units: Units,
     /// The seed that every random stream derives from, with the entity's name.
     pub seed: u64,
     /// How long it runs.

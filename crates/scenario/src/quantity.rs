@@ -31,9 +31,15 @@ struct Decimal {
 
 /// More digits than any quantity of 64 bits has; keeps products within 128 bits.
 const DIGITS_MAX: usize = 20;
+/// More places than any quantity needs; keeps a power of ten within 128 bits, a percentage's two more included.
+const PLACES_MAX: u32 = 34;
 
 impl Decimal {
     fn parse(text: &str) -> Option<Self> {
+        let (text, exponent) = match text.split_once(['e', 'E']) {
+            Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
+            None => (text, 0),
+        };
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
         let plain = |s: &str| s.bytes().all(|b| b.is_ascii_digit() || b == b'_');
         if whole.is_empty() || !plain(whole) || !plain(fraction) || text.ends_with(['.', '_']) {
@@ -44,7 +50,18 @@ impl Decimal {
         if digits.trim_start_matches('0').len() > DIGITS_MAX || places > DIGITS_MAX {
             return None;
         }
-        Some(Self { digits: digits.parse().ok()?, places: u32::try_from(places).ok()? })
+        let digits: u128 = digits.parse().ok()?;
+        let places = i32::try_from(places).ok()?.checked_sub(exponent)?;
+        if digits == 0 {
+            return Some(Self { digits, places: 0 });
+        }
+        match u32::try_from(places) {
+            Ok(places) => (places <= PLACES_MAX).then_some(Self { digits, places }),
+            Err(_) => {
+                let digits = digits.checked_mul(10_u128.checked_pow(places.unsigned_abs())?)?;
+                (digits < 10_u128.pow(DIGITS_MAX as u32)).then_some(Self { digits, places: 0 })
+            }
+        }
     }
 
     /// `self * scale`, rounded to the nearest whole; `None` if it passes 64 bits. A `scale` is below
@@ -61,6 +78,23 @@ impl Decimal {
     }
 }
 
+/// How much of a text is a number, perhaps with an exponent: 5 of `1.5e3 Mbit/s`.
+pub(crate) fn number_length(text: &str) -> usize {
+    let end = |text: &str, more: &[char]| {
+        let other = text.find(|c: char| !(c.is_ascii_digit() || more.contains(&c)));
+        other.unwrap_or(text.len())
+    };
+    let mantissa = end(text, &['.', '_']);
+    let Some(exponent) = text[mantissa..].strip_prefix(['e', 'E']).filter(|_| mantissa > 0) else {
+        return mantissa;
+    };
+    let sign = usize::from(exponent.starts_with(['+', '-']));
+    match end(&exponent[sign..], &[]) {
+        0 => mantissa,
+        digits => mantissa + 1 + sign + digits,
+    }
+}
+
 /// A number and its unit, apart.
 fn split<'a>(text: &'a str, what: &str, example: &str) -> Result<(Decimal, &'a str), Error> {
     let text = text.trim();
@@ -69,8 +103,7 @@ fn split<'a>(text: &'a str, what: &str, example: &str) -> Result<(Decimal, &'a s
         return Err(Error::new(format!("{what} below zero"), right));
     }
     let body = text.strip_prefix('+').unwrap_or(text);
-    let end = body.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'));
-    let (number, unit) = body.split_at(end.unwrap_or(body.len()));
+    let (number, unit) = body.split_at(number_length(body));
     if number.is_empty() {
         return Err(Error::new(format!("`{text}` is not {what}"), right));
     }

@@ -2,7 +2,7 @@
 
 use crate::document::RUNS_MAX;
 use crate::measure::measure;
-use crate::quantity::Error;
+use crate::quantity::{Error, number_length};
 
 /// Points between the ends are rounded to this many digits, so that people can read what they are called.
 const DIGITS: usize = 6;
@@ -47,7 +47,8 @@ pub(crate) fn points(text: &str) -> Result<Option<Vec<String>>, Error> {
         let message = format!("no ratios lead from or to zero: `{text}`");
         return Err(Error::new(message, "let both ends be above zero, or leave `log` out"));
     }
-    let whole = [first, last].iter().all(|end| end.unit.is_empty() && !end.digits.contains('.'));
+    let whole =
+        [first, last].iter().all(|end| end.unit.is_empty() && !end.digits.contains(['.', '-']));
     let between = (1..count - 1).map(|index| {
         let share = index as f64 / (count - 1) as f64;
         let value = match geometric {
@@ -75,8 +76,7 @@ fn no_count(text: &str) -> Error {
 
 fn end<'t>(text: &'t str, range: &str) -> Result<End<'t>, Error> {
     let text = text.trim();
-    let length = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'));
-    let (digits, unit) = text.split_at(length.unwrap_or(text.len()));
+    let (digits, unit) = text.split_at(number_length(text));
     match digits.replace('_', "").parse::<f64>() {
         Ok(number) => Ok(End { digits, number, unit }),
         Err(_) => {
@@ -142,6 +142,8 @@ mod tests {
         assert_eq!(list("1..16/5"), "1,5,9,12,16");
         assert_eq!(list("1..16/5log"), "1,2,4,8,16");
         assert_eq!(list("1.0..2.0/3"), "1.0,1.5,2.0");
+        assert_eq!(list("1e3..3e3/3"), "1e3,2000,3e3");
+        assert_eq!(list("1e-3 s..3e-3 s/3"), "1e-3 s,0.002 s,3e-3 s");
     }
 
     #[test]

@@ -23,11 +23,13 @@ use crate::diagnostic::Problems;
 use crate::file::Scenario;
 use crate::plan::Plan;
 use crate::queue::Queue;
+use crate::units::Units;
 use directory::Directory;
 pub use routes::Routes;
 
-/// The plan, or `None` with the reasons in `problems`.
-pub(crate) fn resolve(file: &Scenario, problems: &mut Problems) -> Option<Plan> {
+/// The plan, or `None` with the reasons in `problems`; told in the `usual` units where the file says nothing of
+/// them.
+pub(crate) fn resolve(file: &Scenario, usual: Units, problems: &mut Problems) -> Option<Plan> {
     let duration = duration(file, problems);
     let nodes = nodes::resolve(file, problems);
     let declared = flows::declare(file, &nodes, problems);
@@ -51,6 +53,10 @@ pub(crate) fn resolve(file: &Scenario, problems: &mut Problems) -> Option<Plan> 
     let comparison = tolerances::resolve(file, &network, known, problems);
     problems.is_empty().then(|| Plan {
         title: file.title.clone().unwrap_or_default(),
+        units: Units {
+            rate: file.units.rate.unwrap_or(usual.rate),
+            size: file.units.size.unwrap_or(usual.size),
+        },
         seed,
         duration,
         nodes: network.nodes.list,

@@ -11,8 +11,8 @@ use serde::Deserialize;
 use transport::config;
 
 use crate::diagnostic::Problems;
-use crate::nearest;
 use crate::value::Name;
+use crate::{aliases, nearest};
 use setting::{
     BufferSize, DetectionChoice, Flag, FloorChoice, Fraction, IdleRestartChoice,
     LocalCongestionChoice, LostRetransmissionChoice, Number8, Number32, PartialAckChoice,
@@ -137,7 +137,7 @@ pub(crate) fn congestion(
 
 /// The algorithm of that name; a complaint if there is none.
 pub(crate) fn algorithm(name: &Name, problems: &mut Problems) -> Option<&'static Algorithm> {
-    let found = Algorithm::by_name(&name.text);
+    let found = Algorithm::by_name(aliases::algorithm(&name.text));
     if found.is_none() {
         let names = Algorithm::all().iter().map(Algorithm::name);
         let message = format!("there is no congestion control algorithm `{}`", name.text);

@@ -1,6 +1,7 @@
 //! A wrong file gets line, column, what is wrong and what would be right.
 
 use scenario::Document;
+use scenario::plan::NodeKind;
 
 /// Two hosts, a router, two links and a flow; line numbers in the cases count from here.
 const GOOD: &str = r#"duration = "10 s"
@@ -128,6 +129,70 @@ fn a_stagger_past_the_end_says_how_many_flows_start_and_what_to_change() {
     assert_eq!(
         added("start = \"10 s..11 s\"\n"),
         "x.toml:14:9: it starts when the run is over\n  help: start before the scenario's duration"
+    );
+}
+
+/// They are units mistaken: a run would not end, or no machine has them.
+#[test]
+fn absurd_rates_and_intervals_are_refused() {
+    assert_eq!(
+        said("\"1 Gbit/s\"", "\"99999999 Gbit/s\"", ""),
+        "x.toml:7:8: no link has a rate of 99999999 Gbit/s\n  \
+         help: look at its unit: the fastest is 100 Tbit/s"
+    );
+    assert_eq!(
+        added("train = { message = \"1 kB\", every = \"0.0000001 ms\" }\n"),
+        "x.toml:14:37: no program keeps an interval of 100 ps\n  \
+         help: look at its unit: the shortest is 100 ns"
+    );
+    assert_eq!(said("\"1 Gbit/s\"", "\"100 Tbit/s\"", ""), "nothing");
+    assert_eq!(added("train = { message = \"1 kB\", every = \"100 ns\" }\n"), "nothing");
+}
+
+#[test]
+fn names_of_linux_stand_for_ours() {
+    let queue = "[link.wan.queue.tbf]\nrate = \"1 Mbit/s\"\nbucket = \"3 kB\"\n";
+    assert_eq!(added(&format!("congestion = \"reno\"\n{queue}")), "nothing");
+    let mut document = Document::parse("x.toml", &format!("{GOOD}{queue}")).unwrap();
+    document.set("link.wan.queue.tbf.rate=2e3 kbit/s").unwrap();
+    document.set("link.access.queue={ tbf = { rate = \"1 Mbit/s\", bucket = \"3 kB\" } }").unwrap();
+    let plan = document.plan().unwrap_or_else(|errors| panic!("{errors}"));
+    let locked = scenario::lock(&plan);
+    assert!(locked.contains(".queue.tbr]\nrate = \"2 Mbit/s\""), "{locked}");
+    assert_eq!(locked.matches(".queue.tbr]").count(), 4, "{locked}");
+}
+
+#[test]
+fn what_is_quoted_of_a_long_text_is_cut() {
+    let told = said("\"1 Gbit/s\"", &format!("\"{}\"", "x".repeat(2_000_000)), "");
+    assert!(told.len() < 1_000, "{} bytes", told.len());
+    assert!(told.contains(" … ") && told.contains("is not a rate"), "{told}");
+}
+
+#[test]
+fn a_guess_that_would_mislead_is_not_made() {
+    let told = added("[probe.trace]\nat = \"sender:access\"\n");
+    assert!(told.contains("there is `automatic`, ") && told.contains("`capture`"), "{told}");
+    let told = added("[link.wan.queue.sfq]\n");
+    assert!(told.contains("there is ") && told.contains("`fq_codel`"), "{told}");
+}
+
+#[test]
+fn a_processor_is_that_of_the_machine_that_is_named() {
+    let backlog = |host: &str| {
+        let text = GOOD.replacen("[host.sender]\n", &format!("[host.sender]\n{host}"), 1);
+        let plan = Document::parse("x.toml", &text).and_then(|document| document.plan()).unwrap();
+        let NodeKind::Host(config) = &plan.nodes[0].kind else { panic!("{plan:?}") };
+        config.processor.map(|processor| processor.backlog)
+    };
+    assert_eq!(backlog("profile = \"linux-2.4-web100\"\n"), None, "a TCP stack is no machine");
+    assert_eq!(backlog("processor.machine = \"pentium-4-linux-2.4\"\n"), Some(300));
+    assert_eq!(backlog("processor.machine = \"ideal\"\n"), None);
+    let both = "processor = { machine = \"pentium-4-linux-2.4\", backlog = 7 }\n";
+    assert_eq!(backlog(both), Some(7));
+    assert_eq!(
+        said("[host.sender]\n", "[host.sender]\nprocessor.machine = \"pentium-4\"\n", ""),
+        "x.toml:3:21: `machine` has no choice `pentium-4`\n  help: did you mean `pentium-4-linux-2.4`?"
     );
 }
 

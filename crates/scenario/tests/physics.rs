@@ -26,35 +26,40 @@ fn numbers_are_named() {
     assert_eq!(
         said(&["link.access.at.sender.queue={ fifo = {} }"]),
         [
-            "`bulk`: the buffer at wan:egress holds 524288 B, 4 % of the path's bandwidth-delay product \
-          (12500000 B): pace at the bottleneck's rate, or expect losses"
+            "`flow.bulk`: the buffer of 512 KiB at wan:egress is 4 % of the path's BDP of 12.5 MB: raise \
+             `emulator.wan.buffer`, pace at 62.5 MB/s, or expect losses"
         ]
     );
     assert_eq!(
         said(&["flow.bulk.receiver_tcp.buffers.receive=1 MB"]),
-        [
-            "`bulk`: the receive buffer allows 1000000 B in flight, but the path holds 12500000 B: at \
-          most 40 Mbit/s gets through"
-        ]
+        ["`flow.bulk`: the receive buffer of 1 MB is below the path's BDP of 12.5 MB and lets at \
+             most 5 MB/s through: set `flow.bulk.receiver_tcp.buffers.receive` to 12.5 MB or more"]
     );
     assert_eq!(
         said(&["emulator.wan.rate=50 MB/s"]),
-        ["`bulk`: the class `all` is paced to 500 Mbit/s, above the 400 Mbit/s at wan:egress"]
+        [
+            "`flow.bulk`: the class `all` is paced to 62.5 MB/s, above the 50 MB/s at wan:egress: set \
+             `link.access.at.sender.queue.psp.rate` to 50 MB/s or less"
+        ]
     );
     assert_eq!(
         said(&["link.access.mtu=9000 B", "flow.bulk.receiver_tcp.segment.mtu=9000 B"]),
         [
-            "`bulk` sends datagrams of 9000 B, but the link `egress` takes 1500 B: every full segment \
-          is dropped there"
+            "`flow.bulk` sends datagrams of 9000 B, but `link.egress` takes 1500 B: every full segment is \
+             dropped there: set `link.egress.mtu` to 9000 B, or `flow.bulk.tcp.segment.mtu` to 1500 B"
         ]
     );
     assert_eq!(
         said(&["flow.bulk.train={ message = \"10 MB\", every = \"100 ms\" }"]),
-        ["`bulk` offers 800 Mbit/s, but the path carries 500 Mbit/s: messages pile up"]
+        ["`flow.bulk` offers 100 MB/s, but the path carries 62.5 MB/s: messages pile up: set \
+             `flow.bulk.train.every` above 160 ms, or a smaller `flow.bulk.train.message`"]
     );
     assert_eq!(
         said(&["probe.bandwidth.sent.bin=1us", "duration=300s"]),
-        ["the probe `sent` records 300000000 samples: shorten its window"]
+        [
+            "`probe.bandwidth.sent` records 300000000 samples: set `probe.bandwidth.sent.bin` higher, or \
+             `probe.bandwidth.sent.from` and `probe.bandwidth.sent.until` closer"
+        ]
     );
 }
 
@@ -67,8 +72,8 @@ fn datagrams_that_do_not_fit_are_told() {
     // 972 bytes of payload are a frame of 1018; the emulator counts neither preamble nor gap.
     assert_eq!(
         said_of(&text, &[]),
-        ["datagrams come to 628395061 bit/s at wan:egress, which carries 500 Mbit/s: the rest is \
-          lost there"]
+        ["datagrams come to 78.55 MB/s at wan:egress, which carries 62.5 MB/s: the rest is lost \
+          there: lower `flow.noise.datagrams.rate`"]
     );
     const HALF: &str = ", on = \"10 ms\", off = \"10 ms\" }";
     let text = text.replace("\"972 B\" }", &format!("\"972 B\"{HALF}"));
@@ -103,12 +108,16 @@ fn reservations_that_cannot_be_are_told() {
     let on = |when| change("on", when, "enabled = true");
     let takes_none = |change: &str, there: &str| {
         format!(
-            "`{change}` will be refused: {there}, which is there then, takes no reservations: attach \
-             cbq or hfsc"
+            "`change.{change}` will be refused: {there}, which is there then, takes no reservations: \
+             attach cbq or hfsc"
         )
     };
-    let unknown =
-        |change: &str| format!("`{change}` will be refused: no earlier change reserves `v` there");
+    let unknown = |change: &str| {
+        format!(
+            "`change.{change}` will be refused: no earlier change reserves `v` there: let its `when` \
+                 come after that of a change that reserves it"
+        )
+    };
 
     assert_eq!(said(&[&back, &asked, &cbq]), [""; 0]);
     assert_eq!(said(&[&back, &asked]), [takes_none("asked", "psp"), takes_none("back", "psp")]);
@@ -139,6 +148,40 @@ to = "b"
     );
     let plan = Document::parse("x.toml", &text).and_then(|document| document.plan());
     let warnings: Vec<String> = physics(&plan.unwrap()).iter().map(ToString::to_string).collect();
-    let late = warnings.iter().find(|warning| warning.contains("100 flows")).expect("a warning");
+    let late = warnings.iter().find(|warning| warning.contains("of 100 flows")).expect("a warning");
     assert!(late.contains("flow.f.stagger") && !late.contains("with this seed 100"), "{late}");
+}
+
+/// The words of a user: Mbit/s and MB as in the file, one warning for all that are counted, and the key to set.
+#[test]
+fn warnings_name_the_key_in_the_units_of_the_file_once_for_a_group() {
+    let text = r#"duration = "10 s"
+[host.a]
+count = 3
+[host.b]
+[router.r]
+[link.in]
+between = ["a", "r"]
+rate = "10 Gbit/s"
+[link.wan]
+between = ["r", "b"]
+rate = "8 Gbit/s"
+delay = "50 ms"
+queue.fifo.bytes = "2 MB"
+[flow.move]
+from = "a"
+to = "b"
+count = 2
+tcp.buffers.send = "200 MB"
+receiver_tcp.buffers.receive = "3 MB"
+"#;
+    let wanted = [
+        "`flow.move`: the buffer of 2 MB at r:wan is 2 % of the path's BDP of 100 MB: raise \
+         `link.wan.at.r.queue.fifo.bytes`, pace at 8 Gbit/s, or expect losses",
+        "`flow.move`: the receive buffer of 3 MB allows a window of 1.5 MB, below the path's BDP of 100 MB \
+         and lets at most 120 Mbit/s through: set `flow.move.receiver_tcp.buffers.receive` to 200 MB or more",
+    ];
+    assert_eq!(said_of(text, &[]), wanted);
+    let binary = said_of(text, &["units.size=KiB", "units.rate=B/s"]);
+    assert!(binary[0].contains("of 2 MB") && binary[0].contains("pace at 1 GB/s"), "{binary:#?}");
 }

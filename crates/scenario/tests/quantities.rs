@@ -21,13 +21,30 @@ fn rates() {
         ("128 kbit/s", 128_000),
         ("1_000 bit/s", 1_000),
         ("0.5 kbit", 500),
+        ("1e3 Mbit/s", 1_000_000_000),
+        ("1.5E+6bit/s", 1_500_000),
+        ("2500e-1 Mbit/s", 250_000_000),
+        ("0.000000001e18 bit/s", 1_000_000_000),
         ("18446744073709551615 bit/s", u64::MAX),
     ];
     for (text, bits) in table {
         assert_eq!(rate(text).map(|r| r.bits_per_second()), Ok(bits), "{text}");
     }
-    let wrong =
-        ["", "fast", "10", "10 MB", "0 bit/s", "0.1 bit/s", "-5 Mbit/s", "1e3 Mbit/s", "inf"];
+    let wrong = [
+        "",
+        "fast",
+        "10",
+        "10 MB",
+        "0 bit/s",
+        "0.1 bit/s",
+        "-5 Mbit/s",
+        "1e30 Mbit/s",
+        "1e Mbit/s",
+        "e3 Mbit/s",
+        "1e-99 Gbit/s",
+        "1e99999999999 bit/s",
+        "inf",
+    ];
     let wrong =
         wrong.into_iter().chain(["18446744073709551616 bit/s", "1..5 Mbit/s", "5 Mbit/s/s"]);
     for text in wrong {

@@ -279,6 +279,9 @@ fn network(shape: &Shape, cables: &[Cable], talks: &[Talk]) -> String {
     };
     for (number, profile) in shape.profiles.iter().enumerate() {
         writeln!(text, "[host.h{number}]\nprofile = \"{profile}\"").unwrap();
+        if *profile == "linux-2.4-web100" {
+            writeln!(text, "processor.machine = \"pentium-4-linux-2.4\"").unwrap();
+        }
     }
     let ends = ["h0\", \"r0", "h1\", \"r0", "h2\", \"r1", "h3\", \"r1", "r0\", \"r1"];
     for (number, (ends, cable)) in ends.iter().zip(cables).enumerate() {

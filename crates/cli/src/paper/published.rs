@@ -18,6 +18,9 @@ pub(crate) struct Published {
     pub(crate) paper: String,
     /// Its title.
     pub(crate) title: String,
+    /// What in the simulator is fitted to the paper's own figures; items that hang on it are marked.
+    #[serde(default)]
+    pub(crate) calibration: String,
     /// The runs.
     #[serde(default)]
     pub(crate) run: Vec<Run>,
@@ -125,6 +128,10 @@ pub(crate) struct Item {
     pub(crate) over: Option<Over>,
     /// The cells.
     pub(crate) cases: Vec<Case>,
+    /// Whether the simulated value hangs on what is fitted to the paper: it shows what explains the published
+    /// one, and predicts nothing.
+    #[serde(default)]
+    pub(crate) calibrated: bool,
     /// What the reader should know.
     #[serde(default)]
     pub(crate) note: String,

@@ -7,6 +7,7 @@ use results::report::{self, Grid, Mood, Section};
 use super::measure::{Measured, MeasuredCase};
 use super::published::{Item, Published};
 use crate::amount;
+use crate::execution::Driver;
 use crate::table::{Cell, Table};
 
 /// `{"paper","driver","items":[…]}`; a case without limits is ok.
@@ -43,9 +44,24 @@ fn groups<'a>(
     })
 }
 
-fn heading(item: &Item) -> String {
+/// `T4 bandwidth (MB/s), calibrated`.
+fn heading(item: &Item, driver: Driver) -> String {
     let unit = if item.unit.is_empty() { String::new() } else { format!(" ({})", item.unit) };
-    format!("{} {}{unit}", item.item, item.quantity)
+    let calibrated = if is_calibrated(item, driver) { ", calibrated" } else { "" };
+    format!("{} {}{unit}{calibrated}", item.item, item.quantity)
+}
+
+/// Whether a value hangs on what is fitted to the paper: on real packets none does.
+pub(super) fn is_calibrated(item: &Item, driver: Driver) -> bool {
+    item.calibrated && driver == Driver::Simulator
+}
+
+/// What `calibrated` means, where an item is.
+pub(super) fn calibration(published: &Published, measured: &Measured) -> Option<String> {
+    let shown = groups(published, measured).filter(|(_, cases)| !cases.is_empty());
+    let mut items = shown.map(|(item, _)| item);
+    let any = items.any(|item| is_calibrated(item, measured.driver));
+    any.then(|| format!("calibrated: {}", published.calibration))
 }
 
 fn limits(case: &MeasuredCase) -> String {
@@ -61,7 +77,7 @@ pub(super) fn text(published: &Published, measured: &Measured) -> String {
     let mut table = Table::new(&["item", "case", ">published", ">measured", "allowed", "verdict"]);
     for (item, cases) in groups(published, measured) {
         for (place, case) in cases.iter().enumerate() {
-            let name = if place == 0 { heading(item) } else { String::new() };
+            let name = if place == 0 { heading(item, measured.driver) } else { String::new() };
             let verdict = if is_judged(case) { Cell::verdict(case.row.ok) } else { "".into() };
             table.row([
                 name.into(),
@@ -75,18 +91,22 @@ pub(super) fn text(published: &Published, measured: &Measured) -> String {
     }
     let noted =
         groups(published, measured).filter(|(i, cases)| !(i.note.is_empty() || cases.is_empty()));
-    let notes: String = noted.map(|(i, _)| format!("\n{}: {}\n", heading(i), i.note)).collect();
-    format!("{}\n\n{}{notes}\n{}\n", published.title, table.render(), verdict(measured).1)
+    let notes: String =
+        noted.map(|(i, _)| format!("\n{}: {}\n", heading(i, measured.driver), i.note)).collect();
+    let calibration = calibration(published, measured);
+    let calibration = calibration.map_or_else(String::new, |text| format!("\n{text}\n"));
+    let (title, table, verdict) = (&published.title, table.render(), verdict(measured).1);
+    format!("{title}\n\n{table}{calibration}{notes}\n{verdict}\n")
 }
 
 /// A table for each item.
 pub(super) fn sections(published: &Published, measured: &Measured) -> Vec<Section> {
     let present = groups(published, measured).filter(|(_, cases)| !cases.is_empty());
-    present.map(|(item, cases)| section(item, &cases)).collect()
+    present.map(|(item, cases)| section(item, &cases, measured.driver)).collect()
 }
 
-fn section(item: &Item, cases: &[&MeasuredCase]) -> Section {
-    let mut section = Section::new(&heading(item));
+fn section(item: &Item, cases: &[&MeasuredCase], driver: Driver) -> Section {
+    let mut section = Section::new(&heading(item, driver));
     // Of a figure without numbers in the text there is nothing to set beside what was measured.
     let has_numbers = cases.iter().any(|case| case.row.published.is_some());
     let head = ["Case", "Published", "Measured", "Allowed", "Verdict"];
@@ -115,4 +135,45 @@ fn section(item: &Item, cases: &[&MeasuredCase]) -> Section {
         section.paragraph(&item.note);
     }
     section
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::paper::library;
+    use crate::paper::measure::{Measured, MeasuredCase};
+
+    /// One case of each item, by that driver.
+    fn measured(published: &Published, driver: Driver) -> Measured {
+        let rows = published.item.iter().enumerate().map(|(item, of)| {
+            let row = results::paper::Item {
+                item: of.item.clone(),
+                calibrated: is_calibrated(of, driver),
+                ..Default::default()
+            };
+            MeasuredCase { item, x: None, row }
+        });
+        Measured { paper: published.paper.clone(), driver, rows: rows.collect() }
+    }
+
+    #[test]
+    fn what_hangs_on_an_estimate_is_labelled_calibrated_wherever_it_is_shown() {
+        let published = library::published("p0").expect("a paper");
+        let simulated = measured(&published, Driver::Simulator);
+        let text = text(&published, &simulated);
+        for item in ["T4 bandwidth, unpaced Scalable (MB/s), calibrated", "T5 drops, calibrated"] {
+            assert!(text.contains(item), "{item} is not in\n{text}");
+        }
+        assert!(text.contains(&format!("calibrated: {}", published.calibration)), "{text}");
+        assert!(!text.contains("linux-6 (MB/s), calibrated") && !text.contains("T3 drops, cal"));
+        assert!(json(&simulated).items.iter().any(|item| item.item == "T4" && item.calibrated));
+        let mut page = report::Page::new("", "");
+        sections(&published, &simulated).iter().for_each(|section| page.section(section));
+        assert!(page.to_html().contains("T4 drops, calibrated"), "the report");
+        let real = measured(&published, Driver::Lab);
+        assert!(
+            !super::text(&published, &real).contains("calibrated"),
+            "nothing is on real packets"
+        );
+    }
 }

@@ -6,27 +6,28 @@ use std::ops::Range;
 
 use traffic::header::Ports;
 
+use super::key;
 use crate::command;
 use crate::plan::{Flow, Link, Node, NodeKind, Plan, Transport};
 
 /// One table of a lock file.
 #[derive(Clone, Debug)]
-pub(super) struct Group<'p> {
+pub(crate) struct Group<'p> {
     /// The table's name.
-    pub(super) name: &'p str,
+    pub(crate) name: &'p str,
     /// Its members' numbers in the plan.
-    pub(super) range: Range<usize>,
+    pub(crate) range: Range<usize>,
     /// Whether the members have numbers behind their names.
-    pub(super) counted: bool,
+    pub(crate) counted: bool,
 }
 
 /// A plan as tables.
 #[derive(Clone, Debug)]
-pub(super) struct Groups<'p> {
-    pub(super) plan: &'p Plan,
-    pub(super) nodes: Vec<Group<'p>>,
-    pub(super) links: Vec<Group<'p>>,
-    pub(super) flows: Vec<Group<'p>>,
+pub(crate) struct Groups<'p> {
+    pub(crate) plan: &'p Plan,
+    pub(crate) nodes: Vec<Group<'p>>,
+    pub(crate) links: Vec<Group<'p>>,
+    pub(crate) flows: Vec<Group<'p>>,
 }
 
 /// How a table names one end of all its members.
@@ -41,7 +42,7 @@ pub(super) struct End<'p> {
 
 impl<'p> Groups<'p> {
     /// The tables that make this plan.
-    pub(super) fn of(plan: &'p Plan) -> Self {
+    pub(crate) fn of(plan: &'p Plan) -> Self {
         let mut groups = Self { plan, nodes: Vec::new(), links: Vec::new(), flows: Vec::new() };
         let names: Vec<&str> = plan.nodes.iter().map(|node| node.name.as_str()).collect();
         groups.nodes = tables(&names, |members| groups.are_one_node(members));
@@ -50,6 +51,32 @@ impl<'p> Groups<'p> {
         let names: Vec<&str> = plan.flows.iter().map(|flow| flow.name.as_str()).collect();
         groups.flows = tables(&names, |members| groups.are_one_flow(members));
         groups
+    }
+
+    /// The table of a node as a path: `host.a` of `a.3`.
+    pub(crate) fn node_path(&self, node: usize) -> String {
+        let kind = match self.plan.nodes[node].kind {
+            NodeKind::Host(_) => "host",
+            NodeKind::Router => "router",
+            NodeKind::Emulator(_) => "emulator",
+        };
+        format!("{kind}.{}", key(holding(&self.nodes, node)))
+    }
+
+    /// The table of a link as a path: `link.wan`.
+    pub(crate) fn link_path(&self, link: usize) -> String {
+        format!("link.{}", key(holding(&self.links, link)))
+    }
+
+    /// The table of one end of a link as a path: `link.wan.at.r`.
+    pub(crate) fn end_path(&self, link: usize, end: usize) -> String {
+        let node = self.plan.links[link].ends[end].node;
+        format!("{}.at.{}", self.link_path(link), key(holding(&self.nodes, node)))
+    }
+
+    /// The table of a flow as a path: `flow.bulk` of `bulk.7`.
+    pub(crate) fn flow_path(&self, flow: usize) -> String {
+        format!("flow.{}", key(holding(&self.flows, flow)))
     }
 
     /// The members of a link's or flow's table at one end: one node, or in a table of several a counted one's
@@ -164,6 +191,12 @@ fn tables<'p>(names: &[&'p str], are_one: impl Fn(Range<usize>) -> bool) -> Vec<
         found.push(group);
     }
     found
+}
+
+/// The name of the table that has the member of that number.
+fn holding<'p>(groups: &[Group<'p>], number: usize) -> &'p str {
+    let after = groups.partition_point(|group| group.range.start <= number);
+    groups[after.saturating_sub(1)].name
 }
 
 /// The table whose first member has that number.

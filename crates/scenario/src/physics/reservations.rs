@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use traffic::reservation::TAKERS;
 
-use super::Warning;
+use super::{Kind, Warning};
+use crate::lock::key;
 use crate::plan::{Action, Plan};
 
 /// Those that will be refused whatever else happens.
@@ -17,7 +18,9 @@ pub(super) fn refused(plan: &Plan) -> Vec<Warning> {
         let attached = plan.links[link].ends[end].queue.name();
         let port = ports.entry(change.port).or_insert_with(|| Port::new(attached));
         if let Err(why) = port.apply(&change.action) {
-            found.push(Warning::Refused { change: change.name.clone(), why });
+            let about = format!("change.{}", key(&change.name));
+            let message = format!("`{about}` will be refused: {}", why.0);
+            found.push(Warning { kind: Kind::Refused, about, message, help: why.1 });
         }
     }
     found
@@ -39,7 +42,7 @@ impl<'p> Port<'p> {
     }
 
     /// Makes a change; why not, if it cannot be.
-    fn apply(&mut self, action: &'p Action) -> Result<(), String> {
+    fn apply(&mut self, action: &'p Action) -> Result<(), (String, String)> {
         match action {
             Action::Switch(parameters) => self.attach(parameters.name(), true),
             Action::Disable => self.attach(self.asked, false),
@@ -51,7 +54,9 @@ impl<'p> Port<'p> {
             Action::Release(class) => {
                 self.must_take()?;
                 if !self.classes.remove(class.as_str()) {
-                    return Err(format!("no earlier change reserves `{class}` there"));
+                    let help = "let its `when` come after that of a change that reserves it";
+                    let message = format!("no earlier change reserves `{class}` there");
+                    return Err((message, help.to_owned()));
                 }
             }
         }
@@ -66,14 +71,12 @@ impl<'p> Port<'p> {
         (self.asked, self.enabled) = (asked, enabled);
     }
 
-    fn must_take(&self) -> Result<(), String> {
+    fn must_take(&self) -> Result<(), (String, String)> {
         let there = if self.enabled { self.asked } else { "fifo" };
         if TAKERS.contains(&there) {
             return Ok(());
         }
-        Err(format!(
-            "{there}, which is there then, takes no reservations: attach {}",
-            TAKERS.join(" or ")
-        ))
+        let message = format!("{there}, which is there then, takes no reservations");
+        Err((message, format!("attach {}", TAKERS.join(" or "))))
     }
 }

@@ -3,8 +3,8 @@
 use network::datagram::{Config, OnOff, Spacing, UDP_HEADER};
 use traffic::{Bytes, Duration};
 
-use super::Network;
 use super::flows::{dscp, ip_header};
+use super::{Network, links};
 use crate::diagnostic::Problems;
 use crate::file;
 use crate::value::{Quantity, SizeUnit};
@@ -24,7 +24,7 @@ pub(super) fn resolve(
             "leave out congestion, train, exchange, read, tcp and receiver_tcp, or datagrams";
         problems.push(&table.rate.span, "datagrams are sent without TCP", help);
     }
-    let rate = table.rate.read(problems);
+    let rate = links::rate(&table.rate, problems);
     let ip_header = ip_header([from, to], flow, network, problems)?;
     let headers = ip_header + UDP_HEADER;
     let fits = u32::try_from(mtu(from, to, network)?.0).ok()?.saturating_sub(headers);
@@ -75,7 +75,9 @@ fn on_off(table: &file::Datagrams, problems: &mut Problems) -> Option<Option<OnO
     match (&table.on, &table.off) {
         (None, None) => Some(None),
         (Some(on), Some(off)) => {
-            let periods = OnOff { on: on.read(problems)?, off: off.read(problems)? };
+            let (on_time, off_time) =
+                (links::interval(on, problems), links::interval(off, problems));
+            let periods = OnOff { on: on_time?, off: off_time? };
             if periods.on == Duration::ZERO {
                 let help = "give the time that it sends before each silence: \"500 ms\"";
                 problems.push(&on.span, "it is never on", help);

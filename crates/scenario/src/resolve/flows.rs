@@ -11,7 +11,7 @@ use transport::Config;
 
 use super::directory::{Members, count, member_name, pairs};
 use super::nodes::Nodes;
-use super::{Directory, Network, arrivals, datagrams, programs};
+use super::{Directory, Network, arrivals, datagrams, links, programs};
 use crate::arrival::Arrival;
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
@@ -335,7 +335,7 @@ fn span(
 
 fn train(table: &file::Train, problems: &mut Problems) -> Option<Train> {
     let message = table.message.read(problems);
-    let every = table.every.read(problems);
+    let every = links::interval(&table.every, problems);
     if message == Some(Bytes(0)) {
         problems.push(&table.message.span, "a message of nothing", "give its size: \"1 MB\"");
     }
@@ -366,7 +366,7 @@ fn exchange(
         }
     }
     let every = match &exchange.every {
-        Some(every) => every.read(problems).map(Some),
+        Some(every) => links::interval(every, problems).map(Some),
         None => Some(None),
     };
     let (request, response) = (exchange.request.read(problems), exchange.response.read(problems));

@@ -1,7 +1,7 @@
 //! Links and the queues at their ends.
 
 use network::link;
-use traffic::{Bytes, Duration, Port, condition, qdisc};
+use traffic::{Bytes, Duration, Port, Rate, condition, qdisc};
 
 use super::Directory;
 use super::directory::{Members, member_name, pairs};
@@ -11,7 +11,8 @@ use super::{conditioners, queues};
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
 use crate::plan::{End, Link, Wire};
-use crate::value::{Name, Quantity, SizeUnit};
+use crate::quantity;
+use crate::value::{Name, Quantity, RateUnit, SizeUnit, TimeUnit};
 
 /// More than a fat tree of 4096 nodes has.
 const LINKS_MAX: usize = 65_536;
@@ -23,6 +24,11 @@ const MTU_RANGE: std::ops::RangeInclusive<u64> = 576..=65_535;
 const OVERHEAD: Bytes = Bytes(traffic::packet::PREAMBLE_AND_GAP as u64);
 /// Overheads of real links are tens of bytes.
 const OVERHEAD_MAX: Bytes = Bytes(1_000_000);
+
+/// Sixty times Ethernet's fastest (IEEE 802.3dj): what is faster is a unit mistaken.
+const RATE_MAX: Rate = Rate::from_bits_per_second(100_000_000_000_000).unwrap();
+/// A full frame at 100 Gbit/s.
+const INTERVAL_MIN: Duration = Duration::from_ns(100);
 
 /// The links and their names.
 pub(super) struct Links<'f> {
@@ -143,8 +149,30 @@ fn override_end(links: &mut [Link], at: &Members, own: &Own) -> bool {
     found
 }
 
+/// The rate of a link, an emulator or a source; a complaint if nothing is as fast.
+pub(super) fn rate(quantity: &Quantity<RateUnit>, problems: &mut Problems) -> Option<Rate> {
+    let rate = quantity.read(problems)?;
+    if rate > RATE_MAX {
+        let help = "look at its unit: the fastest is 100 Tbit/s";
+        problems.push(&quantity.span, format!("no link has a rate of {rate}"), help);
+        return None;
+    }
+    Some(rate)
+}
+
+/// The time from one thing that a program does to the next; a complaint if no program is as fast.
+pub(super) fn interval(quantity: &Quantity<TimeUnit>, problems: &mut Problems) -> Option<Duration> {
+    let time = quantity.read(problems)?;
+    if (Duration::from_ps(1)..INTERVAL_MIN).contains(&time) {
+        let message = format!("no program keeps an interval of {}", quantity::nearly(time));
+        problems.push(&quantity.span, message, "look at its unit: the shortest is 100 ns");
+        return None;
+    }
+    Some(time)
+}
+
 fn config(table: &file::Link, problems: &mut Problems) -> Option<link::Config> {
-    let rate = table.rate.read(problems);
+    let rate = rate(&table.rate, problems);
     let delay = match &table.delay {
         Some(quantity) => quantity.read(problems),
         None => Some(Duration::ZERO),

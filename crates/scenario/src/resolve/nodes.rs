@@ -7,8 +7,8 @@ use network::{emulator, host};
 use traffic::{Bytes, Duration};
 use transport::Profile;
 
-use super::Directory;
 use super::directory::{count, member_name};
+use super::{Directory, links};
 use crate::command;
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
@@ -111,7 +111,7 @@ fn add<'f>(nodes: &mut Nodes<'f>, name: &'f Name, table: &Table<'_>, problems: &
     let (kind, profile) = match table {
         Table::Host(table) => {
             let profile = profile(table.profile.as_ref(), problems);
-            (host(table, profile, problems).map(NodeKind::Host), profile)
+            (host(table, problems).map(NodeKind::Host), profile)
         }
         Table::Router(_) => (Some(NodeKind::Router), None),
         Table::Emulator(table) => (emulator(table, problems).map(NodeKind::Emulator), None),
@@ -198,16 +198,13 @@ fn profile(name: Option<&Name>, problems: &mut Problems) -> Option<&'static Prof
     found.or_else(|| Profile::by_name(PROFILE))
 }
 
-fn host(
-    table: &file::Host,
-    profile: Option<&'static Profile>,
-    problems: &mut Problems,
-) -> Option<host::Config> {
-    let usual = profile.and_then(|profile| host::Processor::of_profile(profile.name()));
-    let Some(processor) = &table.processor else {
-        return Some(host::Config { processor: usual });
+fn host(table: &file::Host, problems: &mut Problems) -> Option<host::Config> {
+    let Some(processor) = &table.processor else { return Some(host::Config::default()) };
+    let machine = match processor.machine {
+        Some(file::Machine::Pentium4Linux24) => Some(host::Processor::PENTIUM_4_LINUX_2_4),
+        Some(file::Machine::Ideal) | None => None,
     };
-    let usual = usual.unwrap_or(host::Processor::FREE);
+    let usual = machine.unwrap_or(host::Processor::FREE);
     let mut time = |given: &Option<Quantity<TimeUnit>>, usual: Duration| match given {
         Some(quantity) => quantity.read(problems),
         None => Some(usual),
@@ -218,13 +215,17 @@ fn host(
         Some(count) => backlog(count, problems),
         None => Some(usual.backlog),
     };
-    let processor = host::Processor {
+    let costs = host::Processor {
         per_segment: per_segment?,
         per_walked: per_walked?,
         backlog: backlog?,
         throttle: processor.throttle.unwrap_or(usual.throttle),
     };
-    Some(host::Config { processor: Some(processor) })
+    // Where nothing costs time nothing waits, and there is no backlog to model.
+    let file::Processor { per_segment, per_walked, backlog, throttle, .. } = processor;
+    let given = per_segment.is_some() || per_walked.is_some() || backlog.is_some();
+    let modelled = machine.is_some() || given || throttle.is_some();
+    Some(host::Config { processor: modelled.then_some(costs) })
 }
 
 fn backlog(count: &Count, problems: &mut Problems) -> Option<u32> {
@@ -237,7 +238,7 @@ fn backlog(count: &Count, problems: &mut Problems) -> Option<u32> {
 }
 
 fn emulator(table: &file::Emulator, problems: &mut Problems) -> Option<emulator::Config> {
-    let rate = table.rate.read(problems);
+    let rate = links::rate(&table.rate, problems);
     let delay = match &table.delay {
         Some(quantity) => quantity.read(problems),
         None => Some(Duration::ZERO),
