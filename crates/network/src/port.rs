@@ -305,32 +305,6 @@ impl Port {
         self.go_on(cx);
     }
 
-    /// The discipline failed while it was given a packet: that goes to the FIFO, unless the discipline
-    /// discarded it or gives it back.
-    #[cold]
-    fn fail_with<E: Egress, O: Observer>(
-        &mut self,
-        packet: PacketId,
-        fault: &Fault,
-        owner: &mut dyn Owner,
-        cx: &mut Context<'_, E, O>,
-    ) -> Enqueued {
-        let discarded = cx.packets.is_dropped(packet);
-        if discarded {
-            owner.taken(&cx.packets[packet]);
-        }
-        self.fail(fault, owner, cx);
-        if discarded || self.left.iter().any(|left| left == packet) {
-            return Enqueued::Queued;
-        }
-        let enqueued = self.qdisc.get_mut().enqueue(cx.packets, packet, cx.now);
-        if enqueued == Enqueued::Queued {
-            owner.taken(&cx.packets[packet]);
-        }
-        self.go_on(cx);
-        enqueued
-    }
-
     /// Asks for the next turn after a switch, when something is queued.
     fn go_on<E: Egress, O>(&self, cx: &mut Context<'_, E, O>) {
         if !self.is_empty() {
@@ -387,17 +361,12 @@ impl Port {
         cx.packets[packet].queued = cx.now;
         let waited_for = !self.is_empty();
         let enqueued = match self.qdisc.get_mut() {
-            Qdisc::Fifo(fifo) => Ok(fifo.enqueue(cx.packets, packet, cx.now)),
+            Qdisc::Fifo(fifo) => fifo.enqueue(cx.packets, packet, cx.now),
             _ => self.qdisc.enqueue(cx.packets, packet, cx.now),
         };
-        let enqueued = match enqueued {
-            Ok(Enqueued::Queued) => {
-                owner.taken(&cx.packets[packet]);
-                Enqueued::Queued
-            }
-            Ok(refused) => refused,
-            Err(fault) => self.fail_with(packet, &fault, owner, cx),
-        };
+        if enqueued == Enqueued::Queued {
+            owner.taken(&cx.packets[packet]);
+        }
         self.report_discarded(owner, cx);
         match enqueued {
             Enqueued::Dropped(reason) => return Offered::Dropped(reason),
@@ -535,91 +504,12 @@ impl Port {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use traffic::qdisc::priq;
-    use traffic::{Packet, Rate};
+    use traffic::Rate;
 
     use super::*;
 
     pub(crate) fn gigabit() -> traffic::Port {
         let rate = Rate::from_bits_per_second(1_000_000_000).expect("a rate above zero");
         traffic::Port { rate, mtu: Bytes(1_500), overhead: Bytes(20), seed: 0 }
-    }
-
-    /// Notes which packets left or were dropped, and when the port goes on.
-    #[derive(Default)]
-    struct Far {
-        sent: Vec<PacketId>,
-        resumes: Option<Instant>,
-    }
-
-    impl Egress for Far {
-        fn launch(&mut self, _: PortId, packet: PacketId, _: Instant) -> bool {
-            self.sent.push(packet);
-            true
-        }
-        fn resume(&mut self, _: PortId, at: Instant) {
-            self.resumes = Some(at);
-        }
-        fn wake(&mut self, _: u32, _: Instant) {}
-    }
-
-    #[derive(Default)]
-    struct Drops(u64);
-
-    impl Observer for Drops {
-        fn dropped(&mut self, _: Place, _: &Packet, _: DropReason, _: Instant) {
-            self.0 += 1;
-        }
-    }
-
-    /// A port with two packets queued fails with a third, of which the discipline has made `what`: the
-    /// handles in the order of their sending, and the drops.
-    fn failing(what: impl FnOnce(&mut Port, &mut Packets, PacketId)) -> (Vec<u32>, u64) {
-        let class = priq::Class { name: "all".into(), ..priq::Class::default() };
-        let filters = vec![traffic::classify::Rule { class: "all".into(), ..<_>::default() }];
-        let priq = priq::Parameters { classes: vec![class], filters, ..<_>::default() };
-        let mut port = Port::new(PortId(0), &qdisc::Parameters::Priq(priq), gigabit()).unwrap();
-        let (mut packets, mut far, mut drops) = (Packets::new(), Far::default(), Drops::default());
-        let mut ids = Vec::new();
-        for _ in 0..3 {
-            ids.push(packets.insert(Packet { length: 1_518, ..Packet::default() }));
-        }
-        let mut now = Instant::ZERO;
-        let (egress, observer) = (&mut far, &mut drops);
-        let mut cx = Context { now, packets: &mut packets, egress, observer };
-        for &id in &ids[..2] {
-            port.enqueue(id, 1_518, &mut (), &mut cx);
-        }
-        what(&mut port, cx.packets, ids[2]);
-        cx.egress.resumes = None;
-        let enqueued = port.fail_with(ids[2], &Fault::Invented, &mut (), &mut cx);
-        assert_eq!(enqueued, Enqueued::Queued);
-        assert_eq!(port.qdisc().name(), "fifo");
-        while let Some(at) = far.resumes.filter(|&at| at < Instant::NEVER) {
-            now = at;
-            let (egress, observer) = (&mut far, &mut drops);
-            let mut cx = Context { now, packets: &mut packets, egress, observer };
-            let next = port.transmit(&mut (), &mut cx);
-            far.resumes = Some(next);
-        }
-        let counted = port.statistics();
-        assert!(port.is_empty());
-        assert_eq!(counted.enqueued_packets, counted.sent_packets, "{counted:?}");
-        assert_eq!(counted.sent_bytes, 1_518 * far.sent.len() as u64);
-        assert_eq!((packets.live(), packets.dropped()), (far.sent.len(), 0));
-        let place = |id: &PacketId| ids.iter().position(|i| i == id).unwrap() as u32;
-        (far.sent.iter().map(place).collect(), drops.0)
-    }
-
-    #[test]
-    fn a_packet_that_a_discipline_fails_with_is_sent_or_dropped_once() {
-        let (sent, drops) = failing(|_, _, _| {});
-        assert_eq!((sent, drops), (vec![0, 1, 2], 0), "not taken");
-        let (sent, drops) = failing(|port, packets, id| {
-            port.qdisc.get_mut().enqueue(packets, id, Instant::ZERO);
-        });
-        assert_eq!((sent, drops), (vec![0, 1, 2], 0), "given back");
-        let (sent, drops) = failing(|_, packets, id| packets.discard(id, DropReason::Early));
-        assert_eq!((sent, drops), (vec![0, 1], 1), "discarded");
     }
 }
