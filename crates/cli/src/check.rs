@@ -1,8 +1,11 @@
 //! `suimon check`: what is wrong with a scenario, and what looks wrong with its physics.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 use results::report::quantity;
 use scenario::plan::{NodeKind, Plan};
+use serde::Serialize;
 use serde_json::json;
 
 use crate::amount;
@@ -63,6 +66,47 @@ pub(crate) fn tell(warnings: &[String]) {
     }
 }
 
+/// What of the programs of plans is shown at most, in lines.
+const PROGRAMS_MAX: usize = 20;
+
+/// A program that is started on this machine.
+#[derive(PartialEq, Eq, PartialOrd, Ord, Serialize)]
+struct Started {
+    command: String,
+    host: String,
+    /// As whom.
+    #[serde(rename = "as")]
+    user: &'static str,
+}
+
+/// Every program that the plans start on real packets, each once.
+fn programs<'a>(plans: impl IntoIterator<Item = &'a Plan>) -> BTreeSet<Started> {
+    let of_plan = |plan: &'a Plan| {
+        plan.commands().map(|command| Started {
+            command: command.words.join(" "),
+            host: plan.nodes[command.node].name.clone(),
+            user: command.user.name(),
+        })
+    };
+    plans.into_iter().flat_map(of_plan).collect()
+}
+
+/// Tells on stderr which programs will be started on this machine.
+pub(crate) fn tell_programs<'a>(plans: impl IntoIterator<Item = &'a Plan>) {
+    let all = programs(plans);
+    for Started { command, host, user } in all.iter().take(PROGRAMS_MAX) {
+        output::note(&format!("starts `{command}` at {host} as {user}"));
+    }
+    if all.len() > PROGRAMS_MAX {
+        output::note(&format!("starts {} more programs", all.len() - PROGRAMS_MAX));
+    }
+}
+
+/// Tells on stderr that a program of the scenario failed.
+pub(crate) fn tell_failed(program: &str) {
+    output::note(&format!("failed: {program}"));
+}
+
 /// Why the simulator cannot run them all, if it cannot.
 fn only_in_the_lab(plans: &[Plan]) -> Option<simulate::Refusal> {
     plans.iter().find_map(|plan| simulate::refusal::check(plan).err())
@@ -70,6 +114,7 @@ fn only_in_the_lab(plans: &[Plan]) -> Option<simulate::Refusal> {
 
 fn as_text(arguments: &Arguments, plans: &[Plan]) -> Result<Exit, Failure> {
     tell(&warnings(plans));
+    tell_programs(plans);
     if let Some(refusal) = only_in_the_lab(plans) {
         output::note(&format!("not for the simulator: {refusal}"));
     }
@@ -107,6 +152,7 @@ fn as_json(arguments: &Arguments, plans: &[Plan]) -> Result<Exit, Failure> {
         "ok": true,
         "errors": [],
         "warnings": warnings,
+        "programs": programs(plans),
         "runs": plans.len(),
         "drivers": drivers,
     }))?;

@@ -89,9 +89,14 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// Whether every expectation was met.
+    /// Whether every expectation was met, and no program failed.
     pub(crate) fn ok(&self) -> bool {
-        self.verdicts.iter().all(|verdict| verdict.ok)
+        self.verdicts.iter().all(|verdict| verdict.ok) && self.failed_programs().is_empty()
+    }
+
+    /// The scenario's programs that failed, each with its status and what it said last.
+    pub(crate) fn failed_programs(&self) -> &[String] {
+        self.lab.as_ref().map_or(&[], |lab| &lab.failed_programs)
     }
 
     /// Whether it came to its end.
@@ -106,6 +111,9 @@ impl Outcome {
         value["engine"]["cpu_seconds"] = json!(self.cost.cpu_seconds);
         value["engine"]["wall_seconds"] = json!(self.cost.wall_seconds);
         value["engine"]["peak_rss_bytes"] = json!(self.cost.peak_rss_bytes);
+        if !self.failed_programs().is_empty() {
+            value["failed_programs"] = json!(self.failed_programs());
+        }
         value
     }
 }
@@ -187,7 +195,9 @@ impl Job {
     /// Runs the plan in the lab.
     fn in_lab(&self, files: &Files, live: &Live, steering: Steering<'_>) -> Result<Run, Failure> {
         let plan = &self.plan;
-        let options = lab::Options { folder: Some(files.path()), ..self.fabric.options() };
+        let interrupted = Some(steering.interrupted);
+        let options =
+            lab::Options { folder: Some(files.path()), interrupted, ..self.fabric.options() };
         let mut recorder = Recorder::in_folder(plan, files)?.of_real_frames();
         let lab::Outcome { totals, report, failure } =
             lab::run(plan, options, &mut live.tap(&mut recorder), steering)?;

@@ -38,7 +38,7 @@ pub(crate) struct Fabric {
 impl Fabric {
     /// The same, for the lab.
     pub(crate) fn options(self) -> lab::Options<'static> {
-        lab::Options { kind: self.port.map(Into::into), sleeps: self.sleep, folder: None }
+        lab::Options { kind: self.port.map(Into::into), sleeps: self.sleep, ..<_>::default() }
     }
 
     /// The words of a command line that choose it.

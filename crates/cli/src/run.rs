@@ -43,6 +43,9 @@ fn single(args: &RunArgs, run: &Run) -> Result<Exit, Failure> {
         args.job(run, |plan| chosen.unwrap_or_else(|| folders::of_run(&name, plan.seed, args.on)))?;
     if !args.quiet {
         check::tell(&check::warnings([&job.plan]));
+        if args.on == Driver::Lab {
+            check::tell_programs([&job.plan]);
+        }
     }
     job.check()?;
     if args.verbose {
@@ -66,6 +69,7 @@ fn tell(args: &RunArgs, job: &Job, outcome: &Outcome) -> Result<(), Failure> {
     if let Some(warning) = outcome.lab.as_ref().and_then(LabReport::warning) {
         output::note(&warning);
     }
+    outcome.failed_programs().iter().for_each(|program| check::tell_failed(program));
     if !outcome.complete() {
         output::note(&render::interruption(&job.plan, outcome));
     }

@@ -10,7 +10,7 @@ use results::LabReport;
 use scenario::Run;
 use simulate::sweep::{Crew, sweep, weight};
 
-use crate::execution::{Job, Outcome};
+use crate::execution::{Driver, Job, Outcome};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::folders::{self, SWEEP};
@@ -83,6 +83,9 @@ pub(crate) fn run(args: &RunArgs, runs: &[Run], options: &SweepOptions) -> Resul
     let jobs = jobs(args, runs, &folder)?;
     if !args.quiet {
         check::tell(&check::warnings(jobs.iter().map(|job| &job.plan)));
+        if args.on == Driver::Lab {
+            check::tell_programs(jobs.iter().map(|job| &job.plan));
+        }
     }
     jobs.iter().try_for_each(Job::check)?;
     forecast::check_measures(&jobs, &options.measures)?;
@@ -93,7 +96,7 @@ pub(crate) fn run(args: &RunArgs, runs: &[Run], options: &SweepOptions) -> Resul
     let done: Vec<bool> = jobs.iter().map(|job| !options.fresh && point::is_done(job)).collect();
     tell_done(args, &done);
     files::begin(&folder)?;
-    let (ended, failure) = execute(args, &jobs, &done)?;
+    let Executed { ended, failure, programs_failed } = execute(args, &jobs, &done)?;
     let points = runs.iter().zip(&jobs).zip(&ended);
     let points = points.map(|((run, job), &ended)| Point::new(run, job, ended));
     let points: Vec<Point<'_>> = points.collect::<Result<_, _>>()?;
@@ -116,6 +119,7 @@ pub(crate) fn run(args: &RunArgs, runs: &[Run], options: &SweepOptions) -> Resul
     // What broke is told last, after what was measured so far.
     let exit = tell_end(&points, failure.is_some());
     let failure = failure.or(written.err());
+    let exit = if exit == Exit::Fine && programs_failed { Exit::Unmet } else { exit };
     Ok(failure.map_or(exit, |failure| failure.tell()))
 }
 
@@ -151,13 +155,18 @@ fn tell_done(args: &RunArgs, done: &[bool]) {
     }
 }
 
-/// Runs what is not `done`. Tells of each job whether its folder now holds its results, in part at
-/// least, and how the lab broke if it did.
-fn execute(
-    args: &RunArgs,
-    jobs: &[Job],
-    done: &[bool],
-) -> Result<(Vec<bool>, Option<Failure>), Failure> {
+/// What came of a grid's runs.
+struct Executed {
+    /// Whether each job's folder now holds its results, in part at least.
+    ended: Vec<bool>,
+    /// How the lab broke, if it did.
+    failure: Option<Failure>,
+    /// A program of the scenario failed in some run.
+    programs_failed: bool,
+}
+
+/// Runs what is not `done`.
+fn execute(args: &RunArgs, jobs: &[Job], done: &[bool]) -> Result<Executed, Failure> {
     let interrupted = interruption::watch()?;
     let open = jobs.iter().enumerate().zip(done).filter(|(_, done)| !**done);
     let open: Vec<(usize, &Job)> = open.map(|(job, _)| job).collect();
@@ -172,7 +181,7 @@ fn execute(
         outcome
     });
     progress.finish();
-    let (mut ended, mut failure) = (done.to_vec(), None);
+    let (mut ended, mut failure, mut programs_failed) = (done.to_vec(), None, false);
     for ((index, job), outcome) in open.iter().zip(outcomes) {
         match outcome {
             None => {}
@@ -181,14 +190,18 @@ fn execute(
             Some(Ok(outcome)) => {
                 tell_lab(job, &outcome);
                 ended[*index] = true;
+                programs_failed |= !outcome.failed_programs().is_empty();
                 failure = failure.or(outcome.failure);
             }
         }
     }
-    Ok((ended, failure))
+    Ok(Executed { ended, failure, programs_failed })
 }
 
 fn tell_lab(job: &Job, outcome: &Outcome) {
+    for program in outcome.failed_programs() {
+        check::tell_failed(&format!("{}: {program}", job.folder.display()));
+    }
     if let Some(warning) = outcome.lab.as_ref().and_then(LabReport::warning) {
         output::note(&format!("{}: {warning}", job.folder.display()));
     }

@@ -1,4 +1,4 @@
-//! A command in a host of a lab: `suimon lab exec` and `suimon lab shell`.
+//! A command in a host of a lab: `suimon lab exec` and `suimon lab shell`, in a network of its own.
 
 use std::process::ExitStatus;
 use std::thread;
@@ -8,45 +8,62 @@ use scenario::Plan;
 use traffic::Duration;
 
 use crate::error::Error;
-use crate::program::{Output, Program};
-use crate::programs::{self, Programs};
+use crate::hosts::Hosts;
+use crate::namespace::Namespace;
+use crate::program::{Output, Program, Rights, Site};
+use crate::programs;
 use crate::run::{Lab, Options, Outcome};
 
+/// `plan` without its flows, and without end.
+pub(crate) fn by_hand(plan: &Plan) -> Plan {
+    Plan { duration: Duration::MAX, flows: Vec::new(), ..plan.clone() }
+}
+
+/// The network of the host of that name.
+///
+/// # Errors
+/// If there is no such host: the error names those that there are.
+pub(crate) fn host<'a>(plan: &Plan, hosts: &'a Hosts, name: &str) -> Result<&'a Namespace, Error> {
+    let mut all = plan.nodes.iter().zip(&hosts.namespaces);
+    let found = all.find(|(node, _)| node.name == name).and_then(|(_, host)| host.as_ref());
+    found.ok_or_else(|| {
+        let hosts = plan.nodes.iter().zip(&hosts.namespaces);
+        let names = hosts.filter(|(_, namespace)| namespace.is_some()).map(|(node, _)| &*node.name);
+        let names = names.collect::<Vec<_>>().join(", ");
+        Error::unfit(format!("there is no host `{name}`"), format!("there is {names}"))
+    })
+}
+
 /// Runs `words` in the host of that name while the lab of `plan` stands, without its flows but with its
-/// hosts' programs. The command has this process's streams, and the terminal if they are one.
+/// hosts' programs, which are waited for until they listen. The command has this process's streams, and the
+/// terminal if they are one, and its rights.
 ///
 /// # Errors
 /// If the lab cannot be built, has no such host, or breaks.
 pub fn exec(
     plan: &Plan,
     options: Options<'_>,
-    host: &str,
+    name: &str,
     words: &[String],
 ) -> Result<(ExitStatus, LabReport), Error> {
-    let plan = &Plan { duration: Duration::MAX, flows: Vec::new(), ..plan.clone() };
-    let lab = Lab::build(plan, options)?;
-    let node = plan.nodes.iter().position(|node| node.name == host);
-    let namespace = node.and_then(|node| lab.hosts.namespaces[node].as_ref());
-    let Some(namespace) = namespace else {
-        let hosts = plan.nodes.iter().zip(&lab.hosts.namespaces);
-        let names = hosts.filter(|(_, namespace)| namespace.is_some()).map(|(node, _)| &*node.name);
-        let names = names.collect::<Vec<_>>().join(", ");
-        return Err(Error::unfit(
-            format!("there is no host `{host}`"),
-            format!("there is {names}"),
-        ));
-    };
-    let servers = Programs::start(plan, &lab.hosts, None)?;
-    let namespace = namespace.try_clone()?;
+    let plan = &by_hand(plan);
+    let mut lab = Lab::build(plan, options)?;
+    let mut servers = lab.programs.take();
+    let namespace = host(plan, &lab.hosts, name)?.try_clone()?;
     let (clock, names) = (lab.clock, programs::names(plan));
     thread::scope(|scope| {
         // The kernel ends a program with the thread that started it.
         let running = scope.spawn(move || {
             thread::sleep(clock.until(traffic::Instant::ZERO));
-            Program::spawn(&namespace, words, Output::Inherited, &names)?.wait()
+            let site = Site { namespace: &namespace, host: name, names: &names, holder: None };
+            Program::spawn(&site, words, Output::Inherited, Rights::Own)?.wait()
         });
-        let Outcome { report, failure, .. } =
+        let Outcome { mut report, failure, .. } =
             lab.attend(plan, &mut (), |_, _| Ok(running.is_finished()))?;
+        if let Some(servers) = &mut servers {
+            servers.states()?;
+            report.failed_programs = servers.failures();
+        }
         drop(servers);
         let status = running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         failure.map_or(Ok((status, report)), Err)

@@ -28,12 +28,14 @@ mod netlink;
 pub mod privilege;
 pub mod program;
 pub mod programs;
+mod readiness;
 mod relay;
 pub mod router;
 mod run;
 mod stalls;
 pub mod sysctl;
 mod threads;
+mod transcript;
 
 pub use error::Error;
 pub use exec::exec;

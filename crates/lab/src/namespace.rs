@@ -54,6 +54,12 @@ impl Namespace {
     }
 }
 
+impl From<OwnedFd> for Namespace {
+    fn from(descriptor: OwnedFd) -> Self {
+        Self { descriptor }
+    }
+}
+
 impl AsFd for Namespace {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()

@@ -1,23 +1,24 @@
 //! Any program at a host: it runs in the host's network namespace, sees the plan's hosts by their names,
 //! and ends with the lab, whatever it has started and however the lab ends.
 //!
-//! It has a PID namespace, whose first process (`init`) ends when it is told to or when the lab is gone;
-//! and a mount namespace, in which `/proc`, `/sys` and `/etc/hosts` are the host's.
+//! It has a PID namespace, whose first process (`init`) ends when it is told to or when the lab is gone; a UTS
+//! namespace with the host's name; and a mount namespace, in which `/proc`, `/sys` and the files for looking up
+//! names are the host's (`view`).
 
 mod init;
+mod nobody;
 mod system;
+mod view;
 
-use std::env;
-use std::ffi::{CString, OsStr, c_char};
+use std::ffi::{CString, OsStr, OsString, c_char};
 use std::fmt::Write;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::net::IpAddr;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitStatus;
 
 use nix::errno::Errno;
@@ -27,15 +28,41 @@ use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::{getpgrp, pipe2};
 
-use crate::{Error, Namespace};
+use crate::{Error, Namespace, readiness};
 use init::{Recipe, Step};
+use nobody::Nobody;
 use system::Cloned;
+
+/// The host that a program runs at.
+#[derive(Clone, Copy, Debug)]
+pub struct Site<'a> {
+    /// Its network.
+    pub namespace: &'a Namespace,
+    /// Its name.
+    pub host: &'a str,
+    /// The names that it can look up.
+    pub names: &'a [(String, IpAddr)],
+    /// The process that holds the network, if it is another one: the program ends with that, too.
+    pub holder: Option<BorrowedFd<'a>>,
+}
+
+/// With what rights a program runs.
+#[derive(Clone, Copy, Debug)]
+pub enum Rights<'a> {
+    /// This process's own.
+    Own,
+    /// None: as `nobody`, to whom the machine's files are read-only. It may write this folder, which it finds as
+    /// its working directory and as `/tmp`; memory, if none is given.
+    Nobody(Option<&'a Path>),
+}
 
 /// Where a program's output goes.
 #[derive(Debug)]
 pub enum Output {
     /// Both its streams to this file; it has nothing to read.
     Log(File),
+    /// Standard output to the one, standard error to the other; it has nothing to read.
+    Pipes(OwnedFd, OwnedFd),
     /// Its three streams are this process's, and a terminal is its own as long as it runs.
     Inherited,
 }
@@ -58,26 +85,28 @@ pub struct Program {
 }
 
 impl Program {
-    /// Starts the program `words[0]`, which is looked for as a shell does, with the others as its
-    /// arguments. `hosts` are the names that it can resolve.
+    /// Starts the program `words[0]` at a host, which is looked for as a shell does, with the others as its
+    /// arguments.
     ///
     /// # Errors
     /// `Lacking` if there is no such program, or the user may not make its namespaces.
     pub fn spawn(
-        namespace: &Namespace,
+        site: &Site<'_>,
         words: &[String],
         output: Output,
-        hosts: &[(String, IpAddr)],
+        rights: Rights<'_>,
     ) -> Result<Self, Error> {
         let Some(name) = words.first().cloned() else {
             return Err(Error::unfit("a program without a name", "say which one to run"));
         };
-        let path = string(find(&name)?.as_os_str())?;
-        let strings: Vec<_> =
-            words.iter().map(|word| string(OsStr::new(word))).collect::<Result<_, _>>()?;
-        let null = std::iter::once(std::ptr::null());
-        let arguments: Vec<*const c_char> =
-            strings.iter().map(|s| s.as_ptr()).chain(null).collect();
+        let nobody = match rights {
+            Rights::Own => None,
+            Rights::Nobody(folder) => Some(Nobody::new(folder)?),
+        };
+        let path = string(nobody::find(&name, nobody.as_ref())?.as_os_str())?;
+        let arguments = Strings::new(words.iter().map(OsStr::new))?;
+        let variables = nobody::environment(nobody.as_ref());
+        let environment = Strings::new(variables.iter().map(OsString::as_os_str))?;
         let channels = Channels::open().map_err(Error::system(format!("start `{name}`")))?;
         let Channels {
             empty,
@@ -86,15 +115,18 @@ impl Program {
             status: (status, status_told),
         } = channels;
         let streams = Streams::new(&output, &empty);
-        let names = names(hosts);
+        let names = names(site.names);
         let recipe = Recipe {
-            network: namespace.as_fd(),
+            network: site.namespace.as_fd(),
             path: &path,
-            arguments: &arguments,
-            hosts: names.as_bytes(),
+            arguments: &arguments.pointers,
+            environment: &environment.pointers,
+            host: site.host.as_bytes(),
+            names: names.as_bytes(),
+            nobody: nobody.as_ref().map(Nobody::recipe),
             streams: streams.descriptors,
             terminal: streams.terminal,
-            lab: lab.as_fd(),
+            holders: [lab.as_fd(), site.holder.unwrap_or(lab.as_fd())],
             failure: failure_told,
             status: status_told,
         };
@@ -121,7 +153,8 @@ impl Program {
         let what = |doing: &str| format!("{doing} for `{}`", self.name);
         Err(match Step::of(step) {
             Step::Enter => Error::system(what("enter the host's namespace"))(errno),
-            Step::Mount => Error::system(what("mount /proc, /sys and /etc/hosts"))(errno),
+            Step::Mount => Error::system(what("mount what it sees of the machine"))(errno),
+            Step::User => Error::system(what("become nobody"))(errno),
             Step::Clone => Error::system(what("make a process"))(errno),
             Step::Start => Error::lacking(
                 format!("run `{}`", self.name),
@@ -166,6 +199,14 @@ impl Program {
             return Ok(None);
         }
         self.wait().map(Some)
+    }
+
+    /// The number of its PID namespace; `None` when that is gone.
+    pub(crate) fn space(&self) -> Option<u64> {
+        let path = format!("/proc/self/fdinfo/{}", self.init.as_raw_fd());
+        let text = std::fs::read_to_string(path).ok()?;
+        let pid = text.lines().find_map(|line| line.strip_prefix("Pid:"))?.trim().parse().ok()?;
+        readiness::pid_namespace(pid)
     }
 
     /// Ends the program and everything that it started: asks them to, and a second later makes them.
@@ -219,7 +260,7 @@ struct Channels {
 impl Channels {
     fn open() -> io::Result<Self> {
         let (failure, status) = (pipe2(OFlag::O_CLOEXEC)?, pipe2(OFlag::O_CLOEXEC)?);
-        let (empty, lab) = (File::open("/dev/null")?, system::own_pidfd()?);
+        let (empty, lab) = (File::open("/dev/null")?, system::pidfd(std::process::id())?);
         Ok(Self { empty, lab, failure, status })
     }
 }
@@ -237,6 +278,10 @@ impl<'a> Streams<'a> {
                 let descriptors = [empty.as_fd(), file.as_fd(), file.as_fd()];
                 Self { descriptors, terminal: false }
             }
+            Output::Pipes(output, errors) => {
+                let descriptors = [empty.as_fd(), output.as_fd(), errors.as_fd()];
+                Self { descriptors, terminal: false }
+            }
             Output::Inherited => {
                 // SAFETY: the three are open as long as the process lives.
                 let descriptors = [0, 1, 2].map(|raw| unsafe { BorrowedFd::borrow_raw(raw) });
@@ -248,8 +293,12 @@ impl<'a> Streams<'a> {
 
 /// Makes the first process; returns its pidfd.
 fn start(recipe: Recipe<'_>) -> nix::Result<OwnedFd> {
+    let mut namespaces = libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWUTS;
+    if recipe.nobody.is_some() {
+        namespaces |= libc::CLONE_NEWIPC;
+    }
     // SAFETY: the child lives as its recipe says, which was prepared for that.
-    match unsafe { system::clone_into(libc::CLONE_NEWPID | libc::CLONE_NEWNS) }? {
+    match unsafe { system::clone_into(namespaces) }? {
         Cloned::Parent(init) => Ok(init),
         Cloned::Child => recipe.live(),
     }
@@ -263,31 +312,51 @@ fn forbidden(name: &str, errno: Errno) -> Error {
     }
 }
 
+/// A descriptor of a process, which stays that one's.
+pub(crate) fn pidfd(process: u32) -> io::Result<OwnedFd> {
+    Ok(system::pidfd(process)?)
+}
+
+/// Closes every descriptor of this process, which has one thread, but those in `kept`, which is sorted.
+pub(crate) fn close_others(kept: &[RawFd]) {
+    // SAFETY: whoever calls it is a process that does nothing else any more.
+    unsafe { system::close_others(kept) };
+}
+
+/// Ends a process at once.
+pub(crate) fn kill(process: BorrowedFd<'_>) {
+    let _ = system::send(process, Signal::SIGKILL);
+}
+
+/// Ends this process at once, without what a process usually does at its end.
+pub(crate) fn leave() -> ! {
+    system::leave()
+}
+
+/// Whether the process of that descriptor is gone.
+pub(crate) fn is_gone(process: BorrowedFd<'_>) -> bool {
+    is_readable(process, PollTimeout::ZERO)
+}
+
 fn is_readable(descriptor: BorrowedFd<'_>, patience: PollTimeout) -> bool {
     let mut polled = [PollFd::new(descriptor, PollFlags::POLLIN)];
     poll(&mut polled, patience).is_ok_and(|ready| ready > 0)
 }
 
-/// The file that a shell would run for `name`.
-fn find(name: &str) -> Result<PathBuf, Error> {
-    let runs = |path: &Path| {
-        fs::metadata(path)
-            .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
-    };
-    let places = env::var_os("PATH").unwrap_or_default();
-    let found = if name.contains('/') {
-        Some(PathBuf::from(name)).filter(|path| runs(path))
-    } else {
-        env::split_paths(&places).map(|place| place.join(name)).find(|path| runs(path))
-    };
-    found.ok_or_else(|| {
-        let missing = io::Error::from(io::ErrorKind::NotFound);
-        Error::lacking(
-            format!("run `{name}`"),
-            missing,
-            format!("install `{name}`, or name another"),
-        )
-    })
+/// Strings as C takes them.
+struct Strings {
+    _owned: Vec<CString>,
+    /// To each, and a null.
+    pointers: Vec<*const c_char>,
+}
+
+impl Strings {
+    fn new<'a>(texts: impl Iterator<Item = &'a OsStr>) -> Result<Self, Error> {
+        let owned: Vec<_> = texts.map(string).collect::<Result<_, _>>()?;
+        let null = std::iter::once(std::ptr::null());
+        let pointers = owned.iter().map(|text| text.as_ptr()).chain(null).collect();
+        Ok(Self { _owned: owned, pointers })
+    }
 }
 
 fn string(text: &OsStr) -> Result<CString, Error> {

@@ -1,20 +1,26 @@
 //! The programs that a plan names: those that serve, before the run's time zero, and those that belong to
-//! a flow, at its start.
+//! a flow, at its start. One that fails is told, and fails the run.
 
-use std::fs::File;
+use std::collections::BTreeSet;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
 use std::net::IpAddr;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 
 use results::totals::FlowTotals;
 use scenario::Plan;
-use scenario::plan::Transport;
+use scenario::plan::{Transport, User};
 use traffic::Instant;
 
 use crate::error::Error;
 use crate::hosts::Hosts;
-use crate::program::{Output, Program};
+use crate::program::{Program, Rights, Site};
+use crate::readiness::{self, Readiness};
+use crate::transcript::Transcript;
 
-/// The folder, in a run's folder, of what programs say.
+/// The folder, in a run's folder, of what programs say, and of what they write.
 pub const FOLDER: &str = "programs";
 
 /// The plan's hosts by name, as programs may call them.
@@ -26,10 +32,29 @@ pub(crate) fn names(plan: &Plan) -> Vec<(String, IpAddr)> {
 #[derive(Debug)]
 pub(crate) struct Programs {
     /// Those that go on for the whole run.
-    servers: Vec<Program>,
+    servers: Vec<Running>,
     clients: Vec<Client>,
     names: Vec<(String, IpAddr)>,
     folder: Option<PathBuf>,
+    /// The names of files that are taken.
+    taken: BTreeSet<String>,
+}
+
+/// A program that was started.
+#[derive(Debug)]
+struct Running {
+    /// The host where it runs, by node.
+    node: usize,
+    line: String,
+    program: Program,
+    transcript: Transcript,
+    /// Its own folder.
+    folder: Option<PathBuf>,
+    readiness: Option<Readiness>,
+    /// How it ended by itself.
+    status: Option<ExitStatus>,
+    /// It was ended.
+    stopped: bool,
 }
 
 /// A flow's program.
@@ -38,12 +63,19 @@ struct Client {
     flow: usize,
     node: usize,
     words: Vec<String>,
+    user: User,
     start: Instant,
     stop: Instant,
-    running: Option<Program>,
+    running: Option<Running>,
     ended: Option<Instant>,
-    /// Why it is not well, if it is not.
-    fault: Option<String>,
+}
+
+/// What a reader should know of the programs of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    pub(crate) notes: Vec<String>,
+    /// Each program that failed, with its status and what it said last.
+    pub(crate) failures: Vec<String>,
 }
 
 impl Programs {
@@ -54,66 +86,131 @@ impl Programs {
             clients: Vec::new(),
             names: names(plan),
             folder: folder.map(|folder| folder.join(FOLDER)),
+            taken: BTreeSet::new(),
         };
         for (number, node) in plan.nodes.iter().enumerate() {
             for (index, words) in node.programs.iter().enumerate() {
                 let log = format!("{}.{}", node.name, index + 1);
-                programs.servers.push(programs.spawn(hosts, number, words, &log)?);
+                let running = programs.spawn(plan, hosts, number, words, node.user, &log)?;
+                programs.servers.push(running);
             }
         }
         for (number, flow) in plan.flows.iter().enumerate() {
             let Transport::Program(program) = &flow.transport else { continue };
             if let Some(words) = &program.server {
                 let log = format!("{}.server", flow.name);
-                programs.servers.push(programs.spawn(hosts, flow.to, words, &log)?);
+                let running = programs.spawn(plan, hosts, flow.to, words, program.user, &log)?;
+                programs.servers.push(running);
             }
             programs.clients.push(Client {
                 flow: number,
                 node: flow.from,
                 words: program.client.clone(),
+                user: program.user,
                 start: flow.span.start,
                 stop: flow.span.stop,
                 running: None,
                 ended: None,
-                fault: None,
             });
         }
         Ok(programs)
     }
 
+    /// A name for the files of what is called so: without what leads elsewhere, and nobody else's.
+    fn file_name(&mut self, wanted: &str) -> String {
+        let fits = |c: char| c.is_alphanumeric() || "._-+=".contains(c);
+        let plain: String = wanted.chars().map(|c| if fits(c) { c } else { '-' }).collect();
+        let plain = plain.trim_start_matches('.');
+        let plain = if plain.is_empty() { "program" } else { plain };
+        let others = (2..).map(|number| format!("{plain}~{number}"));
+        let mut names = std::iter::once(plain.to_owned()).chain(others);
+        let name = names.find(|name| !self.taken.contains(name)).unwrap_or_default();
+        self.taken.insert(name.clone());
+        name
+    }
+
     fn spawn(
-        &self,
+        &mut self,
+        plan: &Plan,
         hosts: &Hosts,
         node: usize,
         words: &[String],
+        user: User,
         log: &str,
-    ) -> Result<Program, Error> {
-        let file = match &self.folder {
-            Some(folder) => {
-                let path = folder.join(format!("{log}.log"));
-                let made = std::fs::create_dir_all(folder).and_then(|()| File::create(&path));
-                made.map_err(Error::system(format!("write {}", path.display())))?
-            }
-            None => File::create("/dev/null").map_err(Error::system("open /dev/null"))?,
-        };
+    ) -> Result<Running, Error> {
         let namespace = hosts.namespaces[node].as_ref().ok_or_else(|| {
             Error::unfit("a program at what is no host", "name a host of the scenario")
         })?;
-        Program::spawn(namespace, words, Output::Log(file), &self.names)
+        let log = &self.file_name(log);
+        let file = self.folder.as_ref().map(|folder| {
+            let path = folder.join(format!("{log}.log"));
+            create(folder, &path).map_err(Error::system(format!("write {}", path.display())))
+        });
+        let (transcript, output) = Transcript::open(file.transpose()?)?;
+        let folder = self.folder.as_ref().map(|folder| folder.join(log));
+        let rights = match user {
+            User::Nobody => Rights::Nobody(folder.as_deref()),
+            User::Root => Rights::Own,
+        };
+        let host = &plan.nodes[node].name;
+        let site = Site { namespace, host, names: &self.names, holder: None };
+        let program = Program::spawn(&site, words, output, rights)?;
+        let line = words.join(" ");
+        Ok(Running {
+            node,
+            line,
+            program,
+            transcript,
+            folder,
+            readiness: None,
+            status: None,
+            stopped: false,
+        })
+    }
+
+    /// Waits until those that serve can be talked to, or do something else.
+    pub(crate) fn wait_until_ready(&mut self, cancelled: impl Fn() -> bool) -> Result<(), Error> {
+        if self.servers.is_empty() {
+            return Ok(());
+        }
+        let mut programs: Vec<_> = self.servers.iter_mut().map(|it| &mut it.program).collect();
+        let found = readiness::wait(&mut programs, cancelled)?;
+        for (server, found) in self.servers.iter_mut().zip(found) {
+            server.readiness = Some(found);
+            server.look()?;
+        }
+        Ok(())
     }
 
     /// Starts the programs whose time has come, ends those whose time is over, and looks which have ended.
     pub(crate) fn attend(&mut self, plan: &Plan, hosts: &Hosts, now: Instant) -> Result<(), Error> {
+        for server in &mut self.servers {
+            server.look()?;
+        }
         for number in 0..self.clients.len() {
             let client = &self.clients[number];
             if client.running.is_none() && client.ended.is_none() && now >= client.start {
                 let log = &plan.flows[client.flow].name;
-                let program = self.spawn(hosts, client.node, &client.words, log)?;
-                self.clients[number].running = Some(program);
+                let (node, words, user) = (client.node, client.words.clone(), client.user);
+                let running = self.spawn(plan, hosts, node, &words, user, log)?;
+                self.clients[number].running = Some(running);
             }
             self.clients[number].look(now)?;
         }
         Ok(())
+    }
+
+    /// What each program of a host has come to: its host by node, its words, and how it is.
+    pub(crate) fn states(&mut self) -> Result<Vec<(usize, &str, String)>, Error> {
+        for server in &mut self.servers {
+            server.look()?;
+        }
+        Ok(self.servers.iter().map(|it| (it.node, it.line.as_str(), it.state())).collect())
+    }
+
+    /// The programs of hosts that have failed so far, each with its status and what it said last.
+    pub(crate) fn failures(&self) -> Vec<String> {
+        self.servers.iter().filter_map(Running::failure).collect()
     }
 
     /// Ends what still runs, and tells what became of flows, and what is to be noted.
@@ -121,38 +218,110 @@ impl Programs {
         mut self,
         now: Instant,
         flows: &mut [FlowTotals],
-        notes: &mut Vec<String>,
-    ) -> Result<(), Error> {
+    ) -> Result<Findings, Error> {
+        let mut findings = Findings::default();
         for client in &mut self.clients {
             let totals = &mut flows[client.flow];
             (totals.start, totals.end) = (client.start, client.ended.unwrap_or(now));
-            totals.completed = client.ended.is_some() && client.fault.is_none();
-            let name = client.words.join(" ");
-            if let Some(fault) = &client.fault {
-                notes.push(format!("`{name}` {fault}"));
-            } else if client.ended.is_none() {
-                notes.push(format!("`{name}` was still running at the end, and was ended"));
+            let Some(running) = &mut client.running else { continue };
+            totals.completed =
+                client.ended.is_some() && running.status.is_none_or(|it| it.success());
+            if client.ended.is_none() {
+                let line = &running.line;
+                findings
+                    .notes
+                    .push(format!("`{line}` was still running at the end, and was ended"));
             }
-            if let Some(mut program) = client.running.take() {
-                program.end()?;
-            }
+            running.finish(&mut findings)?;
         }
-        self.servers.iter_mut().try_for_each(Program::end)
+        self.servers.iter_mut().try_for_each(|server| server.finish(&mut findings))?;
+        Ok(findings)
+    }
+}
+
+/// Makes a program's file in a folder of ours, in the place of an earlier run's, and follows no link.
+fn create(folder: &Path, path: &Path) -> io::Result<File> {
+    match DirBuilder::new().mode(0o755).create(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ if !fs::symlink_metadata(folder)?.is_dir() => {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        _ => {}
+    }
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .custom_flags(libc::O_NOFOLLOW)
+            .open(path),
+    }
+}
+
+impl Running {
+    /// Notes how it ended, if it has.
+    fn look(&mut self) -> Result<(), Error> {
+        if self.status.is_none() && !self.stopped {
+            self.status = self.program.try_wait()?;
+        }
+        Ok(())
+    }
+
+    /// Ends it, which is no fault of its own.
+    fn stop(&mut self) -> Result<(), Error> {
+        self.stopped = true;
+        self.program.end()
+    }
+
+    /// Ends it, if it has not, and tells of it.
+    fn finish(&mut self, findings: &mut Findings) -> Result<(), Error> {
+        self.look()?;
+        self.stop()?;
+        if let Some(note) = self.transcript.close() {
+            findings.notes.push(format!("`{}`: {note}", self.line));
+        }
+        findings.failures.extend(self.failure());
+        if let Some(folder) = &self.folder {
+            // One in which nothing was written is of no use.
+            let _ = fs::remove_dir(folder);
+        }
+        Ok(())
+    }
+
+    fn failure(&self) -> Option<String> {
+        let status = self.status.filter(|status| !status.success())?;
+        let mut text = format!("`{}` ended with {status}", self.line);
+        for line in self.transcript.last_lines() {
+            text += "\n    ";
+            text += &line;
+        }
+        Some(text)
+    }
+
+    fn state(&self) -> String {
+        match (&self.status, &self.readiness) {
+            (Some(status), _) => format!("ended with {status}"),
+            (None, Some(Readiness::Listens(ports))) => {
+                let ports: Vec<_> = ports.iter().map(u16::to_string).collect();
+                format!("listens on {}", ports.join(", "))
+            }
+            (None, _) => "runs".into(),
+        }
     }
 }
 
 impl Client {
     fn look(&mut self, now: Instant) -> Result<(), Error> {
-        let Some(program) = &mut self.running else { return Ok(()) };
+        let Some(running) = &mut self.running else { return Ok(()) };
         if self.ended.is_some() {
             return Ok(());
         }
-        if now >= self.stop {
-            program.end()?;
+        running.look()?;
+        if running.status.is_some() {
             self.ended = Some(now);
-        } else if let Some(status) = program.try_wait()? {
+        } else if now >= self.stop {
+            running.stop()?;
             self.ended = Some(now);
-            self.fault = (!status.success()).then(|| format!("ended with {status}"));
         }
         Ok(())
     }

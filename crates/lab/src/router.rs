@@ -211,6 +211,7 @@ impl Router {
             ports: ports.iter().map(port).collect(),
             kernel_congestion: Vec::new(),
             notes,
+            failed_programs: Vec::new(),
         };
         Outcome { look, report, failure }
     }

@@ -39,6 +39,8 @@ pub struct Options<'a> {
     /// Whether the fabric sleeps until something is to be done, and lets its processor go meanwhile; it is
     /// a little later then. It does so in any case where there is only one processor.
     pub sleeps: bool,
+    /// Whether nobody waits any more for programs to listen.
+    pub interrupted: Option<&'a AtomicBool>,
 }
 
 /// What came of a run.
@@ -83,12 +85,12 @@ pub fn run(
         teller.tell(Event::Flow { flow, now, ends: Box::new(ends) });
         teller.hurry();
     };
-    let mut programs = Programs::start(plan, &lab.hosts, options.folder)?;
+    let mut programs = lab.programs.take();
     let agents = Agents::start(plan, &lab.hosts.namespaces, lab.clock, &congestion, told)?;
     let sentinels = Sentinels::post(&lab.layout.others, lab.clock);
     let mut outcome = lab.attend(plan, watch, |hosts, now| {
         (steering.progress)(now);
-        programs.attend(plan, hosts, now)?;
+        programs.iter_mut().try_for_each(|programs| programs.attend(plan, hosts, now))?;
         Ok(steering.interrupted.load(Ordering::Relaxed))
     })?;
     let Outcome { totals, report, .. } = &mut outcome;
@@ -110,7 +112,11 @@ pub fn run(
             "hosts lacked a processor: their programs waited for one for {waited:.1} of {all:.1} s"
         ));
     }
-    programs.finish(totals.ending.at, &mut totals.flows, &mut report.notes)?;
+    if let Some(programs) = programs {
+        let found = programs.finish(totals.ending.at, &mut totals.flows)?;
+        report.notes.extend(found.notes);
+        report.failed_programs = found.failures;
+    }
     report.kernel_congestion = congestion.of_the_kernel(plan);
     Ok(outcome)
 }
@@ -122,6 +128,8 @@ pub(crate) struct Lab {
     pub(crate) clock: Clock,
     pub(crate) listener: Listener,
     pub(crate) notes: Vec<String>,
+    /// Those that serve are at work.
+    pub(crate) programs: Option<Programs>,
     fabric: Fabric,
     kind: Kind,
     layout: threads::Layout,
@@ -130,7 +138,7 @@ pub(crate) struct Lab {
 }
 
 impl Lab {
-    /// Makes the hosts of `plan` and the fabric between them.
+    /// Makes the hosts of `plan` and the fabric between them, and starts what serves at the hosts.
     pub(crate) fn build(plan: &Plan, options: Options<'_>) -> Result<Self, Error> {
         let layout = threads::Layout::of_this_machine();
         let hosts = Hosts::new(plan, &layout.others)?;
@@ -140,14 +148,18 @@ impl Lab {
         }
         let mut memory = memory(plan)?;
         let (gates, kind) = gates(plan, &hosts, options, &mut memory, &mut notes)?;
+        let restored = layout.leave_fabric_alone();
+        let mut programs = Programs::start(plan, &hosts, options.folder)?;
+        let cancelled = || options.interrupted.is_some_and(|it| it.load(Ordering::Relaxed));
+        programs.wait_until_ready(cancelled)?;
         let clock = Clock::starting_in(AHEAD);
         let mut fabric = Fabric::new(plan, clock, memory, gates, listener.teller())?;
         // A processor that all share is not the fabric's to keep.
         if options.sleeps || layout.fabric.is_none() {
             fabric = fabric.resting()?;
         }
-        let restored = layout.leave_fabric_alone();
-        Ok(Self { hosts, clock, listener, notes, fabric, kind, layout, restored })
+        let programs = Some(programs);
+        Ok(Self { hosts, clock, listener, notes, programs, fabric, kind, layout, restored })
     }
 
     /// Runs the fabric, on a thread of its own, until the plan's end or until `over` says so; writes down
@@ -272,6 +284,7 @@ fn report(
         ports: hosts.interfaces.iter().map(port).collect(),
         kernel_congestion: Vec::new(),
         notes,
+        failed_programs: Vec::new(),
     }
 }
 

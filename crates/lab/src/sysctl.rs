@@ -18,7 +18,7 @@ pub struct Buffers {
 }
 
 /// What a host is set to before it has interfaces, which inherit `default`.
-const HOST: [(&str, &str); 7] = [
+const HOST: [(&str, &str); 8] = [
     // Replies may come in by another interface than that of the route back.
     ("net.ipv4.conf.all.rp_filter", "0"),
     ("net.ipv4.conf.default.rp_filter", "0"),
@@ -26,6 +26,8 @@ const HOST: [(&str, &str); 7] = [
     ("net.ipv4.tcp_no_metrics_save", "1"),
     // A scenario's flows have ports from 9000 to 60000 (`scenario::plan::Flow::usual_ports`).
     ("net.ipv4.ip_local_port_range", "61000 65535"),
+    // Nobody may serve the web.
+    ("net.ipv4.ip_unprivileged_port_start", "0"),
     ("net.ipv6.conf.default.accept_ra", "0"),
     ("net.ipv6.conf.default.router_solicitations", "0"),
     // Addresses are the plan's, hence unique: no need to wait a second for duplicates (RFC 4862,

@@ -7,14 +7,14 @@ mod pair;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use lab::clock::Clock;
 use lab::congestion::Congestion;
-use lab::program::{Output, Program};
+use lab::program::{Output, Program, Rights, Site};
 use lab::{Error, Namespace};
 use pair::{Pair, eventually, gone_from_kernel, known_to_kernel, lacks, plan};
 
@@ -42,7 +42,23 @@ fn log(name: &str) -> PathBuf {
 fn spawn(host: &Namespace, name: &str, words: &[String]) -> (Program, PathBuf) {
     let path = log(name);
     let file = File::create(&path).expect("a temporary file");
-    (Program::spawn(host, words, Output::Log(file), &hosts()).expect("it starts"), path)
+    (start(host, words, Output::Log(file), Rights::Own).expect("it starts"), path)
+}
+
+/// Starts a program at the host `alpha`.
+fn start(
+    namespace: &Namespace,
+    words: &[String],
+    output: Output,
+    rights: Rights<'_>,
+) -> Result<Program, Error> {
+    let names = hosts();
+    Program::spawn(
+        &Site { namespace, host: "alpha", names: &names, holder: None },
+        words,
+        output,
+        rights,
+    )
 }
 
 /// Runs a program to its end; returns its status and output.
@@ -103,7 +119,7 @@ fn what_is_missing_is_named() {
     }
     let host = Namespace::new().expect("root may");
     let file = || Output::Log(File::open("/dev/null").expect("it is there"));
-    let missing = Program::spawn(&host, &words("no-such-program -x"), file(), &[]);
+    let missing = start(&host, &words("no-such-program -x"), file(), Rights::Own);
     let Err(error @ Error::Lacking { .. }) = missing else { panic!("{missing:?}") };
     assert!(error.to_string().contains("no-such-program"), "{error}");
     // Executable by its mode, but no program.
@@ -111,11 +127,74 @@ fn what_is_missing_is_named() {
     fs::write(&path, [0xff; 64]).expect("a temporary file");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     fs::set_permissions(&path, mode).expect("it is ours");
-    let broken = Program::spawn(&host, &[path.display().to_string()], file(), &[]);
+    let broken = start(&host, &[path.display().to_string()], file(), Rights::Own);
     fs::remove_file(&path).expect("it is ours");
     let Err(error @ Error::Lacking { .. }) = broken else { panic!("{broken:?}") };
     assert!(error.to_string().contains("nonsense"), "{error}");
-    assert!(matches!(Program::spawn(&host, &[], file(), &[]), Err(Error::Unfit { .. })));
+    assert!(matches!(start(&host, &[], file(), Rights::Own), Err(Error::Unfit { .. })));
+}
+
+/// In `/proc/sys/net` a host would have the machine's address for names; what is nowhere is unknown at once.
+#[test]
+fn a_host_has_a_name_and_no_resolver() {
+    if lacks("a host's names") {
+        return;
+    }
+    let pair = Pair::new("200mbit");
+    let script = "uname -n; grep -c nameserver /etc/resolv.conf; grep hosts: /etc/nsswitch.conf; \
+                  getent hosts $(uname -n); getent hosts nobody.example || echo unknown";
+    let (code, text) = output(pair.host(0), "names", &shell(script));
+    assert_eq!(code, Some(0), "{text}");
+    let lines: Vec<_> =
+        text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).collect();
+    let wanted = [
+        vec!["alpha"],
+        vec!["0"],
+        vec!["hosts:", "files"],
+        vec!["10.0.0.1", "alpha"],
+        vec!["unknown"],
+    ];
+    assert_eq!(lines, wanted, "{text}");
+}
+
+#[test]
+fn nobody_writes_to_its_own_folder_only() {
+    if lacks("nobody's program") {
+        return;
+    }
+    let host = Namespace::new().expect("root may");
+    let (folder, path) = (log("nobody-folder"), log("nobody"));
+    let outside = Path::new("/var/tmp").join(format!("suimon-test-{}", std::process::id()));
+    fs::write(&outside, "as it was").expect("a file");
+    fs::set_permissions(&outside, std::os::unix::fs::PermissionsExt::from_mode(0o666))
+        .expect("ours");
+    // Anybody may write that file and that folder of the machine.
+    let script = format!(
+        "id -u; pwd; echo kept >file && echo kept >/tmp/other; \
+         echo no >{0}; echo no >{0}-new; ls -A /run; grep CapEff /proc/self/status; \
+         ip link add x type dummy; exit 0",
+        outside.display()
+    );
+    for kind in [Some(folder.as_path()), None] {
+        let file = File::create(&path).expect("a temporary file");
+        let mut program = start(&host, &shell(&script), Output::Log(file), Rights::Nobody(kind))
+            .expect("it starts");
+        assert!(program.wait().expect("it ends").success());
+        let text = fs::read_to_string(&path).expect("the log");
+        assert!(text.starts_with("65534\n/tmp\n"), "{text}");
+        assert!(text.contains("CapEff:\t0000000000000000"), "{text}");
+        assert_eq!(text.matches("Read-only file system").count(), 2, "{text}");
+        assert!(text.contains("Operation not permitted"), "{text}");
+        assert_eq!(fs::read_to_string(&outside).expect("it is there"), "as it was");
+        program.end().expect("it can be ended");
+    }
+    for name in ["file", "other"] {
+        assert_eq!(fs::read_to_string(folder.join(name)).expect("it was written"), "kept\n");
+    }
+    for file in [&path, &outside] {
+        fs::remove_file(file).expect("it is ours");
+    }
+    fs::remove_dir_all(folder).expect("it is ours");
 }
 
 #[test]

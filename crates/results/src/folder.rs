@@ -176,6 +176,8 @@ impl RunFolder {
             publish::remove(&to.join(name))?;
         }
         publish::bring(from, to, lengths.keys())?;
+        // Each program's own folder.
+        publish::bring_folders(&from.join(PROGRAMS), &to.join(PROGRAMS))?;
         moved(FINISHED, manifest::FILE)
     }
 }

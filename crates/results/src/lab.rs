@@ -24,6 +24,9 @@ pub struct LabReport {
     pub kernel_congestion: Vec<String>,
     /// What else a reader should know.
     pub notes: Vec<String>,
+    /// Each program of the scenario that failed, with its status and what it said last on standard error.
+    #[serde(default)]
+    pub failed_programs: Vec<String>,
 }
 
 /// From the moment a packet was to be let go to the moment that it was, nanoseconds.
@@ -107,6 +110,8 @@ impl LabReport {
             row("The kernel's congestion control", self.kernel_congestion.join(", "));
         }
         section.grid(&grid);
+        let failed = self.failed_programs.iter();
+        failed.for_each(|program| section.paragraph(&format!("A program failed: {program}")));
         self.notes.iter().for_each(|note| section.paragraph(note));
         section
     }
@@ -132,6 +137,7 @@ mod tests {
             ports,
             kernel_congestion: Vec::new(),
             notes,
+            failed_programs: Vec::new(),
         };
         assert_eq!(kept.warning(), None);
         let late = LabReport { kept_up: false, ..kept };

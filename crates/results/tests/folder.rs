@@ -110,13 +110,21 @@ fn a_run_that_did_not_keep_up_says_so_first() {
         ports: vec![port],
         kernel_congestion: vec!["bbr".into()],
         notes: vec!["no TBF".into()],
+        failed_programs: vec!["`ping b` ended with exit status: 2".into()],
     };
     let report = run_with(folder.path(), &scene::totals(), Cost::default(), Some(lab.clone()));
     let banner = report.find("class=\"banner").map(|at| &report[at..]).unwrap_or_default();
     let first =
         "banner bad\">The machine did not keep up (packets late by 900 ns (half), 2 ms (1 of 100)";
     assert!(banner.starts_with(&format!("class=\"{first}")), "{banner}");
-    for words in ["on real packets", "AF_XDP", "bbr", "no TBF", "6.1.0-test"] {
+    for words in [
+        "on real packets",
+        "AF_XDP",
+        "bbr",
+        "no TBF",
+        "A program failed: `ping b` ended",
+        "6.1.0-test",
+    ] {
         assert!(report.contains(words), "{words} is missing");
     }
     assert!(!report.contains("The same seed gives the same bytes"));

@@ -4,7 +4,7 @@ mod scene;
 
 use results::{Error, Summary, judge};
 use scenario::Plan;
-use scenario::plan::{Expectation, Program, Transport};
+use scenario::plan::{Expectation, Program, Transport, User};
 use traffic::{Bytes, Duration};
 
 fn expectation(path: &str, low: Option<f64>, high: Option<f64>) -> Expectation {
@@ -48,8 +48,11 @@ fn a_program_that_goes_on_makes_no_flow_slower() {
     (flow.received, flow.end) = (Bytes(0), flow.end + Duration::from_secs(60));
     let run = |plan: &Plan| Summary::new(plan, &totals).run;
     let diluted = run(&plan);
-    plan.flows[last].transport =
-        Transport::Program(Program { client: vec!["ping".into()], server: None });
+    plan.flows[last].transport = Transport::Program(Program {
+        client: vec!["ping".into()],
+        server: None,
+        user: User::Nobody,
+    });
     let alone = run(&plan);
     assert_eq!(alone.goodput, 400_000.0 / 0.010);
     assert!(alone.goodput > 100.0 * diluted.goodput && alone.fairness > diluted.fairness);

@@ -97,6 +97,10 @@ pub(crate) struct Host {
     /// What runs there during the whole run, in the lab: "python3 -m http.server 80", or several in an
     /// array. `{address}` is the host's own.
     pub(crate) program: Option<Commands>,
+    /// As whom its programs run: "nobody" has no rights and writes to its own folder only, "root" may do
+    /// everything on this machine; "nobody" unless given.
+    #[serde(rename = "as")]
+    pub(crate) user: Option<User>,
 }
 
 /// What a segment costs a host's processor. What is not given is the machine's, or free.
@@ -242,12 +246,35 @@ pub(crate) struct Flow {
     pub(crate) program: Option<Name>,
     /// What is started on the receiving host before: "iperf3 -s -1 -p {port}".
     pub(crate) server: Option<Name>,
+    /// As whom program and server run: "nobody" has no rights and writes to its own folder only, "root" may do
+    /// everything on this machine; "nobody" unless given.
+    #[serde(rename = "as")]
+    pub(crate) user: Option<User>,
     /// How the receiving program reads.
     pub(crate) read: Option<Read>,
     /// The sender's TCP where it differs from its host's profile.
     pub(crate) tcp: Option<Tcp>,
     /// The receiver's TCP where it differs from its host's profile.
     pub(crate) receiver_tcp: Option<Tcp>,
+}
+
+/// As whom a program runs in the lab.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum User {
+    /// A user without rights.
+    Nobody,
+    /// Who runs the lab.
+    Root,
+}
+
+impl From<User> for crate::plan::User {
+    fn from(user: User) -> Self {
+        match user {
+            User::Nobody => Self::Nobody,
+            User::Root => Self::Root,
+        }
+    }
 }
 
 /// An open-loop sender, as iperf -u or ns-3's OnOffApplication.

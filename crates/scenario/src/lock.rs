@@ -123,6 +123,9 @@ fn node(groups: &Groups<'_>, group: &Group<'_>, text: &mut String) {
             let programs = groups::node_programs(members).unwrap_or_default();
             let programs: Vec<String> = programs.iter().map(|line| string(line)).collect();
             line(text, "program", &format!("[{}]", programs.join(", ")));
+            if !node.programs.is_empty() {
+                line(text, "as", &string(node.user.name()));
+            }
         }
         NodeKind::Router => {
             header(text, &format!("router.{name}"));

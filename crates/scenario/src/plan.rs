@@ -41,6 +41,37 @@ pub struct Plan {
     pub comparison: Comparison,
 }
 
+/// A program that a scenario starts on this machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Command<'a> {
+    /// The name of the host or the flow that it belongs to.
+    pub owner: &'a str,
+    /// The host where it runs, an index into [`Plan::nodes`].
+    pub node: usize,
+    /// The program and its arguments.
+    pub words: &'a [String],
+    /// As whom.
+    pub user: User,
+}
+
+impl Plan {
+    /// Every program that the plan starts on real hosts: those of hosts first, then of flows, servers first.
+    pub fn commands(&self) -> impl Iterator<Item = Command<'_>> {
+        let of_hosts = self.nodes.iter().enumerate().flat_map(|(number, node)| {
+            let command = move |words| (node.name.as_str(), number, words, node.user);
+            node.programs.iter().map(command)
+        });
+        let of_flows = self.flows.iter().flat_map(|flow| {
+            let Transport::Program(program) = &flow.transport else { return [None, None] };
+            let command = |node, words| (flow.name.as_str(), node, words, program.user);
+            let server = program.server.as_ref().map(|words| command(flow.to, words));
+            [server, Some(command(flow.from, &program.client))]
+        });
+        let all = of_hosts.chain(of_flows.flatten());
+        all.map(|(owner, node, words, user)| Command { owner, node, words, user })
+    }
+}
+
 /// A node.
 #[derive(Clone, Debug)]
 pub struct Node {
@@ -54,6 +85,8 @@ pub struct Node {
     pub timer: Duration,
     /// What runs on a host during the whole run, each as its words.
     pub programs: Vec<Vec<String>>,
+    /// As whom they run.
+    pub user: User,
 }
 
 impl Node {
@@ -156,6 +189,28 @@ pub struct Program {
     pub client: Vec<String>,
     /// What runs on the receiving host before.
     pub server: Option<Vec<String>>,
+    /// As whom both run.
+    pub user: User,
+}
+
+/// As whom a scenario's program runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum User {
+    /// A user without rights, to whom the machine's files are read-only.
+    #[default]
+    Nobody,
+    /// Who runs the lab, with all rights.
+    Root,
+}
+
+impl User {
+    /// Its name in a scenario.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nobody => "nobody",
+            Self::Root => "root",
+        }
+    }
 }
 
 /// The two ends of a connection.

@@ -544,6 +544,13 @@ fn programs() {
     );
     let host = |line: &str| said("[host.receiver]\n", &format!("[host.receiver]\n{line}\n"), "");
     assert_eq!(host("program = [\"httpd\", \"sh -c 'a b' {address}\"]"), "nothing");
+    assert_eq!(host("program = \"httpd\"\nas = \"root\""), "nothing");
+    assert_eq!(
+        host("as = \"nobody\""),
+        "x.toml:3:7: `receiver` has `as`, and no program\n  \
+         help: name a program, or leave out `as`"
+    );
+    assert!(host("program = \"httpd\"\nas = \"bin\"").contains("there is `nobody`, `root`"));
     assert_eq!(
         host("program = [\"httpd\", \"x {to}\"]"),
         "x.toml:4:21: `{to}` stands for nothing\n  help: there is {address}; write `{{` for a brace"

@@ -1,6 +1,6 @@
 //! A lock parses to the plan that it was written from.
 
-use scenario::plan::Transport;
+use scenario::plan::{Transport, User};
 use scenario::{Document, Plan, lock};
 
 /// Whatever headers and conditioners can say.
@@ -72,6 +72,7 @@ count = 2
 program = "httpd --bind {address}"
 [host.b]
 program = ["one 'a b' {{", "two \\"]
+as = "root"
 [link.wire]
 between = ["a", "b"]
 rate = "1 Gbit/s"
@@ -82,6 +83,7 @@ from = "a"
 to = "b"
 program = "iperf3 -c {to} -p {port} -B {from} 'it''s'"
 server = "iperf3 -s -1 -p {port}"
+as = "root"
 [flow.web]
 from = "a.1"
 to = "b"
@@ -238,6 +240,11 @@ fn programs_have_addresses_and_a_port_of_their_own() {
     let plan = plan.unwrap_or_else(|errors| panic!("{errors}"));
     assert_eq!(plan.nodes[1].programs, [["httpd", "--bind", "10.0.0.2"]]);
     assert_eq!(plan.nodes[2].programs[0], ["one", "a b", "{"]);
+    let users: Vec<_> = plan.commands().map(|command| (command.owner, command.user)).collect();
+    let (nobody, root) = (User::Nobody, User::Root);
+    let flows = ["bulk.1", "bulk.1", "bulk.2", "bulk.2"].map(|name| (name, root));
+    let hosts = [("a.1", nobody), ("a.2", nobody), ("b", root), ("b", root)];
+    assert_eq!(users, [hosts, flows].concat());
     let Transport::Program(program) = &plan.flows[1].transport else { panic!("{plan:?}") };
     let client = ["iperf3", "-c", "10.0.0.3", "-p", "10001", "-B", "10.0.0.2", "its"];
     assert_eq!(program.client, client);

@@ -153,7 +153,8 @@ fn gaps_arrive_as_pause_frames_of_the_right_sizes() {
     let programs = ["tshark", "dumpcap"];
     let Some(ground) = Ground::take("PAUSE frames", &programs) else { return };
     let file = ground.path("b.pcapng");
-    let host = format!(r#"program = "dumpcap -q -i eth0 -s 128 -w {}""#, file.display());
+    let host =
+        format!("program = \"dumpcap -q -i eth0 -s 128 -w {}\"\nas = \"root\"", file.display());
     let run = ground.run(&PACED.replace("HOST", &host).replace("WIRE", "frames"), &[]);
     assert_eq!(tshark(&file, &["-Y", BAD]), "");
     let sizes = |frames: Vec<(u64, u64, bool)>| -> Vec<(u64, bool)> {

@@ -14,7 +14,8 @@ const WITNESS: [&str; 2] = ["dumpcap", "python3"];
 fn witness(ground: &Ground, host: &str) -> String {
     let file = ground.path(&format!("{host}.pcapng"));
     // The headers and the datagram's number; 64 MiB of frames may wait for the file.
-    format!(r#"program = "dumpcap -q -i eth0 -f udp -s 64 -B 64 -w {}""#, file.display())
+    let program = format!("dumpcap -q -i eth0 -f udp -s 64 -B 64 -w {}", file.display());
+    format!("program = {program:?}\nas = \"root\"")
 }
 
 /// A flow of numbered datagrams, in bursts of these sizes.
@@ -27,6 +28,7 @@ from = "a"
 to = "b"
 program = "python3 {script} send {{to}} {{port}} 1 {bursts} {pause} {sizes}"
 server = "python3 {script} sink {{port}}"
+as = "root"
 "#,
         script = beside("datagrams.py"),
         sizes = sizes.join(" "),

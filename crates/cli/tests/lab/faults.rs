@@ -16,7 +16,7 @@ use crate::typed::{SUIMON, code, stderr};
 use testbed::eventually;
 
 /// The user and group `nobody`.
-const NOBODY: u32 = 65_534;
+pub(crate) const NOBODY: u32 = 65_534;
 
 /// A flow of our own, by our own congestion control.
 const BULK: &str = r#"
@@ -74,7 +74,7 @@ fn a_killed_fabric_leaves_nothing() {
 }
 
 #[test]
-fn a_killed_program_ends_its_flow_alone() {
+fn a_killed_program_ends_its_flow_alone_and_fails_the_run() {
     let Some(ground) = Ground::take("a killed program", &[]) else { return };
     let before = Remains::now();
     let network = Network { duration: "3 s", ..Network::default() };
@@ -87,10 +87,12 @@ program = "sleep 5002"
     let (child, pid) = start(&ground, &network.with(&(BULK.to_owned() + victim)), "sleep");
     signal(pid, Signal::SIGKILL);
     let output = child.wait_with_output().expect("it ends");
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    let told = "`sleep 5002` ended with signal: 9";
+    assert!(stderr(&output).contains(told), "{}", stderr(&output));
     let run = Run { output, folder: ground.path("run") };
     assert_eq!(run.manifest()["complete"], true);
-    assert!(run.notes().contains("`sleep 5002` ended with signal: 9"), "{}", run.notes());
+    assert!(run.failed_programs().contains(told), "{}", run.failed_programs());
     let summary = run.summary();
     assert_eq!(summary["flow"]["victim"]["completed"], false);
     assert!(summary["flow"]["bulk"]["bytes"].as_f64() > Some(1e6), "{}", summary["flow"]);
@@ -98,10 +100,62 @@ program = "sleep 5002"
 }
 
 #[test]
+fn a_program_that_fails_is_told_with_what_it_said_last() {
+    let Some(ground) = Ground::take("a failing program", &[]) else { return };
+    let before = Remains::now();
+    let network = Network { duration: "1.5 s", ..Network::default() };
+    let client = r#"
+[flow.client]
+from = "a"
+to = "b"
+program = "sh -c 'echo once >>wrote; echo fine; echo no route to {to} >&2; exit 4'"
+server = "sh -c 'sleep 0.5; echo no such file >&2; exit 5'"
+"#;
+    let run = ground.attempt(&network.with(client), &[]);
+    let told = stderr(&run.output).to_owned();
+    assert_eq!(code(&run.output), 1, "{told}");
+    for words in ["starts `sh -c", "at a as nobody", "at b as nobody"] {
+        assert!(told.contains(words), "{words} is not in\n{told}");
+    }
+    for words in ["exit status: 4\n    no route to 10.0.0.2", "exit status: 5\n    no such file"] {
+        assert!(told.contains(words), "{words} is not in\n{told}");
+        assert!(run.failed_programs().contains(words), "{}", run.failed_programs());
+    }
+    assert_eq!(run.summary()["failed_programs"].as_array().map(Vec::len), Some(2));
+    assert_eq!(run.log("client"), "fine\nno route to 10.0.0.2\n");
+    // What it wrote is there, and takes the place of what it wrote before.
+    let wrote = || fs::read_to_string(run.folder.join("programs/client/wrote")).expect("a file");
+    assert_eq!(wrote(), "once\n");
+    assert_eq!(code(&ground.attempt(&network.with(client), &[]).output), 1);
+    assert_eq!(wrote(), "once\n");
+    before.check_nothing_more("a failing program");
+}
+
+#[test]
+fn what_a_program_says_is_bounded_on_disk() {
+    const LIMIT: u64 = 16 << 20;
+    let Some(ground) = Ground::take("an output without end", &["head"]) else { return };
+    let network = Network { duration: "3 s", ..Network::default() };
+    let flow = r#"
+[flow.talker]
+from = "a"
+to = "b"
+program = "head -c 20000000 /dev/zero"
+"#;
+    let run = ground.attempt(&network.with(flow), &[]);
+    assert_eq!(code(&run.output), 0, "{}", stderr(&run.output));
+    let log = fs::read(run.folder.join("programs/talker.log")).expect("what it said");
+    let (kept, end) = log.split_at(LIMIT as usize);
+    assert!(kept.iter().all(|&byte| byte == 0));
+    assert_eq!(end, b"\n[cut by suimon]\n");
+    assert!(run.notes().contains("cut after 16 MiB; it was 20000000 bytes"), "{}", run.notes());
+}
+
+#[test]
 fn an_interface_that_disappears_ends_the_run() {
     let Some(ground) = Ground::take("a lost interface", &["ip"]) else { return };
     let before = Remains::now();
-    let hosts = ["", r#"program = "sh -c 'sleep 1.5; ip link del eth0'""#];
+    let hosts = ["", "program = \"sh -c 'sleep 1.5; ip link del eth0'\"\nas = \"root\""];
     let scenario = Network { duration: "20 s", hosts, ..Network::default() }.with(BULK);
     for port in ["xdp", "packet"] {
         let run = ground.attempt(&scenario, &["--port", port]);

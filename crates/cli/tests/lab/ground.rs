@@ -217,6 +217,12 @@ impl Run {
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
+    /// The programs that failed.
+    pub(crate) fn failed_programs(&self) -> String {
+        let failed = self.manifest()["lab"]["failed_programs"].as_array().cloned();
+        failed.iter().flatten().filter_map(Value::as_str).collect()
+    }
+
     /// The notes, one a line.
     pub(crate) fn notes(&self) -> String {
         let notes = self.manifest()["lab"]["notes"].as_array().cloned().unwrap_or_default();

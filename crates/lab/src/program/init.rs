@@ -7,17 +7,16 @@ use std::ffi::{CStr, c_char};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use nix::errno::Errno;
-use nix::fcntl::{OFlag, open};
-use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::mount::{MsFlags, mount};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, setns};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::sys::stat::Mode;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getpid, setpgid, write};
 
 use super::system::{self, Cloned};
+use super::view::{self, Folder};
 
 /// Everything that is needed, prepared before the clone.
 pub(super) struct Recipe<'a> {
@@ -25,18 +24,33 @@ pub(super) struct Recipe<'a> {
     pub(super) path: &'a CStr,
     /// Ends with a null.
     pub(super) arguments: &'a [*const c_char],
+    /// Likewise.
+    pub(super) environment: &'a [*const c_char],
+    /// The host's name.
+    pub(super) host: &'a [u8],
     /// The content of `/etc/hosts`.
-    pub(super) hosts: &'a [u8],
+    pub(super) names: &'a [u8],
+    /// As whom it runs, if not as this process.
+    pub(super) nobody: Option<Nobody<'a>>,
     /// Standard input, output and error.
     pub(super) streams: [BorrowedFd<'a>; 3],
     /// Standard input is a terminal, which the program is to have.
     pub(super) terminal: bool,
-    /// Readable when the lab is gone.
-    pub(super) lab: BorrowedFd<'a>,
+    /// Each is readable when one is gone with whom the program ends.
+    pub(super) holders: [BorrowedFd<'a>; 2],
     /// Where a failure to start is told; closed when the program runs.
     pub(super) failure: OwnedFd,
     /// Where the program's status is told.
     pub(super) status: OwnedFd,
+}
+
+/// A user who owns nothing.
+#[derive(Clone, Copy)]
+pub(super) struct Nobody<'a> {
+    /// What it may write; memory unless given.
+    pub(super) folder: Option<Folder<'a>>,
+    /// This user namespace knows no other user than root: nobody is one of a namespace within it.
+    pub(super) nested: bool,
 }
 
 /// What failed on the way to the program, as told to the lab: a step and an error's number.
@@ -46,6 +60,7 @@ pub(super) enum Step {
     Enter,
     Mount,
     Clone,
+    User,
     Start,
 }
 
@@ -55,6 +70,7 @@ impl Step {
             0 => Self::Enter,
             1 => Self::Mount,
             2 => Self::Clone,
+            3 => Self::User,
             _ => Self::Start,
         }
     }
@@ -72,7 +88,8 @@ impl Recipe<'_> {
         system::default_signals();
         let awaited = awaited_signals();
         let _ = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&awaited), None);
-        if let Err(errno) = setns(self.network, CloneFlags::CLONE_NEWNET) {
+        let entered = setns(self.network, CloneFlags::CLONE_NEWNET);
+        if let Err(errno) = entered.and_then(|()| system::set_host_name(self.host)) {
             Step::Enter.tell(&self.failure, errno);
         }
         if let Err(errno) = self.mount() {
@@ -87,37 +104,26 @@ impl Recipe<'_> {
             (Ok(_), Ok(Cloned::Child)) => self.become_program(),
             (Err(errno), _) | (_, Err(errno)) => Step::Clone.tell(&self.failure, errno),
         };
-        let Self { lab, status, failure, .. } = self;
+        let Self { holders, status, failure, .. } = self;
         drop(failure);
-        attend(&signals, lab, &status)
+        attend(&signals, holders, &status)
     }
 
-    /// Shows the namespace in `/proc` and `/sys`, and the hosts' names in `/etc/hosts`.
     fn mount(&self) -> nix::Result<()> {
         let none = None::<&CStr>;
         mount(none, c"/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
-        let safe = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
-        // The file of names lies where /proc is about to be: so it needs no directory of its own.
-        mount(Some(c"tmpfs"), c"/proc", Some(c"tmpfs"), safe, none)?;
-        let flags = OFlag::O_CREAT | OFlag::O_WRONLY | OFlag::O_CLOEXEC;
-        let file = open(c"/proc/hosts", flags, Mode::from_bits_truncate(0o444))?;
-        let mut left = self.hosts;
-        while !left.is_empty() {
-            let written = write(&file, left)?;
-            left = left.get(written..).unwrap_or_default();
+        if let Some(nobody) = self.nobody {
+            view::of_nobody(nobody.folder)?;
         }
-        mount(Some(c"/proc/hosts"), c"/etc/hosts", none, MsFlags::MS_BIND, none)?;
-        umount2(c"/proc", MntFlags::MNT_DETACH)?;
-        mount(Some(c"proc"), c"/proc", Some(c"proc"), safe, none)?;
-        mount(Some(c"sysfs"), c"/sys", Some(c"sysfs"), safe, none)
+        view::of_host(self.names)
     }
 
     /// Lets go of all that is the lab's, whose sockets and namespaces would otherwise outlive it here.
     fn close_others(&self) {
         let [input, output, error] = self.streams.map(|stream| stream.as_raw_fd());
-        let (lab, failure, status) = (&self.lab, &self.failure, &self.status);
-        let mut kept =
-            [input, output, error, lab.as_raw_fd(), failure.as_raw_fd(), status.as_raw_fd()];
+        let [lab, network] = self.holders.map(|holder| holder.as_raw_fd());
+        let (failure, status) = (self.failure.as_raw_fd(), self.status.as_raw_fd());
+        let mut kept = [input, output, error, lab, network, failure, status];
         kept.sort_unstable();
         // SAFETY: what is still used is kept.
         unsafe { system::close_others(&kept) };
@@ -131,10 +137,17 @@ impl Recipe<'_> {
             let _ = system::give_terminal(input, getpid());
         }
         let result = self.connect_streams();
+        if let Some(nobody) = self.nobody
+            && let Err(errno) = system::become_nobody(nobody.nested)
+        {
+            Step::User.tell(&self.failure, errno);
+        }
         let _ = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None);
         let errno = match result {
-            // SAFETY: `path` is a string, and so are `arguments` up to their null.
-            Ok(()) => unsafe { system::become_program(self.path.as_ptr(), self.arguments) },
+            // SAFETY: `path` is a string, and so are `arguments` and `environment` up to their null.
+            Ok(()) => unsafe {
+                system::become_program(self.path.as_ptr(), self.arguments, self.environment)
+            },
             Err(errno) => errno,
         };
         Step::Start.tell(&self.failure, errno)
@@ -158,16 +171,17 @@ fn awaited_signals() -> SigSet {
     set
 }
 
-/// Takes in children, tells how the first of them ended, and leaves with the last or with the lab.
-fn attend(signals: &SignalFd, lab: BorrowedFd<'_>, status: &OwnedFd) -> ! {
+/// Takes in children, tells how the first of them ended, and leaves with the last or with a holder.
+fn attend(signals: &SignalFd, holders: [BorrowedFd<'_>; 2], status: &OwnedFd) -> ! {
     // The program is the first process that this one has made.
     let program = Pid::from_raw(2);
     loop {
+        let [lab, network] = holders;
         let mut polled =
-            [PollFd::new(signals.as_fd(), PollFlags::POLLIN), PollFd::new(lab, PollFlags::POLLIN)];
+            [signals.as_fd(), lab, network].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
         let _ = poll(&mut polled, PollTimeout::NONE);
-        let [_, lab_polled] = &polled;
-        if lab_polled.any() == Some(true) {
+        let [_, holders @ ..] = &polled;
+        if holders.iter().any(|holder| holder.any() == Some(true)) {
             system::leave();
         }
         while let Ok(Some(signal)) = signals.read_signal() {

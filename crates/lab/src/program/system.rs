@@ -1,11 +1,14 @@
 //! The system calls of foreign programs that are not wrapped elsewhere.
 
-use std::ffi::c_char;
+use std::ffi::{CStr, c_char};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use nix::errno::Errno;
+use nix::fcntl::{OFlag, open};
+use nix::sched::{CloneFlags, unshare};
 use nix::sys::signal::Signal;
-use nix::unistd::Pid;
+use nix::sys::stat::Mode;
+use nix::unistd::{Pid, write};
 
 /// Which of the two processes that come out of a clone this is.
 pub(super) enum Cloned {
@@ -36,10 +39,10 @@ pub(super) unsafe fn clone_into(namespaces: i32) -> nix::Result<Cloned> {
     Ok(Cloned::Parent(unsafe { OwnedFd::from_raw_fd(child) }))
 }
 
-/// A descriptor of this process, which becomes readable when it is gone.
-pub(super) fn own_pidfd() -> nix::Result<OwnedFd> {
+/// A descriptor of a process, which becomes readable when that is gone.
+pub(super) fn pidfd(process: u32) -> nix::Result<OwnedFd> {
     // SAFETY: the call takes two numbers.
-    let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, libc::getpid(), 0) };
+    let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, process, 0) };
     // SAFETY: the kernel has just opened it for us.
     Errno::result(descriptor).map(|raw| unsafe { OwnedFd::from_raw_fd(raw as RawFd) })
 }
@@ -83,11 +86,84 @@ pub(super) fn default_signals() {
 /// Becomes the program at `path`; returns only if it cannot.
 ///
 /// # Safety
-/// `path` is a string, and `arguments` point to strings, the last to nothing.
-pub(super) unsafe fn become_program(path: *const c_char, arguments: &[*const c_char]) -> Errno {
+/// `path` is a string, and `arguments` and `environment` point to strings, the last to nothing.
+pub(super) unsafe fn become_program(
+    path: *const c_char,
+    arguments: &[*const c_char],
+    environment: &[*const c_char],
+) -> Errno {
     // SAFETY: the caller's promise.
-    unsafe { libc::execv(path, arguments.as_ptr()) };
+    unsafe { libc::execve(path, arguments.as_ptr(), environment.as_ptr()) };
     Errno::last()
+}
+
+/// Gives this UTS namespace a name.
+pub(super) fn set_host_name(name: &[u8]) -> nix::Result<()> {
+    // SAFETY: the kernel reads as many bytes as there are.
+    Errno::result(unsafe { libc::sethostname(name.as_ptr().cast(), name.len()) }).map(drop)
+}
+
+/// Makes everything that is mounted here read-only (Linux 5.12).
+pub(super) fn protect_mounts() -> nix::Result<()> {
+    change_mount(None, libc::AT_RECURSIVE as u32, libc::MOUNT_ATTR_RDONLY, 0)
+}
+
+/// Lets the mount that begins at `place` be written.
+pub(super) fn make_writable(place: BorrowedFd<'_>) -> nix::Result<()> {
+    change_mount(Some(place), libc::AT_EMPTY_PATH as u32, 0, libc::MOUNT_ATTR_RDONLY)
+}
+
+/// `mount_setattr(2)`, of `/` or of an open place.
+fn change_mount(
+    place: Option<BorrowedFd<'_>>,
+    flags: u32,
+    attr_set: u64,
+    attr_clr: u64,
+) -> nix::Result<()> {
+    let attributes = libc::mount_attr { attr_set, attr_clr, propagation: 0, userns_fd: 0 };
+    let (folder, path) = place.map_or((libc::AT_FDCWD, c"/"), |place| (place.as_raw_fd(), c""));
+    // SAFETY: the kernel reads the path and the attributes, which outlive the call.
+    let changed = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            folder,
+            path.as_ptr(),
+            flags,
+            &raw const attributes,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    Errno::result(changed).map(drop)
+}
+
+/// Gives up every right of this process, for good. `nested`: its user namespace knows root alone, and nobody is
+/// made in one within it.
+pub(super) fn become_nobody(nested: bool) -> nix::Result<()> {
+    // SAFETY: the call takes numbers.
+    Errno::result(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })?;
+    if nested {
+        unshare(CloneFlags::CLONE_NEWUSER)?;
+        write_to(c"/proc/self/setgroups", b"deny")?;
+        write_to(c"/proc/self/uid_map", NOBODY_MAP)?;
+        // Without capabilities as of the next program, for whom nobody is not root.
+        return write_to(c"/proc/self/gid_map", NOBODY_MAP);
+    }
+    // The C library would have the threads do the same that this process was copied from.
+    // SAFETY: the calls take numbers, and no list.
+    unsafe {
+        Errno::result(libc::syscall(libc::SYS_setgroups, 0, std::ptr::null::<libc::gid_t>()))?;
+        Errno::result(libc::syscall(libc::SYS_setresgid, NOBODY, NOBODY, NOBODY))?;
+        Errno::result(libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, NOBODY)).map(drop)
+    }
+}
+
+/// The user and group `nobody`, and as a mapping of this namespace's root.
+pub(super) const NOBODY: u32 = 65_534;
+const NOBODY_MAP: &[u8] = b"65534 0 1";
+
+fn write_to(path: &CStr, content: &[u8]) -> nix::Result<()> {
+    let file = open(path, OFlag::O_WRONLY | OFlag::O_CLOEXEC, Mode::empty())?;
+    write(&file, content).map(drop)
 }
 
 /// Makes a group of processes the terminal's.

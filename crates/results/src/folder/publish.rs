@@ -16,7 +16,8 @@ pub(super) fn lengths(folder: &Path) -> Result<BTreeMap<String, u64>, Error> {
     for (name, metadata) in entries(folder)? {
         if metadata.is_dir() {
             let within = entries(&folder.join(&name))?;
-            all.extend(within.into_iter().map(|(file, m)| (format!("{name}/{file}"), m.len())));
+            let files = within.into_iter().filter(|(_, metadata)| !metadata.is_dir());
+            all.extend(files.map(|(file, m)| (format!("{name}/{file}"), m.len())));
         } else {
             all.insert(name, metadata.len());
         }
@@ -53,6 +54,29 @@ pub(super) fn bring<'n>(
         }
         let place = to.join(name);
         fs::rename(from.join(name), &place).map_err(Error::io(&place))?;
+    }
+    Ok(())
+}
+
+/// Moves the folders in `from`, whatever is in them, to `to`, where those of an earlier run are removed.
+///
+/// # Errors
+/// If a folder cannot be removed or moved.
+pub(super) fn bring_folders(from: &Path, to: &Path) -> Result<(), Error> {
+    let folders = |path: &Path| -> Result<Vec<String>, Error> {
+        if !fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
+            return Ok(Vec::new());
+        }
+        let all = entries(path)?.into_iter().filter(|(_, metadata)| metadata.is_dir());
+        Ok(all.map(|(name, _)| name).collect())
+    };
+    for earlier in folders(to)? {
+        remove_all(&to.join(earlier))?;
+    }
+    for name in folders(from)? {
+        make_folder(to)?;
+        let place = to.join(&name);
+        fs::rename(from.join(&name), &place).map_err(Error::io(&place))?;
     }
     Ok(())
 }

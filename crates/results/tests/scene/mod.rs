@@ -10,7 +10,7 @@ use results::{Drops, Ending, EngineTotals, FlowTotals, PortTotals, Recorder, Tot
 use scenario::Plan;
 use scenario::plan::{
     Bandwidth, Capture, End, Flow, Link, Node, NodeKind, Probes, Sequence, Tcp as Connection,
-    Transport, Window,
+    Transport, User, Window,
 };
 use traffic::header::Header;
 use traffic::packet::{SackBlock, Tcp, ecn, flags};
@@ -47,7 +47,7 @@ pub(crate) fn plan() -> Plan {
     let timer = traffic::Duration::ZERO;
     let node = |name: &str, number, kind| {
         let address = Node::usual_address(number);
-        Node { name: name.into(), kind, address, timer, programs: Vec::new() }
+        Node { name: name.into(), kind, address, timer, programs: Vec::new(), user: User::Nobody }
     };
     let emulator = emulator::Config {
         rate: rate(500_000_000),

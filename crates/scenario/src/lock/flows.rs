@@ -38,7 +38,8 @@ pub(super) fn flow(plan: &Groups<'_>, group: &Group<'_>, text: &mut String) {
     match &flow.transport {
         Transport::Tcp(tcp) => connection(&name, tcp, members, text),
         Transport::Udp(config) => datagrams(&name, config, members, text),
-        Transport::Program(_) => {
+        Transport::Program(program) => {
+            line(text, "as", &string(program.user.name()));
             let lines = groups::flow_programs(plan.plan, members).unwrap_or_default();
             for (key, program) in ["program", "server"].into_iter().zip(lines) {
                 if let Some(program) = program {

@@ -124,6 +124,7 @@ impl<'p> Groups<'p> {
         let like = |(index, node): (usize, &Node)| {
             let address = crate::resolve::later_address(first.address, index);
             node.timer == first.timer
+                && node.user == first.user
                 && (address == Some(node.address) || !matches!(node.kind, NodeKind::Host(_)))
                 && kind(node) == same
         };
@@ -276,7 +277,7 @@ fn same_transport(one: &Transport, other: &Transport) -> bool {
         (Transport::Udp(one), Transport::Udp(other)) => {
             network::datagram::Config { size: other.size, ..*one } == *other
         }
-        (Transport::Program(_), Transport::Program(_)) => true,
+        (Transport::Program(one), Transport::Program(other)) => one.user == other.user,
         _ => false,
     }
 }

@@ -94,6 +94,7 @@ fn add(
     let arrival = arrivals::read(table, members.range.len(), problems);
     let span = span(table, arrival, network.duration, problems);
     programs::check(table, problems);
+    programs::check_user(name, table.user, table.program.is_some(), problems);
     check_paths(table, pairs, network, problems)?;
     let transport = |&(from, to): &(usize, usize)| match (&table.program, &table.datagrams) {
         // Its words hold each flow's own port.

@@ -116,6 +116,9 @@ fn add<'f>(nodes: &mut Nodes<'f>, name: &'f Name, table: &Table<'_>, problems: &
         Table::Router(_) => (Some(NodeKind::Router), None),
         Table::Emulator(table) => (emulator(table, problems).map(NodeKind::Emulator), None),
     };
+    if let Table::Host(table) = table {
+        super::programs::check_user(name, table.user, table.program.is_some(), problems);
+    }
     let Some(count) = count(table.count(), problems) else { return };
     let Some(members) = nodes.names.add(name, count, problems) else { return };
     let timer = match table.timer() {
@@ -133,11 +136,12 @@ fn add<'f>(nodes: &mut Nodes<'f>, name: &'f Name, table: &Table<'_>, problems: &
         let name = member_name(&name.text, members.counted, index);
         let given = first.and_then(|first| later(first, index));
         let address = given.unwrap_or_else(|| Node::usual_address(number));
-        let programs = match table {
-            Table::Host(table) => programs(table, address, problems),
-            Table::Router(_) | Table::Emulator(_) => Vec::new(),
+        let (programs, user) = match table {
+            Table::Host(table) => (programs(table, address, problems), table.user),
+            Table::Router(_) | Table::Emulator(_) => (Vec::new(), None),
         };
-        nodes.list.push(Node { name, kind: kind.clone(), address, timer, programs });
+        let user = user.map(Into::into).unwrap_or_default();
+        nodes.list.push(Node { name, kind: kind.clone(), address, timer, programs, user });
         nodes.profiles.push(profile);
     }
 }

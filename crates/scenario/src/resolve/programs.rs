@@ -25,7 +25,21 @@ pub(super) fn resolve(
         Some(line) => command::resolve(line, &known, problems).map(Some),
         None => Some(None),
     };
-    Some(Program { client: client?, server: server? })
+    let user = table.user.map(Into::into).unwrap_or_default();
+    Some(Program { client: client?, server: server?, user })
+}
+
+/// Complains of a user who runs nothing, in the table of that name.
+pub(super) fn check_user(
+    name: &Name,
+    user: Option<file::User>,
+    has_program: bool,
+    problems: &mut Problems,
+) {
+    if user.is_some() && !has_program {
+        let message = format!("`{}` has `as`, and no program", name.text);
+        problems.push(&name.span, message, "name a program, or leave out `as`");
+    }
 }
 
 /// Complains of a flow that a program sends and that says how our own programs shall, and of a server

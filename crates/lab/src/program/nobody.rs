@@ -1,0 +1,144 @@
+//! A program without rights, prepared: its folder, its environment, and the file that it is, which `nobody` must
+//! be able to reach.
+
+use std::ffi::{CString, OsString};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::path::{Path, PathBuf};
+use std::{env, iter};
+
+use super::init;
+use super::system::NOBODY;
+use super::view::Folder;
+use crate::Error;
+
+/// A user who owns nothing, about to run a program.
+pub(super) struct Nobody {
+    folder: Option<(File, CString)>,
+    /// See [`init::Nobody::nested`].
+    nested: bool,
+}
+
+impl Nobody {
+    /// With a folder at `path`, which is made anew.
+    pub(super) fn new(path: Option<&Path>) -> Result<Self, Error> {
+        let nested = !is_mapped();
+        let folder = path.map(|path| {
+            let made = own_folder(path, !nested);
+            made.map_err(Error::system(format!("make the folder {}", path.display())))
+        });
+        Ok(Self { folder: folder.transpose()?, nested })
+    }
+
+    pub(super) fn recipe(&self) -> init::Nobody<'_> {
+        let folder = self.folder.as_ref();
+        let folder = folder.map(|(file, path)| Folder { descriptor: file.as_fd(), path });
+        init::Nobody { folder, nested: self.nested }
+    }
+
+    /// Whether it may run the file at this path: everybody, that is, where it is not this user itself.
+    fn may_run(&self, path: &Path) -> bool {
+        let Ok(path) = path.canonicalize() else { return false };
+        let everybody = |path: &Path| {
+            fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o001 != 0)
+        };
+        self.nested || path.ancestors().all(everybody)
+    }
+}
+
+fn own_folder(path: &Path, give: bool) -> io::Result<(File, CString)> {
+    // What an earlier run left; a link is no folder, and is refused.
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => DirBuilder::new().mode(0o700).create(path)?,
+    }
+    let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
+    let folder = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    if give {
+        fchown(&folder, Some(NOBODY), Some(NOBODY))?;
+    }
+    let path = path.canonicalize()?;
+    let path = CString::new(OsString::from(path).into_vec())?;
+    Ok((folder, path))
+}
+
+/// Whether this user namespace knows nobody (user_namespaces(7)).
+fn is_mapped() -> bool {
+    let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    map.lines().any(|line| {
+        let mut words = line.split_whitespace().filter_map(|word| word.parse::<u64>().ok());
+        let (first, length) = (words.next(), words.nth(1));
+        first
+            .zip(length)
+            .is_some_and(|(first, length)| (first..first + length).contains(&u64::from(NOBODY)))
+    })
+}
+
+/// The file that a shell would run for `name`, of those that `nobody` may run if that is who asks.
+pub(super) fn find(name: &str, nobody: Option<&Nobody>) -> Result<PathBuf, Error> {
+    let runs = |path: &PathBuf| {
+        fs::metadata(path)
+            .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+    };
+    let places = env::var_os("PATH").unwrap_or_default();
+    let found: Vec<PathBuf> = if name.contains('/') {
+        iter::once(PathBuf::from(name)).filter(runs).collect()
+    } else {
+        env::split_paths(&places).map(|place| place.join(name)).filter(runs).collect()
+    };
+    let may = |path: &&PathBuf| nobody.is_none_or(|nobody| nobody.may_run(path));
+    if let Some(path) = found.iter().find(may) {
+        // It will be elsewhere by the time that it looks.
+        return Ok(if path.is_absolute() {
+            path.clone()
+        } else {
+            path.canonicalize().unwrap_or_else(|_| path.clone())
+        });
+    }
+    let what = format!("run `{name}`");
+    Err(match found.first() {
+        Some(path) => Error::lacking(
+            format!("{what} as nobody"),
+            io::ErrorKind::PermissionDenied.into(),
+            format!(
+                "let everybody run {}, or give the scenario's program `as = \"root\"`",
+                path.display()
+            ),
+        ),
+        None => Error::lacking(
+            what,
+            io::ErrorKind::NotFound.into(),
+            format!("install `{name}`, or name another"),
+        ),
+    })
+}
+
+/// Each variable as `NAME=VALUE`. Nobody has another home, and nothing to ask of who is logged in.
+pub(super) fn environment(nobody: Option<&Nobody>) -> Vec<OsString> {
+    const OTHERS: [&str; 8] = [
+        "HOME",
+        "USER",
+        "LOGNAME",
+        "TMPDIR",
+        "MAIL",
+        "XDG_RUNTIME_DIR",
+        "SSH_AUTH_SOCK",
+        "DBUS_SESSION_BUS_ADDRESS",
+    ];
+    let is_others = |name: &OsString| OTHERS.iter().any(|other| name == other);
+    let kept = env::vars_os().filter(|(name, _)| nobody.is_none() || !is_others(name));
+    let mut all: Vec<OsString> = kept
+        .map(|(mut name, value)| {
+            name.push("=");
+            name.push(value);
+            name
+        })
+        .collect();
+    if nobody.is_some() {
+        all.extend(["HOME=/tmp", "USER=nobody", "LOGNAME=nobody"].map(OsString::from));
+    }
+    all
+}
