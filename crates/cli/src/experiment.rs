@@ -65,6 +65,11 @@ impl Experiment {
         stem.filter(|stem| stem != "-").unwrap_or_else(|| "stdin".into())
     }
 
+    /// Whether the command line changes nothing in the file.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.set.is_empty() && self.vary.is_empty() && self.seeds.is_none()
+    }
+
     /// The words that run it again at one point of its grid, without what cannot change results.
     pub(crate) fn command(&self, parameters: &[(String, String)]) -> Vec<String> {
         let mut words = vec!["suimon".into(), "run".into(), self.file.display().to_string()];

@@ -1,12 +1,21 @@
 //! `suimon lab`: a scenario's hosts and network, to work in by hand.
 
+mod runtime;
+mod up;
+
+use std::path::Path;
+
 use clap::{Args, Subcommand};
+use lab::Attached;
+use scenario::Plan;
+use serde_json::json;
 
 use crate::exit::Exit;
 use crate::experiment::Experiment;
 use crate::failure::Failure;
-use crate::output;
 use crate::port::Fabric;
+use crate::{check, output};
+use runtime::{Folder, Standing};
 
 /// What `lab` is told.
 #[derive(Debug, Args)]
@@ -17,14 +26,16 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Open a shell in a host, while the scenario's network stands
-    Shell {
-        #[command(flatten)]
-        network: Network,
-        /// The host
-        host: String,
+    /// Let a scenario's network stand, with its hosts' programs, until `lab down`
+    Up(up::Arguments),
+    /// List the networks that stand, with their hosts and programs
+    Ps {
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
     },
-    /// Run a command in a host, while the scenario's network stands
+    /// Run a command in a host of a network that stands (FILE is its name or its scenario), or of one for this
+    /// command alone
     Exec {
         #[command(flatten)]
         network: Network,
@@ -34,9 +45,25 @@ enum Verb {
         #[arg(required = true, last = true, value_name = "COMMAND")]
         words: Vec<String>,
     },
+    /// Open a shell in a host of a network that stands (FILE is its name or its scenario), or of one for this
+    /// shell alone
+    Shell {
+        #[command(flatten)]
+        network: Network,
+        /// The host
+        host: String,
+    },
+    /// Take a network down, with all that runs in it
+    Down {
+        /// The network; the only one that stands unless given
+        name: Option<String>,
+        /// All of them
+        #[arg(long, conflicts_with = "name")]
+        all: bool,
+    },
 }
 
-/// What is built.
+/// What is built, or stands.
 #[derive(Debug, Args)]
 struct Network {
     #[command(flatten)]
@@ -45,33 +72,110 @@ struct Network {
     fabric: Fabric,
 }
 
-/// Builds the lab, runs the command in it, and exits as that did.
+/// Works on networks that stand, or on one of its own; a command's exit code is this one's.
 pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
-    lab::privilege::acquire()?;
     match &arguments.verb {
+        Verb::Up(arguments) => up::act(arguments),
+        Verb::Ps { json } => list(*json),
+        Verb::Exec { network, host, words } => within(network, host, words),
         Verb::Shell { network, host } => {
             let shell = std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".into());
-            output::note(&format!("{host}: `exit` takes the network down"));
             within(network, host, &[shell])
         }
-        Verb::Exec { network, host, words } => within(network, host, words),
+        Verb::Down { name, all } => down(name.as_deref(), *all),
     }
 }
 
+/// Runs a command in a host: of the network that stands if there is one, or else of one that is built for it.
 fn within(network: &Network, host: &str, words: &[String]) -> Result<Exit, Failure> {
     let Network { experiment, fabric } = network;
+    if let Some(mut standing) = runtime::find(&experiment.file)? {
+        if !experiment.is_plain() || *fabric != Fabric::default() {
+            let message = format!("the network `{}` stands already", standing.name);
+            return Err(Failure::usage(message, "leave out what is said of how to build it"));
+        }
+        return attach(&mut standing, host, words);
+    }
+    if experiment.file != Path::new("-") && !experiment.file.exists() {
+        let file = experiment.file.display();
+        let message = format!("no network `{file}` stands, and there is no such file");
+        return Err(Failure::usage(
+            message,
+            "build one: suimon lab up FILE; list them: suimon lab ps",
+        ));
+    }
+    lab::privilege::acquire()?;
+    let plan = plan(experiment)?;
+    check::tell_programs([&plan]);
+    let (status, report) = lab::exec(&plan, fabric.options(), host, words)?;
+    // A person's own pace needs no judgement unless frames were lost.
+    if let Some(warning) = report.warning().filter(|_| report.missed_frames > 0) {
+        output::note(&warning);
+    }
+    report.failed_programs.iter().for_each(|program| check::tell_failed(program));
+    report.notes.iter().for_each(|note| output::note(note));
+    Ok(Exit::of(status))
+}
+
+fn attach(standing: &mut Standing, host: &str, words: &[String]) -> Result<Exit, Failure> {
+    let place = standing.host(host)?;
+    let attached = Attached::open(place.pid, place.descriptor, host, place.names)?;
+    // It answers still: what was opened is its own.
+    standing.state()?;
+    let status = attached.run(words)?;
+    if !attached.stands() {
+        output::note(&format!("the network `{}` was taken down", standing.name));
+    }
+    Ok(Exit::of(status))
+}
+
+/// The only plan of a scenario.
+fn plan(experiment: &Experiment) -> Result<Plan, Failure> {
     let runs = experiment.read()?.runs()?;
     let [run] = runs.as_slice() else {
         let message = format!("{} is a sweep of {} runs", experiment.file.display(), runs.len());
         return Err(Failure::usage(message, "choose one of them with --set"));
     };
-    let (status, report) = lab::exec(&run.plan()?, fabric.options(), host, words)?;
-    // A person's own pace needs no judgement unless frames were lost.
-    if let Some(warning) = report.warning().filter(|_| report.missed_frames > 0) {
-        output::note(&warning);
+    Ok(run.plan()?)
+}
+
+fn list(json: bool) -> Result<Exit, Failure> {
+    let mut states = Vec::new();
+    for mut standing in Folder::networks()? {
+        // One that ends at this moment is none.
+        states.extend(standing.state());
     }
-    for note in &report.notes {
-        output::note(note);
+    if json {
+        output::print_json(&json!({ "networks": states }))?;
+    } else if states.is_empty() {
+        output::note("no network stands; build one: suimon lab up FILE");
+    } else {
+        let texts: Vec<String> = states.iter().map(runtime::State::shown).collect();
+        output::print(&texts.join("\n"))?;
     }
-    Ok(Exit::of(status))
+    Ok(Exit::Fine)
+}
+
+fn down(name: Option<&str>, all: bool) -> Result<Exit, Failure> {
+    let mut standing = match name {
+        Some(name) => runtime::find(Path::new(name))?.into_iter().collect(),
+        None => Folder::networks()?,
+    };
+    if let (Some(name), []) = (name, standing.as_slice()) {
+        let message = format!("no network `{name}` stands");
+        return Err(Failure::usage(message, "list them: suimon lab ps"));
+    }
+    if standing.len() > 1 && !all {
+        let names: Vec<&str> = standing.iter().map(|network| network.name.as_str()).collect();
+        let message = format!("{} networks stand: {}", names.len(), names.join(", "));
+        return Err(Failure::usage(message, "name one of them, or take down --all"));
+    }
+    for network in &mut standing {
+        network.take_down()?;
+        output::note(&format!("{}: down", network.name));
+    }
+    if standing.is_empty() {
+        output::note("no network stands");
+    }
+    Ok(Exit::Fine)
 }

@@ -10,5 +10,6 @@ mod ground;
 mod pacing;
 mod programs;
 mod remains;
+mod standing;
 #[path = "../typed/mod.rs"]
 mod typed;

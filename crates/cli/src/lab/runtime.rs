@@ -1,0 +1,266 @@
+//! The networks that stand: each has a socket in this user's runtime folder, by which its holder is asked.
+
+use std::env;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::net::IpAddr;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use lab::departure::Process;
+use nix::fcntl::{Flock, FlockArg, OFlag};
+use nix::unistd::Uid;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::control::Connection;
+use crate::failure::Failure;
+use crate::table::Table;
+
+/// How a socket's name ends.
+const ENDING: &str = "sock";
+/// How long a network may take to go by itself, in milliseconds.
+const PATIENCE_MS: u16 = 10_000;
+
+/// The folder of the sockets, this user's alone.
+#[derive(Debug)]
+pub(super) struct Folder {
+    path: PathBuf,
+}
+
+/// Nobody else changes what is in the folder meanwhile.
+pub(super) type Lock = Flock<File>;
+
+impl Folder {
+    /// Makes it if it is not there.
+    ///
+    /// # Errors
+    /// If it cannot be made, or is another's, or open to others.
+    pub(super) fn make() -> Result<Self, Failure> {
+        let path = usual_path();
+        match DirBuilder::new().mode(0o700).create(&path) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(refused(&path, &error)),
+            _ => Self { path }.checked(),
+        }
+    }
+
+    /// The networks that stand; none where there is no folder. See [`Self::all`].
+    ///
+    /// # Errors
+    /// If the folder is another's, or open to others.
+    pub(super) fn networks() -> Result<Vec<Standing>, Failure> {
+        let path = usual_path();
+        if fs::symlink_metadata(&path).is_err() {
+            return Ok(Vec::new());
+        }
+        Self { path }.checked()?.all()
+    }
+
+    fn checked(self) -> Result<Self, Failure> {
+        let folder = self;
+        let found = folder.file().and_then(|file| file.metadata());
+        let found = found.map_err(|error| refused(&folder.path, &error))?;
+        if found.uid() != Uid::effective().as_raw() || found.mode() & 0o077 != 0 {
+            let message = format!("{} is another user's, or open to others", folder.path.display());
+            let help = "name a folder of your own: export XDG_RUNTIME_DIR=$(mktemp -d)";
+            return Err(Failure::usage(message, help));
+        }
+        Ok(folder)
+    }
+
+    fn file(&self) -> io::Result<File> {
+        let flags = (OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW).bits();
+        OpenOptions::new().read(true).custom_flags(flags).open(&self.path)
+    }
+
+    /// Keeps others from changing what is in the folder.
+    pub(super) fn lock(&self) -> Result<Lock, Failure> {
+        let file = self.file().map_err(|error| refused(&self.path, &error))?;
+        let locked = Flock::lock(file, FlockArg::LockExclusive);
+        locked.map_err(|(_, errno)| refused(&self.path, &errno.into()))
+    }
+
+    /// Where the network of that name has its socket.
+    pub(super) fn socket(&self, name: &str) -> PathBuf {
+        self.path.join(format!("{name}.{ENDING}"))
+    }
+
+    /// The networks that stand, by name. Sockets that nobody listens at are removed.
+    fn all(&self) -> Result<Vec<Standing>, Failure> {
+        let _lock = self.lock()?;
+        let entries = fs::read_dir(&self.path).map_err(|error| refused(&self.path, &error))?;
+        let mut found = Vec::new();
+        for path in entries.flatten().map(|entry| entry.path()) {
+            let name = path.file_stem().and_then(|name| name.to_str());
+            let Some(name) = name.filter(|_| path.extension().is_some_and(|it| it == ENDING))
+            else {
+                continue;
+            };
+            match Connection::open(&path) {
+                Ok(connection) => found.push(Standing { name: name.into(), connection }),
+                Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                    let _ = fs::remove_file(&path);
+                }
+                Err(_) => {}
+            }
+        }
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(found)
+    }
+}
+
+/// The network of that name, or the only one of that scenario.
+///
+/// # Errors
+/// If several of that scenario stand.
+pub(super) fn find(wanted: &Path) -> Result<Option<Standing>, Failure> {
+    let mut all = Folder::networks()?;
+    if let Some(place) = all.iter().position(|it| Path::new(&it.name) == wanted) {
+        return Ok(Some(all.swap_remove(place)));
+    }
+    let Ok(file) = wanted.canonicalize() else { return Ok(None) };
+    let is_of_file = |it: &mut Standing| it.state().is_ok_and(|it| Path::new(&it.scenario) == file);
+    all.retain_mut(is_of_file);
+    if all.len() > 1 {
+        let names: Vec<&str> = all.iter().map(|network| network.name.as_str()).collect();
+        let message = format!("networks of {} stand: {}", wanted.display(), names.join(", "));
+        return Err(Failure::usage(message, "name one of them"));
+    }
+    Ok(all.pop())
+}
+
+/// `suimon` in $XDG_RUNTIME_DIR, if that is this user's; else where such a folder would be.
+fn usual_path() -> PathBuf {
+    let user = Uid::effective();
+    let is_own = |path: &PathBuf| {
+        path.is_absolute() && fs::metadata(path).is_ok_and(|found| found.uid() == user.as_raw())
+    };
+    let given = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(is_own);
+    if let Some(folder) = given {
+        return folder.join("suimon");
+    }
+    if user.is_root() {
+        return "/run/suimon".into();
+    }
+    let usual = PathBuf::from(format!("/run/user/{user}"));
+    if is_own(&usual) {
+        usual.join("suimon")
+    } else {
+        env::temp_dir().join(format!("suimon-{user}"))
+    }
+}
+
+fn refused(path: &Path, error: &io::Error) -> Failure {
+    let message = format!("{}: {error}", path.display());
+    Failure::usage(message, "name a folder of your own: export XDG_RUNTIME_DIR=$(mktemp -d)")
+}
+
+/// What a network tells of itself.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct State {
+    pub(super) name: String,
+    /// The scenario's path, links resolved.
+    pub(super) scenario: String,
+    /// The process that holds it.
+    pub(super) pid: u32,
+    /// How long it has stood.
+    pub(super) seconds: u64,
+    pub(super) hosts: Vec<HostState>,
+    /// The hosts' programs that have failed, each with its status and what it said last.
+    pub(super) failed_programs: Vec<String>,
+}
+
+/// A host of it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct HostState {
+    pub(super) name: String,
+    pub(super) address: IpAddr,
+    pub(super) programs: Vec<ProgramState>,
+}
+
+/// A host's program, and how it is.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct ProgramState {
+    pub(super) command: String,
+    pub(super) state: String,
+}
+
+impl State {
+    /// For people.
+    pub(super) fn shown(&self) -> String {
+        let Self { name, scenario, pid, seconds, .. } = self;
+        let mut table = Table::new(&["host", "address", "program", "state"]);
+        for host in &self.hosts {
+            let (name, address) = (host.name.clone(), host.address.to_string());
+            let Some((first, others)) = host.programs.split_first() else {
+                table.row([name.into(), address.into()]);
+                continue;
+            };
+            let cells = [name, address, first.command.clone(), first.state.clone()];
+            table.row(cells.map(Into::into));
+            for program in others {
+                let cells = ["".into(), "".into(), program.command.clone(), program.state.clone()];
+                table.row(cells.map(|text: String| text.into()));
+            }
+        }
+        let heading = format!("{name}: {scenario}, up for {seconds} s, process {pid}\n");
+        heading + &table.render()
+    }
+}
+
+/// Where a host of it is.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Place {
+    pub(super) pid: u32,
+    pub(super) descriptor: i32,
+    pub(super) names: Vec<(String, IpAddr)>,
+}
+
+/// A network that stands.
+#[derive(Debug)]
+pub(super) struct Standing {
+    pub(super) name: String,
+    connection: Connection,
+}
+
+impl Standing {
+    /// What it tells of itself.
+    pub(super) fn state(&mut self) -> Result<State, Failure> {
+        self.ask(&json!({ "state": {} }))
+    }
+
+    /// Where its host of that name is.
+    pub(super) fn host(&mut self, host: &str) -> Result<Place, Failure> {
+        self.ask(&json!({ "host": host }))
+    }
+
+    /// Takes it down, and waits until it is gone.
+    pub(super) fn take_down(&mut self) -> Result<(), Failure> {
+        // Asked first who it is, while it is sure to be alive.
+        let process = Process::of(self.state()?.pid)?;
+        self.state()?;
+        let _: Value = self.ask(&json!({ "down": {} }))?;
+        if !process.is_gone_within(PATIENCE_MS) {
+            process.kill();
+            process.is_gone_within(PATIENCE_MS);
+        }
+        Ok(())
+    }
+
+    fn ask<T: for<'de> Deserialize<'de>>(&mut self, line: &Value) -> Result<T, Failure> {
+        let gone = |error: io::Error| {
+            let message = format!("the network `{}` does not answer: {error}", self.name);
+            Failure::usage(message, "it is being built or taken down: try again")
+        };
+        let text = self.connection.ask(&line.to_string()).map_err(gone)?;
+        let value: Value = serde_json::from_str(&text).unwrap_or_default();
+        if let Some(error) = value.get("error").and_then(Value::as_str) {
+            let help = value.get("help").and_then(Value::as_str).unwrap_or_default();
+            return Err(Failure::usage(error, help));
+        }
+        serde_json::from_value(value).map_err(|error| {
+            let message = format!("the network `{}` answers otherwise: {error}", self.name);
+            Failure::usage(message, "it is of another version of suimon: lab down, lab up")
+        })
+    }
+}

@@ -1,0 +1,256 @@
+//! `suimon lab up`: a network that stands until it is taken down. A process in the background holds it; the one
+//! that was typed waits until its hosts' programs listen, and tells of it.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use lab::Held;
+use lab::clock::Clock;
+use nix::unistd::{dup2_stderr, dup2_stdin, dup2_stdout, setsid};
+use scenario::Plan;
+use serde_json::{Value, json};
+
+use super::runtime::{Folder, HostState, Place, ProgramState, State};
+use crate::control::Control;
+use crate::exit::Exit;
+use crate::experiment::Experiment;
+use crate::failure::Failure;
+use crate::port::Fabric;
+use crate::{check, folders, interruption, output};
+
+/// What `lab up` is told.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    experiment: Experiment,
+    #[command(flatten)]
+    fabric: Fabric,
+    /// What the network is called; as the file unless given
+    #[arg(long)]
+    name: Option<String>,
+    /// Stay, and hold the network until Ctrl-C
+    #[arg(long)]
+    foreground: bool,
+    /// Go into the background when the network stands, and say so to whoever started this
+    #[arg(long, hide = true, conflicts_with = "foreground")]
+    hold: bool,
+}
+
+/// Builds a network and lets it stand.
+pub(super) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+    if arguments.foreground || arguments.hold {
+        return hold(arguments);
+    }
+    let program = std::env::current_exe().map_err(Failure::file(Path::new("/proc/self/exe")))?;
+    let mut command = Command::new(program);
+    command.args(std::env::args_os().skip(1)).arg("--hold").stdout(Stdio::piped());
+    let mut child = command.spawn().map_err(Failure::file(Path::new("/proc/self/exe")))?;
+    let mut line = String::new();
+    if let Some(told) = child.stdout.take() {
+        let _ = BufReader::new(told).read_line(&mut line);
+    }
+    let Ok(state) = serde_json::from_str::<State>(&line) else {
+        // It has said why.
+        let status = child.wait().map_err(Failure::file(Path::new("/proc/self/exe")))?;
+        return Ok(Exit::of(status));
+    };
+    tell(&state)?;
+    let name = &state.name;
+    output::note(&format!(
+        "next: suimon lab shell {name} HOST; suimon lab exec {name} HOST -- COMMAND; suimon lab down {name}"
+    ));
+    Ok(Exit::Fine)
+}
+
+fn tell(state: &State) -> Result<(), Failure> {
+    output::print(&state.shown())
+}
+
+/// Holds the network until it is taken down.
+fn hold(arguments: &Arguments) -> Result<Exit, Failure> {
+    if arguments.hold {
+        // The terminal's signals are for who typed it.
+        let _ = setsid();
+    }
+    let interrupted = interruption::watch()?;
+    let experiment = &arguments.experiment;
+    let plan = super::plan(experiment)?;
+    let name = name(arguments)?;
+    let folder = Folder::make()?;
+    let path = folder.socket(&name);
+    let lock = folder.lock()?;
+    let control = Control::open(&path).map_err(|_| {
+        let message = format!("a network `{name}` stands already");
+        Failure::usage(message, "give this one another --name, or take that down: suimon lab down")
+    })?;
+    lab::departure::remove_file(&path)?;
+    drop(lock);
+    check::tell_programs([&plan]);
+    lab::privilege::acquire()?;
+    let mut holder = Holder {
+        name,
+        scenario: experiment.file.canonicalize().unwrap_or_else(|_| experiment.file.clone()),
+        clock: Clock::starting_in(Duration::ZERO),
+        background: arguments.hold,
+        control,
+        told: false,
+        over: false,
+        failed: false,
+    };
+    hold_plan(&plan, arguments.fabric, &interrupted, &mut holder)?;
+    Ok(if holder.failed { Exit::Unmet } else { Exit::Fine })
+}
+
+fn hold_plan(
+    plan: &Plan,
+    fabric: Fabric,
+    interrupted: &AtomicBool,
+    holder: &mut Holder,
+) -> Result<(), Failure> {
+    let options = lab::Options { interrupted: Some(interrupted), ..fabric.options() };
+    let report = lab::hold(plan, options, |held| {
+        holder.attend(held)?;
+        Ok(holder.over || interrupted.load(Ordering::Relaxed))
+    })?;
+    if !holder.background {
+        report.notes.iter().for_each(|note| output::note(note));
+    }
+    Ok(())
+}
+
+/// What the network is called.
+fn name(arguments: &Arguments) -> Result<String, Failure> {
+    const LETTERS_MAX: usize = 64;
+    let fits = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    match &arguments.name {
+        Some(name)
+            if !name.starts_with(['.', '-'])
+                && (1..=LETTERS_MAX).contains(&name.len())
+                && name.chars().all(fits) =>
+        {
+            Ok(name.clone())
+        }
+        Some(_) => Err(Failure::usage(
+            "a network's name has letters, digits, `.`, `_` and `-`, at most 64, and begins with a letter or digit",
+            "choose such a --name",
+        )),
+        None => {
+            let name = folders::plain(&arguments.experiment.name());
+            let name: String = name.chars().map(|c| if fits(c) { c } else { '-' }).collect();
+            let name = name.trim_start_matches(['.', '-']);
+            Ok(if name.is_empty() { "network" } else { name }.chars().take(LETTERS_MAX).collect())
+        }
+    }
+}
+
+/// The network, as those see it who ask.
+struct Holder {
+    name: String,
+    scenario: PathBuf,
+    /// Since when it stands.
+    clock: Clock,
+    background: bool,
+    control: Control,
+    /// Who typed it knows that it stands.
+    told: bool,
+    /// It is to be taken down.
+    over: bool,
+    /// A program of it failed while it was built.
+    failed: bool,
+}
+
+impl Holder {
+    /// Answers who asks.
+    fn attend(&mut self, held: &mut Held<'_>) -> Result<(), lab::Error> {
+        if !self.told {
+            self.told = true;
+            self.announce(held)?;
+        }
+        let Self { control, name, scenario, clock, over, .. } = self;
+        control.serve(Duration::ZERO, |line| {
+            let asked: Value = serde_json::from_str(line).unwrap_or_default();
+            let answer = match asked.as_object().and_then(|asked| asked.iter().next()) {
+                Some((verb, _)) if verb == "state" => {
+                    state(held, name, scenario, clock).map(|state| json!(state))
+                }
+                Some((verb, Value::String(host))) if verb == "host" => {
+                    held.descriptor(host).map(|descriptor| {
+                        json!(Place { pid: std::process::id(), descriptor, names: held.hosts() })
+                    })
+                }
+                Some((verb, _)) if verb == "down" => {
+                    *over = true;
+                    Ok(json!({ "down": {} }))
+                }
+                _ => Ok(json!({ "error": "no such request", "help": "ask as `suimon lab` does" })),
+            };
+            answer.unwrap_or_else(|error| refusal(&error)).to_string()
+        });
+        Ok(())
+    }
+
+    /// Says that the network stands; takes it down if nobody hears that, or a program has failed already.
+    fn announce(&mut self, held: &mut Held<'_>) -> Result<(), lab::Error> {
+        let state = state(held, &self.name, &self.scenario, &self.clock)?;
+        if !state.failed_programs.is_empty() {
+            state.failed_programs.iter().for_each(|program| check::tell_failed(program));
+            (self.failed, self.over) = (true, true);
+            return Ok(());
+        }
+        if !self.background {
+            self.over = tell(&state).is_err();
+            return Ok(());
+        }
+        let line = json!(state).to_string() + "\n";
+        let told = std::io::stdout().write_all(line.as_bytes());
+        let told = told.and_then(|()| std::io::stdout().flush()).and_then(|()| leave_terminal());
+        self.over = told.is_err();
+        Ok(())
+    }
+}
+
+/// Lets go of the streams and the folder of who typed it.
+fn leave_terminal() -> std::io::Result<()> {
+    let nothing = File::options().read(true).write(true).open("/dev/null")?;
+    dup2_stdin(nothing.as_fd())?;
+    dup2_stdout(nothing.as_fd())?;
+    dup2_stderr(nothing.as_fd())?;
+    std::env::set_current_dir("/")
+}
+
+fn refusal(error: &lab::Error) -> Value {
+    match error {
+        lab::Error::Unfit { message, help } => json!({ "error": message, "help": help }),
+        error => json!({ "error": error.to_string(), "help": "take it down: suimon lab down" }),
+    }
+}
+
+fn state(
+    held: &mut Held<'_>,
+    name: &str,
+    scenario: &Path,
+    clock: &Clock,
+) -> Result<State, lab::Error> {
+    let programs = held.programs()?;
+    let hosts = held.hosts().into_iter().map(|(name, address)| {
+        let programs = programs.iter().filter(|program| program.host == name);
+        let programs = programs.map(|program| ProgramState {
+            command: program.line.clone(),
+            state: program.state.clone(),
+        });
+        HostState { address, programs: programs.collect(), name }
+    });
+    Ok(State {
+        name: name.into(),
+        scenario: scenario.display().to_string(),
+        pid: std::process::id(),
+        seconds: clock.now().as_secs_f64() as u64,
+        hosts: hosts.collect(),
+        failed_programs: held.failures(),
+    })
+}

@@ -1,0 +1,157 @@
+//! A network that stands until it is taken down (`suimon lab up`), and how other processes come to its hosts.
+
+use std::fs::File;
+use std::net::IpAddr;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::MetadataExt;
+use std::process::ExitStatus;
+
+use nix::sched::{CloneFlags, setns};
+use results::LabReport;
+use scenario::Plan;
+
+use crate::error::Error;
+use crate::exec::{by_hand, host};
+use crate::hosts::Hosts;
+use crate::namespace::Namespace;
+use crate::program::{self, Output, Program, Rights, Site};
+use crate::programs::Programs;
+use crate::run::{Lab, Options, Outcome};
+use crate::threads::Layout;
+
+/// The network while it stands.
+#[derive(Debug)]
+pub struct Held<'a> {
+    plan: &'a Plan,
+    hosts: &'a Hosts,
+    programs: &'a mut Programs,
+}
+
+/// A program of a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostProgram {
+    /// The host.
+    pub host: String,
+    /// The program and its arguments.
+    pub line: String,
+    /// How it is: what it listens on, or how it ended.
+    pub state: String,
+}
+
+impl Held<'_> {
+    /// The hosts and their addresses.
+    pub fn hosts(&self) -> Vec<(String, IpAddr)> {
+        let nodes = self.plan.nodes.iter().zip(&self.hosts.namespaces);
+        let hosts = nodes.filter(|(_, namespace)| namespace.is_some());
+        hosts.map(|(node, _)| (node.name.clone(), node.address)).collect()
+    }
+
+    /// The number of this process's descriptor of a host's network: what [`Attached::open`] asks for.
+    ///
+    /// # Errors
+    /// If there is no such host.
+    pub fn descriptor(&self, name: &str) -> Result<RawFd, Error> {
+        Ok(host(self.plan, self.hosts, name)?.as_fd().as_raw_fd())
+    }
+
+    /// The hosts' programs.
+    ///
+    /// # Errors
+    /// If the system fails.
+    pub fn programs(&mut self) -> Result<Vec<HostProgram>, Error> {
+        let states = self.programs.states()?;
+        let program = |(node, line, state): (usize, &str, String)| HostProgram {
+            host: self.plan.nodes[node].name.clone(),
+            line: line.into(),
+            state,
+        };
+        Ok(states.into_iter().map(program).collect())
+    }
+
+    /// The programs that have failed so far, each with its status and what it said last.
+    pub fn failures(&self) -> Vec<String> {
+        self.programs.failures()
+    }
+}
+
+/// Makes the network of `plan`, without its flows but with its hosts' programs, which are waited for until they
+/// listen, and keeps it until `over` says so, which is asked every few milliseconds.
+///
+/// # Errors
+/// If the lab cannot be built, or breaks.
+pub fn hold(
+    plan: &Plan,
+    options: Options<'_>,
+    mut over: impl FnMut(&mut Held<'_>) -> Result<bool, Error>,
+) -> Result<LabReport, Error> {
+    let plan = &by_hand(plan);
+    let mut lab = Lab::build(plan, options)?;
+    let mut programs = match lab.programs.take() {
+        Some(programs) => programs,
+        None => Programs::start(plan, &lab.hosts, None)?,
+    };
+    let Outcome { report, failure, .. } = lab.attend(plan, &mut (), |hosts, _| {
+        over(&mut Held { plan, hosts, programs: &mut programs })
+    })?;
+    drop(programs);
+    failure.map_or(Ok(report), Err)
+}
+
+/// A host of a network that another process holds.
+#[derive(Debug)]
+pub struct Attached {
+    namespace: Namespace,
+    holder: OwnedFd,
+    host: String,
+    names: Vec<(String, IpAddr)>,
+}
+
+impl Attached {
+    /// Opens the host whose network the process `holder` has under that descriptor; `names` are the hosts' names.
+    /// Joins the holder's user namespace if it has one of its own, for which this process needs to have one
+    /// thread only.
+    ///
+    /// Whoever asks makes sure that the holder was alive after this: its number may be another's by now.
+    ///
+    /// # Errors
+    /// If the process is gone, or another user's.
+    pub fn open(
+        holder: u32,
+        descriptor: RawFd,
+        host: &str,
+        names: Vec<(String, IpAddr)>,
+    ) -> Result<Self, Error> {
+        let process =
+            program::pidfd(holder).map_err(Error::system("find who holds the network"))?;
+        let open = |what: String| {
+            let path = format!("/proc/{holder}/{what}");
+            File::open(&path).map_err(Error::system(format!("open {path}")))
+        };
+        let (network, users) = (open(format!("fd/{descriptor}"))?, open("ns/user".into())?);
+        let number = |file: &File| file.metadata().map(|found| (found.dev(), found.ino()));
+        let own = File::open("/proc/self/ns/user").and_then(|own| number(&own));
+        let own = own.map_err(Error::system("look at this process's user namespace"))?;
+        if number(&users).map_err(Error::system("look at a user namespace"))? != own {
+            setns(&users, CloneFlags::CLONE_NEWUSER)
+                .map_err(Error::system("enter the user namespace of the network"))?;
+        }
+        let namespace = Namespace::from(OwnedFd::from(network));
+        Ok(Self { namespace, holder: process, host: host.into(), names })
+    }
+
+    /// Runs `words` there, with this process's streams and rights. It ends with the network at the latest.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn run(&self, words: &[String]) -> Result<ExitStatus, Error> {
+        let _restored = Layout::of_this_machine().leave_fabric_alone();
+        let Self { namespace, holder, host, names } = self;
+        let site = Site { namespace, host, names, holder: Some(holder.as_fd()) };
+        Program::spawn(&site, words, Output::Inherited, Rights::Own)?.wait()
+    }
+
+    /// Whether the network still stands.
+    pub fn stands(&self) -> bool {
+        !program::is_gone(self.holder.as_fd())
+    }
+}
