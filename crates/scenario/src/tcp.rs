@@ -14,7 +14,7 @@ use crate::diagnostic::Problems;
 use crate::value::Name;
 use crate::{aliases, nearest};
 use setting::{
-    BufferSize, DetectionChoice, Flag, FloorChoice, Fraction, IdleRestartChoice,
+    BufferSize, DetectionChoice, EcnChoice, Flag, FloorChoice, Fraction, IdleRestartChoice,
     LocalCongestionChoice, LostRetransmissionChoice, Number8, Number32, PartialAckChoice,
     RateLimit, ReductionChoice, Setting, Size32, Time, ValidationChoice,
 };
@@ -163,8 +163,9 @@ section! {
         window_scaling: Flag,
         /// Largest window scale to offer, at most 14.
         window_scale_max: Number8,
-        /// Negotiate and obey explicit congestion notification (RFC 3168).
-        ecn: Flag,
+        /// Explicit congestion notification (RFC 3168): `true` asks for it, "accept" agrees if the peer
+        /// asks, as Linux does unless told otherwise, `false` does neither.
+        ecn: EcnChoice,
     }
 }
 

@@ -95,8 +95,8 @@ pub struct SegmentConfig {
     pub window_scaling: bool,
     /// Largest window scale to offer, at most 14.
     pub window_scale_max: u8,
-    /// Negotiate and obey explicit congestion notification (RFC 3168).
-    pub ecn: bool,
+    /// Explicit congestion notification (RFC 3168).
+    pub ecn: Ecn,
 }
 
 impl SegmentConfig {
@@ -104,6 +104,18 @@ impl SegmentConfig {
     pub const fn headers(&self) -> u32 {
         self.ip_header + TCP_HEADER
     }
+}
+
+/// Whether explicit congestion notification is agreed on (RFC 3168, section 6.1.1); a connection that
+/// has it marks its data ECN-capable and obeys marks, in both directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ecn {
+    /// Never (Linux: `tcp_ecn = 0`).
+    Off,
+    /// If the peer asks for it (Linux: `tcp_ecn = 2`, the default since 2.6.31).
+    Accept,
+    /// Asked for, and accepted (Linux: `tcp_ecn = 1`).
+    Request,
 }
 
 /// When the window counts as the limit on sending, so that it may grow (RFC 2861, RFC 7661).

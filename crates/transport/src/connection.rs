@@ -1,7 +1,7 @@
 //! One end of a TCP connection: segments in, segments out, time as an argument.
 
 use traffic::packet::{ETHERNET_HEADER_AND_FCS, FRAME_MIN, Tcp, ecn, flags};
-use traffic::{FlowId, HostId, Instant, Packet};
+use traffic::{Duration, FlowId, HostId, Instant, Packet};
 
 use crate::config::{Config, TIMESTAMPS_BYTES};
 use crate::handshake::{self, Handshake, NO_SCALE};
@@ -19,6 +19,9 @@ pub struct Work {
     /// Whether the segment was a pure acknowledgement.
     pub pure_ack: bool,
 }
+
+/// Between two challenge ACKs: Linux's `tcp_invalid_ratelimit`.
+const CHALLENGE_INTERVAL: Duration = Duration::from_ms(500);
 
 /// One end of a connection.
 ///
@@ -40,6 +43,8 @@ pub struct Connection {
     handshake: Handshake,
     /// The peer's SYN, while it is being answered.
     syn: Tcp,
+    /// No challenge ACK is sent earlier.
+    challenge_after: Instant,
 }
 
 impl Connection {
@@ -67,6 +72,7 @@ impl Connection {
             handshake: Handshake::default(),
             scale: handshake::scale_for(window, config.segment.window_scale_max),
             syn: Tcp::default(),
+            challenge_after: Instant::ZERO,
             template: Packet {
                 flow,
                 source: local,
@@ -131,13 +137,30 @@ impl Connection {
                 return Work::default();
             }
         }
-        let mut walked = 0;
-        if tcp.flags & flags::ACK != 0 {
-            walked = self.sender.on_ack(tcp, now);
+        if tcp.flags & flags::ACK == 0 {
+            // RFC 9293, section 3.10.7.4: dropped without an answer.
+            return Work::default();
         }
-        self.receiver.on_segment(tcp, packet.tos & ecn::MASK == ecn::CE, now);
+        if !self.sender.accepts(tcp) {
+            self.challenge(now);
+            return Work::default();
+        }
+        let walked = self.sender.on_ack(tcp, now);
+        let marked = packet.tos & ecn::MASK == ecn::CE;
+        self.receiver.on_segment(tcp, marked, now);
         let pure_ack = tcp.payload == 0 && tcp.flags & flags::FIN == 0;
         Work { walked, pure_ack }
+    }
+
+    /// A segment acknowledges what was never sent, or what nobody could still acknowledge: its data
+    /// is not taken and the peer is told where this end is (RFC 5961, section 5.2), not too often
+    /// (section 7).
+    #[cold]
+    fn challenge(&mut self, now: Instant) {
+        if now >= self.challenge_after {
+            self.challenge_after = now + CHALLENGE_INTERVAL;
+            self.receiver.ack_now();
+        }
     }
 
     /// Handshake segments, and resets.

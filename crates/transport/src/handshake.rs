@@ -3,12 +3,15 @@
 use traffic::Instant;
 use traffic::packet::{Tcp, flags};
 
-use crate::config::{Config, TIMESTAMPS_BYTES};
+use crate::config::{Config, Ecn, TIMESTAMPS_BYTES};
 use crate::receiver::Accepted;
 use crate::sender::Agreed;
 
 /// The MSS of a peer that does not tell (RFC 9293, section 3.7.1).
 const MSS_DEFAULT: u16 = 536;
+/// The flags of a SYN that asks for ECN; a SYN-ACK that agrees has ECE alone (RFC 3168, section
+/// 6.1.1).
+const ECN_SETUP: u8 = flags::ECE | flags::CWR;
 /// "No window scale option".
 pub(crate) const NO_SCALE: u8 = 255;
 
@@ -62,13 +65,11 @@ pub(crate) fn offer(config: &Config, scale: u8, peer: Option<&Tcp>, tcp: &mut Tc
     let scales = segment.window_scaling && peer.is_none_or(|p| p.window_scale != NO_SCALE);
     tcp.window_scale = if scales { scale } else { NO_SCALE };
     tcp.flags |= flags::SYN;
-    if segment.ecn {
-        tcp.flags |= match peer {
-            None => flags::ECE | flags::CWR,
-            Some(p) if p.flags & (flags::ECE | flags::CWR) == flags::ECE | flags::CWR => flags::ECE,
-            Some(_) => 0,
-        };
-    }
+    tcp.flags |= match (segment.ecn, peer) {
+        (Ecn::Request, None) => ECN_SETUP,
+        (Ecn::Accept | Ecn::Request, Some(p)) if p.flags & ECN_SETUP == ECN_SETUP => flags::ECE,
+        _ => 0,
+    };
 }
 
 /// Bytes of the options on a SYN, padded as Linux lays them out.
@@ -85,7 +86,12 @@ pub(crate) fn agree(config: &Config, scale: u8, peer: &Tcp) -> (Agreed, Accepted
     let timestamps = segment.timestamps && peer.has_timestamps;
     let sack = segment.sack && peer.sack_permitted;
     let scales = segment.window_scaling && peer.window_scale != NO_SCALE;
-    let ecn = segment.ecn && peer.flags & flags::ECE != 0;
+    let ecn = match segment.ecn {
+        Ecn::Off => false,
+        _ if peer.flags & flags::ACK == 0 => peer.flags & ECN_SETUP == ECN_SETUP,
+        Ecn::Accept => false,
+        Ecn::Request => peer.flags & ECN_SETUP == flags::ECE,
+    };
     let told = if peer.mss == 0 { MSS_DEFAULT } else { peer.mss };
     let taken = if timestamps { TIMESTAMPS_BYTES } else { 0 };
     let mss = u32::from(told).min(config.mss_option()).saturating_sub(taken).max(1);

@@ -4,7 +4,7 @@ use congestion::{Algorithm, INFINITE_SSTHRESH};
 use traffic::Duration;
 
 use crate::config::{
-    AckConfig, Buffer, BufferConfig, Config, EmissionConfig, IdleRestart, LocalCongestion,
+    AckConfig, Buffer, BufferConfig, Config, Ecn, EmissionConfig, IdleRestart, LocalCongestion,
     LossDetection, LostRetransmission, PartialAck, RecoveryConfig, Reduction, RtoConfig, RtoFloor,
     SegmentConfig, Validation, WindowConfig,
 };
@@ -324,7 +324,7 @@ const LINUX_6_SOURCES: &[Source] = &[
     source("recovery.tlp", "tcp_early_retrans = 3 (ip-sysctl.rst; RFC 8985, section 7)"),
     source("recovery.frto", "tcp_frto = 2 (ip-sysctl.rst; RFC 5682)"),
     source("recovery.reordering_max", "tcp_max_reordering = 300 (ip-sysctl.rst)"),
-    source("segment.ecn", "tcp_ecn = 2 (ip-sysctl.rst): never asked for by default"),
+    source("segment.ecn", "tcp_ecn = 2 (ip-sysctl.rst): accepted, not asked for by default"),
     source("rto.min", "TCP_RTO_MIN = 200 ms (include/net/tcp.h)"),
     source("rto.initial", "TCP_TIMEOUT_INIT = 1 s (RFC 6298)"),
     source("rto.tick", "CONFIG_HZ = 250, as on the machine of research/linux.md"),
@@ -343,7 +343,7 @@ fn linux_6() -> Config {
     const JIFFY: Duration = Duration::from_ms(4);
     Config {
         algorithm: algorithm("cubic"),
-        segment: segment_linux(),
+        segment: SegmentConfig { ecn: Ecn::Accept, ..segment_linux() },
         window: WindowConfig {
             initial: 10,
             initial_ssthresh: INFINITE_SSTHRESH,
@@ -387,7 +387,7 @@ fn segment_linux() -> SegmentConfig {
         dsack: true,
         window_scaling: true,
         window_scale_max: 14,
-        ecn: false,
+        ecn: Ecn::Off,
     }
 }
 

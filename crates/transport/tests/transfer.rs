@@ -109,7 +109,7 @@ fn tweaks(config: &mut Config, choice: u64) {
         1 => config.segment.sack = false,
         2 => config.segment.timestamps = false,
         3 => config.emission.pacing = true,
-        4 => config.segment.ecn = true,
+        4 => config.segment.ecn = Ecn::Request,
         5 => config.recovery.timeout_forgets_sack = true,
         6 => config.buffers.receive = Buffer::Fixed(40_000),
         7 => config.recovery.detection = LossDetection::Sack,

@@ -3,14 +3,14 @@
 use scenario::Plan;
 use scenario::plan::Flow;
 use transport::Config;
-use transport::config::{Buffer, IdleRestart};
+use transport::config::{Buffer, Ecn, IdleRestart};
 
 use crate::{Error, Namespace, sysctl};
 
 /// A host's TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stack {
-    ecn: bool,
+    ecn: Ecn,
     timestamps: bool,
     sack: bool,
     window_scaling: bool,
@@ -29,14 +29,19 @@ impl Stack {
         }
     }
 
-    /// The settings by name. ECN is asked for and accepted, or neither.
-    fn settings(&self) -> [(&'static str, bool); 5] {
+    /// The settings by name.
+    fn settings(&self) -> [(&'static str, u8); 5] {
+        let ecn = match self.ecn {
+            Ecn::Off => 0,
+            Ecn::Request => 1,
+            Ecn::Accept => 2,
+        };
         [
-            ("net.ipv4.tcp_ecn", self.ecn),
-            ("net.ipv4.tcp_timestamps", self.timestamps),
-            ("net.ipv4.tcp_sack", self.sack),
-            ("net.ipv4.tcp_window_scaling", self.window_scaling),
-            ("net.ipv4.tcp_slow_start_after_idle", self.restart_after_idle),
+            ("net.ipv4.tcp_ecn", ecn),
+            ("net.ipv4.tcp_timestamps", self.timestamps.into()),
+            ("net.ipv4.tcp_sack", self.sack.into()),
+            ("net.ipv4.tcp_window_scaling", self.window_scaling.into()),
+            ("net.ipv4.tcp_slow_start_after_idle", self.restart_after_idle.into()),
         ]
     }
 }
@@ -62,8 +67,8 @@ pub(super) fn set(plan: &Plan, number: usize, host: &Namespace) -> Result<(), Er
         send = send.max(tuned(config.buffers.send));
         receive = receive.max(tuned(config.buffers.receive));
     }
-    for (name, on) in stack.settings() {
-        sysctl::set(host, name, if on { "1" } else { "0" })?;
+    for (name, value) in stack.settings() {
+        sysctl::set(host, name, &value.to_string())?;
     }
     for (name, limits) in [("net.ipv4.tcp_wmem", send), ("net.ipv4.tcp_rmem", receive)] {
         let Some((initial, most)) = limits else { continue };

@@ -9,8 +9,8 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_spanned::Spanned;
 use traffic::{Bytes, Duration};
 use transport::config::{
-    Buffer, IdleRestart, LocalCongestion, LossDetection, LostRetransmission, PartialAck, Reduction,
-    RtoFloor, Validation,
+    Buffer, Ecn, IdleRestart, LocalCongestion, LossDetection, LostRetransmission, PartialAck,
+    Reduction, RtoFloor, Validation,
 };
 
 use crate::diagnostic::Problems;
@@ -40,6 +40,64 @@ impl Setting for Flag {
     }
     fn write(value: bool) -> String {
         value.to_string()
+    }
+}
+
+/// The word for ECN that is agreed on but not asked for.
+const ACCEPT: &str = "accept";
+
+/// How ECN stands in the file: asked for or off, or only accepted.
+#[derive(Clone, Debug)]
+pub(crate) struct EcnFile(Ecn);
+
+impl<'de> Deserialize<'de> for EcnFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl Visitor<'_> for Either {
+            type Value = EcnFile;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "true, false or {ACCEPT:?}")
+            }
+            fn visit_bool<E>(self, asked: bool) -> Result<EcnFile, E> {
+                Ok(EcnFile(if asked { Ecn::Request } else { Ecn::Off }))
+            }
+            fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<EcnFile, E> {
+                match word {
+                    ACCEPT => Ok(EcnFile(Ecn::Accept)),
+                    _ => Err(E::unknown_variant(word, &[ACCEPT])),
+                }
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+impl JsonSchema for EcnFile {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Ecn".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [{ "type": "boolean" }, { "type": "string", "enum": [ACCEPT] }] })
+    }
+}
+
+/// Explicit congestion notification.
+pub(super) struct EcnChoice;
+impl Setting for EcnChoice {
+    type Value = Ecn;
+    type File = EcnFile;
+    fn read(file: &EcnFile, _: &mut Problems) -> Option<Ecn> {
+        Some(file.0)
+    }
+    fn write(value: Ecn) -> String {
+        match value {
+            Ecn::Off => "false".into(),
+            Ecn::Accept => format!("{ACCEPT:?}"),
+            Ecn::Request => "true".into(),
+        }
     }
 }
 

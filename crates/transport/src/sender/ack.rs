@@ -35,13 +35,16 @@ pub(super) struct AckEvent {
 }
 
 impl Sender {
+    /// Whether the ACK is within what was sent, and not older than a window (RFC 5961, section 5.2).
+    pub(crate) fn accepts(&self, tcp: &Tcp) -> bool {
+        let ack = self.space.unwrap(tcp.ack, self.una);
+        ack <= self.nxt && ack + self.window_max >= self.una
+    }
+
     /// An acceptable segment with the ACK flag arrived. Returns the retransmission queue entries
     /// that a stack without a SACK cache would have walked.
     pub(crate) fn on_ack(&mut self, tcp: &Tcp, now: Instant) -> u32 {
         let ack = self.space.unwrap(tcp.ack, self.una);
-        if ack > self.nxt || ack + self.window_max < self.una {
-            return 0;
-        }
         self.stir();
         if tcp.sack_len == 0 && tcp.flags & flags::ECE == 0 && self.untroubled {
             if ack == self.una && self.nxt == ack && !self.timer.is_probe() {

@@ -29,7 +29,7 @@ fn old_stacks_start_with_three_and_one_and_count_acks() {
 #[test]
 fn a_mark_reduces_once_a_round_trip_and_is_answered_with_cwr() {
     let mut config = linux6();
-    config.segment.ecn = true;
+    config.segment.ecn = Ecn::Request;
     let mut script = Script::new(&config, 100, 60_000);
     script.supply(1_000);
     let first = script.sends();

@@ -6,6 +6,7 @@ mod emission;
 #[path = "../pipe/mod.rs"]
 mod pipe;
 mod recovery;
+mod segments;
 
 use pipe::{Fate, Pipe, Sent, ms};
 use traffic::packet::{ecn, flags};
