@@ -7,6 +7,7 @@ mod captures;
 mod emulator;
 mod faults;
 mod ground;
+mod ordinary_paths;
 mod pacing;
 mod programs;
 mod remains;

@@ -185,11 +185,6 @@ fn clamp(bytes: u64) -> usize {
     bytes.min(i32::MAX as u64 / 2) as usize
 }
 
-/// Readers of the socket are woken when there is so much to read.
-pub(super) fn wake_by(socket: &OwnedFd, bytes: i32) -> nix::Result<()> {
-    set(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, &bytes)
-}
-
 /// Sets the congestion control.
 pub(super) fn control(socket: &OwnedFd, name: &str) -> nix::Result<()> {
     setsockopt(socket, sockopt::TcpCongestion, &OsString::from(name))
@@ -215,7 +210,9 @@ fn set<T>(socket: &impl AsFd, level: i32, name: i32, value: &T) -> nix::Result<(
     Errno::result(done).map(drop)
 }
 
-/// Reads and drops what has come, up to `most` bytes, without copying it here.
+/// Reads and drops what has come, up to `most` bytes, without copying it here. To the kernel it is read as any
+/// other data: window, receive buffer auto-tuning and ACKs go by what left the receive queue
+/// (`tcp_recvmsg`, `tcp_rcv_space_adjust`), not by what was copied.
 ///
 /// # Errors
 /// `EAGAIN` if nothing has come.

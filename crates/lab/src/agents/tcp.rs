@@ -17,10 +17,6 @@ use super::socket::{self, Route};
 use crate::Error;
 use crate::congestion::Congestion;
 
-/// What a reader lets gather before it is woken, bytes: a segment at a time costs more than TCP itself. The
-/// kernel wakes it earlier when the other end closes or the window is nearly full (tcp_epollin_ready).
-const GULP: i32 = 64 << 10;
-
 /// Both ends.
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -56,6 +52,8 @@ struct Reading {
     rate: Option<Serializer>,
     /// There may be something to read.
     ready: bool,
+    /// The peer sends no more: the end of the stream is behind what there is to read.
+    hung_up: bool,
     /// Before this it is busy with what it read.
     busy_until: Instant,
 }
@@ -104,9 +102,6 @@ impl Connection {
         if let Some(name) = &self.answers_by {
             socket::control(&receiver, name)?;
         }
-        if let Programs::Stream(_, Reading { rate: None, .. }) = self.programs {
-            socket::wake_by(&receiver, GULP)?;
-        }
         Ok(self.receiver.insert(End::new(receiver)).socket())
     }
 
@@ -124,8 +119,6 @@ impl Connection {
                 self.sender.begin(writing.act(now));
                 self.sender.write(now);
                 if let Some(receiver) = &mut self.receiver {
-                    // What a gulp still lacks counts when somebody looks.
-                    reading.hear(now);
                     reading.run(receiver, now);
                 }
             }
@@ -145,32 +138,23 @@ impl Connection {
         }
     }
 
-    /// Something came to the receiver, or there is room in its send buffer.
-    pub(super) fn receiver_stirs(&mut self, now: Instant) {
+    /// Something came to the receiver, or there is room in its send buffer; `hung_up` if nothing more
+    /// will come after it.
+    pub(super) fn receiver_stirs(&mut self, hung_up: bool, now: Instant) {
         let Some(receiver) = &mut self.receiver else { return };
         match &mut self.programs {
             Programs::Stream(_, reading) => {
-                reading.hear(now);
+                reading.on_readable(hung_up, now);
                 reading.run(receiver, now);
             }
             Programs::Exchange(..) => self.exchange(now),
         }
     }
 
-    /// Reads what has come and was too little to wake the reader.
-    pub(super) fn settle(&mut self, now: Instant) {
-        if let (Programs::Stream(_, reading), Some(receiver)) =
-            (&mut self.programs, &mut self.receiver)
-        {
-            reading.hear(now);
-            reading.run(receiver, now);
-        }
-    }
-
     /// Both programs of an exchange do what they can.
     fn exchange(&mut self, now: Instant) {
         let Programs::Exchange(asking, answering) = &mut self.programs else { return };
-        while let Some(bytes) = self.sender.take(EVERYTHING, now) {
+        while let Some(bytes) = self.sender.take(READ, now) {
             asking.hear(bytes, now);
         }
         if self.connected || now >= self.stop {
@@ -178,7 +162,7 @@ impl Connection {
         }
         self.sender.write(now);
         let Some(receiver) = &mut self.receiver else { return };
-        while let Some(bytes) = receiver.take(EVERYTHING, now) {
+        while let Some(bytes) = receiver.take(READ, now) {
             receiver.supply(answering.hear(bytes));
         }
         receiver.write(now);
@@ -238,17 +222,18 @@ fn sender(flow: &Flow, tcp: &Tcp, route: Route, congestion: &str) -> nix::Result
     Ok(sender)
 }
 
-/// More than any receive buffer holds: one call takes all there is.
-const EVERYTHING: usize = 1 << 30;
+/// What a program asks for in one call, bytes: as `iperf3` does.
+const READ: usize = 128 << 10;
 
 impl Reading {
     fn new(reader: Reader) -> Self {
         let rate = reader.rate.map(Serializer::new);
-        Self { rate, ready: false, busy_until: Instant::ZERO }
+        Self { rate, ready: false, hung_up: false, busy_until: Instant::ZERO }
     }
 
     /// Something came.
-    fn hear(&mut self, now: Instant) {
+    fn on_readable(&mut self, hung_up: bool, now: Instant) {
+        self.hung_up |= hung_up;
         if !self.ready {
             self.ready = true;
             self.busy_until = self.busy_until.max(now);
@@ -257,7 +242,7 @@ impl Reading {
 
     /// Reads what its rate allows until now.
     fn run(&mut self, end: &mut End, now: Instant) {
-        let most = if self.rate.is_some() { READ_MAX as usize } else { EVERYTHING };
+        let most = if self.rate.is_some() { READ_MAX as usize } else { READ };
         while self.ready && now >= self.busy_until {
             let Some(bytes) = end.take(most, now) else {
                 self.ready = false;
@@ -265,8 +250,11 @@ impl Reading {
             };
             match &mut self.rate {
                 Some(rate) => self.busy_until += rate.advance(Bytes(bytes)),
-                // More may come while it reads: the others have their turn first.
                 None => {
+                    // A short read takes all there was: the kernel tells of more. Of the end of the stream it
+                    // has told already.
+                    self.ready = self.hung_up || bytes == READ as u64;
+                    // If there is more, others have their turn first.
                     self.busy_until = now;
                     return;
                 }

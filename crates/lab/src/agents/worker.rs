@@ -138,12 +138,6 @@ impl<S: FnMut(Sample)> Worker<S> {
                 self.handle(event, self.clock.now())?;
             }
         }
-        let now = self.clock.now();
-        for agent in &mut self.agents {
-            if let Kind::Tcp(connection) = &mut agent.kind {
-                connection.settle(now);
-            }
-        }
         Ok(Ended { flows: self.totals(), waited: threads::waited() })
     }
 
@@ -155,10 +149,10 @@ impl<S: FnMut(Sample)> Worker<S> {
         self.timers.set(number, agent.next_wakeup());
     }
 
-    /// Tells the state of every flow that has started.
+    /// Tells the state of every flow that has started; of programs the fabric does.
     fn sample(&mut self, timer: u32, now: Instant) {
         for (number, agent) in (0..).zip(&self.agents) {
-            if now >= agent.start {
+            if now >= agent.start && !matches!(agent.kind, Kind::Foreign) {
                 (self.samples)(Sample { now, flow: FlowId(number), ends: agent.infos() });
             }
         }
@@ -180,7 +174,9 @@ impl<S: FnMut(Sample)> Worker<S> {
                     (Kind::Tcp(connection), Token::Sender) => {
                         connection.sender_stirs(flags.contains(EpollFlags::EPOLLERR), now);
                     }
-                    (Kind::Tcp(connection), _) => connection.receiver_stirs(now),
+                    (Kind::Tcp(connection), _) => {
+                        connection.receiver_stirs(flags.contains(EpollFlags::EPOLLRDHUP), now);
+                    }
                     (Kind::Udp(datagrams), _) => datagrams.readable(self.clock, &mut self.scratch),
                     (Kind::Foreign, _) => {}
                 }

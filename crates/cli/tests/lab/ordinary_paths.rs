@@ -1,0 +1,133 @@
+//! Ordinary paths, of which only rate, delay and buffer are set: the lab's own sender and receiver, iperf3 in
+//! the same lab and the simulator must come to the same goodput. Buffers of sockets are left to the kernel, so
+//! that both windows must grow as they do for any program.
+
+use serde_json::Value;
+
+use crate::ground::{Ground, Run};
+use crate::typed::{code, json, stderr};
+use testbed::say;
+
+/// How long flows send, seconds.
+const SENDING: u32 = 8;
+/// How far the goodputs on one path may lie apart, as a share.
+const NEAR: f64 = 0.1;
+
+/// A path, and the same once more for iperf3.
+#[derive(Clone, Copy)]
+struct Path {
+    mbit_per_second: u32,
+    /// Round trip time, milliseconds.
+    round_trip: u32,
+    /// The buffer as a multiple of the bandwidth-delay product.
+    products: u32,
+}
+
+impl Path {
+    /// Its tables, with names that end in `name`.
+    fn tables(self, name: &str) -> String {
+        let Self { mbit_per_second, round_trip, products } = self;
+        let product = mbit_per_second * round_trip * 1_000 / 8;
+        format!(
+            r#"
+[host.from_{name}]
+[host.to_{name}]
+[emulator.wan_{name}]
+rate = "{mbit_per_second} Mbit/s"
+delay = "{} ms"
+buffer = "{} B"
+[link.near_{name}]
+between = ["from_{name}", "wan_{name}"]
+rate = "1 Gbit/s"
+[link.far_{name}]
+between = ["wan_{name}", "to_{name}"]
+rate = "1 Gbit/s"
+"#,
+            round_trip / 2,
+            products * product
+        )
+    }
+
+    /// A flow over it.
+    fn flow(name: &str, what: &str) -> String {
+        format!("[flow.{name}]\nfrom = \"from_{name}\"\nto = \"to_{name}\"\n{what}\n")
+    }
+}
+
+/// All paths with a buffer of so many bandwidth-delay products.
+fn paths(products: u32) -> Vec<Path> {
+    let paths = [(10, 20), (10, 100), (40, 20), (40, 100)];
+    paths.map(|(mbit_per_second, round_trip)| Path { mbit_per_second, round_trip, products }).into()
+}
+
+fn scenario(paths: &[Path], with_iperf3: bool) -> String {
+    let mut text = format!("duration = \"{} s\"\n", SENDING + 2);
+    for (number, path) in paths.iter().enumerate() {
+        let (own, other) = (format!("own{number}"), format!("iperf{number}"));
+        text += &path.tables(&own);
+        text += &Path::flow(&own, &format!("stop = \"{SENDING} s\""));
+        if with_iperf3 {
+            let program = format!(
+                "program = \"iperf3 -c {{to}} -p {{port}} -t {SENDING} -J\"\n\
+                 server = \"iperf3 -s -1 -J -p {{port}}\""
+            );
+            text += &path.tables(&other);
+            text += &Path::flow(&other, &program);
+        }
+    }
+    text
+}
+
+/// What iperf3 received, bits per second.
+fn received(run: &Run, name: &str) -> f64 {
+    let report: Value = serde_json::from_str(&run.log(name)).expect("JSON");
+    assert!(report.get("error").is_none(), "{name}: {}", report["error"]);
+    report["end"]["sum_received"]["bits_per_second"].as_f64().expect("a rate")
+}
+
+fn goodput(summary: &Value, name: &str) -> f64 {
+    8.0 * summary["flow"][name]["goodput"].as_f64().expect("a rate")
+}
+
+fn check(ground: &Ground, test: &str, paths: &[Path]) {
+    let own_only = scenario(paths, false);
+    let output =
+        ground.suimon(&["run", "--json", "--quiet", "--out", "simulated"], &own_only).output();
+    let output = output.expect("the program starts");
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let simulated = json(&output);
+    let Some(run) = ground.measure(test, &scenario(paths, true), &[], |_| true) else { return };
+    let summary = run.summary();
+    for (number, path) in paths.iter().enumerate() {
+        let own = format!("own{number}");
+        let goodputs = [
+            goodput(&simulated, &own),
+            goodput(&summary, &own),
+            received(&run, &format!("iperf{number}")),
+        ];
+        let [simulated, lab, iperf3] = goodputs.map(|goodput| goodput / 1e6);
+        let Path { mbit_per_second, round_trip, products } = path;
+        let figures = format!(
+            "{mbit_per_second} Mbit/s, {round_trip} ms, {products} BDP: simulated {simulated:.2}, lab \
+             {lab:.2}, iperf3 {iperf3:.2} Mbit/s"
+        );
+        say(&format!("{test}: {figures}"));
+        for (a, b) in [(simulated, lab), (lab, iperf3), (simulated, iperf3)] {
+            assert!((a / b - 1.0).abs() < NEAR, "{figures}");
+        }
+    }
+}
+
+#[test]
+fn lab_iperf3_and_simulator_agree_where_the_buffer_is_one_product() {
+    let test = "ordinary paths, a buffer of one BDP";
+    let Some(ground) = Ground::take(test, &["iperf3"]) else { return };
+    check(&ground, test, &paths(1));
+}
+
+#[test]
+fn lab_iperf3_and_simulator_agree_where_the_buffer_is_three_products() {
+    let test = "ordinary paths, a buffer of three BDP";
+    let Some(ground) = Ground::take(test, &["iperf3"]) else { return };
+    check(&ground, test, &paths(3));
+}
