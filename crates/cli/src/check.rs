@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::amount;
-use crate::execution::Driver;
+use crate::execution::{Driver, Job};
 use crate::exit::Exit;
 use crate::experiment::Experiment;
 use crate::failure::{Failure, problem};
@@ -49,14 +49,8 @@ fn plans(experiment: &Experiment) -> Result<Vec<Plan>, Failure> {
 
 /// The warnings of all plans, each once.
 pub(crate) fn warnings<'a>(plans: impl IntoIterator<Item = &'a Plan>) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    for warning in plans.into_iter().flat_map(scenario::physics) {
-        let text = warning.to_string();
-        if !all.contains(&text) {
-            all.push(text);
-        }
-    }
-    all
+    let all = plans.into_iter().flat_map(scenario::physics);
+    each_once(all.map(|warning| warning.to_string()))
 }
 
 /// Tells warnings on stderr.
@@ -107,16 +101,53 @@ pub(crate) fn tell_failed(program: &str) {
     output::note(&format!("failed: {program}"));
 }
 
-/// Why the simulator cannot run them all, if it cannot.
-fn only_in_the_lab(plans: &[Plan]) -> Option<simulate::Refusal> {
-    plans.iter().find_map(|plan| simulate::refusal::check(plan).err())
+/// Tells on stderr what the driver leaves out of `jobs`, each once.
+pub(crate) fn tell_left_out<'a>(jobs: impl IntoIterator<Item = &'a Job>) {
+    let all = jobs.into_iter().flat_map(|job| job.left_out.iter().cloned());
+    for what in each_once(all) {
+        output::note(&format!("left out of the simulation: {what}"));
+    }
 }
+
+fn each_once(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for text in texts {
+        if !all.contains(&text) {
+            all.push(text);
+        }
+    }
+    all
+}
+
+/// What a simulation of the plans leaves out; nothing where it is refused.
+fn left_out(plans: &[Plan]) -> Vec<String> {
+    if refusal(Driver::Simulator, plans).is_some() {
+        return Vec::new();
+    }
+    each_once(plans.iter().flat_map(simulate::left_out))
+}
+
+/// Why a driver cannot run them all, if it cannot. What only this machine lacks the lab tells in a run.
+fn refusal(driver: Driver, plans: &[Plan]) -> Option<String> {
+    plans.iter().find_map(|plan| match driver {
+        Driver::Simulator => simulate::refusal::check(plan).err().map(|error| error.to_string()),
+        Driver::Lab => lab::refusal::check(plan).err().map(|error| error.to_string()),
+    })
+}
+
+/// Both drivers, as messages name them.
+const DRIVERS: [(Driver, &str); 2] = [(Driver::Simulator, "simulator"), (Driver::Lab, "lab")];
 
 fn as_text(arguments: &Arguments, plans: &[Plan]) -> Result<Exit, Failure> {
     tell(&warnings(plans));
     tell_programs(plans);
-    if let Some(refusal) = only_in_the_lab(plans) {
-        output::note(&format!("not for the simulator: {refusal}"));
+    for (driver, name) in DRIVERS {
+        if let Some(refusal) = refusal(driver, plans) {
+            output::note(&format!("not for the {name}: {refusal}"));
+        }
+    }
+    for what in left_out(plans) {
+        output::note(&format!("a simulation leaves out: {what}"));
     }
     let Some(first) = plans.first() else { return Ok(Exit::Fine) };
     let runs = if plans.len() > 1 { format!("; {} runs", plans.len()) } else { String::new() };
@@ -145,8 +176,8 @@ fn inventory(plan: &Plan) -> String {
 fn as_json(arguments: &Arguments, plans: &[Plan]) -> Result<Exit, Failure> {
     let file = arguments.experiment.file.display().to_string();
     let warnings = warnings(plans);
-    let simulator = only_in_the_lab(plans).is_none().then_some(Driver::Simulator.name());
-    let drivers: Vec<&str> = simulator.into_iter().chain([Driver::Lab.name()]).collect();
+    let taking = DRIVERS.iter().filter(|(driver, _)| refusal(*driver, plans).is_none());
+    let drivers: Vec<&str> = taking.map(|(driver, _)| driver.name()).collect();
     output::print_json(&json!({
         "file": file,
         "ok": true,
@@ -155,6 +186,7 @@ fn as_json(arguments: &Arguments, plans: &[Plan]) -> Result<Exit, Failure> {
         "programs": programs(plans),
         "runs": plans.len(),
         "drivers": drivers,
+        "left_out": left_out(plans),
     }))?;
     Ok(Exit::Fine)
 }

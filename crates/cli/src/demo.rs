@@ -42,6 +42,7 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
         plan,
         folder: arguments.out.clone(),
         command: again(Driver::Simulator, Fabric::default()),
+        left_out: Vec::new(),
     };
     let interrupted = interruption::watch()?;
     let progress = Progress::new(1, arguments.quiet);

@@ -69,6 +69,8 @@ pub(crate) struct Job {
     pub(crate) folder: PathBuf,
     /// The words that run it again.
     pub(crate) command: Vec<String>,
+    /// What of the scenario the driver leaves out, in words.
+    pub(crate) left_out: Vec<String>,
 }
 
 /// What came out of a run.
@@ -86,6 +88,8 @@ pub(crate) struct Outcome {
     pub(crate) lab: Option<LabReport>,
     /// Why it ended before its time, if the lab broke or the disk was full; the rest is of what went before.
     pub(crate) failure: Option<Failure>,
+    /// What the driver left out.
+    pub(crate) left_out: Vec<String>,
 }
 
 impl Outcome {
@@ -108,6 +112,9 @@ impl Outcome {
     pub(crate) fn to_value(&self) -> Value {
         let mut value = self.summary.to_value();
         value["expectations"] = json!(self.verdicts);
+        if !self.left_out.is_empty() {
+            value["left_out"] = json!(self.left_out);
+        }
         value["engine"]["cpu_seconds"] = json!(self.cost.cpu_seconds);
         value["engine"]["wall_seconds"] = json!(self.cost.wall_seconds);
         value["engine"]["peak_rss_bytes"] = json!(self.cost.peak_rss_bytes);
@@ -138,6 +145,7 @@ impl Job {
             seed: self.plan.seed,
             command: self.command.clone(),
             arguments: std::env::args().collect(),
+            left_out: self.left_out.clone(),
             lab: None,
             disk_full: false,
         };
@@ -180,6 +188,7 @@ impl Job {
             verdicts: verdicts.as_deref().unwrap_or_default(),
             recording: recording.as_ref(),
             command: &self.command,
+            left_out: &self.left_out,
             lab: lab.as_ref().map(|report| ReportOfLab { report, environment: &environment, cost }),
         };
         let full = folder.finish(&summary, &report.to_html()?, totals.ending, cost)?;
@@ -189,7 +198,8 @@ impl Job {
         let verdicts = verdicts?;
         let full = full.then(|| Failure::DiskFull { folder: self.folder.clone() });
         let failure = failure.map(Failure::from).or(full);
-        Ok(Outcome { summary, verdicts, recording, cost, lab, failure })
+        let left_out = self.left_out.clone();
+        Ok(Outcome { summary, verdicts, recording, cost, lab, failure, left_out })
     }
 
     /// Runs the plan in the lab.
@@ -199,7 +209,7 @@ impl Job {
         let options =
             lab::Options { folder: Some(files.path()), interrupted, ..self.fabric.options() };
         let mut recorder = Recorder::in_folder(plan, files)?.of_real_frames();
-        let lab::Outcome { totals, report, failure } =
+        let lab::Outcome { totals, report, failure, .. } =
             lab::run(plan, options, &mut live.tap(&mut recorder), steering)?;
         let recording = Some(recorder.finish(&totals)?);
         Ok(Run { totals, recording, lab: Some(report), failure })

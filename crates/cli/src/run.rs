@@ -46,6 +46,7 @@ fn single(args: &RunArgs, run: &Run) -> Result<Exit, Failure> {
         if args.on == Driver::Lab {
             check::tell_programs([&job.plan]);
         }
+        check::tell_left_out([&job]);
     }
     job.check()?;
     if args.verbose {

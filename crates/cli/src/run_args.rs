@@ -75,12 +75,24 @@ impl RunArgs {
         run: &Run,
         folder: impl FnOnce(&Plan) -> PathBuf,
     ) -> Result<Job, Failure> {
-        let plan = run.plan()?;
+        let mut plan = run.plan()?;
+        let lock = scenario::lock(&plan);
+        let left_out = match self.on {
+            Driver::Simulator => {
+                simulate::refusal::check(&plan)?;
+                simulate::leave_out(&mut plan)
+            }
+            Driver::Lab => {
+                lab::refusal::check(&plan)?;
+                Vec::new()
+            }
+        };
         Ok(Job {
             driver: self.on,
             fabric: self.fabric,
             folder: folder(&plan),
-            lock: scenario::lock(&plan),
+            lock,
+            left_out,
             command: [self.experiment.command(&run.parameters), self.driver_words()].concat(),
             plan,
         })

@@ -86,6 +86,7 @@ pub(crate) fn run(args: &RunArgs, runs: &[Run], options: &SweepOptions) -> Resul
         if args.on == Driver::Lab {
             check::tell_programs(jobs.iter().map(|job| &job.plan));
         }
+        check::tell_left_out(&jobs);
     }
     jobs.iter().try_for_each(Job::check)?;
     forecast::check_measures(&jobs, &options.measures)?;

@@ -173,6 +173,70 @@ fn check_tells_what_takes_real_packets() {
 }
 
 #[test]
+fn a_scenario_with_a_program_is_simulated_without_it() {
+    let folder = folder();
+    let program = "[flow.ping]\nfrom = \"a\"\nto = \"b\"\nprogram = \"ping {to}\"\n";
+    std::fs::write(folder.path().join("mixed.toml"), SCENARIO.to_owned() + program)
+        .expect("a file");
+    let what = "flow `ping` runs a program";
+    let checked = suimon(folder.path(), &["check", "mixed.toml", "--json"]);
+    assert_eq!(json(&checked)["drivers"], serde_json::json!(["simulate", "lab"]));
+    assert_eq!(json(&checked)["left_out"], serde_json::json!([what]));
+    let output = suimon(folder.path(), &["run", "mixed.toml", "--json"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(stderr(&output).contains(&format!("left out of the simulation: {what}")));
+    let results = json(&output);
+    assert_eq!(results["left_out"], serde_json::json!([what]));
+    assert!(results["group"]["bulk"]["goodput"].as_f64().is_some_and(|rate| rate > 1e6));
+    assert!(results["flow"].get("ping").is_none(), "nothing is known of it: {}", results["flow"]);
+    let run = folder.path().join("runs/mixed-1");
+    assert_eq!(read(&run.join("manifest.json"))["left_out"], serde_json::json!([what]));
+    let report = std::fs::read_to_string(run.join("report.html")).expect("a report");
+    assert!(report.contains("Left out of the simulation"));
+    // The lock still has all of it, for the lab.
+    let lock = std::fs::read_to_string(run.join("scenario.lock.toml")).expect("a lock");
+    assert!(lock.contains("ping {to}") || lock.contains("ping 10.0.0.2"), "{lock}");
+}
+
+#[test]
+fn check_lists_the_lab_only_where_the_lab_takes_the_scenario() {
+    let folder = folder();
+    let flow = |settings: &str| format!("[flow.other]\nfrom = \"a\"\nto = \"b\"\n{settings}\n");
+    let six = SCENARIO
+        .replace("[host.a]", "[host.a]\naddress = \"fd00::a\"")
+        .replace("[host.b]", "[host.b]\naddress = \"fd00::b\"")
+        .replace("between = [\"a\"", "mtu = \"1000 B\"\nbetween = [\"a\"");
+    let cases = [
+        (
+            SCENARIO.to_owned() + &flow("tcp.segment.sack = false"),
+            "flows `bulk.1` and `other` have different TCP options at host `a`, where one kernel has one \
+             setting for all: segment.sack",
+        ),
+        (six, "link `west`: an MTU of 1000 bytes at a host of address fd00::a"),
+        (
+            SCENARIO.to_owned() + &flow("source_port = 20000"),
+            "flows `bulk.1` and `other` both go from 10.0.0.1:20000 to 10.0.0.2:9000",
+        ),
+    ];
+    for (text, why) in cases {
+        std::fs::write(folder.path().join("odd.toml"), text).expect("a file");
+        let checked = suimon(folder.path(), &["check", "odd.toml"]);
+        assert_eq!(code(&checked), 0, "{}", stderr(&checked));
+        assert!(
+            stderr(&checked).contains(&format!("not for the lab: {why}")),
+            "{}",
+            stderr(&checked)
+        );
+        let drivers = json(&suimon(folder.path(), &["check", "odd.toml", "--json"]));
+        assert_eq!(drivers["drivers"], serde_json::json!(["simulate"]), "{why}");
+        // A user or machine that the lab does not take hears of that first.
+        let run = suimon(folder.path(), &["run", "odd.toml", "--on", "lab"]);
+        assert!(code(&run) == 3 || stderr(&run).contains(why), "{}", stderr(&run));
+        assert!(!folder.path().join("runs").exists(), "refused before anything is written");
+    }
+}
+
+#[test]
 fn every_template_is_a_right_scenario_and_is_never_written_over() {
     let folder = folder();
     let templates = [

@@ -158,10 +158,13 @@ impl World {
         }
     }
 
-    /// Adds both ends of every flow.
+    /// Adds both ends of every flow but those that take a real kernel.
     fn connect(&mut self, plan: &Plan) {
         self.describe(plan);
         for (number, flow) in plan.flows.iter().enumerate() {
+            if flow.takes_a_kernel() {
+                continue;
+            }
             let id = FlowId(number as u32);
             let (from, to) = (HostId(flow.from as u16), HostId(flow.to as u16));
             let mut random = Random::new(plan.seed, &flow.name);
@@ -189,7 +192,6 @@ impl World {
                     self.host(flow.from).send_datagrams(id, out, source);
                     self.host(flow.to).sink_datagrams(id);
                 }
-                // Not to be modelled: whoever simulates refuses it before.
                 Transport::Program(_) => {}
             }
         }

@@ -11,18 +11,22 @@ mod tcp;
 mod udp;
 mod worker;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use results::totals::FlowTotals;
 use scenario::Plan;
+use scenario::plan::Transport;
+use traffic::packet::Protocol;
 use traffic::{Duration, FlowId, Instant};
 use transport::Info;
 
 use crate::clock::Clock;
 use crate::congestion::Congestion;
 use crate::{Error, Namespace, threads};
+use socket::Route;
 use worker::Worker;
 
 /// The state of a flow at some time.
@@ -44,6 +48,32 @@ pub struct Ended {
     /// How long their thread wanted a processor and had none; `None` if this kernel does not tell. Hosts'
     /// kernels work on the same one.
     pub waited: Option<Duration>,
+}
+
+/// Refuses a plan whose sockets no kernel could have: TCP options that differ within a host, two flows between the
+/// same addresses and ports.
+///
+/// # Errors
+/// `Unfit`, for the first of it.
+pub(crate) fn check(plan: &Plan) -> Result<(), Error> {
+    let mut known = HashMap::new();
+    for flow in &plan.flows {
+        let protocol = match flow.transport {
+            Transport::Tcp(_) => Protocol::Tcp,
+            Transport::Udp(_) => Protocol::Udp,
+            // It chooses its ports itself.
+            Transport::Program(_) => continue,
+        };
+        let Route { source, destination } = Route::of(flow)?;
+        if let Some(other) = known.insert((protocol as u8, source, destination), &flow.name) {
+            let message = format!(
+                "flows `{other}` and `{}` both go from {source} to {destination}",
+                flow.name
+            );
+            return Err(Error::unfit(message, "give one of them another source_port"));
+        }
+    }
+    stack::check(plan)
 }
 
 /// The agents at work.

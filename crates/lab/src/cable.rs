@@ -88,7 +88,7 @@ pub struct Cable {
 /// namespaces live, and so does what was made before an error. An MTU that the kernel or the host's
 /// address does not bear is unfit.
 pub fn lay(host: &Namespace, fabric: &Namespace, settings: &Settings) -> Result<Cable, Error> {
-    check_mtu(settings)?;
+    check_mtu(settings.mtu, settings.address)?;
     let name = format!("eth{}", settings.interface);
     let steered = steering::set(host, settings.receive_cpus)?;
     let (mut at_host, mut at_fabric) = (Socket::open(host)?, Socket::open(fabric)?);
@@ -115,14 +115,18 @@ pub fn lay(host: &Namespace, fabric: &Namespace, settings: &Settings) -> Result<
     Ok(Cable { fabric_index, host_index, shaped, steered })
 }
 
-fn check_mtu(settings: &Settings) -> Result<(), Error> {
+/// Refuses an MTU that the kernel or a host of this address does not bear.
+///
+/// # Errors
+/// `Unfit`.
+pub(crate) fn check_mtu(mtu: u32, address: IpAddr) -> Result<(), Error> {
     // RFC 791 and RFC 8200, section 5; the kernel's interfaces bear no more than the last.
-    let (least, most) = (if settings.address.is_ipv6() { 1_280 } else { 68 }, 65_535);
-    if (least..=most).contains(&settings.mtu) {
+    let (least, most) = (if address.is_ipv6() { 1_280 } else { 68 }, 65_535);
+    if (least..=most).contains(&mtu) {
         return Ok(());
     }
     Err(Error::unfit(
-        format!("an MTU of {} bytes before a host of address {}", settings.mtu, settings.address),
+        format!("an MTU of {mtu} bytes at a host of address {address}"),
         format!("give the link one from {least} to {most} bytes"),
     ))
 }

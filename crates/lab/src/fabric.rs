@@ -33,6 +33,7 @@ use crate::frame;
 use crate::gates::{Entry, Gate};
 use crate::lateness::Lateness;
 use crate::neighbours::Neighbours;
+use crate::program_flows::ProgramFlows;
 use crate::relay::{self, Event, Teller, Watched};
 
 use idle::Idle;
@@ -46,6 +47,8 @@ pub(crate) struct Moved {
     pub(crate) nodes: Vec<Drops>,
     /// Drops by flow of the plan.
     pub(crate) flows: Vec<u64>,
+    /// What was counted of the plan's programs.
+    pub(crate) programs: ProgramFlows,
     /// For each change whose time came: why it was refused, if it was.
     pub(crate) changes: Vec<Option<String>>,
     pub(crate) engine: EngineTotals,
@@ -109,8 +112,18 @@ pub(crate) struct Fabric {
 #[derive(Debug)]
 struct Eyes {
     tally: Tally<()>,
+    programs: ProgramFlows,
     teller: Teller,
     watched: Vec<Watched>,
+}
+
+impl Eyes {
+    /// Tells where the plan's programs stand.
+    fn sample_programs(&mut self, now: Instant) {
+        for (flow, ends) in self.programs.samples(now) {
+            self.teller.tell(Event::Flow { flow, now, ends: Box::new(ends) });
+        }
+    }
 }
 
 /// The eyes, with the frames in sight.
@@ -160,6 +173,7 @@ impl Observer for Seeing<'_> {
 
     fn dropped(&mut self, place: Place, packet: &Packet, reason: DropReason, now: Instant) {
         self.eyes.tally.dropped(place, packet, reason, now);
+        self.eyes.programs.dropped(packet, now);
         self.eyes.teller.tell(Event::Dropped { place, packet: *packet, reason, now });
         if let Place::Port(port) = place
             && self.eyes.watched[port.0 as usize].frames
@@ -206,7 +220,12 @@ impl Fabric {
             flows: Flows::of(plan),
             neighbours: Neighbours::in_plan(plan),
             clock,
-            eyes: Eyes { tally: Tally::new(plan, ()), teller, watched: relay::watched(plan) },
+            eyes: Eyes {
+                tally: Tally::new(plan, ()),
+                programs: ProgramFlows::of(plan),
+                teller,
+                watched: relay::watched(plan),
+            },
             lateness: Lateness::default(),
             absent: Duration::ZERO,
             received: Vec::new(),
@@ -266,6 +285,8 @@ impl Fabric {
         let end = Instant::ZERO + plan.duration;
         let mut changes = plan.changes.as_slice();
         let (mut report_at, mut sample_at) = (Instant::ZERO, Instant::ZERO);
+        let sampled = plan.probes.flows.filter(|_| self.eyes.programs.any());
+        let mut programs_at = sampled.map_or(Instant::NEVER, |_| Instant::ZERO);
         let mut last = Instant::ZERO;
         while self.engine.now() < end && !stop.load(Ordering::Relaxed) {
             let mut now = self.clock.now().min(end);
@@ -285,6 +306,12 @@ impl Fabric {
                 now = self.clock.now().min(end);
             }
             self.advance(now)?;
+            if let Some(every) = sampled
+                && programs_at <= now
+            {
+                self.eyes.sample_programs(programs_at);
+                programs_at += every.max(Duration::from_us(1));
+            }
             let busy = self.take_in()?;
             if now >= report_at {
                 self.glance()?;
@@ -293,7 +320,7 @@ impl Fabric {
             } else if !busy && self.idle.is_some() {
                 let sample = plan.probes.queues.map_or(Instant::NEVER, |_| sample_at);
                 let change = changes.first().map_or(Instant::NEVER, |change| change.when);
-                self.sleep_until(report_at.min(sample).min(change))?;
+                self.sleep_until(report_at.min(sample).min(programs_at).min(change))?;
                 last = self.clock.now();
             }
         }
@@ -369,6 +396,7 @@ impl Fabric {
                 frame::set_tos(self.buffers.bytes_mut(packet, length), tos);
                 length
             };
+            self.eyes.programs.delivered(&packets[packet], at);
             self.gates[gate].device.send(packet, length);
             self.due.push(at);
         }
@@ -421,6 +449,7 @@ impl Fabric {
         };
         let Some(known) = known else { return self.keep_out(gate, packet, length) };
         let now = self.engine.now();
+        self.eyes.programs.entered(&known, &header, now);
         let packets = self.engine.packets();
         packets[packet] = Packet {
             created: now,
@@ -491,11 +520,12 @@ impl Fabric {
 
     fn moved(self, changes: Vec<Option<String>>) -> Moved {
         let missed = self.missed();
-        let Self { engine, eyes: Eyes { tally, .. }, lateness, absent, .. } = self;
+        let Self { engine, eyes: Eyes { tally, programs, .. }, lateness, absent, .. } = self;
         Moved {
             ports: engine.port_totals(&tally),
             nodes: tally.nodes,
             flows: tally.flows,
+            programs,
             changes,
             engine: engine.totals(),
             lateness,

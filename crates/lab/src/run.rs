@@ -11,7 +11,7 @@ use results::totals::{Ending, FlowTotals, Totals};
 use results::{LabPort, LabReport, Steering, Watch};
 use scenario::Plan;
 use scenario::plan::Node;
-use traffic::{Instant, Packets};
+use traffic::{Bytes, Instant, Packets};
 
 pub use alone::Alone;
 
@@ -27,7 +27,7 @@ use crate::hosts::{Hosts, Interface};
 use crate::programs::Programs;
 use crate::relay::{Event, Listener};
 use crate::stalls::Sentinels;
-use crate::threads;
+use crate::{program_flows, refusal, threads};
 
 /// What of a lab is not the scenario's to say.
 #[derive(Clone, Copy, Debug, Default)]
@@ -71,6 +71,7 @@ pub fn run(
     watch: &mut impl Watch,
     steering: Steering<'_>,
 ) -> Result<Outcome, Error> {
+    refusal::check(plan)?;
     let congestion = Congestion::load(plan)?;
     let mut lab = Lab::build(plan, options)?;
     lab.notes.extend(congestion.notes());
@@ -101,7 +102,10 @@ pub fn run(
     }
     let Ended { flows, waited } = agents.finish()?;
     for (flow, totals) in flows.into_iter().zip(&mut totals.flows) {
-        *totals = FlowTotals { drops: totals.drops, ..flow };
+        // Programs are counted by the fabric.
+        if totals.program.is_none() {
+            *totals = FlowTotals { drops: totals.drops, ..flow };
+        }
     }
     if let Some(waited) =
         waited.filter(|&waited| waited.times(STARVED) > totals.ending.at.since(Instant::ZERO))
@@ -288,11 +292,19 @@ fn report(
     }
 }
 
-/// What the fabric counted; of flows it knows the drops only.
+/// What the fabric counted; of flows it knows the drops only, and what programs sent.
 fn totals(moved: Moved, complete: bool) -> Totals {
     let flows = moved.flows.iter().map(|&drops| FlowTotals { drops, ..FlowTotals::default() });
+    let mut flows: Vec<_> = flows.collect();
+    for (flow, carried, drops) in moved.programs.counts() {
+        let [sender, receiver] = program_flows::infos(carried);
+        let received = Bytes(receiver.bytes_read);
+        let program = Some(carried);
+        flows[flow.0 as usize] =
+            FlowTotals { drops, received, sender, receiver, program, ..FlowTotals::default() };
+    }
     Totals {
-        flows: flows.collect(),
+        flows,
         ports: moved.ports,
         nodes: moved.nodes,
         changes: moved.changes,

@@ -40,6 +40,9 @@ pub struct Manifest {
     pub command: Vec<String>,
     /// The command line as it was given.
     pub arguments: Vec<String>,
+    /// What of the scenario the driver left out, in words: what takes a real kernel, in the simulator.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
     /// What a run on real packets tells of the machine; known at its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lab: Option<LabReport>,

@@ -19,7 +19,7 @@ mod flow;
 mod run;
 
 use flow::sum_flow;
-pub use flow::{DatagramSummary, ExchangeSummary, FlowSummary};
+pub use flow::{CarriedSummary, DatagramSummary, ExchangeSummary, FlowSummary, ProgramSummary};
 pub(crate) use run::group_of;
 pub use run::{Group, Run, jain};
 use run::{sum_groups, sum_run};
@@ -248,16 +248,14 @@ impl Summary {
     /// Sums up a run of `plan`.
     pub fn new(plan: &Plan, totals: &Totals) -> Self {
         let seconds = totals.ending.at.as_secs_f64();
-        let flow: Vec<_> = plan
-            .flows
-            .iter()
-            .zip(&totals.flows)
-            .map(|(f, t)| (f.name.clone(), sum_flow(t)))
-            .collect();
+        // Of what was left out there is nothing to tell.
+        let known = plan.flows.iter().zip(&totals.flows).filter(|(_, t)| !t.left_out);
+        let known: Vec<_> = known.collect();
+        let flow: Vec<_> = known.iter().map(|(f, t)| (f.name.clone(), sum_flow(t))).collect();
         let node = plan.nodes.iter().zip(&totals.nodes).map(|(n, d)| (n.name.clone(), sum_node(d)));
         Self {
-            run: sum_run(plan, totals, &flow),
-            group: Named(sum_groups(totals, &flow)),
+            run: sum_run(plan, totals, &known, &flow),
+            group: Named(sum_groups(&known, &flow)),
             flow: Named(flow),
             link: Named(links(plan, totals, seconds)),
             emulator: Named(emulators(plan, totals, seconds)),

@@ -52,7 +52,8 @@ pub struct FlowTotals {
     pub end: Instant,
     /// Whether all that was to be sent was read by the receiver's program.
     pub completed: bool,
-    /// Bytes that the receiver's program had read at `end`; the sender's, of responses, if it asks.
+    /// Bytes that the receiver's program had read at `end`; the sender's, of responses, if it asks; of a program
+    /// the payload that the network carried, both ways.
     pub received: Bytes,
     /// Bytes that it had read halfway between `start` and `end`; `None` if nobody looked.
     pub received_by_half: Option<Bytes>,
@@ -69,6 +70,21 @@ pub struct FlowTotals {
     pub unseen: Option<u64>,
     /// What became of its requests, if it asks.
     pub exchanges: Option<Exchanges>,
+    /// What the network carried of a program's packets, from the flow's first host to its second and back.
+    pub program: Option<[Carried; 2]>,
+    /// The driver could not run it, and nothing is known of it.
+    pub left_out: bool,
+}
+
+/// What a network carried in one direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Carried {
+    /// Packets that entered it.
+    pub sent: u64,
+    /// Packets that left it at the other end.
+    pub received: u64,
+    /// The payload of these, behind TCP's or UDP's header, bytes.
+    pub bytes: u64,
 }
 
 /// What went through one port: one direction of a link with the queue that feeds it.

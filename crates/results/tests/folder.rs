@@ -20,6 +20,7 @@ fn manifest() -> Manifest {
         seed: 7,
         command: words.clone(),
         arguments: words,
+        left_out: vec!["flow `ping` runs a program".into()],
         lab: None,
         disk_full: false,
     }
@@ -49,6 +50,7 @@ fn run_with(path: &Path, totals: &Totals, cost: Cost, lab: Option<LabReport>) ->
         verdicts: &verdicts(&summary),
         recording: Some(&recording),
         command: &folder.manifest().command,
+        left_out: &folder.manifest().left_out,
         lab: lab.as_ref().map(|report| Lab { report, environment: &environment, cost }),
     };
     let report = report.to_html().unwrap();
@@ -106,6 +108,7 @@ fn a_run_that_did_not_keep_up_says_so_first() {
         kept_up: false,
         lateness: Lateness { p50_ns: 900, p99_ns: 2_000_000, max_ns: 7_000_000 },
         host_stalls: Some(HostStalls { longest_ns: 20_000_000, sum_ns: 300_000_000 }),
+        spoiled: Vec::new(),
         missed_frames: 3,
         ports: vec![port],
         kernel_congestion: vec!["bbr".into()],
@@ -115,7 +118,7 @@ fn a_run_that_did_not_keep_up_says_so_first() {
     let report = run_with(folder.path(), &scene::totals(), Cost::default(), Some(lab.clone()));
     let banner = report.find("class=\"banner").map(|at| &report[at..]).unwrap_or_default();
     let first =
-        "banner bad\">The machine did not keep up (packets late by 900 ns (half), 2 ms (1 of 100)";
+        "banner bad\">The machine did not keep up (packets late by 900 ns (p50), 2 ms (p99)";
     assert!(banner.starts_with(&format!("class=\"{first}")), "{banner}");
     for words in [
         "on real packets",

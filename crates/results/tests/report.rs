@@ -20,6 +20,7 @@ fn report(plan: &Plan, recorder: Recorder) -> String {
         verdicts: &[],
         recording: Some(&recording),
         command: &command,
+        left_out: &[],
         lab: None,
     };
     report.to_html().unwrap()

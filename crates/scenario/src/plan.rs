@@ -252,6 +252,15 @@ impl Flow {
         }
     }
 
+    /// Whether only a real kernel runs it: it is a program's, or has the kernel's own congestion control.
+    pub fn takes_a_kernel(&self) -> bool {
+        match &self.transport {
+            Transport::Tcp(tcp) => tcp.kernel_congestion.is_some(),
+            Transport::Udp(_) => false,
+            Transport::Program(_) => true,
+        }
+    }
+
     /// The host whose program reads what counts: the receiving one, but the sending one's responses.
     pub fn reader(&self) -> usize {
         let asks = self.tcp().is_some_and(|tcp| tcp.exchange.is_some());

@@ -2,11 +2,13 @@
 //!
 //! Same seed, same bytes of output, whatever the number of workers.
 
+mod left_out;
 pub mod refusal;
 pub mod run;
 pub mod sweep;
 
 pub use engine::{Engine, World};
+pub use left_out::{leave_out, left_out};
 pub use refusal::Refusal;
 pub use results::{Steering, Watch};
 pub use run::run;

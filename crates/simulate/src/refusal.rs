@@ -10,7 +10,7 @@ pub enum Refusal {
     /// A discipline or conditioner refused its parameters.
     #[error(transparent)]
     World(#[from] engine::Refusal),
-    /// It takes a real kernel.
+    /// It takes a real kernel, and nothing is left to simulate.
     #[error("{message}\n  help: {help}")]
     Real {
         /// What takes one.
@@ -20,26 +20,30 @@ pub enum Refusal {
     },
 }
 
-/// Refuses what only a real kernel runs.
+/// Refuses a plan of which only a real kernel runs anything; see [`crate::left_out`] for what a simulation
+/// leaves out otherwise.
 ///
 /// # Errors
 /// [`Refusal::Real`] for the first of it.
 pub fn check(plan: &Plan) -> Result<(), Refusal> {
-    let host = plan.nodes.iter().find(|node| !node.programs.is_empty());
-    if let Some(host) = host {
-        return Err(program(&format!("host `{}`", host.name)));
+    if plan.flows.iter().any(|flow| !flow.takes_a_kernel()) {
+        return Ok(());
     }
-    plan.flows.iter().try_for_each(check_flow)
+    if let Some(flow) = plan.flows.first() {
+        return Err(of_flow(flow));
+    }
+    match plan.nodes.iter().find(|node| !node.programs.is_empty()) {
+        Some(host) => Err(program(&format!("host `{}`", host.name))),
+        None => Ok(()),
+    }
 }
 
-fn check_flow(flow: &Flow) -> Result<(), Refusal> {
+fn of_flow(flow: &Flow) -> Refusal {
     match &flow.transport {
-        Transport::Program(_) => Err(program(&format!("flow `{}`", flow.name))),
-        Transport::Tcp(tcp) => match &tcp.kernel_congestion {
-            Some(name) => Err(congestion(flow, name)),
-            None => Ok(()),
-        },
-        Transport::Udp(_) => Ok(()),
+        Transport::Tcp(tcp) => {
+            congestion(flow, tcp.kernel_congestion.as_deref().unwrap_or_default())
+        }
+        Transport::Udp(_) | Transport::Program(_) => program(&format!("flow `{}`", flow.name)),
     }
 }
 

@@ -14,7 +14,8 @@ use transport::Info;
 
 use crate::refusal::{self, Refusal};
 
-/// Runs `plan` to its end, or to an interruption.
+/// Runs `plan` to its end, or to an interruption. What takes a real kernel is left out; see
+/// [`crate::left_out`].
 ///
 /// # Errors
 /// See [`Refusal`].
@@ -193,7 +194,7 @@ fn sample(
 ) {
     if timetable.flow_samples.due == now {
         for (number, flow) in plan.flows.iter().enumerate() {
-            if now >= flow.span.start {
+            if now >= flow.span.start && !flow.takes_a_kernel() {
                 let ends = [flow.writer(), flow.reader()];
                 let [sender, receiver] = ends.map(|node| info(engine, node, number));
                 watch.flow_sample(now, FlowId(number as u32), [&sender, &receiver]);
@@ -267,6 +268,8 @@ fn flow_totals(engine: &Engine, number: usize, flow: &Flow, snapshot: &Snapshot)
         delay: delay(engine, flow, number),
         unseen: None,
         exchanges: exchanges(engine, flow, number),
+        program: None,
+        left_out: flow.takes_a_kernel(),
     }
 }
 

@@ -151,6 +151,53 @@ fn what_takes_a_real_kernel_is_refused() {
 }
 
 #[test]
+fn what_takes_a_real_kernel_is_left_out_and_the_rest_is_simulated() {
+    let alone = r#"
+duration = "3 s"
+[host.a]
+[host.b]
+[link.l]
+between = ["a", "b"]
+rate = "10 Mbit/s"
+delay = "10 ms"
+[flow.rest]
+from = "a"
+to = "b"
+"#;
+    let more = r#"
+[flow.load]
+from = "a"
+to = "b"
+count = 2
+program = "iperf3 -c {to} -p {port}"
+[flow.bbr]
+from = "a"
+to = "b"
+congestion = "kernel:bbr"
+[expect.flow.load]
+goodput = { min = "1 MB/s" }
+[expect.flow.rest]
+goodput = { min = "1 MB/s" }
+"#;
+    let mut plan = driver::plan(&(alone.to_owned() + more));
+    let left_out = simulate::leave_out(&mut plan);
+    assert_eq!(
+        left_out,
+        [
+            "flow `load` (2) runs a program",
+            "flow `bbr` has the kernel's own congestion control `bbr`",
+            "`flow.load.goodput` is not judged",
+        ]
+    );
+    assert_eq!(plan.expectations.len(), 1, "that of what is simulated is judged");
+    let summary = driver::summary(&plan);
+    let names: Vec<_> = summary.flow.0.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!((names, summary.group.is_empty()), (vec!["rest"], true));
+    let undisturbed = driver::summary(&driver::plan(alone));
+    assert_eq!(summary.flow.get("rest"), undisturbed.flow.get("rest"));
+}
+
+#[test]
 fn a_frame_longer_than_a_links_mtu_is_dropped_there() {
     let text = r#"
 duration = "5 s"

@@ -121,7 +121,8 @@ impl Slower {
             job.folder.file_name().unwrap_or_default().display()
         ));
         let (lock, command) = (scenario::lock(&plan), job.command.clone());
-        Some(Self { by, job: Job { lock, plan, folder, command, ..*job } })
+        let left_out = job.left_out.clone();
+        Some(Self { by, job: Job { lock, plan, folder, command, left_out, ..*job } })
     }
 }
 
@@ -303,6 +304,7 @@ fn cell(run: &Run, point: &scenario::Run, folder: &Path, mode: Mode) -> Result<C
         plan,
         folder: folder.join("cells").join(folders::plain(folder_name.trim_end_matches('-'))),
         command: again(mode.driver, Fabric::default()),
+        left_out: Vec::new(),
     };
     let place = Place { run: run.name.clone(), name, varied: !point.parameters.is_empty() };
     let by = run.lab.as_ref().filter(|_| mode.driver == Driver::Lab).and_then(|lab| lab.slower);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use results::report::quantity;
-use results::summary::{DatagramSummary, FlowSummary, Group, Summary};
+use results::summary::{DatagramSummary, FlowSummary, Group, ProgramSummary, Summary};
 use results::{Verdict, folder};
 use scenario::Plan;
 
@@ -20,6 +20,18 @@ const FLOW: [&str; 8] =
 const DATAGRAMS: [&str; 8] =
     ["datagrams", ">goodput", ">sent", ">received", ">lost", ">mean delay", ">longest", ">jitter"];
 
+/// What is told of a flow that a program is: what the network carried.
+const PROGRAM: [&str; 8] = [
+    "program",
+    ">both ways",
+    ">",
+    ">packets there",
+    ">bytes there",
+    ">packets back",
+    ">bytes back",
+    ">drops",
+];
+
 /// Title, flows, drops, verdicts, and where the rest is.
 pub(crate) fn run(job: &Job, outcome: &Outcome) -> String {
     let report = job.folder.join(folder::REPORT);
@@ -33,6 +45,7 @@ pub(crate) fn results(outcome: &Outcome) -> String {
         heading(summary),
         flows(summary),
         datagrams(summary),
+        programs(summary),
         drops(summary),
         faults(summary),
         refusals(summary),
@@ -107,9 +120,8 @@ fn flows(summary: &Summary) -> String {
         table.row(group_row(name, group));
     }
     let groups = group_names(summary);
-    let connection = |flow: &FlowSummary| flow.datagrams.is_none();
     let single = |name: &str| !is_member(name, &groups);
-    let singles = summary.flow.0.iter().filter(|(name, flow)| connection(flow) && single(name));
+    let singles = summary.flow.0.iter().filter(|(name, flow)| flow.is_connection() && single(name));
     let singles: Vec<_> = singles.collect();
     for (name, flow) in singles.iter().take(ROWS_MAX) {
         table.row(flow_row(name, flow));
@@ -154,6 +166,16 @@ fn is_member(flow: &str, groups: &BTreeSet<&str>) -> bool {
     flow.rsplit_once('.').is_some_and(|(before, _)| groups.contains(before))
 }
 
+fn programs(summary: &Summary) -> String {
+    let mut table = Table::new(&PROGRAM);
+    let all = summary.flow.0.iter();
+    let all: Vec<_> = all.filter_map(|(name, f)| Some((name, f, f.program.as_ref()?))).collect();
+    for (name, flow, program) in all.iter().take(ROWS_MAX) {
+        table.row(program_row(name, flow, program));
+    }
+    if table.is_empty() { String::new() } else { table.render() + &more(all.len()) }
+}
+
 fn group_row(name: &str, group: &Group) -> Vec<Cell> {
     vec![
         format!("{name} ({} flows)", group.flows).into(),
@@ -176,6 +198,20 @@ fn flow_row(name: &str, flow: &FlowSummary) -> Vec<Cell> {
         flow.retransmissions.to_string().into(),
         flow.timeouts.to_string().into(),
         quantity::time(flow.min_rtt_seconds).into(),
+    ]
+}
+
+fn program_row(name: &str, flow: &FlowSummary, program: &ProgramSummary) -> Vec<Cell> {
+    let ProgramSummary { forward, reverse } = program;
+    vec![
+        name.into(),
+        amount::bit_rate(flow.goodput).into(),
+        quantity::rate(flow.goodput).into(),
+        forward.received.to_string().into(),
+        quantity::size(forward.bytes).into(),
+        reverse.received.to_string().into(),
+        quantity::size(reverse.bytes).into(),
+        flow.drops.to_string().into(),
     ]
 }
 

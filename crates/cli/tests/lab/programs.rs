@@ -73,6 +73,43 @@ fn iperf3_gets_the_emulators_rate() {
     }
 }
 
+#[test]
+fn a_programs_flow_has_its_packets_and_bytes() {
+    let test = "a program's packets";
+    let Some(ground) = Ground::take(test, &["iperf3", "ping"]) else { return };
+    let flows = [
+        iperf3("there", "0 s", "-t 1 -w 512K"),
+        iperf3("back", "2 s", "-t 1 -w 512K -R"),
+        "[flow.ping]\nfrom = \"b\"\nto = \"a\"\nstart = \"4 s\"\n\
+         program = \"ping -c 5 -i 0.1 -s 100 {to}\"\n"
+            .into(),
+        "[flow.own]\nfrom = \"a\"\nto = \"b\"\nstart = \"0 s\"\nbytes = \"100 kB\"\n".into(),
+    ];
+    let network = Network { duration: "5 s", ..Network::default() };
+    let run = ground.run(&network.with(&flows.concat()), &[]);
+    let summary = run.summary();
+    let carried = |flow: &str, way: &str, what: &str| {
+        let value = &summary["flow"][flow]["program"][way][what];
+        value.as_f64().unwrap_or_else(|| panic!("{flow} {way} {what}: {}", summary["flow"][flow]))
+    };
+    for (flow, data, acks) in [("there", "forward", "reverse"), ("back", "reverse", "forward")] {
+        let end = &told(&run, flow)["end"];
+        let received = end["sum_received"]["bytes"].as_f64().expect("bytes");
+        // Beside the data: what iperf3 says of itself, and segments that were sent twice.
+        let share = carried(flow, data, "bytes") / received;
+        assert!((0.99..1.05).contains(&share), "{flow}: {share} of {received} bytes");
+        assert!(carried(flow, data, "received") * 1_448.0 >= received, "{flow}");
+        assert!(carried(flow, acks, "received") > 100.0, "{flow}");
+        assert!(carried(flow, acks, "bytes") < 100e3, "{flow}: its ACKs have no payload");
+        assert!(summary["flow"][flow]["goodput"].as_f64().expect("a rate") > 1e6, "{flow}");
+    }
+    for way in ["forward", "reverse"] {
+        assert_eq!((carried("ping", way, "sent"), carried("ping", way, "received")), (5.0, 5.0));
+    }
+    assert!(summary["flow"]["own"].get("program").is_none(), "{}", summary["flow"]["own"]);
+    assert_eq!(summary["flow"]["own"]["bytes"], 100_000);
+}
+
 /// At a tenth of that rate: a receiver has room for some 90 datagrams, which come within 54 ms. At the whole rate
 /// one that did not have its turn for 5 ms would lose some that the network did not.
 #[test]

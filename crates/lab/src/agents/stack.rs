@@ -44,6 +44,56 @@ impl Stack {
             ("net.ipv4.tcp_slow_start_after_idle", self.restart_after_idle.into()),
         ]
     }
+
+    /// The settings in which it is not as `other`, as words.
+    fn differences(&self, other: &Self) -> String {
+        let keys = [
+            "segment.ecn",
+            "segment.timestamps",
+            "segment.sack",
+            "segment.window_scaling",
+            "window.idle_restart",
+        ];
+        let pairs = self.settings().into_iter().zip(other.settings()).zip(keys);
+        let differing = pairs.filter(|((mine, theirs), _)| mine != theirs).map(|(_, key)| key);
+        differing.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Refuses connections that ask different things of a host.
+///
+/// # Errors
+/// `Unfit`.
+pub(super) fn check(plan: &Plan) -> Result<(), Error> {
+    let mut first: Vec<Option<(&Flow, Stack)>> = vec![None; plan.nodes.len()];
+    for flow in &plan.flows {
+        let Some(tcp) = flow.tcp() else { continue };
+        for (number, config) in [(flow.from, &tcp.sender), (flow.to, &tcp.receiver)] {
+            let here = (flow, Stack::of(config));
+            let before = *first[number].get_or_insert(here);
+            agree(before, here, &plan.nodes[number].name)?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses the second flow at that host if it asks for another stack than the first one there.
+fn agree(
+    (first, stack): (&Flow, Stack),
+    (flow, other): (&Flow, Stack),
+    host: &str,
+) -> Result<(), Error> {
+    if stack == other {
+        return Ok(());
+    }
+    let message = format!(
+        "flows `{}` and `{}` have different TCP options at host `{host}`, where one kernel has one setting for \
+         all: {}",
+        first.name,
+        flow.name,
+        stack.differences(&other)
+    );
+    Err(Error::unfit(message, "give one of them hosts of its own"))
 }
 
 /// Sets the host of that number to what the plan's connections at it ask for.
@@ -52,18 +102,11 @@ impl Stack {
 /// `Unfit` if they ask for different things.
 pub(super) fn set(plan: &Plan, number: usize, host: &Namespace) -> Result<(), Error> {
     let mut ends = plan.flows.iter().flat_map(|flow| ends(flow, number));
-    let Some((_, first)) = ends.next() else { return Ok(()) };
+    let Some((first_flow, first)) = ends.next() else { return Ok(()) };
     let stack = Stack::of(first);
     let (mut send, mut receive) = (tuned(first.buffers.send), tuned(first.buffers.receive));
     for (flow, config) in ends {
-        if Stack::of(config) != stack {
-            let message = format!(
-                "flow `{}` has other TCP options than flows before it at `{}`, which one kernel has \
-                 for a whole host",
-                flow.name, plan.nodes[number].name
-            );
-            return Err(Error::unfit(message, "let it begin and end at hosts of its own"));
-        }
+        agree((first_flow, stack), (flow, Stack::of(config)), &plan.nodes[number].name)?;
         send = send.max(tuned(config.buffers.send));
         receive = receive.max(tuned(config.buffers.receive));
     }

@@ -31,6 +31,8 @@ pub struct Run<'a> {
     pub recording: Option<&'a Recording>,
     /// The command line that makes the same results again (`Manifest::command`).
     pub command: &'a [String],
+    /// What of the scenario the driver left out ([`crate::Manifest::left_out`]).
+    pub left_out: &'a [String],
     /// What it tells of the machine, if it moved real packets.
     pub lab: Option<Lab<'a>>,
 }
@@ -90,6 +92,13 @@ impl Run<'_> {
     fn banners(&self, page: &mut Page) {
         if let Some(warning) = self.lab.and_then(|lab| lab.report.warning()) {
             page.banner(Mood::Bad, &warning);
+        }
+        if !self.left_out.is_empty() {
+            let what = self.left_out.join("; ");
+            page.banner(
+                Mood::Neutral,
+                &format!("Left out of the simulation, as it takes a real kernel: {what}."),
+            );
         }
         let run = &self.summary.run;
         if !run.complete {

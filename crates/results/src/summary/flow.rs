@@ -7,12 +7,13 @@ use traffic::Bytes;
 use traffic::units::PS_PER_SECOND;
 
 use super::per;
-use crate::totals::FlowTotals;
+use crate::totals::{Carried, FlowTotals};
 
 /// One flow.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowSummary {
-    /// Bytes a second that the receiver's program read, from the flow's start to its end.
+    /// Bytes a second that the receiver's program read, from the flow's start to its end; of a program the
+    /// payload that the network carried, both ways.
     pub goodput: f64,
     /// The same over the second half of that time, when the start is past; `null` if not measured.
     pub goodput_last_half: Option<f64>,
@@ -57,6 +58,37 @@ pub struct FlowSummary {
     /// sent again is of both ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exchanges: Option<ExchangeSummary>,
+    /// What the network carried of a program's packets. The bytes above are then payload of both directions, and
+    /// what TCP counts is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramSummary>,
+}
+
+impl FlowSummary {
+    /// Whether it is a connection of our own programs, of which TCP tells.
+    pub const fn is_connection(&self) -> bool {
+        self.datagrams.is_none() && self.program.is_none()
+    }
+}
+
+/// What the network carried of a program's packets, by its host and the one that the flow names.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProgramSummary {
+    /// From the program's host to the other.
+    pub forward: CarriedSummary,
+    /// From the other host to the program's.
+    pub reverse: CarriedSummary,
+}
+
+/// What the network carried in one direction.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CarriedSummary {
+    /// Packets sent.
+    pub sent: u64,
+    /// Packets received.
+    pub received: u64,
+    /// Payload bytes received, behind TCP's or UDP's header.
+    pub bytes: u64,
 }
 
 /// What became of a flow's requests.
@@ -158,7 +190,15 @@ pub(super) fn sum_flow(t: &FlowTotals) -> FlowSummary {
         cwnd_packets: t.sender.cwnd,
         datagrams: t.delay.as_ref().map(|delay| sum_datagrams(t, delay)),
         exchanges: t.exchanges.as_ref().map(sum_exchanges),
+        program: t.program.map(|[forward, reverse]| ProgramSummary {
+            forward: sum_carried(forward),
+            reverse: sum_carried(reverse),
+        }),
     }
+}
+
+const fn sum_carried(Carried { sent, received, bytes }: Carried) -> CarriedSummary {
+    CarriedSummary { sent, received, bytes }
 }
 
 fn sum_datagrams(t: &FlowTotals, delay: &Delay) -> DatagramSummary {

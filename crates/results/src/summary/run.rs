@@ -70,13 +70,21 @@ pub struct Group {
     pub exchanges: Option<ExchangeSummary>,
 }
 
-pub(super) fn sum_run(plan: &Plan, totals: &Totals, flows: &[(String, FlowSummary)]) -> Run {
+/// A flow with what became of it.
+type Known<'a> = (&'a Flow, &'a FlowTotals);
+
+pub(super) fn sum_run(
+    plan: &Plan,
+    totals: &Totals,
+    known: &[Known<'_>],
+    flows: &[(String, FlowSummary)],
+) -> Run {
     let mut drops = Drops::default();
     totals.ports.iter().for_each(|p| drops.add(&p.drops));
     totals.nodes.iter().for_each(|n| drops.add(n));
-    let sent = totals.flows.iter().map(|f| f.sender.segments_sent + f.receiver.segments_sent);
-    // What a program receives nobody counts: for how long it ran says nothing of the others.
-    let counted = plan.flows.iter().zip(&totals.flows).zip(flows);
+    let sent = known.iter().map(|(_, f)| f.sender.segments_sent + f.receiver.segments_sent);
+    // What a program read nobody knows, and for how long it ran says nothing of the others.
+    let counted = known.iter().zip(flows);
     let counted = counted.filter(|((f, _), _)| !matches!(f.transport, Transport::Program(_)));
     Run {
         title: plan.title.clone(),
@@ -84,9 +92,9 @@ pub(super) fn sum_run(plan: &Plan, totals: &Totals, flows: &[(String, FlowSummar
         seconds: totals.ending.at.as_secs_f64(),
         complete: totals.ending.complete,
         flows: flows.len() as u64,
-        goodput: goodput(counted.clone().map(|((_, t), _)| t)),
-        bytes: flows.iter().map(|(_, f)| f.bytes).sum(),
-        fairness: fairness(counted.map(|((plan, _), (_, f))| (plan, f.goodput))),
+        goodput: goodput(counted.clone().map(|((_, t), _)| *t)),
+        bytes: counted.clone().map(|(_, (_, f))| f.bytes).sum(),
+        fairness: fairness(counted.map(|((plan, _), (_, f))| (*plan, f.goodput))),
         drops: drops.total(),
         loss: per(drops.total() as f64, sent.sum::<u64>() as f64),
         retransmissions: flows.iter().map(|(_, f)| f.retransmissions).sum(),
@@ -110,8 +118,11 @@ pub(crate) fn group_of(name: &str) -> Option<&str> {
     number.bytes().all(|b| b.is_ascii_digit()).then_some(group)
 }
 
-pub(super) fn sum_groups(totals: &Totals, flows: &[(String, FlowSummary)]) -> Vec<(String, Group)> {
-    let all: Vec<_> = flows.iter().zip(&totals.flows).collect();
+pub(super) fn sum_groups(
+    known: &[Known<'_>],
+    flows: &[(String, FlowSummary)],
+) -> Vec<(String, Group)> {
+    let all: Vec<_> = flows.iter().zip(known.iter().map(|&(_, t)| t)).collect();
     // Those that one count made stand together.
     let groups = all.chunk_by(|((a, _), _), ((b, _), _)| group_of(a) == group_of(b));
     let named = groups.filter_map(|members| Some((group_of(&members.first()?.0.0)?, members)));

@@ -3,7 +3,8 @@
 use crate::report::quantity::{count, digits, rate, share, size, time};
 use crate::report::{Cell, Grid, Section};
 use crate::summary::{
-    ClassSummary, DatagramSummary, EmulatorSummary, FlowSummary, Named, Port, Summary,
+    CarriedSummary, ClassSummary, DatagramSummary, EmulatorSummary, FlowSummary, Named, Port,
+    ProgramSummary, Summary,
 };
 
 /// Rows of a table; the others are in `summary.json`.
@@ -43,11 +44,11 @@ impl Below {
     }
 }
 
-/// Groups, connections and datagrams.
+/// Groups, connections, datagrams and programs.
 pub(super) fn flows(summary: &Summary) -> Section {
     let mut section = Section::new("Flows");
     let flows = summary.flow.0.len();
-    for grid in [groups(summary), connections(summary), datagrams(summary)] {
+    for grid in [groups(summary), connections(summary), datagrams(summary), programs(summary)] {
         if !grid.is_empty() {
             section.grid(&grid);
         }
@@ -89,9 +90,39 @@ fn connections(summary: &Summary) -> Grid {
         "RTT least",
         "RTT smoothed",
     ]);
-    let flows = summary.flow.0.iter().filter(|(_, flow)| flow.datagrams.is_none());
+    let flows = summary.flow.0.iter().filter(|(_, flow)| flow.is_connection());
     flows.take(ROWS_MAX).for_each(|(name, flow)| grid.row(flow_row(name, flow)));
     grid
+}
+
+/// What the network carried of each program's packets, both ways.
+fn programs(summary: &Summary) -> Grid {
+    let mut grid = Grid::new(&[
+        "Program",
+        "Payload, both ways",
+        "Packets there",
+        "Bytes there",
+        "Packets back",
+        "Bytes back",
+        "Drops",
+    ]);
+    let flows = summary.flow.0.iter();
+    let flows = flows.filter_map(|(name, f)| Some((name, f, f.program.as_ref()?)));
+    flows.take(ROWS_MAX).for_each(|(name, f, p)| grid.row(program_row(name, f, p)));
+    grid
+}
+
+fn program_row(name: &str, flow: &FlowSummary, program: &ProgramSummary) -> Vec<Cell> {
+    let of = Below(format!("flow.{name}"));
+    let mut row = vec![Cell::text_of(name), of.rate("goodput", flow.goodput)];
+    for (way, CarriedSummary { received, bytes, .. }) in
+        [("forward", &program.forward), ("reverse", &program.reverse)]
+    {
+        let of = Below(format!("flow.{name}.program.{way}"));
+        row.extend([of.count("received", *received), of.size("bytes", *bytes)]);
+    }
+    row.push(of.count("drops", flow.drops));
+    row
 }
 
 fn datagrams(summary: &Summary) -> Grid {

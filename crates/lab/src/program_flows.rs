@@ -1,0 +1,183 @@
+//! Packets of programs, counted to the flows of the plan that run them.
+//!
+//! A program chooses its connections itself. What goes between a flow's two hosts and is no flow of our own is
+//! the program's: by the port that the plan gave it, else, where several programs are at work between the two,
+//! the one that was started last.
+
+use results::totals::Carried;
+use scenario::Plan;
+use scenario::plan::Transport;
+use traffic::header::{Header, Ports};
+use traffic::{FlowId, HostId, Instant, Packet};
+use transport::Info;
+
+use crate::flows::Known;
+
+/// Whose packets a flow's are that the plan does not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    Nobody,
+    /// The program of that index here.
+    Program(usize),
+    /// One of those between two hosts: of this one's pair.
+    LatestLike(usize),
+}
+
+/// A flow of the plan that is a program's.
+#[derive(Clone, Debug)]
+struct Program {
+    flow: FlowId,
+    from: HostId,
+    to: HostId,
+    port: u16,
+    start: Instant,
+    /// From `from` to `to`, and back.
+    carried: [Carried; 2],
+    drops: u64,
+}
+
+impl Program {
+    fn joins(&self, one: HostId, other: HostId) -> bool {
+        (self.from, self.to) == (one, other) || (self.to, self.from) == (one, other)
+    }
+}
+
+/// The plan's programs, and what was counted of each.
+#[derive(Debug)]
+pub(crate) struct ProgramFlows {
+    /// The earliest first.
+    programs: Vec<Program>,
+    /// The first flow that the plan does not know.
+    first: u32,
+    /// By flow, from that one on.
+    owners: Vec<Owner>,
+}
+
+impl ProgramFlows {
+    /// Those of `plan`.
+    pub(crate) fn of(plan: &Plan) -> Self {
+        let flows = (0..).map(FlowId).zip(&plan.flows);
+        let programs = flows.filter(|(_, flow)| matches!(flow.transport, Transport::Program(_)));
+        let mut programs: Vec<_> = programs
+            .map(|(number, flow)| Program {
+                flow: number,
+                from: HostId(flow.from as u16),
+                to: HostId(flow.to as u16),
+                port: flow.header.ports.unwrap_or_default().destination,
+                start: flow.span.start,
+                carried: Default::default(),
+                drops: 0,
+            })
+            .collect();
+        programs.sort_by_key(|program| program.start);
+        Self { programs, first: plan.flows.len() as u32, owners: Vec::new() }
+    }
+
+    /// Whether there are any.
+    pub(crate) const fn any(&self) -> bool {
+        !self.programs.is_empty()
+    }
+
+    /// A packet of a flow that was perhaps not met before came from a host.
+    #[inline]
+    pub(crate) fn entered(&mut self, known: &Known, header: &Header, now: Instant) {
+        if self.programs.is_empty() {
+            return;
+        }
+        let Some(place) = known.flow.0.checked_sub(self.first) else { return };
+        if self.owners.len() == place as usize {
+            self.owners.push(self.find(known, header.ports));
+        }
+        if let Some(carried) = self.carried(known.flow, known.source, now) {
+            carried.sent += 1;
+        }
+    }
+
+    /// A packet reached a host.
+    #[inline]
+    pub(crate) fn delivered(&mut self, packet: &Packet, now: Instant) {
+        if let Some(carried) = self.carried(packet.flow, packet.source, now) {
+            carried.received += 1;
+            carried.bytes += u64::from(packet.tcp.payload);
+        }
+    }
+
+    /// A packet was dropped.
+    pub(crate) fn dropped(&mut self, packet: &Packet, now: Instant) {
+        if let Some(index) = self.owner(packet.flow, now) {
+            self.programs[index].drops += 1;
+        }
+    }
+
+    fn find(&self, known: &Known, ports: Option<Ports>) -> Owner {
+        let ports = ports.unwrap_or_default();
+        let mut between =
+            (0..).zip(&self.programs).filter(|(_, p)| p.joins(known.source, known.destination));
+        let by_port = |(_, program): &(usize, &Program)| {
+            let at_server =
+                if known.destination == program.to { ports.destination } else { ports.source };
+            program.port == at_server
+        };
+        if let Some((index, _)) = between.clone().find(by_port) {
+            return Owner::Program(index);
+        }
+        match (between.next(), between.next()) {
+            (None, _) => Owner::Nobody,
+            (Some((index, _)), None) => Owner::Program(index),
+            (Some((index, _)), Some(_)) => Owner::LatestLike(index),
+        }
+    }
+
+    /// The program that a flow's packets are counted to.
+    #[inline]
+    fn owner(&self, flow: FlowId, now: Instant) -> Option<usize> {
+        let place = flow.0.checked_sub(self.first)?;
+        match *self.owners.get(place as usize)? {
+            Owner::Nobody => None,
+            Owner::Program(index) => Some(index),
+            Owner::LatestLike(first) => {
+                let Program { from, to, .. } = self.programs[first];
+                let started = self
+                    .programs
+                    .iter()
+                    .rposition(|program| program.start <= now && program.joins(from, to));
+                started.or(Some(first))
+            }
+        }
+    }
+
+    #[inline]
+    fn carried(&mut self, flow: FlowId, source: HostId, now: Instant) -> Option<&mut Carried> {
+        let index = self.owner(flow, now)?;
+        let program = &mut self.programs[index];
+        let way = usize::from(source != program.from);
+        program.carried.get_mut(way)
+    }
+
+    /// What was counted of each so far: its flow, both directions, drops.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (FlowId, [Carried; 2], u64)> + '_ {
+        self.programs.iter().map(|program| (program.flow, program.carried, program.drops))
+    }
+
+    /// The programs that have started by `now`, each as a sample of its two hosts.
+    pub(crate) fn samples(&self, now: Instant) -> impl Iterator<Item = (FlowId, [Info; 2])> + '_ {
+        let started = self.programs.iter().take_while(move |program| program.start <= now);
+        started.map(|program| (program.flow, infos(program.carried)))
+    }
+}
+
+/// What was carried, as a connection's counters have it: what the second host reads is the payload of both
+/// directions, as totals count it.
+pub(crate) fn infos([there, back]: [Carried; 2]) -> [Info; 2] {
+    let end = |out: Carried, into: Carried| Info {
+        segments_sent: out.sent,
+        segments_received: into.received,
+        bytes_received: into.bytes,
+        ..Info::default()
+    };
+    let bytes_read = there.bytes + back.bytes;
+    [end(there, back), Info { bytes_read, ..end(back, there) }]
+}
+
+#[cfg(test)]
+mod tests;

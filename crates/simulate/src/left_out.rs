@@ -1,0 +1,65 @@
+//! What of a plan a simulation leaves out, because only a real kernel runs it.
+
+use scenario::Plan;
+use scenario::plan::{Flow, Transport};
+
+/// Takes the expectations off `plan` that are about flows which a simulation leaves out. Returns all that it
+/// leaves out, in words: programs at hosts, flows (those of a `count` once), expectations.
+pub fn leave_out(plan: &mut Plan) -> Vec<String> {
+    let mut found = left_out(plan);
+    let Plan { flows, expectations, .. } = plan;
+    expectations.retain(|expectation| {
+        let judged =
+            !flows.iter().any(|flow| flow.takes_a_kernel() && is_of(&expectation.path, flow));
+        if !judged {
+            found.push(format!("`{}` is not judged", expectation.path));
+        }
+        judged
+    });
+    found
+}
+
+/// What a simulation of `plan` leaves out, in words; the flows of a `count` once.
+pub fn left_out(plan: &Plan) -> Vec<String> {
+    let hosts = plan.nodes.iter().filter(|node| !node.programs.is_empty());
+    let mut found: Vec<String> =
+        hosts.map(|host| format!("host `{}` runs a program", host.name)).collect();
+    let mut flows = plan.flows.iter().filter(|flow| flow.takes_a_kernel()).peekable();
+    while let Some(flow) = flows.next() {
+        let group = group_of(&flow.name);
+        let mut count = 1;
+        while group.is_some() && flows.next_if(|next| group_of(&next.name) == group).is_some() {
+            count += 1;
+        }
+        let name = match group {
+            Some(group) => format!("flow `{group}` ({count})"),
+            None => format!("flow `{}`", flow.name),
+        };
+        found.push(match &flow.transport {
+            Transport::Tcp(tcp) => {
+                let control = tcp.kernel_congestion.as_deref().unwrap_or_default();
+                format!("{name} has the kernel's own congestion control `{control}`")
+            }
+            Transport::Udp(_) | Transport::Program(_) => format!("{name} runs a program"),
+        });
+    }
+    found
+}
+
+/// The name that a flow shares with the others of its `count`: `bulk` of `bulk.7`.
+fn group_of(name: &str) -> Option<&str> {
+    let (group, number) = name.rsplit_once('.')?;
+    number.bytes().all(|b| b.is_ascii_digit()).then_some(group)
+}
+
+/// Whether a path of the summary is about `flow`, or about the group that it belongs to.
+fn is_of(path: &str, flow: &Flow) -> bool {
+    let Some(rest) = path.strip_prefix("flow.").or_else(|| path.strip_prefix("group.")) else {
+        return false;
+    };
+    let names = [Some(flow.name.as_str()), group_of(&flow.name)];
+    names
+        .into_iter()
+        .flatten()
+        .any(|name| rest.strip_prefix(name).is_some_and(|quantity| quantity.starts_with('.')))
+}
