@@ -35,6 +35,7 @@ use crate::lateness::Lateness;
 use crate::neighbours::Neighbours;
 use crate::program_flows::ProgramFlows;
 use crate::relay::{self, Event, Teller, Watched};
+use crate::stalls::Stalls;
 
 use idle::Idle;
 pub use orders::{Interface, Look};
@@ -55,8 +56,8 @@ pub(crate) struct Moved {
     pub(crate) lateness: Lateness,
     /// Frames that the machine had to drop on their way into the fabric, or out of it.
     pub(crate) missed: u64,
-    /// For how long it did not look at all for longer than [`LATE`], in sum.
-    pub(crate) absent: Duration,
+    /// When it did not look at all for longer than [`LATE`].
+    pub(crate) absent: Stalls,
     /// When it ended.
     pub(crate) end: Instant,
 }
@@ -73,7 +74,7 @@ impl Moved {
 
     /// Whether the fabric was kept from its work for a part of the run.
     pub(crate) fn was_away(&self) -> bool {
-        self.absent.as_ps() > self.end.as_ps() / 100
+        self.absent.sum.as_ps() > self.end.as_ps() / 100
     }
 }
 
@@ -97,7 +98,7 @@ pub(crate) struct Fabric {
     /// By place, the bytes of each packet's frame, which the wire may count otherwise.
     lengths: Vec<u32>,
     lateness: Lateness,
-    absent: Duration,
+    absent: Stalls,
     received: Vec<Received>,
     /// When each frame that awaits its flush was due.
     due: Vec<Instant>,
@@ -227,7 +228,7 @@ impl Fabric {
                 watched: relay::watched(plan),
             },
             lateness: Lateness::default(),
-            absent: Duration::ZERO,
+            absent: Stalls::default(),
             received: Vec::new(),
             due: Vec::new(),
             checked: 0,
@@ -339,7 +340,7 @@ impl Fabric {
     #[inline]
     fn note_absence(&mut self, span: Duration) {
         if span > LATE {
-            self.absent += span;
+            self.absent.note(span);
         }
     }
 

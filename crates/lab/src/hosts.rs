@@ -171,7 +171,7 @@ fn line(link: &Link, end: &End) -> Line {
 const QUEUE: u64 = 1_000;
 
 /// The rate to which a host's discipline holds everything, if that is less than the link's.
-fn regulated(link: &Link, end: &End) -> Option<Rate> {
+pub(crate) fn regulated(link: &Link, end: &End) -> Option<Rate> {
     let rate = match &end.queue {
         Parameters::Psp(psp) => psp.rate,
         Parameters::Tbr(tbr) => tbr.rate,

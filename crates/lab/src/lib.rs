@@ -36,6 +36,7 @@ pub mod refusal;
 mod relay;
 pub mod router;
 mod run;
+mod spoiled;
 mod stalls;
 pub mod sysctl;
 mod threads;

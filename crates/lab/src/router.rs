@@ -207,6 +207,7 @@ impl Router {
             kept_up: look.kept_up,
             lateness: look.lateness,
             host_stalls: None,
+            spoiled: Vec::new(),
             missed_frames: look.missed_frames,
             ports: ports.iter().map(port).collect(),
             kernel_congestion: Vec::new(),

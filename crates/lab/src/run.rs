@@ -26,7 +26,8 @@ use crate::gates::{self, Entry, Gate, Place};
 use crate::hosts::{Hosts, Interface};
 use crate::programs::Programs;
 use crate::relay::{Event, Listener};
-use crate::stalls::Sentinels;
+use crate::spoiled::{self, Evidence};
+use crate::stalls::{StallDetector, Stalls};
 use crate::{program_flows, refusal, threads};
 
 /// What of a lab is not the scenario's to say.
@@ -52,11 +53,13 @@ pub struct Outcome {
     pub report: LabReport,
     /// Why it ended before its time, if it did.
     pub failure: Option<Error>,
+    /// When the fabric's thread was stalled.
+    absent: Stalls,
 }
 
 /// From the start of the threads to the run's time zero.
 const AHEAD: time::Duration = time::Duration::from_millis(50);
-/// Hosts that stand still, or whose programs wait, for more than one part in so many of the run did not keep up.
+/// Hosts that are stalled, or whose programs wait, for more than one part in so many of the run did not keep up.
 const STARVED: u64 = 20;
 /// From one look at whether a run is over to the next.
 const GLANCE: time::Duration = time::Duration::from_millis(5);
@@ -88,16 +91,19 @@ pub fn run(
     };
     let mut programs = lab.programs.take();
     let agents = Agents::start(plan, &lab.hosts.namespaces, lab.clock, &congestion, told)?;
-    let sentinels = Sentinels::post(&lab.layout.others, lab.clock);
+    let detector = StallDetector::start(&lab.layout.others, lab.clock);
     let mut outcome = lab.attend(plan, watch, |hosts, now| {
         (steering.progress)(now);
         programs.iter_mut().try_for_each(|programs| programs.attend(plan, hosts, now))?;
         Ok(steering.interrupted.load(Ordering::Relaxed))
     })?;
-    let Outcome { totals, report, .. } = &mut outcome;
-    let stalls = sentinels.recall();
+    let Outcome { totals, report, absent, .. } = &mut outcome;
+    let stalls = detector.stop();
+    let run = totals.ending.at.since(Instant::ZERO);
     report.host_stalls = Some(stalls.told());
-    if stalls.sum.times(STARVED) > totals.ending.at.since(Instant::ZERO) {
+    report.spoiled =
+        spoiled::judge(plan, &totals.ports, &Evidence { stalls: [&stalls, absent], run });
+    if stalls.sum.times(STARVED) > run || !report.spoiled.is_empty() {
         report.kept_up = false;
     }
     let Ended { flows, waited } = agents.finish()?;
@@ -107,13 +113,11 @@ pub fn run(
             *totals = FlowTotals { drops: totals.drops, ..flow };
         }
     }
-    if let Some(waited) =
-        waited.filter(|&waited| waited.times(STARVED) > totals.ending.at.since(Instant::ZERO))
-    {
+    if let Some(waited) = waited.filter(|&waited| waited.times(STARVED) > run) {
         report.kept_up = false;
-        let (waited, all) = (waited.as_secs_f64(), totals.ending.at.as_secs_f64());
+        let (waited, all) = (waited.as_secs_f64(), run.as_secs_f64());
         report.notes.push(format!(
-            "hosts lacked a processor: their programs waited for one for {waited:.1} of {all:.1} s"
+            "the hosts' programs were preempted: they waited for a processor for {waited:.1} of {all:.1} s"
         ));
     }
     if let Some(programs) = programs {
@@ -201,7 +205,9 @@ impl Lab {
         let complete = moved.end >= Instant::ZERO + plan.duration;
         let report = report(plan, &hosts, &moved, kind, notes);
         drop((hosts, restored));
-        Ok(Outcome { totals: totals(moved, complete), report, failure: broken.or(failure) })
+        let absent = moved.absent.clone();
+        let failure = broken.or(failure);
+        Ok(Outcome { totals: totals(moved, complete), report, failure, absent })
     }
 }
 
@@ -270,10 +276,8 @@ fn report(
     mut notes: Vec<String>,
 ) -> LabReport {
     if moved.was_away() {
-        let share = 100.0 * moved.absent.as_secs_f64() / moved.end.as_secs_f64();
-        notes.push(format!(
-            "other programs kept the fabric from its work for {share:.0} % of the run"
-        ));
+        let share = 100.0 * moved.absent.sum.as_secs_f64() / moved.end.as_secs_f64();
+        notes.push(format!("the forwarding thread was preempted for {share:.0} % of the run"));
     }
     let name = |interface: &Interface| {
         let link = &plan.links[interface.fed_by.0 as usize / 2];
@@ -284,6 +288,7 @@ fn report(
         kept_up: moved.kept_up(),
         lateness: moved.lateness.told(),
         host_stalls: None,
+        spoiled: Vec::new(),
         missed_frames: moved.missed,
         ports: hosts.interfaces.iter().map(port).collect(),
         kernel_congestion: Vec::new(),

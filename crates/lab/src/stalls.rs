@@ -1,10 +1,11 @@
-//! Stalls of the hosts' processors: for how long what hosts do had to stand still, kernel and programs alike.
-//! A virtual machine's processor is lent out without a word; only who wanted to wake up knows.
+//! Stalls: for how long the hosts' processors, or the fabric's thread, could do nothing. A hypervisor takes a
+//! processor away without a word (CPU steal); only who wanted to wake up knows.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
+use results::Histogram;
 use traffic::{Duration, Instant};
 
 use crate::clock::{self, Clock};
@@ -12,49 +13,55 @@ use crate::threads;
 
 /// From one awakening to the next.
 const NAP: Duration = Duration::from_ms(2);
-/// Who wakes up later than this was kept from it.
+/// Who wakes up later than this was stalled.
 const STALL: Duration = Duration::from_ms(1);
 
-/// For how long processors stood still.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// For how long a thread was stalled.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stalls {
-    /// The longest of them.
-    pub(crate) longest: Duration,
-    /// All on the processor that had most of them.
+    /// Each of them.
+    pub(crate) each: Histogram,
+    /// All of them.
     pub(crate) sum: Duration,
 }
 
 impl Stalls {
-    fn note(&mut self, late: Duration) {
-        if late > STALL {
-            self.longest = self.longest.max(late);
-            self.sum += late;
-        }
+    /// Counts one.
+    #[inline]
+    pub(crate) fn note(&mut self, stall: Duration) {
+        self.each.note(stall);
+        self.sum += stall;
+    }
+
+    /// The longest of them.
+    pub(crate) fn longest(&self) -> Duration {
+        self.each.longest()
     }
 
     /// As results tell it.
-    pub(crate) fn told(self) -> results::HostStalls {
-        results::HostStalls { longest_ns: self.longest.as_ns(), sum_ns: self.sum.as_ns() }
+    pub(crate) fn told(&self) -> results::HostStalls {
+        results::HostStalls { longest_ns: self.longest().as_ns(), sum_ns: self.sum.as_ns() }
     }
 
+    /// Those of the processor that had most of them.
     fn worst(self, other: Self) -> Self {
-        Self { longest: self.longest.max(other.longest), sum: self.sum.max(other.sum) }
+        if other.sum > self.sum { other } else { self }
     }
 }
 
 /// A thread on each of the hosts' processors that wakes up now and again and sees how late it is.
 #[derive(Debug)]
-pub(crate) struct Sentinels {
+pub(crate) struct StallDetector {
     threads: Vec<JoinHandle<Stalls>>,
     stop: Arc<AtomicBool>,
 }
 
-impl Sentinels {
-    /// Posts one on each of `processors`, from the epoch of `clock` on. One that the system refuses is
+impl StallDetector {
+    /// Starts one on each of `processors`, from the epoch of `clock` on. One that the system refuses is
     /// not there.
-    pub(crate) fn post(processors: &[usize], clock: Clock) -> Self {
+    pub(crate) fn start(processors: &[usize], clock: Clock) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let post = |&processor: &usize| {
+        let start = |&processor: &usize| {
             let stop = Arc::clone(&stop);
             let watch = move || {
                 threads::confine(&[processor]);
@@ -62,16 +69,16 @@ impl Sentinels {
                 thread::sleep(clock.until(Instant::ZERO));
                 watch(clock, &stop)
             };
-            thread::Builder::new().name("sentinel".into()).spawn(watch).ok()
+            thread::Builder::new().name("stalls".into()).spawn(watch).ok()
         };
-        Self { threads: processors.iter().filter_map(post).collect(), stop }
+        Self { threads: processors.iter().filter_map(start).collect(), stop }
     }
 
-    /// Calls them back.
-    pub(crate) fn recall(self) -> Stalls {
+    /// Stops them.
+    pub(crate) fn stop(self) -> Stalls {
         self.stop.store(true, Ordering::Relaxed);
-        let back = |thread: JoinHandle<Stalls>| thread.join().unwrap_or_default();
-        self.threads.into_iter().map(back).fold(Stalls::default(), Stalls::worst)
+        let join = |thread: JoinHandle<Stalls>| thread.join().unwrap_or_default();
+        self.threads.into_iter().map(join).fold(Stalls::default(), Stalls::worst)
     }
 }
 
@@ -80,7 +87,10 @@ fn watch(clock: Clock, stop: &AtomicBool) -> Stalls {
     while !stop.load(Ordering::Relaxed) {
         let due = clock.now() + NAP;
         thread::sleep(clock::system(NAP));
-        stalls.note(clock.now().since(due));
+        let late = clock.now().since(due);
+        if late > STALL {
+            stalls.note(late);
+        }
     }
     stalls
 }
@@ -92,25 +102,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_late_is_a_stall() {
-        let mut stalls = Stalls::default();
-        for us in [200, 1_000, 1_500, 7_000, 999] {
-            stalls.note(Duration::from_us(us));
-        }
-        let (longest, sum) = (Duration::from_ms(7), Duration::from_us(8_500));
-        assert_eq!(stalls, Stalls { longest, sum });
-        let other = Stalls { longest: Duration::from_ms(9), sum: Duration::from_ms(9) };
-        assert_eq!(stalls.worst(other), other);
+    fn the_worst_processor_counts() {
+        let of = |stalls: &[u64]| {
+            let mut counted = Stalls::default();
+            stalls.iter().for_each(|&ms| counted.note(Duration::from_ms(ms)));
+            counted
+        };
+        let (many, one) = (of(&[4, 4, 4]), of(&[9]));
+        assert_eq!((one.longest(), many.sum), (Duration::from_ms(9), Duration::from_ms(12)));
+        assert_eq!(one.worst(many.clone()), many);
     }
 
     #[test]
-    fn a_sentinel_comes_back_with_no_more_than_there_was() {
+    fn a_detector_finds_no_more_than_there_was() {
         let clock = Clock::starting_in(time::Duration::ZERO);
         let processors = threads::Layout::of_this_machine().others;
-        let sentinels = Sentinels::post(&processors, clock);
+        let detector = StallDetector::start(&processors, clock);
         thread::sleep(time::Duration::from_millis(20));
-        let Stalls { longest, sum } = sentinels.recall();
+        let stalls = detector.stop();
         let most = clock.now().since(Instant::ZERO);
-        assert!(longest <= sum && sum <= most, "{longest:?} of {sum:?} in {most:?}");
+        assert!(stalls.longest() <= stalls.sum && stalls.sum <= most, "{stalls:?} in {most:?}");
     }
 }

@@ -1,5 +1,7 @@
 //! What a run on real packets tells of the machine that moved them, and whether to believe it.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::report::quantity::{count, time};
@@ -10,11 +12,14 @@ use crate::report::{Cell, Grid, Section};
 pub struct LabReport {
     /// Whether the machine kept up; what a run says that did not is not to be trusted.
     pub kept_up: bool,
-    /// How late packets were let go.
+    /// How late packets left.
     pub lateness: Lateness,
-    /// For how long hosts could not act; none where there are no hosts, or in runs of before this was seen.
+    /// For how long hosts were stalled; none where there are no hosts, or in runs of before this was seen.
     #[serde(default)]
     pub host_stalls: Option<HostStalls>,
+    /// The results that stalls spoiled on the paths of this run.
+    #[serde(default)]
+    pub spoiled: Vec<Spoiled>,
     /// Frames that were lost for want of room on the way into or out of the fabric, which no queue of the
     /// scenario dropped.
     pub missed_frames: u64,
@@ -29,25 +34,99 @@ pub struct LabReport {
     pub failed_programs: Vec<String>,
 }
 
-/// From the moment a packet was to be let go to the moment that it was, nanoseconds.
+/// From the moment a packet was to leave to the moment that it did, nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lateness {
-    /// Half of them were no later.
+    /// The median.
     pub p50_ns: u64,
-    /// 99 of 100 were no later.
+    /// The 99th percentile.
     pub p99_ns: u64,
-    /// The latest.
+    /// The maximum.
     pub max_ns: u64,
 }
 
-/// For how long the hosts' processors were away from kernel and programs alike, 1 ms or more at a time,
-/// nanoseconds. What a host would have sent meanwhile no queue can let go.
+/// For how long the hosts' processors were away from kernel and programs alike (CPU steal), 1 ms or more at a
+/// time, nanoseconds. What a host would have sent meanwhile no queue can let go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostStalls {
     /// The longest.
     pub longest_ns: u64,
     /// All of them.
     pub sum_ns: u64,
+}
+
+/// Results that stalls of hosts, or of the thread that forwards, make those of the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Spoiled {
+    /// Drops at a drop-tail buffer, and the goodput that follows from them.
+    Drops(Burst),
+    /// Round trip times.
+    RoundTrip(RoundTrip),
+}
+
+/// What a stall sets free at once, where it meets a drop-tail buffer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Burst {
+    /// The flow; the first of like ones.
+    pub flow: String,
+    /// The buffer's port, `NODE:LINK`.
+    pub port: String,
+    /// The longest stall.
+    pub stall_ns: u64,
+    /// The burst after it, at most, in full frames.
+    pub burst_packets: u64,
+    /// What the buffer holds, in full frames.
+    pub buffer_packets: u64,
+    /// The drops that bursts after stalls may have caused, at most.
+    pub extra: u64,
+    /// All drops there.
+    pub drops: u64,
+}
+
+/// What stalls add to round trips.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoundTrip {
+    /// The flow; the first of like ones.
+    pub flow: String,
+    /// On average.
+    pub added_ns: u64,
+    /// The longest stall.
+    pub stall_ns: u64,
+    /// The path's, without queues.
+    pub round_trip_ns: u64,
+}
+
+impl fmt::Display for Spoiled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Drops(Burst {
+                flow,
+                port,
+                stall_ns,
+                burst_packets,
+                buffer_packets,
+                extra,
+                drops,
+            }) => write!(
+                f,
+                "goodput of `{flow}` and drops at {port} (stalls of up to {}: bursts of up to {} packets; \
+                 drop-tail of {} packets; up to {} of {} drops)",
+                nanoseconds(*stall_ns),
+                count(*burst_packets),
+                count(*buffer_packets),
+                count(*extra),
+                count(*drops)
+            ),
+            Self::RoundTrip(RoundTrip { flow, added_ns, stall_ns, round_trip_ns }) => write!(
+                f,
+                "round trip times of `{flow}` (stalls of up to {} add {} on average to {})",
+                nanoseconds(*stall_ns),
+                nanoseconds(*added_ns),
+                nanoseconds(*round_trip_ns)
+            ),
+        }
+    }
 }
 
 /// How the fabric met an interface.
@@ -62,21 +141,28 @@ pub struct LabPort {
 impl LabReport {
     /// What must be shown first of a run that did not keep up.
     pub fn warning(&self) -> Option<String> {
-        let tail = "do not trust these results";
-        (!self.kept_up).then(|| format!("The machine did not keep up ({}): {tail}.", self.facts()))
+        if self.kept_up {
+            return None;
+        }
+        let spoiled = match self.spoiled.as_slice() {
+            [] => String::new(),
+            all => format!(", above all: {}", listed(all)),
+        };
+        let facts = self.facts();
+        Some(format!("The machine did not keep up ({facts}): do not trust these results{spoiled}."))
     }
 
-    /// Lateness and what was missed, in one line.
+    /// Lateness, stalls and what was missed, in one line.
     pub fn facts(&self) -> String {
         let Lateness { p50_ns, p99_ns, max_ns } = self.lateness;
         let [p50, p99, max] = [p50_ns, p99_ns, max_ns].map(nanoseconds);
         let missed = count(self.missed_frames);
         let stalls = self.host_stalls.map(|HostStalls { longest_ns, sum_ns }| {
             let [longest, sum] = [longest_ns, sum_ns].map(nanoseconds);
-            format!("; hosts stood still for {sum} in all, {longest} at once")
+            format!("; hosts were stalled (CPU steal) for {sum} in all, {longest} max")
         });
         format!(
-            "packets late by {p50} (half), {p99} (1 of 100), {max} at most; {missed} frames missed{}",
+            "packets late by {p50} (p50), {p99} (p99), {max} (max); {missed} frames missed{}",
             stalls.unwrap_or_default()
         )
     }
@@ -97,12 +183,12 @@ impl LabReport {
             grid.row(vec![Cell::text_of(name), Cell::number(text)]);
         };
         row("Kept up", if self.kept_up { "yes" } else { "no" }.to_owned());
-        row("Half of the packets late by at most", nanoseconds(self.lateness.p50_ns));
-        row("99 of 100 by at most", nanoseconds(self.lateness.p99_ns));
-        row("The latest by", nanoseconds(self.lateness.max_ns));
+        row("Packets late by, p50", nanoseconds(self.lateness.p50_ns));
+        row("Packets late by, p99", nanoseconds(self.lateness.p99_ns));
+        row("Packets late by, max", nanoseconds(self.lateness.max_ns));
         if let Some(HostStalls { longest_ns, sum_ns }) = self.host_stalls {
-            row("Hosts stood still, at once", nanoseconds(longest_ns));
-            row("Hosts stood still, in all", nanoseconds(sum_ns));
+            row("Hosts stalled (CPU steal), max", nanoseconds(longest_ns));
+            row("Hosts stalled (CPU steal), in all", nanoseconds(sum_ns));
         }
         row("Frames that the fabric missed", count(self.missed_frames));
         row("Interfaces", self.kinds().join(", "));
@@ -110,11 +196,18 @@ impl LabReport {
             row("The kernel's congestion control", self.kernel_congestion.join(", "));
         }
         section.grid(&grid);
+        if !self.spoiled.is_empty() {
+            section.paragraph(&format!("Spoiled by stalls: {}.", listed(&self.spoiled)));
+        }
         let failed = self.failed_programs.iter();
         failed.for_each(|program| section.paragraph(&format!("A program failed: {program}")));
         self.notes.iter().for_each(|note| section.paragraph(note));
         section
     }
+}
+
+fn listed(spoiled: &[Spoiled]) -> String {
+    spoiled.iter().map(Spoiled::to_string).collect::<Vec<_>>().join("; ")
 }
 
 fn nanoseconds(ns: u64) -> String {
@@ -125,33 +218,60 @@ fn nanoseconds(ns: u64) -> String {
 mod tests {
     use super::*;
 
+    fn kept() -> LabReport {
+        LabReport {
+            kept_up: true,
+            lateness: Lateness { p50_ns: 1_200, p99_ns: 40_000, max_ns: 3_000_000 },
+            host_stalls: None,
+            spoiled: Vec::new(),
+            missed_frames: 17,
+            ports: Vec::new(),
+            kernel_congestion: Vec::new(),
+            notes: Vec::new(),
+            failed_programs: Vec::new(),
+        }
+    }
+
     #[test]
     fn only_a_run_that_did_not_keep_up_has_a_warning() {
-        let lateness = Lateness { p50_ns: 1_200, p99_ns: 40_000, max_ns: 3_000_000 };
-        let (ports, notes) = (Vec::new(), Vec::new());
-        let kept = LabReport {
-            kept_up: true,
-            lateness,
-            host_stalls: None,
-            missed_frames: 17,
-            ports,
-            kernel_congestion: Vec::new(),
-            notes,
-            failed_programs: Vec::new(),
-        };
-        assert_eq!(kept.warning(), None);
-        let late = LabReport { kept_up: false, ..kept };
+        assert_eq!(kept().warning(), None);
+        let late = LabReport { kept_up: false, ..kept() };
         assert_eq!(
             late.warning().expect("a warning"),
-            "The machine did not keep up (packets late by 1.2 µs (half), 40 µs (1 of 100), 3 ms at most; \
-             17 frames missed): do not trust these results."
+            "The machine did not keep up (packets late by 1.2 µs (p50), 40 µs (p99), 3 ms (max); 17 frames \
+             missed): do not trust these results."
         );
         let stalls = HostStalls { longest_ns: 107_000_000, sum_ns: 2_400_000_000 };
-        let stood = LabReport { host_stalls: Some(stalls), ..late };
-        assert!(
-            stood.facts().ends_with("missed; hosts stood still for 2.4 s in all, 107 ms at once"),
-            "{}",
-            stood.facts()
-        );
+        let stalled = LabReport { host_stalls: Some(stalls), ..late };
+        let end = "missed; hosts were stalled (CPU steal) for 2.4 s in all, 107 ms max";
+        assert!(stalled.facts().ends_with(end), "{}", stalled.facts());
+    }
+
+    #[test]
+    fn the_warning_names_the_results_that_stalls_spoiled() {
+        let burst = Burst {
+            flow: "bulk".into(),
+            port: "wan:east".into(),
+            stall_ns: 10_000_000,
+            burst_packets: 33,
+            buffer_packets: 20,
+            extra: 13,
+            drops: 50,
+        };
+        let round_trip = RoundTrip {
+            flow: "bulk".into(),
+            added_ns: 400_000,
+            stall_ns: 10_000_000,
+            round_trip_ns: 4_000_000,
+        };
+        let spoiled = vec![Spoiled::Drops(burst), Spoiled::RoundTrip(round_trip)];
+        let report = LabReport { kept_up: false, spoiled, ..kept() };
+        let warning = report.warning().expect("a warning");
+        let end = "do not trust these results, above all: goodput of `bulk` and drops at wan:east (stalls of up \
+                   to 10 ms: bursts of up to 33 packets; drop-tail of 20 packets; up to 13 of 50 drops); round \
+                   trip times of `bulk` (stalls of up to 10 ms add 400 µs on average to 4 ms).";
+        assert!(warning.ends_with(end), "{warning}");
+        let text = serde_json::to_string(&report).expect("JSON");
+        assert_eq!(serde_json::from_str::<LabReport>(&text).expect("the same"), report);
     }
 }

@@ -39,7 +39,7 @@ pub use error::Error;
 pub use expectation::{Verdict, judge, judge_quantities};
 pub use folder::{Files, RunFolder};
 pub use histogram::Histogram;
-pub use lab::{HostStalls, LabPort, LabReport, Lateness};
+pub use lab::{HostStalls, LabPort, LabReport, Lateness, Spoiled};
 pub use manifest::Manifest;
 pub use recorder::{Recorder, Recording};
 pub use report::run::Run as RunReport;

@@ -38,7 +38,7 @@ pub use diagnostic::{Diagnostic, Errors};
 pub use document::{Document, Run, assigned_path, queue};
 pub use lock::lock;
 pub use measure::{Dimension, Measure, measure};
-pub use physics::{Kind, Warning, physics};
+pub use physics::{Hop, Kind, Path, Warning, paced, path, physics};
 pub use plan::Plan;
 pub use schema::schema;
 pub use templates::{TEMPLATES, Template, template, without_schema};

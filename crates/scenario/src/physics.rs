@@ -23,22 +23,29 @@ pub use warning::{Kind, Warning};
 const SAMPLES_MAX: u64 = 10_000_000;
 
 /// The narrowest place on a way, and the way's length.
-struct Path {
-    links: Vec<Hop>,
-    round_trip: Duration,
+#[derive(Clone, Debug)]
+pub struct Path {
+    /// The ports from sender to receiver.
+    pub links: Vec<Hop>,
+    /// The delay of wires and emulators, there and back.
+    pub round_trip: Duration,
 }
 
 /// One output port on the way.
-struct Hop {
-    link: usize,
-    end: usize,
+#[derive(Clone, Debug)]
+pub struct Hop {
+    /// The link, an index into `Plan::links`.
+    pub link: usize,
+    /// Which of its ends transmits.
+    pub end: usize,
     /// In frame bytes.
-    rate: Rate,
+    pub rate: Rate,
     /// What a frame costs beyond its bytes.
-    overhead: Bytes,
-    /// `None` for a queue that counts packets only.
-    buffer: Option<Bytes>,
-    at: String,
+    pub overhead: Bytes,
+    /// The drop-tail buffer there; `None` where the queue is of another kind.
+    pub buffer: Option<Bytes>,
+    /// The port, as `NODE:LINK`.
+    pub at: String,
 }
 
 /// What is odd about a plan, flow by flow, then probe by probe, then change by change. Each kind of warning is
@@ -68,7 +75,7 @@ fn flow_warnings(names: &Groups<'_>, flow: &Flow, number: usize) -> Vec<Warning>
     let product = product(narrow.rate, path.round_trip);
     let about = names.flow_path(number);
     let mut found = Vec::new();
-    let class = paced(plan, flow, number, &path);
+    let class = pacing_class(plan, flow, number, &path);
     if let Some((hop, class, rate)) = &class
         && *rate > narrow.rate
     {
@@ -315,7 +322,7 @@ fn samples(plan: &Plan) -> Vec<Warning> {
 }
 
 /// The ports from sender to receiver, and the delay there and back; `None` if there is no way.
-fn path(plan: &Plan, flow: &Flow) -> Option<Path> {
+pub fn path(plan: &Plan, flow: &Flow) -> Option<Path> {
     let (links, there) = way(plan, flow.from, flow.to)?;
     let (_, back) = way(plan, flow.to, flow.from)?;
     Some(Path { links, round_trip: there + back })
@@ -364,8 +371,13 @@ fn limit(fifo: &fifo::Parameters, mtu: Bytes) -> Option<Bytes> {
     by_packets.into_iter().chain(fifo.bytes).min()
 }
 
+/// The rate of the first class on the way that paces the flow of that number.
+pub fn paced(plan: &Plan, flow: &Flow, number: usize, path: &Path) -> Option<Rate> {
+    pacing_class(plan, flow, number, path).map(|(_, _, rate)| rate)
+}
+
 /// The first class on the way that paces the flow, where, and its rate.
-fn paced<'p>(
+fn pacing_class<'p>(
     plan: &Plan,
     flow: &Flow,
     number: usize,

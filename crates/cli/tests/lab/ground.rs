@@ -159,8 +159,12 @@ impl Ground {
                 return Some(run);
             }
             figures = format!(
-                "{} missed {}, hosts stood still {} {}",
-                lab["lateness"], lab["missed_frames"], lab["host_stalls"], lab["notes"]
+                "{} missed {}, hosts stalled {} {} spoiled {}",
+                lab["lateness"],
+                lab["missed_frames"],
+                lab["host_stalls"],
+                lab["notes"],
+                lab["spoiled"]
             );
         }
         disturbed(test, &figures);
@@ -193,7 +197,7 @@ impl Run {
         self.read("manifest.json")
     }
 
-    /// For how long its hosts stood still at once.
+    /// The longest time that its hosts were stalled.
     pub(crate) fn longest_stall(&self) -> Duration {
         let longest = &self.manifest()["lab"]["host_stalls"]["longest_ns"];
         Duration::from_nanos(longest.as_u64().expect("nanoseconds"))

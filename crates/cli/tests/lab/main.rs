@@ -11,6 +11,7 @@ mod ordinary_paths;
 mod pacing;
 mod programs;
 mod remains;
+mod stalls;
 mod standing;
 #[path = "../typed/mod.rs"]
 mod typed;
