@@ -75,11 +75,11 @@ pub(crate) type Drops = BTreeMap<String, u64>;
 pub(crate) struct Interface {
     /// Its name.
     pub(crate) interface: String,
-    /// Whether it is up.
-    pub(crate) interface_up: bool,
-    /// How many times it went down.
+    /// How it is: `up`, `no carrier` or `down`.
+    pub(crate) interface_state: String,
+    /// How many times it went down, or lost its carrier.
     pub(crate) outages: u64,
-    /// Frames that were to be sent by it while it was down.
+    /// Frames that were to be sent by it meanwhile.
     pub(crate) lost_when_down: u64,
     /// Frames of MAC control that it received, such as PAUSE, which go no further.
     pub(crate) mac_control_frames: u64,

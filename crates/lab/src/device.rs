@@ -14,6 +14,7 @@ use std::os::fd::BorrowedFd;
 
 use traffic::{PacketId, Packets};
 
+pub use link::LinkState;
 pub use promiscuous::Promiscuous;
 
 use link::{Failure, Link};
@@ -89,20 +90,22 @@ pub struct Counts {
     pub missed: u64,
     /// Given to the device to be sent, and dropped: its queue was full or the kernel refused them.
     pub refused: u64,
-    /// Given to the device to be sent, and dropped because the interface was down.
+    /// Given to the device to be sent, and dropped because the interface was down or had no carrier.
     pub lost_when_down: u64,
-    /// How many times the interface went down; no frames.
+    /// How many times the interface went down or lost its carrier; no frames.
     pub outages: u64,
 }
 
 /// One interface's frames.
 ///
-/// An interface that is taken down neither receives nor sends until it is up again, and what is to be sent
-/// meanwhile is dropped and counted.
+/// An interface that is taken down, or has no carrier, neither receives nor sends until it is up again, and
+/// what is to be sent meanwhile is dropped and counted.
 #[derive(Debug)]
 pub struct Device {
     socket: Socket,
     link: Link,
+    /// As in [`Counts`].
+    refused: u64,
 }
 
 #[derive(Debug)]
@@ -141,13 +144,7 @@ impl Device {
                 Socket::Packet(packet::Socket::open(interface, vnet, buffers)?)
             }
         };
-        let mut device = Self { socket, link };
-        // It may be down from the start.
-        if let Err(error) = device.check() {
-            device.close(packets);
-            return Err(error);
-        }
-        Ok(device)
+        Ok(Self { socket, link, refused: 0 })
     }
 
     /// Appends to `out` the frames that have come in since the last call, [`BATCH`] at most, or somewhat more
@@ -173,12 +170,12 @@ impl Device {
     /// device's until it is sent, and is then released.
     #[inline]
     pub fn send(&mut self, packet: PacketId, length: u32) {
-        let is_up = self.link.is_up();
+        let is_down = self.link.is_down();
         match &mut self.socket {
-            Socket::Xdp(socket) if is_up => socket.send(packet, length),
-            Socket::Packet(socket) if is_up => socket.send(packet, length),
-            Socket::Xdp(socket) => socket.turn_away(packet),
-            Socket::Packet(socket) => socket.turn_away(packet),
+            Socket::Xdp(socket) if is_down => socket.turn_away(packet),
+            Socket::Packet(socket) if is_down => socket.turn_away(packet),
+            Socket::Xdp(socket) => socket.send(packet, length),
+            Socket::Packet(socket) => socket.send(packet, length),
         }
     }
 
@@ -188,18 +185,32 @@ impl Device {
     /// If the interface was removed.
     #[inline]
     pub fn flush(&mut self, buffers: &mut Buffers, packets: &mut Packets) -> Result<(), Error> {
-        if self.link.is_up() {
-            let flushed = match &mut self.socket {
-                Socket::Xdp(socket) => socket.flush(packets),
-                Socket::Packet(socket) => socket.flush(buffers, packets),
+        if !self.link.is_down() {
+            let (flushed, refused) = match &mut self.socket {
+                Socket::Xdp(socket) => (socket.flush(packets), socket.take_refused()),
+                Socket::Packet(socket) => (socket.flush(buffers, packets), socket.take_refused()),
             };
             flushed.or_else(|failure| self.look(failure))?;
+            if refused > 0 {
+                self.count_refused(refused)?;
+            }
         }
-        if !self.link.is_up() {
+        if self.link.is_down() {
             self.link.lost += match &mut self.socket {
                 Socket::Xdp(socket) => socket.discard(packets),
                 Socket::Packet(socket) => socket.discard(packets),
             };
+        }
+        Ok(())
+    }
+
+    /// Counts frames that were not sent by the reason: an interface without a carrier takes none.
+    #[cold]
+    fn count_refused(&mut self, frames: u64) -> Result<(), Error> {
+        self.link.look(false)?;
+        match self.link.state() {
+            LinkState::Up => self.refused += frames,
+            _ => self.link.lost += frames,
         }
         Ok(())
     }
@@ -211,13 +222,12 @@ impl Device {
             Socket::Xdp(socket) => socket.has_unsent(),
             Socket::Packet(socket) => socket.has_unsent(),
         };
-        unsent && self.link.is_up()
+        unsent && !self.link.is_down()
     }
 
-    /// Whether its interface was up when it was last looked at.
-    #[inline]
-    pub const fn is_up(&self) -> bool {
-        self.link.is_up()
+    /// How its interface was when it was last looked at.
+    pub const fn link_state(&self) -> LinkState {
+        self.link.state()
     }
 
     /// Looks whether the interface is up: to be done often, for an interface that is up again is not told of.
@@ -225,7 +235,7 @@ impl Device {
     /// # Errors
     /// If it was removed.
     pub fn check(&mut self) -> Result<(), Error> {
-        let Self { socket, link } = self;
+        let Self { socket, link, .. } = self;
         link.check(socket.fd())
     }
 
@@ -244,7 +254,7 @@ impl Device {
             Socket::Packet(socket) => socket.counts(),
         };
         let Link { outages, lost, .. } = self.link;
-        Counts { outages, lost_when_down: lost, ..counts }
+        Counts { refused: self.refused, outages, lost_when_down: lost, ..counts }
     }
 
     /// How many places of [`Packets`] it holds.

@@ -1,5 +1,6 @@
 //! A router's counters: as JSON, as a line each second, and as a summary.
 
+use lab::device::LinkState;
 use lab::router::{InterfaceLook, Look, Port};
 use results::LabReport;
 use results::report::quantity;
@@ -118,7 +119,7 @@ fn port_value(
         (name.clone(), Value::Object(counts.into_iter().collect()))
     });
     value["interface"] = interface.interface.into();
-    value["interface_up"] = interface.interface_up.into();
+    value["interface_state"] = interface.interface_state.into();
     value["outages"] = interface.outages.into();
     value["lost_when_down"] = interface.lost_when_down.into();
     value["mac_control_frames"] = interface.mac_control_frames.into();
@@ -159,15 +160,18 @@ fn by_reason(drops: &Drops) -> Value {
 pub(super) fn outages(ports: &[Port; 2], before: Option<&Look>, now: &Look) -> Vec<String> {
     let one = |(side, (port, now)): (usize, (&Port, &InterfaceLook))| {
         let before = before.and_then(|look| look.interfaces.get(side));
-        let (was_up, outages) = before.map_or((true, 0), |one| (one.is_up, one.outages));
+        let (state, outages) = before.map_or((LinkState::Up, 0), |one| (one.state, one.outages));
         let name = &port.interface;
         let lost = format!("{} frames to it were lost so far", now.lost_when_down);
-        match (now.is_up, was_up) {
-            (false, true) => Some(format!(
+        match now.state {
+            LinkState::Down if state != now.state => Some(format!(
                 "{name} is down; frames to it are lost until it is up: ip link set {name} up"
             )),
-            (true, false) => Some(format!("{name} is up again; {lost}")),
-            (true, true) if now.outages > outages => {
+            LinkState::NoCarrier if state != now.state => {
+                Some(format!("{name} has no carrier; frames to it are lost until it has"))
+            }
+            LinkState::Up if state != now.state => Some(format!("{name} is up again; {lost}")),
+            LinkState::Up if now.outages > outages => {
                 Some(format!("{name} was down for a moment and is up again; {lost}"))
             }
             _ => None,
@@ -223,7 +227,7 @@ pub(super) fn summary(ports: &[Port; 2], look: &Look, report: &LabReport) -> Str
 fn interface(port: &Port, look: &InterfaceLook) -> Interface {
     Interface {
         interface: port.interface.clone(),
-        interface_up: look.is_up,
+        interface_state: look.state.name().into(),
         outages: look.outages,
         lost_when_down: look.lost_when_down,
         mac_control_frames: look.mac_control_frames,

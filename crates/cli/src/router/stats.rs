@@ -1,5 +1,6 @@
 //! What a running router has counted, as text.
 
+use lab::device::LinkState;
 use results::report::quantity;
 
 use crate::amount;
@@ -65,13 +66,16 @@ fn dropped(place: &str, drops: &crate::statistics::Drops) -> String {
     format!("dropped at {place}: {}\n", all.join(", "))
 }
 
+/// The state of an interface that sends and receives.
+const UP: &str = LinkState::Up.name();
+
 /// Nothing, if it was up all the time and no PAUSE came.
 pub(super) fn of_interface(interface: &Interface) -> String {
-    let Interface { interface: name, interface_up, outages, lost_when_down, mac_control_frames } =
-        interface;
+    let Interface { interface: name, interface_state, outages, .. } = interface;
+    let Interface { lost_when_down, mac_control_frames, .. } = interface;
     let mut text = String::new();
-    if !interface_up {
-        text += &format!("{name} is down: ip link set {name} up\n");
+    if interface_state != UP {
+        text += &format!("{name}: {interface_state}\n");
     }
     if *outages > 0 {
         let times = amount::count(*outages as usize, "time");

@@ -96,7 +96,8 @@ fn programs_pass_between_hosts_with_their_offloads_on() {
         machines.ping(1);
         for [from, to] in [[LEFT, RIGHT], [LEFT_IPV6, RIGHT_IPV6]] {
             let tcp = iperf3(&machines, to, &format!("--bytes {BYTES}"));
-            assert_eq!(tcp["end"]["sum_sent"]["bytes"], BYTES, "{port:?} {to}: {tcp}");
+            let sent = tcp["end"]["sum_sent"]["bytes"].as_u64();
+            assert!(sent >= Some(BYTES), "{port:?} {to}: {tcp}");
             // The receiver counts until the sender says that it is done, and some are under way then.
             let bytes = tcp["end"]["sum_received"]["bytes"].as_u64();
             assert!(bytes > Some(BYTES / 4), "{port:?} {to}: {tcp}");

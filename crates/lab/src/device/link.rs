@@ -13,6 +13,39 @@ use crate::Error;
 /// tell within a millisecond.
 const QUIET: u32 = 1024;
 
+/// How an interface is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkState {
+    /// It was taken down: `ip link set NAME down`.
+    Down,
+    /// It is up, and has nobody at its other end, or no cable. What it is given to send is lost.
+    NoCarrier,
+    /// It sends and receives.
+    Up,
+}
+
+impl LinkState {
+    /// Its name, for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Down => "down",
+            Self::NoCarrier => "no carrier",
+            Self::Up => "up",
+        }
+    }
+
+    /// By the flags of netdevice(7).
+    const fn of(flags: u32) -> Self {
+        if flags & libc::IFF_UP as u32 == 0 {
+            Self::Down
+        } else if flags & libc::IFF_RUNNING as u32 == 0 {
+            Self::NoCarrier
+        } else {
+            Self::Up
+        }
+    }
+}
+
 /// Why a device's socket did nothing.
 #[derive(Debug)]
 pub(super) enum Failure {
@@ -60,15 +93,15 @@ pub(super) struct Link {
     socket: OwnedFd,
     index: u32,
     name: String,
-    is_up: bool,
-    /// How many times it went down.
+    state: LinkState,
+    /// How many times it went down, or lost its carrier.
     pub(super) outages: u64,
     /// Frames that were to be sent meanwhile.
     pub(super) lost: u64,
 }
 
 impl Link {
-    /// The interface with that index in the calling thread's namespace, which is taken to be up.
+    /// The interface with that index in the calling thread's namespace.
     pub(super) fn open(index: u32) -> Result<Self, Error> {
         let socket = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None);
         let socket = socket.map_err(Error::system("open a socket to ask of interfaces by"))?;
@@ -76,16 +109,23 @@ impl Link {
             socket,
             index,
             name: format!("interface {index}"),
-            is_up: true,
+            state: LinkState::Up,
             outages: 0,
             lost: 0,
         };
         link.name = link.name_now().map_err(Error::system(format!("find {}", link.name)))?;
+        link.state = LinkState::of(link.flags().map_err(|error| link.gone(error))?);
         Ok(link)
     }
 
-    pub(super) const fn is_up(&self) -> bool {
-        self.is_up
+    pub(super) const fn state(&self) -> LinkState {
+        self.state
+    }
+
+    /// Whether it was taken down.
+    #[inline]
+    pub(super) const fn is_down(&self) -> bool {
+        matches!(self.state, LinkState::Down)
     }
 
     /// Looks at the interface now and then.
@@ -100,12 +140,12 @@ impl Link {
     /// If it was removed.
     #[cold]
     pub(super) fn look(&mut self, failed: bool) -> Result<(), Error> {
-        let is_up = self.flags().map_err(|error| self.gone(error))? & libc::IFF_UP as u32 != 0;
-        // One that failed and is up was down between two looks.
-        if self.is_up && (failed || !is_up) {
+        let state = LinkState::of(self.flags().map_err(|error| self.gone(error))?);
+        // One that failed and is up was down between two looks. One that goes down loses its carrier first.
+        if self.state == LinkState::Up && (failed || state != LinkState::Up) {
             self.outages += 1;
         }
-        self.is_up = is_up;
+        self.state = state;
         Ok(())
     }
 

@@ -116,6 +116,11 @@ impl Socket {
         self.turned_away.push(packet);
     }
 
+    /// How many frames were refused since the last call.
+    pub(super) fn take_refused(&mut self) -> u64 {
+        std::mem::take(&mut self.counts.refused)
+    }
+
     /// Releases all that waits to be sent; how many packets it was.
     #[cold]
     pub(super) fn discard(&mut self, packets: &mut Packets) -> u64 {

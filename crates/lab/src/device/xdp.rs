@@ -55,6 +55,8 @@ pub(super) struct Socket {
     shift: u32,
     quiet: Quiet,
     counts: Counts,
+    /// Frames that the interface did not take, and that were not yet given back.
+    dropped: u64,
 }
 
 impl Socket {
@@ -122,6 +124,7 @@ impl Socket {
             shift: buffers.size().ilog2(),
             quiet: Quiet::default(),
             counts: Counts::default(),
+            dropped: 0,
         })
     }
 
@@ -187,6 +190,11 @@ impl Socket {
         self.turned_away.push(packet);
     }
 
+    /// How many frames were refused since the last call.
+    pub(super) fn take_refused(&mut self) -> u64 {
+        std::mem::take(&mut self.counts.refused)
+    }
+
     /// Releases all that was turned away; how many packets it was. What the kernel has, it sends when it can.
     #[cold]
     pub(super) fn discard(&mut self, packets: &mut Packets) -> u64 {
@@ -208,7 +216,11 @@ impl Socket {
                 packets.release(packet);
             }
         });
-        self.counts.sent += u64::from(count);
+        // What the interface did not take is given back as well.
+        let given_back = u64::from(count);
+        let dropped = self.dropped.min(given_back);
+        self.dropped -= dropped;
+        self.counts.sent += given_back - dropped;
         if !self.turned_away.is_empty() {
             self.counts.refused += self.discard(packets);
         }
@@ -226,8 +238,13 @@ impl Socket {
             match result.map_err(|error| (error.raw_os_error(), error)) {
                 Ok(()) => {}
                 Err((Some(libc::ENETDOWN | libc::ENXIO), _)) => return Err(Failure::Interface),
-                // Not all of them yet, or one that the interface did not take.
-                Err((Some(libc::EAGAIN | libc::EBUSY | libc::ENOBUFS), _)) => {}
+                // Not all of them yet.
+                Err((Some(libc::EAGAIN | libc::ENOBUFS), _)) => {}
+                // One that the interface did not take (Linux, net/xdp/xsk.c, `__xsk_generic_xmit`).
+                Err((Some(libc::EBUSY), _)) => {
+                    self.counts.refused += 1;
+                    self.dropped += 1;
+                }
                 Err((_, error)) => {
                     return Err(Failure::Other(Error::system("sending by AF_XDP")(error)));
                 }

@@ -8,7 +8,7 @@ use scenario::plan::Action;
 use traffic::Instant;
 
 use super::{Fabric, kept_up};
-use crate::device::Counts;
+use crate::device::{Counts, LinkState};
 use crate::gates::Gate;
 
 /// Something asked, and where the answer goes.
@@ -45,11 +45,11 @@ pub struct Look {
 /// What became of an interface up to a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// Whether it is up.
-    pub is_up: bool,
-    /// How many times it went down.
+    /// How it is.
+    pub state: LinkState,
+    /// How many times it went down, or lost its carrier.
     pub outages: u64,
-    /// Frames that were to be sent while it was down.
+    /// Frames that were to be sent meanwhile.
     pub lost_when_down: u64,
     /// Frames of MAC control that came in, such as PAUSE. They go no further (IEEE 802.3, clause 31).
     pub mac_control_frames: u64,
@@ -58,8 +58,8 @@ pub struct Interface {
 impl From<&Gate> for Interface {
     fn from(gate: &Gate) -> Self {
         let Counts { outages, lost_when_down, .. } = gate.device.counts();
-        let (is_up, mac_control_frames) = (gate.device.is_up(), gate.mac_control_frames);
-        Self { is_up, outages, lost_when_down, mac_control_frames }
+        let (state, mac_control_frames) = (gate.device.link_state(), gate.mac_control_frames);
+        Self { state, outages, lost_when_down, mac_control_frames }
     }
 }
 

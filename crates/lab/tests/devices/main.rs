@@ -7,7 +7,7 @@ mod trial;
 mod wire;
 
 use lab::buffers::Buffers;
-use lab::device::{Device, Kind};
+use lab::device::{Device, Kind, LinkState};
 use lab::{Error, Namespace};
 use traffic::{Packets, Random};
 use trial::Trial;
@@ -28,6 +28,7 @@ const TRIALS: &[Trial] = &[
     ("a_device_waits_for_buffers", a_device_waits_for_buffers),
     ("an_interface_that_goes_is_told_of", an_interface_that_goes_is_told_of),
     ("an_interface_that_is_down_is_waited_for", an_interface_that_is_down_is_waited_for),
+    ("what_is_sent_without_a_carrier_is_counted", what_is_sent_without_a_carrier_is_counted),
     ("what_is_sent_to_an_interface_just_down", what_is_sent_to_an_interface_just_down),
     ("what_cannot_be_opened_is_refused", what_cannot_be_opened_is_refused),
     ("an_interface_can_be_opened_again", an_interface_can_be_opened_again),
@@ -57,7 +58,10 @@ fn ends(kind: Kind, frame: u32) -> (Side, Side, [Namespace; 2]) {
     let [left, right] = &namespaces;
     join((left, "a0"), (right, "b0"), frame - 14);
     let open = |namespace, name| Side::open(namespace, name, kind, frame).expect("the device");
-    (open(left, "a0"), open(right, "b0"), namespaces)
+    let mut sides = [open(left, "a0"), open(right, "b0")];
+    sides.iter_mut().for_each(|side| await_state(side, LinkState::Up));
+    let [left, right] = sides;
+    (left, right, namespaces)
 }
 
 /// A frame of random bytes, of a protocol that the kernel does not know (IEEE 802's for experiments).
@@ -214,20 +218,53 @@ fn an_interface_that_is_down_is_waited_for() {
         for round in 1..=2 {
             run(&namespace, "ip link set a0 down");
             left.device.check().expect("it is there");
-            assert!(!left.device.is_up(), "{kind:?}");
+            assert_eq!(left.device.link_state(), LinkState::Down, "{kind:?}");
             (0..3).for_each(|_| left.send(&frames[0]));
             left.flush().expect("it is waited for");
             left.assert_conserved();
             assert!(!left.device.has_unsent(), "{kind:?}: nothing to hurry for");
             run(&namespace, "ip link set a0 up");
-            left.device.check().expect("it is there");
-            assert!(left.device.is_up(), "{kind:?}");
+            await_state(&mut left, LinkState::Up);
             let counts = left.device.counts();
             let told = (counts.outages, counts.lost_when_down, counts.refused);
             assert_eq!(told, (round, 3 * round, 0), "{kind:?}");
             assert_pass(&mut left, &mut right, &frames);
             assert_pass(&mut right, &mut left, &frames);
         }
+        left.close();
+        right.close();
+    }
+}
+
+/// Waits until the device sees its interface like that; the kernel tells of a carrier some time later.
+fn await_state(side: &mut Side, state: LinkState) {
+    for _ in 0..10_000 {
+        side.device.check().expect("it is there");
+        if side.device.link_state() == state {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    panic!("{state:?} never came");
+}
+
+/// Without a carrier nothing is sent, and the machine is not to blame for it.
+fn what_is_sent_without_a_carrier_is_counted() {
+    for kind in kinds() {
+        let (mut left, mut right, [_namespace, other]) = ends(kind, 1514);
+        let frames = [frame(&mut Random::from_seed(16), 700)];
+        run(&other, "ip link set b0 down");
+        await_state(&mut left, LinkState::NoCarrier);
+        (0..3).for_each(|_| left.send(&frames[0]));
+        left.flush().expect("it is waited for");
+        left.assert_conserved();
+        let counts = left.device.counts();
+        assert_eq!((counts.lost_when_down, counts.refused, counts.sent), (3, 0, 0), "{kind:?}");
+        assert!(!left.device.has_unsent(), "{kind:?}: nothing to hurry for");
+        run(&other, "ip link set b0 up");
+        await_state(&mut left, LinkState::Up);
+        assert_eq!(left.device.counts().outages, 1, "{kind:?}");
+        assert_pass(&mut left, &mut right, &frames);
         left.close();
         right.close();
     }
@@ -240,7 +277,8 @@ fn what_is_sent_to_an_interface_just_down() {
         run(&namespace, "ip link set a0 down");
         left.send(&[0; 60]);
         left.flush().expect("it is waited for");
-        assert!(!left.device.is_up() && !left.device.has_unsent(), "{kind:?}");
+        assert_eq!(left.device.link_state(), LinkState::Down, "{kind:?}");
+        assert!(!left.device.has_unsent(), "{kind:?}");
         assert_eq!(left.device.counts().outages, 1, "{kind:?}");
         left.device.check().expect("it is there");
         assert_eq!(left.device.counts().outages, 1, "{kind:?}: told of once");
