@@ -278,6 +278,8 @@ section! {
     Emission for EmissionConfig {
         /// Coalesce small segments (RFC 896); off is TCP_NODELAY.
         nagle: Flag,
+        /// The segment with the FIN goes whatever the congestion window says (Linux until 6.10).
+        fin_ignores_cwnd: Flag,
         /// The TCP layer paces its segments.
         pacing: Flag,
         /// Pacing rate in slow start as a percentage of cwnd * MSS / SRTT.

@@ -147,7 +147,7 @@ impl Connection {
         }
         let walked = self.sender.on_ack(tcp, now);
         let marked = packet.tos & ecn::MASK == ecn::CE;
-        self.receiver.on_segment(tcp, marked, now);
+        self.receiver.on_segment(tcp, marked, self.sender.fin_sent, now);
         let pure_ack = tcp.payload == 0 && tcp.flags & flags::FIN == 0;
         Work { walked, pure_ack }
     }
@@ -346,7 +346,7 @@ impl Connection {
         let peer = (self.phase == Phase::SynReceived).then_some(self.syn);
         let mut tcp = Tcp { seq: self.sender.space.wire(ORIGIN), ..Tcp::default() };
         handshake::offer(&config, self.scale, peer.as_ref(), &mut tcp);
-        tcp.window = self.receiver.syn_window();
+        tcp.window = self.receiver.syn_window(handshake::segment_expected(&config, peer.as_ref()));
         tcp.ts_val = if tcp.has_timestamps { self.sender.clock.read(now) } else { 0 };
         if let Some(peer) = peer {
             tcp.flags |= flags::ACK;

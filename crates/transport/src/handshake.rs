@@ -72,6 +72,12 @@ pub(crate) fn offer(config: &Config, scale: u8, peer: Option<&Tcp>, tcp: &mut Tc
     };
 }
 
+/// Payload of the largest segment to expect: a SYN does not know yet what the peer's options will
+/// take of it.
+pub(crate) fn segment_expected(config: &Config, peer: Option<&Tcp>) -> u32 {
+    config.payload_max(config.segment.timestamps && peer.is_some_and(|p| p.has_timestamps))
+}
+
 /// Bytes of the options on a SYN, padded as Linux lays them out.
 pub(crate) fn option_bytes(tcp: &Tcp) -> u32 {
     let scale = if tcp.window_scale == NO_SCALE { 0 } else { 4 };

@@ -156,6 +156,7 @@ const LINUX_2_4_SOURCES: &[Source] = &[
     source("buffers.send", "32 MB, Web100's autotuning off (paper 0, section 4.1)"),
     source("buffers.window_share", "tcp_adv_win_scale = 2 (ip-sysctl.txt): three quarters"),
     source("emission.tso", "TCP segmentation offload came with 2.5.33"),
+    source("emission.fin_ignores_cwnd", "tcp_snd_test (include/net/tcp.h)"),
 ];
 
 /// Linux 2.4.26 with the Web100 patch, as paper 0 configured it.
@@ -310,7 +311,12 @@ fn freebsd_2_2_8() -> Config {
             receive: Buffer::Fixed(16 << 10),
             window_share: (1, 1),
         },
-        emission: EmissionConfig { tso: false, small_queues: false, ..emission_linux() },
+        emission: EmissionConfig {
+            fin_ignores_cwnd: false,
+            tso: false,
+            small_queues: false,
+            ..emission_linux()
+        },
     }
 }
 
@@ -334,6 +340,7 @@ const LINUX_6_SOURCES: &[Source] = &[
     source("emission.tso_time", "tcp_tso_autosize: pacing rate >> 10 (tcp_output.c)"),
     source("emission.tso_win_divisor", "tcp_tso_win_divisor = 3 (ip-sysctl.rst)"),
     source("emission.small_queues", "tcp_small_queue_check (tcp_output.c), since 3.6"),
+    source("emission.fin_ignores_cwnd", "tcp_cwnd_test (tcp_output.c), until 6.10"),
     source("emission.pacing_slow_start_percent", "tcp_pacing_ss_ratio = 200 (ip-sysctl.rst)"),
     source("emission.pacing_avoidance_percent", "tcp_pacing_ca_ratio = 120 (ip-sysctl.rst)"),
 ];
@@ -436,6 +443,7 @@ fn ack_linux(jiffy: Duration) -> AckConfig {
 fn emission_linux() -> EmissionConfig {
     EmissionConfig {
         nagle: true,
+        fin_ignores_cwnd: true,
         pacing: false,
         pacing_slow_start_percent: 200,
         pacing_avoidance_percent: 120,

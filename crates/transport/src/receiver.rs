@@ -172,12 +172,19 @@ impl Receiver {
         true
     }
 
-    /// A segment arrived; `marked` is its CE mark. False if it was not acceptable.
-    pub(crate) fn on_segment(&mut self, tcp: &Tcp, marked: bool, now: Instant) -> bool {
+    /// A segment arrived; `marked` is its CE mark, `closed` says that this end sent its FIN. False if
+    /// it was not acceptable.
+    pub(crate) fn on_segment(
+        &mut self,
+        tcp: &Tcp,
+        marked: bool,
+        closed: bool,
+        now: Instant,
+    ) -> bool {
         self.news = News::Any;
         let start = self.space.unwrap(tcp.seq, self.nxt);
-        let fin = tcp.flags & flags::FIN != 0;
-        let end = start + u64::from(tcp.payload) + u64::from(fin);
+        let mut fin = tcp.flags & flags::FIN != 0;
+        let mut end = start + u64::from(tcp.payload) + u64::from(fin);
         if self.timestamps && tcp.has_timestamps {
             let age = tcp.ts_val.wrapping_sub(self.ts_recent) as i32;
             if age < -1 && self.ts_recent != 0 {
@@ -200,8 +207,13 @@ impl Receiver {
             return start <= self.edge;
         }
         self.stats.segments += 1;
-        if fin && self.fin.is_none() {
-            self.fin = Some(end - 1);
+        if end > self.edge && start < self.edge {
+            // RFC 9293, section 3.10.7.4: trimmed to the window, FIN and all.
+            (end, fin) = (self.edge, false);
+            self.delayed.now();
+        }
+        if fin {
+            self.on_fin(end - 1, closed);
         }
         if start == self.nxt && self.reassembly.is_empty() && end <= self.edge {
             self.nxt = end;
@@ -209,6 +221,18 @@ impl Receiver {
             return true;
         }
         self.out_of_line(start, end, tcp, now)
+    }
+
+    /// The peer's FIN, at position `at`. Acknowledged at once by an end that closed before; else with
+    /// a delay, for the application is about to close and its FIN will carry the ACK (Linux's
+    /// `tcp_fin`).
+    fn on_fin(&mut self, at: u64, closed: bool) {
+        self.fin.get_or_insert(at);
+        if closed {
+            self.delayed.now();
+        } else {
+            self.delayed.expect_reply();
+        }
     }
 
     /// Bytes arrived in order.
@@ -411,9 +435,13 @@ impl Receiver {
         SackBlock { start: self.space.wire(start), end: self.space.wire(end) }
     }
 
-    /// The window as it goes on the wire, for a SYN: never scaled.
-    pub(crate) fn syn_window(&self) -> u16 {
-        self.tuning.window().min(65_535) as u16
+    /// The window for a SYN: whole segments of `mss` bytes (Linux's `tcp_select_initial_window`), and
+    /// never scaled, so it may tell less than there is.
+    pub(crate) fn syn_window(&mut self, mss: u32) -> u16 {
+        let (space, mss) = (self.tuning.window(), u64::from(mss));
+        let whole = if space > mss { space - space % mss } else { space };
+        self.edge = self.nxt + whole;
+        whole.min(65_535) as u16
     }
 
     /// The peer's FIN arrived in order.

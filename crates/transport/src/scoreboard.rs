@@ -28,6 +28,8 @@ pub(crate) const RETRANSMITTED: u8 = 4;
 pub(crate) const EVER_RETRANSMITTED: u8 = 8;
 /// Its last sequence number is the FIN's.
 pub(crate) const FIN: u8 = 16;
+/// It carries PSH.
+pub(crate) const PUSHED: u8 = 32;
 
 /// What is known of a segment beyond its place, if it was only sent once.
 const FATE: u8 = SACKED | LOST | RETRANSMITTED | EVER_RETRANSMITTED;

@@ -86,6 +86,13 @@ impl DelayedAck {
         }
     }
 
+    /// The peer closed: this end's answer is expected to carry the ACK. A stack without quick ACKs has
+    /// no such mode and acknowledges at once (4.4BSD's `tcp_input`).
+    pub(super) fn expect_reply(&mut self) {
+        self.interactive = true;
+        self.due |= self.config.quick_acks == 0;
+    }
+
     /// Data arrived out of order.
     pub(super) fn on_disorder(&mut self, now: Instant) {
         self.last = now;

@@ -65,10 +65,13 @@ impl Tuning {
     pub(super) fn window(&self) -> u64 {
         self.window
     }
-    /// The same at the buffer's greatest size, which decides the window scale.
+    /// What decides the window scale: the window of a buffer whose size is fixed; where the kernel
+    /// tunes it, all of the greatest size (Linux's `tcp_select_initial_window` takes `tcp_rmem[2]`).
     pub(super) fn window_max(config: &Config) -> u64 {
-        let tuning = Self::new(config);
-        tuning.share_of(config.buffers.receive.max())
+        match config.buffers.receive {
+            Buffer::Fixed(_) => Self::new(config).window(),
+            Buffer::Auto { max, .. } => max,
+        }
     }
     pub(super) fn buffer(&self) -> u64 {
         self.buffer

@@ -6,7 +6,7 @@ use traffic::packet::flags;
 
 use super::{Forced, Sender};
 use crate::config::LocalCongestion;
-use crate::scoreboard::{FIN, Segment};
+use crate::scoreboard::{FIN, PUSHED, Segment};
 use crate::seq::SequenceSpace;
 
 /// A segment with data or FIN, or a probe, for the connection to put into a packet.
@@ -67,6 +67,9 @@ impl Sender {
             return Next::Unclear;
         }
         if !full || out >= cwnd {
+            if self.closing && self.is_last(mss) {
+                return Next::Unclear;
+            }
             self.stop_at(full, out, now);
             return Next::Nothing;
         }
@@ -180,7 +183,8 @@ impl Sender {
         self.stats.retransmissions += 1;
         self.stats.bytes_retransmitted += u64::from(payload);
         self.sent(payload, now);
-        let flags = flags::PSH | if fin { flags::FIN } else { 0 };
+        let push = if segment.flags & PUSHED != 0 { flags::PSH } else { 0 };
+        let flags = push | if fin { flags::FIN } else { 0 };
         Outgoing { at: start, payload, flags, retransmission: true }
     }
 
@@ -211,19 +215,25 @@ impl Sender {
             return self.stop(false, now);
         }
         let (in_flight, cwnd) = (self.in_flight_for_new(), self.sock.cwnd);
-        if in_flight >= cwnd {
+        let mss = self.agreed.mss;
+        let payload = (written - self.nxt).min(u64::from(mss)) as u32;
+        let full = in_flight >= cwnd;
+        if full && !(self.config.emission.fin_ignores_cwnd && self.is_last(payload)) {
             return self.stop(true, now);
         }
-        let mss = self.agreed.mss;
         let window = self.window_end.saturating_sub(self.nxt);
-        let payload = (written - self.nxt).min(u64::from(mss)) as u32;
-        if u64::from(payload) > window || payload < mss {
+        if u64::from(payload) > window || payload < mss || full {
             return self.next_small(payload, window, now);
         }
         if !self.burst_may_go(cwnd - in_flight, written, now) {
             return None;
         }
         Some(self.send_small(payload, now))
+    }
+
+    /// Whether the next segment, with `payload`, carries the FIN.
+    fn is_last(&self, payload: u32) -> bool {
+        self.closing && !self.fin_sent && self.nxt + u64::from(payload) == self.supplied
     }
 
     /// Less than a full segment, or more than the peer's window takes.
@@ -241,7 +251,7 @@ impl Sender {
             return self.stop(false, now);
         }
         // Minshall: a small segment waits for the last small one, unless it ends the stream.
-        let last = self.closing && self.nxt + u64::from(payload) == self.supplied;
+        let last = self.is_last(payload);
         if self.config.emission.nagle && !last && self.small_end > self.una {
             return self.stop(false, now);
         }
@@ -282,14 +292,17 @@ impl Sender {
         if self.board.out() == 0 {
             self.notify(Event::TxStart, now);
         }
-        let (mut flags, mut fin) = (0, false);
+        let (mut flags, mut fin, mut fate) = (0, false, 0);
         if end >= written {
+            (flags, fate) = if payload != 0 { (flags::PSH, PUSHED) } else { (0, 0) };
             fin = self.closing && !self.fin_sent && end == self.supplied;
-            self.fin_sent |= fin;
-            flags = if fin { flags::PSH | flags::FIN } else { flags::PSH };
+            if fin {
+                self.fin_sent = true;
+                (flags, fate) = (flags | flags::FIN, fate | FIN);
+            }
         }
         self.nxt = end + u64::from(fin);
-        let (delivered, fate) = (self.delivered, if fin { FIN } else { 0 });
+        let delivered = self.delivered;
         self.board.push(Segment { end: self.nxt, sent: now, delivered, flags: fate });
         if payload < self.agreed.mss {
             self.small_end = self.nxt;
