@@ -62,7 +62,7 @@ fn a_mistake_in_a_line_of_megabytes_shows_only_what_is_around_it() {
     std::fs::write(folder.path().join("long.toml"), text).expect("a scenario");
     let inline = SCENARIO.replace("bin = \"10 ms\"", &format!("bni = \"10 ms\" # {long} end"));
     std::fs::write(folder.path().join("comment.toml"), inline).expect("a scenario");
-    for (file, place) in [("long.toml", "long.toml:23"), ("comment.toml", "comment.toml:32")] {
+    for (file, place) in [("long.toml", "long.toml:20"), ("comment.toml", "comment.toml:29")] {
         let output = suimon(folder.path(), &["check", file]);
         assert_eq!(code(&output), 2);
         let told = stderr(&output);
