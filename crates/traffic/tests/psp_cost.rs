@@ -55,8 +55,8 @@ fn a_packet_takes_no_memory_and_every_class_its_turn() {
             }
         }
         let mut serializer = Serializer::new(rate(LINK));
-        let taken = allocations();
         let mut turns = vec![0; leaves];
+        let taken = allocations();
         for round in 1..DEPTH {
             // All have the same rate, so each sends once before any sends again.
             for _ in 0..leaves {
