@@ -27,6 +27,7 @@ mod output;
 mod paper;
 mod port;
 mod progress;
+mod report;
 mod router;
 mod run;
 mod run_args;
@@ -70,6 +71,8 @@ enum Verb {
     Check(check::Arguments),
     /// Lay runs of any driver side by side, with their differences
     Compare(compare::Arguments),
+    /// Render the report of a finished run again
+    Report(report::Arguments),
     /// Run a paper's experiments and hold them against its published figures
     Paper(paper::Arguments),
     /// Write a commented scenario to start from
@@ -98,6 +101,7 @@ impl Verb {
             Self::Top(arguments) => top::act(arguments),
             Self::Check(arguments) => check::act(arguments),
             Self::Compare(arguments) => compare::act(arguments),
+            Self::Report(arguments) => report::act(arguments),
             Self::Paper(arguments) => paper::act(arguments),
             Self::Init(arguments) => init::act(arguments),
             Self::List(arguments) => list::act(arguments),

@@ -267,3 +267,31 @@ fn a_disk_that_is_full_from_the_start_is_told_as_such_and_left_as_it_was() {
     assert!(stderr(&output).contains("the disk is full"), "{}", stderr(&output));
     assert_eq!(fs::read_to_string(folder.path().join("left")).expect("a list"), "fill\n");
 }
+
+#[test]
+fn a_report_is_rendered_again_to_the_same_bytes() {
+    let folder = folder();
+    let sweep = [
+        "sweep",
+        "one.toml",
+        "--seeds",
+        "1..2",
+        "--set",
+        "expect.flow.bulk.goodput.min=1MB/s",
+        "--out",
+        "s",
+    ];
+    succeeds(folder.path(), &sweep);
+    let run = folder.path().join("s/2-seed=2");
+    let before = content(&run);
+    fs::write(run.join("report.html"), "something shorter").expect("written");
+    succeeds(folder.path(), &["report", "s/2-seed=2"]);
+    assert!(content(&run) == before, "{:?}", names(&run));
+    let again = succeeds(folder.path(), &sweep);
+    assert!(stderr(&again).contains("done already: 2 of 2"), "{}", stderr(&again));
+    for (wrong, part) in [("s", "holds a sweep"), ("nowhere", "no folder of a finished run")] {
+        let output = output(folder.path(), &["report", wrong]);
+        assert_eq!(code(&output), 2);
+        assert!(stderr(&output).contains(part), "{}", stderr(&output));
+    }
+}

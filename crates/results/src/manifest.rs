@@ -85,6 +85,11 @@ pub(crate) struct Stored {
     pub(crate) complete: bool,
     pub(crate) lab: Option<LabReport>,
     #[serde(default)]
+    pub(crate) left_out: Vec<String>,
+    pub(crate) engine: Option<Cost>,
+    #[serde(default)]
+    pub(crate) environment: Environment,
+    #[serde(default)]
     pub(crate) files: BTreeMap<String, u64>,
 }
 
@@ -96,7 +101,7 @@ impl Stored {
 }
 
 /// The machine. What it does not tell is left empty.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Environment {
     /// Operating system.
     pub os: String,
@@ -149,4 +154,17 @@ impl Manifest {
         let text = serde_json::to_string_pretty(&file).map_err(Error::json(Path::new(FILE)))?;
         Ok(text + "\n")
     }
+}
+
+/// Notes that a file of `folder` has another length now.
+///
+/// # Errors
+/// If the manifest cannot be read or written.
+pub(crate) fn set_length(folder: &Path, name: &str, length: u64) -> Result<(), Error> {
+    let path = folder.join(FILE);
+    let text = std::fs::read_to_string(&path).map_err(Error::io(&path))?;
+    let key = format!("\"{name}\": ");
+    let Some((before, after)) = text.split_once(&key) else { return Ok(()) };
+    let rest = after.trim_start_matches(|c: char| c.is_ascii_digit());
+    crate::folder::write(&path, &format!("{before}{key}{length}{rest}"))
 }

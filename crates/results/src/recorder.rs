@@ -108,6 +108,18 @@ pub struct Recording {
 }
 
 impl Recording {
+    /// What an earlier run left in `folder`; a table that it has not is empty.
+    pub(crate) fn read(folder: &Path) -> Self {
+        Self {
+            bandwidth: Table::stored(folder),
+            sequences: Table::stored(folder),
+            flows: Table::stored(folder),
+            queues: Table::stored(folder),
+            classes: Table::stored(folder),
+            delays: Table::stored(folder),
+        }
+    }
+
     /// The same after its files came to `folder`.
     pub fn in_folder(&mut self, folder: &Path) {
         self.bandwidth.in_folder(folder);

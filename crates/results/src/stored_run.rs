@@ -3,15 +3,20 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use scenario::Plan;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::error::Error;
-use crate::folder::{SCENARIO, SUMMARY};
+use crate::expectation;
+use crate::folder::{self, FolderLock, REPORT, SCENARIO, SUMMARY};
 use crate::lab::LabReport;
-use crate::manifest::{self, Stored};
-use crate::summary;
+use crate::manifest::{self, Environment, Stored};
+use crate::recorder::{Recorder, Recording};
+use crate::report::run::{Lab, Run};
+use crate::summary::{self, Summary};
 use crate::table;
+use crate::totals::Cost;
 
 /// What an earlier run left.
 #[derive(Clone, Debug)]
@@ -34,6 +39,12 @@ pub struct StoredRun {
     pub lab: Option<LabReport>,
     /// The length of each of its files, in bytes; empty where its manifest does not tell.
     pub files: BTreeMap<String, u64>,
+    /// What of the scenario its driver left out.
+    pub left_out: Vec<String>,
+    /// What it cost.
+    pub cost: Cost,
+    /// The machine that it ran on.
+    pub environment: Environment,
     /// Its scenario with every default written out.
     pub scenario: String,
     /// `summary.json`.
@@ -57,6 +68,9 @@ impl StoredRun {
             complete: made.complete,
             lab: made.lab,
             files: made.files,
+            left_out: made.left_out,
+            cost: made.engine.unwrap_or_default(),
+            environment: made.environment,
             scenario: text(folder, SCENARIO)?,
             summary: json(folder, SUMMARY)?,
         })
@@ -82,6 +96,38 @@ impl StoredRun {
             same && (!name.ends_with(".parquet") || table::has_footer(&path))
         };
         !self.files.is_empty() && self.files.iter().all(is_whole)
+    }
+
+    /// Its report, of `plan`, which is that of its scenario.
+    ///
+    /// # Errors
+    /// A summary of another version; tables that cannot be read; expectations of what there is not.
+    pub fn to_html(&self, plan: &Plan) -> Result<String, Error> {
+        let damaged = self.folder.join(SUMMARY);
+        let read = serde_json::from_value(self.summary.clone());
+        let summary: Summary = read.map_err(Error::json(&damaged))?;
+        let judged = if self.complete { &plan.expectations[..] } else { &[] };
+        let verdicts = expectation::judge(judged, &summary)?;
+        let is_recorded = Recorder::is_needed(plan) || self.lab.is_some();
+        let recording = is_recorded.then(|| Recording::read(&self.folder));
+        let Self { cost, environment, .. } = self;
+        let lab = self.lab.as_ref().map(|report| Lab { report, environment, cost: *cost });
+        let (summary, verdicts) = (&summary, &verdicts[..]);
+        let (recording, command) = (recording.as_ref(), &self.command[..]);
+        let left_out = &self.left_out[..];
+        Run { plan, summary, verdicts, recording, command, lab, left_out }.to_html()
+    }
+
+    /// Puts another report in place of its own.
+    ///
+    /// # Errors
+    /// If it cannot be written, or somebody else writes into the folder.
+    pub fn replace_report(&self, html: &str) -> Result<PathBuf, Error> {
+        let _lock = FolderLock::take(&self.folder)?;
+        let path = self.folder.join(REPORT);
+        folder::write(&path, html)?;
+        manifest::set_length(&self.folder, REPORT, html.len() as u64)?;
+        Ok(path)
     }
 
     /// Every number of its summary, as [`crate::Summary::quantities`] gives it.

@@ -7,8 +7,8 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use scenario::plan::{Change, Link, NodeKind, Plan};
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
-use serde::{Serialize, Serializer};
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
 use traffic::condition::Count;
 use traffic::{Duration, Rate};
 
@@ -73,7 +73,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Named<T> {
 }
 
 /// A run's results.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// The run as a whole.
     pub run: Run,
@@ -88,14 +88,14 @@ pub struct Summary {
     /// Each node's own drops.
     pub node: Named<NodeSummary>,
     /// Each change of a queue whose time came.
-    #[serde(skip_serializing_if = "Named::is_empty")]
+    #[serde(default, skip_serializing_if = "Named::is_empty")]
     pub change: Named<ChangeSummary>,
     /// What the engine did.
     pub engine: EngineSummary,
 }
 
 /// What became of a change of a queue.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChangeSummary {
     /// Whether it was made: a class admitted, a discipline attached.
     pub made: bool,
@@ -104,7 +104,7 @@ pub struct ChangeSummary {
 }
 
 /// A link, both directions.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkSummary {
     /// Packets dropped in front of it or on it.
     pub drops: u64,
@@ -117,7 +117,7 @@ pub struct LinkSummary {
 }
 
 /// One direction of a link, with the queue in front of it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Direction {
     /// The transmitting node.
     pub from: String,
@@ -151,13 +151,13 @@ pub struct Direction {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sojourn_max_seconds: Option<f64>,
     /// The discipline's classes, where it has some.
-    #[serde(skip_serializing_if = "Named::is_empty")]
+    #[serde(default, skip_serializing_if = "Named::is_empty")]
     pub class: Named<ClassSummary>,
     /// How its disciplines failed, so that a plain FIFO took their place.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<String>,
     /// The elements of the conditioner at its end, where it has one.
-    #[serde(skip_serializing_if = "Named::is_empty")]
+    #[serde(default, skip_serializing_if = "Named::is_empty")]
     pub element: Named<ElementSummary>,
 }
 
@@ -173,7 +173,7 @@ pub struct Port<'s> {
 }
 
 /// An element of a conditioner.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ElementSummary {
     /// Packets that were green, or not metered.
     pub green: u64,
@@ -190,7 +190,7 @@ pub struct ElementSummary {
 }
 
 /// A class of a discipline.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClassSummary {
     /// Packets sent.
     pub packets: u64,
@@ -205,12 +205,12 @@ pub struct ClassSummary {
     /// The longest its queue ever was.
     pub backlog_bytes_max: u64,
     /// Packets for which a guarantee was relaxed, by what was guaranteed, where a discipline does so.
-    #[serde(skip_serializing_if = "Named::is_empty")]
+    #[serde(default, skip_serializing_if = "Named::is_empty")]
     pub relaxed: Named<u64>,
 }
 
 /// A WAN emulator: its output ports together.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EmulatorSummary {
     /// Packets dropped at any of its ports.
     pub drops: u64,
@@ -227,7 +227,7 @@ pub struct EmulatorSummary {
 }
 
 /// What a node itself dropped.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeSummary {
     /// Packets.
     pub drops: u64,
@@ -236,7 +236,7 @@ pub struct NodeSummary {
 }
 
 /// What the engine did.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EngineSummary {
     /// Packets transmitted on a wire.
     pub packet_hops: u64,

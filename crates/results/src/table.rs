@@ -221,6 +221,14 @@ impl<R: Row> Table<R> {
         Self::File(folder.join(R::FILE))
     }
 
+    /// The table that an earlier run left in `folder`, or an empty one if it left none.
+    pub(crate) fn stored(folder: &Path) -> Self {
+        match folder.join(R::FILE) {
+            path if path.exists() => Self::File(path),
+            _ => Self::Memory(Vec::new(), Arc::default()),
+        }
+    }
+
     /// The same table after its file came to `folder`.
     pub(crate) fn in_folder(&mut self, folder: &Path) {
         if let Self::File(path) = self {

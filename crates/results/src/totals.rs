@@ -116,7 +116,7 @@ pub struct EngineTotals {
 }
 
 /// What a run cost. Not deterministic: kept out of everything but the manifest and `--json`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Cost {
     /// Processor time, user and system.
     pub cpu_seconds: f64,

@@ -2,7 +2,7 @@
 
 use network::datagram::Delay;
 use network::exchange::Exchanges;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use traffic::Bytes;
 use traffic::units::PS_PER_SECOND;
 
@@ -10,7 +10,7 @@ use super::per;
 use crate::totals::{Carried, FlowTotals};
 
 /// One flow.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowSummary {
     /// Bytes a second that the receiver's program read, from the flow's start to its end; of a program the
     /// payload that the network carried, both ways.
@@ -72,7 +72,7 @@ impl FlowSummary {
 }
 
 /// What the network carried of a program's packets, by its host and the one that the flow names.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProgramSummary {
     /// From the program's host to the other.
     pub forward: CarriedSummary,
@@ -81,7 +81,7 @@ pub struct ProgramSummary {
 }
 
 /// What the network carried in one direction.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CarriedSummary {
     /// Packets sent.
     pub sent: u64,
@@ -92,7 +92,7 @@ pub struct CarriedSummary {
 }
 
 /// What became of a flow's requests.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExchangeSummary {
     /// Requests that were answered.
     pub completed: u64,
@@ -103,7 +103,7 @@ pub struct ExchangeSummary {
 }
 
 /// What became of a flow's datagrams, from the sending program to the receiving one.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DatagramSummary {
     /// Datagrams sent.
     pub sent: u64,

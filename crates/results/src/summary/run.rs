@@ -1,7 +1,7 @@
 //! The run as a whole, and the flows of a `count` together.
 
 use scenario::plan::{Flow, Plan, Transport};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use traffic::{Duration, Instant};
 
 use super::flow::{DatagramSummary, ExchangeSummary};
@@ -9,7 +9,7 @@ use super::{FlowSummary, per};
 use crate::totals::{Drops, FlowTotals, Totals};
 
 /// The run as a whole.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// What the scenario calls itself.
     pub title: String,
@@ -41,7 +41,7 @@ pub struct Run {
 }
 
 /// Flows that one entry of the scenario made.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Group {
     /// How many.
     pub flows: u64,

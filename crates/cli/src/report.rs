@@ -1,0 +1,43 @@
+//! `suimon report`: renders the report of a finished run again, from what its folder holds.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use results::StoredRun;
+use results::folder::SCENARIO;
+use scenario::Document;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::folders::SWEEP;
+use crate::output;
+
+/// What `report` is told.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Run folders
+    #[arg(required = true, num_args = 1.., value_name = "RUN")]
+    folders: Vec<PathBuf>,
+}
+
+/// Renders each.
+pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+    for folder in &arguments.folders {
+        let report = render(folder)?;
+        output::print(&format!("report: {}\n", report.display()))?;
+    }
+    Ok(Exit::Fine)
+}
+
+fn render(folder: &Path) -> Result<PathBuf, Failure> {
+    if folder.join(SWEEP).is_file() {
+        let message = format!("{} holds a sweep", folder.display());
+        let help = "name the runs in it; `suimon sweep` with the same settings renders its own \
+                    report again, and runs nothing that is done";
+        return Err(Failure::usage(message, help));
+    }
+    let stored = StoredRun::read(folder)?;
+    let plan = Document::parse(SCENARIO, &stored.scenario)?.plan()?;
+    let html = stored.to_html(&plan)?;
+    Ok(stored.replace_report(&html)?)
+}
