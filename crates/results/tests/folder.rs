@@ -326,8 +326,7 @@ fn the_report_is_one_file_with_the_summarys_numbers() {
     }
     assert!(report.contains("The expectation holds."));
     let figures = report.matches("<figure class=\"chart\">").count();
-    // The run is shorter than a round trip, so a flow's goodput has no curve.
-    assert_eq!(figures, 6, "a chart of each other kind");
+    assert_eq!(figures, 7, "a chart of each other kind");
     assert_eq!(report.matches("<svg xmlns").count(), figures + 1, "as SVG, and the topology");
     let (body, scripts) = report.split_once("<script").unwrap();
     // Nothing is fetched: no link, script, image or style from elsewhere.

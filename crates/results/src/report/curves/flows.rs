@@ -65,13 +65,15 @@ pub(super) fn rates(run: &Run<'_>, table: &Table<FlowRow>) -> Result<Vec<Figure>
 }
 
 /// The least time over which a line's rate is drawn, seconds: `frames`, which carries enough full frames,
-/// and no less than a round trip of its flows, within which a window is sent in one burst.
+/// and no less than a round trip of its flows, within which a window is sent in one burst; but of a run of
+/// few round trips a quarter at most.
 fn shortest_bin(run: &Run<'_>, line: &Line, frames: f64) -> f64 {
     let flows = &run.summary.flow.0;
     let round_trips =
         line.flows.iter().filter_map(|&flow| Some(flows.get(flow)?.1.min_rtt_seconds));
     let known = round_trips.filter(|round_trip| *round_trip > 0.0);
-    known.reduce(f64::min).unwrap_or(0.0).max(frames)
+    let most = run.summary.run.seconds / 4.0;
+    known.reduce(f64::min).unwrap_or(0.0).min(most).max(frames)
 }
 
 /// What the flows of each line received together, a second, over its bin at least. Rows of one moment stand together.
