@@ -278,7 +278,7 @@ section! {
     Emission for EmissionConfig {
         /// Coalesce small segments (RFC 896); off is TCP_NODELAY.
         nagle: Flag,
-        /// The segment with the FIN goes whatever the congestion window says (Linux until 6.10).
+        /// The segment with the FIN goes whatever the congestion window says (Linux, but 6.12 no longer).
         fin_ignores_cwnd: Flag,
         /// The TCP layer paces its segments.
         pacing: Flag,

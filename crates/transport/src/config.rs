@@ -357,7 +357,7 @@ pub struct EmissionConfig {
     /// Coalesce small segments (RFC 896, Minshall's variant as in Linux); off is `TCP_NODELAY`.
     pub nagle: bool,
     /// The segment with the FIN goes whatever the congestion window says, so that no flow waits a round
-    /// trip to end (Linux until 6.10, `tcp_cwnd_test`).
+    /// trip to end (Linux, but 6.12 no longer, `tcp_cwnd_test`).
     pub fin_ignores_cwnd: bool,
     /// The TCP layer paces its segments (Linux: `SO_MAX_PACING_RATE`, BBR, or sch_fq).
     pub pacing: bool,

@@ -340,7 +340,7 @@ const LINUX_6_SOURCES: &[Source] = &[
     source("emission.tso_time", "tcp_tso_autosize: pacing rate >> 10 (tcp_output.c)"),
     source("emission.tso_win_divisor", "tcp_tso_win_divisor = 3 (ip-sysctl.rst)"),
     source("emission.small_queues", "tcp_small_queue_check (tcp_output.c), since 3.6"),
-    source("emission.fin_ignores_cwnd", "tcp_cwnd_test (tcp_output.c), until 6.10"),
+    source("emission.fin_ignores_cwnd", "tcp_cwnd_test (tcp_output.c), no longer in 6.12"),
     source("emission.pacing_slow_start_percent", "tcp_pacing_ss_ratio = 200 (ip-sysctl.rst)"),
     source("emission.pacing_avoidance_percent", "tcp_pacing_ca_ratio = 120 (ip-sysctl.rst)"),
 ];
