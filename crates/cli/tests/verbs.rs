@@ -543,8 +543,18 @@ fn an_item_of_the_paper_alone() {
     let items = results["items"].as_array().expect("items");
     assert!(items.iter().all(|item| item["item"] == "F7") && !items.is_empty());
     let keys: Vec<_> = items[0].as_object().expect("an object").keys().cloned().collect();
-    let mut wanted =
-        ["item", "case", "quantity", "unit", "published", "measured", "low", "high", "ok"];
+    let mut wanted = [
+        "item",
+        "calibrated",
+        "case",
+        "quantity",
+        "unit",
+        "published",
+        "measured",
+        "low",
+        "high",
+        "ok",
+    ];
     wanted.sort_unstable();
     assert_eq!(keys, wanted);
     assert_eq!(code(&output), i32::from(!items.iter().all(|item| item["ok"] == true)));

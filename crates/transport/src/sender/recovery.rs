@@ -294,8 +294,9 @@ impl Sender {
         if self.nxt > self.high_seq {
             // Step 2b sends new data for one ACK; whatever the next one says, holes go first again.
             self.send_new_first = false;
-            // Step 3a: the ACK for new data is a duplicate, so the loss was real.
-            if event.new_sack || event.duplicate {
+            // Step 3a: the ACK for new data is a duplicate, so the loss was real. One that reports a
+            // duplicate answers a retransmission and says nothing of the new data.
+            if event.new_sack || event.duplicate && !event.dsack {
                 self.frto = false;
             }
         } else if event.advanced && !recovered {

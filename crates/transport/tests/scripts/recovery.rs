@@ -293,3 +293,26 @@ fn the_walk_of_the_2_4_stack_grows_with_the_queue_and_costs_linux_6_nothing() {
         assert!(least > 0 || work.walked == 0, "{work:?}");
     }
 }
+
+/// RFC 5682, section 3.1, step 3a: an ACK that reports a needless retransmission (RFC 2883) does not say
+/// that the new data found a hole.
+#[test]
+fn a_dsack_is_no_duplicate_ack_to_frto() {
+    let mut config = linux6();
+    (config.recovery.tlp, config.recovery.undo_timestamps) = (false, false);
+    config.recovery.undo_dsack = false;
+    let mut script = Script::new(&config, 100, 60_000);
+    script.supply(1_000);
+    script.numbers();
+    script.wait();
+    assert_eq!(script.numbers(), [0]);
+    let now = script.now.as_us() / 1_000;
+    script.ack(now + 1, 1, &[]);
+    assert_eq!(script.numbers(), [10, 11]);
+    // The needless retransmission arrived too.
+    script.ack(now + 2, 1, &[(0, 1)]);
+    script.numbers();
+    script.ack(now + 3, 2, &[]);
+    let info = script.end.info();
+    assert_eq!((info.spurious_timeouts, info.ca_state), (1, congestion::State::Open), "{info:?}");
+}
