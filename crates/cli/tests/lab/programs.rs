@@ -244,8 +244,9 @@ fn a_large_file_arrives_whole() {
 fn every_kind_of_port_carries_programs() {
     let test = "kinds of ports";
     let Some(ground) = Ground::take(test, &["iperf3"]) else { return };
-    let scenario = Network { duration: "3.5 s", ..Network::default() };
-    let scenario = scenario.with(&iperf3("tcp", "0 s", "-t 1 -O 1 -w 512K"));
+    // Long enough that a dozen milliseconds without a processor are no percent of it.
+    let scenario = Network { duration: "5.5 s", ..Network::default() };
+    let scenario = scenario.with(&iperf3("tcp", "0 s", "-t 3 -O 1 -w 512K"));
     for (port, name) in
         [("xdp", "AF_XDP, generic"), ("xdp-native", "AF_XDP, native"), ("packet", "AF_PACKET")]
     {
