@@ -28,7 +28,7 @@ use crate::buffers::{Buffers, OFFLOAD};
 const SEND: usize = 2048;
 /// As far as the kernel lets unsent frames grow, in bytes of its own accounting: some 2.3 KB for one of 1500.
 const UNSENT: i32 = 16 << 20;
-/// As far as the kernel lets super-frames wait for us, likewise: some 200 of 64 KB.
+/// What the kernel lets wait for us in super-frames: some 200 of 64 KB.
 const UNREAD: i32 = 16 << 20;
 /// Bytes before a frame that come and go with it.
 const BEFORE: usize = OFFLOAD as usize;

@@ -30,7 +30,8 @@ pub(super) enum Medium {
     Wire,
     /// A veth pair, whose other end may leave checksums and segmentation to this one.
     Veth,
-    /// Another interface of a machine's own (tap, bridge, VLAN), or one of a virtual machine: likewise.
+    /// Another interface of a machine's own (tap, bridge, VLAN), or one of a virtual machine, which may
+    /// leave them to it too.
     Virtual,
 }
 
