@@ -109,7 +109,8 @@ pub(crate) fn tell_left_out<'a>(jobs: impl IntoIterator<Item = &'a Job>) {
     }
 }
 
-fn each_once(texts: impl Iterator<Item = String>) -> Vec<String> {
+/// Texts without those that were there before.
+pub(crate) fn each_once(texts: impl Iterator<Item = String>) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for text in texts {
         if !all.contains(&text) {

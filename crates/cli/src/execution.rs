@@ -103,6 +103,11 @@ impl Outcome {
         self.lab.as_ref().map_or(&[], |lab| &lab.failed_programs)
     }
 
+    /// What its programs had to use in place of what they were to use.
+    pub(crate) fn substitutions(&self) -> &[String] {
+        self.lab.as_ref().map_or(&[], |lab| &lab.substitutions)
+    }
+
     /// Whether it came to its end.
     pub(crate) const fn complete(&self) -> bool {
         self.summary.run.complete

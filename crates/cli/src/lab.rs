@@ -113,6 +113,7 @@ fn within(network: &Network, host: &str, words: &[String]) -> Result<Exit, Failu
         output::note(&warning);
     }
     report.failed_programs.iter().for_each(|program| check::tell_failed(program));
+    check::tell(&report.substitutions);
     report.notes.iter().for_each(|note| output::note(note));
     Ok(Exit::of(status))
 }

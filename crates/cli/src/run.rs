@@ -70,6 +70,7 @@ fn tell(args: &RunArgs, job: &Job, outcome: &Outcome) -> Result<(), Failure> {
     if let Some(warning) = outcome.lab.as_ref().and_then(LabReport::warning) {
         output::note(&warning);
     }
+    check::tell(outcome.substitutions());
     outcome.failed_programs().iter().for_each(|program| check::tell_failed(program));
     if !outcome.complete() {
         output::note(&render::interruption(&job.plan, outcome));

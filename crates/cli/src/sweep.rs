@@ -183,6 +183,9 @@ fn execute(args: &RunArgs, jobs: &[Job], done: &[bool]) -> Result<Executed, Fail
     });
     progress.finish();
     let (mut ended, mut failure, mut programs_failed) = (done.to_vec(), None, false);
+    let done_now = outcomes.iter().flatten().flatten();
+    let substitutions = done_now.flat_map(|outcome| outcome.substitutions().iter().cloned());
+    check::tell(&check::each_once(substitutions));
     for ((index, job), outcome) in open.iter().zip(outcomes) {
         match outcome {
             None => {}

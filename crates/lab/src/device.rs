@@ -4,7 +4,7 @@
 //! Frames of the interface's first queue are read; a veth interface made with one queue has no other.
 
 mod link;
-mod option;
+pub(crate) mod option;
 mod packet;
 mod promiscuous;
 mod segments;

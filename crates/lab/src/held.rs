@@ -68,6 +68,11 @@ impl Held<'_> {
         Ok(states.into_iter().map(program).collect())
     }
 
+    /// What programs have to use in place of what they were to use, and what mends it.
+    pub fn substitutions(&self) -> Vec<String> {
+        self.hosts.congestion.warning().into_iter().collect()
+    }
+
     /// The programs that have failed so far, each with its status and what it said last.
     pub fn failures(&self) -> Vec<String> {
         self.programs.failures()

@@ -9,6 +9,7 @@ use traffic::qdisc::Parameters;
 use traffic::{Bytes, Duration, Rate};
 
 use crate::cable::{self, Cable, Line, Routes, Segmentation};
+use crate::default_congestion::DefaultCongestion;
 use crate::error::Error;
 use crate::namespace::Namespace;
 use crate::sysctl;
@@ -34,6 +35,8 @@ pub(crate) struct Hosts {
     pub(crate) namespaces: Vec<Option<Namespace>>,
     pub(crate) fabric: Namespace,
     pub(crate) interfaces: Vec<Interface>,
+    /// Of connections whose program chooses none.
+    pub(crate) congestion: DefaultCongestion,
 }
 
 impl Hosts {
@@ -48,7 +51,8 @@ impl Hosts {
             }
             namespaces.push(host);
         }
-        let mut hosts = Self { namespaces, fabric, interfaces: Vec::new() };
+        let congestion = DefaultCongestion::set(&namespaces.iter().flatten().collect::<Vec<_>>())?;
+        let mut hosts = Self { namespaces, fabric, interfaces: Vec::new(), congestion };
         for number in 0..plan.links.len() {
             for end in 0..2 {
                 hosts.join(plan, number, end, cpus)?;

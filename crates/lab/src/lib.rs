@@ -10,6 +10,7 @@ pub mod cable;
 mod checksum;
 pub mod clock;
 pub mod congestion;
+pub mod default_congestion;
 pub mod departure;
 pub mod device;
 pub mod error;

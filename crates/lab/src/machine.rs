@@ -10,6 +10,7 @@ use traffic::{Bytes, Packets, Rate};
 
 use crate::buffers::Buffers;
 use crate::cable::{self, Cable, Line, Routes, Segmentation, Settings};
+use crate::default_congestion::DefaultCongestion;
 use crate::device::{Device, Kind};
 use crate::privilege::{self, Privilege};
 use crate::{Error, Namespace, congestion, threads};
@@ -86,7 +87,7 @@ pub struct Machine {
 /// Two namespaces and a cable between them, gone with the value.
 #[derive(Debug)]
 struct Ground {
-    _host: Namespace,
+    host: Namespace,
     fabric: Namespace,
     cable: Result<Cable, Error>,
 }
@@ -108,6 +109,7 @@ impl Machine {
             self.veth(),
             self.shaper(),
             self.packet(),
+            self.default_congestion(),
             processors(),
         ]
     }
@@ -197,6 +199,21 @@ impl Machine {
         })
     }
 
+    /// That of programs in hosts.
+    fn default_congestion(&self) -> Finding {
+        const WHAT: &str = "congestion control";
+        let Ok(ground) = &self.ground else {
+            return Finding::missing(WHAT, "not tried without a namespace", AS_ROOT);
+        };
+        match DefaultCongestion::set(&[&ground.host]) {
+            Ok(set) => match set.source() {
+                Ok(seen) => Finding::ok(WHAT, seen),
+                Err(why) => Finding::limited(WHAT, why, format!("sudo {}", set.command())),
+            },
+            Err(error) => Finding::missing(WHAT, brief(&error), AS_ROOT),
+        }
+    }
+
     /// Opens the fabric's end of the cable, and closes it.
     fn open(&self, kind: Kind) -> Result<(), Error> {
         let (Ok(ground), Ok(cable)) = (&self.ground, self.cable()) else {
@@ -227,7 +244,7 @@ impl Ground {
             receive_cpus: &[],
         };
         let cable = cable::lay(&host, &fabric, &settings);
-        Ok(Self { _host: host, fabric, cable })
+        Ok(Self { host, fabric, cable })
     }
 }
 

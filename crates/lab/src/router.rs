@@ -211,6 +211,7 @@ impl Router {
             missed_frames: look.missed_frames,
             ports: ports.iter().map(port).collect(),
             kernel_congestion: Vec::new(),
+            substitutions: Vec::new(),
             notes,
             failed_programs: Vec::new(),
         };

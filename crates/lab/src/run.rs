@@ -126,6 +126,10 @@ pub fn run(
         report.failed_programs = found.failures;
     }
     report.kernel_congestion = congestion.of_the_kernel(plan);
+    if plan.commands().next().is_none() {
+        // Flows of the scenario's own set what they use.
+        report.substitutions.clear();
+    }
     Ok(outcome)
 }
 
@@ -292,6 +296,7 @@ fn report(
         missed_frames: moved.missed,
         ports: hosts.interfaces.iter().map(port).collect(),
         kernel_congestion: Vec::new(),
+        substitutions: hosts.congestion.warning().into_iter().collect(),
         notes,
         failed_programs: Vec::new(),
     }

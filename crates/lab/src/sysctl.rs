@@ -1,7 +1,7 @@
 //! Kernel settings of a network namespace: the files below /proc/sys/net, which show the namespace
 //! of the thread that opens them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use traffic::Bytes;
@@ -35,28 +35,20 @@ const HOST: [(&str, &str); 8] = [
     ("net.ipv6.conf.default.accept_dad", "0"),
 ];
 
-/// What a program's connections use that say nothing else. A new namespace would take over what this machine
-/// is set to, and a run would give other figures on another machine.
-const CONGESTION: &str = "net.ipv4.tcp_congestion_control";
-
 /// Sets `name`, written with dots, to `value` in `namespace`.
 pub fn set(namespace: &Namespace, name: &str, value: &str) -> Result<(), Error> {
     try_set(namespace, name, value)?
         .map_err(Error::system(format!("set {name} to {value} in a namespace")))
 }
 
-/// Makes a new namespace that of a host: TCP without memory, with Linux's own congestion control
-/// (cubic, or reno in a kernel that lacks it) and buffers up to `buffers`, ping for everyone, and
-/// IPv6 that neither waits for duplicates nor asks for routers. To be called before its cables are
-/// laid.
+/// Makes a new namespace that of a host: TCP without memory and with buffers up to `buffers`, ping
+/// for everyone, and IPv6 that neither waits for duplicates nor asks for routers. To be called
+/// before its cables are laid.
 pub fn prepare_host(namespace: &Namespace, buffers: &Buffers) -> Result<(), Error> {
     let six = has_ipv6();
     for (name, value) in HOST.into_iter().filter(|(name, _)| six || !name.starts_with("net.ipv6."))
     {
         set(namespace, name, value)?;
-    }
-    if try_set(namespace, CONGESTION, "cubic")?.is_err() {
-        set(namespace, CONGESTION, "reno")?;
     }
     set(namespace, "net.ipv4.tcp_rmem", &range(131_072, buffers.receive))?;
     set(namespace, "net.ipv4.tcp_wmem", &range(16_384, buffers.send))?;
@@ -74,8 +66,17 @@ pub(crate) fn try_set(
     name: &str,
     value: &str,
 ) -> Result<io::Result<()>, Error> {
-    let path = Path::new("/proc/sys").join(name.replace('.', "/"));
-    namespace.within(|| fs::write(path, value))
+    namespace.within(|| fs::write(path(name), value))
+}
+
+/// What `name` is set to in `namespace`.
+pub(crate) fn get(namespace: &Namespace, name: &str) -> Result<io::Result<String>, Error> {
+    namespace.within(|| fs::read_to_string(path(name)).map(|text| text.trim().to_owned()))
+}
+
+/// The file of `name`, written with dots.
+pub(crate) fn path(name: &str) -> PathBuf {
+    Path::new("/proc/sys").join(name.replace('.', "/"))
 }
 
 /// Whether this kernel has IPv6.

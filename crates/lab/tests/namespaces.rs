@@ -15,6 +15,7 @@ use std::{env, fs, io, thread};
 
 use lab::cable::{self, Line, Routes, Segmentation, Settings};
 use lab::clock::Clock;
+use lab::default_congestion::DefaultCongestion;
 use lab::sysctl::{self, Buffers};
 use lab::{Error, Namespace};
 use nix::sys::socket::{
@@ -159,7 +160,10 @@ fn a_host_is_set_as_asked() {
     assert_eq!(value("ipv4/tcp_wmem"), "4096 16384 4000000");
     assert_eq!(value("ipv4/ip_local_port_range"), "61000 65535");
     assert_eq!(value("ipv4/tcp_no_metrics_save"), "1");
+    // CUBIC where a namespace may have it, and else what the kernel has for all.
+    let set = DefaultCongestion::set(&[&host]).unwrap();
     assert!(["cubic", "reno"].contains(&&*value("ipv4/tcp_congestion_control")));
+    drop(set);
     assert_eq!(value("ipv4/conf/all/rp_filter"), "0");
     assert!(value("ipv4/ping_group_range").starts_with("0 "));
     sysctl::set(&host, "net.ipv4.tcp_no_metrics_save", "0").unwrap();

@@ -27,6 +27,9 @@ pub struct LabReport {
     pub ports: Vec<LabPort>,
     /// The kernel's own congestion controls that were in use.
     pub kernel_congestion: Vec<String>,
+    /// What programs had to use in place of what they were to use, and what mends it.
+    #[serde(default)]
+    pub substitutions: Vec<String>,
     /// What else a reader should know.
     pub notes: Vec<String>,
     /// Each program of the scenario that failed, with its status and what it said last on standard error.
@@ -201,6 +204,7 @@ impl LabReport {
         }
         let failed = self.failed_programs.iter();
         failed.for_each(|program| section.paragraph(&format!("A program failed: {program}")));
+        self.substitutions.iter().for_each(|text| section.paragraph(&format!("Warning: {text}.")));
         self.notes.iter().for_each(|note| section.paragraph(note));
         section
     }
@@ -227,6 +231,7 @@ mod tests {
             missed_frames: 17,
             ports: Vec::new(),
             kernel_congestion: Vec::new(),
+            substitutions: Vec::new(),
             notes: Vec::new(),
             failed_programs: Vec::new(),
         }

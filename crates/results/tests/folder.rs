@@ -112,6 +112,7 @@ fn a_run_that_did_not_keep_up_says_so_first() {
         missed_frames: 3,
         ports: vec![port],
         kernel_congestion: vec!["bbr".into()],
+        substitutions: vec!["programs in hosts use `reno`".into()],
         notes: vec!["no TBF".into()],
         failed_programs: vec!["`ping b` ended with exit status: 2".into()],
     };
@@ -122,6 +123,7 @@ fn a_run_that_did_not_keep_up_says_so_first() {
     assert!(banner.starts_with(&format!("class=\"{first}")), "{banner}");
     for words in [
         "on real packets",
+        "Warning: programs in hosts use",
         "AF_XDP",
         "bbr",
         "no TBF",

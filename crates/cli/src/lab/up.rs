@@ -196,6 +196,7 @@ impl Holder {
 
     /// Says that the network stands; takes it down if nobody hears that, or a program has failed already.
     fn announce(&mut self, held: &mut Held<'_>) -> Result<(), lab::Error> {
+        check::tell(&held.substitutions());
         let state = state(held, &self.name, &self.scenario, &self.clock)?;
         if !state.failed_programs.is_empty() {
             state.failed_programs.iter().for_each(|program| check::tell_failed(program));

@@ -201,7 +201,7 @@ fn a_full_disk_is_told() {
 }
 
 /// The program as a user without rights, who may read the scenario and write the run.
-fn as_nobody(ground: &Ground, scenario: &str) -> Run {
+pub(crate) fn as_nobody(ground: &Ground, scenario: &str) -> Run {
     let command = ground.command(scenario, &[]);
     let folder = ground.path("");
     let everybody = || fs::Permissions::from_mode(0o777);

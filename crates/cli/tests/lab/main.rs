@@ -4,6 +4,7 @@
 //! Needs root and the programs that each test names; without them a test says so and passes.
 
 mod captures;
+mod default_congestion;
 mod emulator;
 mod faults;
 mod ground;

@@ -133,6 +133,11 @@ fn a_user_is_told_what_takes_root() {
     assert_eq!(state(&document, "rights"), "limited", "{document}");
     assert_eq!(state(&document, "veth"), state(&root, "veth"), "{document}");
     assert_eq!(state(&document, "BPF struct_ops"), "missing", "{document}");
+    let allowed = fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control");
+    if allowed.is_ok_and(|names| !names.contains("cubic")) {
+        // A BPF program sets it for root.
+        assert_eq!(state(&document, "congestion control"), "limited", "{document}");
+    }
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub(super) fn set<T: Copy>(socket: impl AsFd, level: i32, name: i32, value: T) -
 ///
 /// # Safety
 /// `T` is one of the kernel's own structs of integers, or an integer.
-pub(super) unsafe fn get<T: Copy>(socket: impl AsFd, level: i32, name: i32) -> io::Result<T> {
+pub(crate) unsafe fn get<T: Copy>(socket: impl AsFd, level: i32, name: i32) -> io::Result<T> {
     let fd = socket.as_fd().as_raw_fd();
     let mut value = MaybeUninit::<T>::zeroed();
     let mut length = size_of::<T>() as libc::socklen_t;
