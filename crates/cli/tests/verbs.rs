@@ -588,12 +588,12 @@ fn what_a_discipline_costs() {
     assert_eq!(code(&suimon(folder.path(), &["cost", "priq", "--classes", "17"])), 2);
 }
 
-/// The scenario of two flows with tolerances of its own.
+/// The scenario of two flows with tolerances of its own: two runs, whose seeds differ in goodput and drops.
 fn compared(folder: &Path, tolerances: &str) {
     let text = format!("{SCENARIO}\n{tolerances}");
     std::fs::write(folder.join("two.toml"), text).expect("the scenario");
-    for seed in ["1", "2"] {
-        let run = ["run", "two.toml", "--quiet", "-o", seed, "--set", &format!("seed={seed}")];
+    for (name, seed) in [("1", "1"), ("2", "3")] {
+        let run = ["run", "two.toml", "--quiet", "-o", name, "--set", &format!("seed={seed}")];
         assert_eq!(code(&suimon(folder, &run)), 0);
     }
 }

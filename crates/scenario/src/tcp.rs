@@ -270,6 +270,9 @@ section! {
         receive: BufferSize,
         /// The share of the receive buffer that is advertised as window: "1/2".
         window_share: Fraction,
+        /// The window starts with at most 65535 bytes and opens by two segments for each that arrives
+        /// (Linux); off advertises all of it from the start.
+        window_slow_start: Flag,
     }
 }
 

@@ -349,6 +349,10 @@ pub struct BufferConfig {
     /// The share of the receive buffer that is advertised as window, as a fraction; the rest is the
     /// kernel's overhead. Linux's `tcp_adv_win_scale` 1 is 1/2 and 2 is 3/4; 4.4BSD advertises 1/1.
     pub window_share: (u32, u32),
+    /// The window starts with what a SYN can say, at most 65535 bytes, and opens by two segments for
+    /// each that arrives (Linux's `rcv_ssthresh`, `tcp_grow_window`); else all of it is advertised
+    /// from the start (4.4BSD).
+    pub window_slow_start: bool,
 }
 
 /// When segments leave.

@@ -207,7 +207,7 @@ impl Connection {
     fn agree_with(&mut self, peer: &Tcp, now: Instant) {
         let (agreed, accepted) = handshake::agree(&self.sender.config, self.scale, peer);
         self.receiver.ts_recent = peer.ts_val;
-        self.receiver.establish(accepted);
+        self.receiver.establish(accepted, now);
         self.sender.sample_handshake(self.handshake.round_trip(), self.handshake.times, now);
         // The window on a SYN is never scaled (RFC 7323, section 2.2).
         self.sender.establish(agreed, u64::from(peer.window), peer.seq, now);

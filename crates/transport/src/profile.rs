@@ -188,6 +188,7 @@ fn linux_2_4_web100() -> Config {
             send: Buffer::Fixed(32 << 20),
             receive: Buffer::Fixed(32 << 20),
             window_share: (3, 4),
+            window_slow_start: false,
         },
         emission: EmissionConfig { tso: false, small_queues: false, ..emission_linux() },
     }
@@ -310,6 +311,7 @@ fn freebsd_2_2_8() -> Config {
             send: Buffer::Fixed(16 << 10),
             receive: Buffer::Fixed(16 << 10),
             window_share: (1, 1),
+            window_slow_start: false,
         },
         emission: EmissionConfig {
             fin_ignores_cwnd: false,
@@ -337,6 +339,7 @@ const LINUX_6_SOURCES: &[Source] = &[
     source("buffers.receive", "tcp_rmem = 4096 131072 6291456 (ip-sysctl.rst)"),
     source("buffers.send", "tcp_wmem = 4096 16384 4194304 (ip-sysctl.rst)"),
     source("buffers.window_share", "tcp_adv_win_scale = 1 (ip-sysctl.rst): one half"),
+    source("buffers.window_slow_start", "rcv_ssthresh: tcp_grow_window (tcp_input.c)"),
     source("emission.tso_time", "tcp_tso_autosize: pacing rate >> 10 (tcp_output.c)"),
     source("emission.tso_win_divisor", "tcp_tso_win_divisor = 3 (ip-sysctl.rst)"),
     source("emission.small_queues", "tcp_small_queue_check (tcp_output.c), since 3.6"),
@@ -377,6 +380,7 @@ fn linux_6() -> Config {
             send: Buffer::Auto { initial: 16_384, max: 4_194_304 },
             receive: Buffer::Auto { initial: 131_072, max: 6_291_456 },
             window_share: (1, 2),
+            window_slow_start: true,
         },
         emission: emission_linux(),
     }

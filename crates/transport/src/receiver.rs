@@ -123,11 +123,12 @@ impl Receiver {
     }
 
     /// The peer's SYN arrived.
-    pub(crate) fn establish(&mut self, accepted: Accepted) {
+    pub(crate) fn establish(&mut self, accepted: Accepted, now: Instant) {
         self.space = SequenceSpace::new(accepted.initial);
         (self.mss, self.window_shift) = (accepted.mss, accepted.window_shift);
         (self.sack, self.timestamps) = (accepted.sack, accepted.timestamps);
         self.ecn = accepted.ecn;
+        self.tuning.establish(self.nxt, accepted.mss, now);
         self.delayed.start(self.tuning.window(), accepted.mss);
     }
 
@@ -248,10 +249,11 @@ impl Receiver {
         self.delayed.now();
     }
 
-    /// The same where the buffer is tuned or ACKs are delayed.
+    /// The same where the buffer is tuned, the window opens or ACKs are delayed.
     #[inline(never)]
     fn in_order_any(&mut self, bytes: u64, tcp: &Tcp, now: Instant) {
         self.tuning.on_data(bytes, tcp, self.mss, now);
+        self.open(tcp.payload);
         if self.delayed.is_off() {
             self.delayed.now();
         } else {
@@ -263,6 +265,17 @@ impl Receiver {
         }
         if self.reads_always {
             self.read(u64::MAX, now);
+        }
+    }
+
+    /// A segment arrived that may open the window. Each that does is acknowledged at once, so that a
+    /// sender in slow start learns of the window without delay (Linux's `tcp_grow_window`).
+    #[inline]
+    fn open(&mut self, payload: u32) {
+        let unread = if self.reads_always { 0 } else { self.nxt - self.read };
+        let held = unread + self.reassembly.held();
+        if self.tuning.open(payload, held, self.mss) {
+            self.delayed.on_opening();
         }
     }
 
@@ -281,6 +294,11 @@ impl Receiver {
         if start > self.nxt {
             if let Some((from, to)) = self.reassembly.insert(start, end) {
                 self.duplicate(from, to);
+            }
+            if self.sack {
+                // Linux's `tcp_data_queue_ofo`: not without SACK, where an ACK with another window
+                // is no duplicate.
+                self.open(tcp.payload);
             }
             self.delayed.on_disorder(now);
             return true;
@@ -352,9 +370,7 @@ impl Receiver {
     /// Where the window's right edge could be now.
     #[inline]
     fn candidate_edge(&self) -> u64 {
-        let space = self.tuning.window();
-        let unread = self.nxt - self.read;
-        self.nxt + space.saturating_sub(unread)
+        self.nxt + self.tuning.room(self.nxt - self.read)
     }
 
     /// What the next ACK says that the last did not.
@@ -438,8 +454,7 @@ impl Receiver {
     /// The window for a SYN: whole segments of `mss` bytes (Linux's `tcp_select_initial_window`), and
     /// never scaled, so it may tell less than there is.
     pub(crate) fn syn_window(&mut self, mss: u32) -> u16 {
-        let (space, mss) = (self.tuning.window(), u64::from(mss));
-        let whole = if space > mss { space - space % mss } else { space };
+        let whole = self.tuning.start(mss);
         self.edge = self.nxt + whole;
         whole.min(65_535) as u16
     }

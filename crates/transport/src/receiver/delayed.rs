@@ -93,6 +93,12 @@ impl DelayedAck {
         self.due |= self.config.quick_acks == 0;
     }
 
+    /// The window opened: one quick ACK at least (Linux's `tcp_grow_window`).
+    #[inline]
+    pub(super) fn on_opening(&mut self) {
+        self.quick |= u32::from(self.quick_most != 0);
+    }
+
     /// Data arrived out of order.
     pub(super) fn on_disorder(&mut self, now: Instant) {
         self.last = now;

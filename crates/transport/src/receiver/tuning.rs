@@ -1,10 +1,21 @@
 //! Sizing the receive buffer: fixed, or tuned to twice what arrives in a round trip (dynamic
-//! right-sizing, Fisk & Feng 2001, as Linux's `tcp_rcv_space_adjust` does it).
+//! right-sizing, Fisk & Feng 2001, as Linux's `tcp_rcv_space_adjust` does it). How much of it is
+//! advertised: all of it, or what has opened so far (Linux's `rcv_ssthresh`).
 
 use traffic::packet::Tcp;
 use traffic::{Duration, Instant};
 
 use crate::config::{Buffer, Config};
+
+/// What the first round trip is taken to bring, in segments (Linux's `TCP_INIT_CWND`, as
+/// `tcp_init_buffer_space` uses it).
+const FIRST_ROUND: u64 = 10;
+/// The window opens by this many segments for each that arrives (Linux's `tcp_grow_window`).
+const OPENING: u64 = 2;
+/// Shorter segments do not open it, in payload bytes (Linux's `tcp_event_data_recv`).
+const OPENING_PAYLOAD_MIN: u32 = 128;
+/// A SYN's window field is never scaled (RFC 7323, section 2.2).
+const SYN_WINDOW_MAX: u64 = 65_535;
 
 /// The buffer and what its tuning needs.
 #[derive(Clone, Copy, Debug)]
@@ -13,7 +24,11 @@ pub(super) struct Tuning {
     max: u64,
     tuned: bool,
     share: (u32, u32),
-    /// What the buffer's size allows to advertise.
+    /// The window opens gradually.
+    opens: bool,
+    /// What the buffer's size allows to advertise (Linux's `window_clamp`).
+    clamp: u64,
+    /// What of it is advertised, as far as it has opened (Linux's `rcv_ssthresh`).
     window: u64,
     tick: Duration,
     /// Round trip time as the receiver sees it; zero before the first sample.
@@ -35,6 +50,8 @@ impl Tuning {
             max: receive.max(),
             tuned: matches!(receive, Buffer::Auto { .. }),
             share: config.buffers.window_share,
+            opens: config.buffers.window_slow_start,
+            clamp: 0,
             window: 0,
             tick: config.segment.timestamp_tick,
             rtt: Duration::ZERO,
@@ -43,9 +60,32 @@ impl Tuning {
             since: Instant::ZERO,
             space: 0,
         };
-        tuning.window = tuning.share_of(tuning.buffer);
+        tuning.clamp = tuning.share_of(tuning.buffer);
+        tuning.window = tuning.clamp;
         tuning.space = tuning.window;
         tuning
+    }
+
+    /// The window for a SYN: whole segments of `mss` bytes, and where the window opens gradually no
+    /// more than the field can say (Linux's `tcp_select_initial_window`).
+    pub(super) fn start(&mut self, mss: u32) -> u64 {
+        let mss = u64::from(mss);
+        let whole = if self.clamp > mss { self.clamp - self.clamp % mss } else { self.clamp };
+        if self.opens {
+            self.window = whole.min(SYN_WINDOW_MAX);
+            return self.window;
+        }
+        whole
+    }
+
+    /// The connection is established: the first round trip begins. It is taken to bring the initial
+    /// window; with more, the buffer would grow only once the window it gives is full (Linux's
+    /// `tcp_init_buffer_space`).
+    pub(super) fn establish(&mut self, position: u64, mss: u32, now: Instant) {
+        (self.mark, self.since) = (position, now);
+        if self.opens {
+            self.space = self.window.min(FIRST_ROUND * u64::from(mss));
+        }
     }
 
     fn share_of(&self, buffer: u64) -> u64 {
@@ -54,10 +94,10 @@ impl Tuning {
         u64::try_from(window).unwrap_or(u64::MAX)
     }
 
-    /// The buffer is tuned rather than fixed.
+    /// The buffer may grow, or the window open.
     #[inline]
     pub(super) fn is_on(&self) -> bool {
-        self.tuned
+        self.tuned || self.window < self.clamp
     }
 
     /// The most that may be advertised, in bytes.
@@ -65,11 +105,18 @@ impl Tuning {
     pub(super) fn window(&self) -> u64 {
         self.window
     }
+
+    /// The same while `unread` bytes wait for the application.
+    #[inline]
+    pub(super) fn room(&self, unread: u64) -> u64 {
+        self.clamp.saturating_sub(unread).min(self.window)
+    }
+
     /// What decides the window scale: the window of a buffer whose size is fixed; where the kernel
     /// tunes it, all of the greatest size (Linux's `tcp_select_initial_window` takes `tcp_rmem[2]`).
     pub(super) fn window_max(config: &Config) -> u64 {
         match config.buffers.receive {
-            Buffer::Fixed(_) => Self::new(config).window(),
+            Buffer::Fixed(_) => Self::new(config).clamp,
             Buffer::Auto { max, .. } => max,
         }
     }
@@ -83,6 +130,23 @@ impl Tuning {
         if self.tuned && tcp.has_timestamps && tcp.ts_ecr != self.echo && bytes >= u64::from(mss) {
             self.sample(tcp.ts_ecr, now);
         }
+    }
+
+    /// A segment of `payload` bytes arrived, and `held` bytes wait, in order or not: the window opens by
+    /// two segments, as far as they would fit (Linux's `tcp_grow_window`). A buffer that grows
+    /// therefore opens the window as data comes in, not at once, which would let a sender that it
+    /// held back send all of the difference in one burst.
+    ///
+    /// Linux opens it by less for segments whose memory is mostly overhead (`__tcp_grow_window`);
+    /// buffers count payload bytes here, so all segments are alike. Whether it opened.
+    #[inline]
+    pub(super) fn open(&mut self, payload: u32, held: u64, mss: u32) -> bool {
+        let room = self.clamp.saturating_sub(held);
+        if self.window >= room || payload < OPENING_PAYLOAD_MIN {
+            return false;
+        }
+        self.window = room.min(self.window + OPENING * u64::from(mss));
+        true
     }
 
     fn sample(&mut self, echo: u32, now: Instant) {
@@ -107,24 +171,30 @@ impl Tuning {
     }
 
     fn adjust(&mut self, position: u64, mss: u32, now: Instant) {
-        if self.mark != 0 {
-            let copied = position - self.mark;
-            if copied > self.space {
-                // Twice a round trip's bytes, sixteen segments more, and room for the growth seen.
-                let window = 2 * copied + 16 * u64::from(mss);
-                let growth = u128::from(window) * u128::from(copied - self.space)
-                    / u128::from(self.space.max(1));
-                let window = u128::from(window) + 2 * growth;
-                let buffer = window * u128::from(self.share.1) / u128::from(self.share.0);
-                let buffer = u64::try_from(buffer).unwrap_or(u64::MAX).min(self.max);
-                if buffer > self.buffer {
-                    self.buffer = buffer;
-                    self.window = self.share_of(buffer);
-                }
-            }
-            self.space = self.space.max(copied);
+        let copied = position - self.mark;
+        if copied > self.space {
+            self.grow(copied, mss);
+            self.space = copied;
         }
         (self.mark, self.since) = (position, now);
+    }
+
+    /// A round trip brought `copied` bytes, more than any before: twice that, sixteen segments more,
+    /// and room for the growth seen.
+    fn grow(&mut self, copied: u64, mss: u32) {
+        let window = 2 * copied + 16 * u64::from(mss);
+        let growth =
+            u128::from(window) * u128::from(copied - self.space) / u128::from(self.space.max(1));
+        let window = u128::from(window) + 2 * growth;
+        let buffer = window * u128::from(self.share.1) / u128::from(self.share.0);
+        let buffer = u64::try_from(buffer).unwrap_or(u64::MAX).min(self.max);
+        if buffer > self.buffer {
+            self.buffer = buffer;
+            self.clamp = self.share_of(buffer);
+            if !self.opens {
+                self.window = self.clamp;
+            }
+        }
     }
 }
 
@@ -134,28 +204,56 @@ mod tests {
     use crate::Profile;
     use crate::seq::ORIGIN;
 
-    #[test]
-    fn the_window_grows_to_twice_what_a_round_trip_brings() {
-        let config = Profile::by_name("linux-6").unwrap().config();
+    const MSS: u32 = 1_448;
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_ms(ms)
+    }
+
+    /// The buffer of a connection of `linux-6` established at zero.
+    fn established(receive: Buffer) -> Tuning {
+        let mut config = Profile::by_name("linux-6").unwrap().config();
+        config.buffers.receive = receive;
         let mut tuning = Tuning::new(&config);
-        let at = |ms| Instant::ZERO + Duration::from_ms(ms);
+        tuning.start(MSS);
+        tuning.establish(ORIGIN, MSS, at(0));
+        tuning
+    }
+
+    #[test]
+    fn the_buffer_grows_to_twice_what_a_round_trip_brings() {
+        let mut tuning = established(Buffer::Auto { initial: 131_072, max: 6_291_456 });
         let tcp = Tcp { has_timestamps: true, ts_ecr: 1, ..Tcp::default() };
-        tuning.on_data(1_448, &tcp, 1_448, at(100));
-        tuning.on_read(ORIGIN, 1_448, at(100));
-        tuning.on_read(ORIGIN + 100_000, 1_448, at(200));
-        let window = 2 * 100_000 + 16 * 1_448;
-        let growth = window * (100_000 - 65_536) / 65_536;
-        assert_eq!(tuning.window(), window + 2 * growth);
-        tuning.on_read(ORIGIN + 100_000_000, 1_448, at(300));
-        assert_eq!(tuning.buffer(), config.buffers.receive.max());
+        tuning.on_data(1_448, &tcp, MSS, at(100));
+        tuning.on_read(ORIGIN + 14_480, MSS, at(100));
+        assert_eq!(tuning.buffer(), 131_072, "ten segments were expected");
+        tuning.on_read(ORIGIN + 14_480 + 28_960, MSS, at(200));
+        let window = 2 * 28_960 + 16 * 1_448;
+        let growth = window * (28_960 - 14_480) / 14_480;
+        assert_eq!(tuning.buffer(), 2 * (window + 2 * growth));
+        tuning.on_read(ORIGIN + 100_000_000, MSS, at(300));
+        assert_eq!(tuning.buffer(), 6_291_456);
+        assert_eq!(tuning.window(), 45 * 1_448, "no segment has opened it");
+    }
+
+    #[test]
+    fn the_window_opens_by_two_segments_for_each_as_far_as_they_fit() {
+        let mut tuning = established(Buffer::Fixed(140_000));
+        assert_eq!(tuning.window(), 65_535);
+        assert!(!tuning.open(127, 127, MSS), "too short");
+        assert!(tuning.open(MSS, 1_448, MSS));
+        assert_eq!(tuning.window(), 65_535 + 2 * 1_448);
+        assert!(!tuning.open(MSS, 2 * 1_448, MSS), "what waits leaves no more");
+        assert!(tuning.open(MSS, 0, MSS));
+        assert!(!tuning.is_on(), "all of half the buffer is open");
+        assert_eq!(tuning.window(), 70_000);
+        assert_eq!(tuning.room(69_000), 1_000);
     }
 
     #[test]
     fn a_fixed_buffer_stays() {
-        let mut config = Profile::by_name("linux-6").unwrap().config();
-        config.buffers.receive = Buffer::Fixed(1 << 20);
-        let mut tuning = Tuning::new(&config);
-        tuning.on_read(ORIGIN + (1 << 30), 1_448, Instant::ZERO + Duration::from_secs(9));
-        assert_eq!((tuning.buffer(), tuning.window()), (1 << 20, 1 << 19));
+        let mut tuning = established(Buffer::Fixed(100_000));
+        tuning.on_read(ORIGIN + (1 << 30), MSS, Instant::ZERO + Duration::from_secs(9));
+        assert_eq!((tuning.buffer(), tuning.window()), (100_000, 34 * 1_448));
     }
 }

@@ -65,6 +65,8 @@ fn acks_of(config: &Config, segments: u64) -> (Vec<Sent>, usize) {
 #[test]
 fn sixteen_segments_are_acknowledged_at_once_and_then_every_second() {
     let mut config = linux6();
+    // A window that is all open from the start.
+    config.buffers.receive = Buffer::Fixed(90 * MSS);
     config.ack.tick = Duration::ZERO;
     let (acks, data) = acks_of(&config, 400);
     assert_eq!(data, 400);
@@ -72,6 +74,26 @@ fn sixteen_segments_are_acknowledged_at_once_and_then_every_second() {
     assert!(acks.len().abs_diff(expected) <= 20, "{} ACKs", acks.len());
     config.ack.every = 1;
     assert_eq!(acks_of(&config, 400).0.len(), 400);
+}
+
+#[test]
+fn a_window_that_opens_is_told_at_once_and_a_segment_opens_it_by_two() {
+    let mut config = linux6();
+    config.ack.tick = Duration::ZERO;
+    // All open after a hundred segments.
+    config.buffers.receive = Buffer::Fixed(2 * 245 * MSS);
+    let (acks, _) = acks_of(&config, 400);
+    let windows: Vec<u64> = acks.iter().map(|s| u64::from(s.packet.tcp.window)).collect();
+    // It starts with all that a SYN can tell; the whole window needs three bits of scale.
+    let told = |opened: u64| (65_535 + 2 * opened * MSS).min(245 * MSS) >> 3;
+    assert!((1..).zip(&windows).all(|(n, &window)| window == told(n)), "{windows:?}");
+    // A hundred as the window opens, sixteen quick ones, and every second.
+    let expected = 100 + 16 + (400 - 116) / 2;
+    assert!(acks.len().abs_diff(expected) <= 1, "{} ACKs", acks.len());
+    config.buffers.window_slow_start = false;
+    let (acks, _) = acks_of(&config, 400);
+    assert!(acks.iter().all(|s| u64::from(s.packet.tcp.window) == told(100)));
+    assert!(acks.len() < 16 + (400 - 16) / 2 + 20, "{} ACKs", acks.len());
 }
 
 #[test]

@@ -116,7 +116,8 @@ fn a_refused_first_segment_is_retried_by_the_timer() {
 
 #[test]
 fn the_window_is_scaled_and_never_scaled_on_a_syn() {
-    let config = linux6();
+    let mut config = linux6();
+    config.buffers.window_slow_start = false;
     let mut pipe = Pipe::new([&config, &config], ms(1), |_, _, _| Fate::Pass);
     pipe.keep = true;
     pipe.establish();

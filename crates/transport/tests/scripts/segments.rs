@@ -113,6 +113,7 @@ fn a_fin_is_acknowledged_with_a_delay_before_our_own_and_at_once_after_it() {
 fn a_segment_partly_beyond_the_window_is_trimmed_to_it() {
     let mut config = linux6();
     config.buffers.receive = Buffer::Fixed(20_000);
+    config.buffers.window_slow_start = false;
     let mut script = Script::new(&config, 100, 60_000);
     let packet = data(&script, 0, 9_000);
     script.end.receive(&packet, script.now);
