@@ -56,7 +56,7 @@ struct Retransmission {
     next_new: u32,
 }
 
-/// A segment that was delivered, as RACK wants to know it (RFC 8985, section 5.2).
+/// A segment that was delivered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Delivered {
     /// When it was last sent.
@@ -65,8 +65,35 @@ pub(crate) struct Delivered {
     pub(crate) end: u64,
     /// Segments delivered when it was sent.
     pub(crate) delivered: u32,
-    /// Whether it was ever retransmitted.
-    pub(crate) retransmitted: bool,
+}
+
+/// What RACK is to know of the segments delivered (RFC 8985, section 6.2, step 2).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Recent {
+    /// A retransmission sent after this cannot have been answered yet: the ACK is for an earlier
+    /// transmission, and says nothing of this one.
+    pub(crate) answerable: Instant,
+    /// When the segment processed last was sent, which gives the round trip.
+    pub(crate) last_sent: Option<Instant>,
+    /// Sending time and end of the one sent last.
+    pub(crate) newest: (Instant, u64),
+}
+
+impl Default for Recent {
+    fn default() -> Self {
+        Self { answerable: Instant::NEVER, last_sent: None, newest: (Instant::ZERO, 0) }
+    }
+}
+
+impl Recent {
+    #[inline]
+    fn note(&mut self, segment: &Segment) {
+        if segment.flags & EVER_RETRANSMITTED != 0 && segment.sent > self.answerable {
+            return;
+        }
+        self.last_sent = Some(segment.sent);
+        self.newest = self.newest.max((segment.sent, segment.end));
+    }
 }
 
 /// What an acknowledgement, cumulative or selective, told of segments not known to be delivered.
@@ -80,8 +107,10 @@ pub(crate) struct Progress {
     pub(crate) sent: Option<(Instant, Instant)>,
     /// One of them had been retransmitted (Karn's rule applies).
     pub(crate) retransmitted: bool,
-    /// The one sent last, for RACK.
+    /// The one sent last, for the delivery rate.
     pub(crate) newest: Delivered,
+    /// What RACK is to know of them.
+    pub(crate) rack: Recent,
     /// The place and end of the lowest one that was never retransmitted: if below the highest SACK,
     /// it was reordered.
     pub(crate) lowest_original: Option<(u32, u64)>,
@@ -102,8 +131,9 @@ impl Progress {
         }
         if (segment.sent, segment.end) >= (self.newest.sent, self.newest.end) {
             let (sent, end, delivered) = (segment.sent, segment.end, segment.delivered);
-            self.newest = Delivered { sent, end, delivered, retransmitted };
+            self.newest = Delivered { sent, end, delivered };
         }
+        self.rack.note(segment);
     }
 }
 

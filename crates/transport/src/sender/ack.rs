@@ -138,6 +138,7 @@ impl Sender {
         };
         let moved = ack >= self.una && self.update_window(ack, tcp);
         let mut progress = Progress::default();
+        progress.rack.answerable = self.answerable(now);
         let top = self.board.head().wrapping_add(self.board.forward());
         let mut walked = 0;
         if tcp.sack_len != 0 && self.agreed.sack {
@@ -150,6 +151,7 @@ impl Sender {
             && self.board.out() != 0;
         if event.advanced {
             self.una = ack;
+            progress.rack.answerable = self.answerable_by(&event, now);
             self.board.acknowledge(ack, &mut progress);
             self.retries = 0;
             self.tune_buffer();
@@ -199,7 +201,7 @@ impl Sender {
             }
             _ => self.sample_echo(event, now),
         }
-        self.rack.advance(&progress.newest, self.rtt.min_us(), now);
+        self.rack.advance(&progress.rack, now);
         if let Some((place, end)) = progress.lowest_original {
             event.original = end <= self.high_seq;
             let distance = top.wrapping_sub(place) as i32;

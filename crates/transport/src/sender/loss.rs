@@ -34,7 +34,7 @@ impl Sender {
     pub(super) fn identify_loss(&mut self, event: &mut AckEvent, now: Instant) {
         let before = self.board.lost();
         match self.detection() {
-            LossDetection::Rack => self.detect_by_time(now),
+            LossDetection::Rack => self.detect_by_delivery(now),
             LossDetection::Sack => self.detect_by_sacks(),
             LossDetection::Fack => self.detect_by_forward_ack(),
             LossDetection::DuplicateAcks => self.detect_by_duplicates(event),

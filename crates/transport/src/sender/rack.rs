@@ -4,7 +4,8 @@ use congestion::State;
 use traffic::{Duration, Instant};
 
 use super::Sender;
-use crate::scoreboard::Delivered;
+use super::ack::AckEvent;
+use crate::scoreboard::Recent;
 
 /// Recoveries for which a widened reordering window stays (RFC 8985, section 6.2, step 4).
 const PERSIST: u8 = 16;
@@ -12,10 +13,13 @@ const PERSIST: u8 = 16;
 /// What RACK remembers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rack {
-    /// The segment sent last of those delivered: when it was sent, its end, its round trip.
+    /// The segment sent last of those delivered: when it was sent, and its end.
     sent: Instant,
     end: u64,
+    /// The round trip of the segment that the last ACK delivered last.
     rtt: Duration,
+    /// Something was delivered since losses were last looked for.
+    advanced: bool,
     /// The reordering window in quarters of the least round trip time, and how long that holds.
     steps: u8,
     persist: u8,
@@ -31,6 +35,7 @@ impl Default for Rack {
             sent: Instant::ZERO,
             end: 0,
             rtt: Duration::ZERO,
+            advanced: false,
             steps: 1,
             persist: 0,
             dsack_seen: false,
@@ -40,23 +45,21 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// A segment was delivered (section 6.2, step 2). A round trip below the least ever seen means
-    /// that the ACK was for an earlier transmission.
+    /// Segments were delivered (section 6.2, step 2).
     #[inline]
-    pub(super) fn advance(&mut self, newest: &Delivered, min_rtt_us: u32, now: Instant) {
-        let rtt = now.since(newest.sent);
-        if newest.retransmitted && rtt < Duration::from_us(u64::from(min_rtt_us)) {
-            return;
-        }
-        self.rtt = rtt;
-        if (newest.sent, newest.end) > (self.sent, self.end) {
-            (self.sent, self.end) = (newest.sent, newest.end);
+    pub(super) fn advance(&mut self, recent: &Recent, now: Instant) {
+        let Some(sent) = recent.last_sent else { return };
+        self.advanced = true;
+        self.rtt = now.since(sent);
+        if recent.newest > (self.sent, self.end) {
+            (self.sent, self.end) = recent.newest;
         }
     }
 
     /// A segment that was never retransmitted was delivered in order.
     #[inline]
     pub(super) fn advance_plain(&mut self, sent: Instant, end: u64, now: Instant) {
+        self.advanced = true;
         self.rtt = now.since(sent);
         if sent > self.sent || sent == self.sent && end > self.end {
             (self.sent, self.end) = (sent, end);
@@ -103,16 +106,42 @@ impl Sender {
         Duration::from_us(quarters.min(u64::from(self.rtt.srtt8() >> 3)))
     }
 
+    /// Retransmissions sent after this cannot have been answered yet: the round trip would be below the
+    /// least ever seen (section 6.2, step 2).
+    pub(super) fn answerable(&self, now: Instant) -> Instant {
+        let least = Duration::from_us(u64::from(self.rtt.min_us()));
+        Instant::from_ps(now.as_ps().saturating_sub(least.as_ps()))
+    }
+
+    /// The same of retransmissions that a cumulative ACK covers: none that was sent after the segment
+    /// whose time stamp it echoes (section 6.2, step 2; Linux's `tcp_skb_spurious_retrans`).
+    pub(super) fn answerable_by(&self, event: &AckEvent, now: Instant) -> Instant {
+        let answerable = self.answerable(now);
+        let Some(echo) = event.echo else { return answerable };
+        // The clock reads one more than the ticks since the start; see `TimestampClock`.
+        let tick = self.config.segment.timestamp_tick.as_ps();
+        let next_tick = Instant::from_ps(u64::from(echo).saturating_mul(tick));
+        answerable.min(Instant::from_ps(next_tick.as_ps() - 1))
+    }
+
+    /// An ACK arrived: what it delivered may show others to be lost, whether or not any segment is
+    /// marked still.
+    pub(super) fn detect_by_delivery(&mut self, now: Instant) {
+        self.rack.adapt(self.delivered, self.board.out());
+        if core::mem::take(&mut self.rack.advanced) {
+            self.detect_by_time(now);
+        }
+    }
+
     /// Marks what was sent before the segment delivered by more than the reordering window, and
     /// waits for the rest (section 6.2, step 5).
     ///
     /// Originals were sent in sequence order and retransmissions are kept in order of transmission,
     /// so both are looked at from where the last look ended to the first that is too young.
-    pub(super) fn detect_by_time(&mut self, now: Instant) {
-        if self.rtt.min_us() == u32::MAX || !self.board.is_marked() {
+    fn detect_by_time(&mut self, now: Instant) {
+        if self.rtt.min_us() == u32::MAX {
             return;
         }
-        self.rack.adapt(self.delivered, self.board.out());
         let patience = self.rack.rtt + self.reordering_window();
         let waits = self.mark_originals(patience, now) | self.mark_retransmissions(patience, now);
         if waits {

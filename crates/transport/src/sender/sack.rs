@@ -24,6 +24,8 @@ impl Sender {
         let first = usize::from(self.take_dsack(&blocks[..count], ack, event));
         let delivered_before = progress.delivered;
         let mut walked = 0;
+        // In sequence order, for RACK takes its round trip from the last one.
+        blocks[first..count].sort_unstable();
         for &(start, end) in &blocks[first..count] {
             walked += self.enter_block(start.max(ack), end, progress);
         }

@@ -316,3 +316,51 @@ fn a_dsack_is_no_duplicate_ack_to_frto() {
     let info = script.end.info();
     assert_eq!((info.spurious_timeouts, info.ca_state), (1, congestion::State::Open), "{info:?}");
 }
+
+/// RFC 8985, section 6.2, step 2: RACK.rtt is of the segment processed last, here an original, and not
+/// of the one sent last, here a retransmission: other retransmissions may be as late as originals are.
+#[test]
+fn rack_takes_its_round_trip_from_the_last_segment_that_an_ack_delivers() {
+    let mut script = Script::new(&linux6(), 100, 60_000);
+    script.supply(1_000);
+    script.numbers();
+    for (n, retransmitted) in [(6, 0), (7, 1), (8, 2)] {
+        script.ack(200 + 10 * (n - 6), 0, &[(3, n)]);
+        assert_eq!(script.numbers(), [retransmitted]);
+    }
+    // Segment 2's retransmission, 101 ms old, and segment 8, 221 ms old: 9 is as old as 8 and lost, the
+    // retransmissions of 0 and 1 have 221 ms.
+    script.ack(321, 0, &[(2, 9)]);
+    let info = script.end.info();
+    assert_eq!((info.lost, info.retransmitted), (3, 2), "{info:?}");
+}
+
+/// An echo older than the retransmission (RFC 8985, section 6.2, step 2): the original arrived, and
+/// nothing is said of segments sent between the two.
+#[test]
+fn an_ack_of_the_original_does_not_pass_for_one_of_the_retransmission() {
+    let mut config = linux6();
+    config.recovery.undo_timestamps = false;
+    for (echo, lost) in [(101, 2), (201, 6)] {
+        let mut script = Script::new(&config, 100, 60_000);
+        script.supply(1_000);
+        script.numbers();
+        script.ack(200, 0, &[(3, 6)]);
+        assert_eq!(script.numbers(), [0]);
+        script.echo = echo;
+        script.ack(320, 1, &[(3, 6)]);
+        assert_eq!(script.end.info().lost, lost, "echo {echo}");
+    }
+}
+
+#[test]
+fn rack_finds_losses_when_the_last_hole_it_knew_of_is_filled() {
+    let mut script = Script::new(&linux6(), 100, 60_000);
+    script.supply(1_000);
+    script.numbers();
+    script.ack(200, 0, &[(1, 4)]);
+    assert_eq!(script.numbers()[0], 0);
+    // The retransmission of 200 ms arrived; 4 to 9, sent at 100 ms, did not.
+    script.ack(300, 4, &[]);
+    assert_eq!(script.end.info().lost, 6);
+}
