@@ -9,17 +9,24 @@ use super::{
 impl Scoreboard {
     /// The segment at `index` was sent again.
     pub(crate) fn retransmit(&mut self, index: u32, now: Instant, delivered: u32) {
+        self.probe(index, now, delivered);
+        let segment = self.segment_mut(index);
+        let again = segment.flags & RETRANSMITTED != 0;
+        segment.flags |= RETRANSMITTED;
+        self.retransmitted += u32::from(!again);
+        self.pending.clear(index);
+    }
+
+    /// The same, but it is in flight no more often than before: a tail loss probe.
+    pub(crate) fn probe(&mut self, index: u32, now: Instant, delivered: u32) {
         self.step();
         self.begin_marks();
         let next_new = self.tail;
         self.retransmissions.push_back(Retransmission { index, sent: now, next_new });
         let segment = self.segment_mut(index);
-        let again = segment.flags & RETRANSMITTED != 0;
-        segment.flags |= RETRANSMITTED | EVER_RETRANSMITTED;
+        segment.flags |= EVER_RETRANSMITTED;
         (segment.sent, segment.delivered) = (now, delivered);
-        self.retransmitted += u32::from(!again);
         self.settled.set(index);
-        self.pending.clear(index);
     }
 
     /// The retransmission that was sent first of those not known to be delivered or lost.
@@ -27,7 +34,8 @@ impl Scoreboard {
         while let Some(&Retransmission { index, sent, .. }) = self.retransmissions.front() {
             if self.is_out(index) {
                 let segment = *self.segment(index);
-                if segment.flags & RETRANSMITTED != 0 && segment.sent == sent {
+                let waits = segment.flags & (LOST | RETRANSMITTED) == LOST;
+                if segment.flags & SACKED == 0 && !waits && segment.sent == sent {
                     return Some((index, segment));
                 }
             }
@@ -102,17 +110,20 @@ impl Scoreboard {
         self.settled_hint = self.head;
     }
 
-    /// A DSACK shows the retransmission of `[from, to)` to have been needless: it is no longer out.
-    pub(crate) fn clear_retransmitted(&mut self, index: u32) {
+    /// The retransmission of the segment at `index` was needless, or never left: it is no longer out.
+    /// False if none was, as of a tail loss probe.
+    pub(crate) fn clear_retransmitted(&mut self, index: u32) -> bool {
         let segment = self.segment_mut(index);
-        if segment.flags & RETRANSMITTED != 0 {
-            segment.flags &= !RETRANSMITTED;
-            let flags = segment.flags;
-            self.retransmitted -= 1;
-            if flags & (LOST | SACKED) == LOST {
-                self.pending.set(index);
-                self.pending_hint = self.head;
-            }
+        if segment.flags & RETRANSMITTED == 0 {
+            return false;
         }
+        segment.flags &= !RETRANSMITTED;
+        let flags = segment.flags;
+        self.retransmitted -= 1;
+        if flags & (LOST | SACKED) == LOST {
+            self.pending.set(index);
+            self.pending_hint = self.head;
+        }
+        true
     }
 }

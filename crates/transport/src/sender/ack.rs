@@ -16,6 +16,8 @@ pub(super) struct AckEvent {
     pub(super) new_sack: bool,
     /// It reports a duplicate.
     pub(super) dsack: bool,
+    /// The duplicate is the tail loss probe: probe and original arrived.
+    pub(super) dsack_of_probe: bool,
     /// It echoes a congestion mark.
     pub(super) echo_ce: bool,
     /// A duplicate ACK by RFC 5681's definition.

@@ -173,12 +173,20 @@ impl Sender {
     }
 
     fn retransmit(&mut self, index: u32, now: Instant) -> Outgoing {
-        let start = self.board.start_of(index).max(self.una);
-        let segment = *self.board.segment(index);
-        let fin = segment.flags & FIN != 0;
         self.board.retransmit(index, now, self.delivered);
         let stamp = self.clock.read(now);
         self.note_retransmission(stamp);
+        if index == self.board.head() && !self.timer.is_reordering() {
+            self.arm_retransmission(now);
+        }
+        self.send_again(index, now)
+    }
+
+    /// The segment at `index` leaves once more.
+    fn send_again(&mut self, index: u32, now: Instant) -> Outgoing {
+        let start = self.board.start_of(index).max(self.una);
+        let segment = *self.board.segment(index);
+        let fin = segment.flags & FIN != 0;
         let payload = (segment.end - start) as u32 - u32::from(fin);
         self.stats.retransmissions += 1;
         self.stats.bytes_retransmitted += u64::from(payload);
@@ -316,7 +324,8 @@ impl Sender {
     }
 
     /// RFC 8985, section 7.3: new data if there is any and the peer takes it, else the last
-    /// segment.
+    /// segment. As Linux has it that is no repair: it is not in flight beside its original, no undo waits
+    /// for it, and the first retransmission that timestamps tell from its original is another.
     fn tail_probe(&mut self, now: Instant) -> Option<Outgoing> {
         if self.board.out() == 0 || self.tlp_high != 0 {
             return None;
@@ -331,11 +340,12 @@ impl Sender {
             if self.board.segment(last).flags & crate::scoreboard::SACKED != 0 {
                 return None;
             }
-            self.retransmit(last, now)
+            self.board.probe(last, now, self.delivered);
+            self.send_again(last, now)
         };
         self.tlp_high = self.nxt;
         self.stats.tlp_probes += 1;
-        self.arm_retransmission(now);
+        self.arm_after_probe(now);
         Some(probe)
     }
 
@@ -396,9 +406,10 @@ impl Sender {
         if retransmission {
             self.stats.retransmissions -= 1;
             self.stats.bytes_retransmitted -= u64::from(payload);
-            self.undo.retransmissions -= 1;
             let index = self.board.find(at, self.agreed.mss);
-            self.board.clear_retransmitted(index);
+            if self.board.clear_retransmitted(index) {
+                self.undo.retransmissions -= 1;
+            }
         } else if self.board.out() != 0 {
             let fin = self.board.pop_back();
             self.fin_sent &= !fin;

@@ -147,7 +147,7 @@ impl Sender {
         if waits {
             // By then all that was sent before the segment delivered is overdue.
             let overdue = self.rack.sent + patience;
-            self.timer.set_reordering(overdue.max(now));
+            self.timer.set_reordering(overdue.max(now), now);
         }
     }
 
@@ -192,7 +192,7 @@ impl Sender {
             }
         }
         if !self.timer.is_reordering() {
-            self.rearm(now);
+            self.arm_for_head(now);
         }
     }
 }

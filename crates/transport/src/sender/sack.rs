@@ -45,13 +45,9 @@ impl Sender {
         event.dsack = true;
         self.stats.dsacks += 1;
         self.rack.dsack_seen = true;
-        let probe = self.tlp_high != 0 && self.tlp_retransmitted;
-        if self.undo.marker != 0
-            && self.undo.retransmissions > 0
-            && end > self.undo.marker
-            && !probe
-        {
-            let mss = u64::from(self.agreed.mss);
+        let mss = u64::from(self.agreed.mss);
+        event.dsack_of_probe = end == self.tlp_high && end - start <= mss;
+        if self.undo.marker != 0 && self.undo.retransmissions > 0 && end > self.undo.marker {
             let segments = i32::try_from((end - start).div_ceil(mss)).unwrap_or(i32::MAX);
             self.undo.retransmissions = (self.undo.retransmissions - segments).max(0);
         }

@@ -22,7 +22,7 @@ enum Purpose {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timer {
     at: Instant,
-    /// When it was set.
+    /// When it was last set in a way that what is sent at the same instant leaves alone.
     armed: Instant,
     purpose: Purpose,
 }
@@ -38,8 +38,10 @@ impl Timer {
     fn set(&mut self, purpose: Purpose, at: Instant) {
         (self.purpose, self.at) = (purpose, at);
     }
-    pub(super) fn set_reordering(&mut self, at: Instant) {
-        self.set(Purpose::Reordering, at);
+    /// RACK looks again once `at` has passed.
+    pub(super) fn set_reordering(&mut self, at: Instant, now: Instant) {
+        self.set(Purpose::Reordering, at + MARGIN);
+        self.armed = now;
     }
     #[inline]
     pub(super) fn is_reordering(&self) -> bool {
@@ -56,8 +58,9 @@ impl Timer {
     }
 }
 
-/// Two timer ticks of Linux at 1 kHz: how long a tail probe waits beyond two round trips.
-const TAIL_MARGIN: Duration = Duration::from_ms(2);
+/// Linux's `TCP_TIMEOUT_MIN_US`: how long a tail probe waits beyond two round trips, and RACK beyond the
+/// time at which a segment is overdue.
+const MARGIN: Duration = Duration::from_ms(2);
 
 /// `at`, rounded up to a multiple of `tick`.
 pub(crate) fn on_tick(at: Instant, tick: Duration) -> Instant {
@@ -75,15 +78,15 @@ impl Sender {
     }
 
     /// New data was acknowledged, or the window opened: the timer starts anew (RFC 6298, section
-    /// 5.3).
+    /// 5.3; Linux's `tcp_set_xmit_timer`).
     #[inline(never)]
     pub(super) fn rearm(&mut self, now: Instant) {
         if self.board.out() == 0 {
             self.timer.set(Purpose::None, Instant::NEVER);
-        } else if self.timer.is_reordering() && self.timer.at > now {
-            // RACK is about to decide.
-        } else if !self.arm_tail_probe(now) {
-            self.timer.set(Purpose::Retransmission, now + self.rtt.rto());
+        } else if self.timer.is_reordering() && self.timer.armed == now {
+            // By this very ACK RACK is about to decide.
+        } else if !self.arm_tail_probe(now + self.rtt.rto(), now) {
+            self.arm_retransmission(now);
         }
     }
 
@@ -94,61 +97,89 @@ impl Sender {
             return self.rearm(now);
         }
         debug_assert!(self.rtt.backoff() == 0 && self.rtt.srtt8() != 0);
-        self.set_tail_probe(TAIL_MARGIN, now);
-    }
-
-    /// Two round trips and `margin` from now, or when the head times out if that is earlier.
-    #[inline(always)]
-    fn set_tail_probe(&mut self, margin: Duration, now: Instant) {
-        // Two eighths of a microsecond for each of `srtt8`.
-        let wait = Duration::from_ps(u64::from(self.rtt.srtt8()) * 250_000) + margin;
-        // Were the head's timeout to come first, the probe takes its place.
-        let head = self.board.segment(self.board.head()).sent + self.rtt.rto();
-        let at = if head > now { (now + wait).min(head) } else { now + wait };
-        self.timer.set(Purpose::TailProbe, at);
+        self.set_tail_probe(MARGIN, now + self.rtt.rto(), now);
         self.timer.armed = now;
     }
 
+    /// Two round trips and `margin` from now, or at the timeout's time if that is earlier: the probe
+    /// takes its place.
+    #[inline(always)]
+    fn set_tail_probe(&mut self, margin: Duration, timeout: Instant, now: Instant) {
+        // Two eighths of a microsecond for each of `srtt8`.
+        let wait = Duration::from_ps(u64::from(self.rtt.srtt8()) * 250_000) + margin;
+        self.timer.set(Purpose::TailProbe, (now + wait).min(timeout));
+    }
+
+    /// When the head times out, counted from when it was last sent.
+    #[inline(always)]
+    fn head_timeout(&self) -> Instant {
+        self.board.segment(self.board.head()).sent + self.rtt.rto()
+    }
+
+    /// The same where it lies ahead: a probe does not wait for it.
+    #[inline(always)]
+    fn head_timeout_ahead(&self, now: Instant) -> Instant {
+        let timeout = self.head_timeout();
+        if timeout > now { timeout } else { Instant::NEVER }
+    }
+
     /// The retransmission timer, at its full length.
+    #[inline]
     pub(super) fn arm_retransmission(&mut self, now: Instant) {
         self.timer.set(Purpose::Retransmission, now + self.rtt.rto());
     }
 
-    /// The sender stopped; if it sent before, at `now`, the probe's time is set anew, unless this
-    /// instant's ACK did.
+    /// A tail loss probe went out: the next one waits for news of it.
+    pub(super) fn arm_after_probe(&mut self, now: Instant) {
+        self.arm_retransmission(now);
+        self.timer.armed = now;
+    }
+
+    /// The retransmission timer takes the place of a probe or of RACK's: what they waited is a part
+    /// of its time (Linux's `tcp_rearm_rto`).
+    pub(super) fn arm_for_head(&mut self, now: Instant) {
+        if self.board.out() == 0 {
+            self.timer.set(Purpose::None, Instant::NEVER);
+        } else {
+            self.timer.set(Purpose::Retransmission, self.head_timeout().max(now));
+        }
+    }
+
+    /// The sender stopped; if it sent before, at `now`, the probe's time is set anew. What this
+    /// instant's ACK set for many packets out holds, but not beyond the head's timeout.
     #[inline(always)]
     pub(super) fn arm_tail_probe_after(&mut self, now: Instant) {
-        let armed = self.timer.armed == now && self.timer.purpose == Purpose::TailProbe;
-        if !armed && self.probes_tail && self.last_sent == now && !self.timer.is_reordering() {
-            self.arm_tail_probe_anew(now);
+        if !self.probes_tail || self.last_sent != now || self.timer.is_reordering() {
+            return;
+        }
+        if self.timer.armed == now {
+            if self.timer.purpose == Purpose::TailProbe {
+                self.timer.at = self.timer.at.min(self.head_timeout_ahead(now));
+            }
+        } else if self.board.out() != 0 {
+            let timeout = self.head_timeout_ahead(now);
+            if !self.arm_tail_probe(timeout, now) && self.timer.purpose == Purpose::TailProbe {
+                self.arm_for_head(now);
+            }
         }
     }
 
     /// RFC 8985, section 7.2: two round trips after the last ACK or transmission, with room for a
-    /// delayed ACK when one segment is out, but never after the retransmission timeout.
-    #[inline]
-    pub(super) fn arm_tail_probe(&mut self, now: Instant) -> bool {
-        self.timer.armed == now && self.timer.purpose == Purpose::TailProbe
-            || self.arm_tail_probe_anew(now)
-    }
-
+    /// delayed ACK when one segment is out, but never after the retransmission `timeout`.
     #[inline(never)]
-    fn arm_tail_probe_anew(&mut self, now: Instant) -> bool {
+    fn arm_tail_probe(&mut self, timeout: Instant, now: Instant) -> bool {
         if !self.probes_tail
             || self.board.out() == 0
-            || self.board.is_marked() && self.board.sacked() != 0
             || !matches!(self.state, State::Open | State::Cwr)
-            || self.tlp_high != 0
-            || self.rtt.backoff() != 0
         {
             return false;
         }
         let margin = match self.board.out() {
             _ if self.rtt.srtt8() == 0 => Duration::from_secs(1),
             1 => self.config.rto.min,
-            _ => TAIL_MARGIN,
+            _ => MARGIN,
         };
-        self.set_tail_probe(margin, now);
+        self.set_tail_probe(margin, timeout, now);
         true
     }
 
@@ -181,8 +212,11 @@ impl Sender {
                 self.on_reordering_timeout(now);
             }
             Purpose::TailProbe => {
-                self.forced = Some(Forced::TailProbe);
-                self.arm_retransmission(now);
+                // One probe at a time; sent, it starts the timer anew.
+                if self.tlp_high == 0 {
+                    self.forced = Some(Forced::TailProbe);
+                }
+                self.arm_for_head(now);
             }
             Purpose::WindowProbe => self.on_probe_timeout(now),
         }
@@ -237,7 +271,7 @@ impl Sender {
             return;
         }
         let past = self.una > self.tlp_high;
-        if !self.tlp_retransmitted || event.dsack {
+        if !self.tlp_retransmitted || event.dsack_of_probe {
             // New data, or a needless retransmission: nothing was lost.
             self.tlp_high = 0;
         } else if past {

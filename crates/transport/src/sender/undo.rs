@@ -25,7 +25,9 @@ impl Sender {
     /// Notes where the reduction that begins now starts.
     pub(super) fn mark_for_undo(&mut self) {
         self.undo.marker = self.una;
-        let out = self.board.retransmitted() as i32;
+        // A tail loss probe may be reported too (Linux 6.11 on).
+        let probe = self.tlp_high != 0 && self.tlp_retransmitted;
+        let out = self.board.retransmitted() as i32 + i32::from(probe);
         self.undo.retransmissions = if out == 0 { -1 } else { out };
     }
 

@@ -61,7 +61,7 @@ fn rack_waits_a_quarter_of_the_round_trip_once_reordering_was_seen() {
     assert_eq!(script.end.info().lost, 0);
     assert!(script.numbers().iter().all(|&n| n >= 10));
     let woken = script.wait();
-    assert_eq!(woken, at(210) + ms(25));
+    assert_eq!(woken, at(210) + ms(25 + 2), "two ticks of the timer more");
     assert_eq!(script.end.info().lost, 1);
     assert!(script.numbers().contains(&3));
 }
@@ -363,4 +363,92 @@ fn rack_finds_losses_when_the_last_hole_it_knew_of_is_filled() {
     // The retransmission of 200 ms arrived; 4 to 9, sent at 100 ms, did not.
     script.ack(300, 4, &[]);
     assert_eq!(script.end.info().lost, 6);
+}
+
+#[test]
+fn a_tail_probe_is_not_in_flight_beside_its_original() {
+    let mut script = Script::new(&linux6(), 100, 60_000);
+    script.supply(10);
+    script.numbers();
+    script.wait();
+    assert_eq!(script.numbers(), [9]);
+    let info = script.end.info();
+    assert_eq!((info.tlp_probes, info.retransmissions), (1, 1));
+    assert_eq!((info.in_flight, info.retransmitted, info.lost), (10, 0, 0), "{info:?}");
+}
+
+/// The probe counts among what a DSACK may report, so that recovery is not undone for it alone.
+#[test]
+fn a_dsack_of_the_tail_probe_undoes_no_recovery() {
+    let mut config = linux6();
+    config.recovery.undo_timestamps = false;
+    let mut script = Script::new(&config, 100, 60_000);
+    script.supply(10);
+    script.numbers();
+    script.wait();
+    assert_eq!(script.numbers(), [9]);
+    // 0 is lost; 1 to 9 arrived, and 9 once more.
+    script.ack(350, 0, &[(1, 10)]);
+    assert_eq!(script.numbers(), [0]);
+    script.ack(420, 0, &[(9, 10), (1, 10)]);
+    let info = script.end.info();
+    assert_eq!((info.undos, info.ca_state), (0, congestion::State::Recovery), "{info:?}");
+}
+
+/// The RTO stays doubled until a round trip is measured; a tail is probed for after two round trips.
+#[test]
+fn a_tail_is_probed_although_the_timeout_is_backed_off() {
+    let mut config = linux6();
+    (config.recovery.undo_timestamps, config.recovery.undo_dsack) = (false, false);
+    config.segment.timestamps = false;
+    let mut script = Script::new(&config, 20, 60_000);
+    script.supply(1);
+    script.numbers();
+    while script.end.info().timeouts == 0 {
+        script.wait();
+        script.numbers();
+    }
+    // The ACK of a retransmission gives no sample without timestamps: the backoff stays (RFC 6298, 5.7).
+    let now = script.now.as_us() / 1_000;
+    script.ack(now + 20, 1, &[]);
+    assert!(script.end.info().rto > ms(400), "backed off: {:?}", script.end.info().rto);
+    script.supply(2);
+    assert_eq!(script.numbers(), [1, 2]);
+    let sent = script.now;
+    assert_eq!(script.wait(), sent + ms(2 * 20 + 2));
+    assert_eq!(script.numbers(), [2], "the last segment again");
+}
+
+/// Linux's `tcp_rearm_rto`: when a probe's timer finds a probe out already, the timeout counts from when
+/// the head was sent.
+#[test]
+fn new_data_after_a_tail_probe_does_not_put_off_the_heads_timeout() {
+    let mut script = Script::new(&linux6(), 100, 60_000);
+    script.supply(2);
+    script.numbers();
+    assert_eq!(script.wait(), at(302));
+    assert_eq!(script.numbers(), [1]);
+    // The timeout would be at 602 ms, but for new data.
+    script.now = at(310);
+    script.supply(1);
+    assert_eq!(script.numbers(), [2]);
+    let rto = script.end.info().rto;
+    while script.end.info().timeouts == 0 {
+        script.wait();
+        script.numbers();
+    }
+    assert!(rto == ms(300) && script.now <= at(310) + ms(202), "at {:?}", script.now);
+}
+
+/// Retransmitting the head starts its timeout anew (RFC 6298, section 5.1), although no ACK advanced.
+#[test]
+fn the_head_s_retransmission_starts_the_timeout_anew() {
+    let mut script = Script::new(&linux6(), 100, 60_000);
+    script.supply(10);
+    script.numbers();
+    script.ack(290, 0, &[(1, 10)]);
+    assert_eq!(script.numbers(), [0]);
+    let rto = script.end.info().rto;
+    script.wait();
+    assert_eq!(script.now, at(290) + rto);
 }
