@@ -40,6 +40,8 @@ pub(crate) struct SenderStatistics {
     pub(crate) undos: u64,
     pub(crate) spurious_timeouts: u64,
     pub(crate) dsacks: u64,
+    /// Segments that they reported.
+    pub(crate) duplicated: u64,
     pub(crate) duplicate_acks: u64,
     pub(crate) tlp_probes: u64,
     pub(crate) zero_window_probes: u64,

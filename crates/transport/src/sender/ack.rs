@@ -12,6 +12,8 @@ use crate::scoreboard::Progress;
 pub(super) struct AckEvent {
     /// The cumulative ACK moved.
     pub(super) advanced: bool,
+    /// It found nothing out: it may report a duplicate, but no progress.
+    pub(super) nothing_out: bool,
     /// Data was selectively acknowledged for the first time.
     pub(super) new_sack: bool,
     /// It reports a duplicate.
@@ -26,8 +28,10 @@ pub(super) struct AckEvent {
     pub(super) original: bool,
     /// Segments acknowledged cumulatively.
     pub(super) acked: u32,
-    /// Segments delivered that were not known to be.
+    /// Segments delivered that were not known to be, and those that it reports as duplicates.
     pub(super) delivered: u32,
+    /// Segments that it reports as duplicates.
+    pub(super) duplicated: u32,
     /// Segments taken for lost because of it.
     pub(super) newly_lost: u32,
     /// Packets in flight before it.
@@ -109,8 +113,7 @@ impl Sender {
         self.tune_buffer();
         let (acked, first, last) = self.board.acknowledge_plain(ack);
         if acked != 0 {
-            self.delivered = self.delivered.wrapping_add(acked);
-            self.delivered_total += u64::from(acked);
+            self.count_delivered(acked);
             self.stats.sample_from = (last.sent, last.delivered);
             self.stats.sample_to = (now, self.delivered);
             self.rtt.sample(first, now, self.una, self.nxt);
@@ -133,6 +136,7 @@ impl Sender {
     fn on_any_ack(&mut self, ack: u64, tcp: &Tcp, now: Instant) -> u32 {
         let mut event = AckEvent {
             advanced: ack > self.una,
+            nothing_out: self.board.out() == 0,
             echo_ce: self.agreed.ecn && tcp.flags & flags::ECE != 0,
             in_flight_before: self.in_flight(),
             echo: self.echo_of(tcp),
@@ -158,7 +162,12 @@ impl Sender {
             self.retries = 0;
             self.tune_buffer();
         }
-        (event.acked, event.delivered) = (progress.packets, progress.delivered);
+        event.acked = progress.packets;
+        event.delivered = progress.delivered + event.duplicated;
+        if event.advanced && !self.agreed.sack {
+            self.uncount_duplicates(&mut event);
+        }
+        self.count_delivered(event.delivered);
         if progress.delivered != 0 {
             self.on_delivery(&progress, top, &mut event, now);
         }
@@ -186,12 +195,17 @@ impl Sender {
         update
     }
 
+    /// So many more segments are known to be delivered.
+    #[inline]
+    pub(super) fn count_delivered(&mut self, segments: u32) {
+        self.delivered = self.delivered.wrapping_add(segments);
+        self.delivered_total += u64::from(segments);
+    }
+
     /// Segments are known to be delivered: round trip, rate, RACK, reordering, the algorithm's
     /// hook.
     #[inline]
     fn on_delivery(&mut self, progress: &Progress, top: u32, event: &mut AckEvent, now: Instant) {
-        self.delivered = self.delivered.wrapping_add(progress.delivered);
-        self.delivered_total += u64::from(progress.delivered);
         self.stats.sample_from = (progress.newest.sent, progress.newest.delivered);
         self.stats.sample_to = (now, self.delivered);
         let mut rtt_us = -1;
@@ -260,16 +274,16 @@ impl Sender {
     /// The window comes down, or grows if nothing forbids it.
     #[inline]
     fn steer_window(&mut self, event: &AckEvent, now: Instant) {
+        if event.nothing_out {
+            return;
+        }
         if matches!(self.state, State::Cwr | State::Recovery) {
             return self.reduce_window(event, now);
         }
-        let grows = if self.reordering > self.config.recovery.dup_threshold {
-            event.delivered != 0
-        } else {
-            event.acked != 0
-        };
-        if grows && !event.echo_ce {
-            self.grow_window(event.acked, event.delivered, event.in_flight_before, now);
+        let reorders = self.reordering > self.config.recovery.dup_threshold;
+        if (event.acked != 0 || reorders && event.new_sack) && !event.echo_ce {
+            let delivered = if self.inflates() { event.acked } else { event.delivered };
+            self.grow_window(event.acked, delivered, event.in_flight_before, now);
         }
     }
 

@@ -91,15 +91,15 @@ impl Sender {
         if self.reno_sacked < most {
             self.reno_sacked += 1;
             event.delivered += 1;
+            self.count_delivered(1);
         }
     }
 
-    /// A new ACK without SACK: one segment filled the hole, the rest had been counted as
-    /// duplicates.
+    /// A new ACK without SACK: one segment filled the hole, the rest had been counted when their
+    /// duplicates came (Linux's `tcp_remove_reno_sacks`).
     pub(super) fn uncount_duplicates(&mut self, event: &mut AckEvent) {
-        let counted = event.acked.saturating_sub(1).min(self.reno_sacked);
-        self.reno_sacked -= counted;
-        event.delivered = event.acked - counted;
+        event.delivered = event.acked.saturating_sub(self.reno_sacked).max(1);
+        self.reno_sacked -= event.acked.saturating_sub(1).min(self.reno_sacked);
         let most = self.board.out().saturating_sub(self.board.lost());
         self.reno_sacked = self.reno_sacked.min(most);
     }

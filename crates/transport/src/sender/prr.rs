@@ -70,7 +70,7 @@ impl Sender {
             self.set_cwnd(self.sock.cwnd + 1, now);
         } else if event.advanced {
             // RFC 6582, section 3.2, step 5: a partial ACK deflates by what it acknowledged.
-            let cwnd = self.sock.cwnd.saturating_sub(event.delivered) + 1;
+            let cwnd = self.sock.cwnd.saturating_sub(event.acked) + 1;
             self.set_cwnd(cwnd, now);
         }
     }

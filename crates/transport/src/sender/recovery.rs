@@ -70,7 +70,6 @@ impl Sender {
             if self.config.recovery.partial_ack == PartialAck::EndsRecovery {
                 return self.end_reno_recovery(now);
             }
-            self.uncount_duplicates(event);
         }
         if self.try_undo_dsack(now) && self.board.lost() == 0 {
             return self.try_to_open(event, now);

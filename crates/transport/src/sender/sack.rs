@@ -42,13 +42,16 @@ impl Sender {
         if !(end <= ack || inside) || start >= end {
             return false;
         }
+        if !self.count_duplicated(end - start, event) {
+            return false;
+        }
         event.dsack = true;
         self.stats.dsacks += 1;
-        self.rack.dsack_seen = true;
-        let mss = u64::from(self.agreed.mss);
-        event.dsack_of_probe = end == self.tlp_high && end - start <= mss;
+        event.dsack_of_probe = end == self.tlp_high && event.duplicated == 1;
+        // A probe is sent by timer, and without reordering nothing was retransmitted too soon.
+        self.rack.dsack_seen |= self.reordering_seen && !event.dsack_of_probe;
         if self.undo.marker != 0 && self.undo.retransmissions > 0 && end > self.undo.marker {
-            let segments = i32::try_from((end - start).div_ceil(mss)).unwrap_or(i32::MAX);
+            let segments = i32::try_from(event.duplicated).unwrap_or(i32::MAX);
             self.undo.retransmissions = (self.undo.retransmissions - segments).max(0);
         }
         if inside && end > ack {
@@ -57,6 +60,21 @@ impl Sender {
                 self.board.clear_retransmitted(from);
             }
         }
+        true
+    }
+
+    /// A spurious retransmission is delivered as well (Linux's `tcp_dsack_seen`). False if the report
+    /// cannot be: more than the peer's window ever was, or than was sent twice.
+    fn count_duplicated(&mut self, bytes: u64, event: &mut AckEvent) -> bool {
+        if bytes > self.window_max {
+            return false;
+        }
+        let segments = bytes.div_ceil(u64::from(self.agreed.mss));
+        self.stats.duplicated += segments;
+        if self.stats.duplicated > self.stats.retransmissions {
+            return false;
+        }
+        event.duplicated = segments as u32;
         true
     }
 

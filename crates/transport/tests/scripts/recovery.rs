@@ -452,3 +452,89 @@ fn the_head_s_retransmission_starts_the_timeout_anew() {
     script.wait();
     assert_eq!(script.now, at(290) + rto);
 }
+
+/// Linux 5.9 on: what is reported as received twice was delivered twice.
+#[test]
+fn segments_that_a_dsack_reports_count_as_delivered() {
+    let mut config = linux6();
+    (config.recovery.undo_dsack, config.recovery.undo_timestamps) = (false, false);
+    let mut script = Script::new(&config, 100, 60_000);
+    script.supply(1_000);
+    script.numbers();
+    script.ack(200, 0, &[(1, 5)]);
+    assert_eq!(script.numbers()[0], 0);
+    script.ack(210, 5, &[]);
+    assert_eq!(script.end.info().delivered, 5);
+    script.numbers();
+    script.ack(220, 5, &[(0, 1)]);
+    assert_eq!(script.end.info().delivered, 6);
+    // Only one segment was sent twice: a second report is not believed.
+    script.ack(221, 5, &[(0, 1)]);
+    let info = script.end.info();
+    assert_eq!((info.delivered, info.dsacks_received), (6, 1));
+}
+
+/// RFC 8985, section 6.2, step 4, as Linux reads it: the window widens where reordering was seen, and
+/// not for the probe, which no reordering made leave.
+#[test]
+fn only_after_reordering_and_not_for_the_probe_a_dsack_widens_racks_window() {
+    for (reordered, probed, wait) in [(true, false, 50), (false, false, 25), (true, true, 25)] {
+        let mut config = linux6();
+        (config.recovery.undo_dsack, config.recovery.undo_timestamps) = (false, false);
+        let mut script = Script::new(&config, 100, 60_000);
+        script.supply(10);
+        script.numbers();
+        if reordered {
+            script.ack(200, 0, &[(1, 2)]);
+            script.ack(201, 2, &[]);
+        } else {
+            script.ack(201, 2, &[]);
+        }
+        let (una, duplicate) = if probed {
+            script.wait();
+            assert_eq!(script.numbers(), [9]);
+            (10, 9)
+        } else {
+            // 2 is retransmitted needlessly.
+            script.ack(230, 2, &[(3, 6)]);
+            while script.numbers().is_empty() {
+                script.wait();
+            }
+            (10, 2)
+        };
+        let now = script.now.as_us() / 1_000;
+        script.ack(now + 1, una, &[]);
+        script.ack(now + 2, una, &[(duplicate, duplicate + 1)]);
+        script.supply(1_000);
+        script.numbers();
+        if !reordered {
+            script.ack(now + 102, una, &[(11, 12)]);
+            script.ack(now + 103, una + 2, &[]);
+            script.numbers();
+        }
+        let una = script.end.info().bytes_acked / MSS;
+        let now = script.now.as_us() / 1_000 + 101;
+        script.ack(now, una, &[(una + 1, una + 2)]);
+        let info = script.end.info();
+        assert_eq!(info.lost, 0, "{info:?}");
+        assert_eq!(script.wait(), at(now) + ms(wait + 2), "{reordered} {probed}");
+    }
+}
+
+#[test]
+fn without_sack_duplicate_acks_do_not_grow_the_window_twice() {
+    let mut config = linux6();
+    config.segment.sack = false;
+    let mut script = Script::new(&config, 100, 60_000);
+    script.supply(1_000);
+    script.numbers();
+    script.ack(199, 0, &[]);
+    assert_eq!(script.end.info().delivered, 0, "it only tells the window");
+    // Two duplicates stand for 1 and 2; then 0, which was late, is acknowledged with them.
+    script.ack(200, 0, &[]);
+    script.ack(201, 0, &[]);
+    assert_eq!(script.end.info().delivered, 2);
+    script.ack(202, 3, &[]);
+    let info = script.end.info();
+    assert_eq!((info.cwnd, info.delivered), (11, 3), "one segment more was delivered");
+}
