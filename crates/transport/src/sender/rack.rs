@@ -180,9 +180,9 @@ impl Sender {
 
     /// The reordering window passed.
     pub(super) fn on_reordering_timeout(&mut self, now: Instant) {
-        let lost = self.board.lost();
+        let in_flight = self.in_flight();
         self.detect_by_time(now);
-        if self.board.lost() != lost && self.state != State::Recovery && self.state != State::Loss {
+        if self.in_flight() != in_flight && self.state != State::Recovery {
             self.enter_recovery(false, now);
             if self.config.recovery.reduction != crate::config::Reduction::Prr {
                 self.set_cwnd(self.sock.ssthresh.max(1), now);

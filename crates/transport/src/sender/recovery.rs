@@ -199,7 +199,7 @@ impl Sender {
 
     pub(super) fn enter_recovery(&mut self, marked: bool, now: Instant) {
         self.undo.ssthresh = 0;
-        let fresh = self.is_calm();
+        let fresh = !matches!(self.state, State::Cwr | State::Recovery);
         if fresh && !marked {
             self.undo.ssthresh = self.current_ssthresh();
         }
@@ -255,8 +255,21 @@ impl Sender {
         self.frto = self.config.recovery.frto && (fresh || self.retries != 0);
     }
 
-    /// An ACK after a timeout: F-RTO (RFC 5682, section 3.1), then slow start over the holes.
+    /// An ACK after a timeout. If it ends the state, or shows a retransmission to be lost, what it says
+    /// of losses counts as in Open: one lost again is congestion once more (Linux's `FLAG_LOST_RETRANS`).
     fn in_loss(&mut self, event: &mut AckEvent, now: Instant) {
+        self.repair_after_timeout(event, now);
+        let retransmitted = self.board.retransmitted();
+        if self.detection() == LossDetection::Rack {
+            self.identify_loss(event, now);
+        }
+        if self.state == State::Open || self.board.retransmitted() < retransmitted {
+            self.in_disorder(event, now);
+        }
+    }
+
+    /// F-RTO (RFC 5682, section 3.1), then slow start over the holes.
+    fn repair_after_timeout(&mut self, event: &mut AckEvent, now: Instant) {
         let recovered = self.una >= self.high_seq;
         if event.advanced && self.try_undo_loss(false, event, now) {
             return;
@@ -275,9 +288,6 @@ impl Sender {
             } else if event.advanced {
                 self.reno_sacked = 0;
             }
-        }
-        if self.detection() == LossDetection::Rack {
-            self.identify_loss(event, now);
         }
     }
 

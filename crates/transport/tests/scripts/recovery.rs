@@ -538,3 +538,26 @@ fn without_sack_duplicate_acks_do_not_grow_the_window_twice() {
     let info = script.end.info();
     assert_eq!((info.cwnd, info.delivered), (11, 3), "one segment more was delivered");
 }
+
+/// Where a timeout's retransmission is lost, the network is congested still: another reduction, and
+/// from then on no more goes out than is delivered.
+#[test]
+fn a_retransmission_lost_after_a_timeout_starts_recovery() {
+    let mut config = linux6();
+    (config.recovery.tlp, config.recovery.frto) = (false, false);
+    let mut script = Script::new(&config, 100, 60_000);
+    script.supply(10);
+    script.numbers();
+    script.wait();
+    assert_eq!(script.numbers(), [0]);
+    let now = script.now.as_us() / 1_000;
+    script.echo = now as u32 + 1;
+    script.ack(now + 100, 1, &[]);
+    assert_eq!(script.numbers(), [1, 2]);
+    // 2 arrived, 1 did not, and left before it.
+    script.echo = now as u32 + 101;
+    script.ack(now + 200, 1, &[(2, 3)]);
+    let info = script.end.info();
+    assert_eq!((info.ca_state, info.timeouts), (congestion::State::Recovery, 1), "{info:?}");
+    assert_eq!(script.numbers(), [1]);
+}
