@@ -7,6 +7,7 @@ mod emission;
 mod pipe;
 mod recovery;
 mod segments;
+mod tail;
 
 use pipe::{Fate, Pipe, Sent, ms};
 use traffic::packet::{ecn, flags};

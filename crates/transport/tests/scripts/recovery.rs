@@ -67,39 +67,6 @@ fn rack_waits_a_quarter_of_the_round_trip_once_reordering_was_seen() {
 }
 
 #[test]
-fn a_tail_loss_is_probed_after_two_round_trips() {
-    let mut script = Script::new(&linux6(), 100, 60_000);
-    script.supply(10);
-    assert_eq!(script.numbers().len(), 10);
-    // srtt 100 ms; RTO 300 ms; probe at 2 * srtt + 2 ms.
-    assert_eq!(script.wait(), at(100) + ms(202));
-    assert_eq!(script.numbers(), [9], "no new data: the last segment again");
-    assert_eq!(script.end.info().tlp_probes, 1);
-    // The SACK of the probe shows the rest to be lost, without a timeout.
-    script.ack(402, 0, &[(9, 10)]);
-    assert_eq!(script.end.info().ca_state, congestion::State::Recovery);
-    assert_eq!(script.end.info().lost, 9);
-    assert_eq!(script.end.info().timeouts, 0);
-}
-
-#[test]
-fn a_tail_probe_that_repaired_a_loss_reduces_the_window_once() {
-    let mut script = Script::new(&linux6(), 100, 60_000);
-    script.supply(10);
-    script.numbers();
-    script.ack(200, 9, &[]);
-    script.wait();
-    assert_eq!(script.numbers(), [9]);
-    script.supply(1);
-    script.numbers();
-    let before = script.end.info().cwnd;
-    script.ack(script.now.as_us() / 1_000 + 100, 11, &[]);
-    let info = script.end.info();
-    assert_eq!(info.window_reductions, 1, "{info:?}");
-    assert!(info.cwnd < before && info.ssthresh == before / 2, "{before} {info:?}");
-}
-
-#[test]
 fn prr_sends_no_more_than_its_bound_per_ack() {
     let mut script = Script::new(&linux6(), 100, 60_000);
     script.supply(1_000);
@@ -365,94 +332,11 @@ fn rack_finds_losses_when_the_last_hole_it_knew_of_is_filled() {
     assert_eq!(script.end.info().lost, 6);
 }
 
-#[test]
-fn a_tail_probe_is_not_in_flight_beside_its_original() {
-    let mut script = Script::new(&linux6(), 100, 60_000);
-    script.supply(10);
-    script.numbers();
-    script.wait();
-    assert_eq!(script.numbers(), [9]);
-    let info = script.end.info();
-    assert_eq!((info.tlp_probes, info.retransmissions), (1, 1));
-    assert_eq!((info.in_flight, info.retransmitted, info.lost), (10, 0, 0), "{info:?}");
-}
-
 /// The probe counts among what a DSACK may report, so that recovery is not undone for it alone.
-#[test]
-fn a_dsack_of_the_tail_probe_undoes_no_recovery() {
-    let mut config = linux6();
-    config.recovery.undo_timestamps = false;
-    let mut script = Script::new(&config, 100, 60_000);
-    script.supply(10);
-    script.numbers();
-    script.wait();
-    assert_eq!(script.numbers(), [9]);
-    // 0 is lost; 1 to 9 arrived, and 9 once more.
-    script.ack(350, 0, &[(1, 10)]);
-    assert_eq!(script.numbers(), [0]);
-    script.ack(420, 0, &[(9, 10), (1, 10)]);
-    let info = script.end.info();
-    assert_eq!((info.undos, info.ca_state), (0, congestion::State::Recovery), "{info:?}");
-}
-
 /// The RTO stays doubled until a round trip is measured; a tail is probed for after two round trips.
-#[test]
-fn a_tail_is_probed_although_the_timeout_is_backed_off() {
-    let mut config = linux6();
-    (config.recovery.undo_timestamps, config.recovery.undo_dsack) = (false, false);
-    config.segment.timestamps = false;
-    let mut script = Script::new(&config, 20, 60_000);
-    script.supply(1);
-    script.numbers();
-    while script.end.info().timeouts == 0 {
-        script.wait();
-        script.numbers();
-    }
-    // The ACK of a retransmission gives no sample without timestamps: the backoff stays (RFC 6298, 5.7).
-    let now = script.now.as_us() / 1_000;
-    script.ack(now + 20, 1, &[]);
-    assert!(script.end.info().rto > ms(400), "backed off: {:?}", script.end.info().rto);
-    script.supply(2);
-    assert_eq!(script.numbers(), [1, 2]);
-    let sent = script.now;
-    assert_eq!(script.wait(), sent + ms(2 * 20 + 2));
-    assert_eq!(script.numbers(), [2], "the last segment again");
-}
-
 /// Linux's `tcp_rearm_rto`: when a probe's timer finds a probe out already, the timeout counts from when
 /// the head was sent.
-#[test]
-fn new_data_after_a_tail_probe_does_not_put_off_the_heads_timeout() {
-    let mut script = Script::new(&linux6(), 100, 60_000);
-    script.supply(2);
-    script.numbers();
-    assert_eq!(script.wait(), at(302));
-    assert_eq!(script.numbers(), [1]);
-    // The timeout would be at 602 ms, but for new data.
-    script.now = at(310);
-    script.supply(1);
-    assert_eq!(script.numbers(), [2]);
-    let rto = script.end.info().rto;
-    while script.end.info().timeouts == 0 {
-        script.wait();
-        script.numbers();
-    }
-    assert!(rto == ms(300) && script.now <= at(310) + ms(202), "at {:?}", script.now);
-}
-
 /// Retransmitting the head starts its timeout anew (RFC 6298, section 5.1), although no ACK advanced.
-#[test]
-fn the_head_s_retransmission_starts_the_timeout_anew() {
-    let mut script = Script::new(&linux6(), 100, 60_000);
-    script.supply(10);
-    script.numbers();
-    script.ack(290, 0, &[(1, 10)]);
-    assert_eq!(script.numbers(), [0]);
-    let rto = script.end.info().rto;
-    script.wait();
-    assert_eq!(script.now, at(290) + rto);
-}
-
 /// Linux 5.9 on: what is reported as received twice was delivered twice.
 #[test]
 fn segments_that_a_dsack_reports_count_as_delivered() {
