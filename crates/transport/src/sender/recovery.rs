@@ -66,10 +66,9 @@ impl Sender {
             }
         } else if self.try_undo_partial(event, now) {
             return;
-        } else if !self.agreed.sack {
-            if self.config.recovery.partial_ack == PartialAck::EndsRecovery {
-                return self.end_reno_recovery(now);
-            }
+        } else if !self.agreed.sack && self.config.recovery.partial_ack == PartialAck::EndsRecovery
+        {
+            return self.end_reno_recovery(now);
         }
         if self.try_undo_dsack(now) && self.board.lost() == 0 {
             return self.try_to_open(event, now);
