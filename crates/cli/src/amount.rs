@@ -1,11 +1,4 @@
-//! Quantities as network people read them.
-
-use results::report::quantity;
-
-/// A rate given in bytes per second, as bits per second.
-pub(crate) fn bit_rate(bytes_per_second: f64) -> String {
-    quantity::bit_rate(8.0 * bytes_per_second)
-}
+//! Ranges and counts as people read them.
 
 /// A range, either end of which may be open.
 pub(crate) fn range(low: Option<f64>, high: Option<f64>, show: impl Fn(f64) -> String) -> String {
@@ -30,12 +23,12 @@ pub(crate) fn things(number: usize, one: &str, many: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use results::report::quantity;
+
     use super::*;
 
     #[test]
     fn quantities_read_well() {
-        assert_eq!(bit_rate(59_617_918.0), "476.9 Mbit/s");
-        assert_eq!(bit_rate(0.0), "0 bit/s");
         assert_eq!(range(Some(1.0), None, quantity::digits), "at least 1");
         assert_eq!(range(Some(0.0), Some(0.0), quantity::digits), "0");
         assert_eq!(count(1, "flow"), "1 flow");

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use clap::Args;
-use results::report::quantity;
 use scenario::plan::{NodeKind, Plan};
 use serde::Serialize;
 use serde_json::json;
@@ -170,7 +169,7 @@ fn inventory(plan: &Plan) -> String {
     ];
     let present = parts.iter().filter(|(number, _)| *number > 0);
     let mut words: Vec<_> = present.map(|&(number, noun)| amount::count(number, noun)).collect();
-    words.push(quantity::time(plan.duration.as_secs_f64()));
+    words.push(plan.units.duration.text(plan.duration.as_secs_f64()));
     words.join(", ")
 }
 

@@ -1,10 +1,10 @@
 //! `suimon demo`: what pacing does, in a few seconds: the table of a run, a picture, a report.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use results::{folder, summary::Summary};
-use scenario::Document;
+use scenario::{Document, Units};
 
 use crate::execution::{Driver, Job, Outcome, again};
 use crate::exit::Exit;
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::port::Fabric;
 use crate::progress::Progress;
 use crate::run::render;
-use crate::{amount, interruption, output};
+use crate::{interruption, output};
 
 mod picture;
 
@@ -53,28 +53,31 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
         output::note(&render::interruption(&job.plan, &outcome));
         return outcome.failure.map_or(Ok(Exit::Interrupted), Err);
     }
-    output::print(&text(&outcome, &job.folder)?)?;
+    output::print(&text(&outcome, &job)?)?;
     Ok(Exit::met(outcome.ok()))
 }
 
-fn text(outcome: &Outcome, folder: &Path) -> Result<String, Failure> {
-    let results = render::results(outcome);
+fn text(outcome: &Outcome, job: &Job) -> Result<String, Failure> {
+    let results = render::results(outcome, job.plan.units);
     let recording = outcome.recording.as_ref();
-    let picture = recording.map(|recording| picture::of(recording, &FLOWS)).transpose()?;
-    let (picture, words) = (picture.unwrap_or_default(), words(&outcome.summary));
-    let report = folder.join(folder::REPORT);
+    let picture = recording
+        .map(|recording| picture::of(recording, &FLOWS, job.plan.units.rate))
+        .transpose()?;
+    let (picture, words) = (picture.unwrap_or_default(), words(&outcome.summary, job.plan.units));
+    let report = job.folder.join(folder::REPORT);
     Ok(format!("{results}\n{picture}\n{words}\nreport: {}\n", report.display()))
 }
 
 /// What one sees, in two lines.
-fn words(summary: &Summary) -> String {
+fn words(summary: &Summary, units: Units) -> String {
     let goodput = |flow: &str| summary.flow.get(flow).map_or(0.0, |flow| flow.goodput);
     let [stock, paced] = FLOWS.map(goodput);
+    let unit = units.rate.fit([stock, paced]);
     format!(
         "stock: bursts at the speed of the sender's link overflow the router's buffer, and {} is left.\n\
          paced: gap packets space the same TCP to the path's rate: {}, {:.1} times as much.\n",
-        amount::bit_rate(stock),
-        amount::bit_rate(paced),
+        unit.show(stock),
+        unit.show(paced),
         paced / stock.max(1.0),
     )
 }

@@ -84,6 +84,7 @@ impl Live {
             shared: Arc::clone(&shared),
             still: Statistics {
                 title: plan.title.clone(),
+                units: plan.units,
                 driver: driver.into(),
                 duration_seconds: Some(plan.duration.as_secs_f64()),
                 ..Statistics::default()

@@ -143,7 +143,7 @@ fn tell(arguments: &Arguments, server: &ControlServer, outcome: Outcome) -> Resu
     if arguments.json {
         output::print_json(&server.told(&look, None))?;
     } else {
-        output::print(&render::summary(server.ports(), &look, &report))?;
+        output::print(&render::summary(server.ports(), server.units(), &look, &report))?;
     }
     failure.map_or(Ok(Exit::Fine), |failure| Err(failure.into()))
 }

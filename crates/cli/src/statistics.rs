@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use results::Lateness;
 use results::summary::Named;
+use scenario::Units;
 use serde::{Deserialize, Serialize};
 
 pub(crate) mod configured_rate;
@@ -20,6 +21,8 @@ pub(crate) const REQUEST: &str = r#"{"statistics": {}}"#;
 pub(crate) struct Statistics {
     /// What it is, for people.
     pub(crate) title: String,
+    /// The units that people read it in.
+    pub(crate) units: Units,
     /// Who moves the packets: `simulate`, `lab`, `router`.
     pub(crate) driver: String,
     /// The moment, from the start.

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
+use results::report::quantity::{self, Kind};
+use scenario::Units;
 
 use crate::sanitise;
 
@@ -21,11 +23,13 @@ pub(crate) enum Align {
 pub(crate) struct Cell {
     text: String,
     style: Style,
+    /// What the text is of, in the unit of its column.
+    quantity: Option<(Kind, f64)>,
 }
 
 impl<T: Into<String>> From<T> for Cell {
     fn from(text: T) -> Self {
-        Self { text: shown(text.into()), style: Style::new() }
+        Self { text: shown(text.into()), style: Style::new(), quantity: None }
     }
 }
 
@@ -38,10 +42,20 @@ fn shown(text: String) -> String {
 }
 
 impl Cell {
+    /// A quantity, in base units.
+    pub(crate) fn quantity(kind: Kind, value: f64) -> Self {
+        Self { quantity: Some((kind, value)), ..String::new().into() }
+    }
+
+    /// The same, empty where nothing was measured.
+    pub(crate) fn measured(kind: Kind, value: Option<f64>) -> Self {
+        value.map_or_else(|| String::new().into(), |value| Self::quantity(kind, value))
+    }
+
     /// A verdict: green or red.
     pub(crate) fn verdict(ok: bool) -> Self {
         let (text, colour) = if ok { ("ok", AnsiColor::Green) } else { ("FAILED", AnsiColor::Red) };
-        Self { text: text.into(), style: Style::new().fg_color(Some(colour.into())) }
+        Self { style: Style::new().fg_color(Some(colour.into())), ..text.into() }
     }
 
     /// How a thing is: green if all is well, red if nothing is, yellow between.
@@ -51,12 +65,12 @@ impl Cell {
             (_, true) => AnsiColor::Red,
             _ => AnsiColor::Yellow,
         };
-        Self { text: text.into(), style: Style::new().fg_color(Some(colour.into())) }
+        Self { style: Style::new().fg_color(Some(colour.into())), ..text.into() }
     }
 
     /// What stands above the rows of a section.
     pub(crate) fn heading(text: impl Into<String>) -> Self {
-        Self { text: shown(text.into()), style: Style::new().bold() }
+        Self { style: Style::new().bold(), ..text.into().into() }
     }
 }
 
@@ -65,6 +79,7 @@ impl Cell {
 pub(crate) struct Table {
     headings: Vec<(String, Align)>,
     rows: Vec<Vec<Cell>>,
+    units: Units,
 }
 
 impl Table {
@@ -75,7 +90,12 @@ impl Table {
             None => (heading.to_owned(), Align::Left),
         };
         let headings = headings.iter().map(|heading| align(heading.as_ref()));
-        Self { headings: headings.collect(), rows: Vec::new() }
+        Self { headings: headings.collect(), rows: Vec::new(), units: Units::default() }
+    }
+
+    /// The same with its quantities in these units.
+    pub(crate) fn in_units(self, units: Units) -> Self {
+        Self { units, ..self }
     }
 
     /// Adds a row.
@@ -90,22 +110,38 @@ impl Table {
 
     /// The text, each line ending in a newline.
     pub(crate) fn render(&self) -> String {
-        let widths = self.widths();
+        let rows = self.formatted();
+        let widths = self.widths(&rows);
         let mut text = String::new();
-        let bold = Style::new().bold();
-        let headings = self.headings.iter().map(|(h, _)| Cell { text: h.clone(), style: bold });
+        let headings = self.headings.iter().map(|(heading, _)| Cell::heading(heading));
         if self.headings.iter().any(|(heading, _)| !heading.is_empty()) {
             self.line(&mut text, &widths, &headings.collect::<Vec<_>>());
         }
-        for row in &self.rows {
+        for row in &rows {
             self.line(&mut text, &widths, row);
         }
         text
     }
 
-    fn widths(&self) -> Vec<usize> {
+    /// The rows with every quantity in the unit of its column.
+    fn formatted(&self) -> Vec<Vec<Cell>> {
+        let quantities =
+            |column: usize| self.rows.iter().filter_map(move |row| row.get(column)?.quantity);
+        let columns = (0..self.headings.len())
+            .map(|column| quantity::of_column(self.units, quantities(column)));
+        let columns: Vec<Units> = columns.collect();
+        let mut rows = self.rows.clone();
+        for (cell, units) in rows.iter_mut().flat_map(|row| row.iter_mut().zip(&columns)) {
+            if let Some((kind, value)) = cell.quantity {
+                cell.text = kind.unit(*units).show(value);
+            }
+        }
+        rows
+    }
+
+    fn widths(&self, rows: &[Vec<Cell>]) -> Vec<usize> {
         let width = |column: usize| {
-            let cells = self.rows.iter().filter_map(|row| row.get(column));
+            let cells = rows.iter().filter_map(|row| row.get(column));
             let cells = cells.map(|cell| cell.text.chars().count());
             cells.max().unwrap_or(0).max(self.headings[column].0.chars().count())
         };
@@ -120,7 +156,7 @@ impl Table {
             // Padding is written before the next cell, so that no line ends in blanks.
             if !cell.text.is_empty() {
                 let blanks = padding + before;
-                let Cell { text: words, style } = cell;
+                let Cell { text: words, style, .. } = cell;
                 let _ = write!(text, "{:blanks$}{style}{words}{style:#}", "");
                 padding = after + 2;
             } else {
@@ -142,5 +178,17 @@ mod tests {
         table.row(["b".into(), "".into(), "x".into()]);
         let plain = anstream::adapter::strip_str(&table.render()).to_string();
         assert_eq!(plain, "flow    goodput\nbulk  59.4 MB/s\nb                x\n");
+    }
+
+    #[test]
+    fn a_column_has_one_unit() {
+        let mut table = Table::new(&["flow", ">goodput", ">min RTT"]).in_units(Units::default());
+        for (name, rate, time) in [("a", 117.5e6, Some(0.2)), ("b", 1.25e3, None)] {
+            let rate = Cell::quantity(Kind::Rate, rate);
+            table.row([name.into(), rate, Cell::measured(Kind::Time, time)]);
+        }
+        let plain = anstream::adapter::strip_str(&table.render()).to_string();
+        let wanted = "flow      goodput  min RTT\na      940 Mbit/s   200 ms\nb     0.01 Mbit/s\n";
+        assert_eq!(plain, wanted);
     }
 }

@@ -243,7 +243,7 @@ mod tests {
         let late = LabReport { kept_up: false, ..kept() };
         assert_eq!(
             late.warning().expect("a warning"),
-            "The machine did not keep up (packets late by 1.2 µs (p50), 40 µs (p99), 3 ms (max); 17 frames \
+            "The machine did not keep up (packets late by 1.2 us (p50), 40 us (p99), 3 ms (max); 17 frames \
              missed): do not trust these results."
         );
         let stalls = HostStalls { longest_ns: 107_000_000, sum_ns: 2_400_000_000 };
@@ -274,7 +274,7 @@ mod tests {
         let warning = report.warning().expect("a warning");
         let end = "do not trust these results, above all: goodput of `bulk` and drops at wan:east (stalls of up \
                    to 10 ms: bursts of up to 33 packets; drop-tail of 20 packets; up to 13 of 50 drops); round \
-                   trip times of `bulk` (stalls of up to 10 ms add 400 µs on average to 4 ms).";
+                   trip times of `bulk` (stalls of up to 10 ms add 400 us on average to 4 ms).";
         assert!(warning.ends_with(end), "{warning}");
         let text = serde_json::to_string(&report).expect("JSON");
         assert_eq!(serde_json::from_str::<LabReport>(&text).expect("the same"), report);

@@ -321,9 +321,16 @@ fn the_report_is_one_file_with_the_summarys_numbers() {
     let report = run(folder.path(), &scene::totals(), Cost::default());
     assert!(report.contains("Two bursts &amp; a &lt;long&gt; pipe"));
     assert!(report.contains("suimon run 'two bursts.toml' --seed 7"));
-    for number in
-        ["30 MB/s", "10 MB/s", "20 MB/s", "300 kB", "205 ms", "queue_bytes 5", "61.3 %", "95.94 %"]
-    {
+    for number in [
+        "240 Mbit/s",
+        "80 Mbit/s",
+        "160 Mbit/s",
+        "0.3 MB",
+        "205 ms",
+        "queue_bytes 5",
+        "61.3 %",
+        "95.94 %",
+    ] {
         assert!(report.contains(number), "{number} is missing");
     }
     assert!(report.contains("The expectation holds."));

@@ -97,7 +97,8 @@ fn topology(plan: &Plan) -> String {
 #[test]
 fn the_topology_names_everything() {
     let drawn = topology(&scene::plan());
-    for words in ["sender", "gnet", "receiver", "access", "1 Gbit/s, 5 µs", "500 Mbit/s, 100 ms"] {
+    for words in ["sender", "gnet", "receiver", "access", "1000 Mbit/s, 5 us", "500 Mbit/s, 100 ms"]
+    {
         assert!(drawn.contains(&format!(">{words}<")), "{words} is missing");
     }
     // The hosts' ports; an emulator's ports have its buffer.

@@ -249,6 +249,8 @@ impl Document {
     fn plan_of(&self, text: &str, problems: &mut Problems) -> Option<Plan> {
         let (mut table, _) = DeTable::parse_recoverable(text);
         aliases::spell_out(table.get_mut());
+        // Those of the file itself, so that all runs of a scenario have the same.
+        let units = Units::of(table.get_ref());
         for change in &self.overrides {
             self.apply(change, &mut table, problems);
         }
@@ -258,7 +260,6 @@ impl Document {
         if !problems.is_empty() {
             return None;
         }
-        let units = Units::of(table.get_ref());
         match Scenario::deserialize(toml::Deserializer::from(table)) {
             Ok(scenario) => resolve::resolve(&scenario, units, problems),
             Err(error) => {

@@ -11,10 +11,10 @@ use crate::condition::Conditioner;
 use crate::filter::Match;
 use crate::queue::Queue;
 use crate::tcp::Tcp;
-use crate::units::{RateNotation, SizeNotation};
 use crate::value::{
     AddressUnit, CodePointUnit, Commands, Count, Grid, Name, OneOrMany, PeriodUnit, PortUnit,
-    Quantity, RandomTimeUnit, RateUnit, ShareUnit, SizeUnit, Table, TimeUnit,
+    Quantity, RandomTimeUnit, RateUnit, ShareUnit, SizeUnit, Table, TimeUnit, UnitOfRate,
+    UnitOfSize, UnitOfTime,
 };
 
 pub(crate) use outcome::{
@@ -32,7 +32,7 @@ pub(crate) struct Scenario {
     pub(crate) duration: Quantity<TimeUnit>,
     /// Every random stream derives from it; 1 unless given.
     pub(crate) seed: Option<Count>,
-    /// The units that results and warnings are told in; those of most of the file's own quantities unless given.
+    /// The units that results and warnings are printed in; those that the file writes unless given.
     #[serde(default)]
     pub(crate) units: Units,
     /// End systems, by name.
@@ -68,14 +68,18 @@ pub(crate) struct Scenario {
     pub(crate) compare: Compare,
 }
 
-/// The units that results and warnings are told in.
-#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+/// The units that results and warnings are printed in. What is not readable in one has another prefix.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Units {
-    /// Rates: "bit/s" for Mbit/s, "B/s" for MB/s; that of most of the file's rates unless given.
-    pub(crate) rate: Option<RateNotation>,
+    /// Rates: "Mbit/s", "MB/s"; bits or bytes as most of the file's rates, the prefix as most links, unless given.
+    pub(crate) rate: Option<Quantity<UnitOfRate>>,
     /// Sizes: "kB" for thousands, "KiB" for 1024s; that of most of the file's sizes unless given.
-    pub(crate) size: Option<SizeNotation>,
+    pub(crate) size: Option<Quantity<UnitOfSize>>,
+    /// Delays and round trips: "ms"; that of most links' delays unless given.
+    pub(crate) time: Option<Quantity<UnitOfTime>>,
+    /// The run's own time: "s"; that of `duration` unless given.
+    pub(crate) duration: Option<Quantity<UnitOfTime>>,
 }
 
 /// An end system, or `count` of them named NAME.1, NAME.2, …

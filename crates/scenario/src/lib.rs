@@ -42,4 +42,4 @@ pub use physics::{Hop, Kind, Path, Warning, paced, path, physics};
 pub use plan::Plan;
 pub use schema::schema;
 pub use templates::{TEMPLATES, Template, template, without_schema};
-pub use units::{RateNotation, SizeNotation, Units};
+pub use units::{Unit, Units, digits, significant};

@@ -10,6 +10,7 @@ use traffic::{Bytes, Duration, Instant, Rate};
 use crate::plan::{
     Action, Change, Comparison, End, Expectation, Link, NodeKind, Plan, Window, Wire, Within,
 };
+use crate::units::Units;
 
 mod flows;
 mod groups;
@@ -28,8 +29,11 @@ pub fn lock(plan: &Plan) -> String {
     line(&mut text, "title", &string(&plan.title));
     line(&mut text, "duration", &time(plan.duration));
     line(&mut text, "seed", &plan.seed.to_string());
-    line(&mut text, "units.rate", &string(plan.units.rate.name()));
-    line(&mut text, "units.size", &string(plan.units.size.name()));
+    let Units { rate, size, time: delay, duration } = plan.units;
+    line(&mut text, "units.rate", &string(rate.name()));
+    line(&mut text, "units.size", &string(size.name()));
+    line(&mut text, "units.time", &string(delay.name()));
+    line(&mut text, "units.duration", &string(duration.name()));
     plan.expectations.iter().for_each(|e| expectation(e, &mut text));
     comparison(&plan.comparison, &mut text);
     let groups = Groups::of(plan);

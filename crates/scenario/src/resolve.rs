@@ -20,16 +20,17 @@ mod tolerances;
 use traffic::{Duration, qdisc};
 
 use crate::diagnostic::Problems;
-use crate::file::Scenario;
+use crate::file::{self, Scenario};
 use crate::plan::Plan;
 use crate::queue::Queue;
 use crate::units::Units;
+use crate::value::{Quantity, UnitOfTime};
 use directory::Directory;
 pub use routes::Routes;
 
-/// The plan, or `None` with the reasons in `problems`; told in the `usual` units where the file says nothing of
+/// The plan, or `None` with the reasons in `problems`; its units are those `written` where the file says nothing of
 /// them.
-pub(crate) fn resolve(file: &Scenario, usual: Units, problems: &mut Problems) -> Option<Plan> {
+pub(crate) fn resolve(file: &Scenario, written: Units, problems: &mut Problems) -> Option<Plan> {
     let duration = duration(file, problems);
     let nodes = nodes::resolve(file, problems);
     let declared = flows::declare(file, &nodes, problems);
@@ -51,12 +52,10 @@ pub(crate) fn resolve(file: &Scenario, usual: Units, problems: &mut Problems) ->
     };
     let expectations = expectations::resolve(file, &network, known, problems);
     let comparison = tolerances::resolve(file, &network, known, problems);
+    let units = units(&file.units, written, problems);
     problems.is_empty().then(|| Plan {
         title: file.title.clone().unwrap_or_default(),
-        units: Units {
-            rate: file.units.rate.unwrap_or(usual.rate),
-            size: file.units.size.unwrap_or(usual.size),
-        },
+        units,
         seed,
         duration,
         nodes: network.nodes.list,
@@ -68,6 +67,17 @@ pub(crate) fn resolve(file: &Scenario, usual: Units, problems: &mut Problems) ->
         expectations,
         comparison,
     })
+}
+
+fn units(keys: &file::Units, written: Units, problems: &mut Problems) -> Units {
+    let mut time = |key: &Option<Quantity<UnitOfTime>>| key.as_ref()?.read(problems);
+    let (delay, duration) = (time(&keys.time), time(&keys.duration));
+    Units {
+        rate: keys.rate.as_ref().and_then(|key| key.read(problems)).unwrap_or(written.rate),
+        size: keys.size.as_ref().and_then(|key| key.read(problems)).unwrap_or(written.size),
+        time: delay.unwrap_or(written.time),
+        duration: duration.unwrap_or(written.duration),
+    }
 }
 
 /// The parameters of a queue that stands alone, where there is neither node nor flow to match. Whether the

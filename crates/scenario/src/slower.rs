@@ -124,7 +124,7 @@ receiver_tcp.buffers.receive = "32 MiB"
         let slower = plan("").slower(FOUR).expect("nothing that cannot be");
         let by_hand = PATH
             .replace("62.5 MB/s", "15.625 MB/s")
-            .replace("1 Gbit/s", "250 Mbit/s")
+            .replace("1 Gbit/s", "0.25 Gbit/s")
             .replace("512 KiB", "128 KiB")
             .replace("32 MiB", "8 MiB");
         let by_hand = Document::parse("path", &by_hand).and_then(|d| d.plan()).expect("a plan");

@@ -14,7 +14,7 @@ use traffic::{Bytes, Duration, Rate};
 
 use crate::arrival::RandomTime;
 use crate::diagnostic::{Problems, Span};
-use crate::{arrival, condition, header, quantity};
+use crate::{arrival, condition, header, quantity, units};
 
 /// A kind of quantity: how it is read, and how an editor is told of it.
 pub(crate) trait Unit {
@@ -78,6 +78,9 @@ unit!(
     false,
     "What is done: \"pass\", \"drop\", \"mark af12\", \"next ELEMENT\", \"return\""
 );
+unit!(UnitOfRate, units::Unit, units::of_rates, false, "A unit of rates: \"Mbit/s\", \"MB/s\"");
+unit!(UnitOfSize, units::Unit, units::of_sizes, false, "A unit of sizes: \"MB\", \"KiB\"");
+unit!(UnitOfTime, units::Unit, units::of_times, false, "A unit of times: \"ms\", \"s\"");
 unit!(RatioUnit, f64, quantity::ratio, true, "A ratio from 0 to 1: 0.95, \"95 %\"");
 
 /// A quantity as it stands in the file.

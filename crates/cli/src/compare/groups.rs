@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use results::StoredRun;
 use results::confidence::{Interval, Sample};
 use results::expectation::{measured, unknown};
-use scenario::Plan;
 use scenario::plan::Within;
+use scenario::{Plan, Units};
 
 use super::runs::{self, settings};
 use super::{Arguments, answer, shown_groups};
@@ -33,6 +33,8 @@ pub(super) struct Group {
 pub(super) struct Comparison {
     /// The groups; the others are held against the first.
     pub(super) groups: Vec<Group>,
+    /// The units of the first.
+    pub(super) units: Units,
     /// What differs by more than noise or is named, or all.
     pub(super) rows: Vec<Row>,
     /// How many quantities are equal in all runs and left out.
@@ -192,7 +194,7 @@ fn compare(groups: Vec<Group>, plan: &Plan, all: bool) -> Result<Comparison, Fai
             false => rows.push(row),
         }
     }
-    Ok(Comparison { groups, rows, equal, noise })
+    Ok(Comparison { groups, units: plan.units, rows, equal, noise })
 }
 
 /// What every run of every group has for a path, or the quantities of one that has not.

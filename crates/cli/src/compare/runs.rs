@@ -7,7 +7,7 @@ use results::report::Overlaid;
 use results::report::differences::Differences;
 use results::{LabReport, StoredRun};
 use scenario::plan::{NodeKind, Within};
-use scenario::{Document, Plan};
+use scenario::{Document, Plan, Units};
 
 use super::{Arguments, answer, rows, shown};
 use crate::exit::Exit;
@@ -22,6 +22,8 @@ const SETTINGS_MAX: usize = 6;
 pub(super) struct Comparison {
     /// The runs; the others are held against the first.
     pub(super) runs: Vec<StoredRun>,
+    /// The units of the first.
+    pub(super) units: Units,
     /// What differs, or all.
     pub(super) rows: Vec<Row>,
     /// How many quantities are equal in all runs and left out.
@@ -199,7 +201,7 @@ fn compare(runs: Vec<StoredRun>, plan: &Plan, all: bool) -> Result<Comparison, F
         let allowed = own.map_or(Within::Percent(plan.comparison.percent), |own| own.within);
         rows.push(Row { path, values, allowed, named: own.is_some() });
     }
-    Ok(Comparison { runs, rows, equal })
+    Ok(Comparison { runs, units: plan.units, rows, equal })
 }
 
 /// Says which settings differ, as one may have compared other runs than one thinks.

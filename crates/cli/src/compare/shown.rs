@@ -3,8 +3,9 @@
 use results::StoredRun;
 use results::report::Cell as PageCell;
 use results::report::differences::{Differences, Row as PageRow};
-use results::report::quantity;
+use results::report::quantity::Kind;
 use scenario::plan::Within;
+use scenario::{Unit, Units};
 use serde_json::{Value, json};
 
 use super::difference;
@@ -21,7 +22,7 @@ pub(super) fn text(comparison: &Comparison) -> String {
         .chain([">difference", ">allowed", ""].map(str::to_owned))
         .collect();
     let mut table = Table::new(&headings);
-    comparison.rows.iter().for_each(|row| table.row(cells(row)));
+    comparison.rows.iter().for_each(|row| table.row(cells(row, comparison.units)));
     let equal = match comparison.equal {
         0 => String::new(),
         equal => format!("{}; --all shows what is\n", equal_in_all(equal)),
@@ -45,8 +46,14 @@ pub(super) fn headings(runs: &[StoredRun]) -> Vec<String> {
     runs.iter().map(heading).collect()
 }
 
-fn cells(row: &Row) -> Vec<Cell> {
-    let show = |value| quantity::by_path(&row.path, value);
+/// The unit of a quantity of which runs have these values, and may differ so far.
+pub(super) fn unit(units: Units, path: &str, values: impl IntoIterator<Item = f64>) -> Unit {
+    Kind::of(path).unit(units).fit(values)
+}
+
+fn cells(row: &Row, units: Units) -> Vec<Cell> {
+    let unit = unit(units, &row.path, row.values.iter().copied());
+    let show = |value| unit.show(value);
     let (reference, farthest) = row.farthest();
     let verdict = match (row.named, row.within()) {
         (true, ok) => Cell::verdict(ok),
@@ -57,17 +64,17 @@ fn cells(row: &Row) -> Vec<Cell> {
     cells.extend(row.values.iter().map(|&value| show(value).into()));
     cells.extend([
         difference::text(reference, farthest, show).into(),
-        allowed(row.allowed, &row.path).into(),
+        allowed(row.allowed, unit).into(),
         verdict,
     ]);
     cells
 }
 
 /// How far values may lie apart.
-pub(super) fn allowed(within: Within, path: &str) -> String {
+pub(super) fn allowed(within: Within, unit: Unit) -> String {
     match within {
         Within::Percent(percent) => format!("{percent} %"),
-        Within::Amount(amount) => quantity::by_path(path, amount),
+        Within::Amount(amount) => unit.text(amount),
     }
 }
 
@@ -84,7 +91,7 @@ pub(super) fn json(comparison: &Comparison) -> Value {
             "path": row.path,
             "values": row.values,
             "difference": difference::relative(reference, farthest),
-            "allowed": allowed(row.allowed, &row.path),
+            "allowed": allowed(row.allowed, unit(comparison.units, &row.path, row.values.iter().copied())),
             "named": row.named,
             "within": row.within(),
         })
@@ -100,12 +107,13 @@ pub(super) fn json(comparison: &Comparison) -> Value {
 /// The same as a page with dots.
 pub(super) fn page(comparison: &Comparison, title: &str) -> Differences {
     let row = |row: &Row| {
-        let show = |value| quantity::by_path(&row.path, value);
+        let unit = unit(comparison.units, &row.path, row.values.iter().copied());
+        let show = |value| unit.show(value);
         let (reference, farthest) = row.farthest();
         let mut cells = vec![PageCell::text_of(&row.path)];
         cells.extend(row.values.iter().map(|&value| PageCell::number(show(value))));
         cells.push(PageCell::number(difference::text(reference, farthest, show)));
-        cells.push(PageCell::number(allowed(row.allowed, &row.path)));
+        cells.push(PageCell::number(allowed(row.allowed, unit)));
         cells.push(match (row.named, row.within()) {
             (true, ok) => PageCell::Held(ok),
             (false, true) => PageCell::text_of("within"),

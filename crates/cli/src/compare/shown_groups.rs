@@ -3,12 +3,13 @@
 use results::confidence::{Interval, Sample};
 use results::report::Cell as PageCell;
 use results::report::differences::{Differences, Row as PageRow};
-use results::report::quantity::{self, digits};
+use results::report::quantity::digits;
+use scenario::Units;
 use serde_json::{Value, json};
 
 use super::difference;
 use super::groups::{Comparison, Group, Row};
-use super::shown::allowed;
+use super::shown::{allowed, unit};
 use crate::amount;
 use crate::table::{Cell, Table};
 
@@ -21,7 +22,8 @@ pub(super) fn text(comparison: &Comparison) -> String {
     let head = head.map(|(at, head)| if at == 0 || at == last { head } else { numbers(head) });
     let mut table = Table::new(&head.collect::<Vec<_>>());
     for row in &comparison.rows {
-        let mut cells: Vec<Cell> = words(row).into_iter().map(Cell::from).collect();
+        let mut cells: Vec<Cell> =
+            words(row, comparison.units).into_iter().map(Cell::from).collect();
         cells.push(match (row.named, row.is_noise()) {
             (true, _) => Cell::verdict(row.within()),
             (false, true) => "noise".into(),
@@ -50,8 +52,9 @@ fn head(comparison: &Comparison) -> Vec<String> {
 }
 
 /// The cells below them, the verdict aside.
-fn words(row: &Row) -> Vec<String> {
-    let show = |value| quantity::by_path(&row.path, value);
+fn words(row: &Row, units: Units) -> Vec<String> {
+    let unit = unit(units, &row.path, row.samples.iter().map(|sample| sample.mean));
+    let show = |value| unit.show(value);
     let mut words = vec![row.path.clone()];
     words.extend(row.samples.iter().map(|sample| mean(sample, show)));
     let reference = row.samples[0].mean;
@@ -59,7 +62,7 @@ fn words(row: &Row) -> Vec<String> {
         words.push(difference::text(reference, other.mean, show));
         words.push(range(reference, interval, show));
     }
-    words.push(allowed(row.allowed, &row.path));
+    words.push(allowed(row.allowed, unit));
     words
 }
 
@@ -122,7 +125,7 @@ pub(super) fn json(comparison: &Comparison) -> Value {
             "path": row.path,
             "groups": row.samples.iter().map(|s| interval(s.interval())).collect::<Vec<_>>(),
             "differences": differences.collect::<Vec<_>>(),
-            "allowed": allowed(row.allowed, &row.path),
+            "allowed": allowed(row.allowed, unit(comparison.units, &row.path, row.samples.iter().map(|s| s.mean))),
             "named": row.named,
             "within": row.within(),
         })
@@ -139,7 +142,7 @@ pub(super) fn json(comparison: &Comparison) -> Value {
 /// The same as a page with dots.
 pub(super) fn page(comparison: &Comparison, title: &str) -> Differences {
     let row = |row: &Row| {
-        let cells = words(row).into_iter().enumerate();
+        let cells = words(row, comparison.units).into_iter().enumerate();
         let cell = |(at, text)| if at == 0 { PageCell::Text(text) } else { PageCell::Number(text) };
         let mut cells: Vec<PageCell> = cells.map(cell).collect();
         cells.push(match (row.named, row.is_noise()) {

@@ -4,6 +4,8 @@ use std::env;
 
 use results::{BandwidthRow, Names, Recording};
 
+use scenario::Unit;
+
 use crate::failure::Failure;
 
 /// Rows of characters that a strip is high.
@@ -32,7 +34,7 @@ const ASCII: Ink = Ink { levels: &['.', ':', '#'], side: '|', corner: '+', floor
 ///
 /// # Errors
 /// If a table of the recording cannot be read.
-pub(super) fn of(recording: &Recording, probes: &[&str]) -> Result<String, Failure> {
+pub(super) fn of(recording: &Recording, probes: &[&str], unit: Unit) -> Result<String, Failure> {
     let label = probes.iter().map(|probe| probe.len()).max().unwrap_or(0).max(SCALE.len()) + 1;
     let columns = width().saturating_sub(label + 1).max(10);
     let strips = probes.iter().map(|probe| rates(recording, probe, columns));
@@ -40,7 +42,8 @@ pub(super) fn of(recording: &Recording, probes: &[&str]) -> Result<String, Failu
     let top = strips.iter().flatten().copied().fold(1.0, f64::max);
     let top = (top * 8.0 / 1e7).ceil() * 1e7;
     let ink = if speaks_unicode() { UNICODE } else { ASCII };
-    let mut text = format!("what each sender puts on its link, 0 to {:.0} Mbit/s\n", top / 1e6);
+    let whole = unit.text(top / 8.0);
+    let mut text = format!("what each sender puts on its link, 0 to {whole}\n");
     for (probe, rates) in probes.iter().zip(&strips) {
         let shares: Vec<f64> = rates.iter().map(|rate| rate * 8.0 / top).collect();
         for (row, line) in rows(&shares, ink).iter().enumerate() {

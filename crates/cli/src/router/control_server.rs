@@ -5,7 +5,7 @@ use std::path::Path;
 use lab::router::{Look, Port};
 use network::PortId;
 use scenario::plan::{Action, NodeKind};
-use scenario::{Document, Plan};
+use scenario::{Document, Plan, Units};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -139,6 +139,11 @@ impl ControlServer {
         &self.ports
     }
 
+    /// The units of its scenario.
+    pub(super) const fn units(&self) -> Units {
+        self.plan.units
+    }
+
     /// Looks at the counters, for rates. Returns what happened to interfaces, and the rates as a line once
     /// there are two looks to tell them by.
     pub(super) fn tick(&mut self, router: &lab::router::Handle) -> Tick {
@@ -148,7 +153,9 @@ impl ControlServer {
         let [before, Some(now)] = &self.looks else { return Tick::default() };
         Tick {
             events: render::outages(&self.ports, before.as_ref(), now),
-            rates: before.as_ref().map(|before| render::line(&self.ports, before, now)),
+            rates: before
+                .as_ref()
+                .map(|before| render::line(&self.ports, self.plan.units, before, now)),
         }
     }
 
@@ -186,6 +193,7 @@ impl ControlServer {
     pub(super) fn told(&self, look: &Look, between: Option<(&Look, &Look)>) -> Value {
         let mut value = render::value(&self.ports, &self.configured, look, between);
         value["title"] = self.plan.title.clone().into();
+        value["units"] = json!(self.plan.units);
         value["driver"] = "router".into();
         value
     }

@@ -3,15 +3,15 @@
 use lab::device::LinkState;
 use lab::router::{InterfaceLook, Look, Port};
 use results::LabReport;
-use results::report::quantity;
+use results::report::quantity::{self, Kind};
 use results::totals::{Drops, PortTotals};
+use scenario::Units;
 use serde_json::{Map, Value, json};
 use traffic::{DropReason, Statistics};
 
 use super::stats;
-use crate::amount;
 use crate::statistics::{Interface, Port as Promised};
-use crate::table::Table;
+use crate::table::{Cell, Table};
 
 fn totals<'a>(look: &'a Look, port: &Port) -> Option<&'a PortTotals> {
     look.ports.get(port.id.0 as usize)
@@ -181,21 +181,21 @@ pub(super) fn outages(ports: &[Port; 2], before: Option<&Look>, now: &Look) -> V
 }
 
 /// What the last second brought.
-pub(super) fn line(ports: &[Port; 2], before: &Look, now: &Look) -> String {
+pub(super) fn line(ports: &[Port; 2], units: Units, before: &Look, now: &Look) -> String {
     let port = |port: &Port| {
         let (rates, _) = rates(now, Some((before, now)), port);
         let drops = |look| totals(look, port).map_or(0, |counted| counted.drops.total());
         let dropped = drops(now).saturating_sub(drops(before));
-        format!("{} {} ({dropped} dropped)", port.name, amount::bit_rate(rates.sent))
+        format!("{} {} ({dropped} dropped)", port.name, units.rate.text(rates.sent))
     };
     let [a, b] = ports;
     format!("{:6.0} s  {}  {}", now.now.as_secs_f64(), port(a), port(b))
 }
 
 /// All of it as text.
-pub(super) fn summary(ports: &[Port; 2], look: &Look, report: &LabReport) -> String {
-    let mut table =
-        Table::new(&["port", "class", ">packets", ">bytes", ">rate", ">drops", ">longest queue"]);
+pub(super) fn summary(ports: &[Port; 2], units: Units, look: &Look, report: &LabReport) -> String {
+    let head = ["port", "class", ">packets", ">bytes", ">rate", ">drops", ">longest queue"];
+    let mut table = Table::new(&head).in_units(units);
     for port in ports {
         let Some(counted) = totals(look, port) else { continue };
         let (all, each) = rates(look, None, port);
@@ -219,7 +219,7 @@ pub(super) fn summary(ports: &[Port; 2], look: &Look, report: &LabReport) -> Str
     for (port, look) in ports.iter().zip(&look.interfaces) {
         text += &stats::of_interface(&interface(port, look));
     }
-    let time = quantity::time(look.now.as_secs_f64());
+    let time = units.duration.text(look.now.as_secs_f64());
     text + &format!("{time}; {}\n", report.facts())
 }
 
@@ -234,21 +234,15 @@ fn interface(port: &Port, look: &InterfaceLook) -> Interface {
     }
 }
 
-fn row(
-    port: &str,
-    class: &str,
-    counted: &Statistics,
-    rate: f64,
-    drops: u64,
-) -> Vec<crate::table::Cell> {
+fn row(port: &str, class: &str, counted: &Statistics, rate: f64, drops: u64) -> Vec<Cell> {
     vec![
         port.into(),
         class.into(),
         quantity::count(counted.sent_packets).into(),
-        quantity::size(counted.sent_bytes).into(),
-        amount::bit_rate(rate).into(),
+        Cell::quantity(Kind::Size, counted.sent_bytes as f64),
+        Cell::quantity(Kind::Rate, rate),
         quantity::count(drops).into(),
-        quantity::size(counted.backlog_bytes_max).into(),
+        Cell::quantity(Kind::Size, counted.backlog_bytes_max as f64),
     ]
 }
 

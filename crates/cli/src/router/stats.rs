@@ -1,7 +1,7 @@
 //! What a running router has counted, as text.
 
 use lab::device::LinkState;
-use results::report::quantity;
+use results::report::quantity::{self, Kind};
 
 use crate::amount;
 use crate::statistics::{Counts, Interface, Port, Statistics};
@@ -19,7 +19,8 @@ pub(super) fn text(all: &Statistics) -> String {
         ">queued",
         ">drops",
         ">marks",
-    ]);
+    ])
+    .in_units(all.units);
     for (name, port) in &all.port.0 {
         table.row(row(name, "", port.promised_rate.or(port.line_rate), &port.counts));
         for (name, class) in &port.class.0 {
@@ -35,15 +36,14 @@ pub(super) fn text(all: &Statistics) -> String {
 }
 
 fn row(port: &str, class: &str, promised: Option<f64>, counts: &Counts) -> Vec<Cell> {
-    let rate = |rate: Option<f64>| rate.map_or_else(String::new, amount::bit_rate);
     vec![
         port.into(),
         class.into(),
-        rate(counts.rate).into(),
-        rate(promised).into(),
+        Cell::measured(Kind::Rate, counts.rate),
+        Cell::measured(Kind::Rate, promised),
         quantity::count(counts.packets).into(),
-        quantity::size(counts.bytes).into(),
-        quantity::size(counts.backlog_bytes.unwrap_or(0)).into(),
+        Cell::quantity(Kind::Size, counts.bytes as f64),
+        Cell::quantity(Kind::Size, counts.backlog_bytes.unwrap_or(0) as f64),
         quantity::count(counts.drops).into(),
         quantity::count(counts.marks).into(),
     ]
@@ -90,7 +90,7 @@ pub(super) fn of_interface(interface: &Interface) -> String {
 }
 
 fn footer(all: &Statistics) -> String {
-    let mut words = vec![format!("up {}", quantity::time(all.seconds))];
+    let mut words = vec![format!("up {}", all.units.duration.text(all.seconds))];
     if let Some(lateness) = &all.lateness {
         let late = quantity::time(lateness.p99_ns as f64 / 1e9);
         words.push(format!("packets late by {late} (p99)"));

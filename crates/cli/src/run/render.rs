@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use results::report::quantity;
+use results::report::quantity::{self, Kind};
 use results::summary::{DatagramSummary, FlowSummary, Group, ProgramSummary, Summary};
 use results::{Verdict, folder};
-use scenario::Plan;
+use scenario::{Plan, Units};
 
 use crate::amount;
 use crate::execution::{Driver, Job, Outcome};
@@ -14,17 +14,16 @@ use crate::table::{Cell, Table};
 /// More rows are left to the run folder.
 const ROWS_MAX: usize = 24;
 /// What is told of a flow, and of those that a `count` made.
-const FLOW: [&str; 8] =
-    ["flow", ">goodput", ">", ">received", ">resent", ">timeouts", ">least RTT", ">fairness"];
+const FLOW: [&str; 7] =
+    ["flow", ">goodput", ">received", ">resent", ">timeouts", ">least RTT", ">fairness"];
 /// What is told of a flow of datagrams.
 const DATAGRAMS: [&str; 8] =
     ["datagrams", ">goodput", ">sent", ">received", ">lost", ">mean delay", ">longest", ">jitter"];
 
 /// What is told of a flow that a program is: what the network carried.
-const PROGRAM: [&str; 8] = [
+const PROGRAM: [&str; 7] = [
     "program",
     ">both ways",
-    ">",
     ">packets there",
     ">bytes there",
     ">packets back",
@@ -35,21 +34,21 @@ const PROGRAM: [&str; 8] = [
 /// Title, flows, drops, verdicts, and where the rest is.
 pub(crate) fn run(job: &Job, outcome: &Outcome) -> String {
     let report = job.folder.join(folder::REPORT);
-    format!("{}\nreport: {}\n", results(outcome), report.display())
+    format!("{}\nreport: {}\n", results(outcome, job.plan.units), report.display())
 }
 
 /// The same, without where the rest is.
-pub(crate) fn results(outcome: &Outcome) -> String {
+pub(crate) fn results(outcome: &Outcome, units: Units) -> String {
     let summary = &outcome.summary;
     let parts = [
-        heading(summary),
-        flows(summary),
-        datagrams(summary),
-        programs(summary),
+        heading(summary, units),
+        flows(summary, units),
+        datagrams(summary, units),
+        programs(summary, units),
         drops(summary),
         faults(summary),
         refusals(summary),
-        verdicts(&outcome.verdicts),
+        verdicts(&outcome.verdicts, units),
     ];
     let parts = parts.into_iter().filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join("\n")
@@ -76,8 +75,9 @@ fn refusals(summary: &Summary) -> String {
 
 /// That a run did not come to its end.
 pub(crate) fn interruption(plan: &Plan, outcome: &Outcome) -> String {
-    let reached = quantity::time(outcome.summary.run.seconds);
-    let wanted = quantity::time(plan.duration.as_secs_f64());
+    let wanted = plan.duration.as_secs_f64();
+    let unit = plan.units.duration.fit([wanted]);
+    let [reached, wanted] = [outcome.summary.run.seconds, wanted].map(|time| unit.show(time));
     format!(
         "interrupted after {reached} of {wanted}: results are of that part, expectations not judged"
     )
@@ -86,7 +86,7 @@ pub(crate) fn interruption(plan: &Plan, outcome: &Outcome) -> String {
 /// What is about to run, and where its results go.
 pub(crate) fn beginning(job: &Job) -> String {
     let (plan, folder) = (&job.plan, job.folder.display());
-    let (seed, time) = (plan.seed, quantity::time(plan.duration.as_secs_f64()));
+    let (seed, time) = (plan.seed, plan.units.duration.text(plan.duration.as_secs_f64()));
     let driver = match job.driver {
         Driver::Simulator => "simulating",
         Driver::Lab => "real packets for",
@@ -106,16 +106,16 @@ pub(crate) fn cost(outcome: &Outcome) -> String {
     )
 }
 
-fn heading(summary: &Summary) -> String {
+fn heading(summary: &Summary, units: Units) -> String {
     let run = &summary.run;
-    let time = quantity::time(run.seconds);
+    let time = units.duration.text(run.seconds);
     format!("{}  (seed {}, {time} simulated)\n", run.title, run.seed)
 }
 
-fn flows(summary: &Summary) -> String {
+fn flows(summary: &Summary, units: Units) -> String {
     // Only a group has a fairness.
     let columns = if summary.group.0.is_empty() { FLOW.len() - 1 } else { FLOW.len() };
-    let mut table = Table::new(&FLOW[..columns]);
+    let mut table = Table::new(&FLOW[..columns]).in_units(units);
     for (name, group) in &summary.group.0 {
         table.row(group_row(name, group));
     }
@@ -139,8 +139,8 @@ fn more(all: usize) -> String {
     }
 }
 
-fn datagrams(summary: &Summary) -> String {
-    let mut table = Table::new(&DATAGRAMS);
+fn datagrams(summary: &Summary, units: Units) -> String {
+    let mut table = Table::new(&DATAGRAMS).in_units(units);
     for (name, group) in &summary.group.0 {
         if let Some(datagrams) = &group.datagrams {
             let name = format!("{name} ({} flows)", group.flows);
@@ -166,8 +166,8 @@ fn is_member(flow: &str, groups: &BTreeSet<&str>) -> bool {
     flow.rsplit_once('.').is_some_and(|(before, _)| groups.contains(before))
 }
 
-fn programs(summary: &Summary) -> String {
-    let mut table = Table::new(&PROGRAM);
+fn programs(summary: &Summary, units: Units) -> String {
+    let mut table = Table::new(&PROGRAM).in_units(units);
     let all = summary.flow.0.iter();
     let all: Vec<_> = all.filter_map(|(name, f)| Some((name, f, f.program.as_ref()?))).collect();
     for (name, flow, program) in all.iter().take(ROWS_MAX) {
@@ -179,9 +179,8 @@ fn programs(summary: &Summary) -> String {
 fn group_row(name: &str, group: &Group) -> Vec<Cell> {
     vec![
         format!("{name} ({} flows)", group.flows).into(),
-        amount::bit_rate(group.goodput).into(),
-        quantity::rate(group.goodput).into(),
-        quantity::size(group.bytes).into(),
+        Cell::quantity(Kind::Rate, group.goodput),
+        Cell::quantity(Kind::Size, group.bytes as f64),
         group.retransmissions.to_string().into(),
         group.timeouts.to_string().into(),
         "".into(),
@@ -192,12 +191,11 @@ fn group_row(name: &str, group: &Group) -> Vec<Cell> {
 fn flow_row(name: &str, flow: &FlowSummary) -> Vec<Cell> {
     vec![
         name.into(),
-        amount::bit_rate(flow.goodput).into(),
-        quantity::rate(flow.goodput).into(),
-        quantity::size(flow.bytes).into(),
+        Cell::quantity(Kind::Rate, flow.goodput),
+        Cell::quantity(Kind::Size, flow.bytes as f64),
         flow.retransmissions.to_string().into(),
         flow.timeouts.to_string().into(),
-        quantity::time(flow.min_rtt_seconds).into(),
+        Cell::quantity(Kind::Time, flow.min_rtt_seconds),
     ]
 }
 
@@ -205,12 +203,11 @@ fn program_row(name: &str, flow: &FlowSummary, program: &ProgramSummary) -> Vec<
     let ProgramSummary { forward, reverse } = program;
     vec![
         name.into(),
-        amount::bit_rate(flow.goodput).into(),
-        quantity::rate(flow.goodput).into(),
+        Cell::quantity(Kind::Rate, flow.goodput),
         forward.received.to_string().into(),
-        quantity::size(forward.bytes).into(),
+        Cell::quantity(Kind::Size, forward.bytes as f64),
         reverse.received.to_string().into(),
-        quantity::size(reverse.bytes).into(),
+        Cell::quantity(Kind::Size, reverse.bytes as f64),
         flow.drops.to_string().into(),
     ]
 }
@@ -218,13 +215,13 @@ fn program_row(name: &str, flow: &FlowSummary, program: &ProgramSummary) -> Vec<
 fn datagrams_row(name: &str, goodput: f64, datagrams: &DatagramSummary) -> Vec<Cell> {
     vec![
         name.into(),
-        amount::bit_rate(goodput).into(),
+        Cell::quantity(Kind::Rate, goodput),
         datagrams.sent.to_string().into(),
         datagrams.received.to_string().into(),
         format!("{} ({:.2} %)", datagrams.lost, 100.0 * datagrams.loss).into(),
-        quantity::time(datagrams.delay_mean_seconds).into(),
-        quantity::time(datagrams.delay_max_seconds).into(),
-        quantity::time(datagrams.jitter_seconds).into(),
+        Cell::quantity(Kind::Time, datagrams.delay_mean_seconds),
+        Cell::quantity(Kind::Time, datagrams.delay_max_seconds),
+        Cell::quantity(Kind::Time, datagrams.jitter_seconds),
     ]
 }
 
@@ -241,13 +238,15 @@ fn drops(summary: &Summary) -> String {
     if table.is_empty() { "no drops\n".into() } else { table.render() }
 }
 
-fn verdicts(verdicts: &[Verdict]) -> String {
+fn verdicts(verdicts: &[Verdict], units: Units) -> String {
     if verdicts.is_empty() {
         return String::new();
     }
     let mut table = Table::new(&["expected", ">measured", "range", "verdict"]);
     for verdict in verdicts {
-        let show = |value| quantity::by_path(&verdict.path, value);
+        let values = [Some(verdict.value), verdict.low, verdict.high];
+        let unit = Kind::of(&verdict.path).unit(units).fit(values.into_iter().flatten());
+        let show = |value| unit.show(value);
         table.row([
             verdict.path.as_str().into(),
             show(verdict.value).into(),

@@ -6,7 +6,7 @@ use std::path::Path;
 use results::expectation::unknown;
 use results::report::sweep::{Axis, Point as Shown, Sweep};
 use results::sweep_table::{SweepTable, Values};
-use scenario::measure;
+use scenario::{Units, measure};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -136,8 +136,10 @@ fn page(
         },
     });
     let points_shown = shown.collect();
-    let title = points.first().map_or_else(String::new, |point| point.job.plan.title.clone());
-    Ok(Sweep { title, command, axes, measures, points: points_shown })
+    let first = points.first().map(|point| &point.job.plan);
+    let units = first.map_or_else(Units::default, |plan| plan.units);
+    let title = first.map_or_else(String::new, |plan| plan.title.clone());
+    Ok(Sweep { units, title, command, axes, measures, points: points_shown })
 }
 
 fn place(point: &Point<'_>, axis: &Axis) -> usize {

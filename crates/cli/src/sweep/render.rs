@@ -1,9 +1,9 @@
 //! A sweep as text and as JSON.
 
-use results::report::quantity;
+use results::report::quantity::Kind;
+use scenario::Units;
 use serde_json::{Value, json};
 
-use crate::amount;
 use crate::sweep::point::Point;
 use crate::table::{Cell, Table};
 
@@ -26,16 +26,9 @@ pub(super) fn document(points: &[Point<'_>]) -> Value {
 
 /// A line for each run.
 pub(super) fn table(points: &[Point<'_>]) -> String {
-    let mut table = Table::new(&[
-        "run",
-        ">goodput",
-        ">",
-        ">fairness",
-        ">drops",
-        ">resent",
-        ">timeouts",
-        "verdict",
-    ]);
+    let head = ["run", ">goodput", ">fairness", ">drops", ">resent", ">timeouts", "verdict"];
+    let units = points.first().map_or_else(Units::default, |first| first.job.plan.units);
+    let mut table = Table::new(&head).in_units(units);
     points.iter().for_each(|point| table.row(row(point)));
     table.render()
 }
@@ -53,8 +46,7 @@ fn row(point: &Point<'_>) -> Vec<Cell> {
     };
     vec![
         label,
-        amount::bit_rate(total("goodput")).into(),
-        quantity::rate(total("goodput")).into(),
+        Cell::quantity(Kind::Rate, total("goodput")),
         format!("{:.4}", total("fairness")).into(),
         total("drops").to_string().into(),
         total("retransmissions").to_string().into(),

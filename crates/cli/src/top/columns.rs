@@ -5,13 +5,13 @@ use ratatui::layout::{Constraint, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line as Text, Span};
 use ratatui::widgets::{Cell, Row, Table};
-use results::report::quantity;
+use results::report::quantity::{self, Kind};
+use scenario::Units;
 
 use super::history::History;
 use super::lines::Line;
 use super::palette::Palette;
 use super::plain;
-use crate::amount;
 use crate::statistics::Flow;
 
 /// Names are no narrower than this.
@@ -78,9 +78,14 @@ pub(super) fn queues(
     lines: &[&Line<'_>],
     chosen: Option<&str>,
     history: &History,
-    palette: Palette,
+    (units, palette): (Units, Palette),
 ) {
     let shown = fitting(&QUEUES, area.width);
+    let quantities = lines.iter().flat_map(|line| {
+        let backlog = line.counts.backlog_bytes.map(|bytes| (Kind::Size, bytes as f64));
+        line.counts.rate.map(|rate| (Kind::Rate, rate)).into_iter().chain(backlog)
+    });
+    let units = quantity::of_column(units, quantities);
     let row = |line: &&Line<'_>| {
         let style = match (line.class.is_empty(), chosen == Some(line.port)) {
             (true, true) => palette.chosen(),
@@ -88,7 +93,7 @@ pub(super) fn queues(
             _ => Style::new(),
         };
         let name = Cell::from(Text::styled(line.name(), style));
-        let cells = shown.iter().map(|&index| queue(line, index, history, palette));
+        let cells = shown.iter().map(|&index| queue(line, index, history, (units, palette)));
         Row::new([name].into_iter().chain(cells.map(Cell::from)))
     };
     let rows = lines.iter().map(row).collect();
@@ -96,13 +101,18 @@ pub(super) fn queues(
 }
 
 /// The cell of a port or a class in that column.
-fn queue(line: &Line<'_>, column: usize, history: &History, palette: Palette) -> Text<'static> {
+fn queue(
+    line: &Line<'_>,
+    column: usize,
+    history: &History,
+    (units, palette): (Units, Palette),
+) -> Text<'static> {
     let counts = line.counts;
     match column {
-        0 => right(counts.rate.map(amount::bit_rate)),
+        0 => right(counts.rate.map(|rate| units.rate.show(rate))),
         1 => bar(plain::share(counts.rate, line.promised), palette),
         2 => right(plain::share(counts.rate, line.line_rate).map(plain::percent)),
-        3 => right(counts.backlog_bytes.map(quantity::size)),
+        3 => right(counts.backlog_bytes.map(|bytes| units.size.show(bytes as f64))),
         4 => alarming(counts.drop_rate, palette),
         5 => right(counts.mark_rate.map(quantity::digits)),
         _ => {
@@ -119,13 +129,18 @@ pub(super) fn flows(
     area: Rect,
     flows: &[(&str, &Flow)],
     above: usize,
-    palette: Palette,
+    (units, palette): (Units, Palette),
 ) {
     let shown = fitting(&FLOWS, area.width);
+    let quantities = flows.iter().flat_map(|(_, flow)| {
+        let round_trip = flow.srtt_seconds.map(|seconds| (Kind::Time, seconds));
+        flow.rate.map(|rate| (Kind::Rate, rate)).into_iter().chain(round_trip)
+    });
+    let units = quantity::of_column(units, quantities);
     let room = usize::from(area.height).saturating_sub(1);
     let above = above.min(flows.len().saturating_sub(room));
     let row = |(name, sample): &(&str, &Flow)| {
-        let cells = shown.iter().map(|&index| flow(sample, index, palette));
+        let cells = shown.iter().map(|&index| flow(sample, index, (units, palette)));
         let name = Cell::from((*name).to_owned());
         Row::new([name].into_iter().chain(cells.map(Cell::from)))
     };
@@ -136,11 +151,11 @@ pub(super) fn flows(
 }
 
 /// The cell of a flow in that column.
-fn flow(flow: &Flow, column: usize, palette: Palette) -> Text<'static> {
+fn flow(flow: &Flow, column: usize, (units, palette): (Units, Palette)) -> Text<'static> {
     match column {
-        0 => right(flow.rate.map(amount::bit_rate)),
+        0 => right(flow.rate.map(|rate| units.rate.show(rate))),
         1 => right(flow.cwnd_packets.map(quantity::count)),
-        2 => right(flow.srtt_seconds.map(quantity::time)),
+        2 => right(flow.srtt_seconds.map(|seconds| units.time.show(seconds))),
         3 => alarming(flow.retransmission_rate, palette),
         4 => right(Some(quantity::count(flow.retransmissions))),
         _ => right(Some(quantity::count(flow.timeouts))),

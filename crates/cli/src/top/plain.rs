@@ -1,9 +1,8 @@
 //! One look as plain text, and as a line of JSON.
 
-use results::report::quantity;
+use results::report::quantity::{self, Kind};
 
 use super::lines::{self, Line, Sort};
-use crate::amount;
 use crate::statistics::{Flow, Statistics};
 use crate::table::{Cell, Table};
 
@@ -24,14 +23,16 @@ pub(super) fn table(now: &Statistics) -> String {
         ">drops/s",
         ">marks/s",
         ">drops",
-    ]);
+    ])
+    .in_units(now.units);
     for (name, port) in lines::ports(now, Sort::Scenario) {
         for line in lines::tree(name, port, Sort::Scenario) {
             queues.row(queue(&line));
         }
     }
     let mut flows =
-        Table::new(&["flow", ">goodput", ">cwnd", ">srtt", ">resent/s", ">resent", ">timeouts"]);
+        Table::new(&["flow", ">goodput", ">cwnd", ">srtt", ">resent/s", ">resent", ">timeouts"])
+            .in_units(now.units);
     for (name, sample) in lines::flows(now, Sort::Scenario) {
         flows.row(flow(name, sample));
     }
@@ -59,9 +60,10 @@ pub(super) fn heading(now: &Statistics) -> String {
 
 /// `12.3 s of 60 s`.
 pub(super) fn time(now: &Statistics) -> String {
-    let reached = quantity::time(now.seconds);
+    let unit = now.units.duration.fit([now.duration_seconds.unwrap_or(now.seconds)]);
+    let reached = unit.show(now.seconds);
     match now.duration_seconds {
-        Some(all) => format!("{reached} of {}", quantity::time(all)),
+        Some(all) => format!("{reached} of {}", unit.show(all)),
         None => reached,
     }
 }
@@ -80,34 +82,32 @@ pub(super) fn state(now: &Statistics) -> String {
 
 fn queue(line: &Line<'_>) -> Vec<Cell> {
     let counts = line.counts;
-    let of = |whole: Option<f64>| share(counts.rate, whole).map(percent);
-    let rate = |rate: Option<f64>| rate.map(amount::bit_rate);
-    let per_second = |rate: Option<f64>| rate.map(quantity::digits);
-    let cells = [
-        Some(line.name()),
+    let of = |whole: Option<f64>| share(counts.rate, whole).map(percent).unwrap_or_default().into();
+    let rate = |rate| Cell::measured(Kind::Rate, rate);
+    let per_second = |rate| Cell::measured(Kind::Number, rate);
+    vec![
+        line.name().into(),
         rate(counts.rate),
         of(line.line_rate),
         rate(line.promised),
         of(line.promised),
-        counts.backlog_bytes.map(quantity::size),
+        Cell::measured(Kind::Size, counts.backlog_bytes.map(|bytes| bytes as f64)),
         per_second(counts.drop_rate),
         per_second(counts.mark_rate),
-        counts.backlog_bytes.map(|_| quantity::count(counts.drops)),
-    ];
-    cells.into_iter().map(|cell| cell.unwrap_or_default().into()).collect()
+        counts.backlog_bytes.map_or_else(String::new, |_| quantity::count(counts.drops)).into(),
+    ]
 }
 
 fn flow(name: &str, flow: &Flow) -> Vec<Cell> {
-    let cells = [
-        Some(name.to_owned()),
-        flow.rate.map(amount::bit_rate),
-        flow.cwnd_packets.map(quantity::count),
-        flow.srtt_seconds.map(quantity::time),
-        flow.retransmission_rate.map(quantity::digits),
-        Some(quantity::count(flow.retransmissions)),
-        Some(quantity::count(flow.timeouts)),
-    ];
-    cells.into_iter().map(|cell| cell.unwrap_or_default().into()).collect()
+    vec![
+        name.into(),
+        Cell::measured(Kind::Rate, flow.rate),
+        flow.cwnd_packets.map_or_else(String::new, quantity::count).into(),
+        Cell::measured(Kind::Time, flow.srtt_seconds),
+        Cell::measured(Kind::Number, flow.retransmission_rate),
+        quantity::count(flow.retransmissions).into(),
+        quantity::count(flow.timeouts).into(),
+    ]
 }
 
 /// What part of `whole` it is.

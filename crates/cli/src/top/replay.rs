@@ -5,7 +5,7 @@ use std::path::Path;
 
 use results::summary::Named;
 use results::{ClassRow, FlowRow, Name, QueueRow, Row, StoredRun, Table};
-use scenario::{Document, Plan};
+use scenario::{Document, Plan, Units};
 use traffic::{Duration, Instant};
 
 use crate::failure::Failure;
@@ -48,6 +48,7 @@ impl Replay {
         Ok(Self {
             still: Statistics {
                 title,
+                units: plan.as_ref().map_or_else(Units::default, |plan| plan.units),
                 driver: stored.driver,
                 duration_seconds: Some(seconds),
                 kept_up: lab.map(|lab| lab.kept_up),

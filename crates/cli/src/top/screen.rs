@@ -108,7 +108,7 @@ fn tables(frame: &mut Frame<'_>, area: Rect, view: &View, now: &Statistics, pale
     if room > 0 {
         let shown = visible(&trees, chosen, room - 1);
         let chosen = ports.get(chosen).map(|(name, _)| *name);
-        columns::queues(frame, upper, &shown, chosen, &view.history, palette);
+        columns::queues(frame, upper, &shown, chosen, &view.history, (now.units, palette));
     }
     if !flows.is_empty() {
         let gap = u16::from(room > 0);
@@ -117,7 +117,7 @@ fn tables(frame: &mut Frame<'_>, area: Rect, view: &View, now: &Statistics, pale
             height: lower.height.saturating_sub(gap),
             ..lower
         };
-        columns::flows(frame, lower, &flows, view.above, palette);
+        columns::flows(frame, lower, &flows, view.above, (now.units, palette));
     }
 }
 

@@ -242,18 +242,17 @@ fn flatten(path: &str, value: &Value, known: &mut BTreeMap<String, f64>) {
     }
 }
 
-/// What a text such as `56.61 MB/s` says, in the summary's units.
+/// What a text such as `9.4 Mbit/s` says, in the summary's units.
 fn amount(text: &str) -> f64 {
-    const UNITS: [(&str, f64); 15] = [
+    const UNITS: [(&str, f64); 14] = [
         ("%", 1e-2),
         ("ns", 1e-9),
-        ("µs", 1e-6),
+        ("us", 1e-6),
         ("ms", 1e-3),
         ("s", 1.0),
-        ("B/s", 1.0),
-        ("kB/s", 1e3),
-        ("MB/s", 1e6),
-        ("GB/s", 1e9),
+        ("bit/s", 0.125),
+        ("kbit/s", 125.0),
+        ("Mbit/s", 125e3),
         ("B", 1.0),
         ("kB", 1e3),
         ("MB", 1e6),

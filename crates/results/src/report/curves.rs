@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use scenario::plan::Window;
+use scenario::{Unit, Units};
 use traffic::Instant;
 
 use crate::chart::{Axis, COLUMNS, Chart, Decimator, Series, Shape};
 use crate::error::Error;
 use crate::recorder::Recording;
-use crate::report::quantity::{Unit, time_unit};
 use crate::report::run::Run;
 use crate::rows::{Name, Row};
 use crate::table::Table;
@@ -93,7 +93,8 @@ fn greatest<'a>(curves: impl IntoIterator<Item = &'a Points>) -> f64 {
     curves.into_iter().flatten().map(|point| point.1).fold(0.0, f64::max)
 }
 
-fn scaled(points: Points, (x, _): Unit, (y, _): Unit) -> Points {
+fn scaled(points: Points, x: Unit, y: Unit) -> Points {
+    let (x, y) = (x.factor(), y.factor());
     points.into_iter().map(|point| (point.0 / x, point.1 / y)).collect()
 }
 
@@ -112,10 +113,11 @@ fn whole(run: &Run<'_>) -> (f64, f64) {
 }
 
 /// The time axis over `range`, with the unit it is in.
-fn time_axis((from, to): (f64, f64)) -> (Axis, Unit) {
-    let unit = time_unit((to - from).max(1e-9));
-    let axis = Axis::new(format!("time ({})", unit.1)).range(from / unit.0, to / unit.0);
-    (axis.time(unit.0), unit)
+fn time_axis(units: Units, (from, to): (f64, f64)) -> (Axis, Unit) {
+    let unit = units.duration.fit([to - from]);
+    let factor = unit.factor();
+    let axis = Axis::new(unit.label("time")).range(from / factor, to / factor);
+    (axis.time(factor), unit)
 }
 
 /// How many of all are drawn, and where the others are.

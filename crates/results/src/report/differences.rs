@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use scenario::Units;
+
 use crate::chart::Chart;
 use crate::confidence::Interval;
 use crate::error::Error;
@@ -102,7 +104,7 @@ impl Differences {
         for row in &self.rows {
             html += "<tr>";
             for (column, cell) in row.cells.iter().enumerate() {
-                let _ = write!(html, "<td{}>{}</td>", cell.class(), cell.text());
+                let _ = write!(html, "<td{}>{}</td>", cell.class(), cell.text(Units::default()));
                 if column == 0 {
                     let _ = write!(html, "<td>{}</td>", dots(row, span));
                 }

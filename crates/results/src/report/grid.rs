@@ -2,17 +2,21 @@
 
 use std::fmt::Write;
 
+use scenario::Units;
+
 use super::escape;
+use super::quantity::{self, Kind};
 
 /// A table for people.
 #[derive(Clone, Debug, Default)]
 pub struct Grid {
     head: Vec<String>,
     rows: Vec<Vec<Cell>>,
+    units: Units,
 }
 
 /// A table's cell.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
     /// Words.
     Text(String),
@@ -20,6 +24,8 @@ pub enum Cell {
     Number(String),
     /// A number of the summary, set flush right.
     Measure(Measure),
+    /// A quantity in the unit of its column, set flush right; with its path if it is one of the summary.
+    Quantity(Kind, f64, Option<String>),
     /// Whether something held.
     Held(bool),
 }
@@ -48,7 +54,15 @@ impl Measure {
 impl Grid {
     /// A table with these column heads.
     pub fn new(head: &[&str]) -> Self {
-        Self { head: head.iter().map(|&h| h.to_owned()).collect(), rows: Vec::new() }
+        let head = head.iter().map(|&h| h.to_owned()).collect();
+        Self { head, rows: Vec::new(), units: Units::default() }
+    }
+
+    /// The same with its quantities in these units.
+    #[must_use]
+    pub const fn in_units(mut self, units: Units) -> Self {
+        self.units = units;
+        self
     }
 
     /// Adds a row.
@@ -62,22 +76,31 @@ impl Grid {
     }
 
     pub(super) fn write(&self, out: &mut String) {
+        let units: Vec<Units> = (0..self.head.len()).map(|column| self.units_of(column)).collect();
         *out += "<div class=\"wide\"><table><thead><tr>";
         for (column, head) in self.head.iter().enumerate() {
             let first = self.rows.first().and_then(|row| row.get(column));
-            let number = |cell: &&Cell| matches!(cell, Cell::Number(_) | Cell::Measure(_));
-            let class = first.filter(number).map_or("", Cell::class);
+            let class = first.filter(|cell| cell.is_number()).map_or("", Cell::class);
             let _ = write!(out, "<th{class}>{}</th>", escape(head));
         }
         *out += "</tr></thead><tbody>\n";
         for row in &self.rows {
             *out += "<tr>";
-            for cell in row {
-                let _ = write!(out, "<td{}>{}</td>", cell.class(), cell.text());
+            for (cell, units) in row.iter().zip(&units) {
+                let _ = write!(out, "<td{}>{}</td>", cell.class(), cell.text(*units));
             }
             *out += "</tr>\n";
         }
         *out += "</tbody></table></div>\n";
+    }
+
+    /// The units of a column.
+    fn units_of(&self, column: usize) -> Units {
+        let quantities = self.rows.iter().filter_map(|row| match row.get(column)? {
+            Cell::Quantity(kind, value, _) => Some((*kind, *value)),
+            _ => None,
+        });
+        quantity::of_column(self.units, quantities)
     }
 }
 
@@ -97,18 +120,35 @@ impl Cell {
         Self::Measure(Measure::new(path, value, text))
     }
 
+    /// A quantity that the summary has not.
+    pub const fn quantity(kind: Kind, value: f64) -> Self {
+        Self::Quantity(kind, value, None)
+    }
+
+    const fn is_number(&self) -> bool {
+        matches!(self, Self::Number(_) | Self::Measure(_) | Self::Quantity(..))
+    }
+
     pub(super) const fn class(&self) -> &'static str {
         match self {
             Self::Text(_) => "",
-            Self::Number(_) | Self::Measure(_) => " class=\"n\"",
+            Self::Number(_) | Self::Measure(_) | Self::Quantity(..) => " class=\"n\"",
             Self::Held(true) => " class=\"ok\"",
             Self::Held(false) => " class=\"fail\"",
         }
     }
 
-    pub(super) fn text(&self) -> String {
+    /// Its text in a column of these units.
+    pub(super) fn text(&self, units: Units) -> String {
         match self {
             Self::Text(text) | Self::Number(text) => escape(text),
+            Self::Quantity(kind, value, path) => {
+                let text = kind.unit(units).show(*value);
+                match path {
+                    Some(path) => Measure::new(path, *value, text).html(),
+                    None => escape(&text),
+                }
+            }
             Self::Measure(measure) => measure.html(),
             Self::Held(true) => "✓ holds".to_owned(),
             Self::Held(false) => "✗ fails".to_owned(),

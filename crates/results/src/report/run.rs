@@ -9,7 +9,7 @@ use crate::lab::LabReport;
 use crate::manifest::Environment;
 use crate::recorder::Recording;
 use crate::report::curves::{self, Colours, Figure};
-use crate::report::quantity::{by_path, time};
+use crate::report::quantity::Kind;
 use crate::report::{Cell, Grid, Mood, Page, Section, topology};
 use crate::summary::Summary;
 use crate::totals::Cost;
@@ -56,7 +56,8 @@ impl Run<'_> {
     /// If a table of the recording cannot be read back.
     pub fn to_html(&self) -> Result<String, Error> {
         let run = &self.summary.run;
-        let seconds = time(run.seconds);
+        let units = self.plan.units;
+        let seconds = units.duration.text(run.seconds);
         let lead = match self.lab {
             None => format!("{seconds} simulated with seed {}", run.seed),
             Some(_) => format!("{seconds} on real packets"),
@@ -68,19 +69,19 @@ impl Run<'_> {
             page.section(&self.expectations());
         }
         page.section(&self.again());
-        page.section(&glance::section(self.summary));
+        page.section(&glance::section(self.summary, units));
         if let Some(recording) = self.recording {
             let mut figures = curves::over_time(self, recording)?;
             let mut counted = Vec::from_iter(curves::goodputs(self));
-            counted.extend(curves::distributions(self.summary, &recording.delays)?);
+            counted.extend(curves::distributions(self.summary, &recording.delays, units)?);
             let mut colours = Colours::default();
             let drawn = figures.iter_mut().chain(counted.iter_mut().map(|(figure, _)| figure));
             drawn.for_each(|figure| colours.paint(&mut figure.chart));
             over_time(&mut page, &figures);
             distributions(&mut page, &counted);
         }
-        page.section(&tables::flows(self.summary));
-        page.section(&tables::links(self.summary));
+        page.section(&tables::flows(self.summary, units));
+        page.section(&tables::links(self.summary, units));
         page.section(&topology::section(self.plan));
         page.section(&environment::section(self));
         if let Some(lab) = self.lab {
@@ -103,10 +104,11 @@ impl Run<'_> {
         let run = &self.summary.run;
         if !run.complete {
             let planned = self.plan.duration.as_secs_f64();
-            let reached = time(run.seconds);
+            let unit = self.plan.units.duration.fit([planned]);
+            let [reached, planned] = [run.seconds, planned].map(|seconds| unit.show(seconds));
             page.banner(
                 Mood::Bad,
-                &format!("Incomplete: interrupted after {reached} of {}.", time(planned)),
+                &format!("Incomplete: interrupted after {reached} of {planned}."),
             );
         }
         let all = self.verdicts.len();
@@ -124,13 +126,15 @@ impl Run<'_> {
         let known = self.summary.quantities();
         let mut grid = Grid::new(&["Quantity", "Measured", "At least", "At most", "Verdict"]);
         for Verdict { path, value, low, high, ok } in self.verdicts {
-            let text = by_path(path, *value);
+            let values = [Some(*value), *low, *high].into_iter().flatten();
+            let unit = Kind::of(path).unit(self.plan.units).fit(values);
+            let text = unit.show(*value);
             // A path may be short for another one, which the summary has not by that name.
             let named = known.binary_search_by(|(known, _)| known.as_str().cmp(path)).is_ok();
             let measured =
                 if named { Cell::measure(path, *value, text) } else { Cell::number(text) };
             let limit = |limit: &Option<f64>| {
-                Cell::number(limit.map_or_else(String::new, |v| by_path(path, v)))
+                Cell::number(limit.map_or_else(String::new, |value| unit.show(value)))
             };
             grid.row(vec![Cell::text_of(path), measured, limit(low), limit(high), Cell::Held(*ok)]);
         }

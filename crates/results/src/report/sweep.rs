@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use scenario::{Dimension, Measure, measure};
+use scenario::{Measure, Unit, Units, measure};
 
 use crate::confidence::Sample;
-use crate::report::quantity::{Kind, Unit, bit_rate_unit, size_unit, time_unit};
+use crate::report::quantity::Kind;
 use crate::report::{Mood, Page, Section};
 
 mod figures;
@@ -14,6 +14,8 @@ mod tables;
 /// What a report of a sweep tells of.
 #[derive(Clone, Debug)]
 pub struct Sweep {
+    /// The scenario's units.
+    pub units: Units,
     /// What the scenario calls itself.
     pub title: String,
     /// The command line that makes the same results again.
@@ -59,7 +61,7 @@ struct Digest<'a> {
     points: &'a [Point],
     /// What all seeds of a combination of settings measured, for each measure.
     samples: BTreeMap<&'a [usize], Vec<Sample>>,
-    /// Each measure's unit: its greatest value decides.
+    /// Each measure's unit.
     units: Vec<Unit>,
 }
 
@@ -119,7 +121,9 @@ impl<'a> Digest<'a> {
             measures: &sweep.measures,
             points: &sweep.points,
             samples: samples.collect(),
-            units: units.map(|(measure, path)| Kind::of(path).unit(greatest(measure))).collect(),
+            units: units
+                .map(|(measure, path)| Kind::of(path).unit(sweep.units).fit([greatest(measure)]))
+                .collect(),
         }
     }
 
@@ -181,7 +185,7 @@ impl<'a> Digest<'a> {
 
     /// `run.goodput (MB/s)`.
     fn head(&self, measure: usize) -> String {
-        with_unit(&self.measures[measure], self.units[measure].1)
+        self.units[measure].label(&self.measures[measure])
     }
 }
 
@@ -194,26 +198,18 @@ impl Section {
 }
 
 impl Axis {
-    /// Its values as numbers of one unit, if all are quantities of one kind; and the unit's name.
-    fn numbers(&self) -> Option<(Vec<f64>, &'static str)> {
+    /// Its values as numbers of one unit, if all are quantities of one kind: that in which most of them are typed, the
+    /// first of such.
+    fn numbers(&self) -> Option<(Vec<f64>, Unit)> {
         let all: Vec<Measure> = self.values.iter().map(|v| measure(v)).collect::<Option<_>>()?;
         let dimension = all.first()?.dimension;
         if all.iter().any(|measure| measure.dimension != dimension) {
             return None;
         }
-        let greatest = all.iter().map(|measure| measure.value).fold(0.0, f64::max);
-        let unit = match dimension {
-            Dimension::Number => (1.0, ""),
-            Dimension::Frequency => (1.0, "Hz"),
-            Dimension::Time => time_unit(greatest),
-            Dimension::Size => size_unit(greatest),
-            Dimension::Rate => bit_rate_unit(greatest),
-        };
-        Some((all.iter().map(|measure| measure.value / unit.0).collect(), unit.1))
+        let typed = self.values.iter().map(|value| Unit::written(value));
+        let typed: Vec<Unit> = typed.collect::<Option<_>>()?;
+        let votes = |unit: &Unit| typed.iter().filter(|other| *other == unit).count();
+        let unit = typed.iter().rev().max_by_key(|unit| votes(unit))?;
+        Some((all.iter().map(|measure| measure.value / unit.factor()).collect(), *unit))
     }
-}
-
-/// `path (unit)`.
-fn with_unit(path: &str, unit: &str) -> String {
-    if unit.is_empty() { path.to_owned() } else { format!("{path} ({unit})") }
 }

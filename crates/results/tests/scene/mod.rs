@@ -56,7 +56,10 @@ pub(crate) fn plan() -> Plan {
     };
     Plan {
         title: "Two bursts & a <long> pipe".into(),
-        units: scenario::Units::default(),
+        units: scenario::Units {
+            duration: scenario::Unit::MILLISECOND,
+            ..scenario::Units::default()
+        },
         seed: 7,
         duration: Duration::from_ms(10),
         nodes: vec![

@@ -63,6 +63,7 @@ fn statistics() -> Statistics {
     };
     Statistics {
         title: "Three classes and one that borrows".into(),
+        units: scenario::Units::default(),
         driver: "lab".into(),
         seconds: 12.3,
         duration_seconds: Some(60.0),

@@ -9,7 +9,6 @@ use super::limits::{self, Limit};
 use super::{Figure, Points, greatest, range, read, scaled, seconds, series, time_axis};
 use crate::chart::{Axis, Chart, Shape};
 use crate::error::Error;
-use crate::report::quantity::{rate, rate_unit, time as duration};
 use crate::report::run::Run;
 use crate::report::way::way;
 use crate::rows::{BandwidthRow, PlanNames};
@@ -45,19 +44,20 @@ fn bandwidth_figure(run: &Run<'_>, probe: &Bandwidth, [packets, gaps]: [Points; 
     };
     let (packets, gaps) = (per_second(packets), per_second(gaps));
     let top = greatest([&packets, &gaps]);
-    let unit = rate_unit(top);
-    let (x, time) = time_axis(span);
+    let units = run.plan.units;
+    let unit = units.rate.fit([top]);
+    let (x, time) = time_axis(units, span);
     let mut drawn = vec![series("packets", Shape::Step, scaled(packets, time, unit))];
     if gaps.iter().any(|point| point.1 > 0.0) {
         drawn.insert(0, series("gap frames", Shape::Step, scaled(gaps, time, unit)));
     }
-    let bin = duration(width);
+    let bin = units.time.text(width);
     let port = port_name(run.plan, probe.port);
     let chart = Chart {
         title: format!("Bandwidth {}", probe.name),
-        description: format!("Bytes sent at {port} in bins of {bin}; at most {}.", rate(top)),
+        description: format!("Bytes sent at {port} in bins of {bin}; at most {}.", unit.show(top)),
         x,
-        y: Axis::new(format!("bandwidth ({})", unit.1)),
+        y: Axis::new(unit.label("bandwidth")),
         series: drawn,
         marks: limits::marks(limits_of(run.plan, probe), top, unit),
     };

@@ -2,6 +2,8 @@
 
 use std::cmp::Reverse;
 
+use scenario::Unit;
+
 use super::counter::{self, Counter, Growth};
 use super::{
     Figure, Key, Points, TOGETHER, Wanted, greatest, read, scaled, seconds, series, some_of,
@@ -9,7 +11,6 @@ use super::{
 };
 use crate::chart::{Axis, Chart, Shape};
 use crate::error::Error;
-use crate::report::quantity::{Unit, rate_unit, size_unit};
 use crate::report::run::Run;
 use crate::rows::ClassRow;
 use crate::summary::ClassSummary;
@@ -45,14 +46,14 @@ pub(super) fn rates(run: &Run<'_>, table: &Table<ClassRow>) -> Result<Vec<Figure
     })?;
     let mut curves: Vec<Points> = curves.into_iter().map(|[curve]| curve).collect();
     counters.iter().zip(&mut curves).for_each(|(counter, curve)| counter.close(curve));
-    let unit = rate_unit(greatest(&curves));
+    let unit = run.plan.units.rate.fit([greatest(&curves)]);
     let what = What {
         title: "Rate of each class",
         description: "Bytes that each class sent, a second, against time.",
         y: "sent",
         caption: &format!(
             "Frame bytes that the class sent {}.",
-            counter::spans(least, run.plan.probes.queues)
+            counter::spans(run.plan.units, least, run.plan.probes.queues)
         ),
         shape: Shape::Step,
     };
@@ -66,7 +67,7 @@ pub(super) fn backlogs(run: &Run<'_>, table: &Table<ClassRow>) -> Result<Vec<Fig
         [Some((seconds(row.time_ns), row.backlog_bytes as f64))]
     })?;
     let curves: Vec<Points> = curves.into_iter().map(|[curve]| curve).collect();
-    let unit = size_unit(greatest(&curves));
+    let unit = run.plan.units.size.fit([greatest(&curves)]);
     let what = What {
         title: "Queue length of each class",
         description: "Bytes queued in each class against time.",
@@ -98,7 +99,7 @@ impl What<'_> {
         if greatest(&curves) <= 0.0 {
             return Vec::new();
         }
-        let (x, seconds) = time_axis(whole(run));
+        let (x, seconds) = time_axis(run.plan.units, whole(run));
         let drawn = wanted.iter().zip(curves);
         let drawn =
             drawn.map(|((name, _), curve)| series(name, self.shape, scaled(curve, seconds, unit)));
@@ -106,7 +107,7 @@ impl What<'_> {
             title: self.title.to_owned(),
             description: self.description.to_owned(),
             x,
-            y: Axis::new(format!("{} ({})", self.y, unit.1)),
+            y: Axis::new(unit.label(self.y)),
             series: drawn.collect(),
             marks: Vec::new(),
         };

@@ -1,9 +1,9 @@
 //! A counter's course: what it grew by from sample to sample.
 
+use scenario::Units;
 use traffic::Duration;
 
 use super::Points;
-use crate::report::quantity::time;
 
 /// A counter that runs from the start of the run, as it is sampled.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,9 +35,9 @@ pub(super) fn least(rate: f64, span: (f64, f64)) -> f64 {
 }
 
 /// `from sample to sample`, and over how long at least where samples are closer than that.
-pub(super) fn spans(least: f64, samples: Option<Duration>) -> String {
+pub(super) fn spans(units: Units, least: f64, samples: Option<Duration>) -> String {
     let closer = samples.filter(|every| every.as_secs_f64() < least);
-    let over = closer.map(|_| format!(", over {} at least", time(least)));
+    let over = closer.map(|_| format!(", over {} at least", units.time.text(least)));
     format!("from sample to sample{}", over.unwrap_or_default())
 }
 

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use scenario::Units;
+
 use super::{Figure, TOGETHER, series, some_of};
 use crate::chart::{Axis, Chart, Shape};
 use crate::error::Error;
-use crate::report::quantity::{count, time, time_unit};
+use crate::report::quantity::{Kind, count};
 use crate::report::{Cell, Grid};
 use crate::rows::DelayRow;
 use crate::summary::Summary;
@@ -28,6 +30,7 @@ pub(super) struct Distribution {
 pub(crate) fn figures(
     summary: &Summary,
     table: &Table<DelayRow>,
+    units: Units,
 ) -> Result<Vec<(Figure, Grid)>, Error> {
     let [mut sojourn, mut spacing] = read(table)?;
     for port in summary.ports() {
@@ -43,14 +46,14 @@ pub(crate) fn figures(
         x: "wait",
         caption: "From the moment that a port took a packet to that when its first bit left.",
     }
-    .figure(&sojourn);
+    .figure(&sojourn, units);
     let spacing = What {
         title: "Time between packets",
         description: "The share of each port's packets that left no later after the one before.",
         x: "from one packet to the next",
         caption: "From the first bit of one packet to that of the next, at the same port.",
     }
-    .figure(&spacing);
+    .figure(&spacing, units);
     Ok([sojourn, spacing].into_iter().flatten().collect())
 }
 
@@ -120,20 +123,20 @@ struct What {
 
 impl What {
     /// The chart of the first ports, if there is anything to draw.
-    fn figure(&self, ports: &[Distribution]) -> Option<(Figure, Grid)> {
+    fn figure(&self, ports: &[Distribution], units: Units) -> Option<(Figure, Grid)> {
         let drawn = &ports[..ports.len().min(TOGETHER)];
         let longest =
             drawn.iter().map(Distribution::longest).max().filter(|longest| *longest > 0)?;
         let least = least_drawn(longest);
-        let unit = time_unit(nanoseconds(longest) / 1e3);
+        let unit = units.time.fit([nanoseconds(longest)]);
         let curves = drawn.iter().map(|port| {
-            let points = port.cumulated(least).into_iter().map(|(x, y)| (x / unit.0, y));
+            let points = port.cumulated(least).into_iter().map(|(x, y)| (x / unit.factor(), y));
             series(&port.port, Shape::Step, points.collect())
         });
         let chart = Chart {
             title: self.title.to_owned(),
             description: self.description.to_owned(),
-            x: Axis::new(format!("{} ({})", self.x, unit.1)).log(),
+            x: Axis::new(unit.label(self.x)).log(),
             y: Axis::new("packets (%)").range(0.0, 100.0),
             series: curves.collect(),
             marks: Vec::new(),
@@ -141,20 +144,21 @@ impl What {
         let caption = format!(
             "The share of packets that had at most that. {} What is below {} stands there. {}",
             self.caption,
-            time(least),
+            units.time.text(least),
             some_of(drawn.len(), ports.len(), "delays.parquet").replace("sample", "range")
         );
-        Some((Figure { chart, caption }, table(drawn)))
+        Some((Figure { chart, caption }, table(drawn, units)))
     }
 }
 
 /// Quantiles of each port.
-fn table(ports: &[Distribution]) -> Grid {
-    let mut grid =
-        Grid::new(&["Port", "Packets", "Half at most", "99 of 100 at most", "The longest"]);
+fn table(ports: &[Distribution], units: Units) -> Grid {
+    let head = ["Port", "Packets", "Half at most", "99 of 100 at most", "The longest"];
+    let mut grid = Grid::new(&head).in_units(units);
     for port in ports {
         let [half, most] = [port.quantile(1, 2), port.quantile(99, 100)];
-        let times = [half, most, port.longest()].map(|ns| Cell::number(time(nanoseconds(ns))));
+        let times =
+            [half, most, port.longest()].map(|ns| Cell::quantity(Kind::Time, nanoseconds(ns)));
         let mut row = vec![Cell::text_of(&port.port), Cell::number(count(port.packets))];
         row.extend(times);
         grid.row(row);

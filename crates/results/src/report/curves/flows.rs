@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use scenario::Plan;
+use scenario::{Plan, Unit};
 
 use super::counter::{self, Counter, Growth};
 use super::lines::{self, Line};
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::chart::{Axis, COLUMNS, Chart, Decimator, Shape};
 use crate::error::Error;
-use crate::report::quantity::{count, rate, rate_unit, time_unit};
+use crate::report::quantity::{Kind, count};
 use crate::report::run::Run;
 use crate::report::{Cell, Grid};
 use crate::rows::FlowRow;
@@ -39,8 +39,9 @@ pub(super) fn rates(run: &Run<'_>, table: &Table<FlowRow>) -> Result<Vec<Figure>
     if top <= 0.0 {
         return Ok(Vec::new());
     }
-    let unit = rate_unit(top);
-    let (x, time) = time_axis(span);
+    let units = run.plan.units;
+    let unit = units.rate.fit([top]);
+    let (x, time) = time_axis(units, span);
     let drawn = lines.iter().zip(curves).filter(|(_, curve)| !curve.is_empty());
     let drawn =
         drawn.map(|(line, curve)| series(&line.name, Shape::Step, scaled(curve, time, unit)));
@@ -49,17 +50,17 @@ pub(super) fn rates(run: &Run<'_>, table: &Table<FlowRow>) -> Result<Vec<Figure>
         title: if all > TOGETHER { "Rate of each group" } else { "Rate of each flow" }.to_owned(),
         description: format!(
             "Payload that the receiving programs read, a second; at most {}.",
-            rate(top)
+            unit.show(top)
         ),
         x,
-        y: Axis::new(format!("received ({})", unit.1)),
+        y: Axis::new(unit.label("received")),
         series: drawn.collect(),
         marks: limits::marks(limits, top, unit),
     };
     let caption = format!(
         "Payload that the receiving programs read {}, and over a round trip at least. flows.parquet has \
          every sample of every flow.",
-        counter::spans(frames, run.plan.probes.flows),
+        counter::spans(units, frames, run.plan.probes.flows),
     );
     Ok(vec![Figure { chart, caption }])
 }
@@ -150,7 +151,9 @@ pub(crate) fn goodputs(run: &Run<'_>) -> Option<(Figure, Grid)> {
     if flows.len() <= TOGETHER {
         return None;
     }
-    let mut grid = Grid::new(&["Group", "Flows", "Min", "p5", "p50", "p95", "Max"]);
+    let units = run.plan.units;
+    let head = ["Group", "Flows", "Min", "p5", "p50", "p95", "Max"];
+    let mut grid = Grid::new(&head).in_units(units);
     let mut curves = Vec::new();
     for line in lines::of(run.plan).into_iter().filter(|line| line.flows.len() > 1) {
         let goodputs = line.flows.iter().filter_map(|&flow| Some(flows.get(flow)?.1.goodput));
@@ -158,7 +161,9 @@ pub(crate) fn goodputs(run: &Run<'_>) -> Option<(Figure, Grid)> {
         goodputs.sort_unstable_by(f64::total_cmp);
         let quantile = |percent: usize| goodputs[(goodputs.len() - 1) * percent / 100];
         let mut cells = vec![Cell::text_of(&line.name), Cell::number(count(goodputs.len() as u64))];
-        cells.extend([0, 5, 50, 95, 100].map(|percent| Cell::number(rate(quantile(percent)))));
+        cells.extend(
+            [0, 5, 50, 95, 100].map(|percent| Cell::quantity(Kind::Rate, quantile(percent))),
+        );
         grid.row(cells);
         curves.push((line.name, cumulated(goodputs)));
     }
@@ -166,16 +171,16 @@ pub(crate) fn goodputs(run: &Run<'_>) -> Option<(Figure, Grid)> {
     if top <= 0.0 {
         return None;
     }
-    let unit = rate_unit(top);
+    let unit = units.rate.fit([top]);
     let drawn = curves.into_iter().map(|(name, points)| {
-        let points = points.into_iter().map(|(x, y)| (x / unit.0, y)).collect();
+        let points = points.into_iter().map(|(x, y)| (x / unit.factor(), y)).collect();
         series(name, Shape::Step, points)
     });
     let chart = Chart {
         title: "Goodput of flows".to_owned(),
         description: "The share of each group's flows that had no more goodput than that."
             .to_owned(),
-        x: Axis::new(format!("goodput of a flow ({})", unit.1)),
+        x: Axis::new(unit.label("goodput of a flow")),
         y: Axis::new("flows (%)").range(0.0, 100.0),
         series: drawn.collect(),
         marks: Vec::new(),
@@ -222,16 +227,17 @@ pub(super) fn windows_and_round_trips(
         return Ok(Vec::new());
     }
     let note = some_of(wanted.len(), connections, "flows.parquet");
-    let (x, time) = time_axis(span);
-    let longest = time_unit(greatest(curves.iter().map(|[_, _, srtt]| srtt)));
+    let units = run.plan.units;
+    let (x, time) = time_axis(units, span);
+    let longest = units.time.fit([greatest(curves.iter().map(|[_, _, srtt]| srtt))]);
     let (mut windows, mut round_trips) = (Vec::new(), Vec::new());
     let alone = wanted.len() <= 2;
     for ((name, _), [cwnd, ssthresh, srtt]) in wanted.iter().zip(curves) {
         if alone && !ssthresh.is_empty() {
-            let points = scaled(ssthresh, time, (1.0, ""));
+            let points = scaled(ssthresh, time, Unit::NUMBER);
             windows.push(series(format!("{name} ssthresh"), Shape::Dashed, points));
         }
-        windows.push(series(name, Shape::Line, scaled(cwnd, time, (1.0, ""))));
+        windows.push(series(name, Shape::Line, scaled(cwnd, time, Unit::NUMBER)));
         if !srtt.is_empty() {
             round_trips.push(series(name, Shape::Line, scaled(srtt, time, longest)));
         }
@@ -248,7 +254,7 @@ pub(super) fn windows_and_round_trips(
         title: "Round trip time".to_owned(),
         description: "Smoothed round trip time of each flow against time.".to_owned(),
         x,
-        y: Axis::new(format!("smoothed RTT ({})", longest.1)),
+        y: Axis::new(longest.label("smoothed RTT")),
         series: round_trips,
         marks: Vec::new(),
     };

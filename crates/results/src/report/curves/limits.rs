@@ -1,11 +1,10 @@
 //! What a rate cannot exceed, drawn beside it: line rates, and the limits of WAN emulators.
 
 use network::PortId;
-use scenario::Plan;
 use scenario::plan::NodeKind;
+use scenario::{Plan, Unit};
 
 use crate::chart::Mark;
-use crate::report::quantity::{Unit, digits};
 use crate::report::way::way;
 
 /// Limits much above the data would squeeze them, and are not drawn.
@@ -53,11 +52,11 @@ pub(super) fn bottlenecks(plan: &Plan, flows: impl Iterator<Item = usize>) -> Ve
 }
 
 /// The limits that lie near the greatest value, `top`.
-pub(super) fn marks(limits: Vec<Limit>, top: f64, (unit, name): Unit) -> Vec<Mark> {
+pub(super) fn marks(limits: Vec<Limit>, top: f64, unit: Unit) -> Vec<Mark> {
     let near = limits.into_iter().filter(|limit| limit.rate <= MARK_ABOVE * top);
     let mark = |limit: Limit| Mark {
-        name: format!("{}, {} {name}", limit.name, digits(limit.rate / unit)),
-        y: limit.rate / unit,
+        name: format!("{}, {}", limit.name, unit.show(limit.rate)),
+        y: limit.rate / unit.factor(),
     };
     near.map(mark).collect()
 }

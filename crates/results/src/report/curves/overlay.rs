@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
-use scenario::Plan;
+use scenario::{Plan, Unit, Units};
 
 use super::distributions::{self, Distribution};
 use super::lines::{self, Line};
 use super::{Figure, Points, TOGETHER, flows, greatest, read, scaled, seconds, series, time_axis};
 use crate::chart::{Axis, Chart, Shape};
 use crate::error::Error;
-use crate::report::quantity::{Unit, rate_unit, size_unit, time, time_unit};
 use crate::rows::{DelayRow, FlowRow, QueueRow, Row};
 use crate::stored_run::StoredRun;
 use crate::table::Table;
@@ -49,16 +48,17 @@ pub(crate) fn figures(runs: &[Overlaid<'_>]) -> Result<Vec<Figure>, Error> {
     let Some(first) = runs.first() else { return Ok(Vec::new()) };
     let seconds = runs.iter().filter_map(|run| run.quantity("run.seconds"));
     let span = (0.0, seconds.fold(0.0, f64::max));
-    let mut figures = Vec::from_iter(rates(runs, span)?);
+    let units = first.plan.units;
+    let mut figures = Vec::from_iter(rates(runs, units, span)?);
     let is_connection = |flow: usize| first.plan.flows[flow].tcp().is_some();
     for flow in lines::examples(first.plan, is_connection).into_iter().take(WINDOWS_MAX) {
-        figures.extend(windows(runs, &first.plan.flows[flow].name, span)?);
+        figures.extend(windows(runs, units, &first.plan.flows[flow].name, span)?);
     }
     if let Some(port) = fullest(first)? {
-        figures.extend(backlogs(runs, &port, span)?);
-        figures.extend(delays(runs, &port)?);
+        figures.extend(backlogs(runs, units, &port, span)?);
+        figures.extend(delays(runs, units, &port)?);
     }
-    figures.extend(goodputs(runs));
+    figures.extend(goodputs(runs, units));
     Ok(figures)
 }
 
@@ -84,21 +84,21 @@ fn figure(
     (!chart.series.is_empty()).then(|| Figure { chart, caption: caption.to_owned() })
 }
 
-/// The same over time, in units that fit.
+/// The same over time.
 fn over_time(
+    units: Units,
     (title, label, caption): (String, &str, &str),
     span: (f64, f64),
     unit: Unit,
     shape: Shape,
     curves: Vec<(&str, Points)>,
 ) -> Option<Figure> {
-    let (x, time) = time_axis(span);
-    let label = if unit.1.is_empty() { label.to_owned() } else { format!("{label} ({})", unit.1) };
+    let (x, time) = time_axis(units, span);
     let curves = curves.into_iter().map(|(name, points)| (name, scaled(points, time, unit)));
-    figure(title, caption, [x, Axis::new(label)], shape, curves.collect())
+    figure(title, caption, [x, Axis::new(unit.label(label))], shape, curves.collect())
 }
 
-fn rates(runs: &[Overlaid<'_>], span: (f64, f64)) -> Result<Option<Figure>, Error> {
+fn rates(runs: &[Overlaid<'_>], units: Units, span: (f64, f64)) -> Result<Option<Figure>, Error> {
     let mut curves = Vec::new();
     for run in runs {
         let Some(table) = run.table::<FlowRow>() else { continue };
@@ -113,13 +113,18 @@ fn rates(runs: &[Overlaid<'_>], span: (f64, f64)) -> Result<Option<Figure>, Erro
         let received = flows::received(run.plan, &table, &all, span, &[bin])?;
         curves.extend(received.into_iter().map(|curve| (run.name, curve)));
     }
-    let unit = rate_unit(greatest(curves.iter().map(|(_, curve)| curve)));
+    let unit = units.rate.fit([greatest(curves.iter().map(|(_, curve)| curve))]);
     let caption = "Payload that all receiving programs read, over a round trip at least.";
     let what = ("Goodput of each run".to_owned(), "received", caption);
-    Ok(over_time(what, span, unit, Shape::Step, curves))
+    Ok(over_time(units, what, span, unit, Shape::Step, curves))
 }
 
-fn windows(runs: &[Overlaid<'_>], flow: &str, span: (f64, f64)) -> Result<Option<Figure>, Error> {
+fn windows(
+    runs: &[Overlaid<'_>],
+    units: Units,
+    flow: &str,
+    span: (f64, f64),
+) -> Result<Option<Figure>, Error> {
     let wanted = [(flow.to_owned(), span)];
     let mut curves = Vec::new();
     for run in runs {
@@ -130,7 +135,7 @@ fn windows(runs: &[Overlaid<'_>], flow: &str, span: (f64, f64)) -> Result<Option
         curves.extend(read.into_iter().map(|[cwnd]| (run.name, cwnd)));
     }
     let what = (format!("Congestion window of {flow}"), "window (packets)", "As it was sampled.");
-    Ok(over_time(what, span, (1.0, ""), Shape::Line, curves))
+    Ok(over_time(units, what, span, Unit::NUMBER, Shape::Line, curves))
 }
 
 /// The port whose queue was the longest.
@@ -145,7 +150,12 @@ fn fullest(run: &Overlaid<'_>) -> Result<Option<String>, Error> {
     Ok((fullest.0 > 0).then_some(fullest.1))
 }
 
-fn backlogs(runs: &[Overlaid<'_>], port: &str, span: (f64, f64)) -> Result<Option<Figure>, Error> {
+fn backlogs(
+    runs: &[Overlaid<'_>],
+    units: Units,
+    port: &str,
+    span: (f64, f64),
+) -> Result<Option<Figure>, Error> {
     let wanted = [(port.to_owned(), span)];
     let mut curves = Vec::new();
     for run in runs {
@@ -158,13 +168,13 @@ fn backlogs(runs: &[Overlaid<'_>], port: &str, span: (f64, f64)) -> Result<Optio
         )?;
         curves.extend(read.into_iter().map(|[backlog]| (run.name, backlog)));
     }
-    let unit = size_unit(greatest(curves.iter().map(|(_, curve)| curve)));
+    let unit = units.size.fit([greatest(curves.iter().map(|(_, curve)| curve))]);
     let what = (format!("Queue length at {port}"), "queued", "As it was sampled.");
-    Ok(over_time(what, span, unit, Shape::Line, curves))
+    Ok(over_time(units, what, span, unit, Shape::Line, curves))
 }
 
 /// The distribution of queueing delays at that port.
-fn delays(runs: &[Overlaid<'_>], port: &str) -> Result<Option<Figure>, Error> {
+fn delays(runs: &[Overlaid<'_>], units: Units, port: &str) -> Result<Option<Figure>, Error> {
     let mut found: Vec<(&str, Distribution)> = Vec::new();
     for run in runs {
         let Some(table) = run.table::<DelayRow>() else { continue };
@@ -177,23 +187,22 @@ fn delays(runs: &[Overlaid<'_>], port: &str) -> Result<Option<Figure>, Error> {
         return Ok(None);
     }
     let least = distributions::least_drawn(longest);
-    let unit = time_unit(distributions::nanoseconds(longest) / 1e3);
+    let unit = units.time.fit([distributions::nanoseconds(longest)]);
     let curves = found.iter().map(|(name, counted)| {
-        let points = counted.cumulated(least).into_iter().map(|(x, y)| (x / unit.0, y));
+        let points = counted.cumulated(least).into_iter().map(|(x, y)| (x / unit.factor(), y));
         (*name, points.collect())
     });
-    let axes =
-        [Axis::new(format!("wait ({})", unit.1)).log(), Axis::new("packets (%)").range(0.0, 100.0)];
+    let axes = [Axis::new(unit.label("wait")).log(), Axis::new("packets (%)").range(0.0, 100.0)];
     let caption = format!(
         "The share of packets that waited at most that (CDF). What is below {} stands there.",
-        time(least)
+        units.time.text(least)
     );
     let title = format!("Queueing delay at {port}");
     Ok(figure(title, &caption, axes, Shape::Step, curves.collect()))
 }
 
 /// The distribution of goodput over many flows.
-fn goodputs(runs: &[Overlaid<'_>]) -> Option<Figure> {
+fn goodputs(runs: &[Overlaid<'_>], units: Units) -> Option<Figure> {
     let first = runs.first().filter(|run| run.plan.flows.len() > TOGETHER)?;
     let paths: Vec<_> =
         first.plan.flows.iter().map(|flow| format!("flow.{}.goodput", flow.name)).collect();
@@ -205,14 +214,12 @@ fn goodputs(runs: &[Overlaid<'_>]) -> Option<Figure> {
         (run.name, flows::cumulated(paths.iter().filter_map(value).collect()))
     });
     let curves: Vec<(&str, Points)> = curves.collect();
-    let unit = rate_unit(flows::greatest_x(&curves));
-    let axes = [
-        Axis::new(format!("goodput of a flow ({})", unit.1)),
-        Axis::new("flows (%)").range(0.0, 100.0),
-    ];
-    let curves = curves
-        .into_iter()
-        .map(|(name, points)| (name, points.into_iter().map(|(x, y)| (x / unit.0, y)).collect()));
+    let unit = units.rate.fit([flows::greatest_x(&curves)]);
+    let axes =
+        [Axis::new(unit.label("goodput of a flow")), Axis::new("flows (%)").range(0.0, 100.0)];
+    let curves = curves.into_iter().map(|(name, points)| {
+        (name, points.into_iter().map(|(x, y)| (x / unit.factor(), y)).collect())
+    });
     let caption = "The share of flows whose goodput is at most that (CDF).";
     figure("Goodput of flows".to_owned(), caption, axes, Shape::Step, curves.collect())
 }

@@ -2,6 +2,8 @@
 
 use std::cmp::Reverse;
 
+use scenario::Unit;
+
 use super::counter::{Counter, Growth};
 use super::{
     Figure, Key, TOGETHER, Wanted, greatest, read, scaled, seconds, series, some_of, time_axis,
@@ -9,7 +11,6 @@ use super::{
 };
 use crate::chart::{Axis, Chart, Shape};
 use crate::error::Error;
-use crate::report::quantity::size_unit;
 use crate::report::run::Run;
 use crate::rows::QueueRow;
 use crate::summary::Direction;
@@ -42,8 +43,8 @@ pub(super) fn backlogs(run: &Run<'_>, table: &Table<QueueRow>) -> Result<Vec<Fig
     if curves.iter().all(|[backlog]| backlog.is_empty()) {
         return Ok(Vec::new());
     }
-    let unit = size_unit(greatest(curves.iter().flatten()));
-    let (x, time) = time_axis(whole(run));
+    let unit = run.plan.units.size.fit([greatest(curves.iter().flatten())]);
+    let (x, time) = time_axis(run.plan.units, whole(run));
     let drawn = wanted.iter().zip(curves);
     let drawn =
         drawn.map(|((name, _), [backlog])| series(name, Shape::Line, scaled(backlog, time, unit)));
@@ -51,7 +52,7 @@ pub(super) fn backlogs(run: &Run<'_>, table: &Table<QueueRow>) -> Result<Vec<Fig
         title: "Queue length".to_owned(),
         description: "Bytes queued at each port against time.".to_owned(),
         x,
-        y: Axis::new(format!("queued ({})", unit.1)),
+        y: Axis::new(unit.label("queued")),
         series: drawn.collect(),
         marks: Vec::new(),
     };
@@ -68,13 +69,13 @@ pub(super) fn losses(run: &Run<'_>, table: &Table<QueueRow>) -> Result<Vec<Figur
         [drops.sample(now, row.dropped_packets), marks.sample(now, row.marked_packets)]
             .map(|growth| growth.map(Growth::amount))
     })?;
-    let (x, time) = time_axis(whole(run));
+    let (x, time) = time_axis(run.plan.units, whole(run));
     let mut drawn = Vec::new();
     for (place, ((name, _), mut curves)) in wanted.iter().zip(curves).enumerate() {
         counters[place].iter().zip(&mut curves).for_each(|(counter, curve)| counter.close(curve));
         for (what, curve) in ["dropped", "marked"].into_iter().zip(curves) {
             if greatest([&curve]) > 0.0 {
-                let points = scaled(curve, time, (1.0, ""));
+                let points = scaled(curve, time, Unit::NUMBER);
                 drawn.push(series(format!("{name} {what}"), Shape::Step, points));
             }
         }

@@ -5,7 +5,6 @@ use scenario::plan::Sequence;
 use super::{Figure, Points, greatest, range, read, scaled, seconds, series, time_axis};
 use crate::chart::{Axis, Chart, Shape};
 use crate::error::Error;
-use crate::report::quantity::size_unit;
 use crate::report::run::Run;
 use crate::rows::SequenceRow;
 use crate::table::Table;
@@ -31,8 +30,8 @@ pub(super) fn figures(run: &Run<'_>, table: &Table<SequenceRow>) -> Result<Vec<F
 }
 
 fn sequence(run: &Run<'_>, probe: &Sequence, curves: [Points; 3]) -> Figure {
-    let (x, time) = time_axis(range(run, probe.window));
-    let unit = size_unit(greatest(&curves));
+    let (x, time) = time_axis(run.plan.units, range(run, probe.window));
+    let unit = run.plan.units.size.fit([greatest(&curves)]);
     let shapes =
         [("sent first", Shape::Line), ("sent again", Shape::Points), ("acknowledged", Shape::Line)];
     let drawn = shapes.into_iter().zip(curves).filter(|(_, points)| !points.is_empty());
@@ -41,7 +40,7 @@ fn sequence(run: &Run<'_>, probe: &Sequence, curves: [Points; 3]) -> Figure {
         title: format!("Sequence numbers {}", probe.name),
         description: format!("Sequence numbers of {flow} against the time at which they left."),
         x,
-        y: Axis::new(format!("sequence number ({})", unit.1)),
+        y: Axis::new(unit.label("sequence number")),
         series: drawn
             .map(|((name, shape), points)| series(name, shape, scaled(points, time, unit)))
             .collect(),

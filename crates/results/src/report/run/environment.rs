@@ -34,7 +34,11 @@ pub(super) fn what(run: &Run<'_>) -> String {
     let driver = if run.lab.is_some() { "on real packets" } else { "in the simulator" };
     let flows = [listed(&flows[..1]) + &connections, listed(&flows[1..])];
     let flows = flows.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
-    format!("{}; {flows}; {} {driver}.", listed(&nodes), time(plan.duration.as_secs_f64()))
+    format!(
+        "{}; {flows}; {} {driver}.",
+        listed(&nodes),
+        plan.units.duration.text(plan.duration.as_secs_f64())
+    )
 }
 
 /// `2 hosts, 1 router`.

@@ -1,6 +1,8 @@
 //! Every flow, link and queue of a run.
 
-use crate::report::quantity::{count, digits, rate, share, size, time};
+use scenario::Units;
+
+use crate::report::quantity::{Kind, count, digits, share};
 use crate::report::{Cell, Grid, Section};
 use crate::summary::{
     CarriedSummary, ClassSummary, DatagramSummary, EmulatorSummary, FlowSummary, Named, Port,
@@ -23,16 +25,20 @@ impl Below {
         self.cell(name, value as f64, count(value))
     }
 
+    fn quantity(&self, kind: Kind, name: &str, value: f64) -> Cell {
+        Cell::Quantity(kind, value, Some(format!("{}.{name}", self.0)))
+    }
+
     fn size(&self, name: &str, value: u64) -> Cell {
-        self.cell(name, value as f64, size(value))
+        self.quantity(Kind::Size, name, value as f64)
     }
 
     fn rate(&self, name: &str, value: f64) -> Cell {
-        self.cell(name, value, rate(value))
+        self.quantity(Kind::Rate, name, value)
     }
 
     fn time(&self, name: &str, value: f64) -> Cell {
-        self.cell(name, value, time(value))
+        self.quantity(Kind::Time, name, value)
     }
 
     fn share(&self, name: &str, value: f64) -> Cell {
@@ -45,12 +51,12 @@ impl Below {
 }
 
 /// Groups, connections, datagrams and programs.
-pub(super) fn flows(summary: &Summary) -> Section {
+pub(super) fn flows(summary: &Summary, units: Units) -> Section {
     let mut section = Section::new("Flows");
     let flows = summary.flow.0.len();
     for grid in [groups(summary), connections(summary), datagrams(summary), programs(summary)] {
         if !grid.is_empty() {
-            section.grid(&grid);
+            section.grid(&grid.in_units(units));
         }
     }
     if flows > ROWS_MAX {
@@ -177,10 +183,11 @@ fn datagrams_row(name: &str, flow: &FlowSummary, datagrams: &DatagramSummary) ->
 }
 
 /// Ports with their queues, their classes, emulators, and what nodes dropped.
-pub(super) fn links(summary: &Summary) -> Section {
+pub(super) fn links(summary: &Summary, units: Units) -> Section {
     let mut section = Section::new("Links and queues");
     let grids = [ports(summary), classes(summary), emulators(summary), nodes(summary)];
-    grids.iter().filter(|grid| !grid.is_empty()).for_each(|grid| section.grid(grid));
+    let grids = grids.into_iter().filter(|grid| !grid.is_empty());
+    grids.for_each(|grid| section.grid(&grid.in_units(units)));
     let used = summary.ports().filter(used).count();
     let classes: usize = summary.ports().map(|port| port.direction.class.0.len()).sum();
     let emulators = summary.emulator.0.len();

@@ -1,9 +1,10 @@
 //! The pictures of a measure: a heat map over two settings, lines over one, small multiples for more.
 
+use scenario::Unit;
+
 use crate::chart::{self, Chart, Scale, Series, Shape};
 use crate::report::heat::Heat;
-use crate::report::quantity::Unit;
-use crate::report::sweep::{Digest, with_unit};
+use crate::report::sweep::Digest;
 use crate::report::{Section, escape};
 
 /// More lines cannot be told apart.
@@ -79,12 +80,12 @@ fn map(
         let mut places = places.to_vec();
         (places[across], places[up]) = (column, row);
         let sample = sweep.sample(&places, measure);
-        (sample.count > 0).then_some(sample.mean / unit.0)
+        (sample.count > 0).then_some(sample.mean / unit.factor())
     };
     let (x, y) = (&sweep.axes[across], &sweep.axes[up]);
     let rows = 0..y.values.len();
     let cells = rows.map(|row| (0..x.values.len()).map(|column| cell(column, row)).collect());
-    let mut title = with_unit(&sweep.measures[measure], unit.1);
+    let mut title = unit.label(&sweep.measures[measure]);
     let mut others: Vec<usize> = others.to_vec();
     others.sort_unstable();
     for axis in others {
@@ -124,14 +125,14 @@ fn lines(sweep: &Digest<'_>, measure: usize) -> Option<Chart> {
         });
         let intervals = samples.filter(|(_, sample)| sample.count > 0);
         let intervals: Vec<_> = intervals.map(|(x, sample)| (x, sample.interval())).collect();
-        let mean = intervals.iter().map(|(x, interval)| (*x, interval.mean / unit.0));
+        let mean = intervals.iter().map(|(x, interval)| (*x, interval.mean / unit.factor()));
         let name = name(sweep, axis, places);
         let end = |which: &str, pick: fn((f64, f64)) -> f64| {
             let comma = if name.is_empty() { "" } else { ", " };
             let name = format!("{name}{comma}{which} end");
             let points = intervals
                 .iter()
-                .filter_map(|(x, interval)| Some((*x, pick(interval.ends?) / unit.0)));
+                .filter_map(|(x, interval)| Some((*x, pick(interval.ends?) / unit.factor())));
             Series { name, shape: Shape::Dashed, colour, points: points.collect() }
         };
         let ends = [end("lower", |(low, _)| low), end("upper", |(_, high)| high)];
@@ -142,12 +143,12 @@ fn lines(sweep: &Digest<'_>, measure: usize) -> Option<Chart> {
     if series.iter().all(|series| series.points.is_empty()) {
         return None;
     }
-    let x = chart::Axis::new(with_unit(&sweep.axes[axis].path, x_unit));
+    let x = chart::Axis::new(x_unit.label(&sweep.axes[axis].path));
     Some(Chart {
         title: format!("{} over {}", sweep.measures[measure], sweep.axes[axis].path),
         description: caption(sweep).to_owned(),
         x: chart::Axis { scale: scale(&numbers), ..x },
-        y: chart::Axis::new(with_unit(&sweep.measures[measure], unit.1)),
+        y: chart::Axis::new(unit.label(&sweep.measures[measure])),
         series,
         marks: Vec::new(),
     })
@@ -189,6 +190,7 @@ mod tests {
             values: vec!["1".into(), "2".into(), "3".into()],
         };
         let sweep = super::super::Sweep {
+            units: scenario::Units::default(),
             title: String::new(),
             command: Vec::new(),
             axes: vec![axis("a"), axis("b")],

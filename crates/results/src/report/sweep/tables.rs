@@ -63,7 +63,7 @@ impl Digest<'_> {
         let runs = samples.iter().map(|sample| sample.count).max().unwrap_or(0);
         let _ = write!(html, "<td class=\"n\">{runs}</td>");
         for (measure, (sample, span)) in samples.iter().zip(spans).enumerate() {
-            let (unit, interval) = (self.units[measure].0, sample.interval());
+            let (unit, interval) = (self.units[measure].factor(), sample.interval());
             if sample.count == 0 {
                 *html += "<td class=\"n\">–</td><td></td><td></td>";
                 continue;
@@ -113,7 +113,8 @@ impl Digest<'_> {
         let _ = write!(html, "<td class=\"n\">{}</td>", point.seed);
         for measure in 0..self.measures.len() {
             let value = point.values.get(measure).copied().flatten();
-            let text = value.map_or_else(|| "–".to_owned(), |v| digits(v / self.units[measure].0));
+            let text =
+                value.map_or_else(|| "–".to_owned(), |v| digits(v / self.units[measure].factor()));
             let _ = write!(html, "<td class=\"n\">{text}</td>");
         }
         *html += match (point.complete, point.held) {

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use network::PortId;
+use scenario::Units;
 use scenario::plan::{Link, NodeKind, Plan};
 use traffic::Duration;
 
-use crate::report::quantity::{bit_rate, count, share, size, time};
+use crate::report::quantity::{count, share};
 use crate::report::way::way;
 
 /// Boxes and the wires between them.
@@ -119,7 +120,7 @@ fn groups(plan: &Plan, most: usize) -> Vec<usize> {
         let near = discipline(plan, link, *end);
         let far = discipline(plan, link, 1 - end);
         let neighbour = link.ends[1 - end].node;
-        let key = (neighbour, sends[node].signum(), facts(link), near, far);
+        let key = (neighbour, sends[node].signum(), facts(plan.units, link), near, far);
         *group = *alike.entry(key).or_insert(node);
     }
     groups
@@ -162,9 +163,9 @@ fn node_box(plan: &Plan, nodes: &[usize]) -> Box {
         NodeKind::Host(_) => (Kind::Host, Vec::new()),
         NodeKind::Router => (Kind::Router, Vec::new()),
         NodeKind::Emulator(emulator) => {
-            let rate = bit_rate(emulator.rate.bits_per_second() as f64);
-            let delay = time(emulator.delay.as_secs_f64());
-            (Kind::Emulator, vec![format!("{rate}, {delay}"), size(emulator.buffer.0)])
+            let rate = plan.units.rate(emulator.rate);
+            let delay = plan.units.time.text(emulator.delay.as_secs_f64());
+            (Kind::Emulator, vec![format!("{rate}, {delay}"), plan.units.size(emulator.buffer)])
         }
     };
     let mut name = node.name.clone();
@@ -180,7 +181,7 @@ fn wire(plan: &Plan, link: &Link, ends: [usize; 2], forward: bool) -> Wire {
         ends,
         disciplines: [0, 1].map(|end| discipline(plan, link, end)),
         name: link.name.clone(),
-        facts: facts(link),
+        facts: facts(plan.units, link),
     };
     if !forward {
         wire.ends.reverse();
@@ -199,11 +200,10 @@ fn discipline(plan: &Plan, link: &Link, end: usize) -> String {
     }
 }
 
-fn facts(link: &Link) -> String {
-    let rate = bit_rate(link.config.rate.bits_per_second() as f64);
-    let mut facts = rate;
+fn facts(units: Units, link: &Link) -> String {
+    let mut facts = units.rate(link.config.rate);
     if link.config.delay > Duration::ZERO {
-        facts += &format!(", {}", time(link.config.delay.as_secs_f64()));
+        facts += &format!(", {}", units.time.text(link.config.delay.as_secs_f64()));
     }
     if link.config.loss > 0 {
         facts += &format!(", loss {}", share(f64::from(link.config.loss) / 2_f64.powi(32)));
