@@ -127,6 +127,11 @@ fn check(test: &str, paths: &[Path]) {
 }
 
 #[test]
+fn lab_iperf3_and_simulator_agree_where_the_buffer_is_half_a_product() {
+    check("ordinary paths, a buffer of half a BDP", &paths(1));
+}
+
+#[test]
 fn lab_iperf3_and_simulator_agree_where_the_buffer_is_one_product() {
     check("ordinary paths, a buffer of one BDP", &paths(2));
 }
