@@ -7,11 +7,11 @@ use scenario::plan::{NodeKind, Plan};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::amount;
 use crate::execution::{Driver, Job};
 use crate::exit::Exit;
 use crate::experiment::Experiment;
 use crate::failure::{Failure, problem};
+use crate::format;
 use crate::output;
 
 /// What `check` is told.
@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
 }
 
 /// Checks the scenario at every point of its grid.
-pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     match plans(&arguments.experiment) {
         Ok(plans) if arguments.json => as_json(arguments, &plans),
         Ok(plans) => as_text(arguments, &plans),
@@ -53,7 +53,7 @@ pub(crate) fn warnings<'a>(plans: impl IntoIterator<Item = &'a Plan>) -> Vec<Str
 }
 
 /// Tells warnings on stderr.
-pub(crate) fn tell(warnings: &[String]) {
+pub(crate) fn warn(warnings: &[String]) {
     for warning in warnings {
         output::note(&format!("warning: {warning}"));
     }
@@ -96,7 +96,7 @@ pub(crate) fn tell_programs<'a>(plans: impl IntoIterator<Item = &'a Plan>) {
 }
 
 /// Tells on stderr that a program of the scenario failed.
-pub(crate) fn tell_failed(program: &str) {
+pub(crate) fn warn_of_failed(program: &str) {
     output::note(&format!("failed: {program}"));
 }
 
@@ -139,7 +139,7 @@ fn refusal(driver: Driver, plans: &[Plan]) -> Option<String> {
 const DRIVERS: [(Driver, &str); 2] = [(Driver::Simulator, "simulator"), (Driver::Lab, "lab")];
 
 fn as_text(arguments: &Arguments, plans: &[Plan]) -> Result<Exit, Failure> {
-    tell(&warnings(plans));
+    warn(&warnings(plans));
     tell_programs(plans);
     for (driver, name) in DRIVERS {
         if let Some(refusal) = refusal(driver, plans) {
@@ -168,7 +168,7 @@ fn inventory(plan: &Plan) -> String {
         (plan.expectations.len(), "expectation"),
     ];
     let present = parts.iter().filter(|(number, _)| *number > 0);
-    let mut words: Vec<_> = present.map(|&(number, noun)| amount::count(number, noun)).collect();
+    let mut words: Vec<_> = present.map(|&(number, noun)| format::count(number, noun)).collect();
     words.push(plan.units.duration.text(plan.duration.as_secs_f64()));
     words.join(", ")
 }

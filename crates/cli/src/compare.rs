@@ -14,10 +14,10 @@ mod difference;
 mod folders;
 mod groups;
 mod papers;
+mod render;
+mod render_groups;
 mod rows;
 mod runs;
-mod shown;
-mod shown_groups;
 
 /// What `compare` is told.
 #[derive(Debug, Args)]
@@ -50,7 +50,7 @@ impl Arguments {
 }
 
 /// Compares them.
-pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let is_paper = |folder: &&PathBuf| folder.join(paper::ITEMS).exists();
     let (papers, runs): (Vec<_>, Vec<_>) = arguments.folders.iter().partition(is_paper);
     match (papers.as_slice(), runs.as_slice()) {
@@ -59,7 +59,7 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
             let help = "name another folder of the same paper";
             Err(Failure::usage("one paper is nothing to compare", help))
         }
-        (_, []) => papers::act(arguments),
+        (_, []) => papers::run(arguments),
         ([paper, ..], [run, ..]) => {
             let (paper, run) = (paper.display(), run.display());
             let message = format!("{paper} holds a paper, {run} does not");
@@ -87,7 +87,7 @@ fn of_runs(arguments: &Arguments) -> Result<Exit, Failure> {
     let runs = folders::read(&arguments.folders)?;
     let groups = groups::gather(runs.clone());
     match groups.len() > 1 && groups.len() < runs.len() {
-        true => groups::act(arguments, groups),
-        false => runs::act(arguments, runs),
+        true => groups::run(arguments, groups),
+        false => runs::run(arguments, runs),
     }
 }

@@ -7,14 +7,14 @@ use traffic::qdisc::REGISTRY;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::{amount, output};
+use crate::{format, output};
 
 pub(crate) mod case;
+mod drive;
 mod filters;
 mod instructions;
-mod shown;
+mod render;
 mod time;
-mod walk;
 mod workload;
 
 use case::{Case, Load};
@@ -69,7 +69,7 @@ pub(crate) struct Costs {
 }
 
 /// Measures, and prints a line for each case.
-pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.carry {
         return carry();
     }
@@ -77,7 +77,7 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.json {
         output::print_json(&costs)?;
     } else {
-        output::print(&shown::text(&costs, arguments.rounds))?;
+        output::print(&render::text(&costs, arguments.rounds))?;
     }
     Ok(Exit::Fine)
 }
@@ -126,7 +126,7 @@ fn cases(arguments: &Arguments) -> Result<Vec<Case>, Failure> {
         match workload::Workload::new(&case) {
             Ok(_) => cases.push(case),
             Err(why) => {
-                let classes = amount::count(arguments.load.classes, "class");
+                let classes = format::count(arguments.load.classes, "class");
                 output::note(&format!("{} left out, with {classes}: {why}", entry.name));
             }
         }

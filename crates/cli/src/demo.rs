@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
 }
 
 /// Simulates it, and shows what came out.
-pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let plan = Document::parse("demo.toml", scenario::without_schema(SCENARIO))?.plan()?;
     let job = Job {
         driver: Driver::Simulator,

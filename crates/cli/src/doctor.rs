@@ -64,7 +64,7 @@ impl Topic {
 type Section = (Topic, Vec<Finding>);
 
 /// Tries everything asked for; exit 3 if something of it is missing.
-pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let chosen = |topic: &Topic| arguments.topics.is_empty() || arguments.topics.contains(topic);
     let topics: Vec<Topic> = Topic::value_variants().iter().copied().filter(chosen).collect();
     // Before anything starts a thread.

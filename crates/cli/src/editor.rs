@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
 }
 
 /// Writes it, over an older one but over nothing else.
-pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let text = output::json(scenario::schema()) + "\n";
     let Some(file) = arguments.file.as_deref().filter(|file| *file != Path::new("-")) else {
         output::print(&text)?;

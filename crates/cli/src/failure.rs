@@ -125,7 +125,7 @@ impl Failure {
     }
 
     /// Tells it on stderr.
-    pub(crate) fn tell(&self) -> Exit {
+    pub(crate) fn report(&self) -> Exit {
         match self {
             Self::Scenario(errors) => output::picture(&pictures(errors)),
             Self::Lab(_) if self.exit() == Exit::Lacking => {

@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
 }
 
 /// Writes the template, never over a file that is there; without a name, lists what there is.
-pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let Some(wanted) = &arguments.template else {
         output::print(&list())?;
         return Ok(Exit::Fine);

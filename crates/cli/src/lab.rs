@@ -73,9 +73,9 @@ struct Network {
 }
 
 /// Works on networks that stand, or on one of its own; a command's exit code is this one's.
-pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     match &arguments.verb {
-        Verb::Up(arguments) => up::act(arguments),
+        Verb::Up(arguments) => up::run(arguments),
         Verb::Ps { json } => list(*json),
         Verb::Exec { network, host, words } => within(network, host, words),
         Verb::Shell { network, host } => {
@@ -112,8 +112,8 @@ fn within(network: &Network, host: &str, words: &[String]) -> Result<Exit, Failu
     if let Some(warning) = report.warning().filter(|_| report.missed_frames > 0) {
         output::note(&warning);
     }
-    report.failed_programs.iter().for_each(|program| check::tell_failed(program));
-    check::tell(&report.substitutions);
+    report.failed_programs.iter().for_each(|program| check::warn_of_failed(program));
+    check::warn(&report.substitutions);
     report.notes.iter().for_each(|note| output::note(note));
     Ok(Exit::of(status))
 }

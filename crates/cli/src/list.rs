@@ -90,7 +90,7 @@ fn probes() -> Vec<Entry> {
 }
 
 /// Prints the lists.
-pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if let Some(name) = &arguments.name {
         return page(arguments, name);
     }

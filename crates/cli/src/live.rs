@@ -123,7 +123,7 @@ fn serve(folder: &Path, desk: Desk) -> std::io::Result<(UnixStream, JoinHandle<(
     let (end, other) = UnixStream::pair()?;
     other.set_nonblocking(true)?;
     control.adopt(other);
-    let thread = thread::Builder::new().name("live".into()).spawn(move || desk.attend(control))?;
+    let thread = thread::Builder::new().name("live".into()).spawn(move || desk.serve(control))?;
     Ok((end, thread))
 }
 
@@ -137,7 +137,7 @@ struct Desk {
 }
 
 impl Desk {
-    fn attend(self, mut control: Control) {
+    fn serve(self, mut control: Control) {
         let mut ticked = clock();
         while !self.shared.over.load(Ordering::Relaxed) {
             control.serve(TICK.saturating_sub(ticked.elapsed()), |line| self.answer(line));

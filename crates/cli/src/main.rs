@@ -1,6 +1,5 @@
 //! The command line: one file per verb. Results go to stdout, everything else to stderr.
 
-mod amount;
 mod check;
 mod compare;
 mod control;
@@ -15,6 +14,7 @@ mod experiment;
 mod failure;
 mod folders;
 mod forecast;
+mod format;
 mod init;
 mod interruption;
 mod lab;
@@ -92,23 +92,23 @@ enum Verb {
 }
 
 impl Verb {
-    fn act(&self) -> Result<Exit, Failure> {
+    fn run(&self) -> Result<Exit, Failure> {
         match self {
-            Self::Run(arguments) => run::act(arguments),
-            Self::Sweep(arguments) => sweep::act(arguments),
-            Self::Lab(arguments) => lab::act(arguments),
-            Self::Router(arguments) => router::act(arguments),
-            Self::Top(arguments) => top::act(arguments),
-            Self::Check(arguments) => check::act(arguments),
-            Self::Compare(arguments) => compare::act(arguments),
-            Self::Report(arguments) => report::act(arguments),
-            Self::Paper(arguments) => paper::act(arguments),
-            Self::Init(arguments) => init::act(arguments),
-            Self::List(arguments) => list::act(arguments),
-            Self::Cost(arguments) => cost::act(arguments),
-            Self::Demo(arguments) => demo::act(arguments),
-            Self::Doctor(arguments) => doctor::act(arguments),
-            Self::Schema(arguments) => editor::act(arguments),
+            Self::Run(arguments) => run::run(arguments),
+            Self::Sweep(arguments) => sweep::run(arguments),
+            Self::Lab(arguments) => lab::run(arguments),
+            Self::Router(arguments) => router::run(arguments),
+            Self::Top(arguments) => top::run(arguments),
+            Self::Check(arguments) => check::run(arguments),
+            Self::Compare(arguments) => compare::run(arguments),
+            Self::Report(arguments) => report::run(arguments),
+            Self::Paper(arguments) => paper::run(arguments),
+            Self::Init(arguments) => init::run(arguments),
+            Self::List(arguments) => list::run(arguments),
+            Self::Cost(arguments) => cost::run(arguments),
+            Self::Demo(arguments) => demo::run(arguments),
+            Self::Doctor(arguments) => doctor::run(arguments),
+            Self::Schema(arguments) => editor::run(arguments),
             Self::Completions(arguments) => manual::completions(arguments),
             Self::Man(arguments) => manual::man(arguments),
         }
@@ -126,5 +126,5 @@ fn refuse(error: &clap::Error) -> ! {
 fn main() -> ExitCode {
     exit::take_over_panics();
     let arguments = Arguments::try_parse().unwrap_or_else(|error| refuse(&error));
-    arguments.verb.act().unwrap_or_else(|failure| failure.tell()).into()
+    arguments.verb.run().unwrap_or_else(|failure| failure.report()).into()
 }

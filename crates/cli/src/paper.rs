@@ -21,7 +21,7 @@ mod figures;
 pub(crate) mod library;
 mod measure;
 mod published;
-mod shown;
+mod render;
 mod statistic;
 
 use cells::{Cells, Mode};
@@ -74,7 +74,7 @@ impl Arguments {
 }
 
 /// Runs what the paper needs, and judges.
-pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mode = mode(arguments)?;
     let published = chosen(arguments)?;
     let folder = folder(arguments, &published);
@@ -88,7 +88,7 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
     let _lock = folders::create_for_many(&folder, ITEMS)?;
     // Without items until there are results, so that a run that breaks can be repeated.
     let none = Measured { paper: published.paper.clone(), driver: mode.driver, rows: Vec::new() };
-    results::folder::write(&folder.join(ITEMS), &(output::json(&shown::json(&none)) + "\n"))?;
+    results::folder::write(&folder.join(ITEMS), &(output::json(&render::json(&none)) + "\n"))?;
     let interrupted = interruption::watch()?;
     let progress = Progress::new(cells.len(), arguments.quiet);
     // Real time is not shared.
@@ -100,13 +100,13 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
     let costs = if cells.complete() && !alone { costs.measure(arguments.quiet)? } else { costs };
     let measured = measure::all(&published, &cells, &costs, mode.driver)?;
     notes(&cells).iter().for_each(|note| output::note(note));
-    results::folder::write(&folder.join(ITEMS), &(output::json(&shown::json(&measured)) + "\n"))?;
+    results::folder::write(&folder.join(ITEMS), &(output::json(&render::json(&measured)) + "\n"))?;
     let report = folder.join(results::folder::REPORT);
     results::folder::write(&report, &page(&published, &cells, &measured, arguments)?)?;
     if arguments.json {
-        output::print_json(&shown::json(&measured))?;
+        output::print_json(&render::json(&measured))?;
     } else {
-        let text = shown::text(&published, &measured);
+        let text = render::text(&published, &measured);
         output::print(&format!("{text}\nreport: {}\n", report.display()))?;
     }
     if !cells.complete() {
@@ -182,16 +182,16 @@ fn page(
     let lead =
         format!("Paper {}, its published numbers beside what came out {by}", published.paper);
     let mut page = Page::new(&published.title, &lead);
-    let (mood, verdict) = shown::verdict(measured);
+    let (mood, verdict) = render::verdict(measured);
     page.banner(mood, &verdict);
-    if let Some(calibration) = shown::calibration(published, measured) {
+    if let Some(calibration) = render::calibration(published, measured) {
         page.banner(Mood::Neutral, &calibration);
     }
     notes(cells).iter().for_each(|note| page.banner(Mood::Neutral, note));
     let mut again = Section::new("Run it again");
     again.command(&arguments.command());
     page.section(&again);
-    for section in shown::sections(published, measured) {
+    for section in render::sections(published, measured) {
         page.section(&section);
     }
     if !published.figure.is_empty() {

@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
 }
 
 /// Renders each.
-pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     for folder in &arguments.folders {
         let report = render(folder)?;
         output::print(&format!("report: {}\n", report.display()))?;

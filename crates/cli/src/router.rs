@@ -67,9 +67,9 @@ const GLANCE: Duration = Duration::from_millis(100);
 const TICK: traffic::Duration = traffic::Duration::from_ms(1_000);
 
 /// Runs the router until a signal, or asks one that runs.
-pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if let Some(verb) = &arguments.verb {
-        return client::act(verb);
+        return client::run(verb);
     }
     let path = arguments.control.clone().unwrap_or_else(control::usual_path);
     let (Some(file), [a, b]) = (&arguments.config, arguments.interfaces.as_slice()) else {
@@ -93,7 +93,7 @@ pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
     let server = ControlServer::new(source, plan, router.ports().clone());
     announce(&router, &path);
     let (outcome, server) = serve(router, control, server, &interrupted, arguments.quiet);
-    tell(arguments, &server, outcome)
+    print_outcome(arguments, &server, outcome)
 }
 
 fn announce(router: &Router, control: &std::path::Path) {
@@ -135,7 +135,11 @@ fn serve(
 }
 
 /// The summary, and then what broke it, if anything did.
-fn tell(arguments: &Arguments, server: &ControlServer, outcome: Outcome) -> Result<Exit, Failure> {
+fn print_outcome(
+    arguments: &Arguments,
+    server: &ControlServer,
+    outcome: Outcome,
+) -> Result<Exit, Failure> {
     let Outcome { look, report, failure } = outcome;
     if let Some(warning) = report.warning() {
         output::note(&warning);

@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the scenario; a grid is a sweep that starts over.
-pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     match runs(&arguments.args) {
         Err(failure) if arguments.args.json => failure.print_json(),
         other => other,
@@ -32,7 +32,7 @@ fn runs(args: &RunArgs) -> Result<Exit, Failure> {
     let runs = args.runs()?;
     match runs.as_slice() {
         [run] if run.parameters.is_empty() => single(args, run),
-        runs => sweep::run(args, runs, &sweep::SweepOptions::of_run()),
+        runs => sweep::run_all(args, runs, &sweep::SweepOptions::of_run()),
     }
 }
 
@@ -42,7 +42,7 @@ fn single(args: &RunArgs, run: &Run) -> Result<Exit, Failure> {
     let job =
         args.job(run, |plan| chosen.unwrap_or_else(|| folders::of_run(&name, plan.seed, args.on)))?;
     if !args.quiet {
-        check::tell(&check::warnings([&job.plan]));
+        check::warn(&check::warnings([&job.plan]));
         if args.on == Driver::Lab {
             check::tell_programs([&job.plan]);
         }
@@ -60,18 +60,18 @@ fn single(args: &RunArgs, run: &Run) -> Result<Exit, Failure> {
     let outcome = job.execute(&interrupted, &progress);
     progress.finish();
     let outcome = outcome?;
-    tell(args, &job, &outcome)?;
+    print_outcome(args, &job, &outcome)?;
     let exit = if outcome.complete() { Exit::met(outcome.ok()) } else { Exit::Interrupted };
     // What ended it is told last, after what was measured so far.
-    Ok(outcome.failure.map_or(exit, |failure| failure.tell()))
+    Ok(outcome.failure.map_or(exit, |failure| failure.report()))
 }
 
-fn tell(args: &RunArgs, job: &Job, outcome: &Outcome) -> Result<(), Failure> {
+fn print_outcome(args: &RunArgs, job: &Job, outcome: &Outcome) -> Result<(), Failure> {
     if let Some(warning) = outcome.lab.as_ref().and_then(LabReport::warning) {
         output::note(&warning);
     }
-    check::tell(outcome.substitutions());
-    outcome.failed_programs().iter().for_each(|program| check::tell_failed(program));
+    check::warn(outcome.substitutions());
+    outcome.failed_programs().iter().for_each(|program| check::warn_of_failed(program));
     if !outcome.complete() {
         output::note(&render::interruption(&job.plan, outcome));
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use results::LabReport;
 use scenario::Run;
-use simulate::sweep::{Crew, sweep, weight};
+use simulate::sweep::{WorkerPool, sweep, weight};
 
 use crate::execution::{Driver, Job, Outcome};
 use crate::exit::Exit;
@@ -17,7 +17,7 @@ use crate::folders::{self, SWEEP};
 use crate::progress::Progress;
 use crate::run::render as render_run;
 use crate::run_args::RunArgs;
-use crate::{amount, check, forecast, interruption, output};
+use crate::{check, forecast, format, interruption, output};
 
 mod files;
 mod point;
@@ -58,7 +58,7 @@ impl SweepOptions {
 }
 
 /// Runs the grid.
-pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     match grid(arguments) {
         Err(failure) if arguments.args.json => failure.print_json(),
         other => other,
@@ -73,16 +73,20 @@ fn grid(arguments: &Arguments) -> Result<Exit, Failure> {
         return Err(Failure::usage(message, help));
     }
     let measures = arguments.measures.clone();
-    run(&arguments.args, &runs, &SweepOptions { measures, fresh: arguments.fresh })
+    run_all(&arguments.args, &runs, &SweepOptions { measures, fresh: arguments.fresh })
 }
 
 /// Runs what is not done yet and tells of all.
-pub(crate) fn run(args: &RunArgs, runs: &[Run], options: &SweepOptions) -> Result<Exit, Failure> {
+pub(crate) fn run_all(
+    args: &RunArgs,
+    runs: &[Run],
+    options: &SweepOptions,
+) -> Result<Exit, Failure> {
     let chosen = args.out.clone();
     let folder = chosen.unwrap_or_else(|| folders::of_sweep(&args.experiment.name(), args.on));
     let jobs = jobs(args, runs, &folder)?;
     if !args.quiet {
-        check::tell(&check::warnings(jobs.iter().map(|job| &job.plan)));
+        check::warn(&check::warnings(jobs.iter().map(|job| &job.plan)));
         if args.on == Driver::Lab {
             check::tell_programs(jobs.iter().map(|job| &job.plan));
         }
@@ -121,7 +125,7 @@ pub(crate) fn run(args: &RunArgs, runs: &[Run], options: &SweepOptions) -> Resul
     let exit = tell_end(&points, failure.is_some());
     let failure = failure.or(written.err());
     let exit = if exit == Exit::Fine && programs_failed { Exit::Unmet } else { exit };
-    Ok(failure.map_or(exit, |failure| failure.tell()))
+    Ok(failure.map_or(exit, |failure| failure.report()))
 }
 
 fn jobs(args: &RunArgs, runs: &[Run], folder: &Path) -> Result<Vec<Job>, Failure> {
@@ -151,7 +155,7 @@ fn refuse_another(folder: &Path, jobs: &[Job]) -> Result<(), Failure> {
 fn tell_done(args: &RunArgs, done: &[bool]) {
     let number = done.iter().filter(|done| **done).count();
     if number > 0 && !args.quiet {
-        let of = amount::count(done.len(), "run");
+        let of = format::count(done.len(), "run");
         output::note(&format!("done already: {number} of {of}; --fresh runs all again"));
     }
 }
@@ -172,7 +176,7 @@ fn execute(args: &RunArgs, jobs: &[Job], done: &[bool]) -> Result<Executed, Fail
     let open = jobs.iter().enumerate().zip(done).filter(|(_, done)| !**done);
     let open: Vec<(usize, &Job)> = open.map(|(job, _)| job).collect();
     let progress = Progress::new(open.len(), args.quiet);
-    let crew = Crew { workers: args.workers(), interrupted: &interrupted };
+    let crew = WorkerPool { workers: args.workers(), interrupted: &interrupted };
     let weight = |(_, job): &(usize, &Job)| weight(&job.plan);
     let outcomes = sweep(&open, crew, weight, |(_, job)| {
         let outcome = job.execute(&interrupted, &progress);
@@ -185,7 +189,7 @@ fn execute(args: &RunArgs, jobs: &[Job], done: &[bool]) -> Result<Executed, Fail
     let (mut ended, mut failure, mut programs_failed) = (done.to_vec(), None, false);
     let done_now = outcomes.iter().flatten().flatten();
     let substitutions = done_now.flat_map(|outcome| outcome.substitutions().iter().cloned());
-    check::tell(&check::each_once(substitutions));
+    check::warn(&check::each_once(substitutions));
     for ((index, job), outcome) in open.iter().zip(outcomes) {
         match outcome {
             None => {}
@@ -204,7 +208,7 @@ fn execute(args: &RunArgs, jobs: &[Job], done: &[bool]) -> Result<Executed, Fail
 
 fn tell_lab(job: &Job, outcome: &Outcome) {
     for program in outcome.failed_programs() {
-        check::tell_failed(&format!("{}: {program}", job.folder.display()));
+        check::warn_of_failed(&format!("{}: {program}", job.folder.display()));
     }
     if let Some(warning) = outcome.lab.as_ref().and_then(LabReport::warning) {
         output::note(&format!("{}: {warning}", job.folder.display()));

@@ -2,7 +2,6 @@
 //! `cbqmonitor` for this.)
 
 mod columns;
-mod feed;
 mod history;
 mod lines;
 mod palette;
@@ -10,6 +9,7 @@ mod plain;
 mod replay;
 mod screen;
 mod socket;
+mod source;
 mod terminal;
 mod view;
 
@@ -24,9 +24,9 @@ use traffic::{Duration, Instant};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{control, output};
-use feed::Feed;
 use replay::Replay;
 use socket::{Answered, Socket};
+use source::Source;
 
 /// What `top` is told.
 #[derive(Debug, Args)]
@@ -67,24 +67,24 @@ impl Arguments {
 const PACE_MIN: time::Duration = time::Duration::from_millis(50);
 
 /// Shows what there is.
-pub(crate) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let target = arguments.target.clone().unwrap_or_else(control::usual_path);
-    let feed = Feed::open(&target, arguments.target.is_some())?;
-    if arguments.at.is_some() && matches!(feed, Feed::Socket(_)) {
+    let source = Source::open(&target, arguments.target.is_some())?;
+    if arguments.at.is_some() && matches!(source, Source::Socket(_)) {
         let help = "leave out --at; only a finished run can be looked at from a time on";
         return Err(Failure::usage(format!("{} is under way", target.display()), help));
     }
-    match (feed, arguments.once) {
-        (Feed::Socket(socket), true) => once(arguments, socket, &target),
-        (Feed::Replay(replay), true) => once_of(arguments, &replay),
-        (Feed::Socket(socket), false) if arguments.json => lines_of(arguments, socket, &target),
-        (Feed::Replay(replay), false) if arguments.json => recorded_lines(arguments, &replay),
-        (feed, false) => {
+    match (source, arguments.once) {
+        (Source::Socket(socket), true) => once(arguments, socket, &target),
+        (Source::Replay(replay), true) => once_of(arguments, &replay),
+        (Source::Socket(socket), false) if arguments.json => lines_of(arguments, socket, &target),
+        (Source::Replay(replay), false) if arguments.json => recorded_lines(arguments, &replay),
+        (source, false) => {
             if !std::io::stdout().is_terminal() {
                 let help = "use --once for a table, or --json for a line of JSON each second";
                 return Err(Failure::usage("stdout is no terminal", help));
             }
-            terminal::show(feed, &target, arguments.every, arguments.at)
+            terminal::show(source, &target, arguments.every, arguments.at)
         }
     }
 }

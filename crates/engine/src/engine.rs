@@ -12,7 +12,7 @@ use traffic::{Bytes, Discipline, DropReason, FlowId, HostId, Instant, Packet, Pa
 
 use crate::tally::Tally;
 use crate::wheel::Wheel;
-use crate::world::{Line, World};
+use crate::world::{Channel, World};
 
 /// A packet that reached a host whose stack is a machine's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,21 +40,21 @@ pub struct Engine {
 /// Where the nodes' packets go: onto the wires, whose first arrivals are events.
 ///
 /// Sources of events are numbered: the wires first, then the ports, then the nodes.
-struct Departures<'a> {
-    lines: &'a mut [Line],
+struct EventSink<'a> {
+    channels: &'a mut [Channel],
     schedule: &'a mut Wheel,
     delivered: &'a mut Vec<Delivery>,
     /// The line whose packet arrives now.
     arriving: u32,
 }
 
-impl Departures<'_> {
-    /// The packet that arrives from `line` now, the node it reaches, and the port there if that
+impl EventSink<'_> {
+    /// The packet that arrives from `channel` now, the node it reaches, and the port there if that
     /// conditions what comes in.
     #[inline(always)]
-    fn arrival(&mut self, line: u32) -> Option<(PacketId, u32, Option<u16>)> {
-        self.arriving = line;
-        let Line { wire, far, conditioned, .. } = &mut self.lines[line as usize];
+    fn arrival(&mut self, channel: u32) -> Option<(PacketId, u32, Option<u16>)> {
+        self.arriving = channel;
+        let Channel { wire, far, conditioned, .. } = &mut self.channels[channel as usize];
         let packet = wire.deliver();
         match wire.next_arrival() {
             Some(next) => self.schedule.put_off_first(next),
@@ -64,10 +64,10 @@ impl Departures<'_> {
     }
 }
 
-impl Egress for Departures<'_> {
+impl Egress for EventSink<'_> {
     #[inline(always)]
     fn launch(&mut self, port: PortId, packet: PacketId, leaves: Instant) -> bool {
-        let wire = &mut self.lines[port.0 as usize].wire;
+        let wire = &mut self.channels[port.0 as usize].wire;
         let idle = wire.is_empty();
         let Some(arrives) = wire.send(packet, leaves) else { return false };
         if idle {
@@ -78,16 +78,16 @@ impl Egress for Departures<'_> {
 
     #[inline]
     fn resume(&mut self, port: PortId, at: Instant) {
-        self.schedule.set(self.lines.len() as u32 + port.0, at);
+        self.schedule.set(self.channels.len() as u32 + port.0, at);
     }
 
     fn gap(&mut self, port: PortId, length: Bytes, leaves: Instant, packets: &mut Packets) {
-        let Line { gap_frames, far, .. } = self.lines[port.0 as usize];
+        let Channel { gap_frames, far, .. } = self.channels[port.0 as usize];
         if !gap_frames {
             return;
         }
         // For want of a place the wire is held all the same, as an emulated one is.
-        let Some(frame) = packets.try_claim() else { return };
+        let Some(frame) = packets.try_alloc() else { return };
         packets[frame] = Packet {
             length: u32::try_from(length.0).unwrap_or(u32::MAX),
             flow: FlowId::GAP,
@@ -107,17 +107,17 @@ impl Egress for Departures<'_> {
 
     #[inline]
     fn wake(&mut self, node: u32, at: Instant) {
-        self.schedule.arm(2 * self.lines.len() as u32 + node, at);
+        self.schedule.arm(2 * self.channels.len() as u32 + node, at);
     }
 }
 
 impl Engine {
     /// Puts a world at rest at time zero.
     pub fn new(world: World) -> Self {
-        let lines = world.lines.len();
-        let mut schedule = Wheel::new(2 * lines + world.nodes.len());
+        let channels = world.channels.len();
+        let mut schedule = Wheel::new(2 * channels + world.nodes.len());
         for (number, node) in world.nodes.iter().enumerate() {
-            schedule.arm((2 * lines + number) as u32, node.next_wakeup());
+            schedule.arm((2 * channels + number) as u32, node.next_wakeup());
         }
         let delivered = Vec::new();
         Self { world, schedule, delivered, now: Instant::ZERO, events: 0, lent: 0 }
@@ -151,10 +151,10 @@ impl Engine {
         action: &Action,
         observer: &mut impl Observer,
     ) -> Option<Result<(), String>> {
-        let World { nodes, lines, packets } = &mut self.world;
-        let &Line { node, port, .. } = lines.get(port.0 as usize)?;
+        let World { nodes, channels, packets } = &mut self.world;
+        let &Channel { node, port, .. } = channels.get(port.0 as usize)?;
         let (schedule, delivered) = (&mut self.schedule, &mut self.delivered);
-        let egress = &mut Departures { lines, schedule, delivered, arriving: 0 };
+        let egress = &mut EventSink { channels, schedule, delivered, arriving: 0 };
         let cx = &mut Context { now: self.now, packets, egress, observer };
         nodes.get_mut(node as usize)?.with_port(port, cx, |port, owner, cx| match action {
             Action::Switch(parameters) => {
@@ -176,9 +176,9 @@ impl Engine {
     /// goes on as if it had never stopped.
     pub fn run_some(&mut self, until: Instant, most: u64, observer: &mut impl Observer) -> bool {
         let last = self.events.saturating_add(most);
-        let World { nodes, lines, packets } = &mut self.world;
+        let World { nodes, channels, packets } = &mut self.world;
         let (schedule, delivered) = (&mut self.schedule, &mut self.delivered);
-        let egress = &mut Departures { lines, schedule, delivered, arriving: 0 };
+        let egress = &mut EventSink { channels, schedule, delivered, arriving: 0 };
         let mut cx = Context { now: self.now, packets, egress, observer };
         while self.events < last {
             let Some((now, source)) = cx.egress.schedule.first(until) else {
@@ -198,9 +198,9 @@ impl Engine {
 
     /// Offers a packet that the machine behind `node` sent, now.
     pub fn offer(&mut self, node: u32, packet: PacketId, observer: &mut impl Observer) {
-        let World { nodes, lines, packets } = &mut self.world;
+        let World { nodes, channels, packets } = &mut self.world;
         let (schedule, delivered) = (&mut self.schedule, &mut self.delivered);
-        let egress = &mut Departures { lines, schedule, delivered, arriving: 0 };
+        let egress = &mut EventSink { channels, schedule, delivered, arriving: 0 };
         let cx = &mut Context { now: self.now, packets, egress, observer };
         match nodes.get_mut(node as usize) {
             Some(node) => node.receive(packet, cx),
@@ -210,12 +210,12 @@ impl Engine {
 
     /// A packet comes in, now, as if by the wire that `by` feeds: for a driver whose wires are real.
     pub fn arrive(&mut self, by: PortId, packet: PacketId, observer: &mut impl Observer) {
-        let World { nodes, lines, packets } = &mut self.world;
-        let Some(&Line { far, conditioned, .. }) = lines.get(by.0 as usize) else {
+        let World { nodes, channels, packets } = &mut self.world;
+        let Some(&Channel { far, conditioned, .. }) = channels.get(by.0 as usize) else {
             return packets.release(packet);
         };
         let (schedule, delivered) = (&mut self.schedule, &mut self.delivered);
-        let egress = &mut Departures { lines, schedule, delivered, arriving: by.0 };
+        let egress = &mut EventSink { channels, schedule, delivered, arriving: by.0 };
         let cx = &mut Context { now: self.now, packets, egress, observer };
         reach(&mut nodes[far as usize], by, packet, conditioned, cx);
     }
@@ -237,7 +237,7 @@ impl Engine {
     }
 
     /// Says how many packets the driver has in its hands, so that conservation can be asserted.
-    pub fn lend(&mut self, packets: usize) {
+    pub fn set_lent(&mut self, packets: usize) {
         self.lent = packets;
     }
 
@@ -277,22 +277,22 @@ impl Engine {
 
 /// The source whose time has come acts, and is set to its next time.
 #[inline(always)]
-fn act<O: Observer>(source: u32, nodes: &mut [Node], cx: &mut Context<'_, Departures<'_>, O>) {
-    let lines = cx.egress.lines.len() as u32;
-    if source < lines {
+fn act<O: Observer>(source: u32, nodes: &mut [Node], cx: &mut Context<'_, EventSink<'_>, O>) {
+    let channels = cx.egress.channels.len() as u32;
+    if source < channels {
         // The packet at the head of a wire reaches the node at its far end.
         let Some((packet, far, conditioned)) = cx.egress.arrival(source) else { return };
         return reach(&mut nodes[far as usize], PortId(source), packet, conditioned, cx);
     }
     cx.egress.schedule.take_first();
-    if source < 2 * lines {
+    if source < 2 * channels {
         // A port's wire is free again, or its discipline has waited long enough.
-        let Line { node, port, .. } = cx.egress.lines[(source - lines) as usize];
+        let Channel { node, port, .. } = cx.egress.channels[(source - channels) as usize];
         let next = nodes[node as usize].transmit(port, cx);
         cx.egress.schedule.set(source, next);
     } else {
         // A timer, a program or the processor of a node.
-        let node = &mut nodes[(source - 2 * lines) as usize];
+        let node = &mut nodes[(source - 2 * channels) as usize];
         node.wake(cx);
         cx.egress.schedule.set(source, node.next_wakeup());
     }
@@ -305,7 +305,7 @@ fn reach<O: Observer>(
     by: PortId,
     packet: PacketId,
     conditioned: Option<u16>,
-    cx: &mut Context<'_, Departures<'_>, O>,
+    cx: &mut Context<'_, EventSink<'_>, O>,
 ) {
     cx.observer.received(by, &cx.packets[packet], cx.now);
     if conditioned.is_some_and(|port| !node.admit(port, packet, cx)) {
@@ -316,8 +316,8 @@ fn reach<O: Observer>(
 
 /// Every packet alive is on a wire, in a discipline or in a node: none is lost unseen, none doubled.
 #[cfg(debug_assertions)]
-fn assert_conserved<O>(nodes: &[Node], cx: &Context<'_, Departures<'_>, O>, lent: usize) {
-    let on_wires: usize = cx.egress.lines.iter().map(|line| line.wire.in_flight()).sum();
+fn assert_conserved<O>(nodes: &[Node], cx: &Context<'_, EventSink<'_>, O>, lent: usize) {
+    let on_wires: usize = cx.egress.channels.iter().map(|channel| channel.wire.in_flight()).sum();
     let mut in_nodes = 0;
     for node in nodes {
         in_nodes += node.held();

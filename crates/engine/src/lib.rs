@@ -10,4 +10,4 @@ mod world;
 
 pub use engine::{Delivery, Engine};
 pub use tally::Tally;
-pub use world::{Line, Refusal, World};
+pub use world::{Channel, Refusal, World};

@@ -2,7 +2,7 @@
 
 use network::application::Writer;
 use network::datagram::Source;
-use network::exchange::{Answering, Asking};
+use network::exchange::{RequestClient, RequestServer};
 use network::host::{self, Host};
 use network::link::Wire;
 use network::router::Router;
@@ -15,7 +15,7 @@ use transport::Connection;
 
 /// One direction of a link: a wire, the port that feeds it, and the node at its far end.
 #[derive(Debug)]
-pub struct Line {
+pub struct Channel {
     /// The packets on it.
     pub wire: Wire,
     /// The receiving node.
@@ -47,7 +47,7 @@ pub struct World {
     /// The nodes, as in the plan.
     pub nodes: Vec<Node>,
     /// The lines, two for each link of the plan.
-    pub lines: Vec<Line>,
+    pub channels: Vec<Channel>,
     /// The packets in it, and what is known of their headers.
     pub packets: Packets,
 }
@@ -71,11 +71,11 @@ impl World {
     pub fn of_machines(plan: &Plan, packets: Packets) -> Result<Self, Refusal> {
         let mut world = Self { packets, ..Self::joined(plan, Self::interfaces)? };
         world.describe(plan);
-        for line in 0..world.lines.len() {
-            let frames = plan.links[line / 2].wire == scenario::plan::Wire::Frames;
-            let far = world.lines[line].far as usize;
+        for channel in 0..world.channels.len() {
+            let frames = plan.links[channel / 2].wire == scenario::plan::Wire::Frames;
+            let far = world.channels[channel].far as usize;
             let machine = matches!(plan.nodes[far].kind, NodeKind::Host(_));
-            world.lines[line].gap_frames = frames && machine;
+            world.channels[channel].gap_frames = frames && machine;
         }
         if plan.links.iter().any(|link| link.gso) {
             // They pass every port on their way, whoever's link that is.
@@ -91,14 +91,14 @@ impl World {
         host: impl Fn(&Self, &Plan, usize, &host::Config, Vec<Port>) -> Node,
     ) -> Result<Self, Refusal> {
         let mut ports: Vec<Vec<Port>> = plan.nodes.iter().map(|_| Vec::new()).collect();
-        let mut lines = Vec::new();
+        let mut channels = Vec::new();
         for (number, link) in plan.links.iter().enumerate() {
             for (end, here) in link.ends.iter().enumerate() {
                 let id = PortId((2 * number + end) as u32);
                 let own = &mut ports[here.node];
                 let (port, delay) = output(plan, here, link, id)?;
                 let name = format!("{}:{}", plan.nodes[here.node].name, link.name);
-                lines.push(Line {
+                channels.push(Channel {
                     wire: Wire::new(delay, link.config.loss, Random::new(plan.seed, &name)),
                     far: link.ends[1 - end].node as u32,
                     conditioned: None,
@@ -109,13 +109,13 @@ impl World {
                 own.push(port);
             }
         }
-        for line in 0..lines.len() {
-            let far = line ^ 1;
+        for channel in 0..channels.len() {
+            let far = channel ^ 1;
             if plan.links[far / 2].ends[far % 2].conditioner.is_some() {
-                lines[line].conditioned = Some(lines[far].port);
+                channels[channel].conditioned = Some(channels[far].port);
             }
         }
-        let mut world = Self { nodes: Vec::new(), lines, packets: Packets::new() };
+        let mut world = Self { nodes: Vec::new(), channels, packets: Packets::new() };
         for (number, own) in ports.into_iter().enumerate() {
             let node = match &plan.nodes[number].kind {
                 NodeKind::Host(config) => host(&world, plan, number, config, own),
@@ -147,7 +147,7 @@ impl World {
     fn port_towards(&self, plan: &Plan, node: usize, destination: usize) -> Option<u16> {
         let link = plan.routes.next(node, destination)? as usize;
         let end = usize::from(plan.links[link].ends[0].node != node);
-        Some(self.lines[2 * link + end].port)
+        Some(self.channels[2 * link + end].port)
     }
 
     /// Says what the headers of every flow's packets hold.
@@ -178,9 +178,9 @@ impl World {
                     let near = Connection::connect(&tcp.sender, id, from, to, isn);
                     let far = Connection::listen(&tcp.receiver, id, to, from, !isn);
                     if let Some(exchange) = tcp.exchange {
-                        let asking = Asking::new(flow.span, exchange);
+                        let asking = RequestClient::new(flow.span, exchange);
                         self.host(flow.from).ask(id, out, near, asking);
-                        self.host(flow.to).answer(id, back, far, Answering::new(exchange));
+                        self.host(flow.to).answer(id, back, far, RequestServer::new(exchange));
                     } else {
                         let writer = Writer { span: flow.span, train: tcp.train };
                         self.host(flow.from).send(id, out, near, writer);

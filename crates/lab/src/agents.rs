@@ -2,8 +2,8 @@
 //! thread of this process. Their sockets are in the hosts' namespaces, the thread need not be.
 
 mod end;
+mod goodput_marks;
 mod info;
-mod looks;
 mod opening;
 mod socket;
 mod stack;

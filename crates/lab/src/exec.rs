@@ -59,7 +59,7 @@ pub fn exec(
             Program::spawn(&site, words, Output::Inherited, Rights::Own)?.wait()
         });
         let Outcome { mut report, failure, .. } =
-            lab.attend(plan, &mut (), |_, _| Ok(running.is_finished()))?;
+            lab.serve(plan, &mut (), |_, _| Ok(running.is_finished()))?;
         if let Some(servers) = &mut servers {
             servers.states()?;
             report.failed_programs = servers.failures();

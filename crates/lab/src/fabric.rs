@@ -23,18 +23,18 @@ use traffic::{
     Bytes, Discipline, DropReason, Duration, FlowId, Instant, Packet, PacketId, Packets,
 };
 
+use crate::attachment::{Attachment, Entry};
 use crate::buffers::Buffers;
 use crate::checksum;
 use crate::clock::Clock;
 use crate::device::Received;
 use crate::error::Error;
-use crate::flows::{Flows, Known};
+use crate::event_channel::{self, Event, EventSender, Watched};
+use crate::flows::{FlowEntry, Flows};
 use crate::frame;
-use crate::gates::{Entry, Gate};
 use crate::lateness::Lateness;
 use crate::neighbours::Neighbours;
 use crate::program_flows::ProgramFlows;
-use crate::relay::{self, Event, Teller, Watched};
 use crate::stalls::Stalls;
 
 use idle::Idle;
@@ -87,8 +87,8 @@ fn kept_up(missed: u64, lateness: &Lateness) -> bool {
 pub(crate) struct Fabric {
     engine: Engine,
     buffers: Buffers,
-    gates: Vec<Gate>,
-    /// The gate to which the wire fed by each port leads.
+    attachments: Vec<Attachment>,
+    /// The attachment to which the wire fed by each port leads.
     gate_by_port: Vec<Option<usize>>,
     flows: Flows,
     neighbours: Neighbours,
@@ -102,7 +102,7 @@ pub(crate) struct Fabric {
     received: Vec<Received>,
     /// When each frame that awaits its flush was due.
     due: Vec<Instant>,
-    /// The gate whose interface was looked at last.
+    /// The attachment whose interface was looked at last.
     checked: usize,
     /// How it waits for frames; it looks for them all the time if it has none.
     idle: Option<Idle>,
@@ -114,7 +114,7 @@ pub(crate) struct Fabric {
 struct Eyes {
     tally: Tally<()>,
     programs: ProgramFlows,
-    teller: Teller,
+    teller: EventSender,
     watched: Vec<Watched>,
 }
 
@@ -122,7 +122,7 @@ impl Eyes {
     /// Tells where the plan's programs stand.
     fn sample_programs(&mut self, now: Instant) {
         for (flow, ends) in self.programs.samples(now) {
-            self.teller.tell(Event::Flow { flow, now, ends: Box::new(ends) });
+            self.teller.send(Event::Flow { flow, now, ends: Box::new(ends) });
         }
     }
 }
@@ -148,7 +148,7 @@ impl Seeing<'_> {
         if let Some(bytes) = bytes.get_mut(..kept) {
             frame::set_tos(bytes, packet.tos);
         }
-        self.eyes.teller.tell(Event::Frame { port, at, length, dropped, bytes });
+        self.eyes.teller.send(Event::Frame { port, at, length, dropped, bytes });
     }
 }
 
@@ -158,7 +158,7 @@ impl Observer for Seeing<'_> {
         self.eyes.tally.transmitted(port, packet, start, end);
         let watched = self.eyes.watched[port.0 as usize];
         if watched.packets {
-            self.eyes.teller.tell(Event::Transmitted { port, packet: *packet, start, end });
+            self.eyes.teller.send(Event::Transmitted { port, packet: *packet, start, end });
         }
         if watched.frames {
             self.frame(port, packet, start, None);
@@ -168,14 +168,14 @@ impl Observer for Seeing<'_> {
     fn gap(&mut self, port: PortId, length: Bytes, start: Instant, end: Instant) {
         let watched = self.eyes.watched[port.0 as usize];
         if watched.packets || watched.frames {
-            self.eyes.teller.tell(Event::Gap { port, length, start, end });
+            self.eyes.teller.send(Event::Gap { port, length, start, end });
         }
     }
 
     fn dropped(&mut self, place: Place, packet: &Packet, reason: DropReason, now: Instant) {
         self.eyes.tally.dropped(place, packet, reason, now);
         self.eyes.programs.dropped(packet, now);
-        self.eyes.teller.tell(Event::Dropped { place, packet: *packet, reason, now });
+        self.eyes.teller.send(Event::Dropped { place, packet: *packet, reason, now });
         if let Place::Port(port) = place
             && self.eyes.watched[port.0 as usize].frames
         {
@@ -186,7 +186,7 @@ impl Observer for Seeing<'_> {
     fn failed(&mut self, port: PortId, name: &str, fault: &Fault, lost: u64, now: Instant) {
         self.eyes.tally.failed(port, name, fault, lost, now);
         let (name, fault) = (name.to_owned(), fault.clone());
-        self.eyes.teller.tell(Event::Failed { port, name, fault, lost, now });
+        self.eyes.teller.send(Event::Failed { port, name, fault, lost, now });
     }
 }
 
@@ -196,27 +196,27 @@ const REPORT: Duration = Duration::from_ms(20);
 const CHECKED: usize = 4;
 
 impl Fabric {
-    /// The fabric of `plan` between `gates`, whose devices hold some of `packets` already.
+    /// The fabric of `plan` between `attachments`, whose devices hold some of `packets` already.
     pub(crate) fn new(
         plan: &Plan,
         clock: Clock,
         (buffers, packets): (Buffers, Packets),
-        gates: Vec<Gate>,
-        teller: Teller,
+        attachments: Vec<Attachment>,
+        teller: EventSender,
     ) -> Result<Self, Error> {
         let world = World::of_machines(plan, packets)
             .map_err(|refusal| Error::unfit(refusal.to_string(), "see `suimon check`"))?;
         let mut engine = Engine::new(world);
         let mut gate_by_port = vec![None; 2 * plan.links.len()];
-        for (number, gate) in gates.iter().enumerate() {
-            gate_by_port[gate.place.fed_by.0 as usize] = Some(number);
+        for (number, attachment) in attachments.iter().enumerate() {
+            gate_by_port[attachment.place.fed_by.0 as usize] = Some(number);
         }
         Ok(Self {
             places: engine.packets().places(),
             lengths: vec![0; buffers.count() as usize],
             engine,
             buffers,
-            gates,
+            attachments,
             gate_by_port,
             flows: Flows::of(plan),
             neighbours: Neighbours::in_plan(plan),
@@ -225,7 +225,7 @@ impl Fabric {
                 tally: Tally::new(plan, ()),
                 programs: ProgramFlows::of(plan),
                 teller,
-                watched: relay::watched(plan),
+                watched: event_channel::watched(plan),
             },
             lateness: Lateness::default(),
             absent: Stalls::default(),
@@ -239,7 +239,8 @@ impl Fabric {
 
     /// The same, but it sleeps until a frame comes in or something is due.
     pub(crate) fn resting(self) -> Result<Self, Error> {
-        let idle = Some(Idle::new(self.gates.iter().map(|gate| gate.device.fd()))?);
+        let idle =
+            Some(Idle::new(self.attachments.iter().map(|attachment| attachment.device.fd()))?);
         Ok(Self { idle, ..self })
     }
 
@@ -346,10 +347,10 @@ impl Fabric {
 
     /// What is looked after now and then.
     fn glance(&mut self) -> Result<(), Error> {
-        self.eyes.teller.hurry();
-        for _ in 0..self.gates.len().min(CHECKED) {
-            self.checked = (self.checked + 1) % self.gates.len();
-            self.gates[self.checked].device.check()?;
+        self.eyes.teller.flush();
+        for _ in 0..self.attachments.len().min(CHECKED) {
+            self.checked = (self.checked + 1) % self.attachments.len();
+            self.attachments[self.checked].device.check()?;
         }
         self.handle_orders();
         Ok(())
@@ -359,7 +360,8 @@ impl Fabric {
     #[inline]
     fn advance(&mut self, now: Instant) -> Result<(), Error> {
         #[cfg(debug_assertions)]
-        self.engine.lend(self.gates.iter().map(|gate| gate.device.lent()).sum());
+        self.engine
+            .set_lent(self.attachments.iter().map(|attachment| attachment.device.lent()).sum());
         let Self { engine, eyes, buffers, places, .. } = self;
         engine.run_until(now, &mut Seeing { eyes, buffers, places: *places });
         if self.engine.has_delivered() { self.send() } else { self.send_again() }
@@ -368,9 +370,9 @@ impl Fabric {
     /// Has the kernel take what it had no room for before.
     #[inline]
     fn send_again(&mut self) -> Result<(), Error> {
-        for gate in &mut self.gates {
-            if gate.device.has_unsent() {
-                gate.device.flush(&mut self.buffers, self.engine.packets())?;
+        for attachment in &mut self.attachments {
+            if attachment.device.has_unsent() {
+                attachment.device.flush(&mut self.buffers, self.engine.packets())?;
             }
         }
         Ok(())
@@ -381,7 +383,7 @@ impl Fabric {
         self.due.clear();
         let (delivered, packets) = self.engine.take_delivered();
         for Delivery { at, by, packet } in delivered {
-            let Some(gate) = self.gate_by_port[by.0 as usize] else {
+            let Some(attachment) = self.gate_by_port[by.0 as usize] else {
                 packets.release(packet);
                 continue;
             };
@@ -390,7 +392,7 @@ impl Fabric {
                 let length = (length - 4).min(self.buffers.room());
                 self.buffers.offload_mut(packet).fill(0);
                 let bytes = self.buffers.bytes_mut(packet, length);
-                frame::pause(bytes, self.gates[gate].place.gaps_from);
+                frame::pause(bytes, self.attachments[attachment].place.gaps_from);
                 length
             } else {
                 let length = self.lengths[packet.place() as usize];
@@ -398,11 +400,11 @@ impl Fabric {
                 length
             };
             self.eyes.programs.delivered(&packets[packet], at);
-            self.gates[gate].device.send(packet, length);
+            self.attachments[attachment].device.send(packet, length);
             self.due.push(at);
         }
-        for gate in &mut self.gates {
-            gate.device.flush(&mut self.buffers, packets)?;
+        for attachment in &mut self.attachments {
+            attachment.device.flush(&mut self.buffers, packets)?;
         }
         let now = self.clock.now();
         for &due in &self.due {
@@ -415,8 +417,8 @@ impl Fabric {
     #[inline]
     fn take_in(&mut self) -> Result<bool, Error> {
         let mut any = false;
-        for number in 0..self.gates.len() {
-            let device = &mut self.gates[number].device;
+        for number in 0..self.attachments.len() {
+            let device = &mut self.attachments[number].device;
             device.receive(&mut self.buffers, self.engine.packets(), &mut self.received)?;
             any |= !self.received.is_empty();
             for place in 0..self.received.len() {
@@ -428,27 +430,27 @@ impl Fabric {
         Ok(any)
     }
 
-    /// One frame enters by a gate.
+    /// One frame enters by a attachment.
     #[inline]
-    fn enter(&mut self, gate: usize, received: Received) -> Result<(), Error> {
+    fn enter(&mut self, attachment: usize, received: Received) -> Result<(), Error> {
         let Received { packet, length, segments } = received;
         frame::pad(&mut self.buffers, packet, length);
         let frame = self.buffers.bytes_mut(packet, length);
         let header = Header::parse(frame);
-        if self.gates[gate].place.pending_checksums {
+        if self.attachments[attachment].place.pending_checksums {
             let _ = checksum::finish_if_pending(frame, &header);
         }
         let frame = &*frame;
-        let (entry, packets) = (self.gates[gate].place.entry, self.engine.packets());
+        let (entry, packets) = (self.attachments[attachment].place.entry, self.engine.packets());
         let known = match entry {
             Entry::Machine(_) => self.flows.find(&header, packets, || self.neighbours.of(&header)),
             Entry::Wire { .. } if frame::is_for_the_wire(frame) => None,
             Entry::Wire { source, destination, .. } => {
                 let met = self.flows.find(&header, packets, || Some((source, destination)));
-                met.map(|known| Known { source, destination, ..known })
+                met.map(|known| FlowEntry { source, destination, ..known })
             }
         };
-        let Some(known) = known else { return self.keep_out(gate, packet, length) };
+        let Some(known) = known else { return self.keep_out(attachment, packet, length) };
         let now = self.engine.now();
         self.eyes.programs.entered(&known, &header, now);
         let packets = self.engine.packets();
@@ -481,19 +483,19 @@ impl Fabric {
 
     /// Answers a machine's question for a host's address; what is for nobody else goes no further.
     #[cold]
-    fn keep_out(&mut self, gate: usize, packet: PacketId, length: u32) -> Result<(), Error> {
+    fn keep_out(&mut self, attachment: usize, packet: PacketId, length: u32) -> Result<(), Error> {
         let room = self.buffers.room();
         let frame = self.buffers.bytes_mut(packet, room);
-        let asks = matches!(self.gates[gate].place.entry, Entry::Machine(_));
+        let asks = matches!(self.attachments[attachment].place.entry, Entry::Machine(_));
         match asks.then(|| self.neighbours.answer(frame, length as usize)).flatten() {
             Some(length) => {
-                let device = &mut self.gates[gate].device;
+                let device = &mut self.attachments[attachment].device;
                 device.send(packet, length as u32);
                 device.flush(&mut self.buffers, self.engine.packets())?;
             }
             None => {
                 // By a wire, MAC control is all that is kept out.
-                self.gates[gate].mac_control_frames += u64::from(!asks);
+                self.attachments[attachment].mac_control_frames += u64::from(!asks);
                 self.engine.packets().release(packet);
             }
         }
@@ -511,10 +513,10 @@ impl Fabric {
         for port in self.engine.world().nodes.iter().flat_map(Node::ports) {
             let (qdisc, teller) = (port.qdisc(), &mut self.eyes.teller);
             let (port, statistics) = (port.id(), port.statistics());
-            teller.tell(Event::Queue { port, now, statistics });
+            teller.send(Event::Queue { port, now, statistics });
             qdisc.classes(&mut |class, counted| {
                 let (class, statistics) = (class.into(), Box::new(counted));
-                teller.tell(Event::Class { port, now, class, statistics });
+                teller.send(Event::Class { port, now, class, statistics });
             });
         }
     }
@@ -538,7 +540,7 @@ impl Fabric {
 
     /// Frames that the machine has dropped on their way in or out.
     fn missed(&self) -> u64 {
-        let counts = self.gates.iter().map(|gate| gate.device.counts());
+        let counts = self.attachments.iter().map(|attachment| attachment.device.counts());
         counts.map(|counts| counts.missed + counts.refused).sum()
     }
 }

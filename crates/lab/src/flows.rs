@@ -31,7 +31,7 @@ impl Key {
 
 /// What a packet of a flow says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Known {
+pub(crate) struct FlowEntry {
     pub(crate) flow: FlowId,
     pub(crate) source: HostId,
     pub(crate) destination: HostId,
@@ -40,9 +40,9 @@ pub(crate) struct Known {
 /// The flows seen so far, both directions of each.
 #[derive(Debug)]
 pub(crate) struct Flows {
-    known: HashMap<Key, Known, BuildHasherDefault<Mixer>>,
+    known: HashMap<Key, FlowEntry, BuildHasherDefault<Mixer>>,
     /// The flow seen last: packets come in trains.
-    last: Option<(Key, Known)>,
+    last: Option<(Key, FlowEntry)>,
     count: usize,
     /// The first number of a flow that may be forgotten, where that is done.
     strangers: Option<usize>,
@@ -55,7 +55,7 @@ impl Flows {
         for (number, flow) in plan.flows.iter().enumerate() {
             // A program chooses its ports itself.
             if matches!(flow.transport, Transport::Tcp(_) | Transport::Udp(_)) {
-                let known = Known {
+                let known = FlowEntry {
                     flow: FlowId(number as u32),
                     source: HostId(flow.from as u16),
                     destination: HostId(flow.to as u16),
@@ -76,8 +76,8 @@ impl Flows {
         Self { strangers: Some(plan.flows.len()), ..Self::none(plan) }
     }
 
-    fn add(&mut self, header: &Header, known: Known) {
-        let back = Known { source: known.destination, destination: known.source, ..known };
+    fn add(&mut self, header: &Header, known: FlowEntry) {
+        let back = FlowEntry { source: known.destination, destination: known.source, ..known };
         self.known.insert(Key::of(header), known);
         self.known.insert(Key::of(&header.reversed()), back);
     }
@@ -90,7 +90,7 @@ impl Flows {
         header: &Header,
         packets: &mut Packets,
         ends: impl FnOnce() -> Option<(HostId, HostId)>,
-    ) -> Option<Known> {
+    ) -> Option<FlowEntry> {
         let key = Key::of(header);
         if let Some((last, known)) = self.last
             && last == key
@@ -111,14 +111,14 @@ impl Flows {
         header: &Header,
         packets: &mut Packets,
         (source, destination): (HostId, HostId),
-    ) -> Known {
+    ) -> FlowEntry {
         if let Some(first) = self.strangers
             && self.count - first >= STRANGERS_MAX
         {
             self.known.clear();
             self.count = first;
         }
-        let known = Known { flow: FlowId(self.count as u32), source, destination };
+        let known = FlowEntry { flow: FlowId(self.count as u32), source, destination };
         if self.count < FLOWS_MAX {
             packets.describe(known.flow, source, Header { tos: 0, fragment: None, ..*header });
             self.add(header, known);

@@ -95,7 +95,7 @@ pub fn hold(
         Some(programs) => programs,
         None => Programs::start(plan, &lab.hosts, None)?,
     };
-    let Outcome { report, failure, .. } = lab.attend(plan, &mut (), |hosts, _| {
+    let Outcome { report, failure, .. } = lab.serve(plan, &mut (), |hosts, _| {
         over(&mut Held { plan, hosts, programs: &mut programs })
     })?;
     drop(programs);

@@ -8,11 +8,11 @@ use scenario::plan::{End, Link, Node, NodeKind};
 use traffic::qdisc::Parameters;
 use traffic::{Bytes, Duration, Rate};
 
-use crate::cable::{self, Cable, Line, Routes, Segmentation};
 use crate::default_congestion::DefaultCongestion;
 use crate::error::Error;
 use crate::namespace::Namespace;
 use crate::sysctl;
+use crate::veth::{self, Cable, Line, Routes, Segmentation};
 
 /// Bytes of the Ethernet header, and of the FCS, which the kernel does not count.
 const HEADER: u64 = 14;
@@ -75,7 +75,7 @@ impl Hosts {
         let earlier = |other: &&Interface| other.node == here.node as u32;
         let interface = self.interfaces.iter().filter(earlier).count() as u16;
         let targets = targets(plan, here.node, number as u32);
-        let settings = cable::Settings {
+        let settings = veth::Settings {
             interface,
             fabric_interface: &format!("p{}", 2 * number + end),
             mac: Node::ethernet_address(here.node),
@@ -90,7 +90,7 @@ impl Hosts {
             segmentation: segmentation(link, here),
             receive_cpus: cpus,
         };
-        let cable = cable::lay(host, &self.fabric, &settings)?;
+        let cable = veth::lay(host, &self.fabric, &settings)?;
         let fed_by = PortId((2 * number + 1 - end) as u32);
         self.interfaces.push(Interface { node: here.node as u32, fed_by, cable });
         Ok(())

@@ -5,8 +5,8 @@
 //! descriptors, and go with the process however it ends.
 
 pub mod agents;
+mod attachment;
 pub mod buffers;
-pub mod cable;
 mod checksum;
 pub mod clock;
 pub mod congestion;
@@ -15,11 +15,11 @@ pub mod departure;
 pub mod device;
 pub mod error;
 mod ethtool;
+mod event_channel;
 mod exec;
 mod fabric;
 mod flows;
 mod frame;
-mod gates;
 mod held;
 mod hosts;
 pub mod lateness;
@@ -34,7 +34,6 @@ mod program_flows;
 pub mod programs;
 mod readiness;
 pub mod refusal;
-mod relay;
 pub mod router;
 mod run;
 mod spoiled;
@@ -42,9 +41,10 @@ mod stalls;
 pub mod sysctl;
 mod threads;
 mod transcript;
+pub mod veth;
 
 pub use error::Error;
 pub use exec::exec;
 pub use held::{Attached, Held, HostProgram, hold};
 pub use namespace::Namespace;
-pub use run::{Alone, Options, Outcome, run};
+pub use run::{FabricBench, Options, Outcome, run};

@@ -9,10 +9,10 @@ use scenario::plan::Node;
 use traffic::{Bytes, Packets, Rate};
 
 use crate::buffers::Buffers;
-use crate::cable::{self, Cable, Line, Routes, Segmentation, Settings};
 use crate::default_congestion::DefaultCongestion;
 use crate::device::{Device, Kind};
 use crate::privilege::{self, Privilege};
+use crate::veth::{self, Cable, Line, Routes, Segmentation, Settings};
 use crate::{Error, Namespace, congestion, threads};
 
 /// How far a thing is there.
@@ -243,7 +243,7 @@ impl Ground {
             segmentation: Segmentation::Tcp,
             receive_cpus: &[],
         };
-        let cable = cable::lay(&host, &fabric, &settings);
+        let cable = veth::lay(&host, &fabric, &settings);
         Ok(Self { host, fabric, cable })
     }
 }

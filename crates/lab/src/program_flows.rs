@@ -11,7 +11,7 @@ use traffic::header::{Header, Ports};
 use traffic::{FlowId, HostId, Instant, Packet};
 use transport::Info;
 
-use crate::flows::Known;
+use crate::flows::FlowEntry;
 
 /// Whose packets a flow's are that the plan does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ impl ProgramFlows {
 
     /// A packet of a flow that was perhaps not met before came from a host.
     #[inline]
-    pub(crate) fn entered(&mut self, known: &Known, header: &Header, now: Instant) {
+    pub(crate) fn entered(&mut self, known: &FlowEntry, header: &Header, now: Instant) {
         if self.programs.is_empty() {
             return;
         }
@@ -109,7 +109,7 @@ impl ProgramFlows {
         }
     }
 
-    fn find(&self, known: &Known, ports: Option<Ports>) -> Owner {
+    fn find(&self, known: &FlowEntry, ports: Option<Ports>) -> Owner {
         let ports = ports.unwrap_or_default();
         let mut between =
             (0..).zip(&self.programs).filter(|(_, p)| p.joins(known.source, known.destination));

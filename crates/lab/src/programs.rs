@@ -183,7 +183,7 @@ impl Programs {
     }
 
     /// Starts the programs whose time has come, ends those whose time is over, and looks which have ended.
-    pub(crate) fn attend(&mut self, plan: &Plan, hosts: &Hosts, now: Instant) -> Result<(), Error> {
+    pub(crate) fn serve(&mut self, plan: &Plan, hosts: &Hosts, now: Instant) -> Result<(), Error> {
         for server in &mut self.servers {
             server.look()?;
         }

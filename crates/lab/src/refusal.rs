@@ -4,7 +4,7 @@
 use scenario::Plan;
 use scenario::plan::NodeKind;
 
-use crate::{Error, agents, cable};
+use crate::{Error, agents, veth};
 
 /// Refuses what no kernel could run. What this machine lacks only a run can tell.
 ///
@@ -16,7 +16,7 @@ pub fn check(plan: &Plan) -> Result<(), Error> {
             let node = &plan.nodes[end.node];
             if matches!(node.kind, NodeKind::Host(_)) {
                 let mtu = u32::try_from(link.config.mtu.0).unwrap_or(u32::MAX);
-                cable::check_mtu(mtu, node.address).map_err(|error| at_link(error, &link.name))?;
+                veth::check_mtu(mtu, node.address).map_err(|error| at_link(error, &link.name))?;
             }
         }
     }

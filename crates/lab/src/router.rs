@@ -18,13 +18,13 @@ use scenario::Plan;
 use scenario::plan::Action;
 use traffic::{Duration, Packets};
 
+use crate::attachment::{self, Attachment, Place};
 use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::device::{Kind, Promiscuous};
 use crate::error::Error;
+use crate::event_channel::Listener;
 use crate::fabric::{Fabric, Order};
-use crate::gates::{self, Gate, Place};
-use crate::relay::Listener;
 use crate::{run, threads};
 
 pub use crate::fabric::{Interface as InterfaceLook, Look};
@@ -142,13 +142,14 @@ impl Router {
         let mut notes = Vec::new();
         let mut places = view.places(&interfaces);
         let mut memory = run::memory(&plan)?;
-        let (gates, kind) = open(&interfaces, &mut places, settings.kind, &mut memory, &mut notes)?;
+        let (attachments, kind) =
+            open(&interfaces, &mut places, settings.kind, &mut memory, &mut notes)?;
         let whole = interfaces.iter().map(|i| Whole::keep(&i.name, kind, &mut notes)).collect();
         view.compare_mtus(&plan, &interfaces, &mut notes);
         let mut listener = Listener::new();
         let clock = Clock::starting_in(time::Duration::ZERO);
         let (orders, taken) = channel();
-        let mut fabric = Fabric::new(&plan, clock, memory, gates, listener.teller())?
+        let mut fabric = Fabric::new(&plan, clock, memory, attachments, listener.teller())?
             .between_networks(&plan, taken);
         if !settings.busy {
             fabric = fabric.resting()?;
@@ -230,7 +231,7 @@ fn open(
     kind: Option<Kind>,
     memory: &mut (Buffers, Packets),
     notes: &mut Vec<String>,
-) -> Result<(Vec<Gate>, Kind), Error> {
+) -> Result<(Vec<Attachment>, Kind), Error> {
     const PACKET: Kind = Kind::Packet { vnet: false };
     let queues = interfaces.iter().find(|interface| interface.queues > 1).map(|many| {
         let Interface { name, queues, .. } = many;
@@ -256,5 +257,5 @@ fn open(
     if let Some(Kind::Packet { .. }) = kind {
         places.iter_mut().for_each(|place| place.pending_checksums = false);
     }
-    gates::open(places, kind, memory, notes)
+    attachment::open(places, kind, memory, notes)
 }

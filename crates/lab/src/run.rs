@@ -1,6 +1,6 @@
 //! A run from start to end: hosts are made, the fabric and the agents run, and all is gone with them.
 
-mod alone;
+mod fabric_bench;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,19 +13,19 @@ use scenario::Plan;
 use scenario::plan::Node;
 use traffic::{Bytes, Instant, Packets};
 
-pub use alone::Alone;
+pub use fabric_bench::FabricBench;
 
 use crate::agents::{Agents, Ended, Sample};
+use crate::attachment::{self, Attachment, Entry, Place};
 use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::congestion::Congestion;
 use crate::device::Kind;
 use crate::error::Error;
+use crate::event_channel::{Event, Listener};
 use crate::fabric::{Fabric, Moved};
-use crate::gates::{self, Entry, Gate, Place};
 use crate::hosts::{Hosts, Interface};
 use crate::programs::Programs;
-use crate::relay::{Event, Listener};
 use crate::spoiled::{self, Evidence};
 use crate::stalls::{StallDetector, Stalls};
 use crate::{program_flows, refusal, threads};
@@ -86,15 +86,15 @@ pub fn run(
         if asking.get(flow.0 as usize) == Some(&true) {
             ends.reverse();
         }
-        teller.tell(Event::Flow { flow, now, ends: Box::new(ends) });
-        teller.hurry();
+        teller.send(Event::Flow { flow, now, ends: Box::new(ends) });
+        teller.flush();
     };
     let mut programs = lab.programs.take();
     let agents = Agents::start(plan, &lab.hosts.namespaces, lab.clock, &congestion, told)?;
     let detector = StallDetector::start(&lab.layout.others, lab.clock);
-    let mut outcome = lab.attend(plan, watch, |hosts, now| {
+    let mut outcome = lab.serve(plan, watch, |hosts, now| {
         (steering.progress)(now);
-        programs.iter_mut().try_for_each(|programs| programs.attend(plan, hosts, now))?;
+        programs.iter_mut().try_for_each(|programs| programs.serve(plan, hosts, now))?;
         Ok(steering.interrupted.load(Ordering::Relaxed))
     })?;
     let Outcome { totals, report, absent, .. } = &mut outcome;
@@ -159,13 +159,13 @@ impl Lab {
             notes.push("this kernel has no TBF: hosts send as fast as they can".into());
         }
         let mut memory = memory(plan)?;
-        let (gates, kind) = gates(plan, &hosts, options, &mut memory, &mut notes)?;
+        let (attachments, kind) = attachments(plan, &hosts, options, &mut memory, &mut notes)?;
         let restored = layout.leave_fabric_alone();
         let mut programs = Programs::start(plan, &hosts, options.folder)?;
         let cancelled = || options.interrupted.is_some_and(|it| it.load(Ordering::Relaxed));
         programs.wait_until_ready(cancelled)?;
         let clock = Clock::starting_in(AHEAD);
-        let mut fabric = Fabric::new(plan, clock, memory, gates, listener.teller())?;
+        let mut fabric = Fabric::new(plan, clock, memory, attachments, listener.teller())?;
         // A processor that all share is not the fabric's to keep.
         if options.sleeps || layout.fabric.is_none() {
             fabric = fabric.resting()?;
@@ -176,7 +176,7 @@ impl Lab {
 
     /// Runs the fabric, on a thread of its own, until the plan's end or until `over` says so; writes down
     /// meanwhile what is told.
-    pub(crate) fn attend(
+    pub(crate) fn serve(
         self,
         plan: &Plan,
         watch: &mut impl Watch,
@@ -248,13 +248,13 @@ fn takes_super_frames(plan: &Plan) -> bool {
 }
 
 /// Opens the fabric's end of every cable.
-fn gates(
+fn attachments(
     plan: &Plan,
     hosts: &Hosts,
     options: Options<'_>,
     memory: &mut (Buffers, Packets),
     notes: &mut Vec<String>,
-) -> Result<(Vec<Gate>, Kind), Error> {
+) -> Result<(Vec<Attachment>, Kind), Error> {
     let place = |interface: &Interface| {
         let fed_by = interface.fed_by;
         let feeder = plan.links[fed_by.0 as usize / 2].ends[fed_by.0 as usize % 2].node;
@@ -269,7 +269,7 @@ fn gates(
     let places: Vec<_> = hosts.interfaces.iter().map(place).collect();
     // Only AF_PACKET tells of what is left to be cut and summed.
     let vnet = takes_super_frames(plan).then_some(Kind::Packet { vnet: true });
-    hosts.fabric.within(|| gates::open(&places, vnet.or(options.kind), memory, notes))?
+    hosts.fabric.within(|| attachment::open(&places, vnet.or(options.kind), memory, notes))?
 }
 
 fn report(

@@ -13,10 +13,10 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{env, fs, io, thread};
 
-use lab::cable::{self, Line, Routes, Segmentation, Settings};
 use lab::clock::Clock;
 use lab::default_congestion::DefaultCongestion;
 use lab::sysctl::{self, Buffers};
+use lab::veth::{self, Line, Routes, Segmentation, Settings};
 use lab::{Error, Namespace};
 use nix::sys::socket::{
     self, AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, setsockopt, sockopt,
@@ -53,7 +53,7 @@ fn main() {
 fn host(fabric: &Namespace, settings: &Settings) -> Namespace {
     let host = Namespace::new().unwrap();
     sysctl::prepare_host(&host, &BUFFERS).unwrap();
-    cable::lay(&host, fabric, settings).unwrap();
+    veth::lay(&host, fabric, settings).unwrap();
     host
 }
 
@@ -191,7 +191,7 @@ fn cables_transmit_once_they_lie() {
     for (interface, name) in (0..).zip(["f0", "f1", "f2", "f3"]) {
         let none = Routes::Only(&[]);
         let settings = Settings { interface, routes: none, ..settings(name, 1) };
-        cable::lay(&host, &fabric, &settings).unwrap();
+        veth::lay(&host, &fabric, &settings).unwrap();
         // All at once: to ask for one would wake it.
         for end in [&host, &fabric] {
             let up = shown(end, "ip -o link").matches("state UP").count();
@@ -222,7 +222,7 @@ fn a_host_of_two_cables_sends_by_the_route() {
     let [near, far] = [IpAddr::from([10, 0, 0, 8]), IpAddr::from([10, 0, 0, 9])];
     let host = host(&fabric, &Settings { routes: Routes::Only(&[near]), ..settings("f0", 1) });
     let second = Settings { interface: 1, routes: Routes::Only(&[far]), ..settings("f1", 1) };
-    let cable = cable::lay(&host, &fabric, &second).unwrap();
+    let cable = veth::lay(&host, &fabric, &second).unwrap();
     assert_shown(&host, "ip -o link", &[&format!("{}: eth1@", cable.host_index)]);
     assert_shown(&fabric, "ip -o link", &[&format!("{}: f1@", cable.fabric_index)]);
     assert_shown(&host, "ip route get 10.0.0.8", &["dev eth0", "src 10.0.0.1"]);
@@ -268,7 +268,7 @@ fn the_kernel_holds_a_host_to_its_line() {
     let fabric = Namespace::new().unwrap();
     let host = Namespace::new().unwrap();
     let settings = Settings { line: Some(line), ..settings("f0", 1) };
-    let cable = cable::lay(&host, &fabric, &settings).unwrap();
+    let cable = veth::lay(&host, &fabric, &settings).unwrap();
     assert!(cable.shaped, "this kernel has no TBF");
     let parts = ["tbf 1: root", "rate 1Mbit", "overhead 24", "mpu 84b", "ethernet"];
     assert_shown(&host, "tc -d qdisc show dev eth0", &parts);
@@ -317,12 +317,12 @@ fn receive_processing_is_steered() {
     let fabric = Namespace::new().unwrap();
     let host = Namespace::new().unwrap();
     let steered = Settings { receive_cpus: &[0], ..settings("f0", 1) };
-    if !cable::lay(&host, &fabric, &steered).unwrap().steered {
+    if !veth::lay(&host, &fabric, &steered).unwrap().steered {
         return println!("  not looked at: this kernel has no net.core.rps_default_mask");
     }
     let none = Routes::Only(&[]);
     let plain = Settings { interface: 1, routes: none, ..settings("f1", 1) };
-    assert!(!cable::lay(&host, &fabric, &plain).unwrap().steered);
+    assert!(!veth::lay(&host, &fabric, &plain).unwrap().steered);
     let mask = |name| {
         let read =
             format!("mount -t sysfs s /sys && cat /sys/class/net/{name}/queues/rx-0/rps_cpus");
@@ -334,7 +334,7 @@ fn receive_processing_is_steered() {
 
 fn what_is_unfit_is_told() {
     let (host, fabric) = (Namespace::new().unwrap(), Namespace::new().unwrap());
-    let lay = |settings: Settings| cable::lay(&host, &fabric, &settings).unwrap_err();
+    let lay = |settings: Settings| veth::lay(&host, &fabric, &settings).unwrap_err();
     let six = "fd00::1".parse().unwrap();
     for wrong in [
         Settings { mtu: 67, ..settings("f0", 1) },
@@ -345,7 +345,7 @@ fn what_is_unfit_is_told() {
         assert!(matches!(error, Error::Unfit { .. }), "{error}");
         assert!(error.to_string().contains("MTU"), "{error}");
     }
-    cable::lay(&host, &fabric, &settings("f0", 1)).unwrap();
+    veth::lay(&host, &fabric, &settings("f0", 1)).unwrap();
     let error = lay(settings("f1", 1)).to_string();
     assert!(error.starts_with("create a veth pair (eth0 to f1): File exists"), "{error}");
 }
@@ -385,8 +385,8 @@ fn victim() {
     let far = host(&fabric, &settings("f1", 2));
     let none = Routes::Only(&[]);
     let second = |number| Settings { interface: 1, routes: none, ..settings("w0", number) };
-    cable::lay(&near, &witness, &second(3)).unwrap();
-    cable::lay(&far, &witness, &Settings { fabric_interface: "w1", ..second(4) }).unwrap();
+    veth::lay(&near, &witness, &second(3)).unwrap();
+    veth::lay(&far, &witness, &Settings { fabric_interface: "w1", ..second(4) }).unwrap();
     println!("ready");
     thread::sleep(Duration::from_secs(600));
 }

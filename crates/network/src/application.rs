@@ -4,11 +4,11 @@ use traffic::units::Serializer;
 use traffic::{Bytes, Duration, Instant, Rate};
 use transport::Connection;
 
-use crate::exchange::{Answering, Asking};
+use crate::exchange::{RequestClient, RequestServer};
 
 /// When a program sends, and how much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct ActivePeriod {
     /// When it connects, or begins to send datagrams.
     pub start: Instant,
     /// When it stops sending and closes; `Instant::NEVER` to go on to the end of the run.
@@ -17,7 +17,7 @@ pub struct Span {
     pub bytes: Option<Bytes>,
 }
 
-impl Span {
+impl ActivePeriod {
     /// From the beginning of the run to its end.
     pub const ALWAYS: Self = Self { start: Instant::ZERO, stop: Instant::NEVER, bytes: None };
 }
@@ -26,7 +26,7 @@ impl Span {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Writer {
     /// When and how much.
-    pub span: Span,
+    pub span: ActivePeriod,
     /// Messages with silence between; `None` writes all the time.
     pub train: Option<Train>,
 }
@@ -52,16 +52,16 @@ pub const READ_MAX: u64 = 4096;
 
 /// What a sending program does when its time has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Act {
+pub struct AppAction {
     /// What it begins to write, in bytes; `u64::MAX` for as much as it can.
     pub bytes: u64,
     /// What it does then.
-    pub then: Then,
+    pub then: AfterWrite,
 }
 
 /// What a sending program does after it has written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Then {
+pub enum AfterWrite {
     /// It will write again.
     #[default]
     Waits,
@@ -73,8 +73,8 @@ pub enum Then {
 
 /// A sending program at work. What it writes waits for room in the send buffer without its doing.
 #[derive(Clone, Copy, Debug)]
-pub struct Writing {
-    span: Span,
+pub struct BulkSender {
+    span: ActivePeriod,
     train: Option<Train>,
     /// Bytes it may still write in all.
     left: u64,
@@ -83,7 +83,7 @@ pub struct Writing {
     stopped: bool,
 }
 
-impl Writing {
+impl BulkSender {
     /// A program that has not started yet.
     pub fn new(Writer { span, train }: Writer) -> Self {
         let left = span.bytes.map_or(u64::MAX, |b| b.0);
@@ -91,15 +91,15 @@ impl Writing {
     }
 
     /// Starts, writes the messages that are due, or stops.
-    pub fn act(&mut self, now: Instant) -> Act {
+    pub fn act(&mut self, now: Instant) -> AppAction {
         if self.stopped || now < self.span.start {
-            return Act::default();
+            return AppAction::default();
         }
         if now >= self.span.stop {
             self.stopped = true;
-            return Act { bytes: 0, then: Then::GivesUp };
+            return AppAction { bytes: 0, then: AfterWrite::GivesUp };
         }
-        let mut act = Act::default();
+        let mut act = AppAction::default();
         while now >= self.next_message {
             let bytes = self.train.map_or(u64::MAX, |train| train.message.0).min(self.left);
             act.bytes = act.bytes.saturating_add(bytes);
@@ -111,19 +111,19 @@ impl Writing {
                 _ => Instant::NEVER,
             };
             if self.left == 0 {
-                act.then = Then::Closes;
+                act.then = AfterWrite::Closes;
             }
         }
         act
     }
 
     fn run(&mut self, connection: &mut Connection, now: Instant) {
-        let Act { bytes, then } = self.act(now);
+        let AppAction { bytes, then } = self.act(now);
         connection.supply(bytes, now);
         match then {
-            Then::Waits => {}
-            Then::Closes => connection.close(now),
-            Then::GivesUp => connection.abandon_write(),
+            AfterWrite::Waits => {}
+            AfterWrite::Closes => connection.close(now),
+            AfterWrite::GivesUp => connection.abandon_write(),
         }
     }
 
@@ -160,15 +160,15 @@ impl Reading {
 #[derive(Debug)]
 pub(crate) enum Program {
     /// Writes.
-    Write(Writing),
+    Write(BulkSender),
     /// Reads at a rate.
     Read(Reading),
     /// Reads whatever comes, which takes no doing: see `Connection::read_always`.
     ReadAlways,
     /// Writes requests and reads responses.
-    Ask(Asking),
+    Ask(RequestClient),
     /// Reads requests and writes responses.
-    Answer(Answering),
+    Answer(RequestServer),
 }
 
 impl Program {
@@ -181,7 +181,7 @@ impl Program {
 
     /// Whether it wants to run whenever a segment came, and not only at its own times.
     #[inline]
-    pub(crate) fn heeds_segments(&self) -> bool {
+    pub(crate) fn wants_segments(&self) -> bool {
         matches!(self, Self::Read(_) | Self::Ask(_) | Self::Answer(_))
     }
 

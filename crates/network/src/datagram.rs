@@ -6,7 +6,7 @@ use traffic::units::Serializer;
 use traffic::{Bytes, Duration, FlowId, HostId, Instant, Packet, Random, Rate};
 use transport::Info;
 
-use crate::application::Span;
+use crate::application::ActivePeriod;
 use crate::schedule::Schedule;
 
 /// What UDP puts before the payload (RFC 768).
@@ -65,7 +65,7 @@ impl Config {
 /// A source at work.
 #[derive(Debug)]
 pub struct Source {
-    span: Span,
+    span: ActivePeriod,
     config: Config,
     /// What the datagrams so far take at the rate, to below a picosecond.
     clock: Serializer,
@@ -83,7 +83,7 @@ impl Source {
     /// A source of `flow` from one host to another; `random` spaces Poisson arrivals.
     pub fn new(
         config: Config,
-        span: Span,
+        span: ActivePeriod,
         (flow, source, destination): (FlowId, HostId, HostId),
         random: Random,
     ) -> Self {

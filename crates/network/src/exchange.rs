@@ -3,7 +3,7 @@
 use traffic::{Bytes, Duration, Instant};
 use transport::Connection;
 
-use crate::application::{Act, Span, Then};
+use crate::application::{ActivePeriod, AfterWrite, AppAction};
 
 /// Sizes of both, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +37,8 @@ impl Exchanges {
 
 /// The program that asks.
 #[derive(Clone, Copy, Debug)]
-pub struct Asking {
-    span: Span,
+pub struct RequestClient {
+    span: ActivePeriod,
     exchange: Exchange,
     /// When the request was written whose response is awaited, and how much of that is still to come.
     awaited: Option<(Instant, u64)>,
@@ -50,9 +50,9 @@ pub struct Asking {
     exchanges: Exchanges,
 }
 
-impl Asking {
+impl RequestClient {
     /// A program that has not started yet.
-    pub fn new(span: Span, exchange: Exchange) -> Self {
+    pub fn new(span: ActivePeriod, exchange: Exchange) -> Self {
         Self {
             span,
             exchange,
@@ -65,7 +65,7 @@ impl Asking {
     }
 
     /// `bytes` of responses were read.
-    pub fn hear(&mut self, bytes: u64, now: Instant) {
+    pub fn on_read(&mut self, bytes: u64, now: Instant) {
         let Some((asked, left)) = self.awaited else { return };
         self.awaited = Some((asked, left.saturating_sub(bytes)));
         if bytes >= left {
@@ -76,20 +76,20 @@ impl Asking {
 
     /// Once it is connected: writes the request that is due, or stops; a response under way then is still
     /// read.
-    pub fn act(&mut self, now: Instant) -> Act {
+    pub fn act(&mut self, now: Instant) -> AppAction {
         if self.stopped || now < self.span.start {
-            return Act::default();
+            return AppAction::default();
         }
         if now >= self.span.stop {
             self.stopped = true;
-            return Act { bytes: 0, then: Then::Closes };
+            return AppAction { bytes: 0, then: AfterWrite::Closes };
         }
         if self.awaited.is_some() || now < self.next {
-            return Act::default();
+            return AppAction::default();
         }
         self.awaited = Some((now, self.exchange.response.0));
         self.next = now + self.exchange.every.unwrap_or(Duration::ZERO);
-        Act { bytes: self.exchange.request.0, then: Then::Waits }
+        AppAction { bytes: self.exchange.request.0, then: AfterWrite::Waits }
     }
 
     /// When it acts next by itself; `NEVER` if it will not.
@@ -108,18 +108,18 @@ impl Asking {
     }
 
     pub(crate) fn run(&mut self, connection: &mut Connection, now: Instant) {
-        let Span { start, stop, .. } = self.span;
+        let ActivePeriod { start, stop, .. } = self.span;
         self.connecting = (start..stop).contains(&now) && !connection.is_established();
         if self.connecting {
             return;
         }
         let got = connection.read(connection.readable(), now);
-        self.hear(got, now);
-        let Act { bytes, then } = self.act(now);
+        self.on_read(got, now);
+        let AppAction { bytes, then } = self.act(now);
         if bytes > 0 {
             connection.supply(bytes, now);
         }
-        if then == Then::Closes {
+        if then == AfterWrite::Closes {
             connection.close(now);
         }
     }
@@ -127,20 +127,20 @@ impl Asking {
 
 /// The program that answers every request when all of it came.
 #[derive(Clone, Copy, Debug)]
-pub struct Answering {
+pub struct RequestServer {
     exchange: Exchange,
     /// Of the request that is coming in.
     heard: u64,
 }
 
-impl Answering {
+impl RequestServer {
     /// A program that has heard nothing yet.
     pub const fn new(exchange: Exchange) -> Self {
         Self { exchange, heard: 0 }
     }
 
     /// `bytes` of requests were read; returns how much it writes for that.
-    pub fn hear(&mut self, bytes: u64) -> u64 {
+    pub fn on_read(&mut self, bytes: u64) -> u64 {
         let heard = self.heard + bytes;
         let request = self.exchange.request.0.max(1);
         self.heard = heard % request;
@@ -149,7 +149,7 @@ impl Answering {
 
     pub(crate) fn run(&mut self, connection: &mut Connection, now: Instant) {
         let got = connection.read(connection.readable(), now);
-        let bytes = self.hear(got);
+        let bytes = self.on_read(got);
         if bytes > 0 {
             connection.supply(bytes, now);
         }

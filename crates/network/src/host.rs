@@ -8,13 +8,13 @@
 use std::collections::VecDeque;
 
 use traffic::{DropReason, Duration, FlowId, Instant, PacketId};
-use transport::{Connection, Info, Work};
+use transport::{Connection, Info, ProcessingCost};
 
-use crate::application::{Program, Reader, Writer, Writing};
+use crate::application::{BulkSender, Program, Reader, Writer};
 use crate::credits::Credits;
 use crate::custody::Owner;
 use crate::datagram::{self, Delay, Source};
-use crate::exchange::{Answering, Asking, Exchanges};
+use crate::exchange::{Exchanges, RequestClient, RequestServer};
 use crate::flow_table::{FlowTable, NO_ENDPOINT};
 use crate::node::{Context, Egress};
 use crate::observer::{Observer, Place};
@@ -26,7 +26,7 @@ use crate::schedule::Schedule;
 pub struct Processor {
     /// For each segment received.
     pub per_segment: Duration,
-    /// For each entry of the retransmission queue that the stack walks (see `transport::Work`).
+    /// For each entry of the retransmission queue that the stack walks (see `transport::ProcessingCost`).
     pub per_walked: Duration,
     /// Segments that may wait; more are dropped.
     pub backlog: u32,
@@ -76,7 +76,7 @@ pub(crate) struct Endpoint {
     /// It has more to send, but enough in the interface's queue (TCP small queues).
     pub(crate) throttled: bool,
     /// The program wants to run after every segment.
-    heeds_segments: bool,
+    wants_segments: bool,
     /// When it is woken at the latest, as its schedule has it.
     wakeup: Instant,
     /// Bytes of this connection in the interface's queue.
@@ -139,7 +139,7 @@ impl Host {
 
     /// Adds the sending end of a flow that leaves through `port`.
     pub fn send(&mut self, flow: FlowId, port: u16, connection: Connection, writer: Writer) {
-        self.add(flow, port, connection, Program::Write(Writing::new(writer)));
+        self.add(flow, port, connection, Program::Write(BulkSender::new(writer)));
     }
 
     /// Adds the receiving end of a flow whose ACKs leave through `port`.
@@ -152,7 +152,7 @@ impl Host {
     }
 
     /// Adds the end of a flow that asks, through `port`.
-    pub fn ask(&mut self, flow: FlowId, port: u16, connection: Connection, asking: Asking) {
+    pub fn ask(&mut self, flow: FlowId, port: u16, connection: Connection, asking: RequestClient) {
         self.add(flow, port, connection, Program::Ask(asking));
     }
 
@@ -162,7 +162,7 @@ impl Host {
         flow: FlowId,
         port: u16,
         connection: Connection,
-        answering: Answering,
+        answering: RequestServer,
     ) {
         self.add(flow, port, connection, Program::Answer(answering));
     }
@@ -188,7 +188,7 @@ impl Host {
             flow,
             port,
             throttled: false,
-            heeds_segments: program.heeds_segments(),
+            wants_segments: program.wants_segments(),
             wakeup,
             queued: 0,
             connection,
@@ -207,7 +207,7 @@ impl Host {
             return self.queue_for_processor(packet, cx);
         }
         if let Some((index, _)) = self.deliver(packet, cx) {
-            self.pump(index, cx);
+            self.send_pending(index, cx);
         }
         self.assert_credits();
     }
@@ -244,7 +244,7 @@ impl Host {
             let per_walked = processing.config.per_walked;
             if let Some((index, work)) = self.deliver(packet, cx) {
                 cost += per_walked.times(u64::from(work.walked));
-                self.pump(index, cx);
+                self.send_pending(index, cx);
             }
             if let Some(processing) = &mut self.processing {
                 processing.busy_until = cx.now + cost;
@@ -258,7 +258,7 @@ impl Host {
         &mut self,
         packet: PacketId,
         cx: &mut Context<'_, E, O>,
-    ) -> Option<(u32, Work)> {
+    ) -> Option<(u32, ProcessingCost)> {
         let index = self.by_flow.get(cx.packets[packet].flow);
         let Some(endpoint) = self.endpoints.get_mut(index as usize) else {
             self.deliver_datagram(index, packet, cx);
@@ -266,7 +266,7 @@ impl Host {
         };
         let work = endpoint.connection.receive(&cx.packets[packet], cx.now);
         cx.packets.release(packet);
-        if endpoint.heeds_segments {
+        if endpoint.wants_segments {
             self.run(index, cx);
         }
         Some((index, work))
@@ -291,7 +291,7 @@ impl Host {
     /// The source of that number gives a datagram to its interface.
     #[inline(never)]
     fn emit<E: Egress, O: Observer>(&mut self, number: u32, cx: &mut Context<'_, E, O>) {
-        let packet = cx.packets.claim();
+        let packet = cx.packets.alloc();
         let Some(port) = self.datagrams.emit(number, &mut cx.packets[packet], cx.now) else {
             return cx.packets.release(packet);
         };
@@ -305,7 +305,7 @@ impl Host {
             }
             Offered::Dropped(reason) => cx.drop(Place::Port(id), packet, reason),
         }
-        self.pump_released(cx);
+        self.send_released(cx);
     }
 
     /// A port, and the owner of what the endpoint of the number `sender` offers it.
@@ -332,7 +332,7 @@ impl Host {
     ) -> R {
         let (port, mut credits) = self.custody(port, NO_ENDPOINT);
         let answer = act(port, &mut credits, cx);
-        self.pump_released(cx);
+        self.send_released(cx);
         self.assert_credits();
         answer
     }
@@ -350,14 +350,14 @@ impl Host {
 
     /// Lets a connection send what it may, and then those whose packets its own displaced.
     #[inline]
-    fn pump<E: Egress, O: Observer>(&mut self, index: u32, cx: &mut Context<'_, E, O>) {
+    fn send_pending<E: Egress, O: Observer>(&mut self, index: u32, cx: &mut Context<'_, E, O>) {
         self.fill_queue(index, cx);
-        self.pump_released(cx);
+        self.send_released(cx);
     }
 
     /// Lets the connections go on that an interface's queue has room for again.
     #[inline(always)]
-    fn pump_released<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
+    fn send_released<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
         while let Some(index) = self.released.pop() {
             self.fill_queue(index, cx);
         }
@@ -376,7 +376,7 @@ impl Host {
             if endpoint.throttled || !endpoint.connection.may_transmit(cx.now) {
                 break;
             }
-            let packet = cx.packets.claim();
+            let packet = cx.packets.alloc();
             if !endpoint.connection.poll_transmit(cx.now, &mut cx.packets[packet]) {
                 cx.packets.release(packet);
                 break;
@@ -443,7 +443,7 @@ impl Host {
             return next;
         }
         // The small queue has room again: what held the connection back is over.
-        self.pump_released(cx);
+        self.send_released(cx);
         self.ports[usize::from(port)].after_sending(cx.now)
     }
 
@@ -468,7 +468,7 @@ impl Host {
                 endpoint.connection.wake(cx.now);
             }
             self.run(index, cx);
-            self.pump(index, cx);
+            self.send_pending(index, cx);
         }
         while let Some(number) = self.datagrams.due(cx.now) {
             self.emit(number, cx);

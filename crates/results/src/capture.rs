@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::folder::files::{Files, OutFile};
 use crate::pcapng::{Frame, Interface, Writer};
 
-use crate::watch::Captured;
+use crate::sampler::Captured;
 use crate::wire::{self, Hop, SNAP};
 
 /// The capture's name in a run folder.

@@ -23,11 +23,11 @@ pub mod report;
 pub mod rows;
 pub mod stored_run;
 
+pub mod sampler;
 pub mod summary;
 pub mod sweep_table;
 pub mod table;
 pub mod totals;
-pub mod watch;
 
 mod bandwidth;
 mod pcapng;
@@ -46,8 +46,8 @@ pub use report::run::Run as RunReport;
 pub use rows::{
     BandwidthRow, ClassRow, DelayRow, FlowRow, Name, Names, QueueRow, Row, SequenceRow,
 };
+pub use sampler::{Captured, Steering, Watch};
 pub use stored_run::StoredRun;
 pub use summary::Summary;
 pub use table::Table;
 pub use totals::{Cost, Drops, Ending, EngineTotals, FlowTotals, PortTotals, Totals};
-pub use watch::{Captured, Steering, Watch};

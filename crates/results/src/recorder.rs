@@ -16,10 +16,10 @@ use crate::folder::Files;
 use crate::rows::{
     BandwidthRow, ClassRow, DelayRow, FlowRow, Name, Names, PlanNames, QueueRow, Row, SequenceRow,
 };
+use crate::sampler::Captured;
 use crate::sequence::Tracker;
 use crate::table::{Series, Table};
 use crate::totals::Totals;
-use crate::watch::Captured;
 
 /// Records what the probes of a plan ask for.
 ///

@@ -19,12 +19,12 @@ mod glance;
 mod grid;
 mod heat;
 mod interval;
+mod path;
 pub mod quantity;
 pub mod run;
 mod script;
 pub mod sweep;
 mod topology;
-mod way;
 
 pub use curves::overlay::Overlaid;
 pub use glance::Card;

@@ -47,10 +47,10 @@ pub(crate) struct Scenario {
     /// Links, by name.
     #[serde(default)]
     pub(crate) link: Table<Link>,
-    /// TCP connections, and datagrams that heed nothing, by name.
+    /// TCP connections, and unresponsive datagrams, by name.
     #[serde(default)]
     pub(crate) flow: Table<Flow>,
-    /// What is done to queues while the run goes on, by name.
+    /// Queue changes while the run goes on, by name.
     #[serde(default)]
     pub(crate) change: Table<Change>,
     /// What to record.

@@ -31,7 +31,7 @@ pub struct Plan {
     pub routes: Routes,
     /// Connections and flows of datagrams, one each (a `count` in the file is already multiplied out).
     pub flows: Vec<Flow>,
-    /// What is done to queues while the run goes on, the earliest first.
+    /// Queue changes while the run goes on, the earliest first.
     pub changes: Vec<Change>,
     /// What to record.
     pub probes: Probes,
@@ -164,7 +164,7 @@ pub struct Flow {
     /// What the headers of its packets say from `from` to `to`.
     pub header: Header,
     /// When the program sends, and how much.
-    pub span: application::Span,
+    pub span: application::ActivePeriod,
     /// What the file says of the start, which the one above was drawn from.
     pub arrival: Arrival,
     /// By which protocol.

@@ -127,7 +127,7 @@ pub(crate) fn congestion(
     let plain = |c: u8| c.is_ascii_alphanumeric() || c == b'_' || c == b'-';
     if kernel.is_empty() || kernel.len() > NAME_MAX || !kernel.bytes().all(plain) {
         let message =
-            format!("`{}` is no name of a kernel's congestion control", kernel.escape_debug());
+            format!("invalid name `{}` of a kernel's congestion control", kernel.escape_debug());
         let help = "see /proc/sys/net/ipv4/tcp_available_congestion_control: \"kernel:cubic\"";
         problems.push(&name.span, message, help);
         return None;

@@ -11,7 +11,7 @@ use scenario::Plan;
 
 /// How many workers there are, and what makes them stop.
 #[derive(Clone, Copy, Debug)]
-pub struct Crew<'a> {
+pub struct WorkerPool<'a> {
     /// Threads; never more than there are inputs.
     pub workers: NonZeroUsize,
     /// Once set, no further input is begun.
@@ -25,7 +25,7 @@ pub struct Crew<'a> {
 /// weights are begun in order.
 pub fn sweep<T: Sync, R: Send + Sync>(
     inputs: &[T],
-    crew: Crew<'_>,
+    crew: WorkerPool<'_>,
     weight: impl Fn(&T) -> u128,
     work: impl Fn(&T) -> R + Sync,
 ) -> Vec<Option<R>> {
@@ -68,8 +68,8 @@ mod tests {
     use super::*;
     use std::sync::Mutex;
 
-    const fn crew(workers: usize, interrupted: &AtomicBool) -> Crew<'_> {
-        Crew { workers: NonZeroUsize::new(workers).unwrap(), interrupted }
+    const fn crew(workers: usize, interrupted: &AtomicBool) -> WorkerPool<'_> {
+        WorkerPool { workers: NonZeroUsize::new(workers).unwrap(), interrupted }
     }
 
     #[test]

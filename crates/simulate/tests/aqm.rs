@@ -165,7 +165,7 @@ impl Link {
 
     fn table(&self, rows: &[Row]) -> String {
         let mut table = format!(
-            "{} Mbit/s, RTT {} ms: CUBIC without end, or Poisson datagrams that heed nothing, in full\n\
+            "{} Mbit/s, RTT {} ms: CUBIC without end, or Poisson unresponsive datagrams, in full\n\
              frames. Frame bits; the wait from arrival at the queue to the wire; of {} s after {}.\n\n\
              load       queue          Mbit/s   mean ms    p99 ms    drops    marks\n\
              ---------  -------------  ------  --------  --------  -------  -------\n",

@@ -97,7 +97,7 @@ fn check_ports(engine: &Engine, ledger: &Ledger) {
         assert_eq!(sent, seen.transmitted, "{:?}", port.id());
         assert_eq!(taken, sent.and(backlog), "{:?}: taken = sent + queued", port.id());
         assert_eq!(Load { packets: own.gap_frames, bytes: own.gap_bytes }, seen.gaps);
-        let wire = &engine.world().lines[port.id().0 as usize].wire;
+        let wire = &engine.world().channels[port.id().0 as usize].wire;
         let on_wire = wire.in_flight() as u64;
         let arrived = seen.received.packets + seen.lost.packets;
         assert_eq!(
@@ -176,7 +176,7 @@ fn check_flows(plan: &Plan, engine: &Engine, ledger: &Ledger) {
         assert!(sender.bytes_written <= flow.span.bytes.map_or(u64::MAX, |bytes| bytes.0));
     }
     let world = engine.world();
-    let on_wires: usize = world.lines.iter().map(|line| line.wire.in_flight()).sum();
+    let on_wires: usize = world.channels.iter().map(|line| line.wire.in_flight()).sum();
     let queued: u64 =
         world.nodes.iter().flat_map(Node::ports).map(|p| p.statistics().backlog_packets).sum();
     let held: usize = world.nodes.iter().map(Node::held).sum();

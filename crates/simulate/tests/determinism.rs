@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use results::{Recorder, Summary};
 use scenario::{Document, Plan};
-use simulate::sweep::{Crew, sweep, weight};
+use simulate::sweep::{WorkerPool, sweep, weight};
 
 /// Ten flows of two algorithms, random loss, a shallow queue: everything that random numbers and the
 /// order of events can touch.
@@ -91,7 +91,7 @@ fn any_number_of_workers_gives_the_same_summaries() {
     let interrupted = AtomicBool::new(false);
     let of = |workers: usize| {
         let workers = NonZeroUsize::new(workers).expect("some");
-        sweep(&plans, Crew { workers, interrupted: &interrupted }, weight, json)
+        sweep(&plans, WorkerPool { workers, interrupted: &interrupted }, weight, json)
     };
     let alone = of(1);
     assert_eq!(alone.len(), 8);

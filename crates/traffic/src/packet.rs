@@ -216,16 +216,16 @@ impl Packets {
         Self { slots: Vec::new(), free: Vec::new(), dropped: VecDeque::new(), headers: Vec::new() }
     }
 
-    /// An arena of so many places, none of them in use; it never grows if [`Packets::try_claim`] alone
+    /// An arena of so many places, none of them in use; it never grows if [`Packets::try_alloc`] alone
     /// takes from it.
     pub fn with_places(places: u32) -> Self {
         let free = (0..places).rev().map(PacketId).collect();
         Self { slots: vec![Packet::default(); places as usize], free, ..Self::new() }
     }
 
-    /// As [`Packets::claim`], but `None` where the arena would have to grow.
+    /// As [`Packets::alloc`], but `None` where the arena would have to grow.
     #[inline]
-    pub fn try_claim(&mut self) -> Option<PacketId> {
+    pub fn try_alloc(&mut self) -> Option<PacketId> {
         self.free.pop()
     }
 
@@ -260,7 +260,7 @@ impl Packets {
 
     /// A place for a new packet; what an earlier packet left there is still in it.
     #[inline]
-    pub fn claim(&mut self) -> PacketId {
+    pub fn alloc(&mut self) -> PacketId {
         self.free.pop().unwrap_or_else(|| {
             let id = PacketId(u32::try_from(self.slots.len()).expect("fewer than 2^32 packets"));
             self.slots.push(Packet::default());
@@ -270,7 +270,7 @@ impl Packets {
 
     /// Puts `packet` into the arena.
     pub fn insert(&mut self, packet: Packet) -> PacketId {
-        let id = self.claim();
+        let id = self.alloc();
         self[id] = packet;
         id
     }

@@ -257,7 +257,7 @@ pub struct RecoveryConfig {
     pub timeout_forgets_sack: bool,
     /// The modelled stack has no SACK cache: each ACK with SACK blocks walks its retransmission
     /// queue from the head to the end of every block, and again to mark and to retransmit (Linux
-    /// before 2.6.24). [`crate::Work::walked`] reports it; it costs the simulated host, not the
+    /// before 2.6.24). [`crate::ProcessingCost::walked`] reports it; it costs the simulated host, not the
     /// simulator.
     pub walks_queue: bool,
 }

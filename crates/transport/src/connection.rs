@@ -6,14 +6,14 @@ use traffic::{Duration, FlowId, HostId, Instant, Packet};
 use crate::config::{Config, TIMESTAMPS_BYTES};
 use crate::handshake::{self, Handshake, NO_SCALE};
 use crate::info::{Info, Phase};
-use crate::receiver::{News, Receiver};
+use crate::receiver::{AckContent, Receiver};
 use crate::sender::Sender;
 use crate::sender::emit::{Next, Outgoing};
 use crate::seq::ORIGIN;
 
 /// What processing a segment took, for a host whose processor is modelled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Work {
+pub struct ProcessingCost {
     /// Entries of the retransmission queue that a stack without a SACK cache would have walked.
     pub walked: u32,
     /// Whether the segment was a pure acknowledgement.
@@ -87,7 +87,7 @@ impl Connection {
 
     /// A segment arrived.
     #[inline]
-    pub fn receive(&mut self, packet: &Packet, now: Instant) -> Work {
+    pub fn receive(&mut self, packet: &Packet, now: Instant) -> ProcessingCost {
         self.segments_received += 1;
         if packet.tcp.payload == 0 {
             self.receive_ack(packet, now)
@@ -105,51 +105,51 @@ impl Connection {
             && self.phase == Phase::Established
     }
 
-    fn receive_ack(&mut self, packet: &Packet, now: Instant) -> Work {
+    fn receive_ack(&mut self, packet: &Packet, now: Instant) -> ProcessingCost {
         let tcp = &packet.tcp;
         if self.is_plain(packet)
             && self.receiver.on_predicted_ack(tcp)
             && self.sender.on_predicted_ack(tcp, now)
         {
-            return Work { walked: 0, pure_ack: true };
+            return ProcessingCost { walked: 0, pure_ack: true };
         }
         self.receive_any(packet, now)
     }
 
-    fn receive_data(&mut self, packet: &Packet, now: Instant) -> Work {
+    fn receive_data(&mut self, packet: &Packet, now: Instant) -> ProcessingCost {
         let tcp = &packet.tcp;
         if self.is_plain(packet)
             && self.sender.on_predicted_data(tcp)
             && self.receiver.on_predicted_data(tcp, now)
         {
-            return Work::default();
+            return ProcessingCost::default();
         }
         self.receive_any(packet, now)
     }
 
     /// The same, whatever it is.
     #[inline(never)]
-    fn receive_any(&mut self, packet: &Packet, now: Instant) -> Work {
+    fn receive_any(&mut self, packet: &Packet, now: Instant) -> ProcessingCost {
         let tcp = &packet.tcp;
         if self.phase != Phase::Established || tcp.flags & (flags::SYN | flags::RST) != 0 {
             self.receive_early(tcp, now);
             if self.phase != Phase::Established || tcp.flags & flags::SYN != 0 {
-                return Work::default();
+                return ProcessingCost::default();
             }
         }
         if tcp.flags & flags::ACK == 0 {
             // RFC 9293, section 3.10.7.4: dropped without an answer.
-            return Work::default();
+            return ProcessingCost::default();
         }
         if !self.sender.accepts(tcp) {
             self.challenge(now);
-            return Work::default();
+            return ProcessingCost::default();
         }
         let walked = self.sender.on_ack(tcp, now);
         let marked = packet.tos & ecn::MASK == ecn::CE;
         self.receiver.on_segment(tcp, marked, self.sender.fin_sent, now);
         let pure_ack = tcp.payload == 0 && tcp.flags & flags::FIN == 0;
-        Work { walked, pure_ack }
+        ProcessingCost { walked, pure_ack }
     }
 
     /// A segment acknowledges what was never sent, or what nobody could still acknowledge: its data
@@ -265,7 +265,7 @@ impl Connection {
     /// A pure ACK; mostly one that only moves on.
     #[inline(never)]
     fn write_ack(&mut self, now: Instant, packet: &mut Packet) -> bool {
-        if self.receiver.news() != News::Progress || !self.sender.clock.holds(now) {
+        if self.receiver.news() != AckContent::Progress || !self.sender.clock.holds(now) {
             return self.write_any_ack(now, packet);
         }
         self.write_pure_ack(now, packet)
@@ -290,15 +290,15 @@ impl Connection {
         let agreed = &self.sender.agreed;
         let mut blocks = 0;
         match self.receiver.news() {
-            News::None => *packet = self.template,
-            News::Progress => {
+            AckContent::None => *packet = self.template,
+            AckContent::Progress => {
                 // Written twice, for a copy of what was just written waits for it.
                 *packet = self.template;
                 (packet.tcp.ack, packet.tcp.window) = self.receiver.acknowledge();
                 self.template.tcp.ack = packet.tcp.ack;
                 self.template.tcp.window = packet.tcp.window;
             }
-            News::Any => {
+            AckContent::Any => {
                 blocks = self.receiver.acknowledge_any(&mut self.template.tcp, out.payload);
                 *packet = self.template;
             }

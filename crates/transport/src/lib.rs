@@ -17,6 +17,6 @@ mod sender;
 mod seq;
 
 pub use config::{Config, ConfigError};
-pub use connection::{Connection, Work};
+pub use connection::{Connection, ProcessingCost};
 pub use info::{Info, Phase};
 pub use profile::Profile;

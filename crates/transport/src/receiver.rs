@@ -50,7 +50,7 @@ pub(crate) struct Receiver {
     /// A mark is echoed until the peer says it reduced (RFC 3168, section 6.1.3).
     echoing: bool,
     /// How the next ACK differs from the last, but for its timestamps.
-    news: News,
+    news: AckContent,
     /// When the application read last.
     read_at: Instant,
     delayed: DelayedAck,
@@ -65,7 +65,7 @@ pub(crate) struct Receiver {
 
 /// How an ACK differs from the one before it, but for its timestamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum News {
+pub(crate) enum AckContent {
     /// Not at all.
     None,
     /// By its number and window.
@@ -110,7 +110,7 @@ impl Receiver {
             fin: None,
             ts_recent: 0,
             echoing: false,
-            news: News::Any,
+            news: AckContent::Any,
             delayed: DelayedAck::new(&config.ack),
             tuning,
             stats: ReceiverStatistics::default(),
@@ -182,7 +182,7 @@ impl Receiver {
         closed: bool,
         now: Instant,
     ) -> bool {
-        self.news = News::Any;
+        self.news = AckContent::Any;
         let start = self.space.unwrap(tcp.seq, self.nxt);
         let mut fin = tcp.flags & flags::FIN != 0;
         let mut end = start + u64::from(tcp.payload) + u64::from(fin);
@@ -239,7 +239,7 @@ impl Receiver {
     /// Bytes arrived in order.
     #[inline(always)]
     fn in_order(&mut self, bytes: u64, tcp: &Tcp, now: Instant) {
-        self.news = self.news.max(News::Progress);
+        self.news = self.news.max(AckContent::Progress);
         if self.tuning.is_on() || !self.delayed.is_off() {
             return self.in_order_any(bytes, tcp, now);
         }
@@ -260,7 +260,7 @@ impl Receiver {
             let moves = self.candidate_edge() > self.edge;
             self.delayed.on_data(self.nxt - self.acked, self.mss, moves, now);
             if self.delayed.is_quick() {
-                self.news = News::Any;
+                self.news = AckContent::Any;
             }
         }
         if self.reads_always {
@@ -345,7 +345,7 @@ impl Receiver {
 
     /// Forces an ACK.
     pub(crate) fn ack_now(&mut self) {
-        self.news = News::Any;
+        self.news = AckContent::Any;
         self.delayed.now();
     }
 
@@ -357,7 +357,7 @@ impl Receiver {
 
     /// Its time may be up.
     pub(crate) fn wake(&mut self, now: Instant) {
-        self.news = News::Any;
+        self.news = AckContent::Any;
         self.delayed.wake(now);
     }
 
@@ -375,7 +375,7 @@ impl Receiver {
 
     /// What the next ACK says that the last did not.
     #[inline]
-    pub(crate) const fn news(&self) -> News {
+    pub(crate) const fn news(&self) -> AckContent {
         self.news
     }
 
@@ -385,7 +385,7 @@ impl Receiver {
         self.advance_edge();
         self.acked = self.nxt;
         self.delayed.sent();
-        self.news = News::None;
+        self.news = AckContent::None;
         let window = (self.edge - self.nxt) >> self.window_shift;
         (self.space.wire(self.nxt), window.min(65_535) as u16)
     }
@@ -400,7 +400,7 @@ impl Receiver {
         tcp.sack_len = 0;
         self.delayed.sent_quickly();
         if self.echoing || self.delayed.is_quick() || !self.reassembly.is_empty() {
-            self.news = News::Any;
+            self.news = AckContent::Any;
         }
         if self.reassembly.is_empty() && self.dsack.is_none() {
             return 0;
@@ -488,7 +488,7 @@ impl Receiver {
     /// once (Linux's `tcp_cleanup_rbuf`).
     pub(crate) fn read(&mut self, bytes: u64, now: Instant) -> u64 {
         let taken = bytes.min(self.readable());
-        self.news = self.news.max(News::Progress);
+        self.news = self.news.max(AckContent::Progress);
         if taken > 0 {
             (self.read, self.read_at) = (self.read + taken, now);
         }

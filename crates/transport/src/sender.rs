@@ -262,7 +262,7 @@ impl Sender {
         self.sock.mss = agreed.mss;
         (self.window_end, self.window_max) = (self.una + window, window);
         (self.last_sent, self.window_stamp) = (now, now);
-        self.stir();
+        self.refresh_fast_path();
         self.settle();
         self.refresh(now);
         self.algorithm().init(&mut self.sock);
@@ -273,7 +273,7 @@ impl Sender {
         let window = u64::from(tcp.window) << self.agreed.window_shift;
         self.window_end = self.una + window;
         self.window_max = self.window_max.max(window);
-        self.stir();
+        self.refresh_fast_path();
     }
 
     /// The handshake's round trip, and what its retransmissions mean: more than one lost SYN starts
@@ -389,7 +389,7 @@ impl Sender {
 
     /// Something happened that may let segments go out.
     #[inline]
-    fn stir(&mut self) {
+    fn refresh_fast_path(&mut self) {
         (self.resting, self.stopping) = (false, false);
     }
 
@@ -414,13 +414,13 @@ impl Sender {
             self.restart_after_idle(now);
         }
         self.supplied = self.supplied.saturating_add(bytes).min(u64::MAX / 2);
-        self.stir();
+        self.refresh_fast_path();
     }
 
     /// The application will hand over no more: a FIN follows the data.
     pub(crate) fn close(&mut self) {
         self.closing = true;
-        self.stir();
+        self.refresh_fast_path();
     }
 
     /// The application gives up what the send buffer has not taken yet; a FIN follows the rest.

@@ -37,7 +37,7 @@ where
     pipe.run(span, |_| false);
     let now = pipe.now;
     let read = pipe.ends[RECEIVER].read(bytes, now);
-    pipe.pump();
+    pipe.send_pending();
     read
 }
 

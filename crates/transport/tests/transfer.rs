@@ -75,7 +75,7 @@ fn transfer(config: &Config, vices: Vices, seed: u64, bytes: [u64; 2]) -> [trans
     // An application that reads in lumps, at its leisure.
     let mut reads = 0;
     let mut read = [0u64; 2];
-    pipe.pump();
+    pipe.send_pending();
     while !pipe.ends.iter().all(Connection::is_closed) && pipe.now < Instant::from_ps(u64::MAX / 64)
     {
         if !pipe.step() {
@@ -86,7 +86,7 @@ fn transfer(config: &Config, vices: Vices, seed: u64, bytes: [u64; 2]) -> [trans
             for (side, read) in read.iter_mut().enumerate() {
                 *read += pipe.ends[side].read(random.below(200_000), pipe.now);
             }
-            pipe.pump();
+            pipe.send_pending();
         }
     }
     let infos = [pipe.ends[0].info(), pipe.ends[1].info()];

@@ -9,7 +9,7 @@ use scenario::plan::Within;
 use scenario::{Plan, Units};
 
 use super::runs::{self, settings};
-use super::{Arguments, answer, shown_groups};
+use super::{Arguments, answer, render_groups};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -148,12 +148,12 @@ fn own(sets: &[BTreeSet<String>], place: usize) -> Vec<String> {
     own.filter(|setting| !setting.starts_with("seed=")).cloned().collect()
 }
 
-pub(super) fn act(arguments: &Arguments, groups: Vec<Group>) -> Result<Exit, Failure> {
+pub(super) fn run(arguments: &Arguments, groups: Vec<Group>) -> Result<Exit, Failure> {
     let all: Vec<&StoredRun> = groups.iter().flat_map(|group| &group.runs).collect();
     let plan = runs::plans(&all)?.swap_remove(0);
     let firsts: Vec<&StoredRun> = groups.iter().map(|group| &group.runs[0]).collect();
     let plans = runs::plans(&firsts)?;
-    all.into_iter().for_each(runs::tell);
+    all.into_iter().for_each(runs::warn);
     let comparison = compare(groups, &plan, arguments.all)?;
     answer(
         arguments,
@@ -161,10 +161,10 @@ pub(super) fn act(arguments: &Arguments, groups: Vec<Group>) -> Result<Exit, Fai
             let groups = &comparison.groups;
             let names: Vec<_> = groups.iter().map(|group| group.name.clone()).collect();
             let firsts = groups.iter().map(|group| &group.runs[0]);
-            runs::overlay(shown_groups::page(&comparison, &plan.title), &names, firsts, &plans)
+            runs::overlay(render_groups::page(&comparison, &plan.title), &names, firsts, &plans)
         },
-        || shown_groups::json(&comparison),
-        || shown_groups::text(&comparison),
+        || render_groups::json(&comparison),
+        || render_groups::text(&comparison),
     )?;
     Ok(Exit::met(comparison.ok()))
 }

@@ -9,11 +9,11 @@ use results::report::differences::{Differences, Row as PageRow};
 use results::report::quantity::digits;
 use serde_json::{Value, json};
 
-use super::shown_groups::{number, percent};
+use super::render_groups::{number, percent};
 use super::{Arguments, answer, difference};
-use crate::amount;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::format;
 use crate::paper::ITEMS;
 use crate::table::{Cell, Table};
 
@@ -40,7 +40,7 @@ impl Row<'_> {
     }
 }
 
-pub(super) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let papers = arguments.folders.iter().map(|folder| read(folder));
     let papers: Vec<Results> = papers.collect::<Result<_, _>>()?;
     for (paper, folder) in papers.iter().zip(&arguments.folders) {
@@ -127,7 +127,7 @@ fn cells(row: &Row<'_>, papers: usize, name: &str) -> Vec<Cell> {
     cells.extend((1..papers).map(|paper| apart(row.measured(0), row.measured(paper)).into()));
     cells.extend((0..papers).map(|paper| apart(row.item.published, row.measured(paper)).into()));
     let limits = row.all.iter().flatten().next_back();
-    let limits = limits.map(|item| amount::range(item.low, item.high, digits));
+    let limits = limits.map(|item| format::range(item.low, item.high, digits));
     cells.push(limits.unwrap_or_default().into());
     cells.push(if row.is_judged() { Cell::verdict(row.ok()) } else { "".into() });
     cells

@@ -9,7 +9,7 @@ use results::{LabReport, StoredRun};
 use scenario::plan::{NodeKind, Within};
 use scenario::{Document, Plan, Units};
 
-use super::{Arguments, answer, rows, shown};
+use super::{Arguments, answer, render, rows};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -67,19 +67,19 @@ impl Comparison {
     }
 }
 
-pub(super) fn act(arguments: &Arguments, runs: Vec<StoredRun>) -> Result<Exit, Failure> {
+pub(super) fn run(arguments: &Arguments, runs: Vec<StoredRun>) -> Result<Exit, Failure> {
     let plans = plans(&runs.iter().collect::<Vec<_>>())?;
-    runs.iter().for_each(tell);
+    runs.iter().for_each(warn);
     let plan = &plans[0];
     let comparison = compare(runs, plan, arguments.all)?;
     answer(
         arguments,
         || {
-            let names = shown::headings(&comparison.runs);
-            overlay(shown::page(&comparison, &plan.title), &names, &comparison.runs, &plans)
+            let names = render::headings(&comparison.runs);
+            overlay(render::page(&comparison, &plan.title), &names, &comparison.runs, &plans)
         },
-        || shown::json(&comparison),
-        || shown::text(&comparison),
+        || render::json(&comparison),
+        || render::text(&comparison),
     )?;
     Ok(Exit::met(comparison.ok()))
 }
@@ -158,7 +158,7 @@ pub(super) fn several_drivers<'r>(mut runs: impl Iterator<Item = &'r StoredRun>)
 }
 
 /// What a reader must know of a run before believing it.
-pub(super) fn tell(run: &StoredRun) {
+pub(super) fn warn(run: &StoredRun) {
     if let Some(warning) = run.lab.as_ref().and_then(LabReport::warning) {
         output::note(&format!("{}: {warning}", run.folder.display()));
     }

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use serde::Serialize;
 
 use super::case::Case;
-use super::walk::{CARRY_PACKETS, Walk, carry_packets};
+use super::drive::{CARRY_PACKETS, Walk, carry_packets};
 use super::workload::Workload;
 use crate::failure::Failure;
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::case::Case;
-use super::walk::{Walk, carry_packets};
+use super::drive::{Walk, carry_packets};
 use super::workload::Workload;
 use crate::failure::Failure;
 use crate::meter::thread_seconds;

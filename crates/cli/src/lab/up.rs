@@ -42,7 +42,7 @@ pub(super) struct Arguments {
 }
 
 /// Builds a network and lets it stand.
-pub(super) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.foreground || arguments.hold {
         return hold(arguments);
     }
@@ -59,7 +59,7 @@ pub(super) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
         let status = child.wait().map_err(Failure::file(Path::new("/proc/self/exe")))?;
         return Ok(Exit::of(status));
     };
-    tell(&state)?;
+    print_state(&state)?;
     let name = &state.name;
     output::note(&format!(
         "next: suimon lab shell {name} HOST; suimon lab exec {name} HOST -- COMMAND; suimon lab down {name}"
@@ -67,7 +67,7 @@ pub(super) fn act(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-fn tell(state: &State) -> Result<(), Failure> {
+fn print_state(state: &State) -> Result<(), Failure> {
     output::print(&state.shown())
 }
 
@@ -114,7 +114,7 @@ fn hold_plan(
 ) -> Result<(), Failure> {
     let options = lab::Options { interrupted: Some(interrupted), ..fabric.options() };
     let report = lab::hold(plan, options, |held| {
-        holder.attend(held)?;
+        holder.serve(held)?;
         Ok(holder.over || interrupted.load(Ordering::Relaxed))
     })?;
     if !holder.background {
@@ -166,7 +166,7 @@ struct Holder {
 
 impl Holder {
     /// Answers who asks.
-    fn attend(&mut self, held: &mut Held<'_>) -> Result<(), lab::Error> {
+    fn serve(&mut self, held: &mut Held<'_>) -> Result<(), lab::Error> {
         if !self.told {
             self.told = true;
             self.announce(held)?;
@@ -196,15 +196,15 @@ impl Holder {
 
     /// Says that the network stands; takes it down if nobody hears that, or a program has failed already.
     fn announce(&mut self, held: &mut Held<'_>) -> Result<(), lab::Error> {
-        check::tell(&held.substitutions());
+        check::warn(&held.substitutions());
         let state = state(held, &self.name, &self.scenario, &self.clock)?;
         if !state.failed_programs.is_empty() {
-            state.failed_programs.iter().for_each(|program| check::tell_failed(program));
+            state.failed_programs.iter().for_each(|program| check::warn_of_failed(program));
             (self.failed, self.over) = (true, true);
             return Ok(());
         }
         if !self.background {
-            self.over = tell(&state).is_err();
+            self.over = print_state(&state).is_err();
             return Ok(());
         }
         let line = json!(state).to_string() + "\n";

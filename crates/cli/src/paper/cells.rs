@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use scenario::Document;
-use simulate::sweep::{Crew, sweep, weight};
+use simulate::sweep::{WorkerPool, sweep, weight};
 
 use super::library;
 use super::published::{Published, Run};
@@ -195,7 +195,7 @@ impl Cells {
         interrupted: &AtomicBool,
         progress: &Progress,
     ) -> Result<Self, Failure> {
-        let crew = Crew { workers, interrupted };
+        let crew = WorkerPool { workers, interrupted };
         let late = AtomicBool::new(false);
         let work = |cell: &&mut Cell| {
             let outcome = cell.execute(&late, interrupted, progress);

@@ -112,7 +112,7 @@ fn row(item: &Item, case: &Case, measured: f64, driver: Driver) -> Row {
         measured,
         low: limits.low,
         high: limits.high,
-        calibrated: super::shown::is_calibrated(item, driver),
+        calibrated: super::render::is_calibrated(item, driver),
         ..Row::default()
     };
     row.judged()

@@ -80,7 +80,7 @@ struct Refusal {
 }
 
 /// Asks, and prints the answer.
-pub(super) fn act(verb: &Verb) -> Result<Exit, Failure> {
+pub(super) fn run(verb: &Verb) -> Result<Exit, Failure> {
     match verb {
         Verb::Stats(Stats { target }) => {
             let answer = target.ask(REQUEST)?;

@@ -3,7 +3,7 @@
 use lab::device::LinkState;
 use results::report::quantity::{self, Kind};
 
-use crate::amount;
+use crate::format;
 use crate::statistics::{Counts, Interface, Port, Statistics};
 use crate::table::{Cell, Table};
 
@@ -78,12 +78,12 @@ pub(super) fn of_interface(interface: &Interface) -> String {
         text += &format!("{name}: {interface_state}\n");
     }
     if *outages > 0 {
-        let times = amount::count(*outages as usize, "time");
-        let lost = amount::count(*lost_when_down as usize, "frame");
+        let times = format::count(*outages as usize, "time");
+        let lost = format::count(*lost_when_down as usize, "frame");
         text += &format!("{name} went down {times}; {lost} to it lost\n");
     }
     if *mac_control_frames > 0 {
-        let frames = amount::count(*mac_control_frames as usize, "MAC control frame");
+        let frames = format::count(*mac_control_frames as usize, "MAC control frame");
         text += &format!("{name} received {frames} (PAUSE), which a bridge does not forward\n");
     }
     text
@@ -96,7 +96,7 @@ fn footer(all: &Statistics) -> String {
         words.push(format!("packets late by {late} (p99)"));
     }
     if let Some(missed) = all.missed_frames {
-        words.push(amount::count(missed as usize, "frame") + " missed");
+        words.push(format::count(missed as usize, "frame") + " missed");
     }
     if all.kept_up == Some(false) {
         words.push("THE MACHINE DID NOT KEEP UP".into());

@@ -7,8 +7,8 @@ use results::summary::{DatagramSummary, FlowSummary, Group, ProgramSummary, Summ
 use results::{Verdict, folder};
 use scenario::{Plan, Units};
 
-use crate::amount;
 use crate::execution::{Driver, Job, Outcome};
+use crate::format;
 use crate::table::{Cell, Table};
 
 /// More rows are left to the run folder.
@@ -250,7 +250,7 @@ fn verdicts(verdicts: &[Verdict], units: Units) -> String {
         table.row([
             verdict.path.as_str().into(),
             show(verdict.value).into(),
-            amount::range(verdict.low, verdict.high, show).into(),
+            format::range(verdict.low, verdict.high, show).into(),
             Cell::verdict(verdict.ok),
         ]);
     }

@@ -23,12 +23,12 @@ use ratatui::crossterm::terminal::{
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use traffic::{Duration, Instant};
 
-use super::feed::Feed;
 use super::history::{History, LOOKS};
 use super::palette::Palette;
 use super::replay::Replay;
 use super::screen;
 use super::socket::{Answered, Socket};
+use super::source::Source;
 use super::view::{View, Wish};
 use super::{PACE_MIN, gone};
 use crate::exit::Exit;
@@ -76,7 +76,7 @@ fn give_back() {
 
 /// Shows `feed` until somebody has seen enough of it.
 pub(super) fn show(
-    feed: Feed,
+    source: Source,
     target: &Path,
     every: Option<Duration>,
     at: Option<Duration>,
@@ -87,12 +87,12 @@ pub(super) fn show(
         signal_hook::flag::register(signal, Arc::clone(&over)).map_err(told())?;
     }
     let mut view = View::default();
-    let mut source = Source::new(feed, target, every, at, &mut view);
+    let mut updates = Updates::new(source, target, every, at, &mut view);
     let palette = Palette::of_environment();
     let mut terminal = Taken::take().map_err(told())?;
     let mut changed = true;
     while !over.load(Ordering::Relaxed) {
-        changed |= source.attend(&mut view)?;
+        changed |= updates.serve(&mut view)?;
         if changed {
             terminal.0.draw(|frame| screen::draw(frame, &view, palette)).map_err(told())?;
         }
@@ -109,7 +109,7 @@ pub(super) fn show(
         }
         match view.key(key) {
             Wish::Quit => return Ok(Exit::Fine),
-            wish => source.obey(wish, &mut view),
+            wish => updates.handle(wish, &mut view),
         }
     }
     Ok(Exit::Interrupted)
@@ -143,27 +143,27 @@ fn glance() -> io::Result<Glance> {
 }
 
 /// Who feeds the view.
-enum Source {
+enum Updates {
     /// Somebody who answers, asked by a thread of its own.
     Asked { answers: Receiver<Result<Option<Statistics>, Failure>>, name: String },
     /// A recorded run.
     Played(Box<Player>),
 }
 
-impl Source {
+impl Updates {
     fn new(
-        feed: Feed,
+        source: Source,
         target: &Path,
         every: Option<Duration>,
         at: Option<Duration>,
         view: &mut View,
     ) -> Self {
-        match feed {
-            Feed::Socket(socket) => {
+        match source {
+            Source::Socket(socket) => {
                 let pace = lab::clock::system(every.unwrap_or(Duration::from_ms(1_000)));
                 Self::Asked { answers: ask(socket, target, pace), name: gone(target) }
             }
-            Feed::Replay(replay) => {
+            Source::Replay(replay) => {
                 view.recorded = true;
                 let step = every.unwrap_or_else(|| replay.step(STEPS));
                 let pace = every.map_or(PACE, lab::clock::system).max(PACE_MIN);
@@ -179,7 +179,7 @@ impl Source {
     }
 
     /// Shows what has come; false if nothing has.
-    fn attend(&mut self, view: &mut View) -> Result<bool, Failure> {
+    fn serve(&mut self, view: &mut View) -> Result<bool, Failure> {
         match self {
             Self::Asked { answers, name } if view.ended.is_none() => match answers.try_recv() {
                 Ok(answer) => {
@@ -197,13 +197,13 @@ impl Source {
                 Err(TryRecvError::Empty) => Ok(false),
             },
             Self::Asked { .. } => Ok(false),
-            Self::Played(player) => Ok(player.attend(view)),
+            Self::Played(player) => Ok(player.serve(view)),
         }
     }
 
-    fn obey(&mut self, wish: Wish, view: &mut View) {
+    fn handle(&mut self, wish: Wish, view: &mut View) {
         if let Self::Played(player) = self {
-            player.obey(wish, view);
+            player.handle(wish, view);
         }
     }
 }
@@ -246,7 +246,7 @@ struct Player {
 
 impl Player {
     /// Goes on when it is time; false if it is not.
-    fn attend(&mut self, view: &mut View) -> bool {
+    fn serve(&mut self, view: &mut View) -> bool {
         if view.paused || self.shown.elapsed() < self.pace {
             return false;
         }
@@ -260,7 +260,7 @@ impl Player {
         true
     }
 
-    fn obey(&mut self, wish: Wish, view: &mut View) {
+    fn handle(&mut self, wish: Wish, view: &mut View) {
         let end = self.replay.end();
         self.now = match wish {
             Wish::Begin => Instant::ZERO,

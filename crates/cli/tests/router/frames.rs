@@ -33,7 +33,7 @@ impl Tap {
     }
 
     pub(crate) fn send(&mut self, frame: &[u8]) {
-        let packet = self.packets.try_claim().expect("a free buffer");
+        let packet = self.packets.try_alloc().expect("a free buffer");
         assert!(self.buffers.write(packet, frame), "it fits");
         self.device.send(packet, frame.len() as u32);
         self.device.flush(&mut self.buffers, &mut self.packets).expect("it is up");

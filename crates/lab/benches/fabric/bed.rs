@@ -118,7 +118,7 @@ impl Generator {
         frame.resize(FRAME, 0x5a);
         let mut generator = Self { device, buffers, packets, frame };
         // The bytes stay in the buffers from one use to the next.
-        let all: Vec<PacketId> = std::iter::from_fn(|| generator.packets.try_claim()).collect();
+        let all: Vec<PacketId> = std::iter::from_fn(|| generator.packets.try_alloc()).collect();
         for packet in all {
             generator.buffers.write(packet, &generator.frame);
             generator.packets.release(packet);
@@ -129,7 +129,7 @@ impl Generator {
     /// Sends `count` frames and returns when they are with the box's interface, or dropped there.
     pub(crate) fn send(&mut self, count: u32) -> Result<()> {
         for _ in 0..count {
-            let packet = self.packets.try_claim().ok_or("fewer frames than buffers")?;
+            let packet = self.packets.try_alloc().ok_or("fewer frames than buffers")?;
             self.device.send(packet, FRAME as u32);
         }
         Ok(self.device.flush(&mut self.buffers, &mut self.packets)?)

@@ -19,7 +19,7 @@ use forward::Forwarder;
 use kernel::Kernel;
 use lab::clock::Clock;
 use lab::device::Kind;
-use lab::{Alone, Error, Namespace};
+use lab::{Error, FabricBench, Namespace};
 use scenario::Document;
 
 /// Frames of a burst: fewer than any forwarder has room for.
@@ -125,7 +125,7 @@ fn bare(kind: Kind) -> Result<f64> {
 fn fabric(kind: Kind) -> Result<f64> {
     let document = Document::parse("fabric", SCENARIO).map_err(|error| error.to_string())?;
     let plan = document.plan().map_err(|error| error.to_string())?;
-    let mut alone = Alone::build(&plan, kind)?;
+    let mut alone = FabricBench::build(&plan, kind)?;
     let [source, sink] = ["a", "b"].map(|name| plan.nodes.iter().position(|n| n.name == name));
     let (source, sink) = (source.ok_or("no source")?, sink.ok_or("no sink")?);
     let mut generator = Generator::new(host(&alone, source)?, "eth0", NOBODY)?;
@@ -134,7 +134,7 @@ fn fabric(kind: Kind) -> Result<f64> {
     checked(measured, arrived(host(&alone, sink)?, "eth0")? - before)
 }
 
-fn host(alone: &Alone, node: usize) -> Result<&Namespace> {
+fn host(alone: &FabricBench, node: usize) -> Result<&Namespace> {
     Ok(alone.host(node).ok_or("the node is no host")?)
 }
 

@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use network::application::{Act, Then};
+use network::application::{AfterWrite, AppAction};
 use nix::errno::Errno;
 use nix::sys::socket::{Shutdown, shutdown};
 use traffic::Instant;
@@ -58,12 +58,12 @@ impl End {
     }
 
     /// The program begins to write, or to close.
-    pub(super) fn begin(&mut self, Act { bytes, then }: Act) {
+    pub(super) fn begin(&mut self, AppAction { bytes, then }: AppAction) {
         self.supply(bytes);
         match then {
-            Then::Waits => {}
-            Then::Closes => self.closing = true,
-            Then::GivesUp => (self.pending, self.closing) = (0, true),
+            AfterWrite::Waits => {}
+            AfterWrite::Closes => self.closing = true,
+            AfterWrite::GivesUp => (self.pending, self.closing) = (0, true),
         }
     }
 

@@ -10,7 +10,7 @@ use scenario::plan::{Flow, Tcp, Transport};
 use traffic::Instant;
 use transport::Info;
 
-use super::looks::Looks;
+use super::goodput_marks::GoodputMarks;
 use super::stack;
 use super::tcp::{Connection, Listener};
 use super::udp::{self, Datagrams, Scratch};
@@ -22,7 +22,7 @@ use crate::{Error, Namespace, sysctl};
 #[derive(Debug)]
 pub(super) struct Agent {
     pub(super) start: Instant,
-    looks: Looks,
+    looks: GoodputMarks,
     pub(super) kind: Kind,
 }
 
@@ -127,7 +127,7 @@ pub(super) fn open(
     let end = Instant::ZERO + plan.duration;
     let mut agents = Vec::with_capacity(halves.len());
     for (number, (flow, half)) in (0..).zip(plan.flows.iter().zip(halves)) {
-        let (start, looks) = (flow.span.start, Looks::new(flow, end));
+        let (start, looks) = (flow.span.start, GoodputMarks::new(flow, end));
         let kind = match (&flow.transport, half) {
             (Transport::Tcp(_), Half { connection: Some(connection), .. }) => {
                 Kind::Tcp(connection.into())

@@ -3,8 +3,8 @@
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
 
-use network::application::{READ_MAX, Reader, Writer, Writing};
-use network::exchange::{Answering, Asking, Exchanges};
+use network::application::{BulkSender, READ_MAX, Reader, Writer};
+use network::exchange::{Exchanges, RequestClient, RequestServer};
 use nix::sys::socket::{SockType, getsockopt, sockopt};
 use scenario::plan::{Flow, Tcp};
 use traffic::header::Header;
@@ -40,9 +40,9 @@ pub(super) struct Connection {
 #[derive(Debug)]
 enum Programs {
     /// One writes, the other reads.
-    Stream(Writing, Reading),
+    Stream(BulkSender, Reading),
     /// One asks, the other answers.
-    Exchange(Asking, Answering),
+    Exchange(RequestClient, RequestServer),
 }
 
 /// A program that reads and drops what comes.
@@ -65,12 +65,13 @@ impl Connection {
         let sender = sender(flow, tcp, route, modules.name_for(tcp, &tcp.sender))
             .map_err(Error::system(format!("open a socket for flow `{}`", flow.name)))?;
         let programs = match tcp.exchange {
-            Some(exchange) => {
-                Programs::Exchange(Asking::new(flow.span, exchange), Answering::new(exchange))
-            }
+            Some(exchange) => Programs::Exchange(
+                RequestClient::new(flow.span, exchange),
+                RequestServer::new(exchange),
+            ),
             None => {
                 let writer = Writer { span: flow.span, train: tcp.train };
-                Programs::Stream(Writing::new(writer), Reading::new(tcp.reader))
+                Programs::Stream(BulkSender::new(writer), Reading::new(tcp.reader))
             }
         };
         Ok(Self {
@@ -155,7 +156,7 @@ impl Connection {
     fn exchange(&mut self, now: Instant) {
         let Programs::Exchange(asking, answering) = &mut self.programs else { return };
         while let Some(bytes) = self.sender.take(READ, now) {
-            asking.hear(bytes, now);
+            asking.on_read(bytes, now);
         }
         if self.connected || now >= self.stop {
             self.sender.begin(asking.act(now));
@@ -163,7 +164,7 @@ impl Connection {
         self.sender.write(now);
         let Some(receiver) = &mut self.receiver else { return };
         while let Some(bytes) = receiver.take(READ, now) {
-            receiver.supply(answering.hear(bytes));
+            receiver.supply(answering.on_read(bytes));
         }
         receiver.write(now);
     }

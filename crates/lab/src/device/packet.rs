@@ -87,7 +87,7 @@ impl Socket {
     ) -> Result<(), Failure> {
         let before = out.len();
         while out.len() - before < BATCH {
-            let Some(packet) = packets.try_claim() else { return Ok(()) };
+            let Some(packet) = packets.try_alloc() else { return Ok(()) };
             let Self { fd, arrived, reader, counts, missed, quiet, .. } = self;
             let known = out.len();
             let mut into = Into { buffers: &mut *buffers, packets: &mut *packets, out: &mut *out };

@@ -156,7 +156,7 @@ impl Socket {
     /// Gives the kernel buffers to receive into, as many as it may have if there are so many.
     fn refill(&mut self, packets: &mut Packets) {
         while self.filled < RECEIVE {
-            let Some(packet) = packets.try_claim() else { break };
+            let Some(packet) = packets.try_alloc() else { break };
             if !self.fill.push(u64::from(packet.place()) << self.shift) {
                 // The kernel gives frames out a moment before it frees their places in this ring.
                 packets.release(packet);

@@ -19,7 +19,7 @@ impl Fabric {
     }
 
     fn carries_anything(&self) -> bool {
-        let unsent = self.gates.iter().any(|gate| gate.device.has_unsent());
+        let unsent = self.attachments.iter().any(|attachment| attachment.device.has_unsent());
         unsent || self.left().any(|(_, packets)| packets > 0)
     }
 
@@ -27,7 +27,7 @@ impl Fabric {
     fn left(&self) -> impl Iterator<Item = (PortId, u64)> + '_ {
         let world = self.engine.world();
         world.nodes.iter().flat_map(Node::ports).map(|port| {
-            let wire = &world.lines[port.id().0 as usize].wire;
+            let wire = &world.channels[port.id().0 as usize].wire;
             (port.id(), port.statistics().backlog_packets + wire.in_flight() as u64)
         })
     }

@@ -56,7 +56,7 @@ impl Fabric {
     /// room for frames.
     pub(super) fn sleep_until(&self, until: Instant) -> Result<(), Error> {
         let Some(idle) = &self.idle else { return Ok(()) };
-        if self.gates.iter().any(|gate| gate.device.has_unsent()) {
+        if self.attachments.iter().any(|attachment| attachment.device.has_unsent()) {
             return Ok(());
         }
         let patience = self.clock.until(until.min(self.engine.quiet_until()));

@@ -8,8 +8,8 @@ use scenario::plan::Action;
 use traffic::Instant;
 
 use super::{Fabric, kept_up};
+use crate::attachment::Attachment;
 use crate::device::{Counts, LinkState};
-use crate::gates::Gate;
 
 /// Something asked, and where the answer goes.
 #[derive(Debug)]
@@ -55,10 +55,11 @@ pub struct Interface {
     pub mac_control_frames: u64,
 }
 
-impl From<&Gate> for Interface {
-    fn from(gate: &Gate) -> Self {
-        let Counts { outages, lost_when_down, .. } = gate.device.counts();
-        let (state, mac_control_frames) = (gate.device.link_state(), gate.mac_control_frames);
+impl From<&Attachment> for Interface {
+    fn from(attachment: &Attachment) -> Self {
+        let Counts { outages, lost_when_down, .. } = attachment.device.counts();
+        let (state, mac_control_frames) =
+            (attachment.device.link_state(), attachment.mac_control_frames);
         Self { state, outages, lost_when_down, mac_control_frames }
     }
 }
@@ -86,7 +87,7 @@ impl Fabric {
             lateness: self.lateness.told(),
             missed_frames,
             kept_up: kept_up(missed_frames, &self.lateness),
-            interfaces: self.gates.iter().map(Interface::from).collect(),
+            interfaces: self.attachments.iter().map(Interface::from).collect(),
         }
     }
 }

@@ -75,7 +75,7 @@ impl Step {
         }
     }
 
-    fn tell(self, failure: &OwnedFd, errno: Errno) -> ! {
+    fn send(self, failure: &OwnedFd, errno: Errno) -> ! {
         let [a, b, c, d] = (errno as i32).to_ne_bytes();
         let _ = write(failure, &[self as u8, a, b, c, d]);
         system::leave()
@@ -90,10 +90,10 @@ impl Recipe<'_> {
         let _ = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&awaited), None);
         let entered = setns(self.network, CloneFlags::CLONE_NEWNET);
         if let Err(errno) = entered.and_then(|()| system::set_host_name(self.host)) {
-            Step::Enter.tell(&self.failure, errno);
+            Step::Enter.send(&self.failure, errno);
         }
         if let Err(errno) = self.mount() {
-            Step::Mount.tell(&self.failure, errno);
+            Step::Mount.send(&self.failure, errno);
         }
         self.close_others();
         let signals =
@@ -102,11 +102,11 @@ impl Recipe<'_> {
         let signals = match (signals, unsafe { system::clone_into(0) }) {
             (Ok(signals), Ok(Cloned::Parent(_))) => signals,
             (Ok(_), Ok(Cloned::Child)) => self.become_program(),
-            (Err(errno), _) | (_, Err(errno)) => Step::Clone.tell(&self.failure, errno),
+            (Err(errno), _) | (_, Err(errno)) => Step::Clone.send(&self.failure, errno),
         };
         let Self { holders, status, failure, .. } = self;
         drop(failure);
-        attend(&signals, holders, &status)
+        serve(&signals, holders, &status)
     }
 
     fn mount(&self) -> nix::Result<()> {
@@ -140,7 +140,7 @@ impl Recipe<'_> {
         if let Some(nobody) = self.nobody
             && let Err(errno) = system::become_nobody(nobody.nested)
         {
-            Step::User.tell(&self.failure, errno);
+            Step::User.send(&self.failure, errno);
         }
         let _ = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None);
         let errno = match result {
@@ -150,7 +150,7 @@ impl Recipe<'_> {
             },
             Err(errno) => errno,
         };
-        Step::Start.tell(&self.failure, errno)
+        Step::Start.send(&self.failure, errno)
     }
 
     fn connect_streams(&self) -> nix::Result<()> {
@@ -172,7 +172,7 @@ fn awaited_signals() -> SigSet {
 }
 
 /// Takes in children, tells how the first of them ended, and leaves with the last or with a holder.
-fn attend(signals: &SignalFd, holders: [BorrowedFd<'_>; 2], status: &OwnedFd) -> ! {
+fn serve(signals: &SignalFd, holders: [BorrowedFd<'_>; 2], status: &OwnedFd) -> ! {
     // The program is the first process that this one has made.
     let program = Pid::from_raw(2);
     loop {

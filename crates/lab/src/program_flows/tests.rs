@@ -57,7 +57,7 @@ fn pass(flows: &mut ProgramFlows, number: u32, ends: [usize; 2], ports: [u16; 2]
     let ports = Ports { source: ports[0], destination: ports[1] };
     let addresses = (address(source), address(destination));
     let header = Header::between(addresses.0, addresses.1, Protocol::Tcp as u8, ports);
-    let known = Known { flow: FlowId(number), source, destination };
+    let known = FlowEntry { flow: FlowId(number), source, destination };
     flows.entered(&known, &header, at(seconds));
     let mut packet = Packet { flow: known.flow, source, destination, ..Packet::default() };
     packet.tcp.payload = 100;

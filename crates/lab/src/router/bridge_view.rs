@@ -8,8 +8,8 @@ use traffic::{Duration, HostId};
 
 use super::Port;
 use super::interface::{Interface, Medium};
+use crate::attachment::{Entry, Place};
 use crate::error::Error;
-use crate::gates::{Entry, Place};
 
 /// A node with two links, in the order of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use lab::Namespace;
 use lab::buffers::Buffers;
-use lab::cable::{self, Routes, Segmentation, Settings};
 use lab::device::{Device, Kind, Received};
+use lab::veth::{self, Routes, Segmentation, Settings};
 use traffic::{Packets, Random};
 
 use crate::wire::{index, namespace, within};
@@ -56,7 +56,7 @@ impl Machines {
                 segmentation,
                 receive_cpus: &[],
             };
-            cable::lay(machine, middle, &settings).expect("a cable");
+            veth::lay(machine, middle, &settings).expect("a cable");
         }
         machines
     }

@@ -176,7 +176,7 @@ fn frames_beyond_the_queue_are_refused() {
 fn a_device_waits_for_buffers() {
     for kind in kinds() {
         let (mut left, mut right, _namespaces) = ends(kind, 1514);
-        let hoard: Vec<_> = std::iter::from_fn(|| right.packets.try_claim()).collect();
+        let hoard: Vec<_> = std::iter::from_fn(|| right.packets.try_alloc()).collect();
         let frame = frame(&mut Random::from_seed(12), 60);
         for _ in 0..30 {
             (0..50).for_each(|_| left.send(&frame));

@@ -81,7 +81,7 @@ impl Side {
 
     /// Queues a frame to be sent.
     pub(crate) fn send(&mut self, frame: &[u8]) {
-        let packet = self.packets.try_claim().expect("a free buffer");
+        let packet = self.packets.try_alloc().expect("a free buffer");
         assert!(self.buffers.write(packet, frame), "the frame fits");
         self.device.send(packet, frame.len() as u32);
     }

@@ -3,7 +3,7 @@
 
 #![allow(dead_code, reason = "each test takes what it needs")]
 
-use network::application::{Reader, Span};
+use network::application::{ActivePeriod, Reader};
 use network::observer::{Observer, Place};
 use network::{PortId, emulator, host, link};
 use results::{Drops, Ending, EngineTotals, FlowTotals, PortTotals, Recorder, Totals};
@@ -106,7 +106,7 @@ fn flow(name: &str, number: usize) -> Flow {
             6,
             Flow::usual_ports(number),
         ),
-        span: Span::ALWAYS,
+        span: ActivePeriod::ALWAYS,
         arrival: scenario::plan::Arrival::at(Duration::ZERO),
         transport: Transport::Tcp(Box::new(Connection {
             sender: config,

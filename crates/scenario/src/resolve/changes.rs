@@ -1,4 +1,4 @@
-//! What is done to queues while the run goes on.
+//! Queue changes while the run goes on.
 
 use traffic::reservation::Request;
 use traffic::{Bytes, Instant, Port};

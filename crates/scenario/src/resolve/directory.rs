@@ -168,6 +168,6 @@ fn check_name(name: &Name, problems: &mut Problems) -> Option<()> {
         return Some(());
     }
     let help = "use up to 64 letters, digits, `-` and `_`";
-    problems.push(&name.span, format!("`{}` is no name", name.text.escape_debug()), help);
+    problems.push(&name.span, format!("invalid name `{}`", name.text.escape_debug()), help);
     None
 }

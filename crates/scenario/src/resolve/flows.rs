@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use network::application::{Reader, Span, Train};
+use network::application::{ActivePeriod, Reader, Train};
 use network::exchange::Exchange;
 use traffic::header::{Header, Ports};
 use traffic::packet::Protocol;
@@ -132,7 +132,7 @@ fn add(
             from,
             to,
             header,
-            span: Span { start, ..span },
+            span: ActivePeriod { start, ..span },
             arrival,
             transport,
         });
@@ -306,7 +306,7 @@ fn span(
     arrival: Option<Arrival>,
     duration: Duration,
     problems: &mut Problems,
-) -> Option<Span> {
+) -> Option<ActivePeriod> {
     let stop = match &table.stop {
         Some(stop) => stop.read(problems).map(|stop| Instant::ZERO + stop),
         None => Some(Instant::NEVER),
@@ -331,7 +331,7 @@ fn span(
         let help = "leave `bytes` out to send without end";
         problems.push(&quantity.span, "it sends nothing", help);
     }
-    Some(Span { start, stop: stop?, bytes: bytes? })
+    Some(ActivePeriod { start, stop: stop?, bytes: bytes? })
 }
 
 fn train(table: &file::Train, problems: &mut Problems) -> Option<Train> {

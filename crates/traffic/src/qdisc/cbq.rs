@@ -41,8 +41,8 @@ mod sharing;
 use meter::Departure;
 use nodes::{Leaf, Nodes};
 pub use parameters::{Class, Error, Estimator, LinkSharing, Parameters};
-use reservation::Former;
 pub use reservation::Late;
+use reservation::OldClass;
 use sharing::{Alarm, Pick};
 
 /// Its page of the catalogue, beside its settings.
@@ -125,7 +125,7 @@ pub struct Cbq {
     /// The parameters without the reservations' classes.
     base: Parameters,
     reservations: Reservations,
-    formers: Vec<Former>,
+    formers: Vec<OldClass>,
 }
 
 impl Cbq {

@@ -39,12 +39,12 @@ mod reservation;
 mod takeover;
 mod turns;
 
-use curve::Course;
+use curve::RuntimeCurve;
 use leaf::Leaf;
 use parameters::{Checked, Curves};
 pub use parameters::{Class, Error, Kind, Parameters};
-use reservation::Former;
-use turns::{Criterion, Seats, Turns};
+use reservation::OldClass;
+use turns::{Criterion, HeapIndex, Turns};
 
 /// Its page of the catalogue, beside its settings.
 pub(super) const PAGE: Page = Page {
@@ -69,11 +69,11 @@ pub(super) const PAGE: Page = Page {
 #[repr(C, align(64))]
 struct Node {
     /// Deadlines against time, at the service received by the real-time criterion.
-    real_time: Option<Course>,
+    real_time: Option<RuntimeCurve>,
     /// Virtual time of its parent, at all service received.
-    link_share: Option<Course>,
+    link_share: Option<RuntimeCurve>,
     /// Time, at all service received.
-    upper_limit: Option<Box<Course>>,
+    upper_limit: Option<Box<RuntimeCurve>>,
     /// What the packet that is next counts for; known while the class has a guarantee and packets.
     next_bytes: u64,
     /// Its parent, or [`Hfsc::root`].
@@ -129,7 +129,7 @@ pub struct Hfsc {
     siblings: Vec<Siblings>,
     /// By deadline, each from its eligible time on.
     deadlines: Turns,
-    seats: Seats,
+    seats: HeapIndex,
     /// Leaves that take part.
     active: u64,
     /// Leaves that looked empty at a peek but may hold packets to discard.
@@ -143,7 +143,7 @@ pub struct Hfsc {
     /// Without.
     base: Parameters,
     reservations: Reservations,
-    formers: Vec<Former>,
+    formers: Vec<OldClass>,
 }
 
 fn ps(instant: Instant) -> u128 {
@@ -377,7 +377,7 @@ impl Hfsc {
         let root = classes;
         let node = |(index, leaf): (usize, Leaf)| {
             let Curves { real_time, link_share, upper_limit } = checked.curves[index];
-            let course = |curve| Course::starting(curve, 0);
+            let course = |curve| RuntimeCurve::starting(curve, 0);
             Node {
                 real_time: real_time.map(course),
                 link_share: link_share.map(course),
@@ -413,7 +413,7 @@ impl Hfsc {
             names: parameters.classes.iter().map(|class| class.name.clone()).collect(),
             siblings,
             deadlines: Turns::new(Criterion::RealTime, classes),
-            seats: Seats::new(&ranks),
+            seats: HeapIndex::new(&ranks),
             active: 0,
             hollow: Vec::with_capacity(classes),
             backlog: Backlog::default(),

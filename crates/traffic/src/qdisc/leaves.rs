@@ -52,7 +52,7 @@ pub enum Error {
 
 /// A class as given.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Given<'a> {
+pub(super) struct ChildSpec<'a> {
     pub(super) name: &'a str,
     pub(super) parent: Option<&'a str>,
     pub(super) queue: &'a qdisc::Parameters,
@@ -63,7 +63,7 @@ macro_rules! given {
     ($classes:expr) => {
         $classes
             .iter()
-            .map(|class| $crate::qdisc::leaves::Given {
+            .map(|class| $crate::qdisc::leaves::ChildSpec {
                 name: &class.name,
                 parent: class.parent.as_deref(),
                 queue: &class.queue,
@@ -103,7 +103,7 @@ struct Checked {
 }
 
 fn check(
-    given: &[Given<'_>],
+    given: &[ChildSpec<'_>],
     filters: &[Rule],
     default: Option<&str>,
     port: Port,
@@ -125,7 +125,7 @@ fn check(
     Ok(Checked { leaves, classifier, default })
 }
 
-fn leaf(class: &Given<'_>, port: Port) -> Result<Leaf, Error> {
+fn leaf(class: &ChildSpec<'_>, port: Port) -> Result<Leaf, Error> {
     let name = class.queue.name();
     if !LEAVES.contains(&name) {
         return Err(Error::NoLeaf { of: class.name.into(), name });
@@ -138,7 +138,7 @@ fn leaf(class: &Given<'_>, port: Port) -> Result<Leaf, Error> {
 
 impl Leaves {
     pub(super) fn new(
-        given: &[Given<'_>],
+        given: &[ChildSpec<'_>],
         filters: &[Rule],
         default: Option<&str>,
         port: Port,
@@ -158,7 +158,7 @@ impl Leaves {
     /// Takes new classes; tells for each one there is now which one it was before.
     pub(super) fn change(
         &mut self,
-        given: &[Given<'_>],
+        given: &[ChildSpec<'_>],
         filters: &[Rule],
         default: Option<&str>,
     ) -> Result<Vec<Option<usize>>, Error> {

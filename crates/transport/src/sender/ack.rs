@@ -51,7 +51,7 @@ impl Sender {
     /// that a stack without a SACK cache would have walked.
     pub(crate) fn on_ack(&mut self, tcp: &Tcp, now: Instant) -> u32 {
         let ack = self.space.unwrap(tcp.ack, self.una);
-        self.stir();
+        self.refresh_fast_path();
         if tcp.sack_len == 0 && tcp.flags & flags::ECE == 0 && self.untroubled {
             if ack == self.una && self.nxt == ack && !self.timer.is_probe() {
                 // Nothing is out: the ACK on data that only comes in.
@@ -103,7 +103,7 @@ impl Sender {
     #[inline(always)]
     fn on_plain_ack(&mut self, ack: u64, tcp: &Tcp, now: Instant) {
         let in_flight = self.board.out();
-        self.stir();
+        self.refresh_fast_path();
         self.window_from = tcp.seq;
         let window = u64::from(tcp.window) << self.agreed.window_shift;
         self.window_end = ack + window;
@@ -171,7 +171,7 @@ impl Sender {
         if progress.delivered != 0 {
             self.on_delivery(&progress, top, &mut event, now);
         }
-        self.conclude(&event, now, walked)
+        self.finish_ack(&event, now, walked)
     }
 
     #[inline]
@@ -245,7 +245,7 @@ impl Sender {
 
     /// The ACK is understood: state, timers, window.
     #[inline]
-    fn conclude(&mut self, event: &AckEvent, now: Instant, walked: u32) -> u32 {
+    fn finish_ack(&mut self, event: &AckEvent, now: Instant, walked: u32) -> u32 {
         let mut event = *event;
         if self.tlp_high != 0 {
             self.end_tail_probe(&event, now);

@@ -192,7 +192,7 @@ impl Sender {
 
     /// A deadline passed.
     pub(crate) fn wake(&mut self, now: Instant) {
-        self.stir();
+        self.refresh_fast_path();
         self.burst.wake(now);
         if self.timer.at > now {
             return;

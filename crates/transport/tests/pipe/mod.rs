@@ -103,7 +103,7 @@ impl<F: FnMut(Side, &Packet, Instant) -> Fate> Pipe<F> {
     }
 
     /// Lets both ends send what they may.
-    pub fn pump(&mut self) {
+    pub fn send_pending(&mut self) {
         for side in 0..2 {
             // What an earlier packet left in the slot must not show.
             let mut packet = Packet::default();
@@ -162,14 +162,14 @@ impl<F: FnMut(Side, &Packet, Instant) -> Fate> Pipe<F> {
                 end.wake(self.now);
             }
         }
-        self.pump();
+        self.send_pending();
         true
     }
 
     /// Runs until `done`, for at most `limit`; whether it was done.
     pub fn run(&mut self, limit: Duration, mut done: impl FnMut(&[Connection; 2]) -> bool) -> bool {
         let end = self.now + limit;
-        self.pump();
+        self.send_pending();
         while self.now < end {
             if done(&self.ends) {
                 return true;

@@ -140,7 +140,7 @@ fn several(cut: &Cut<'_>, packet: PacketId, into: &mut Into<'_>) -> u64 {
     let mut lost = 0;
     for number in 0..cut.count() {
         let length = cut.length(number);
-        let Some(packet) = free.take().or_else(|| packets.try_claim()) else {
+        let Some(packet) = free.take().or_else(|| packets.try_alloc()) else {
             lost += 1;
             continue;
         };

@@ -9,8 +9,8 @@ use super::limits::{self, Limit};
 use super::{Figure, Points, greatest, range, read, scaled, seconds, series, time_axis};
 use crate::chart::{Axis, Chart, Shape};
 use crate::error::Error;
+use crate::report::path::path_of;
 use crate::report::run::Run;
-use crate::report::way::way;
 use crate::rows::{BandwidthRow, PlanNames};
 use crate::table::Table;
 
@@ -85,14 +85,14 @@ fn limits_of(plan: &Plan, probe: &Bandwidth) -> Vec<Limit> {
     found
 }
 
-/// The nodes on the ways of the flows whose packets leave at `port`, in order.
+/// The nodes on the paths of the flows whose packets leave at `port`, in order.
 fn passed(plan: &Plan, port: PortId) -> BTreeSet<usize> {
     let mut passed = BTreeSet::new();
     for flow in &plan.flows {
         for (from, to) in [(flow.from, flow.to), (flow.to, flow.from)] {
-            let way = way(plan, from, to);
-            if way.iter().any(|&(_, leaves)| leaves == port) {
-                passed.extend(way.into_iter().map(|(node, _)| node));
+            let path = path_of(plan, from, to);
+            if path.iter().any(|&(_, leaves)| leaves == port) {
+                passed.extend(path.into_iter().map(|(node, _)| node));
             }
         }
     }

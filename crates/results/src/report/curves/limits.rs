@@ -5,7 +5,7 @@ use scenario::plan::NodeKind;
 use scenario::{Plan, Unit};
 
 use crate::chart::Mark;
-use crate::report::way::way;
+use crate::report::path::path_of;
 
 /// Limits much above the data would squeeze them, and are not drawn.
 const MARK_ABOVE: f64 = 2.5;
@@ -38,7 +38,7 @@ pub(super) fn bottlenecks(plan: &Plan, flows: impl Iterator<Item = usize>) -> Ve
     let mut found: Vec<Limit> = Vec::new();
     for flow in flows {
         let flow = &plan.flows[flow];
-        let path = way(plan, flow.writer(), flow.reader());
+        let path = path_of(plan, flow.writer(), flow.reader());
         let limits = path.into_iter().flat_map(|(node, port)| {
             [Some(line_rate(plan, port)), emulator(plan, node)].into_iter().flatten()
         });

@@ -7,8 +7,8 @@ use scenario::Units;
 use scenario::plan::{Link, NodeKind, Plan};
 use traffic::Duration;
 
+use crate::report::path::path_of;
 use crate::report::quantity::{count, share};
-use crate::report::way::way;
 
 /// Boxes and the wires between them.
 #[derive(Debug)]
@@ -150,7 +150,7 @@ fn sends(plan: &Plan) -> Vec<i64> {
 fn directions(plan: &Plan) -> Vec<bool> {
     let mut net = vec![0_i64; plan.links.len()];
     for flow in &plan.flows {
-        for (_, PortId(port)) in way(plan, flow.from, flow.to) {
+        for (_, PortId(port)) in path_of(plan, flow.from, flow.to) {
             net[port as usize / 2] += if port % 2 == 0 { 1 } else { -1 };
         }
     }

@@ -80,7 +80,7 @@ impl Rival {
 
 /// One that is no more, or was different, and counts until then.
 #[derive(Clone, Debug)]
-pub(super) struct Former {
+pub(super) struct OldClass {
     rival: Rival,
     until: Instant,
 }
@@ -261,11 +261,11 @@ impl Cbq {
     }
 
     /// Those that still count beside `new` ones: they are no more, or are not as they were.
-    fn formers(&self, new: &[Rival]) -> Vec<Former> {
+    fn formers(&self, new: &[Rival]) -> Vec<OldClass> {
         if self.nodes.rings.head(own_ring(HIGHEST)).is_none() {
             return Vec::new();
         }
-        let counts = |former: &&Former| former.until > self.wire.free;
+        let counts = |former: &&OldClass| former.until > self.wire.free;
         let mut formers: Vec<_> = self.formers.iter().filter(counts).cloned().collect();
         let old: Vec<_> = rivals(&self.nodes).collect();
         let all = old.iter().chain(formers.iter().map(|former| &former.rival));
@@ -274,7 +274,7 @@ impl Cbq {
         let gone = old.into_iter().filter(|rival| !new.contains(rival));
         formers.extend(gone.map(|rival| {
             let name = format!("{} (before)", rival.name);
-            Former { rival: Rival { name, ..rival }, until }
+            OldClass { rival: Rival { name, ..rival }, until }
         }));
         formers
     }

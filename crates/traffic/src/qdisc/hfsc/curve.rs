@@ -132,7 +132,7 @@ const BYTES_SHORT: u64 = u64::MAX / PICOBITS_PER_BYTE as u64 - 100;
 /// Of a convex curve only the second line matters, for the next byte always lies above the flat part:
 /// then it is one line, as most curves are.
 #[derive(Clone, Debug)]
-pub(super) struct Course {
+pub(super) struct RuntimeCurve {
     /// When the curve reaches the service so far: a deadline, a virtual time or a fit time; in
     /// picoseconds, rounded up.
     position: u128,
@@ -145,7 +145,7 @@ pub(super) struct Course {
     concave: Option<Box<Concave>>,
 }
 
-impl Course {
+impl RuntimeCurve {
     /// A curve that starts at `at` (any later restart may move it).
     pub(super) fn starting(curve: Curve, at: u128) -> Self {
         let mut course = Self {

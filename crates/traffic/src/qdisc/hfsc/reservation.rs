@@ -83,7 +83,7 @@ pub(super) fn with_reservations(
 
 /// A guarantee that is no more, or was different, and counts until then.
 #[derive(Clone, Debug)]
-pub(super) struct Former {
+pub(super) struct OldClass {
     name: String,
     curve: Curve,
     until: Instant,
@@ -124,11 +124,11 @@ impl Hfsc {
     }
 
     /// Those that still count beside `new` ones: they are no more, or are not as they were.
-    fn formers(&mut self, new: &[(&str, Curve)]) -> Result<Vec<Former>, Error> {
+    fn formers(&mut self, new: &[(&str, Curve)]) -> Result<Vec<OldClass>, Error> {
         if self.deadlines.first(self.latest.as_ps(), &mut self.seats).is_none() {
             return Ok(Vec::new());
         }
-        let counts = |former: &&Former| former.until > self.latest;
+        let counts = |former: &&OldClass| former.until > self.latest;
         let mut formers: Vec<_> = self.formers.iter().filter(counts).cloned().collect();
         let curves = parameters::check(&self.parameters, self.port)?.curves;
         let old = parameters::guaranteed(&self.parameters.classes, &curves);
@@ -137,7 +137,7 @@ impl Hfsc {
         let gone = |promise: &(&str, Curve)| !new.contains(promise);
         formers.extend(old.into_iter().filter(gone).map(|(name, curve)| {
             let name = format!("{name} (before)");
-            Former { name, curve, until }
+            OldClass { name, curve, until }
         }));
         Ok(formers)
     }

@@ -4,14 +4,14 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::curve::Course;
+use super::curve::RuntimeCurve;
 use super::leaf::Leaf;
 use super::turns::Criterion;
 use super::{Hfsc, Node, ps};
 use crate::discipline::Discipline;
 
 /// A class of the old parameters.
-struct Former {
+struct OldClass {
     node: Node,
     /// The name of its parent.
     parent: Option<String>,
@@ -23,7 +23,7 @@ struct Former {
 
 /// Lets the new curve stand where the old one did: at the same place if it is the same curve, else
 /// it starts anew from there.
-fn go_on(new: &mut Course, old: Course) {
+fn go_on(new: &mut RuntimeCurve, old: RuntimeCurve) {
     if new.is_like(&old) {
         *new = old;
     } else {
@@ -62,14 +62,14 @@ impl Hfsc {
         self.resume();
     }
 
-    fn into_former(mut self) -> BTreeMap<String, Former> {
+    fn into_former(mut self) -> BTreeMap<String, OldClass> {
         let nodes = core::mem::take(&mut self.nodes).into_iter();
         let former = |(index, node): (usize, Node)| {
             let siblings = &self.siblings[index];
             let virtual_times = (siblings.virtual_time, siblings.virtual_time_last);
             let shared = self.seats.is_taken(index, Criterion::LinkShare);
             let parent = self.name(node.parent).map(String::from);
-            (self.names[index].clone(), Former { node, parent, shared, virtual_times })
+            (self.names[index].clone(), OldClass { node, parent, shared, virtual_times })
         };
         nodes.enumerate().map(former).collect()
     }
@@ -80,7 +80,7 @@ impl Hfsc {
     }
 
     /// Lets a class go on where it was; its leaf, if it has children now.
-    fn take_over_class(&mut self, index: usize, was: Former) -> Option<Leaf> {
+    fn take_over_class(&mut self, index: usize, was: OldClass) -> Option<Leaf> {
         let same_parent = self.name(self.nodes[index].parent) == was.parent.as_deref();
         let siblings = &mut self.siblings[index];
         (siblings.virtual_time, siblings.virtual_time_last) = was.virtual_times;

@@ -74,13 +74,13 @@ pub(super) enum Criterion {
 
 /// Classes' places in the turns by both criteria, each class's in a cache line.
 #[derive(Debug)]
-pub(super) struct Seats(Vec<Pair>);
+pub(super) struct HeapIndex(Vec<Pair>);
 
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 struct Pair([Seat; 2]);
 
-impl Seats {
+impl HeapIndex {
     /// Classes, of which none takes part, each with its number among its siblings.
     pub(super) fn new(ranks: &[u32]) -> Self {
         let seat = |player| Seat { player, ..Seat::default() };
@@ -128,7 +128,14 @@ impl Turns {
 
     /// The class may have its turn from `time` on, with this key.
     #[inline]
-    pub(super) fn set(&mut self, class: usize, time: u64, key: u128, now: u64, seats: &mut Seats) {
+    pub(super) fn set(
+        &mut self,
+        class: usize,
+        time: u64,
+        key: u128,
+        now: u64,
+        seats: &mut HeapIndex,
+    ) {
         let seat = seats.of_mut(class, self.criterion);
         (seat.time, seat.key) = (time, Entry::new(key, class));
         self.place(seat, class, time > now);
@@ -153,7 +160,7 @@ impl Turns {
 
     /// The class takes part no more.
     #[inline]
-    pub(super) fn leave(&mut self, class: usize, seats: &mut Seats) {
+    pub(super) fn leave(&mut self, class: usize, seats: &mut HeapIndex) {
         self.vacate(seats.of_mut(class, self.criterion));
     }
 
@@ -168,7 +175,7 @@ impl Turns {
 
     /// Whose turn it is at `now`.
     #[inline]
-    pub(super) fn first(&mut self, now: u64, seats: &mut Seats) -> Option<usize> {
+    pub(super) fn first(&mut self, now: u64, seats: &mut HeapIndex) -> Option<usize> {
         if Entry(self.waiting.first()).has_come(now) || now < self.ready_at {
             self.move_on(now, seats);
         }
@@ -178,7 +185,7 @@ impl Turns {
 
     /// Makes those ready whose time has come. A look ahead may have made classes ready whose time has
     /// not come; they go back.
-    fn move_on(&mut self, now: u64, seats: &mut Seats) {
+    fn move_on(&mut self, now: u64, seats: &mut HeapIndex) {
         while Entry(self.waiting.first()).has_come(now) {
             let class = Entry(self.waiting.first()).class();
             self.place(seats.of_mut(class, self.criterion), class, false);
@@ -196,7 +203,7 @@ impl Turns {
     /// A time from which on somebody has a turn: the first one, or one that has come at `now`;
     /// `None` if nobody takes part.
     #[inline]
-    pub(super) fn earliest(&mut self, now: u64, seats: &mut Seats) -> Option<u64> {
+    pub(super) fn earliest(&mut self, now: u64, seats: &mut HeapIndex) -> Option<u64> {
         if let Some(class) = self.first(now, seats) {
             return Some(seats.of(class, self.criterion).time);
         }
@@ -222,7 +229,7 @@ mod tests {
         fn the_least_key_among_those_whose_time_has_come(
             steps in prop::collection::vec((0..CLASSES, 0_u64..40, 0_u128..40, 0_u8..4), 1..300),
         ) {
-            let (mut turns, mut seats) = (Turns::new(Criterion::LinkShare, CLASSES), Seats::new(&RANKS));
+            let (mut turns, mut seats) = (Turns::new(Criterion::LinkShare, CLASSES), HeapIndex::new(&RANKS));
             let mut all = BTreeMap::new();
             let mut now = 0;
             for (class, time, key, what) in steps {

@@ -6,8 +6,8 @@ use results::report::{self, Grid, Mood, Section};
 
 use super::measure::{Measured, MeasuredCase};
 use super::published::{Item, Published};
-use crate::amount;
 use crate::execution::Driver;
+use crate::format;
 use crate::table::{Cell, Table};
 
 /// `{"paper","driver","items":[…]}`; a case without limits is ok.
@@ -65,7 +65,7 @@ pub(super) fn calibration(published: &Published, measured: &Measured) -> Option<
 }
 
 fn limits(case: &MeasuredCase) -> String {
-    amount::range(case.row.low, case.row.high, digits)
+    format::range(case.row.low, case.row.high, digits)
 }
 
 fn published_value(case: &MeasuredCase) -> String {

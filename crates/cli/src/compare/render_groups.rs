@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::difference;
 use super::groups::{Comparison, Group, Row};
-use super::shown::{allowed, unit};
-use crate::amount;
+use super::render::{allowed, unit};
+use crate::format;
 use crate::table::{Cell, Table};
 
 /// A table, and what it leaves out.
@@ -91,7 +91,7 @@ fn signed(value: f64, show: &impl Fn(f64) -> String) -> String {
 }
 
 fn left_out(comparison: &Comparison) -> Option<String> {
-    let things = |number: usize| amount::things(number, "quantity", "quantities");
+    let things = |number: usize| format::things(number, "quantity", "quantities");
     let noise =
         (comparison.noise > 0).then(|| format!("{} left out as noise", things(comparison.noise)));
     let equal =

@@ -31,24 +31,24 @@ const BATCH: usize = 512;
 
 /// One thread's end.
 #[derive(Debug)]
-pub(crate) struct Teller {
+pub(crate) struct EventSender {
     batch: Vec<Event>,
     full: Sender<Vec<Event>>,
     spare: Receiver<Vec<Event>>,
 }
 
-impl Teller {
-    /// Tells it, when the batch is full or [`Teller::hurry`] is called.
+impl EventSender {
+    /// Tells it, when the batch is full or [`EventSender::hurry`] is called.
     #[inline]
-    pub(crate) fn tell(&mut self, event: Event) {
+    pub(crate) fn send(&mut self, event: Event) {
         self.batch.push(event);
         if self.batch.len() >= BATCH {
-            self.hurry();
+            self.flush();
         }
     }
 
     /// Sends what there is.
-    pub(crate) fn hurry(&mut self) {
+    pub(crate) fn flush(&mut self) {
         if self.batch.is_empty() {
             return;
         }
@@ -58,9 +58,9 @@ impl Teller {
     }
 }
 
-impl Drop for Teller {
+impl Drop for EventSender {
     fn drop(&mut self) {
-        self.hurry();
+        self.flush();
     }
 }
 
@@ -79,10 +79,10 @@ impl Listener {
     }
 
     /// Another thread's end.
-    pub(crate) fn teller(&mut self) -> Teller {
+    pub(crate) fn teller(&mut self) -> EventSender {
         let (back, spare) = channel();
         self.spares.push(back);
-        Teller { batch: Vec::with_capacity(BATCH), full: self.sender.clone(), spare }
+        EventSender { batch: Vec::with_capacity(BATCH), full: self.sender.clone(), spare }
     }
 
     /// Hands to `watch` what was told, waiting for it so long at most.

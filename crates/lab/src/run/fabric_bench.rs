@@ -4,25 +4,25 @@ use std::time;
 
 use scenario::Plan;
 
-use super::{Options, gates, memory};
+use super::{Options, attachments, memory};
 use crate::clock::Clock;
 use crate::device::Kind;
 use crate::error::Error;
+use crate::event_channel::Listener;
 use crate::fabric::Fabric;
 use crate::hosts::Hosts;
 use crate::namespace::Namespace;
-use crate::relay::Listener;
 
 /// Hosts and the fabric between them, moved a step at a time by the calling thread.
 #[derive(Debug)]
-pub struct Alone {
+pub struct FabricBench {
     fabric: Fabric,
     hosts: Hosts,
     /// What the fabric tells goes here.
     _listener: Listener,
 }
 
-impl Alone {
+impl FabricBench {
     /// Makes the hosts of `plan`, whose kernels receive where the fabric writes, and the fabric.
     ///
     /// # Errors
@@ -31,10 +31,10 @@ impl Alone {
         let hosts = Hosts::new(plan, &[])?;
         let mut memory = memory(plan)?;
         let options = Options { kind: Some(kind), ..Options::default() };
-        let (gates, _) = gates(plan, &hosts, options, &mut memory, &mut Vec::new())?;
+        let (attachments, _) = attachments(plan, &hosts, options, &mut memory, &mut Vec::new())?;
         let mut listener = Listener::new();
         let clock = Clock::starting_in(time::Duration::ZERO);
-        let fabric = Fabric::new(plan, clock, memory, gates, listener.teller())?;
+        let fabric = Fabric::new(plan, clock, memory, attachments, listener.teller())?;
         Ok(Self { fabric, hosts, _listener: listener })
     }
 

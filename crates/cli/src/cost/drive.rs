@@ -70,7 +70,7 @@ impl Walk {
         let place = below(self.outside.len() as u64, drawn);
         let queue = self.outside.swap_remove(place as usize);
         let flow = queue + self.workload.queues as u32 * below(self.flows_each, drawn >> 32) as u32;
-        let id = self.packets.claim();
+        let id = self.packets.alloc();
         let packet = &mut self.packets[id];
         filters::label(packet, flow);
         packet.length = LENGTHS[drawn as usize % LENGTHS.len()];

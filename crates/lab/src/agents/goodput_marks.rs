@@ -6,18 +6,18 @@ use traffic::{Bytes, Duration, Instant};
 
 /// The two looks at a flow.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Looks {
-    half: Look,
-    stop: Look,
+pub(super) struct GoodputMarks {
+    half: Mark,
+    stop: Mark,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Look {
+struct Mark {
     at: Instant,
     saw: Option<Bytes>,
 }
 
-impl Look {
+impl Mark {
     fn at(at: Instant) -> Self {
         Self { at, saw: None }
     }
@@ -38,12 +38,12 @@ fn stop(flow: &Flow, end: Instant) -> Instant {
     flow.span.stop.min(end).max(flow.span.start)
 }
 
-impl Looks {
+impl GoodputMarks {
     /// The looks at `flow` in a run that ends at `end`.
     pub(super) fn new(flow: &Flow, end: Instant) -> Self {
         let stop = stop(flow, end);
         let half = Duration::from_ps(stop.since(flow.span.start).as_ps() / 2);
-        Self { half: Look::at(flow.span.start + half), stop: Look::at(stop) }
+        Self { half: Mark::at(flow.span.start + half), stop: Mark::at(stop) }
     }
 
     /// Looks, if it is time.

@@ -9,9 +9,9 @@ use scenario::{Unit, Units};
 use serde_json::{Value, json};
 
 use super::difference;
+use super::render_groups::{difference_first, dot};
 use super::runs::{Comparison, Row, several_drivers};
-use super::shown_groups::{difference_first, dot};
-use crate::amount;
+use crate::format;
 use crate::table::{Cell, Table};
 
 /// A table, and what it leaves out.
@@ -33,7 +33,7 @@ pub(super) fn text(comparison: &Comparison) -> String {
 
 fn equal_in_all(number: usize) -> String {
     let are = if number == 1 { "is" } else { "are" };
-    format!("{} {are} equal in all", amount::things(number, "quantity", "quantities"))
+    format!("{} {are} equal in all", format::things(number, "quantity", "quantities"))
 }
 
 /// Each run's folder, and its driver where there are several: `lab runs/demo-1`.

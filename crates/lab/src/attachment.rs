@@ -1,4 +1,4 @@
-//! Gates: where real interfaces meet the fabric.
+//! Attachments: where real interfaces meet the fabric.
 
 use network::PortId;
 use traffic::{HostId, Packets};
@@ -26,7 +26,7 @@ pub(crate) enum Entry {
 /// A place for an interface.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
-    /// The interface's index, in the namespace where gates are opened.
+    /// The interface's index, in the namespace where attachments are opened.
     pub(crate) interface: u32,
     pub(crate) entry: Entry,
     /// The port that feeds the wire towards it.
@@ -39,7 +39,7 @@ pub(crate) struct Place {
 
 /// An interface in its place.
 #[derive(Debug)]
-pub(crate) struct Gate {
+pub(crate) struct Attachment {
     pub(crate) device: Device,
     pub(crate) place: Place,
     /// Frames of MAC control that came in, which are for this end of the wire alone.
@@ -53,14 +53,14 @@ pub(crate) fn open(
     kind: Option<Kind>,
     memory: &mut (Buffers, Packets),
     notes: &mut Vec<String>,
-) -> Result<(Vec<Gate>, Kind), Error> {
+) -> Result<(Vec<Attachment>, Kind), Error> {
     if let Some(kind) = kind {
         return Ok((open_as(kind, places, memory)?, kind));
     }
     const XDP: Kind = Kind::Xdp { native: false };
     const PACKET: Kind = Kind::Packet { vnet: false };
     let why = match open_as(XDP, places, memory) {
-        Ok(gates) => return Ok((gates, XDP)),
+        Ok(attachments) => return Ok((attachments, XDP)),
         Err(Error::Lacking { what, source, .. } | Error::System { what, source }) => {
             format!("{what}: {source}")
         }
@@ -74,17 +74,17 @@ fn open_as(
     kind: Kind,
     places: &[Place],
     (buffers, packets): &mut (Buffers, Packets),
-) -> Result<Vec<Gate>, Error> {
-    let mut gates: Vec<Gate> = Vec::new();
+) -> Result<Vec<Attachment>, Error> {
+    let mut attachments: Vec<Attachment> = Vec::new();
     for &place in places {
-        let first = gates.first().map(|gate| &gate.device);
+        let first = attachments.first().map(|attachment| &attachment.device);
         match Device::open(place.interface, kind, buffers, packets, first) {
-            Ok(device) => gates.push(Gate { device, place, mac_control_frames: 0 }),
+            Ok(device) => attachments.push(Attachment { device, place, mac_control_frames: 0 }),
             Err(error) => {
-                gates.into_iter().for_each(|gate| gate.device.close(packets));
+                attachments.into_iter().for_each(|attachment| attachment.device.close(packets));
                 return Err(error);
             }
         }
     }
-    Ok(gates)
+    Ok(attachments)
 }

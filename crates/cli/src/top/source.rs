@@ -9,7 +9,7 @@ use crate::folders::SWEEP;
 use crate::live;
 
 /// What is watched.
-pub(super) enum Feed {
+pub(super) enum Source {
     /// Somebody who answers: a router, or a run under way.
     Socket(Socket),
     /// What a finished run recorded.
@@ -19,7 +19,7 @@ pub(super) enum Feed {
 /// What to type, when there is nothing to watch.
 const HELP: &str = "give a run's folder, such as runs/NAME-1, or a router's control socket";
 
-impl Feed {
+impl Source {
     /// Finds it; `named` if the command line told the place.
     pub(super) fn open(target: &Path, named: bool) -> Result<Self, Failure> {
         if target.is_dir() {

@@ -1,0 +1,19 @@
+//! The path that a flow's packets take through a plan.
+
+use network::PortId;
+use scenario::plan::Plan;
+
+/// Each node that a packet leaves on it, with the port it takes.
+pub(super) fn path_of(plan: &Plan, from: usize, to: usize) -> Vec<(usize, PortId)> {
+    let mut path = Vec::new();
+    let mut node = from;
+    // A path passes no node twice.
+    while node != to && path.len() < plan.nodes.len() {
+        let Some(link) = plan.routes.next(node, to) else { break };
+        let ends = &plan.links[link as usize].ends;
+        let end = usize::from(ends[0].node != node);
+        path.push((node, PortId(2 * link + u32::from(end == 1))));
+        node = ends[1 - end].node;
+    }
+    path
+}
