@@ -1,9 +1,11 @@
 //! FQ-CoDel, flow queue CoDel (RFC 8290): flows hashed to queues that take turns by deficit round
 //! robin, those that only just began to send first, and CoDel on each.
 //!
-//! CoDel counts the bytes of the queue that it serves, so a flow's last packet is never dropped
-//! (Linux counts those of all queues). When all together are too long, the longest queue loses
-//! packets from its head, up to half of its bytes at once, so that looking for it is worth it.
+//! CoDel spares a packet when at most a frame is left behind it in all queues together, as in Linux, whose
+//! `fq_codel_dequeue` hands CoDel the discipline's backlog. RFC 8289 counts the bytes of the queue that
+//! CoDel serves (section 5, `dodequeue`). With that, many flows that have one packet each in the queue
+//! would wait far longer than the target and never be told. When all queues together are too long, the
+//! longest loses packets from its head, up to half of its bytes at once, so that looking for it is worth it.
 
 use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
 use crate::packet::{Packet, PacketId, Packets};
@@ -163,7 +165,7 @@ impl Line for View<'_> {
     #[inline]
     fn take(&mut self) -> Option<(PacketId, u64)> {
         let id = self.flows.pop(self.index)?;
-        Some((id, self.flows.bytes(self.index)))
+        Some((id, self.flows.backlog()))
     }
 
     #[inline]
@@ -467,6 +469,29 @@ mod tests {
             let first = first.expect("a drop or mark").as_us();
             assert!((105_000..130_000).contains(&first), "{first} us");
         }
+    }
+
+    /// A hundred flows with a packet each in the queue wait 120 ms for their turn: each may lose its only
+    /// packet, for others are left to keep the link busy.
+    #[test]
+    fn codel_drops_the_only_packet_of_a_flow_while_others_wait() {
+        let mut bench = Bench::new(&Parameters::default());
+        (0..100).for_each(|flow| bench.offer(flow, 1_500, 0));
+        let mut dropped = 0;
+        for _ in 0..1_000 {
+            bench.now += Duration::from_us(1_216);
+            let (flow, ..) = bench.send().expect("a packet");
+            let lost = bench.dropped();
+            dropped += lost.len();
+            for flow in lost.iter().map(|drop| drop.0).chain([flow]) {
+                bench.offer(flow, 1_500, 0);
+            }
+        }
+        assert!(dropped > 50, "{dropped} dropped");
+        while bench.send().is_some() {}
+        bench.offer(7, 1_500, 0);
+        bench.now += Duration::from_ms(900);
+        assert!(bench.send().is_some(), "the last of all is spared");
     }
 
     #[test]

@@ -68,6 +68,8 @@ pub(crate) struct Flows {
     flows: Vec<Flow>,
     /// Bytes in each queue: apart from the rest, since the longest is looked for.
     bytes: Vec<u64>,
+    /// Bytes in all of them.
+    backlog: u64,
     slots: Vec<Slot>,
     /// The first free slot; the others follow it.
     free: u32,
@@ -81,6 +83,7 @@ impl Flows {
         let mut all = Self {
             flows: vec![Flow::idle(); flows],
             bytes: vec![0; flows],
+            backlog: 0,
             slots: Vec::new(),
             free: NONE,
             new: EMPTY,
@@ -128,6 +131,7 @@ impl Flows {
             None => flow.first = free,
         }
         self.bytes[index] += u64::from(length);
+        self.backlog += u64::from(length);
         if flow.turn == Turn::Idle {
             (flow.turn, flow.credit) = (Turn::New, quantum);
             self.append(index, Turn::New);
@@ -145,6 +149,7 @@ impl Flows {
             flow.last = NONE;
         }
         self.bytes[index] -= u64::from(slot.length);
+        self.backlog -= u64::from(slot.length);
         slot.next = self.free;
         self.free = first;
         Some(slot.packet)
@@ -154,6 +159,12 @@ impl Flows {
     #[inline]
     pub(crate) fn bytes(&self, index: usize) -> u64 {
         self.bytes[index]
+    }
+
+    /// Bytes in all queues.
+    #[inline]
+    pub(crate) const fn backlog(&self) -> u64 {
+        self.backlog
     }
 
     /// The longest queue, by bytes.
