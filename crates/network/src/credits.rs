@@ -4,70 +4,80 @@
 //! As in Linux, where an `sk_buff` that is freed gives its bytes back (`tcp_wfree`) whether it was sent or
 //! dropped in the queue: a connection learns of the loss from what the other end acknowledges.
 
-use traffic::Packet;
+use traffic::{Packet, PacketId};
 
-use crate::custody::{Outcome, Owner};
+use crate::custody::{Fate, Left, Owner};
 use crate::flow_table::FlowTable;
 use crate::host::Endpoint;
 
 /// A host's view of one of its interfaces, for one operation on it.
 pub(crate) struct Credits<'a> {
-    /// The interface's number within the host.
-    pub(crate) port: u16,
     /// Bytes of datagrams in its queue.
-    pub(crate) datagrams: &'a mut u64,
-    pub(crate) endpoints: &'a mut [Endpoint],
-    pub(crate) by_flow: &'a FlowTable,
+    datagrams: &'a mut u64,
+    endpoints: &'a mut [Endpoint],
+    by_flow: &'a FlowTable,
     /// Connections that wait for room in the queue no longer.
-    pub(crate) released: &'a mut Vec<u32>,
-    /// The connection that offers a packet; none has the number where it is not one.
-    pub(crate) sender: u32,
-    /// A packet of the sender's was discarded.
+    released: &'a mut Vec<u32>,
+    /// The packet that is offered, and the connection that offers it; none has the number where it is a
+    /// datagram.
+    offered: Option<PacketId>,
+    sender: u32,
+    /// A packet of the sender's, offered before, was discarded.
     pub(crate) congested: bool,
+}
+
+impl<'a> Credits<'a> {
+    /// The view of an interface with so many bytes of datagrams in its queue.
+    #[inline(always)]
+    pub(crate) fn new(
+        datagrams: &'a mut u64,
+        endpoints: &'a mut [Endpoint],
+        by_flow: &'a FlowTable,
+        released: &'a mut Vec<u32>,
+    ) -> Self {
+        let sender = crate::flow_table::NO_ENDPOINT;
+        Self { datagrams, endpoints, by_flow, released, offered: None, sender, congested: false }
+    }
+
+    /// The connection of that number, or no connection, is about to offer a packet.
+    #[inline(always)]
+    pub(crate) fn offering(mut self, sender: u32, id: PacketId, packet: &Packet) -> Self {
+        (self.offered, self.sender) = (Some(id), sender);
+        *self.of(sender) += u64::from(packet.length);
+        self
+    }
+
+    /// The bytes that the connection of that number, or datagrams, have in the queue.
+    #[inline(always)]
+    fn of(&mut self, index: u32) -> &mut u64 {
+        match self.endpoints.get_mut(index as usize) {
+            Some(endpoint) => &mut endpoint.queued,
+            None => self.datagrams,
+        }
+    }
 }
 
 impl Owner for Credits<'_> {
     #[inline(always)]
-    fn taken(&mut self, packet: &Packet) {
-        match self.endpoints.get_mut(self.sender as usize) {
-            Some(endpoint) => endpoint.queued += u64::from(packet.length),
-            None => *self.datagrams += u64::from(packet.length),
-        }
-    }
-
-    #[inline(always)]
-    fn finished(&mut self, packet: &Packet, outcome: Outcome) {
-        let index = self.by_flow.get(packet.flow);
-        let Some(endpoint) = self.endpoints.get_mut(index as usize) else {
-            *self.datagrams -= u64::from(packet.length);
+    fn left(&mut self, Left { id, packet, fate }: Left<'_>) {
+        let length = u64::from(packet.length);
+        if self.offered == Some(id) {
+            *self.of(self.sender) -= length;
             return;
-        };
-        endpoint.queued -= u64::from(packet.length);
+        }
+        let index = self.by_flow.get(packet.flow);
+        *self.of(index) -= length;
+        let Some(endpoint) = self.endpoints.get_mut(index as usize) else { return };
         if endpoint.throttled {
             endpoint.throttled = false;
             self.released.push(index);
         }
-        if outcome != Outcome::Sent && index == self.sender {
+        if fate != Fate::Sent && index == self.sender {
             self.congested = true;
         }
     }
 
-    #[cold]
-    fn recount(&mut self, held: &mut dyn Iterator<Item = &Packet>) {
-        let port = self.port;
-        self.endpoints.iter_mut().filter(|e| e.port == port).for_each(|e| e.queued = 0);
-        *self.datagrams = 0;
-        for packet in held {
-            match self.endpoints.get_mut(self.by_flow.get(packet.flow) as usize) {
-                Some(endpoint) => endpoint.queued += u64::from(packet.length),
-                None => *self.datagrams += u64::from(packet.length),
-            }
-        }
-        for (index, endpoint) in self.endpoints.iter_mut().enumerate() {
-            if endpoint.port == port && endpoint.throttled {
-                endpoint.throttled = false;
-                self.released.push(index as u32);
-            }
-        }
+    fn takes_back(&self, _: &Packet) -> bool {
+        (self.sender as usize) < self.endpoints.len()
     }
 }

@@ -1,40 +1,48 @@
-//! Who owns the packets that a port holds, and how their owner learns what became of each.
+//! Custody: who owns a packet, and how its owner learns what became of it.
 //!
-//! A port that takes a packet owns it until it says what became of it, once: sent, or dropped with the
-//! reason. Credits (TCP small queues) are kept from that alone, whoever discards the packet: the
-//! discipline, a flush, a change of discipline or the fault of one.
+//! A port has custody of a packet from the moment that it is offered. When the packet leaves, sent, refused
+//! or dropped, at once or later, and whoever discards it (the discipline, a flush, a change of
+//! discipline, a fault), the port tells the owner once, by a [`Left`]. Credits (TCP small queues, shared
+//! buffers) are kept from that alone, and equal the sum of their packets after every event.
 
-use traffic::{DropReason, Packet};
+use traffic::{DropReason, Packet, PacketId};
 
-/// What became of a packet that a port had taken.
+/// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum Fate {
     /// It is on the wire.
     Sent,
+    /// The port refused it, and its owner takes it back ([`Owner::takes_back`]): no loss in the network.
+    Returned(DropReason),
     /// It is lost, and its sender has to find that out itself.
     Dropped(DropReason),
 }
 
-/// Whoever gives packets to a port. A packet that leaves as soon as it is offered, or is refused, the
-/// port never took.
+/// A packet that leaves a port's custody.
+#[derive(Clone, Copy, Debug)]
+pub struct Left<'a> {
+    /// Its handle.
+    pub id: PacketId,
+    /// What it says.
+    pub packet: &'a Packet,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// Whoever offers packets to a port.
 pub trait Owner {
-    /// The port took this packet.
-    fn taken(&mut self, packet: &Packet);
+    /// A packet that was offered left the port. Called once for each.
+    fn left(&mut self, left: Left<'_>);
 
-    /// What became of a packet that the port had taken.
-    fn finished(&mut self, packet: &Packet, outcome: Outcome);
-
-    /// A discipline failed and lost packets, nobody knows which: these are all that the port holds.
-    fn recount(&mut self, held: &mut dyn Iterator<Item = &Packet>);
+    /// Whether a packet that the port refuses is the owner's again, who then releases it, as Linux' TCP
+    /// keeps a segment that `dev_queue_xmit` refuses. Otherwise the port drops it.
+    fn takes_back(&self, _packet: &Packet) -> bool {
+        false
+    }
 }
 
 /// Keeps no credits.
 impl Owner for () {
     #[inline(always)]
-    fn taken(&mut self, _: &Packet) {}
-
-    #[inline(always)]
-    fn finished(&mut self, _: &Packet, _: Outcome) {}
-
-    fn recount(&mut self, _: &mut dyn Iterator<Item = &Packet>) {}
+    fn left(&mut self, _: Left<'_>) {}
 }

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use traffic::{DropReason, Duration, FlowId, Instant, PacketId};
+use traffic::{DropReason, Duration, FlowId, Instant, PacketId, Packets};
 use transport::{Connection, Info, ProcessingCost};
 
 use crate::application::{BulkSender, Program, Reader, Writer};
@@ -209,7 +209,7 @@ impl Host {
         if let Some((index, _)) = self.deliver(packet, cx) {
             self.send_pending(index, cx);
         }
-        self.assert_credits();
+        self.assert_credits(cx.packets);
     }
 
     /// A segment waits for the processor, or is dropped.
@@ -295,32 +295,23 @@ impl Host {
         let Some(port) = self.datagrams.emit(number, &mut cx.packets[packet], cx.now) else {
             return cx.packets.release(packet);
         };
-        let (out, mut credits) = self.custody(port, NO_ENDPOINT);
+        let (out, credits) = self.custody(port);
         let id = out.id();
-        match out.offer(packet, &mut credits, cx) {
-            Offered::Sent | Offered::Queued => {}
-            Offered::Ready => {
-                let next = self.transmit(port, cx);
-                cx.egress.resume(id, next);
-            }
-            Offered::Dropped(reason) => cx.drop(Place::Port(id), packet, reason),
+        let mut credits = credits.offering(NO_ENDPOINT, packet, &cx.packets[packet]);
+        if out.offer(packet, &mut credits, cx) == Offered::Ready {
+            let next = self.transmit(port, cx);
+            cx.egress.resume(id, next);
         }
         self.send_released(cx);
     }
 
-    /// A port, and the owner of what the endpoint of the number `sender` offers it.
+    /// A port, and the owner of its packets.
     #[inline(always)]
-    fn custody(&mut self, port: u16, sender: u32) -> (&mut Port, Credits<'_>) {
-        let credits = Credits {
-            port,
-            datagrams: &mut self.datagrams_queued[usize::from(port)],
-            endpoints: &mut self.endpoints,
-            by_flow: &self.by_flow,
-            released: &mut self.released,
-            sender,
-            congested: false,
-        };
-        (&mut self.ports[usize::from(port)], credits)
+    fn custody(&mut self, port: u16) -> (&mut Port, Credits<'_>) {
+        let number = usize::from(port);
+        let datagrams = &mut self.datagrams_queued[number];
+        let Self { ports, endpoints, by_flow, released, .. } = self;
+        (&mut ports[number], Credits::new(datagrams, endpoints, by_flow, released))
     }
 
     /// Does something to the queue of a port, and lets those go on that it made room for.
@@ -330,21 +321,35 @@ impl Host {
         cx: &mut Context<'_, E, O>,
         act: impl FnOnce(&mut Port, &mut dyn Owner, &mut Context<'_, E, O>) -> R,
     ) -> R {
-        let (port, mut credits) = self.custody(port, NO_ENDPOINT);
+        let (port, mut credits) = self.custody(port);
         let answer = act(port, &mut credits, cx);
         self.send_released(cx);
-        self.assert_credits();
+        self.assert_credits(cx.packets);
         answer
     }
 
-    /// Connections have in each interface's queue what it holds of theirs, not a byte more or less.
+    /// The law of custody: each connection's credit is the sum of its packets, and so is that of datagrams,
+    /// and a port holds what its discipline counts.
     #[inline(always)]
-    fn assert_credits(&self) {
+    fn assert_credits(&self, packets: &Packets) {
         #[cfg(debug_assertions)]
         for (number, port) in self.ports.iter().enumerate() {
+            port.assert_custody(packets);
             let own = self.endpoints.iter().filter(|e| usize::from(e.port) == number);
             let queued = own.map(|e| e.queued).sum::<u64>() + self.datagrams_queued[number];
             assert_eq!(queued, port.statistics().backlog_bytes, "the credits of {:?}", port.id());
+            let mut credits: Vec<u64> = self.endpoints.iter().map(|e| e.queued).collect();
+            for (_, packet) in packets.held_by(port.holder()) {
+                let index = self.by_flow.get(packet.flow) as usize;
+                if let Some(credit) = credits.get_mut(index) {
+                    assert!(
+                        *credit >= u64::from(packet.length),
+                        "{:?} has too little",
+                        packet.flow
+                    );
+                    *credit -= u64::from(packet.length);
+                }
+            }
         }
     }
 
@@ -381,7 +386,8 @@ impl Host {
                 cx.packets.release(packet);
                 break;
             }
-            let (out, mut credits) = self.custody(port, index);
+            let (out, credits) = self.custody(port);
+            let mut credits = credits.offering(index, packet, &cx.packets[packet]);
             let offered = out.offer(packet, &mut credits, cx);
             if credits.congested {
                 self.endpoints[index as usize].connection.displaced(cx.now);
@@ -389,7 +395,7 @@ impl Host {
             match offered {
                 Offered::Sent | Offered::Queued => {}
                 Offered::Ready => ready = true,
-                Offered::Dropped(_) => {
+                Offered::Refused => {
                     let connection = &mut self.endpoints[index as usize].connection;
                     connection.refused(&cx.packets[packet], cx.now);
                     cx.packets.release(packet);
@@ -436,9 +442,9 @@ impl Host {
         port: u16,
         cx: &mut Context<'_, E, O>,
     ) -> Instant {
-        let (out, mut credits) = self.custody(port, NO_ENDPOINT);
+        let (out, mut credits) = self.custody(port);
         let next = out.transmit(&mut credits, cx);
-        self.assert_credits();
+        self.assert_credits(cx.packets);
         if self.released.is_empty() {
             return next;
         }
@@ -473,7 +479,7 @@ impl Host {
         while let Some(number) = self.datagrams.due(cx.now) {
             self.emit(number, cx);
         }
-        self.assert_credits();
+        self.assert_credits(cx.packets);
     }
 
     /// Packets that wait for the processor.

@@ -9,7 +9,7 @@ use traffic::{
     Ring, Statistics,
 };
 
-use crate::custody::{Outcome, Owner};
+use crate::custody::{Fate, Left, Owner};
 use crate::guard::{Fault, Guard};
 use crate::node::{Context, Egress};
 use crate::observer::{Observer, Place, PortId};
@@ -23,8 +23,8 @@ pub enum Offered {
     Queued,
     /// The discipline has it, and the wire is idle: [`Port::transmit`] may have something to send.
     Ready,
-    /// The caller still owns it.
-    Dropped(DropReason),
+    /// It is dropped, or with its owner again: see [`Owner::takes_back`].
+    Refused,
 }
 
 /// An output port; what every packet touches comes first, here and in the plain queue.
@@ -200,9 +200,7 @@ impl Port {
             self.qdisc.get_mut().change(parameters)?;
         } else {
             let fresh = Qdisc::attach(parameters, self.link)?;
-            if self.install(fresh, owner, cx) > 0 {
-                owner.recount(&mut self.left.iter().map(|left| &cx.packets[left]));
-            }
+            self.install(fresh, owner, cx);
         }
         self.asked = parameters.clone();
         self.go_on(cx);
@@ -269,7 +267,8 @@ impl Port {
         Ok(())
     }
 
-    /// Takes over from the discipline that is there; returns how many packets that did not give back.
+    /// Takes over from the discipline that is there; returns how many packets that did not give back. Those
+    /// are dropped.
     fn install<E, O: Observer>(
         &mut self,
         fresh: Qdisc,
@@ -284,7 +283,69 @@ impl Port {
         self.retired += counted;
         self.retired.backlog_bytes_max = longest;
         self.left_bytes = self.retired.backlog_bytes;
+        if lost > 0 {
+            self.drop_lost(owner, cx);
+        }
         lost
+    }
+
+    /// Drops what is in the port's custody, and not `left`.
+    #[cold]
+    fn drop_lost<E, O: Observer>(&self, owner: &mut dyn Owner, cx: &mut Context<'_, E, O>) {
+        let mut left: Vec<PacketId> = self.left.iter().collect();
+        left.sort_unstable();
+        let held = cx.packets.held_by(self.holder()).map(|(id, _)| id);
+        let lost: Vec<PacketId> = held.filter(|id| left.binary_search(id).is_err()).collect();
+        for id in lost {
+            self.drop(id, DropReason::Fault, owner, cx);
+        }
+    }
+
+    /// What its packets have as their holder.
+    #[inline]
+    pub(crate) fn holder(&self) -> u32 {
+        self.id.0 + 1
+    }
+
+    /// The law of custody: what it holds is what its discipline, and what is `left`, count.
+    #[cfg(debug_assertions)]
+    pub(crate) fn assert_custody(&self, packets: &Packets) {
+        let held = packets.held_by(self.holder()).map(|(_, packet)| u64::from(packet.length));
+        let (packets, bytes) = held.fold((0, 0), |(n, sum), length| (n + 1, sum + length));
+        let counted = self.statistics();
+        let backlog = (counted.backlog_packets, counted.backlog_bytes);
+        assert_eq!((packets, bytes), backlog, "what {:?} holds", self.id);
+    }
+
+    /// A packet leaves its custody by being dropped.
+    #[inline]
+    fn drop<E, O: Observer, W: Owner + ?Sized>(
+        &self,
+        id: PacketId,
+        reason: DropReason,
+        owner: &mut W,
+        cx: &mut Context<'_, E, O>,
+    ) {
+        cx.packets[id].holder = 0;
+        owner.left(Left { id, packet: &cx.packets[id], fate: Fate::Dropped(reason) });
+        cx.drop(Place::Port(self.id), id, reason);
+    }
+
+    /// Refuses a packet that is offered.
+    #[inline(never)]
+    fn refuse<E, O: Observer, W: Owner>(
+        &self,
+        id: PacketId,
+        reason: DropReason,
+        owner: &mut W,
+        cx: &mut Context<'_, E, O>,
+    ) -> Offered {
+        if owner.takes_back(&cx.packets[id]) {
+            owner.left(Left { id, packet: &cx.packets[id], fate: Fate::Returned(reason) });
+        } else {
+            self.drop(id, reason, owner, cx);
+        }
+        Offered::Refused
     }
 
     /// Puts a plain FIFO in the place of a discipline that broke its contract, and tells of it. What it
@@ -300,7 +361,6 @@ impl Port {
         let parameters = qdisc::Parameters::Fifo(fifo::Parameters::default());
         let Ok(fresh) = Qdisc::attach(&parameters, self.link) else { return };
         let lost = self.install(fresh, owner, cx);
-        owner.recount(&mut self.left.iter().map(|left| &cx.packets[left]));
         cx.observer.failed(self.id, name, fault, lost, cx.now);
         self.go_on(cx);
     }
@@ -339,7 +399,9 @@ impl Port {
             && !self.has_left
             && self.qdisc.get_mut().pass(length)
         {
-            cx.packets[packet].queued = cx.now;
+            let sent = &mut cx.packets[packet];
+            sent.queued = cx.now;
+            owner.left(Left { id: packet, packet: sent, fate: Fate::Sent });
             self.send(packet, length, cx);
             return Offered::Sent;
         }
@@ -356,7 +418,7 @@ impl Port {
         cx: &mut Context<'_, E, O>,
     ) -> Offered {
         if length > self.frame_max {
-            return Offered::Dropped(DropReason::TooLong);
+            return self.refuse(packet, DropReason::TooLong, owner, cx);
         }
         cx.packets[packet].queued = cx.now;
         let waited_for = !self.is_empty();
@@ -365,11 +427,11 @@ impl Port {
             _ => self.qdisc.enqueue(cx.packets, packet, cx.now),
         };
         if enqueued == Enqueued::Queued {
-            owner.taken(&cx.packets[packet]);
+            cx.packets[packet].holder = self.holder();
         }
         self.report_discarded(owner, cx);
         match enqueued {
-            Enqueued::Dropped(reason) => return Offered::Dropped(reason),
+            Enqueued::Dropped(reason) => return self.refuse(packet, reason, owner, cx),
             Enqueued::Queued if cx.now >= self.ready_at => return Offered::Ready,
             Enqueued::Queued => {}
         }
@@ -392,8 +454,11 @@ impl Port {
         self.report_discarded(owner, cx);
         match dequeued {
             Dequeued::Send(packet) => {
-                owner.finished(&cx.packets[packet], Outcome::Sent);
-                let length = cx.packets[packet].length;
+                let sent = &mut cx.packets[packet];
+                debug_assert_eq!(sent.holder, self.holder(), "sent by the port that has it");
+                sent.holder = 0;
+                let length = sent.length;
+                owner.left(Left { id: packet, packet: sent, fate: Fate::Sent });
                 self.send(packet, length, cx);
                 self.after_sending(cx.now)
             }
@@ -486,8 +551,7 @@ impl Port {
     ) {
         while let Some((packet, reason)) = cx.packets.take_dropped() {
             self.qdisc.discarded();
-            owner.finished(&cx.packets[packet], Outcome::Dropped(reason));
-            cx.drop(Place::Port(self.id), packet, reason);
+            self.drop(packet, reason, owner, cx);
         }
     }
 

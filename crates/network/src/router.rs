@@ -51,10 +51,8 @@ impl Router {
         let Some(port) = self.ports.get_mut(usize::from(out)) else {
             return self.leave(packet, out, cx);
         };
-        match port.offer(packet, &mut (), cx) {
-            Offered::Sent | Offered::Queued => {}
-            Offered::Ready => port.transmit_and_resume(cx),
-            Offered::Dropped(reason) => cx.drop(Place::Port(port.id()), packet, reason),
+        if port.offer(packet, &mut (), cx) == Offered::Ready {
+            port.transmit_and_resume(cx);
         }
     }
 

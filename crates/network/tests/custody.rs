@@ -1,5 +1,5 @@
-//! A port says of every packet that it took what became of it, once: with every discipline of the
-//! registry, through switches, flushes and faults.
+//! A port says of every packet that it was offered what became of it, once: with every discipline of
+//! the registry, through switches, flushes and faults.
 
 #[path = "../../traffic/tests/drawn/mod.rs"]
 mod drawn;
@@ -11,7 +11,7 @@ mod wire;
 use std::collections::BTreeMap;
 
 use far_side::{Wire, gigabit};
-use network::custody::{Outcome, Owner};
+use network::custody::{Fate, Left, Owner};
 use network::port::Offered;
 use network::{Egress, Fault, Port, PortId};
 use proptest::prelude::*;
@@ -47,53 +47,53 @@ fn operation() -> impl Strategy<Value = Operation> {
 struct Ledger {
     held: BTreeMap<Instant, u32>,
     sent: u64,
+    returned: u64,
 }
 
 impl Owner for Ledger {
-    fn taken(&mut self, packet: &Packet) {
-        let before = self.held.insert(packet.created, packet.length);
-        assert_eq!(before, None, "taken once");
-    }
-
-    fn finished(&mut self, packet: &Packet, outcome: Outcome) {
+    fn left(&mut self, Left { packet, fate, .. }: Left<'_>) {
         let length = self.held.remove(&packet.created);
-        assert_eq!(length, Some(packet.length), "of a packet that was taken, once");
-        self.sent += u64::from(outcome == Outcome::Sent);
+        assert_eq!(length, Some(packet.length), "of a packet that was offered, once");
+        self.sent += u64::from(fate == Fate::Sent);
+        self.returned += u64::from(matches!(fate, Fate::Returned(_)));
     }
 
-    fn recount(&mut self, held: &mut dyn Iterator<Item = &Packet>) {
-        let before = std::mem::take(&mut self.held);
-        self.held = held.map(|packet| (packet.created, packet.length)).collect();
-        assert_eq!(self.held, before, "these disciplines give all back");
+    /// Of every other flow.
+    fn takes_back(&self, packet: &Packet) -> bool {
+        packet.flow.0.is_multiple_of(2)
     }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
     #[test]
-    fn every_packet_that_a_port_took_is_sent_or_dropped_once(
+    fn every_packet_that_is_offered_leaves_once(
         operations in prop::collection::vec(operation(), 1..400),
     ) {
         let first = Parameters::Fifo(fifo::Parameters::default());
         let mut port = Port::new(PortId(0), &first, gigabit()).unwrap();
         let (mut packets, mut wire, mut nobody) = (Packets::new(), Wire::default(), ());
         let mut owner = Ledger::default();
-        let (mut now, mut at_once) = (Instant::ZERO, 0);
+        let (mut now, mut returned) = (Instant::ZERO, 0);
         for (number, operation) in operations.iter().enumerate() {
             let mut cx = wire.context(&mut packets, &mut nobody, now);
             match operation {
                 Operation::Offer(flow, length) => {
                     let (created, flow) = (Instant::from_ps(number as u64), FlowId(*flow));
                     let packet = Packet { created, flow, length: *length, ..Packet::default() };
+                    owner.held.insert(created, *length);
                     let packet = cx.packets.insert(packet);
                     match port.offer(packet, &mut owner, &mut cx) {
-                        Offered::Sent => at_once += 1,
-                        Offered::Queued => {}
+                        Offered::Sent | Offered::Queued => {}
                         Offered::Ready => {
                             let next = port.transmit(&mut owner, &mut cx);
                             cx.egress.resume(PortId(0), next);
                         }
-                        Offered::Dropped(_) => cx.packets.release(packet),
+                        Offered::Refused if flow.0.is_multiple_of(2) => {
+                            returned += 1;
+                            cx.packets.release(packet);
+                        }
+                        Offered::Refused => {}
                     }
                 }
                 Operation::Switch(parameters) => {
@@ -115,7 +115,10 @@ proptest! {
             let bytes = owner.held.values().map(|&length| u64::from(length)).sum::<u64>();
             prop_assert_eq!(owner.held.len() as u64, counted.backlog_packets);
             prop_assert_eq!(bytes, counted.backlog_bytes);
-            prop_assert_eq!(owner.sent + at_once, wire.left.len() as u64);
+            prop_assert_eq!(owner.sent, wire.left.len() as u64);
+            prop_assert_eq!(owner.returned, returned);
+            let held = packets.held_by(1).map(|(_, packet)| (packet.created, packet.length));
+            prop_assert_eq!(held.collect::<BTreeMap<_, _>>(), owner.held.clone());
         }
     }
 }

@@ -31,11 +31,13 @@ pub enum DropReason {
     Unresponsive,
     /// A conditioner on input found it beyond its profile.
     Policed,
+    /// The discipline that had it broke its contract and did not give it back.
+    Fault,
 }
 
 impl DropReason {
     /// Every reason, in the order of the results' columns.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::QueueBytes,
         Self::QueuePackets,
         Self::Flushed,
@@ -46,6 +48,7 @@ impl DropReason {
         Self::Early,
         Self::Unresponsive,
         Self::Policed,
+        Self::Fault,
     ];
 
     /// The reason's name in results: `queue_bytes`, `link_loss`, and so on.
@@ -61,6 +64,7 @@ impl DropReason {
             Self::Early => "early",
             Self::Unresponsive => "unresponsive",
             Self::Policed => "policed",
+            Self::Fault => "fault",
         }
     }
 }

@@ -146,6 +146,8 @@ pub struct Packet {
     pub protocol: Protocol,
     /// Frames that it is on the wire, more than one if a machine left a TCP segment to be cut; 0 says 1.
     pub frames: u8,
+    /// Whose queue it is in, for those who keep custody: a port's number plus one; 0 is nobody's.
+    pub holder: u32,
     /// The TCP segment. Of a UDP datagram only `payload` is on the wire; `seq` counts the payload bytes
     /// before it, for traces.
     pub tcp: Tcp,
@@ -303,6 +305,12 @@ impl Packets {
     /// Whether it was dropped and not yet taken; a look through all such.
     pub fn is_dropped(&self, id: PacketId) -> bool {
         self.dropped.iter().any(|&(dropped, _)| dropped == id)
+    }
+
+    /// The packets in the queue of that [`Packet::holder`]: a look through all places.
+    pub fn held_by(&self, holder: u32) -> impl Iterator<Item = (PacketId, &Packet)> {
+        let all = (0..).map(PacketId).zip(&self.slots);
+        all.filter(move |(_, packet)| packet.holder == holder)
     }
 
     /// Packets alive: travelling, queued or dropped and not yet recorded.
