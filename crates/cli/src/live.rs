@@ -11,14 +11,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use network::observer::{Observer, Place};
-use network::{Fault, PortId};
+use network::{Event, Observer};
 use results::folder::SOCKET;
-use results::{Captured, FlowRow, Name, QueueRow, Watch};
+use results::{FlowRow, Name, QueueRow};
 use scenario::Plan;
 use serde_json::{Value, json};
-use traffic::{Bytes, DropReason, FlowId, Instant, Packet, Statistics as Counters};
-use transport::Info;
+use traffic::Instant;
 
 use crate::control::Control;
 use crate::meter::clock;
@@ -212,63 +210,27 @@ pub(crate) struct Tap<'a, W> {
     flows: Gate,
 }
 
-impl<W> Tap<'_, W> {
+impl<W: Observer> Observer for Tap<'_, W> {
     #[inline]
-    fn turn(&self) -> u32 {
-        self.shared.turn.load(Ordering::Relaxed)
-    }
-}
-
-impl<W: Watch> Watch for Tap<'_, W> {
-    fn flow_sample(&mut self, now: Instant, flow: FlowId, ends: [&Info; 2]) {
-        self.watch.flow_sample(now, flow, ends);
-        if self.flows.opens(self.turn(), flow.0, now) {
-            self.shared.flows.keep(flow.0, FlowRow::new(Name(flow.0), now, ends));
+    fn on(&mut self, event: Event<'_>) {
+        let turn = || self.shared.turn.load(Ordering::Relaxed);
+        match event {
+            Event::FlowSample { flow, now, ends } if self.flows.opens(turn(), flow.0, now) => {
+                self.shared.flows.keep(flow.0, FlowRow::new(Name(flow.0), now, ends));
+            }
+            Event::QueueSample { port, now, statistics }
+                if self.queues.opens(turn(), port.0, now) =>
+            {
+                self.shared.queues.keep(port.0, QueueRow::new(Name(port.0), now, statistics));
+            }
+            Event::ClassSample { port, class, now, statistics }
+                if self.classes.opens(turn(), port.0, now) =>
+            {
+                let row = QueueRow::new(Name(port.0), now, statistics);
+                self.shared.classes.keep((port.0, class.to_owned()), row);
+            }
+            _ => {}
         }
-    }
-
-    fn queue_sample(&mut self, now: Instant, port: PortId, counters: &Counters) {
-        self.watch.queue_sample(now, port, counters);
-        if self.queues.opens(self.turn(), port.0, now) {
-            self.shared.queues.keep(port.0, QueueRow::new(Name(port.0), now, counters));
-        }
-    }
-
-    fn class_sample(&mut self, now: Instant, port: PortId, class: &str, counters: &Counters) {
-        self.watch.class_sample(now, port, class, counters);
-        if self.classes.opens(self.turn(), port.0, now) {
-            let row = QueueRow::new(Name(port.0), now, counters);
-            self.shared.classes.keep((port.0, class.to_owned()), row);
-        }
-    }
-
-    fn frame(&mut self, port: PortId, frame: &Captured<'_>) {
-        self.watch.frame(port, frame);
-    }
-}
-
-impl<W: Watch> Observer for Tap<'_, W> {
-    #[inline]
-    fn transmitted(&mut self, port: PortId, packet: &Packet, start: Instant, end: Instant) {
-        self.watch.transmitted(port, packet, start, end);
-    }
-
-    #[inline]
-    fn gap(&mut self, port: PortId, length: Bytes, start: Instant, end: Instant) {
-        self.watch.gap(port, length, start, end);
-    }
-
-    #[inline]
-    fn dropped(&mut self, place: Place, packet: &Packet, reason: DropReason, now: Instant) {
-        self.watch.dropped(place, packet, reason, now);
-    }
-
-    fn failed(&mut self, port: PortId, name: &str, fault: &Fault, lost: u64, now: Instant) {
-        self.watch.failed(port, name, fault, lost, now);
-    }
-
-    #[inline]
-    fn received(&mut self, port: PortId, packet: &Packet, now: Instant) {
-        self.watch.received(port, packet, now);
+        self.watch.on(event);
     }
 }

@@ -5,7 +5,7 @@
 //! single event per hop, its arrival; one that waits costs a second, its port becoming free.
 
 use network::observer::Place;
-use network::{Context, Egress, Node, Observer, PortId};
+use network::{Context, Egress, Event, Node, Observer, PortId};
 use results::totals::{EngineTotals, PortTotals};
 use scenario::plan::Action;
 use traffic::{Bytes, Discipline, DropReason, FlowId, HostId, Instant, Packet, PacketId, Packets};
@@ -307,7 +307,8 @@ fn reach<O: Observer>(
     conditioned: Option<u16>,
     cx: &mut Context<'_, EventSink<'_>, O>,
 ) {
-    cx.observer.received(by, &cx.packets[packet], cx.now);
+    let arrived = &cx.packets[packet];
+    cx.observer.on(Event::Received { port: by, packet: arrived, now: cx.now });
     if conditioned.is_some_and(|port| !node.admit(port, packet, cx)) {
         return;
     }

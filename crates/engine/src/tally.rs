@@ -1,11 +1,10 @@
 //! Counts every drop and, if it is to, every delay, and notes every fault, whoever else watches.
 
-use network::Fault;
-use network::observer::{Observer, Place, PortId};
+use network::observer::{Event, Observer, Place, PortId};
 use results::AllDelays;
 use results::totals::Drops;
 use scenario::Plan;
-use traffic::{Bytes, DropReason, Instant, Packet};
+use traffic::{DropReason, FlowId, Instant};
 
 /// Drops by place and reason, and by flow; passes every event on.
 #[derive(Debug)]
@@ -38,38 +37,35 @@ impl<O> Tally<O> {
     }
 }
 
-impl<O: Observer> Observer for Tally<O> {
-    #[inline]
-    fn transmitted(&mut self, port: PortId, packet: &Packet, start: Instant, end: Instant) {
-        self.delays.note(port, packet, start);
-        self.inner.transmitted(port, packet, start, end);
-    }
-
-    #[inline]
-    fn gap(&mut self, port: PortId, length: Bytes, start: Instant, end: Instant) {
-        self.inner.gap(port, length, start, end);
-    }
-
-    fn dropped(&mut self, place: Place, packet: &Packet, reason: DropReason, now: Instant) {
+impl<O> Tally<O> {
+    #[inline(never)]
+    fn count_drop(&mut self, place: Place, flow: FlowId, reason: DropReason) {
         // Packets of no flow of the plan are told by their place only.
-        if let Some(flow) = self.flows.get_mut(packet.flow.0 as usize) {
+        if let Some(flow) = self.flows.get_mut(flow.0 as usize) {
             *flow += 1;
         }
         match place {
             Place::Port(port) => self.ports[port.0 as usize].count(reason),
             Place::Node(node) => self.nodes[node as usize].count(reason),
         }
-        self.inner.dropped(place, packet, reason, now);
     }
+}
 
-    fn failed(&mut self, port: PortId, name: &str, fault: &Fault, lost: u64, now: Instant) {
-        let seconds = now.since(Instant::ZERO).as_secs_f64();
-        self.faults.push((port, format!("{name} at {seconds} s: {fault}; {lost} packets lost")));
-        self.inner.failed(port, name, fault, lost, now);
-    }
-
+impl<O: Observer> Observer for Tally<O> {
     #[inline]
-    fn received(&mut self, port: PortId, packet: &Packet, now: Instant) {
-        self.inner.received(port, packet, now);
+    fn on(&mut self, event: Event<'_>) {
+        match event {
+            Event::Transmitted { port, packet, start, .. } => self.delays.note(port, packet, start),
+            Event::Dropped { place, packet, reason, .. } => {
+                self.count_drop(place, packet.flow, reason);
+            }
+            Event::Failed { port, name, fault, lost, now } => {
+                let seconds = now.since(Instant::ZERO).as_secs_f64();
+                let fault = format!("{name} at {seconds} s: {fault}; {lost} packets lost");
+                self.faults.push((port, fault));
+            }
+            _ => {}
+        }
+        self.inner.on(event);
     }
 }

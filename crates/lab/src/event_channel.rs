@@ -5,17 +5,16 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time;
 
-use network::observer::Place;
-use network::{Fault, PortId};
+use network::observer::{Captured, Place};
+use network::{Event, Fault, Observer, PortId};
 use results::capture::KEPT;
-use results::{Captured, Watch};
 use scenario::Plan;
 use traffic::{Bytes, DropReason, FlowId, Instant, Packet, Statistics};
 use transport::Info;
 
-/// Something that happened. A flow's and a class's samples, rare and large, lie in a box.
+/// An [`Event`] that owns what it tells. A flow's and a class's samples, rare and large, lie in a box.
 #[derive(Clone, Debug)]
-pub(crate) enum Event {
+pub(crate) enum Message {
     Transmitted { port: PortId, packet: Packet, start: Instant, end: Instant },
     Gap { port: PortId, length: Bytes, start: Instant, end: Instant },
     Dropped { place: Place, packet: Packet, reason: DropReason, now: Instant },
@@ -32,16 +31,16 @@ const BATCH: usize = 512;
 /// One thread's end.
 #[derive(Debug)]
 pub(crate) struct EventSender {
-    batch: Vec<Event>,
-    full: Sender<Vec<Event>>,
-    spare: Receiver<Vec<Event>>,
+    batch: Vec<Message>,
+    full: Sender<Vec<Message>>,
+    spare: Receiver<Vec<Message>>,
 }
 
 impl EventSender {
-    /// Tells it, when the batch is full or [`EventSender::hurry`] is called.
+    /// Tells it, when the batch is full or [`EventSender::flush`] is called.
     #[inline]
-    pub(crate) fn send(&mut self, event: Event) {
-        self.batch.push(event);
+    pub(crate) fn send(&mut self, message: Message) {
+        self.batch.push(message);
         if self.batch.len() >= BATCH {
             self.flush();
         }
@@ -67,9 +66,9 @@ impl Drop for EventSender {
 /// The writing end.
 #[derive(Debug)]
 pub(crate) struct Listener {
-    full: Receiver<Vec<Event>>,
-    sender: Sender<Vec<Event>>,
-    spares: Vec<Sender<Vec<Event>>>,
+    full: Receiver<Vec<Message>>,
+    sender: Sender<Vec<Message>>,
+    spares: Vec<Sender<Vec<Message>>>,
 }
 
 impl Listener {
@@ -85,45 +84,51 @@ impl Listener {
         EventSender { batch: Vec::with_capacity(BATCH), full: self.sender.clone(), spare }
     }
 
-    /// Hands to `watch` what was told, waiting for it so long at most.
-    pub(crate) fn listen(&mut self, watch: &mut impl Watch, patience: time::Duration) {
+    /// Hands to `observer` what was told, waiting for it so long at most.
+    pub(crate) fn listen(&mut self, observer: &mut impl Observer, patience: time::Duration) {
         let Ok(mut batch) = self.full.recv_timeout(patience) else { return };
-        batch.drain(..).for_each(|event| replay(event, watch));
+        batch.drain(..).for_each(|message| replay(message, observer));
         // The fabric tells most, and is the first teller.
         if let Some(back) = self.spares.first() {
             let _ = back.send(batch);
         }
     }
 
-    /// Hands to `watch` whatever is left when the tellers are gone, or silent.
-    pub(crate) fn drain(&mut self, watch: &mut impl Watch) {
+    /// Hands to `observer` whatever is left when the tellers are gone, or silent.
+    pub(crate) fn drain(&mut self, observer: &mut impl Observer) {
         while let Ok(batch) = self.full.try_recv() {
-            batch.into_iter().for_each(|event| replay(event, watch));
+            batch.into_iter().for_each(|message| replay(message, observer));
         }
     }
 }
 
-fn replay(event: Event, watch: &mut impl Watch) {
-    match event {
-        Event::Transmitted { port, packet, start, end } => {
-            watch.transmitted(port, &packet, start, end);
+fn replay(message: Message, observer: &mut impl Observer) {
+    match message {
+        Message::Transmitted { port, packet, start, end } => {
+            observer.on(Event::Transmitted { port, id: None, packet: &packet, start, end });
         }
-        Event::Gap { port, length, start, end } => watch.gap(port, length, start, end),
-        Event::Dropped { place, packet, reason, now } => watch.dropped(place, &packet, reason, now),
-        Event::Failed { port, name, fault, lost, now } => {
-            watch.failed(port, &name, &fault, lost, now);
+        Message::Gap { port, length, start, end } => {
+            observer.on(Event::Gap { port, length, start, end });
         }
-        Event::Frame { port, at, length, dropped, bytes } => {
+        Message::Dropped { place, packet, reason, now } => {
+            observer.on(Event::Dropped { place, id: None, packet: &packet, reason, now });
+        }
+        Message::Failed { port, name, fault, lost, now } => {
+            observer.on(Event::Failed { port, name: &name, fault: &fault, lost, now });
+        }
+        Message::Frame { port, at, length, dropped, bytes } => {
             let bytes = &bytes[..bytes.len().min(length as usize)];
-            watch.frame(port, &Captured { at, bytes, length, dropped });
+            observer.on(Event::Frame { port, frame: Captured { at, bytes, length, dropped } });
         }
-        Event::Queue { port, now, statistics } => watch.queue_sample(now, port, &statistics),
-        Event::Class { port, now, class, statistics } => {
-            watch.class_sample(now, port, &class, &statistics);
+        Message::Queue { port, now, statistics } => {
+            observer.on(Event::QueueSample { port, now, statistics: &statistics });
         }
-        Event::Flow { flow, now, ends } => {
+        Message::Class { port, now, class, statistics } => {
+            observer.on(Event::ClassSample { port, class: &class, now, statistics: &statistics });
+        }
+        Message::Flow { flow, now, ends } => {
             let [sender, receiver] = &*ends;
-            watch.flow_sample(now, flow, [sender, receiver]);
+            observer.on(Event::FlowSample { flow, now, ends: [sender, receiver] });
         }
     }
 }

@@ -11,17 +11,15 @@ mod orders;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::{Delivery, Engine, Tally, World};
-use network::observer::{Observer, Place};
-use network::{Fault, Node, PortId};
+use network::observer::{Event, Observer, Place};
+use network::{Node, PortId};
 use results::capture::KEPT;
 use results::totals::{Drops, EngineTotals, PortTotals};
 use scenario::Plan;
 use scenario::plan::Action;
 use traffic::header::Header;
-use traffic::packet::{Places, Protocol};
-use traffic::{
-    Bytes, Discipline, DropReason, Duration, FlowId, Instant, Packet, PacketId, Packets,
-};
+use traffic::packet::Protocol;
+use traffic::{Discipline, DropReason, Duration, FlowId, Instant, Packet, PacketId, Packets};
 
 use crate::attachment::{Attachment, Entry};
 use crate::buffers::Buffers;
@@ -29,7 +27,7 @@ use crate::checksum;
 use crate::clock::Clock;
 use crate::device::Received;
 use crate::error::Error;
-use crate::event_channel::{self, Event, EventSender, Watched};
+use crate::event_channel::{self, EventSender, Message, Watched};
 use crate::flows::{FlowEntry, Flows};
 use crate::frame;
 use crate::lateness::Lateness;
@@ -94,7 +92,6 @@ pub(crate) struct Fabric {
     neighbours: Neighbours,
     clock: Clock,
     eyes: Eyes,
-    places: Places,
     /// By place, the bytes of each packet's frame, which the wire may count otherwise.
     lengths: Vec<u32>,
     lateness: Lateness,
@@ -122,7 +119,7 @@ impl Eyes {
     /// Tells where the plan's programs stand.
     fn sample_programs(&mut self, now: Instant) {
         for (flow, ends) in self.programs.samples(now) {
-            self.teller.send(Event::Flow { flow, now, ends: Box::new(ends) });
+            self.teller.send(Message::Flow { flow, now, ends: Box::new(ends) });
         }
     }
 }
@@ -131,13 +128,18 @@ impl Eyes {
 struct Seeing<'a> {
     eyes: &'a mut Eyes,
     buffers: &'a Buffers,
-    places: Places,
 }
 
 impl Seeing<'_> {
     /// Tells of a frame at a port that is captured.
-    fn frame(&mut self, port: PortId, packet: &Packet, at: Instant, dropped: Option<DropReason>) {
-        let id = self.places.of(packet);
+    fn frame(
+        &mut self,
+        port: PortId,
+        (id, packet): (Option<PacketId>, &Packet),
+        at: Instant,
+        dropped: Option<DropReason>,
+    ) {
+        let Some(id) = id else { return };
         let length = packet.length.saturating_sub(4).min(self.buffers.room());
         if id.place() >= self.buffers.count() {
             return;
@@ -148,45 +150,46 @@ impl Seeing<'_> {
         if let Some(bytes) = bytes.get_mut(..kept) {
             frame::set_tos(bytes, packet.tos);
         }
-        self.eyes.teller.send(Event::Frame { port, at, length, dropped, bytes });
+        self.eyes.teller.send(Message::Frame { port, at, length, dropped, bytes });
     }
 }
 
 impl Observer for Seeing<'_> {
     #[inline]
-    fn transmitted(&mut self, port: PortId, packet: &Packet, start: Instant, end: Instant) {
-        self.eyes.tally.transmitted(port, packet, start, end);
-        let watched = self.eyes.watched[port.0 as usize];
-        if watched.packets {
-            self.eyes.teller.send(Event::Transmitted { port, packet: *packet, start, end });
+    fn on(&mut self, event: Event<'_>) {
+        self.eyes.tally.on(event);
+        match event {
+            Event::Transmitted { port, id, packet, start, end } => {
+                let watched = self.eyes.watched[port.0 as usize];
+                if watched.packets {
+                    let packet = *packet;
+                    self.eyes.teller.send(Message::Transmitted { port, packet, start, end });
+                }
+                if watched.frames {
+                    self.frame(port, (id, packet), start, None);
+                }
+            }
+            Event::Gap { port, length, start, end } => {
+                let watched = self.eyes.watched[port.0 as usize];
+                if watched.packets || watched.frames {
+                    self.eyes.teller.send(Message::Gap { port, length, start, end });
+                }
+            }
+            Event::Dropped { place, id, packet, reason, now } => {
+                self.eyes.programs.dropped(packet, now);
+                self.eyes.teller.send(Message::Dropped { place, packet: *packet, reason, now });
+                if let Place::Port(port) = place
+                    && self.eyes.watched[port.0 as usize].frames
+                {
+                    self.frame(port, (id, packet), now, Some(reason));
+                }
+            }
+            Event::Failed { port, name, fault, lost, now } => {
+                let (name, fault) = (name.to_owned(), fault.clone());
+                self.eyes.teller.send(Message::Failed { port, name, fault, lost, now });
+            }
+            _ => {}
         }
-        if watched.frames {
-            self.frame(port, packet, start, None);
-        }
-    }
-
-    fn gap(&mut self, port: PortId, length: Bytes, start: Instant, end: Instant) {
-        let watched = self.eyes.watched[port.0 as usize];
-        if watched.packets || watched.frames {
-            self.eyes.teller.send(Event::Gap { port, length, start, end });
-        }
-    }
-
-    fn dropped(&mut self, place: Place, packet: &Packet, reason: DropReason, now: Instant) {
-        self.eyes.tally.dropped(place, packet, reason, now);
-        self.eyes.programs.dropped(packet, now);
-        self.eyes.teller.send(Event::Dropped { place, packet: *packet, reason, now });
-        if let Place::Port(port) = place
-            && self.eyes.watched[port.0 as usize].frames
-        {
-            self.frame(port, packet, now, Some(reason));
-        }
-    }
-
-    fn failed(&mut self, port: PortId, name: &str, fault: &Fault, lost: u64, now: Instant) {
-        self.eyes.tally.failed(port, name, fault, lost, now);
-        let (name, fault) = (name.to_owned(), fault.clone());
-        self.eyes.teller.send(Event::Failed { port, name, fault, lost, now });
     }
 }
 
@@ -206,13 +209,12 @@ impl Fabric {
     ) -> Result<Self, Error> {
         let world = World::of_machines(plan, packets)
             .map_err(|refusal| Error::unfit(refusal.to_string(), "see `suimon check`"))?;
-        let mut engine = Engine::new(world);
+        let engine = Engine::new(world);
         let mut gate_by_port = vec![None; 2 * plan.links.len()];
         for (number, attachment) in attachments.iter().enumerate() {
             gate_by_port[attachment.place.fed_by.0 as usize] = Some(number);
         }
         Ok(Self {
-            places: engine.packets().places(),
             lengths: vec![0; buffers.count() as usize],
             engine,
             buffers,
@@ -362,8 +364,8 @@ impl Fabric {
         #[cfg(debug_assertions)]
         self.engine
             .set_lent(self.attachments.iter().map(|attachment| attachment.device.lent()).sum());
-        let Self { engine, eyes, buffers, places, .. } = self;
-        engine.run_until(now, &mut Seeing { eyes, buffers, places: *places });
+        let Self { engine, eyes, buffers, .. } = self;
+        engine.run_until(now, &mut Seeing { eyes, buffers });
         if self.engine.has_delivered() { self.send() } else { self.send_again() }
     }
 
@@ -469,11 +471,12 @@ impl Fabric {
                 Protocol::Tcp
             },
             frames: segments.map_or(1, |segments| segments.count.min(255) as u8),
+            holder: 0,
             tcp: frame::segment(frame, &header),
         };
         self.lengths[packet.place() as usize] = frame::padded(length);
-        let Self { engine, eyes, buffers, places, .. } = self;
-        let seeing = &mut Seeing { eyes, buffers, places: *places };
+        let Self { engine, eyes, buffers, .. } = self;
+        let seeing = &mut Seeing { eyes, buffers };
         match entry {
             Entry::Machine(node) => engine.offer(node, packet, seeing),
             Entry::Wire { by, .. } => engine.arrive(by, packet, seeing),
@@ -504,8 +507,8 @@ impl Fabric {
 
     /// Does something to a port's queue; why it was refused, if it was.
     fn change(&mut self, port: PortId, action: &Action) -> Option<String> {
-        let Self { engine, eyes, buffers, places, .. } = self;
-        let seeing = &mut Seeing { eyes, buffers, places: *places };
+        let Self { engine, eyes, buffers, .. } = self;
+        let seeing = &mut Seeing { eyes, buffers };
         engine.change(port, action, seeing).and_then(Result::err)
     }
 
@@ -513,10 +516,10 @@ impl Fabric {
         for port in self.engine.world().nodes.iter().flat_map(Node::ports) {
             let (qdisc, teller) = (port.qdisc(), &mut self.eyes.teller);
             let (port, statistics) = (port.id(), port.statistics());
-            teller.send(Event::Queue { port, now, statistics });
+            teller.send(Message::Queue { port, now, statistics });
             qdisc.classes(&mut |class, counted| {
                 let (class, statistics) = (class.into(), Box::new(counted));
-                teller.send(Event::Class { port, now, class, statistics });
+                teller.send(Message::Class { port, now, class, statistics });
             });
         }
     }

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time;
 
+use network::Observer;
 use results::totals::{Ending, FlowTotals, Totals};
-use results::{LabPort, LabReport, Steering, Watch};
+use results::{LabPort, LabReport, Steering};
 use scenario::Plan;
 use scenario::plan::Node;
 use traffic::{Bytes, Instant, Packets};
@@ -22,7 +23,7 @@ use crate::clock::Clock;
 use crate::congestion::Congestion;
 use crate::device::Kind;
 use crate::error::Error;
-use crate::event_channel::{Event, Listener};
+use crate::event_channel::{Listener, Message};
 use crate::fabric::{Fabric, Moved};
 use crate::hosts::{Hosts, Interface};
 use crate::programs::Programs;
@@ -71,7 +72,7 @@ const GLANCE: time::Duration = time::Duration::from_millis(5);
 pub fn run(
     plan: &Plan,
     options: Options<'_>,
-    watch: &mut impl Watch,
+    watch: &mut impl Observer,
     steering: Steering<'_>,
 ) -> Result<Outcome, Error> {
     refusal::check(plan)?;
@@ -86,7 +87,7 @@ pub fn run(
         if asking.get(flow.0 as usize) == Some(&true) {
             ends.reverse();
         }
-        teller.send(Event::Flow { flow, now, ends: Box::new(ends) });
+        teller.send(Message::Flow { flow, now, ends: Box::new(ends) });
         teller.flush();
     };
     let mut programs = lab.programs.take();
@@ -179,7 +180,7 @@ impl Lab {
     pub(crate) fn serve(
         self,
         plan: &Plan,
-        watch: &mut impl Watch,
+        watch: &mut impl Observer,
         mut over: impl FnMut(&Hosts, Instant) -> Result<bool, Error>,
     ) -> Result<Outcome, Error> {
         let Self { hosts, mut listener, notes, fabric, kind, layout, restored, .. } = self;

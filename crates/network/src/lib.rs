@@ -22,6 +22,6 @@ pub mod schedule;
 pub use custody::Owner;
 pub use guard::Fault;
 pub use node::{Context, Egress, Node};
-pub use observer::{Observer, PortId};
+pub use observer::{Event, Observer, PortId};
 pub use port::Port;
 pub use schedule::Schedule;

@@ -4,7 +4,7 @@ use traffic::{Bytes, DropReason, Instant, PacketId, Packets};
 
 use crate::custody::Owner;
 use crate::host::Host;
-use crate::observer::{Observer, Place, PortId};
+use crate::observer::{Event, Observer, Place, PortId};
 use crate::port::Port;
 use crate::router::Router;
 
@@ -52,7 +52,9 @@ pub struct Context<'a, E, O> {
 impl<E, O: Observer> Context<'_, E, O> {
     /// A packet is dropped at `place`.
     pub fn drop(&mut self, place: Place, packet: PacketId, reason: DropReason) {
-        self.observer.dropped(place, &self.packets[packet], reason, self.now);
+        let now = self.now;
+        let (id, dropped) = (Some(packet), &self.packets[packet]);
+        self.observer.on(Event::Dropped { place, id, packet: dropped, reason, now });
         self.packets.release(packet);
     }
 }

@@ -1,6 +1,7 @@
-//! What nodes tell of themselves: typed events, given to an argument. They never log.
+//! What nodes and drivers tell of a run: one type of event, given to an argument. They never log.
 
-use traffic::{Bytes, DropReason, Instant, Packet};
+use traffic::{Bytes, DropReason, FlowId, Instant, Packet, PacketId, Statistics};
+use transport::Info;
 
 use crate::guard::Fault;
 
@@ -18,56 +19,135 @@ pub enum Place {
     Node(u32),
 }
 
-/// Takes note of what happens. Every method does nothing by default, so that an observer pays only for
-/// what it watches.
-pub trait Observer {
+/// Something that happened, or that a driver looked up, in the order of time.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
     /// A packet's first bit left `port` at `start`, its last bit leaves at `end`.
-    #[inline]
-    fn transmitted(&mut self, _port: PortId, _packet: &Packet, _start: Instant, _end: Instant) {}
-
-    /// A gap frame of `length` bytes took the wire of `port` from `start` to `end`.
-    #[inline]
-    fn gap(&mut self, _port: PortId, _length: Bytes, _start: Instant, _end: Instant) {}
-
+    Transmitted {
+        /// The port.
+        port: PortId,
+        /// The packet's handle; `None` for who observes from another thread.
+        id: Option<PacketId>,
+        /// The packet.
+        packet: &'a Packet,
+        /// When its first bit left.
+        start: Instant,
+        /// When its last bit leaves.
+        end: Instant,
+    },
+    /// A gap frame took the wire of `port`.
+    Gap {
+        /// The port.
+        port: PortId,
+        /// Its length.
+        length: Bytes,
+        /// From then on.
+        start: Instant,
+        /// Until then.
+        end: Instant,
+    },
     /// A packet was dropped.
-    #[inline]
-    fn dropped(&mut self, _place: Place, _packet: &Packet, _reason: DropReason, _now: Instant) {}
-
-    /// A port's discipline of that name broke its contract, and a plain FIFO took its place; it did not
-    /// give back `lost` packets.
-    fn failed(&mut self, _port: PortId, _name: &str, _fault: &Fault, _lost: u64, _now: Instant) {}
-
+    Dropped {
+        /// Where.
+        place: Place,
+        /// The packet's handle; `None` for who observes from another thread.
+        id: Option<PacketId>,
+        /// The packet.
+        packet: &'a Packet,
+        /// Why.
+        reason: DropReason,
+        /// When.
+        now: Instant,
+    },
+    /// A port's discipline broke its contract, and a plain FIFO took its place.
+    Failed {
+        /// The port.
+        port: PortId,
+        /// The discipline's name.
+        name: &'a str,
+        /// What it did.
+        fault: &'a Fault,
+        /// Packets that it did not give back.
+        lost: u64,
+        /// When.
+        now: Instant,
+    },
     /// A packet's last bit arrived at the far end of `port`'s wire.
-    #[inline]
-    fn received(&mut self, _port: PortId, _packet: &Packet, _now: Instant) {}
+    Received {
+        /// The port that feeds the wire.
+        port: PortId,
+        /// The packet.
+        packet: &'a Packet,
+        /// When.
+        now: Instant,
+    },
+    /// A sample of a flow's sender and receiver.
+    FlowSample {
+        /// The flow.
+        flow: FlowId,
+        /// When.
+        now: Instant,
+        /// The sender, then the receiver.
+        ends: [&'a Info; 2],
+    },
+    /// A sample of a port's queue.
+    QueueSample {
+        /// The port.
+        port: PortId,
+        /// When.
+        now: Instant,
+        /// What its discipline has counted.
+        statistics: &'a Statistics,
+    },
+    /// A sample of a class of a port's discipline.
+    ClassSample {
+        /// The port.
+        port: PortId,
+        /// The class.
+        class: &'a str,
+        /// When.
+        now: Instant,
+        /// What it has counted.
+        statistics: &'a Statistics,
+    },
+    /// A real frame at a port that is captured, from a driver that moves such.
+    Frame {
+        /// The port.
+        port: PortId,
+        /// The frame.
+        frame: Captured<'a>,
+    },
+}
+
+/// A real frame at a port.
+#[derive(Clone, Copy, Debug)]
+pub struct Captured<'a> {
+    /// When its first bit left, or it was dropped.
+    pub at: Instant,
+    /// Its first bytes.
+    pub bytes: &'a [u8],
+    /// Its length without FCS.
+    pub length: u32,
+    /// Why it was dropped, if it was.
+    pub dropped: Option<DropReason>,
+}
+
+/// Takes note of what happens.
+pub trait Observer {
+    /// This happened. One that is inlined pays only for the kinds that it matches.
+    fn on(&mut self, event: Event<'_>);
 }
 
 /// Watches nothing.
-impl Observer for () {}
+impl Observer for () {
+    #[inline(always)]
+    fn on(&mut self, _: Event<'_>) {}
+}
 
 /// Whoever watches may be lent.
 impl<O: Observer> Observer for &mut O {
-    #[inline]
-    fn transmitted(&mut self, port: PortId, packet: &Packet, start: Instant, end: Instant) {
-        (**self).transmitted(port, packet, start, end);
-    }
-
-    #[inline]
-    fn gap(&mut self, port: PortId, length: Bytes, start: Instant, end: Instant) {
-        (**self).gap(port, length, start, end);
-    }
-
-    #[inline]
-    fn dropped(&mut self, place: Place, packet: &Packet, reason: DropReason, now: Instant) {
-        (**self).dropped(place, packet, reason, now);
-    }
-
-    fn failed(&mut self, port: PortId, name: &str, fault: &Fault, lost: u64, now: Instant) {
-        (**self).failed(port, name, fault, lost, now);
-    }
-
-    #[inline]
-    fn received(&mut self, port: PortId, packet: &Packet, now: Instant) {
-        (**self).received(port, packet, now);
+    #[inline(always)]
+    fn on(&mut self, event: Event<'_>) {
+        (**self).on(event);
     }
 }

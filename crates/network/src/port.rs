@@ -12,7 +12,7 @@ use traffic::{
 use crate::custody::{Fate, Left, Owner};
 use crate::guard::{Fault, Guard};
 use crate::node::{Context, Egress};
-use crate::observer::{Observer, Place, PortId};
+use crate::observer::{Event, Observer, Place, PortId};
 
 /// What became of a packet offered to a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -361,7 +361,7 @@ impl Port {
         let parameters = qdisc::Parameters::Fifo(fifo::Parameters::default());
         let Ok(fresh) = Qdisc::attach(&parameters, self.link) else { return };
         let lost = self.install(fresh, owner, cx);
-        cx.observer.failed(self.id, name, fault, lost, cx.now);
+        cx.observer.on(Event::Failed { port: self.id, name, fault, lost, now: cx.now });
         self.go_on(cx);
     }
 
@@ -464,7 +464,8 @@ impl Port {
             }
             Dequeued::Gap(length) => {
                 let start = self.occupy(length.0, 1, cx.now);
-                cx.observer.gap(self.id, length, start, self.free_at);
+                let (port, end) = (self.id, self.free_at);
+                cx.observer.on(Event::Gap { port, length, start, end });
                 cx.egress.gap(self.id, length, self.free_at, cx.packets);
                 self.ready_at.max(cx.now)
             }
@@ -518,7 +519,9 @@ impl Port {
     ) {
         let frames = cx.packets[packet].frames.max(1);
         let start = self.occupy(u64::from(length), frames.into(), cx.now);
-        cx.observer.transmitted(self.id, &cx.packets[packet], start, self.free_at);
+        let (port, id, end) = (self.id, Some(packet), self.free_at);
+        let sent = &cx.packets[packet];
+        cx.observer.on(Event::Transmitted { port, id, packet: sent, start, end });
         if !cx.egress.launch(self.id, packet, self.free_at) {
             cx.drop(Place::Port(self.id), packet, DropReason::LinkLoss);
         }

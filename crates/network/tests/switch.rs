@@ -5,13 +5,12 @@ mod wire;
 
 use std::collections::BTreeMap;
 
-use network::observer::Place;
 use network::port::Offered;
-use network::{Egress, Fault, Observer, Port, PortId};
+use network::{Egress, Event, Fault, Observer, Port, PortId};
 use proptest::prelude::*;
 use traffic::classify::{Filter, Rule};
 use traffic::qdisc::{Parameters, fifo, psp};
-use traffic::{DropReason, Duration, FlowId, Instant, Packet, Packets};
+use traffic::{Duration, FlowId, Instant, Packet, Packets};
 use wire::{Wire, gigabit, rate};
 
 /// Something that happens to a port.
@@ -63,8 +62,8 @@ fn operation() -> impl Strategy<Value = Operation> {
 struct Drops(u64);
 
 impl Observer for Drops {
-    fn dropped(&mut self, _: Place, _: &Packet, _: DropReason, _: Instant) {
-        self.0 += 1;
+    fn on(&mut self, event: Event<'_>) {
+        self.0 += u64::from(matches!(event, Event::Dropped { .. }));
     }
 }
 
@@ -132,8 +131,10 @@ proptest! {
 struct Failures(Vec<(String, Fault, u64)>);
 
 impl Observer for Failures {
-    fn failed(&mut self, _: PortId, name: &str, fault: &Fault, lost: u64, _: Instant) {
-        self.0.push((name.into(), fault.clone(), lost));
+    fn on(&mut self, event: Event<'_>) {
+        if let Event::Failed { name, fault, lost, .. } = event {
+            self.0.push((name.into(), fault.clone(), lost));
+        }
     }
 }
 

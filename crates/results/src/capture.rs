@@ -4,6 +4,7 @@ use std::io::BufWriter;
 use std::path::PathBuf;
 
 use network::PortId;
+use network::observer::Captured;
 use scenario::plan::{Capture, Plan, Window};
 use traffic::header::Header;
 use traffic::{Bytes, DropReason, HostId, Instant, Packet};
@@ -11,8 +12,6 @@ use traffic::{Bytes, DropReason, HostId, Instant, Packet};
 use crate::error::Error;
 use crate::folder::files::{Files, OutFile};
 use crate::pcapng::{Frame, Interface, Writer};
-
-use crate::sampler::Captured;
 use crate::wire::{self, Hop, SNAP};
 
 /// The capture's name in a run folder.

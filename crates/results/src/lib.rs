@@ -21,9 +21,9 @@ pub mod paper;
 pub mod recorder;
 pub mod report;
 pub mod rows;
+pub mod steering;
 pub mod stored_run;
 
-pub mod sampler;
 pub mod summary;
 pub mod sweep_table;
 pub mod table;
@@ -46,7 +46,7 @@ pub use report::run::Run as RunReport;
 pub use rows::{
     BandwidthRow, ClassRow, DelayRow, FlowRow, Name, Names, QueueRow, Row, SequenceRow,
 };
-pub use sampler::{Captured, Steering, Watch};
+pub use steering::Steering;
 pub use stored_run::StoredRun;
 pub use summary::Summary;
 pub use table::Table;

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use network::observer::{Observer, Place, PortId};
+use network::observer::{Event, Observer, Place, PortId};
 use scenario::plan::{Plan, Window};
 use traffic::{Bytes, DropReason, FlowId, Instant, Packet, Statistics};
 
@@ -16,7 +16,6 @@ use crate::folder::Files;
 use crate::rows::{
     BandwidthRow, ClassRow, DelayRow, FlowRow, Name, Names, PlanNames, QueueRow, Row, SequenceRow,
 };
-use crate::sampler::Captured;
 use crate::sequence::Tracker;
 use crate::table::{Series, Table};
 use crate::totals::Totals;
@@ -192,15 +191,10 @@ impl Recorder {
         })
     }
 
-    /// The same for a driver that moves real frames, and gives those to be captured to [`Recorder::frame`].
+    /// The same for a driver that moves real frames, and gives those to be captured to [`Event::Frame`].
     #[must_use]
     pub fn of_real_frames(self) -> Self {
         Self { real_frames: true, ..self }
-    }
-
-    /// Captures a real frame.
-    pub fn frame(&mut self, port: PortId, frame: &Captured<'_>) {
-        self.captures.frame(port, frame);
     }
 
     /// Notes where a flow's sender and receiver stand.
@@ -293,7 +287,32 @@ fn ports(plan: &Plan, names: &PlanNames, capturing: bool) -> Vec<Port> {
 
 impl Observer for Recorder {
     #[inline]
-    fn transmitted(&mut self, port: PortId, packet: &Packet, start: Instant, end: Instant) {
+    fn on(&mut self, event: Event<'_>) {
+        match event {
+            Event::Transmitted { port, packet, start, end, .. } => {
+                self.transmitted(port, packet, start, end);
+            }
+            Event::Gap { port, length, start, end } => self.gap(port, length, start, end),
+            Event::Dropped { place: Place::Port(port), packet, reason, now, .. } => {
+                self.dropped(port, packet, reason, now);
+            }
+            Event::FlowSample { flow, now, ends } => self.flow_sample(now, flow, ends),
+            Event::QueueSample { port, now, statistics } => {
+                self.queue_sample(now, port, statistics)
+            }
+            Event::ClassSample { port, class, now, statistics } => {
+                self.class_sample(now, port, class, statistics);
+            }
+            Event::Frame { port, frame } => self.captures.frame(port, &frame),
+            Event::Dropped { .. } | Event::Failed { .. } | Event::Received { .. } => {}
+        }
+    }
+}
+
+impl Recorder {
+    /// Notes a packet whose first bit left `port` at `start`, and whose last bit leaves at `end`.
+    #[inline]
+    pub fn transmitted(&mut self, port: PortId, packet: &Packet, start: Instant, end: Instant) {
         if self.heeded.get(port.0 as usize) != Some(&true) {
             return;
         }
@@ -309,8 +328,9 @@ impl Observer for Recorder {
         self.load(port, Some(packet.flow), u64::from(packet.length), (start, end));
     }
 
+    /// Notes a gap frame on the wire of `port`.
     #[inline]
-    fn gap(&mut self, port: PortId, length: Bytes, start: Instant, end: Instant) {
+    pub fn gap(&mut self, port: PortId, length: Bytes, start: Instant, end: Instant) {
         if self.heeded.get(port.0 as usize) != Some(&true) {
             return;
         }
@@ -320,8 +340,8 @@ impl Observer for Recorder {
         self.load(port, None, length.0, (start, end));
     }
 
-    fn dropped(&mut self, place: Place, packet: &Packet, reason: DropReason, now: Instant) {
-        let Place::Port(port) = place else { return };
+    /// Notes a packet dropped at `port`.
+    pub fn dropped(&mut self, port: PortId, packet: &Packet, reason: DropReason, now: Instant) {
         let captured = self.ports.get(port.0 as usize).is_some_and(|port| port.captured);
         if captured && !self.real_frames {
             self.captures.packet(port, packet, now, Some(reason));

@@ -5,7 +5,6 @@ mod scene;
 use std::path::Path;
 use std::process::Command;
 
-use network::observer::{Observer, Place};
 use results::Recorder;
 use scene::{ACCESS, BACK, WAN, at_us, back, data, datagram, packet, sack, syn, totals_until};
 use traffic::header::Header;
@@ -42,7 +41,7 @@ fn capture(folder: &Path) {
     sent(2, 1, 20_016);
     sent(2, SUMS_TO_ZERO, 20_017);
     let lost = packet(0, data(0xffff_ff01, 5_001));
-    recorder.dropped(Place::Port(WAN), &lost, DropReason::QueueBytes, at_us(20_020));
+    recorder.dropped(WAN, &lost, DropReason::QueueBytes, at_us(20_020));
     recorder.finish(&totals_until(at_us(30_000))).unwrap();
 }
 

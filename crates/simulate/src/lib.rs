@@ -10,5 +10,5 @@ pub mod sweep;
 pub use engine::{Engine, World};
 pub use left_out::{leave_out, left_out};
 pub use refusal::Refusal;
-pub use results::{Steering, Watch};
+pub use results::Steering;
 pub use run::run;

@@ -5,8 +5,9 @@ use std::sync::atomic::Ordering;
 use engine::{Engine, Tally, World};
 use network::datagram::Delay;
 use network::exchange::Exchanges;
+use network::{Event, Observer};
+use results::Steering;
 use results::totals::{Ending, FlowTotals, Totals};
-use results::{Steering, Watch};
 use scenario::Plan;
 use scenario::plan::Flow;
 use traffic::{Bytes, Discipline, Duration, FlowId, Instant};
@@ -19,9 +20,13 @@ use crate::refusal::{self, Refusal};
 ///
 /// # Errors
 /// See [`Refusal`].
-pub fn run(plan: &Plan, watch: &mut impl Watch, steering: Steering<'_>) -> Result<Totals, Refusal> {
+pub fn run(
+    plan: &Plan,
+    observer: &mut impl Observer,
+    steering: Steering<'_>,
+) -> Result<Totals, Refusal> {
     refusal::check(plan)?;
-    let mut tally = Tally::new(plan, watch);
+    let mut tally = Tally::new(plan, observer);
     let mut engine = Engine::new(World::new(plan)?);
     let end = Instant::ZERO + plan.duration;
     let mut timetable = Timetable::new(plan, end);
@@ -190,23 +195,26 @@ fn sample(
     engine: &Engine,
     timetable: &Timetable,
     now: Instant,
-    watch: &mut impl Watch,
+    observer: &mut impl Observer,
 ) {
     if timetable.flow_samples.due == now {
         for (number, flow) in plan.flows.iter().enumerate() {
             if now >= flow.span.start && !flow.takes_a_kernel() {
                 let ends = [flow.writer(), flow.reader()];
                 let [sender, receiver] = ends.map(|node| info(engine, node, number));
-                watch.flow_sample(now, FlowId(number as u32), [&sender, &receiver]);
+                let (flow, ends) = (FlowId(number as u32), [&sender, &receiver]);
+                observer.on(Event::FlowSample { flow, now, ends });
             }
         }
     }
     if timetable.queue_samples.due == now {
         for node in &engine.world().nodes {
             for port in node.ports() {
-                watch.queue_sample(now, port.id(), &port.statistics());
-                port.qdisc().classes(&mut |class, counted| {
-                    watch.class_sample(now, port.id(), class, &counted);
+                let (port, qdisc, statistics) = (port.id(), port.qdisc(), &port.statistics());
+                observer.on(Event::QueueSample { port, now, statistics });
+                qdisc.classes(&mut |class, counted| {
+                    let statistics = &counted;
+                    observer.on(Event::ClassSample { port, class, now, statistics });
                 });
             }
         }
@@ -234,7 +242,7 @@ fn exchanges(engine: &Engine, flow: &Flow, number: usize) -> Option<Exchanges> {
 fn totals(
     plan: &Plan,
     engine: &Engine,
-    tally: Tally<&mut impl Watch>,
+    tally: Tally<&mut impl Observer>,
     snapshots: &[Snapshot],
     complete: bool,
 ) -> Totals {

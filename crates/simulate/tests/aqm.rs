@@ -6,10 +6,9 @@ mod driver;
 
 use std::fmt::Write;
 
-use network::{Observer, PortId, observer::Place};
-use simulate::Watch;
+use network::{Event, Observer, PortId, observer::Place};
 use traffic::packet::ecn;
-use traffic::{DropReason, Duration, Instant, Packet};
+use traffic::{Duration, Instant, Packet};
 
 /// What drives the link.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,25 +50,33 @@ struct Watcher {
 
 const INTERVAL: Duration = Duration::from_ms(100);
 
-impl Observer for Watcher {
-    fn transmitted(&mut self, port: PortId, packet: &Packet, start: Instant, _: Instant) {
-        if port == self.port && start >= self.from {
-            self.bytes += u64::from(packet.length);
-            let sojourn = start - packet.queued;
-            self.sojourns.push(sojourn);
-            let interval = ((start - self.from).as_ps() / INTERVAL.as_ps()) as usize;
-            self.least.resize(self.least.len().max(interval + 1), Duration::MAX);
-            self.least[interval] = self.least[interval].min(sojourn);
-            self.marks += u64::from(packet.tos & ecn::MASK == ecn::CE);
-        }
-    }
-
-    fn dropped(&mut self, place: Place, _: &Packet, _: DropReason, now: Instant) {
-        self.drops += u64::from(place == Place::Port(self.port) && now >= self.from);
+impl Watcher {
+    fn transmitted(&mut self, packet: &Packet, start: Instant) {
+        self.bytes += u64::from(packet.length);
+        let sojourn = start - packet.queued;
+        self.sojourns.push(sojourn);
+        let interval = ((start - self.from).as_ps() / INTERVAL.as_ps()) as usize;
+        self.least.resize(self.least.len().max(interval + 1), Duration::MAX);
+        self.least[interval] = self.least[interval].min(sojourn);
+        self.marks += u64::from(packet.tos & ecn::MASK == ecn::CE);
     }
 }
 
-impl Watch for Watcher {}
+impl Observer for Watcher {
+    fn on(&mut self, event: Event<'_>) {
+        match event {
+            Event::Transmitted { port, packet, start, .. }
+                if port == self.port && start >= self.from =>
+            {
+                self.transmitted(packet, start);
+            }
+            Event::Dropped { place, now, .. } => {
+                self.drops += u64::from(place == Place::Port(self.port) && now >= self.from);
+            }
+            _ => {}
+        }
+    }
+}
 
 /// One line of a table.
 struct Row {

@@ -6,11 +6,11 @@ mod driver;
 
 use std::fmt::Write;
 
-use network::{Node, Observer, PortId, observer::Place};
+use network::{Event, Node, Observer, observer::Place};
 use proptest::prelude::*;
 use scenario::Plan;
 use simulate::{Engine, World};
-use traffic::{Bytes, DropReason, Duration, FlowId, Instant, Packet};
+use traffic::{DropReason, Duration, FlowId, Instant, Packet};
 
 /// Packets and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,29 +61,30 @@ impl Ledger {
 }
 
 impl Observer for Ledger {
-    fn transmitted(&mut self, port: PortId, packet: &Packet, _: Instant, _: Instant) {
-        self.ports[port.0 as usize].transmitted.count(packet);
-    }
-
-    fn gap(&mut self, port: PortId, length: Bytes, _: Instant, _: Instant) {
-        let gaps = &mut self.ports[port.0 as usize].gaps;
-        *gaps = gaps.and(Load { packets: 1, bytes: length.0 });
-    }
-
-    fn dropped(&mut self, place: Place, packet: &Packet, reason: DropReason, _: Instant) {
-        let flow = &mut self.flows[packet.flow.0 as usize];
-        flow.refused.count(packet);
-        match place {
-            Place::Port(port) if reason == DropReason::LinkLoss => {
-                self.ports[port.0 as usize].lost.count(packet);
+    fn on(&mut self, event: Event<'_>) {
+        match event {
+            Event::Transmitted { port, packet, .. } => {
+                self.ports[port.0 as usize].transmitted.count(packet);
             }
-            Place::Port(port) => self.ports[port.0 as usize].refused.count(packet),
-            Place::Node(node) => self.nodes[node as usize].count(packet),
+            Event::Gap { port, length, .. } => {
+                let gaps = &mut self.ports[port.0 as usize].gaps;
+                *gaps = gaps.and(Load { packets: 1, bytes: length.0 });
+            }
+            Event::Dropped { place, packet, reason, .. } => {
+                self.flows[packet.flow.0 as usize].refused.count(packet);
+                match place {
+                    Place::Port(port) if reason == DropReason::LinkLoss => {
+                        self.ports[port.0 as usize].lost.count(packet);
+                    }
+                    Place::Port(port) => self.ports[port.0 as usize].refused.count(packet),
+                    Place::Node(node) => self.nodes[node as usize].count(packet),
+                }
+            }
+            Event::Received { port, packet, .. } => {
+                self.ports[port.0 as usize].received.count(packet);
+            }
+            _ => {}
         }
-    }
-
-    fn received(&mut self, port: PortId, packet: &Packet, _: Instant) {
-        self.ports[port.0 as usize].received.count(packet);
     }
 }
 

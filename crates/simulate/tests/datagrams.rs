@@ -2,24 +2,21 @@
 
 mod driver;
 
-use network::{Observer, PortId};
+use network::{Event, Observer, PortId};
 use results::summary::{DatagramSummary, FlowSummary};
-use simulate::Watch;
-use traffic::{Duration, Instant, Packet};
+use traffic::{Duration, Instant};
 
 /// When the flow's packets left their host.
 #[derive(Default)]
 struct Departures(Vec<Instant>);
 
 impl Observer for Departures {
-    fn transmitted(&mut self, port: PortId, _: &Packet, start: Instant, _: Instant) {
-        if port == PortId(0) {
+    fn on(&mut self, event: Event<'_>) {
+        if let Event::Transmitted { port: PortId(0), start, .. } = event {
             self.0.push(start);
         }
     }
 }
-
-impl Watch for Departures {}
 
 /// A source on a link of 1 Gbit/s and 5 ms, with a narrower one behind it, for ten seconds.
 fn scenario(flow: &str, narrow: &str) -> String {

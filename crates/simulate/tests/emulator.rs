@@ -3,10 +3,9 @@
 
 mod driver;
 
-use network::{Observer, PortId};
+use network::{Event, Observer, PortId};
 use scenario::Plan;
-use simulate::Watch;
-use traffic::{DropReason, Instant, Packet};
+use traffic::{DropReason, Instant};
 
 /// The first segments leave back to back and reach the emulator before it has sent one of them on: all
 /// within 0.6 ms, where it takes 1.2 ms for one. The first window, whose size a SYN cannot scale, holds
@@ -79,19 +78,16 @@ struct Stamps {
 }
 
 impl Observer for Stamps {
-    fn transmitted(&mut self, port: PortId, packet: &Packet, start: Instant, end: Instant) {
-        if port == OUT {
-            self.sent.push((packet.length, start, end));
-        }
-    }
-    fn received(&mut self, port: PortId, _: &Packet, now: Instant) {
-        if port == OUT {
-            self.arrived.push(now);
+    fn on(&mut self, event: Event<'_>) {
+        match event {
+            Event::Transmitted { port: OUT, packet, start, end, .. } => {
+                self.sent.push((packet.length, start, end));
+            }
+            Event::Received { port: OUT, now, .. } => self.arrived.push(now),
+            _ => {}
         }
     }
 }
-
-impl Watch for Stamps {}
 
 #[test]
 fn the_rate_and_the_delay_are_exact() {

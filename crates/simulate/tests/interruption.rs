@@ -4,9 +4,9 @@ mod driver;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use network::{Observer, PortId};
-use simulate::{Steering, Watch, run};
-use traffic::{Duration, Instant, Packet};
+use network::{Event, Observer};
+use simulate::{Steering, run};
+use traffic::{Duration, Instant};
 
 const PATH: &str = r#"
 duration = "2 s"
@@ -49,12 +49,12 @@ fn an_interruption_ends_the_run_where_it_stands() {
 struct Impatient<'a>(&'a AtomicBool);
 
 impl Observer for Impatient<'_> {
-    fn transmitted(&mut self, _: PortId, _: &Packet, _: Instant, _: Instant) {
-        self.0.store(true, Ordering::Relaxed);
+    fn on(&mut self, event: Event<'_>) {
+        if let Event::Transmitted { .. } = event {
+            self.0.store(true, Ordering::Relaxed);
+        }
     }
 }
-
-impl Watch for Impatient<'_> {}
 
 #[test]
 fn a_costly_step_is_interrupted_within_it() {

@@ -5,11 +5,10 @@ mod driver;
 
 use std::path::Path;
 
-use network::{Observer, PortId};
+use network::{Event, Observer, PortId};
 use results::Summary;
 use scenario::{Document, Plan};
-use simulate::Watch;
-use traffic::{Bytes, Duration, Instant, Packet};
+use traffic::{Duration, Instant};
 
 /// Slow start on the long path is over by then.
 const SETTLED: Instant = Instant::from_ps(10_000_000_000_000);
@@ -36,20 +35,19 @@ struct Taken {
 }
 
 impl Observer for Taken {
-    fn transmitted(&mut self, port: PortId, packet: &Packet, start: Instant, end: Instant) {
-        if port == ACCESS && start >= SETTLED {
-            self.by_packets += end.since(start);
-            self.packets[packet.flow.0 as usize] += 1;
-        }
-    }
-    fn gap(&mut self, port: PortId, _: Bytes, start: Instant, end: Instant) {
-        if port == ACCESS && start >= SETTLED {
-            self.by_gaps += end.since(start);
+    fn on(&mut self, event: Event<'_>) {
+        match event {
+            Event::Transmitted { port: ACCESS, packet, start, end, .. } if start >= SETTLED => {
+                self.by_packets += end.since(start);
+                self.packets[packet.flow.0 as usize] += 1;
+            }
+            Event::Gap { port: ACCESS, start, end, .. } if start >= SETTLED => {
+                self.by_gaps += end.since(start);
+            }
+            _ => {}
         }
     }
 }
-
-impl Watch for Taken {}
 
 #[test]
 fn each_class_keeps_its_bottleneck_full_without_a_loss_or_a_gap_too_many() {

@@ -231,11 +231,6 @@ impl Packets {
         self.free.pop()
     }
 
-    /// Tells handles by where packets lie, until the arena next grows.
-    pub fn places(&self) -> Places {
-        Places { first: self.slots.as_ptr().addr() }
-    }
-
     /// Says what the headers of `flow`'s packets from the host `from` hold. Those of the packets in the
     /// other direction hold the same the other way round.
     pub fn describe(&mut self, flow: FlowId, from: HostId, forward: Header) {
@@ -316,21 +311,6 @@ impl Packets {
     /// Packets alive: travelling, queued or dropped and not yet recorded.
     pub fn live(&self) -> usize {
         self.slots.len() - self.free.len()
-    }
-}
-
-/// Tells the handle of a packet that lies in an arena: for observers, who are shown packets only.
-#[derive(Clone, Copy, Debug)]
-pub struct Places {
-    first: usize,
-}
-
-impl Places {
-    /// The packet's handle; of a packet that does not lie in the arena, a handle that means nothing.
-    #[inline]
-    pub fn of(self, packet: &Packet) -> PacketId {
-        let offset = core::ptr::from_ref(packet).addr().wrapping_sub(self.first);
-        PacketId(u32::try_from(offset / size_of::<Packet>()).unwrap_or(u32::MAX))
     }
 }
 

@@ -4,7 +4,6 @@
 #![allow(dead_code, reason = "each test takes what it needs")]
 
 use network::application::{ActivePeriod, Reader};
-use network::observer::{Observer, Place};
 use network::{PortId, emulator, host, link};
 use results::{Drops, Ending, EngineTotals, FlowTotals, PortTotals, Recorder, Totals};
 use scenario::Plan;
@@ -223,7 +222,7 @@ pub(crate) fn drive(recorder: &mut Recorder) -> (u64, u64) {
         gaps += 1_490;
         now += STEP;
         if n % 60 == 59 {
-            recorder.dropped(Place::Port(WAN), &segment, DropReason::QueueBytes, now);
+            recorder.dropped(WAN, &segment, DropReason::QueueBytes, now);
         }
         if n % 33 == 0 {
             sample(recorder, now, n);

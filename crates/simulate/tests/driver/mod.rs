@@ -5,9 +5,10 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use network::Observer;
 use results::{Summary, Totals};
 use scenario::{Document, Plan};
-use simulate::{Steering, Watch, run};
+use simulate::{Steering, run};
 
 /// The plan of `text`, whose errors are the test's.
 pub(crate) fn plan(text: &str) -> Plan {
@@ -21,7 +22,7 @@ pub(crate) fn totals(plan: &Plan) -> Totals {
 }
 
 /// The same while `watch` looks on.
-pub(crate) fn totals_watched(plan: &Plan, watch: &mut impl Watch) -> Totals {
+pub(crate) fn totals_watched(plan: &Plan, watch: &mut impl Observer) -> Totals {
     let interrupted = AtomicBool::new(false);
     let steering = Steering { interrupted: &interrupted, progress: &|_| {} };
     run(plan, watch, steering).expect("a plan from text was checked")

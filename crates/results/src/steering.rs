@@ -1,0 +1,14 @@
+//! How those who started a run steer it while it goes on.
+
+use std::sync::atomic::AtomicBool;
+
+use traffic::Instant;
+
+/// How a run is steered from outside.
+#[derive(Clone, Copy)]
+pub struct Steering<'a> {
+    /// Set to end the run early; what was measured so far is kept.
+    pub interrupted: &'a AtomicBool,
+    /// Told the time reached, every hundredth of the run or more often.
+    pub progress: &'a (dyn Fn(Instant) + Sync),
+}
