@@ -1,14 +1,17 @@
 //! The world: a plan's nodes and wires, joined.
 
+use std::sync::Arc;
+
 use network::application::Writer;
 use network::datagram::Source;
 use network::exchange::{RequestClient, RequestServer};
+use network::forwarding::{Destination, ForwardingTable, NO_ROUTE};
 use network::host::{self, Host};
 use network::link::Wire;
 use network::router::Router;
 use network::{Node, Port, PortId};
 use scenario::Plan;
-use scenario::plan::{NodeKind, Transport};
+use scenario::plan::{Attachment, NodeKind, Transport};
 use traffic::condition::{self, Conditioner};
 use traffic::{FlowId, HostId, Instant, Packets, Random, qdisc};
 use transport::Connection;
@@ -52,6 +55,9 @@ pub struct World {
     pub packets: Packets,
 }
 
+/// Makes the forwarding table of a node, where it needs one.
+type Forwarding<'w> = dyn Fn() -> ForwardingTable + 'w;
+
 impl World {
     /// Builds what `plan` describes, with modelled hosts and the flows between them.
     ///
@@ -85,10 +91,10 @@ impl World {
         Ok(world)
     }
 
-    /// The nodes and lines; `host` makes a host of its configuration and its ports.
+    /// The nodes and lines; `host` makes a host of its configuration, number, ports and forwarding table.
     fn joined(
         plan: &Plan,
-        host: impl Fn(&Self, &Plan, usize, &host::Config, Vec<Port>) -> Node,
+        host: impl Fn(&host::Config, u32, Vec<Port>, &Forwarding<'_>) -> Node,
     ) -> Result<Self, Refusal> {
         let mut ports: Vec<Vec<Port>> = plan.nodes.iter().map(|_| Vec::new()).collect();
         let mut channels = Vec::new();
@@ -116,12 +122,15 @@ impl World {
             }
         }
         let mut world = Self { nodes: Vec::new(), channels, packets: Packets::new() };
+        let destinations = world.destinations(plan);
         for (number, own) in ports.into_iter().enumerate() {
             let node = match &plan.nodes[number].kind {
-                NodeKind::Host(config) => host(&world, plan, number, config, own),
+                NodeKind::Host(config) => host(config, number as u32, own, &|| {
+                    world.forwarding(plan, number, &destinations)
+                }),
                 NodeKind::Router | NodeKind::Emulator(_) => {
-                    let routes = world.routes(plan, number);
-                    Node::Router(Router::new(number as u32, own, &routes))
+                    let table = world.forwarding(plan, number, &destinations);
+                    Node::Router(Router::new(number as u32, own, table))
                 }
             };
             world.nodes.push(node);
@@ -129,25 +138,54 @@ impl World {
         Ok(world)
     }
 
-    fn modelled(&self, _: &Plan, number: usize, config: &host::Config, ports: Vec<Port>) -> Node {
-        Node::Host(Box::new(Host::new(number as u32, config, ports)))
+    fn modelled(config: &host::Config, number: u32, ports: Vec<Port>, _: &Forwarding<'_>) -> Node {
+        Node::Host(Box::new(Host::new(number, config, ports)))
     }
 
-    fn interfaces(&self, plan: &Plan, number: usize, _: &host::Config, ports: Vec<Port>) -> Node {
-        let routes = self.routes(plan, number);
-        Node::Router(Router::interfaces(number as u32, ports, &routes))
+    fn interfaces(_: &host::Config, number: u32, ports: Vec<Port>, table: &Forwarding<'_>) -> Node {
+        Node::Router(Router::new(number, ports, table().local()))
     }
 
-    /// By destination, the port of `node` that leads there.
-    fn routes(&self, plan: &Plan, node: usize) -> Vec<Option<u16>> {
-        (0..plan.nodes.len()).map(|to| self.port_towards(plan, node, to)).collect()
+    /// Where every node is attached.
+    fn destinations(&self, plan: &Plan) -> Arc<[Destination]> {
+        let destination = |node| {
+            let Attachment { gateway, prefix } = plan.routes.attachment(node);
+            let (gateway, port) = match gateway {
+                Some((at, link)) => (at as u16, self.port(plan, at, link)),
+                None => (NO_ROUTE, NO_ROUTE),
+            };
+            Destination { gateway, port, prefix: prefix.map_or(NO_ROUTE, |prefix| prefix as u16) }
+        };
+        (0..plan.nodes.len()).map(destination).collect()
     }
 
-    /// The port of `node`, counted within it, that leads to `destination`.
-    fn port_towards(&self, plan: &Plan, node: usize, destination: usize) -> Option<u16> {
-        let link = plan.routes.next(node, destination)? as usize;
+    /// What leads where from `node`.
+    fn forwarding(
+        &self,
+        plan: &Plan,
+        node: usize,
+        destinations: &Arc<[Destination]>,
+    ) -> ForwardingTable {
+        let Some(routes) = plan.routes.by_prefix(node) else {
+            return ForwardingTable::default_route(node as u32);
+        };
+        let hops = routes
+            .map(|links| links.iter().map(|&link| self.port(plan, node, link)).collect::<Vec<_>>());
+        let (number, seed) = (node as u32, plan.path_seed(node));
+        ForwardingTable::new(number, destinations.clone(), hops, seed)
+    }
+
+    /// The port of `node`, counted within it, that sends by `link`.
+    fn port(&self, plan: &Plan, node: usize, link: u32) -> u16 {
+        let link = link as usize;
         let end = usize::from(plan.links[link].ends[0].node != node);
-        Some(self.channels[2 * link + end].port)
+        self.channels[2 * link + end].port
+    }
+
+    /// The port of a flow's end, counted within its host, that leads to the other end.
+    fn port_towards(&self, plan: &Plan, node: usize, destination: usize) -> u16 {
+        let link = plan.routes.next(node, destination).expect("a planned flow has a path");
+        self.port(plan, node, link)
     }
 
     /// Says what the headers of every flow's packets hold.
@@ -168,10 +206,8 @@ impl World {
             let id = FlowId(number as u32);
             let (from, to) = (HostId(flow.from as u16), HostId(flow.to as u16));
             let mut random = Random::new(plan.seed, &flow.name);
-            let out =
-                self.port_towards(plan, flow.from, flow.to).expect("a planned flow has a path");
-            let back =
-                self.port_towards(plan, flow.to, flow.from).expect("a planned flow has a path");
+            let out = self.port_towards(plan, flow.from, flow.to);
+            let back = self.port_towards(plan, flow.to, flow.from);
             match &flow.transport {
                 Transport::Tcp(tcp) => {
                     let isn = random.next_u32();

@@ -42,12 +42,13 @@ pub(crate) fn judge(plan: &Plan, ports: &[PortTotals], evidence: &Evidence<'_>) 
     let mut round_trip: Option<(f64, RoundTrip)> = None;
     let mut judged = BTreeSet::new();
     for (number, flow) in plan.flows.iter().enumerate() {
-        // Like flows of the same two hosts suffer alike.
+        let Some(path) = scenario::path(plan, flow, number) else { continue };
+        // Like flows of the same two hosts on the same path suffer alike.
         let kind = std::mem::discriminant(&flow.transport);
-        if !judged.insert((flow.from, flow.to, format!("{kind:?}"))) {
+        let links: Vec<usize> = path.links.iter().map(|hop| hop.link).collect();
+        if !judged.insert((flow.from, flow.to, links, format!("{kind:?}"))) {
             continue;
         }
-        let Some(path) = scenario::path(plan, flow) else { continue };
         for (port, burst) in self::bursts(plan, number, &path, ports, evidence) {
             let worst = bursts.entry(port).or_insert_with(|| burst.clone());
             if burst.extra > worst.extra {

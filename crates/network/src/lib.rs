@@ -10,6 +10,7 @@ pub mod datagram;
 pub mod emulator;
 pub mod exchange;
 mod flow_table;
+pub mod forwarding;
 mod guard;
 pub mod host;
 pub mod link;

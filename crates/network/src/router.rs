@@ -5,6 +5,7 @@
 
 use traffic::{DropReason, PacketId};
 
+use crate::forwarding::{ForwardingTable, LOCAL};
 use crate::node::{Context, Egress};
 use crate::observer::{Observer, Place};
 use crate::port::{Offered, Port};
@@ -14,29 +15,13 @@ use crate::port::{Offered, Port};
 pub struct Router {
     pub(crate) number: u32,
     pub(crate) ports: Vec<Port>,
-    /// The output port for each destination, `NO_ROUTE` where there is none.
-    routes: Vec<u16>,
+    table: ForwardingTable,
 }
 
-const NO_ROUTE: u16 = u16::MAX;
-/// It is for the machine whose interfaces this is.
-const LOCAL: u16 = u16::MAX - 1;
-
 impl Router {
-    /// The node of that number, with its ports, and for each destination the port that leads there.
-    pub fn new(number: u32, ports: Vec<Port>, routes: &[Option<u16>]) -> Self {
-        let routes = routes.iter().map(|r| r.unwrap_or(NO_ROUTE)).collect();
-        Self { number, ports, routes }
-    }
-
-    /// The interfaces of a host whose stack is a machine's: as a router, with the host's own number as a
-    /// destination.
-    pub fn interfaces(number: u32, ports: Vec<Port>, routes: &[Option<u16>]) -> Self {
-        let mut router = Self::new(number, ports, routes);
-        if let Some(own) = router.routes.get_mut(number as usize) {
-            *own = LOCAL;
-        }
-        router
+    /// The node of that number, with its ports, and what leads where.
+    pub fn new(number: u32, ports: Vec<Port>, table: ForwardingTable) -> Self {
+        Self { number, ports, table }
     }
 
     /// Forwards a packet that arrived.
@@ -46,8 +31,7 @@ impl Router {
         packet: PacketId,
         cx: &mut Context<'_, E, O>,
     ) {
-        let to = usize::from(cx.packets[packet].destination.0);
-        let out = self.routes.get(to).copied().unwrap_or(NO_ROUTE);
+        let out = self.table.port(&cx.packets[packet]);
         let Some(port) = self.ports.get_mut(usize::from(out)) else {
             return self.leave(packet, out, cx);
         };

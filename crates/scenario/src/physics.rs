@@ -70,7 +70,7 @@ pub fn physics(plan: &Plan) -> Vec<Warning> {
 fn flow_warnings(names: &Groups<'_>, flow: &Flow, number: usize) -> Vec<Warning> {
     let plan = names.plan;
     let Some(tcp) = flow.tcp() else { return Vec::new() };
-    let Some(path) = path(plan, flow) else { return Vec::new() };
+    let Some(path) = path(plan, flow, number) else { return Vec::new() };
     let Some(narrow) = path.links.iter().min_by_key(|hop| hop.rate) else { return Vec::new() };
     let product = product(narrow.rate, path.round_trip);
     let about = names.flow_path(number);
@@ -253,7 +253,7 @@ fn excess(names: &Groups<'_>) -> Vec<Warning> {
     let mut ports = BTreeMap::new();
     for (number, flow) in plan.flows.iter().enumerate() {
         let Transport::Udp(config) = &flow.transport else { continue };
-        for hop in way(plan, flow.from, flow.to).into_iter().flat_map(|(hops, _)| hops) {
+        for hop in way(plan, number, [flow.from, flow.to]).into_iter().flat_map(|(hops, _)| hops) {
             let load = load(config, hop.overhead);
             let (_, flows, changes) = ports
                 .entry((hop.link, hop.end))
@@ -321,17 +321,17 @@ fn samples(plan: &Plan) -> Vec<Warning> {
     many.map(warning).collect()
 }
 
-/// The ports from sender to receiver, and the delay there and back; `None` if there is no way.
-pub fn path(plan: &Plan, flow: &Flow) -> Option<Path> {
-    let (links, there) = way(plan, flow.from, flow.to)?;
-    let (_, back) = way(plan, flow.to, flow.from)?;
+/// The ports from sender to receiver of the flow of that number, and the delay there and back; `None` if there is no way.
+pub fn path(plan: &Plan, flow: &Flow, number: usize) -> Option<Path> {
+    let (links, there) = way(plan, number, [flow.from, flow.to])?;
+    let (_, back) = way(plan, number, [flow.to, flow.from])?;
     Some(Path { links, round_trip: there + back })
 }
 
-fn way(plan: &Plan, from: usize, to: usize) -> Option<(Vec<Hop>, Duration)> {
-    let (mut hops, mut delay, mut node) = (Vec::new(), Duration::ZERO, from);
-    while node != to && hops.len() <= plan.nodes.len() {
-        let link = plan.routes.next(node, to)? as usize;
+fn way(plan: &Plan, flow: usize, ends: [usize; 2]) -> Option<(Vec<Hop>, Duration)> {
+    let (mut hops, mut delay, mut node) = (Vec::new(), Duration::ZERO, ends[0]);
+    while node != ends[1] && hops.len() <= plan.nodes.len() {
+        let link = plan.next_link(node, flow, ends)? as usize;
         let end = usize::from(plan.links[link].ends[0].node != node);
         delay += plan.links[link].config.delay;
         if let NodeKind::Emulator(emulator) = &plan.nodes[node].kind {

@@ -3,13 +3,13 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use network::{application, datagram, emulator, exchange, host, link};
+use network::{application, datagram, emulator, exchange, forwarding, host, link};
 use traffic::header::{Header, Ports};
 use traffic::reservation::Request;
-use traffic::{Bytes, Duration, Instant, condition, qdisc};
+use traffic::{Bytes, Duration, FlowId, HostId, Instant, Random, condition, qdisc};
 
 pub use crate::arrival::{Arrival, RandomTime};
-pub use crate::resolve::Routes;
+pub use crate::resolve::{Attachment, Routes};
 use crate::units::Units;
 
 /// What a driver runs.
@@ -27,7 +27,7 @@ pub struct Plan {
     pub nodes: Vec<Node>,
     /// Links between them; the port that transmits from `ends[e]` of link `l` is `PortId(2 * l + e)`.
     pub links: Vec<Link>,
-    /// The link to take from each node to each destination.
+    /// The links to take from each node to each destination.
     pub routes: Routes,
     /// Connections and flows of datagrams, one each (a `count` in the file is already multiplied out).
     pub flows: Vec<Flow>,
@@ -55,6 +55,24 @@ pub struct Command<'a> {
 }
 
 impl Plan {
+    /// The link by which `node` sends the packets of the flow of that number, from one host to another; `None`
+    /// if there is no way, or it is there. Of several of equal cost the flow hash takes one.
+    pub fn next_link(&self, node: usize, flow: usize, [from, to]: [usize; 2]) -> Option<u32> {
+        match self.routes.next_hops(node, to) {
+            [] => None,
+            &[link] => Some(link),
+            links => {
+                let (flow, from) = (FlowId(flow as u32), HostId(from as u16));
+                Some(links[forwarding::pick(self.path_seed(node), flow, from, links.len())])
+            }
+        }
+    }
+
+    /// What the node hashes flows with, where several links lead on.
+    pub fn path_seed(&self, node: usize) -> u64 {
+        Random::new(self.seed, &format!("{}:paths", self.nodes[node].name)).next_u64()
+    }
+
     /// Every program that the plan starts on real hosts: those of hosts first, then of flows, servers first.
     pub fn commands(&self) -> impl Iterator<Item = Command<'_>> {
         let of_hosts = self.nodes.iter().enumerate().flat_map(|(number, node)| {

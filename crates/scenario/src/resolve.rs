@@ -26,7 +26,7 @@ use crate::queue::Queue;
 use crate::units::Units;
 use crate::value::{Quantity, UnitOfTime};
 use directory::Directory;
-pub use routes::Routes;
+pub use routes::{Attachment, Routes};
 
 /// The plan, or `None` with the reasons in `problems`; its units are those `written` where the file says nothing of
 /// them.
@@ -35,6 +35,7 @@ pub(crate) fn resolve(file: &Scenario, written: Units, problems: &mut Problems) 
     let nodes = nodes::resolve(file, problems);
     let declared = flows::declare(file, &nodes, problems);
     let links = links::resolve(file, &nodes, &declared.names, problems);
+    routes::check(file, &nodes.list, &links.list, problems);
     // A network with a faulty node or link has no routes worth complaining about.
     let complete = problems.is_empty();
     let routes =

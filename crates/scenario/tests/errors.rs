@@ -281,7 +281,7 @@ fn networks() {
     );
     assert_eq!(
         added("[host.s]\ncount = 1_000_000_000_000\n"),
-        "x.toml:14:7: `s` brings the nodes to 1000000000003\n  help: leave at most 4096"
+        "x.toml:14:7: `s` brings the nodes to 1000000000003\n  help: leave at most 16384"
     );
 }
 

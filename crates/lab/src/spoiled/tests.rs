@@ -42,7 +42,7 @@ fn spoiled(text: &str, hosts: &[u64], drops: u64) -> Vec<Spoiled> {
     let mut counted = Drops::default();
     (0..drops).for_each(|_| counted.count(DropReason::QueueBytes));
     let bulk = &plan.flows[0];
-    let path = scenario::path(&plan, bulk).expect("a path");
+    let path = scenario::path(&plan, bulk, 0).expect("a path");
     let last = path.links.last().expect("a hop");
     ports[2 * last.link + last.end].drops = counted;
     let (hosts, fabric) = (stalls(hosts), Stalls::default());

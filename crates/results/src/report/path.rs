@@ -3,13 +3,13 @@
 use network::PortId;
 use scenario::plan::Plan;
 
-/// Each node that a packet leaves on it, with the port it takes.
-pub(super) fn path_of(plan: &Plan, from: usize, to: usize) -> Vec<(usize, PortId)> {
+/// Each node that a packet of the flow of that number leaves on it, with the port it takes.
+pub(super) fn path_of(plan: &Plan, flow: usize, ends: [usize; 2]) -> Vec<(usize, PortId)> {
     let mut path = Vec::new();
-    let mut node = from;
+    let mut node = ends[0];
     // A path passes no node twice.
-    while node != to && path.len() < plan.nodes.len() {
-        let Some(link) = plan.routes.next(node, to) else { break };
+    while node != ends[1] && path.len() < plan.nodes.len() {
+        let Some(link) = plan.next_link(node, flow, ends) else { break };
         let ends = &plan.links[link as usize].ends;
         let end = usize::from(ends[0].node != node);
         path.push((node, PortId(2 * link + u32::from(end == 1))));

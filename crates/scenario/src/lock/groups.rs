@@ -336,13 +336,9 @@ fn is_path_mtu(plan: &Plan, flow: &Flow, of: fn(&Flow) -> Option<u32>, back: boo
 /// Whether a flow's datagrams are the longest that its path takes.
 fn fills_path(plan: &Plan, flow: &Flow) -> bool {
     let Transport::Udp(config) = &flow.transport else { return false };
-    let (mut node, mut least) = (flow.from, u64::MAX);
-    while node != flow.to {
-        let Some(link) = plan.routes.next(node, flow.to) else { return false };
-        let link = &plan.links[link as usize];
-        least = least.min(link.config.mtu.0);
-        node = if link.ends[0].node == node { link.ends[1].node } else { link.ends[0].node };
-    }
+    let path = plan.routes.links_between(&plan.links, flow.from, flow.to);
+    let mtus = path.into_iter().map(|link| plan.links[link as usize].config.mtu.0);
+    let Some(least) = mtus.min() else { return false };
     let headers = config.ip_header + network::datagram::UDP_HEADER;
     least.checked_sub(headers.into()) == Some(config.size.into())
 }

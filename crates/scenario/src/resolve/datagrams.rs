@@ -42,16 +42,11 @@ pub(super) fn resolve(
     Some(Config { rate, size, ip_header, spacing, on_off, dscp, ecn })
 }
 
-/// The least MTU on the way.
+/// The least MTU on the paths.
 fn mtu(from: usize, to: usize, network: &Network<'_>) -> Option<Bytes> {
-    let (mut node, mut least) = (from, Bytes(u64::MAX));
-    while node != to {
-        let link = &network.links.list[network.routes.next(node, to)? as usize];
-        least = least.min(link.config.mtu);
-        let [a, b] = &link.ends;
-        node = if a.node == node { b.node } else { a.node };
-    }
-    Some(least)
+    let links = &network.links.list;
+    let path = network.routes.links_between(links, from, to);
+    path.into_iter().map(|link| links[link as usize].config.mtu).min()
 }
 
 /// Fragments are not modelled: a datagram that does not fit its way would never arrive.

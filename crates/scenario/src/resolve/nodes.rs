@@ -16,8 +16,8 @@ use crate::nearest;
 use crate::plan::{Node, NodeKind};
 use crate::value::{AddressUnit, Count, Name, PeriodUnit, Quantity, TimeUnit};
 
-/// Every pair of nodes has a route entry of 8 bytes: 128 MiB at this many.
-const NODES_MAX: usize = 4_096;
+/// A leaf-spine or fat tree of 8 192 hosts has fewer; a packet tells 65 535 apart.
+const NODES_MAX: usize = 16_384;
 /// The profile of a host that names none.
 const PROFILE: &str = "linux-6";
 

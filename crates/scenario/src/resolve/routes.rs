@@ -1,20 +1,27 @@
-//! Routes by fewest hops, then by order in the file.
+//! Routes by fewest hops: a router spreads flows over all next hops that lie on a shortest path (ECMP, RFC
+//! 2992); a host takes the first of them in the order of the file.
 //!
 //! Hosts do not forward, and most have one link: whatever they send leaves by it, and whatever is for
 //! them goes the way of their router. So the table has rows and columns for routers, emulators and hosts
 //! with several links only: its size does not follow the number of hosts.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use crate::diagnostic::Problems;
+use crate::file::Scenario;
 use crate::plan::{Link, Node, NodeKind};
 
-/// The next link from every node to every other one.
+/// Every pair of these has a route entry of 4 bytes: 64 MiB at this many.
+const ROWS_MAX: usize = 4_096;
+
+/// The next hops from every node to every other one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Routes {
     places: Vec<Place>,
-    /// The first link on the way from one of the table's nodes to another, row by row; [`NONE`] where
-    /// there is no way.
+    /// The next-hop set from one of the table's nodes to another, row by row; [`NONE`] where there is no way.
     table: Vec<u32>,
+    /// The links of each next-hop set, in the order of the file.
+    sets: Vec<Box<[u32]>>,
     /// The table's rows.
     width: usize,
 }
@@ -30,19 +37,75 @@ enum Place {
     Leaf { link: u32, at: u32, row: u32 },
 }
 
+/// Where a destination is attached: what a forwarding table by prefix is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attachment {
+    /// The node at the other end of a host's only link, and that link.
+    pub gateway: Option<(usize, u32)>,
+    /// The prefix that leads there: a row of [`Routes::by_prefix`].
+    pub prefix: Option<u32>,
+}
+
 impl Routes {
-    /// The link that `node` sends by what is for `destination`; `None` if there is no way, or they are one.
+    /// The link that `node` sends by what is for `destination`, the first of several; `None` if there is no
+    /// way, or they are one.
     pub fn next(&self, node: usize, destination: usize) -> Option<u32> {
-        let (from, to) = (*self.places.get(node)?, *self.places.get(destination)?);
+        self.next_hops(node, destination).first().copied()
+    }
+
+    /// The links on shortest paths from `node` to `destination`, in the order of the file; none if there is no
+    /// way, or they are one. A host has at most one.
+    pub fn next_hops(&self, node: usize, destination: usize) -> &[u32] {
+        use std::slice::from_ref;
+        let (Some(from), Some(to)) = (self.places.get(node), self.places.get(destination)) else {
+            return &[];
+        };
         match (from, to) {
-            _ if node == destination => None,
-            (Place::Leaf { link, at, .. }, _) if at as usize == destination => Some(link),
-            (_, Place::Leaf { link, at, .. }) if at as usize == node => Some(link),
-            (Place::Row(from), Place::Row(to) | Place::Leaf { row: to, .. }) => self.link(from, to),
+            _ if node == destination => &[],
+            (Place::Leaf { link, at, .. }, _) if *at as usize == destination => from_ref(link),
+            (_, Place::Leaf { link, at, .. }) if *at as usize == node => from_ref(link),
+            (Place::Row(from), Place::Row(to) | Place::Leaf { row: to, .. }) => {
+                self.set(*from, *to)
+            }
             (Place::Leaf { link, row: from, .. }, Place::Row(to) | Place::Leaf { row: to, .. }) => {
-                (from != NONE && from == to || self.link(from, to).is_some()).then_some(link)
+                let joined = *from != NONE && from == to || !self.set(*from, *to).is_empty();
+                if joined { from_ref(link) } else { &[] }
             }
         }
+    }
+
+    /// Every link on the shortest paths from `from` to `to`, once each.
+    pub fn links_between(&self, links: &[Link], from: usize, to: usize) -> BTreeSet<u32> {
+        let (mut found, mut open, mut seen) = (BTreeSet::new(), vec![from], BTreeSet::new());
+        while let Some(node) = open.pop() {
+            for &number in self.next_hops(node, to) {
+                let [a, b] = &links[number as usize].ends;
+                let far = if a.node == node { b.node } else { a.node };
+                found.insert(number);
+                if seen.insert(far) {
+                    open.push(far);
+                }
+            }
+        }
+        found
+    }
+
+    /// Where `node` is attached.
+    pub fn attachment(&self, node: usize) -> Attachment {
+        let prefix = |row: u32| (row != NONE).then_some(row);
+        match self.places.get(node) {
+            None => Attachment { gateway: None, prefix: None },
+            Some(Place::Row(row)) => Attachment { gateway: None, prefix: prefix(*row) },
+            Some(Place::Leaf { link, at, row }) => {
+                Attachment { gateway: Some((*at as usize, *link)), prefix: prefix(*row) }
+            }
+        }
+    }
+
+    /// The next hops from `node` by prefix, none where no path leads; `None` for a host with one link.
+    pub fn by_prefix(&self, node: usize) -> Option<impl Iterator<Item = &[u32]>> {
+        let Place::Row(row) = *self.places.get(node)? else { return None };
+        Some((0..self.width as u32).map(move |to| self.set(row, to)))
     }
 
     /// Whether no node has a place: nothing is known of any way.
@@ -50,13 +113,13 @@ impl Routes {
         self.places.is_empty()
     }
 
-    /// The table's link between two rows.
-    fn link(&self, from: u32, to: u32) -> Option<u32> {
+    /// The next-hop set between two rows.
+    fn set(&self, from: u32, to: u32) -> &[u32] {
         if from == NONE || to == NONE {
-            return None;
+            return &[];
         }
-        let link = self.table[from as usize * self.width + to as usize];
-        (link != NONE).then_some(link)
+        let set = self.table[from as usize * self.width + to as usize];
+        self.sets.get(set as usize).map_or(&[], |links| links)
     }
 
     pub(super) fn resolve(nodes: &[Node], links: &[Link]) -> Self {
@@ -85,17 +148,50 @@ impl Routes {
             })
             .collect();
         let forwards: Vec<bool> = core.iter().map(|&node| !is_host(node)).collect();
-        let mut table = vec![NONE; core.len() * core.len()];
-        let mut tree = Tree { hops: vec![UNREACHED; core.len()], queue: VecDeque::new() };
-        for destination in 0..core.len() {
-            tree.grow(destination, &forwards, &ways);
-            for node in 0..core.len() {
-                table[node * core.len() + destination] =
-                    tree.next(node, &ways[node], &forwards, destination).unwrap_or(NONE);
-            }
-        }
-        Self { places, table, width: core.len() }
+        let (table, sets) = table(&forwards, &ways);
+        Self { places, table, sets, width: core.len() }
     }
+}
+
+/// Complains of more routers, emulators and hosts with several links than the table has rows for.
+pub(super) fn check(file: &Scenario, nodes: &[Node], links: &[Link], problems: &mut Problems) {
+    let mut degrees = vec![0_usize; nodes.len()];
+    links.iter().flat_map(|link| &link.ends).for_each(|end| degrees[end.node] += 1);
+    let is_leaf = |node: &Node, degree| matches!(node.kind, NodeKind::Host(_)) && degree == 1;
+    let rows = nodes.iter().zip(degrees).filter(|&(node, degree)| !is_leaf(node, degree)).count();
+    let place = file.link.iter().next().map(|(name, _)| name.span.clone());
+    if rows > ROWS_MAX {
+        let message = format!("{rows} routers, emulators and hosts without exactly one link");
+        let help = format!("leave at most {ROWS_MAX}; hosts with one link do not count");
+        problems.push(&place.unwrap_or(0..0), message, help);
+    }
+}
+
+/// The next-hop set from each node to each other one, row by row, and the links of every set.
+fn table(forwards: &[bool], ways: &[Vec<(u32, usize)>]) -> (Vec<u32>, Vec<Box<[u32]>>) {
+    let width = ways.len();
+    let (mut table, mut sets) = (vec![NONE; width * width], Vec::<Box<[u32]>>::new());
+    let mut known: Vec<BTreeMap<Box<[u32]>, u32>> = vec![BTreeMap::new(); width];
+    let mut tree = Tree { hops: vec![UNREACHED; width], queue: VecDeque::new() };
+    let mut links = Vec::new();
+    for destination in 0..width {
+        tree.grow(destination, forwards, ways);
+        for node in 0..width {
+            links.clear();
+            tree.next_hops(node, &ways[node], forwards, destination, &mut links);
+            if links.is_empty() {
+                continue;
+            }
+            let set = known[node].get(&*links).copied().unwrap_or_else(|| {
+                let set = sets.len() as u32;
+                sets.push(links.as_slice().into());
+                known[node].insert(links.as_slice().into(), set);
+                set
+            });
+            table[node * width + destination] = set;
+        }
+    }
+    (table, sets)
 }
 
 /// For each node the links at it, in the order of the file, and the node at the other end.
@@ -135,20 +231,23 @@ impl Tree {
         }
     }
 
-    /// The first link to a node that is one hop nearer and forwards.
-    fn next(
+    /// Adds the links to nodes that are one hop nearer and forward; of a host's only the first.
+    fn next_hops(
         &self,
         node: usize,
         ways: &[(u32, usize)],
         forwards: &[bool],
         destination: usize,
-    ) -> Option<u32> {
+        links: &mut Vec<u32>,
+    ) {
         let hops = self.hops[node];
         if hops == 0 || hops == UNREACHED {
-            return None;
+            return;
         }
         let nearer = |n: usize| self.hops[n] == hops - 1 && (n == destination || forwards[n]);
-        ways.iter().find(|&&(_, n)| nearer(n)).map(|&(link, _)| link)
+        let most = if forwards[node] { usize::MAX } else { 1 };
+        let shortest = ways.iter().filter(|&&(_, n)| nearer(n)).map(|&(link, _)| link);
+        links.extend(shortest.take(most));
     }
 }
 
@@ -159,17 +258,18 @@ mod tests {
     use super::*;
     use crate::Document;
 
-    /// The next link by a search from the destination through all nodes.
-    fn searched(nodes: &[Node], links: &[Link]) -> Vec<Vec<Option<u32>>> {
+    /// The next hops by a search from the destination through all nodes.
+    fn searched(nodes: &[Node], links: &[Link]) -> Vec<Vec<Vec<u32>>> {
         let neighbours = neighbours(nodes.len(), links);
         let forwards: Vec<bool> =
             nodes.iter().map(|node| !matches!(node.kind, NodeKind::Host(_))).collect();
         let mut tree = Tree { hops: vec![UNREACHED; nodes.len()], queue: VecDeque::new() };
-        let mut routes = vec![vec![None; nodes.len()]; nodes.len()];
+        let mut routes = vec![vec![Vec::new(); nodes.len()]; nodes.len()];
         for destination in 0..nodes.len() {
             tree.grow(destination, &forwards, &neighbours);
             for (node, row) in routes.iter_mut().enumerate() {
-                row[destination] = tree.next(node, &neighbours[node], &forwards, destination);
+                let hops = &mut row[destination];
+                tree.next_hops(node, &neighbours[node], &forwards, destination, hops);
             }
         }
         routes
@@ -204,8 +304,9 @@ mod tests {
             let (nodes, links) = network(hosts, routers, &links);
             let routes = Routes::resolve(&nodes, &links);
             for (node, row) in searched(&nodes, &links).iter().enumerate() {
-                for (destination, &link) in row.iter().enumerate() {
-                    prop_assert_eq!(routes.next(node, destination), link, "{} {}", node, destination);
+                for (destination, hops) in row.iter().enumerate() {
+                    let found = routes.next_hops(node, destination);
+                    prop_assert_eq!(found, hops, "{} {}", node, destination);
                 }
             }
         }

@@ -88,9 +88,9 @@ fn limits_of(plan: &Plan, probe: &Bandwidth) -> Vec<Limit> {
 /// The nodes on the paths of the flows whose packets leave at `port`, in order.
 fn passed(plan: &Plan, port: PortId) -> BTreeSet<usize> {
     let mut passed = BTreeSet::new();
-    for flow in &plan.flows {
-        for (from, to) in [(flow.from, flow.to), (flow.to, flow.from)] {
-            let path = path_of(plan, from, to);
+    for (number, flow) in plan.flows.iter().enumerate() {
+        for ends in [[flow.from, flow.to], [flow.to, flow.from]] {
+            let path = path_of(plan, number, ends);
             if path.iter().any(|&(_, leaves)| leaves == port) {
                 passed.extend(path.into_iter().map(|(node, _)| node));
             }

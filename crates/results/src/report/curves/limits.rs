@@ -36,9 +36,9 @@ pub(super) fn emulator(plan: &Plan, node: usize) -> Option<Limit> {
 /// The bottleneck on the path of each of these flows, each once; none where they have too many.
 pub(super) fn bottlenecks(plan: &Plan, flows: impl Iterator<Item = usize>) -> Vec<Limit> {
     let mut found: Vec<Limit> = Vec::new();
-    for flow in flows {
-        let flow = &plan.flows[flow];
-        let path = path_of(plan, flow.writer(), flow.reader());
+    for number in flows {
+        let flow = &plan.flows[number];
+        let path = path_of(plan, number, [flow.writer(), flow.reader()]);
         let limits = path.into_iter().flat_map(|(node, port)| {
             [Some(line_rate(plan, port)), emulator(plan, node)].into_iter().flatten()
         });

@@ -149,8 +149,8 @@ fn sends(plan: &Plan) -> Vec<i64> {
 /// For each link whether most flows pass it from its first end to its second.
 fn directions(plan: &Plan) -> Vec<bool> {
     let mut net = vec![0_i64; plan.links.len()];
-    for flow in &plan.flows {
-        for (_, PortId(port)) in path_of(plan, flow.from, flow.to) {
+    for (number, flow) in plan.flows.iter().enumerate() {
+        for (_, PortId(port)) in path_of(plan, number, [flow.from, flow.to]) {
             net[port as usize / 2] += if port % 2 == 0 { 1 } else { -1 };
         }
     }

@@ -1,0 +1,173 @@
+//! A forwarding table: routes by prefix, each with a set of next hops, and the flow hash that picks one.
+//!
+//! Hosts with one link are covered by the prefix of the router they are attached to, so that a router has an
+//! entry for each router and none for each host. All routers share one list of what destination is attached
+//! where.
+
+use std::sync::Arc;
+
+use traffic::{FlowId, HostId, Packet, Random};
+
+/// Where a destination is attached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Destination {
+    /// The node at the other end of a host's only link; [`NO_ROUTE`] for anything else.
+    pub gateway: u16,
+    /// That node's port there.
+    pub port: u16,
+    /// The prefix that covers it; [`NO_ROUTE`] if none does.
+    pub prefix: u16,
+}
+
+/// What stands in place of a number where there is none.
+pub const NO_ROUTE: u16 = u16::MAX;
+/// It is for the machine whose interfaces the node is.
+pub(crate) const LOCAL: u16 = u16::MAX - 1;
+/// The first number of a next-hop set; lower ones are ports.
+const SETS: u16 = 1 << 15;
+
+/// What leads where from one node.
+#[derive(Debug)]
+pub struct ForwardingTable {
+    number: u16,
+    /// The machine's own interfaces: what is for `number` is its own.
+    local: bool,
+    /// By prefix a port, a next-hop set (from [`SETS`] on) or [`NO_ROUTE`].
+    by_prefix: Vec<u16>,
+    destinations: Arc<[Destination]>,
+    /// The ports of each next-hop set.
+    sets: Vec<Box<[u16]>>,
+    /// Where everything goes that nothing else leads to; [`NO_ROUTE`] if nowhere.
+    default: u16,
+    seed: u64,
+}
+
+impl ForwardingTable {
+    /// The table of the node of that number: by prefix the ports that lead there, none or several of equal
+    /// cost, among which the flow hash picks by `seed`.
+    pub fn new(
+        number: u32,
+        destinations: Arc<[Destination]>,
+        by_prefix: impl Iterator<Item = Vec<u16>>,
+        seed: u64,
+    ) -> Self {
+        let mut sets: Vec<Box<[u16]>> = Vec::new();
+        let entry = |ports: Vec<u16>| match ports[..] {
+            [] => NO_ROUTE,
+            [port] => port,
+            _ => {
+                // Neighbouring prefixes mostly have the same next hops.
+                let last = sets.len().checked_sub(1).filter(|&last| *sets[last] == ports);
+                SETS + last.unwrap_or_else(|| {
+                    sets.push(ports.into());
+                    sets.len() - 1
+                }) as u16
+            }
+        };
+        let by_prefix = by_prefix.map(entry).collect();
+        let (number, default) = (number as u16, NO_ROUTE);
+        Self { number, local: false, by_prefix, destinations, sets, default, seed }
+    }
+
+    /// The table of a host with one link: everything for others leaves by its only port.
+    pub fn default_route(number: u32) -> Self {
+        let none = std::iter::empty();
+        Self { default: 0, ..Self::new(number, Arc::new([]), none, 0) }
+    }
+
+    /// The same for the interfaces of a machine, which takes what is for that node.
+    #[must_use]
+    pub fn local(self) -> Self {
+        Self { local: true, ..self }
+    }
+
+    /// The port by which a packet leaves; if that is none of the node's, [`LOCAL`] or [`NO_ROUTE`].
+    #[inline(always)]
+    pub(crate) fn port(&self, packet: &Packet) -> u16 {
+        let Some(to) = self.destinations.get(usize::from(packet.destination.0)) else {
+            return self.other(packet, NO_ROUTE);
+        };
+        if to.gateway == self.number {
+            return to.port;
+        }
+        match self.by_prefix.get(usize::from(to.prefix)) {
+            Some(&port) if port < SETS => port,
+            Some(&set) => self.other(packet, set),
+            None => self.other(packet, NO_ROUTE),
+        }
+    }
+
+    /// The port for what no single route leads to.
+    #[inline(never)]
+    fn other(&self, packet: &Packet, entry: u16) -> u16 {
+        if self.local && packet.destination.0 == self.number {
+            return LOCAL;
+        }
+        match self.sets.get(usize::from(entry.wrapping_sub(SETS))) {
+            Some(ports) => ports[pick(self.seed, packet.flow, packet.source, ports.len())],
+            None => self.default,
+        }
+    }
+}
+
+/// Which of `count` next hops the packets of a flow from `source` take at the node with that seed.
+///
+/// The flow stands for the five-tuple that routers hash (RFC 2992; Linux' `fib_multipath_hash_policy` 1): one
+/// connection keeps to one path, and its two directions are hashed apart, as most switches do. A seed for each
+/// node keeps the choices of successive routers independent.
+#[inline]
+pub fn pick(seed: u64, flow: FlowId, source: HostId, count: usize) -> usize {
+    let key = u64::from(flow.0) << 16 | u64::from(source.0);
+    let hash = Random::from_seed(seed ^ key.rotate_left(8)).next_u64();
+    // Lemire's reduction to a range.
+    (((hash >> 32) * count as u64) >> 32) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(flow: u32, source: u16, destination: u16) -> Packet {
+        let (source, destination) = (HostId(source), HostId(destination));
+        Packet { flow: FlowId(flow), source, destination, ..Packet::default() }
+    }
+
+    /// Node 0 with a host at port 3, two next hops to prefix 1 and nothing to prefix 2.
+    fn table() -> ForwardingTable {
+        let at = |gateway, port, prefix| Destination { gateway, port, prefix };
+        let destinations =
+            [at(NO_ROUTE, 0, 0), at(0, 3, 0), at(9, 5, 1), at(9, 5, 2), at(8, 0, NO_ROUTE)];
+        let hops = [vec![], vec![1, 2], vec![]];
+        ForwardingTable::new(0, destinations.into(), hops.into_iter(), 7)
+    }
+
+    #[test]
+    fn what_is_attached_leaves_by_its_own_port_and_the_rest_by_prefix() {
+        let table = table();
+        assert_eq!(table.port(&packet(1, 2, 1)), 3);
+        assert!([1, 2].contains(&table.port(&packet(1, 1, 2))));
+        for nowhere in [0, 3, 4, 5] {
+            assert_eq!(table.port(&packet(1, 1, nowhere)), NO_ROUTE, "to {nowhere}");
+        }
+        let machine = self::table().local();
+        assert_eq!(machine.port(&packet(1, 1, 0)), LOCAL);
+        let host = ForwardingTable::default_route(4).local();
+        assert_eq!((host.port(&packet(1, 1, 4)), host.port(&packet(1, 4, 1))), (LOCAL, 0));
+    }
+
+    #[test]
+    fn flows_spread_evenly_and_each_node_by_itself() {
+        const FLOWS: usize = 4_000;
+        let picks = |seed, source| {
+            (0..FLOWS as u32).map(move |flow| pick(seed, FlowId(flow), HostId(source), 4))
+        };
+        let mut counts = [0_usize; 4];
+        picks(1, 1).for_each(|next| counts[next] += 1);
+        // 1 000 expected; four standard deviations are 110.
+        assert!(counts.iter().all(|count| (890..=1_110).contains(count)), "{counts:?}");
+        for other in [picks(2, 1), picks(1, 2)] {
+            let same = picks(1, 1).zip(other).filter(|(one, other)| one == other).count();
+            assert!((890..=1_110).contains(&same), "{same} of {FLOWS} alike");
+        }
+    }
+}
