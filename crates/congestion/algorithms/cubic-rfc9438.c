@@ -213,9 +213,9 @@ CC_CONG_AVOID(cubic9438, struct cc *c, u32 ack, u32 acked)
 		cc_grow(c, s->curve.w_est - c->cwnd);
 }
 
-CC_PKTS_ACKED(cubic9438, struct cc *c, u32 acked, s32 rtt_us, u32 in_flight)
+CC_PKTS_ACKED(cubic9438, struct cc *c, const struct cc_ack *ack)
 {
-	hystart_acked(&CC_PRIVATE(c, struct cubic)->hystart, c, rtt_us);
+	hystart_acked(&CC_PRIVATE(c, struct cubic)->hystart, c, cc_rtt_us(ack));
 }
 
 CC_CWND_EVENT(cubic9438, struct cc *c, u32 event)

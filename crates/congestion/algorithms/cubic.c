@@ -199,9 +199,10 @@ CC_CONG_AVOID(cubic, struct cc *c, u32 ack, u32 acked)
 }
 
 /* Samples in the first second of an epoch are not taken: recovery still shows in them. */
-CC_PKTS_ACKED(cubic, struct cc *c, u32 acked, s32 rtt_us, u32 in_flight)
+CC_PKTS_ACKED(cubic, struct cc *c, const struct cc_ack *ack)
 {
 	struct cubic *s = CC_PRIVATE(c, struct cubic);
+	s32 rtt_us = cc_rtt_us(ack);
 
 	if (rtt_us < 0 || (s->in_epoch && (s32)(c->jiffies - s->epoch) < (s32)c->hz))
 		return;

@@ -8,7 +8,8 @@
  * programs: the view is loaded from `struct tcp_sock`, the hook runs, and what a congestion
  * control may write is stored back.
  *
- * Windows count packets and times are microseconds or jiffies, as in Linux. There is no floating
+ * Windows count packets and times are microseconds or jiffies, as in Linux; an ACK's round trip is in
+ * nanoseconds, which only the kernel's binding rounds to what Linux tells. There is no floating
  * point, no clock (now_us and jiffies are fields), no libc, and no loop without a bound.
  */
 #ifndef SUIMON_CC_H
@@ -70,6 +71,18 @@ struct cc {
 	u64 priv[CC_PRIVATE_BYTES / 8]; /* the algorithm's own; zero before init */
 };
 
+/*
+ * What an ACK says of the packets that it acknowledges: Linux's struct ack_sample, in nanoseconds and
+ * packets. The Rust side's `AckSample` is this, field for field.
+ */
+struct cc_ack {
+	s64 rtt_ns;    /* round trip of the last of them, below zero if none is known */
+	u32 acked;     /* packets acknowledged cumulatively */
+	u32 in_flight; /* packets delivered since the newest of them was sent, itself included */
+};
+
+_Static_assert(__builtin_offsetof(struct cc_ack, acked) == 8, "packs as AckSample");
+_Static_assert(sizeof(struct cc_ack) == 16, "packs as AckSample");
 _Static_assert(__builtin_offsetof(struct cc, delivered) == 52, "packs as Sock");
 _Static_assert(__builtin_offsetof(struct cc, paced) == 70, "packs as Sock");
 _Static_assert(__builtin_offsetof(struct cc, pacing_rate) == 72, "packs as Sock");
@@ -100,6 +113,16 @@ static CC_INLINE u32 cc_min(u32 a, u32 b)
 static CC_INLINE u32 cc_max(u32 a, u32 b)
 {
 	return a > b ? a : b;
+}
+
+/* The round trip in whole microseconds; below zero if none is known. */
+static CC_INLINE s32 cc_rtt_us(const struct cc_ack *ack)
+{
+	u64 us = (u64)ack->rtt_ns / 1000;
+
+	if (ack->rtt_ns < 0)
+		return -1;
+	return us < 0x7fffffffU ? (s32)us : 0x7fffffff;
 }
 
 /* Whether sequence number `a` comes before `b`, wrapping: RFC 9293 section 3.4. */

@@ -247,17 +247,21 @@ enum cc_hook {
 	}                                                                                          \
 	static CC_INLINE void alg##_init(__VA_ARGS__)
 
+/* Linux tells the packets in flight as bytes: their number times mss_cache (tcp_clean_rtx_queue). */
 #define CC_PKTS_ACKED(alg, ...)                                                                    \
 	static CC_INLINE u32 alg##_ssthresh(struct cc *c);                                         \
 	static CC_INLINE void alg##_pkts_acked(__VA_ARGS__);                                       \
 	CC_PROGRAM(alg, pkts_acked)                                                                \
 	{                                                                                          \
 		const struct ack_sample *sample = (const struct ack_sample *)ctx[1];               \
-		u32 acked = sample->pkts_acked;                                                    \
-		s32 rtt_us = sample->rtt_us;                                                       \
-		u32 in_flight = sample->in_flight;                                                 \
-		CC_WRAP(alg, CC_HOOK_PKTS_ACKED, acked, (u32)rtt_us, in_flight,                         \
-			alg##_pkts_acked(&view, acked, rtt_us, in_flight));                        \
+		u32 mss = ((struct tcp_sock *)ctx[0])->mss_cache;                                  \
+		struct cc_ack ack = {                                                              \
+			.rtt_ns = sample->rtt_us < 0 ? -1 : (s64)sample->rtt_us * 1000,            \
+			.acked = sample->pkts_acked,                                               \
+			.in_flight = mss ? sample->in_flight / mss : 0,                            \
+		};                                                                                 \
+		CC_WRAP(alg, CC_HOOK_PKTS_ACKED, ack.acked, (u32)sample->rtt_us, ack.in_flight,    \
+			alg##_pkts_acked(&view, &ack));                                            \
 	}                                                                                          \
 	static CC_INLINE void alg##_pkts_acked(__VA_ARGS__)
 

@@ -15,7 +15,7 @@ struct cc_ops {
 	void (*cong_avoid)(struct cc *c, u32 ack, u32 acked);
 	u32 (*undo_cwnd)(struct cc *c);
 	void (*init)(struct cc *c);
-	void (*pkts_acked)(struct cc *c, u32 acked, s32 rtt_us, u32 in_flight);
+	void (*pkts_acked)(struct cc *c, const struct cc_ack *ack);
 	void (*cwnd_event)(struct cc *c, u32 event);
 	void (*set_state)(struct cc *c, u32 state);
 };

@@ -101,6 +101,18 @@ pub struct Sock {
     pub private: [u64; PRIVATE_BYTES / 8],
 }
 
+/// What an ACK says of the packets that it acknowledges: `struct cc_ack` of `cc.h`, field for field.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct AckSample {
+    /// Round trip of the last of them in nanoseconds, below zero if none is known.
+    pub rtt_ns: i64,
+    /// Packets acknowledged cumulatively.
+    pub acked: u32,
+    /// Packets delivered since the newest of them was sent, itself included.
+    pub in_flight: u32,
+}
+
 /// No threshold yet: Linux's `TCP_INFINITE_SSTHRESH`.
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
@@ -113,6 +125,8 @@ const _: () = {
     assert!(offset_of!(Sock, now_us) == 80);
     assert!(offset_of!(Sock, private) == 88);
     assert!(size_of::<Sock>() == 88 + PRIVATE_BYTES);
+    assert!(offset_of!(AckSample, acked) == 8);
+    assert!(size_of::<AckSample>() == 16);
 };
 
 /// One congestion control algorithm.
@@ -134,7 +148,7 @@ struct Ops {
     cong_avoid: extern "C" fn(&mut Sock, u32, u32),
     undo_cwnd: extern "C" fn(&mut Sock) -> u32,
     init: Option<extern "C" fn(&mut Sock)>,
-    pkts_acked: Option<extern "C" fn(&mut Sock, u32, i32, u32)>,
+    pkts_acked: Option<extern "C" fn(&mut Sock, &AckSample)>,
     cwnd_event: Option<extern "C" fn(&mut Sock, u32)>,
     set_state: Option<extern "C" fn(&mut Sock, u32)>,
 }
@@ -196,11 +210,10 @@ impl Algorithm {
         self.ops.pkts_acked.is_some()
     }
 
-    /// `acked` packets left the network, the last with a round trip of `rtt_us` (below zero: none
-    /// known), and `in_flight` were under way before.
-    pub fn pkts_acked(&self, sock: &mut Sock, acked: u32, rtt_us: i32, in_flight: u32) {
+    /// An ACK arrived, in whatever state; before [`Self::cong_avoid`].
+    pub fn pkts_acked(&self, sock: &mut Sock, ack: &AckSample) {
         if let Some(pkts_acked) = self.ops.pkts_acked {
-            pkts_acked(sock, acked, rtt_us, in_flight);
+            pkts_acked(sock, ack);
         }
     }
 

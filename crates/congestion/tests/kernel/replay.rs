@@ -3,7 +3,7 @@
 use std::fmt;
 use std::mem::{offset_of, size_of};
 
-use congestion::{Algorithm, Event, INFINITE_SSTHRESH, Sock, State};
+use congestion::{AckSample, Algorithm, Event, INFINITE_SSTHRESH, Sock, State};
 
 /// `struct cc_record` of `cc_log.h`, field for field.
 #[derive(Clone, Copy)]
@@ -61,6 +61,10 @@ pub(crate) fn compare(algorithm: &Algorithm, log: &[u8]) -> Tally {
     for bytes in records {
         // SAFETY: the chunk has the record's size, and all its fields are plain integers.
         let record: Record = unsafe { std::ptr::read_unaligned(bytes.as_ptr().cast()) };
+        if HOOKS[record.hook as usize] == "pkts_acked" {
+            let [_, _, in_flight] = record.args;
+            assert!(in_flight <= record.before.delivered, "in flight is not in packets");
+        }
         let mut sock = record.before;
         let ret = call(algorithm, &record, &mut sock);
         let hook = HOOKS[record.hook as usize];
@@ -85,7 +89,10 @@ fn call(algorithm: &Algorithm, record: &Record, sock: &mut Sock) -> u32 {
         1 => algorithm.cong_avoid(sock, a, b),
         2 => return algorithm.undo_cwnd(sock),
         3 => algorithm.init(sock),
-        4 => algorithm.pkts_acked(sock, a, b as i32, c),
+        4 => {
+            let rtt_ns = if (b as i32) < 0 { -1 } else { i64::from(b) * 1000 };
+            algorithm.pkts_acked(sock, &AckSample { rtt_ns, acked: a, in_flight: c });
+        }
         5 => algorithm.cwnd_event(sock, event(a)),
         6 => algorithm.set_state(sock, state(a)),
         other => panic!("hook {other} is none of {HOOKS:?}"),

@@ -1,6 +1,6 @@
 //! What holds for every algorithm of the registry, whatever the sequence of hooks.
 
-use congestion::{Algorithm, Event, INFINITE_SSTHRESH, Sock, State};
+use congestion::{AckSample, Algorithm, Event, INFINITE_SSTHRESH, Sock, State};
 use proptest::prelude::*;
 
 use crate::path::{established, jiffies};
@@ -10,7 +10,7 @@ use crate::path::{established, jiffies};
 enum Step {
     Ack {
         acked: u32,
-        rtt_us: i32,
+        rtt_ns: i64,
         after_us: u64,
         limited: bool,
     },
@@ -37,6 +37,11 @@ fn scaled() -> impl Strategy<Value = u32> {
     (0_u32..32, any::<u32>()).prop_map(|(shift, value)| value >> shift)
 }
 
+/// Round trips at every scale, some beyond 2^31 us, and none.
+fn rtt_ns() -> impl Strategy<Value = i64> {
+    (0_u32..64, any::<i64>()).prop_map(|(shift, value)| value >> shift)
+}
+
 fn step() -> impl Strategy<Value = Step> {
     let event = prop_oneof![
         Just(Event::TxStart),
@@ -48,8 +53,8 @@ fn step() -> impl Strategy<Value = Step> {
     ];
     let state = prop_oneof![Just(State::Cwr), Just(State::Recovery), Just(State::Loss)];
     prop_oneof![
-        8 => (scaled(), any::<i32>(), 0_u64..10_000_000, any::<bool>()).prop_map(
-            |(acked, rtt_us, after_us, limited)| Step::Ack { acked, rtt_us, after_us, limited }
+        8 => (scaled(), rtt_ns(), 0_u64..10_000_000, any::<bool>()).prop_map(
+            |(acked, rtt_ns, after_us, limited)| Step::Ack { acked, rtt_ns, after_us, limited }
         ),
         2 => state.prop_map(Step::Reduce),
         1 => Just(Step::Undo),
@@ -69,13 +74,14 @@ fn step() -> impl Strategy<Value = Step> {
 fn apply(algorithm: &Algorithm, sock: &mut Sock, step: &Step) {
     let before = *sock;
     match *step {
-        Step::Ack { acked, rtt_us, after_us, limited } => {
+        Step::Ack { acked, rtt_ns, after_us, limited } => {
             sock.now_us = sock.now_us.wrapping_add(after_us);
             sock.jiffies = jiffies(sock.now_us);
             sock.cwnd_limited = u32::from(limited);
             sock.snd_una = sock.snd_una.wrapping_add(acked);
             sock.snd_nxt = sock.snd_una.wrapping_add(sock.cwnd);
-            algorithm.pkts_acked(sock, acked, rtt_us, sock.in_flight);
+            let sample = AckSample { rtt_ns, acked, in_flight: sock.in_flight };
+            algorithm.pkts_acked(sock, &sample);
             algorithm.cong_avoid(sock, sock.snd_una, acked);
             assert!(sock.cwnd >= before.cwnd, "an ACK never lowers the window");
             assert!(sock.cwnd <= before.cwnd.max(sock.cwnd_clamp), "growth ends at the clamp");

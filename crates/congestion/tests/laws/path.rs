@@ -1,6 +1,6 @@
 //! A path without a queue: a window of packets leaves, and a round trip later its ACKs are back.
 
-use congestion::{Algorithm, Event, INFINITE_SSTHRESH, Sock, State};
+use congestion::{AckSample, Algorithm, Event, INFINITE_SSTHRESH, Sock, State};
 
 /// Bytes a packet.
 pub(crate) const MSS: u32 = 1448;
@@ -74,7 +74,9 @@ impl Path {
         sock.min_rtt_us = sock.min_rtt_us.min(self.rtt_us);
         sock.snd_una = sock.snd_una.wrapping_add(acked * MSS);
         sock.delivered = sock.delivered.wrapping_add(acked);
-        self.algorithm.pkts_acked(sock, acked, self.rtt_us as i32, sock.in_flight);
+        let rtt_ns = i64::from(self.rtt_us) * 1000;
+        let sample = AckSample { rtt_ns, acked, in_flight: sock.in_flight };
+        self.algorithm.pkts_acked(sock, &sample);
         let ack = sock.snd_una;
         self.algorithm.cong_avoid(sock, ack, acked);
         sock.in_flight = sock.cwnd;

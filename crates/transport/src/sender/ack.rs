@@ -1,6 +1,6 @@
 //! What an ACK does to the sender.
 
-use congestion::State;
+use congestion::{AckSample, State};
 use traffic::Instant;
 use traffic::packet::{Tcp, flags};
 
@@ -120,9 +120,11 @@ impl Sender {
             self.rtt.reset_backoff();
             self.rack.advance_plain(last.sent, last.end, now);
             if self.algorithm().observes_acks() {
-                let rtt_us = now.since(last.sent).as_us().min(i32::MAX as u64) as i32;
+                let rtt_ns = now.since(last.sent).as_ns() as i64;
+                let in_flight = self.delivered.wrapping_sub(last.delivered);
                 self.refresh(now);
-                self.algorithm().pkts_acked(&mut self.sock, acked, rtt_us, in_flight);
+                let sample = AckSample { rtt_ns, acked, in_flight };
+                self.algorithm().pkts_acked(&mut self.sock, &sample);
             }
             self.rearm_untroubled(now);
         } else {
@@ -208,12 +210,12 @@ impl Sender {
     fn on_delivery(&mut self, progress: &Progress, top: u32, event: &mut AckEvent, now: Instant) {
         self.stats.sample_from = (progress.newest.sent, progress.newest.delivered);
         self.stats.sample_to = (now, self.delivered);
-        let mut rtt_us = -1;
+        let mut rtt_ns = -1;
         match progress.sent {
             Some((first, last)) if !progress.retransmitted => {
                 self.rtt.sample(first, now, self.una, self.nxt);
                 self.rtt.reset_backoff();
-                rtt_us = now.since(last).as_us().min(i32::MAX as u64) as i32;
+                rtt_ns = now.since(last).as_ns() as i64;
             }
             _ => self.sample_echo(event, now),
         }
@@ -226,8 +228,9 @@ impl Sender {
             }
         }
         self.refresh(now);
-        let in_flight = event.in_flight_before;
-        self.algorithm().pkts_acked(&mut self.sock, progress.delivered, rtt_us, in_flight);
+        let in_flight = self.delivered.wrapping_sub(progress.newest.delivered);
+        let sample = AckSample { rtt_ns, acked: progress.packets, in_flight };
+        self.algorithm().pkts_acked(&mut self.sock, &sample);
     }
 
     /// Karn's rule forbids a sample by sequence; the timestamp echoed tells which transmission it
