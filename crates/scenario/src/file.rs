@@ -9,8 +9,10 @@ use serde::Deserialize;
 
 use crate::condition::Conditioner;
 use crate::filter::Match;
+use crate::matrix::Matrix;
 use crate::queue::Queue;
 use crate::tcp::Tcp;
+use crate::topology::Topology;
 use crate::value::{
     AddressUnit, CodePointUnit, Commands, Count, Grid, Name, OneOrMany, PeriodUnit, PortUnit,
     Quantity, RandomTimeUnit, RateUnit, ShareUnit, SizeUnit, Table, TimeUnit, UnitOfRate,
@@ -35,6 +37,9 @@ pub(crate) struct Scenario {
     /// The units that results and warnings are printed in; those that the file writes unless given.
     #[serde(default)]
     pub(crate) units: Units,
+    /// Hosts, routers and links in shapes that are known by name.
+    #[serde(default)]
+    pub(crate) topology: Table<Topology>,
     /// End systems, by name.
     #[serde(default)]
     pub(crate) host: Table<Host>,
@@ -83,7 +88,7 @@ pub(crate) struct Units {
 }
 
 /// An end system, or `count` of them named NAME.1, NAME.2, …
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Host {
     /// How many; without it, one that bears the bare name.
@@ -135,7 +140,7 @@ pub(crate) enum Machine {
 }
 
 /// A forwarder, or `count` of them named NAME.1, NAME.2, …
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Router {
     /// How many; without it, one that bears the bare name.
@@ -163,6 +168,10 @@ pub(crate) struct Emulator {
 pub(crate) struct Link {
     /// The two nodes. Two counted nodes are paired by number; a counted and a single one form a star.
     pub(crate) between: [Name; 2],
+    /// Cuts both counted ends into so many equal parts and joins all nodes within each part: 1 joins all with all.
+    pub(crate) groups: Option<Count>,
+    /// Joins the nodes of two counted ends whose numbers leave the same remainder when divided by this.
+    pub(crate) planes: Option<Count>,
     /// Line rate.
     pub(crate) rate: Quantity<RateUnit>,
     /// Propagation delay, one way; 0 unless given.
@@ -216,6 +225,8 @@ pub(crate) struct Flow {
     pub(crate) from: Name,
     /// The receiving host.
     pub(crate) to: Name,
+    /// Who of two counted ends sends to whom, rather than by number.
+    pub(crate) matrix: Option<Matrix>,
     /// How many flows between each pair, named NAME.1, NAME.2, …; one unless given.
     pub(crate) count: Option<Count>,
     /// The sender's port, and with a count those that follow; 20000 and so on, by flow, unless given.

@@ -15,7 +15,9 @@ mod file;
 mod filter;
 mod grid;
 mod header;
+mod joining;
 mod lock;
+mod matrix;
 mod measure;
 mod nearest;
 mod physics;
@@ -31,6 +33,7 @@ mod syntax;
 mod tcp;
 mod templates;
 mod tolerance;
+mod topology;
 mod units;
 mod value;
 

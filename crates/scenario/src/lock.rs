@@ -7,6 +7,7 @@ use std::fmt::Write;
 
 use traffic::{Bytes, Duration, Instant, Rate};
 
+use crate::joining::Joining;
 use crate::plan::{
     Action, Change, Comparison, End, Expectation, Link, NodeKind, Plan, Window, Wire, Within,
 };
@@ -164,10 +165,15 @@ fn timer(period: Duration, text: &mut String) {
 fn link(groups: &Groups<'_>, group: &Group<'_>, text: &mut String) {
     let members = &groups.plan.links[group.range.clone()];
     let (link, name) = (&members[0], key(group.name));
-    let Some(ends) = groups.link_ends(members, group.counted) else { return };
+    let Some((ends, joining)) = groups.link_ends(members, group.counted) else { return };
     let [a, b] = &ends;
     header(text, &format!("link.{name}"));
     line(text, "between", &format!("[{}, {}]", string(a.name), string(b.name)));
+    match joining {
+        None => {}
+        Some(Joining::Groups(groups)) => line(text, "groups", &groups.to_string()),
+        Some(Joining::Planes(planes)) => line(text, "planes", &planes.to_string()),
+    }
     line(text, "rate", &rate(link.config.rate));
     line(text, "delay", &time(link.config.delay));
     line(text, "mtu", &size(link.config.mtu));

@@ -23,6 +23,7 @@ use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
 use crate::plan::Plan;
 use crate::queue::Queue;
+use crate::topology;
 use crate::units::Units;
 use crate::value::{Quantity, UnitOfTime};
 use directory::Directory;
@@ -31,6 +32,8 @@ pub use routes::{Attachment, Routes};
 /// The plan, or `None` with the reasons in `problems`; its units are those `written` where the file says nothing of
 /// them.
 pub(crate) fn resolve(file: &Scenario, written: Units, problems: &mut Problems) -> Option<Plan> {
+    let expanded = topology::expand(file, problems);
+    let file = expanded.as_ref().unwrap_or(file);
     let duration = duration(file, problems);
     let nodes = nodes::resolve(file, problems);
     let declared = flows::declare(file, &nodes, problems);
@@ -40,7 +43,7 @@ pub(crate) fn resolve(file: &Scenario, written: Units, problems: &mut Problems) 
     let complete = problems.is_empty();
     let routes =
         if complete { Routes::resolve(&nodes.list, &links.list) } else { Routes::default() };
-    let seed = file.seed.as_ref().map_or(1, |seed| seed.value);
+    let seed = seed(file);
     let network = Network { nodes, links, routes, duration, seed };
     let flows = flows::resolve(&declared, &network, problems);
     let changes = changes::resolve(file, &network, &declared.names, problems);
@@ -68,6 +71,11 @@ pub(crate) fn resolve(file: &Scenario, written: Units, problems: &mut Problems) 
         expectations,
         comparison,
     })
+}
+
+/// The run's seed.
+fn seed(file: &Scenario) -> u64 {
+    file.seed.as_ref().map_or(1, |seed| seed.value)
 }
 
 fn units(keys: &file::Units, written: Units, problems: &mut Problems) -> Units {

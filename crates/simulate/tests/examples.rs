@@ -43,6 +43,11 @@ fn the_examples_of_disciplines_hold() {
     all_hold("disciplines", REGISTRY.len());
 }
 
+#[test]
+fn the_examples_of_topologies_hold() {
+    all_hold("topologies", 4);
+}
+
 /// What an example shows is the discipline's doing: a plain queue in its place does not meet it.
 #[test]
 fn a_plain_queue_in_its_place_fails() {

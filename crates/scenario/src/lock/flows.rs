@@ -3,7 +3,7 @@
 use network::datagram;
 use traffic::{Bytes, Instant};
 
-use super::groups::{self, Group, Groups};
+use super::groups::{self, FlowEnds, Group, Groups};
 use super::{header, instant, key, line, rate, size, string, time};
 use crate::header::code_point_text;
 use crate::plan::{Flow, Tcp, Transport};
@@ -52,10 +52,15 @@ pub(super) fn flow(plan: &Groups<'_>, group: &Group<'_>, text: &mut String) {
 
 /// `from`, `to` and `count`.
 fn ends(plan: &Groups<'_>, group: &Group<'_>, members: &[Flow], text: &mut String) {
-    let Some([from, to]) = plan.flow_ends(members, group.counted) else { return };
+    let Some(FlowEnds { from, to, matrix, pairs }) = plan.flow_ends(members, group.counted) else {
+        return;
+    };
     line(text, "from", &string(from.name));
     line(text, "to", &string(to.name));
-    let each = members.len() / from.length.max(to.length);
+    if let Some(matrix) = matrix {
+        line(text, "matrix", &string(matrix.name()));
+    }
+    let each = members.len() / pairs;
     if group.counted && (each > 1 || !(from.counted || to.counted)) {
         line(text, "count", &each.to_string());
     }

@@ -8,6 +8,8 @@ use traffic::header::Ports;
 
 use super::key;
 use crate::command;
+use crate::joining::Joining;
+use crate::matrix::Matrix;
 use crate::plan::{Flow, Link, Node, NodeKind, Plan, Transport};
 
 /// One table of a lock file.
@@ -38,6 +40,17 @@ pub(super) struct End<'p> {
     pub(super) length: usize,
     /// Whether that is a counted node's name.
     pub(super) counted: bool,
+}
+
+/// How a table names the two ends of all its flows.
+#[derive(Clone, Debug)]
+pub(super) struct FlowEnds<'p> {
+    pub(super) from: End<'p>,
+    pub(super) to: End<'p>,
+    /// Who sends to whom, if not by number.
+    pub(super) matrix: Option<Matrix>,
+    /// How many pairs of hosts take turns.
+    pub(super) pairs: usize,
 }
 
 impl<'p> Groups<'p> {
@@ -102,19 +115,83 @@ impl<'p> Groups<'p> {
         }
     }
 
-    /// The two ends of a link's table.
-    pub(super) fn link_ends(&self, members: &[Link], several: bool) -> Option<[End<'p>; 2]> {
+    /// The two ends of a link's table, and how they are joined if not by number.
+    pub(super) fn link_ends(
+        &self,
+        members: &[Link],
+        several: bool,
+    ) -> Option<([End<'p>; 2], Option<Joining>)> {
         let end = |end: usize| {
             self.end(&members.iter().map(|link| link.ends[end].node).collect::<Vec<_>>(), several)
         };
-        Some([end(0)?, end(1)?])
+        let fits = |end: &End<'_>| [1, members.len()].contains(&end.length);
+        match (end(0), end(1)) {
+            (Some(a), Some(b)) if !several || (fits(&a) && fits(&b)) => Some(([a, b], None)),
+            _ if several => self.joined(members),
+            _ => None,
+        }
+    }
+
+    /// The two counted ends of a link's table that joins them in equal parts.
+    fn joined(&self, members: &[Link]) -> Option<([End<'p>; 2], Option<Joining>)> {
+        let end = |end: usize| starting(&self.nodes, members[0].ends[end].node);
+        let ends = [end(0)?, end(1)?];
+        let [a, b] = ends.map(|group| group.range.clone());
+        let parts = a.len().checked_mul(b.len())?.checked_div(members.len())?;
+        let joins = |joining: &Joining| {
+            joining.count([a.len(), b.len()]) == Some(members.len())
+                && joining
+                    .pairs(a.clone(), b.clone())
+                    .eq(members.iter().map(|link| (link.ends[0].node, link.ends[1].node)))
+        };
+        let joining = [Joining::Groups(parts), Joining::Planes(parts)].into_iter().find(joins)?;
+        let end = |group: &Group<'p>| End {
+            name: group.name,
+            length: group.range.len(),
+            counted: group.counted,
+        };
+        Some((ends.map(end), Some(joining)))
     }
 
     /// The two ends of a flow's table.
-    pub(super) fn flow_ends(&self, members: &[Flow], several: bool) -> Option<[End<'p>; 2]> {
+    pub(super) fn flow_ends(&self, members: &[Flow], several: bool) -> Option<FlowEnds<'p>> {
         let end =
             |of: fn(&Flow) -> usize| self.end(&members.iter().map(of).collect::<Vec<_>>(), several);
-        Some([end(|flow| flow.from)?, end(|flow| flow.to)?])
+        match [end(|flow| flow.from), end(|flow| flow.to)] {
+            [Some(from), Some(to)] if !(from.counted && to.counted) || from.length == to.length => {
+                let pairs = from.length.max(to.length);
+                Some(FlowEnds { from, to, matrix: None, pairs })
+            }
+            _ if several => Matrix::ALL.iter().find_map(|&matrix| self.matrix(members, matrix)),
+            _ => None,
+        }
+    }
+
+    /// The ends of a flow's table with that traffic matrix, if its members are such.
+    fn matrix(&self, members: &[Flow], matrix: Matrix) -> Option<FlowEnds<'p>> {
+        let first = &members[0];
+        let name = first.name.strip_suffix(".1")?;
+        let whole = |node: usize| {
+            let group = &self.nodes[place(&self.nodes, node)];
+            let end = End { name: group.name, length: group.range.len(), counted: group.counted };
+            (end, group.range.clone())
+        };
+        let (from, senders) = whole(first.from);
+        let (to, receivers) = match matrix {
+            Matrix::Incast => {
+                let name = self.plan.nodes[first.to].name.as_str();
+                (End { name, length: 1, counted: false }, first.to..first.to + 1)
+            }
+            _ => whole(first.to),
+        };
+        let pairs = matrix.count(&senders, &receivers).ok().filter(|&pairs| pairs > 0)?;
+        if !members.len().is_multiple_of(pairs) {
+            return None;
+        }
+        let made = matrix.pairs(senders, receivers, (self.plan.seed, name));
+        let ends = members.iter().map(|flow| (flow.from, flow.to));
+        let same = made.iter().copied().cycle().zip(ends).all(|(made, ends)| made == ends);
+        same.then_some(FlowEnds { from, to, matrix: Some(matrix), pairs })
     }
 
     fn are_one_node(&self, range: Range<usize>) -> bool {
@@ -133,14 +210,12 @@ impl<'p> Groups<'p> {
 
     fn are_one_link(&self, range: Range<usize>) -> bool {
         let members = &self.plan.links[range];
-        let Some(ends) = self.link_ends(members, true) else { return false };
+        let Some((ends, _)) = self.link_ends(members, true) else { return false };
         let first = &members[0];
         let like = |link: &Link| {
             link.config == first.config && link.wire == first.wire && link.gso == first.gso
         };
-        ends.iter().any(|end| end.counted)
-            && ends.iter().all(|end| [1, members.len()].contains(&end.length))
-            && members.iter().all(like)
+        ends.iter().any(|end| end.counted) && members.iter().all(like)
     }
 
     fn are_one_flow(&self, range: Range<usize>) -> bool {
@@ -156,10 +231,7 @@ impl<'p> Groups<'p> {
         };
         let names = members.iter().map(|flow| flow.name.as_str());
         let starts = first.arrival.starts(self.plan.seed, names);
-        let paired = self
-            .flow_ends(members, true)
-            .is_some_and(|[from, to]| !(from.counted && to.counted) || from.length == to.length);
-        paired
+        self.flow_ends(members, true).is_some()
             && members.iter().all(like)
             && members.iter().zip(starts).all(|(flow, start)| flow.span.start == start)
             && ports(members, range.start).is_some()
@@ -196,8 +268,12 @@ fn tables<'p>(names: &[&'p str], are_one: impl Fn(Range<usize>) -> bool) -> Vec<
 
 /// The name of the table that has the member of that number.
 fn holding<'p>(groups: &[Group<'p>], number: usize) -> &'p str {
-    let after = groups.partition_point(|group| group.range.start <= number);
-    groups[after.saturating_sub(1)].name
+    groups[place(groups, number)].name
+}
+
+/// The place of that table.
+fn place(groups: &[Group<'_>], number: usize) -> usize {
+    groups.partition_point(|group| group.range.start <= number).saturating_sub(1)
 }
 
 /// The table whose first member has that number.

@@ -11,10 +11,11 @@ use transport::Config;
 
 use super::directory::{Members, count, member_name, pairs};
 use super::nodes::Nodes;
-use super::{Directory, Network, arrivals, datagrams, links, programs};
+use super::{Directory, Network, arrivals, datagrams, links, programs, seed};
 use crate::arrival::Arrival;
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
+use crate::matrix::Matrix;
 use crate::plan::{Flow, NodeKind, Tcp, Transport};
 use crate::tcp;
 use crate::value::{Name, PortUnit, Quantity};
@@ -44,23 +45,27 @@ pub(super) fn declare<'f>(
     let mut declared = Declared { names: Directory::new("flow", FLOWS_MAX), list: Vec::new() };
     for (name, table) in file.flow.iter() {
         declared.names.mention(name);
-        declare_one(&mut declared, name, table, nodes, problems);
+        let seed = seed(file);
+        declare_one(&mut declared, (name, table), nodes, seed, problems);
     }
     declared
 }
 
 fn declare_one<'f>(
     declared: &mut Declared<'f>,
-    name: &'f Name,
-    table: &'f file::Flow,
+    (name, table): (&'f Name, &'f file::Flow),
     nodes: &Nodes<'_>,
+    seed: u64,
     problems: &mut Problems,
 ) -> Option<()> {
     let from = host(&table.from, nodes, problems);
     let to = host(&table.to, nodes, problems);
     let each = count(table.count.as_ref(), problems);
     let (from, to, each) = (from?, to?, each?);
-    let pairs = pairs([&from, &to], [&table.from, &table.to], problems)?;
+    let pairs = match table.matrix {
+        None => pairs([&from, &to], [&table.from, &table.to], problems)?,
+        Some(matrix) => matrix_pairs(table, matrix, [&from, &to], (seed, &name.text), problems)?,
+    };
     if pairs.iter().any(|(from, to)| from == to) {
         let message = format!("`{}` sends to itself", table.to.text);
         problems.push(&table.to.span, message, "name two different hosts");
@@ -71,6 +76,30 @@ fn declare_one<'f>(
     let members = declared.names.add(name, counted.then_some(total), problems)?;
     declared.list.push(Declaration { name, table, members, pairs });
     Some(())
+}
+
+/// The pairs of a traffic matrix; a complaint where its ends do not suit it.
+fn matrix_pairs(
+    table: &file::Flow,
+    matrix: Matrix,
+    [from, to]: [&Members; 2],
+    (seed, name): (u64, &str),
+    problems: &mut Problems,
+) -> Option<Vec<(usize, usize)>> {
+    let complaint = match matrix.count(&from.range, &to.range) {
+        Ok(count @ 1..=FLOWS_MAX) => {
+            let pairs = matrix.pairs(from.range.clone(), to.range.clone(), (seed, name));
+            debug_assert_eq!(pairs.len(), count);
+            return Some(pairs);
+        }
+        Ok(0) => ("nobody sends".into(), "name a sender that is not the receiver".to_owned()),
+        Ok(count) => (format!("these are {count} flows"), format!("leave at most {FLOWS_MAX}")),
+        Err(needs) => {
+            (format!("`{}` needs {needs}", matrix.name()), "change `from` or `to`".into())
+        }
+    };
+    problems.push(&table.to.span, complaint.0, complaint.1);
+    None
 }
 
 pub(super) fn resolve(

@@ -10,11 +10,12 @@ use super::nodes::Nodes;
 use super::{conditioners, queues};
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
+use crate::joining::Joining;
 use crate::plan::{End, Link, Wire};
 use crate::quantity;
-use crate::value::{Name, Quantity, RateUnit, SizeUnit, TimeUnit};
+use crate::value::{Count, Name, Quantity, RateUnit, SizeUnit, TimeUnit};
 
-/// More than a fat tree of 4096 nodes has.
+/// More than a fat tree of 8 192 hosts has.
 const LINKS_MAX: usize = 65_536;
 /// Ethernet's MTU.
 const MTU: Bytes = Bytes(1_500);
@@ -63,7 +64,10 @@ fn add<'f>(
     let [a, b] = &table.between;
     let (from, to) = (nodes.names.find(a, problems), nodes.names.find(b, problems));
     let (config, from, to) = (config?, from?, to?);
-    let ends = pairs([&from, &to], [a, b], problems)?;
+    let ends = match joining(table, problems)? {
+        None => pairs([&from, &to], [a, b], problems)?,
+        Some(joining) => joined(table, joining, [&from, &to], problems)?,
+    };
     if ends.iter().any(|(from, to)| from == to) {
         let help = "a link joins two different nodes";
         problems.push(&b.span, format!("`{}` links `{}` to itself", name.text, b.text), help);
@@ -98,6 +102,49 @@ fn add<'f>(
         }
     }
     Some(())
+}
+
+/// How the table joins two counted ends, if not by number.
+fn joining(table: &file::Link, problems: &mut Problems) -> Option<Option<Joining>> {
+    let number = |count: &Count| usize::try_from(count.value).unwrap_or(usize::MAX);
+    match (&table.groups, &table.planes) {
+        (None, None) => Some(None),
+        (Some(groups), None) => Some(Some(Joining::Groups(number(groups)))),
+        (None, Some(planes)) => Some(Some(Joining::Planes(number(planes)))),
+        (Some(_), Some(planes)) => {
+            problems.push(&planes.span, "`planes` beside `groups`", "leave out one of them");
+            None
+        }
+    }
+}
+
+/// The pairs of nodes that are joined, in equal parts of both ends.
+fn joined(
+    table: &file::Link,
+    joining: Joining,
+    [from, to]: [&Members; 2],
+    problems: &mut Problems,
+) -> Option<Vec<(usize, usize)>> {
+    let span = table.groups.as_ref().or(table.planes.as_ref()).map(|count| count.span.clone());
+    let span = span.unwrap_or_default();
+    let [a, b] = [from, to].map(|members| members.range.len());
+    match joining.count([a, b]) {
+        Some(count) if count <= LINKS_MAX => {
+            Some(joining.pairs(from.range.clone(), to.range.clone()).collect())
+        }
+        Some(count) => {
+            let help = format!("leave at most {LINKS_MAX}, with more parts or fewer nodes");
+            problems.push(&span, format!("these are {count} links"), help);
+            None
+        }
+        None => {
+            let [one, other] = [&table.between[0].text, &table.between[1].text];
+            let message =
+                format!("`{one}` are {a} and `{other}` {b}: they have no so many equal parts");
+            problems.push(&span, message, "give a number that divides both counts");
+            None
+        }
+    }
 }
 
 /// What an end has of its own.

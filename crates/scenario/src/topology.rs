@@ -1,0 +1,187 @@
+//! Topologies that are known by name: a table of a few numbers becomes tables of hosts, routers and links.
+//!
+//! What a topology makes is scenario text like any other: `[topology.dc.leaf_spine]` gives the hosts `dc-host.1` and
+//! so on, the routers `dc-leaf` and `dc-spine`, and the links `dc-access` and `dc-fabric`. Flows, changes, probes and
+//! expectations name them, and the lock file has them in place of the topology.
+
+mod dumbbell;
+mod fat_tree;
+mod leaf_spine;
+mod star;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::diagnostic::{Problems, Span};
+use crate::file::{Host, Link, Router, Scenario};
+use crate::queue::Queue;
+use crate::value::{Count, Name, Quantity, RateUnit, Table, TimeUnit};
+
+/// A topology: exactly one of the shapes, and what all its links and hosts have.
+macro_rules! topologies {
+    ($($(#[doc = $doc:literal])* $key:ident: $module:ident::$shape:ident,)*) => {
+        /// Hosts, routers and links in a shape that is known by name. What it makes is called NAME-host and so on.
+        #[derive(Clone, Debug, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub(crate) struct Topology {
+            $($(#[doc = $doc])* pub(crate) $key: Option<$module::$shape>,)*
+            /// The links' rate; "10 Gbit/s" unless given.
+            pub(crate) rate: Option<Quantity<RateUnit>>,
+            /// The links' propagation delay, one way; "1 us" unless given.
+            pub(crate) delay: Option<Quantity<TimeUnit>>,
+            /// The queueing discipline at both ends of every link; a fifo of 1000 packets unless given.
+            pub(crate) queue: Option<Queue>,
+            /// The hosts' TCP stack; "linux-6" unless given.
+            pub(crate) profile: Option<Name>,
+        }
+
+        impl Topology {
+            /// The shapes it has: there should be one.
+            fn shapes(&self) -> Vec<&dyn Shape> {
+                let mut shapes: Vec<&dyn Shape> = Vec::new();
+                $(shapes.extend(self.$key.as_ref().map(|shape| shape as &dyn Shape));)*
+                shapes
+            }
+        }
+
+        const SHAPES: &[&str] = &[$(stringify!($key)),*];
+    };
+}
+
+topologies! {
+    /// Two routers with a bottleneck between them, and hosts on either side.
+    dumbbell: dumbbell::Dumbbell,
+    /// Switches of k ports in three layers, with as many equal paths as cores (Al-Fares and others, SIGCOMM 2008).
+    fat_tree: fat_tree::FatTree,
+    /// Every leaf is joined to every spine; hosts are at the leaves.
+    leaf_spine: leaf_spine::LeafSpine,
+    /// Hosts around one switch.
+    star: star::Star,
+}
+
+/// A shape of a topology.
+trait Shape {
+    /// Adds its nodes and links; `None` if a number of it is faulty.
+    fn build(&self, parts: &mut Parts<'_>, problems: &mut Problems) -> Option<()>;
+}
+
+/// What a topology adds to a scenario.
+struct Parts<'f> {
+    name: &'f Name,
+    topology: &'f Topology,
+    hosts: Vec<(Name, Host)>,
+    routers: Vec<(Name, Router)>,
+    links: Vec<(Name, Link)>,
+}
+
+/// Which nodes of two counted ends a link joins.
+#[derive(Clone, Copy)]
+enum Joins {
+    /// By number, or all of one end with the single other.
+    ByNumber,
+    /// All with all, within each of so many equal parts.
+    Groups(u64),
+    /// Those whose numbers leave the same remainder.
+    Planes(u64),
+}
+
+impl Parts<'_> {
+    fn named(&self, part: &str) -> Name {
+        Name { text: format!("{}-{part}", self.name.text), span: self.name.span.clone() }
+    }
+
+    fn count(&self, value: u64) -> Count {
+        Count { value, span: self.name.span.clone() }
+    }
+
+    fn hosts(&mut self, part: &str, count: u64) {
+        let (count, profile) = (Some(self.count(count)), self.topology.profile.clone());
+        self.hosts.push((self.named(part), Host { count, profile, ..Host::default() }));
+    }
+
+    fn routers(&mut self, part: &str, count: u64) {
+        let count = Some(self.count(count));
+        self.routers.push((self.named(part), Router { count, ..Router::default() }));
+    }
+
+    /// A link's table between two parts, at the topology's rate unless it has its own.
+    fn link(
+        &mut self,
+        part: &str,
+        between: [&str; 2],
+        joins: Joins,
+        rate: Option<&Quantity<RateUnit>>,
+    ) {
+        let span = self.name.span.clone();
+        let usual = || Quantity::of("10 Gbit/s", span.clone());
+        let rate = rate.or(self.topology.rate.as_ref()).cloned().unwrap_or_else(usual);
+        let delay = self.topology.delay.clone().unwrap_or_else(|| Quantity::of("1 us", span));
+        let (groups, planes) = match joins {
+            Joins::ByNumber => (None, None),
+            Joins::Groups(groups) => (Some(self.count(groups)), None),
+            Joins::Planes(planes) => (None, Some(self.count(planes))),
+        };
+        let link = Link {
+            between: between.map(|part| self.named(part)),
+            rate,
+            delay: Some(delay),
+            groups,
+            planes,
+            queue: self.topology.queue.clone(),
+            mtu: None,
+            overhead: None,
+            loss: None,
+            wire: None,
+            gso: None,
+            at: Table::default(),
+        };
+        self.links.push((self.named(part), link));
+    }
+}
+
+/// The number of something that a shape asks for, from `least` to `most`.
+fn number(
+    given: Option<&Count>,
+    usual: u64,
+    (least, most): (u64, u64),
+    problems: &mut Problems,
+) -> Option<u64> {
+    let Some(given) = given else { return Some(usual) };
+    if !(least..=most).contains(&given.value) {
+        let message = format!("{} is out of range", given.value);
+        problems.push(&given.span, message, format!("give {least} to {most}"));
+        return None;
+    }
+    Some(given.value)
+}
+
+/// The scenario with every topology's tables in its place; `None` if it has none.
+pub(crate) fn expand(file: &Scenario, problems: &mut Problems) -> Option<Scenario> {
+    if file.topology.0.is_empty() {
+        return None;
+    }
+    let mut expanded = file.clone();
+    for (name, topology) in file.topology.iter() {
+        let shapes = topology.shapes();
+        let [shape] = shapes[..] else {
+            complain(&name.span, &name.text, shapes.len(), problems);
+            continue;
+        };
+        let (hosts, routers, links) = (Vec::new(), Vec::new(), Vec::new());
+        let mut parts = Parts { name, topology, hosts, routers, links };
+        if shape.build(&mut parts, problems).is_some() {
+            expanded.host.0.extend(parts.hosts);
+            expanded.router.0.extend(parts.routers);
+            expanded.link.0.extend(parts.links);
+        }
+    }
+    Some(expanded)
+}
+
+fn complain(span: &Span, name: &str, shapes: usize, problems: &mut Problems) {
+    let message = match shapes {
+        0 => format!("the topology `{name}` has no shape"),
+        _ => format!("the topology `{name}` has {shapes} shapes"),
+    };
+    problems.push(span, message, format!("give it one of {}", SHAPES.join(", ")));
+}
