@@ -7,6 +7,7 @@
 mod dumbbell;
 mod fat_tree;
 mod leaf_spine;
+mod parking_lot;
 mod star;
 
 use schemars::JsonSchema;
@@ -55,6 +56,8 @@ topologies! {
     fat_tree: fat_tree::FatTree,
     /// Every leaf is joined to every spine; hosts are at the leaves.
     leaf_spine: leaf_spine::LeafSpine,
+    /// A chain of routers with a host at each: long flows meet others at every hop.
+    parking_lot: parking_lot::ParkingLot,
     /// Hosts around one switch.
     star: star::Star,
 }

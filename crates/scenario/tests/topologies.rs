@@ -35,6 +35,7 @@ fn each_has_its_nodes_and_links_and_a_lock_as_short() {
     let cases = [
         ("star", 8, 1, 8, [1, 1, 1]),
         ("dumbbell", 16, 2, 17, [2, 1, 3]),
+        ("parking_lot", 4, 4, 7, [1, 1, 4]),
         ("leaf_spine", 16, 6, 24, [1, 2, 2]),
         ("fat_tree", 16, 20, 48, [1, 3, 3]),
     ];

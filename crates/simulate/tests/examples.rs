@@ -45,7 +45,7 @@ fn the_examples_of_disciplines_hold() {
 
 #[test]
 fn the_examples_of_topologies_hold() {
-    all_hold("topologies", 4);
+    all_hold("topologies", 5);
 }
 
 /// What an example shows is the discipline's doing: a plain queue in its place does not meet it.
