@@ -211,8 +211,19 @@ pub(crate) struct Tap<'a, W> {
 }
 
 impl<W: Observer> Observer for Tap<'_, W> {
-    #[inline]
+    #[inline(always)]
     fn on(&mut self, event: Event<'_>) {
+        if event.is_sample() {
+            self.keep(event);
+        }
+        self.watch.on(event);
+    }
+}
+
+impl<W> Tap<'_, W> {
+    /// Keeps a sample aside, if it is one of the moment that is kept.
+    #[inline(never)]
+    fn keep(&mut self, event: Event<'_>) {
         let turn = || self.shared.turn.load(Ordering::Relaxed);
         match event {
             Event::FlowSample { flow, now, ends } if self.flows.opens(turn(), flow.0, now) => {
@@ -231,6 +242,5 @@ impl<W: Observer> Observer for Tap<'_, W> {
             }
             _ => {}
         }
-        self.watch.on(event);
     }
 }

@@ -1,5 +1,6 @@
 //! Counts every drop and, if it is to, every delay, and notes every fault, whoever else watches.
 
+use network::Fault;
 use network::observer::{Event, Observer, Place, PortId};
 use results::AllDelays;
 use results::totals::Drops;
@@ -49,10 +50,16 @@ impl<O> Tally<O> {
             Place::Node(node) => self.nodes[node as usize].count(reason),
         }
     }
+
+    #[cold]
+    fn note_fault(&mut self, port: PortId, name: &str, fault: &Fault, lost: u64, now: Instant) {
+        let seconds = now.since(Instant::ZERO).as_secs_f64();
+        self.faults.push((port, format!("{name} at {seconds} s: {fault}; {lost} packets lost")));
+    }
 }
 
 impl<O: Observer> Observer for Tally<O> {
-    #[inline]
+    #[inline(always)]
     fn on(&mut self, event: Event<'_>) {
         match event {
             Event::Transmitted { port, packet, start, .. } => self.delays.note(port, packet, start),
@@ -60,9 +67,7 @@ impl<O: Observer> Observer for Tally<O> {
                 self.count_drop(place, packet.flow, reason);
             }
             Event::Failed { port, name, fault, lost, now } => {
-                let seconds = now.since(Instant::ZERO).as_secs_f64();
-                let fault = format!("{name} at {seconds} s: {fault}; {lost} packets lost");
-                self.faults.push((port, fault));
+                self.note_fault(port, name, fault, lost, now);
             }
             _ => {}
         }

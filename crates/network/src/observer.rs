@@ -119,6 +119,17 @@ pub enum Event<'a> {
     },
 }
 
+impl Event<'_> {
+    /// Whether a driver looked it up, at times of its own choice.
+    #[inline(always)]
+    pub const fn is_sample(&self) -> bool {
+        matches!(
+            self,
+            Self::FlowSample { .. } | Self::QueueSample { .. } | Self::ClassSample { .. }
+        )
+    }
+}
+
 /// A real frame at a port.
 #[derive(Clone, Copy, Debug)]
 pub struct Captured<'a> {

@@ -286,7 +286,7 @@ fn ports(plan: &Plan, names: &PlanNames, capturing: bool) -> Vec<Port> {
 }
 
 impl Observer for Recorder {
-    #[inline]
+    #[inline(always)]
     fn on(&mut self, event: Event<'_>) {
         match event {
             Event::Transmitted { port, packet, start, end, .. } => {
@@ -311,11 +311,15 @@ impl Observer for Recorder {
 
 impl Recorder {
     /// Notes a packet whose first bit left `port` at `start`, and whose last bit leaves at `end`.
-    #[inline]
+    #[inline(always)]
     pub fn transmitted(&mut self, port: PortId, packet: &Packet, start: Instant, end: Instant) {
-        if self.heeded.get(port.0 as usize) != Some(&true) {
-            return;
+        if self.heeded.get(port.0 as usize) == Some(&true) {
+            self.note_packet(port, packet, start, end);
         }
+    }
+
+    #[inline(never)]
+    fn note_packet(&mut self, port: PortId, packet: &Packet, start: Instant, end: Instant) {
         let watched = &self.ports[port.0 as usize];
         for &index in &watched.traces {
             if let Some(row) = self.traces[index].row(packet, start, &self.flow_names) {
