@@ -139,7 +139,7 @@ pub(crate) enum Machine {
     Pentium4Linux24,
 }
 
-/// A forwarder, or `count` of them named NAME.1, NAME.2, …
+/// A forwarder, or `count` of them named NAME.1, NAME.2, … Flows spread over all shortest paths by a hash (ECMP).
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Router {
@@ -166,7 +166,8 @@ pub(crate) struct Emulator {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Link {
-    /// The two nodes. Two counted nodes are paired by number; a counted and a single one form a star.
+    /// The two nodes. Two counted nodes are paired by number, unless `groups` or `planes` says otherwise; a counted and
+    /// a single one form a star.
     pub(crate) between: [Name; 2],
     /// Cuts both counted ends into so many equal parts and joins all nodes within each part: 1 joins all with all.
     pub(crate) groups: Option<Count>,
