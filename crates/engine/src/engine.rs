@@ -4,6 +4,7 @@
 //! One pending event per wire, port and node, not per packet. A packet that finds its port idle costs a
 //! single event per hop, its arrival; one that waits costs a second, its port becoming free.
 
+use network::node::MACHINE;
 use network::observer::Place;
 use network::{Context, Egress, Event, Node, Observer, PortId};
 use results::totals::{EngineTotals, PortTotals};
@@ -49,18 +50,17 @@ struct EventSink<'a> {
 }
 
 impl EventSink<'_> {
-    /// The packet that arrives from `channel` now, the node it reaches, and the port there if that
-    /// conditions what comes in.
+    /// The packet that arrives from `channel` now, the node it reaches, and the port there.
     #[inline(always)]
-    fn arrival(&mut self, channel: u32) -> Option<(PacketId, u32, Option<u16>)> {
+    fn arrival(&mut self, channel: u32) -> Option<(PacketId, u32, u16)> {
         self.arriving = channel;
-        let Channel { wire, far, conditioned, .. } = &mut self.channels[channel as usize];
+        let Channel { wire, far, far_port, .. } = &mut self.channels[channel as usize];
         let packet = wire.deliver();
         match wire.next_arrival() {
             Some(next) => self.schedule.put_off_first(next),
             None => self.schedule.take_first(),
         }
-        Some((packet?, *far, *conditioned))
+        Some((packet?, *far, *far_port))
     }
 }
 
@@ -203,7 +203,7 @@ impl Engine {
         let egress = &mut EventSink { channels, schedule, delivered, arriving: 0 };
         let cx = &mut Context { now: self.now, packets, egress, observer };
         match nodes.get_mut(node as usize) {
-            Some(node) => node.receive(packet, cx),
+            Some(node) => node.receive(MACHINE, packet, cx),
             None => cx.drop(Place::Node(node), packet, DropReason::NoRoute),
         }
     }
@@ -211,13 +211,13 @@ impl Engine {
     /// A packet comes in, now, as if by the wire that `by` feeds: for a driver whose wires are real.
     pub fn arrive(&mut self, by: PortId, packet: PacketId, observer: &mut impl Observer) {
         let World { nodes, channels, packets } = &mut self.world;
-        let Some(&Channel { far, conditioned, .. }) = channels.get(by.0 as usize) else {
+        let Some(&Channel { far, far_port, .. }) = channels.get(by.0 as usize) else {
             return packets.release(packet);
         };
         let (schedule, delivered) = (&mut self.schedule, &mut self.delivered);
         let egress = &mut EventSink { channels, schedule, delivered, arriving: by.0 };
         let cx = &mut Context { now: self.now, packets, egress, observer };
-        reach(&mut nodes[far as usize], by, packet, conditioned, cx);
+        reach(&mut nodes[far as usize], far_port, by, packet, cx);
     }
 
     /// Whether there are packets for machines.
@@ -281,8 +281,8 @@ fn act<O: Observer>(source: u32, nodes: &mut [Node], cx: &mut Context<'_, EventS
     let channels = cx.egress.channels.len() as u32;
     if source < channels {
         // The packet at the head of a wire reaches the node at its far end.
-        let Some((packet, far, conditioned)) = cx.egress.arrival(source) else { return };
-        return reach(&mut nodes[far as usize], PortId(source), packet, conditioned, cx);
+        let Some((packet, far, far_port)) = cx.egress.arrival(source) else { return };
+        return reach(&mut nodes[far as usize], far_port, PortId(source), packet, cx);
     }
     cx.egress.schedule.take_first();
     if source < 2 * channels {
@@ -298,21 +298,18 @@ fn act<O: Observer>(source: u32, nodes: &mut [Node], cx: &mut Context<'_, EventS
     }
 }
 
-/// A packet reaches a node by the wire that `by` feeds.
+/// A packet reaches a node's port `ingress` by the wire that `by` feeds.
 #[inline(always)]
 fn reach<O: Observer>(
     node: &mut Node,
+    ingress: u16,
     by: PortId,
     packet: PacketId,
-    conditioned: Option<u16>,
     cx: &mut Context<'_, EventSink<'_>, O>,
 ) {
     let arrived = &cx.packets[packet];
     cx.observer.on(Event::Received { port: by, packet: arrived, now: cx.now });
-    if conditioned.is_some_and(|port| !node.admit(port, packet, cx)) {
-        return;
-    }
-    node.receive(packet, cx);
+    node.receive(ingress, packet, cx);
 }
 
 /// Every packet alive is on a wire, in a discipline or in a node: none is lost unseen, none doubled.

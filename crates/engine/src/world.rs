@@ -23,8 +23,8 @@ pub struct Channel {
     pub wire: Wire,
     /// The receiving node.
     pub far: u32,
-    /// Its port there, counted within it, if that conditions what comes in.
-    pub conditioned: Option<u16>,
+    /// The port by which packets enter it, counted within it.
+    pub far_port: u16,
     /// Whether gap frames are sent as packets of [`traffic::FlowId::GAP`], to a machine at the far end.
     pub gap_frames: bool,
     /// The transmitting node.
@@ -107,7 +107,7 @@ impl World {
                 channels.push(Channel {
                     wire: Wire::new(delay, link.config.loss, Random::new(plan.seed, &name)),
                     far: link.ends[1 - end].node as u32,
-                    conditioned: None,
+                    far_port: 0,
                     gap_frames: false,
                     node: here.node as u32,
                     port: own.len() as u16,
@@ -116,10 +116,7 @@ impl World {
             }
         }
         for channel in 0..channels.len() {
-            let far = channel ^ 1;
-            if plan.links[far / 2].ends[far % 2].conditioner.is_some() {
-                channels[channel].conditioned = Some(channels[far].port);
-            }
+            channels[channel].far_port = channels[channel ^ 1].port;
         }
         let mut world = Self { nodes: Vec::new(), channels, packets: Packets::new() };
         let destinations = world.destinations(plan);

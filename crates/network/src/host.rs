@@ -16,6 +16,7 @@ use crate::custody::Owner;
 use crate::datagram::{self, Delay, Source};
 use crate::exchange::{Exchanges, RequestClient, RequestServer};
 use crate::flow_table::{FlowTable, NO_ENDPOINT};
+use crate::ingress::Ingress;
 use crate::node::{Context, Egress};
 use crate::observer::{Observer, Place};
 use crate::port::{Offered, Port};
@@ -100,6 +101,7 @@ struct Processing {
 pub struct Host {
     pub(crate) number: u32,
     pub(crate) ports: Vec<Port>,
+    ingress: Ingress,
     endpoints: Vec<Endpoint>,
     /// The endpoint of each flow; that of a flow of datagrams counts from `DATAGRAMS` on.
     by_flow: FlowTable,
@@ -127,6 +129,7 @@ impl Host {
         Self {
             number,
             datagrams_queued: vec![0; ports.len()],
+            ingress: Ingress::new(number, &ports),
             ports,
             endpoints: Vec::new(),
             by_flow: FlowTable::default(),
@@ -200,9 +203,13 @@ impl Host {
     #[inline]
     pub fn receive<E: Egress, O: Observer>(
         &mut self,
+        ingress: u16,
         packet: PacketId,
         cx: &mut Context<'_, E, O>,
     ) {
+        if !self.ingress.admit(&mut self.ports, ingress, packet, cx) {
+            return;
+        }
         if self.processing.is_some() {
             return self.queue_for_processor(packet, cx);
         }

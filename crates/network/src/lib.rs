@@ -13,6 +13,7 @@ mod flow_table;
 pub mod forwarding;
 mod guard;
 pub mod host;
+mod ingress;
 pub mod link;
 pub mod node;
 pub mod observer;

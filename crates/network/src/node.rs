@@ -59,6 +59,9 @@ impl<E, O: Observer> Context<'_, E, O> {
     }
 }
 
+/// The ingress of a packet that the machine behind a node sends: none of the node's ports.
+pub const MACHINE: u16 = u16::MAX;
+
 /// A node.
 #[derive(Debug)]
 pub enum Node {
@@ -69,42 +72,18 @@ pub enum Node {
 }
 
 impl Node {
-    /// Whether a packet that arrived on the port, counted within the node, is let in; else it has been
-    /// dropped. To be asked before [`Node::receive`] where the port has a conditioner.
-    pub fn admit<E, O: Observer>(
-        &mut self,
-        port: u16,
-        packet: PacketId,
-        cx: &mut Context<'_, E, O>,
-    ) -> bool {
-        let place = Place::Node(self.number());
-        let Some(port) = self.ports_mut().get_mut(usize::from(port)) else { return true };
-        match port.admit(packet, cx.packets, cx.now) {
-            Ok(()) => true,
-            Err(reason) => {
-                cx.drop(place, packet, reason);
-                false
-            }
-        }
-    }
-
-    fn number(&self) -> u32 {
-        match self {
-            Self::Host(host) => host.number,
-            Self::Router(router) => router.number,
-        }
-    }
-
-    /// A packet's last bit arrived.
+    /// A packet's last bit arrived at the port `ingress`, counted within the node, or came from the
+    /// machine behind the node ([`MACHINE`]). The port's conditioner, if it has one, marks or drops it.
     #[inline]
     pub fn receive<E: Egress, O: Observer>(
         &mut self,
+        ingress: u16,
         packet: PacketId,
         cx: &mut Context<'_, E, O>,
     ) {
         match self {
-            Self::Host(host) => host.receive(packet, cx),
-            Self::Router(router) => router.receive(packet, cx),
+            Self::Host(host) => host.receive(ingress, packet, cx),
+            Self::Router(router) => router.receive(ingress, packet, cx),
         }
     }
 

@@ -59,7 +59,7 @@ pub struct Port {
     /// Bytes that were `left` at the last switch.
     left_bytes: u64,
     /// What is done to the packets that come in.
-    conditioner: Option<Box<Conditioner>>,
+    pub(crate) conditioner: Option<Box<Conditioner>>,
 }
 
 impl Port {
@@ -120,16 +120,6 @@ impl Port {
     /// The conditioner of the packets that come in.
     pub fn conditioner(&self) -> Option<&Conditioner> {
         self.conditioner.as_deref()
-    }
-
-    /// Conditions a packet that comes in: marks it, or says why it is to be dropped.
-    pub(crate) fn admit(
-        &mut self,
-        packet: PacketId,
-        packets: &mut Packets,
-        now: Instant,
-    ) -> Result<(), DropReason> {
-        self.conditioner.as_mut().map_or(Ok(()), |c| c.condition(packets, packet, now))
     }
 
     /// When a timer that is set at `now` for `at` goes off. As ALTQ sets it, a wait of up to two ticks

@@ -6,6 +6,7 @@
 use traffic::{DropReason, PacketId};
 
 use crate::forwarding::{ForwardingTable, LOCAL};
+use crate::ingress::Ingress;
 use crate::node::{Context, Egress};
 use crate::observer::{Observer, Place};
 use crate::port::{Offered, Port};
@@ -15,22 +16,27 @@ use crate::port::{Offered, Port};
 pub struct Router {
     pub(crate) number: u32,
     pub(crate) ports: Vec<Port>,
+    ingress: Ingress,
     table: ForwardingTable,
 }
 
 impl Router {
     /// The node of that number, with its ports, and what leads where.
     pub fn new(number: u32, ports: Vec<Port>, table: ForwardingTable) -> Self {
-        Self { number, ports, table }
+        Self { number, ingress: Ingress::new(number, &ports), ports, table }
     }
 
     /// Forwards a packet that arrived.
     #[inline(always)]
     pub fn receive<E: Egress, O: Observer>(
         &mut self,
+        ingress: u16,
         packet: PacketId,
         cx: &mut Context<'_, E, O>,
     ) {
+        if !self.ingress.admit(&mut self.ports, ingress, packet, cx) {
+            return;
+        }
         let out = self.table.port(&cx.packets[packet]);
         let Some(port) = self.ports.get_mut(usize::from(out)) else {
             return self.leave(packet, out, cx);
