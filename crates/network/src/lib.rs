@@ -7,6 +7,7 @@ pub mod application;
 mod credits;
 pub mod custody;
 pub mod datagram;
+mod device;
 pub mod emulator;
 pub mod exchange;
 mod flow_table;
@@ -20,6 +21,7 @@ pub mod observer;
 pub mod port;
 pub mod router;
 pub mod schedule;
+mod timer;
 
 pub use custody::Owner;
 pub use guard::Fault;

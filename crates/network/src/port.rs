@@ -3,16 +3,17 @@
 use traffic::condition::Conditioner;
 use traffic::qdisc::{self, Qdisc, fifo};
 use traffic::reservation::{Refusal, Request};
-use traffic::units::Serializer;
 use traffic::{
     Bytes, Dequeued, Discipline, DropReason, Duration, Enqueued, Instant, PacketId, Packets, Rate,
     Ring, Statistics,
 };
 
 use crate::custody::{Fate, Left, Owner};
+use crate::device::Device;
 use crate::guard::{Fault, Guard};
 use crate::node::{Context, Egress};
 use crate::observer::{Event, Observer, Place, PortId};
+use crate::timer::Timer;
 
 /// What became of a packet offered to a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,14 +32,7 @@ pub enum Offered {
 #[derive(Debug)]
 #[repr(C)]
 pub struct Port {
-    /// When the device takes the next frame: the wire is free then, or little enough lies before it.
-    ready_at: Instant,
-    /// When the wire is free again.
-    free_at: Instant,
-    line: Serializer,
-    overhead: u64,
-    /// How far ahead of the wire the device takes frames.
-    ahead: Duration,
+    device: Device,
     frame_max: u32,
     id: PortId,
     /// Something is `left`.
@@ -46,10 +40,8 @@ pub struct Port {
     qdisc: Guard<Qdisc>,
     /// What an earlier discipline left queued: it goes out first.
     left: Ring<PacketId>,
-    /// The period of the timer by which a discipline waits; zero for one as fine as is needed.
-    tick: Duration,
-    /// When that timer goes off that was set last.
-    alarm: Instant,
+    /// By which a discipline waits.
+    timer: Timer,
     /// The parameters that were asked for, also while the discipline is disabled.
     asked: qdisc::Parameters,
     /// The port as disciplines see it.
@@ -73,16 +65,11 @@ impl Port {
         Ok(Self {
             id,
             qdisc: Guard::new(Qdisc::attach(queue, port)?),
-            line: Serializer::new(port.rate),
-            overhead: port.overhead.0,
+            device: Device::new(port.rate, port.overhead),
             frame_max: u32::try_from(frame_max).unwrap_or(u32::MAX),
-            ready_at: Instant::ZERO,
-            free_at: Instant::ZERO,
-            ahead: Duration::ZERO,
             has_left: false,
             left: Ring::new(),
-            tick: Duration::ZERO,
-            alarm: Instant::ZERO,
+            timer: Timer::default(),
             asked: queue.clone(),
             link: port,
             retired: Statistics::default(),
@@ -95,7 +82,7 @@ impl Port {
     /// and not with the next one (paper 1, figure 7: 10 ms). Zero is a timer as fine as is needed.
     #[must_use]
     pub fn with_timer(self, tick: Duration) -> Self {
-        Self { tick, ..self }
+        Self { timer: Timer::new(tick), ..self }
     }
 
     /// The same, with a device that takes frames ahead of the wire as long as less than `buffer` bytes
@@ -103,7 +90,7 @@ impl Port {
     /// kbit/s is a second (paper 1, section on device buffers). Zero takes a frame when the wire is free.
     #[must_use]
     pub fn with_device_buffer(self, buffer: Bytes) -> Self {
-        Self { ahead: self.line.rate().time_for(buffer), ..self }
+        Self { device: self.device.with_buffer(buffer), ..self }
     }
 
     /// The same, for packets that are several frames on the wire, of any length together.
@@ -122,22 +109,6 @@ impl Port {
         self.conditioner.as_deref()
     }
 
-    /// When a timer that is set at `now` for `at` goes off. As ALTQ sets it, a wait of up to two ticks
-    /// is two, the 0.02 s of paper 1, for the next tick may be arbitrarily near; a longer one is rounded
-    /// up, and the tick that runs does not count. One that runs already is not set anew.
-    fn on_tick(&mut self, now: Instant, at: Instant) -> Instant {
-        if self.tick == Duration::ZERO || at == Instant::NEVER {
-            return at;
-        }
-        let tick = self.tick.as_ps();
-        let wait = (at - now).as_ps().div_ceil(tick);
-        let ticks = if wait <= 2 { 2 } else { wait + 1 };
-        let ticks = (now.as_ps() / tick).saturating_add(ticks);
-        let alarm = Instant::from_ps(ticks.saturating_mul(tick));
-        self.alarm = if self.alarm > now { self.alarm.min(alarm) } else { alarm };
-        self.alarm
-    }
-
     /// Its number in the plan.
     pub fn id(&self) -> PortId {
         self.id
@@ -145,7 +116,7 @@ impl Port {
 
     /// Its line rate.
     pub fn rate(&self) -> Rate {
-        self.line.rate()
+        self.device.rate()
     }
 
     /// The discipline on it.
@@ -358,7 +329,7 @@ impl Port {
     /// Asks for the next turn after a switch, when something is queued.
     fn go_on<E: Egress, O>(&self, cx: &mut Context<'_, E, O>) {
         if !self.is_empty() {
-            cx.egress.resume(self.id, self.ready_at.max(cx.now));
+            cx.egress.resume(self.id, self.device.ready_at().max(cx.now));
         }
     }
 
@@ -384,7 +355,7 @@ impl Port {
         cx: &mut Context<'_, E, O>,
     ) -> Offered {
         let length = cx.packets[packet].length;
-        if cx.now >= self.ready_at
+        if cx.now >= self.device.ready_at()
             && length <= self.frame_max
             && !self.has_left
             && self.qdisc.get_mut().pass(length)
@@ -422,11 +393,11 @@ impl Port {
         self.report_discarded(owner, cx);
         match enqueued {
             Enqueued::Dropped(reason) => return self.refuse(packet, reason, owner, cx),
-            Enqueued::Queued if cx.now >= self.ready_at => return Offered::Ready,
+            Enqueued::Queued if cx.now >= self.device.ready_at() => return Offered::Ready,
             Enqueued::Queued => {}
         }
         if !waited_for {
-            cx.egress.resume(self.id, self.ready_at);
+            cx.egress.resume(self.id, self.device.ready_at());
         }
         Offered::Queued
     }
@@ -439,7 +410,7 @@ impl Port {
         owner: &mut W,
         cx: &mut Context<'_, E, O>,
     ) -> Instant {
-        debug_assert!(cx.now >= self.ready_at, "the device takes a frame");
+        debug_assert!(cx.now >= self.device.ready_at(), "the device takes a frame");
         let dequeued = if self.has_left { self.take_left(cx) } else { self.dequeue(owner, cx) };
         self.report_discarded(owner, cx);
         match dequeued {
@@ -453,13 +424,13 @@ impl Port {
                 self.after_sending(cx.now)
             }
             Dequeued::Gap(length) => {
-                let start = self.occupy(length.0, 1, cx.now);
-                let (port, end) = (self.id, self.free_at);
+                let start = self.device.occupy(length.0, 1, cx.now);
+                let (port, end) = (self.id, self.device.free_at());
                 cx.observer.on(Event::Gap { port, length, start, end });
-                cx.egress.gap(self.id, length, self.free_at, cx.packets);
-                self.ready_at.max(cx.now)
+                cx.egress.gap(self.id, length, self.device.free_at(), cx.packets);
+                self.device.ready_at().max(cx.now)
             }
-            Dequeued::NotBefore(at) => self.on_tick(cx.now, at),
+            Dequeued::NotBefore(at) => self.timer.goes_off(cx.now, at),
             Dequeued::Empty => Instant::NEVER,
         }
     }
@@ -496,7 +467,7 @@ impl Port {
     /// When it goes on after a packet that leaves now: `NEVER` if nothing is queued.
     #[inline]
     pub(crate) fn after_sending(&self, now: Instant) -> Instant {
-        if self.is_empty() { Instant::NEVER } else { self.ready_at.max(now) }
+        if self.is_empty() { Instant::NEVER } else { self.device.ready_at().max(now) }
     }
 
     /// Puts a packet onto the wire.
@@ -508,11 +479,11 @@ impl Port {
         cx: &mut Context<'_, E, O>,
     ) {
         let frames = cx.packets[packet].frames.max(1);
-        let start = self.occupy(u64::from(length), frames.into(), cx.now);
-        let (port, id, end) = (self.id, Some(packet), self.free_at);
+        let start = self.device.occupy(u64::from(length), frames.into(), cx.now);
+        let (port, id, end) = (self.id, Some(packet), self.device.free_at());
         let sent = &cx.packets[packet];
         cx.observer.on(Event::Transmitted { port, id, packet: sent, start, end });
-        if !cx.egress.launch(self.id, packet, self.free_at) {
+        if !cx.egress.launch(self.id, packet, self.device.free_at()) {
             cx.drop(Place::Port(self.id), packet, DropReason::LinkLoss);
         }
     }
@@ -546,16 +517,6 @@ impl Port {
             self.qdisc.discarded();
             self.drop(packet, reason, owner, cx);
         }
-    }
-
-    /// Keeps the wire busy with `frames` of `length` bytes together from `now`, or from when it is free;
-    /// returns the first one's start.
-    #[inline]
-    fn occupy(&mut self, length: u64, frames: u64, now: Instant) -> Instant {
-        let start = now.max(self.free_at);
-        self.free_at = start + self.line.advance(Bytes(length + frames * self.overhead));
-        self.ready_at = Instant::from_ps(self.free_at.as_ps().saturating_sub(self.ahead.as_ps()));
-        start
     }
 }
 

@@ -1,0 +1,65 @@
+//! The device of a port: the wire's clock, and the buffer that takes frames ahead of the wire.
+
+use traffic::units::Serializer;
+use traffic::{Bytes, Duration, Instant, Rate};
+
+/// A device that sends frames back to back at its line rate.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Device {
+    /// When it takes the next frame: the wire is free then, or little enough lies before it.
+    ready_at: Instant,
+    /// When the wire is free again.
+    free_at: Instant,
+    line: Serializer,
+    /// Bytes on the wire per frame, beyond its own.
+    overhead: u64,
+    /// How far ahead of the wire it takes frames.
+    ahead: Duration,
+}
+
+impl Device {
+    /// A device at `rate` without a buffer, with `overhead` on the wire per frame.
+    pub(crate) fn new(rate: Rate, overhead: Bytes) -> Self {
+        Self {
+            ready_at: Instant::ZERO,
+            free_at: Instant::ZERO,
+            line: Serializer::new(rate),
+            overhead: overhead.0,
+            ahead: Duration::ZERO,
+        }
+    }
+
+    /// The same, which takes frames as long as less than `buffer` bytes, with their overhead, lie before
+    /// the wire.
+    pub(crate) fn with_buffer(self, buffer: Bytes) -> Self {
+        Self { ahead: self.line.rate().time_for(buffer), ..self }
+    }
+
+    /// Its line rate.
+    pub(crate) fn rate(&self) -> Rate {
+        self.line.rate()
+    }
+
+    /// When it takes the next frame.
+    #[inline(always)]
+    pub(crate) fn ready_at(&self) -> Instant {
+        self.ready_at
+    }
+
+    /// When the wire is free again.
+    #[inline(always)]
+    pub(crate) fn free_at(&self) -> Instant {
+        self.free_at
+    }
+
+    /// Keeps the wire busy with `frames` of `length` bytes together from `now`, or from when it is free;
+    /// returns the first one's start.
+    #[inline]
+    pub(crate) fn occupy(&mut self, length: u64, frames: u64, now: Instant) -> Instant {
+        let start = now.max(self.free_at);
+        self.free_at = start + self.line.advance(Bytes(length + frames * self.overhead));
+        self.ready_at = Instant::from_ps(self.free_at.as_ps().saturating_sub(self.ahead.as_ps()));
+        start
+    }
+}
