@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use results::report::differences::Differences;
+use report::differences::Differences;
 use serde_json::Value;
 
 use crate::exit::Exit;

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use report::RunReport;
+use report::run::Lab as ReportOfLab;
 use results::manifest::Environment;
-use results::report::run::Lab as ReportOfLab;
 use results::{
-    Cost, Files, LabReport, Manifest, Recorder, Recording, RunFolder, RunReport, Summary, Totals,
-    Verdict,
+    Cost, Files, LabReport, Manifest, Recorder, Recording, RunFolder, Summary, Totals, Verdict,
 };
 use scenario::Plan;
 use serde_json::{Value, json};

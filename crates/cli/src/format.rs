@@ -23,7 +23,7 @@ pub(crate) fn things(number: usize, one: &str, many: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use results::report::quantity;
+    use results::quantity;
 
     use super::*;
 

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use results::report::{Mood, Page, Section};
+use report::{Mood, Page, Section};
 
 use crate::execution::Driver;
 use crate::exit::Exit;

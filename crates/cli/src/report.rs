@@ -38,6 +38,6 @@ fn render(folder: &Path) -> Result<PathBuf, Failure> {
     }
     let stored = StoredRun::read(folder)?;
     let plan = Document::parse(SCENARIO, &stored.scenario)?.plan()?;
-    let html = stored.to_html(&plan)?;
+    let html = report::stored_to_html(&stored, &plan)?;
     Ok(stored.replace_report(&html)?)
 }

@@ -4,8 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::report::quantity::{count, time};
-use crate::report::{Cell, Grid, Section};
+use crate::quantity::{count, time};
 
 /// What a run on real packets tells of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -177,44 +176,15 @@ impl LabReport {
         kinds.dedup();
         kinds
     }
-
-    /// As a section of a report.
-    pub fn section(&self) -> Section {
-        let mut section = Section::new("Whether the machine kept up");
-        let mut grid = Grid::new(&["", ""]);
-        let mut row = |name: &str, text: String| {
-            grid.row(vec![Cell::text_of(name), Cell::number(text)]);
-        };
-        row("Kept up", if self.kept_up { "yes" } else { "no" }.to_owned());
-        row("Packets late by, p50", nanoseconds(self.lateness.p50_ns));
-        row("Packets late by, p99", nanoseconds(self.lateness.p99_ns));
-        row("Packets late by, max", nanoseconds(self.lateness.max_ns));
-        if let Some(HostStalls { longest_ns, sum_ns }) = self.host_stalls {
-            row("Hosts stalled (CPU steal), max", nanoseconds(longest_ns));
-            row("Hosts stalled (CPU steal), in all", nanoseconds(sum_ns));
-        }
-        row("Frames that the fabric missed", count(self.missed_frames));
-        row("Interfaces", self.kinds().join(", "));
-        if !self.kernel_congestion.is_empty() {
-            row("The kernel's congestion control", self.kernel_congestion.join(", "));
-        }
-        section.grid(&grid);
-        if !self.spoiled.is_empty() {
-            section.paragraph(&format!("Spoiled by stalls: {}.", listed(&self.spoiled)));
-        }
-        let failed = self.failed_programs.iter();
-        failed.for_each(|program| section.paragraph(&format!("A program failed: {program}")));
-        self.substitutions.iter().for_each(|text| section.paragraph(&format!("Warning: {text}.")));
-        self.notes.iter().for_each(|note| section.paragraph(note));
-        section
-    }
 }
 
-fn listed(spoiled: &[Spoiled]) -> String {
+/// What stalls spoiled, separated by semicolons.
+pub fn listed(spoiled: &[Spoiled]) -> String {
     spoiled.iter().map(Spoiled::to_string).collect::<Vec<_>>().join("; ")
 }
 
-fn nanoseconds(ns: u64) -> String {
+/// A time of `ns` nanoseconds, as text in the unit that suits it.
+pub fn nanoseconds(ns: u64) -> String {
     time(ns as f64 * 1e-9)
 }
 

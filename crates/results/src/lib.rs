@@ -1,5 +1,6 @@
 //! Results: what a run measured, as files that everybody's tools open.
 //!
+//! Pages and charts of it are made by `report`, which drivers do not depend on.
 //! A driver counts [`totals`], shows events to a [`Recorder`], and sums up in a [`Summary`]; a
 //! [`RunFolder`] holds it all. Every driver fills the same folder, so runs can be laid side by side.
 //!
@@ -7,8 +8,6 @@
 //! `manifest.json`.
 
 pub mod capture;
-pub mod chart;
-pub mod confidence;
 pub mod delays;
 pub mod error;
 pub mod expectation;
@@ -17,9 +16,8 @@ pub mod histogram;
 pub mod lab;
 pub mod manifest;
 pub mod paper;
-
+pub mod quantity;
 pub mod recorder;
-pub mod report;
 pub mod rows;
 pub mod steering;
 pub mod stored_run;
@@ -42,7 +40,6 @@ pub use histogram::Histogram;
 pub use lab::{HostStalls, LabPort, LabReport, Lateness, Spoiled};
 pub use manifest::Manifest;
 pub use recorder::{Recorder, Recording};
-pub use report::run::Run as RunReport;
 pub use rows::{
     BandwidthRow, ClassRow, DelayRow, FlowRow, Name, Names, QueueRow, Row, SequenceRow,
 };

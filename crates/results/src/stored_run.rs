@@ -8,12 +8,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::error::Error;
-use crate::expectation;
 use crate::folder::{self, FolderLock, REPORT, SCENARIO, SUMMARY};
 use crate::lab::LabReport;
 use crate::manifest::{self, Environment, Stored};
 use crate::recorder::{Recorder, Recording};
-use crate::report::run::{Lab, Run};
 use crate::summary::{self, Summary};
 use crate::table;
 use crate::totals::Cost;
@@ -98,24 +96,19 @@ impl StoredRun {
         !self.files.is_empty() && self.files.iter().all(is_whole)
     }
 
-    /// Its report, of `plan`, which is that of its scenario.
+    /// The summary, read back.
     ///
     /// # Errors
-    /// A summary of another version; tables that cannot be read; expectations of what there is not.
-    pub fn to_html(&self, plan: &Plan) -> Result<String, Error> {
-        let damaged = self.folder.join(SUMMARY);
+    /// A summary of another version.
+    pub fn read_summary(&self) -> Result<Summary, Error> {
         let read = serde_json::from_value(self.summary.clone());
-        let summary: Summary = read.map_err(Error::json(&damaged))?;
-        let judged = if self.complete { &plan.expectations[..] } else { &[] };
-        let verdicts = expectation::judge(judged, &summary)?;
+        read.map_err(Error::json(&self.folder.join(SUMMARY)))
+    }
+
+    /// The time series, if a run of `plan`, which is that of its scenario, leaves any.
+    pub fn recording(&self, plan: &Plan) -> Option<Recording> {
         let is_recorded = Recorder::is_needed(plan) || self.lab.is_some();
-        let recording = is_recorded.then(|| Recording::read(&self.folder));
-        let Self { cost, environment, .. } = self;
-        let lab = self.lab.as_ref().map(|report| Lab { report, environment, cost: *cost });
-        let (summary, verdicts) = (&summary, &verdicts[..]);
-        let (recording, command) = (recording.as_ref(), &self.command[..]);
-        let left_out = &self.left_out[..];
-        Run { plan, summary, verdicts, recording, command, lab, left_out }.to_html()
+        is_recorded.then(|| Recording::read(&self.folder))
     }
 
     /// Puts another report in place of its own.

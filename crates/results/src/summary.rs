@@ -20,7 +20,7 @@ mod run;
 
 use flow::sum_flow;
 pub use flow::{CarriedSummary, DatagramSummary, ExchangeSummary, FlowSummary, ProgramSummary};
-pub(crate) use run::group_of;
+pub use run::group_of;
 pub use run::{Group, Run, jain};
 use run::{sum_groups, sum_run};
 

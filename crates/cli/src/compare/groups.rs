@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use report::confidence::{Interval, Sample};
 use results::StoredRun;
-use results::confidence::{Interval, Sample};
 use results::expectation::{measured, unknown};
 use scenario::plan::Within;
 use scenario::{Plan, Units};

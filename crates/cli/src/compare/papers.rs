@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use results::confidence::Interval;
+use report::Cell as PageCell;
+use report::confidence::Interval;
+use report::differences::{Differences, Row as PageRow};
 use results::paper::{Item, Results};
-use results::report::Cell as PageCell;
-use results::report::differences::{Differences, Row as PageRow};
-use results::report::quantity::digits;
+use results::quantity::digits;
 use serde_json::{Value, json};
 
 use super::render_groups::{number, percent};

@@ -1,9 +1,9 @@
 //! Compared runs as text and as JSON.
 
+use report::Cell as PageCell;
+use report::differences::{Differences, Row as PageRow};
 use results::StoredRun;
-use results::report::Cell as PageCell;
-use results::report::differences::{Differences, Row as PageRow};
-use results::report::quantity::Kind;
+use results::quantity::Kind;
 use scenario::plan::Within;
 use scenario::{Unit, Units};
 use serde_json::{Value, json};

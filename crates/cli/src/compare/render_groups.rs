@@ -1,9 +1,9 @@
 //! Compared groups as text, as JSON and as a page.
 
-use results::confidence::{Interval, Sample};
-use results::report::Cell as PageCell;
-use results::report::differences::{Differences, Row as PageRow};
-use results::report::quantity::digits;
+use report::Cell as PageCell;
+use report::confidence::{Interval, Sample};
+use report::differences::{Differences, Row as PageRow};
+use results::quantity::digits;
 use scenario::Units;
 use serde_json::{Value, json};
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use report::Overlaid;
+use report::differences::Differences;
 use results::expectation::{measured, unknown};
-use results::report::Overlaid;
-use results::report::differences::Differences;
 use results::{LabReport, StoredRun};
 use scenario::plan::{NodeKind, Within};
 use scenario::{Document, Plan, Units};

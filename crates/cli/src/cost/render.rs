@@ -1,6 +1,6 @@
 //! Costs as a table.
 
-use results::report::quantity::digits;
+use results::quantity::digits;
 
 use super::{Cost, Costs};
 use crate::table::Table;

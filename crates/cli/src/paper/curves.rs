@@ -1,6 +1,6 @@
 //! Curves of a paper's figures, thinned on the way from the runs' tables.
 
-use results::chart::{COLUMNS, Decimator};
+use report::chart::{COLUMNS, Decimator};
 use results::{BandwidthRow, FlowRow, Name, Names, QueueRow, Row, SequenceRow, Table};
 
 use super::cells::Cell;

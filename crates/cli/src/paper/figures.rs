@@ -1,7 +1,7 @@
 //! A paper's figures, drawn from its runs.
 
-use results::chart::{Axis, Chart, Mark, Series, Shape};
-use results::report::Section;
+use report::Section;
+use report::chart::{Axis, Chart, Mark, Series, Shape};
 
 use super::cells::Cells;
 use super::curves::{self, Points};

@@ -1,8 +1,8 @@
 //! A paper's items as text, as JSON and as sections of the report.
 
+use report::{self, Grid, Mood, Section};
 use results::paper::Results;
-use results::report::quantity::digits;
-use results::report::{self, Grid, Mood, Section};
+use results::quantity::digits;
 
 use super::measure::{Measured, MeasuredCase};
 use super::published::{Item, Published};

@@ -3,7 +3,7 @@
 use lab::device::LinkState;
 use lab::router::{InterfaceLook, Look, Port};
 use results::LabReport;
-use results::report::quantity::{self, Kind};
+use results::quantity::{self, Kind};
 use results::totals::{Drops, PortTotals};
 use scenario::Units;
 use serde_json::{Map, Value, json};

@@ -1,7 +1,7 @@
 //! What a running router has counted, as text.
 
 use lab::device::LinkState;
-use results::report::quantity::{self, Kind};
+use results::quantity::{self, Kind};
 
 use crate::format;
 use crate::statistics::{Counts, Interface, Port, Statistics};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use results::report::quantity::{self, Kind};
+use results::quantity::{self, Kind};
 use results::summary::{DatagramSummary, FlowSummary, Group, ProgramSummary, Summary};
 use results::{Verdict, folder};
 use scenario::{Plan, Units};

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use report::sweep::{Axis, Point as Shown, Sweep};
 use results::expectation::unknown;
-use results::report::sweep::{Axis, Point as Shown, Sweep};
 use results::sweep_table::{SweepTable, Values};
 use scenario::{Units, measure};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! A sweep as text and as JSON.
 
-use results::report::quantity::Kind;
+use results::quantity::Kind;
 use scenario::Units;
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@ use ratatui::layout::{Constraint, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line as Text, Span};
 use ratatui::widgets::{Cell, Row, Table};
-use results::report::quantity::{self, Kind};
+use results::quantity::{self, Kind};
 use scenario::Units;
 
 use super::history::History;

@@ -1,6 +1,6 @@
 //! One look as plain text, and as a line of JSON.
 
-use results::report::quantity::{self, Kind};
+use results::quantity::{self, Kind};
 
 use super::lines::{self, Line, Sort};
 use crate::statistics::{Flow, Statistics};

@@ -113,7 +113,7 @@ fn fairness<'p>(flows: impl Iterator<Item = (&'p Flow, f64)> + Clone) -> f64 {
 }
 
 /// The name that a flow shares with the others of its `count`: `bulk` of `bulk.7`.
-pub(crate) fn group_of(name: &str) -> Option<&str> {
+pub fn group_of(name: &str) -> Option<&str> {
     let (group, number) = name.rsplit_once('.')?;
     number.bytes().all(|b| b.is_ascii_digit()).then_some(group)
 }

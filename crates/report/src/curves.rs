@@ -1,0 +1,130 @@
+//! The curves of a run's report, read from its tables and thinned on the way.
+
+use std::collections::BTreeMap;
+
+use scenario::plan::Window;
+use scenario::{Unit, Units};
+use traffic::Instant;
+
+use crate::chart::{Axis, COLUMNS, Chart, Decimator, Series, Shape};
+use crate::run::Run;
+use results::error::Error;
+use results::recorder::Recording;
+use results::rows::{Name, Row};
+use results::table::Table;
+
+mod bandwidth;
+mod classes;
+mod colours;
+mod counter;
+mod distributions;
+mod flows;
+mod limits;
+mod lines;
+pub(crate) mod overlay;
+mod queues;
+mod sequences;
+
+pub(crate) use colours::Colours;
+pub(crate) use distributions::figures as distributions;
+pub(crate) use flows::goodputs;
+
+/// Flows or queues in one chart: more cannot be told apart.
+const TOGETHER: usize = 6;
+
+/// A chart with its caption.
+#[derive(Clone, Debug)]
+pub(crate) struct Figure {
+    pub(crate) chart: Chart,
+    pub(crate) caption: String,
+}
+
+type Points = Vec<(f64, f64)>;
+
+/// What is drawn, by its name, over what part of the run, in seconds.
+type Wanted = (String, (f64, f64));
+
+/// Whose row it is: `SECOND of FIRST` is wanted as `FIRST SECOND`.
+type Key = (Name, Option<Name>);
+
+/// Every curve over time, not yet painted; none where nothing was recorded.
+pub(crate) fn over_time(run: &Run<'_>, kept: &Recording) -> Result<Vec<Figure>, Error> {
+    let mut figures = flows::rates(run, &kept.flows)?;
+    figures.extend(classes::rates(run, &kept.classes)?);
+    figures.extend(bandwidth::figures(run, &kept.bandwidth)?);
+    figures.extend(flows::windows_and_round_trips(run, &kept.flows)?);
+    figures.extend(queues::backlogs(run, &kept.queues)?);
+    figures.extend(classes::backlogs(run, &kept.classes)?);
+    figures.extend(queues::losses(run, &kept.queues)?);
+    figures.extend(sequences::figures(run, &kept.sequences)?);
+    Ok(figures)
+}
+
+/// Curves by name: of what is wanted, one curve for each of a row's `N` points. `points` is told whose row
+/// it is by its place in `wanted`.
+fn read<R: Row, const N: usize>(
+    table: &Table<R>,
+    wanted: &[Wanted],
+    key: impl Fn(&R) -> Key,
+    mut points: impl FnMut(usize, &R) -> [Option<(f64, f64)>; N],
+) -> Result<Vec<[Points; N]>, Error> {
+    let start = |&(_, range): &Wanted| [(); N].map(|()| Decimator::new(range, COLUMNS));
+    let mut curves: Vec<_> = wanted.iter().map(start).collect();
+    let mut places = BTreeMap::new();
+    table.each(|row, names| {
+        let place = places.entry(key(row)).or_insert_with_key(|&(first, second)| {
+            let first = names.text(first).to_owned();
+            let text = second.map_or(first.clone(), |second| first + " " + names.text(second));
+            wanted.iter().position(|(wanted, _)| *wanted == text)
+        });
+        let Some(place) = *place else { return };
+        for (curve, point) in curves[place].iter_mut().zip(points(place, row)) {
+            point.into_iter().for_each(|(x, y)| curve.push(x, y));
+        }
+    })?;
+    Ok(curves.into_iter().map(|curve| curve.map(Decimator::finish)).collect())
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+fn greatest<'a>(curves: impl IntoIterator<Item = &'a Points>) -> f64 {
+    curves.into_iter().flatten().map(|point| point.1).fold(0.0, f64::max)
+}
+
+fn scaled(points: Points, x: Unit, y: Unit) -> Points {
+    let (x, y) = (x.factor(), y.factor());
+    points.into_iter().map(|point| (point.0 / x, point.1 / y)).collect()
+}
+
+fn series(name: impl Into<String>, shape: Shape, points: Points) -> Series {
+    Series { name: name.into(), shape, colour: 0, points }
+}
+
+/// A window's part of the run, in seconds.
+fn range(run: &Run<'_>, window: Window) -> (f64, f64) {
+    let end = run.summary.run.seconds;
+    (window.from.as_secs_f64().min(end), window.until.as_secs_f64().min(end))
+}
+
+fn whole(run: &Run<'_>) -> (f64, f64) {
+    range(run, Window { from: Instant::ZERO, until: Instant::NEVER })
+}
+
+/// The time axis over `range`, with the unit it is in.
+fn time_axis(units: Units, (from, to): (f64, f64)) -> (Axis, Unit) {
+    let unit = units.duration.fit([to - from]);
+    let factor = unit.factor();
+    let axis = Axis::new(unit.label("time")).range(from / factor, to / factor);
+    (axis.time(factor), unit)
+}
+
+/// How many of all are drawn, and where the others are.
+fn some_of(drawn: usize, all: usize, file: &str) -> String {
+    if drawn < all {
+        format!("{drawn} of {all} drawn; {file} has every sample of all.")
+    } else {
+        format!("{file} has every sample.")
+    }
+}

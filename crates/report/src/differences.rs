@@ -1,0 +1,173 @@
+//! The report of a comparison: a table that draws each difference as a small bar.
+
+use std::fmt::Write;
+
+use scenario::Units;
+
+use crate::chart::Chart;
+use crate::confidence::Interval;
+use crate::curves::overlay;
+use crate::curves::{Colours, Figure};
+use crate::interval::Span;
+use crate::{Cell, Mood, Page, Section, escape};
+use results::error::Error;
+
+/// So far the scale of differences is linear, percent, and logarithmic beyond: a quantity that is many
+/// times another neither is cut off nor presses the rest together.
+const LINEAR: f64 = 10.0;
+
+/// What a report of a comparison tells.
+#[derive(Clone, Debug, Default)]
+pub struct Differences {
+    /// What is compared.
+    pub title: String,
+    /// The same in a sentence.
+    pub lead: String,
+    /// Whether all that is judged is as it should be; none where nothing is judged.
+    pub ok: Option<bool>,
+    /// The command line that compares them again; empty for none.
+    pub command: Vec<String>,
+    /// The columns' heads, that of the dots aside.
+    pub head: Vec<String>,
+    /// One for each quantity.
+    pub rows: Vec<Row>,
+    /// The runs' curves in the same charts, each with its caption: see [`overlay`].
+    pub charts: Vec<(Chart, String)>,
+    /// What a reader should know of the dots and of what is left out, a paragraph each.
+    pub notes: Vec<String>,
+}
+
+/// A quantity.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// A cell for each head.
+    pub cells: Vec<Cell>,
+    /// A dot for each of the others, in percent of what they are held against, with its interval.
+    pub dots: Vec<Interval>,
+}
+
+impl Differences {
+    /// Draws the curves of the runs in the same charts.
+    ///
+    /// # Errors
+    /// If a table of one of them cannot be read.
+    pub fn overlay(&mut self, runs: &[overlay::Overlaid<'_>]) -> Result<(), Error> {
+        let mut colours = Colours::default();
+        let paint = |Figure { mut chart, caption }: Figure| {
+            colours.paint(&mut chart);
+            (chart, caption)
+        };
+        self.charts = overlay::figures(runs)?.into_iter().map(paint).collect();
+        Ok(())
+    }
+
+    /// The page.
+    pub fn to_html(&self) -> String {
+        let title = if self.title.is_empty() { "A comparison" } else { &self.title };
+        let mut page = Page::new(title, &self.lead);
+        match self.ok {
+            None => {}
+            Some(true) => {
+                page.banner(Mood::Good, "All that is judged lies within what is allowed.")
+            }
+            Some(false) => page.banner(Mood::Bad, "Something lies beyond what is allowed."),
+        }
+        let mut section = Section::new("Differences");
+        section.body += &self.table();
+        self.notes.iter().for_each(|note| section.paragraph(note));
+        page.section(&section);
+        if !self.charts.is_empty() {
+            let mut section = Section::new("Their curves");
+            self.charts.iter().for_each(|(chart, caption)| section.figure(chart, caption));
+            page.section(&section);
+        }
+        let mut section = Section::new("Compare them again");
+        section.command(&self.command);
+        page.section(&section);
+        page.to_html()
+    }
+
+    /// The dots stand behind the name of the quantity, where no wide table hides them.
+    fn table(&self) -> String {
+        let mut html = String::from("<div class=\"wide\"><table><thead><tr>");
+        let (span, far) = self.span();
+        for (column, head) in self.head.iter().enumerate() {
+            let cell = self.rows.first().and_then(|row| row.cells.get(column));
+            let class = cell.filter(|cell| matches!(cell, Cell::Number(_))).map_or("", Cell::class);
+            // What names a run may be long: its words wrap.
+            let _ = write!(html, "<th{class} style=\"white-space:normal\">{}</th>", escape(head));
+            if column == 0 {
+                let _ = write!(html, "<th>{}</th>", escape(&scale(far)));
+            }
+        }
+        html += "</tr></thead><tbody>\n";
+        for row in &self.rows {
+            html += "<tr>";
+            for (column, cell) in row.cells.iter().enumerate() {
+                let _ = write!(html, "<td{}>{}</td>", cell.class(), cell.text(Units::default()));
+                if column == 0 {
+                    let _ = write!(html, "<td>{}</td>", dots(row, span));
+                }
+            }
+            html += "</tr>\n";
+        }
+        html + "</tbody></table></div>\n"
+    }
+
+    /// The scale of all dots, which has zero in the middle, and how far it reaches.
+    fn span(&self) -> (Span, f64) {
+        let dots = self.rows.iter().flat_map(|row| &row.dots);
+        let ends = dots.flat_map(|dot| {
+            let (low, high) = dot.ends.unwrap_or((dot.mean, dot.mean));
+            [low, high, dot.mean]
+        });
+        let far = ends.filter(|end| end.is_finite()).map(f64::abs).fold(0.0, f64::max);
+        let far = if far > 0.0 { far } else { 1.0 };
+        (Span::of([-far, far]).logarithmic_beyond(LINEAR), far)
+    }
+}
+
+/// One below the other; what is no number has none.
+fn dots(row: &Row, span: Span) -> String {
+    let dots = row.dots.iter().filter(|dot| dot.mean.is_finite());
+    dots.map(|dot| span.dot(*dot, Some(0.0))).collect::<Vec<_>>().join("<br>")
+}
+
+fn scale(far: f64) -> String {
+    let text = results::quantity::digits(far);
+    let log = if far > LINEAR { format!(", logarithmic beyond {LINEAR} %") } else { String::new() };
+    format!("−{text} % .. +{text} %{log}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_have_dots_and_names_are_text() {
+        let row = Row {
+            cells: vec![Cell::text_of("a<b"), Cell::Held(false)],
+            dots: vec![
+                Interval { mean: 3.0, ends: Some((-1.0, 7.0)) },
+                Interval { mean: f64::NAN, ends: None },
+            ],
+        };
+        let page = Differences {
+            title: "Two drivers".into(),
+            lead: String::new(),
+            ok: Some(false),
+            command: vec!["suimon".into(), "compare".into()],
+            head: vec!["quantity".into(), "verdict".into()],
+            rows: vec![row],
+            notes: vec!["Lines hold 95 %.".into()],
+            charts: Vec::new(),
+        };
+        let html = page.to_html();
+        assert!(
+            html.contains("a&lt;b") && html.contains("✗ fails") && html.contains("−7 %"),
+            "{html}"
+        );
+        assert_eq!(html.matches("<svg").count(), 1, "what is no number has no dot");
+        assert!(html.contains("lies beyond"));
+    }
+}

@@ -1,0 +1,157 @@
+//! Tables for people, whose numbers programs can read too.
+
+use std::fmt::Write;
+
+use scenario::Units;
+
+use super::escape;
+use results::quantity::{self, Kind};
+
+/// A table for people.
+#[derive(Clone, Debug, Default)]
+pub struct Grid {
+    head: Vec<String>,
+    rows: Vec<Vec<Cell>>,
+    units: Units,
+}
+
+/// A table's cell.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// Words.
+    Text(String),
+    /// A number, set flush right.
+    Number(String),
+    /// A number of the summary, set flush right.
+    Measure(Measure),
+    /// A quantity in the unit of its column, set flush right; with its path if it is one of the summary.
+    Quantity(Kind, f64, Option<String>),
+    /// Whether something held.
+    Held(bool),
+}
+
+/// A number of `summary.json` as people read it, with its path there and its exact value, so that a program
+/// can hold the page against the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Measure {
+    text: String,
+    path: String,
+    value: String,
+}
+
+impl Measure {
+    /// The quantity at `path`, which is `value`, shown as `text`.
+    pub fn new(path: impl Into<String>, value: f64, text: impl ToString) -> Self {
+        Self { text: text.to_string(), path: path.into(), value: value.to_string() }
+    }
+
+    pub(crate) fn html(&self) -> String {
+        let [path, value, text] = [&self.path, &self.value, &self.text].map(|part| escape(part));
+        format!("<span data-path=\"{path}\" data-value=\"{value}\">{text}</span>")
+    }
+}
+
+impl Grid {
+    /// A table with these column heads.
+    pub fn new(head: &[&str]) -> Self {
+        let head = head.iter().map(|&h| h.to_owned()).collect();
+        Self { head, rows: Vec::new(), units: Units::default() }
+    }
+
+    /// The same with its quantities in these units.
+    #[must_use]
+    pub const fn in_units(mut self, units: Units) -> Self {
+        self.units = units;
+        self
+    }
+
+    /// Adds a row.
+    pub fn row(&mut self, cells: Vec<Cell>) {
+        self.rows.push(cells);
+    }
+
+    /// Whether it has no rows.
+    pub const fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    pub(super) fn write(&self, out: &mut String) {
+        let units: Vec<Units> = (0..self.head.len()).map(|column| self.units_of(column)).collect();
+        *out += "<div class=\"wide\"><table><thead><tr>";
+        for (column, head) in self.head.iter().enumerate() {
+            let first = self.rows.first().and_then(|row| row.get(column));
+            let class = first.filter(|cell| cell.is_number()).map_or("", Cell::class);
+            let _ = write!(out, "<th{class}>{}</th>", escape(head));
+        }
+        *out += "</tr></thead><tbody>\n";
+        for row in &self.rows {
+            *out += "<tr>";
+            for (cell, units) in row.iter().zip(&units) {
+                let _ = write!(out, "<td{}>{}</td>", cell.class(), cell.text(*units));
+            }
+            *out += "</tr>\n";
+        }
+        *out += "</tbody></table></div>\n";
+    }
+
+    /// The units of a column.
+    fn units_of(&self, column: usize) -> Units {
+        let quantities = self.rows.iter().filter_map(|row| match row.get(column)? {
+            Cell::Quantity(kind, value, _) => Some((*kind, *value)),
+            _ => None,
+        });
+        quantity::of_column(self.units, quantities)
+    }
+}
+
+impl Cell {
+    /// Words.
+    pub fn text_of(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// A number with its unit.
+    pub fn number(text: impl ToString) -> Self {
+        Self::Number(text.to_string())
+    }
+
+    /// A number of the summary with its unit: see [`Measure::new`].
+    pub fn measure(path: impl Into<String>, value: f64, text: impl ToString) -> Self {
+        Self::Measure(Measure::new(path, value, text))
+    }
+
+    /// A quantity that the summary has not.
+    pub const fn quantity(kind: Kind, value: f64) -> Self {
+        Self::Quantity(kind, value, None)
+    }
+
+    const fn is_number(&self) -> bool {
+        matches!(self, Self::Number(_) | Self::Measure(_) | Self::Quantity(..))
+    }
+
+    pub(super) const fn class(&self) -> &'static str {
+        match self {
+            Self::Text(_) => "",
+            Self::Number(_) | Self::Measure(_) | Self::Quantity(..) => " class=\"n\"",
+            Self::Held(true) => " class=\"ok\"",
+            Self::Held(false) => " class=\"fail\"",
+        }
+    }
+
+    /// Its text in a column of these units.
+    pub(super) fn text(&self, units: Units) -> String {
+        match self {
+            Self::Text(text) | Self::Number(text) => escape(text),
+            Self::Quantity(kind, value, path) => {
+                let text = kind.unit(units).show(*value);
+                match path {
+                    Some(path) => Measure::new(path, *value, text).html(),
+                    None => escape(&text),
+                }
+            }
+            Self::Measure(measure) => measure.html(),
+            Self::Held(true) => "✓ holds".to_owned(),
+            Self::Held(false) => "✗ fails".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Reports: one HTML page with everything in it, that works offline, in the dark and on paper.
+//!
+//! A chart stands in the page twice: as SVG, which is what paper and browsers without scripts show, and
+//! as data, from which the page's script draws charts with a cursor. A page loads nothing, and forbids
+//! the browser to.
+//!
+//! Building blocks first ([`Page`], [`Section`], [`Grid`]); [`run`], [`sweep`] and [`differences`] put pages
+//! together from them, and the command line that of a paper.
+
+use std::fmt::Write;
+
+use crate::chart::Chart;
+use crate::chart::data::Data;
+
+pub mod chart;
+mod command;
+pub mod confidence;
+mod curves;
+pub mod differences;
+mod glance;
+mod grid;
+mod heat;
+mod interval;
+mod path;
+pub mod run;
+mod script;
+pub mod sweep;
+mod topology;
+
+pub use curves::overlay::Overlaid;
+pub use glance::Card;
+pub use grid::{Cell, Grid, Measure};
+pub use run::{Run as RunReport, stored_to_html};
+
+const STYLE: &str = include_str!("style.css");
+
+/// What a browser may load for a page: nothing but what stands in it.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
+
+/// A page in the making.
+#[derive(Clone, Debug)]
+pub struct Page {
+    title: String,
+    body: String,
+    charts: Data,
+}
+
+/// A section of a page.
+#[derive(Clone, Debug)]
+pub struct Section {
+    body: String,
+    charts: Vec<Chart>,
+}
+
+/// How good news are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mood {
+    /// All is well.
+    Good,
+    /// Something failed.
+    Bad,
+    /// Neither.
+    Neutral,
+}
+
+/// Text that HTML takes for text.
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+impl Page {
+    /// A page with a title and a line under it.
+    pub fn new(title: &str, lead: &str) -> Self {
+        let body = format!("<h1>{}</h1><p class=\"lead\">{}</p>", escape(title), escape(lead));
+        Self { title: title.to_owned(), body, charts: Data::default() }
+    }
+
+    /// Adds what a reader must know first.
+    pub fn banner(&mut self, mood: Mood, text: &str) {
+        let class = match mood {
+            Mood::Good => "good",
+            Mood::Bad => "bad",
+            Mood::Neutral => "neutral",
+        };
+        let _ = write!(self.body, "<p class=\"banner {class}\">{}</p>", escape(text));
+    }
+
+    /// Adds a section.
+    pub fn section(&mut self, section: &Section) {
+        let _ = writeln!(self.body, "<section>{}</section>", section.body);
+        section.charts.iter().for_each(|chart| self.charts.add(chart));
+    }
+
+    /// The page.
+    pub fn to_html(&self) -> String {
+        let title = escape(&self.title);
+        let body = &self.body;
+        let (style, scripts) = match self.charts.is_empty() {
+            true => (String::new(), String::new()),
+            false => (script::style(), script::scripts(&self.charts)),
+        };
+        format!(
+            "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\
+             <meta name=\"viewport\" content=\"width=device-width\">\
+             <meta name=\"color-scheme\" content=\"light dark\">\
+             <title>{title}</title><style>{style}{STYLE}</style></head>\n\
+             <body><main>{body}</main><footer>Made by Suimon {}</footer>\n{scripts}</body></html>\n",
+            env!("CARGO_PKG_VERSION")
+        )
+    }
+}
+
+impl Section {
+    /// A section with a heading.
+    pub fn new(heading: &str) -> Self {
+        Self { body: format!("<h2>{}</h2>\n", escape(heading)), charts: Vec::new() }
+    }
+
+    /// Adds a paragraph.
+    pub fn paragraph(&mut self, text: &str) {
+        let _ = writeln!(self.body, "<p>{}</p>", escape(text));
+    }
+
+    /// Adds a line that tells how to use what follows, where scripts run.
+    pub fn hint(&mut self, text: &str) {
+        let _ = writeln!(self.body, "<p class=\"hint\">{}</p>", escape(text));
+    }
+
+    /// Adds lines to be typed as they stand.
+    pub fn code(&mut self, text: &str) {
+        let _ = writeln!(self.body, "<pre>{}</pre>", escape(text));
+    }
+
+    /// Adds a table.
+    pub fn grid(&mut self, grid: &Grid) {
+        grid.write(&mut self.body);
+    }
+
+    /// Adds numbers to be seen at a glance.
+    pub fn cards(&mut self, cards: &[Card]) {
+        glance::write(cards, &mut self.body);
+    }
+
+    /// Adds a picture, as SVG, with words under it.
+    pub(crate) fn picture(&mut self, svg: &str, caption: &str) {
+        let caption = escape(caption);
+        let _ = writeln!(
+            self.body,
+            "<figure><div class=\"wide\">{svg}</div><figcaption>{caption}</figcaption></figure>"
+        );
+    }
+
+    /// Adds a chart with words under it.
+    pub fn figure(&mut self, chart: &Chart, caption: &str) {
+        let (svg, title, caption) = (chart.to_svg(), escape(&chart.title), escape(caption));
+        // Charts and their data come in the same order.
+        let _ = writeln!(
+            self.body,
+            "<figure class=\"chart\"><h3>{title}</h3>{svg}<figcaption>{caption}</figcaption></figure>"
+        );
+        self.charts.push(chart.clone());
+    }
+}

@@ -1,0 +1,184 @@
+//! The report of one run: the verdict, the command, numbers at a glance, curves, tables, the network and what
+//! it was made on.
+
+use scenario::Plan;
+
+use crate::curves::{self, Colours, Figure};
+use crate::{Cell, Grid, Mood, Page, Section, topology};
+use results::error::Error;
+use results::expectation::Verdict;
+use results::lab::LabReport;
+use results::manifest::Environment;
+use results::quantity::Kind;
+use results::recorder::Recording;
+use results::summary::Summary;
+use results::totals::Cost;
+
+mod environment;
+mod glance;
+mod machine;
+mod stored;
+mod tables;
+
+pub use stored::stored_to_html;
+
+/// What a report tells of.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    /// What was run.
+    pub plan: &'a Plan,
+    /// What came out.
+    pub summary: &'a Summary,
+    /// What was expected.
+    pub verdicts: &'a [Verdict],
+    /// The time series, if probes asked for any.
+    pub recording: Option<&'a Recording>,
+    /// The command line that makes the same results again (`Manifest::command`).
+    pub command: &'a [String],
+    /// What of the scenario the driver left out ([`results::Manifest::left_out`]).
+    pub left_out: &'a [String],
+    /// What it tells of the machine, if it moved real packets.
+    pub lab: Option<Lab<'a>>,
+}
+
+/// What a report tells of the machine that moved real packets. A simulation's report tells nothing of its
+/// machine, so that it has the same bytes on all.
+#[derive(Clone, Copy, Debug)]
+pub struct Lab<'a> {
+    /// Whether it kept up.
+    pub report: &'a LabReport,
+    /// What it is.
+    pub environment: &'a Environment,
+    /// What the run cost it.
+    pub cost: Cost,
+}
+
+impl Run<'_> {
+    /// The page.
+    ///
+    /// # Errors
+    /// If a table of the recording cannot be read back.
+    pub fn to_html(&self) -> Result<String, Error> {
+        let run = &self.summary.run;
+        let units = self.plan.units;
+        let seconds = units.duration.text(run.seconds);
+        let lead = match self.lab {
+            None => format!("{seconds} simulated with seed {}", run.seed),
+            Some(_) => format!("{seconds} on real packets"),
+        };
+        let title = if run.title.is_empty() { "A run" } else { &run.title };
+        let mut page = Page::new(title, &lead);
+        self.banners(&mut page);
+        if !self.verdicts.is_empty() {
+            page.section(&self.expectations());
+        }
+        page.section(&self.again());
+        page.section(&glance::section(self.summary, units));
+        if let Some(recording) = self.recording {
+            let mut figures = curves::over_time(self, recording)?;
+            let mut counted = Vec::from_iter(curves::goodputs(self));
+            counted.extend(curves::distributions(self.summary, &recording.delays, units)?);
+            let mut colours = Colours::default();
+            let drawn = figures.iter_mut().chain(counted.iter_mut().map(|(figure, _)| figure));
+            drawn.for_each(|figure| colours.paint(&mut figure.chart));
+            over_time(&mut page, &figures);
+            distributions(&mut page, &counted);
+        }
+        page.section(&tables::flows(self.summary, units));
+        page.section(&tables::links(self.summary, units));
+        page.section(&topology::section(self.plan));
+        page.section(&environment::section(self));
+        if let Some(lab) = self.lab {
+            page.section(&machine::section(lab.report));
+        }
+        Ok(page.to_html())
+    }
+
+    fn banners(&self, page: &mut Page) {
+        if let Some(warning) = self.lab.and_then(|lab| lab.report.warning()) {
+            page.banner(Mood::Bad, &warning);
+        }
+        if !self.left_out.is_empty() {
+            let what = self.left_out.join("; ");
+            page.banner(
+                Mood::Neutral,
+                &format!("Left out of the simulation, as it takes a real kernel: {what}."),
+            );
+        }
+        let run = &self.summary.run;
+        if !run.complete {
+            let planned = self.plan.duration.as_secs_f64();
+            let unit = self.plan.units.duration.fit([planned]);
+            let [reached, planned] = [run.seconds, planned].map(|seconds| unit.show(seconds));
+            page.banner(
+                Mood::Bad,
+                &format!("Incomplete: interrupted after {reached} of {planned}."),
+            );
+        }
+        let all = self.verdicts.len();
+        let failed = self.verdicts.iter().filter(|verdict| !verdict.ok).count();
+        match (all, failed) {
+            (0, _) => page.banner(Mood::Neutral, "Nothing was expected of this run."),
+            (1, 0) => page.banner(Mood::Good, "The expectation holds."),
+            (_, 0) => page.banner(Mood::Good, &format!("All {all} expectations hold.")),
+            _ => page.banner(Mood::Bad, &format!("{failed} of {all} expectations failed.")),
+        }
+    }
+
+    fn expectations(&self) -> Section {
+        let mut section = Section::new("Expectations");
+        let known = self.summary.quantities();
+        let mut grid = Grid::new(&["Quantity", "Measured", "At least", "At most", "Verdict"]);
+        for Verdict { path, value, low, high, ok } in self.verdicts {
+            let values = [Some(*value), *low, *high].into_iter().flatten();
+            let unit = Kind::of(path).unit(self.plan.units).fit(values);
+            let text = unit.show(*value);
+            // A path may be short for another one, which the summary has not by that name.
+            let named = known.binary_search_by(|(known, _)| known.as_str().cmp(path)).is_ok();
+            let measured =
+                if named { Cell::measure(path, *value, text) } else { Cell::number(text) };
+            let limit = |limit: &Option<f64>| {
+                Cell::number(limit.map_or_else(String::new, |value| unit.show(value)))
+            };
+            grid.row(vec![Cell::text_of(path), measured, limit(low), limit(high), Cell::Held(*ok)]);
+        }
+        section.grid(&grid);
+        section
+    }
+
+    fn again(&self) -> Section {
+        let mut section = Section::new("Run it again");
+        section.paragraph(&environment::what(self));
+        section.command(self.command);
+        section.paragraph(match self.lab {
+            None => {
+                "The same seed gives the same bytes of summary, tables, capture and this page, whatever \
+                 the number of workers."
+            }
+            Some(_) => "Real packets never come twice in the same way: expect it to differ a little.",
+        });
+        section
+    }
+}
+
+fn over_time(page: &mut Page, figures: &[Figure]) {
+    if figures.is_empty() {
+        return;
+    }
+    let mut section = Section::new("Over time");
+    section.hint("Drag to look closer, double-click to go back; click a name to hide its line.");
+    figures.iter().for_each(|figure| section.figure(&figure.chart, &figure.caption));
+    page.section(&section);
+}
+
+fn distributions(page: &mut Page, figures: &[(Figure, Grid)]) {
+    if figures.is_empty() {
+        return;
+    }
+    let mut section = Section::new("Distributions");
+    for (figure, grid) in figures {
+        section.figure(&figure.chart, &figure.caption);
+        section.grid(grid);
+    }
+    page.section(&section);
+}

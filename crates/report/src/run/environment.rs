@@ -1,0 +1,106 @@
+//! What was run, by what and on what.
+
+use scenario::plan::{NodeKind, Plan, Transport};
+
+use super::{Lab, Run};
+use crate::{Cell, Grid, Section};
+use results::manifest::SCHEMA;
+use results::quantity::{count, size, time};
+
+/// What was run, in a sentence.
+pub(super) fn what(run: &Run<'_>) -> String {
+    let plan = run.plan;
+    let kinds =
+        |wanted: fn(&NodeKind) -> bool| plan.nodes.iter().filter(|n| wanted(&n.kind)).count();
+    let nodes = [
+        (kinds(|kind| matches!(kind, NodeKind::Host(_))), "host", "hosts"),
+        (kinds(|kind| matches!(kind, NodeKind::Router)), "router", "routers"),
+        (kinds(|kind| matches!(kind, NodeKind::Emulator(_))), "WAN emulator", "WAN emulators"),
+    ];
+    let kinds = |wanted: fn(&Transport) -> bool| {
+        plan.flows.iter().filter(|flow| wanted(&flow.transport)).count()
+    };
+    let flows = [
+        (kinds(|kind| matches!(kind, Transport::Tcp(_))), "connection", "connections"),
+        (
+            kinds(|kind| matches!(kind, Transport::Udp(_))),
+            "flow of datagrams",
+            "flows of datagrams",
+        ),
+        (kinds(|kind| matches!(kind, Transport::Program(_))), "program", "programs"),
+    ];
+    let controls = controls(plan).join(", ");
+    let connections = if controls.is_empty() { controls } else { format!(" ({controls})") };
+    let driver = if run.lab.is_some() { "on real packets" } else { "in the simulator" };
+    let flows = [listed(&flows[..1]) + &connections, listed(&flows[1..])];
+    let flows = flows.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
+    format!(
+        "{}; {flows}; {} {driver}.",
+        listed(&nodes),
+        plan.units.duration.text(plan.duration.as_secs_f64())
+    )
+}
+
+/// `2 hosts, 1 router`.
+fn listed(parts: &[(usize, &str, &str)]) -> String {
+    let parts = parts.iter().filter(|(number, _, _)| *number > 0);
+    let part = |&(number, one, many): &(usize, &str, &str)| {
+        format!("{} {}", count(number as u64), if number == 1 { one } else { many })
+    };
+    parts.map(part).collect::<Vec<_>>().join(", ")
+}
+
+/// The congestion controls in use, each once, in the order of the alphabet.
+fn controls(plan: &Plan) -> Vec<&str> {
+    let controls =
+        plan.flows.iter().filter_map(|flow| flow.tcp()).map(|tcp| {
+            tcp.kernel_congestion.as_deref().unwrap_or_else(|| tcp.sender.algorithm.name())
+        });
+    let mut controls: Vec<_> = controls.collect();
+    controls.sort_unstable();
+    controls.dedup();
+    controls
+}
+
+/// Versions, seed and effort; of a run on real packets, the machine too.
+pub(super) fn section(run: &Run<'_>) -> Section {
+    let mut section = Section::new("Environment");
+    let mut grid = Grid::new(&["", ""]);
+    let mut row = |name: &str, cell: Cell| grid.row(vec![Cell::text_of(name), cell]);
+    row("Suimon", Cell::text_of(env!("CARGO_PKG_VERSION")));
+    row("Run folder's format", Cell::text_of(SCHEMA.to_string()));
+    row("Driver", Cell::text_of(if run.lab.is_some() { "lab" } else { "simulate" }));
+    row("Seed", Cell::text_of(run.plan.seed.to_string()));
+    let engine = &run.summary.engine;
+    let measured = |name: &str, value: u64| {
+        Cell::measure(format!("engine.{name}"), value as f64, count(value))
+    };
+    row("Packets over wires", measured("packet_hops", engine.packet_hops));
+    row("Events", measured("events", engine.events));
+    if let Some(lab) = &run.lab {
+        machine(lab).into_iter().for_each(|(name, text)| row(name, Cell::text_of(text)));
+    }
+    section.grid(&grid);
+    section.paragraph(match run.lab {
+        None => {
+            "manifest.json tells the machine and what the run cost it, which change nothing of the results."
+        }
+        Some(_) => "manifest.json has all of this for programs.",
+    });
+    section
+}
+
+/// What was found out of the machine; what it did not tell is left out.
+fn machine(lab: &Lab<'_>) -> Vec<(&'static str, String)> {
+    let Lab { environment, cost, .. } = lab;
+    let facts = [
+        ("Operating system", format!("{} {}", environment.os, environment.kernel)),
+        ("Architecture", environment.architecture.clone()),
+        ("Processor", environment.cpu.clone()),
+        ("Processors", environment.processors.to_string()),
+        ("Processor time", time(cost.cpu_seconds)),
+        ("Time on the wall", time(cost.wall_seconds)),
+        ("Memory at most", size(cost.peak_rss_bytes)),
+    ];
+    facts.into_iter().filter(|(_, text)| !text.trim().is_empty()).collect()
+}

@@ -1,0 +1,24 @@
+//! The report of a run that a folder keeps.
+
+use results::expectation;
+use results::{Error, StoredRun};
+use scenario::Plan;
+
+use super::{Lab, Run};
+
+/// The page of `stored`, of `plan`, which is that of its scenario.
+///
+/// # Errors
+/// A summary of another version; tables that cannot be read; expectations of what there is not.
+pub fn stored_to_html(stored: &StoredRun, plan: &Plan) -> Result<String, Error> {
+    let summary = stored.read_summary()?;
+    let judged = if stored.complete { &plan.expectations[..] } else { &[] };
+    let verdicts = expectation::judge(judged, &summary)?;
+    let recording = stored.recording(plan);
+    let StoredRun { cost, environment, .. } = stored;
+    let lab = stored.lab.as_ref().map(|report| Lab { report, environment, cost: *cost });
+    let (summary, verdicts) = (&summary, &verdicts[..]);
+    let (recording, command) = (recording.as_ref(), &stored.command[..]);
+    let left_out = &stored.left_out[..];
+    Run { plan, summary, verdicts, recording, command, lab, left_out }.to_html()
+}

@@ -1,0 +1,295 @@
+//! Every flow, link and queue of a run.
+
+use scenario::Units;
+
+use crate::{Cell, Grid, Section};
+use results::quantity::{Kind, count, digits, share};
+use results::summary::{
+    CarriedSummary, ClassSummary, DatagramSummary, EmulatorSummary, FlowSummary, Named, Port,
+    ProgramSummary, Summary,
+};
+
+/// Rows of a table; the others are in `summary.json`.
+const ROWS_MAX: usize = 100;
+
+/// Numbers below one path of the summary.
+#[derive(Debug)]
+struct Below(String);
+
+impl Below {
+    fn cell(&self, name: &str, value: f64, text: String) -> Cell {
+        Cell::measure(format!("{}.{name}", self.0), value, text)
+    }
+
+    fn count(&self, name: &str, value: u64) -> Cell {
+        self.cell(name, value as f64, count(value))
+    }
+
+    fn quantity(&self, kind: Kind, name: &str, value: f64) -> Cell {
+        Cell::Quantity(kind, value, Some(format!("{}.{name}", self.0)))
+    }
+
+    fn size(&self, name: &str, value: u64) -> Cell {
+        self.quantity(Kind::Size, name, value as f64)
+    }
+
+    fn rate(&self, name: &str, value: f64) -> Cell {
+        self.quantity(Kind::Rate, name, value)
+    }
+
+    fn time(&self, name: &str, value: f64) -> Cell {
+        self.quantity(Kind::Time, name, value)
+    }
+
+    fn share(&self, name: &str, value: f64) -> Cell {
+        self.cell(name, value, share(value))
+    }
+
+    fn digits(&self, name: &str, value: f64) -> Cell {
+        self.cell(name, value, digits(value))
+    }
+}
+
+/// Groups, connections, datagrams and programs.
+pub(super) fn flows(summary: &Summary, units: Units) -> Section {
+    let mut section = Section::new("Flows");
+    let flows = summary.flow.0.len();
+    for grid in [groups(summary), connections(summary), datagrams(summary), programs(summary)] {
+        if !grid.is_empty() {
+            section.grid(&grid.in_units(units));
+        }
+    }
+    if flows > ROWS_MAX {
+        section.paragraph(&format!(
+            "At most {ROWS_MAX} of a kind are listed; summary.json has all {flows}.",
+        ));
+    }
+    section
+}
+
+fn groups(summary: &Summary) -> Grid {
+    let mut grid = Grid::new(&["Group", "Flows", "Goodput", "Least", "Most", "Fairness", "Drops"]);
+    for (name, group) in summary.group.0.iter().take(ROWS_MAX) {
+        let of = Below(format!("group.{name}"));
+        grid.row(vec![
+            Cell::text_of(name),
+            of.count("flows", group.flows),
+            of.rate("goodput", group.goodput),
+            of.rate("goodput_min", group.goodput_min),
+            of.rate("goodput_max", group.goodput_max),
+            of.digits("fairness", group.fairness),
+            of.count("drops", group.drops),
+        ]);
+    }
+    grid
+}
+
+fn connections(summary: &Summary) -> Grid {
+    let mut grid = Grid::new(&[
+        "Flow",
+        "Goodput",
+        "Received",
+        "Done",
+        "Retransmissions",
+        "Timeouts",
+        "Drops",
+        "RTT least",
+        "RTT smoothed",
+    ]);
+    let flows = summary.flow.0.iter().filter(|(_, flow)| flow.is_connection());
+    flows.take(ROWS_MAX).for_each(|(name, flow)| grid.row(flow_row(name, flow)));
+    grid
+}
+
+/// What the network carried of each program's packets, both ways.
+fn programs(summary: &Summary) -> Grid {
+    let mut grid = Grid::new(&[
+        "Program",
+        "Payload, both ways",
+        "Packets there",
+        "Bytes there",
+        "Packets back",
+        "Bytes back",
+        "Drops",
+    ]);
+    let flows = summary.flow.0.iter();
+    let flows = flows.filter_map(|(name, f)| Some((name, f, f.program.as_ref()?)));
+    flows.take(ROWS_MAX).for_each(|(name, f, p)| grid.row(program_row(name, f, p)));
+    grid
+}
+
+fn program_row(name: &str, flow: &FlowSummary, program: &ProgramSummary) -> Vec<Cell> {
+    let of = Below(format!("flow.{name}"));
+    let mut row = vec![Cell::text_of(name), of.rate("goodput", flow.goodput)];
+    for (way, CarriedSummary { received, bytes, .. }) in
+        [("forward", &program.forward), ("reverse", &program.reverse)]
+    {
+        let of = Below(format!("flow.{name}.program.{way}"));
+        row.extend([of.count("received", *received), of.size("bytes", *bytes)]);
+    }
+    row.push(of.count("drops", flow.drops));
+    row
+}
+
+fn datagrams(summary: &Summary) -> Grid {
+    let mut grid = Grid::new(&[
+        "Datagrams",
+        "Goodput",
+        "Sent",
+        "Received",
+        "Lost",
+        "Of those sent",
+        "Marked",
+        "Delay mean",
+        "Delay longest",
+        "Jitter",
+    ]);
+    let flows = summary.flow.0.iter();
+    let flows = flows.filter_map(|(name, f)| Some((name, f, f.datagrams.as_ref()?)));
+    flows.take(ROWS_MAX).for_each(|(name, f, d)| grid.row(datagrams_row(name, f, d)));
+    grid
+}
+
+fn flow_row(name: &str, flow: &FlowSummary) -> Vec<Cell> {
+    let of = Below(format!("flow.{name}"));
+    vec![
+        Cell::text_of(name),
+        of.rate("goodput", flow.goodput),
+        of.size("bytes", flow.bytes),
+        Cell::text_of(if flow.completed { "yes" } else { "to the end" }),
+        of.count("retransmissions", flow.retransmissions),
+        of.count("timeouts", flow.timeouts),
+        of.count("drops", flow.drops),
+        of.time("min_rtt_seconds", flow.min_rtt_seconds),
+        of.time("srtt_seconds", flow.srtt_seconds),
+    ]
+}
+
+fn datagrams_row(name: &str, flow: &FlowSummary, datagrams: &DatagramSummary) -> Vec<Cell> {
+    let goodput = Below(format!("flow.{name}")).rate("goodput", flow.goodput);
+    let of = Below(format!("flow.{name}.datagrams"));
+    vec![
+        Cell::text_of(name),
+        goodput,
+        of.count("sent", datagrams.sent),
+        of.count("received", datagrams.received),
+        of.count("lost", datagrams.lost),
+        of.share("loss", datagrams.loss),
+        of.count("marked", datagrams.marked),
+        of.time("delay_mean_seconds", datagrams.delay_mean_seconds),
+        of.time("delay_max_seconds", datagrams.delay_max_seconds),
+        of.time("jitter_seconds", datagrams.jitter_seconds),
+    ]
+}
+
+/// Ports with their queues, their classes, emulators, and what nodes dropped.
+pub(super) fn links(summary: &Summary, units: Units) -> Section {
+    let mut section = Section::new("Links and queues");
+    let grids = [ports(summary), classes(summary), emulators(summary), nodes(summary)];
+    let grids = grids.into_iter().filter(|grid| !grid.is_empty());
+    grids.for_each(|grid| section.grid(&grid.in_units(units)));
+    let used = summary.ports().filter(used).count();
+    let classes: usize = summary.ports().map(|port| port.direction.class.0.len()).sum();
+    let emulators = summary.emulator.0.len();
+    if used.max(classes).max(emulators) > ROWS_MAX {
+        section.paragraph(&format!(
+            "At most {ROWS_MAX} of a kind are listed; summary.json has all {used} ports in use, {classes} \
+             classes and {emulators} emulators.",
+        ));
+    }
+    section
+}
+
+const fn used(port: &Port<'_>) -> bool {
+    port.direction.packets + port.direction.drops > 0
+}
+
+fn ports(summary: &Summary) -> Grid {
+    let mut grid = Grid::new(&[
+        "Port",
+        "Packets",
+        "Bytes",
+        "Busy",
+        "Gap frames",
+        "Queue at most",
+        "Marks",
+        "Drops",
+        "Why",
+    ]);
+    for Port { name, path, direction } in summary.ports().filter(used).take(ROWS_MAX) {
+        let of = Below(path);
+        grid.row(vec![
+            Cell::text_of(name),
+            of.count("packets", direction.packets),
+            of.size("bytes", direction.bytes),
+            of.share("utilisation", direction.utilisation),
+            of.count("gap_frames", direction.gap_frames),
+            of.size("backlog_bytes_max", direction.backlog_bytes_max),
+            of.count("marks", direction.marks),
+            of.count("drops", direction.drops),
+            Cell::text_of(reasons(&direction.drops_by_reason)),
+        ]);
+    }
+    grid
+}
+
+fn classes(summary: &Summary) -> Grid {
+    let head = ["Class", "Packets", "Bytes", "Rate", "Queue at most", "Marks", "Drops"];
+    let mut grid = Grid::new(&head);
+    let all = summary.ports().flat_map(|Port { name: port, path, direction }| {
+        direction.class.0.iter().map(move |(name, class)| {
+            (format!("{port} {name}"), Below(format!("{path}.class.{name}")), class)
+        })
+    });
+    all.take(ROWS_MAX).for_each(|(name, of, class)| grid.row(class_row(name, &of, class)));
+    grid
+}
+
+fn class_row(name: String, of: &Below, class: &ClassSummary) -> Vec<Cell> {
+    vec![
+        Cell::text_of(name),
+        of.count("packets", class.packets),
+        of.size("bytes", class.bytes),
+        of.rate("rate", class.rate),
+        of.size("backlog_bytes_max", class.backlog_bytes_max),
+        of.count("marks", class.marks),
+        of.count("drops", class.drops),
+    ]
+}
+
+fn emulators(summary: &Summary) -> Grid {
+    let mut grid =
+        Grid::new(&["Emulator", "Packets", "Bytes", "Of its limit", "Buffer at most", "Drops"]);
+    for (name, emulator) in summary.emulator.0.iter().take(ROWS_MAX) {
+        grid.row(emulator_row(name, emulator));
+    }
+    grid
+}
+
+fn emulator_row(name: &str, emulator: &EmulatorSummary) -> Vec<Cell> {
+    let of = Below(format!("emulator.{name}"));
+    vec![
+        Cell::text_of(name),
+        of.count("packets", emulator.packets),
+        of.size("bytes", emulator.bytes),
+        of.share("utilisation", emulator.utilisation),
+        of.size("backlog_bytes_max", emulator.backlog_bytes_max),
+        of.count("drops", emulator.drops),
+    ]
+}
+
+fn nodes(summary: &Summary) -> Grid {
+    let mut grid = Grid::new(&["Node", "Dropped within", "Why"]);
+    let dropping = summary.node.0.iter().filter(|(_, node)| node.drops > 0);
+    for (name, node) in dropping.take(ROWS_MAX) {
+        let drops = Below(format!("node.{name}")).count("drops", node.drops);
+        grid.row(vec![Cell::text_of(name), drops, Cell::text_of(reasons(&node.drops_by_reason))]);
+    }
+    grid
+}
+
+/// The reasons that there were: `queue_bytes 12, link_loss 3`.
+fn reasons(drops: &Named<u64>) -> String {
+    let those = drops.0.iter().filter(|(_, n)| *n > 0);
+    those.map(|(reason, n)| format!("{reason} {}", count(*n))).collect::<Vec<_>>().join(", ")
+}
