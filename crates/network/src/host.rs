@@ -338,6 +338,7 @@ impl Host {
     /// The law of custody: each connection's credit is the sum of its packets, and so is that of datagrams,
     /// and a port holds what its discipline counts.
     #[inline(always)]
+    #[cfg_attr(not(debug_assertions), expect(unused_variables, reason = "checked in debug builds"))]
     fn assert_credits(&self, packets: &Packets) {
         #[cfg(debug_assertions)]
         for (number, port) in self.ports.iter().enumerate() {

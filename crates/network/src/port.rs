@@ -4,8 +4,8 @@ use traffic::condition::Conditioner;
 use traffic::qdisc::{self, Qdisc, fifo};
 use traffic::reservation::{Refusal, Request};
 use traffic::{
-    Bytes, Dequeued, Discipline, DropReason, Duration, Enqueued, Instant, PacketId, Packets, Rate,
-    Ring, Statistics,
+    Bytes, Dequeued, Discipline, DropReason, Duration, Enqueued, Instant, PacketId, Rate, Ring,
+    Statistics,
 };
 
 use crate::custody::{Fate, Left, Owner};
@@ -228,8 +228,8 @@ impl Port {
         Ok(())
     }
 
-    /// Takes over from the discipline that is there; returns how many packets that did not give back. Those
-    /// are dropped.
+    /// Takes over from the discipline that is there. What that does not give back is dropped; returns how
+    /// many packets these are.
     fn install<E, O: Observer>(
         &mut self,
         fresh: Qdisc,
@@ -270,7 +270,7 @@ impl Port {
 
     /// The law of custody: what it holds is what its discipline, and what is `left`, count.
     #[cfg(debug_assertions)]
-    pub(crate) fn assert_custody(&self, packets: &Packets) {
+    pub(crate) fn assert_custody(&self, packets: &traffic::Packets) {
         let held = packets.held_by(self.holder()).map(|(_, packet)| u64::from(packet.length));
         let (packets, bytes) = held.fold((0, 0), |(n, sum), length| (n + 1, sum + length));
         let counted = self.statistics();
