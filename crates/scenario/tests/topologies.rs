@@ -19,7 +19,13 @@ fn plan(text: &str) -> Plan {
 fn locked(plan: &Plan) -> BTreeMap<String, usize> {
     let text = lock(plan);
     let document = Document::parse("lock.toml", &text).expect("a lock file parses");
-    let again = document.plan().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+    let mut again = document.plan().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+    // Flow by flow: what all of them print together takes gigabytes.
+    assert_eq!(plan.flows.len(), again.flows.len());
+    for (flow, again) in plan.flows.iter().zip(again.flows.drain(..)) {
+        assert_eq!(format!("{flow:?}"), format!("{again:?}"));
+    }
+    let plan = Plan { flows: Vec::new(), ..plan.clone() };
     assert_eq!(format!("{plan:?}"), format!("{again:?}"));
     let mut tables = BTreeMap::new();
     for line in text.lines().filter(|line| line.starts_with('[')) {
