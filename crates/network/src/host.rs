@@ -112,6 +112,9 @@ pub struct Host {
     timers: Schedule,
     processing: Option<Processing>,
     datagrams: datagram::Ends,
+    /// Events since each packet was last looked at; see [`Host::assert_credits`].
+    #[cfg(debug_assertions)]
+    unchecked: usize,
 }
 
 /// A number that no connection has.
@@ -137,6 +140,8 @@ impl Host {
             timers: Schedule::default(),
             processing,
             datagrams: datagram::Ends::default(),
+            #[cfg(debug_assertions)]
+            unchecked: 0,
         }
     }
 
@@ -336,27 +341,37 @@ impl Host {
     }
 
     /// The law of custody: each connection's credit is the sum of its packets, and so is that of datagrams,
-    /// and a port holds what its discipline counts.
+    /// and a port holds what its discipline counts. The sums are compared after every event, each packet is
+    /// looked at after every event of a small run, and in a large one after so many that a look costs 64.
     #[inline(always)]
     #[cfg_attr(not(debug_assertions), expect(unused_variables, reason = "checked in debug builds"))]
-    fn assert_credits(&self, packets: &Packets) {
+    fn assert_credits(&mut self, packets: &Packets) {
         #[cfg(debug_assertions)]
-        for (number, port) in self.ports.iter().enumerate() {
-            port.assert_custody(packets);
-            let own = self.endpoints.iter().filter(|e| usize::from(e.port) == number);
-            let queued = own.map(|e| e.queued).sum::<u64>() + self.datagrams_queued[number];
-            assert_eq!(queued, port.statistics().backlog_bytes, "the credits of {:?}", port.id());
-            let mut credits: Vec<u64> = self.endpoints.iter().map(|e| e.queued).collect();
-            for (_, packet) in packets.held_by(port.holder()) {
-                let index = self.by_flow.get(packet.flow) as usize;
-                if let Some(credit) = credits.get_mut(index) {
-                    assert!(
-                        *credit >= u64::from(packet.length),
-                        "{:?} has too little",
-                        packet.flow
-                    );
-                    *credit -= u64::from(packet.length);
+        {
+            self.unchecked += 1;
+            let each = self.unchecked > packets.places() / 64;
+            self.unchecked = if each { 0 } else { self.unchecked };
+            for (number, port) in self.ports.iter().enumerate() {
+                let own = self.endpoints.iter().filter(|e| usize::from(e.port) == number);
+                let queued = own.map(|e| e.queued).sum::<u64>() + self.datagrams_queued[number];
+                let backlog = port.statistics().backlog_bytes;
+                assert_eq!(queued, backlog, "the credits of {:?}", port.id());
+                if each {
+                    self.assert_each_credit(port, packets);
                 }
+            }
+        }
+    }
+
+    #[cfg(debug_assertions)]
+    fn assert_each_credit(&self, port: &Port, packets: &Packets) {
+        port.assert_custody(packets);
+        let mut credits: Vec<u64> = self.endpoints.iter().map(|e| e.queued).collect();
+        for (_, packet) in packets.held_by(port.holder()) {
+            let index = self.by_flow.get(packet.flow) as usize;
+            if let Some(credit) = credits.get_mut(index) {
+                assert!(*credit >= u64::from(packet.length), "{:?} has too little", packet.flow);
+                *credit -= u64::from(packet.length);
             }
         }
     }

@@ -308,6 +308,11 @@ impl Packets {
         all.filter(move |(_, packet)| packet.holder == holder)
     }
 
+    /// Places, in use or free.
+    pub fn places(&self) -> usize {
+        self.slots.len()
+    }
+
     /// Packets alive: travelling, queued or dropped and not yet recorded.
     pub fn live(&self) -> usize {
         self.slots.len() - self.free.len()
