@@ -1,5 +1,6 @@
 //! What a scenario expects, held against what came out.
 
+use scenario::measured::Quantity;
 use scenario::plan::Expectation;
 use serde::Serialize;
 
@@ -51,11 +52,9 @@ fn verdict(expectation: &Expectation, quantities: &[(String, f64)]) -> Result<Ve
 /// Whether it is a delay of datagrams none of which arrived, or of requests none of which was answered: that
 /// lies in no range.
 fn is_of_nothing(path: &str, quantities: &[(String, f64)]) -> bool {
-    let Some((flow, quantity)) = path.rsplit_once('.') else { return false };
-    let counted = match quantity {
-        "delay_mean" | "delay_max" => "datagrams.received",
-        "response_mean" | "response_max" => "exchanges.completed",
-        _ => return false,
+    let Some((flow, _)) = path.rsplit_once('.') else { return false };
+    let Some(counted) = Quantity::of(path).and_then(|quantity| quantity.samples) else {
+        return false;
     };
     let group = flow.strip_prefix("flow.").map(|name| format!("group.{name}.{counted}"));
     let counted = find(quantities, &format!("{flow}.{counted}"));
@@ -75,22 +74,9 @@ pub fn measured(path: &str, quantities: &[(String, f64)]) -> Option<f64> {
     let links = || links(path, quantities);
     let group = || measured(&format!("group.{}", path.strip_prefix("flow.")?), quantities);
     let short = || {
-        let (entity, quantity) = path.rsplit_once('.')?;
-        match quantity {
-            "delay_mean" | "delay_max" => {
-                find(quantities, &format!("{entity}.datagrams.{quantity}_seconds"))
-            }
-            "exchanges" => find(quantities, &format!("{path}.completed")),
-            "response_mean" | "response_max" => {
-                find(quantities, &format!("{entity}.exchanges.{quantity}_seconds"))
-            }
-            "min_rtt" => find(quantities, &format!("{path}_seconds")),
-            "queue_max" => longest(entity, "backlog_bytes_max", quantities),
-            "sojourn_p50" | "sojourn_p99" | "sojourn_max" => {
-                longest(entity, &format!("{quantity}_seconds"), quantities)
-            }
-            _ => None,
-        }
+        let (quantity, (entity, _)) = (Quantity::of(path)?, path.rsplit_once('.')?);
+        let at = |place: &str| find(quantities, &format!("{entity}{place}.{}", quantity.field));
+        at("").or_else(|| quantity.together([".forward", ".reverse"].into_iter().filter_map(at)))
     };
     find(quantities, path)
         .or_else(short)
@@ -99,7 +85,7 @@ pub fn measured(path: &str, quantities: &[(String, f64)]) -> Option<f64> {
         .or_else(links)
 }
 
-/// A link with a count: what all of them dropped together, and of everything else the greatest.
+/// A link with a count: what all of them have together.
 fn links(path: &str, quantities: &[(String, f64)]) -> Option<f64> {
     let (name, quantity) = path.strip_prefix("link.")?.split_once('.')?;
     if quantity.starts_with(|c: char| c.is_ascii_digit()) {
@@ -107,21 +93,15 @@ fn links(path: &str, quantities: &[(String, f64)]) -> Option<f64> {
     }
     let member = |number: u32| measured(&format!("link.{name}.{number}.{quantity}"), quantities);
     let all = (1..).map_while(member);
-    if path.ends_with("drops") { all.reduce(|a, b| a + b) } else { all.reduce(f64::max) }
+    Quantity::of(path)?.together(all)
 }
 
-/// The greatest that an emulator, or either end of a link, has of `quantity`.
-fn longest(entity: &str, quantity: &str, quantities: &[(String, f64)]) -> Option<f64> {
-    let at = |place: &str| find(quantities, &format!("{entity}{place}.{quantity}"));
-    ["", ".forward", ".reverse"].into_iter().filter_map(at).reduce(f64::max)
-}
-
-/// A class of a link: the busier direction's rate, or what both directions dropped.
+/// A class of a link: what both directions have together.
 fn class(path: &str, quantities: &[(String, f64)]) -> Option<f64> {
     let (link, quantity) = path.split_once(".class.")?;
     let direction = |name| find(quantities, &format!("{link}.{name}.class.{quantity}"));
     let both = ["forward", "reverse"].into_iter().filter_map(direction);
-    if path.ends_with(".rate") { both.reduce(f64::max) } else { both.reduce(|a, b| a + b) }
+    Quantity::of(path)?.together(both)
 }
 
 fn find(quantities: &[(String, f64)], path: &str) -> Option<f64> {

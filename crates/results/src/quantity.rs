@@ -3,53 +3,7 @@
 use scenario::{Unit, Units};
 
 pub use scenario::digits;
-
-/// What kind of quantity the summary has under a path, or what the path is short for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Bytes per second.
-    Rate,
-    /// Bytes.
-    Size,
-    /// Seconds, of a delay or a round trip.
-    Time,
-    /// Seconds, of the run's own time.
-    Duration,
-    /// A share of one.
-    Share,
-    /// Anything else.
-    Number,
-}
-
-impl Kind {
-    /// The kind that a path tells.
-    pub fn of(path: &str) -> Self {
-        let name = path.rsplit('.').next().unwrap_or(path);
-        match name {
-            // A reason may be named after bytes; what is counted are packets.
-            _ if path.contains("drops_by_reason") => Self::Number,
-            _ if name.starts_with("goodput") || name == "rate" => Self::Rate,
-            "utilisation" | "loss" => Self::Share,
-            "seconds" | "duration_seconds" => Self::Duration,
-            "delay_mean" | "delay_max" | "min_rtt" | "response_mean" | "response_max" => Self::Time,
-            _ if name.starts_with("sojourn") || name.ends_with("seconds") => Self::Time,
-            _ if name == "queue_max" || name.contains("bytes") => Self::Size,
-            _ => Self::Number,
-        }
-    }
-
-    /// The unit of such a quantity.
-    pub const fn unit(self, units: Units) -> Unit {
-        match self {
-            Self::Rate => units.rate,
-            Self::Size => units.size,
-            Self::Time => units.time,
-            Self::Duration => units.duration,
-            Self::Share => Unit::PERCENT,
-            Self::Number => Unit::NUMBER,
-        }
-    }
-}
+pub use scenario::measured::Kind;
 
 /// The units of a column that holds these quantities: those of the scenario, or of the same family where the greatest
 /// is not readable in them.

@@ -19,6 +19,7 @@ mod joining;
 mod lock;
 mod matrix;
 mod measure;
+pub mod measured;
 mod nearest;
 mod physics;
 pub mod plan;

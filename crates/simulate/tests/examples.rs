@@ -4,12 +4,25 @@ mod driver;
 
 use std::path::{Path, PathBuf};
 
-use results::{Verdict, judge};
+use results::{Summary, Verdict, judge};
 use scenario::Plan;
+use scenario::measured::Quantity;
 use traffic::qdisc::{Parameters, REGISTRY};
 
 fn verdicts(plan: &Plan) -> Result<Vec<Verdict>, results::Error> {
-    judge(&plan.expectations, &driver::summary(plan))
+    let summary = driver::summary(plan);
+    declared_and_read_back(&summary);
+    judge(&plan.expectations, &summary)
+}
+
+/// Every quantity of the summary stands in the table of its entity, and the summary can be read back.
+fn declared_and_read_back(summary: &Summary) {
+    let quantities = summary.quantities();
+    let unknown: Vec<_> =
+        quantities.iter().filter(|(path, _)| Quantity::of(path).is_none()).collect();
+    assert!(unknown.is_empty(), "declare in scenario/src/measured/table.rs: {unknown:#?}");
+    let back: Summary = serde_json::from_str(&summary.to_json()).expect("a summary");
+    assert_eq!(back, *summary);
 }
 
 /// The scenarios right in `folder`, with their names.

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use examples::Examples;
+use key::Key;
+use scenario::measured::{Entity, Kind};
 
 #[test]
 fn the_reference_that_is_checked_in_is_current() {
@@ -27,6 +29,38 @@ fn the_reference_that_is_checked_in_is_current() {
         checked_in.collect::<BTreeMap<_, _>>() == current,
         "run UPDATE_REFERENCE=1 cargo test -p scenario --test reference"
     );
+}
+
+#[test]
+fn what_is_expected_or_compared_is_declared_in_its_unit() {
+    for (table, entity) in [
+        ("Flow", Entity::Flow),
+        ("Link", Entity::Link),
+        ("Class", Entity::Class),
+        ("Emulator", Entity::Emulator),
+        ("Run", Entity::Run),
+    ] {
+        for verb in ["Expect", "Compare"] {
+            let schema = &scenario::schema()["$defs"][format!("{verb}{table}")]["properties"];
+            for (name, key) in
+                schema.as_object().expect("keys").iter().filter(|(n, _)| *n != "class")
+            {
+                let known = entity.quantities().iter().find(|quantity| quantity.name == name);
+                let kind = known.unwrap_or_else(|| panic!("{verb}{table}: `{name}`")).kind;
+                let mut key = Key::new(key);
+                if verb == "Expect" {
+                    key = Key::new(&key.schema["properties"]["min"]);
+                }
+                let units: &[&str] = match kind {
+                    Kind::Rate => &["rate"],
+                    Kind::Size => &["size"],
+                    Kind::Time | Kind::Duration => &["time"],
+                    Kind::Share | Kind::Number => &["ratio", "number"],
+                };
+                assert!(units.iter().any(|unit| key.takes.contains(unit)), "{name}: {}", key.takes);
+            }
+        }
+    }
 }
 
 #[test]

@@ -11,6 +11,9 @@ use crate::key::{Key, definition, spaced, values};
 /// What stands at the head of every page.
 const GENERATED: &str = "<!-- Generated from docs/scenario.schema.json: UPDATE_REFERENCE=1 cargo test -p scenario \
                          --test reference -->";
+/// The same of results.
+const RESULTS: &str = "<!-- Generated from crates/scenario/src/measured/table.rs: UPDATE_REFERENCE=1 cargo test -p \
+                       scenario --test reference -->";
 
 /// Every page by its file's name.
 pub(crate) fn all(examples: &Examples) -> BTreeMap<String, String> {
@@ -30,6 +33,7 @@ pub(crate) fn all(examples: &Examples) -> BTreeMap<String, String> {
     }
     pages.insert("README.md".into(), top);
     pages.insert("units.md".into(), units());
+    pages.insert("results.md".into(), format!("{RESULTS}\n\n{}", scenario::measured::reference()));
     pages
 }
 

@@ -1,0 +1,435 @@
+//! The tables of quantities, an entry each.
+
+use super::Aggregate::{self, Max, Mean, Sum};
+use super::Better::{self, Higher, Lower, Neither};
+use super::Kind::{self, Duration, Number, Rate, Share, Size, Time};
+use super::Quantity;
+
+/// A quantity that the summary has under its own name.
+const fn quantity(
+    name: &'static str,
+    kind: Kind,
+    aggregate: Aggregate,
+    better: Better,
+    what: &'static str,
+) -> Quantity {
+    let (field, compared, samples) = (name, false, None);
+    Quantity { name, field, kind, aggregate, better, compared, samples, what }
+}
+
+impl Quantity {
+    /// It stands elsewhere in the summary.
+    const fn at(self, field: &'static str) -> Self {
+        Self { field, ..self }
+    }
+
+    /// `suimon compare` shows it.
+    const fn compared(self) -> Self {
+        Self { compared: true, ..self }
+    }
+
+    /// It is measured of so many.
+    const fn samples(self, samples: &'static str) -> Self {
+        Self { samples: Some(samples), ..self }
+    }
+}
+
+pub(super) const RUN: &[Quantity] = &[
+    quantity("goodput", Rate, Aggregate::None, Higher, "Bytes that all receiving programs read, per second of the time in which any flow ran.").compared(),
+    quantity("fairness", Number, Aggregate::None, Higher, "Jain's index over the goodputs of bulk TCP flows, of all flows where none is such; 1 being equal shares.").compared(),
+    quantity("drops", Number, Aggregate::None, Lower, "Packets dropped anywhere.").compared(),
+    quantity("loss", Share, Aggregate::None, Lower, "Packets dropped anywhere, as a share of all that the flows sent.").compared(),
+    quantity("retransmissions", Number, Aggregate::None, Lower, "Segments sent again.").compared(),
+    quantity("timeouts", Number, Aggregate::None, Lower, "Retransmission timeouts.").compared(),
+    quantity("bytes", Size, Aggregate::None, Higher, "Bytes that all receiving programs read."),
+    quantity("flows", Number, Aggregate::None, Neither, "How many flows there were."),
+    quantity("seconds", Duration, Aggregate::None, Neither, "How long it ran."),
+    quantity("complete", Number, Aggregate::None, Higher, "1 if the plan's duration was reached."),
+    quantity("seed", Number, Aggregate::None, Neither, "The seed."),
+];
+
+pub(super) const FLOW: &[Quantity] = &[
+    quantity(
+        "goodput",
+        Rate,
+        Aggregate::None,
+        Higher,
+        "Bytes that the receiving program read per second, from the flow's start to its end.",
+    )
+    .compared(),
+    quantity(
+        "goodput_last_half",
+        Rate,
+        Aggregate::None,
+        Higher,
+        "The same over the second half of that time.",
+    )
+    .compared(),
+    quantity("bytes", Size, Sum, Higher, "Bytes that the receiving program read.").compared(),
+    quantity(
+        "drops",
+        Number,
+        Sum,
+        Lower,
+        "Packets dropped anywhere on the way, of either direction.",
+    )
+    .compared(),
+    quantity("retransmissions", Number, Sum, Lower, "Segments sent again.").compared(),
+    quantity("timeouts", Number, Sum, Lower, "Retransmission timeouts.").compared(),
+    quantity("min_rtt", Time, Aggregate::None, Lower, "Min RTT.").at("min_rtt_seconds").compared(),
+    quantity("delay_mean", Time, Mean, Lower, "Mean one-way delay of its datagrams.")
+        .at("datagrams.delay_mean_seconds")
+        .samples("datagrams.received")
+        .compared(),
+    quantity("delay_max", Time, Max, Lower, "Max one-way delay of its datagrams.")
+        .at("datagrams.delay_max_seconds")
+        .samples("datagrams.received")
+        .compared(),
+    quantity("exchanges", Number, Sum, Higher, "Requests that were answered.")
+        .at("exchanges.completed"),
+    quantity(
+        "response_mean",
+        Time,
+        Mean,
+        Lower,
+        "Mean time from a request to the end of its response.",
+    )
+    .at("exchanges.response_mean_seconds")
+    .samples("exchanges.completed"),
+    quantity(
+        "response_max",
+        Time,
+        Max,
+        Lower,
+        "Max time from a request to the end of its response.",
+    )
+    .at("exchanges.response_max_seconds")
+    .samples("exchanges.completed"),
+    quantity("datagrams.sent", Number, Sum, Neither, "Datagrams sent."),
+    quantity("datagrams.received", Number, Sum, Higher, "Datagrams received."),
+    quantity(
+        "datagrams.lost",
+        Number,
+        Sum,
+        Lower,
+        "Datagrams neither received nor under way at the end.",
+    ),
+    quantity("datagrams.marked", Number, Sum, Lower, "Datagrams received with a congestion mark."),
+    quantity(
+        "datagrams.loss",
+        Share,
+        Aggregate::None,
+        Lower,
+        "Datagrams lost, as a share of those sent.",
+    ),
+    quantity(
+        "datagrams.jitter_seconds",
+        Time,
+        Max,
+        Lower,
+        "Interarrival jitter at the end (RFC 3550, section 6.4.1).",
+    ),
+    quantity(
+        "seconds",
+        Duration,
+        Aggregate::None,
+        Lower,
+        "From its start to its end; of a flow of a set size that completed, its completion time.",
+    ),
+    quantity("completed", Number, Aggregate::None, Higher, "1 if all that was to be sent arrived."),
+    quantity(
+        "segments",
+        Number,
+        Aggregate::None,
+        Neither,
+        "Segments or datagrams sent, pure ACKs and retransmissions included.",
+    ),
+    quantity("retransmitted_bytes", Size, Aggregate::None, Lower, "Payload bytes sent again."),
+    quantity(
+        "spurious_timeouts",
+        Number,
+        Aggregate::None,
+        Lower,
+        "Retransmission timeouts found spurious.",
+    ),
+    quantity("fast_recoveries", Number, Aggregate::None, Lower, "Times fast recovery was entered."),
+    quantity("undos", Number, Aggregate::None, Neither, "Window reductions taken back."),
+    quantity("tail_loss_probes", Number, Aggregate::None, Neither, "Tail loss probes."),
+    quantity(
+        "local_drops",
+        Number,
+        Aggregate::None,
+        Lower,
+        "Segments that the sender's own interface queue refused.",
+    ),
+    quantity(
+        "congestion_echoes",
+        Number,
+        Aggregate::None,
+        Lower,
+        "ACKs that echoed a congestion mark.",
+    ),
+    quantity("srtt_seconds", Time, Aggregate::None, Lower, "Smoothed RTT at the end."),
+    quantity(
+        "cwnd_packets",
+        Number,
+        Aggregate::None,
+        Neither,
+        "Congestion window at the end, packets.",
+    ),
+    quantity(
+        "program.forward.sent",
+        Number,
+        Aggregate::None,
+        Neither,
+        "Packets of a program sent, from the program's host.",
+    ),
+    quantity(
+        "program.forward.received",
+        Number,
+        Aggregate::None,
+        Neither,
+        "Packets of a program received, from the program's host.",
+    ),
+    quantity(
+        "program.forward.bytes",
+        Size,
+        Aggregate::None,
+        Neither,
+        "Payload bytes of a program received, from the program's host.",
+    ),
+    quantity(
+        "program.reverse.sent",
+        Number,
+        Aggregate::None,
+        Neither,
+        "Packets of a program sent, to the program's host.",
+    ),
+    quantity(
+        "program.reverse.received",
+        Number,
+        Aggregate::None,
+        Neither,
+        "Packets of a program received, to the program's host.",
+    ),
+    quantity(
+        "program.reverse.bytes",
+        Size,
+        Aggregate::None,
+        Neither,
+        "Payload bytes of a program received, to the program's host.",
+    ),
+];
+
+pub(super) const GROUP: &[Quantity] = &[
+    quantity(
+        "goodput",
+        Rate,
+        Aggregate::None,
+        Higher,
+        "Bytes that their receivers read, per second of the time in which any of them ran.",
+    ),
+    quantity("goodput_min", Rate, Aggregate::None, Higher, "Min of their goodputs."),
+    quantity("goodput_max", Rate, Aggregate::None, Higher, "Max of their goodputs."),
+    quantity("fairness", Number, Aggregate::None, Higher, "Jain's index over their goodputs."),
+    quantity("flows", Number, Aggregate::None, Neither, "How many there are."),
+    quantity("bytes", Size, Aggregate::None, Higher, "Bytes that their receivers read."),
+    quantity("drops", Number, Aggregate::None, Lower, "Packets dropped anywhere on the way."),
+    quantity("retransmissions", Number, Aggregate::None, Lower, "Segments sent again."),
+    quantity("timeouts", Number, Aggregate::None, Lower, "Retransmission timeouts."),
+    quantity("delay_mean", Time, Mean, Lower, "Mean one-way delay of its datagrams.")
+        .at("datagrams.delay_mean_seconds")
+        .samples("datagrams.received"),
+    quantity("delay_max", Time, Max, Lower, "Max one-way delay of its datagrams.")
+        .at("datagrams.delay_max_seconds")
+        .samples("datagrams.received"),
+    quantity("exchanges", Number, Sum, Higher, "Requests that were answered.")
+        .at("exchanges.completed"),
+    quantity(
+        "response_mean",
+        Time,
+        Mean,
+        Lower,
+        "Mean time from a request to the end of its response.",
+    )
+    .at("exchanges.response_mean_seconds")
+    .samples("exchanges.completed"),
+    quantity(
+        "response_max",
+        Time,
+        Max,
+        Lower,
+        "Max time from a request to the end of its response.",
+    )
+    .at("exchanges.response_max_seconds")
+    .samples("exchanges.completed"),
+    quantity("datagrams.sent", Number, Sum, Neither, "Datagrams sent."),
+    quantity("datagrams.received", Number, Sum, Higher, "Datagrams received."),
+    quantity(
+        "datagrams.lost",
+        Number,
+        Sum,
+        Lower,
+        "Datagrams neither received nor under way at the end.",
+    ),
+    quantity("datagrams.marked", Number, Sum, Lower, "Datagrams received with a congestion mark."),
+    quantity(
+        "datagrams.loss",
+        Share,
+        Aggregate::None,
+        Lower,
+        "Datagrams lost, as a share of those sent.",
+    ),
+    quantity(
+        "datagrams.jitter_seconds",
+        Time,
+        Max,
+        Lower,
+        "Interarrival jitter at the end (RFC 3550, section 6.4.1).",
+    ),
+];
+
+pub(super) const LINK: &[Quantity] = &[
+    quantity(
+        "drops",
+        Number,
+        Sum,
+        Lower,
+        "Packets dropped in front of it or on it, both directions.",
+    ),
+    quantity(
+        "utilisation",
+        Share,
+        Max,
+        Neither,
+        "The share of the time that the wire was taken, of the busier direction.",
+    )
+    .compared(),
+    quantity(
+        "queue_max",
+        Size,
+        Max,
+        Lower,
+        "Max length of the queue, of the direction where it is greater.",
+    )
+    .at("backlog_bytes_max")
+    .compared(),
+    quantity(
+        "sojourn_p50",
+        Time,
+        Max,
+        Lower,
+        "p50 of the time that packets waited, to 6 %, of the direction where it is greater.",
+    )
+    .at("sojourn_p50_seconds")
+    .compared(),
+    quantity(
+        "sojourn_p99",
+        Time,
+        Max,
+        Lower,
+        "p99 of the time that packets waited, to 6 %, of the direction where it is greater.",
+    )
+    .at("sojourn_p99_seconds")
+    .compared(),
+    quantity(
+        "sojourn_max",
+        Time,
+        Max,
+        Lower,
+        "Max of the time that packets waited, of the direction where it is greater.",
+    )
+    .at("sojourn_max_seconds"),
+];
+
+pub(super) const DIRECTION: &[Quantity] = &[
+    quantity("drops", Number, Sum, Lower, "Packets dropped in the queue or on the wire."),
+    quantity(
+        "marks",
+        Number,
+        Sum,
+        Lower,
+        "Packets marked \"congestion experienced\" in place of a drop.",
+    ),
+    quantity(
+        "utilisation",
+        Share,
+        Max,
+        Neither,
+        "The share of the time that the wire was taken, by packets and gaps with their overhead.",
+    ),
+    quantity("packets", Number, Sum, Neither, "Packets sent."),
+    quantity("bytes", Size, Sum, Neither, "Their bytes, Ethernet header and FCS included."),
+    quantity("gap_frames", Number, Sum, Neither, "Gap frames sent."),
+    quantity("gap_bytes", Size, Sum, Neither, "Their bytes."),
+    quantity("queue_max", Size, Max, Lower, "Max length of the queue.").at("backlog_bytes_max"),
+    quantity("sojourn_p50", Time, Max, Lower, "p50 of the time that packets waited, to 6 %.")
+        .at("sojourn_p50_seconds"),
+    quantity("sojourn_p99", Time, Max, Lower, "p99 of the time that packets waited, to 6 %.")
+        .at("sojourn_p99_seconds"),
+    quantity("sojourn_max", Time, Max, Lower, "Max of the time that packets waited.")
+        .at("sojourn_max_seconds"),
+];
+
+pub(super) const CLASS: &[Quantity] = &[
+    quantity(
+        "rate",
+        Rate,
+        Max,
+        Higher,
+        "Bytes that it sent per second of the run, Ethernet header and FCS included.",
+    )
+    .compared(),
+    quantity("drops", Number, Sum, Lower, "Packets dropped.").compared(),
+    quantity("marks", Number, Sum, Lower, "Packets marked \"congestion experienced\"."),
+    quantity("packets", Number, Sum, Neither, "Packets sent."),
+    quantity("bytes", Size, Sum, Neither, "Their bytes, Ethernet header and FCS included."),
+    quantity("backlog_bytes_max", Size, Max, Lower, "Max length of its queue."),
+];
+
+pub(super) const ELEMENT: &[Quantity] = &[
+    quantity("green", Number, Sum, Neither, "Packets that were green, or not metered."),
+    quantity("green_bytes", Size, Sum, Neither, "Their bytes, of IP packets."),
+    quantity("yellow", Number, Sum, Neither, "Packets that were yellow."),
+    quantity("yellow_bytes", Size, Sum, Neither, "Their bytes, of IP packets."),
+    quantity("red", Number, Sum, Neither, "Packets that were red."),
+    quantity("red_bytes", Size, Sum, Neither, "Their bytes, of IP packets."),
+];
+
+pub(super) const EMULATOR: &[Quantity] = &[
+    quantity("drops", Number, Sum, Lower, "Packets dropped at any of its ports."),
+    quantity(
+        "utilisation",
+        Share,
+        Max,
+        Neither,
+        "The busiest port's share of the bandwidth limit, in frame bytes.",
+    ),
+    quantity("queue_max", Size, Max, Lower, "Max length of any of its buffers.")
+        .at("backlog_bytes_max"),
+    quantity("packets", Number, Sum, Neither, "Packets sent."),
+    quantity("bytes", Size, Sum, Neither, "Their bytes, Ethernet header and FCS included."),
+];
+
+pub(super) const NODE: &[Quantity] =
+    &[quantity("drops", Number, Sum, Lower, "Packets that the node itself dropped.")];
+
+pub(super) const CHANGE: &[Quantity] = &[quantity(
+    "made",
+    Number,
+    Aggregate::None,
+    Higher,
+    "1 if it was made: a class admitted, a discipline attached.",
+)];
+
+pub(super) const ENGINE: &[Quantity] = &[
+    quantity("packet_hops", Number, Aggregate::None, Neither, "Packets transmitted on a wire."),
+    quantity("events", Number, Aggregate::None, Neither, "Events handled."),
+    quantity(
+        "cpu_seconds",
+        Time,
+        Aggregate::None,
+        Lower,
+        "Processor time that the run took; only in `--json`.",
+    ),
+];
