@@ -44,47 +44,51 @@ impl Hosts {
     pub(crate) fn new(plan: &Plan, cpus: &[usize]) -> Result<Self, Error> {
         let fabric = Namespace::new()?;
         let mut namespaces = Vec::new();
-        for node in &plan.nodes {
+        for (node, buffers) in plan.nodes.iter().zip(&buffers(plan)) {
             let host = matches!(node.kind, NodeKind::Host(_)).then(Namespace::new).transpose()?;
             if let Some(host) = &host {
-                sysctl::prepare_host(host, &buffers(plan, namespaces.len()))?;
+                sysctl::prepare_host(host, buffers)?;
             }
             namespaces.push(host);
         }
         let congestion = DefaultCongestion::set(&namespaces.iter().flatten().collect::<Vec<_>>())?;
         let mut hosts = Self { namespaces, fabric, interfaces: Vec::new(), congestion };
+        let links = links(plan);
+        let mut laid = vec![0; plan.nodes.len()];
         for number in 0..plan.links.len() {
             for end in 0..2 {
-                hosts.join(plan, number, end, cpus)?;
+                let node = plan.links[number].ends[end].node;
+                hosts.join(plan, (number, end), (laid[node], links[node]), cpus)?;
+                laid[node] += 1;
             }
         }
         Ok(hosts)
     }
 
-    /// Lays the cable of one end of a link, if that is a host's.
+    /// Lays the cable of one end of a link, if that is a host's: its interface of that number, of so many.
     fn join(
         &mut self,
         plan: &Plan,
-        number: usize,
-        end: usize,
+        (number, end): (usize, usize),
+        (interface, interfaces): (u16, u16),
         cpus: &[usize],
     ) -> Result<(), Error> {
         let link = &plan.links[number];
         let here = &link.ends[end];
         let Some(host) = &self.namespaces[here.node] else { return Ok(()) };
-        let earlier = |other: &&Interface| other.node == here.node as u32;
-        let interface = self.interfaces.iter().filter(earlier).count() as u16;
-        let targets = targets(plan, here.node, number as u32);
+        let targets = match interfaces {
+            1 => Vec::new(),
+            _ => targets(plan, here.node, number as u32),
+        };
         let settings = veth::Settings {
             interface,
             fabric_interface: &format!("p{}", 2 * number + end),
             mac: Node::ethernet_address(here.node),
             mtu: link.config.mtu.0 as u32,
             address: plan.nodes[here.node].address,
-            routes: if links(plan, here.node) == 1 {
-                Routes::Everything
-            } else {
-                Routes::Only(&targets)
+            routes: match interfaces {
+                1 => Routes::Everything,
+                _ => Routes::Only(&targets),
             },
             line: Some(line(link, here)),
             segmentation: segmentation(link, here),
@@ -102,25 +106,27 @@ impl Hosts {
     }
 }
 
-/// How large TCP's buffers may grow on a host: as large as its flows ask, and as programs may find usual.
-fn buffers(plan: &Plan, node: usize) -> sysctl::Buffers {
+/// How large TCP's buffers may grow on each node: as large as its flows ask, and as programs may find usual.
+fn buffers(plan: &Plan) -> Vec<sysctl::Buffers> {
     /// What a default kernel allows on a machine with much memory.
-    const USUAL: u64 = 32 << 20;
-    let mut sizes = sysctl::Buffers { receive: Bytes(USUAL), send: Bytes(USUAL) };
+    const USUAL: Bytes = Bytes(32 << 20);
+    let usual = |_| sysctl::Buffers { receive: USUAL, send: USUAL };
+    let mut sizes: Vec<_> = plan.nodes.iter().map(usual).collect();
     for flow in &plan.flows {
         let Some(tcp) = flow.tcp() else { continue };
-        if flow.from == node {
-            sizes.send = sizes.send.max(Bytes(tcp.sender.buffers.send.max()));
-        }
-        if flow.to == node {
-            sizes.receive = sizes.receive.max(Bytes(tcp.receiver.buffers.receive.max()));
-        }
+        let send = &mut sizes[flow.from].send;
+        *send = (*send).max(Bytes(tcp.sender.buffers.send.max()));
+        let receive = &mut sizes[flow.to].receive;
+        *receive = (*receive).max(Bytes(tcp.receiver.buffers.receive.max()));
     }
     sizes
 }
 
-fn links(plan: &Plan, node: usize) -> usize {
-    plan.links.iter().flat_map(|link| &link.ends).filter(|end| end.node == node).count()
+/// How many links each node has.
+fn links(plan: &Plan) -> Vec<u16> {
+    let mut counts = vec![0; plan.nodes.len()];
+    plan.links.iter().flat_map(|link| &link.ends).for_each(|end| counts[end.node] += 1);
+    counts
 }
 
 /// The addresses of the hosts that `node` reaches by that link.
