@@ -7,6 +7,7 @@ use network::datagram::Source;
 use network::exchange::{RequestClient, RequestServer};
 use network::forwarding::{Destination, ForwardingTable, NO_ROUTE};
 use network::host::{self, Host};
+use network::impairment::{self, Impairment, loss};
 use network::link::Wire;
 use network::router::Router;
 use network::{Node, Port, PortId};
@@ -103,9 +104,8 @@ impl World {
                 let id = PortId((2 * number + end) as u32);
                 let own = &mut ports[here.node];
                 let (port, delay) = output(plan, here, link, id)?;
-                let name = format!("{}:{}", plan.nodes[here.node].name, link.name);
                 channels.push(Channel {
-                    wire: Wire::new(delay, link.config.loss, Random::new(plan.seed, &name)),
+                    wire: Wire::new(delay, impairments(plan, here, link)),
                     far: link.ends[1 - end].node as u32,
                     far_port: 0,
                     gap_frames: false,
@@ -233,6 +233,21 @@ impl World {
     fn host(&mut self, node: usize) -> &mut Host {
         self.nodes[node].as_host_mut().expect("a planned flow's ends are hosts")
     }
+}
+
+/// What happens to packets on the wire from `end`; each impairment has its own stream of random numbers.
+fn impairments(
+    plan: &Plan,
+    end: &scenario::plan::End,
+    link: &scenario::plan::Link,
+) -> Vec<Impairment> {
+    let name = format!("{}:{}", plan.nodes[end.node].name, link.name);
+    let share = link.config.loss;
+    let loss = (share > 0).then(|| {
+        let parameters = impairment::Parameters::Loss(loss::Parameters { share });
+        Impairment::new(parameters, Random::new(plan.seed, &name))
+    });
+    loss.into_iter().collect()
 }
 
 /// The output port of one end of a link, and its wire's delay.

@@ -14,6 +14,7 @@ mod flow_table;
 pub mod forwarding;
 mod guard;
 pub mod host;
+pub mod impairment;
 mod ingress;
 pub mod link;
 pub mod node;

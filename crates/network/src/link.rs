@@ -1,6 +1,8 @@
 //! A link: what it is, and one direction of it, in which packets propagate in order.
 
-use traffic::{Bytes, Duration, Instant, PacketId, Random, Rate, Ring};
+use traffic::{Bytes, Duration, Instant, PacketId, Rate, Ring};
+
+use crate::impairment::Impairment;
 
 /// A link's settings, the same in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,27 +23,34 @@ pub struct Config {
 #[derive(Debug)]
 pub struct Wire {
     delay: Duration,
-    loss: u32,
-    random: Random,
+    impairments: Option<Box<[Impairment]>>,
     flight: Ring<(Instant, PacketId)>,
 }
 
 impl Wire {
-    /// A wire of the given delay that loses `loss` / 2^32 of the packets, chosen by `random`.
-    pub fn new(delay: Duration, loss: u32, random: Random) -> Self {
-        Self { delay, loss, random, flight: Ring::new() }
+    /// A wire of the given delay, with these impairments, which a packet passes one after another.
+    pub fn new(delay: Duration, impairments: Vec<Impairment>) -> Self {
+        let impairments = (!impairments.is_empty()).then(|| impairments.into_boxed_slice());
+        Self { delay, impairments, flight: Ring::new() }
     }
 
     /// Takes a packet whose last bit leaves the port at `leaves`; returns when it arrives, `None` if
     /// the wire loses it.
     #[inline]
     pub fn send(&mut self, packet: PacketId, leaves: Instant) -> Option<Instant> {
-        if self.loss != 0 && self.random.next_u32() < self.loss {
+        if self.impairments.is_some() && !self.passes() {
             return None;
         }
         let arrives = leaves + self.delay;
         self.flight.push((arrives, packet));
         Some(arrives)
+    }
+
+    /// Whether the next packet passes all impairments.
+    #[inline(never)]
+    fn passes(&mut self) -> bool {
+        let impairments = self.impairments.as_deref_mut().unwrap_or_default();
+        impairments.iter_mut().all(Impairment::passes)
     }
 
     /// When the next packet arrives; `None` if the wire is empty.
