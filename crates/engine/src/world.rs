@@ -247,7 +247,11 @@ fn impairments(
         let parameters = impairment::Parameters::Loss(loss::Parameters { share });
         Impairment::new(parameters, Random::new(plan.seed, &name))
     });
-    loss.into_iter().collect()
+    let others = end.impairments.iter().map(|&parameters| {
+        let stream = format!("{name}:{}", parameters.name());
+        Impairment::new(parameters, Random::new(plan.seed, &stream))
+    });
+    loss.into_iter().chain(others).collect()
 }
 
 /// The output port of one end of a link, and its wire's delay.

@@ -1,6 +1,7 @@
 //! Impairments: what one direction of a link does to the packets on it. Each is a file of its own and a line of
 //! the registry here; links without any have nothing to pay.
 
+pub mod gemodel;
 pub mod loss;
 
 use traffic::Random;
@@ -50,4 +51,5 @@ macro_rules! registry {
 
 registry! {
     Loss = loss::Loss, "loss";
+    Gemodel = gemodel::GilbertElliott, "gemodel";
 }

@@ -1,4 +1,4 @@
-//! Other people's names for what there is here: Linux' `reno` and `tbf`.
+//! Other people's names for what there is here: Linux' `reno` and `tbf`, netem's numbers of a loss model.
 
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -7,6 +7,9 @@ use toml::de::{DeTable, DeValue};
 const ALGORITHMS: [(&str, &str); 1] = [("reno", "newreno")];
 /// Queueing disciplines.
 const DISCIPLINES: [(&str, &str); 1] = [("tbf", "tbr")];
+/// The keys of `gemodel`, as tc-netem(8) has them.
+const GEMODEL: [(&str, &str); 4] =
+    [("p", "to_bad"), ("r", "to_good"), ("1-h", "loss_bad"), ("1-k", "loss_good")];
 
 fn of(aliases: &[(&'static str, &'static str)], name: &str) -> Option<&'static str> {
     aliases.iter().find(|(alias, _)| *alias == name).map(|(_, name)| *name)
@@ -22,15 +25,14 @@ pub(crate) fn discipline(name: &str) -> Option<&'static str> {
     of(&DISCIPLINES, name)
 }
 
-/// Gives every queue below a table its discipline's own name.
+/// Gives every queue below a table its discipline's own name, and every `gemodel` its keys.
 pub(crate) fn spell_out(table: &mut DeTable<'_>) {
     for (key, value) in table.iter_mut() {
-        let queue = key.get_ref() == "queue";
         if let DeValue::Table(inner) = value.get_mut() {
-            if queue {
-                spell_out_queue(inner);
-            } else {
-                spell_out(inner);
+            match key.get_ref().as_ref() {
+                "queue" => spell_out_queue(inner),
+                "gemodel" => rename(inner, &GEMODEL),
+                _ => spell_out(inner),
             }
         }
     }
@@ -38,13 +40,18 @@ pub(crate) fn spell_out(table: &mut DeTable<'_>) {
 
 /// The same of a queue's own table, and of the queues within.
 pub(crate) fn spell_out_queue(queue: &mut DeTable<'_>) {
-    for (alias, name) in DISCIPLINES {
-        if queue.contains_key(name) {
+    rename(queue, &DISCIPLINES);
+    spell_out(queue);
+}
+
+/// Gives the keys of a table that are aliases their own names.
+fn rename(table: &mut DeTable<'_>, aliases: &[(&'static str, &'static str)]) {
+    for &(alias, name) in aliases {
+        if table.contains_key(name) {
             continue;
         }
-        if let Some((key, value)) = queue.remove_entry(alias) {
-            queue.insert(Spanned::new(key.span(), name.into()), value);
+        if let Some((key, value)) = table.remove_entry(alias) {
+            table.insert(Spanned::new(key.span(), name.into()), value);
         }
     }
-    spell_out(queue);
 }

@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use crate::condition::Conditioner;
 use crate::filter::Match;
+use crate::impairment::GilbertElliott;
 use crate::matrix::Matrix;
 use crate::queue::Queue;
 use crate::tcp::Tcp;
@@ -183,6 +184,8 @@ pub(crate) struct Link {
     pub(crate) overhead: Option<Quantity<SizeUnit>>,
     /// The share of packets lost at random; 0 unless given.
     pub(crate) loss: Option<Quantity<ShareUnit>>,
+    /// Loss in bursts, in both directions, each by itself; none unless given.
+    pub(crate) gemodel: Option<GilbertElliott>,
     /// What a discipline's gaps are in the lab: "time" takes the wire for as long, "frames" sends PAUSE frames;
     /// time unless given.
     pub(crate) wire: Option<Wire>,
@@ -215,6 +218,8 @@ pub(crate) struct LinkEnd {
     pub(crate) device_buffer: Option<Quantity<SizeUnit>>,
     /// What is done to the packets that come in there; they pass unless given.
     pub(crate) conditioner: Option<Conditioner>,
+    /// Loss in bursts of what is sent there; the link's unless given.
+    pub(crate) gemodel: Option<GilbertElliott>,
 }
 
 /// TCP connections from one host to another, or datagrams. Where an end is a counted host, one for each.

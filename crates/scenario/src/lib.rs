@@ -15,6 +15,7 @@ mod file;
 mod filter;
 mod grid;
 mod header;
+mod impairment;
 mod joining;
 mod lock;
 mod matrix;

@@ -5,6 +5,7 @@
 
 use std::fmt::Write;
 
+use network::impairment;
 use traffic::{Bytes, Duration, Instant, Rate};
 
 use crate::joining::Joining;
@@ -196,11 +197,15 @@ fn link(groups: &Groups<'_>, group: &Group<'_>, text: &mut String) {
     }
 }
 
-/// What most members have at one end; a conditioner only where all have one, as none takes it away again.
+/// What most members have at one end; a conditioner or impairments only where all have some, as none takes
+/// them away again.
 fn usual_end(members: &[Link], side: usize) -> End {
     let mut usual = members[0].ends[side].clone();
     if members.iter().any(|link| link.ends[side].conditioner.is_none()) {
         usual.conditioner = None;
+    }
+    if members.iter().any(|link| link.ends[side].impairments.is_empty()) {
+        usual.impairments.clear();
     }
     usual
 }
@@ -218,6 +223,23 @@ fn link_end(groups: &Groups<'_>, path: &str, end: &End, usual: Option<&End>, tex
         && usual.is_none_or(|usual| usual.conditioner != end.conditioner)
     {
         conditioner(groups, &format!("{path}.conditioner"), parameters, text);
+    }
+    if usual.is_none_or(|usual| usual.impairments != end.impairments) {
+        end.impairments.iter().for_each(|own| impairment(path, own, text));
+    }
+}
+
+/// An impairment of what is sent at one end; of a link's loss its own line tells.
+fn impairment(path: &str, parameters: &impairment::Parameters, text: &mut String) {
+    match parameters {
+        impairment::Parameters::Loss(_) => {}
+        impairment::Parameters::Gemodel(own) => {
+            header(text, &format!("{path}.gemodel"));
+            line(text, "to_bad", &share(own.to_bad));
+            line(text, "to_good", &share(own.to_good));
+            line(text, "loss_bad", &share(own.loss_bad));
+            line(text, "loss_good", &share(own.loss_good));
+        }
     }
 }
 

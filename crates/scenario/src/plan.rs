@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use network::{application, datagram, emulator, exchange, forwarding, host, link};
+use network::{application, datagram, emulator, exchange, forwarding, host, impairment, link};
 use traffic::header::{Header, Ports};
 use traffic::reservation::Request;
 use traffic::{Bytes, Duration, FlowId, HostId, Instant, Random, condition, qdisc};
@@ -168,6 +168,8 @@ pub struct End {
     pub device_buffer: Bytes,
     /// What is done to the packets that come in there.
     pub conditioner: Option<condition::Parameters>,
+    /// What happens, beside the link's loss, to packets on the wire that leads from there.
+    pub impairments: Vec<impairment::Parameters>,
 }
 
 /// One TCP connection or flow of datagrams; its `FlowId` is its index in `Plan::flows`.

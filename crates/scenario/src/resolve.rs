@@ -9,6 +9,7 @@ mod directory;
 mod expectations;
 mod filters;
 mod flows;
+mod impairments;
 mod links;
 mod nodes;
 mod probes;

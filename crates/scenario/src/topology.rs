@@ -134,6 +134,7 @@ impl Parts<'_> {
             mtu: None,
             overhead: None,
             loss: None,
+            gemodel: None,
             wire: None,
             gso: None,
             at: Table::default(),

@@ -1,6 +1,7 @@
 //! What a link's end has of its own: for all members of a counted host, and for one of them besides.
 
-use scenario::Document;
+use network::impairment::{Parameters, gemodel};
+use scenario::{Document, lock};
 
 const TEXT: &str = r#"
 duration = "1 s"
@@ -25,4 +26,32 @@ fn one_member_keeps_what_all_have() {
     assert_eq!(first.conditioner, second.conditioner);
     assert_eq!(first.device_buffer, second.device_buffer);
     assert_ne!(first.queue, second.queue);
+}
+
+#[test]
+fn an_end_has_its_own_burst_loss_instead_of_the_links() {
+    let text = format!(
+        "{TEXT}[link.out]\nbetween = [\"r\", \"b\"]\nrate = \"1 Gbit/s\"\n\
+         gemodel = {{ p = \"1 %\", r = \"25 %\", 1-h = \"50 %\", 1-k = \"0.5 %\" }}\n\
+         at.b.gemodel = {{ to_bad = \"2 %\", to_good = \"50 %\" }}\n[host.b]\n"
+    );
+    let plan = Document::parse("x.toml", &text).and_then(|document| document.plan()).unwrap();
+    let ends = &plan.links.last().unwrap().ends;
+    let percent = |share: f64| (share / 100.0 * 2_f64.powi(32)).round() as u32;
+    let parameters = |[to_bad, to_good, loss_bad, loss_good]: [u32; 4]| {
+        let own = gemodel::Parameters { to_bad, to_good, loss_bad, loss_good };
+        vec![Parameters::Gemodel(own)]
+    };
+    let linked = [1.0, 25.0, 50.0, 0.5].map(percent);
+    assert_eq!(ends[0].impairments, parameters(linked));
+    assert_eq!(ends[1].impairments, parameters([percent(2.0), percent(50.0), u32::MAX, 0]));
+    let again = Document::parse("lock.toml", &lock(&plan)).and_then(|lock| lock.plan()).unwrap();
+    assert_eq!(format!("{again:?}"), format!("{plan:?}"));
+}
+
+#[test]
+fn a_bad_state_without_end_is_refused() {
+    let text = TEXT.to_owned() + "[link.in.at.r]\ngemodel = { p = \"1 %\", r = \"0\" }\n";
+    let errors = Document::parse("x.toml", &text).and_then(|document| document.plan()).unwrap_err();
+    assert!(errors.to_string().contains("the bad state never ends"), "{errors}");
 }

@@ -193,10 +193,12 @@ fn wire(plan: &Plan, link: &Link, ends: [usize; 2], forward: bool) -> Wire {
 /// What governs an end's packets; an emulator's port has its buffer, which its box tells.
 fn discipline(plan: &Plan, link: &Link, end: usize) -> String {
     let end = &link.ends[end];
-    let conditioned = if end.conditioner.is_some() { " + conditioner" } else { "" };
+    let conditioned = end.conditioner.iter().map(|_| "conditioner");
+    let others = conditioned.chain(end.impairments.iter().map(|own| own.name()));
+    let others: String = others.map(|name| format!(" + {name}")).collect();
     match plan.nodes[end.node].kind {
-        NodeKind::Emulator(_) => conditioned.trim_start_matches(" + ").to_owned(),
-        _ => format!("{}{conditioned}", end.queue.name()),
+        NodeKind::Emulator(_) => others.trim_start_matches(" + ").to_owned(),
+        _ => format!("{}{others}", end.queue.name()),
     }
 }
 

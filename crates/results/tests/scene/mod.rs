@@ -80,7 +80,7 @@ fn link(name: &str, a: usize, b: usize) -> Link {
     let fifo = qdisc::fifo::Parameters { bytes: Some(Bytes(1 << 20)), packets: Some(1_000) };
     let end = |node| {
         let queue = qdisc::Parameters::Fifo(fifo);
-        End { node, queue, device_buffer: Bytes(0), conditioner: None }
+        End { node, queue, device_buffer: Bytes(0), conditioner: None, impairments: Vec::new() }
     };
     let config = link::Config {
         rate: rate(1_000_000_000),

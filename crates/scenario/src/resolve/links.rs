@@ -1,13 +1,13 @@
 //! Links and the queues at their ends.
 
-use network::link;
+use network::{impairment, link};
 use traffic::{Bytes, Duration, Port, Rate, condition, qdisc};
 
 use super::Directory;
 use super::directory::{Members, member_name, pairs};
 use super::filters::Entities;
 use super::nodes::Nodes;
-use super::{conditioners, queues};
+use super::{conditioners, impairments, queues};
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
 use crate::joining::Joining;
@@ -80,14 +80,16 @@ fn add<'f>(
         None | Some(file::Wire::Time) => Wire::Time,
         Some(file::Wire::Frames) => Wire::Frames,
     };
+    let gemodel = table.gemodel.as_ref().map(|own| impairments::gemodel(own, problems));
+    let impairments: Vec<_> = settled(gemodel)?.into_iter().collect();
     let gso = table.gso.unwrap_or(false);
     let members = links.names.add(name, count, problems)?;
     let first = links.list.len();
     for (index, (from, to)) in ends.into_iter().enumerate() {
         let name = member_name(&name.text, members.counted, index);
         let end = |node| {
-            let (queue, device_buffer) = (queue.clone(), Bytes(0));
-            End { node, queue, device_buffer, conditioner: None }
+            let (queue, impairments) = (queue.clone(), impairments.clone());
+            End { node, queue, device_buffer: Bytes(0), conditioner: None, impairments }
         };
         let ends = [from, to].map(end);
         links.list.push(Link { name, config, wire, gso, ends });
@@ -152,6 +154,7 @@ struct Own {
     queue: Option<qdisc::Parameters>,
     device_buffer: Option<Bytes>,
     conditioner: Option<condition::Parameters>,
+    impairment: Option<impairment::Parameters>,
 }
 
 /// `None` if any of it is faulty.
@@ -166,10 +169,12 @@ fn own(
     let device_buffer = end.device_buffer.as_ref().map(|buffer| buffer.read(problems));
     let table = end.conditioner.as_ref();
     let conditioner = table.map(|own| conditioners::resolve(node, own, entities, problems));
+    let gemodel = end.gemodel.as_ref().map(|own| impairments::gemodel(own, problems));
     Some(Own {
         queue: settled(queue)?,
         device_buffer: settled(device_buffer)?,
         conditioner: settled(conditioner)?,
+        impairment: settled(gemodel)?,
     })
 }
 
@@ -189,6 +194,10 @@ fn override_end(links: &mut [Link], at: &Members, own: &Own) -> bool {
             end.device_buffer = own.device_buffer.unwrap_or(end.device_buffer);
             if own.conditioner.is_some() {
                 end.conditioner.clone_from(&own.conditioner);
+            }
+            if let Some(own) = own.impairment {
+                end.impairments.retain(|other| other.name() != own.name());
+                end.impairments.push(own);
             }
             found = true;
         }

@@ -11,8 +11,14 @@ use crate::key::{definition, follow, values};
 /// No example is longer.
 const LONGEST: usize = 60;
 /// Where there are scenarios, from the root of the repository.
-const FOLDERS: [&str; 5] =
-    ["scenarios", "scenarios/disciplines", "scenarios/topologies", "papers/p0", "papers/p1"];
+const FOLDERS: [&str; 6] = [
+    "scenarios",
+    "scenarios/disciplines",
+    "scenarios/impairments",
+    "scenarios/topologies",
+    "papers/p0",
+    "papers/p1",
+];
 
 /// Names of things that only their own scenario has.
 const NAMES: [(&str, &str); 8] = [
