@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use network::application::Writer;
 use network::datagram::Source;
-use network::exchange::{RequestClient, RequestServer};
 use network::forwarding::{Destination, ForwardingTable, NO_ROUTE};
-use network::host::{self, Host};
+use network::host::{self, Host, SocketConfig};
 use network::impairment::{self, Impairment, loss};
 use network::link::Wire;
 use network::router::Router;
@@ -15,7 +13,6 @@ use scenario::Plan;
 use scenario::plan::{Attachment, NodeKind, Transport};
 use traffic::condition::{self, Conditioner};
 use traffic::{FlowId, HostId, Instant, Packets, Random, qdisc};
-use transport::Connection;
 
 /// One direction of a link: a wire, the port that feeds it, and the node at its far end.
 #[derive(Debug)]
@@ -208,17 +205,27 @@ impl World {
             match &flow.transport {
                 Transport::Tcp(tcp) => {
                     let isn = random.next_u32();
-                    let near = Connection::connect(&tcp.sender, id, from, to, isn);
-                    let far = Connection::listen(&tcp.receiver, id, to, from, !isn);
-                    if let Some(exchange) = tcp.exchange {
-                        let asking = RequestClient::new(flow.span, exchange);
-                        self.host(flow.from).ask(id, out, near, asking);
-                        self.host(flow.to).answer(id, back, far, RequestServer::new(exchange));
-                    } else {
-                        let writer = Writer { span: flow.span, train: tcp.train };
-                        self.host(flow.from).send(id, out, near, writer);
-                        self.host(flow.to).sink(id, back, far, tcp.reader);
-                    }
+                    let [sender, receiver] = tcp.applications(flow.span);
+                    let near = SocketConfig {
+                        flow: id,
+                        port: out,
+                        local: from,
+                        peer: to,
+                        isn,
+                        connects: true,
+                        tcp: tcp.sender.clone(),
+                    };
+                    let far = SocketConfig {
+                        port: back,
+                        local: to,
+                        peer: from,
+                        isn: !isn,
+                        connects: false,
+                        tcp: tcp.receiver.clone(),
+                        ..near
+                    };
+                    self.host(flow.from).add(sender, [near]);
+                    self.host(flow.to).add(receiver, [far]);
                 }
                 Transport::Udp(config) => {
                     let source = Source::new(*config, flow.span, (id, from, to), random);

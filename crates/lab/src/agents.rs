@@ -1,6 +1,7 @@
 //! The plan's flows on real sockets: programs that write, read, send datagrams and count them, all on one
 //! thread of this process. Their sockets are in the hosts' namespaces, the thread need not be.
 
+mod applications;
 mod end;
 mod goodput_marks;
 mod info;

@@ -1,9 +1,8 @@
 //! Requests and responses in turn on one connection: the program that asks, and the one that answers.
 
 use traffic::{Bytes, Duration, Instant};
-use transport::Connection;
 
-use crate::application::{ActivePeriod, AfterWrite, AppAction};
+use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
 
 /// Sizes of both, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,88 +39,89 @@ impl Exchanges {
 pub struct RequestClient {
     span: ActivePeriod,
     exchange: Exchange,
+    state: State,
     /// When the request was written whose response is awaited, and how much of that is still to come.
     awaited: Option<(Instant, u64)>,
     /// When the next request is due, if no response is awaited.
     next: Instant,
-    /// It began to connect, and is not connected yet.
-    connecting: bool,
-    stopped: bool,
     exchanges: Exchanges,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Idle,
+    Connecting,
+    Connected,
+    Stopped,
 }
 
 impl RequestClient {
     /// A program that has not started yet.
     pub fn new(span: ActivePeriod, exchange: Exchange) -> Self {
-        Self {
-            span,
-            exchange,
-            awaited: None,
-            next: span.start,
-            connecting: false,
-            stopped: false,
-            exchanges: Exchanges::default(),
+        let (state, exchanges) = (State::Idle, Exchanges::default());
+        Self { span, exchange, state, awaited: None, next: span.start, exchanges }
+    }
+
+    /// Reads responses.
+    fn read(&mut self, sockets: &mut dyn Sockets) {
+        loop {
+            let bytes = sockets.read(SocketId::ONLY, u64::MAX);
+            if bytes == 0 {
+                return;
+            }
+            let Some((asked, left)) = self.awaited else { continue };
+            self.awaited = Some((asked, left.saturating_sub(bytes)));
+            if bytes >= left {
+                self.exchanges.add(sockets.now() - asked);
+                self.awaited = None;
+            }
         }
     }
 
-    /// `bytes` of responses were read.
-    pub fn on_read(&mut self, bytes: u64, now: Instant) {
-        let Some((asked, left)) = self.awaited else { return };
-        self.awaited = Some((asked, left.saturating_sub(bytes)));
-        if bytes >= left {
-            self.exchanges.add(now - asked);
-            self.awaited = None;
+    /// Connects, writes the request that is due, or stops; a response under way then is still read.
+    fn ask(&mut self, sockets: &mut dyn Sockets) {
+        let (socket, now) = (SocketId::ONLY, sockets.now());
+        if self.state == State::Idle && now >= self.span.start {
+            self.state = State::Connecting;
+            sockets.connect(socket);
+        }
+        if now >= self.span.stop && self.state != State::Stopped {
+            self.state = State::Stopped;
+            return sockets.close(socket);
+        }
+        if self.state == State::Connected && self.awaited.is_none() && now >= self.next {
+            self.awaited = Some((now, self.exchange.response.0));
+            self.next = now + self.exchange.every.unwrap_or(Duration::ZERO);
+            sockets.write(socket, self.exchange.request.0);
         }
     }
+}
 
-    /// Once it is connected: writes the request that is due, or stops; a response under way then is still
-    /// read.
-    pub fn act(&mut self, now: Instant) -> AppAction {
-        if self.stopped || now < self.span.start {
-            return AppAction::default();
+impl Application for RequestClient {
+    fn handle(&mut self, event: SocketEvent, sockets: &mut dyn Sockets) {
+        match event {
+            SocketEvent::Connected(_) if self.state == State::Connecting => {
+                self.state = State::Connected;
+            }
+            SocketEvent::Readable(_) => self.read(sockets),
+            _ => {}
         }
-        if now >= self.span.stop {
-            self.stopped = true;
-            return AppAction { bytes: 0, then: AfterWrite::Closes };
-        }
-        if self.awaited.is_some() || now < self.next {
-            return AppAction::default();
-        }
-        self.awaited = Some((now, self.exchange.response.0));
-        self.next = now + self.exchange.every.unwrap_or(Duration::ZERO);
-        AppAction { bytes: self.exchange.request.0, then: AfterWrite::Waits }
+        self.ask(sockets);
     }
 
-    /// When it acts next by itself; `NEVER` if it will not.
-    pub fn next_wakeup(&self) -> Instant {
-        if self.stopped {
-            return Instant::NEVER;
-        }
+    fn next_wakeup(&self) -> Instant {
         let stop = self.span.stop.max(self.span.start);
-        let waits = self.awaited.is_some() || self.connecting;
-        if waits { stop } else { self.next.min(stop) }
+        match self.state {
+            State::Stopped => Instant::NEVER,
+            State::Connecting => stop,
+            State::Idle => self.span.start,
+            State::Connected if self.awaited.is_some() => stop,
+            State::Connected => self.next.min(stop),
+        }
     }
 
-    /// What became of its requests so far.
-    pub const fn exchanges(&self) -> Exchanges {
-        self.exchanges
-    }
-
-    pub(crate) fn run(&mut self, connection: &mut Connection, now: Instant) {
-        let ActivePeriod { start, stop, .. } = self.span;
-        self.connecting = (start..stop).contains(&now) && !connection.is_established();
-        if self.connecting {
-            return;
-        }
-        let got = connection.read(connection.readable(), now);
-        self.on_read(got, now);
-        let AppAction { bytes, then } = self.act(now);
-        if bytes > 0 {
-            connection.supply(bytes, now);
-        }
-        if then == AfterWrite::Closes {
-            connection.close(now);
-        }
+    fn exchanges(&self) -> Option<Exchanges> {
+        Some(self.exchanges)
     }
 }
 
@@ -130,28 +130,35 @@ impl RequestClient {
 pub struct RequestServer {
     exchange: Exchange,
     /// Of the request that is coming in.
-    heard: u64,
+    received: u64,
 }
 
 impl RequestServer {
-    /// A program that has heard nothing yet.
+    /// A program that nobody has asked yet.
     pub const fn new(exchange: Exchange) -> Self {
-        Self { exchange, heard: 0 }
+        Self { exchange, received: 0 }
     }
+}
 
-    /// `bytes` of requests were read; returns how much it writes for that.
-    pub fn on_read(&mut self, bytes: u64) -> u64 {
-        let heard = self.heard + bytes;
-        let request = self.exchange.request.0.max(1);
-        self.heard = heard % request;
-        (heard / request).saturating_mul(self.exchange.response.0)
-    }
-
-    pub(crate) fn run(&mut self, connection: &mut Connection, now: Instant) {
-        let got = connection.read(connection.readable(), now);
-        let bytes = self.on_read(got);
-        if bytes > 0 {
-            connection.supply(bytes, now);
+impl Application for RequestServer {
+    fn handle(&mut self, event: SocketEvent, sockets: &mut dyn Sockets) {
+        let SocketEvent::Readable(socket) = event else { return };
+        loop {
+            let bytes = sockets.read(socket, u64::MAX);
+            if bytes == 0 {
+                return;
+            }
+            let received = self.received + bytes;
+            let request = self.exchange.request.0.max(1);
+            self.received = received % request;
+            let responses = received / request;
+            if responses > 0 {
+                sockets.write(socket, responses.saturating_mul(self.exchange.response.0));
+            }
         }
+    }
+
+    fn next_wakeup(&self) -> Instant {
+        Instant::NEVER
     }
 }

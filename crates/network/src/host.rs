@@ -5,16 +5,21 @@
 //! refuses goes back to its connection, as in Linux; it is no loss in the network. A datagram that it
 //! refuses is lost there.
 
+mod sockets;
+
 use std::collections::VecDeque;
 
+use traffic::packet::flags;
 use traffic::{DropReason, Duration, FlowId, Instant, PacketId, Packets};
 use transport::{Connection, Info, ProcessingCost};
 
-use crate::application::{BulkSender, Program, Reader, Writer};
+pub use self::sockets::SocketConfig;
+use self::sockets::{Applications, Open, Told};
+use crate::application::Application;
 use crate::credits::Credits;
 use crate::custody::Owner;
 use crate::datagram::{self, Delay, Source};
-use crate::exchange::{Exchanges, RequestClient, RequestServer};
+use crate::exchange::Exchanges;
 use crate::flow_table::{FlowTable, NO_ENDPOINT};
 use crate::ingress::Ingress;
 use crate::node::{Context, Egress};
@@ -68,22 +73,22 @@ pub struct Config {
     pub processor: Option<Processor>,
 }
 
-/// One end of a flow; what every segment touches comes first, here and in the connection.
+/// One end of a connection; what every segment touches comes first, here and in the connection.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Endpoint {
-    flow: FlowId,
     pub(crate) port: u16,
     /// It has more to send, but enough in the interface's queue (TCP small queues).
     pub(crate) throttled: bool,
-    /// The program wants to run after every segment.
-    wants_segments: bool,
+    /// What its application knows.
+    told: Told,
+    /// Its socket, counted within the host.
+    socket: u32,
     /// When it is woken at the latest, as its schedule has it.
     wakeup: Instant,
     /// Bytes of this connection in the interface's queue.
     pub(crate) queued: u64,
     connection: Connection,
-    program: Program,
 }
 
 /// The processor and what waits for it.
@@ -103,7 +108,11 @@ pub struct Host {
     pub(crate) ports: Vec<Port>,
     ingress: Ingress,
     endpoints: Vec<Endpoint>,
-    /// The endpoint of each flow; that of a flow of datagrams counts from `DATAGRAMS` on.
+    /// Endpoints whose connections are closed.
+    free: Vec<u32>,
+    applications: Applications,
+    /// The endpoint of each flow; the socket of one that is not open counts from `SOCKETS` on, that of a flow of
+    /// datagrams from `DATAGRAMS` on.
     by_flow: FlowTable,
     /// Connections that the queues have room for again.
     released: Vec<u32>,
@@ -117,8 +126,12 @@ pub struct Host {
     unchecked: usize,
 }
 
-/// A number that no connection has.
+/// Numbers that no connection has.
+const SOCKETS: u32 = 1 << 30;
 const DATAGRAMS: u32 = 1 << 31;
+
+/// From one look at a closed connection whose last packets are still queued to the next.
+const CLOSING: Duration = Duration::from_ms(1);
 
 impl Host {
     /// The node of that number, with its interfaces and no connection yet.
@@ -135,6 +148,8 @@ impl Host {
             ingress: Ingress::new(number, &ports),
             ports,
             endpoints: Vec::new(),
+            free: Vec::new(),
+            applications: Applications::default(),
             by_flow: FlowTable::default(),
             released: Vec::new(),
             timers: Schedule::default(),
@@ -145,34 +160,13 @@ impl Host {
         }
     }
 
-    /// Adds the sending end of a flow that leaves through `port`.
-    pub fn send(&mut self, flow: FlowId, port: u16, connection: Connection, writer: Writer) {
-        self.add(flow, port, connection, Program::Write(BulkSender::new(writer)));
-    }
-
-    /// Adds the receiving end of a flow whose ACKs leave through `port`.
-    pub fn sink(&mut self, flow: FlowId, port: u16, mut connection: Connection, reader: Reader) {
-        let program = Program::reader(reader);
-        if let Program::ReadAlways = program {
-            connection.read_always(Instant::ZERO);
-        }
-        self.add(flow, port, connection, program);
-    }
-
-    /// Adds the end of a flow that asks, through `port`.
-    pub fn ask(&mut self, flow: FlowId, port: u16, connection: Connection, asking: RequestClient) {
-        self.add(flow, port, connection, Program::Ask(asking));
-    }
-
-    /// Adds the end of a flow that answers, through `port`.
-    pub fn answer(
+    /// Adds an application with its sockets.
+    pub fn add(
         &mut self,
-        flow: FlowId,
-        port: u16,
-        connection: Connection,
-        answering: RequestServer,
+        application: Box<dyn Application>,
+        sockets: impl IntoIterator<Item = SocketConfig>,
     ) {
-        self.add(flow, port, connection, Program::Answer(answering));
+        self.applications.add(application, sockets, &mut self.by_flow);
     }
 
     /// Adds the sending end of a flow of datagrams that leaves through `port`.
@@ -185,23 +179,6 @@ impl Host {
     pub fn sink_datagrams(&mut self, flow: FlowId) {
         let number = self.datagrams.sink(flow);
         self.by_flow.set(flow, DATAGRAMS + number);
-    }
-
-    fn add(&mut self, flow: FlowId, port: u16, connection: Connection, program: Program) {
-        let number = self.timers.add();
-        self.by_flow.set(flow, number);
-        let wakeup = connection.next_wakeup().min(program.next_wakeup());
-        self.timers.set(number, wakeup);
-        self.endpoints.push(Endpoint {
-            flow,
-            port,
-            throttled: false,
-            wants_segments: program.wants_segments(),
-            wakeup,
-            queued: 0,
-            connection,
-            program,
-        });
     }
 
     /// A packet arrived.
@@ -271,17 +248,47 @@ impl Host {
         packet: PacketId,
         cx: &mut Context<'_, E, O>,
     ) -> Option<(u32, ProcessingCost)> {
-        let index = self.by_flow.get(cx.packets[packet].flow);
-        let Some(endpoint) = self.endpoints.get_mut(index as usize) else {
-            self.deliver_datagram(index, packet, cx);
-            return None;
-        };
+        let mut index = self.by_flow.get(cx.packets[packet].flow);
+        if index >= SOCKETS {
+            index = self.deliver_unopened(index, packet, cx)?;
+        }
+        let endpoint = &mut self.endpoints[index as usize];
         let work = endpoint.connection.receive(&cx.packets[packet], cx.now);
         cx.packets.release(packet);
-        if endpoint.wants_segments {
-            self.run(index, cx);
+        if endpoint.connection.has_event() {
+            self.deliver_events(index, true, cx);
         }
         Some((index, work))
+    }
+
+    /// Takes a packet for which no connection is open: a SYN opens one, and its endpoint is returned; a FIN on
+    /// one that is closed is answered; a datagram is counted.
+    #[inline(never)]
+    fn deliver_unopened<E: Egress, O: Observer>(
+        &mut self,
+        index: u32,
+        packet: PacketId,
+        cx: &mut Context<'_, E, O>,
+    ) -> Option<u32> {
+        if index >= DATAGRAMS {
+            self.deliver_datagram(index, packet, cx);
+            return None;
+        }
+        let number = index - SOCKETS;
+        if cx.packets[packet].tcp.flags & flags::SYN != 0 {
+            let (applications, open) = self.sockets();
+            if let Some(endpoint) = applications.accept(number, open) {
+                return Some(endpoint);
+            }
+        }
+        let answer = self.applications.answer(number, &cx.packets[packet], cx.now);
+        cx.packets.release(packet);
+        if let Some((port, ack)) = answer {
+            let packet = cx.packets.alloc();
+            cx.packets[packet] = ack;
+            self.offer(port, packet, cx);
+        }
+        None
     }
 
     /// Counts a datagram; what is for nobody here is dropped.
@@ -307,6 +314,16 @@ impl Host {
         let Some(port) = self.datagrams.emit(number, &mut cx.packets[packet], cx.now) else {
             return cx.packets.release(packet);
         };
+        self.offer(port, packet, cx);
+    }
+
+    /// Gives a packet that is no open connection's to an interface.
+    fn offer<E: Egress, O: Observer>(
+        &mut self,
+        port: u16,
+        packet: PacketId,
+        cx: &mut Context<'_, E, O>,
+    ) {
         let (out, credits) = self.custody(port);
         let id = out.id();
         let mut credits = credits.offering(NO_ENDPOINT, packet, &cx.packets[packet]);
@@ -449,13 +466,36 @@ impl Host {
         }
     }
 
-    /// Runs an endpoint's program.
+    /// The applications, and where their open connections are.
+    fn sockets(&mut self) -> (&mut Applications, Open<'_>) {
+        let Self { applications, endpoints, free, by_flow, timers, .. } = self;
+        (applications, Open { endpoints, free, by_flow, timers })
+    }
+
+    /// Tells an endpoint's application what happened, and lets send what it acted on; `came` if a segment came.
     #[inline(never)]
-    fn run<E: Egress, O>(&mut self, index: u32, cx: &mut Context<'_, E, O>) {
-        let endpoint = &mut self.endpoints[index as usize];
-        endpoint.program.run(&mut endpoint.connection, cx.now);
-        let at = endpoint.program.next_wakeup();
-        self.arm(index, at, cx);
+    fn deliver_events<E: Egress, O: Observer>(
+        &mut self,
+        index: u32,
+        came: bool,
+        cx: &mut Context<'_, E, O>,
+    ) {
+        let (applications, open) = self.sockets();
+        applications.deliver_events(index, came, open, cx.now);
+        self.send_touched(cx);
+        if self.endpoints[index as usize].connection.is_closed() {
+            self.arm(index, cx.now, cx);
+        }
+    }
+
+    /// Lets the connections send that an application acted on.
+    fn send_touched<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
+        let touched = self.applications.take_touched();
+        for &index in &touched {
+            self.send_pending(index, cx);
+        }
+        self.applications.give_back(touched);
+        cx.egress.wake(self.number, self.applications.next_wakeup());
     }
 
     /// An interface's wire is idle: sends what its discipline has. Returns when it goes on; `NEVER` if
@@ -479,7 +519,8 @@ impl Host {
     /// The earliest time a timer, a program or the processor needs it.
     #[inline]
     pub fn next_wakeup(&self) -> Instant {
-        let timer = self.timers.earliest().min(self.datagrams.next_wakeup());
+        let timer = self.timers.earliest().min(self.applications.next_wakeup());
+        let timer = timer.min(self.datagrams.next_wakeup());
         match &self.processing {
             Some(p) if !p.backlog.is_empty() => timer.min(p.busy_until),
             _ => timer,
@@ -496,13 +537,34 @@ impl Host {
             if endpoint.connection.next_wakeup() <= cx.now {
                 endpoint.connection.wake(cx.now);
             }
-            self.run(index, cx);
+            if endpoint.connection.has_event() {
+                self.deliver_events(index, false, cx);
+            }
             self.send_pending(index, cx);
+            self.close(index, cx);
+        }
+        while let Some(number) = self.applications.due(cx.now) {
+            let (applications, open) = self.sockets();
+            applications.wake(number, open, cx.now);
+            self.send_touched(cx);
         }
         while let Some(number) = self.datagrams.due(cx.now) {
             self.emit(number, cx);
         }
         self.assert_credits(cx.packets);
+    }
+
+    /// Frees the endpoint of a connection that is closed, if none of its packets are queued.
+    fn close<E: Egress, O>(&mut self, index: u32, cx: &mut Context<'_, E, O>) {
+        let endpoint = &self.endpoints[index as usize];
+        if !endpoint.connection.is_closed() {
+            return;
+        }
+        if endpoint.queued > 0 {
+            return self.arm(index, cx.now + CLOSING, cx);
+        }
+        let (applications, open) = self.sockets();
+        applications.close(index, open, cx.now);
     }
 
     /// Packets that wait for the processor.
@@ -512,42 +574,43 @@ impl Host {
 
     /// The state of the connection that `flow` has here; of datagrams what was sent and received.
     pub fn info(&self, flow: FlowId) -> Option<Info> {
-        let index = self.by_flow.get(flow);
-        match self.endpoints.get(index as usize) {
-            Some(endpoint) => Some(endpoint.connection.info()),
-            None => self.datagrams.info(index.wrapping_sub(DATAGRAMS)),
+        match self.by_flow.get(flow) {
+            number @ DATAGRAMS.. => self.datagrams.info(number - DATAGRAMS),
+            number @ SOCKETS.. => self.applications.info(number - SOCKETS),
+            index => Some(self.endpoints.get(index as usize)?.connection.info()),
         }
     }
 
     /// The bytes that the program of `flow` has read here, and when it read the last of them.
     pub fn progress(&self, flow: FlowId) -> Option<(u64, Instant)> {
-        let index = self.by_flow.get(flow);
-        match self.endpoints.get(index as usize) {
-            Some(endpoint) => Some(endpoint.connection.read_progress()),
-            None => {
-                let arrivals = self.datagrams.arrivals(index.wrapping_sub(DATAGRAMS));
-                arrivals.map(|(bytes, last, _)| (bytes, last))
+        match self.by_flow.get(flow) {
+            number @ DATAGRAMS.. => {
+                let (bytes, last, _) = self.datagrams.arrivals(number - DATAGRAMS)?;
+                Some((bytes, last))
             }
+            number @ SOCKETS.. => self.applications.progress(number - SOCKETS),
+            index => Some(self.endpoints.get(index as usize)?.connection.read_progress()),
         }
     }
 
     /// What became of the requests of `flow` that are asked here.
     pub fn exchanges(&self, flow: FlowId) -> Option<Exchanges> {
-        let index = self.by_flow.get(flow);
-        match &self.endpoints.get(index as usize)?.program {
-            Program::Ask(asking) => Some(asking.exchanges()),
-            _ => None,
-        }
+        let socket = match self.by_flow.get(flow) {
+            DATAGRAMS.. => return None,
+            number @ SOCKETS.. => number - SOCKETS,
+            index => self.endpoints.get(index as usize)?.socket,
+        };
+        self.applications.exchanges(socket)
     }
 
     /// How long the datagrams of `flow` that arrived here were on their way.
     pub fn delay(&self, flow: FlowId) -> Option<Delay> {
-        let number = self.by_flow.get(flow).wrapping_sub(DATAGRAMS);
+        let number = self.by_flow.get(flow).checked_sub(DATAGRAMS)?;
         self.datagrams.arrivals(number).map(|(_, _, delay)| delay)
     }
 
     /// The flows that end here.
     pub fn flows(&self) -> impl Iterator<Item = FlowId> + '_ {
-        self.endpoints.iter().map(|e| e.flow).chain(self.datagrams.flows())
+        self.applications.flows().chain(self.datagrams.flows())
     }
 }

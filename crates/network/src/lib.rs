@@ -4,6 +4,7 @@
 //! `receive`, `transmit`, `next_wakeup`, `wake`.
 
 pub mod application;
+pub mod bulk;
 mod credits;
 pub mod custody;
 pub mod datagram;
@@ -22,8 +23,10 @@ pub mod observer;
 pub mod port;
 pub mod router;
 pub mod schedule;
+pub mod sink;
 mod timer;
 
+pub use application::Application;
 pub use custody::Owner;
 pub use guard::Fault;
 pub use node::{Context, Egress, Node};

@@ -2,8 +2,13 @@
 //! Drivers read it and nothing else.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
 
-use network::{application, datagram, emulator, exchange, forwarding, host, impairment, link};
+use network::application::{ActivePeriod, Application};
+use network::bulk::{BulkSender, Train};
+use network::exchange::{Exchange, RequestClient, RequestServer};
+use network::sink::{Reader, Sink};
+use network::{datagram, emulator, forwarding, host, impairment, link};
 use traffic::header::{Header, Ports};
 use traffic::reservation::Request;
 use traffic::{Bytes, Duration, FlowId, HostId, Instant, Random, condition, qdisc};
@@ -184,7 +189,7 @@ pub struct Flow {
     /// What the headers of its packets say from `from` to `to`.
     pub header: Header,
     /// When the program sends, and how much.
-    pub span: application::ActivePeriod,
+    pub span: ActivePeriod,
     /// What the file says of the start, which the one above was drawn from.
     pub arrival: Arrival,
     /// By which protocol.
@@ -237,17 +242,30 @@ impl User {
 #[derive(Clone, Debug)]
 pub struct Tcp {
     /// The sender's TCP.
-    pub sender: transport::Config,
+    pub sender: Arc<transport::Config>,
     /// The receiver's TCP.
-    pub receiver: transport::Config,
+    pub receiver: Arc<transport::Config>,
     /// The kernel's own congestion control of that name, in place of the sender's algorithm.
     pub kernel_congestion: Option<String>,
     /// Requests and responses in turn, rather than writing.
-    pub exchange: Option<exchange::Exchange>,
+    pub exchange: Option<Exchange>,
     /// Messages with silence between; `None` writes all the time.
-    pub train: Option<application::Train>,
+    pub train: Option<Train>,
     /// The receiving program.
-    pub reader: application::Reader,
+    pub reader: Reader,
+}
+
+impl Tcp {
+    /// The programs at both ends of a connection that is active for `span`, the one that connects first.
+    pub fn applications(&self, span: ActivePeriod) -> [Box<dyn Application>; 2] {
+        match self.exchange {
+            Some(exchange) => [
+                Box::new(RequestClient::new(span, exchange)),
+                Box::new(RequestServer::new(exchange)),
+            ],
+            None => [Box::new(BulkSender::new(span, self.train)), Box::new(Sink::new(self.reader))],
+        }
+    }
 }
 
 impl Flow {

@@ -2,6 +2,7 @@
 //! whatever counts bits is divided, so that windows and queues hold the same time.
 
 use std::num::NonZeroU64;
+use std::sync::Arc;
 
 use network::datagram;
 use traffic::qdisc::{Parameters, fifo};
@@ -71,6 +72,7 @@ fn load(flow: &mut Flow, by: NonZeroU64) -> Option<()> {
     match &mut flow.transport {
         Transport::Tcp(tcp) => {
             for end in [&mut tcp.sender, &mut tcp.receiver] {
+                let end = Arc::make_mut(end);
                 // It is what bounds the window. A send buffer bounds it only where it is too small.
                 if let Buffer::Fixed(size) = &mut end.buffers.receive {
                     *size = size.div_ceil(by.get());

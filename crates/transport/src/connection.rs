@@ -36,6 +36,10 @@ pub struct Connection {
     segments_sent: u64,
     segments_received: u64,
     phase: Phase,
+    /// Something happened that the program may want to know of.
+    event: bool,
+    /// Whether every segment is that.
+    watched: bool,
     /// The window scale this end offers.
     scale: u8,
     receiver: Receiver,
@@ -67,6 +71,8 @@ impl Connection {
         let window = Receiver::window_max(config);
         Self {
             phase: Phase::Listen,
+            event: false,
+            watched: false,
             sender: Sender::new(config, isn),
             receiver: Receiver::new(config),
             handshake: Handshake::default(),
@@ -148,8 +154,13 @@ impl Connection {
         let walked = self.sender.on_ack(tcp, now);
         let marked = packet.tos & ecn::MASK == ecn::CE;
         self.receiver.on_segment(tcp, marked, self.sender.fin_sent, now);
+        self.event |= self.sender.is_finished() || self.receiver.is_finished();
         let pure_ack = tcp.payload == 0 && tcp.flags & flags::FIN == 0;
         ProcessingCost { walked, pure_ack }
+    }
+
+    fn fail(&mut self) {
+        (self.phase, self.event) = (Phase::Failed, true);
     }
 
     /// A segment acknowledges what was never sent, or what nobody could still acknowledge: its data
@@ -168,7 +179,7 @@ impl Connection {
     fn receive_early(&mut self, tcp: &Tcp, now: Instant) {
         if tcp.flags & flags::RST != 0 {
             if self.phase != Phase::Listen {
-                self.phase = Phase::Failed;
+                self.fail();
             }
             return;
         }
@@ -213,6 +224,7 @@ impl Connection {
         self.sender.establish(agreed, u64::from(peer.window), peer.seq, now);
         self.prepare_template();
         self.phase = Phase::Established;
+        self.event = true;
         self.handshake.deadline = None;
     }
 
@@ -339,7 +351,7 @@ impl Connection {
             return false;
         }
         if handshake::gives_up(&self.sender.config, self.handshake.times) {
-            self.phase = Phase::Failed;
+            self.fail();
             return false;
         }
         let config = self.sender.config;
@@ -403,7 +415,7 @@ impl Connection {
         if self.sender.deadline() <= now {
             self.sender.wake(now);
             if self.sender.is_hopeless() {
-                self.phase = Phase::Failed;
+                self.fail();
             }
         }
         if self.receiver.deadline() <= now {
@@ -464,6 +476,50 @@ impl Connection {
     /// From now on the application reads whatever arrives, at once.
     pub fn read_always(&mut self, now: Instant) {
         self.receiver.read_always(now);
+    }
+
+    /// Whether something happened since [`clear_event`](Self::clear_event) was last called: it was established,
+    /// an end has closed, it failed; and where it is watched, a segment came.
+    #[inline(always)]
+    pub const fn has_event(&self) -> bool {
+        self.event
+    }
+
+    /// The program knows what happened so far.
+    pub fn clear_event(&mut self) {
+        self.event = self.watched;
+    }
+
+    /// From now on whatever comes is an event, or no longer.
+    pub fn watch(&mut self, watched: bool) {
+        (self.event, self.watched) = (self.event || watched, watched);
+    }
+
+    /// Whether whatever comes is an event.
+    pub const fn is_watched(&self) -> bool {
+        self.watched
+    }
+
+    /// Whether the send buffer took all that was written.
+    pub fn is_written(&self) -> bool {
+        self.sender.is_written()
+    }
+
+    /// Whether it was reset, or given up.
+    pub fn has_failed(&self) -> bool {
+        self.phase == Phase::Failed
+    }
+
+    /// The ACK that a closed connection answers with whatever comes again (RFC 9293, section 3.10.7.8).
+    pub fn last_ack(&mut self, now: Instant) -> Packet {
+        let mut ack = self.template;
+        ack.length = ack.length.max(FRAME_MIN);
+        ack.tcp.seq = self.sender.space.wire(self.sender.nxt);
+        if ack.tcp.has_timestamps {
+            ack.tcp.ts_val = self.sender.clock.read(now);
+            ack.tcp.ts_ecr = self.receiver.ts_recent;
+        }
+        ack
     }
 
     /// Payload bytes that arrived in order.

@@ -369,6 +369,8 @@ impl Sender {
             && self.reno_sacked == 0
             && self.forced.is_none()
             && !self.send_new_first
+            // What comes then may end the connection.
+            && !self.fin_sent
     }
 
     /// Something out of the ordinary was dealt with.
@@ -427,6 +429,11 @@ impl Sender {
     pub(crate) fn abandon_write(&mut self) {
         self.supplied = self.written();
         self.close();
+    }
+
+    /// The send buffer took all that was handed over.
+    pub(crate) fn is_written(&self) -> bool {
+        self.supplied == self.written()
     }
 
     /// Every byte and the FIN were acknowledged.

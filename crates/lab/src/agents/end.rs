@@ -1,8 +1,7 @@
-//! One end of a connection: its socket, what waits to be written there and what was read.
+//! A connection's end: its socket, what waits to be written there and what was read.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use network::application::{AfterWrite, AppAction};
 use nix::errno::Errno;
 use nix::sys::socket::{Shutdown, shutdown};
 use traffic::Instant;
@@ -12,6 +11,9 @@ use super::{info, socket};
 
 /// What an end writes in a turn, bytes.
 const TURN: u64 = 256 << 10;
+
+/// What is asked for in one call at most, bytes: as `iperf3` does.
+const READ: u64 = 128 << 10;
 
 #[derive(Debug)]
 pub(super) struct End {
@@ -26,6 +28,12 @@ pub(super) struct End {
     /// It has closed, or failed: nothing more is written.
     over: bool,
     failed: bool,
+    /// There may be something to read.
+    readable: bool,
+    /// The peer sends no more: the end of the stream is behind what there is to read.
+    hung_up: bool,
+    /// When it goes on reading all that comes, though there is more at once; `NEVER` if there is nothing.
+    reads_on: Instant,
     read: u64,
     read_at: Instant,
     /// Everything that the other end sent was read.
@@ -42,6 +50,9 @@ impl End {
             closing: false,
             over: false,
             failed: false,
+            readable: false,
+            hung_up: false,
+            reads_on: Instant::NEVER,
             read: 0,
             read_at: Instant::ZERO,
             ended: false,
@@ -57,19 +68,29 @@ impl End {
         (self.over, self.failed) = (true, true);
     }
 
-    /// The program begins to write, or to close.
-    pub(super) fn begin(&mut self, AppAction { bytes, then }: AppAction) {
-        self.supply(bytes);
-        match then {
-            AfterWrite::Waits => {}
-            AfterWrite::Closes => self.closing = true,
-            AfterWrite::GivesUp => (self.pending, self.closing) = (0, true),
-        }
+    /// Whether the connection is lost.
+    pub(super) fn has_failed(&self) -> bool {
+        self.failed
     }
 
     /// The program begins to write so much.
     pub(super) fn supply(&mut self, bytes: u64) {
         self.pending = self.pending.saturating_add(bytes);
+    }
+
+    /// Whether the send buffer took all of that.
+    pub(super) fn is_written(&self) -> bool {
+        self.pending == 0
+    }
+
+    /// It closes once nothing is pending.
+    pub(super) fn close(&mut self) {
+        self.closing = true;
+    }
+
+    /// It closes without what is pending.
+    pub(super) fn abandon(&mut self) {
+        (self.pending, self.closing) = (0, true);
     }
 
     /// Writes what the send buffer takes, and closes if that was the last. As sending makes room for more, it
@@ -99,32 +120,58 @@ impl End {
         }
     }
 
-    /// Reads and drops up to `most` bytes; `None` if there is nothing to read.
-    pub(super) fn take(&mut self, most: usize, now: Instant) -> Option<u64> {
-        loop {
-            match socket::discard(&self.socket, most) {
+    /// Something came; `hung_up` if nothing more will come after it.
+    pub(super) fn on_readable(&mut self, hung_up: bool) {
+        self.readable = true;
+        self.hung_up |= hung_up;
+    }
+
+    /// Whether there may be something to read.
+    pub(super) fn is_readable(&self) -> bool {
+        self.readable
+    }
+
+    /// Everything that the other end sent was read.
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Reads and drops up to `most` bytes; 0 if there is nothing to read.
+    pub(super) fn read(&mut self, most: u64, now: Instant) -> u64 {
+        let most = most.min(READ);
+        while self.readable {
+            match socket::discard(&self.socket, most as usize) {
                 Ok(0) => {
+                    self.readable = false;
                     if !std::mem::replace(&mut self.ended, true) {
                         // The program hears that the other one has closed, and closes as well.
                         self.closing = true;
                         self.write(now);
                     }
-                    return None;
                 }
                 Ok(got) => {
-                    self.read += got as u64;
-                    self.read_at = now;
-                    return Some(got as u64);
+                    // A short read takes all there was: the kernel tells of more. Of the end of the stream it
+                    // has told already.
+                    self.readable = self.hung_up || got as u64 == most;
+                    (self.read, self.read_at) = (self.read + got as u64, now);
+                    return got as u64;
                 }
                 Err(Errno::EINTR) => {}
-                Err(_) => return None,
+                Err(_) => self.readable = false,
             }
         }
+        0
     }
 
-    /// When it wants to write again without being told that there is room.
+    /// Reads what has come, and lets others have their turn if there is more.
+    pub(super) fn drain(&mut self, now: Instant) {
+        self.read(READ, now);
+        self.reads_on = if self.readable { now } else { Instant::NEVER };
+    }
+
+    /// When it wants to go on without being told that there is room or something to read.
     pub(super) fn next_wakeup(&self) -> Instant {
-        self.goes_on
+        self.goes_on.min(self.reads_on)
     }
 
     /// The bytes read, and when the last of them were.

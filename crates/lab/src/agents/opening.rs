@@ -10,9 +10,10 @@ use scenario::plan::{Flow, Tcp, Transport};
 use traffic::Instant;
 use transport::Info;
 
+use super::applications::{Applications, Socket};
 use super::goodput_marks::GoodputMarks;
 use super::stack;
-use super::tcp::{Connection, Listener};
+use super::tcp::{self, Listener};
 use super::udp::{self, Datagrams, Scratch};
 use crate::clock::Clock;
 use crate::congestion::Congestion;
@@ -29,52 +30,68 @@ pub(super) struct Agent {
 /// By which protocol.
 #[derive(Debug)]
 pub(super) enum Kind {
-    Tcp(Box<Connection>),
+    /// With these sockets, the connecting one first, of which the second reads what counts, or the first.
+    Tcp {
+        /// Their numbers.
+        sockets: [u32; 2],
+        /// That whose application reads what counts.
+        reader: u32,
+    },
     Udp(Box<Datagrams>),
     /// A program's, of which only the times are known.
     Foreign,
 }
 
 impl Agent {
-    pub(super) fn wake(&mut self, now: Instant, clock: Clock, scratch: &mut Scratch) {
-        match &mut self.kind {
-            Kind::Tcp(connection) => connection.wake(now),
-            Kind::Udp(datagrams) => datagrams.wake(now, clock, scratch),
-            Kind::Foreign => {}
+    pub(super) fn wake(
+        &mut self,
+        now: Instant,
+        clock: Clock,
+        scratch: &mut Scratch,
+        applications: &Applications,
+    ) {
+        if let Kind::Udp(datagrams) = &mut self.kind {
+            datagrams.wake(now, clock, scratch);
         }
-        self.looks.wake(now, self.progress().0);
+        self.looks.wake(now, self.progress(applications).0);
     }
 
     pub(super) fn next_wakeup(&self) -> Instant {
         let own = match &self.kind {
-            Kind::Tcp(connection) => connection.next_wakeup(),
             Kind::Udp(datagrams) => datagrams.next_wakeup(),
-            Kind::Foreign => Instant::NEVER,
+            Kind::Tcp { .. } | Kind::Foreign => Instant::NEVER,
         };
         own.min(self.looks.next_wakeup())
     }
 
-    pub(super) fn infos(&self) -> [Info; 2] {
+    pub(super) fn infos(&self, applications: &Applications) -> [Info; 2] {
         match &self.kind {
-            Kind::Tcp(connection) => connection.infos(),
+            Kind::Tcp { sockets, .. } => {
+                sockets.map(|number| applications.sockets()[number as usize].info())
+            }
             Kind::Udp(datagrams) => datagrams.infos(),
             Kind::Foreign => Default::default(),
         }
     }
 
-    fn progress(&self) -> (u64, Instant) {
+    fn progress(&self, applications: &Applications) -> (u64, Instant) {
         match &self.kind {
-            Kind::Tcp(connection) => connection.progress(),
+            &Kind::Tcp { reader, .. } => applications.sockets()[reader as usize].progress(),
             Kind::Udp(datagrams) => datagrams.progress(),
             Kind::Foreign => Default::default(),
         }
     }
 
     /// What became of it until `now`.
-    pub(super) fn totals(&self, flow: &Flow, now: Instant) -> FlowTotals {
-        let [sender, receiver] = self.infos();
+    pub(super) fn totals(
+        &self,
+        flow: &Flow,
+        now: Instant,
+        applications: &Applications,
+    ) -> FlowTotals {
+        let [sender, receiver] = self.infos(applications);
         let (datagrams, exchanges) = match &self.kind {
-            Kind::Tcp(connection) => (None, connection.exchanges()),
+            Kind::Tcp { sockets: [asking, _], .. } => (None, applications.exchanges(*asking)),
             Kind::Udp(datagrams) => (Some(datagrams), None),
             Kind::Foreign => (None, None),
         };
@@ -84,7 +101,7 @@ impl Agent {
             delay: datagrams.map(|datagrams| datagrams.delay()),
             unseen: datagrams.map(|datagrams| datagrams.unseen()),
             exchanges,
-            ..self.looks.totals(flow, now, self.progress())
+            ..self.looks.totals(flow, now, self.progress(applications))
         }
     }
 }
@@ -93,13 +110,14 @@ impl Agent {
 #[derive(Debug)]
 pub(super) struct Opened {
     pub(super) agents: Vec<Agent>,
+    pub(super) applications: Applications,
     pub(super) listeners: Vec<Listener>,
 }
 
 /// A flow's sockets as far as they are open.
 #[derive(Default)]
 struct Half {
-    connection: Option<Connection>,
+    connection: Option<[Socket; 2]>,
     out: Option<OwnedFd>,
     sink: Option<OwnedFd>,
 }
@@ -126,11 +144,15 @@ pub(super) fn open(
     }
     let end = Instant::ZERO + plan.duration;
     let mut agents = Vec::with_capacity(halves.len());
+    let mut applications = Applications::default();
     for (number, (flow, half)) in (0..).zip(plan.flows.iter().zip(halves)) {
         let (start, looks) = (flow.span.start, GoodputMarks::new(flow, end));
         let kind = match (&flow.transport, half) {
-            (Transport::Tcp(_), Half { connection: Some(connection), .. }) => {
-                Kind::Tcp(connection.into())
+            (Transport::Tcp(tcp), Half { connection: Some([near, far]), .. }) => {
+                let [sender, receiver] = tcp.applications(flow.span);
+                let sockets = [applications.add(sender, [near]), applications.add(receiver, [far])];
+                let reader = sockets[usize::from(flow.reader() == flow.to)];
+                Kind::Tcp { sockets, reader }
             }
             (Transport::Udp(config), Half { out: Some(out), sink: Some(sink), .. }) => {
                 let ends = [out, sink];
@@ -144,7 +166,7 @@ pub(super) fn open(
         };
         agents.push(Agent { start, looks, kind });
     }
-    Ok(Opened { agents, listeners })
+    Ok(Opened { agents, applications, listeners })
 }
 
 /// Lets listening sockets at the host `number` answer with the flow label that they were called with, if
@@ -167,7 +189,7 @@ fn open_at(
     for (flow, half) in plan.flows.iter().zip(halves) {
         match &flow.transport {
             Transport::Tcp(tcp) if flow.from == number => {
-                half.connection = Some(Connection::open(flow, tcp, modules)?);
+                half.connection = Some(tcp::open(flow, tcp, modules)?);
             }
             Transport::Udp(config) if flow.from == number => {
                 half.out = Some(udp::open_source(flow, config)?);

@@ -123,8 +123,8 @@ pub(super) fn set(plan: &Plan, number: usize, host: &Namespace) -> Result<(), Er
 /// The ends that `flow` has at the host of that number.
 fn ends(flow: &Flow, number: usize) -> impl Iterator<Item = (&Flow, &Config)> {
     let tcp = flow.tcp();
-    let sender = tcp.filter(|_| flow.from == number).map(|tcp| &tcp.sender);
-    let receiver = tcp.filter(|_| flow.to == number).map(|tcp| &tcp.receiver);
+    let sender = tcp.filter(|_| flow.from == number).map(|tcp| &*tcp.sender);
+    let receiver = tcp.filter(|_| flow.to == number).map(|tcp| &*tcp.receiver);
     sender.into_iter().chain(receiver).map(move |config| (flow, config))
 }
 

@@ -13,18 +13,20 @@ use results::totals::FlowTotals;
 use scenario::Plan;
 use traffic::{Duration, FlowId, Instant};
 
+use super::applications::Applications;
 use super::opening::{Agent, Kind, Opened};
+use super::tcp::Listener;
 use super::udp::Scratch;
-use super::{Ended, Sample, tcp};
+use super::{Ended, Sample};
 use crate::clock::Clock;
 use crate::{Error, threads};
 
-/// What an event concerns, beside the number of the flow or listener.
+/// What an event concerns, beside the number of the socket, flow or listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 enum Token {
-    Sender,
-    Receiver,
+    Socket,
+    Datagrams,
     Listener,
     Stop,
 }
@@ -36,8 +38,8 @@ impl Token {
 
     fn of(event: &EpollEvent) -> (Self, u32) {
         let token = match event.data() >> 32 {
-            0 => Self::Sender,
-            1 => Self::Receiver,
+            0 => Self::Socket,
+            1 => Self::Datagrams,
             2 => Self::Listener,
             _ => Self::Stop,
         };
@@ -46,7 +48,7 @@ impl Token {
 }
 
 /// What a connection's end is told of, each once: that something came, or that there is room again.
-fn stirs() -> EpollFlags {
+fn all_edges() -> EpollFlags {
     EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLOUT | EpollFlags::EPOLLET
 }
 
@@ -59,9 +61,10 @@ pub(super) struct Worker<S> {
     clock: Clock,
     epoll: Epoll,
     agents: Vec<Agent>,
-    listeners: Vec<tcp::Listener>,
+    applications: Applications,
+    listeners: Vec<Listener>,
     scratch: Scratch,
-    /// One source for each flow, and one for the samples.
+    /// One source for each flow, one for the samples, and one for each application.
     timers: Schedule,
     sampling: Option<Duration>,
     samples: S,
@@ -72,7 +75,7 @@ impl<S: FnMut(Sample)> Worker<S> {
     /// Registers everything; `stop` ends the work when it is written to.
     pub(super) fn new(
         plan: Arc<Plan>,
-        Opened { agents, listeners }: Opened,
+        Opened { agents, applications, listeners }: Opened,
         clock: Clock,
         stop: &EventFd,
         samples: S,
@@ -82,19 +85,20 @@ impl<S: FnMut(Sample)> Worker<S> {
         for (number, listener) in (0..).zip(&listeners) {
             epoll.add(listener.socket(), Token::Listener.event(number, EpollFlags::EPOLLIN))?;
         }
-        let mut timers = Schedule::new(agents.len() + 1);
+        for (number, socket) in (0..).zip(applications.sockets()) {
+            if let Some(socket) = socket.kernel() {
+                epoll.add(socket, Token::Socket.event(number, all_edges()))?;
+            }
+        }
+        let mut timers = Schedule::new(agents.len() + 1 + applications.len());
         for (number, agent) in (0..).zip(&agents) {
-            match &agent.kind {
-                Kind::Tcp(connection) => {
-                    epoll.add(connection.sender(), Token::Sender.event(number, stirs()))?;
-                }
-                Kind::Udp(datagrams) => {
-                    let readable = Token::Receiver.event(number, EpollFlags::EPOLLIN);
-                    epoll.add(datagrams.sink(), readable)?;
-                }
-                Kind::Foreign => {}
+            if let Kind::Udp(datagrams) = &agent.kind {
+                epoll.add(datagrams.sink(), Token::Datagrams.event(number, EpollFlags::EPOLLIN))?;
             }
             timers.set(number, agent.next_wakeup());
+        }
+        for number in 0..applications.len() as u32 {
+            timers.set(agents.len() as u32 + 1 + number, applications.next_wakeup(number));
         }
         let sampling = plan.probes.flows.map(|every| every.max(Duration::from_us(1)));
         if sampling.is_some() {
@@ -107,6 +111,7 @@ impl<S: FnMut(Sample)> Worker<S> {
             clock,
             epoll,
             agents,
+            applications,
             listeners,
             scratch,
             timers,
@@ -125,7 +130,7 @@ impl<S: FnMut(Sample)> Worker<S> {
         while !self.stopped {
             let now = self.clock.now();
             // What would begin after the end does not.
-            for _ in 0..=self.agents.len() {
+            for _ in 0..=self.agents.len() + self.applications.len() {
                 let Some((_, number)) = self.timers.due(now.min(end)) else { break };
                 self.wake(number, now);
             }
@@ -143,17 +148,40 @@ impl<S: FnMut(Sample)> Worker<S> {
 
     fn wake(&mut self, number: u32, now: Instant) {
         let Some(agent) = self.agents.get_mut(number as usize) else {
-            return self.sample(number, now);
+            return match number - self.agents.len() as u32 {
+                0 => self.sample(number, now),
+                application => {
+                    self.applications.wake(application - 1, now);
+                    self.rearm(application - 1);
+                }
+            };
         };
-        agent.wake(now, self.clock, &mut self.scratch);
+        agent.wake(now, self.clock, &mut self.scratch, &self.applications);
         self.timers.set(number, agent.next_wakeup());
+    }
+
+    /// Sets an application's timer.
+    fn rearm(&mut self, application: u32) {
+        let timer = self.agents.len() as u32 + 1 + application;
+        self.timers.set(timer, self.applications.next_wakeup(application));
+    }
+
+    /// Sets the timer of the application that has the socket.
+    fn rearm_of(&mut self, socket: u32) {
+        if let Some(application) = self.applications.of(socket) {
+            self.rearm(application);
+        }
     }
 
     /// Tells the state of every flow that has started; of programs the fabric does.
     fn sample(&mut self, timer: u32, now: Instant) {
         for (number, agent) in (0..).zip(&self.agents) {
             if now >= agent.start && !matches!(agent.kind, Kind::Foreign) {
-                (self.samples)(Sample { now, flow: FlowId(number), ends: agent.infos() });
+                (self.samples)(Sample {
+                    now,
+                    flow: FlowId(number),
+                    ends: agent.infos(&self.applications),
+                });
             }
         }
         // What the machine was too late for is left out.
@@ -168,17 +196,14 @@ impl<S: FnMut(Sample)> Worker<S> {
         match token {
             Token::Stop => self.stopped = true,
             Token::Listener => self.accept(number)?,
-            Token::Sender | Token::Receiver => {
+            Token::Socket => {
+                self.applications.on_ready(number, flags, now);
+                self.rearm_of(number);
+            }
+            Token::Datagrams => {
                 let Some(agent) = self.agents.get_mut(number as usize) else { return Ok(()) };
-                match (&mut agent.kind, token) {
-                    (Kind::Tcp(connection), Token::Sender) => {
-                        connection.sender_stirs(flags.contains(EpollFlags::EPOLLERR), now);
-                    }
-                    (Kind::Tcp(connection), _) => {
-                        connection.receiver_stirs(flags.contains(EpollFlags::EPOLLRDHUP), now);
-                    }
-                    (Kind::Udp(datagrams), _) => datagrams.readable(self.clock, &mut self.scratch),
-                    (Kind::Foreign, _) => {}
+                if let Kind::Udp(datagrams) = &mut agent.kind {
+                    datagrams.readable(self.clock, &mut self.scratch);
                 }
                 self.timers.set(number, agent.next_wakeup());
             }
@@ -187,14 +212,20 @@ impl<S: FnMut(Sample)> Worker<S> {
     }
 
     fn accept(&mut self, listener: u32) -> Result<(), Error> {
-        let Some(listener) = self.listeners.get(listener as usize) else { return Ok(()) };
-        while let Some((socket, peer, number)) = listener.accept() {
-            let agent = self.agents.get_mut(number as usize);
-            let Some(Kind::Tcp(connection)) = agent.map(|agent| &mut agent.kind) else { continue };
-            connection
-                .accept(socket, peer)
-                .and_then(|socket| self.epoll.add(socket, Token::Receiver.event(number, stirs())))
+        let accept = |listeners: &[Listener]| listeners.get(listener as usize)?.accept();
+        while let Some((socket, peer, flow)) = accept(&self.listeners) {
+            let agent = self.agents.get(flow as usize);
+            let Some(&Kind::Tcp { sockets: [_, far], .. }) = agent.map(|agent| &agent.kind) else {
+                continue;
+            };
+            let accepted = self.applications.accept(far, socket, peer, self.clock.now());
+            accepted
+                .and_then(|socket| match socket {
+                    Some(socket) => self.epoll.add(socket, Token::Socket.event(far, all_edges())),
+                    None => Ok(()),
+                })
                 .map_err(Error::system("accept a connection"))?;
+            self.rearm_of(far);
         }
         Ok(())
     }
@@ -202,7 +233,7 @@ impl<S: FnMut(Sample)> Worker<S> {
     fn totals(&self) -> Vec<FlowTotals> {
         let now = self.clock.now().min(Instant::ZERO + self.plan.duration);
         let flows = self.plan.flows.iter().zip(&self.agents);
-        flows.map(|(flow, agent)| agent.totals(flow, now)).collect()
+        flows.map(|(flow, agent)| agent.totals(flow, now, &self.applications)).collect()
     }
 }
 

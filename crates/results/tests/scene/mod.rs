@@ -2,8 +2,10 @@
 //! a group and one alone, with probes of every kind.
 
 #![allow(dead_code, reason = "each test takes what it needs")]
+use std::sync::Arc;
 
-use network::application::{ActivePeriod, Reader};
+use network::application::ActivePeriod;
+use network::sink::Reader;
 use network::{PortId, emulator, host, link};
 use results::{Drops, Ending, EngineTotals, FlowTotals, PortTotals, Recorder, Totals};
 use scenario::Plan;
@@ -108,8 +110,8 @@ fn flow(name: &str, number: usize) -> Flow {
         span: ActivePeriod::ALWAYS,
         arrival: scenario::plan::Arrival::at(Duration::ZERO),
         transport: Transport::Tcp(Box::new(Connection {
-            sender: config,
-            receiver: config,
+            sender: Arc::new(config),
+            receiver: Arc::new(config),
             kernel_congestion: None,
             exchange: None,
             train: None,

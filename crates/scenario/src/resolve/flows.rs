@@ -2,8 +2,10 @@
 
 use std::net::IpAddr;
 
-use network::application::{ActivePeriod, Reader, Train};
+use network::application::ActivePeriod;
+use network::bulk::Train;
 use network::exchange::Exchange;
+use network::sink::Reader;
 use traffic::header::{Header, Ports};
 use traffic::packet::Protocol;
 use traffic::{Bytes, Duration, Instant};
@@ -243,6 +245,7 @@ fn connection(
     let sender = tcp(from, to, table, table.tcp.as_ref(), name, network, problems)?;
     let receiver = tcp(to, from, table, table.receiver_tcp.as_ref(), name, network, problems)?;
     let (exchange, train, reader) = (exchange?, train?, reader?);
+    let (sender, receiver) = (sender.into(), receiver.into());
     Some(Tcp { sender, receiver, kernel_congestion, exchange, train, reader })
 }
 

@@ -305,7 +305,7 @@ impl Sender {
             (flags, fate) = if payload != 0 { (flags::PSH, PUSHED) } else { (0, 0) };
             fin = self.closing && !self.fin_sent && end == self.supplied;
             if fin {
-                self.fin_sent = true;
+                (self.fin_sent, self.untroubled) = (true, false);
                 (flags, fate) = (flags | flags::FIN, fate | FIN);
             }
         }

@@ -1,0 +1,404 @@
+//! A host's sockets: what its applications act through, over modelled TCP.
+//!
+//! A connection exists from when it is opened, by its application or by the peer's SYN, to when both ends have
+//! closed it: what is left of it then is its counters and the ACK that a FIN sent again is answered with.
+
+use std::sync::Arc;
+
+use traffic::packet::flags;
+use traffic::{FlowId, HostId, Instant, Packet};
+use transport::{Config, Connection, Info, Phase};
+
+use super::{Endpoint, SOCKETS};
+use crate::application::{Application, SocketEvent, SocketId, Sockets};
+use crate::exchange::Exchanges;
+use crate::flow_table::FlowTable;
+use crate::schedule::Schedule;
+
+/// A connection that an application may have.
+#[derive(Clone, Debug)]
+pub struct SocketConfig {
+    /// Its number in the packets.
+    pub flow: FlowId,
+    /// The interface, counted within the host, that leads to the peer.
+    pub port: u16,
+    /// This host.
+    pub local: HostId,
+    /// The peer's.
+    pub peer: HostId,
+    /// The initial sequence number.
+    pub isn: u32,
+    /// Whether the application connects; else it listens.
+    pub connects: bool,
+    /// Its TCP.
+    pub tcp: Arc<Config>,
+}
+
+impl SocketConfig {
+    fn open(&self) -> Connection {
+        let Self { flow, local, peer, isn, ref tcp, .. } = *self;
+        if self.connects {
+            Connection::connect(tcp, flow, local, peer, isn)
+        } else {
+            Connection::listen(tcp, flow, local, peer, isn)
+        }
+    }
+}
+
+/// Where a socket stands.
+#[derive(Debug)]
+enum State {
+    Planned,
+    /// The endpoint of that number.
+    Open(u32),
+    Closed(Box<Closed>),
+}
+
+/// What is left of a connection.
+#[derive(Debug)]
+struct Closed {
+    info: Info,
+    progress: (u64, Instant),
+    last_ack: Packet,
+}
+
+/// A socket.
+#[derive(Debug)]
+struct Socket {
+    config: SocketConfig,
+    /// The application that has it.
+    application: u32,
+    state: State,
+}
+
+/// An application, and the first of its sockets; the others follow.
+#[derive(Debug)]
+struct Running {
+    application: Box<dyn Application>,
+    first: u32,
+}
+
+/// The applications of a host with their sockets.
+#[derive(Debug, Default)]
+pub(super) struct Applications {
+    list: Vec<Running>,
+    sockets: Vec<Socket>,
+    timers: Schedule,
+    /// Sockets that the application acted on.
+    touched: Vec<u32>,
+}
+
+/// Where the connections of open sockets are.
+pub(super) struct Open<'h> {
+    pub(super) endpoints: &'h mut Vec<Endpoint>,
+    /// Endpoints of connections that are closed.
+    pub(super) free: &'h mut Vec<u32>,
+    pub(super) by_flow: &'h mut FlowTable,
+    pub(super) timers: &'h mut Schedule,
+}
+
+impl Open<'_> {
+    /// The same, for a while.
+    fn reborrow(&mut self) -> Open<'_> {
+        let Self { endpoints, free, by_flow, timers } = self;
+        Open { endpoints, free, by_flow, timers }
+    }
+
+    /// Opens the connection of a socket, and returns its endpoint's number.
+    fn open(&mut self, number: u32, config: &SocketConfig) -> u32 {
+        let mut connection = config.open();
+        connection.watch(true);
+        let endpoint = Endpoint {
+            port: config.port,
+            throttled: false,
+            told: Told { written: true, ..Told::default() },
+            socket: number,
+            wakeup: Instant::NEVER,
+            queued: 0,
+            connection,
+        };
+        let index = match self.free.pop() {
+            Some(index) => {
+                self.endpoints[index as usize] = endpoint;
+                index
+            }
+            None => {
+                self.endpoints.push(endpoint);
+                self.timers.add()
+            }
+        };
+        self.by_flow.set(config.flow, index);
+        index
+    }
+}
+
+/// What an application was told of a connection, each once.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Told {
+    opened: bool,
+    written: bool,
+    peer_closed: bool,
+    failed: bool,
+}
+
+impl Endpoint {
+    /// The next thing that its application is to be told of the connection, if there is any; `came` if a segment
+    /// has come since it was last told that there is something to read.
+    fn next_event(
+        &mut self,
+        socket: SocketId,
+        connects: bool,
+        came: &mut bool,
+    ) -> Option<SocketEvent> {
+        let Self { connection, told, .. } = self;
+        if !told.opened && (!connects || connection.is_established()) {
+            told.opened = true;
+            let event = if connects { SocketEvent::Connected } else { SocketEvent::Accepted };
+            return Some(event(socket));
+        }
+        if core::mem::take(came) && connection.readable() > 0 {
+            return Some(SocketEvent::Readable(socket));
+        }
+        if !told.written && connection.is_watched() && connection.is_written() {
+            told.written = true;
+            return Some(SocketEvent::Writable(socket));
+        }
+        let peer_closed = connection.is_receive_finished() && connection.readable() == 0;
+        if !told.peer_closed && peer_closed {
+            told.peer_closed = true;
+            return Some(SocketEvent::PeerClosed(socket));
+        }
+        if !told.failed && connection.has_failed() {
+            told.failed = true;
+            return Some(SocketEvent::Failed(socket));
+        }
+        None
+    }
+}
+
+/// A host's sockets as one of its applications has them.
+struct HostSockets<'h> {
+    now: Instant,
+    first: u32,
+    sockets: &'h mut [Socket],
+    open: Open<'h>,
+    touched: &'h mut Vec<u32>,
+}
+
+impl HostSockets<'_> {
+    fn endpoint(&mut self, SocketId(number): SocketId) -> Option<&mut Endpoint> {
+        let number = self.first.checked_add(number)?;
+        let State::Open(index) = self.sockets.get(number as usize)?.state else { return None };
+        if !self.touched.contains(&index) {
+            self.touched.push(index);
+        }
+        self.open.endpoints.get_mut(index as usize)
+    }
+}
+
+impl Sockets for HostSockets<'_> {
+    fn now(&self) -> Instant {
+        self.now
+    }
+
+    fn connect(&mut self, socket: SocketId) {
+        let number = self.first + socket.0;
+        let Some(Socket { config, state, .. }) = self.sockets.get_mut(number as usize) else {
+            return;
+        };
+        if matches!(state, State::Planned) && config.connects {
+            *state = State::Open(self.open.open(number, config));
+            self.endpoint(socket);
+        }
+    }
+
+    fn write(&mut self, socket: SocketId, bytes: u64) {
+        let now = self.now;
+        if let Some(endpoint) = self.endpoint(socket).filter(|_| bytes > 0) {
+            endpoint.told.written = false;
+            endpoint.connection.supply(bytes, now);
+        }
+    }
+
+    fn abandon(&mut self, socket: SocketId) {
+        if let Some(endpoint) = self.endpoint(socket) {
+            endpoint.connection.abandon_write();
+        }
+    }
+
+    fn close(&mut self, socket: SocketId) {
+        let now = self.now;
+        if let Some(endpoint) = self.endpoint(socket) {
+            endpoint.connection.close(now);
+        }
+    }
+
+    fn read(&mut self, socket: SocketId, most: u64) -> u64 {
+        let now = self.now;
+        let Some(endpoint) = self.endpoint(socket) else { return 0 };
+        match most.min(endpoint.connection.readable()) {
+            0 => 0,
+            bytes => endpoint.connection.read(bytes, now),
+        }
+    }
+
+    fn is_readable(&self, SocketId(number): SocketId) -> bool {
+        let socket = self.sockets.get((self.first + number) as usize);
+        let Some(&Socket { state: State::Open(index), .. }) = socket else { return false };
+        self.open.endpoints[index as usize].connection.readable() > 0
+    }
+
+    fn read_always(&mut self, socket: SocketId) {
+        let now = self.now;
+        if let Some(endpoint) = self.endpoint(socket) {
+            endpoint.connection.watch(false);
+            endpoint.connection.read_always(now);
+        }
+    }
+}
+
+impl Applications {
+    /// Adds an application with its sockets, and returns its number.
+    pub(super) fn add(
+        &mut self,
+        application: Box<dyn Application>,
+        sockets: impl IntoIterator<Item = SocketConfig>,
+        by_flow: &mut FlowTable,
+    ) {
+        let (number, first) = (self.timers.add(), self.sockets.len() as u32);
+        self.timers.set(number, application.next_wakeup());
+        self.list.push(Running { application, first });
+        for config in sockets {
+            by_flow.set(config.flow, SOCKETS + self.sockets.len() as u32);
+            self.sockets.push(Socket { config, application: number, state: State::Planned });
+        }
+    }
+
+    /// Opens the socket of that number for the peer's SYN; returns its endpoint.
+    pub(super) fn accept(&mut self, number: u32, mut open: Open<'_>) -> Option<u32> {
+        let Socket { config, state, .. } = self.sockets.get_mut(number as usize)?;
+        if !matches!(state, State::Planned) || config.connects {
+            return None;
+        }
+        let index = open.open(number, config);
+        *state = State::Open(index);
+        Some(index)
+    }
+
+    /// Tells the application that its time has come.
+    pub(super) fn wake(&mut self, application: u32, open: Open<'_>, now: Instant) {
+        self.tell(application, SocketEvent::Timer, open, now);
+    }
+
+    /// Tells the application of all that happened to the connection of an endpoint; `came` if a segment came.
+    pub(super) fn deliver_events(
+        &mut self,
+        index: u32,
+        mut came: bool,
+        mut open: Open<'_>,
+        now: Instant,
+    ) {
+        loop {
+            let Some(endpoint) = open.endpoints.get_mut(index as usize) else { return };
+            endpoint.connection.clear_event();
+            let Socket { application, ref config, .. } = self.sockets[endpoint.socket as usize];
+            let connects = config.connects;
+            let socket = SocketId(endpoint.socket - self.list[application as usize].first);
+            let Some(event) = endpoint.next_event(socket, connects, &mut came) else { return };
+            self.tell(application, event, open.reborrow(), now);
+        }
+    }
+
+    fn tell(&mut self, number: u32, event: SocketEvent, open: Open<'_>, now: Instant) {
+        let Self { list, sockets, timers, touched } = self;
+        let Running { application, first } = &mut list[number as usize];
+        let sockets = &mut HostSockets { now, first: *first, sockets, open, touched };
+        application.handle(event, sockets);
+        let at = application.next_wakeup();
+        debug_assert!(at > now, "{application:?} asks for its past");
+        timers.set(number, at);
+    }
+
+    /// The endpoints that applications acted on since this was last called. The list is given back to
+    /// [`Self::give_back`], so that its memory serves again.
+    pub(super) fn take_touched(&mut self) -> Vec<u32> {
+        core::mem::take(&mut self.touched)
+    }
+
+    /// See [`Self::take_touched`].
+    pub(super) fn give_back(&mut self, mut touched: Vec<u32>) {
+        touched.clear();
+        self.touched = touched;
+    }
+
+    /// Keeps what is left of a connection that both ends have closed, or that failed; its endpoint is free.
+    pub(super) fn close(&mut self, index: u32, open: Open<'_>, now: Instant) {
+        let Endpoint { socket, connection, .. } = &mut open.endpoints[index as usize];
+        let (info, progress) = (connection.info(), connection.read_progress());
+        let last_ack = connection.last_ack(now);
+        let closed = Closed { info, progress, last_ack };
+        let Socket { config, state, .. } = &mut self.sockets[*socket as usize];
+        *state = State::Closed(closed.into());
+        open.by_flow.set(config.flow, SOCKETS + *socket);
+        open.timers.set(index, Instant::NEVER);
+        open.free.push(index);
+    }
+
+    /// The ACK that answers a FIN sent again on a connection that is closed (RFC 9293, section 3.10.7.8,
+    /// TIME-WAIT), and the port that it leaves by.
+    pub(super) fn answer(
+        &self,
+        number: u32,
+        segment: &Packet,
+        now: Instant,
+    ) -> Option<(u16, Packet)> {
+        let Socket { config, state: State::Closed(closed), .. } =
+            self.sockets.get(number as usize)?
+        else {
+            return None;
+        };
+        let again = segment.tcp.flags & flags::FIN != 0 || segment.tcp.payload != 0;
+        let failed = closed.info.phase == Phase::Failed;
+        (again && !failed).then_some((config.port, Packet { created: now, ..closed.last_ack }))
+    }
+
+    /// The flows that end here.
+    pub(super) fn flows(&self) -> impl Iterator<Item = FlowId> + '_ {
+        self.sockets.iter().map(|socket| socket.config.flow)
+    }
+
+    /// The state of the connection of a socket that is not open.
+    pub(super) fn info(&self, number: u32) -> Option<Info> {
+        let Socket { config, state, .. } = self.sockets.get(number as usize)?;
+        Some(match state {
+            State::Closed(closed) => closed.info,
+            State::Planned | State::Open(_) => config.open().info(),
+        })
+    }
+
+    /// The bytes that were read from a socket that is not open, and when the last of them were.
+    pub(super) fn progress(&self, number: u32) -> Option<(u64, Instant)> {
+        match &self.sockets.get(number as usize)?.state {
+            State::Closed(closed) => Some(closed.progress),
+            State::Planned | State::Open(_) => Some((0, Instant::ZERO)),
+        }
+    }
+
+    /// What became of the requests of the application that has the socket.
+    pub(super) fn exchanges(&self, number: u32) -> Option<Exchanges> {
+        let Socket { application, .. } = self.sockets.get(number as usize)?;
+        self.list[*application as usize].application.exchanges()
+    }
+
+    /// When the first application is to be woken.
+    #[inline]
+    pub(super) fn next_wakeup(&self) -> Instant {
+        self.timers.earliest()
+    }
+
+    /// The application whose time has come.
+    #[inline]
+    pub(super) fn due(&self, now: Instant) -> Option<u32> {
+        self.timers.due(now).map(|(_, number)| number)
+    }
+}

@@ -1,0 +1,67 @@
+//! The program that reads and drops what comes: at once, or at a rate.
+
+use traffic::units::Serializer;
+use traffic::{Bytes, Instant, Rate};
+
+use crate::application::{Application, SocketEvent, SocketId, Sockets};
+
+/// How the receiving program reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reader {
+    /// The rate at which it reads; `None` reads at once whatever comes.
+    pub rate: Option<Rate>,
+}
+
+/// What a slow reader takes at a time, in bytes: a page.
+const READ_MAX: u64 = 4096;
+
+/// The program that reads.
+#[derive(Debug)]
+pub struct Sink {
+    /// `None` reads at once whatever comes.
+    rate: Option<Serializer>,
+    /// There may be something to read.
+    ready: bool,
+    /// Before this it is busy with what it read.
+    busy_until: Instant,
+}
+
+impl Sink {
+    /// A program that nobody has connected to yet.
+    pub fn new(reader: Reader) -> Self {
+        let rate = reader.rate.map(Serializer::new);
+        Self { rate, ready: false, busy_until: Instant::ZERO }
+    }
+
+    /// Reads what its rate allows until now.
+    fn read(&mut self, sockets: &mut dyn Sockets) {
+        let (socket, now) = (SocketId::ONLY, sockets.now());
+        let Some(rate) = &mut self.rate else { return };
+        while self.ready && now >= self.busy_until {
+            let got = sockets.read(socket, READ_MAX);
+            self.busy_until += rate.advance(Bytes(got));
+            self.ready = sockets.is_readable(socket);
+        }
+    }
+}
+
+impl Application for Sink {
+    fn handle(&mut self, event: SocketEvent, sockets: &mut dyn Sockets) {
+        match event {
+            SocketEvent::Accepted(socket) if self.rate.is_none() => sockets.read_always(socket),
+            SocketEvent::Readable(_) => {
+                if !self.ready {
+                    self.ready = true;
+                    self.busy_until = self.busy_until.max(sockets.now());
+                }
+                self.read(sockets);
+            }
+            SocketEvent::Timer => self.read(sockets),
+            _ => {}
+        }
+    }
+
+    fn next_wakeup(&self) -> Instant {
+        if self.ready { self.busy_until } else { Instant::NEVER }
+    }
+}
