@@ -22,15 +22,22 @@ pub struct BulkSender {
     left: u64,
     /// When the next message is due: the start, before it; `NEVER` after the last.
     next_message: Instant,
-    connected: bool,
-    stopped: bool,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Idle,
+    Connecting,
+    Writing,
+    Stopped,
 }
 
 impl BulkSender {
     /// A program that has not started yet; without a train it writes all the time.
     pub fn new(span: ActivePeriod, train: Option<Train>) -> Self {
         let left = span.bytes.map_or(u64::MAX, |b| b.0);
-        Self { span, train, left, next_message: span.start, connected: false, stopped: false }
+        Self { span, train, left, next_message: span.start, state: State::Idle }
     }
 
     /// The bytes of the messages that are due.
@@ -53,30 +60,38 @@ impl BulkSender {
 
 impl Application for BulkSender {
     fn handle(&mut self, event: SocketEvent, sockets: &mut dyn Sockets) {
-        let now = sockets.now();
-        if event != SocketEvent::Timer || self.stopped || now < self.span.start {
-            return;
+        let (socket, now) = (SocketId::ONLY, sockets.now());
+        match (event, self.state) {
+            (SocketEvent::Timer, State::Idle) if now >= self.span.start => {
+                self.state = State::Connecting;
+                sockets.connect(socket);
+            }
+            (SocketEvent::Connected(_), State::Connecting) => {
+                self.state = State::Writing;
+                sockets.read_always(socket);
+            }
+            _ => {}
         }
-        let socket = SocketId::ONLY;
-        if !self.connected {
-            self.connected = true;
-            sockets.connect(socket);
-            sockets.read_always(socket);
-        }
-        if now >= self.span.stop {
-            self.stopped = true;
+        let begun = matches!(self.state, State::Connecting | State::Writing);
+        if begun && now >= self.span.stop {
+            self.state = State::Stopped;
             return sockets.abandon(socket);
         }
-        sockets.write(socket, self.due(now));
-        if self.left == 0 {
-            sockets.close(socket);
+        if self.state == State::Writing {
+            sockets.write(socket, self.due(now));
+            if self.left == 0 {
+                sockets.close(socket);
+            }
         }
     }
 
     fn next_wakeup(&self) -> Instant {
-        if self.stopped {
-            return Instant::NEVER;
+        let stop = self.span.stop.max(self.span.start);
+        match self.state {
+            State::Idle => self.span.start,
+            State::Connecting => stop,
+            State::Writing => self.next_message.min(stop),
+            State::Stopped => Instant::NEVER,
         }
-        self.next_message.min(self.span.stop.max(self.span.start))
     }
 }

@@ -142,7 +142,11 @@ impl RequestServer {
 
 impl Application for RequestServer {
     fn handle(&mut self, event: SocketEvent, sockets: &mut dyn Sockets) {
-        let SocketEvent::Readable(socket) = event else { return };
+        let socket = match event {
+            SocketEvent::Readable(socket) => socket,
+            SocketEvent::PeerClosed(socket) => return sockets.close(socket),
+            _ => return,
+        };
         loop {
             let bytes = sockets.read(socket, u64::MAX);
             if bytes == 0 {

@@ -248,28 +248,27 @@ impl Host {
         packet: PacketId,
         cx: &mut Context<'_, E, O>,
     ) -> Option<(u32, ProcessingCost)> {
-        let mut index = self.by_flow.get(cx.packets[packet].flow);
-        if index >= SOCKETS {
-            index = self.deliver_unopened(index, packet, cx)?;
-        }
-        let endpoint = &mut self.endpoints[index as usize];
+        let index = self.by_flow.get(cx.packets[packet].flow);
+        let Some(endpoint) = self.endpoints.get_mut(index as usize) else {
+            return self.deliver_unopened(index, packet, cx);
+        };
         let work = endpoint.connection.receive(&cx.packets[packet], cx.now);
         cx.packets.release(packet);
         if endpoint.connection.has_event() {
-            self.deliver_events(index, true, cx);
+            self.on_segment_event(index, cx);
         }
         Some((index, work))
     }
 
-    /// Takes a packet for which no connection is open: a SYN opens one, and its endpoint is returned; a FIN on
-    /// one that is closed is answered; a datagram is counted.
+    /// Takes a packet for which no connection is open: a SYN opens one, a FIN on one that is closed is answered,
+    /// a datagram is counted.
     #[inline(never)]
     fn deliver_unopened<E: Egress, O: Observer>(
         &mut self,
         index: u32,
         packet: PacketId,
         cx: &mut Context<'_, E, O>,
-    ) -> Option<u32> {
+    ) -> Option<(u32, ProcessingCost)> {
         if index >= DATAGRAMS {
             self.deliver_datagram(index, packet, cx);
             return None;
@@ -277,8 +276,8 @@ impl Host {
         let number = index - SOCKETS;
         if cx.packets[packet].tcp.flags & flags::SYN != 0 {
             let (applications, open) = self.sockets();
-            if let Some(endpoint) = applications.accept(number, open) {
-                return Some(endpoint);
+            if applications.accept(number, open) {
+                return self.deliver(packet, cx);
             }
         }
         let answer = self.applications.answer(number, &cx.packets[packet], cx.now);
@@ -289,6 +288,17 @@ impl Host {
             self.offer(port, packet, cx);
         }
         None
+    }
+
+    /// A segment brought something about that the program learns of.
+    #[inline(never)]
+    fn on_segment_event<E: Egress, O: Observer>(&mut self, index: u32, cx: &mut Context<'_, E, O>) {
+        // The stack answers before that, as a kernel does.
+        self.send_pending(index, cx);
+        self.deliver_events(index, true, cx);
+        if self.endpoints[index as usize].connection.is_closed() {
+            self.arm(index, cx.now, cx);
+        }
     }
 
     /// Counts a datagram; what is for nobody here is dropped.
@@ -483,9 +493,6 @@ impl Host {
         let (applications, open) = self.sockets();
         applications.deliver_events(index, came, open, cx.now);
         self.send_touched(cx);
-        if self.endpoints[index as usize].connection.is_closed() {
-            self.arm(index, cx.now, cx);
-        }
     }
 
     /// Lets the connections send that an application acted on.
@@ -565,6 +572,16 @@ impl Host {
         }
         let (applications, open) = self.sockets();
         applications.close(index, open, cx.now);
+    }
+
+    /// Connections that are open.
+    pub fn open_connections(&self) -> usize {
+        self.endpoints.len() - self.free.len()
+    }
+
+    /// The most connections that were open at once.
+    pub fn connection_places(&self) -> usize {
+        self.endpoints.len()
     }
 
     /// Packets that wait for the processor.

@@ -57,6 +57,7 @@ impl Application for Sink {
                 self.read(sockets);
             }
             SocketEvent::Timer => self.read(sockets),
+            SocketEvent::PeerClosed(socket) => sockets.close(socket),
             _ => {}
         }
     }

@@ -14,7 +14,9 @@ fn queue(name: &str) -> &'static str {
             "{ default_class = 'all', class.all = { link_share_m2 = '10 Mbit/s', match = {} } }"
         }
         "cbq" => {
-            "{ default = 'all', class.all = { rate = '9 Mbit/s', borrow = true, match = {} } }"
+            // A class has 30 packets of drop-tail queue unless given, which locks out whoever is refused.
+            "{ default = 'all', class.all = { rate = '9 Mbit/s', borrow = true, match = {}, \
+             queue.fifo.packets = 1000 } }"
         }
         "psp" => "{ gaps = false, class.all = { rate = '10 Mbit/s', match = {} } }",
         "tbr" => "{ rate = '9.9 Mbit/s', queue.fq_codel.packets = 30 }",

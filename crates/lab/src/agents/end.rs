@@ -141,14 +141,7 @@ impl End {
         let most = most.min(READ);
         while self.readable {
             match socket::discard(&self.socket, most as usize) {
-                Ok(0) => {
-                    self.readable = false;
-                    if !std::mem::replace(&mut self.ended, true) {
-                        // The program hears that the other one has closed, and closes as well.
-                        self.closing = true;
-                        self.write(now);
-                    }
-                }
+                Ok(0) => (self.readable, self.ended) = (false, true),
                 Ok(got) => {
                     // A short read takes all there was: the kernel tells of more. Of the end of the stream it
                     // has told already.

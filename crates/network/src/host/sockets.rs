@@ -274,15 +274,16 @@ impl Applications {
         }
     }
 
-    /// Opens the socket of that number for the peer's SYN; returns its endpoint.
-    pub(super) fn accept(&mut self, number: u32, mut open: Open<'_>) -> Option<u32> {
-        let Socket { config, state, .. } = self.sockets.get_mut(number as usize)?;
-        if !matches!(state, State::Planned) || config.connects {
-            return None;
+    /// Opens the socket of that number for the peer's SYN, if it listens.
+    pub(super) fn accept(&mut self, number: u32, mut open: Open<'_>) -> bool {
+        let Some(Socket { config, state, .. }) = self.sockets.get_mut(number as usize) else {
+            return false;
+        };
+        let listens = matches!(state, State::Planned) && !config.connects;
+        if listens {
+            *state = State::Open(open.open(number, config));
         }
-        let index = open.open(number, config);
-        *state = State::Open(index);
-        Some(index)
+        listens
     }
 
     /// Tells the application that its time has come.
@@ -344,22 +345,26 @@ impl Applications {
         open.free.push(index);
     }
 
-    /// The ACK that answers a FIN sent again on a connection that is closed (RFC 9293, section 3.10.7.8,
-    /// TIME-WAIT), and the port that it leaves by.
+    /// A segment came for a connection that is closed. Returns the ACK that answers a FIN sent again (RFC 9293,
+    /// section 3.10.7.8, TIME-WAIT), and the port that it leaves by.
     pub(super) fn answer(
-        &self,
+        &mut self,
         number: u32,
         segment: &Packet,
         now: Instant,
     ) -> Option<(u16, Packet)> {
         let Socket { config, state: State::Closed(closed), .. } =
-            self.sockets.get(number as usize)?
+            self.sockets.get_mut(number as usize)?
         else {
             return None;
         };
+        closed.info.segments_received += 1;
         let again = segment.tcp.flags & flags::FIN != 0 || segment.tcp.payload != 0;
-        let failed = closed.info.phase == Phase::Failed;
-        (again && !failed).then_some((config.port, Packet { created: now, ..closed.last_ack }))
+        if !again || closed.info.phase == Phase::Failed {
+            return None;
+        }
+        closed.info.segments_sent += 1;
+        Some((config.port, Packet { created: now, ..closed.last_ack }))
     }
 
     /// The flows that end here.
