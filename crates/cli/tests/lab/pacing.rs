@@ -36,5 +36,7 @@ receiver_tcp.buffers.receive = "8 MiB"
     // Of 1518 bytes 1448 are payload.
     let goodput = summary["flow"]["bulk"]["goodput_last_half"].as_f64().expect("a rate");
     let share = goodput * 8.0 / (RATE * 1448.0 / 1518.0);
-    assert!((0.97..1.0).contains(&share), "{share} of what the rate allows");
+    // Of the two seconds' edges each falls within what the receiver is handed at once: 64 KiB (GRO), a thousandth.
+    let most = 1.0 + f64::from(1 << 16) / (2.0 * RATE / 8.0 * 1448.0 / 1518.0);
+    assert!((0.97..most).contains(&share), "{share} of what the rate allows");
 }
