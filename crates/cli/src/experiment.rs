@@ -47,7 +47,17 @@ impl Experiment {
         if let Some(range) = &self.seeds {
             document.seeds(range)?;
         }
+        for name in document.files() {
+            let path = self.beside(&name);
+            let text = open(&path).and_then(read).map_err(Failure::file(&path))?;
+            document.supply(name, text);
+        }
         Ok(document)
+    }
+
+    /// The path of a file that the scenario names: it counts from the scenario's folder.
+    fn beside(&self, name: &str) -> PathBuf {
+        self.file.parent().map_or_else(|| name.into(), |folder| folder.join(name))
     }
 
     fn text(&self) -> Result<String, Failure> {

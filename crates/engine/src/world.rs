@@ -205,7 +205,7 @@ impl World {
             match &flow.transport {
                 Transport::Tcp(tcp) => {
                     let isn = random.next_u32();
-                    let [sender, receiver] = tcp.applications(flow.span);
+                    let [sender, receiver] = flow.applications(tcp, plan.seed);
                     let near = SocketConfig {
                         flow: id,
                         port: out,

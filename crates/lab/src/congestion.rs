@@ -42,7 +42,7 @@ impl Congestion {
                 continue;
             }
             // A receiver sends if it answers.
-            let answers = tcp.exchange.map(|_| tcp.receiver.algorithm);
+            let answers = tcp.workload.asks().then_some(tcp.receiver.algorithm);
             for algorithm in std::iter::once(tcp.sender.algorithm).chain(answers) {
                 if !loaded.names.iter().any(|(name, _)| *name == algorithm.name()) {
                     loaded.add(algorithm)?;

@@ -14,7 +14,7 @@ use lab::congestion::Congestion;
 use pair::{Pair, lacks, plan, plan_at};
 use results::totals::FlowTotals;
 use scenario::plan::Flow;
-use traffic::{Bytes, Duration, Instant};
+use traffic::{Bytes, Distribution, Duration, Instant, Random};
 use transport::Phase;
 
 /// A processor shared with other tests may be busy for so long.
@@ -221,6 +221,26 @@ fn requests_are_answered_in_turn() {
     // stamp is the turn's.
     const TURN: f64 = 0.000_2;
     assert!(mean > 32_000.0 * 8.0 / 200e6 - TURN && mean < 0.01 + HICCUP, "{mean} s");
+}
+
+#[test]
+fn both_ends_of_an_exchange_draw_the_same_sizes() {
+    if lacks("an exchange of drawn sizes") {
+        return;
+    }
+    let flow = "[flow.one]\nfrom = \"a\"\nto = \"b\"\nexchange = { request = \"1 B..20 kB\", \
+                response = \"pareto 20 kB 1.5\", think = \"exponential 1 ms\", count = 100 }";
+    let (totals, _) = Pair::new("200mbit").flows(&plan("4 s", flow));
+    let FlowTotals { exchanges, sender, receiver, .. } = totals[0];
+    assert_eq!(exchanges.expect("it asks").completed, 100);
+    let draws = |key: &str, of: Distribution<Bytes>| {
+        let mut random = Random::new(1, &format!("one {key}"));
+        (0..100).map(|_| of.draw(&mut random).0.max(1)).sum::<u64>()
+    };
+    let (min, max, mean) = (Bytes(1), Bytes(20_000), Bytes(20_000));
+    assert_eq!(receiver.bytes_read, draws("request", Distribution::Uniform { min, max }));
+    let responses = draws("response", Distribution::Pareto { mean, shape: 1_500 });
+    assert_eq!(sender.bytes_read, responses);
 }
 
 #[test]

@@ -1,18 +1,54 @@
 //! Requests and responses in turn on one connection: the program that asks, and the one that answers.
 
-use traffic::{Bytes, Duration, Instant};
+use traffic::{Bytes, Distribution, Duration, Instant, Random};
 
 use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
 
-/// Sizes of both, and how often.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Sizes of both, how often, and how many.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// A request's size; above zero.
-    pub request: Bytes,
-    /// A response's size; above zero.
-    pub response: Bytes,
-    /// From one request to the next, which waits for the response in any case; `None` asks again at once.
-    pub every: Option<Duration>,
+    /// A request's size, drawn for each.
+    pub request: Distribution<Bytes>,
+    /// A response's size, drawn for each.
+    pub response: Distribution<Bytes>,
+    /// When the next request follows.
+    pub pace: Pace,
+    /// The connection is closed after so many responses; `None` to go on.
+    pub count: Option<u64>,
+}
+
+/// When the next request follows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// So long after the one before, but not before its response came.
+    Every(Duration),
+    /// So long after the response came, drawn for each.
+    Think(Distribution<Duration>),
+}
+
+/// The sizes of a connection's messages. Both ends draw the same ones.
+#[derive(Clone, Debug)]
+struct Sizes {
+    exchange: Exchange,
+    requests: Random,
+    responses: Random,
+}
+
+impl Sizes {
+    fn new(exchange: Exchange, (seed, name): (u64, &str)) -> Self {
+        let stream = |key| Random::new(seed, &format!("{name} {key}"));
+        Self { exchange, requests: stream("request"), responses: stream("response") }
+    }
+
+    /// The next request's; never nothing, for then nobody would see it come.
+    fn request(&mut self) -> u64 {
+        self.exchange.request.draw(&mut self.requests).0.max(1)
+    }
+
+    /// The next response's, likewise.
+    fn response(&mut self) -> u64 {
+        self.exchange.response.draw(&mut self.responses).0.max(1)
+    }
 }
 
 /// What became of the requests.
@@ -35,10 +71,11 @@ impl Exchanges {
 }
 
 /// The program that asks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct RequestClient {
     span: ActivePeriod,
-    exchange: Exchange,
+    sizes: Sizes,
+    thinking: Random,
     state: State,
     /// When the request was written whose response is awaited, and how much of that is still to come.
     awaited: Option<(Instant, u64)>,
@@ -56,10 +93,17 @@ enum State {
 }
 
 impl RequestClient {
-    /// A program that has not started yet.
-    pub fn new(span: ActivePeriod, exchange: Exchange) -> Self {
-        let (state, exchanges) = (State::Idle, Exchanges::default());
-        Self { span, exchange, state, awaited: None, next: span.start, exchanges }
+    /// A program that has not started yet, of the flow of that name in a run with that seed.
+    pub fn new(span: ActivePeriod, exchange: &Exchange, (seed, name): (u64, &str)) -> Self {
+        Self {
+            span,
+            sizes: Sizes::new(exchange.clone(), (seed, name)),
+            thinking: Random::new(seed, &format!("{name} think")),
+            state: State::Idle,
+            awaited: None,
+            next: span.start,
+            exchanges: Exchanges::default(),
+        }
     }
 
     /// Reads responses.
@@ -72,10 +116,24 @@ impl RequestClient {
             let Some((asked, left)) = self.awaited else { continue };
             self.awaited = Some((asked, left.saturating_sub(bytes)));
             if bytes >= left {
-                self.exchanges.add(sockets.now() - asked);
-                self.awaited = None;
+                self.answered(asked, sockets.now());
             }
         }
+    }
+
+    /// A response is there whole.
+    fn answered(&mut self, asked: Instant, now: Instant) {
+        self.exchanges.add(now - asked);
+        self.awaited = None;
+        self.next = match &self.sizes.exchange.pace {
+            Pace::Every(every) => asked + *every,
+            Pace::Think(time) => now + time.draw(&mut self.thinking),
+        };
+    }
+
+    /// Whether it has asked all that it was to ask.
+    fn is_done(&self) -> bool {
+        self.sizes.exchange.count.is_some_and(|count| self.exchanges.completed >= count)
     }
 
     /// Connects, writes the request that is due, or stops; a response under way then is still read.
@@ -85,14 +143,13 @@ impl RequestClient {
             self.state = State::Connecting;
             sockets.connect(socket);
         }
-        if now >= self.span.stop && self.state != State::Stopped {
+        if (now >= self.span.stop || self.is_done()) && self.state != State::Stopped {
             self.state = State::Stopped;
             return sockets.close(socket);
         }
         if self.state == State::Connected && self.awaited.is_none() && now >= self.next {
-            self.awaited = Some((now, self.exchange.response.0));
-            self.next = now + self.exchange.every.unwrap_or(Duration::ZERO);
-            sockets.write(socket, self.exchange.request.0);
+            self.awaited = Some((now, self.sizes.response()));
+            sockets.write(socket, self.sizes.request());
         }
     }
 }
@@ -126,17 +183,31 @@ impl Application for RequestClient {
 }
 
 /// The program that answers every request when all of it came.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct RequestServer {
-    exchange: Exchange,
-    /// Of the request that is coming in.
-    received: u64,
+    sizes: Sizes,
+    /// What is still to come of the request.
+    awaited: u64,
 }
 
 impl RequestServer {
-    /// A program that nobody has asked yet.
-    pub const fn new(exchange: Exchange) -> Self {
-        Self { exchange, received: 0 }
+    /// A program that nobody has asked yet, of the flow of that name in a run with that seed.
+    pub fn new(exchange: &Exchange, stream: (u64, &str)) -> Self {
+        let mut sizes = Sizes::new(exchange.clone(), stream);
+        let awaited = sizes.request();
+        Self { sizes, awaited }
+    }
+
+    /// So much of requests came: returns how long the responses to those that are whole now are.
+    fn received(&mut self, mut bytes: u64) -> u64 {
+        let mut responses = 0_u64;
+        while bytes >= self.awaited {
+            bytes -= self.awaited;
+            self.awaited = self.sizes.request();
+            responses = responses.saturating_add(self.sizes.response());
+        }
+        self.awaited -= bytes;
+        responses
     }
 }
 
@@ -152,13 +223,7 @@ impl Application for RequestServer {
             if bytes == 0 {
                 return;
             }
-            let received = self.received + bytes;
-            let request = self.exchange.request.0.max(1);
-            self.received = received % request;
-            let responses = received / request;
-            if responses > 0 {
-                sockets.write(socket, responses.saturating_mul(self.exchange.response.0));
-            }
+            sockets.write(socket, self.received(bytes));
         }
     }
 

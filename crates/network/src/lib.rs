@@ -25,6 +25,7 @@ pub mod router;
 pub mod schedule;
 pub mod sink;
 mod timer;
+pub mod workload;
 
 pub use application::Application;
 pub use custody::Owner;

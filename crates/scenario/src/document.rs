@@ -1,5 +1,6 @@
 //! A scenario's text with the overrides of the command line, and the grid of runs that it spans.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use serde::Deserialize;
@@ -9,6 +10,7 @@ use traffic::qdisc;
 
 use crate::diagnostic::{Errors, Problems, Source, Span};
 use crate::file::Scenario;
+use crate::included::{self, Files};
 use crate::plan::Plan;
 use crate::queue::Queue;
 use crate::units::Units;
@@ -26,6 +28,7 @@ pub struct Document {
     length: usize,
     overrides: Vec<Override>,
     axes: Vec<Axis>,
+    files: Files,
 }
 
 /// One path set to one value; both point into the source.
@@ -147,7 +150,8 @@ impl Document {
             false => Vec::new(),
         };
         problems.into_result(&source)?;
-        Ok(Self { source, length: text.len(), overrides: Vec::new(), axes })
+        let files = Files::new();
+        Ok(Self { source, length: text.len(), overrides: Vec::new(), axes, files })
     }
 
     /// Sets `path=value` as if the file said so: `emulator.gnet.buffer=1MiB`.
@@ -198,6 +202,25 @@ impl Document {
                 self.reject(&span, format!("`{range}` is no range of seeds"), help)
             }
         }
+    }
+
+    /// The files that values of the scenario name, `cdf file:sizes.txt` for one, the command line's included.
+    pub fn files(&self) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        let (table, _) = DeTable::parse_recoverable(self.source.slice(&(0..self.length)));
+        included::note(table.get_ref(), &mut names);
+        let varied = self.axes.iter().flat_map(|axis| &axis.values);
+        for fragment in self.overrides.iter().map(|change| &change.value).chain(varied) {
+            if let Ok(value) = self.value(fragment) {
+                included::note_value(value.get_ref(), &mut names);
+            }
+        }
+        names
+    }
+
+    /// Tells what is in one of [`Self::files`].
+    pub fn supply(&mut self, name: String, text: String) {
+        self.files.insert(name, text);
     }
 
     /// Every point of the grid, the last axis running fastest; one run if there is no grid.
@@ -256,6 +279,7 @@ impl Document {
         }
         // A whole table may have been set.
         aliases::spell_out(table.get_mut());
+        included::spell_out(table.get_mut(), &self.files, problems);
         structure::check(table.get_ref(), problems);
         if !problems.is_empty() {
             return None;

@@ -16,9 +16,10 @@ use crate::tcp::Tcp;
 use crate::topology::Topology;
 use crate::value::{
     AddressUnit, CodePointUnit, Commands, Count, Grid, Name, OneOrMany, PeriodUnit, PortUnit,
-    Quantity, RandomTimeUnit, RateUnit, ShareUnit, SizeUnit, Table, TimeUnit, UnitOfRate,
-    UnitOfSize, UnitOfTime,
+    Quantity, RandomSizeUnit, RandomTimeUnit, RateUnit, ShareUnit, SizeUnit, Table, TimeUnit,
+    UnitOfRate, UnitOfSize, UnitOfTime,
 };
+use crate::workload::{Exchange, Train};
 
 pub(crate) use outcome::{
     Bounds, Compare, CompareEmulator, CompareFlow, CompareLink, CompareRun, Expect, ExpectEmulator,
@@ -252,10 +253,14 @@ pub(crate) struct Flow {
     /// From each flow's start to the next one's, on top of `start`; 0 unless given. "exponential 50 ms" makes
     /// Poisson arrivals.
     pub(crate) stagger: Option<Quantity<RandomTimeUnit>>,
+    /// The share of the busiest link on their ways that the flows of `bytes` bytes each take, headers included:
+    /// it makes Poisson arrivals in place of `stagger`.
+    pub(crate) load: Option<Quantity<ShareUnit>>,
     /// When the program stops sending; never unless given.
     pub(crate) stop: Option<Quantity<TimeUnit>>,
-    /// How much payload each flow sends; without end unless given.
-    pub(crate) bytes: Option<Quantity<SizeUnit>>,
+    /// How much payload each flow sends; without end unless given. "web search" draws each flow's size from the
+    /// run's seed and its name.
+    pub(crate) bytes: Option<Quantity<RandomSizeUnit>>,
     /// UDP datagrams at a rate, whatever the network makes of them, in place of TCP.
     pub(crate) datagrams: Option<Datagrams>,
     /// Messages with silence between, rather than writing all the time.
@@ -326,28 +331,6 @@ pub(crate) enum Spacing {
     Even,
     /// Exponential times: Poisson arrivals.
     Poisson,
-}
-
-/// A message every so often.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Train {
-    /// A message's size.
-    pub(crate) message: Quantity<SizeUnit>,
-    /// From the start of one message to the start of the next.
-    pub(crate) every: Quantity<TimeUnit>,
-}
-
-/// Requests of the sending host, and responses of the receiving one.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Exchange {
-    /// A request's size.
-    pub(crate) request: Quantity<SizeUnit>,
-    /// A response's size.
-    pub(crate) response: Quantity<SizeUnit>,
-    /// From one request to the next, which waits for the response in any case; at once unless given.
-    pub(crate) every: Option<Quantity<TimeUnit>>,
 }
 
 /// How the receiving program reads.

@@ -47,7 +47,7 @@ pub fn lock(plan: &Plan) -> String {
     text
 }
 
-fn line(text: &mut String, key: &str, value: &str) {
+pub(crate) fn line(text: &mut String, key: &str, value: &str) {
     let _ = writeln!(text, "{key} = {value}");
 }
 
@@ -56,7 +56,7 @@ fn header(text: &mut String, path: &str) {
 }
 
 /// A TOML basic string.
-fn string(text: &str) -> String {
+pub(crate) fn string(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {
         match c {
@@ -86,10 +86,15 @@ pub(crate) fn rate(rate: Rate) -> String {
 
 /// A size, to the byte.
 pub(crate) fn size(bytes: Bytes) -> String {
+    string(&size_text(bytes))
+}
+
+/// The same without quotes.
+pub(crate) fn size_text(bytes: Bytes) -> String {
     match bytes.0 {
-        n if n > 0 && n % (1 << 20) == 0 => format!("\"{} MiB\"", n >> 20),
-        n if n > 0 && n % (1 << 10) == 0 => format!("\"{} KiB\"", n >> 10),
-        n => format!("\"{n} B\""),
+        n if n > 0 && n % (1 << 20) == 0 => format!("{} MiB", n >> 20),
+        n if n > 0 && n % (1 << 10) == 0 => format!("{} KiB", n >> 10),
+        n => format!("{n} B"),
     }
 }
 

@@ -18,12 +18,14 @@ pub(crate) enum Matrix {
     AllToAll,
     /// Every host to one drawn from the seed, which may be drawn several times.
     Random,
+    /// As many flows as `count` says, each between two hosts drawn from the seed.
+    AnyToAny,
 }
 
 impl Matrix {
     /// All of them.
-    pub(crate) const ALL: [Self; 4] =
-        [Self::Permutation, Self::Incast, Self::AllToAll, Self::Random];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Permutation, Self::Incast, Self::AllToAll, Self::Random, Self::AnyToAny];
 
     /// Its name in a scenario.
     pub(crate) const fn name(self) -> &'static str {
@@ -32,24 +34,29 @@ impl Matrix {
             Self::Incast => "incast",
             Self::AllToAll => "all_to_all",
             Self::Random => "random",
+            Self::AnyToAny => "any_to_any",
         }
     }
 
-    /// How many pairs it makes; or what the ends must be.
+    /// How many pairs it makes where `flows` are asked for; or what the ends must be.
     pub(crate) fn count(
         self,
         from: &Range<usize>,
         to: &Range<usize>,
+        flows: usize,
     ) -> Result<usize, &'static str> {
         let shared = from.end.min(to.end).saturating_sub(from.start.max(to.start));
         match self {
             Self::Permutation if from.len() != to.len() => Err("as many senders as receivers"),
-            Self::Permutation | Self::Random if to.len() < 2 => Err("at least two receivers"),
+            Self::Permutation | Self::Random | Self::AnyToAny if to.len() < 2 => {
+                Err("at least two receivers")
+            }
             Self::Permutation if shared > 0 && from != to => {
                 Err("the same hosts at both ends, or none of them at both")
             }
             Self::Incast if to.len() != 1 => Err("one receiver, such as `NAME.1`"),
             Self::Permutation | Self::Random => Ok(from.len()),
+            Self::AnyToAny => Ok(flows),
             Self::Incast => Ok(from.len() - shared),
             Self::AllToAll => Ok(from.len().saturating_mul(to.len()) - shared),
         }
@@ -60,11 +67,12 @@ impl Matrix {
         self,
         from: Range<usize>,
         to: Range<usize>,
+        flows: usize,
         (seed, name): (u64, &str),
     ) -> Vec<(usize, usize)> {
         let mut random = Random::new(seed, &format!("{name}:matrix"));
         let mut below = |count: usize| (((random.next_u64() >> 32) * count as u64) >> 32) as usize;
-        if self.count(&from, &to).is_err() {
+        if self.count(&from, &to, flows).is_err() {
             return Vec::new();
         }
         match self {
@@ -80,16 +88,35 @@ impl Matrix {
                 let row = |from| to.clone().map(move |to| (from, to));
                 from.flat_map(row).filter(|(from, to)| from != to).collect()
             }
-            Self::Random => {
-                let draw = |from: usize| {
-                    let others = to.len() - usize::from(to.contains(&from));
-                    let drawn = to.start + below(others);
-                    (from, drawn + usize::from(to.contains(&from) && drawn >= from))
+            Self::Random => from.map(|from| (from, other(from, &to, &mut below))).collect(),
+            Self::AnyToAny => {
+                let draw = |_| {
+                    let from = from.start + below(from.len());
+                    (from, other(from, &to, &mut below))
                 };
-                from.map(draw).collect()
+                (0..flows).map(draw).collect()
             }
         }
     }
+}
+
+/// Pairs of `from` and `to` that stand for all of them: every host is at either end as often as the others.
+pub(crate) fn evenly(from: &Range<usize>, to: &Range<usize>) -> Vec<(usize, usize)> {
+    /// Receivers of each sender: all, where that makes no more pairs.
+    const PAIRS: usize = 1 << 16;
+    let each = (PAIRS / from.len().max(1)).clamp(1, to.len());
+    let receiver = |sender: usize, turn: usize| {
+        to.start + (sender - from.start + 1 + turn * to.len() / each) % to.len()
+    };
+    let row = |sender| (0..each).map(move |turn| (sender, receiver(sender, turn)));
+    from.clone().flat_map(row).filter(|(from, to)| from != to).collect()
+}
+
+/// One of `to` that is not `from`.
+fn other(from: usize, to: &Range<usize>, below: &mut impl FnMut(usize) -> usize) -> usize {
+    let shared = to.contains(&from);
+    let drawn = to.start + below(to.len() - usize::from(shared));
+    drawn + usize::from(shared && drawn >= from)
 }
 
 #[cfg(test)]
@@ -102,8 +129,8 @@ mod tests {
     fn nobody_sends_to_itself_and_the_count_is_right() {
         for (from, to) in [(0..9, 0..9), (0..9, 9..18), (0..9, 4..5), (0..5, 3..9)] {
             for matrix in Matrix::ALL {
-                let pairs = matrix.pairs(from.clone(), to.clone(), (3, "f"));
-                assert_eq!(pairs.len(), matrix.count(&from, &to).unwrap_or(0), "{matrix:?}");
+                let pairs = matrix.pairs(from.clone(), to.clone(), 50, (3, "f"));
+                assert_eq!(pairs.len(), matrix.count(&from, &to, 50).unwrap_or(0), "{matrix:?}");
                 assert!(pairs.iter().all(|(a, b)| a != b), "{matrix:?} {pairs:?}");
                 assert!(pairs.iter().all(|(a, b)| from.contains(a) && to.contains(b)));
             }
@@ -111,9 +138,22 @@ mod tests {
     }
 
     #[test]
+    fn even_pairs_are_even() {
+        for hosts in [2, 16, 300, 4_096] {
+            let pairs = evenly(&(5..5 + hosts), &(5..5 + hosts));
+            for end in [|pair: &(usize, usize)| pair.0, |pair: &(usize, usize)| pair.1] {
+                let mut counts = vec![0; hosts];
+                pairs.iter().for_each(|pair| counts[end(pair) - 5] += 1);
+                let (least, most) = (counts.iter().min(), counts.iter().max());
+                assert!(least > Some(&0) && least == most, "{hosts}: {least:?} to {most:?}");
+            }
+        }
+    }
+
+    #[test]
     fn a_permutation_reaches_everyone_once_by_the_seed() {
         let receivers = |seed| {
-            let pairs = Matrix::Permutation.pairs(0..64, 0..64, (seed, "f"));
+            let pairs = Matrix::Permutation.pairs(0..64, 0..64, 1, (seed, "f"));
             pairs.into_iter().map(|(_, to)| to).collect::<Vec<_>>()
         };
         assert_eq!(receivers(1).iter().collect::<BTreeSet<_>>().len(), 64);

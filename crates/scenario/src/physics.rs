@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use network::datagram;
+use network::workload::Workload;
 use traffic::classify::Subject;
 use traffic::qdisc::{self, fifo, psp};
 use traffic::{Bytes, Duration, FlowId, HostId, Instant, Packet, Rate};
@@ -211,7 +212,7 @@ fn mtu(names: &Groups<'_>, about: &str, tcp: &Tcp, path: &Path) -> Option<Warnin
 }
 
 fn overload(units: Units, about: &str, tcp: &Tcp, bottleneck: Rate) -> Option<Warning> {
-    let train = tcp.train?;
+    let Workload::Train(train) = tcp.workload else { return None };
     let offered = rate_of(train.message, train.every).filter(|&offered| offered > bottleneck)?;
     let [offered, carried] = [offered, bottleneck].map(|rate| units.rate(rate));
     let every = quantity::nearly(bottleneck.time_for(train.message));

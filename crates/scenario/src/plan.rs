@@ -5,15 +5,14 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use network::application::{ActivePeriod, Application};
-use network::bulk::{BulkSender, Train};
-use network::exchange::{Exchange, RequestClient, RequestServer};
-use network::sink::{Reader, Sink};
+use network::sink::Reader;
+use network::workload::Workload;
 use network::{datagram, emulator, forwarding, host, impairment, link};
 use traffic::header::{Header, Ports};
 use traffic::reservation::Request;
-use traffic::{Bytes, Duration, FlowId, HostId, Instant, Random, condition, qdisc};
+use traffic::{Bytes, Distribution, Duration, FlowId, HostId, Instant, Random, condition, qdisc};
 
-pub use crate::arrival::{Arrival, RandomTime};
+pub use crate::arrival::Arrival;
 pub use crate::resolve::{Attachment, Routes};
 use crate::units::Units;
 
@@ -192,6 +191,8 @@ pub struct Flow {
     pub span: ActivePeriod,
     /// What the file says of the start, which the one above was drawn from.
     pub arrival: Arrival,
+    /// What the file says of the size, which the one above was drawn from.
+    pub size: Option<Distribution<Bytes>>,
     /// By which protocol.
     pub transport: Transport,
 }
@@ -247,25 +248,10 @@ pub struct Tcp {
     pub receiver: Arc<transport::Config>,
     /// The kernel's own congestion control of that name, in place of the sender's algorithm.
     pub kernel_congestion: Option<String>,
-    /// Requests and responses in turn, rather than writing.
-    pub exchange: Option<Exchange>,
-    /// Messages with silence between; `None` writes all the time.
-    pub train: Option<Train>,
-    /// The receiving program.
+    /// What the programs do.
+    pub workload: Workload,
+    /// How the receiving program reads.
     pub reader: Reader,
-}
-
-impl Tcp {
-    /// The programs at both ends of a connection that is active for `span`, the one that connects first.
-    pub fn applications(&self, span: ActivePeriod) -> [Box<dyn Application>; 2] {
-        match self.exchange {
-            Some(exchange) => [
-                Box::new(RequestClient::new(span, exchange)),
-                Box::new(RequestServer::new(exchange)),
-            ],
-            None => [Box::new(BulkSender::new(span, self.train)), Box::new(Sink::new(self.reader))],
-        }
-    }
 }
 
 impl Flow {
@@ -280,6 +266,11 @@ impl Flow {
     /// The port that the program of that number listens on, where the file gives none: each has its own.
     pub const fn usual_server_port(number: usize) -> u16 {
         10_000 + (number % 10_000) as u16
+    }
+
+    /// The programs at the ends of the connection `tcp` that it is, the one that connects first.
+    pub fn applications(&self, tcp: &Tcp, seed: u64) -> [Box<dyn Application>; 2] {
+        tcp.workload.applications(self.span, tcp.reader, (seed, &self.name))
     }
 
     /// The connection it is, if it is one.
@@ -301,7 +292,7 @@ impl Flow {
 
     /// The host whose program reads what counts: the receiving one, but the sending one's responses.
     pub fn reader(&self) -> usize {
-        let asks = self.tcp().is_some_and(|tcp| tcp.exchange.is_some());
+        let asks = self.tcp().is_some_and(|tcp| tcp.workload.asks());
         if asks { self.from } else { self.to }
     }
 

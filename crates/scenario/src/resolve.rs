@@ -11,6 +11,7 @@ mod filters;
 mod flows;
 mod impairments;
 mod links;
+mod load;
 mod nodes;
 mod probes;
 mod programs;

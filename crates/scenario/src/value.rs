@@ -10,11 +10,10 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_spanned::Spanned;
 use traffic::classify::{Dscp, PortRange, Prefix};
 use traffic::condition::Action;
-use traffic::{Bytes, Duration, Rate};
+use traffic::{Bytes, Distribution, Duration, Rate};
 
-use crate::arrival::RandomTime;
 use crate::diagnostic::{Problems, Span};
-use crate::{arrival, condition, header, quantity, units};
+use crate::{condition, distribution, header, quantity, units};
 
 /// A kind of quantity: how it is read, and how an editor is told of it.
 pub(crate) trait Unit {
@@ -50,10 +49,17 @@ unit!(SizeUnit, Bytes, quantity::bytes, false, "A size: \"1500 B\", \"512 KiB\",
 unit!(TimeUnit, Duration, quantity::duration, false, "A time: \"10 ms\", \"300 s\", \"500 us\"");
 unit!(
     RandomTimeUnit,
-    RandomTime,
-    arrival::random_time,
+    Distribution<Duration>,
+    distribution::read,
     false,
-    "A time, or one drawn for each flow: \"10 ms\", \"0 s..100 ms\" (uniform), \"exponential 50 ms\""
+    "A time, or one that is drawn: \"10 ms\", \"0 s..100 ms\" (uniform), \"exponential 50 ms\", \"pareto 50 ms 1.5\" (mean and shape), \"cdf 1 ms 30 %, 90 ms 100 %\""
+);
+unit!(
+    RandomSizeUnit,
+    Distribution<Bytes>,
+    distribution::read,
+    false,
+    "A size, or one that is drawn: \"20 kB\", \"1 kB..1 MB\" (uniform), \"exponential 50 kB\", \"pareto 50 kB 1.2\" (mean and shape), \"cdf 1 kB 30 %, 1 MB 100 %\", \"web search\", \"data mining\""
 );
 unit!(PeriodUnit, Duration, quantity::period, false, "A frequency: \"100 Hz\", \"1 kHz\"");
 unit!(ShareUnit, u32, quantity::share, true, "A share: \"0.01 %\" or 0.0001");
@@ -105,6 +111,22 @@ impl<U: Unit> Quantity<U> {
                 None
             }
         }
+    }
+}
+
+/// A full frame at 100 Gbit/s.
+const INTERVAL_MIN: Duration = Duration::from_ns(100);
+
+impl Quantity<TimeUnit> {
+    /// The time from one thing that a program does to the next; a complaint if no program is as fast.
+    pub(crate) fn interval(&self, problems: &mut Problems) -> Option<Duration> {
+        let time = self.read(problems)?;
+        if (Duration::from_ps(1)..INTERVAL_MIN).contains(&time) {
+            let message = format!("no program keeps an interval of {}", quantity::nearly(time));
+            problems.push(&self.span, message, "look at its unit: the shortest is 100 ns");
+            return None;
+        }
+        Some(time)
     }
 }
 

@@ -111,6 +111,43 @@ fn requests_keep_their_time_unless_the_response_is_late() {
 }
 
 #[test]
+fn a_user_thinks_between_response_and_request() {
+    let think = |time: &str| {
+        let exchange = r#"exchange = { request = "1000 B", response = "1000 B", think = ""#;
+        let flow = path("60 s", &format!("{exchange}{time}\" }}"));
+        let flow = flow.flow.get("one").expect("the flow").exchanges.clone().expect("it asks");
+        (flow.completed as f64, flow.response_mean_seconds)
+    };
+    // The mean of n exponential times has a standard deviation of 1 / sqrt(n): 4 % here.
+    for (time, mean, tolerance) in [("100 ms", 0.1, 0.002), ("exponential 100 ms", 0.1, 0.12)] {
+        let (completed, response) = think(time);
+        let expected = 59.99 / (mean + response);
+        assert!((completed / expected - 1.0).abs() < tolerance, "{time}: {completed}");
+    }
+}
+
+#[test]
+fn both_ends_draw_the_same_sizes_and_close_after_the_last() {
+    let asked = |count: u32| {
+        let sizes = r#"request = "1 B..20 kB", response = "pareto 20 kB 1.5""#;
+        let exchange = format!("exchange = {{ {sizes}, count = {count} }}");
+        path("20 s", &exchange).flow.get("one").expect("the flow").clone()
+    };
+    let [first, second] = [asked(200), asked(201)];
+    let exchanges = second.exchanges.expect("it asks");
+    assert_eq!(exchanges.completed, 201);
+    // A server that took another size for a request's would answer too early or never.
+    assert!(second.bytes > first.bytes);
+    // The sum of the first 200 draws: whoever reads it twice reads the same.
+    let draws = |key: &str, of: traffic::Distribution<traffic::Bytes>| {
+        let mut random = traffic::Random::new(1, &format!("one {key}"));
+        (0..200).map(|_| of.draw(&mut random).0.max(1)).sum::<u64>()
+    };
+    let pareto = traffic::Distribution::Pareto { mean: traffic::Bytes(20_000), shape: 1_500 };
+    assert_eq!(first.bytes, draws("response", pareto));
+}
+
+#[test]
 fn samples_of_an_exchange_are_of_the_responses() {
     let plan = plan("2 s", r#"exchange = { request = "100 B", response = "1 MB" }"#);
     let mut recorder = results::Recorder::new(&plan, None).expect("tables in memory");

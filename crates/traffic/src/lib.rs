@@ -10,6 +10,7 @@ extern crate std;
 pub mod classify;
 pub mod condition;
 pub mod discipline;
+pub mod distribution;
 pub mod header;
 pub mod meter;
 pub mod packet;
@@ -24,6 +25,7 @@ pub mod units;
 pub use discipline::{
     Backlog, Dequeued, Discipline, DropReason, Enqueued, Port, Relaxed, Statistics,
 };
+pub use distribution::Distribution;
 pub use packet::{FlowId, HostId, Packet, PacketId, Packets, Protocol};
 pub use random::Random;
 pub use ring::Ring;

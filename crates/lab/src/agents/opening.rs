@@ -149,7 +149,7 @@ pub(super) fn open(
         let (start, looks) = (flow.span.start, GoodputMarks::new(flow, end));
         let kind = match (&flow.transport, half) {
             (Transport::Tcp(tcp), Half { connection: Some([near, far]), .. }) => {
-                let [sender, receiver] = tcp.applications(flow.span);
+                let [sender, receiver] = flow.applications(tcp, plan.seed);
                 let sockets = [applications.add(sender, [near]), applications.add(receiver, [far])];
                 let reader = sockets[usize::from(flow.reader() == flow.to)];
                 Kind::Tcp { sockets, reader }

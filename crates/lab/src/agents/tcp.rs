@@ -17,7 +17,7 @@ pub(super) fn open(flow: &Flow, tcp: &Tcp, modules: &Congestion) -> Result<[Sock
     let route = Route::of(flow)?;
     let near = sender(flow, tcp, route, modules.name_for(tcp, &tcp.sender))
         .map_err(Error::system(format!("open a socket for flow `{}`", flow.name)))?;
-    let answers_by = tcp.exchange.map(|_| modules.name_for(tcp, &tcp.receiver).to_owned());
+    let answers_by = tcp.workload.asks().then(|| modules.name_for(tcp, &tcp.receiver).to_owned());
     Ok([
         Socket::connecting(near, route.destination, flow.header.flow_label),
         Socket::accepting(flow.header, tcp.receiver.clone(), answers_by),

@@ -1,5 +1,6 @@
 //! The run as a whole, and the flows of a `count` together.
 
+use network::workload::Workload;
 use scenario::plan::{Flow, Plan, Transport};
 use serde::{Deserialize, Serialize};
 use traffic::{Duration, Instant};
@@ -105,8 +106,7 @@ pub(super) fn sum_run(
 /// Jain's index over the flows that send what they can, for one of a set rate is no victim of the others; over
 /// all where every one has a rate of its own, or waits for what it asked.
 fn fairness<'p>(flows: impl Iterator<Item = (&'p Flow, f64)> + Clone) -> f64 {
-    let greedy =
-        |flow: &Flow| flow.tcp().is_some_and(|tcp| tcp.train.is_none() && tcp.exchange.is_none());
+    let greedy = |flow: &Flow| flow.tcp().is_some_and(|tcp| tcp.workload == Workload::Bulk);
     let some_greedy = flows.clone().any(|(flow, _)| greedy(flow));
     let competing = flows.filter(|(flow, _)| !some_greedy || greedy(flow));
     jain(competing.map(|(_, goodput)| goodput))

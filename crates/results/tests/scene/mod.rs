@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use network::application::ActivePeriod;
 use network::sink::Reader;
+use network::workload::Workload;
 use network::{PortId, emulator, host, link};
 use results::{Drops, Ending, EngineTotals, FlowTotals, PortTotals, Recorder, Totals};
 use scenario::Plan;
@@ -109,12 +110,12 @@ fn flow(name: &str, number: usize) -> Flow {
         ),
         span: ActivePeriod::ALWAYS,
         arrival: scenario::plan::Arrival::at(Duration::ZERO),
+        size: None,
         transport: Transport::Tcp(Box::new(Connection {
             sender: Arc::new(config),
             receiver: Arc::new(config),
             kernel_congestion: None,
-            exchange: None,
-            train: None,
+            workload: Workload::Bulk,
             reader: Reader { rate: None },
         })),
     }

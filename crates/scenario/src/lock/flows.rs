@@ -5,9 +5,11 @@ use traffic::{Bytes, Instant};
 
 use super::groups::{self, FlowEnds, Group, Groups};
 use super::{header, instant, key, line, rate, size, string, time};
+use crate::arrival::draw;
 use crate::header::code_point_text;
+use crate::matrix::Matrix;
 use crate::plan::{Flow, Tcp, Transport};
-use crate::tcp;
+use crate::{distribution, tcp, workload};
 
 /// A flow's table.
 pub(super) fn flow(plan: &Groups<'_>, group: &Group<'_>, text: &mut String) {
@@ -32,8 +34,14 @@ pub(super) fn flow(plan: &Groups<'_>, group: &Group<'_>, text: &mut String) {
     if flow.span.stop != Instant::NEVER {
         line(text, "stop", &instant(flow.span.stop));
     }
-    if let Some(bytes) = flow.span.bytes {
-        line(text, "bytes", &size(bytes));
+    if let (Some(bytes), Some(drawn_from)) = (flow.span.bytes, &flow.size) {
+        let drawn = draw(drawn_from, plan.plan.seed, &flow.name, "bytes").max(Bytes(1));
+        let bytes = match group.counted || drawn == bytes {
+            true => string(&distribution::text(drawn_from)),
+            // A member that is written out alone.
+            false => size(bytes),
+        };
+        line(text, "bytes", &bytes);
     }
     match &flow.transport {
         Transport::Tcp(tcp) => connection(&name, tcp, members, text),
@@ -60,7 +68,8 @@ fn ends(plan: &Groups<'_>, group: &Group<'_>, members: &[Flow], text: &mut Strin
     if let Some(matrix) = matrix {
         line(text, "matrix", &string(matrix.name()));
     }
-    let each = members.len() / pairs;
+    let drawn = matrix == Some(Matrix::AnyToAny);
+    let each = if drawn { members.len() } else { members.len() / pairs };
     if group.counted && (each > 1 || !(from.counted || to.counted)) {
         line(text, "count", &each.to_string());
     }
@@ -70,12 +79,12 @@ fn ends(plan: &Groups<'_>, group: &Group<'_>, members: &[Flow], text: &mut Strin
 fn start(plan: &Groups<'_>, group: &Group<'_>, flow: &Flow, text: &mut String) {
     let drawn = flow.arrival.starts(plan.plan.seed, [flow.name.as_str()]).next();
     if group.counted || drawn == Some(flow.span.start) {
-        line(text, "start", &string(&flow.arrival.start.to_string()));
+        line(text, "start", &string(&distribution::text(&flow.arrival.start)));
     } else {
         line(text, "start", &instant(flow.span.start));
     }
     if group.range.len() > 1 {
-        line(text, "stagger", &string(&flow.arrival.stagger.to_string()));
+        line(text, "stagger", &string(&distribution::text(&flow.arrival.stagger)));
     }
 }
 
@@ -83,17 +92,7 @@ fn connection(name: &str, flow: &Tcp, members: &[Flow], text: &mut String) {
     if let Some(name) = &flow.kernel_congestion {
         line(text, "congestion", &string(&format!("kernel:{name}")));
     }
-    if let Some(exchange) = flow.exchange {
-        line(text, "exchange.request", &size(exchange.request));
-        line(text, "exchange.response", &size(exchange.response));
-        if let Some(every) = exchange.every {
-            line(text, "exchange.every", &time(every));
-        }
-    }
-    if let Some(train) = flow.train {
-        line(text, "train.message", &size(train.message));
-        line(text, "train.every", &time(train.every));
-    }
+    workload::write(&flow.workload, text);
     if let Some(read) = flow.reader.rate {
         line(text, "read.rate", &rate(read));
     }

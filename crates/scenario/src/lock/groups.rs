@@ -184,11 +184,12 @@ impl<'p> Groups<'p> {
             }
             _ => whole(first.to),
         };
-        let pairs = matrix.count(&senders, &receivers).ok().filter(|&pairs| pairs > 0)?;
+        let pairs =
+            matrix.count(&senders, &receivers, members.len()).ok().filter(|&pairs| pairs > 0)?;
         if !members.len().is_multiple_of(pairs) {
             return None;
         }
-        let made = matrix.pairs(senders, receivers, (self.plan.seed, name));
+        let made = matrix.pairs(senders, receivers, members.len(), (self.plan.seed, name));
         let ends = members.iter().map(|flow| (flow.from, flow.to));
         let same = made.iter().copied().cycle().zip(ends).all(|(made, ends)| made == ends);
         same.then_some(FlowEnds { from, to, matrix: Some(matrix), pairs })
@@ -224,7 +225,8 @@ impl<'p> Groups<'p> {
         let like = |flow: &Flow| {
             let (span, usual) = (flow.span, first.span);
             flow.arrival == first.arrival
-                && (span.stop, span.bytes) == (usual.stop, usual.bytes)
+                && span.stop == usual.stop
+                && flow.size == first.size
                 && flow.header.tos == first.header.tos
                 && flow.header.flow_label == first.header.flow_label
                 && same_transport(&flow.transport, &first.transport)
@@ -346,8 +348,7 @@ fn same_transport(one: &Transport, other: &Transport) -> bool {
             let ends = [(&one.sender, &other.sender), (&one.receiver, &other.receiver)];
             ends.into_iter().all(|(one, other)| same_config(one, other))
                 && one.kernel_congestion == other.kernel_congestion
-                && one.exchange == other.exchange
-                && one.train == other.train
+                && one.workload == other.workload
                 && one.reader == other.reader
         }
         (Transport::Udp(one), Transport::Udp(other)) => {

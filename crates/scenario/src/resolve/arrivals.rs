@@ -1,25 +1,31 @@
 //! When flows start, and whether they start at all: a flow that a stagger puts behind the end would be
 //! missing without a word.
 
-use traffic::{Duration, Instant};
+use traffic::{Distribution, Duration, Instant};
 
 use super::Network;
-use crate::arrival::{Arrival, RandomTime};
+use crate::arrival::Arrival;
 use crate::diagnostic::Problems;
 use crate::file;
 use crate::quantity;
 use crate::value::{Name, Quantity, RandomTimeUnit};
 
-/// What the table says of the starts.
-pub(super) fn read(table: &file::Flow, members: usize, problems: &mut Problems) -> Option<Arrival> {
+/// What the table says of the starts, or its load of the stagger.
+pub(super) fn read(
+    table: &file::Flow,
+    members: usize,
+    load: Option<Distribution<Duration>>,
+    problems: &mut Problems,
+) -> Option<Arrival> {
+    const NONE: Distribution<Duration> = Distribution::Fixed(Duration::ZERO);
     let time = |time: Option<&Quantity<RandomTimeUnit>>, problems: &mut Problems| {
-        time.map_or(Some(RandomTime::ZERO), |quantity| quantity.read(problems))
+        time.map_or(Some(NONE), |quantity| quantity.read(problems))
     };
     let start = time(table.start.as_ref(), problems);
     let stagger = time(table.stagger.as_ref(), problems);
-    let (start, stagger) = (start?, stagger?);
+    let (start, stagger) = (start?, load.or(stagger)?);
     // One flow has no next one.
-    Some(Arrival { start, stagger: if members > 1 { stagger } else { RandomTime::ZERO } })
+    Some(Arrival { start, stagger: if members > 1 { stagger } else { NONE } })
 }
 
 /// Complains where not all of a table's flows start before the run ends or they stop. What is drawn at random
@@ -28,7 +34,7 @@ pub(super) fn check(
     name: &Name,
     table: &file::Flow,
     (pairs, stop): (usize, Instant),
-    (arrival, starts): (Arrival, &[Instant]),
+    (arrival, starts): (&Arrival, &[Instant]),
     network: &Network<'_>,
     problems: &mut Problems,
 ) {

@@ -70,8 +70,7 @@ fn on_off(table: &file::Datagrams, problems: &mut Problems) -> Option<Option<OnO
     match (&table.on, &table.off) {
         (None, None) => Some(None),
         (Some(on), Some(off)) => {
-            let (on_time, off_time) =
-                (links::interval(on, problems), links::interval(off, problems));
+            let (on_time, off_time) = (on.interval(problems), off.interval(problems));
             let periods = OnOff { on: on_time?, off: off_time? };
             if periods.on == Duration::ZERO {
                 let help = "give the time that it sends before each silence: \"500 ms\"";

@@ -108,7 +108,7 @@ pub(super) fn no_sojourn(name: &Name, problems: &mut Problems) {
 /// Responses are measured of a flow with an exchange, or of all that a count made.
 pub(super) fn check_exchange(name: &Name, flows: &[Flow], problems: &mut Problems) {
     let one = named(&name.text, flows).and_then(Flow::tcp);
-    if one.is_some_and(|tcp| tcp.exchange.is_some()) {
+    if one.is_some_and(|tcp| tcp.workload.asks()) {
         return;
     }
     let help = "name a flow with an `exchange`";

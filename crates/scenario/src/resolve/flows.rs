@@ -3,24 +3,22 @@
 use std::net::IpAddr;
 
 use network::application::ActivePeriod;
-use network::bulk::Train;
-use network::exchange::Exchange;
 use network::sink::Reader;
 use traffic::header::{Header, Ports};
 use traffic::packet::Protocol;
-use traffic::{Bytes, Duration, Instant};
+use traffic::{Bytes, Distribution, Duration, Instant};
 use transport::Config;
 
 use super::directory::{Members, count, member_name, pairs};
 use super::nodes::Nodes;
-use super::{Directory, Network, arrivals, datagrams, links, programs, seed};
-use crate::arrival::Arrival;
+use super::{Directory, Network, arrivals, datagrams, load, programs, seed};
+use crate::arrival::{Arrival, draw};
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
-use crate::matrix::Matrix;
+use crate::matrix::{self, Matrix};
 use crate::plan::{Flow, NodeKind, Tcp, Transport};
-use crate::tcp;
 use crate::value::{Name, PortUnit, Quantity};
+use crate::{tcp, workload};
 
 /// Ten times what DESIGN.md asks of one run.
 const FLOWS_MAX: usize = 100_000;
@@ -37,6 +35,8 @@ struct Declaration<'f> {
     table: &'f file::Flow,
     members: Members,
     pairs: Vec<(usize, usize)>,
+    /// Where pairs are drawn for each flow, some that stand for all that may be.
+    typical: Option<Vec<(usize, usize)>>,
 }
 
 pub(super) fn declare<'f>(
@@ -66,31 +66,37 @@ fn declare_one<'f>(
     let (from, to, each) = (from?, to?, each?);
     let pairs = match table.matrix {
         None => pairs([&from, &to], [&table.from, &table.to], problems)?,
-        Some(matrix) => matrix_pairs(table, matrix, [&from, &to], (seed, &name.text), problems)?,
+        Some(matrix) => {
+            let flows = each.unwrap_or(1);
+            matrix_pairs(table, (matrix, flows), [&from, &to], (seed, &name.text), problems)?
+        }
     };
+    let each = each.filter(|_| table.matrix != Some(Matrix::AnyToAny));
     if pairs.iter().any(|(from, to)| from == to) {
         let message = format!("`{}` sends to itself", table.to.text);
         problems.push(&table.to.span, message, "name two different hosts");
         return None;
     }
-    let counted = each.is_some() || from.counted || to.counted;
+    let counted = table.count.is_some() || from.counted || to.counted;
     let total = pairs.len().saturating_mul(each.unwrap_or(1));
     let members = declared.names.add(name, counted.then_some(total), problems)?;
-    declared.list.push(Declaration { name, table, members, pairs });
+    let drawn = table.matrix == Some(Matrix::AnyToAny) && table.load.is_some();
+    let typical = drawn.then(|| matrix::evenly(&from.range, &to.range));
+    declared.list.push(Declaration { name, table, members, pairs, typical });
     Some(())
 }
 
 /// The pairs of a traffic matrix; a complaint where its ends do not suit it.
 fn matrix_pairs(
     table: &file::Flow,
-    matrix: Matrix,
+    (matrix, flows): (Matrix, usize),
     [from, to]: [&Members; 2],
     (seed, name): (u64, &str),
     problems: &mut Problems,
 ) -> Option<Vec<(usize, usize)>> {
-    let complaint = match matrix.count(&from.range, &to.range) {
+    let complaint = match matrix.count(&from.range, &to.range, flows) {
         Ok(count @ 1..=FLOWS_MAX) => {
-            let pairs = matrix.pairs(from.range.clone(), to.range.clone(), (seed, name));
+            let pairs = matrix.pairs(from.range.clone(), to.range.clone(), flows, (seed, name));
             debug_assert_eq!(pairs.len(), count);
             return Some(pairs);
         }
@@ -118,12 +124,16 @@ pub(super) fn resolve(
 
 fn add(
     flows: &mut Vec<Flow>,
-    Declaration { name, table, members, pairs }: &Declaration<'_>,
+    Declaration { name, table, members, pairs, typical }: &Declaration<'_>,
     network: &Network<'_>,
     problems: &mut Problems,
 ) -> Option<()> {
-    let arrival = arrivals::read(table, members.range.len(), problems);
-    let span = span(table, arrival, network.duration, problems);
+    let size = size(table, problems);
+    let drawn_from = size.as_ref().and_then(Option::as_ref);
+    let load =
+        load::stagger(table, drawn_from, typical.as_ref().unwrap_or(pairs), network, problems);
+    let arrival = arrivals::read(table, members.range.len(), load, problems);
+    let span = arrival.as_ref().and_then(|at| span(table, at, network.duration, problems));
     programs::check(table, problems);
     programs::check_user(name, table.user, table.program.is_some(), problems);
     check_paths(table, pairs, network, problems)?;
@@ -140,14 +150,14 @@ fn add(
         }
     };
     let transports: Vec<_> = pairs.iter().map(transport).collect::<Option<_>>()?;
-    let (arrival, span) = (arrival?, span?);
+    let (arrival, size, span) = (arrival?, size?, span?);
     let names =
         (0..members.range.len()).map(|index| member_name(&name.text, members.counted, index));
     let names: Vec<String> = names.collect();
     let starts = arrival.starts(network.seed, names.iter().map(String::as_str));
     let starts: Vec<Instant> = starts.collect();
     let ends = (pairs.len(), span.stop);
-    arrivals::check(name, table, ends, (arrival, &starts), network, problems);
+    arrivals::check(name, table, ends, (&arrival, &starts), network, problems);
     for (index, (name, start)) in names.into_iter().zip(starts).enumerate() {
         // The pairs take turns, so that `stagger` spreads the hosts' starts.
         let pair = index % pairs.len();
@@ -158,13 +168,16 @@ fn add(
             programs::resolve(program, table, addresses, &header, problems).map(Transport::Program)
         });
         let transport = transports[pair].clone().or_else(|| program?)?;
+        let bytes = size.as_ref().map(|size| drawn_size(size, network.seed, &name));
+        let span = ActivePeriod { start, bytes, ..span };
         flows.push(Flow {
             name,
             from,
             to,
             header,
-            span: ActivePeriod { start, ..span },
-            arrival,
+            span,
+            arrival: arrival.clone(),
+            size: size.clone(),
             transport,
         });
     }
@@ -231,22 +244,15 @@ fn connection(
     network: &Network<'_>,
     problems: &mut Problems,
 ) -> Option<Tcp> {
-    let train = match &table.train {
-        Some(table) => train(table, problems).map(Some),
-        None => Some(None),
-    };
-    let exchange = match &table.exchange {
-        Some(exchange) => self::exchange(exchange, table, problems).map(Some),
-        None => Some(None),
-    };
+    let workload = workload::read(table, problems);
     let kernel_congestion = table.congestion.as_ref().and_then(|name| tcp::of_kernel(&name.text));
     let kernel_congestion = kernel_congestion.map(str::to_owned);
     let reader = reader(table, problems);
     let sender = tcp(from, to, table, table.tcp.as_ref(), name, network, problems)?;
     let receiver = tcp(to, from, table, table.receiver_tcp.as_ref(), name, network, problems)?;
-    let (exchange, train, reader) = (exchange?, train?, reader?);
+    let (workload, reader) = (workload?, reader?);
     let (sender, receiver) = (sender.into(), receiver.into());
-    Some(Tcp { sender, receiver, kernel_congestion, exchange, train, reader })
+    Some(Tcp { sender, receiver, kernel_congestion, workload, reader })
 }
 
 fn host(name: &Name, nodes: &Nodes<'_>, problems: &mut Problems) -> Option<Members> {
@@ -335,7 +341,7 @@ fn check_paths(
 /// When its flows send, from the earliest that one may start.
 fn span(
     table: &file::Flow,
-    arrival: Option<Arrival>,
+    arrival: &Arrival,
     duration: Duration,
     problems: &mut Problems,
 ) -> Option<ActivePeriod> {
@@ -343,11 +349,7 @@ fn span(
         Some(stop) => stop.read(problems).map(|stop| Instant::ZERO + stop),
         None => Some(Instant::NEVER),
     };
-    let bytes = match &table.bytes {
-        Some(bytes) => bytes.read(problems).map(Some),
-        None => Some(None),
-    };
-    let start = arrival?.start.min();
+    let start = arrival.start.min();
     if let Some(quantity) = table.start.as_ref().filter(|_| start >= duration) {
         let help = "start before the scenario's duration";
         problems.push(&quantity.span, "it starts when the run is over", help);
@@ -359,51 +361,23 @@ fn span(
         let help = "stop after the start; both count from the start of the run";
         problems.push(&quantity.span, "it stops before it starts", help);
     }
-    if let (Some(quantity), Some(Some(Bytes(0)))) = (&table.bytes, bytes) {
+    Some(ActivePeriod { start, stop: stop?, bytes: None })
+}
+
+/// How much each of its flows sends; `Some(None)` for without end.
+fn size(table: &file::Flow, problems: &mut Problems) -> Option<Option<Distribution<Bytes>>> {
+    let Some(quantity) = &table.bytes else { return Some(None) };
+    let size = quantity.read(problems)?;
+    if size == Distribution::Fixed(Bytes(0)) {
         let help = "leave `bytes` out to send without end";
         problems.push(&quantity.span, "it sends nothing", help);
     }
-    Some(ActivePeriod { start, stop: stop?, bytes: bytes? })
+    Some(Some(size))
 }
 
-fn train(table: &file::Train, problems: &mut Problems) -> Option<Train> {
-    let message = table.message.read(problems);
-    let every = links::interval(&table.every, problems);
-    if message == Some(Bytes(0)) {
-        problems.push(&table.message.span, "a message of nothing", "give its size: \"1 MB\"");
-    }
-    if every == Some(Duration::ZERO) {
-        let help = "give the time from message to message: \"100 ms\"";
-        problems.push(&table.every.span, "messages without time between", help);
-    }
-    Some(Train { message: message?, every: every? })
-}
-
-fn exchange(
-    exchange: &file::Exchange,
-    table: &file::Flow,
-    problems: &mut Problems,
-) -> Option<Exchange> {
-    let given = [
-        (table.bytes.is_some(), "bytes"),
-        (table.train.is_some(), "train"),
-        (table.read.is_some(), "read"),
-    ];
-    for (_, key) in given.iter().filter(|(given, _)| *given) {
-        let message = format!("`{key}` beside an exchange");
-        problems.push(&exchange.request.span, message, format!("leave out {key}, or exchange"));
-    }
-    for size in [&exchange.request, &exchange.response] {
-        if size.read(problems) == Some(Bytes(0)) {
-            problems.push(&size.span, "a message of nothing", "give its size: \"1 KiB\"");
-        }
-    }
-    let every = match &exchange.every {
-        Some(every) => links::interval(every, problems).map(Some),
-        None => Some(None),
-    };
-    let (request, response) = (exchange.request.read(problems), exchange.response.read(problems));
-    Some(Exchange { request: request?, response: response?, every: every? })
+/// The size of the flow of that name; never nothing.
+fn drawn_size(size: &Distribution<Bytes>, seed: u64, name: &str) -> Bytes {
+    draw(size, seed, name, "bytes").max(Bytes(1))
 }
 
 fn reader(table: &file::Flow, problems: &mut Problems) -> Option<Reader> {

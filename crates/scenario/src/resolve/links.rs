@@ -12,8 +12,7 @@ use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
 use crate::joining::Joining;
 use crate::plan::{End, Link, Wire};
-use crate::quantity;
-use crate::value::{Count, Name, Quantity, RateUnit, SizeUnit, TimeUnit};
+use crate::value::{Count, Name, Quantity, RateUnit, SizeUnit};
 
 /// More than a fat tree of 8 192 hosts has.
 const LINKS_MAX: usize = 65_536;
@@ -28,8 +27,6 @@ const OVERHEAD_MAX: Bytes = Bytes(1_000_000);
 
 /// Sixty times Ethernet's fastest (IEEE 802.3dj): what is faster is a unit mistaken.
 const RATE_MAX: Rate = Rate::from_bits_per_second(100_000_000_000_000).unwrap();
-/// A full frame at 100 Gbit/s.
-const INTERVAL_MIN: Duration = Duration::from_ns(100);
 
 /// The links and their names.
 pub(super) struct Links<'f> {
@@ -214,17 +211,6 @@ pub(super) fn rate(quantity: &Quantity<RateUnit>, problems: &mut Problems) -> Op
         return None;
     }
     Some(rate)
-}
-
-/// The time from one thing that a program does to the next; a complaint if no program is as fast.
-pub(super) fn interval(quantity: &Quantity<TimeUnit>, problems: &mut Problems) -> Option<Duration> {
-    let time = quantity.read(problems)?;
-    if (Duration::from_ps(1)..INTERVAL_MIN).contains(&time) {
-        let message = format!("no program keeps an interval of {}", quantity::nearly(time));
-        problems.push(&quantity.span, message, "look at its unit: the shortest is 100 ns");
-        return None;
-    }
-    Some(time)
 }
 
 fn config(table: &file::Link, problems: &mut Problems) -> Option<link::Config> {

@@ -1,0 +1,73 @@
+//! Files that a scenario's values name: `bytes = "cdf file:sizes.txt"` stands for `cdf` and the file's lines.
+//!
+//! Who reads the scenario reads them, so that nothing here touches a file; a lock file holds what was in them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_spanned::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::diagnostic::{Problems, Span};
+
+/// What is known of the files, by name.
+pub(crate) type Files = BTreeMap<String, String>;
+
+/// The kind of value and the file's name, if that is what a text is: `cdf` and `sizes.txt`.
+pub(crate) fn named(text: &str) -> Option<(&str, &str)> {
+    let (kind, name) = text.trim().split_once(" file:")?;
+    let word = !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_lowercase());
+    word.then_some((kind, name.trim()))
+}
+
+/// Notes the files that are named anywhere in a table.
+pub(crate) fn note(table: &DeTable<'_>, names: &mut BTreeSet<String>) {
+    for value in table.values() {
+        note_value(value.get_ref(), names);
+    }
+}
+
+/// The same of a value.
+pub(crate) fn note_value(value: &DeValue<'_>, names: &mut BTreeSet<String>) {
+    match value {
+        DeValue::String(text) => names.extend(named(text).map(|(_, name)| name.to_owned())),
+        DeValue::Table(table) => note(table, names),
+        DeValue::Array(items) => items.iter().for_each(|item| note_value(item.get_ref(), names)),
+        _ => {}
+    }
+}
+
+/// Puts what is in the files in the place of their names.
+pub(crate) fn spell_out(table: &mut DeTable<'_>, files: &Files, problems: &mut Problems) {
+    for (_, value) in table.iter_mut() {
+        spell_out_value(value, files, problems);
+    }
+}
+
+fn spell_out_value(value: &mut Spanned<DeValue<'_>>, files: &Files, problems: &mut Problems) {
+    let span = value.span();
+    match value.get_mut() {
+        DeValue::String(text) => {
+            if let Some(spelled_out) = contents(text, &span, files, problems) {
+                *text = spelled_out.into();
+            }
+        }
+        DeValue::Table(table) => spell_out(table, files, problems),
+        DeValue::Array(items) => {
+            items.iter_mut().for_each(|item| spell_out_value(item, files, problems));
+        }
+        _ => {}
+    }
+}
+
+/// The kind of value and the file's lines with commas between, what follows a `#` left out.
+fn contents(text: &str, span: &Span, files: &Files, problems: &mut Problems) -> Option<String> {
+    let (kind, name) = named(text)?;
+    let Some(file) = files.get(name) else {
+        let help = "give what is in it in its place: \"cdf 1 kB 50 %, 1 MB 100 %\"";
+        problems.push(span, format!("nobody has read the file `{name}`"), help);
+        return None;
+    };
+    let lines = file.lines().map(|line| line.split('#').next().unwrap_or(line).trim());
+    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    Some(format!("{kind} {}", lines.join(", ")))
+}

@@ -1,0 +1,76 @@
+//! `load`: the stagger at which the flows of a table take that share of the busiest link on their ways.
+
+use std::collections::BTreeMap;
+
+use traffic::packet::ETHERNET_HEADER_AND_FCS;
+use traffic::{Bytes, Distribution, Duration};
+
+use super::Network;
+use crate::diagnostic::Problems;
+use crate::file;
+
+/// IP and TCP headers, timestamps included.
+const HEADERS: f64 = 52.0;
+
+/// Poisson arrivals of flows between these pairs of hosts, in turn, whose sizes are drawn from `size`.
+pub(super) fn stagger(
+    table: &file::Flow,
+    size: Option<&Distribution<Bytes>>,
+    pairs: &[(usize, usize)],
+    network: &Network<'_>,
+    problems: &mut Problems,
+) -> Option<Distribution<Duration>> {
+    let load = table.load.as_ref()?;
+    let share = f64::from(load.read(problems)?) / 2_f64.powi(32);
+    if let Some(stagger) = &table.stagger {
+        let help = "leave out one: a load says how far apart the flows start";
+        problems.push(&stagger.span, "`stagger` beside `load`", help);
+        return None;
+    }
+    if share == 0.0 {
+        problems.push(&load.span, "a load of nothing", "give a share: \"60 %\"");
+        return None;
+    }
+    let Some(size) = size else {
+        let help = "give `bytes`, a size or a distribution of sizes";
+        problems.push(&load.span, "a load by flows without end", help);
+        return None;
+    };
+    let seconds = seconds_of_busiest(size.mean().0 as f64, pairs, network) / share;
+    // At least a picosecond, so that there is a mean.
+    let ps = (seconds * 1e12).max(1.0) as u64;
+    Some(Distribution::Exponential { mean: Duration::from_ps(ps) })
+}
+
+/// For how long a flow of that size takes the link that the flows take most, on average over all pairs. Where
+/// there are several next hops, flows spread evenly.
+fn seconds_of_busiest(bytes: f64, pairs: &[(usize, usize)], network: &Network<'_>) -> f64 {
+    let links = &network.links.list;
+    // By link and direction.
+    let mut shares = vec![[0.0_f64; 2]; links.len()];
+    for &(from, to) in pairs {
+        // The nodes that many hops from the first, with what passes them: shortest paths come together again.
+        let mut here = BTreeMap::from([(from, 1.0 / pairs.len() as f64)]);
+        while !here.is_empty() {
+            let mut beyond = BTreeMap::new();
+            for (node, share) in here {
+                let next = network.routes.next_hops(node, to);
+                for &number in next {
+                    let [a, b] = &links[number as usize].ends;
+                    let (direction, far) = if a.node == node { (0, b.node) } else { (1, a.node) };
+                    let share = share / next.len() as f64;
+                    shares[number as usize][direction] += share;
+                    *beyond.entry(far).or_insert(0.0) += share;
+                }
+            }
+            here = beyond;
+        }
+    }
+    let taken = links.iter().zip(&shares).flat_map(|(link, shares)| {
+        let (mtu, overhead) = (link.config.mtu.0 as f64, link.config.overhead.0 as f64);
+        let frame = mtu + f64::from(ETHERNET_HEADER_AND_FCS) + overhead;
+        let wire = bytes * frame / (mtu - HEADERS);
+        shares.map(|share| share * wire * 8.0 / link.config.rate.bits_per_second() as f64)
+    });
+    taken.fold(0.0, f64::max)
+}
