@@ -102,4 +102,4 @@ CC_UNDO_CWND(bic, struct cc *c)
 	return cc_undo(c);
 }
 
-CC_ALGORITHM_OF_STATES(bic, CC_HAS(bic, init));
+CC_ALGORITHM_OF_STATES(bic, CC_HAS(bic, init), CC_FLAGS(bic, CC_WINDOW_ONLY));

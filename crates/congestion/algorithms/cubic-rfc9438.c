@@ -246,4 +246,4 @@ CC_UNDO_CWND(cubic9438, struct cc *c)
 }
 
 CC_ALGORITHM_OF_STATES(cubic9438, CC_HAS(cubic9438, init), CC_HAS(cubic9438, pkts_acked),
-		       CC_HAS(cubic9438, cwnd_event));
+		       CC_HAS(cubic9438, cwnd_event), CC_FLAGS(cubic9438, CC_TOLD_UNUSED));

@@ -61,4 +61,4 @@ CC_UNDO_CWND(highspeed, struct cc *c)
 	return cc_undo(c);
 }
 
-CC_ALGORITHM(highspeed);
+CC_ALGORITHM(highspeed, CC_FLAGS(highspeed, CC_WINDOW_ONLY));

@@ -32,4 +32,4 @@ CC_UNDO_CWND(newreno, struct cc *c)
 	return cc_undo(c);
 }
 
-CC_ALGORITHM(newreno);
+CC_ALGORITHM(newreno, CC_FLAGS(newreno, CC_WINDOW_ONLY));

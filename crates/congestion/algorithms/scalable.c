@@ -45,4 +45,4 @@ CC_UNDO_CWND(scalable, struct cc *c)
 	return cc_undo(c);
 }
 
-CC_ALGORITHM(scalable);
+CC_ALGORITHM(scalable, CC_FLAGS(scalable, CC_WINDOW_ONLY));

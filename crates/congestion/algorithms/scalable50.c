@@ -35,4 +35,4 @@ CC_UNDO_CWND(scalable50, struct cc *c)
 	return cc_undo(c);
 }
 
-CC_ALGORITHM(scalable50);
+CC_ALGORITHM(scalable50, CC_FLAGS(scalable50, CC_WINDOW_ONLY));

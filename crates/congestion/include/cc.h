@@ -45,6 +45,15 @@ enum cc_event {
 	CC_ECN_IS_CE,
 };
 
+/*
+ * What an algorithm asks of its caller, in its `CC_FLAGS`. Linux calls cong_avoid also while the
+ * application limits sending; one that does nothing then need not be called by the simulator.
+ */
+enum cc_flag {
+	CC_TOLD_UNUSED = 1U << 16, /* cong_avoid has something to do also where cwnd_limited is 0 */
+	CC_WINDOW_ONLY = 1U << 17, /* cong_avoid reads no more than cwnd* and ssthresh of the view */
+};
+
 /* The Rust side's `Sock` is this, field for field; both assert the offsets. */
 struct cc {
 	u32 cwnd;         /* congestion window, packets; written */

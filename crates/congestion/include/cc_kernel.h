@@ -82,6 +82,7 @@ struct tcp_congestion_ops {
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
 	u32 (*undo_cwnd)(struct sock *sk);
 	char name[16];
+	u32 flags;
 	void (*init)(struct sock *sk);
 };
 
@@ -286,6 +287,10 @@ enum cc_hook {
 	static CC_INLINE void alg##_set_state(__VA_ARGS__)
 
 #define CC_HAS(alg, hook) .hook = (void *)bpf_##alg##_##hook
+
+/* Linux asks nothing of what the flags ask: it calls every hook whatever the window's use. */
+#define CC_FLAGS(alg, asked) .flags = (asked) & CC_FLAGS_OF_LINUX
+#define CC_FLAGS_OF_LINUX 0xffffU
 
 /* The kernel allows 15 characters, and has a cubic of its own: hence the short prefix. */
 #define CC_REGISTER(alg, ...)                                                                      \

@@ -9,7 +9,7 @@
 #ifndef SUIMON_CC_NATIVE_H
 #define SUIMON_CC_NATIVE_H
 
-/* src/lib.rs's `Ops`, field for field; a hook that an algorithm lacks is null. */
+/* src/lib.rs's `Hooks`, field for field; a hook that an algorithm lacks is null. */
 struct cc_ops {
 	u32 (*ssthresh)(struct cc *c);
 	void (*cong_avoid)(struct cc *c, u32 ack, u32 acked);
@@ -18,6 +18,7 @@ struct cc_ops {
 	void (*pkts_acked)(struct cc *c, const struct cc_ack *ack);
 	void (*cwnd_event)(struct cc *c, u32 event);
 	void (*set_state)(struct cc *c, u32 state);
+	u32 flags; /* enum cc_flag */
 };
 
 #define CC_SSTHRESH(alg, ...) static u32 alg##_ssthresh(__VA_ARGS__)
@@ -39,6 +40,9 @@ struct cc_ops {
 		.undo_cwnd = alg##_undo_cwnd,                                                      \
 		__VA_ARGS__                                                                        \
 	}
+
+/* What the algorithm asks of its caller: enum cc_flag. */
+#define CC_FLAGS(alg, asked) .flags = asked
 
 /* One that is told of states. */
 #define CC_ALGORITHM_OF_STATES(alg, ...) CC_ALGORITHM(alg, CC_HAS(alg, set_state), __VA_ARGS__)

@@ -134,23 +134,32 @@ pub struct Algorithm {
     name: &'static str,
     kernel_name: &'static str,
     summary: &'static str,
-    ops: &'static Ops,
+    ops: &'static Hooks,
     #[cfg(feature = "bpf")]
     bpf_object: &'static [u8],
 }
 
-/// `struct cc_ops` of `cc_native.h`, field for field: the hooks of one C file.
-#[derive(Debug)]
+/// The hooks of one algorithm: `struct cc_ops` of `cc_native.h`, field for field. What each means is
+/// said where [`Algorithm`] calls it.
+#[derive(Clone, Copy, Debug)]
 #[repr(C)]
-struct Ops {
-    ssthresh: extern "C" fn(&mut Sock) -> u32,
-    cong_avoid: extern "C" fn(&mut Sock, u32, u32),
-    undo_cwnd: extern "C" fn(&mut Sock) -> u32,
-    init: Option<extern "C" fn(&mut Sock)>,
-    pkts_acked: Option<extern "C" fn(&mut Sock, &AckSample)>,
-    cwnd_event: Option<extern "C" fn(&mut Sock, u32)>,
-    set_state: Option<extern "C" fn(&mut Sock, u32)>,
+#[allow(missing_docs, reason = "each is named as the method that calls it")]
+pub struct Hooks {
+    pub ssthresh: extern "C" fn(&mut Sock) -> u32,
+    pub cong_avoid: extern "C" fn(&mut Sock, u32, u32),
+    pub undo_cwnd: extern "C" fn(&mut Sock) -> u32,
+    pub init: Option<extern "C" fn(&mut Sock)>,
+    pub pkts_acked: Option<extern "C" fn(&mut Sock, &AckSample)>,
+    pub cwnd_event: Option<extern "C" fn(&mut Sock, u32)>,
+    pub set_state: Option<extern "C" fn(&mut Sock, u32)>,
+    /// What is asked of the caller: [`TOLD_UNUSED`], [`WINDOW_ONLY`].
+    pub flags: u32,
 }
+
+/// `enum cc_flag` of `cc.h`: `cong_avoid` has something to do also where `cwnd_limited` is 0.
+pub const TOLD_UNUSED: u32 = 1 << 16;
+/// `cong_avoid` reads no more than the window, the threshold and what bounds and limits the window.
+pub const WINDOW_ONLY: u32 = 1 << 17;
 
 /// By its name: the objects for the kernel have thousands of bytes.
 impl core::fmt::Debug for Algorithm {
@@ -160,6 +169,23 @@ impl core::fmt::Debug for Algorithm {
 }
 
 impl Algorithm {
+    /// An algorithm outside the registry, for a test that takes note of calls.
+    pub const fn of_hooks(name: &'static str, hooks: &'static Hooks) -> Self {
+        Self {
+            name,
+            kernel_name: name,
+            summary: "",
+            ops: hooks,
+            #[cfg(feature = "bpf")]
+            bpf_object: &[],
+        }
+    }
+
+    /// The hooks themselves.
+    pub const fn hooks(&self) -> &'static Hooks {
+        self.ops
+    }
+
     /// The algorithm of that name, if there is one.
     pub fn by_name(name: &str) -> Option<&'static Self> {
         Self::all().iter().find(|a| a.name == name)
@@ -205,7 +231,21 @@ impl Algorithm {
         (self.ops.ssthresh)(sock)
     }
 
-    /// An ACK arrived outside recovery: `acked` packets grow the window.
+    /// Whether [`Self::cong_avoid`] does anything also where `cwnd_limited` is 0, so that a transport
+    /// need not call it otherwise.
+    #[inline]
+    pub const fn is_told_unused(&self) -> bool {
+        self.ops.flags & TOLD_UNUSED != 0
+    }
+
+    /// Whether [`Self::cong_avoid`] reads of the view no more than the window and the threshold, so that
+    /// a transport need not bring the rest up to date.
+    #[inline]
+    pub const fn reads_window_only(&self) -> bool {
+        self.ops.flags & WINDOW_ONLY != 0
+    }
+
+    /// An ACK arrived outside recovery: `acked` packets grow the window, unless `cwnd_limited` is 0.
     pub fn cong_avoid(&self, sock: &mut Sock, ack: u32, acked: u32) {
         (self.ops.cong_avoid)(sock, ack, acked);
     }

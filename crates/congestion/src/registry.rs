@@ -1,13 +1,13 @@
 //! One line per algorithm; scenarios, tests and catalogue read this list.
 
-use crate::{Algorithm, Ops};
+use crate::{Algorithm, Hooks};
 
 /// Declares the C tables and lists them, in alphabetical order of name. The second column is what
 /// the C text calls itself, with a prefix what the kernel knows it by.
 macro_rules! registry {
     ($($name:literal, $kernel:literal, $table:ident, $summary:literal;)*) => {
         unsafe extern "C" {
-            $(safe static $table: Ops;)*
+            $(safe static $table: Hooks;)*
         }
         /// Every algorithm that is linked in.
         pub(crate) static ALGORITHMS: [Algorithm; [$($name),*].len()] =

@@ -101,9 +101,13 @@ pub(crate) struct Sender {
     cwr_pending: bool,
     /// The window was what limited sending, within the round trip that ends here.
     window_limited: bool,
-    /// The send buffer is tuned, segments are paced: the same in `config`, which is far from here.
+    /// The send buffer is tuned, segments are paced, when the window may grow, and whether the algorithm
+    /// is told if it may not and reads the whole view: the same in `config`, which is far from here.
     tunes_buffer: bool,
     paces: bool,
+    growth: idle::Growth,
+    tells_unused: bool,
+    refreshes: bool,
     packets_out_max: u32,
     usage_end: u64,
     last_sent: Instant,
@@ -238,6 +242,9 @@ impl Sender {
             probes_tail: false,
             tunes_buffer: matches!(config.buffers.send, Buffer::Auto { .. }),
             paces: config.emission.pacing,
+            growth: idle::Growth::new(&config.window),
+            tells_unused: idle::tells_unused(config),
+            refreshes: !config.algorithm.reads_window_only(),
             resting: false,
             stopping: false,
             untroubled: false,
@@ -324,13 +331,12 @@ impl Sender {
         (at.as_us() * self.sock.hz as u64 / 1_000_000) as u32
     }
 
+    /// The algorithm is told of each entry: also of Loss from Loss, by another timeout.
     fn set_state(&mut self, new: State, now: Instant) {
-        if self.state != new {
-            self.refresh(now);
-            self.algorithm().set_state(&mut self.sock, new);
-            self.state = new;
-            self.sock.state = new as u32;
-        }
+        self.refresh(now);
+        self.algorithm().set_state(&mut self.sock, new);
+        self.state = new;
+        self.sock.state = new as u32;
     }
 
     #[cold]

@@ -172,6 +172,9 @@ impl Sender {
         self.count_delivered(event.delivered);
         if progress.delivered != 0 {
             self.on_delivery(&progress, top, &mut event, now);
+        } else if !event.nothing_out {
+            let rtt_ns = self.sample_echo(&event, now);
+            self.tell_acked(&progress, rtt_ns, now);
         }
         self.finish_ack(&event, now, walked)
     }
@@ -210,15 +213,14 @@ impl Sender {
     fn on_delivery(&mut self, progress: &Progress, top: u32, event: &mut AckEvent, now: Instant) {
         self.stats.sample_from = (progress.newest.sent, progress.newest.delivered);
         self.stats.sample_to = (now, self.delivered);
-        let mut rtt_ns = -1;
-        match progress.sent {
+        let rtt_ns = match progress.sent {
             Some((first, last)) if !progress.retransmitted => {
                 self.rtt.sample(first, now, self.una, self.nxt);
                 self.rtt.reset_backoff();
-                rtt_ns = now.since(last).as_ns() as i64;
+                now.since(last).as_ns() as i64
             }
             _ => self.sample_echo(event, now),
-        }
+        };
         self.rack.advance(&progress.rack, now);
         if let Some((place, end)) = progress.lowest_original {
             event.original = end <= self.high_seq;
@@ -227,23 +229,32 @@ impl Sender {
                 self.note_reordering(distance as u32);
             }
         }
+        self.tell_acked(progress, rtt_ns, now);
+    }
+
+    /// The algorithm's hook, for every ACK while data is out.
+    fn tell_acked(&mut self, progress: &Progress, rtt_ns: i64, now: Instant) {
         self.refresh(now);
-        let in_flight = self.delivered.wrapping_sub(progress.newest.delivered);
-        let sample = AckSample { rtt_ns, acked: progress.packets, in_flight };
-        self.algorithm().pkts_acked(&mut self.sock, &sample);
+        if self.algorithm().observes_acks() {
+            let in_flight = self.delivered.wrapping_sub(progress.newest.delivered);
+            let sample = AckSample { rtt_ns, acked: progress.packets, in_flight };
+            self.algorithm().pkts_acked(&mut self.sock, &sample);
+        }
     }
 
     /// Karn's rule forbids a sample by sequence; the timestamp echoed tells which transmission it
-    /// was (RFC 7323, section 4.1).
-    fn sample_echo(&mut self, event: &AckEvent, now: Instant) {
-        let Some(echo) = event.echo.filter(|_| event.advanced) else { return };
+    /// was (RFC 7323, section 4.1). Returns the round trip in nanoseconds, -1 if there is none.
+    fn sample_echo(&mut self, event: &AckEvent, now: Instant) -> i64 {
+        let Some(echo) = event.echo.filter(|_| event.advanced) else { return -1 };
         let tick = self.config.segment.timestamp_tick.as_ps();
         // The clock reads one more than the ticks since the start; see `TimestampClock`.
         let sent = Instant::from_ps(u64::from(echo.wrapping_sub(1)).saturating_mul(tick));
-        if sent <= now {
-            self.rtt.sample(sent, now, self.una, self.nxt);
-            self.rtt.reset_backoff();
+        if sent > now {
+            return -1;
         }
+        self.rtt.sample(sent, now, self.una, self.nxt);
+        self.rtt.reset_backoff();
+        now.since(sent).as_ns() as i64
     }
 
     /// The ACK is understood: state, timers, window.
@@ -284,7 +295,7 @@ impl Sender {
             return self.reduce_window(event, now);
         }
         let reorders = self.reordering > self.config.recovery.dup_threshold;
-        if (event.acked != 0 || reorders && event.new_sack) && !event.echo_ce {
+        if event.acked != 0 || reorders && event.new_sack {
             let delivered = if self.inflates() { event.acked } else { event.delivered };
             self.grow_window(event.acked, delivered, event.in_flight_before, now);
         }
@@ -293,20 +304,20 @@ impl Sender {
     /// The window grows by the algorithm's law, if it was used.
     #[inline(always)]
     fn grow_window(&mut self, acked: u32, delivered: u32, in_flight_before: u32, now: Instant) {
-        if !self.window_was_used(acked, in_flight_before) {
-            return;
+        let limited = self.window_was_used(acked, in_flight_before);
+        if limited || self.tells_unused {
+            self.grow(delivered, limited, now);
         }
-        self.grow(delivered, now);
     }
 
     #[inline(never)]
-    fn grow(&mut self, delivered: u32, now: Instant) {
+    fn grow(&mut self, delivered: u32, limited: bool, now: Instant) {
         let acked = if self.config.window.count_acks { 1 } else { delivered.max(1) };
-        if self.refreshed != now || self.state != State::Open {
+        if self.refreshes && (self.refreshed != now || self.state != State::Open) {
             self.refresh(now);
         }
-        self.sock.cwnd_limited = 1;
-        let ack = self.sock.snd_una;
+        self.sock.cwnd_limited = u32::from(limited);
+        let ack = self.space.wire(self.una);
         self.algorithm().cong_avoid(&mut self.sock, ack, acked);
         self.sock.cwnd = self.sock.cwnd.clamp(1, self.sock.cwnd_clamp);
     }

@@ -173,6 +173,7 @@ impl Sender {
     }
 
     fn retransmit(&mut self, index: u32, now: Instant) -> Outgoing {
+        self.start_flight(now);
         self.board.retransmit(index, now, self.delivered);
         let stamp = self.clock.read(now);
         self.note_retransmission(stamp);
@@ -286,8 +287,18 @@ impl Sender {
         }
     }
 
+    /// A segment is about to leave. It is the first in flight also if all others are lost or SACKed.
+    fn start_flight(&mut self, now: Instant) {
+        if self.in_flight() == 0 {
+            self.notify(Event::TxStart, now);
+        }
+    }
+
     /// New data, of any length.
     fn send_small(&mut self, payload: u32, now: Instant) -> Outgoing {
+        if self.board.out() != 0 {
+            self.start_flight(now);
+        }
         let written = self.written();
         self.send_new(payload, written, now)
     }
@@ -340,6 +351,7 @@ impl Sender {
             if self.board.segment(last).flags & crate::scoreboard::SACKED != 0 {
                 return None;
             }
+            self.start_flight(now);
             self.board.probe(last, now, self.delivered);
             self.send_again(last, now)
         };

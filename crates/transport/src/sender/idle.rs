@@ -5,7 +5,7 @@ use congestion::Event;
 use traffic::{Duration, Instant};
 
 use super::Sender;
-use crate::config::{IdleRestart, Validation};
+use crate::config::{Config, IdleRestart, Validation, WindowConfig};
 
 /// RFC 7661, section 4.4.1: how long an unvalidated window is kept.
 const NON_VALIDATED_PERIOD: Duration = Duration::from_secs(300);
@@ -28,24 +28,54 @@ impl Validated {
     }
 }
 
+/// When the window may grow: [`Validation`], or RFC 7661's rule in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Growth {
+    LimitedLastRound,
+    FilledBeforeAck,
+    Always,
+    Validated,
+}
+
+impl Growth {
+    pub(super) fn new(window: &WindowConfig) -> Self {
+        match window.validation {
+            _ if window.idle_restart == IdleRestart::Rfc7661 => Self::Validated,
+            Validation::LimitedLastRound => Self::LimitedLastRound,
+            Validation::FilledBeforeAck => Self::FilledBeforeAck,
+            Validation::None => Self::Always,
+        }
+    }
+}
+
+/// Whether the algorithm is called though the window may not grow: it asks itself since Linux 2.6.13, and
+/// a stack before that did not call it.
+pub(super) fn tells_unused(config: &Config) -> bool {
+    Growth::new(&config.window) == Growth::LimitedLastRound && config.algorithm.is_told_unused()
+}
+
 impl Sender {
     fn follows_rfc7661(&self) -> bool {
         self.config.window.idle_restart == IdleRestart::Rfc7661
     }
 
     /// Whether the window limited sending, so that it may grow.
-    #[inline]
+    #[inline(always)]
     pub(super) fn window_was_used(&mut self, acked: u32, in_flight_before: u32) -> bool {
-        if self.follows_rfc7661() {
-            return self.is_validated(acked);
+        if self.growth != Growth::LimitedLastRound {
+            return self.window_was_used_before(acked, in_flight_before);
         }
-        match self.config.window.validation {
-            Validation::None => true,
-            Validation::FilledBeforeAck => in_flight_before >= self.sock.cwnd,
-            Validation::LimitedLastRound if self.in_slow_start() => {
-                self.sock.cwnd < 2 * self.packets_out_max
-            }
-            Validation::LimitedLastRound => self.window_limited,
+        self.window_limited || self.in_slow_start() && self.sock.cwnd < 2 * self.packets_out_max
+    }
+
+    /// The same by the other rules.
+    #[inline(never)]
+    fn window_was_used_before(&mut self, acked: u32, in_flight_before: u32) -> bool {
+        match self.growth {
+            Growth::LimitedLastRound => self.window_limited,
+            Growth::FilledBeforeAck => in_flight_before >= self.sock.cwnd,
+            Growth::Always => true,
+            Growth::Validated => self.is_validated(acked),
         }
     }
 
@@ -73,20 +103,21 @@ impl Sender {
         threshold.min((pipe.max(self.board.out()) / 2).max(2))
     }
 
-    /// Sending stopped, for want of window (`limited`) or of something to send
-    /// (Linux's `tcp_cwnd_validate`).
+    /// Sending stopped, for want of window (`limited`) or of something to send (Linux's
+    /// `tcp_cwnd_validate`). That the window limited is kept for the round trip; of one that did not
+    /// limit, the most that was out.
     #[inline(always)]
     pub(super) fn note_usage(&mut self, limited: bool, in_flight: u32, now: Instant) {
-        let out = self.board.out();
-        if limited && !self.window_limited
-            || out > self.packets_out_max
-            || self.una >= self.usage_end
-        {
-            self.packets_out_max = out;
-            self.window_limited = limited;
-            self.usage_end = self.nxt;
+        if limited || in_flight >= self.sock.cwnd {
+            self.window_limited = true;
+            (self.packets_out_max, self.usage_end) = (self.board.out(), self.nxt);
+        } else if self.una >= self.usage_end {
+            self.window_limited = false;
+            (self.packets_out_max, self.usage_end) = (self.board.out(), self.nxt);
+        } else if !self.window_limited && self.board.out() > self.packets_out_max {
+            (self.packets_out_max, self.usage_end) = (self.board.out(), self.nxt);
         }
-        if self.window_limited || in_flight >= self.sock.cwnd {
+        if self.window_limited {
             self.window_stamp = now;
             self.validated.since = None;
         } else if now.since(self.window_stamp) >= self.rtt.rto() {
@@ -128,7 +159,7 @@ impl Sender {
     pub(super) fn restart_after_idle(&mut self, now: Instant) {
         let idle = now.since(self.last_sent);
         let rto = self.rtt.rto();
-        if idle <= rto || self.stats.data_segments == 0 {
+        if idle <= rto {
             return;
         }
         match self.config.window.idle_restart {
@@ -153,7 +184,6 @@ impl Sender {
             cwnd /= 2;
             left = left - rto;
         }
-        self.sock.cwnd_cnt = 0;
         self.set_cwnd(cwnd.max(restart), now);
         self.window_limited = false;
     }

@@ -55,18 +55,18 @@ fn a_slow_bulk_flow_grows_by_the_clock_and_not_by_idling() {
         let mut config = cubic();
         config.window.idle_restart = IdleRestart::Keep;
         let mut script = Script::new(&config, 100, 60_000);
-        script.supply(50);
+        script.supply(28);
         script.numbers();
         let mut windows = Vec::new();
-        for ack in 1..=25 {
+        for ack in 1..=14 {
             script.ack(100 + 100 * ack, 2 * ack, &[]);
             script.numbers();
         }
         assert_eq!((script.end.info().cwnd, script.end.info().ssthresh), (36, 36));
-        script.now = at(2_600 + idle_ms);
+        script.now = at(1_500 + idle_ms);
         script.supply(1_000);
         script.numbers();
-        for ack in 26..=100 {
+        for ack in 15..=89 {
             script.ack(100 + idle_ms + 100 * ack, 2 * ack, &[]);
             script.numbers();
             windows.push(script.end.info().cwnd);

@@ -1,6 +1,7 @@
 //! In packetdrill's spirit: given these segments, expect those, at these times.
 
 mod acknowledging;
+mod calls;
 mod cubic;
 mod emission;
 #[path = "../pipe/mod.rs"]
