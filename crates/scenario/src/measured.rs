@@ -22,6 +22,8 @@ pub enum Kind {
     Duration,
     /// A share of one.
     Share,
+    /// An index from 0 to 1.
+    Ratio,
     /// Anything else.
     Number,
 }
@@ -96,6 +98,19 @@ pub struct Quantity {
     pub samples: Option<&'static str>,
     /// What it is and how it is computed.
     pub what: &'static str,
+}
+
+/// A part of the summary that not every entity has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A connection's own state.
+    Connection,
+    /// What became of datagrams.
+    Datagrams,
+    /// What became of requests.
+    Exchanges,
+    /// Sojourn times, where they are counted.
+    Sojourn,
 }
 
 /// Entries whose names are not known beforehand: drops by reason, relaxed guarantees by kind.
@@ -200,6 +215,17 @@ impl Quantity {
         known.max_by_key(|q| if ends(q.field) { q.field.len() } else { q.name.len() })
     }
 
+    /// The part of the summary that it stands in, if not every entity has it.
+    pub fn part(&self) -> Option<Part> {
+        match self.field.split_once('.') {
+            Some(("datagrams", _)) => Some(Part::Datagrams),
+            Some(("exchanges", _)) => Some(Part::Exchanges),
+            _ if self.field == "min_rtt_seconds" => Some(Part::Connection),
+            _ if self.field.starts_with("sojourn_") => Some(Part::Sojourn),
+            _ => None,
+        }
+    }
+
     /// What several have together; none of none.
     pub fn together(&self, values: impl Iterator<Item = f64>) -> Option<f64> {
         match self.aggregate {
@@ -224,7 +250,7 @@ impl Kind {
             Self::Time => units.time,
             Self::Duration => units.duration,
             Self::Share => Unit::PERCENT,
-            Self::Number => Unit::NUMBER,
+            Self::Ratio | Self::Number => Unit::NUMBER,
         }
     }
 
@@ -235,7 +261,7 @@ impl Kind {
             Self::Size => "bytes",
             Self::Time | Self::Duration => "s",
             Self::Share => "share of 1",
-            Self::Number => "",
+            Self::Ratio | Self::Number => "",
         }
     }
 }

@@ -10,6 +10,7 @@ mod expectations;
 mod filters;
 mod flows;
 mod impairments;
+mod judgements;
 mod links;
 mod load;
 mod nodes;
@@ -50,7 +51,7 @@ pub(crate) fn resolve(file: &Scenario, written: Units, problems: &mut Problems) 
     let flows = flows::resolve(&declared, &network, problems);
     let changes = changes::resolve(file, &network, &declared.names, problems);
     let probes = probes::resolve(file, &network, &declared.names, problems);
-    let known = expectations::Known {
+    let known = judgements::Known {
         names: &declared.names,
         flows: &flows,
         changes: &changes,

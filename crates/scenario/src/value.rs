@@ -158,6 +158,27 @@ impl<'de> Deserialize<'de> for Scalar {
     }
 }
 
+/// A quantity of a kind that is known only later.
+#[derive(Clone, Debug)]
+pub(crate) struct Written {
+    text: String,
+    pub(crate) span: Span,
+}
+
+impl Written {
+    /// The quantity that it is.
+    pub(crate) fn quantity<U: Unit>(&self) -> Quantity<U> {
+        Quantity::of(&self.text, self.span.clone())
+    }
+}
+
+impl<'de> Deserialize<'de> for Written {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let scalar = Spanned::<Scalar>::deserialize(deserializer)?;
+        Ok(Self { span: scalar.span(), text: scalar.into_inner().0 })
+    }
+}
+
 impl<'de, U: Unit> Deserialize<'de> for Quantity<U> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let scalar = Spanned::<Scalar>::deserialize(deserializer)?;

@@ -494,9 +494,22 @@ fn expectations_are_of_what_is_measured() {
          help: leave `automatic = false` out of [probe]"
     );
     assert_eq!(expected("link.wan]\nsojourn_p99.max = \"5 ms\"\n"), "nothing");
+    assert_eq!(expected("flow.bulk]\nmin_rtt.max = \"5 ms\"\nsegments.min = 3\n"), "nothing");
+    // What one flow has, several have not, and the other way round.
+    assert_eq!(
+        expected("flow.bulk]\ngoodput_min.min = \"1 MB/s\"\n"),
+        "x.toml:18:1: `bulk` has no `goodput_min`\n  \
+         help: it is of the flows of a `count` or a `matrix` together"
+    );
+    let counted = said(
+        "to = \"receiver\"\n",
+        "to = \"receiver\"\ncount = 2\n",
+        "[expect.flow.bulk]\nsrtt.max = \"1 s\"\n",
+    );
+    assert_eq!(counted, "x.toml:16:1: `bulk` has no `srtt`\n  help: name one flow: \"bulk.1\"");
     assert_eq!(
         expected("flow.bulk]\ndelay_max = { max = \"20 ms\" }\n"),
-        "x.toml:17:14: `bulk` has no delay that is measured\n  \
+        "x.toml:18:1: `bulk` has no delay that is measured\n  \
          help: expect it of a flow with `datagrams` beside it"
     );
 }
@@ -597,7 +610,7 @@ fn exchanges() {
     let expected = "[expect.flow.bulk]\nresponse_mean.max = \"1 s\"\n";
     assert_eq!(
         added(expected),
-        "x.toml:14:14: `bulk` has no exchanges\n  help: name a flow with an `exchange`"
+        "x.toml:15:1: `bulk` has no exchanges\n  help: name a flow with an `exchange`"
     );
     let text = format!("to = \"receiver\"\n{exchange}\n");
     assert_eq!(said("to = \"receiver\"\n", &text, expected), "nothing");
@@ -651,7 +664,7 @@ fn tolerances() {
     );
     assert_eq!(
         added("[compare.flow.bulk]\ndelay_max = \"3 %\"\n"),
-        "x.toml:14:15: `bulk` has no delay that is measured\n  \
+        "x.toml:15:1: `bulk` has no delay that is measured\n  \
          help: expect it of a flow with `datagrams` beside it"
     );
 }

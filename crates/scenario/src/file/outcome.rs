@@ -1,10 +1,19 @@
-//! `[expect]` and `[compare]` as they are written: what must come out, and how far runs may lie apart.
+//! `[expect]` and `[compare]` as they are written: what must come out, and how far runs may lie apart. Which
+//! quantities there are follows from the tables of [`crate::measured`].
 
-use schemars::JsonSchema;
+use std::fmt;
+use std::marker::PhantomData;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::{Map, Value as Json, json};
 
+use crate::measured::{self, Entity, Kind};
 use crate::tolerance::{NumberTolerance, PercentUnit, RateTolerance, SizeTolerance, TimeTolerance};
-use crate::value::{NumberUnit, Quantity, RateUnit, RatioUnit, SizeUnit, Table, TimeUnit};
+use crate::value::{
+    Name, NumberUnit, Quantity, RateUnit, RatioUnit, SizeUnit, Table, TimeUnit, Written,
+};
 
 /// What must come out.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -12,99 +21,37 @@ use crate::value::{NumberUnit, Quantity, RateUnit, RatioUnit, SizeUnit, Table, T
 pub(crate) struct Expect {
     /// By flow. A flow with a count stands for all its connections together.
     #[serde(default)]
-    pub(crate) flow: Table<ExpectFlow>,
+    pub(crate) flow: Table<Judged<Flow, Bounds<Written>>>,
     /// By link. A link with a count stands for all that it made: for their drops together, and for the
     /// greatest of everything else.
     #[serde(default)]
-    pub(crate) link: Table<ExpectLink>,
+    pub(crate) link: Table<Judged<Link, Bounds<Written>>>,
     /// By emulator.
     #[serde(default)]
-    pub(crate) emulator: Table<ExpectEmulator>,
+    pub(crate) emulator: Table<Judged<Emulator, Bounds<Written>>>,
     /// Of the whole run.
-    pub(crate) run: Option<ExpectRun>,
+    pub(crate) run: Option<Judged<Run, Bounds<Written>>>,
 }
 
-/// What must come out of a flow.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+/// How far runs of different drivers may lie apart: a share of what the first has, or an amount.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ExpectFlow {
-    /// What the receiving program got per second, between start and stop.
-    pub(crate) goodput: Option<Bounds<Quantity<RateUnit>>>,
-    /// What the receiving program got.
-    pub(crate) bytes: Option<Bounds<Quantity<SizeUnit>>>,
-    /// Segments sent again.
-    pub(crate) retransmissions: Option<Bounds<Quantity<NumberUnit>>>,
-    /// Retransmission timeouts.
-    pub(crate) timeouts: Option<Bounds<Quantity<NumberUnit>>>,
-    /// Packets dropped anywhere on the way.
-    pub(crate) drops: Option<Bounds<Quantity<NumberUnit>>>,
-    /// The mean one-way delay of its datagrams.
-    pub(crate) delay_mean: Option<Bounds<Quantity<TimeUnit>>>,
-    /// The longest one-way delay of its datagrams.
-    pub(crate) delay_max: Option<Bounds<Quantity<TimeUnit>>>,
-    /// Requests that were answered.
-    pub(crate) exchanges: Option<Bounds<Quantity<NumberUnit>>>,
-    /// The mean time from a request to the end of its response.
-    pub(crate) response_mean: Option<Bounds<Quantity<TimeUnit>>>,
-    /// The longest time from a request to the end of its response.
-    pub(crate) response_max: Option<Bounds<Quantity<TimeUnit>>>,
-}
-
-/// What must come out of a link.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ExpectLink {
-    /// Packets dropped, both directions.
-    pub(crate) drops: Option<Bounds<Quantity<NumberUnit>>>,
-    /// The share of the time that it was busy, of the busier direction.
-    pub(crate) utilisation: Option<Bounds<Quantity<RatioUnit>>>,
-    /// The longest that either queue ever was.
-    pub(crate) queue_max: Option<Bounds<Quantity<SizeUnit>>>,
-    /// What half of its packets waited at most before they left, to 6 %, at the end where that is longer.
-    pub(crate) sojourn_p50: Option<Bounds<Quantity<TimeUnit>>>,
-    /// What 99 of 100 of its packets waited at most before they left, to 6 %, at the end where that is longer.
-    pub(crate) sojourn_p99: Option<Bounds<Quantity<TimeUnit>>>,
-    /// The longest that a packet waited before it left, at either end.
-    pub(crate) sojourn_max: Option<Bounds<Quantity<TimeUnit>>>,
-    /// By class of the disciplines at its ends.
+pub(crate) struct Compare {
+    /// For every quantity that has none of its own; 5 % unless given. It only marks them: what is to be
+    /// judged is named below.
+    pub(crate) tolerance: Option<Quantity<PercentUnit>>,
+    /// By flow. A flow with a count stands for all its connections together.
     #[serde(default)]
-    pub(crate) class: Table<ExpectClass>,
-}
-
-/// What must come out of a class.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ExpectClass {
-    /// What it sent per second of the run, by frame bits (header and FCS counted, preamble and gap not), of
-    /// the busier direction.
-    pub(crate) rate: Option<Bounds<Quantity<RateUnit>>>,
-    /// Packets dropped, both directions.
-    pub(crate) drops: Option<Bounds<Quantity<NumberUnit>>>,
-}
-
-/// What must come out of an emulator.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ExpectEmulator {
-    /// Packets dropped at any of its ports.
-    pub(crate) drops: Option<Bounds<Quantity<NumberUnit>>>,
-    /// The share of its bandwidth limit that was used, at the busiest port.
-    pub(crate) utilisation: Option<Bounds<Quantity<RatioUnit>>>,
-}
-
-/// What must come out of the whole run.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ExpectRun {
-    /// What all flows received, a second of the time in which any ran.
-    pub(crate) goodput: Option<Bounds<Quantity<RateUnit>>>,
-    /// Packets dropped anywhere.
-    pub(crate) drops: Option<Bounds<Quantity<NumberUnit>>>,
-    /// Packets dropped anywhere, as a share of all that the flows sent.
-    pub(crate) loss: Option<Bounds<Quantity<RatioUnit>>>,
-    /// Jain's index over the goodput of its bulk TCP flows, of all flows where none is such, 1 being
-    /// equal shares.
-    pub(crate) fairness: Option<Bounds<Quantity<RatioUnit>>>,
+    pub(crate) flow: Table<Judged<Flow, Written>>,
+    /// By link. A link with a count stands for all that it made: for their drops together, and for the
+    /// greatest of everything else.
+    #[serde(default)]
+    pub(crate) link: Table<Judged<Link, Written>>,
+    /// By emulator.
+    #[serde(default)]
+    pub(crate) emulator: Table<Judged<Emulator, Written>>,
+    /// Of the whole run.
+    pub(crate) run: Option<Judged<Run, Written>>,
 }
 
 /// From `min` to `max`, both included.
@@ -117,110 +64,175 @@ pub(crate) struct Bounds<Q> {
     pub(crate) max: Option<Q>,
 }
 
-/// How far runs of different drivers may lie apart: a share of what the first has, or an amount.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Compare {
-    /// For every quantity that has none of its own; 5 % unless given. It only marks them: what is to be
-    /// judged is named below.
-    pub(crate) tolerance: Option<Quantity<PercentUnit>>,
-    /// By flow. A flow with a count stands for all its connections together.
-    #[serde(default)]
-    pub(crate) flow: Table<CompareFlow>,
-    /// By link. A link with a count stands for all that it made: for their drops together, and for the
-    /// greatest of everything else.
-    #[serde(default)]
-    pub(crate) link: Table<CompareLink>,
-    /// By emulator.
-    #[serde(default)]
-    pub(crate) emulator: Table<CompareEmulator>,
-    /// Of the whole run.
-    pub(crate) run: Option<CompareRun>,
+/// The tables that `[expect]` and `[compare]` have in common.
+#[derive(Clone, Copy)]
+pub(crate) struct Tables<'f, V> {
+    pub(crate) flow: &'f Table<Judged<Flow, V>>,
+    pub(crate) link: &'f Table<Judged<Link, V>>,
+    pub(crate) emulator: &'f Table<Judged<Emulator, V>>,
+    pub(crate) run: Option<&'f Judged<Run, V>>,
 }
 
-/// How far a flow's results may lie apart.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct CompareFlow {
-    /// What the receiving program got per second.
-    pub(crate) goodput: Option<Quantity<RateTolerance>>,
-    /// What the receiving program got.
-    pub(crate) bytes: Option<Quantity<SizeTolerance>>,
-    /// Segments sent again.
-    pub(crate) retransmissions: Option<Quantity<NumberTolerance>>,
-    /// Retransmission timeouts.
-    pub(crate) timeouts: Option<Quantity<NumberTolerance>>,
-    /// Packets dropped anywhere on the way.
-    pub(crate) drops: Option<Quantity<NumberTolerance>>,
-    /// The least round trip time.
-    pub(crate) min_rtt: Option<Quantity<TimeTolerance>>,
-    /// The mean one-way delay of its datagrams.
-    pub(crate) delay_mean: Option<Quantity<TimeTolerance>>,
-    /// The longest one-way delay of its datagrams.
-    pub(crate) delay_max: Option<Quantity<TimeTolerance>>,
-    /// Requests that were answered.
-    pub(crate) exchanges: Option<Quantity<NumberTolerance>>,
-    /// The mean time from a request to the end of its response.
-    pub(crate) response_mean: Option<Quantity<TimeTolerance>>,
-    /// The longest time from a request to the end of its response.
-    pub(crate) response_max: Option<Quantity<TimeTolerance>>,
+impl Expect {
+    pub(crate) fn tables(&self) -> Tables<'_, Bounds<Written>> {
+        let Self { flow, link, emulator, run } = self;
+        Tables { flow, link, emulator, run: run.as_ref() }
+    }
 }
 
-/// How far a link's results may lie apart.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct CompareLink {
-    /// Packets dropped, both directions.
-    pub(crate) drops: Option<Quantity<NumberTolerance>>,
-    /// The share of the time that it was busy, of the busier direction.
-    pub(crate) utilisation: Option<Quantity<NumberTolerance>>,
-    /// The longest that either queue ever was.
-    pub(crate) queue_max: Option<Quantity<SizeTolerance>>,
-    /// What half of its packets waited at most before they left, at the end where that is longer.
-    pub(crate) sojourn_p50: Option<Quantity<TimeTolerance>>,
-    /// What 99 of 100 of its packets waited at most before they left, at the end where that is longer.
-    pub(crate) sojourn_p99: Option<Quantity<TimeTolerance>>,
-    /// The longest that a packet waited before it left, at either end.
-    pub(crate) sojourn_max: Option<Quantity<TimeTolerance>>,
-    /// By class of the disciplines at its ends.
-    #[serde(default)]
-    pub(crate) class: Table<CompareClass>,
+impl Compare {
+    pub(crate) fn tables(&self) -> Tables<'_, Written> {
+        let Self { flow, link, emulator, run, .. } = self;
+        Tables { flow, link, emulator, run: run.as_ref() }
+    }
 }
 
-/// How far a class's results may lie apart.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct CompareClass {
-    /// What it sent per second of the run, of the busier direction.
-    pub(crate) rate: Option<Quantity<RateTolerance>>,
-    /// Packets dropped, both directions.
-    pub(crate) drops: Option<Quantity<NumberTolerance>>,
+/// Something that quantities are measured of.
+pub(crate) trait Measured {
+    /// What its schema's name ends with.
+    const NAME: &'static str;
+    /// What it is called.
+    const ARTICLE: &'static str;
+    /// Whose quantities it has.
+    const ENTITIES: &'static [Entity];
+    /// Whether it has classes.
+    const CLASSES: bool = false;
 }
 
-/// How far an emulator's results may lie apart.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct CompareEmulator {
-    /// Packets dropped at any of its ports.
-    pub(crate) drops: Option<Quantity<NumberTolerance>>,
-    /// The share of its bandwidth limit that was used, at the busiest port.
-    pub(crate) utilisation: Option<Quantity<NumberTolerance>>,
-    /// The longest that any of its buffers ever was.
-    pub(crate) queue_max: Option<Quantity<SizeTolerance>>,
+macro_rules! measured {
+    ($name:ident, $article:literal, $entities:expr, $classes:literal) => {
+        #[derive(Clone, Debug)]
+        pub(crate) struct $name;
+        impl Measured for $name {
+            const NAME: &'static str = stringify!($name);
+            const ARTICLE: &'static str = $article;
+            const ENTITIES: &'static [Entity] = $entities;
+            const CLASSES: bool = $classes;
+        }
+    };
 }
 
-/// How far the whole run's results may lie apart.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct CompareRun {
-    /// What all flows received, a second of the time in which any ran.
-    pub(crate) goodput: Option<Quantity<RateTolerance>>,
-    /// Jain's index over the goodput of its bulk TCP flows, of all flows where none is such.
-    pub(crate) fairness: Option<Quantity<NumberTolerance>>,
-    /// Packets dropped anywhere.
-    pub(crate) drops: Option<Quantity<NumberTolerance>>,
-    /// Segments sent again.
-    pub(crate) retransmissions: Option<Quantity<NumberTolerance>>,
-    /// Retransmission timeouts.
-    pub(crate) timeouts: Option<Quantity<NumberTolerance>>,
+measured!(Flow, "a flow", &[Entity::Flow, Entity::Group], false);
+measured!(Link, "a link", &[Entity::Link], true);
+measured!(Class, "a class", &[Entity::Class], false);
+measured!(Emulator, "an emulator", &[Entity::Emulator], false);
+measured!(Run, "the whole run", &[Entity::Run], false);
+
+/// How quantities are judged.
+pub(crate) trait Judgement: Clone + fmt::Debug {
+    /// What the schema's names begin with.
+    const NAME: &'static str;
+    /// What such a table says.
+    fn about(entity: &str) -> String;
+    /// What is written for a quantity of that kind.
+    fn schema(kind: Kind, generator: &mut SchemaGenerator) -> Schema;
+}
+
+impl Judgement for Bounds<Written> {
+    const NAME: &'static str = "Expect";
+
+    fn about(entity: &str) -> String {
+        format!("What must come out of {entity}.")
+    }
+
+    fn schema(kind: Kind, generator: &mut SchemaGenerator) -> Schema {
+        match kind {
+            Kind::Rate => generator.subschema_for::<Bounds<Quantity<RateUnit>>>(),
+            Kind::Size => generator.subschema_for::<Bounds<Quantity<SizeUnit>>>(),
+            Kind::Time | Kind::Duration => generator.subschema_for::<Bounds<Quantity<TimeUnit>>>(),
+            Kind::Share | Kind::Ratio => generator.subschema_for::<Bounds<Quantity<RatioUnit>>>(),
+            Kind::Number => generator.subschema_for::<Bounds<Quantity<NumberUnit>>>(),
+        }
+    }
+}
+
+impl Judgement for Written {
+    const NAME: &'static str = "Compare";
+
+    fn about(entity: &str) -> String {
+        format!("How far the results of {entity} may lie apart.")
+    }
+
+    fn schema(kind: Kind, generator: &mut SchemaGenerator) -> Schema {
+        match kind {
+            Kind::Rate => generator.subschema_for::<Quantity<RateTolerance>>(),
+            Kind::Size => generator.subschema_for::<Quantity<SizeTolerance>>(),
+            Kind::Time | Kind::Duration => generator.subschema_for::<Quantity<TimeTolerance>>(),
+            Kind::Share | Kind::Ratio | Kind::Number => {
+                generator.subschema_for::<Quantity<NumberTolerance>>()
+            }
+        }
+    }
+}
+
+/// Quantities of an entity with how they are judged, by name.
+#[derive(Clone, Debug)]
+pub(crate) struct Judged<E, V> {
+    pub(crate) given: Vec<(Name, V)>,
+    pub(crate) class: Table<Judged<Class, V>>,
+    entity: PhantomData<E>,
+}
+
+/// The quantities of such an entity that may be judged, each once.
+pub(crate) fn quantities(entities: &[Entity]) -> Vec<&'static measured::Quantity> {
+    let mut found: Vec<&measured::Quantity> = Vec::new();
+    for quantity in entities.iter().flat_map(|entity| entity.quantities()) {
+        // What lies deeper in the summary and has no short name is no key.
+        if !quantity.name.contains('.') && !found.iter().any(|known| known.name == quantity.name) {
+            found.push(quantity);
+        }
+    }
+    found
+}
+
+impl<'de, E: Measured, V: Deserialize<'de>> Deserialize<'de> for Judged<E, V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries<E, V>(PhantomData<(E, V)>);
+        impl<'de, E: Measured, V: Deserialize<'de>> Visitor<'de> for Entries<E, V> {
+            type Value = Judged<E, V>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a table of quantities")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Judged<E, V>, A::Error> {
+                let (mut given, mut class) = (Vec::new(), Table::default());
+                while let Some(name) = map.next_key::<Name>()? {
+                    if E::CLASSES && name.text == "class" {
+                        class = map.next_value()?;
+                    } else {
+                        given.push((name, map.next_value()?));
+                    }
+                }
+                Ok(Judged { given, class, entity: PhantomData })
+            }
+        }
+        deserializer.deserialize_map(Entries(PhantomData))
+    }
+}
+
+impl<E: Measured, V: Judgement> JsonSchema for Judged<E, V> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        format!("{}{}", V::NAME, E::NAME).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut properties = Map::new();
+        for quantity in quantities(E::ENTITIES) {
+            let value = V::schema(quantity.kind, generator);
+            let either = json!([value, { "type": "null" }]);
+            let key = json!({ "anyOf": either, "description": quantity.what });
+            properties.insert(quantity.name.to_owned(), key);
+        }
+        if E::CLASSES {
+            let mut classes: Json = generator.subschema_for::<Table<Judged<Class, V>>>().into();
+            classes["description"] = "By class of the disciplines at its ends.".into();
+            classes["default"] = json!({});
+            properties.insert("class".to_owned(), classes);
+        }
+        json_schema!({
+            "type": "object",
+            "description": V::about(E::ARTICLE),
+            "properties": properties,
+            "additionalProperties": false,
+        })
+    }
 }

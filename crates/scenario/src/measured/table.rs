@@ -2,7 +2,7 @@
 
 use super::Aggregate::{self, Max, Mean, Sum};
 use super::Better::{self, Higher, Lower, Neither};
-use super::Kind::{self, Duration, Number, Rate, Share, Size, Time};
+use super::Kind::{self, Duration, Number, Rate, Ratio, Share, Size, Time};
 use super::Quantity;
 
 /// A quantity that the summary has under its own name.
@@ -36,7 +36,7 @@ impl Quantity {
 
 pub(super) const RUN: &[Quantity] = &[
     quantity("goodput", Rate, Aggregate::None, Higher, "Bytes that all receiving programs read, per second of the time in which any flow ran.").compared(),
-    quantity("fairness", Number, Aggregate::None, Higher, "Jain's index over the goodputs of bulk TCP flows, of all flows where none is such; 1 being equal shares.").compared(),
+    quantity("fairness", Ratio, Aggregate::None, Higher, "Jain's index over the goodputs of bulk TCP flows, of all flows where none is such; 1 being equal shares.").compared(),
     quantity("drops", Number, Aggregate::None, Lower, "Packets dropped anywhere.").compared(),
     quantity("loss", Share, Aggregate::None, Lower, "Packets dropped anywhere, as a share of all that the flows sent.").compared(),
     quantity("retransmissions", Number, Aggregate::None, Lower, "Segments sent again.").compared(),
@@ -76,7 +76,9 @@ pub(super) const FLOW: &[Quantity] = &[
     .compared(),
     quantity("retransmissions", Number, Sum, Lower, "Segments sent again.").compared(),
     quantity("timeouts", Number, Sum, Lower, "Retransmission timeouts.").compared(),
-    quantity("min_rtt", Time, Aggregate::None, Lower, "Min RTT.").at("min_rtt_seconds").compared(),
+    quantity("min_rtt", Time, Aggregate::None, Lower, "Minimum RTT.")
+        .at("min_rtt_seconds")
+        .compared(),
     quantity("delay_mean", Time, Mean, Lower, "Mean one-way delay of its datagrams.")
         .at("datagrams.delay_mean_seconds")
         .samples("datagrams.received")
@@ -169,14 +171,9 @@ pub(super) const FLOW: &[Quantity] = &[
         Lower,
         "ACKs that echoed a congestion mark.",
     ),
-    quantity("srtt_seconds", Time, Aggregate::None, Lower, "Smoothed RTT at the end."),
-    quantity(
-        "cwnd_packets",
-        Number,
-        Aggregate::None,
-        Neither,
-        "Congestion window at the end, packets.",
-    ),
+    quantity("srtt", Time, Aggregate::None, Lower, "Smoothed RTT at the end.").at("srtt_seconds"),
+    quantity("cwnd", Number, Aggregate::None, Neither, "Congestion window at the end, packets.")
+        .at("cwnd_packets"),
     quantity(
         "program.forward.sent",
         Number,
@@ -229,10 +226,34 @@ pub(super) const GROUP: &[Quantity] = &[
         Higher,
         "Bytes that their receivers read, per second of the time in which any of them ran.",
     ),
-    quantity("goodput_min", Rate, Aggregate::None, Higher, "Min of their goodputs."),
-    quantity("goodput_max", Rate, Aggregate::None, Higher, "Max of their goodputs."),
-    quantity("fairness", Number, Aggregate::None, Higher, "Jain's index over their goodputs."),
-    quantity("flows", Number, Aggregate::None, Neither, "How many there are."),
+    quantity(
+        "goodput_min",
+        Rate,
+        Aggregate::None,
+        Higher,
+        "Min of the goodputs of the flows of a `count` or a `matrix`.",
+    ),
+    quantity(
+        "goodput_max",
+        Rate,
+        Aggregate::None,
+        Higher,
+        "Max of the goodputs of the flows of a `count` or a `matrix`.",
+    ),
+    quantity(
+        "fairness",
+        Ratio,
+        Aggregate::None,
+        Higher,
+        "Jain's index over the goodputs of the flows of a `count` or a `matrix`.",
+    ),
+    quantity(
+        "flows",
+        Number,
+        Aggregate::None,
+        Neither,
+        "How many flows a `count` or a `matrix` made.",
+    ),
     quantity("bytes", Size, Aggregate::None, Higher, "Bytes that their receivers read."),
     quantity("drops", Number, Aggregate::None, Lower, "Packets dropped anywhere on the way."),
     quantity("retransmissions", Number, Aggregate::None, Lower, "Segments sent again."),
@@ -384,7 +405,7 @@ pub(super) const CLASS: &[Quantity] = &[
     quantity("marks", Number, Sum, Lower, "Packets marked \"congestion experienced\"."),
     quantity("packets", Number, Sum, Neither, "Packets sent."),
     quantity("bytes", Size, Sum, Neither, "Their bytes, Ethernet header and FCS included."),
-    quantity("backlog_bytes_max", Size, Max, Lower, "Max length of its queue."),
+    quantity("queue_max", Size, Max, Lower, "Max length of its queue.").at("backlog_bytes_max"),
 ];
 
 pub(super) const ELEMENT: &[Quantity] = &[

@@ -34,18 +34,23 @@ fn the_reference_that_is_checked_in_is_current() {
 #[test]
 fn what_is_expected_or_compared_is_declared_in_its_unit() {
     for (table, entity) in [
-        ("Flow", Entity::Flow),
-        ("Link", Entity::Link),
-        ("Class", Entity::Class),
-        ("Emulator", Entity::Emulator),
-        ("Run", Entity::Run),
+        ("Flow", &[Entity::Flow, Entity::Group][..]),
+        ("Link", &[Entity::Link]),
+        ("Class", &[Entity::Class]),
+        ("Emulator", &[Entity::Emulator]),
+        ("Run", &[Entity::Run]),
     ] {
+        let quantities = || entity.iter().flat_map(|entity| entity.quantities());
         for verb in ["Expect", "Compare"] {
             let schema = &scenario::schema()["$defs"][format!("{verb}{table}")]["properties"];
+            let keys = quantities().filter(|quantity| !quantity.name.contains('.'));
+            for name in keys.map(|quantity| quantity.name) {
+                assert!(schema[name].is_object(), "{verb}{table}: `{name}`");
+            }
             for (name, key) in
                 schema.as_object().expect("keys").iter().filter(|(n, _)| *n != "class")
             {
-                let known = entity.quantities().iter().find(|quantity| quantity.name == name);
+                let known = quantities().find(|quantity| quantity.name == name);
                 let kind = known.unwrap_or_else(|| panic!("{verb}{table}: `{name}`")).kind;
                 let mut key = Key::new(key);
                 if verb == "Expect" {
@@ -55,7 +60,7 @@ fn what_is_expected_or_compared_is_declared_in_its_unit() {
                     Kind::Rate => &["rate"],
                     Kind::Size => &["size"],
                     Kind::Time | Kind::Duration => &["time"],
-                    Kind::Share | Kind::Number => &["ratio", "number"],
+                    Kind::Share | Kind::Ratio | Kind::Number => &["ratio", "number"],
                 };
                 assert!(units.iter().any(|unit| key.takes.contains(unit)), "{name}: {}", key.takes);
             }

@@ -1,0 +1,169 @@
+//! What `[expect]` and `[compare]` have in common: which quantities of which entities they judge.
+
+use super::{Directory, Network};
+use crate::classes;
+use crate::diagnostic::Problems;
+use crate::file::{Judged, Measured, Tables, quantities};
+use crate::measured::{Entity, Part, Quantity};
+use crate::nearest;
+use crate::plan::{Change, Flow, NodeKind, Transport};
+use crate::value::{Name, Table};
+
+/// What judgements refer to beside the network.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'k> {
+    pub(super) names: &'k Directory<'k>,
+    pub(super) flows: &'k [Flow],
+    pub(super) changes: &'k [Change],
+    /// Whether sojourn times are counted.
+    pub(super) delays: bool,
+}
+
+/// Tells `found` of each quantity that is judged, with its path in the summary or what is short for it.
+/// Complains of those that are not measured.
+pub(super) fn each<'f, V>(
+    tables: Tables<'f, V>,
+    network: &Network<'_>,
+    known: Known<'_>,
+    problems: &mut Problems,
+    mut found: impl FnMut(String, &'static Quantity, &'f V, &mut Problems),
+) {
+    let Known { names, flows, changes, delays } = known;
+    for (name, table) in tables.flow.iter() {
+        if names.is_group(&name.text) || names.find(name, problems).is_some() {
+            for (key, quantity, value) in known_quantities(table) {
+                check_flow(name, key, quantity, flows, problems);
+                found(format!("flow.{}.{}", name.text, quantity.name), quantity, value, problems);
+            }
+        }
+    }
+    for (name, table) in tables.link.iter() {
+        let links = &network.links.names;
+        if links.is_group(&name.text) || links.find(name, problems).is_some() {
+            check_classes(name, &table.class, network, changes, problems);
+            let at = format!("link.{}", name.text);
+            for (_, quantity, value) in known_quantities(table) {
+                if !delays && quantity.part() == Some(Part::Sojourn) {
+                    no_sojourn(name, problems);
+                }
+                found(format!("{at}.{}", quantity.name), quantity, value, problems);
+            }
+            for (class, table) in table.class.iter() {
+                for (_, quantity, value) in known_quantities(table) {
+                    let path = format!("{at}.class.{}.{}", class.text, quantity.name);
+                    found(path, quantity, value, problems);
+                }
+            }
+        }
+    }
+    for (name, table) in tables.emulator.iter() {
+        if is_emulator(name, network, problems) {
+            for (_, quantity, value) in known_quantities(table) {
+                let path = format!("emulator.{}.{}", name.text, quantity.name);
+                found(path, quantity, value, problems);
+            }
+        }
+    }
+    for (_, quantity, value) in tables.run.into_iter().flat_map(known_quantities) {
+        found(format!("run.{}", quantity.name), quantity, value, problems);
+    }
+}
+
+/// What a table judges; keys that name nothing were complained of before.
+fn known_quantities<E: Measured, V>(
+    table: &Judged<E, V>,
+) -> impl Iterator<Item = (&Name, &'static Quantity, &V)> {
+    let known = quantities(E::ENTITIES);
+    table.given.iter().filter_map(move |(name, value)| {
+        let quantity = known.iter().find(|quantity| quantity.name == name.text)?;
+        Some((name, *quantity, value))
+    })
+}
+
+fn is_emulator(name: &Name, network: &Network<'_>, problems: &mut Problems) -> bool {
+    let emulators = network.nodes.list.iter().filter(|n| matches!(n.kind, NodeKind::Emulator(_)));
+    let names: Vec<&str> = emulators.map(|node| node.name.as_str()).collect();
+    let found = names.contains(&name.text.as_str());
+    if !found && problems.is_empty() {
+        let message = format!("there is no emulator `{}`", name.text);
+        problems.push(&name.span, message, nearest::suggest(&name.text, names));
+    }
+    found
+}
+
+/// Complains of a quantity that the flow of that name, or those that its count made, do not have.
+fn check_flow(
+    name: &Name,
+    key: &Name,
+    quantity: &Quantity,
+    flows: &[Flow],
+    problems: &mut Problems,
+) {
+    // Flows are complete only where nothing else is wrong.
+    if !problems.is_empty() {
+        return;
+    }
+    let single = flows.iter().any(|flow| flow.name == name.text);
+    let entity = if single { Entity::Flow } else { Entity::Group };
+    if !quantities(&[entity]).iter().any(|known| known.name == quantity.name) {
+        let message = format!("`{}` has no `{}`", name.text, quantity.name);
+        let help = match single {
+            true => "it is of the flows of a `count` or a `matrix` together".to_owned(),
+            false => format!("name one flow: \"{}.1\"", name.text),
+        };
+        return problems.push(&key.span, message, help);
+    }
+    let Some(flow) = named(&name.text, flows) else { return };
+    let (lacks, help) = match (quantity.part(), &flow.transport) {
+        (Some(Part::Datagrams), Transport::Tcp(_) | Transport::Program(_)) => {
+            ("delay that is measured", "expect it of a flow with `datagrams` beside it")
+        }
+        (Some(Part::Exchanges), transport) if !matches!(transport, Transport::Tcp(tcp) if tcp.workload.asks()) => {
+            ("exchanges", "name a flow with an `exchange`")
+        }
+        (Some(Part::Connection), Transport::Udp(_) | Transport::Program(_)) => {
+            ("round trip time", "name a flow that is a connection")
+        }
+        _ => return,
+    };
+    problems.push(&key.span, format!("`{}` has no {lacks}", name.text), help);
+}
+
+/// The flow of that name, or the first of those that its count made.
+fn named<'f>(name: &str, flows: &'f [Flow]) -> Option<&'f Flow> {
+    let member = |flow: &Flow| {
+        let number = flow.name.strip_prefix(name).and_then(|rest| rest.strip_prefix('.'));
+        number.is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
+    };
+    flows.iter().find(|flow| flow.name == name || member(flow))
+}
+
+/// That sojourn times are judged which the file says not to count.
+fn no_sojourn(name: &Name, problems: &mut Problems) {
+    let message = format!("sojourn times at `{}` are not counted", name.text);
+    problems.push(&name.span, message, "leave `automatic = false` out of [probe]");
+}
+
+/// A class is one that a discipline at either end has, from the start or by a change.
+fn check_classes<T>(
+    name: &Name,
+    table: &Table<T>,
+    network: &Network<'_>,
+    changes: &[Change],
+    problems: &mut Problems,
+) {
+    if table.iter().len() == 0 {
+        return;
+    }
+    let links = network.links.list.iter().enumerate();
+    let mut known = Vec::new();
+    for (index, link) in links.filter(|(_, link)| link.name == name.text) {
+        known.extend((0..2).flat_map(|end| classes::of_end(link, 2 * index + end, changes)));
+    }
+    for (class, _) in table.iter() {
+        if problems.is_empty() && !known.contains(&class.text) {
+            let help = nearest::suggest(&class.text, known.iter().map(String::as_str));
+            problems.push(&class.span, format!("there is no class `{}`", class.text), help);
+        }
+    }
+}
