@@ -16,6 +16,7 @@ use results::table::Table;
 mod bandwidth;
 mod classes;
 mod colours;
+mod completion;
 mod counter;
 mod distributions;
 mod flows;
@@ -26,6 +27,7 @@ mod queues;
 mod sequences;
 
 pub(crate) use colours::Colours;
+pub(crate) use completion::completions;
 pub(crate) use distributions::figures as distributions;
 pub(crate) use flows::goodputs;
 

@@ -77,6 +77,7 @@ impl Run<'_> {
         if let Some(recording) = self.recording {
             let mut figures = curves::over_time(self, recording)?;
             let mut counted = Vec::from_iter(curves::goodputs(self));
+            counted.extend(curves::completions(self));
             counted.extend(curves::distributions(self.summary, &recording.delays, units)?);
             let mut colours = Colours::default();
             let drawn = figures.iter_mut().chain(counted.iter_mut().map(|(figure, _)| figure));
@@ -118,7 +119,7 @@ impl Run<'_> {
         let all = self.verdicts.len();
         let failed = self.verdicts.iter().filter(|verdict| !verdict.ok).count();
         match (all, failed) {
-            (0, _) => page.banner(Mood::Neutral, "Nothing was expected of this run."),
+            (0, _) => page.banner(Mood::Neutral, "No expectations defined."),
             (1, 0) => page.banner(Mood::Good, "The expectation holds."),
             (_, 0) => page.banner(Mood::Good, &format!("All {all} expectations hold.")),
             _ => page.banner(Mood::Bad, &format!("{failed} of {all} expectations failed.")),

@@ -153,7 +153,7 @@ impl<'a> Digest<'a> {
         let judged = self.points.iter().filter(|point| point.held.is_some()).count();
         let failed = self.points.iter().filter(|point| point.held == Some(false)).count();
         match (judged, failed) {
-            (0, _) => page.banner(Mood::Neutral, "Nothing was expected of these runs."),
+            (0, _) => page.banner(Mood::Neutral, "No expectations defined."),
             (_, 0) => {
                 page.banner(Mood::Good, &format!("The expectations hold in all {judged} runs."))
             }

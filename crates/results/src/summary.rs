@@ -15,9 +15,11 @@ use traffic::{Duration, Rate};
 use crate::histogram::Histogram;
 use crate::totals::{Drops, EngineTotals, PortTotals, Totals};
 
+mod completion;
 mod flow;
 mod run;
 
+pub use completion::Completion;
 use flow::sum_flow;
 pub use flow::{CarriedSummary, DatagramSummary, ExchangeSummary, FlowSummary, ProgramSummary};
 pub use run::group_of;
@@ -249,13 +251,14 @@ impl Summary {
     pub fn new(plan: &Plan, totals: &Totals) -> Self {
         let seconds = totals.ending.at.as_secs_f64();
         // Of what was left out there is nothing to tell.
-        let known = plan.flows.iter().zip(&totals.flows).filter(|(_, t)| !t.left_out);
-        let known: Vec<_> = known.collect();
+        let known = plan.flows.iter().zip(&totals.flows).enumerate();
+        let known = known.filter(|(_, (_, t))| !t.left_out);
+        let (numbers, known): (Vec<usize>, Vec<_>) = known.unzip();
         let flow: Vec<_> = known.iter().map(|(f, t)| (f.name.clone(), sum_flow(t))).collect();
         let node = plan.nodes.iter().zip(&totals.nodes).map(|(n, d)| (n.name.clone(), sum_node(d)));
         Self {
             run: sum_run(plan, totals, &known, &flow),
-            group: Named(sum_groups(&known, &flow)),
+            group: Named(sum_groups(plan, &numbers, &known, &flow)),
             flow: Named(flow),
             link: Named(links(plan, totals, seconds)),
             emulator: Named(emulators(plan, totals, seconds)),

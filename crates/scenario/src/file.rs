@@ -21,7 +21,7 @@ use crate::value::{
 };
 use crate::workload::{Exchange, Train};
 
-pub(crate) use outcome::{Compare, Expect, Judged, Measured, Tables, quantities};
+pub(crate) use outcome::{Compare, Expect, Given, Measured, Tables, quantities};
 
 /// A Suimon scenario: topology, policies, flows, probes and expectations.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

@@ -9,6 +9,7 @@ use network::impairment;
 use traffic::{Bytes, Duration, Instant, Rate};
 
 use crate::joining::Joining;
+use crate::measured::Kind;
 use crate::plan::{
     Action, Change, Comparison, End, Expectation, Link, NodeKind, Plan, Window, Wire, Within,
 };
@@ -370,11 +371,10 @@ fn dotted(path: &str) -> String {
 
 /// The base unit of a quantity.
 fn unit(path: &str) -> &'static str {
-    match path.rsplit('.').next().unwrap_or(path) {
-        "goodput" | "rate" => " B/s",
-        "bytes" | "queue_max" => " B",
-        "delay_mean" | "delay_max" | "min_rtt" | "response_mean" | "response_max" => " s",
-        "sojourn_p50" | "sojourn_p99" | "sojourn_max" => " s",
-        _ => "",
+    match Kind::of(path) {
+        Kind::Rate => " B/s",
+        Kind::Size => " B",
+        Kind::Time | Kind::Duration => " s",
+        Kind::Share | Kind::Ratio | Kind::Number => "",
     }
 }

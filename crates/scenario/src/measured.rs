@@ -61,6 +61,8 @@ pub enum Entity {
     Flow,
     /// The flows of a `count`: `group.NAME`.
     Group,
+    /// Those of them of about one size: `group.NAME.size.BUCKET`.
+    Size,
     /// Both directions of a link: `link.NAME`.
     Link,
     /// One direction of a link: `link.NAME.forward`, `link.NAME.reverse`.
@@ -100,6 +102,15 @@ pub struct Quantity {
     pub what: &'static str,
 }
 
+/// Sizes that completion times are told apart by: the name of those up to so many bytes. The last takes the rest.
+pub const SIZE_BUCKETS: [(&str, u64); 5] = [
+    ("to_10_kB", 10_000),
+    ("to_100_kB", 100_000),
+    ("to_1_MB", 1_000_000),
+    ("to_10_MB", 10_000_000),
+    ("above_10_MB", u64::MAX),
+];
+
 /// A part of the summary that not every entity has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
@@ -109,6 +120,8 @@ pub enum Part {
     Datagrams,
     /// What became of requests.
     Exchanges,
+    /// Completion times of flows of a set size.
+    Completion,
     /// Sojourn times, where they are counted.
     Sojourn,
 }
@@ -127,10 +140,11 @@ const COUNTED: Quantity = Quantity {
 
 impl Entity {
     /// Every entity, in the order of the reference.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Run,
         Self::Flow,
         Self::Group,
+        Self::Size,
         Self::Link,
         Self::Direction,
         Self::Class,
@@ -147,6 +161,7 @@ impl Entity {
             Self::Run => "run",
             Self::Flow => "flow.NAME",
             Self::Group => "group.NAME",
+            Self::Size => "group.NAME.size.BUCKET",
             Self::Link => "link.NAME",
             Self::Direction => "link.NAME.forward",
             Self::Class => "link.NAME.forward.class.CLASS",
@@ -164,6 +179,7 @@ impl Entity {
             Self::Run => table::RUN,
             Self::Flow => table::FLOW,
             Self::Group => table::GROUP,
+            Self::Size => table::SIZE,
             Self::Link => table::LINK,
             Self::Direction => table::DIRECTION,
             Self::Class => table::CLASS,
@@ -185,6 +201,7 @@ impl Entity {
         let (root, _) = path.split_once('.')?;
         Some(match root {
             "run" => Self::Run,
+            "flow" | "group" if path.contains(".size.") => Self::Size,
             "flow" => Self::Flow,
             "group" => Self::Group,
             "link" if path.contains(".class.") => Self::Class,
@@ -210,9 +227,13 @@ impl Quantity {
             return Some(&COUNTED);
         }
         let ends = |name: &str| path.strip_suffix(name).is_some_and(|entity| entity.ends_with('.'));
-        let known = entity.quantities().iter().filter(|q| ends(q.name) || ends(q.field));
-        // `exchanges.completed` of a flow is no `completed`.
-        known.max_by_key(|q| if ends(q.field) { q.field.len() } else { q.name.len() })
+        let of = |entity: Entity| {
+            let known = entity.quantities().iter().filter(|q| ends(q.name) || ends(q.field));
+            // `exchanges.completed` of a flow is no `completed`.
+            known.max_by_key(|q| if ends(q.field) { q.field.len() } else { q.name.len() })
+        };
+        // A flow with a count stands for its group.
+        of(entity).or_else(|| if entity == Entity::Flow { of(Entity::Group) } else { None })
     }
 
     /// The part of the summary that it stands in, if not every entity has it.
@@ -220,6 +241,7 @@ impl Quantity {
         match self.field.split_once('.') {
             Some(("datagrams", _)) => Some(Part::Datagrams),
             Some(("exchanges", _)) => Some(Part::Exchanges),
+            Some(("completion", _)) => Some(Part::Completion),
             _ if self.field == "min_rtt_seconds" => Some(Part::Connection),
             _ if self.field.starts_with("sojourn_") => Some(Part::Sojourn),
             _ => None,
@@ -311,6 +333,7 @@ mod tests {
         assert_eq!(field("flow.delay_max.1.delay_max"), Some("datagrams.delay_max_seconds"));
         assert_eq!(field("link.wan.1.queue_max"), Some("backlog_bytes_max"));
         assert_eq!(field("link.wan.reverse.class.rate.drops"), Some("drops"));
+        assert_eq!(field("flow.a.fct_p99"), Some("completion.fct_p99_seconds"));
         assert_eq!(field("flow.a.godput"), None);
         assert_eq!(field("goodput"), None);
         assert_eq!(Kind::of("link.wan.forward.drops_by_reason.queue_bytes"), Kind::Number);

@@ -28,7 +28,9 @@ const SAMPLES_MAX: u64 = 10_000_000;
 pub struct Path {
     /// The ports from sender to receiver.
     pub links: Vec<Hop>,
-    /// The delay of wires and emulators, there and back.
+    /// The delay of wires and emulators, there.
+    pub delay: Duration,
+    /// The same, there and back.
     pub round_trip: Duration,
 }
 
@@ -326,7 +328,7 @@ fn samples(plan: &Plan) -> Vec<Warning> {
 pub fn path(plan: &Plan, flow: &Flow, number: usize) -> Option<Path> {
     let (links, there) = way(plan, number, [flow.from, flow.to])?;
     let (_, back) = way(plan, number, [flow.to, flow.from])?;
-    Some(Path { links, round_trip: there + back })
+    Some(Path { links, delay: there, round_trip: there + back })
 }
 
 fn way(plan: &Plan, flow: usize, ends: [usize; 2]) -> Option<(Vec<Hop>, Duration)> {

@@ -15,10 +15,14 @@ use crate::table::{Cell, Table};
 const ROWS_MAX: usize = 24;
 /// What is told of a flow, and of those that a `count` made.
 const FLOW: [&str; 7] =
-    ["flow", ">goodput", ">received", ">resent", ">timeouts", ">least RTT", ">fairness"];
+    ["flow", ">goodput", ">received", ">retransmits", ">timeouts", ">min RTT", ">fairness"];
 /// What is told of a flow of datagrams.
 const DATAGRAMS: [&str; 8] =
     ["datagrams", ">goodput", ">sent", ">received", ">lost", ">mean delay", ">longest", ">jitter"];
+
+/// What is told of the completion times of the flows that a `count` made.
+const COMPLETION: [&str; 8] =
+    ["completion time", ">completed", ">p50", ">p95", ">p99", ">slowdown p50", ">p95", ">p99"];
 
 /// What is told of a flow that a program is: what the network carried.
 const PROGRAM: [&str; 7] = [
@@ -43,6 +47,7 @@ pub(crate) fn results(outcome: &Outcome, units: Units) -> String {
     let parts = [
         heading(summary, units),
         flows(summary, units),
+        completions(summary, units),
         datagrams(summary, units),
         programs(summary, units),
         drops(summary),
@@ -130,6 +135,28 @@ fn flows(summary: &Summary, units: Units) -> String {
         return String::new();
     }
     table.render() + &more(singles.len())
+}
+
+fn completions(summary: &Summary, units: Units) -> String {
+    let mut table = Table::new(&COMPLETION).in_units(units);
+    for (name, group) in &summary.group.0 {
+        let sizes = group.size.0.iter();
+        let sizes = sizes.map(|(size, times)| (format!("  {}", size.replace('_', " ")), times));
+        let all = group.completion.iter().map(|times| (name.clone(), times));
+        for (name, times) in all.chain(sizes) {
+            table.row(vec![
+                name.into(),
+                Cell::quantity(Kind::Number, times.completed as f64),
+                Cell::quantity(Kind::Time, times.fct_p50_seconds),
+                Cell::quantity(Kind::Time, times.fct_p95_seconds),
+                Cell::quantity(Kind::Time, times.fct_p99_seconds),
+                format!("{:.2}", times.slowdown_p50).into(),
+                format!("{:.2}", times.slowdown_p95).into(),
+                format!("{:.2}", times.slowdown_p99).into(),
+            ]);
+        }
+    }
+    if table.is_empty() { String::new() } else { table.render() }
 }
 
 fn more(all: usize) -> String {

@@ -26,7 +26,7 @@ pub(super) fn document(points: &[Point<'_>]) -> Value {
 
 /// A line for each run.
 pub(super) fn table(points: &[Point<'_>]) -> String {
-    let head = ["run", ">goodput", ">fairness", ">drops", ">resent", ">timeouts", "verdict"];
+    let head = ["run", ">goodput", ">fairness", ">drops", ">retransmits", ">timeouts", "verdict"];
     let units = points.first().map_or_else(Units::default, |first| first.job.plan.units);
     let mut table = Table::new(&head).in_units(units);
     points.iter().for_each(|point| table.row(row(point)));

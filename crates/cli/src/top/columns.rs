@@ -36,8 +36,8 @@ const FLOWS: [Column; 6] = [
     ("goodput", 12, 0),
     ("cwnd", 8, 1),
     ("srtt", 9, 2),
-    ("resent/s", 8, 3),
-    ("resent", 8, 4),
+    ("retr/s", 8, 3),
+    ("retr", 8, 4),
     ("timeouts", 8, 5),
 ];
 

@@ -31,7 +31,7 @@ pub(super) fn table(now: &Statistics) -> String {
         }
     }
     let mut flows =
-        Table::new(&["flow", ">goodput", ">cwnd", ">srtt", ">resent/s", ">resent", ">timeouts"])
+        Table::new(&["flow", ">goodput", ">cwnd", ">srtt", ">retr/s", ">retr", ">timeouts"])
             .in_units(now.units);
     for (name, sample) in lines::flows(now, Sort::Scenario) {
         flows.row(flow(name, sample));

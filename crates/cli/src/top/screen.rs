@@ -30,7 +30,7 @@ const HELP: [&str; 16] = [
     "A port's rate is held against its line, a class's",
     "against what it is promised; + is more than that:",
     "borrowed. \u{2581}\u{2583}\u{2588} is the rate of late against its highest.",
-    "drops, marks and resent are packets a second.",
+    "drops, marks and retr are packets a second.",
     "",
 ];
 

@@ -153,7 +153,7 @@ impl What {
 
 /// Quantiles of each port.
 fn table(ports: &[Distribution], units: Units) -> Grid {
-    let head = ["Port", "Packets", "Half at most", "99 of 100 at most", "The longest"];
+    let head = ["Port", "Packets", "p50", "p99", "Max"];
     let mut grid = Grid::new(&head).in_units(units);
     for port in ports {
         let [half, most] = [port.quantile(1, 2), port.quantile(99, 100)];

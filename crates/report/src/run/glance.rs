@@ -47,7 +47,7 @@ fn queueing(summary: &Summary, units: Units) -> Option<Card> {
     let of = |name: &str, value| {
         Measure::new(format!("{}.sojourn_{name}_seconds", port.path), value, unit.show(value))
     };
-    let card = Card::measure("Queueing delay, 99 of 100", &of("p99", p99))
-        .note_measure(&of("p50", p50), "for half of the packets");
+    let card =
+        Card::measure("Queueing delay, p99", &of("p99", p99)).note_measure(&of("p50", p50), "p50");
     Some(card.note(&format!("at {}, the worst port", port.name)))
 }

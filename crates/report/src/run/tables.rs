@@ -54,7 +54,13 @@ impl Below {
 pub(super) fn flows(summary: &Summary, units: Units) -> Section {
     let mut section = Section::new("Flows");
     let flows = summary.flow.0.len();
-    for grid in [groups(summary), connections(summary), datagrams(summary), programs(summary)] {
+    for grid in [
+        groups(summary),
+        completions(summary),
+        connections(summary),
+        datagrams(summary),
+        programs(summary),
+    ] {
         if !grid.is_empty() {
             section.grid(&grid.in_units(units));
         }
@@ -79,6 +85,44 @@ fn groups(summary: &Summary) -> Grid {
             of.rate("goodput_max", group.goodput_max),
             of.digits("fairness", group.fairness),
             of.count("drops", group.drops),
+        ]);
+    }
+    grid
+}
+
+/// Flow completion times of each group that has some.
+fn completions(summary: &Summary) -> Grid {
+    let mut grid = Grid::new(&[
+        "Completion time",
+        "Completed",
+        "p50",
+        "p95",
+        "p99",
+        "Slowdown p50",
+        "Slowdown p95",
+        "Slowdown p99",
+    ]);
+    let groups = summary.group.0.iter();
+    let rows = groups.flat_map(|(name, group)| {
+        let all = group.completion.iter();
+        let all = all.map(move |times| (name.clone(), format!("group.{name}.completion"), times));
+        let sizes = group.size.0.iter().map(move |(size, times)| {
+            let shown = format!("{name}, {}", size.replace('_', " "));
+            (shown, format!("group.{name}.size.{size}"), times)
+        });
+        all.chain(sizes)
+    });
+    for (name, at, times) in rows.take(ROWS_MAX) {
+        let of = Below(at);
+        grid.row(vec![
+            Cell::text_of(&name),
+            of.count("completed", times.completed),
+            of.time("fct_p50_seconds", times.fct_p50_seconds),
+            of.time("fct_p95_seconds", times.fct_p95_seconds),
+            of.time("fct_p99_seconds", times.fct_p99_seconds),
+            of.digits("slowdown_p50", times.slowdown_p50),
+            of.digits("slowdown_p95", times.slowdown_p95),
+            of.digits("slowdown_p99", times.slowdown_p99),
         ]);
     }
     grid

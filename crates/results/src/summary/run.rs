@@ -5,8 +5,9 @@ use scenario::plan::{Flow, Plan, Transport};
 use serde::{Deserialize, Serialize};
 use traffic::{Duration, Instant};
 
+use super::completion::{Completion, Ideal, ideal, sum_completion};
 use super::flow::{DatagramSummary, ExchangeSummary};
-use super::{FlowSummary, per};
+use super::{FlowSummary, Named, per};
 use crate::totals::{Drops, FlowTotals, Totals};
 
 /// The run as a whole.
@@ -69,6 +70,12 @@ pub struct Group {
     /// What became of their requests, if they ask: the mean of all, and the longest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exchanges: Option<ExchangeSummary>,
+    /// Completion times, if they are of a set size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion: Option<Completion>,
+    /// The same of those of about one size, by the names of [`scenario::measured::SIZE_BUCKETS`].
+    #[serde(default, skip_serializing_if = "Named::is_empty")]
+    pub size: Named<Completion>,
 }
 
 /// A flow with what became of it.
@@ -118,23 +125,33 @@ pub fn group_of(name: &str) -> Option<&str> {
     number.bytes().all(|b| b.is_ascii_digit()).then_some(group)
 }
 
+/// The groups of flows, each with its number in the plan.
 pub(super) fn sum_groups(
+    plan: &Plan,
+    numbers: &[usize],
     known: &[Known<'_>],
     flows: &[(String, FlowSummary)],
 ) -> Vec<(String, Group)> {
-    let all: Vec<_> = flows.iter().zip(known.iter().map(|&(_, t)| t)).collect();
+    let known = known.iter().zip(numbers);
+    let known = known.map(|(&(flow, t), &number)| (t, ideal(plan, flow, number)));
+    let all: Vec<_> = flows.iter().zip(known).collect();
     // Those that one count made stand together.
     let groups = all.chunk_by(|((a, _), _), ((b, _), _)| group_of(a) == group_of(b));
     let named = groups.filter_map(|members| Some((group_of(&members.first()?.0.0)?, members)));
     named.map(|(name, members)| (name.to_owned(), sum_group(members))).collect()
 }
 
-fn sum_group(group: &[(&(String, FlowSummary), &FlowTotals)]) -> Group {
+/// A flow's summary with its name, and its totals with its ideal time.
+type Member<'a> = (&'a (String, FlowSummary), (&'a FlowTotals, Option<Ideal>));
+
+fn sum_group(group: &[Member<'_>]) -> Group {
     let members = group.iter().map(|((_, flow), _)| flow);
     let goodputs = members.clone().map(|f| f.goodput);
+    let completion = sum_completion(group.iter().map(|&((_, flow), (_, ideal))| (flow, ideal)));
+    let (completion, size) = completion.unzip();
     Group {
         flows: group.len() as u64,
-        goodput: goodput(group.iter().map(|&(_, t)| t)),
+        goodput: goodput(group.iter().map(|&(_, (t, _))| t)),
         goodput_min: goodputs.clone().reduce(f64::min).unwrap_or(0.0),
         goodput_max: goodputs.clone().reduce(f64::max).unwrap_or(0.0),
         bytes: members.clone().map(|f| f.bytes).sum(),
@@ -144,6 +161,8 @@ fn sum_group(group: &[(&(String, FlowSummary), &FlowTotals)]) -> Group {
         timeouts: members.clone().map(|f| f.timeouts).sum(),
         datagrams: members.clone().filter_map(|f| f.datagrams.clone()).reduce(DatagramSummary::and),
         exchanges: members.filter_map(|f| f.exchanges.clone()).reduce(ExchangeSummary::and),
+        completion,
+        size: size.unwrap_or_default(),
     }
 }
 

@@ -88,35 +88,42 @@ impl Compare {
 }
 
 /// Something that quantities are measured of.
-pub(crate) trait Measured {
+pub(crate) trait Measured: Clone + fmt::Debug {
     /// What its schema's name ends with.
     const NAME: &'static str;
     /// What it is called.
     const ARTICLE: &'static str;
     /// Whose quantities it has.
     const ENTITIES: &'static [Entity];
-    /// Whether it has classes.
-    const CLASSES: bool = false;
+    /// What it has parts of with quantities of their own, if it has; these parts have none.
+    type Part: Measured;
+    /// The key that such parts stand below, and what they are.
+    const PART: Option<(&'static str, &'static str)>;
 }
 
 macro_rules! measured {
-    ($name:ident, $article:literal, $entities:expr, $classes:literal) => {
+    ($name:ident, $article:literal, $entities:expr, $part:ident, $by:expr) => {
         #[derive(Clone, Debug)]
         pub(crate) struct $name;
         impl Measured for $name {
             const NAME: &'static str = stringify!($name);
             const ARTICLE: &'static str = $article;
             const ENTITIES: &'static [Entity] = $entities;
-            const CLASSES: bool = $classes;
+            type Part = $part;
+            const PART: Option<(&'static str, &'static str)> = $by;
         }
     };
 }
 
-measured!(Flow, "a flow", &[Entity::Flow, Entity::Group], false);
-measured!(Link, "a link", &[Entity::Link], true);
-measured!(Class, "a class", &[Entity::Class], false);
-measured!(Emulator, "an emulator", &[Entity::Emulator], false);
-measured!(Run, "the whole run", &[Entity::Run], false);
+const SIZES: (&str, &str) = ("size", "By size of the flows that a `count` or a `matrix` made.");
+const CLASSES: (&str, &str) = ("class", "By class of the disciplines at its ends.");
+
+measured!(Flow, "a flow", &[Entity::Flow, Entity::Group], Size, Some(SIZES));
+measured!(Size, "flows of about one size", &[Entity::Size], Size, None);
+measured!(Link, "a link", &[Entity::Link], Class, Some(CLASSES));
+measured!(Class, "a class", &[Entity::Class], Class, None);
+measured!(Emulator, "an emulator", &[Entity::Emulator], Emulator, None);
+measured!(Run, "the whole run", &[Entity::Run], Run, None);
 
 /// How quantities are judged.
 pub(crate) trait Judgement: Clone + fmt::Debug {
@@ -165,11 +172,17 @@ impl Judgement for Written {
     }
 }
 
-/// Quantities of an entity with how they are judged, by name.
+/// Quantities of an entity with how they are judged, by name, and those of its parts.
 #[derive(Clone, Debug)]
-pub(crate) struct Judged<E, V> {
-    pub(crate) given: Vec<(Name, V)>,
-    pub(crate) class: Table<Judged<Class, V>>,
+pub(crate) struct Judged<E: Measured, V> {
+    pub(crate) own: Given<E, V>,
+    pub(crate) parts: Table<Given<E::Part, V>>,
+}
+
+/// Quantities with how they are judged.
+#[derive(Clone, Debug)]
+pub(crate) struct Given<E, V> {
+    pub(crate) list: Vec<(Name, V)>,
     entity: PhantomData<E>,
 }
 
@@ -194,19 +207,45 @@ impl<'de, E: Measured, V: Deserialize<'de>> Deserialize<'de> for Judged<E, V> {
                 f.write_str("a table of quantities")
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Judged<E, V>, A::Error> {
-                let (mut given, mut class) = (Vec::new(), Table::default());
+                let (mut list, mut parts) = (Vec::new(), Table::default());
                 while let Some(name) = map.next_key::<Name>()? {
-                    if E::CLASSES && name.text == "class" {
-                        class = map.next_value()?;
+                    if E::PART.is_some_and(|(key, _)| name.text == key) {
+                        parts = map.next_value()?;
                     } else {
-                        given.push((name, map.next_value()?));
+                        list.push((name, map.next_value()?));
                     }
                 }
-                Ok(Judged { given, class, entity: PhantomData })
+                Ok(Judged { own: Given { list, entity: PhantomData }, parts })
             }
         }
         deserializer.deserialize_map(Entries(PhantomData))
     }
+}
+
+impl<'de, E, V: Deserialize<'de>> Deserialize<'de> for Given<E, V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Table(list) = Table::deserialize(deserializer)?;
+        Ok(Self { list, entity: PhantomData })
+    }
+}
+
+/// A key for each quantity of the entity.
+fn keys<E: Measured, V: Judgement>(generator: &mut SchemaGenerator) -> Map<String, Json> {
+    let key = |quantity: &measured::Quantity| {
+        let value = V::schema(quantity.kind, generator);
+        let either = json!([value, { "type": "null" }]);
+        (quantity.name.to_owned(), json!({ "anyOf": either, "description": quantity.what }))
+    };
+    quantities(E::ENTITIES).into_iter().map(key).collect()
+}
+
+fn table<E: Measured, V: Judgement>(keys: Map<String, Json>) -> Schema {
+    json_schema!({
+        "type": "object",
+        "description": V::about(E::ARTICLE),
+        "properties": keys,
+        "additionalProperties": false,
+    })
 }
 
 impl<E: Measured, V: Judgement> JsonSchema for Judged<E, V> {
@@ -215,24 +254,23 @@ impl<E: Measured, V: Judgement> JsonSchema for Judged<E, V> {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let mut properties = Map::new();
-        for quantity in quantities(E::ENTITIES) {
-            let value = V::schema(quantity.kind, generator);
-            let either = json!([value, { "type": "null" }]);
-            let key = json!({ "anyOf": either, "description": quantity.what });
-            properties.insert(quantity.name.to_owned(), key);
+        let mut keys = keys::<E, V>(generator);
+        if let Some((key, what)) = E::PART {
+            let mut parts: Json = generator.subschema_for::<Table<Given<E::Part, V>>>().into();
+            parts["description"] = what.into();
+            parts["default"] = json!({});
+            keys.insert(key.to_owned(), parts);
         }
-        if E::CLASSES {
-            let mut classes: Json = generator.subschema_for::<Table<Judged<Class, V>>>().into();
-            classes["description"] = "By class of the disciplines at its ends.".into();
-            classes["default"] = json!({});
-            properties.insert("class".to_owned(), classes);
-        }
-        json_schema!({
-            "type": "object",
-            "description": V::about(E::ARTICLE),
-            "properties": properties,
-            "additionalProperties": false,
-        })
+        table::<E, V>(keys)
+    }
+}
+
+impl<E: Measured, V: Judgement> JsonSchema for Given<E, V> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        format!("{}{}", V::NAME, E::NAME).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        table::<E, V>(keys::<E, V>(generator))
     }
 }

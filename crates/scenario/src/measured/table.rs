@@ -308,6 +308,46 @@ pub(super) const GROUP: &[Quantity] = &[
         Lower,
         "Interarrival jitter at the end (RFC 3550, section 6.4.1).",
     ),
+    FCT_P50.at("completion.fct_p50_seconds").samples("completion.completed"),
+    FCT_P95.at("completion.fct_p95_seconds").samples("completion.completed"),
+    FCT_P99.at("completion.fct_p99_seconds").samples("completion.completed"),
+    SLOWDOWN_P50.at("completion.slowdown_p50").samples("completion.completed"),
+    SLOWDOWN_P95.at("completion.slowdown_p95").samples("completion.completed"),
+    SLOWDOWN_P99.at("completion.slowdown_p99").samples("completion.completed"),
+    COMPLETED.at("completion.completed"),
+];
+
+const FCT_P50: Quantity = fct(
+    "fct_p50",
+    "p50 of the completion times of flows of a set size, from connecting to the last byte read.",
+);
+const FCT_P95: Quantity = fct("fct_p95", "p95 of the same.");
+const FCT_P99: Quantity = fct("fct_p99", "p99 of the same.");
+const SLOWDOWN_P50: Quantity = slowdown(
+    "slowdown_p50",
+    "p50 of completion time over ideal time: handshake, one-way delay, and the flow's frames at the slowest rate of its path.",
+);
+const SLOWDOWN_P95: Quantity = slowdown("slowdown_p95", "p95 of the same.");
+const SLOWDOWN_P99: Quantity = slowdown("slowdown_p99", "p99 of the same.");
+const COMPLETED: Quantity =
+    quantity("completed", Number, Sum, Higher, "Flows of a set size that completed.");
+
+const fn fct(name: &'static str, what: &'static str) -> Quantity {
+    quantity(name, Time, Aggregate::None, Lower, what)
+}
+
+const fn slowdown(name: &'static str, what: &'static str) -> Quantity {
+    quantity(name, Number, Aggregate::None, Lower, what)
+}
+
+pub(super) const SIZE: &[Quantity] = &[
+    FCT_P50.at("fct_p50_seconds").samples("completed"),
+    FCT_P95.at("fct_p95_seconds").samples("completed"),
+    FCT_P99.at("fct_p99_seconds").samples("completed"),
+    SLOWDOWN_P50.samples("completed"),
+    SLOWDOWN_P95.samples("completed"),
+    SLOWDOWN_P99.samples("completed"),
+    COMPLETED,
 ];
 
 pub(super) const LINK: &[Quantity] = &[

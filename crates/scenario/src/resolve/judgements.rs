@@ -3,8 +3,8 @@
 use super::{Directory, Network};
 use crate::classes;
 use crate::diagnostic::Problems;
-use crate::file::{Judged, Measured, Tables, quantities};
-use crate::measured::{Entity, Part, Quantity};
+use crate::file::{Given, Measured, Tables, quantities};
+use crate::measured::{Entity, Part, Quantity, SIZE_BUCKETS};
 use crate::nearest;
 use crate::plan::{Change, Flow, NodeKind, Transport};
 use crate::value::{Name, Table};
@@ -31,24 +31,32 @@ pub(super) fn each<'f, V>(
     let Known { names, flows, changes, delays } = known;
     for (name, table) in tables.flow.iter() {
         if names.is_group(&name.text) || names.find(name, problems).is_some() {
-            for (key, quantity, value) in known_quantities(table) {
+            for (key, quantity, value) in known_quantities(&table.own) {
                 check_flow(name, key, quantity, flows, problems);
                 found(format!("flow.{}.{}", name.text, quantity.name), quantity, value, problems);
+            }
+            for (bucket, table) in table.parts.iter() {
+                check_bucket(bucket, problems);
+                check_sized(name, bucket, flows, problems);
+                for (_, quantity, value) in known_quantities(table) {
+                    let path = format!("flow.{}.size.{}.{}", name.text, bucket.text, quantity.name);
+                    found(path, quantity, value, problems);
+                }
             }
         }
     }
     for (name, table) in tables.link.iter() {
         let links = &network.links.names;
         if links.is_group(&name.text) || links.find(name, problems).is_some() {
-            check_classes(name, &table.class, network, changes, problems);
+            check_classes(name, &table.parts, network, changes, problems);
             let at = format!("link.{}", name.text);
-            for (_, quantity, value) in known_quantities(table) {
+            for (_, quantity, value) in known_quantities(&table.own) {
                 if !delays && quantity.part() == Some(Part::Sojourn) {
                     no_sojourn(name, problems);
                 }
                 found(format!("{at}.{}", quantity.name), quantity, value, problems);
             }
-            for (class, table) in table.class.iter() {
+            for (class, table) in table.parts.iter() {
                 for (_, quantity, value) in known_quantities(table) {
                     let path = format!("{at}.class.{}.{}", class.text, quantity.name);
                     found(path, quantity, value, problems);
@@ -58,23 +66,25 @@ pub(super) fn each<'f, V>(
     }
     for (name, table) in tables.emulator.iter() {
         if is_emulator(name, network, problems) {
-            for (_, quantity, value) in known_quantities(table) {
+            for (_, quantity, value) in known_quantities(&table.own) {
                 let path = format!("emulator.{}.{}", name.text, quantity.name);
                 found(path, quantity, value, problems);
             }
         }
     }
-    for (_, quantity, value) in tables.run.into_iter().flat_map(known_quantities) {
+    for (_, quantity, value) in
+        tables.run.into_iter().flat_map(|table| known_quantities(&table.own))
+    {
         found(format!("run.{}", quantity.name), quantity, value, problems);
     }
 }
 
 /// What a table judges; keys that name nothing were complained of before.
 fn known_quantities<E: Measured, V>(
-    table: &Judged<E, V>,
+    table: &Given<E, V>,
 ) -> impl Iterator<Item = (&Name, &'static Quantity, &V)> {
     let known = quantities(E::ENTITIES);
-    table.given.iter().filter_map(move |(name, value)| {
+    table.list.iter().filter_map(move |(name, value)| {
         let quantity = known.iter().find(|quantity| quantity.name == name.text)?;
         Some((name, *quantity, value))
     })
@@ -121,12 +131,32 @@ fn check_flow(
         (Some(Part::Exchanges), transport) if !matches!(transport, Transport::Tcp(tcp) if tcp.workload.asks()) => {
             ("exchanges", "name a flow with an `exchange`")
         }
+        (Some(Part::Completion), _) => return check_sized(name, key, flows, problems),
         (Some(Part::Connection), Transport::Udp(_) | Transport::Program(_)) => {
             ("round trip time", "name a flow that is a connection")
         }
         _ => return,
     };
     problems.push(&key.span, format!("`{}` has no {lacks}", name.text), help);
+}
+
+/// Complains of a size that completion times are not told apart by.
+fn check_bucket(bucket: &Name, problems: &mut Problems) {
+    let known = SIZE_BUCKETS.map(|(name, _)| name);
+    if !known.contains(&bucket.text.as_str()) {
+        let message = format!("there is no size `{}`", bucket.text);
+        problems.push(&bucket.span, message, format!("they are {}", known.join(", ")));
+    }
+}
+
+/// Complains if the flows that a count made have no completion times.
+fn check_sized(name: &Name, at: &Name, flows: &[Flow], problems: &mut Problems) {
+    let one = named(&name.text, flows);
+    let sized = one.is_some_and(|flow| flow.tcp().is_some() && flow.span.bytes.is_some());
+    if !sized && problems.is_empty() {
+        let message = format!("`{}` has no completion times", name.text);
+        problems.push(&at.span, message, "give its flows `bytes`, or name others");
+    }
 }
 
 /// The flow of that name, or the first of those that its count made.

@@ -1,0 +1,64 @@
+//! How the completion times of flows of a set size are distributed, by size.
+
+use scenario::measured::SIZE_BUCKETS;
+
+use super::flows::{cumulated, greatest_x};
+use super::{Figure, Points, TOGETHER, series};
+use crate::chart::{Axis, Chart, Shape};
+use crate::run::Run;
+use crate::{Cell, Grid};
+use results::quantity::{Kind, count};
+use results::summary::FlowSummary;
+
+/// A curve for each size of each group, with the numbers that people ask for; none if no group has completion
+/// times.
+pub(crate) fn completions(run: &Run<'_>) -> Option<(Figure, Grid)> {
+    let units = run.plan.units;
+    let mut grid = Grid::new(&["Flows", "Completed", "p50", "p95", "p99"]).in_units(units);
+    let mut curves: Vec<(String, Points)> = Vec::new();
+    for (group, members) in &run.summary.group.0 {
+        for (bucket, times) in &members.size.0 {
+            let name = format!("{group}, {}", bucket.replace('_', " "));
+            let percentiles = [times.fct_p50_seconds, times.fct_p95_seconds, times.fct_p99_seconds];
+            let mut row = vec![Cell::text_of(&name), Cell::number(count(times.completed))];
+            row.extend(percentiles.map(|seconds| Cell::quantity(Kind::Time, seconds)));
+            grid.row(row);
+            if curves.len() < TOGETHER {
+                curves.push((name, cumulated(seconds_of(run, group, bucket))));
+            }
+        }
+    }
+    let longest = greatest_x(&curves);
+    if longest <= 0.0 {
+        return None;
+    }
+    let unit = units.time.fit([longest]);
+    let drawn = curves.into_iter().map(|(name, points)| {
+        let points = points.into_iter().map(|(x, y)| (x / unit.factor(), y)).collect();
+        series(name, Shape::Step, points)
+    });
+    let chart = Chart {
+        title: "Flow completion time".to_owned(),
+        description: "The share of completed flows of each size that took no longer.".to_owned(),
+        x: Axis::new(unit.label("from connecting to the last byte read")).log(),
+        y: Axis::new("flows (%)").range(0.0, 100.0),
+        series: drawn.collect(),
+        marks: Vec::new(),
+    };
+    let caption =
+        "The share of completed flows that took at most that (CDF), by size. Slowdowns are in the \
+                   table of flows."
+            .to_owned();
+    Some((Figure { chart, caption }, grid))
+}
+
+/// How long the flows of a group took that are of such a size and completed.
+fn seconds_of(run: &Run<'_>, group: &str, bucket: &str) -> Vec<f64> {
+    let place = SIZE_BUCKETS.iter().position(|(name, _)| *name == bucket).unwrap_or(0);
+    let above = place.checked_sub(1).map_or(0, |before| SIZE_BUCKETS[before].1);
+    let within = |flow: &FlowSummary| flow.bytes > above && flow.bytes <= SIZE_BUCKETS[place].1;
+    let of_group = |name: &str| results::summary::group_of(name) == Some(group);
+    let flows = run.summary.flow.0.iter();
+    let done = flows.filter(|(name, flow)| flow.completed && of_group(name) && within(flow));
+    done.map(|(_, flow)| flow.seconds).collect()
+}

@@ -1,0 +1,122 @@
+//! Flow completion times and slowdowns of the flows that one entry of the scenario made.
+
+use scenario::measured::SIZE_BUCKETS;
+use scenario::plan::{Flow, Plan};
+use serde::{Deserialize, Serialize};
+use traffic::packet::ETHERNET_HEADER_AND_FCS;
+
+use super::{FlowSummary, Named};
+
+/// Completion times of flows of a set size, from connecting to the last byte read. A percentile is the least
+/// value that so many of those that completed do not exceed (nearest rank); 0 if none completed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Completion {
+    /// Flows that completed.
+    pub completed: u64,
+    /// p50, seconds.
+    pub fct_p50_seconds: f64,
+    /// p95, seconds.
+    pub fct_p95_seconds: f64,
+    /// p99, seconds.
+    pub fct_p99_seconds: f64,
+    /// p50 of completion time over ideal time.
+    pub slowdown_p50: f64,
+    /// p95 of completion time over ideal time.
+    pub slowdown_p95: f64,
+    /// p99 of completion time over ideal time.
+    pub slowdown_p99: f64,
+}
+
+/// A flow of a set size: that size, and the least time that it may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ideal {
+    bytes: u64,
+    seconds: f64,
+}
+
+/// That of a flow; none if it has no set size or no path. The least time is the handshake's round trip, the one-way
+/// delay, and the flow's frames at whichever link of its path takes longest for them: what a window that
+/// is never too small would take on an idle network, but for storing and forwarding on the other links.
+pub(super) fn ideal(plan: &Plan, flow: &Flow, number: usize) -> Option<Ideal> {
+    let (bytes, tcp) = (flow.span.bytes?.0, flow.tcp()?);
+    let path = scenario::path(plan, flow, number)?;
+    let segment = &tcp.sender.segment;
+    let options = if segment.timestamps && tcp.receiver.segment.timestamps { 12 } else { 0 };
+    let headers = segment.ip_header + TCP_HEADER + options;
+    let segments = bytes.div_ceil(u64::from(segment.mtu.saturating_sub(headers).max(1)));
+    let seconds_at = |hop: &scenario::Hop| {
+        let overhead = plan.links[hop.link].config.overhead.0;
+        let each = u64::from(headers + ETHERNET_HEADER_AND_FCS) + overhead;
+        let wire = bytes as f64 + segments as f64 * each as f64;
+        wire * 8.0 / hop.rate.bits_per_second() as f64
+    };
+    let sending = path.links.iter().map(seconds_at).fold(0.0, f64::max);
+    let delays = path.round_trip.as_secs_f64() + path.delay.as_secs_f64();
+    Some(Ideal { bytes, seconds: sending + delays })
+}
+
+/// What a TCP header takes without options (RFC 9293).
+const TCP_HEADER: u32 = 20;
+
+/// Sums up flows, each with what it may take at least; none where no flow is of a set size.
+pub(super) fn sum_completion<'f>(
+    flows: impl Iterator<Item = (&'f FlowSummary, Option<Ideal>)>,
+) -> Option<(Completion, Named<Completion>)> {
+    let sized: Vec<_> = flows.filter_map(|(flow, ideal)| Some((flow, ideal?))).collect();
+    if sized.is_empty() {
+        return None;
+    }
+    let mut above = 0;
+    let mut buckets = Vec::new();
+    for (name, up_to) in SIZE_BUCKETS {
+        let within = |ideal: &Ideal| ideal.bytes > above && ideal.bytes <= up_to;
+        let of = || sized.iter().filter(|(_, ideal)| within(ideal));
+        if of().next().is_some() {
+            buckets.push((name.to_owned(), Completion::of(of())));
+        }
+        above = up_to;
+    }
+    Some((Completion::of(sized.iter()), Named(buckets)))
+}
+
+impl Completion {
+    fn of<'f>(flows: impl Iterator<Item = &'f (&'f FlowSummary, Ideal)> + Clone) -> Self {
+        let done = || flows.clone().filter(|(flow, _)| flow.completed);
+        let fct = sorted(done().map(|(flow, _)| flow.seconds));
+        let slowdown = sorted(done().map(|(flow, ideal)| super::per(flow.seconds, ideal.seconds)));
+        Self {
+            completed: fct.len() as u64,
+            fct_p50_seconds: percentile(&fct, 50),
+            fct_p95_seconds: percentile(&fct, 95),
+            fct_p99_seconds: percentile(&fct, 99),
+            slowdown_p50: percentile(&slowdown, 50),
+            slowdown_p95: percentile(&slowdown, 95),
+            slowdown_p99: percentile(&slowdown, 99),
+        }
+    }
+}
+
+fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_unstable_by(f64::total_cmp);
+    values
+}
+
+/// The nearest rank of sorted values.
+fn percentile(sorted: &[f64], percent: usize) -> f64 {
+    let rank = (sorted.len() * percent).div_ceil(100);
+    sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_is_the_nearest_rank() {
+        let values: Vec<f64> = (1..=20).map(f64::from).collect();
+        assert_eq!([50, 95, 99].map(|percent| percentile(&values, percent)), [10.0, 19.0, 20.0]);
+        assert_eq!(percentile(&[7.0], 50), 7.0);
+        assert_eq!(percentile(&[], 99), 0.0);
+    }
+}
