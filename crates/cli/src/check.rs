@@ -158,17 +158,17 @@ fn as_text(arguments: &Arguments, plans: &[Plan]) -> Result<Exit, Failure> {
 
 /// What a plan consists of.
 fn inventory(plan: &Plan) -> String {
-    let nodes = |is: fn(&NodeKind) -> bool| plan.nodes.iter().filter(|n| is(&n.kind)).count();
-    let parts = [
-        (nodes(|kind| matches!(kind, NodeKind::Host(_))), "host"),
-        (nodes(|kind| matches!(kind, NodeKind::Router)), "router"),
-        (nodes(|kind| matches!(kind, NodeKind::Emulator(_))), "emulator"),
+    let nodes = NodeKind::NAMES.iter().map(|&name| {
+        let alike = plan.nodes.iter().filter(|node| node.kind.name() == name);
+        (alike.count(), name)
+    });
+    let others = [
         (plan.links.len(), "link"),
         (plan.flows.len(), "flow"),
         (plan.expectations.len(), "expectation"),
     ];
-    let present = parts.iter().filter(|(number, _)| *number > 0);
-    let mut words: Vec<_> = present.map(|&(number, noun)| format::count(number, noun)).collect();
+    let present = nodes.chain(others).filter(|(number, _)| *number > 0);
+    let mut words: Vec<_> = present.map(|(number, noun)| format::count(number, noun)).collect();
     words.push(plan.units.duration.text(plan.duration.as_secs_f64()));
     words.join(", ")
 }

@@ -4,7 +4,7 @@
 //! One pending event per wire, port and node, not per packet. A packet that finds its port idle costs a
 //! single event per hop, its arrival; one that waits costs a second, its port becoming free.
 
-use network::node::MACHINE;
+use network::node::{Behaviour, MACHINE};
 use network::observer::Place;
 use network::{Context, Egress, Event, Node, Observer, PortId};
 use results::totals::{EngineTotals, PortTotals};
@@ -156,7 +156,8 @@ impl Engine {
         let (schedule, delivered) = (&mut self.schedule, &mut self.delivered);
         let egress = &mut EventSink { channels, schedule, delivered, arriving: 0 };
         let cx = &mut Context { now: self.now, packets, egress, observer };
-        nodes.get_mut(node as usize)?.with_port(port, cx, |port, owner, cx| match action {
+        let node = nodes.get_mut(node as usize)?;
+        Some(node.with_port(port, cx, |port, owner, cx| match action {
             Action::Switch(parameters) => {
                 port.switch(parameters, owner, cx).map_err(|e| e.to_string())
             }
@@ -164,7 +165,7 @@ impl Engine {
             Action::Enable => port.enable(owner, cx).map_err(|e| e.to_string()),
             Action::Reserve(request) => port.reserve(request, cx).map_err(|e| e.to_string()),
             Action::Release(class) => port.release(class, cx).map_err(|e| e.to_string()),
-        })
+        }))
     }
 
     /// Runs every event up to and including `until`.

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use network::datagram::Source;
 use network::forwarding::{Destination, ForwardingTable, NO_ROUTE};
-use network::host::{self, Host, SocketConfig};
+use network::host::{Host, SocketConfig};
 use network::impairment::{self, Impairment, loss};
 use network::link::Wire;
+use network::node::{Behaviour, Kind, Parts};
 use network::router::Router;
 use network::{Node, Port, PortId};
 use scenario::Plan;
-use scenario::plan::{Attachment, NodeKind, Transport};
+use scenario::plan::{Attachment, Transport};
 use traffic::condition::{self, Conditioner};
 use traffic::{FlowId, HostId, Instant, Packets, Random, qdisc};
 
@@ -53,16 +54,13 @@ pub struct World {
     pub packets: Packets,
 }
 
-/// Makes the forwarding table of a node, where it needs one.
-type Forwarding<'w> = dyn Fn() -> ForwardingTable + 'w;
-
 impl World {
     /// Builds what `plan` describes, with modelled hosts and the flows between them.
     ///
     /// # Errors
     /// See [`Refusal`].
     pub fn new(plan: &Plan) -> Result<Self, Refusal> {
-        let mut world = Self::joined(plan, Self::modelled)?;
+        let mut world = Self::joined(plan, Kind::build)?;
         world.connect(plan);
         Ok(world)
     }
@@ -73,12 +71,18 @@ impl World {
     /// # Errors
     /// See [`Refusal`].
     pub fn of_machines(plan: &Plan, packets: Packets) -> Result<Self, Refusal> {
-        let mut world = Self { packets, ..Self::joined(plan, Self::interfaces)? };
+        let interfaces = |kind: &Kind, parts: Parts| match kind {
+            Kind::Host(_) => {
+                Node::Router(Router::new(Parts { table: parts.table.local(), ..parts }))
+            }
+            _ => kind.build(parts),
+        };
+        let mut world = Self { packets, ..Self::joined(plan, interfaces)? };
         world.describe(plan);
         for channel in 0..world.channels.len() {
             let frames = plan.links[channel / 2].wire == scenario::plan::Wire::Frames;
             let far = world.channels[channel].far as usize;
-            let machine = matches!(plan.nodes[far].kind, NodeKind::Host(_));
+            let machine = matches!(plan.nodes[far].kind, Kind::Host(_));
             world.channels[channel].gap_frames = frames && machine;
         }
         if plan.links.iter().any(|link| link.gso) {
@@ -89,11 +93,8 @@ impl World {
         Ok(world)
     }
 
-    /// The nodes and lines; `host` makes a host of its configuration, number, ports and forwarding table.
-    fn joined(
-        plan: &Plan,
-        host: impl Fn(&host::Config, u32, Vec<Port>, &Forwarding<'_>) -> Node,
-    ) -> Result<Self, Refusal> {
+    /// The nodes and lines; `build` makes the nodes.
+    fn joined(plan: &Plan, build: impl Fn(&Kind, Parts) -> Node) -> Result<Self, Refusal> {
         let mut ports: Vec<Vec<Port>> = plan.nodes.iter().map(|_| Vec::new()).collect();
         let mut channels = Vec::new();
         for (number, link) in plan.links.iter().enumerate() {
@@ -117,27 +118,14 @@ impl World {
         }
         let mut world = Self { nodes: Vec::new(), channels, packets: Packets::new() };
         let destinations = world.destinations(plan);
-        for (number, own) in ports.into_iter().enumerate() {
-            let node = match &plan.nodes[number].kind {
-                NodeKind::Host(config) => host(config, number as u32, own, &|| {
-                    world.forwarding(plan, number, &destinations)
-                }),
-                NodeKind::Router | NodeKind::Emulator(_) => {
-                    let table = world.forwarding(plan, number, &destinations);
-                    Node::Router(Router::new(number as u32, own, table))
-                }
-            };
-            world.nodes.push(node);
+        for (number, ports) in ports.into_iter().enumerate() {
+            let node = &plan.nodes[number];
+            let table = world.forwarding(plan, number, &destinations);
+            let seed = Random::new(plan.seed, &format!("{}:node", node.name)).next_u64();
+            let parts = Parts { number: number as u32, ports, table, seed };
+            world.nodes.push(build(&node.kind, parts));
         }
         Ok(world)
-    }
-
-    fn modelled(config: &host::Config, number: u32, ports: Vec<Port>, _: &Forwarding<'_>) -> Node {
-        Node::Host(Box::new(Host::new(number, config, ports)))
-    }
-
-    fn interfaces(_: &host::Config, number: u32, ports: Vec<Port>, table: &Forwarding<'_>) -> Node {
-        Node::Router(Router::new(number, ports, table().local()))
     }
 
     /// Where every node is attached.
@@ -272,11 +260,11 @@ fn output(
     let name = format!("{}:{}:queue", plan.nodes[end.node].name, link.name);
     let seed = Random::new(plan.seed, &name).next_u64();
     let (port, delay) = match &plan.nodes[end.node].kind {
-        NodeKind::Emulator(emulator) => {
+        Kind::Emulator(emulator) => {
             let port = traffic::Port { seed, ..emulator.port(config) };
             (Port::new(id, &emulator.queue(), port)?, emulator.delay(config))
         }
-        NodeKind::Host(_) | NodeKind::Router => {
+        _ => {
             let (rate, mtu, overhead) = (config.rate, config.mtu, config.overhead);
             let port = Port::new(id, &end.queue, traffic::Port { rate, mtu, overhead, seed })?
                 .with_timer(plan.nodes[end.node].timer)

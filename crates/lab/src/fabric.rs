@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::{Delivery, Engine, Tally, World};
 use network::observer::{Event, Observer, Place};
-use network::{Node, PortId};
+use network::{Behaviour, Node, PortId};
 use results::capture::KEPT;
 use results::totals::{Drops, EngineTotals, PortTotals};
 use scenario::Plan;

@@ -5,14 +5,15 @@
 //! refuses goes back to its connection, as in Linux; it is no loss in the network. A datagram that it
 //! refuses is lost there.
 
+mod processor;
 mod sockets;
-
-use std::collections::VecDeque;
 
 use traffic::packet::flags;
 use traffic::{DropReason, Duration, FlowId, Instant, PacketId, Packets};
 use transport::{Connection, Info, ProcessingCost};
 
+use self::processor::Processing;
+pub use self::processor::Processor;
 pub use self::sockets::SocketConfig;
 use self::sockets::{Applications, Open, Told};
 use crate::application::Application;
@@ -22,49 +23,10 @@ use crate::datagram::{self, Delay, Source};
 use crate::exchange::Exchanges;
 use crate::flow_table::{FlowTable, NO_ENDPOINT};
 use crate::ingress::Ingress;
-use crate::node::{Context, Egress};
+use crate::node::{Behaviour, Context, Egress, Parts};
 use crate::observer::{Observer, Place};
 use crate::port::{Offered, Port};
 use crate::schedule::Schedule;
-
-/// What a segment costs the host's processor. Segments wait in its backlog meanwhile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Processor {
-    /// For each segment received.
-    pub per_segment: Duration,
-    /// For each entry of the retransmission queue that the stack walks (see `transport::ProcessingCost`).
-    pub per_walked: Duration,
-    /// Segments that may wait; more are dropped.
-    pub backlog: u32,
-    /// A backlog that overflowed takes nothing before it is empty (Linux 2.4, `netif_rx`: throttle).
-    pub throttle: bool,
-}
-
-impl Processor {
-    /// One that takes no time.
-    pub const FREE: Self = Self {
-        per_segment: Duration::ZERO,
-        per_walked: Duration::ZERO,
-        backlog: 1000,
-        throttle: false,
-    };
-
-    /// Paper 0's sender: a Pentium 4 of 2.8 GHz with Linux 2.4.26 (paper 0, tables 1 and 6).
-    ///
-    /// A segment: at full rate the benchmark of table 6 keeps 923.0 of 1935.5 MB/s, so the transfer has
-    /// at most 52 % of the machine, 12.9 us for every ACK with the two segments it releases, some 3 us
-    /// of them for copying these. A queue entry: a cache miss, for 8 200 `sk_buff`s of 160 bytes do
-    /// not fit 512 KiB; 100 ns on DDR400, less what the processor prefetches of neighbours. Not
-    /// measured, and table 4 hangs on it (papers/p0/README.md). The backlog is `netdev_max_backlog`; it
-    /// throttles because the driver of table 2 is built without NAPI. What hangs on it is calibrated, not
-    /// predicted.
-    pub const PENTIUM_4_LINUX_2_4: Self = Self {
-        per_segment: Duration::from_us(10),
-        per_walked: Duration::from_ns(70),
-        backlog: 300,
-        throttle: true,
-    };
-}
 
 /// A host's settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -89,16 +51,6 @@ pub(crate) struct Endpoint {
     /// Bytes of this connection in the interface's queue.
     pub(crate) queued: u64,
     connection: Connection,
-}
-
-/// The processor and what waits for it.
-#[derive(Debug)]
-struct Processing {
-    config: Processor,
-    backlog: VecDeque<PacketId>,
-    /// It overflowed and is not yet empty again.
-    throttled: bool,
-    busy_until: Instant,
 }
 
 /// A host.
@@ -134,14 +86,10 @@ const DATAGRAMS: u32 = 1 << 31;
 const CLOSING: Duration = Duration::from_ms(1);
 
 impl Host {
-    /// The node of that number, with its interfaces and no connection yet.
-    pub fn new(number: u32, config: &Config, ports: Vec<Port>) -> Self {
-        let processing = config.processor.map(|config| Processing {
-            config,
-            backlog: VecDeque::new(),
-            throttled: false,
-            busy_until: Instant::ZERO,
-        });
+    /// The node with its interfaces and no connection yet.
+    pub fn new(config: &Config, parts: Parts) -> Self {
+        let Parts { number, ports, .. } = parts;
+        let processing = config.processor.map(Processing::new);
         Self {
             number,
             datagrams_queued: vec![0; ports.len()],
@@ -179,66 +127,6 @@ impl Host {
     pub fn sink_datagrams(&mut self, flow: FlowId) {
         let number = self.datagrams.sink(flow);
         self.by_flow.set(flow, DATAGRAMS + number);
-    }
-
-    /// A packet arrived.
-    #[inline]
-    pub fn receive<E: Egress, O: Observer>(
-        &mut self,
-        ingress: u16,
-        packet: PacketId,
-        cx: &mut Context<'_, E, O>,
-    ) {
-        if !self.ingress.admit(&mut self.ports, ingress, packet, cx) {
-            return;
-        }
-        if self.processing.is_some() {
-            return self.queue_for_processor(packet, cx);
-        }
-        if let Some((index, _)) = self.deliver(packet, cx) {
-            self.send_pending(index, cx);
-        }
-        self.assert_credits(cx.packets);
-    }
-
-    /// A segment waits for the processor, or is dropped.
-    fn queue_for_processor<E: Egress, O: Observer>(
-        &mut self,
-        packet: PacketId,
-        cx: &mut Context<'_, E, O>,
-    ) {
-        let Some(processing) = &mut self.processing else { return };
-        let Processor { backlog, throttle, .. } = processing.config;
-        let waiting = processing.backlog.len();
-        processing.throttled =
-            throttle && waiting > 0 && (processing.throttled || waiting >= backlog as usize);
-        if processing.throttled || waiting >= backlog as usize {
-            return cx.drop(Place::Node(self.number), packet, DropReason::Backlog);
-        }
-        processing.backlog.push_back(packet);
-        self.serve(cx);
-    }
-
-    /// Lets the processor take what waits in its backlog, as far as its time goes.
-    fn serve<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
-        while let Some(processing) = &mut self.processing {
-            if processing.backlog.is_empty() {
-                return;
-            }
-            if processing.busy_until > cx.now {
-                return cx.egress.wake(self.number, processing.busy_until);
-            }
-            let Some(packet) = processing.backlog.pop_front() else { return };
-            let mut cost = processing.config.per_segment;
-            let per_walked = processing.config.per_walked;
-            if let Some((index, work)) = self.deliver(packet, cx) {
-                cost += per_walked.times(u64::from(work.walked));
-                self.send_pending(index, cx);
-            }
-            if let Some(processing) = &mut self.processing {
-                processing.busy_until = cx.now + cost;
-            }
-        }
     }
 
     /// Gives a segment to its connection; returns the endpoint's index, and the work it was.
@@ -351,20 +239,6 @@ impl Host {
         let datagrams = &mut self.datagrams_queued[number];
         let Self { ports, endpoints, by_flow, released, .. } = self;
         (&mut ports[number], Credits::new(datagrams, endpoints, by_flow, released))
-    }
-
-    /// Does something to the queue of a port, and lets those go on that it made room for.
-    pub(crate) fn with_port<E: Egress, O: Observer, R>(
-        &mut self,
-        port: u16,
-        cx: &mut Context<'_, E, O>,
-        act: impl FnOnce(&mut Port, &mut dyn Owner, &mut Context<'_, E, O>) -> R,
-    ) -> R {
-        let (port, mut credits) = self.custody(port);
-        let answer = act(port, &mut credits, cx);
-        self.send_released(cx);
-        self.assert_credits(cx.packets);
-        answer
     }
 
     /// The law of custody: each connection's credit is the sum of its packets, and so is that of datagrams,
@@ -505,62 +379,6 @@ impl Host {
         cx.egress.wake(self.number, self.applications.next_wakeup());
     }
 
-    /// An interface's wire is idle: sends what its discipline has. Returns when it goes on; `NEVER` if
-    /// nothing is queued.
-    pub fn transmit<E: Egress, O: Observer>(
-        &mut self,
-        port: u16,
-        cx: &mut Context<'_, E, O>,
-    ) -> Instant {
-        let (out, mut credits) = self.custody(port);
-        let next = out.transmit(&mut credits, cx);
-        self.assert_credits(cx.packets);
-        if self.released.is_empty() {
-            return next;
-        }
-        // The small queue has room again: what held the connection back is over.
-        self.send_released(cx);
-        self.ports[usize::from(port)].after_sending(cx.now)
-    }
-
-    /// The earliest time a timer, a program or the processor needs it.
-    #[inline]
-    pub fn next_wakeup(&self) -> Instant {
-        let timer = self.timers.earliest().min(self.applications.next_wakeup());
-        let timer = timer.min(self.datagrams.next_wakeup());
-        match &self.processing {
-            Some(p) if !p.backlog.is_empty() => timer.min(p.busy_until),
-            _ => timer,
-        }
-    }
-
-    /// Its time has come.
-    pub fn wake<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
-        self.serve(cx);
-        while let Some((_, index)) = self.timers.due(cx.now) {
-            self.timers.set(index, Instant::NEVER);
-            let endpoint = &mut self.endpoints[index as usize];
-            endpoint.wakeup = Instant::NEVER;
-            if endpoint.connection.next_wakeup() <= cx.now {
-                endpoint.connection.wake(cx.now);
-            }
-            if endpoint.connection.has_event() {
-                self.deliver_events(index, false, cx);
-            }
-            self.send_pending(index, cx);
-            self.close(index, cx);
-        }
-        while let Some(number) = self.applications.due(cx.now) {
-            let (applications, open) = self.sockets();
-            applications.wake(number, open, cx.now);
-            self.send_touched(cx);
-        }
-        while let Some(number) = self.datagrams.due(cx.now) {
-            self.emit(number, cx);
-        }
-        self.assert_credits(cx.packets);
-    }
-
     /// Frees the endpoint of a connection that is closed, if none of its packets are queued.
     fn close<E: Egress, O>(&mut self, index: u32, cx: &mut Context<'_, E, O>) {
         let endpoint = &self.endpoints[index as usize];
@@ -582,11 +400,6 @@ impl Host {
     /// The most connections that were open at once.
     pub fn connection_places(&self) -> usize {
         self.endpoints.len()
-    }
-
-    /// Packets that wait for the processor.
-    pub fn held(&self) -> usize {
-        self.processing.as_ref().map_or(0, |p| p.backlog.len())
     }
 
     /// The state of the connection that `flow` has here; of datagrams what was sent and received.
@@ -629,5 +442,101 @@ impl Host {
     /// The flows that end here.
     pub fn flows(&self) -> impl Iterator<Item = FlowId> + '_ {
         self.applications.flows().chain(self.datagrams.flows())
+    }
+}
+
+impl Behaviour for Host {
+    #[inline]
+    fn receive<E: Egress, O: Observer>(
+        &mut self,
+        ingress: u16,
+        packet: PacketId,
+        cx: &mut Context<'_, E, O>,
+    ) {
+        if !self.ingress.admit(&mut self.ports, ingress, packet, cx) {
+            return;
+        }
+        if self.processing.is_some() {
+            return self.queue_for_processor(packet, cx);
+        }
+        if let Some((index, _)) = self.deliver(packet, cx) {
+            self.send_pending(index, cx);
+        }
+        self.assert_credits(cx.packets);
+    }
+
+    fn transmit<E: Egress, O: Observer>(
+        &mut self,
+        port: u16,
+        cx: &mut Context<'_, E, O>,
+    ) -> Instant {
+        let (out, mut credits) = self.custody(port);
+        let next = out.transmit(&mut credits, cx);
+        self.assert_credits(cx.packets);
+        if self.released.is_empty() {
+            return next;
+        }
+        // The small queue has room again: what held the connection back is over.
+        self.send_released(cx);
+        self.ports[usize::from(port)].after_sending(cx.now)
+    }
+
+    /// Lets those go on that `act` made room for.
+    fn with_port<E: Egress, O: Observer, R>(
+        &mut self,
+        port: u16,
+        cx: &mut Context<'_, E, O>,
+        act: impl FnOnce(&mut Port, &mut dyn Owner, &mut Context<'_, E, O>) -> R,
+    ) -> R {
+        let (port, mut credits) = self.custody(port);
+        let answer = act(port, &mut credits, cx);
+        self.send_released(cx);
+        self.assert_credits(cx.packets);
+        answer
+    }
+
+    #[inline]
+    fn next_wakeup(&self) -> Instant {
+        let timer = self.timers.earliest().min(self.applications.next_wakeup());
+        let timer = timer.min(self.datagrams.next_wakeup());
+        self.processing.as_ref().map_or(timer, |processing| timer.min(processing.next_wakeup()))
+    }
+
+    fn wake<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
+        self.serve(cx);
+        while let Some((_, index)) = self.timers.due(cx.now) {
+            self.timers.set(index, Instant::NEVER);
+            let endpoint = &mut self.endpoints[index as usize];
+            endpoint.wakeup = Instant::NEVER;
+            if endpoint.connection.next_wakeup() <= cx.now {
+                endpoint.connection.wake(cx.now);
+            }
+            if endpoint.connection.has_event() {
+                self.deliver_events(index, false, cx);
+            }
+            self.send_pending(index, cx);
+            self.close(index, cx);
+        }
+        while let Some(number) = self.applications.due(cx.now) {
+            let (applications, open) = self.sockets();
+            applications.wake(number, open, cx.now);
+            self.send_touched(cx);
+        }
+        while let Some(number) = self.datagrams.due(cx.now) {
+            self.emit(number, cx);
+        }
+        self.assert_credits(cx.packets);
+    }
+
+    fn ports(&self) -> &[Port] {
+        &self.ports
+    }
+
+    fn ports_mut(&mut self) -> &mut [Port] {
+        &mut self.ports
+    }
+
+    fn held(&self) -> usize {
+        self.processing.as_ref().map_or(0, Processing::waiting)
     }
 }

@@ -30,7 +30,7 @@ pub mod workload;
 pub use application::Application;
 pub use custody::Owner;
 pub use guard::Fault;
-pub use node::{Context, Egress, Node};
+pub use node::{Behaviour, Context, Egress, Node};
 pub use observer::{Event, Observer, PortId};
 pub use port::Port;
 pub use schedule::Schedule;

@@ -1,12 +1,17 @@
 //! A node of any kind, moved by a driver through four verbs, and what the driver gives it to act with.
+//!
+//! A kind of node is a file of its own and a line of the registry here: its name in a scenario, its settings
+//! (a [`Kind`]) and what acts by them (a [`Node`]).
 
 use traffic::{Bytes, DropReason, Instant, PacketId, Packets};
 
 use crate::custody::Owner;
-use crate::host::Host;
+use crate::emulator;
+use crate::forwarding::ForwardingTable;
+use crate::host::{self, Host};
 use crate::observer::{Event, Observer, Place, PortId};
 use crate::port::Port;
-use crate::router::Router;
+use crate::router::{self, Router};
 
 /// The far side of the output ports: where a node's packets go. In the simulator a wire and the event
 /// queue, on a machine an interface and a timer.
@@ -62,93 +67,173 @@ impl<E, O: Observer> Context<'_, E, O> {
 /// The ingress of a packet that the machine behind a node sends: none of the node's ports.
 pub const MACHINE: u16 = u16::MAX;
 
-/// A node.
+/// What a node consists of before it is of any kind.
 #[derive(Debug)]
-pub enum Node {
-    /// An end system.
-    Host(Box<Host>),
-    /// A router or a WAN emulator.
-    Router(Router),
+pub struct Parts {
+    /// Its number in the plan.
+    pub number: u32,
+    /// Its output ports.
+    pub ports: Vec<Port>,
+    /// What leads where.
+    pub table: ForwardingTable,
+    /// What its random choices derive from.
+    pub seed: u64,
 }
 
-impl Node {
+/// What every node does. A driver calls it through [`Node`].
+pub trait Behaviour {
     /// A packet's last bit arrived at the port `ingress`, counted within the node, or came from the
     /// machine behind the node ([`MACHINE`]). The port's conditioner, if it has one, marks or drops it.
-    #[inline]
-    pub fn receive<E: Egress, O: Observer>(
+    fn receive<E: Egress, O: Observer>(
         &mut self,
         ingress: u16,
         packet: PacketId,
         cx: &mut Context<'_, E, O>,
-    ) {
-        match self {
-            Self::Host(host) => host.receive(ingress, packet, cx),
-            Self::Router(router) => router.receive(ingress, packet, cx),
-        }
-    }
+    );
 
     /// The time has come at which the port, counted within the node, goes on. Returns when it does so
     /// again: `NEVER` if nothing is queued.
-    #[inline]
-    pub fn transmit<E: Egress, O: Observer>(
+    fn transmit<E: Egress, O: Observer>(
         &mut self,
         port: u16,
         cx: &mut Context<'_, E, O>,
     ) -> Instant {
-        match self {
-            Self::Host(host) => host.transmit(port, cx),
-            Self::Router(router) => router.ports[usize::from(port)].transmit(&mut (), cx),
-        }
+        self.ports_mut()[usize::from(port)].transmit(&mut (), cx)
     }
 
-    /// Does something to the queue of the port, counted within the node; `None` if there is no such port.
-    /// The port's packets are the node's, which is told what became of them.
-    pub fn with_port<E: Egress, O: Observer, R>(
+    /// Does something to the queue of the port, counted within the node, which exists. The port's packets are
+    /// the node's, which is told what became of them.
+    fn with_port<E: Egress, O: Observer, R>(
         &mut self,
         port: u16,
         cx: &mut Context<'_, E, O>,
         act: impl FnOnce(&mut Port, &mut dyn Owner, &mut Context<'_, E, O>) -> R,
-    ) -> Option<R> {
-        self.ports().get(usize::from(port))?;
-        Some(match self {
-            Self::Host(host) => host.with_port(port, cx, act),
-            Self::Router(router) => act(&mut router.ports[usize::from(port)], &mut (), cx),
-        })
+    ) -> R {
+        act(&mut self.ports_mut()[usize::from(port)], &mut (), cx)
     }
 
-    /// When [`Node::wake`] wants to be called, at the latest. A driver asks at the start and after each
+    /// When [`Behaviour::wake`] wants to be called, at the latest. A driver asks at the start and after each
     /// wake; in between the node tells it, see [`Egress::wake`].
-    pub fn next_wakeup(&self) -> Instant {
-        match self {
-            Self::Host(host) => host.next_wakeup(),
-            Self::Router(_) => Instant::NEVER,
-        }
+    fn next_wakeup(&self) -> Instant {
+        Instant::NEVER
     }
 
     /// Its time has come.
-    pub fn wake<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
-        match self {
-            Self::Host(host) => host.wake(cx),
-            Self::Router(_) => {}
-        }
+    fn wake<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
+        let _ = cx;
     }
 
     /// Its output ports.
-    pub fn ports(&self) -> &[Port] {
-        match self {
-            Self::Host(host) => &host.ports,
-            Self::Router(router) => &router.ports,
-        }
-    }
+    fn ports(&self) -> &[Port];
 
-    /// Its output ports, to set up before anything is queued: see [`Node::with_port`].
-    pub fn ports_mut(&mut self) -> &mut [Port] {
-        match self {
-            Self::Host(host) => &mut host.ports,
-            Self::Router(router) => &mut router.ports,
-        }
-    }
+    /// Its output ports, to set up before anything is queued: see [`Behaviour::with_port`].
+    fn ports_mut(&mut self) -> &mut [Port];
 
+    /// Packets it holds, outside its ports' disciplines.
+    fn held(&self) -> usize {
+        0
+    }
+}
+
+/// The registry: the kind and its settings, its name in a scenario, and the node that it makes.
+macro_rules! registry {
+    ($($(#[$doc:meta])* $kind:ident($config:ty) = $name:literal, $make:expr;)*
+     => $($(#[$about:meta])* $node:ident($state:ty);)*) => {
+        /// What a node is, and what a user may set of it.
+        #[derive(Clone, Debug)]
+        pub enum Kind {
+            $($(#[$doc])* $kind($config),)*
+        }
+
+        impl Kind {
+            /// The names of all kinds, in the registry's order.
+            pub const NAMES: &[&str] = &[$($name,)*];
+
+            /// Its name in a scenario: the table's.
+            pub const fn name(&self) -> &'static str {
+                match self { $(Self::$kind(_) => $name,)* }
+            }
+
+            /// The node of this kind.
+            pub fn build(&self, parts: Parts) -> Node {
+                match self { $(Self::$kind(config) => $make(config, parts),)* }
+            }
+        }
+
+        /// A node.
+        #[derive(Debug)]
+        pub enum Node {
+            $($(#[$about])* $node($state),)*
+        }
+
+        impl Behaviour for Node {
+            #[inline]
+            fn receive<E: Egress, O: Observer>(
+                &mut self,
+                ingress: u16,
+                packet: PacketId,
+                cx: &mut Context<'_, E, O>,
+            ) {
+                match self { $(Self::$node(node) => node.receive(ingress, packet, cx),)* }
+            }
+
+            #[inline]
+            fn transmit<E: Egress, O: Observer>(
+                &mut self,
+                port: u16,
+                cx: &mut Context<'_, E, O>,
+            ) -> Instant {
+                match self { $(Self::$node(node) => node.transmit(port, cx),)* }
+            }
+
+            fn with_port<E: Egress, O: Observer, R>(
+                &mut self,
+                port: u16,
+                cx: &mut Context<'_, E, O>,
+                act: impl FnOnce(&mut Port, &mut dyn Owner, &mut Context<'_, E, O>) -> R,
+            ) -> R {
+                match self { $(Self::$node(node) => node.with_port(port, cx, act),)* }
+            }
+
+            fn next_wakeup(&self) -> Instant {
+                match self { $(Self::$node(node) => node.next_wakeup(),)* }
+            }
+
+            fn wake<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
+                match self { $(Self::$node(node) => node.wake(cx),)* }
+            }
+
+            fn ports(&self) -> &[Port] {
+                match self { $(Self::$node(node) => node.ports(),)* }
+            }
+
+            fn ports_mut(&mut self) -> &mut [Port] {
+                match self { $(Self::$node(node) => node.ports_mut(),)* }
+            }
+
+            fn held(&self) -> usize {
+                match self { $(Self::$node(node) => node.held(),)* }
+            }
+        }
+    };
+}
+
+registry! {
+    /// An end system with a modelled stack.
+    Host(host::Config) = "host", |config, parts| Node::Host(Box::new(Host::new(config, parts)));
+    /// Forwards by destination.
+    Router(router::Config) = "router", |_, parts| Node::Router(Router::new(parts));
+    /// The papers' WAN emulator: forwards like a router, and each of its output ports has a bandwidth
+    /// limit counted in frame bytes (without preamble and gap), a drop-tail buffer and a delay.
+    Emulator(emulator::Config) = "emulator", |_, parts| Node::Router(Router::new(parts));
+    =>
+    /// An end system.
+    Host(Box<Host>);
+    /// A router, a WAN emulator, or the interfaces of a machine.
+    Router(Router);
+}
+
+impl Node {
     /// The host it is, if it is one.
     pub fn as_host(&self) -> Option<&Host> {
         match self {
@@ -162,14 +247,6 @@ impl Node {
         match self {
             Self::Host(host) => Some(host),
             Self::Router(_) => None,
-        }
-    }
-
-    /// Packets it holds, outside its ports' disciplines.
-    pub fn held(&self) -> usize {
-        match self {
-            Self::Host(host) => host.held(),
-            Self::Router(_) => 0,
         }
     }
 }

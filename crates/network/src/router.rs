@@ -7,28 +7,48 @@ use traffic::{DropReason, PacketId};
 
 use crate::forwarding::{ForwardingTable, LOCAL};
 use crate::ingress::Ingress;
-use crate::node::{Context, Egress};
+use crate::node::{Behaviour, Context, Egress, Parts};
 use crate::observer::{Observer, Place};
 use crate::port::{Offered, Port};
+
+/// A router's settings: none beyond those of its ports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Config;
 
 /// A router, or a WAN emulator: they differ in their ports only. Or the interfaces of a machine.
 #[derive(Debug)]
 pub struct Router {
-    pub(crate) number: u32,
-    pub(crate) ports: Vec<Port>,
+    number: u32,
+    ports: Vec<Port>,
     ingress: Ingress,
     table: ForwardingTable,
 }
 
 impl Router {
-    /// The node of that number, with its ports, and what leads where.
-    pub fn new(number: u32, ports: Vec<Port>, table: ForwardingTable) -> Self {
+    /// The node with its ports.
+    pub fn new(parts: Parts) -> Self {
+        let Parts { number, ports, table, .. } = parts;
         Self { number, ingress: Ingress::new(number, &ports), ports, table }
     }
 
+    /// What no port leads to is for the machine behind the node, or for nobody.
+    #[inline(never)]
+    fn leave<E: Egress, O: Observer>(
+        &self,
+        packet: PacketId,
+        out: u16,
+        cx: &mut Context<'_, E, O>,
+    ) {
+        if out != LOCAL || !cx.egress.deliver(self.number, packet, cx.now) {
+            cx.drop(Place::Node(self.number), packet, DropReason::NoRoute);
+        }
+    }
+}
+
+impl Behaviour for Router {
     /// Forwards a packet that arrived.
     #[inline(always)]
-    pub fn receive<E: Egress, O: Observer>(
+    fn receive<E: Egress, O: Observer>(
         &mut self,
         ingress: u16,
         packet: PacketId,
@@ -46,16 +66,11 @@ impl Router {
         }
     }
 
-    /// What no port leads to is for the machine behind the node, or for nobody.
-    #[inline(never)]
-    fn leave<E: Egress, O: Observer>(
-        &self,
-        packet: PacketId,
-        out: u16,
-        cx: &mut Context<'_, E, O>,
-    ) {
-        if out != LOCAL || !cx.egress.deliver(self.number, packet, cx.now) {
-            cx.drop(Place::Node(self.number), packet, DropReason::NoRoute);
-        }
+    fn ports(&self) -> &[Port] {
+        &self.ports
+    }
+
+    fn ports_mut(&mut self) -> &mut [Port] {
+        &mut self.ports
     }
 }

@@ -5,7 +5,7 @@
 mod wire;
 
 use network::forwarding::ForwardingTable;
-use network::node::MACHINE;
+use network::node::{Behaviour, MACHINE, Parts};
 use network::router::Router;
 use network::{Event, Node, Observer, Port, PortId, observer::Place};
 use traffic::condition::{Action, Conditioner, Parameters};
@@ -32,7 +32,8 @@ fn node() -> Node {
     let nothing = Parameters { default: Action::Drop, ..Parameters::default() };
     let conditioner = Conditioner::attach(&nothing, 1, Instant::ZERO).unwrap();
     let ports = vec![port(0), port(1).with_conditioner(conditioner)];
-    Node::Router(Router::new(7, ports, ForwardingTable::default_route(7)))
+    let table = ForwardingTable::default_route(7);
+    Node::Router(Router::new(Parts { number: 7, ports, table, seed: 0 }))
 }
 
 #[test]

@@ -409,10 +409,10 @@ impl Document {
 
 /// Whether the key at `depth` of a path is the name of an entity, which must exist.
 fn is_name(path: &[Segment], depth: usize) -> bool {
-    let entities = ["host", "router", "emulator", "link", "flow", "change"];
+    let mut entities = network::node::Kind::NAMES.iter().chain(&["link", "flow", "change"]);
     match (depth, path[0].key.as_str()) {
         (1, "probe" | "expect") => false,
-        (1, table) => entities.contains(&table),
+        (1, table) => entities.any(|&entity| entity == table),
         (2, "probe") => ["bandwidth", "sequence", "capture"].contains(&path[1].key.as_str()),
         _ => false,
     }

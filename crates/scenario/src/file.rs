@@ -11,13 +11,14 @@ use crate::condition::Conditioner;
 use crate::filter::Match;
 use crate::impairment::GilbertElliott;
 use crate::matrix::Matrix;
+use crate::node::{Emulator, Host, Router};
 use crate::queue::Queue;
 use crate::tcp::Tcp;
 use crate::topology::Topology;
 use crate::value::{
-    AddressUnit, CodePointUnit, Commands, Count, Grid, Name, OneOrMany, PeriodUnit, PortUnit,
-    Quantity, RandomSizeUnit, RandomTimeUnit, RateUnit, ShareUnit, SizeUnit, Table, TimeUnit,
-    UnitOfRate, UnitOfSize, UnitOfTime,
+    CodePointUnit, Count, Grid, Name, OneOrMany, PortUnit, Quantity, RandomSizeUnit,
+    RandomTimeUnit, RateUnit, ShareUnit, SizeUnit, Table, TimeUnit, UnitOfRate, UnitOfSize,
+    UnitOfTime,
 };
 use crate::workload::{Exchange, Train};
 
@@ -84,81 +85,6 @@ pub(crate) struct Units {
     pub(crate) time: Option<Quantity<UnitOfTime>>,
     /// The run's own time: "s"; that of `duration` unless given.
     pub(crate) duration: Option<Quantity<UnitOfTime>>,
-}
-
-/// An end system, or `count` of them named NAME.1, NAME.2, …
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Host {
-    /// How many; without it, one that bears the bare name.
-    pub(crate) count: Option<Count>,
-    /// Its address, and with a count those that follow; 10.0.0.1 and so on, by place in the file, unless
-    /// given.
-    pub(crate) address: Option<Quantity<AddressUnit>>,
-    /// The TCP stack of its connections; "linux-6" unless given.
-    pub(crate) profile: Option<Name>,
-    /// How often the timer ticks that its interfaces' disciplines wait by; as often as is needed unless
-    /// given.
-    pub(crate) timer: Option<Quantity<PeriodUnit>>,
-    /// What a segment costs its processor; nothing unless given.
-    pub(crate) processor: Option<Processor>,
-    /// What runs there during the whole run, in the lab: "python3 -m http.server 80", or several in an
-    /// array. `{address}` is the host's own.
-    pub(crate) program: Option<Commands>,
-    /// As whom its programs run: "nobody" has no rights and writes to its own folder only, "root" may do
-    /// everything on this machine; "nobody" unless given.
-    #[serde(rename = "as")]
-    pub(crate) user: Option<User>,
-}
-
-/// What a segment costs a host's processor. What is not given is the machine's, or free.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Processor {
-    /// A machine whose costs are known; "ideal" unless given.
-    pub(crate) machine: Option<Machine>,
-    /// For each segment received.
-    pub(crate) per_segment: Option<Quantity<TimeUnit>>,
-    /// For each entry of the retransmission queue that an ACK makes the stack walk.
-    pub(crate) per_walked: Option<Quantity<TimeUnit>>,
-    /// Segments that may wait (Linux: netdev_max_backlog).
-    pub(crate) backlog: Option<Count>,
-    /// Whether a backlog that overflowed takes nothing before it is empty, as in Linux 2.4.
-    pub(crate) throttle: Option<bool>,
-}
-
-/// A machine by name.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-pub(crate) enum Machine {
-    /// Takes no time for a segment.
-    #[serde(rename = "ideal")]
-    Ideal,
-    /// Paper 0's: a Pentium 4 of 2.8 GHz with Linux 2.4.26, calibrated to that paper's tables 4 to 6.
-    #[serde(rename = "pentium-4-linux-2.4")]
-    Pentium4Linux24,
-}
-
-/// A forwarder, or `count` of them named NAME.1, NAME.2, … Flows spread over all shortest paths by a hash (ECMP).
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Router {
-    /// How many; without it, one that bears the bare name.
-    pub(crate) count: Option<Count>,
-    /// How often the timer ticks that its ports' disciplines wait by, as a kernel's; as often as is
-    /// needed unless given.
-    pub(crate) timer: Option<Quantity<PeriodUnit>>,
-}
-
-/// A WAN emulator: each of its output ports has this bandwidth limit, delay and drop-tail buffer.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Emulator {
-    /// Bandwidth limit, counting frame bytes without preamble and gap.
-    pub(crate) rate: Quantity<RateUnit>,
-    /// Delay, one way; 0 unless given.
-    pub(crate) delay: Option<Quantity<TimeUnit>>,
-    /// Drop-tail buffer.
-    pub(crate) buffer: Quantity<SizeUnit>,
 }
 
 /// A link, full duplex. Where an end is a counted node, one link for each.

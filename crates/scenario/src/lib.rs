@@ -24,6 +24,7 @@ mod matrix;
 mod measure;
 pub mod measured;
 mod nearest;
+mod node;
 mod physics;
 pub mod plan;
 pub mod quantity;

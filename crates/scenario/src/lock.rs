@@ -10,9 +10,7 @@ use traffic::{Bytes, Duration, Instant, Rate};
 
 use crate::joining::Joining;
 use crate::measured::Kind;
-use crate::plan::{
-    Action, Change, Comparison, End, Expectation, Link, NodeKind, Plan, Window, Wire, Within,
-};
+use crate::plan::{Action, Change, Comparison, End, Expectation, Link, Plan, Window, Wire, Within};
 use crate::units::Units;
 
 mod flows;
@@ -22,7 +20,7 @@ mod queues;
 use groups::starting;
 use queues::{conditioner, matches, queue, share};
 
-pub(crate) use groups::{Group, Groups};
+pub(crate) use groups::{Group, Groups, node_programs};
 pub(crate) use queues::value;
 
 /// The plan as a scenario file.
@@ -119,38 +117,11 @@ fn instant(instant: Instant) -> String {
 
 fn node(groups: &Groups<'_>, group: &Group<'_>, text: &mut String) {
     let members = &groups.plan.nodes[group.range.clone()];
-    let (node, name) = (&members[0], key(group.name));
-    match &node.kind {
-        NodeKind::Host(config) => {
-            header(text, &format!("host.{name}"));
-            count(group, text);
-            line(text, "address", &string(&node.address.to_string()));
-            timer(node.timer, text);
-            if let Some(processor) = &config.processor {
-                line(text, "processor.per_segment", &time(processor.per_segment));
-                line(text, "processor.per_walked", &time(processor.per_walked));
-                line(text, "processor.backlog", &processor.backlog.to_string());
-                line(text, "processor.throttle", &processor.throttle.to_string());
-            }
-            let programs = groups::node_programs(members).unwrap_or_default();
-            let programs: Vec<String> = programs.iter().map(|line| string(line)).collect();
-            line(text, "program", &format!("[{}]", programs.join(", ")));
-            if !node.programs.is_empty() {
-                line(text, "as", &string(node.user.name()));
-            }
-        }
-        NodeKind::Router => {
-            header(text, &format!("router.{name}"));
-            count(group, text);
-            timer(node.timer, text);
-        }
-        NodeKind::Emulator(config) => {
-            header(text, &format!("emulator.{name}"));
-            line(text, "rate", &rate(config.rate));
-            line(text, "delay", &time(config.delay));
-            line(text, "buffer", &size(config.buffer));
-        }
-    }
+    let node = &members[0];
+    header(text, &format!("{}.{}", node.kind.name(), key(group.name)));
+    count(group, text);
+    timer(node.timer, text);
+    crate::node::write(members, text);
 }
 
 fn count(group: &Group<'_>, text: &mut String) {

@@ -5,9 +5,10 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use network::application::{ActivePeriod, Application};
+pub use network::node::Kind as NodeKind;
 use network::sink::Reader;
 use network::workload::Workload;
-use network::{datagram, emulator, forwarding, host, impairment, link};
+use network::{datagram, forwarding, impairment, link};
 use traffic::header::{Header, Ports};
 use traffic::reservation::Request;
 use traffic::{Bytes, Distribution, Duration, FlowId, HostId, Instant, Random, condition, qdisc};
@@ -122,18 +123,6 @@ impl Node {
         let [a, b, c, d] = (number as u32 + 1).to_be_bytes();
         [0x02, 0x00, a, b, c, d]
     }
-}
-
-/// What a node is.
-#[derive(Clone, Debug)]
-pub enum NodeKind {
-    /// An end system.
-    Host(host::Config),
-    /// Forwards by destination.
-    Router,
-    /// The papers' WAN emulator: forwards like a router, and each of its output ports has a bandwidth
-    /// limit counted in frame bytes (without preamble and gap), a drop-tail buffer and a delay.
-    Emulator(emulator::Config),
 }
 
 /// A link.

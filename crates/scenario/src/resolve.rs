@@ -30,6 +30,7 @@ use crate::topology;
 use crate::units::Units;
 use crate::value::{Quantity, UnitOfTime};
 use directory::Directory;
+pub(crate) use links::rate as link_rate;
 pub use routes::{Attachment, Routes};
 
 /// The plan, or `None` with the reasons in `problems`; its units are those `written` where the file says nothing of

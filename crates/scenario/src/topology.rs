@@ -14,7 +14,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::diagnostic::{Problems, Span};
-use crate::file::{Host, Link, Router, Scenario};
+use crate::file::{Link, Scenario};
+use crate::node::{Host, Router};
 use crate::queue::Queue;
 use crate::value::{Count, Name, Quantity, RateUnit, Table, TimeUnit};
 

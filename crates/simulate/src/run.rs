@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use engine::{Engine, Tally, World};
 use network::datagram::Delay;
 use network::exchange::Exchanges;
-use network::{Event, Observer};
+use network::{Behaviour, Event, Observer};
 use results::Steering;
 use results::totals::{Ending, FlowTotals, Totals};
 use scenario::Plan;

@@ -6,7 +6,7 @@ mod driver;
 
 use std::fmt::Write;
 
-use network::{Event, Node, Observer, observer::Place};
+use network::{Behaviour, Event, Node, Observer, observer::Place};
 use proptest::prelude::*;
 use scenario::Plan;
 use simulate::{Engine, World};

@@ -6,7 +6,7 @@ use report::Overlaid;
 use report::differences::Differences;
 use results::expectation::{measured, unknown};
 use results::{LabReport, StoredRun};
-use scenario::plan::{NodeKind, Within};
+use scenario::plan::Within;
 use scenario::{Document, Plan, Units};
 
 use super::{Arguments, answer, render, rows};
@@ -136,11 +136,7 @@ fn other_scenario(one: &Plan, other: &Plan) -> Option<String> {
 /// Nodes, links and flows, as words.
 fn parts(plan: &Plan) -> [BTreeSet<String>; 3] {
     let name = |node: usize| plan.nodes[node].name.as_str();
-    let nodes = plan.nodes.iter().map(|node| match node.kind {
-        NodeKind::Host(_) => format!("host `{}`", node.name),
-        NodeKind::Router => format!("router `{}`", node.name),
-        NodeKind::Emulator(_) => format!("emulator `{}`", node.name),
-    });
+    let nodes = plan.nodes.iter().map(|node| format!("{} `{}`", node.kind.name(), node.name));
     let links = plan.links.iter().map(|link| {
         let [a, b] = [&link.ends[0], &link.ends[1]].map(|end| name(end.node));
         format!("link `{}` between `{a}` and `{b}`", link.name)

@@ -1,6 +1,6 @@
 //! A clean stop: what is queued is sent, for a while, and what is left is counted.
 
-use network::{Node, PortId};
+use network::{Behaviour, Node, PortId};
 use traffic::{DropReason, Duration};
 
 use super::Fabric;

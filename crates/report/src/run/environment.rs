@@ -10,13 +10,11 @@ use results::quantity::{count, size, time};
 /// What was run, in a sentence.
 pub(super) fn what(run: &Run<'_>) -> String {
     let plan = run.plan;
-    let kinds =
-        |wanted: fn(&NodeKind) -> bool| plan.nodes.iter().filter(|n| wanted(&n.kind)).count();
-    let nodes = [
-        (kinds(|kind| matches!(kind, NodeKind::Host(_))), "host", "hosts"),
-        (kinds(|kind| matches!(kind, NodeKind::Router)), "router", "routers"),
-        (kinds(|kind| matches!(kind, NodeKind::Emulator(_))), "WAN emulator", "WAN emulators"),
-    ];
+    let nodes = NodeKind::NAMES.iter().map(|&name| {
+        let alike = plan.nodes.iter().filter(|node| node.kind.name() == name);
+        (alike.count(), name, format!("{name}s"))
+    });
+    let nodes: Vec<_> = nodes.collect();
     let kinds = |wanted: fn(&Transport) -> bool| {
         plan.flows.iter().filter(|flow| wanted(&flow.transport)).count()
     };
@@ -42,12 +40,13 @@ pub(super) fn what(run: &Run<'_>) -> String {
 }
 
 /// `2 hosts, 1 router`.
-fn listed(parts: &[(usize, &str, &str)]) -> String {
-    let parts = parts.iter().filter(|(number, _, _)| *number > 0);
-    let part = |&(number, one, many): &(usize, &str, &str)| {
-        format!("{} {}", count(number as u64), if number == 1 { one } else { many })
-    };
-    parts.map(part).collect::<Vec<_>>().join(", ")
+fn listed(parts: &[(usize, &str, impl AsRef<str>)]) -> String {
+    let parts = parts.iter().filter(|(number, ..)| *number > 0);
+    let words = parts.map(|(number, one, many)| {
+        let noun = if *number == 1 { one } else { many.as_ref() };
+        format!("{} {noun}", count(*number as u64))
+    });
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// The congestion controls in use, each once, in the order of the alphabet.

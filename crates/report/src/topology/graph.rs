@@ -161,7 +161,7 @@ fn node_box(plan: &Plan, nodes: &[usize]) -> Box {
     let node = &plan.nodes[nodes[0]];
     let (kind, mut lines) = match &node.kind {
         NodeKind::Host(_) => (Kind::Host, Vec::new()),
-        NodeKind::Router => (Kind::Router, Vec::new()),
+        NodeKind::Router(_) => (Kind::Router, Vec::new()),
         NodeKind::Emulator(emulator) => {
             let rate = plan.units.rate(emulator.rate);
             let delay = plan.units.time.text(emulator.delay.as_secs_f64());

@@ -68,12 +68,7 @@ impl<'p> Groups<'p> {
 
     /// The table of a node as a path: `host.a` of `a.3`.
     pub(crate) fn node_path(&self, node: usize) -> String {
-        let kind = match self.plan.nodes[node].kind {
-            NodeKind::Host(_) => "host",
-            NodeKind::Router => "router",
-            NodeKind::Emulator(_) => "emulator",
-        };
-        format!("{kind}.{}", key(holding(&self.nodes, node)))
+        format!("{}.{}", self.plan.nodes[node].kind.name(), key(holding(&self.nodes, node)))
     }
 
     /// The table of a link as a path: `link.wan`.
@@ -285,7 +280,7 @@ pub(super) fn starting<'g, 'p>(groups: &'g [Group<'p>], number: usize) -> Option
 }
 
 /// The command lines of a host's table.
-pub(super) fn node_programs(members: &[Node]) -> Option<Vec<String>> {
+pub(crate) fn node_programs(members: &[Node]) -> Option<Vec<String>> {
     let count = members[0].programs.len();
     if members.iter().any(|node| node.programs.len() != count) {
         return None;

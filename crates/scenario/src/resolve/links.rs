@@ -203,7 +203,7 @@ fn override_end(links: &mut [Link], at: &Members, own: &Own) -> bool {
 }
 
 /// The rate of a link, an emulator or a source; a complaint if nothing is as fast.
-pub(super) fn rate(quantity: &Quantity<RateUnit>, problems: &mut Problems) -> Option<Rate> {
+pub(crate) fn rate(quantity: &Quantity<RateUnit>, problems: &mut Problems) -> Option<Rate> {
     let rate = quantity.read(problems)?;
     if rate > RATE_MAX {
         let help = "look at its unit: the fastest is 100 Tbit/s";

@@ -1,20 +1,21 @@
-//! Hosts, routers and emulators, in the order of the file.
+//! Nodes, in the order of the file.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use network::{emulator, host};
-use traffic::{Bytes, Duration};
+use network::router;
+use traffic::Duration;
 use transport::Profile;
 
+use super::Directory;
 use super::directory::{count, member_name};
-use super::{Directory, links};
 use crate::command;
 use crate::diagnostic::Problems;
-use crate::file::{self, Scenario};
+use crate::file::Scenario;
 use crate::nearest;
+use crate::node::{self, Host, Table};
 use crate::plan::{Node, NodeKind};
-use crate::value::{AddressUnit, Count, Name, PeriodUnit, Quantity, TimeUnit};
+use crate::value::{AddressUnit, Name, Quantity};
 
 /// A leaf-spine or fat tree of 8 192 hosts has fewer; a packet tells 65 535 apart.
 const NODES_MAX: usize = 16_384;
@@ -29,43 +30,14 @@ pub(super) struct Nodes<'f> {
     pub(super) profiles: Vec<Option<&'static Profile>>,
 }
 
-enum Table<'f> {
-    Host(&'f file::Host),
-    Router(&'f file::Router),
-    Emulator(&'f file::Emulator),
-}
-
-impl Table<'_> {
-    fn count(&self) -> Option<&Count> {
-        match self {
-            Self::Host(host) => host.count.as_ref(),
-            Self::Router(router) => router.count.as_ref(),
-            Self::Emulator(_) => None,
-        }
-    }
-}
-
-impl<'f> Table<'f> {
-    fn timer(&self) -> Option<&'f Quantity<PeriodUnit>> {
-        match self {
-            Self::Host(host) => host.timer.as_ref(),
-            Self::Router(router) => router.timer.as_ref(),
-            Self::Emulator(_) => None,
-        }
-    }
-}
-
 pub(super) fn resolve<'f>(file: &'f Scenario, problems: &mut Problems) -> Nodes<'f> {
-    let hosts = file.host.iter().map(|(name, t)| (name, Table::Host(t)));
-    let routers = file.router.iter().map(|(name, t)| (name, Table::Router(t)));
-    let emulators = file.emulator.iter().map(|(name, t)| (name, Table::Emulator(t)));
-    let mut tables: Vec<(&Name, Table<'f>)> = hosts.chain(routers).chain(emulators).collect();
+    let mut tables = node::tables(file);
     tables.sort_by_key(|(name, _)| name.span.start);
     let names = Directory::new("node", NODES_MAX);
     let mut nodes = Nodes { list: Vec::new(), names, profiles: Vec::new() };
     for (name, table) in &tables {
         nodes.names.mention(name);
-        add(&mut nodes, name, table, problems);
+        add(&mut nodes, name, *table, problems);
     }
     check_host_names(file, &nodes, problems);
     check_addresses(file, &nodes, problems);
@@ -101,23 +73,18 @@ fn check_host_names(file: &Scenario, nodes: &Nodes<'_>, problems: &mut Problems)
 }
 
 /// What runs on a host of that address.
-fn programs(table: &file::Host, address: IpAddr, problems: &mut Problems) -> Vec<Vec<String>> {
+fn programs(table: &Host, address: IpAddr, problems: &mut Problems) -> Vec<Vec<String>> {
     let known = [("address", address.to_string())];
     let lines = table.program.iter().flat_map(|commands| &commands.0);
     lines.filter_map(|line| command::resolve(line, &known, problems)).collect()
 }
 
-fn add<'f>(nodes: &mut Nodes<'f>, name: &'f Name, table: &Table<'_>, problems: &mut Problems) {
-    let (kind, profile) = match table {
-        Table::Host(table) => {
-            let profile = profile(table.profile.as_ref(), problems);
-            (host(table, problems).map(NodeKind::Host), profile)
-        }
-        Table::Router(_) => (Some(NodeKind::Router), None),
-        Table::Emulator(table) => (emulator(table, problems).map(NodeKind::Emulator), None),
-    };
-    if let Table::Host(table) = table {
-        super::programs::check_user(name, table.user, table.program.is_some(), problems);
+fn add<'f>(nodes: &mut Nodes<'f>, name: &'f Name, table: &dyn Table, problems: &mut Problems) {
+    let kind = table.kind(problems);
+    let host = table.as_host();
+    let profile = host.and_then(|host| profile(host.profile.as_ref(), problems));
+    if let Some(host) = host {
+        super::programs::check_user(name, host.user, host.program.is_some(), problems);
     }
     let Some(count) = count(table.count(), problems) else { return };
     let Some(members) = nodes.names.add(name, count, problems) else { return };
@@ -126,21 +93,15 @@ fn add<'f>(nodes: &mut Nodes<'f>, name: &'f Name, table: &Table<'_>, problems: &
         None => Duration::ZERO,
     };
     // A faulty node keeps its number, so that what refers to it is still looked at.
-    let kind = kind.unwrap_or(NodeKind::Router);
-    let given = match table {
-        Table::Host(table) => table.address.as_ref(),
-        Table::Router(_) | Table::Emulator(_) => None,
-    };
+    let kind = kind.unwrap_or(NodeKind::Router(router::Config));
+    let given = host.and_then(|host| host.address.as_ref());
     let first = given.and_then(|given| first_address(given, members.range.len(), problems));
+    let user = host.and_then(|host| host.user).map(Into::into).unwrap_or_default();
     for (index, number) in members.range.enumerate() {
         let name = member_name(&name.text, members.counted, index);
         let given = first.and_then(|first| later(first, index));
         let address = given.unwrap_or_else(|| Node::usual_address(number));
-        let (programs, user) = match table {
-            Table::Host(table) => (programs(table, address, problems), table.user),
-            Table::Router(_) | Table::Emulator(_) => (Vec::new(), None),
-        };
-        let user = user.map(Into::into).unwrap_or_default();
+        let programs = host.map(|host| programs(host, address, problems)).unwrap_or_default();
         nodes.list.push(Node { name, kind: kind.clone(), address, timer, programs, user });
         nodes.profiles.push(profile);
     }
@@ -200,58 +161,4 @@ fn profile(name: Option<&Name>, problems: &mut Problems) -> Option<&'static Prof
     }
     // What is refused here is refused once: the connections go on with the default.
     found.or_else(|| Profile::by_name(PROFILE))
-}
-
-fn host(table: &file::Host, problems: &mut Problems) -> Option<host::Config> {
-    let Some(processor) = &table.processor else { return Some(host::Config::default()) };
-    let machine = match processor.machine {
-        Some(file::Machine::Pentium4Linux24) => Some(host::Processor::PENTIUM_4_LINUX_2_4),
-        Some(file::Machine::Ideal) | None => None,
-    };
-    let usual = machine.unwrap_or(host::Processor::FREE);
-    let mut time = |given: &Option<Quantity<TimeUnit>>, usual: Duration| match given {
-        Some(quantity) => quantity.read(problems),
-        None => Some(usual),
-    };
-    let per_segment = time(&processor.per_segment, usual.per_segment);
-    let per_walked = time(&processor.per_walked, usual.per_walked);
-    let backlog = match &processor.backlog {
-        Some(count) => backlog(count, problems),
-        None => Some(usual.backlog),
-    };
-    let costs = host::Processor {
-        per_segment: per_segment?,
-        per_walked: per_walked?,
-        backlog: backlog?,
-        throttle: processor.throttle.unwrap_or(usual.throttle),
-    };
-    // Where nothing costs time nothing waits, and there is no backlog to model.
-    let file::Processor { per_segment, per_walked, backlog, throttle, .. } = processor;
-    let given = per_segment.is_some() || per_walked.is_some() || backlog.is_some();
-    let modelled = machine.is_some() || given || throttle.is_some();
-    Some(host::Config { processor: modelled.then_some(costs) })
-}
-
-fn backlog(count: &Count, problems: &mut Problems) -> Option<u32> {
-    let backlog = u32::try_from(count.value).ok().filter(|&n| n > 0);
-    if backlog.is_none() {
-        let message = format!("a backlog of {} segments", count.value);
-        problems.push(&count.span, message, "give 1 to 4294967295; Linux has 300 to 1000");
-    }
-    backlog
-}
-
-fn emulator(table: &file::Emulator, problems: &mut Problems) -> Option<emulator::Config> {
-    let rate = links::rate(&table.rate, problems);
-    let delay = match &table.delay {
-        Some(quantity) => quantity.read(problems),
-        None => Some(Duration::ZERO),
-    };
-    let buffer = table.buffer.read(problems);
-    if buffer == Some(Bytes(0)) {
-        let help = "give it room for at least one packet: \"512 KiB\"";
-        problems.push(&table.buffer.span, "a queue of zero drops every packet", help);
-        return None;
-    }
-    Some(emulator::Config { rate: rate?, delay: delay?, buffer: buffer? })
 }
