@@ -84,27 +84,33 @@ impl ForwardingTable {
     /// The port by which a packet leaves; if that is none of the node's, [`LOCAL`] or [`NO_ROUTE`].
     #[inline(always)]
     pub(crate) fn port(&self, packet: &Packet) -> u16 {
+        self.port_by(packet, |hops| pick(self.seed, packet.flow, packet.source, hops.len()))
+    }
+
+    /// The same, where `choose` says which of several next hops of equal cost a packet takes.
+    #[inline(always)]
+    pub(crate) fn port_by(&self, packet: &Packet, choose: impl FnOnce(&[u16]) -> usize) -> u16 {
         let Some(to) = self.destinations.get(usize::from(packet.destination.0)) else {
-            return self.other(packet, NO_ROUTE);
+            return self.other(packet, NO_ROUTE, choose);
         };
         if to.gateway == self.number {
             return to.port;
         }
         match self.by_prefix.get(usize::from(to.prefix)) {
             Some(&port) if port < SETS => port,
-            Some(&set) => self.other(packet, set),
-            None => self.other(packet, NO_ROUTE),
+            Some(&set) => self.other(packet, set, choose),
+            None => self.other(packet, NO_ROUTE, choose),
         }
     }
 
     /// The port for what no single route leads to.
     #[inline(never)]
-    fn other(&self, packet: &Packet, entry: u16) -> u16 {
+    fn other(&self, packet: &Packet, entry: u16, choose: impl FnOnce(&[u16]) -> usize) -> u16 {
         if self.local && packet.destination.0 == self.number {
             return LOCAL;
         }
         match self.sets.get(usize::from(entry.wrapping_sub(SETS))) {
-            Some(ports) => ports[pick(self.seed, packet.flow, packet.source, ports.len())],
+            Some(ports) => ports[choose(ports)],
             None => self.default,
         }
     }

@@ -3,7 +3,7 @@
 //! So does a host whose stack is a machine's: what that sends is forwarded, what is for itself goes out
 //! to the machine.
 
-use traffic::{DropReason, PacketId};
+use traffic::{DropReason, Packet, PacketId};
 
 use crate::forwarding::{ForwardingTable, LOCAL};
 use crate::ingress::Ingress;
@@ -31,6 +31,27 @@ impl Router {
         Self { number, ingress: Ingress::new(number, &ports), ports, table }
     }
 
+    /// Forwards a packet that arrived; `route` says by which port.
+    #[inline(always)]
+    pub(crate) fn forward<E: Egress, O: Observer>(
+        &mut self,
+        ingress: u16,
+        packet: PacketId,
+        cx: &mut Context<'_, E, O>,
+        route: impl FnOnce(&ForwardingTable, &Packet) -> u16,
+    ) {
+        if !self.ingress.admit(&mut self.ports, ingress, packet, cx) {
+            return;
+        }
+        let out = route(&self.table, &cx.packets[packet]);
+        let Some(port) = self.ports.get_mut(usize::from(out)) else {
+            return self.leave(packet, out, cx);
+        };
+        if port.offer(packet, &mut (), cx) == Offered::Ready {
+            port.transmit_and_resume(cx);
+        }
+    }
+
     /// What no port leads to is for the machine behind the node, or for nobody.
     #[inline(never)]
     fn leave<E: Egress, O: Observer>(
@@ -46,7 +67,6 @@ impl Router {
 }
 
 impl Behaviour for Router {
-    /// Forwards a packet that arrived.
     #[inline(always)]
     fn receive<E: Egress, O: Observer>(
         &mut self,
@@ -54,16 +74,7 @@ impl Behaviour for Router {
         packet: PacketId,
         cx: &mut Context<'_, E, O>,
     ) {
-        if !self.ingress.admit(&mut self.ports, ingress, packet, cx) {
-            return;
-        }
-        let out = self.table.port(&cx.packets[packet]);
-        let Some(port) = self.ports.get_mut(usize::from(out)) else {
-            return self.leave(packet, out, cx);
-        };
-        if port.offer(packet, &mut (), cx) == Offered::Ready {
-            port.transmit_and_resume(cx);
-        }
+        self.forward(ingress, packet, cx, ForwardingTable::port);
     }
 
     fn ports(&self) -> &[Port] {
