@@ -4,6 +4,7 @@
 //! `receive`, `transmit`, `next_wakeup`, `wake`.
 
 pub mod application;
+pub mod balancer;
 pub mod bulk;
 mod credits;
 pub mod custody;

@@ -5,6 +5,7 @@
 
 use traffic::{Bytes, DropReason, Instant, PacketId, Packets};
 
+use crate::balancer::{self, Balancer};
 use crate::custody::Owner;
 use crate::emulator;
 use crate::forwarding::ForwardingTable;
@@ -226,11 +227,17 @@ registry! {
     /// The papers' WAN emulator: forwards like a router, and each of its output ports has a bandwidth
     /// limit counted in frame bytes (without preamble and gap), a drop-tail buffer and a delay.
     Emulator(emulator::Config) = "emulator", |_, parts| Node::Router(Router::new(parts));
+    /// Spreads packets over links of equal cost.
+    Balancer(balancer::Config) = "balancer", |config, parts| {
+        Node::Balancer(Box::new(Balancer::new(config, parts)))
+    };
     =>
     /// An end system.
     Host(Box<Host>);
     /// A router, a WAN emulator, or the interfaces of a machine.
     Router(Router);
+    /// A load balancer.
+    Balancer(Box<Balancer>);
 }
 
 impl Node {
@@ -238,7 +245,7 @@ impl Node {
     pub fn as_host(&self) -> Option<&Host> {
         match self {
             Self::Host(host) => Some(host),
-            Self::Router(_) => None,
+            _ => None,
         }
     }
 
@@ -246,7 +253,7 @@ impl Node {
     pub fn as_host_mut(&mut self) -> Option<&mut Host> {
         match self {
             Self::Host(host) => Some(host),
-            Self::Router(_) => None,
+            _ => None,
         }
     }
 }

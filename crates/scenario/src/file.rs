@@ -11,7 +11,7 @@ use crate::condition::Conditioner;
 use crate::filter::Match;
 use crate::impairment::GilbertElliott;
 use crate::matrix::Matrix;
-use crate::node::{Emulator, Host, Router};
+use crate::node::{Balancer, Emulator, Host, Router};
 use crate::queue::Queue;
 use crate::tcp::Tcp;
 use crate::topology::Topology;
@@ -49,6 +49,9 @@ pub(crate) struct Scenario {
     /// WAN emulators, by name.
     #[serde(default)]
     pub(crate) emulator: Table<Emulator>,
+    /// Load balancers, by name.
+    #[serde(default)]
+    pub(crate) balancer: Table<Balancer>,
     /// Links, by name.
     #[serde(default)]
     pub(crate) link: Table<Link>,

@@ -55,4 +55,5 @@ registry! {
     host::Host;
     router::Router;
     emulator::Emulator;
+    balancer::Balancer;
 }

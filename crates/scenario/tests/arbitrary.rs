@@ -31,6 +31,7 @@ fn piece() -> impl Strategy<Value = String> {
         "host",
         "router",
         "emulator",
+        "balancer",
         "link",
         "flow",
         "probe",

@@ -62,6 +62,11 @@ fn the_examples_of_topologies_hold() {
 }
 
 #[test]
+fn the_examples_of_nodes_hold() {
+    all_hold("nodes", 1);
+}
+
+#[test]
 fn the_examples_of_impairments_hold() {
     all_hold("impairments", 1);
 }

@@ -167,6 +167,7 @@ fn node_box(plan: &Plan, nodes: &[usize]) -> Box {
             let delay = plan.units.time.text(emulator.delay.as_secs_f64());
             (Kind::Emulator, vec![format!("{rate}, {delay}"), plan.units.size(emulator.buffer)])
         }
+        other => (Kind::Router, vec![other.name().to_owned()]),
     };
     let mut name = node.name.clone();
     if let [_, .., last] = nodes {
