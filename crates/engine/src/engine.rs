@@ -255,16 +255,19 @@ impl Engine {
         for (port, fault) in &tally.faults {
             ports[port.0 as usize].faults.push(fault.clone());
         }
-        for port in self.world.nodes.iter().flat_map(Node::ports) {
-            let totals = &mut ports[port.id().0 as usize];
-            totals.statistics = port.statistics();
-            totals.delays = tally.delays.of(port.id()).cloned();
-            port.qdisc()
-                .classes(&mut |name, counted| totals.classes.push((name.to_owned(), counted)));
-            port.qdisc().relaxed(&mut |_, relaxed| totals.relaxed.push(relaxed));
-            if let Some(conditioner) = port.conditioner() {
-                let elements = &mut totals.elements;
-                conditioner.elements(&mut |name, counts| elements.push((name.to_owned(), counts)));
+        for node in &self.world.nodes {
+            for (number, port) in node.ports().iter().enumerate() {
+                let totals = &mut ports[port.id().0 as usize];
+                totals.statistics = port.statistics();
+                totals.delays = tally.delays.of(port.id()).cloned();
+                port.qdisc()
+                    .classes(&mut |name, counted| totals.classes.push((name.to_owned(), counted)));
+                port.qdisc().relaxed(&mut |_, relaxed| totals.relaxed.push(relaxed));
+                if let Some(conditioner) = node.ingress().conditioner(number) {
+                    let elements = &mut totals.elements;
+                    conditioner
+                        .elements(&mut |name, counts| elements.push((name.to_owned(), counts)));
+                }
             }
         }
         ports
@@ -322,6 +325,7 @@ fn assert_conserved<O>(nodes: &[Node], cx: &Context<'_, EventSink<'_>, O>, lent:
         in_nodes += node.held();
         for port in node.ports() {
             in_nodes += port.statistics().backlog_packets as usize;
+            in_nodes += port.waiting_control_frames();
         }
     }
     let outside = lent + cx.egress.delivered.len();

@@ -6,6 +6,7 @@ use network::datagram::Source;
 use network::forwarding::{Destination, ForwardingTable, NO_ROUTE};
 use network::host::{Host, SocketConfig};
 use network::impairment::{self, Impairment, loss};
+use network::ingress::Side;
 use network::link::Wire;
 use network::node::{Behaviour, Kind, Parts};
 use network::router::Router;
@@ -95,13 +96,15 @@ impl World {
 
     /// The nodes and lines; `build` makes the nodes.
     fn joined(plan: &Plan, build: impl Fn(&Kind, Parts) -> Node) -> Result<Self, Refusal> {
-        let mut ports: Vec<Vec<Port>> = plan.nodes.iter().map(|_| Vec::new()).collect();
+        let mut ports: Vec<(Vec<Port>, Vec<Side>)> =
+            plan.nodes.iter().map(|_| Default::default()).collect();
         let mut channels = Vec::new();
         for (number, link) in plan.links.iter().enumerate() {
             for (end, here) in link.ends.iter().enumerate() {
                 let id = PortId((2 * number + end) as u32);
-                let own = &mut ports[here.node];
+                let (own, sides) = &mut ports[here.node];
                 let (port, delay) = output(plan, here, link, id)?;
+                sides.push(side(plan, here, link)?);
                 channels.push(Channel {
                     wire: Wire::new(delay, impairments(plan, here, link)),
                     far: link.ends[1 - end].node as u32,
@@ -118,11 +121,11 @@ impl World {
         }
         let mut world = Self { nodes: Vec::new(), channels, packets: Packets::new() };
         let destinations = world.destinations(plan);
-        for (number, ports) in ports.into_iter().enumerate() {
+        for (number, (ports, sides)) in ports.into_iter().enumerate() {
             let node = &plan.nodes[number];
             let table = world.forwarding(plan, number, &destinations);
             let seed = Random::new(plan.seed, &format!("{}:node", node.name)).next_u64();
-            let parts = Parts { number: number as u32, ports, table, seed };
+            let parts = Parts { number: number as u32, ports, sides, table, seed };
             world.nodes.push(build(&node.kind, parts));
         }
         Ok(world)
@@ -259,7 +262,7 @@ fn output(
     let config = &link.config;
     let name = format!("{}:{}:queue", plan.nodes[end.node].name, link.name);
     let seed = Random::new(plan.seed, &name).next_u64();
-    let (port, delay) = match &plan.nodes[end.node].kind {
+    Ok(match &plan.nodes[end.node].kind {
         Kind::Emulator(emulator) => {
             let port = traffic::Port { seed, ..emulator.port(config) };
             (Port::new(id, &emulator.queue(), port)?, emulator.delay(config))
@@ -271,9 +274,18 @@ fn output(
                 .with_device_buffer(end.device_buffer);
             (port, config.delay)
         }
-    };
-    let Some(parameters) = &end.conditioner else { return Ok((port, delay)) };
-    let seed = Random::new(plan.seed, &format!("{name}:input")).next_u64();
-    let conditioner = Conditioner::attach(parameters, seed, Instant::ZERO)?;
-    Ok((port.with_conditioner(conditioner), delay))
+    })
+}
+
+/// The ingress side of one end of a link.
+fn side(
+    plan: &Plan,
+    end: &scenario::plan::End,
+    link: &scenario::plan::Link,
+) -> Result<Side, Refusal> {
+    let Some(parameters) = &end.conditioner else { return Ok(Side::default()) };
+    let name = format!("{}:{}:queue:input", plan.nodes[end.node].name, link.name);
+    let seed = Random::new(plan.seed, &name).next_u64();
+    let conditioner = Some(Conditioner::attach(parameters, seed, Instant::ZERO)?);
+    Ok(Side { conditioner, ..Side::default() })
 }

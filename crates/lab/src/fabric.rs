@@ -471,6 +471,7 @@ impl Fabric {
                 Protocol::Tcp
             },
             frames: segments.map_or(1, |segments| segments.count.min(255) as u8),
+            priority: Packet::priority_of(header.tos),
             holder: 0,
             tcp: frame::segment(frame, &header),
         };

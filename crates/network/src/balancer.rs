@@ -6,13 +6,9 @@
 //! may change its link when it has been silent for longer than the paths' delays differ by (Sinha, Kandula and
 //! Katabi 2004, FLARE; Vanini et al. 2017, LetFlow, whose choice is random as here).
 
-use traffic::{Duration, FlowId, HostId, Instant, Packet, PacketId, Random};
+use traffic::{Duration, FlowId, HostId, Instant, Packet, Random};
 
-use crate::forwarding::{ForwardingTable, pick};
-use crate::node::{Behaviour, Context, Egress, Parts};
-use crate::observer::Observer;
-use crate::port::Port;
-use crate::router::Router;
+use crate::forwarding::pick;
 
 /// What is sent by one link as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,74 +40,51 @@ struct Flowlet {
     key: u64,
 }
 
-/// A load balancer.
+/// What chooses among next hops of equal cost.
 #[derive(Debug)]
 pub struct Balancer {
-    router: Router,
     choice: Choice,
+    /// What its choices derive from.
+    seed: u64,
 }
 
 /// How it chooses.
 #[derive(Debug)]
 enum Choice {
     Flow,
-    Flowlet { gap: Duration, flowlets: Box<[Option<Flowlet>]>, seed: u64, random: Random },
+    Flowlet { gap: Duration, flowlets: Box<[Option<Flowlet>]>, random: Random },
     Packet { turn: usize },
 }
 
 impl Balancer {
-    /// The node with its ports.
-    pub fn new(config: &Config, parts: Parts) -> Self {
-        let seed = parts.seed;
+    /// The balancer of a node with that seed.
+    pub fn new(config: &Config, seed: u64) -> Self {
         let choice = match config.by {
             Unit::Flow => Choice::Flow,
             Unit::Flowlet(gap) => {
                 let flowlets = vec![None; PLACES].into();
-                Choice::Flowlet { gap, flowlets, seed, random: Random::from_seed(seed) }
+                Choice::Flowlet { gap, flowlets, random: Random::from_seed(seed) }
             }
             Unit::Packet => Choice::Packet { turn: 0 },
         };
-        Self { router: Router::new(parts), choice }
+        Self { choice, seed }
     }
-}
 
-impl Choice {
-    /// The port by which a packet leaves that arrives at `now`.
-    fn route(&mut self, table: &ForwardingTable, packet: &Packet, now: Instant) -> u16 {
-        match self {
-            Self::Flow => table.port(packet),
-            Self::Flowlet { gap, flowlets, seed, random } => table.port_by(packet, |hops| {
-                let place = pick(*seed, packet.flow, packet.source, PLACES);
+    /// Which of `count` next hops a packet takes that arrives at `now`.
+    pub(crate) fn choose(&mut self, packet: &Packet, count: usize, now: Instant) -> usize {
+        match &mut self.choice {
+            Choice::Flow => pick(self.seed, packet.flow, packet.source, count),
+            Choice::Flowlet { gap, flowlets, random } => {
+                let place = pick(self.seed, packet.flow, packet.source, PLACES);
                 let known = flowlets[place].filter(|flowlet| now - flowlet.last <= *gap);
                 let key = known.map_or_else(|| random.next_u64(), |flowlet| flowlet.key);
                 flowlets[place] = Some(Flowlet { last: now, key });
-                pick(key, FlowId(0), HostId(0), hops.len())
-            }),
-            Self::Packet { turn } => table.port_by(packet, |hops| {
+                pick(key, FlowId(0), HostId(0), count)
+            }
+            Choice::Packet { turn } => {
                 *turn = turn.wrapping_add(1);
-                *turn % hops.len()
-            }),
+                *turn % count
+            }
         }
-    }
-}
-
-impl Behaviour for Balancer {
-    fn receive<E: Egress, O: Observer>(
-        &mut self,
-        ingress: u16,
-        packet: PacketId,
-        cx: &mut Context<'_, E, O>,
-    ) {
-        let (choice, now) = (&mut self.choice, cx.now);
-        let route = |table: &ForwardingTable, packet: &Packet| choice.route(table, packet, now);
-        self.router.forward(ingress, packet, cx, route);
-    }
-
-    fn ports(&self) -> &[Port] {
-        self.router.ports()
-    }
-
-    fn ports_mut(&mut self) -> &mut [Port] {
-        self.router.ports_mut()
     }
 }

@@ -89,7 +89,9 @@ impl Source {
     ) -> Self {
         let tos = config.dscp << 2 | if config.ecn { ecn::ECT0 } else { ecn::NOT_ECT };
         let protocol = Protocol::Udp;
-        let template = Packet { flow, source, destination, tos, protocol, ..Packet::default() };
+        let priority = Packet::priority_of(tos);
+        let template =
+            Packet { flow, source, destination, tos, priority, protocol, ..Packet::default() };
         let mut source = Self {
             span,
             config,

@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 
-use traffic::{FlowId, HostId, Packet, Random};
+use traffic::{FlowId, HostId, Instant, Packet, Random};
+
+use crate::balancer::Balancer;
 
 /// Where a destination is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +42,8 @@ pub struct ForwardingTable {
     /// Where everything goes that nothing else leads to; [`NO_ROUTE`] if nowhere.
     default: u16,
     seed: u64,
+    /// Who chooses among next hops of equal cost, if not the flow hash.
+    balancer: Option<Box<Balancer>>,
 }
 
 impl ForwardingTable {
@@ -66,7 +70,8 @@ impl ForwardingTable {
         };
         let by_prefix = by_prefix.map(entry).collect();
         let (number, default) = (number as u16, NO_ROUTE);
-        Self { number, local: false, by_prefix, destinations, sets, default, seed }
+        let (local, balancer) = (false, None);
+        Self { number, local, by_prefix, destinations, sets, default, seed, balancer }
     }
 
     /// The table of a host with one link: everything for others leaves by its only port.
@@ -75,44 +80,47 @@ impl ForwardingTable {
         Self { default: 0, ..Self::new(number, Arc::new([]), none, 0) }
     }
 
+    /// The same, where `balancer` chooses among next hops of equal cost.
+    #[must_use]
+    pub fn balanced(self, balancer: Balancer) -> Self {
+        Self { balancer: Some(Box::new(balancer)), ..self }
+    }
+
     /// The same for the interfaces of a machine, which takes what is for that node.
     #[must_use]
     pub fn local(self) -> Self {
         Self { local: true, ..self }
     }
 
-    /// The port by which a packet leaves; if that is none of the node's, [`LOCAL`] or [`NO_ROUTE`].
+    /// The port by which a packet leaves at `now`; if that is none of the node's, [`LOCAL`] or [`NO_ROUTE`].
     #[inline(always)]
-    pub(crate) fn port(&self, packet: &Packet) -> u16 {
-        self.port_by(packet, |hops| pick(self.seed, packet.flow, packet.source, hops.len()))
-    }
-
-    /// The same, where `choose` says which of several next hops of equal cost a packet takes.
-    #[inline(always)]
-    pub(crate) fn port_by(&self, packet: &Packet, choose: impl FnOnce(&[u16]) -> usize) -> u16 {
+    pub(crate) fn port(&mut self, packet: &Packet, now: Instant) -> u16 {
         let Some(to) = self.destinations.get(usize::from(packet.destination.0)) else {
-            return self.other(packet, NO_ROUTE, choose);
+            return self.other(packet, NO_ROUTE, now);
         };
         if to.gateway == self.number {
             return to.port;
         }
         match self.by_prefix.get(usize::from(to.prefix)) {
             Some(&port) if port < SETS => port,
-            Some(&set) => self.other(packet, set, choose),
-            None => self.other(packet, NO_ROUTE, choose),
+            Some(&set) => self.other(packet, set, now),
+            None => self.other(packet, NO_ROUTE, now),
         }
     }
 
     /// The port for what no single route leads to.
     #[inline(never)]
-    fn other(&self, packet: &Packet, entry: u16, choose: impl FnOnce(&[u16]) -> usize) -> u16 {
+    fn other(&mut self, packet: &Packet, entry: u16, now: Instant) -> u16 {
         if self.local && packet.destination.0 == self.number {
             return LOCAL;
         }
-        match self.sets.get(usize::from(entry.wrapping_sub(SETS))) {
-            Some(ports) => ports[choose(ports)],
-            None => self.default,
-        }
+        let Some(ports) = self.sets.get(usize::from(entry.wrapping_sub(SETS))) else {
+            return self.default;
+        };
+        ports[match &mut self.balancer {
+            Some(balancer) => balancer.choose(packet, ports.len(), now),
+            None => pick(self.seed, packet.flow, packet.source, ports.len()),
+        }]
     }
 }
 
@@ -149,16 +157,22 @@ mod tests {
 
     #[test]
     fn what_is_attached_leaves_by_its_own_port_and_the_rest_by_prefix() {
-        let table = table();
-        assert_eq!(table.port(&packet(1, 2, 1)), 3);
-        assert!([1, 2].contains(&table.port(&packet(1, 1, 2))));
+        let mut table = table();
+        assert_eq!(table.port(&packet(1, 2, 1), Instant::ZERO), 3);
+        assert!([1, 2].contains(&table.port(&packet(1, 1, 2), Instant::ZERO)));
         for nowhere in [0, 3, 4, 5] {
-            assert_eq!(table.port(&packet(1, 1, nowhere)), NO_ROUTE, "to {nowhere}");
+            assert_eq!(table.port(&packet(1, 1, nowhere), Instant::ZERO), NO_ROUTE, "to {nowhere}");
         }
-        let machine = self::table().local();
-        assert_eq!(machine.port(&packet(1, 1, 0)), LOCAL);
-        let host = ForwardingTable::default_route(4).local();
-        assert_eq!((host.port(&packet(1, 1, 4)), host.port(&packet(1, 4, 1))), (LOCAL, 0));
+        let mut machine = self::table().local();
+        assert_eq!(machine.port(&packet(1, 1, 0), Instant::ZERO), LOCAL);
+        let mut host = ForwardingTable::default_route(4).local();
+        assert_eq!(
+            (
+                host.port(&packet(1, 1, 4), Instant::ZERO),
+                host.port(&packet(1, 4, 1), Instant::ZERO)
+            ),
+            (LOCAL, 0)
+        );
     }
 
     #[test]

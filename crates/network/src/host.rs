@@ -88,12 +88,12 @@ const CLOSING: Duration = Duration::from_ms(1);
 impl Host {
     /// The node with its interfaces and no connection yet.
     pub fn new(config: &Config, parts: Parts) -> Self {
-        let Parts { number, ports, .. } = parts;
+        let Parts { number, ports, sides, .. } = parts;
         let processing = config.processor.map(Processing::new);
         Self {
             number,
             datagrams_queued: vec![0; ports.len()],
-            ingress: Ingress::new(number, &ports),
+            ingress: Ingress::new(number, sides),
             ports,
             endpoints: Vec::new(),
             free: Vec::new(),
@@ -530,6 +530,10 @@ impl Behaviour for Host {
 
     fn ports(&self) -> &[Port] {
         &self.ports
+    }
+
+    fn ingress(&self) -> &Ingress {
+        &self.ingress
     }
 
     fn ports_mut(&mut self) -> &mut [Port] {

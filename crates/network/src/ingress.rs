@@ -1,51 +1,102 @@
 //! Ingress: what a node does to a packet between its arrival at a port and its way through the node.
+//!
+//! A control frame goes no further than the port that it speaks to. Any other packet is given its priority, and
+//! then conditioned: marked, or dropped.
 
-use traffic::PacketId;
+use traffic::condition::Conditioner;
+use traffic::{FlowId, Packet, PacketId};
 
-use crate::node::Context;
+use crate::node::{Context, Egress};
 use crate::observer::{Observer, Place};
 use crate::port::Port;
 
+/// Which field says a packet's priority (IEEE 802.1Q, 6.9.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Trust {
+    /// The frame's tag: the priority that it had at the node before.
+    #[default]
+    Tag,
+    /// The DSCP, by a map of all 64 code points.
+    Dscp(&'static [u8; 64]),
+}
+
+/// The ingress side of one port.
+#[derive(Debug, Default)]
+pub struct Side {
+    /// What is done to the packets that come in.
+    pub conditioner: Option<Conditioner>,
+    /// Where their priority comes from.
+    pub trust: Trust,
+    /// Whether the far end sends control frames.
+    pub control: bool,
+}
+
+impl Side {
+    /// Whether packets pass as they are.
+    const fn is_plain(&self) -> bool {
+        self.conditioner.is_none() && !self.control && matches!(self.trust, Trust::Tag)
+    }
+}
+
 /// The ingress side of a node's ports.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ingress {
+#[derive(Debug)]
+pub struct Ingress {
     /// The node's number.
     node: u32,
-    /// Whether any of the ports has a conditioner; the ports are not looked at otherwise.
-    conditions: bool,
+    /// By port; `None` if packets pass all of them as they are.
+    sides: Option<Box<[Side]>>,
 }
 
 impl Ingress {
-    /// Of the node of that number, with those ports.
-    pub(crate) fn new(node: u32, ports: &[Port]) -> Self {
-        Self { node, conditions: ports.iter().any(|port| port.conditioner().is_some()) }
+    /// Of the node of that number, whose ports have these sides.
+    pub(crate) fn new(node: u32, sides: Vec<Side>) -> Self {
+        let plain = sides.iter().all(Side::is_plain);
+        Self { node, sides: (!plain).then(|| sides.into_boxed_slice()) }
     }
 
-    /// Whether a packet that arrived at the port of that number is let in; if not, it is dropped.
+    /// The conditioner of the port of that number, if it has one.
+    pub fn conditioner(&self, port: usize) -> Option<&Conditioner> {
+        self.sides.as_ref()?.get(port)?.conditioner.as_ref()
+    }
+
+    /// Whether a packet that arrived at the port of that number goes on into the node; if not, it is gone.
     #[inline(always)]
-    pub(crate) fn admit<E, O: Observer>(
-        self,
+    pub(crate) fn admit<E: Egress, O: Observer>(
+        &mut self,
         ports: &mut [Port],
         number: u16,
         packet: PacketId,
         cx: &mut Context<'_, E, O>,
     ) -> bool {
-        !self.conditions || self.condition(ports, number, packet, cx)
+        self.sides.is_none() || self.examine(ports, number, packet, cx)
     }
 
-    /// Conditions a packet: marks it, or drops it. False if it is dropped.
+    /// The same where there is something to be done.
     #[inline(never)]
-    fn condition<E, O: Observer>(
-        self,
+    fn examine<E: Egress, O: Observer>(
+        &mut self,
         ports: &mut [Port],
         number: u16,
         packet: PacketId,
         cx: &mut Context<'_, E, O>,
     ) -> bool {
-        let port = ports.get_mut(usize::from(number));
-        let Some(conditioner) = port.and_then(|port| port.conditioner.as_mut()) else {
+        let number = usize::from(number);
+        let Some(side) = self.sides.as_mut().and_then(|sides| sides.get_mut(number)) else {
             return true;
         };
+        if cx.packets[packet].flow == FlowId::CONTROL {
+            let said = cx.packets.control(packet);
+            cx.packets.release(packet);
+            if let (Some(said), true) = (said, side.control) {
+                ports[number].take_control(&said, cx);
+            }
+            return false;
+        }
+        if let Trust::Dscp(map) = side.trust {
+            let arrived: &mut Packet = &mut cx.packets[packet];
+            arrived.priority = map[usize::from(arrived.tos >> 2)];
+        }
+        let Some(conditioner) = &mut side.conditioner else { return true };
         let verdict = conditioner.condition(cx.packets, packet, cx.now);
         if let Err(reason) = verdict {
             cx.drop(Place::Node(self.node), packet, reason);

@@ -10,6 +10,7 @@ use crate::custody::Owner;
 use crate::emulator;
 use crate::forwarding::ForwardingTable;
 use crate::host::{self, Host};
+use crate::ingress::{Ingress, Side};
 use crate::observer::{Event, Observer, Place, PortId};
 use crate::port::Port;
 use crate::router::{self, Router};
@@ -75,6 +76,8 @@ pub struct Parts {
     pub number: u32,
     /// Its output ports.
     pub ports: Vec<Port>,
+    /// Their ingress sides.
+    pub sides: Vec<Side>,
     /// What leads where.
     pub table: ForwardingTable,
     /// What its random choices derive from.
@@ -126,6 +129,9 @@ pub trait Behaviour {
 
     /// Its output ports.
     fn ports(&self) -> &[Port];
+
+    /// The ingress side of its ports.
+    fn ingress(&self) -> &Ingress;
 
     /// Its output ports, to set up before anything is queued: see [`Behaviour::with_port`].
     fn ports_mut(&mut self) -> &mut [Port];
@@ -208,6 +214,10 @@ macro_rules! registry {
                 match self { $(Self::$node(node) => node.ports(),)* }
             }
 
+            fn ingress(&self) -> &Ingress {
+                match self { $(Self::$node(node) => node.ingress(),)* }
+            }
+
             fn ports_mut(&mut self) -> &mut [Port] {
                 match self { $(Self::$node(node) => node.ports_mut(),)* }
             }
@@ -228,16 +238,15 @@ registry! {
     /// limit counted in frame bytes (without preamble and gap), a drop-tail buffer and a delay.
     Emulator(emulator::Config) = "emulator", |_, parts| Node::Router(Router::new(parts));
     /// Spreads packets over links of equal cost.
-    Balancer(balancer::Config) = "balancer", |config, parts| {
-        Node::Balancer(Box::new(Balancer::new(config, parts)))
+    Balancer(balancer::Config) = "balancer", |config, parts: Parts| {
+        let table = parts.table.balanced(Balancer::new(config, parts.seed));
+        Node::Router(Router::new(Parts { table, ..parts }))
     };
     =>
     /// An end system.
     Host(Box<Host>);
-    /// A router, a WAN emulator, or the interfaces of a machine.
+    /// A router, a load balancer, a WAN emulator, or the interfaces of a machine.
     Router(Router);
-    /// A load balancer.
-    Balancer(Box<Balancer>);
 }
 
 impl Node {
@@ -245,7 +254,7 @@ impl Node {
     pub fn as_host(&self) -> Option<&Host> {
         match self {
             Self::Host(host) => Some(host),
-            _ => None,
+            Self::Router(_) => None,
         }
     }
 
@@ -253,7 +262,7 @@ impl Node {
     pub fn as_host_mut(&mut self) -> Option<&mut Host> {
         match self {
             Self::Host(host) => Some(host),
-            _ => None,
+            Self::Router(_) => None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What nodes and drivers tell of a run: one type of event, given to an argument. They never log.
 
-use traffic::{Bytes, DropReason, FlowId, Instant, Packet, PacketId, Statistics};
+use traffic::{Bytes, Control, DropReason, FlowId, Instant, Packet, PacketId, Statistics};
 use transport::Info;
 
 use crate::guard::Fault;
@@ -41,6 +41,17 @@ pub enum Event<'a> {
         port: PortId,
         /// Its length.
         length: Bytes,
+        /// From then on.
+        start: Instant,
+        /// Until then.
+        end: Instant,
+    },
+    /// A control frame took the wire of `port`.
+    Control {
+        /// The port.
+        port: PortId,
+        /// What it says.
+        control: Control,
         /// From then on.
         start: Instant,
         /// Until then.

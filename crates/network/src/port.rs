@@ -1,15 +1,15 @@
-//! An output port: a discipline, and the wire clock behind it.
+//! An output port: a discipline, and the device behind it, which the far end may stop.
 
-use traffic::condition::Conditioner;
 use traffic::qdisc::{self, Qdisc, fifo};
 use traffic::reservation::{Refusal, Request};
 use traffic::{
-    Bytes, Dequeued, Discipline, DropReason, Duration, Enqueued, Instant, PacketId, Rate, Ring,
-    Statistics,
+    Bytes, Control, Dequeued, Discipline, DropReason, Duration, Enqueued, Instant, PacketId, Rate,
+    Ring, Statistics,
 };
 
 use crate::custody::{Fate, Left, Owner};
 use crate::device::Device;
+use crate::flow_control::{Counters, FlowControl};
 use crate::guard::{Fault, Guard};
 use crate::node::{Context, Egress};
 use crate::observer::{Event, Observer, Place, PortId};
@@ -35,8 +35,8 @@ pub struct Port {
     device: Device,
     frame_max: u32,
     id: PortId,
-    /// Something is `left`.
-    has_left: bool,
+    /// Something is `left`, or flow control is not idle: the discipline is not asked straight away.
+    diverted: bool,
     qdisc: Guard<Qdisc>,
     /// What an earlier discipline left queued: it goes out first.
     left: Ring<PacketId>,
@@ -50,8 +50,8 @@ pub struct Port {
     retired: Statistics,
     /// Bytes that were `left` at the last switch.
     left_bytes: u64,
-    /// What is done to the packets that come in.
-    pub(crate) conditioner: Option<Box<Conditioner>>,
+    /// Where the far end may stop it.
+    flow_control: Option<Box<FlowControl>>,
 }
 
 impl Port {
@@ -67,14 +67,14 @@ impl Port {
             qdisc: Guard::new(Qdisc::attach(queue, port)?),
             device: Device::new(port.rate, port.overhead),
             frame_max: u32::try_from(frame_max).unwrap_or(u32::MAX),
-            has_left: false,
+            diverted: false,
             left: Ring::new(),
             timer: Timer::default(),
             asked: queue.clone(),
             link: port,
             retired: Statistics::default(),
             left_bytes: 0,
-            conditioner: None,
+            flow_control: None,
         })
     }
 
@@ -98,15 +98,20 @@ impl Port {
         self.frame_max = u32::MAX;
     }
 
-    /// The same, with a conditioner for the packets that come in.
+    /// The same, which the far end may stop by control frames, and which sends such.
     #[must_use]
-    pub fn with_conditioner(self, conditioner: Conditioner) -> Self {
-        Self { conditioner: Some(Box::new(conditioner)), ..self }
+    pub fn with_flow_control(self) -> Self {
+        Self { flow_control: Some(Box::default()), ..self }
     }
 
-    /// The conditioner of the packets that come in.
-    pub fn conditioner(&self) -> Option<&Conditioner> {
-        self.conditioner.as_deref()
+    /// What its flow control counted; `None` if it has none.
+    pub fn flow_control(&self) -> Option<Counters> {
+        self.flow_control.as_ref().map(|control| control.counted())
+    }
+
+    /// Control frames that wait to be sent.
+    pub fn waiting_control_frames(&self) -> usize {
+        self.flow_control.as_ref().map_or(0, |control| control.waiting())
     }
 
     /// Its number in the plan.
@@ -129,6 +134,13 @@ impl Port {
         let (mut sum, own) = (self.retired, self.qdisc().statistics());
         sum += own;
         sum.backlog_bytes_max = self.longest_with(&own);
+        if let Some((packets, bytes)) = self.flow_control.as_ref().and_then(|own| own.held()) {
+            // The discipline has sent it, the port has not.
+            sum.sent_packets -= packets;
+            sum.sent_bytes -= bytes;
+            sum.backlog_packets += packets;
+            sum.backlog_bytes += bytes;
+        }
         sum
     }
 
@@ -141,7 +153,50 @@ impl Port {
     /// Whether nothing is queued.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.qdisc().is_empty() && !self.has_left
+        self.qdisc().is_empty() && !(self.diverted && self.has_other())
+    }
+
+    /// Whether anything waits before what the discipline has.
+    #[cold]
+    fn has_other(&self) -> bool {
+        !self.left.is_empty()
+            || self.flow_control.as_ref().is_some_and(|control| control.has_waiting())
+    }
+
+    /// Looks again whether the discipline may be asked straight away.
+    #[cold]
+    fn divert(&mut self, now: Instant) {
+        let stopped = self.flow_control.as_ref().is_some_and(|control| !control.is_idle(now));
+        self.diverted = stopped || !self.left.is_empty();
+    }
+
+    /// The port at the other end of its wire speaks to it.
+    pub(crate) fn take_control<E: Egress, O: Observer>(
+        &mut self,
+        said: &Control,
+        cx: &mut Context<'_, E, O>,
+    ) {
+        let rate = self.rate();
+        let Some(control) = &mut self.flow_control else { return };
+        match said {
+            Control::Pause(pause) => control.pause(pause, rate, cx.now),
+            Control::Notification(_) => control.notify(),
+        }
+        self.divert(cx.now);
+        self.go_on(cx);
+    }
+
+    /// Sends a control frame to the port at the other end of its wire, before all that is queued here; the frame
+    /// that is on the wire goes first. Nothing is sent by a port without flow control.
+    pub fn send_control<E: Egress, O: Observer>(
+        &mut self,
+        frame: Control,
+        cx: &mut Context<'_, E, O>,
+    ) {
+        let Some(control) = &mut self.flow_control else { return };
+        control.push(cx.packets.insert_control(frame));
+        self.diverted = true;
+        self.go_on(cx);
     }
 
     /// ALTQ's switch: gives the port these parameters, of the discipline that it has or of another. No
@@ -239,7 +294,7 @@ impl Port {
         self.report_discarded(owner, cx);
         let old = core::mem::replace(&mut self.qdisc, Guard::new(fresh));
         let (counted, lost) = old.abandon(&mut self.left, cx.packets, cx.now);
-        self.has_left = !self.left.is_empty();
+        self.divert(cx.now);
         let longest = self.longest_with(&counted);
         self.retired += counted;
         self.retired.backlog_bytes_max = longest;
@@ -255,7 +310,9 @@ impl Port {
     fn drop_lost<E, O: Observer>(&self, owner: &mut dyn Owner, cx: &mut Context<'_, E, O>) {
         let mut left: Vec<PacketId> = self.left.iter().collect();
         left.sort_unstable();
+        let kept = self.flow_control.as_ref().and_then(|control| control.held_packet());
         let held = cx.packets.held_by(self.holder()).map(|(id, _)| id);
+        let held = held.filter(|&id| Some(id) != kept);
         let lost: Vec<PacketId> = held.filter(|id| left.binary_search(id).is_err()).collect();
         for id in lost {
             self.drop(id, DropReason::Fault, owner, cx);
@@ -337,7 +394,6 @@ impl Port {
     #[inline(never)]
     fn take_left<E, O>(&mut self, cx: &Context<'_, E, O>) -> Dequeued {
         let Some(packet) = self.left.pop() else { return Dequeued::Empty };
-        self.has_left = !self.left.is_empty();
         let length = u64::from(cx.packets[packet].length);
         self.retired.backlog_packets -= 1;
         self.retired.backlog_bytes -= length;
@@ -357,7 +413,7 @@ impl Port {
         let length = cx.packets[packet].length;
         if cx.now >= self.device.ready_at()
             && length <= self.frame_max
-            && !self.has_left
+            && !self.diverted
             && self.qdisc.get_mut().pass(length)
         {
             let sent = &mut cx.packets[packet];
@@ -411,7 +467,14 @@ impl Port {
         cx: &mut Context<'_, E, O>,
     ) -> Instant {
         debug_assert!(cx.now >= self.device.ready_at(), "the device takes a frame");
-        let dequeued = if self.has_left { self.take_left(cx) } else { self.dequeue(owner, cx) };
+        let dequeued = if self.diverted {
+            match self.dequeue_diverted(owner, cx) {
+                Ok(dequeued) => dequeued,
+                Err(stopped_until) => return stopped_until,
+            }
+        } else {
+            self.dequeue(owner, cx)
+        };
         self.report_discarded(owner, cx);
         match dequeued {
             Dequeued::Send(packet) => {
@@ -432,6 +495,69 @@ impl Port {
             }
             Dequeued::NotBefore(at) => self.timer.goes_off(cx.now, at),
             Dequeued::Empty => Instant::NEVER,
+        }
+    }
+
+    /// What goes out where not the discipline alone says so; else when the port goes on. A control frame is sent at
+    /// once.
+    #[inline(never)]
+    fn dequeue_diverted<E: Egress, O: Observer, W: Owner>(
+        &mut self,
+        owner: &mut W,
+        cx: &mut Context<'_, E, O>,
+    ) -> Result<Dequeued, Instant> {
+        self.divert(cx.now);
+        let Some(mut control) = self.flow_control.take() else {
+            return Ok(self.dequeue_left(owner, cx));
+        };
+        let answer = if let Some(frame) = control.pop() {
+            self.send_frame(frame, cx);
+            Err(self.device.ready_at().max(cx.now))
+        } else if let Some(until) = control.stopped(cx.now) {
+            Err(until)
+        } else {
+            let next = match control.take_held() {
+                Some(packet) => Dequeued::Send(packet),
+                None => self.dequeue_left(owner, cx),
+            };
+            match next {
+                Dequeued::Send(packet) => match control.keep(packet, cx.packets, cx.now) {
+                    Some(until) => Err(until),
+                    None => Ok(next),
+                },
+                _ => Ok(next),
+            }
+        };
+        self.flow_control = Some(control);
+        self.divert(cx.now);
+        answer
+    }
+
+    /// What an earlier discipline left, then what the present one has.
+    fn dequeue_left<E: Egress, O: Observer, W: Owner>(
+        &mut self,
+        owner: &mut W,
+        cx: &mut Context<'_, E, O>,
+    ) -> Dequeued {
+        match self.take_left(cx) {
+            Dequeued::Empty => self.dequeue(owner, cx),
+            left => {
+                self.divert(cx.now);
+                left
+            }
+        }
+    }
+
+    /// Puts a control frame onto the wire.
+    fn send_frame<E: Egress, O: Observer>(&mut self, frame: PacketId, cx: &mut Context<'_, E, O>) {
+        let length = cx.packets[frame].length;
+        let start = self.device.occupy(length.into(), 1, cx.now);
+        let (port, end) = (self.id, self.device.free_at());
+        if let Some(control) = cx.packets.control(frame) {
+            cx.observer.on(Event::Control { port, control, start, end });
+        }
+        if !cx.egress.launch(self.id, frame, end) {
+            cx.packets.release(frame);
         }
     }
 
@@ -488,13 +614,14 @@ impl Port {
         }
     }
 
-    /// Discards everything queued.
+    /// Discards everything queued; what the device has already, it sends.
     pub fn flush<E: Egress, O: Observer>(
         &mut self,
         owner: &mut dyn Owner,
         cx: &mut Context<'_, E, O>,
     ) {
         self.qdisc.get_mut().flush(cx.packets, cx.now);
+        self.divert(cx.now);
         while let Dequeued::Send(packet) = self.take_left(cx) {
             let length = u64::from(cx.packets[packet].length);
             self.retired.sent_packets -= 1;

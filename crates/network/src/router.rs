@@ -3,7 +3,7 @@
 //! So does a host whose stack is a machine's: what that sends is forwarded, what is for itself goes out
 //! to the machine.
 
-use traffic::{DropReason, Packet, PacketId};
+use traffic::{DropReason, PacketId};
 
 use crate::forwarding::{ForwardingTable, LOCAL};
 use crate::ingress::Ingress;
@@ -15,7 +15,8 @@ use crate::port::{Offered, Port};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Config;
 
-/// A router, or a WAN emulator: they differ in their ports only. Or the interfaces of a machine.
+/// A router, a load balancer or a WAN emulator: they differ in their tables and ports only. Or the interfaces of a
+/// machine.
 #[derive(Debug)]
 pub struct Router {
     number: u32,
@@ -27,29 +28,8 @@ pub struct Router {
 impl Router {
     /// The node with its ports.
     pub fn new(parts: Parts) -> Self {
-        let Parts { number, ports, table, .. } = parts;
-        Self { number, ingress: Ingress::new(number, &ports), ports, table }
-    }
-
-    /// Forwards a packet that arrived; `route` says by which port.
-    #[inline(always)]
-    pub(crate) fn forward<E: Egress, O: Observer>(
-        &mut self,
-        ingress: u16,
-        packet: PacketId,
-        cx: &mut Context<'_, E, O>,
-        route: impl FnOnce(&ForwardingTable, &Packet) -> u16,
-    ) {
-        if !self.ingress.admit(&mut self.ports, ingress, packet, cx) {
-            return;
-        }
-        let out = route(&self.table, &cx.packets[packet]);
-        let Some(port) = self.ports.get_mut(usize::from(out)) else {
-            return self.leave(packet, out, cx);
-        };
-        if port.offer(packet, &mut (), cx) == Offered::Ready {
-            port.transmit_and_resume(cx);
-        }
+        let Parts { number, ports, sides, table, .. } = parts;
+        Self { number, ingress: Ingress::new(number, sides), ports, table }
     }
 
     /// What no port leads to is for the machine behind the node, or for nobody.
@@ -74,11 +54,24 @@ impl Behaviour for Router {
         packet: PacketId,
         cx: &mut Context<'_, E, O>,
     ) {
-        self.forward(ingress, packet, cx, ForwardingTable::port);
+        if !self.ingress.admit(&mut self.ports, ingress, packet, cx) {
+            return;
+        }
+        let out = self.table.port(&cx.packets[packet], cx.now);
+        let Some(port) = self.ports.get_mut(usize::from(out)) else {
+            return self.leave(packet, out, cx);
+        };
+        if port.offer(packet, &mut (), cx) == Offered::Ready {
+            port.transmit_and_resume(cx);
+        }
     }
 
     fn ports(&self) -> &[Port] {
         &self.ports
+    }
+
+    fn ingress(&self) -> &Ingress {
+        &self.ingress
     }
 
     fn ports_mut(&mut self) -> &mut [Port] {

@@ -22,7 +22,8 @@ fn node(by: Unit) -> Node {
     let nowhere = Destination { gateway: NO_ROUTE, ..to };
     let hops = std::iter::once((0..LINKS as u16).collect());
     let table = ForwardingTable::new(7, [nowhere, to].into(), hops, 11);
-    let parts = Parts { number: 7, ports: (0..LINKS).map(port).collect(), table, seed: 3 };
+    let (ports, sides) = ((0..LINKS).map(port).collect(), Vec::new());
+    let parts = Parts { number: 7, ports, sides, table, seed: 3 };
     Kind::Balancer(balancer::Config { by }).build(parts)
 }
 

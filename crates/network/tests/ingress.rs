@@ -5,6 +5,7 @@
 mod wire;
 
 use network::forwarding::ForwardingTable;
+use network::ingress::Side;
 use network::node::{Behaviour, MACHINE, Parts};
 use network::router::Router;
 use network::{Event, Node, Observer, Port, PortId, observer::Place};
@@ -31,9 +32,10 @@ fn node() -> Node {
     let port = |number| Port::new(PortId(number), &queue, gigabit()).unwrap();
     let nothing = Parameters { default: Action::Drop, ..Parameters::default() };
     let conditioner = Conditioner::attach(&nothing, 1, Instant::ZERO).unwrap();
-    let ports = vec![port(0), port(1).with_conditioner(conditioner)];
+    let ports = vec![port(0), port(1)];
+    let sides = vec![Side::default(), Side { conditioner: Some(conditioner), ..Side::default() }];
     let table = ForwardingTable::default_route(7);
-    Node::Router(Router::new(Parts { number: 7, ports, table, seed: 0 }))
+    Node::Router(Router::new(Parts { number: 7, ports, sides, table, seed: 0 }))
 }
 
 #[test]

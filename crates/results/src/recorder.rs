@@ -304,7 +304,10 @@ impl Observer for Recorder {
                 self.class_sample(now, port, class, statistics);
             }
             Event::Frame { port, frame } => self.captures.frame(port, &frame),
-            Event::Dropped { .. } | Event::Failed { .. } | Event::Received { .. } => {}
+            Event::Control { .. }
+            | Event::Dropped { .. }
+            | Event::Failed { .. }
+            | Event::Received { .. } => {}
         }
     }
 }

@@ -9,6 +9,7 @@ extern crate std;
 
 pub mod classify;
 pub mod condition;
+pub mod control;
 pub mod discipline;
 pub mod distribution;
 pub mod header;
@@ -22,6 +23,7 @@ pub mod setting;
 pub mod tree;
 pub mod units;
 
+pub use control::{Control, Pause};
 pub use discipline::{
     Backlog, Dequeued, Discipline, DropReason, Enqueued, Port, Relaxed, Statistics,
 };

@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
 
 use crate::classify::Fields;
+use crate::control::Control;
 use crate::discipline::DropReason;
 use crate::header::Header;
 use crate::units::Instant;
@@ -29,6 +30,8 @@ pub struct FlowId(pub u32);
 impl FlowId {
     /// That of the gap frames which a driver really sends: no flow of a run has this number.
     pub const GAP: Self = Self(u32::MAX);
+    /// That of control frames: no flow of a run has this number either.
+    pub const CONTROL: Self = Self(u32::MAX - 1);
 }
 
 /// A host or other node that can be the source or destination of a packet.
@@ -146,6 +149,9 @@ pub struct Packet {
     pub protocol: Protocol,
     /// Frames that it is on the wire, more than one if a machine left a TCP segment to be cut; 0 says 1.
     pub frames: u8,
+    /// Its priority, 0 to 7: the class selector of its DSCP where it is made (RFC 2474, section 4.2.2), then what a
+    /// node that trusts another field reads from that on input.
+    pub priority: u8,
     /// Whose queue it is in, for those who keep custody: a port's number plus one; 0 is nobody's.
     pub holder: u32,
     /// The TCP segment. Of a UDP datagram only `payload` is on the wire; `seq` counts the payload bytes
@@ -154,6 +160,11 @@ pub struct Packet {
 }
 
 impl Packet {
+    /// The priority that a type of service asks for where nothing else is said: its DSCP's class selector.
+    pub const fn priority_of(tos: u8) -> u8 {
+        tos >> 5
+    }
+
     /// Marks "congestion experienced" instead of dropping, if the transport speaks ECN (RFC 3168,
     /// section 5). False if it does not; then nothing has changed.
     #[inline]
@@ -210,12 +221,20 @@ pub struct Packets {
     dropped: VecDeque<(PacketId, DropReason)>,
     /// By flow.
     headers: Vec<FlowHeaders>,
+    /// What control frames say that are alive, and some that were.
+    controls: Vec<(PacketId, Control)>,
 }
 
 impl Packets {
     /// An empty arena.
     pub const fn new() -> Self {
-        Self { slots: Vec::new(), free: Vec::new(), dropped: VecDeque::new(), headers: Vec::new() }
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+            dropped: VecDeque::new(),
+            headers: Vec::new(),
+            controls: Vec::new(),
+        }
     }
 
     /// An arena of so many places, none of them in use; it never grows if [`Packets::try_alloc`] alone
@@ -270,6 +289,24 @@ impl Packets {
         let id = self.alloc();
         self[id] = packet;
         id
+    }
+
+    /// Puts a control frame into the arena, as long as the shortest frame.
+    pub fn insert_control(&mut self, control: Control) -> PacketId {
+        let (flow, length) = (FlowId::CONTROL, FRAME_MIN);
+        let id = self.insert(Packet { flow, length, ..Packet::default() });
+        match self.controls.iter_mut().find(|(known, _)| *known == id) {
+            Some((_, said)) => *said = control,
+            None => self.controls.push((id, control)),
+        }
+        id
+    }
+
+    /// What a control frame says; `None` if the packet is none.
+    pub fn control(&self, id: PacketId) -> Option<Control> {
+        let is_control = self[id].flow == FlowId::CONTROL;
+        let mut all = self.controls.iter().filter(|_| is_control);
+        all.find(|(known, _)| *known == id).map(|&(_, control)| control)
     }
 
     /// Takes a packet that arrived, or whose drop was recorded, out of the arena.

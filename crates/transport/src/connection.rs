@@ -84,6 +84,7 @@ impl Connection {
                 source: local,
                 destination: peer,
                 tos: config.segment.dscp << 2,
+                priority: Packet::priority_of(config.segment.dscp << 2),
                 ..Packet::default()
             },
             segments_sent: 0,
