@@ -4,6 +4,7 @@
 //! `UPDATE_DOCS=1 cargo test -p suimon --test docs` writes what commands print into the pages.
 //! `DOCS_PAGE=how-to/run.md` runs one page only.
 
+mod architecture;
 mod book;
 #[path = "../browser/mod.rs"]
 #[allow(dead_code, reason = "shared with tests that need more")]

@@ -1,0 +1,95 @@
+//! ARCHITECTURE.md names files, and items within them: each must be there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::pages::repository;
+
+/// What stands before an item's name where it is defined, in Rust and in C.
+const DEFINING: &[&str] = &["fn", "struct", "enum", "trait", "const", "macro_rules!"];
+
+/// What stands between backticks, code blocks left out; a line's end within is a blank.
+pub(crate) fn quoted(text: &str) -> Vec<String> {
+    let mut pieces = text.split('`').enumerate();
+    let within = pieces.by_ref().filter(|(place, _)| place % 2 == 1).map(|(_, piece)| piece);
+    within.map(|piece| piece.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+}
+
+/// A file or folder, from the root or in `crates/`, and the item of it that is named. `None` for what is no
+/// path.
+fn named(quoted: &str) -> Option<(&str, Option<&str>)> {
+    let (path, item) = match quoted.split_once(": ") {
+        Some((path, item)) => (path, Some(item)),
+        None => (quoted, None),
+    };
+    let is_path = path.contains('/') && !path.contains([' ', '*', '=']);
+    let is_file = [".rs", ".md", ".toml", ".c", ".h"].iter().any(|end| path.ends_with(end));
+    (is_path || is_file && !path.contains(' ')).then_some((path, item))
+}
+
+fn place(root: &Path, path: &str) -> Option<PathBuf> {
+    [root.join(path), root.join("crates").join(path)].into_iter().find(|place| place.exists())
+}
+
+/// Whether a source text defines an item of that name.
+fn defines(text: &str, item: &str) -> bool {
+    let words: Vec<&str> = text
+        .split(|letter: char| !(letter.is_alphanumeric() || letter == '_' || letter == '!'))
+        .filter(|word| !word.is_empty())
+        .collect();
+    words.windows(2).any(|pair| DEFINING.contains(&pair[0]) && pair[1] == item)
+}
+
+/// What the text names that is not there.
+pub(crate) fn faults(text: &str) -> Vec<String> {
+    let root = repository();
+    let mut faults = Vec::new();
+    for quoted in quoted(text) {
+        let Some((path, item)) = named(&quoted) else { continue };
+        let Some(place) = place(&root, path) else {
+            faults.push(format!("`{path}` is not there"));
+            continue;
+        };
+        let Some(item) = item else { continue };
+        let text = fs::read_to_string(&place).unwrap_or_default();
+        if !defines(&text, item) {
+            faults.push(format!("`{path}` defines no `{item}`"));
+        }
+    }
+    faults
+}
+
+/// The text of ARCHITECTURE.md.
+pub(crate) fn text() -> String {
+    fs::read_to_string(repository().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md")
+}
+
+#[test]
+fn the_architecture_names_what_is_there() {
+    let text = text();
+    let items = quoted(&text).iter().filter(|quoted| quoted.contains(".rs: ")).count();
+    assert!(items > 50, "{items} items are named");
+    let faults = faults(&text);
+    assert!(faults.is_empty(), "ARCHITECTURE.md:\n{}", faults.join("\n"));
+}
+
+#[test]
+fn what_is_not_there_is_found() {
+    let text = "`network/src/port.rs: Port`, `network/src/port.rs: Harbour`, `network/src/harbour.rs` and \
+                `network/src/\nport.rs`";
+    let found = faults(text);
+    assert_eq!(
+        found,
+        ["`network/src/port.rs` defines no `Harbour`", "`network/src/harbour.rs` is not there",]
+    );
+}
+
+/// Every crate has its row in the table of layers.
+#[test]
+fn the_architecture_has_every_crate() {
+    let text = text();
+    for entry in fs::read_dir(repository().join("crates")).expect("crates") {
+        let name = entry.expect("an entry").file_name().into_string().expect("UTF-8");
+        assert!(text.contains(&format!("\n| `{name}`")), "{name} has no row in ARCHITECTURE.md");
+    }
+}
