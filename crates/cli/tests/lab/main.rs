@@ -3,6 +3,7 @@
 //!
 //! Needs root and the programs that each test names; without them a test says so and passes.
 
+mod both_drivers;
 mod captures;
 mod default_congestion;
 mod emulator;
