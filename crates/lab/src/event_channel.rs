@@ -78,7 +78,7 @@ impl Listener {
     }
 
     /// Another thread's end.
-    pub(crate) fn teller(&mut self) -> EventSender {
+    pub(crate) fn sender(&mut self) -> EventSender {
         let (back, spare) = channel();
         self.spares.push(back);
         EventSender { batch: Vec::with_capacity(BATCH), full: self.sender.clone(), spare }
@@ -88,7 +88,7 @@ impl Listener {
     pub(crate) fn listen(&mut self, observer: &mut impl Observer, patience: time::Duration) {
         let Ok(mut batch) = self.full.recv_timeout(patience) else { return };
         batch.drain(..).for_each(|message| replay(message, observer));
-        // The fabric tells most, and is the first teller.
+        // The fabric sends most, and has the first sender.
         if let Some(back) = self.spares.first() {
             let _ = back.send(batch);
         }

@@ -91,7 +91,7 @@ pub(crate) struct Fabric {
     flows: Flows,
     neighbours: Neighbours,
     clock: Clock,
-    eyes: Eyes,
+    monitor: Monitor,
     /// By place, the bytes of each packet's frame, which the wire may count otherwise.
     lengths: Vec<u32>,
     lateness: Lateness,
@@ -106,31 +106,31 @@ pub(crate) struct Fabric {
     orders: Option<Orders>,
 }
 
-/// Watches the engine for the totals and the relay.
+/// Observes the engine: counts, and sends what the listener records.
 #[derive(Debug)]
-struct Eyes {
+struct Monitor {
     tally: Tally<()>,
     programs: ProgramFlows,
-    teller: EventSender,
+    sender: EventSender,
     watched: Vec<Watched>,
 }
 
-impl Eyes {
-    /// Tells where the plan's programs stand.
+impl Monitor {
+    /// Sends a sample of each flow of the plan's programs.
     fn sample_programs(&mut self, now: Instant) {
         for (flow, ends) in self.programs.samples(now) {
-            self.teller.send(Message::Flow { flow, now, ends: Box::new(ends) });
+            self.sender.send(Message::Flow { flow, now, ends: Box::new(ends) });
         }
     }
 }
 
-/// The eyes, with the frames in sight.
-struct Seeing<'a> {
-    eyes: &'a mut Eyes,
+/// The same, with the frames of what is captured.
+struct FrameMonitor<'a> {
+    monitor: &'a mut Monitor,
     buffers: &'a Buffers,
 }
 
-impl Seeing<'_> {
+impl FrameMonitor<'_> {
     /// Tells of a frame at a port that is captured.
     fn frame(
         &mut self,
@@ -150,43 +150,43 @@ impl Seeing<'_> {
         if let Some(bytes) = bytes.get_mut(..kept) {
             frame::set_tos(bytes, packet.tos);
         }
-        self.eyes.teller.send(Message::Frame { port, at, length, dropped, bytes });
+        self.monitor.sender.send(Message::Frame { port, at, length, dropped, bytes });
     }
 }
 
-impl Observer for Seeing<'_> {
+impl Observer for FrameMonitor<'_> {
     #[inline]
     fn on(&mut self, event: Event<'_>) {
-        self.eyes.tally.on(event);
+        self.monitor.tally.on(event);
         match event {
             Event::Transmitted { port, id, packet, start, end } => {
-                let watched = self.eyes.watched[port.0 as usize];
+                let watched = self.monitor.watched[port.0 as usize];
                 if watched.packets {
                     let packet = *packet;
-                    self.eyes.teller.send(Message::Transmitted { port, packet, start, end });
+                    self.monitor.sender.send(Message::Transmitted { port, packet, start, end });
                 }
                 if watched.frames {
                     self.frame(port, (id, packet), start, None);
                 }
             }
             Event::Gap { port, length, start, end } => {
-                let watched = self.eyes.watched[port.0 as usize];
+                let watched = self.monitor.watched[port.0 as usize];
                 if watched.packets || watched.frames {
-                    self.eyes.teller.send(Message::Gap { port, length, start, end });
+                    self.monitor.sender.send(Message::Gap { port, length, start, end });
                 }
             }
             Event::Dropped { place, id, packet, reason, now } => {
-                self.eyes.programs.dropped(packet, now);
-                self.eyes.teller.send(Message::Dropped { place, packet: *packet, reason, now });
+                self.monitor.programs.dropped(packet, now);
+                self.monitor.sender.send(Message::Dropped { place, packet: *packet, reason, now });
                 if let Place::Port(port) = place
-                    && self.eyes.watched[port.0 as usize].frames
+                    && self.monitor.watched[port.0 as usize].frames
                 {
                     self.frame(port, (id, packet), now, Some(reason));
                 }
             }
             Event::Failed { port, name, fault, lost, now } => {
                 let (name, fault) = (name.to_owned(), fault.clone());
-                self.eyes.teller.send(Message::Failed { port, name, fault, lost, now });
+                self.monitor.sender.send(Message::Failed { port, name, fault, lost, now });
             }
             _ => {}
         }
@@ -205,7 +205,7 @@ impl Fabric {
         clock: Clock,
         (buffers, packets): (Buffers, Packets),
         attachments: Vec<Attachment>,
-        teller: EventSender,
+        sender: EventSender,
     ) -> Result<Self, Error> {
         let world = World::of_machines(plan, packets)
             .map_err(|refusal| Error::unfit(refusal.to_string(), "see `suimon check`"))?;
@@ -223,10 +223,10 @@ impl Fabric {
             flows: Flows::of(plan),
             neighbours: Neighbours::in_plan(plan),
             clock,
-            eyes: Eyes {
+            monitor: Monitor {
                 tally: Tally::new(plan, ()),
                 programs: ProgramFlows::of(plan),
-                teller,
+                sender,
                 watched: event_channel::watched(plan),
             },
             lateness: Lateness::default(),
@@ -289,7 +289,7 @@ impl Fabric {
         let end = Instant::ZERO + plan.duration;
         let mut changes = plan.changes.as_slice();
         let (mut report_at, mut sample_at) = (Instant::ZERO, Instant::ZERO);
-        let sampled = plan.probes.flows.filter(|_| self.eyes.programs.any());
+        let sampled = plan.probes.flows.filter(|_| self.monitor.programs.any());
         let mut programs_at = sampled.map_or(Instant::NEVER, |_| Instant::ZERO);
         let mut last = Instant::ZERO;
         while self.engine.now() < end && !stop.load(Ordering::Relaxed) {
@@ -313,7 +313,7 @@ impl Fabric {
             if let Some(every) = sampled
                 && programs_at <= now
             {
-                self.eyes.sample_programs(programs_at);
+                self.monitor.sample_programs(programs_at);
                 programs_at += every.max(Duration::from_us(1));
             }
             let busy = self.take_in()?;
@@ -349,7 +349,7 @@ impl Fabric {
 
     /// What is looked after now and then.
     fn glance(&mut self) -> Result<(), Error> {
-        self.eyes.teller.flush();
+        self.monitor.sender.flush();
         for _ in 0..self.attachments.len().min(CHECKED) {
             self.checked = (self.checked + 1) % self.attachments.len();
             self.attachments[self.checked].device.check()?;
@@ -364,8 +364,8 @@ impl Fabric {
         #[cfg(debug_assertions)]
         self.engine
             .set_lent(self.attachments.iter().map(|attachment| attachment.device.lent()).sum());
-        let Self { engine, eyes, buffers, .. } = self;
-        engine.run_until(now, &mut Seeing { eyes, buffers });
+        let Self { engine, monitor, buffers, .. } = self;
+        engine.run_until(now, &mut FrameMonitor { monitor, buffers });
         if self.engine.has_delivered() { self.send() } else { self.send_again() }
     }
 
@@ -401,7 +401,7 @@ impl Fabric {
                 frame::set_tos(self.buffers.bytes_mut(packet, length), tos);
                 length
             };
-            self.eyes.programs.delivered(&packets[packet], at);
+            self.monitor.programs.delivered(&packets[packet], at);
             self.attachments[attachment].device.send(packet, length);
             self.due.push(at);
         }
@@ -454,7 +454,7 @@ impl Fabric {
         };
         let Some(known) = known else { return self.keep_out(attachment, packet, length) };
         let now = self.engine.now();
-        self.eyes.programs.entered(&known, &header, now);
+        self.monitor.programs.entered(&known, &header, now);
         let packets = self.engine.packets();
         packets[packet] = Packet {
             created: now,
@@ -476,11 +476,11 @@ impl Fabric {
             tcp: frame::segment(frame, &header),
         };
         self.lengths[packet.place() as usize] = frame::padded(length);
-        let Self { engine, eyes, buffers, .. } = self;
-        let seeing = &mut Seeing { eyes, buffers };
+        let Self { engine, monitor, buffers, .. } = self;
+        let observer = &mut FrameMonitor { monitor, buffers };
         match entry {
-            Entry::Machine(node) => engine.offer(node, packet, seeing),
-            Entry::Wire { by, .. } => engine.arrive(by, packet, seeing),
+            Entry::Machine(node) => engine.offer(node, packet, observer),
+            Entry::Wire { by, .. } => engine.arrive(by, packet, observer),
         }
         Ok(())
     }
@@ -508,26 +508,26 @@ impl Fabric {
 
     /// Does something to a port's queue; why it was refused, if it was.
     fn change(&mut self, port: PortId, action: &Action) -> Option<String> {
-        let Self { engine, eyes, buffers, .. } = self;
-        let seeing = &mut Seeing { eyes, buffers };
-        engine.change(port, action, seeing).and_then(Result::err)
+        let Self { engine, monitor, buffers, .. } = self;
+        let observer = &mut FrameMonitor { monitor, buffers };
+        engine.change(port, action, observer).and_then(Result::err)
     }
 
     fn sample(&mut self, now: Instant) {
         for port in self.engine.world().nodes.iter().flat_map(Node::ports) {
-            let (qdisc, teller) = (port.qdisc(), &mut self.eyes.teller);
+            let (qdisc, sender) = (port.qdisc(), &mut self.monitor.sender);
             let (port, statistics) = (port.id(), port.statistics());
-            teller.send(Message::Queue { port, now, statistics });
+            sender.send(Message::Queue { port, now, statistics });
             qdisc.classes(&mut |class, counted| {
                 let (class, statistics) = (class.into(), Box::new(counted));
-                teller.send(Message::Class { port, now, class, statistics });
+                sender.send(Message::Class { port, now, class, statistics });
             });
         }
     }
 
     fn moved(self, changes: Vec<Option<String>>) -> Moved {
         let missed = self.missed();
-        let Self { engine, eyes: Eyes { tally, programs, .. }, lateness, absent, .. } = self;
+        let Self { engine, monitor: Monitor { tally, programs, .. }, lateness, absent, .. } = self;
         Moved {
             ports: engine.port_totals(&tally),
             nodes: tally.nodes,

@@ -149,7 +149,7 @@ impl Router {
         let mut listener = Listener::new();
         let clock = Clock::starting_in(time::Duration::ZERO);
         let (orders, taken) = channel();
-        let mut fabric = Fabric::new(&plan, clock, memory, attachments, listener.teller())?
+        let mut fabric = Fabric::new(&plan, clock, memory, attachments, listener.sender())?
             .between_networks(&plan, taken);
         if !settings.busy {
             fabric = fabric.resting()?;

@@ -72,14 +72,14 @@ const GLANCE: time::Duration = time::Duration::from_millis(5);
 pub fn run(
     plan: &Plan,
     options: Options<'_>,
-    watch: &mut impl Observer,
+    observer: &mut impl Observer,
     steering: Steering<'_>,
 ) -> Result<Outcome, Error> {
     refusal::check(plan)?;
     let congestion = Congestion::load(plan)?;
     let mut lab = Lab::build(plan, options)?;
     lab.notes.extend(congestion.notes());
-    let mut teller = lab.listener.teller();
+    let mut sender = lab.listener.sender();
     let asking: Vec<bool> = plan.flows.iter().map(|flow| flow.reader() == flow.from).collect();
     let told = move |sample: Sample| {
         let Sample { now, flow, mut ends } = sample;
@@ -87,13 +87,13 @@ pub fn run(
         if asking.get(flow.0 as usize) == Some(&true) {
             ends.reverse();
         }
-        teller.send(Message::Flow { flow, now, ends: Box::new(ends) });
-        teller.flush();
+        sender.send(Message::Flow { flow, now, ends: Box::new(ends) });
+        sender.flush();
     };
     let mut programs = lab.programs.take();
     let agents = Agents::start(plan, &lab.hosts.namespaces, lab.clock, &congestion, told)?;
     let detector = StallDetector::start(&lab.layout.others, lab.clock);
-    let mut outcome = lab.serve(plan, watch, |hosts, now| {
+    let mut outcome = lab.serve(plan, observer, |hosts, now| {
         (steering.progress)(now);
         programs.iter_mut().try_for_each(|programs| programs.serve(plan, hosts, now))?;
         Ok(steering.interrupted.load(Ordering::Relaxed))
@@ -166,7 +166,7 @@ impl Lab {
         let cancelled = || options.interrupted.is_some_and(|it| it.load(Ordering::Relaxed));
         programs.wait_until_ready(cancelled)?;
         let clock = Clock::starting_in(AHEAD);
-        let mut fabric = Fabric::new(plan, clock, memory, attachments, listener.teller())?;
+        let mut fabric = Fabric::new(plan, clock, memory, attachments, listener.sender())?;
         // A processor that all share is not the fabric's to keep.
         if options.sleeps || layout.fabric.is_none() {
             fabric = fabric.resting()?;
@@ -180,7 +180,7 @@ impl Lab {
     pub(crate) fn serve(
         self,
         plan: &Plan,
-        watch: &mut impl Observer,
+        observer: &mut impl Observer,
         mut over: impl FnMut(&Hosts, Instant) -> Result<bool, Error>,
     ) -> Result<Outcome, Error> {
         let Self { hosts, mut listener, notes, fabric, kind, layout, restored, .. } = self;
@@ -193,7 +193,7 @@ impl Lab {
                 fabric.run(plan, &stop, &reached)
             });
             while !moving.is_finished() {
-                listener.listen(watch, GLANCE);
+                listener.listen(observer, GLANCE);
                 let reached = Instant::from_ps(reached.load(Ordering::Relaxed));
                 if broken.is_none()
                     && over(&hosts, reached).unwrap_or_else(|error| {
@@ -206,7 +206,7 @@ impl Lab {
             }
             moving.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });
-        listener.drain(watch);
+        listener.drain(observer);
         let complete = moved.end >= Instant::ZERO + plan.duration;
         let report = report(plan, &hosts, &moved, kind, notes);
         drop((hosts, restored));

@@ -209,7 +209,7 @@ fn a_daemon_lives_until_the_end_and_no_longer() {
     assert!(eventually(|| count(mark) == 1));
     program.end().expect("it can be ended");
     assert_eq!(count(mark), 0);
-    // One that does not heed the request, and one that is ended by being dropped.
+    // One that ignores the request, and one that is ended by being dropped.
     let deaf = shell(&format!("trap '' TERM; sleep {mark}; sleep {mark}"));
     let (mut program, other) = spawn(&host, "deaf", &deaf);
     assert!(eventually(|| count(mark) == 1));

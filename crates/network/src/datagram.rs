@@ -28,7 +28,7 @@ pub struct Config {
     pub on_off: Option<OnOff>,
     /// The code point of every datagram (RFC 2474), 0 to 63.
     pub dscp: u8,
-    /// Whether datagrams say that their transport speaks ECN (ECT(0)); nobody heeds the marks.
+    /// Whether datagrams say that their transport speaks ECN (ECT(0)); the sender ignores marks.
     pub ecn: bool,
 }
 

@@ -39,7 +39,7 @@ impl Bins {
 
     /// Whether a packet of `flow` counts, or, with none, a gap frame.
     #[inline]
-    pub(crate) fn heeds(&self, flow: Option<FlowId>) -> bool {
+    pub(crate) fn includes(&self, flow: Option<FlowId>) -> bool {
         let listed = |flow: FlowId| self.flows.get(flow.0 as usize).copied().unwrap_or(false);
         self.flows.is_empty() || flow.is_some_and(listed)
     }

@@ -29,7 +29,7 @@ pub struct Recorder {
     flow_names: Vec<Name>,
     ports: Vec<Port>,
     /// Whether a probe looks at a port's packets: for most ports none does.
-    heeded: Vec<bool>,
+    recorded: Vec<bool>,
     bins: Vec<Bins>,
     traces: Vec<Trace>,
     captures: Captures,
@@ -55,7 +55,7 @@ struct Port {
 }
 
 impl Port {
-    const fn is_heeded(&self) -> bool {
+    const fn is_recorded(&self) -> bool {
         self.captured || !self.bins.is_empty() || !self.traces.is_empty()
     }
 }
@@ -171,9 +171,9 @@ impl Recorder {
             }
         }
         let names = Arc::new(known.into_names());
-        let heeded = ports.iter().map(Port::is_heeded).collect();
+        let recorded = ports.iter().map(Port::is_recorded).collect();
         Ok(Self {
-            heeded,
+            recorded,
             bins,
             traces,
             ports,
@@ -248,7 +248,7 @@ impl Recorder {
         let load = if flow.is_some() { Load::Packet } else { Load::Gap };
         for &bins in &port.bins {
             let bins = &mut self.bins[bins];
-            if bins.heeds(flow) {
+            if bins.includes(flow) {
                 bins.add(load, length, span, &mut |row| self.bandwidth.push(row));
             }
         }
@@ -316,7 +316,7 @@ impl Recorder {
     /// Notes a packet whose first bit left `port` at `start`, and whose last bit leaves at `end`.
     #[inline(always)]
     pub fn transmitted(&mut self, port: PortId, packet: &Packet, start: Instant, end: Instant) {
-        if self.heeded.get(port.0 as usize) == Some(&true) {
+        if self.recorded.get(port.0 as usize) == Some(&true) {
             self.note_packet(port, packet, start, end);
         }
     }
@@ -338,7 +338,7 @@ impl Recorder {
     /// Notes a gap frame on the wire of `port`.
     #[inline]
     pub fn gap(&mut self, port: PortId, length: Bytes, start: Instant, end: Instant) {
-        if self.heeded.get(port.0 as usize) != Some(&true) {
+        if self.recorded.get(port.0 as usize) != Some(&true) {
             return;
         }
         if self.ports[port.0 as usize].captured {

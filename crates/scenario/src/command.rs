@@ -24,7 +24,7 @@ pub(crate) fn resolve(
 type Wrong = (String, String);
 
 /// Splits at blanks, except within quotes or behind a backslash, as a shell does; nothing else that a
-/// shell knows is heeded.
+/// shell knows is special.
 fn words(line: &str) -> Result<Vec<String>, Wrong> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     let mut letters = line.chars();

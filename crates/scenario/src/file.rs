@@ -244,7 +244,7 @@ pub(crate) struct Datagrams {
     pub(crate) on: Option<Quantity<TimeUnit>>,
     /// How long it is silent after each `on`.
     pub(crate) off: Option<Quantity<TimeUnit>>,
-    /// Whether the datagrams say that they are ECN-capable (ECT(0)), though the sender heeds no mark; false
+    /// Whether the datagrams say that they are ECN-capable (ECT(0)), though the sender ignores marks; false
     /// unless given.
     pub(crate) ecn: Option<bool>,
 }

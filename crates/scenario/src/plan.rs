@@ -191,7 +191,7 @@ pub struct Flow {
 pub enum Transport {
     /// A connection.
     Tcp(Box<Tcp>),
-    /// Datagrams whose sender heeds nothing.
+    /// Datagrams of an unresponsive sender.
     Udp(datagram::Config),
     /// Whatever a program sends.
     Program(Program),

@@ -133,7 +133,7 @@ impl Link {
             drops: 0,
             marks: 0,
         };
-        driver::totals_watched(&plan, &mut watcher);
+        driver::totals_observed(&plan, &mut watcher);
         let Watcher { mut sojourns, mut least, bytes, drops, marks, .. } = watcher;
         least.retain(|&wait| wait < Duration::MAX);
         sojourns.sort_unstable();

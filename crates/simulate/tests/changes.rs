@@ -57,7 +57,7 @@ voice = { at = "r:out", bin = "1 s", flows = ["voice"] }
 fn what_is_promised_holds_from_then_on_and_until_it_is_released() {
     let plan = driver::plan(TEXT);
     let mut recorder = Recorder::new(&plan, None).expect("tables in memory");
-    let totals = driver::totals_watched(&plan, &mut recorder);
+    let totals = driver::totals_observed(&plan, &mut recorder);
     let recording = recorder.finish(&totals).expect("tables in memory");
     let (rows, _) = recording.bandwidth.rows().expect("tables in memory");
     let frames: Vec<u64> = rows.iter().map(|row| row.bytes / 246).collect();

@@ -35,7 +35,7 @@ all = { at = "a:wire", bin = "1 s" }
 fn classes_and_flows_add_up() {
     let plan = driver::plan(TEXT);
     let mut recorder = Recorder::new(&plan, None).expect("tables in memory");
-    let totals = driver::totals_watched(&plan, &mut recorder);
+    let totals = driver::totals_observed(&plan, &mut recorder);
     let recording = recorder.finish(&totals).expect("tables in memory");
     let (rows, names) = recording.bandwidth.rows().expect("tables in memory");
     let bytes = |probe: &str| -> u64 {
@@ -69,7 +69,7 @@ fast = { rate = "90 Mbit/s", match = { flow = "two" } }
     let (_, after) = rest.split_once("[link.wire.at.b.queue.fifo]").expect("what follows");
     let plan = driver::plan(&format!("{before}{jobs}[link.wire.at.b.queue.fifo]{after}"));
     let mut recorder = Recorder::new(&plan, None).expect("tables in memory");
-    let totals = driver::totals_watched(&plan, &mut recorder);
+    let totals = driver::totals_observed(&plan, &mut recorder);
     let quantities = Summary::new(&plan, &totals).quantities();
     let value = |path: &str| {
         let path = format!("link.wire.forward.class.{path}");
@@ -83,7 +83,7 @@ fast = { rate = "90 Mbit/s", match = { flow = "two" } }
 fn classes_are_sampled_and_delays_counted_unasked() {
     let plan = driver::plan(TEXT);
     let mut recorder = Recorder::new(&plan, None).expect("tables in memory");
-    let totals = driver::totals_watched(&plan, &mut recorder);
+    let totals = driver::totals_observed(&plan, &mut recorder);
     let recording = recorder.finish(&totals).expect("tables in memory");
     let summary = Summary::new(&plan, &totals);
     let quantities = summary.quantities();

@@ -30,9 +30,9 @@ fn scenario(flow: &str, narrow: &str) -> String {
 
 fn departures(flow: &str) -> Vec<Instant> {
     let plan = driver::plan(&scenario(flow, "1 Gbit/s"));
-    let mut watch = Departures::default();
-    driver::totals_watched(&plan, &mut watch);
-    watch.0
+    let mut departures = Departures::default();
+    driver::totals_observed(&plan, &mut departures);
+    departures.0
 }
 
 fn result(flow: &str, narrow: &str) -> (FlowSummary, DatagramSummary) {

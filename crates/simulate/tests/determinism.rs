@@ -68,7 +68,7 @@ fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
 fn watching_changes_nothing() {
     let plan = driver::plan(CROWD);
     let mut recorder = Recorder::new(&plan, None).expect("tables in memory");
-    let watched = driver::totals_watched(&plan, &mut recorder);
+    let watched = driver::totals_observed(&plan, &mut recorder);
     let recording = recorder.finish(&watched).expect("tables in memory");
     let (rows, _) = recording.flows.rows().expect("tables in memory");
     assert!(!rows.is_empty(), "it did watch");

@@ -113,7 +113,7 @@ from = "a"
 to = "b"
 "#;
     let mut stamps = Stamps::default();
-    driver::totals_watched(&driver::plan(text), &mut stamps);
+    driver::totals_observed(&driver::plan(text), &mut stamps);
     assert!(stamps.arrived.len() > 1_000);
     for (&(_, _, left), &arrived) in stamps.sent.iter().zip(&stamps.arrived) {
         assert_eq!(arrived.since(left).as_ps(), 7_000_000_123 + 3_000);

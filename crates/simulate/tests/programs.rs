@@ -151,7 +151,7 @@ fn both_ends_draw_the_same_sizes_and_close_after_the_last() {
 fn samples_of_an_exchange_are_of_the_responses() {
     let plan = plan("2 s", r#"exchange = { request = "100 B", response = "1 MB" }"#);
     let mut recorder = results::Recorder::new(&plan, None).expect("tables in memory");
-    let totals = driver::totals_watched(&plan, &mut recorder);
+    let totals = driver::totals_observed(&plan, &mut recorder);
     let recording = recorder.finish(&totals).expect("tables in memory");
     let (rows, _) = recording.flows.rows().expect("tables in memory");
     let last = rows.last().expect("it is sampled");

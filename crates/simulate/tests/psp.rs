@@ -54,7 +54,7 @@ fn each_class_keeps_its_bottleneck_full_without_a_loss_or_a_gap_too_many() {
     let plan = plan();
     assert_eq!(plan.links[0].name, "access");
     let mut taken = Taken::default();
-    let totals = driver::totals_watched(&plan, &mut taken);
+    let totals = driver::totals_observed(&plan, &mut taken);
     let summary = Summary::new(&plan, &totals);
     assert_eq!(summary.run.drops, 0);
     for (name, rate) in [("near", 62.5e6), ("far", 31.25e6)] {

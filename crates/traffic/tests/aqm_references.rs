@@ -183,7 +183,7 @@ fn red_takes_a_burst_of_fifty_at_the_papers_weight() {
 }
 
 /// RFC 8033, section 5.1: capable packets are marked where others are dropped while the probability is at
-/// most a tenth, and dropped like others above. Senders that heed no mark, at 1.5 times the link, bring it
+/// most a tenth, and dropped like others above. Senders that ignore marks, at 1.5 times the link, bring it
 /// to a third: all is marked at first, and nothing from some time on.
 #[test]
 fn pie_marks_until_a_tenth_and_drops_from_there_on() {

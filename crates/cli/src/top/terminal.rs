@@ -215,7 +215,7 @@ fn ask(
     pace: time::Duration,
 ) -> Receiver<Result<Option<Statistics>, Failure>> {
     // One look waits for the screen, not many.
-    let (teller, answers) = sync_channel(1);
+    let (sender, answers) = sync_channel(1);
     let target = target.to_owned();
     thread::spawn(move || {
         loop {
@@ -224,7 +224,7 @@ fn ask(
                 Answered::Gone => None,
             });
             let goes_on = matches!(answer, Ok(Some(_)));
-            if teller.send(answer).is_err() || !goes_on {
+            if sender.send(answer).is_err() || !goes_on {
                 return;
             }
             thread::sleep(pace.max(PACE_MIN));

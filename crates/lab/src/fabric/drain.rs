@@ -35,7 +35,7 @@ impl Fabric {
     /// Counts what is left as flushed, at the port where it is.
     pub(super) fn count_left(&mut self) {
         for (port, packets) in self.left().collect::<Vec<_>>() {
-            let drops = &mut self.eyes.tally.ports[port.0 as usize];
+            let drops = &mut self.monitor.tally.ports[port.0 as usize];
             (0..packets).for_each(|_| drops.count(DropReason::Flushed));
         }
     }

@@ -79,7 +79,7 @@ impl Fabric {
     }
 
     pub(super) fn look(&self) -> Look {
-        let (tally, missed_frames) = (&self.eyes.tally, self.missed());
+        let (tally, missed_frames) = (&self.monitor.tally, self.missed());
         Look {
             now: self.engine.now(),
             ports: self.engine.port_totals(tally),

@@ -34,7 +34,7 @@ impl FabricBench {
         let (attachments, _) = attachments(plan, &hosts, options, &mut memory, &mut Vec::new())?;
         let mut listener = Listener::new();
         let clock = Clock::starting_in(time::Duration::ZERO);
-        let fabric = Fabric::new(plan, clock, memory, attachments, listener.teller())?;
+        let fabric = Fabric::new(plan, clock, memory, attachments, listener.sender())?;
         Ok(Self { fabric, hosts, _listener: listener })
     }
 

@@ -18,14 +18,14 @@ pub(crate) fn plan(text: &str) -> Plan {
 
 /// What was counted in a run of `plan`.
 pub(crate) fn totals(plan: &Plan) -> Totals {
-    totals_watched(plan, &mut ())
+    totals_observed(plan, &mut ())
 }
 
-/// The same while `watch` looks on.
-pub(crate) fn totals_watched(plan: &Plan, watch: &mut impl Observer) -> Totals {
+/// The same, with its events given to `observer`.
+pub(crate) fn totals_observed(plan: &Plan, observer: &mut impl Observer) -> Totals {
     let interrupted = AtomicBool::new(false);
     let steering = Steering { interrupted: &interrupted, progress: &|_| {} };
-    run(plan, watch, steering).expect("a plan from text was checked")
+    run(plan, observer, steering).expect("a plan from text was checked")
 }
 
 /// What came of `plan`.

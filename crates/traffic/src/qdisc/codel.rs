@@ -211,7 +211,7 @@ impl Discipline for Codel {
 
     #[inline]
     fn enqueue(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> Enqueued {
-        self.held.settle(packets, &mut self.tally, DropReason::Early);
+        self.held.drop_condemned(packets, &mut self.tally, DropReason::Early);
         let length = u64::from(packets[id].length);
         if let Some(reason) = over(&self.tally, &self.parameters.limits(), length) {
             self.tally.refuse(length);
@@ -241,7 +241,7 @@ impl Discipline for Codel {
         while let Some(id) = self.line.pop() {
             self.held.condemned().push(id);
         }
-        self.held.settle(packets, &mut self.tally, DropReason::Flushed);
+        self.held.drop_condemned(packets, &mut self.tally, DropReason::Flushed);
         self.line_bytes = 0;
         self.control = Control::default();
     }

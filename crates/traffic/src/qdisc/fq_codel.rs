@@ -263,7 +263,7 @@ impl Discipline for FqCodel {
 
     #[inline]
     fn enqueue(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> Enqueued {
-        self.held.settle(packets, &mut self.tally, DropReason::Early);
+        self.held.drop_condemned(packets, &mut self.tally, DropReason::Early);
         // A lower limit may have come since.
         self.keep_limits(packets);
         let Packet { length, flow, .. } = packets[id];
@@ -291,7 +291,7 @@ impl Discipline for FqCodel {
         self.held.flush(packets, &mut self.tally);
         let condemned = self.held.condemned();
         self.flows.drain(&mut |id| condemned.push(id));
-        self.held.settle(packets, &mut self.tally, DropReason::Flushed);
+        self.held.drop_condemned(packets, &mut self.tally, DropReason::Flushed);
     }
 
     #[inline]

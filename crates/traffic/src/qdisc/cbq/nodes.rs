@@ -6,7 +6,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::meter::{Meter, Profile};
-use super::parameters::{Checked, PRIORITIES, Parameters, Settled, frame_max};
+use super::parameters::{Checked, Figures, PRIORITIES, Parameters, frame_max};
 use super::rings::Rings;
 use crate::classify::Classifier;
 use crate::discipline::Port;
@@ -134,7 +134,7 @@ impl Nodes {
         let places = places(&checked);
         let groups = groups(parameters, &checked, &places, port);
         let levels = groups[groups.len() - 2].level + 1;
-        let Checked { tree, settled, queues, default } = checked;
+        let Checked { tree, figures, queues, default } = checked;
         let mut leaves = Vec::new();
         for (index, queue) in queues.into_iter().enumerate() {
             let Some(queue) = queue else { continue };
@@ -142,12 +142,12 @@ impl Nodes {
             leaves.push(Leaf {
                 name: class.name.clone(),
                 queue,
-                meter: Meter::new(profile(parameters, &settled[index], port)),
+                meter: Meter::new(profile(parameters, &figures[index], port)),
                 parent: tree.parents[index].map(|parent| places[parent] as u32),
                 priority: class.priority as u8 % PRIORITIES as u8,
                 borrow: class.borrow,
                 lenders: Vec::new(),
-                rate: settled[index].rate,
+                rate: figures[index].rate,
                 quantum: 0,
                 allowance: 0,
                 state: State::Idle,
@@ -217,17 +217,17 @@ impl Nodes {
     }
 }
 
-fn profile(parameters: &Parameters, settled: &Settled, port: Port) -> Profile {
+fn profile(parameters: &Parameters, figures: &Figures, port: Port) -> Profile {
     Profile {
         estimator: parameters.estimator,
-        rate: settled.rate,
+        rate: figures.rate,
         line: port.rate,
-        packet: settled.packet,
+        packet: figures.packet,
         overhead: port.overhead,
         frame: Bytes(frame_max(port)),
-        burst_max: settled.burst_max,
-        burst_min: settled.burst_min,
-        credit: settled.credit,
+        burst_max: figures.burst_max,
+        burst_min: figures.burst_min,
+        credit: figures.credit,
     }
 }
 
@@ -246,7 +246,7 @@ fn places(checked: &Checked) -> Vec<usize> {
 fn groups(parameters: &Parameters, checked: &Checked, places: &[usize], port: Port) -> Vec<Group> {
     let tree = &checked.tree;
     let levels = levels(&tree.children, &tree.tops);
-    let meter = |index: usize| Meter::new(profile(parameters, &checked.settled[index], port));
+    let meter = |index: usize| Meter::new(profile(parameters, &checked.figures[index], port));
     let credit = |children: &[usize]| {
         let credits = children.iter().map(|&child| meter(child).credit_max());
         credits.max().unwrap_or(Duration::ZERO)
@@ -257,7 +257,7 @@ fn groups(parameters: &Parameters, checked: &Checked, places: &[usize], port: Po
         if children == 0 {
             continue;
         }
-        let rate = checked.settled[index].rate;
+        let rate = checked.figures[index].rate;
         groups.push(Group {
             meter: meter(index),
             parent: tree.parents[index].map(|parent| places[parent] as u32),

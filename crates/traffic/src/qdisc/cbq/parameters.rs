@@ -281,7 +281,7 @@ pub enum Error {
 
 /// A class's figures, with what was left out filled in.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Settled {
+pub(super) struct Figures {
     pub(super) rate: Rate,
     pub(super) packet: Bytes,
     pub(super) burst_max: u32,
@@ -295,7 +295,7 @@ pub(super) struct Settled {
 pub(super) struct Checked {
     pub(super) tree: Tree,
     /// For each class.
-    pub(super) settled: Vec<Settled>,
+    pub(super) figures: Vec<Figures>,
     /// For each class its queue, empty; `None` in one that holds classes.
     pub(super) queues: Vec<Option<Qdisc>>,
     /// The default class.
@@ -313,15 +313,15 @@ pub(super) fn check(parameters: &Parameters, port: Port) -> Result<Checked, Erro
     let branches: Vec<_> = classes.iter().map(Class::branch).collect();
     let tree = Tree::new(&branches, &parameters.filters)?;
     let default = default(parameters, &tree)?;
-    let settled: Vec<_> =
-        classes.iter().map(|class| settle(class, port)).collect::<Result<_, _>>()?;
-    check_rates(classes, &settled, &tree, port.rate)?;
+    let figures: Vec<_> =
+        classes.iter().map(|class| figures_of(class, port)).collect::<Result<_, _>>()?;
+    check_rates(classes, &figures, &tree, port.rate)?;
     let leaf = |(index, class): (usize, &Class)| {
         let is_leaf = tree.children[index].is_empty();
         is_leaf.then(|| queue(class, port)).transpose()
     };
     let queues = classes.iter().enumerate().map(leaf).collect::<Result<_, _>>()?;
-    Ok(Checked { tree, settled, queues, default })
+    Ok(Checked { tree, figures, queues, default })
 }
 
 fn default(parameters: &Parameters, tree: &Tree) -> Result<usize, Error> {
@@ -339,7 +339,7 @@ fn default(parameters: &Parameters, tree: &Tree) -> Result<usize, Error> {
     }
 }
 
-fn settle(class: &Class, port: Port) -> Result<Settled, Error> {
+fn figures_of(class: &Class, port: Port) -> Result<Figures, Error> {
     let name = || class.name.clone();
     let rate = match (class.rate, class.share) {
         (Some(_), Some(_)) => return Err(Error::TwoRates(name())),
@@ -364,7 +364,7 @@ fn settle(class: &Class, port: Port) -> Result<Settled, Error> {
     if !(1..=frame).contains(&packet.0) {
         return Err(Error::PacketSize { class: name(), size: packet, frame });
     }
-    Ok(Settled { rate, packet, burst_max, burst_min, credit: None })
+    Ok(Figures { rate, packet, burst_max, burst_min, credit: None })
 }
 
 /// `share` in units of 2^-32; `None` if that is less than a bit per second.
@@ -375,17 +375,17 @@ fn share_of(link: Rate, Share(share): Share) -> Option<Rate> {
 
 fn check_rates(
     classes: &[Class],
-    settled: &[Settled],
+    figures: &[Figures],
     tree: &Tree,
     link: Rate,
 ) -> Result<(), Error> {
     for parent in core::iter::once(None).chain((0..classes.len()).map(Some)) {
         let siblings = parent.map_or(&tree.tops, |index| &tree.children[index]);
-        let has = parent.map_or(link, |index| settled[index].rate);
+        let has = parent.map_or(link, |index| figures[index].rate);
         let within = || parent.map_or("the link".into(), |p| format!("`{}`", classes[p].name));
-        let rate = |&index: &usize| settled[index].rate;
+        let rate = |&index: &usize| figures[index].rate;
         if let Some(&index) = siblings.iter().find(|&index| rate(index) > has) {
-            let (class, rate) = (classes[index].name.clone(), settled[index].rate);
+            let (class, rate) = (classes[index].name.clone(), figures[index].rate);
             return Err(Error::Above { class, rate, within: within(), has });
         }
         let rates = siblings.iter().map(rate);

@@ -239,9 +239,9 @@ impl Cbq {
     ) -> Result<(), Error> {
         let all = with_reservations(&base, &reservations, self.port)?;
         let mut checked = parameters::check(&all, self.port)?;
-        let reserved = &mut checked.settled[base.classes.len()..];
-        for (settled, request) in reserved.iter_mut().zip(reservations.list()) {
-            settled.credit = Some(request.rate.time_for(request.burst));
+        let reserved = &mut checked.figures[base.classes.len()..];
+        for (figures, request) in reserved.iter_mut().zip(reservations.list()) {
+            figures.credit = Some(request.rate.time_for(request.burst));
         }
         let mut fresh = Nodes::new(&all, checked, self.port);
         let mut rivals: Vec<_> = rivals(&fresh).collect();

@@ -34,7 +34,12 @@ impl Held {
 
     /// Drops what is condemned.
     #[inline]
-    pub(crate) fn settle(&mut self, packets: &mut Packets, tally: &mut Tally, reason: DropReason) {
+    pub(crate) fn drop_condemned(
+        &mut self,
+        packets: &mut Packets,
+        tally: &mut Tally,
+        reason: DropReason,
+    ) {
         while let Some(id) = self.condemned.pop() {
             tally.discard(packets[id].length.into());
             packets.discard(id, reason);
@@ -44,7 +49,7 @@ impl Held {
     /// Sends the packet that is held, if one is, after dropping what is condemned.
     #[inline]
     pub(crate) fn send(&mut self, packets: &mut Packets, tally: &mut Tally) -> Dequeued {
-        self.settle(packets, tally, DropReason::Early);
+        self.drop_condemned(packets, tally, DropReason::Early);
         let Some(Chosen { id, marked }) = self.chosen.take() else { return Dequeued::Empty };
         if marked && packets[id].mark() {
             tally.mark();
@@ -58,6 +63,6 @@ impl Held {
         if let Some(chosen) = self.chosen.take() {
             self.condemned.push(chosen.id);
         }
-        self.settle(packets, tally, DropReason::Flushed);
+        self.drop_condemned(packets, tally, DropReason::Flushed);
     }
 }
