@@ -84,7 +84,16 @@ fn list_prints_every_registry() {
 
     let lists = json(&suimon(folder.path(), &["list", "--json"]));
     let algorithms = congestion_names(&lists["algorithms"]);
-    let all = ["bic", "cubic", "cubic-rfc9438", "highspeed", "newreno", "scalable", "scalable50"];
+    let all = [
+        "bic",
+        "cubic",
+        "cubic-rfc9438",
+        "highspeed",
+        "newreno",
+        "scalable",
+        "scalable50",
+        "vegas",
+    ];
     assert_eq!(algorithms, all);
     let one = json(&suimon(folder.path(), &["list", "profiles", "--json"]));
     assert_eq!(one["profiles"], lists["profiles"]);

@@ -5,6 +5,9 @@ use proptest::prelude::*;
 
 use crate::path::{established, jiffies};
 
+/// Those that take a delay for congestion: an ACK may lower their windows.
+const BY_DELAY: [&str; 1] = ["vegas"];
+
 /// One thing that may happen to a connection.
 #[derive(Clone, Debug)]
 enum Step {
@@ -83,9 +86,10 @@ fn apply(algorithm: &Algorithm, sock: &mut Sock, step: &Step) {
             let sample = AckSample { rtt_ns, acked, in_flight: sock.in_flight };
             algorithm.pkts_acked(sock, &sample);
             algorithm.cong_avoid(sock, sock.snd_una, acked);
-            assert!(sock.cwnd >= before.cwnd, "an ACK never lowers the window");
+            let lowers = BY_DELAY.contains(&algorithm.name());
+            assert!(lowers || sock.cwnd >= before.cwnd, "an ACK never lowers the window");
             assert!(sock.cwnd <= before.cwnd.max(sock.cwnd_clamp), "growth ends at the clamp");
-            assert!(limited || sock.cwnd == before.cwnd, "an unused window does not grow");
+            assert!(limited || sock.cwnd <= before.cwnd, "an unused window does not grow");
         }
         Step::Reduce(state) => {
             sock.prior_cwnd = sock.cwnd;

@@ -13,3 +13,4 @@ mod newreno;
 mod path;
 mod scalable;
 mod scalable50;
+mod vegas;
