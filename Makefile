@@ -4,6 +4,7 @@
 #   make install the command suimon, optimised, in Cargo's folder of programs
 #   make test    every test, and at the end which were skipped here; SUIMON_TESTS=all fails where one is
 #                for want of root or of a program
+#   make soak    the tests that draw what they do, at length: hook sequences beside the kernel's, 280 connections
 #   make docs    the docs as a book, target/book/index.html; what it shows is tested by make test
 #   make bench   what the simulator, the disciplines and the lab cost: nanoseconds, instructions, memory
 #
@@ -11,7 +12,7 @@
 
 CARGO ?= cargo
 
-.PHONY: demo install test docs bench
+.PHONY: demo install test soak docs bench
 
 demo:
 	@.ci/packages gcc libc6-dev
@@ -27,6 +28,10 @@ test:
 		groff-base bsdutils chromium
 	@.ci/editors
 	@CARGO='$(CARGO)' .ci/test
+
+soak:
+	@.ci/packages gcc libc6-dev make pkg-config clang llvm libbpf-dev libelf-dev zlib1g-dev iproute2
+	SUIMON_TESTS=all SUIMON_SEQUENCES=40 $(CARGO) test --locked --package transport --test sequence
 
 # Built once, beside the rest of the build.
 MDBOOK = target/mdbook/bin/mdbook

@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Vegas: L. Brakmo, L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet",
- * IEEE JSAC 13(8), 1995, with the hooks, rules and parameters of Linux (net/ipv4/tcp_vegas.c).
+ * Vegas: L. Brakmo, L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global
+ * Internet", IEEE JSAC 13(8), 1995, with the hooks, rules and parameters of Linux
+ * (net/ipv4/tcp_vegas.c).
  *
- * Once a round trip the window is compared with what the least RTT ever seen would need. The difference
+ * Once a round trip the window is compared with what the least RTT ever seen would need. The
+ * difference
  *
  *     diff = cwnd * (RTT - BaseRTT) / BaseRTT
  *
- * estimates the packets that this flow has in queues. Below alpha = 2 the window gains a packet, above
- * beta = 4 it loses one, between them it stays. Slow start ends as soon as diff exceeds gamma = 1.
- * RTT is the least of the round, so that a delayed ACK is not taken for a queue; a round with fewer than
- * three samples, and any state but Open, follow standard TCP. So does a loss, which halves the window.
+ * estimates the packets that this flow has in queues. Below alpha = 2 the window gains a packet,
+ * above beta = 4 it loses one, between them it stays. Slow start ends as soon as diff exceeds
+ * gamma = 1. RTT is the least of the round, so that a delayed ACK is not taken for a queue; a
+ * round with fewer than three samples, and any state but Open, follow standard TCP. So does a
+ * loss, which halves the window.
  *
- * Linux' rules where they differ from the paper: diff is divided by BaseRTT, not by RTT (section 3.2's
- * (Expected - Actual) * BaseRTT), which reacts more strongly to long queues; slow start doubles in each
- * round trip, not in every other; at its end the window falls to what BaseRTT needs, and one. BaseRTT is
- * forgotten whenever sending resumes with nothing in flight. The paper's earlier retransmission (section
- * 3.1) is the transport's.
+ * Linux' rules where they differ from the paper: diff is divided by BaseRTT, not by RTT (section
+ * 3.2's (Expected - Actual) * BaseRTT), which reacts more strongly to long queues; slow start
+ * doubles in each round trip, not in every other; at its end the window falls to what BaseRTT
+ * needs, and one. BaseRTT is forgotten whenever sending resumes with nothing in flight. The
+ * paper's earlier retransmission (section 3.1) is the transport's.
  *
- * Departure: a window that the application does not use stays, where Linux lets it grow without bound.
+ * Departures: a window that the application does not use stays, where Linux lets it grow without
+ * bound; ssthresh does not fall below the two packets of RFC 5681, equation 4.
  */
 #include "cc.h"
 

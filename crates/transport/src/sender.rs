@@ -110,6 +110,8 @@ pub(crate) struct Sender {
     refreshes: bool,
     packets_out_max: u32,
     usage_end: u64,
+    /// `nxt` when sending stopped last: only new data is a use of the window.
+    stopped_at: u64,
     last_sent: Instant,
     window_stamp: Instant,
     delivered_total: u64,
@@ -252,6 +254,7 @@ impl Sender {
             window_limited: false,
             packets_out_max: 0,
             usage_end: start,
+            stopped_at: start,
             window_stamp: Instant::ZERO,
             last_sent: Instant::ZERO,
             validated: idle::Validated::default(),

@@ -9,6 +9,7 @@ mod flow;
 mod machine;
 mod namespace;
 mod object;
+mod record;
 mod replay;
 
 use std::time::Duration;
@@ -17,6 +18,22 @@ use congestion::Algorithm;
 use flow::Transfer;
 use namespace::Pair;
 use object::Flavour;
+
+/// Where the crate's files are, and where what its build generates is.
+const CRATE: &str = env!("CARGO_MANIFEST_DIR");
+const GENERATED: &str = env!("OUT_DIR");
+
+/// The object that the crate embeds, if it does.
+#[cfg(feature = "bpf")]
+fn embedded(algorithm: &Algorithm) -> Option<&'static [u8]> {
+    Some(algorithm.bpf_object())
+}
+
+/// The object that the crate embeds, if it does.
+#[cfg(not(feature = "bpf"))]
+fn embedded(_algorithm: &Algorithm) -> Option<&'static [u8]> {
+    None
+}
 
 /// What the registration test moves with each algorithm.
 const BULK_BYTES: u64 = 100_000_000;

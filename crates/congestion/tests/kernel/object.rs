@@ -39,10 +39,10 @@ pub(crate) struct Registered<'a> {
 
 /// Compiles a C file; returns the object.
 pub(crate) fn build(source: &Path, stem: &str, define: &[&str]) -> Vec<u8> {
-    let generated = Path::new(env!("OUT_DIR"));
+    let generated = Path::new(crate::GENERATED);
     let object = generated.join(format!("test-{}-{stem}.o", std::process::id()));
-    let include = [Path::new("include"), generated];
-    bpf::compile(source, &object, &include, define).unwrap_or_else(|e| panic!("{e}"));
+    let include = Path::new(crate::CRATE).join("include");
+    bpf::compile(source, &object, &[&include, generated], define).unwrap_or_else(|e| panic!("{e}"));
     let bytes = fs::read(&object).expect("clang wrote it");
     fs::remove_file(&object).expect("the object is ours");
     bytes
@@ -50,12 +50,10 @@ pub(crate) fn build(source: &Path, stem: &str, define: &[&str]) -> Vec<u8> {
 
 /// The object of an algorithm: what the crate embeds, if it does, for the plain flavour.
 fn bytes(algorithm: &Algorithm, flavour: Flavour) -> Vec<u8> {
-    let source = PathBuf::from(format!("algorithms/{}.c", algorithm.name()));
+    let source = PathBuf::from(format!("{}/algorithms/{}.c", crate::CRATE, algorithm.name()));
     match flavour {
-        #[cfg(feature = "bpf")]
-        Flavour::Plain => algorithm.bpf_object().to_vec(),
-        #[cfg(not(feature = "bpf"))]
-        Flavour::Plain => build(&source, algorithm.name(), &[]),
+        Flavour::Plain => crate::embedded(algorithm)
+            .map_or_else(|| build(&source, algorithm.name(), &[]), <[u8]>::to_vec),
         Flavour::Logging => build(&source, &format!("{}-log", algorithm.name()), &["CC_LOG"]),
     }
 }

@@ -5,21 +5,7 @@ use std::mem::{offset_of, size_of};
 
 use congestion::{AckSample, Algorithm, Event, INFINITE_SSTHRESH, Sock, State};
 
-/// `struct cc_record` of `cc_log.h`, field for field.
-#[derive(Clone, Copy)]
-#[repr(C)]
-struct Record {
-    hook: u32,
-    args: [u32; 3],
-    ret: u32,
-    lost: u32,
-    before: Sock,
-    after: Sock,
-}
-
-/// The hooks in the order of `enum cc_hook`.
-const HOOKS: [&str; 7] =
-    ["ssthresh", "cong_avoid", "undo_cwnd", "init", "pkts_acked", "cwnd_event", "set_state"];
+use crate::record::{HOOKS, Record, records};
 
 /// What was compared, for the terminal.
 #[derive(Default)]
@@ -56,11 +42,7 @@ impl fmt::Display for Tally {
 /// Replays every record; panics at the first that differs, with both views.
 pub(crate) fn compare(algorithm: &Algorithm, log: &[u8]) -> Tally {
     let mut tally = Tally::default();
-    let records = log.chunks_exact(size_of::<Record>());
-    assert!(records.remainder().is_empty(), "the log is not made of whole records");
-    for bytes in records {
-        // SAFETY: the chunk has the record's size, and all its fields are plain integers.
-        let record: Record = unsafe { std::ptr::read_unaligned(bytes.as_ptr().cast()) };
+    for record in records(log) {
         if HOOKS[record.hook as usize] == "pkts_acked" {
             let [_, _, in_flight] = record.args;
             assert!(in_flight <= record.before.delivered, "in flight is not in packets");

@@ -5,6 +5,7 @@ use traffic::Instant;
 use traffic::packet::{Tcp, flags};
 
 use super::Sender;
+use super::idle::Growth;
 use crate::scoreboard::Progress;
 
 /// What an ACK says, beyond what the scoreboard keeps.
@@ -305,6 +306,11 @@ impl Sender {
     #[inline(always)]
     fn grow_window(&mut self, acked: u32, delivered: u32, in_flight_before: u32, now: Instant) {
         let limited = self.window_was_used(acked, in_flight_before);
+        // Linux stamps the window whenever it calls the algorithm (`tcp_cong_avoid`), and asks since 2.6.13 only
+        // within that call whether the window was used.
+        if limited || self.growth == Growth::LimitedLastRound {
+            self.window_stamp = now;
+        }
         if limited || self.tells_unused {
             self.grow(delivered, limited, now);
         }

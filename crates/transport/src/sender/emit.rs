@@ -163,7 +163,10 @@ impl Sender {
         let (in_flight, cwnd) = (self.in_flight(), self.sock.cwnd);
         if in_flight >= cwnd {
             self.burst_ended();
-            self.note_usage(true, in_flight, now);
+            // What is sent again is no use of the window: `tcp_write_xmit` looks at it for new data alone.
+            if self.has_new_data() {
+                self.note_usage(true, in_flight, now);
+            }
             return None;
         }
         if !self.repair_may_go(cwnd - in_flight, now) {
@@ -281,7 +284,8 @@ impl Sender {
     fn stop_at(&mut self, limited: bool, in_flight: u32, now: Instant) {
         self.resting = true;
         self.burst_ended();
-        if limited || self.last_sent == now {
+        if limited || self.nxt != self.stopped_at {
+            self.stopped_at = self.nxt;
             self.note_usage(limited, in_flight, now);
             self.arm_tail_probe_after(now);
         }

@@ -187,8 +187,9 @@ impl Sender {
             if self.config.recovery.reduction != crate::config::Reduction::Prr {
                 self.set_cwnd(self.sock.ssthresh.max(1), now);
             } else {
-                // The first retransmission goes out at once.
-                self.set_cwnd(self.in_flight() + 1, now);
+                // The first retransmission goes out at once, for one delivered (tcp_rack_reo_timeout).
+                let event = AckEvent { delivered: 1, newly_lost: 1, ..AckEvent::default() };
+                self.reduce_window(&event, now);
             }
         }
         if !self.timer.is_reordering() {

@@ -205,8 +205,9 @@ impl Sender {
         self.mark_for_undo();
         if fresh {
             self.begin_reduction(now);
-        } else {
-            // CWR turns into Recovery: the window is on its way down already.
+        } else if self.config.recovery.reduction != Reduction::Prr {
+            // CWR turns into Recovery: the window is on its way down already. Its end moved with that
+            // until Linux 3.7 (tcp_fastretrans_alert), and stays since (684bad110757).
             self.high_seq = self.nxt;
         }
         self.set_state(State::Recovery, now);

@@ -105,3 +105,22 @@ fn an_echoed_mark_does_not_stop_growth_after_a_timeout() {
     assert_eq!(script.end.info().ca_state, congestion::State::Loss);
     assert_eq!(calls(), [(1, 1)]);
 }
+
+#[test]
+fn a_window_that_is_acknowledged_and_not_used_is_kept() {
+    // tcp_cong_avoid stamps the window for each ACK in Open, and only one not stamped for a timeout is taken down
+    // to what was used (tcp_cwnd_application_limited).
+    let mut script = Script::new(&config("linux-6", &ASKS_NOTHING), 100, 60_000);
+    script.supply(10);
+    script.numbers();
+    script.ack(200, 10, &[]);
+    assert_eq!(script.end.info().cwnd, 20);
+    for round in 1..10 {
+        script.supply(5);
+        assert_eq!(script.numbers().len(), 5);
+        for n in 1..=5 {
+            script.ack(200 + 100 * round + n, 5 + 5 * round + n, &[]);
+        }
+        assert_eq!(script.end.info().cwnd, 20, "in round {round}");
+    }
+}

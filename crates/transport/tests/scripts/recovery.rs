@@ -445,3 +445,46 @@ fn a_retransmission_lost_after_a_timeout_starts_recovery() {
     assert_eq!((info.ca_state, info.timeouts), (congestion::State::Recovery, 1), "{info:?}");
     assert_eq!(script.numbers(), [1]);
 }
+
+/// Linux since 684bad110757 (3.7): a reduction for a mark that turns into one for a loss ends where it would have
+/// ended.
+#[test]
+fn a_loss_during_a_reduction_for_a_mark_does_not_prolong_it() {
+    let mut config = linux6();
+    config.segment.ecn = Ecn::Request;
+    let mut script = Script::new(&config, 100, 60_000);
+    script.supply(40);
+    assert_eq!(script.numbers().len(), 10);
+    script.now = at(200);
+    let mut packet = script.ack_packet(1, &[]);
+    packet.tcp.flags |= flags::ECE;
+    script.end.receive(&packet, script.now);
+    assert_eq!(script.end.info().ca_state, congestion::State::Cwr);
+    assert_eq!(script.numbers(), [10]);
+    script.ack(210, 1, &[(2, 6)]);
+    assert_eq!(script.end.info().ca_state, congestion::State::Recovery);
+    script.numbers();
+    script.ack(310, 10, &[]);
+    assert_eq!(script.end.info().ca_state, congestion::State::Open);
+}
+
+/// `tcp_rack_reo_timeout` reduces as for one segment delivered.
+#[test]
+fn a_recovery_that_the_reordering_timer_begins_counts_a_delivery() {
+    let mut script = Script::new(&linux6(), 100, 60_000);
+    script.supply(100);
+    script.numbers();
+    script.ack(200, 10, &[]);
+    assert_eq!(script.numbers().len(), 20);
+    script.ack(300, 10, &[(11, 12)]);
+    assert_eq!(script.numbers(), [30]);
+    script.wait();
+    assert_eq!(script.end.info().ca_state, congestion::State::Recovery);
+    assert_eq!(script.numbers(), [10]);
+    // Half of 20 for each delivered: RFC 6937's sndcnt is ceil(2 * 10 / 20) - 1, then ceil(3 * 10 / 20) - 1.
+    let now = script.now.since(Instant::ZERO).as_us() / 1_000;
+    script.ack(now + 1, 10, &[(11, 13)]);
+    assert_eq!(script.numbers(), []);
+    script.ack(now + 2, 10, &[(11, 14)]);
+    assert_eq!(script.numbers(), [31]);
+}
