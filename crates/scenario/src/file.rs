@@ -154,7 +154,7 @@ pub(crate) struct LinkEnd {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Flow {
     /// The sending host. Two counted hosts are paired by number; a counted and a single one form a
-    /// star.
+    /// star. "NAME.3..7" is those of a counted host from one to the other.
     pub(crate) from: Name,
     /// The receiving host.
     pub(crate) to: Name,

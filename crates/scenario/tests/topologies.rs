@@ -99,6 +99,43 @@ fn matrices_are_drawn_from_the_seed_and_stay_one_table() {
 }
 
 #[test]
+fn some_of_the_hosts_are_addressed_by_their_numbers() {
+    let flow = |from: &str, to: &str, more: &str| {
+        format!("[topology.t.star]\n[flow.f]\nfrom = \"{from}\"\nto = \"{to}\"\n{more}")
+    };
+    let ends = |plan: &Plan| -> Vec<[String; 2]> {
+        let name = |node: usize| plan.nodes[node].name.clone();
+        plan.flows.iter().map(|flow| [name(flow.from), name(flow.to)]).collect()
+    };
+    for (text, expected) in [
+        (
+            flow("t-host.2..4", "t-host.1", "matrix = \"incast\"\n"),
+            vec![["t-host.2", "t-host.1"], ["t-host.3", "t-host.1"], ["t-host.4", "t-host.1"]],
+        ),
+        (
+            flow("t-host.1..2", "t-host.7..8", ""),
+            vec![["t-host.1", "t-host.7"], ["t-host.2", "t-host.8"]],
+        ),
+        (flow("t-host.3..3", "t-host.8", ""), vec![["t-host.3", "t-host.8"]]),
+    ] {
+        let found = plan(&text);
+        assert_eq!(ends(&found), expected, "{text}");
+        locked(&found);
+    }
+    for (from, help) in [
+        ("t-host.4..2", "they are `t-host.1` to `t-host.8`"),
+        ("t-host.1..9", "they are `t-host.1` to `t-host.8`"),
+        ("t-host.0..2", "they are `t-host.1` to `t-host.8`"),
+        ("t-hots.1..2", "there is `t-host`"),
+        ("t-host..2", "t-host"),
+        ("..", "t-host"),
+    ] {
+        let errors = parsed(&flow(from, "t-host.1", "")).expect_err(from);
+        assert!(errors.contains("there is no node") && errors.contains(help), "{errors}");
+    }
+}
+
+#[test]
 fn what_cannot_be_built_is_refused_with_what_to_change() {
     let refused = |text: &str, message: &str, help: &str| {
         let errors = parsed(text).expect_err(text);

@@ -84,10 +84,16 @@ impl<'f> Directory<'f> {
         next.is_some_and(|(name, _)| name.starts_with(&prefix))
     }
 
-    /// What `text` stands for: a name, or `NAME.3` of a counted one.
+    /// What `text` stands for: a name, `NAME.3` of a counted one, or `NAME.3..7` for those from one to the other.
     pub(super) fn get(&self, text: &str) -> Option<Members> {
         if let Some((members, _)) = self.by_name.get(text) {
             return Some(members.clone());
+        }
+        if let Some((first, last)) = text.split_once("..") {
+            let (name, _) = first.rsplit_once('.')?;
+            let [first, last] = [self.get(first)?, self.get(&format!("{name}.{last}"))?];
+            let range = first.range.start..last.range.end;
+            return (!range.is_empty()).then_some(Members { range, counted: true });
         }
         let (name, number) = text.rsplit_once('.')?;
         let (members, _) = self.by_name.get(name).filter(|(members, _)| members.counted)?;
@@ -109,10 +115,12 @@ impl<'f> Directory<'f> {
     /// Whether the file has it, or what it is a member of, with mistakes of its own.
     fn is_faulty(&self, text: &str) -> bool {
         let faulty = |name| self.mentioned.contains(name) && !self.by_name.contains_key(name);
+        let text = text.split_once("..").map_or(text, |(first, _)| first);
         faulty(text) || text.rsplit_once('.').is_some_and(|(name, _)| faulty(name))
     }
 
     fn help(&self, text: &str) -> String {
+        let text = text.split_once("..").map_or(text, |(first, _)| first);
         match text.rsplit_once('.').and_then(|(name, _)| Some((name, self.by_name.get(name)?))) {
             Some((name, (members, _))) if members.counted => {
                 format!("they are `{name}.1` to `{name}.{}`", members.range.len())
