@@ -1,6 +1,6 @@
 //! Where the model is known to differ from the kernel, each with its reason.
 
-use congestion::Event;
+use congestion::{Event, State};
 use nix::time::{ClockId, clock_getres};
 use traffic::Duration;
 
@@ -30,6 +30,7 @@ const NEAR: usize = 8;
 /// The numbers of hooks in `record::HOOKS`.
 const SSTHRESH: usize = 0;
 const CWND_EVENT: usize = 5;
+const SET_STATE: usize = 6;
 /// What a timer of the kernel's may be late or early by, and RACK's microseconds differ by, in
 /// microseconds.
 const APART_US: u64 = 10_000;
@@ -74,7 +75,9 @@ fn jiffy() -> Duration {
 fn by_timer(difference: &Difference<'_>) -> bool {
     let kernel = &difference.kernel[..difference.kernel.len().min(difference.at + 1)];
     let reduces = |call: &&Call| {
-        call.hook == SSTHRESH || call.hook == CWND_EVENT && call.args[0] == Event::Loss as u32
+        call.hook == SSTHRESH
+            || call.hook == CWND_EVENT && call.args[0] == Event::Loss as u32
+            || call.hook == SET_STATE && call.args[0] == State::Loss as u32
     };
     let last = kernel.iter().rev().take(NEAR).find(reduces);
     // The same question has the same answer whenever it is asked.

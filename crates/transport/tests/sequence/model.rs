@@ -196,7 +196,7 @@ impl Replay<'_> {
             self.now = self.now.max(input.at);
             match input.what {
                 What::Arrival(mut packet) => {
-                    packet.tcp.ts_ecr = packet.tcp.ts_ecr.wrapping_add(self.echo);
+                    packet.tcp.ts_ecr = self.echoed(packet.tcp.ts_ecr);
                     self.end.receive(&packet, self.now);
                 }
                 What::Write(bytes) => {
@@ -207,6 +207,20 @@ impl Replay<'_> {
                 What::Timer => {}
             }
             self.send();
+        }
+    }
+
+    /// What the model's own segment said in place of the kernel's that is echoed: a timer may have sent it at
+    /// another time. Where they do not send the same, what it would have said at the kernel's time.
+    fn echoed(&self, echo: u32) -> u32 {
+        let kernel = &self.record.sent;
+        let carrier = kernel.iter().position(|(_, packet)| packet.tcp.ts_val == echo);
+        let pair = carrier.and_then(|n| Some((&kernel[n].1.tcp, &self.sent.get(n)?.1.tcp)));
+        match pair {
+            Some((theirs, ours)) if (theirs.seq, theirs.payload) == (ours.seq, ours.payload) => {
+                ours.ts_val
+            }
+            _ => echo.wrapping_add(self.echo),
         }
     }
 
