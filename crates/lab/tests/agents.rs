@@ -208,7 +208,7 @@ fn requests_are_answered_in_turn() {
     let flow = "[flow.one]\nfrom = \"a\"\nto = \"b\"\nstart = \"100 ms\"\nstop = \"1 s\"\n\
                 exchange = { request = \"2 KB\", response = \"50 KB\", every = \"20 ms\" }";
     let (totals, _) = Pair::new("200mbit").flows(&plan("1.5 s", flow));
-    let FlowTotals { exchanges, sender, receiver, .. } = totals[0];
+    let FlowTotals { exchanges, sender, receiver, .. } = totals[0].clone();
     let exchanges = exchanges.expect("it asks");
     // One every 20 ms for 0.9 s; fewer where the machine is late, as the next counts from the last.
     assert!((20..=45).contains(&exchanges.completed), "{exchanges:?}");
@@ -231,7 +231,7 @@ fn both_ends_of_an_exchange_draw_the_same_sizes() {
     let flow = "[flow.one]\nfrom = \"a\"\nto = \"b\"\nexchange = { request = \"1 B..20 kB\", \
                 response = \"pareto 20 kB 1.5\", think = \"exponential 1 ms\", count = 100 }";
     let (totals, _) = Pair::new("200mbit").flows(&plan("4 s", flow));
-    let FlowTotals { exchanges, sender, receiver, .. } = totals[0];
+    let FlowTotals { exchanges, sender, receiver, .. } = totals[0].clone();
     assert_eq!(exchanges.expect("it asks").completed, 100);
     let draws = |key: &str, of: Distribution<Bytes>| {
         let mut random = Random::new(1, &format!("one {key}"));

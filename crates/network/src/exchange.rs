@@ -3,6 +3,7 @@
 use traffic::{Bytes, Distribution, Duration, Instant, Random};
 
 use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
+use crate::histogram::Histogram;
 
 /// Sizes of both, how often, and how many.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +53,7 @@ impl Sizes {
 }
 
 /// What became of the requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exchanges {
     /// Requests whose whole response was read.
     pub completed: u64,
@@ -60,6 +61,8 @@ pub struct Exchanges {
     pub sum: u128,
     /// The longest of these.
     pub max: Duration,
+    /// How they are distributed.
+    pub times: Histogram,
 }
 
 impl Exchanges {
@@ -67,6 +70,7 @@ impl Exchanges {
         self.completed += 1;
         self.sum += u128::from(time.as_ps());
         self.max = self.max.max(time);
+        self.times.note(time);
     }
 }
 
@@ -178,7 +182,7 @@ impl Application for RequestClient {
     }
 
     fn exchanges(&self) -> Option<Exchanges> {
-        Some(self.exchanges)
+        Some(self.exchanges.clone())
     }
 }
 

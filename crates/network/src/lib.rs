@@ -16,6 +16,7 @@ pub mod flow_control;
 mod flow_table;
 pub mod forwarding;
 mod guard;
+pub mod histogram;
 pub mod host;
 pub mod impairment;
 pub mod ingress;

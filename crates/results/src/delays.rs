@@ -3,8 +3,8 @@
 use network::observer::PortId;
 use traffic::{Instant, Packet};
 
-use crate::histogram::Histogram;
 use crate::rows::{DelayRow, Name};
+use network::histogram::Histogram;
 
 /// What a port's packets had of delay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

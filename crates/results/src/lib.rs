@@ -12,7 +12,6 @@ pub mod delays;
 pub mod error;
 pub mod expectation;
 pub mod folder;
-pub mod histogram;
 pub mod lab;
 pub mod manifest;
 pub mod paper;
@@ -36,9 +35,9 @@ pub use delays::{AllDelays, Delays};
 pub use error::Error;
 pub use expectation::{Verdict, judge, judge_quantities};
 pub use folder::{Files, RunFolder};
-pub use histogram::Histogram;
 pub use lab::{HostStalls, LabPort, LabReport, Lateness, Spoiled};
 pub use manifest::Manifest;
+pub use network::histogram::Histogram;
 pub use recorder::{Recorder, Recording};
 pub use rows::{
     BandwidthRow, ClassRow, DelayRow, FlowRow, Name, Names, QueueRow, Row, SequenceRow,

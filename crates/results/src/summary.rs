@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize, Serializer};
 use traffic::condition::Count;
 use traffic::{Duration, Rate};
 
-use crate::histogram::Histogram;
 use crate::totals::{Drops, EngineTotals, PortTotals, Totals};
+use network::histogram::Histogram;
 
 mod completion;
 mod flow;

@@ -43,7 +43,7 @@ impl Drops {
 }
 
 /// What became of one flow.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct FlowTotals {
     /// When its program connected, or began to send datagrams.
     pub start: Instant,

@@ -94,6 +94,34 @@ fn a_response_takes_a_round_trip_and_the_next_request_follows_it() {
 }
 
 #[test]
+fn percentiles_of_a_group_are_of_all_its_responses() {
+    let text = "duration = \"4 s\"\n[host.a]\n[host.b]\ncount = 2\n[router.r]\n\
+                [link.a]\nbetween = [\"a\", \"r\"]\nrate = \"100 Mbit/s\"\n\
+                [link.near]\nbetween = [\"r\", \"b.1\"]\nrate = \"100 Mbit/s\"\ndelay = \"5 ms\"\n\
+                [link.far]\nbetween = [\"r\", \"b.2\"]\nrate = \"100 Mbit/s\"\ndelay = \"50 ms\"\n\
+                [flow.get]\nfrom = \"a\"\nto = \"b\"\n\
+                exchange = { request = \"100 B\", response = \"100 B\" }\n";
+    let summary = driver::summary(&driver::plan(text));
+    // A response takes a round trip, and 1/16 is what a percentile is known to.
+    let is = |seconds: Option<f64>, ms: f64| {
+        let seconds = seconds.expect("it was measured");
+        assert!((ms..=ms * 1.07).contains(&(seconds * 1e3)), "{seconds} s, not {ms} ms");
+    };
+    for (name, ms) in [("get.1", 10.0), ("get.2", 100.0)] {
+        let flow = summary.flow.get(name).and_then(|flow| flow.exchanges.clone()).expect("asks");
+        is(flow.response_p50_seconds, ms);
+        is(flow.response_p95_seconds, ms);
+        assert!(flow.response_p99_seconds.expect("measured") <= flow.response_max_seconds);
+    }
+    // Ten responses of the near one to one of the far one.
+    let group = summary.group.get("get").and_then(|group| group.exchanges.clone()).expect("asks");
+    assert!((400..=450).contains(&group.completed), "{group:?}");
+    is(group.response_p50_seconds, 10.0);
+    is(group.response_p95_seconds, 100.0);
+    is(group.response_p99_seconds, 100.0);
+}
+
+#[test]
 fn requests_keep_their_time_unless_the_response_is_late() {
     let every = |time: &str, response: &str| {
         let flow = format!(

@@ -98,6 +98,9 @@ pub(super) const FLOW: &[Quantity] = &[
     )
     .at("exchanges.response_mean_seconds")
     .samples("exchanges.completed"),
+    RESPONSE_P50,
+    RESPONSE_P95,
+    RESPONSE_P99,
     quantity(
         "response_max",
         Time,
@@ -275,6 +278,9 @@ pub(super) const GROUP: &[Quantity] = &[
     )
     .at("exchanges.response_mean_seconds")
     .samples("exchanges.completed"),
+    RESPONSE_P50,
+    RESPONSE_P95,
+    RESPONSE_P99,
     quantity(
         "response_max",
         Time,
@@ -331,6 +337,18 @@ const SLOWDOWN_P95: Quantity = slowdown("slowdown_p95", "p95 of the same.");
 const SLOWDOWN_P99: Quantity = slowdown("slowdown_p99", "p99 of the same.");
 const COMPLETED: Quantity =
     quantity("completed", Number, Sum, Higher, "Flows of a set size that completed.");
+
+const RESPONSE_P50: Quantity =
+    response("response_p50", "p50 of the times from a request to the end of its response, to 6 %.")
+        .at("exchanges.response_p50_seconds");
+const RESPONSE_P95: Quantity =
+    response("response_p95", "p95 of the same.").at("exchanges.response_p95_seconds");
+const RESPONSE_P99: Quantity =
+    response("response_p99", "p99 of the same.").at("exchanges.response_p99_seconds");
+
+const fn response(name: &'static str, what: &'static str) -> Quantity {
+    quantity(name, Time, Aggregate::None, Lower, what).samples("exchanges.completed")
+}
 
 const fn fct(name: &'static str, what: &'static str) -> Quantity {
     quantity(name, Time, Aggregate::None, Lower, what)

@@ -46,6 +46,18 @@ impl Histogram {
         self.counts[bucket(ns)] = 1;
     }
 
+    /// Counts those of another, too.
+    pub fn merge(&mut self, other: &Self) {
+        self.longest = self.longest.max(other.longest);
+        if self.counts.is_empty() {
+            self.counts.clone_from(&other.counts);
+            return;
+        }
+        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
+            *count += more;
+        }
+    }
+
     /// How many there were.
     pub fn total(&self) -> u64 {
         self.counts.iter().sum()
@@ -108,6 +120,20 @@ mod tests {
         near(0.5, 500);
         near(0.99, 990);
         assert_eq!((histogram.total(), histogram.longest()), (1_000, Duration::from_ms(1)));
+    }
+
+    #[test]
+    fn two_together_are_as_if_one_had_counted_all() {
+        let counted = |durations: &[u64]| {
+            let mut histogram = Histogram::default();
+            durations.iter().for_each(|&us| histogram.note(Duration::from_us(us)));
+            histogram
+        };
+        for (one, other) in [(&[][..], &[][..]), (&[], &[3]), (&[3], &[]), (&[1, 900], &[7, 7])] {
+            let mut sum = counted(one);
+            sum.merge(&counted(other));
+            assert_eq!(sum, counted(&[one, other].concat()));
+        }
     }
 
     #[test]
