@@ -45,6 +45,10 @@ fn compare(ground: &Ground) -> Value {
     json(&output)
 }
 
+/// A fault of a driver shows in each run. What the machine takes from a run that it was thought to have kept up with
+/// (a paced host makes up for no time that it lost) does not.
+const ATTEMPTS: usize = 3;
+
 /// Runs `scenario` on both drivers, and judges what it names.
 fn check(test: &str, scenario: &str) {
     let Some(ground) = Ground::take(test, &[]) else { return };
@@ -56,16 +60,23 @@ fn check(test: &str, scenario: &str) {
     assert_eq!(code(&simulated), 0, "{}", stderr(&simulated));
     let undisturbed =
         |run: &Run| run.manifest()["lab"]["spoiled"].as_array().is_none_or(Vec::is_empty);
-    let Some(_) = ground.measure(test, scenario, &[], undisturbed) else { return };
-    let comparison = compare(&ground);
-    let rows = comparison["quantities"].as_array().expect("rows");
-    let named: Vec<_> = rows.iter().filter(|row| row["named"] == true).collect();
-    assert!(!named.is_empty(), "the scenario names nothing to compare");
-    for row in named {
-        say(&format!("{test}: {} {} {}", row["path"], row["values"], row["difference"]));
+    let mut told = String::new();
+    for _ in 0..ATTEMPTS {
+        let Some(_) = ground.measure(test, scenario, &[], undisturbed) else { return };
+        let comparison = compare(&ground);
+        let rows = comparison["quantities"].as_array().expect("rows");
+        let named: Vec<_> = rows.iter().filter(|row| row["named"] == true).collect();
+        assert!(!named.is_empty(), "the scenario names nothing to compare");
+        for row in named {
+            say(&format!("{test}: {} {} {}", row["path"], row["values"], row["difference"]));
+        }
+        let outside = outside(&comparison);
+        if outside.is_empty() {
+            return;
+        }
+        told = outside.join("\n");
     }
-    let outside = outside(&comparison);
-    assert!(outside.is_empty(), "{test}: simulator and lab differ:\n{}", outside.join("\n"));
+    panic!("{test}: simulator and lab differ in {ATTEMPTS} runs, in the last by\n{told}");
 }
 
 #[test]
