@@ -597,7 +597,7 @@ fn what_a_discipline_costs() {
     assert_eq!(code(&suimon(folder.path(), &["cost", "priq", "--classes", "17"])), 2);
 }
 
-/// The scenario of two flows with tolerances of its own: two runs, whose seeds differ in goodput and drops.
+/// The scenario of two flows with tolerances of its own: two runs, whose seeds differ in goodput.
 fn compared(folder: &Path, tolerances: &str) {
     let text = format!("{SCENARIO}\n{tolerances}");
     std::fs::write(folder.join("two.toml"), text).expect("the scenario");
@@ -629,6 +629,15 @@ fn compare_shows_what_differs_and_judges_what_is_named() {
     let same = suimon(folder.path(), &["compare", "1", "1"]);
     assert!(stdout(&same).contains("equal in all"), "{}", stdout(&same));
     assert!(!stdout(&same).contains("goodput"));
+    std::fs::write(
+        folder.path().join("judged.toml"),
+        format!("{SCENARIO}\n[compare.flow.bulk]\ngoodput = \"1 %\"\n"),
+    )
+    .expect("the scenario");
+    assert_eq!(code(&suimon(folder.path(), &["run", "judged.toml", "--quiet", "-o", "3"])), 0);
+    let judged = suimon(folder.path(), &["compare", "3", "3"]);
+    let shown = stdout(&judged).lines().any(|line| line.starts_with("flow.bulk.goodput"));
+    assert!(shown, "what is judged is shown though equal: {}", stdout(&judged));
 }
 
 #[test]

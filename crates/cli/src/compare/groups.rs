@@ -37,7 +37,7 @@ pub(super) struct Comparison {
     pub(super) units: Units,
     /// What differs by more than noise or is named, or all.
     pub(super) rows: Vec<Row>,
-    /// How many quantities are equal in all runs and left out.
+    /// How many quantities that no tolerance names are equal in all runs, and left out.
     pub(super) equal: usize,
     /// How many differ by what seeds alone make, and are left out.
     pub(super) noise: usize,

@@ -26,7 +26,7 @@ pub(super) struct Comparison {
     pub(super) units: Units,
     /// What differs, or all.
     pub(super) rows: Vec<Row>,
-    /// How many quantities are equal in all runs and left out.
+    /// How many quantities that no tolerance names are equal in all runs, and left out.
     pub(super) equal: usize,
 }
 
@@ -189,11 +189,12 @@ fn compare(runs: Vec<StoredRun>, plan: &Plan, all: bool) -> Result<Comparison, F
             // What one of them has not is not shared.
             Err(_) => continue,
         };
-        if !all && values.iter().all(|value| value == &values[0]) {
+        let own = plan.comparison.tolerances.iter().rev().find(|tolerance| tolerance.path == path);
+        // What is judged is shown, also where nothing differs.
+        if !all && own.is_none() && values.iter().all(|value| value == &values[0]) {
             equal += 1;
             continue;
         }
-        let own = plan.comparison.tolerances.iter().rev().find(|tolerance| tolerance.path == path);
         let allowed = own.map_or(Within::Percent(plan.comparison.percent), |own| own.within);
         rows.push(Row { path, values, allowed, named: own.is_some() });
     }
