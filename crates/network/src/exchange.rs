@@ -72,6 +72,14 @@ impl Exchanges {
         self.max = self.max.max(time);
         self.times.note(time);
     }
+
+    /// What became of those of both together.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.times.merge(&other.times);
+        let (completed, sum) = (self.completed + other.completed, self.sum + other.sum);
+        Self { completed, sum, max: self.max.max(other.max), times: self.times }
+    }
 }
 
 /// The program that asks.

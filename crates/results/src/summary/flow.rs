@@ -2,7 +2,6 @@
 
 use network::datagram::Delay;
 use network::exchange::Exchanges;
-use network::histogram::Histogram;
 use serde::{Deserialize, Serialize};
 use traffic::Bytes;
 use traffic::units::PS_PER_SECOND;
@@ -110,9 +109,6 @@ pub struct ExchangeSummary {
     pub response_p99_seconds: Option<f64>,
     /// The longest of these, seconds.
     pub response_max_seconds: f64,
-    /// How they are distributed; not written.
-    #[serde(skip)]
-    times: Histogram,
 }
 
 /// What became of a flow's datagrams, from the sending program to the receiving one.
@@ -157,34 +153,6 @@ impl DatagramSummary {
             ),
             delay_max_seconds: self.delay_max_seconds.max(other.delay_max_seconds),
             jitter_seconds: self.jitter_seconds.max(other.jitter_seconds),
-        }
-    }
-}
-
-impl ExchangeSummary {
-    /// What became of those of both together.
-    pub(super) fn and(mut self, other: Self) -> Self {
-        self.times.merge(&other.times);
-        Self {
-            completed: self.completed + other.completed,
-            response_mean_seconds: mean_of(
-                (self.response_mean_seconds, self.completed),
-                (other.response_mean_seconds, other.completed),
-            ),
-            response_max_seconds: self.response_max_seconds.max(other.response_max_seconds),
-            ..self
-        }
-        .with_percentiles()
-    }
-
-    /// The same with the percentiles of what is distributed so.
-    fn with_percentiles(self) -> Self {
-        let percentile = |share| Some(self.times.quantile(share).as_secs_f64());
-        Self {
-            response_p50_seconds: percentile(0.5),
-            response_p95_seconds: percentile(0.95),
-            response_p99_seconds: percentile(0.99),
-            ..self
         }
     }
 }
@@ -246,16 +214,16 @@ fn sum_datagrams(t: &FlowTotals, delay: &Delay) -> DatagramSummary {
     }
 }
 
-fn sum_exchanges(exchanges: &Exchanges) -> ExchangeSummary {
+/// What became of the requests of one flow, or of several together.
+pub(super) fn sum_exchanges(exchanges: &Exchanges) -> ExchangeSummary {
     let seconds = exchanges.sum as f64 / PS_PER_SECOND as f64;
+    let percentile = |share| Some(exchanges.times.quantile(share).as_secs_f64());
     ExchangeSummary {
         completed: exchanges.completed,
         response_mean_seconds: per(seconds, exchanges.completed as f64),
-        response_p50_seconds: None,
-        response_p95_seconds: None,
-        response_p99_seconds: None,
+        response_p50_seconds: percentile(0.5),
+        response_p95_seconds: percentile(0.95),
+        response_p99_seconds: percentile(0.99),
         response_max_seconds: exchanges.max.as_secs_f64(),
-        times: exchanges.times.clone(),
     }
-    .with_percentiles()
 }

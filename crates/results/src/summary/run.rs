@@ -1,12 +1,13 @@
 //! The run as a whole, and the flows of a `count` together.
 
+use network::exchange::Exchanges;
 use network::workload::Workload;
 use scenario::plan::{Flow, Plan, Transport};
 use serde::{Deserialize, Serialize};
 use traffic::{Duration, Instant};
 
 use super::completion::{Completion, Ideal, ideal, sum_completion};
-use super::flow::{DatagramSummary, ExchangeSummary};
+use super::flow::{DatagramSummary, ExchangeSummary, sum_exchanges};
 use super::{FlowSummary, Named, per};
 use crate::totals::{Drops, FlowTotals, Totals};
 
@@ -149,6 +150,7 @@ fn sum_group(group: &[Member<'_>]) -> Group {
     let goodputs = members.clone().map(|f| f.goodput);
     let completion = sum_completion(group.iter().map(|&((_, flow), (_, ideal))| (flow, ideal)));
     let (completion, size) = completion.unzip();
+    let exchanges = group.iter().filter_map(|(_, (t, _))| t.exchanges.clone());
     Group {
         flows: group.len() as u64,
         goodput: goodput(group.iter().map(|&(_, (t, _))| t)),
@@ -159,8 +161,8 @@ fn sum_group(group: &[Member<'_>]) -> Group {
         drops: members.clone().map(|f| f.drops).sum(),
         retransmissions: members.clone().map(|f| f.retransmissions).sum(),
         timeouts: members.clone().map(|f| f.timeouts).sum(),
-        datagrams: members.clone().filter_map(|f| f.datagrams.clone()).reduce(DatagramSummary::and),
-        exchanges: members.filter_map(|f| f.exchanges.clone()).reduce(ExchangeSummary::and),
+        datagrams: members.filter_map(|f| f.datagrams.clone()).reduce(DatagramSummary::and),
+        exchanges: exchanges.reduce(Exchanges::and).map(|all| sum_exchanges(&all)),
         completion,
         size: size.unwrap_or_default(),
     }
