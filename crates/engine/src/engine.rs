@@ -62,18 +62,46 @@ impl EventSink<'_> {
         }
         Some((packet?, *far, *far_port))
     }
+
+    /// As [`Egress::launch`], onto a wire that may change which packet arrives first.
+    #[inline(never)]
+    fn launch_impaired(
+        &mut self,
+        port: PortId,
+        packet: PacketId,
+        leaves: Instant,
+        packets: &mut Packets,
+    ) -> Result<(), DropReason> {
+        let wire = &mut self.channels[port.0 as usize].wire;
+        let first = wire.next_arrival();
+        let verdict = wire.send_impaired(packet, leaves, packets);
+        match wire.next_arrival() {
+            Some(next) if first != Some(next) => self.schedule.set(port.0, next),
+            _ => {}
+        }
+        verdict
+    }
 }
 
 impl Egress for EventSink<'_> {
     #[inline(always)]
-    fn launch(&mut self, port: PortId, packet: PacketId, leaves: Instant) -> bool {
+    fn launch(
+        &mut self,
+        port: PortId,
+        packet: PacketId,
+        leaves: Instant,
+        packets: &mut Packets,
+    ) -> Result<(), DropReason> {
         let wire = &mut self.channels[port.0 as usize].wire;
+        if wire.is_impaired() {
+            return self.launch_impaired(port, packet, leaves, packets);
+        }
         let idle = wire.is_empty();
-        let Some(arrives) = wire.send(packet, leaves) else { return false };
+        let arrives = wire.send(packet, leaves);
         if idle {
             self.schedule.insert(port.0, arrives);
         }
-        true
+        Ok(())
     }
 
     #[inline]
@@ -94,7 +122,7 @@ impl Egress for EventSink<'_> {
             destination: HostId(far as u16),
             ..Packet::default()
         };
-        if !self.launch(port, frame, leaves) {
+        if self.launch(port, frame, leaves, packets).is_err() {
             packets.release(frame);
         }
     }

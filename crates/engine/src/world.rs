@@ -74,7 +74,10 @@ impl World {
     pub fn of_machines(plan: &Plan, packets: Packets) -> Result<Self, Refusal> {
         let interfaces = |kind: &Kind, parts: Parts| match kind {
             Kind::Host(_) => {
-                Node::Router(Router::new(Parts { table: parts.table.local(), ..parts }))
+                // The machine itself verifies checksums.
+                let verified = parts.sides.into_iter().map(|side| Side { verifies: false, ..side });
+                let (table, sides) = (parts.table.local(), verified.collect());
+                Node::Router(Router::new(Parts { table, sides, ..parts }))
             }
             _ => kind.build(parts),
         };
@@ -98,13 +101,16 @@ impl World {
     fn joined(plan: &Plan, build: impl Fn(&Kind, Parts) -> Node) -> Result<Self, Refusal> {
         let mut ports: Vec<(Vec<Port>, Vec<Side>)> =
             plan.nodes.iter().map(|_| Default::default()).collect();
+        let ends = plan.links.iter().flat_map(|link| &link.ends);
+        let damaged = ends.flat_map(|end| &end.impairments).any(impairment::Parameters::damages);
         let mut channels = Vec::new();
         for (number, link) in plan.links.iter().enumerate() {
             for (end, here) in link.ends.iter().enumerate() {
                 let id = PortId((2 * number + end) as u32);
                 let (own, sides) = &mut ports[here.node];
                 let (port, delay) = output(plan, here, link, id)?;
-                sides.push(side(plan, here, link)?);
+                let host = matches!(plan.nodes[here.node].kind, Kind::Host(_));
+                sides.push(Side { verifies: damaged && host, ..side(plan, here, link)? });
                 channels.push(Channel {
                     wire: Wire::new(delay, impairments(plan, here, link)),
                     far: link.ends[1 - end].node as u32,

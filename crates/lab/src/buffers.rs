@@ -117,6 +117,20 @@ impl Buffers {
         true
     }
 
+    /// Gives a packet the frame of another, with what is said of its segments.
+    ///
+    /// # Panics
+    /// If there is no such packet.
+    pub(crate) fn copy(&mut self, from: PacketId, to: PacketId) {
+        let (room, offload) = (self.room(), *self.offload(from));
+        *self.offload_mut(to) = offload;
+        let (from, to) = (self.frame(from, room), self.frame(to, room));
+        if from != to {
+            // SAFETY: both are within the mapping, each in a chunk of its own, and the borrow is the only one.
+            unsafe { from.copy_to_nonoverlapping(to, room as usize) };
+        }
+    }
+
     /// The bytes before a packet's frame, see [`OFFLOAD`].
     ///
     /// # Panics

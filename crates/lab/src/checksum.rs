@@ -67,6 +67,14 @@ pub(crate) fn finish_if_pending(frame: &mut [u8], header: &Header) -> Option<()>
     finish(frame.get_mut(..end)?, transport, offset)
 }
 
+/// Flips a bit of a frame, the last of its datagram, so that the checksum of TCP or UDP is wrong.
+pub(crate) fn damage(frame: &mut [u8]) {
+    let end = Datagram::of(frame).map_or(frame.len(), |datagram| datagram.end);
+    if let Some(last) = frame.get_mut(..end).and_then(<[u8]>::last_mut) {
+        *last ^= 1;
+    }
+}
+
 /// The pseudo-header's sum for so many bytes of transport (RFC 9293, 3.1; RFC 8200, 8.1).
 fn pseudo_header(header: &Header, length: usize) -> u16 {
     let (source, destination) = (header.source.to_be_bytes(), header.destination.to_be_bytes());

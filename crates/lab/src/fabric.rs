@@ -76,6 +76,28 @@ impl Moved {
     }
 }
 
+/// Damages the frame of a packet that a link damaged, and counts the drop that its receiver makes of it. False if
+/// it is not to be sent: its checksum is still to be summed by the kernel, which would find it right.
+#[cold]
+fn deliver_damaged(
+    entry: Entry,
+    (id, length): (PacketId, u32),
+    now: Instant,
+    packets: &Packets,
+    buffers: &mut Buffers,
+    monitor: &mut Monitor,
+) -> bool {
+    let summed = buffers.offload(id).iter().all(|&byte| byte == 0);
+    checksum::damage(buffers.bytes_mut(id, length));
+    // A machine beyond the router counts its own.
+    if let Entry::Machine(node) = entry {
+        let (place, reason) = (Place::Node(node), DropReason::Checksum);
+        let dropped = Event::Dropped { place, id: Some(id), packet: &packets[id], reason, now };
+        FrameMonitor { monitor, buffers }.on(dropped);
+    }
+    summed
+}
+
 fn kept_up(missed: u64, lateness: &Lateness) -> bool {
     missed == 0 && lateness.quantile(0.99) <= LATE
 }
@@ -366,6 +388,7 @@ impl Fabric {
             .set_lent(self.attachments.iter().map(|attachment| attachment.device.lent()).sum());
         let Self { engine, monitor, buffers, .. } = self;
         engine.run_until(now, &mut FrameMonitor { monitor, buffers });
+        self.fill_copies();
         if self.engine.has_delivered() { self.send() } else { self.send_again() }
     }
 
@@ -380,6 +403,14 @@ impl Fabric {
         Ok(())
     }
 
+    /// Gives copies that links made the bytes of what they are copies of.
+    fn fill_copies(&mut self) {
+        while let Some((packet, copy)) = self.engine.packets().take_copy() {
+            self.buffers.copy(packet, copy);
+            self.lengths[copy.place() as usize] = self.lengths[packet.place() as usize];
+        }
+    }
+
     /// Writes the packets that reached machines to their interfaces.
     fn send(&mut self) -> Result<(), Error> {
         self.due.clear();
@@ -389,7 +420,7 @@ impl Fabric {
                 packets.release(packet);
                 continue;
             };
-            let Packet { length, tos, flow, .. } = packets[packet];
+            let Packet { length, tos, flow, corrupted, .. } = packets[packet];
             let length = if flow == FlowId::GAP {
                 let length = (length - 4).min(self.buffers.room());
                 self.buffers.offload_mut(packet).fill(0);
@@ -401,7 +432,16 @@ impl Fabric {
                 frame::set_tos(self.buffers.bytes_mut(packet, length), tos);
                 length
             };
-            self.monitor.programs.delivered(&packets[packet], at);
+            if corrupted {
+                let Self { monitor, buffers, .. } = self;
+                let place = self.attachments[attachment].place.entry;
+                if !deliver_damaged(place, (packet, length), at, packets, buffers, monitor) {
+                    packets.release(packet);
+                    continue;
+                }
+            } else {
+                self.monitor.programs.delivered(&packets[packet], at);
+            }
             self.attachments[attachment].device.send(packet, length);
             self.due.push(at);
         }
@@ -471,6 +511,7 @@ impl Fabric {
                 Protocol::Tcp
             },
             frames: segments.map_or(1, |segments| segments.count.min(255) as u8),
+            corrupted: false,
             priority: Packet::priority_of(header.tos),
             holder: 0,
             tcp: frame::segment(frame, &header),
@@ -482,6 +523,7 @@ impl Fabric {
             Entry::Machine(node) => engine.offer(node, packet, observer),
             Entry::Wire { by, .. } => engine.arrive(by, packet, observer),
         }
+        self.fill_copies();
         Ok(())
     }
 

@@ -4,9 +4,48 @@
 pub mod gemodel;
 pub mod loss;
 
-use traffic::Random;
+use traffic::{DropReason, Duration, Instant, Random};
 
-/// The registry: variant, module, name in a scenario.
+/// A frame on its way along a wire, as the impairments that it has passed leave it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transit {
+    /// When its last bit leaves the port.
+    pub leaves: Instant,
+    /// How much later it arrives than by the propagation delay. Frames behind it do not pass it.
+    pub delay: Duration,
+    /// How much later still, while frames behind it pass it.
+    pub held: Duration,
+    /// Why it is lost, if it is.
+    pub lost: Option<DropReason>,
+    /// Whether it arrives twice.
+    pub duplicated: bool,
+    /// Whether it arrives with a wrong checksum.
+    pub corrupted: bool,
+}
+
+impl Transit {
+    /// A frame whose last bit leaves the port at `leaves`, as sent.
+    pub const fn new(leaves: Instant) -> Self {
+        let (delay, held) = (Duration::ZERO, Duration::ZERO);
+        Self { leaves, delay, held, lost: None, duplicated: false, corrupted: false }
+    }
+}
+
+/// An impairment of one direction of a link.
+pub(crate) trait Impair: Sized {
+    /// What a user may set of it.
+    type Parameters;
+    /// Whether it damages frames, so that hosts verify checksums.
+    const DAMAGES: bool = false;
+
+    /// The impairment with these parameters, whose chances `random` decides.
+    fn new(parameters: Self::Parameters, random: Random) -> Self;
+
+    /// The next frame meets it.
+    fn apply(&mut self, frame: &mut Transit);
+}
+
+/// The registry: variant, module and type, name in a scenario. A frame meets those of a link in this order.
 macro_rules! registry {
     ($($variant:ident = $module:ident :: $type:ident, $name:literal;)*) => {
         /// What a user may set of an impairment.
@@ -28,6 +67,11 @@ macro_rules! registry {
             pub fn name(&self) -> &'static str {
                 match self { $(Self::$variant(_) => $name,)* }
             }
+
+            /// Whether it damages frames, so that hosts verify checksums.
+            pub fn damages(&self) -> bool {
+                match self { $(Self::$variant(_) => <$module::$type as Impair>::DAMAGES,)* }
+            }
         }
 
         impl Impairment {
@@ -35,15 +79,15 @@ macro_rules! registry {
             pub fn new(parameters: Parameters, random: Random) -> Self {
                 match parameters {
                     $(Parameters::$variant(own) => {
-                        Self::$variant($module::$type::new(own, random))
+                        Self::$variant(Impair::new(own, random))
                     })*
                 }
             }
 
-            /// Whether the next packet passes; it is lost otherwise.
+            /// The next frame meets it.
             #[inline]
-            pub fn passes(&mut self) -> bool {
-                match self { $(Self::$variant(own) => own.passes(),)* }
+            pub fn apply(&mut self, frame: &mut Transit) {
+                match self { $(Self::$variant(own) => own.apply(frame),)* }
             }
         }
     };

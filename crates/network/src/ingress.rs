@@ -1,10 +1,10 @@
 //! Ingress: what a node does to a packet between its arrival at a port and its way through the node.
 //!
-//! A control frame goes no further than the port that it speaks to. Any other packet is given its priority, and
-//! then conditioned: marked, or dropped.
+//! A control frame goes no further than the port that it speaks to, and a damaged packet no further than the host
+//! that it reaches. Any other packet is given its priority, and then conditioned: marked, or dropped.
 
 use traffic::condition::Conditioner;
-use traffic::{FlowId, Packet, PacketId};
+use traffic::{DropReason, FlowId, Packet, PacketId};
 
 use crate::node::{Context, Egress};
 use crate::observer::{Observer, Place};
@@ -29,12 +29,17 @@ pub struct Side {
     pub trust: Trust,
     /// Whether the far end sends control frames.
     pub control: bool,
+    /// Whether checksums are verified, as hosts do: of use where a link damages packets.
+    pub verifies: bool,
 }
 
 impl Side {
     /// Whether packets pass as they are.
     const fn is_plain(&self) -> bool {
-        self.conditioner.is_none() && !self.control && matches!(self.trust, Trust::Tag)
+        self.conditioner.is_none()
+            && !self.control
+            && !self.verifies
+            && matches!(self.trust, Trust::Tag)
     }
 }
 
@@ -90,6 +95,10 @@ impl Ingress {
             if let (Some(said), true) = (said, side.control) {
                 ports[number].take_control(&said, cx);
             }
+            return false;
+        }
+        if side.verifies && cx.packets[packet].corrupted {
+            cx.drop(Place::Node(self.node), packet, DropReason::Checksum);
             return false;
         }
         if let Trust::Dscp(map) = side.trust {

@@ -1,8 +1,8 @@
-//! A link: what it is, and one direction of it, in which packets propagate in order.
+//! A link: what it is, and one direction of it, in which packets propagate.
 
-use traffic::{Bytes, Duration, Instant, PacketId, Rate, Ring};
+use traffic::{Bytes, DropReason, Duration, Instant, PacketId, Packets, Rate, Ring};
 
-use crate::impairment::Impairment;
+use crate::impairment::{Impairment, Transit};
 
 /// A link's settings, the same in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,38 +19,133 @@ pub struct Config {
     pub loss: u32,
 }
 
-/// One direction of a link: packets on their way, each with the instant its last bit arrives.
+/// One direction of a link: packets on their way, each with the instant its last bit arrives, the first
+/// to arrive first.
 #[derive(Debug)]
 pub struct Wire {
     delay: Duration,
-    impairments: Option<Box<[Impairment]>>,
+    impaired: Option<Box<Impaired>>,
     flight: Ring<(Instant, PacketId)>,
+}
+
+/// What a wire has that is not perfect.
+#[derive(Debug)]
+struct Impaired {
+    /// A packet passes them one after another.
+    impairments: Vec<Impairment>,
+    /// When the last packet arrives of those that keep their order.
+    latest: Instant,
+    counters: Counters,
+}
+
+/// What impairments did to the packets of one direction of a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets lost.
+    pub lost: u64,
+    /// Packets that arrived, copies included.
+    pub passed: u64,
+    /// Packets held back while later ones passed them.
+    pub reordered: u64,
+    /// Copies made.
+    pub duplicated: u64,
+    /// Packets damaged.
+    pub corrupted: u64,
+    /// What all that arrived were later than by the propagation delay, in picoseconds.
+    pub delay_sum: u128,
+    /// The most that one was later.
+    pub delay_max: Duration,
 }
 
 impl Wire {
     /// A wire of the given delay, with these impairments, which a packet passes one after another.
     pub fn new(delay: Duration, impairments: Vec<Impairment>) -> Self {
-        let impairments = (!impairments.is_empty()).then(|| impairments.into_boxed_slice());
-        Self { delay, impairments, flight: Ring::new() }
+        let impaired = (!impairments.is_empty()).then(|| {
+            let (latest, counters) = (Instant::ZERO, Counters::default());
+            Box::new(Impaired { impairments, latest, counters })
+        });
+        Self { delay, impaired, flight: Ring::new() }
     }
 
-    /// Takes a packet whose last bit leaves the port at `leaves`; returns when it arrives, `None` if
-    /// the wire loses it.
+    /// Whether it has impairments: then packets enter by [`Wire::send_impaired`].
+    #[inline(always)]
+    pub fn is_impaired(&self) -> bool {
+        self.impaired.is_some()
+    }
+
+    /// Takes a packet whose last bit leaves the port at `leaves`; returns when it arrives.
     #[inline]
-    pub fn send(&mut self, packet: PacketId, leaves: Instant) -> Option<Instant> {
-        if self.impairments.is_some() && !self.passes() {
-            return None;
-        }
+    pub fn send(&mut self, packet: PacketId, leaves: Instant) -> Instant {
         let arrives = leaves + self.delay;
         self.flight.push((arrives, packet));
-        Some(arrives)
+        arrives
     }
 
-    /// Whether the next packet passes all impairments.
+    /// As [`Wire::send`], through the impairments. Packets arrive in order but for those that an impairment
+    /// holds back. A copy is a new packet of `packets`, and arrives behind the one that it is a copy of.
+    ///
+    /// # Errors
+    ///
+    /// Why the packet is lost; it is still the caller's then.
     #[inline(never)]
-    fn passes(&mut self) -> bool {
-        let impairments = self.impairments.as_deref_mut().unwrap_or_default();
-        impairments.iter_mut().all(Impairment::passes)
+    pub fn send_impaired(
+        &mut self,
+        packet: PacketId,
+        leaves: Instant,
+        packets: &mut Packets,
+    ) -> Result<(), DropReason> {
+        let Some(impaired) = &mut self.impaired else {
+            self.send(packet, leaves);
+            return Ok(());
+        };
+        let (frame, copied) = impaired.transit(0, Transit::new(leaves));
+        // A copy meets the impairments that come after the one that made it.
+        let copy = copied.and_then(|(stage, copied)| {
+            let copy = packets.duplicate(packet)?;
+            impaired.counters.duplicated += 1;
+            Some((copy, impaired.transit(stage, copied).0))
+        });
+        let verdict = self.enter(packet, frame, packets);
+        if let Some((copy, frame)) = copy
+            && self.enter(copy, frame, packets).is_err()
+        {
+            packets.release(copy);
+        }
+        verdict
+    }
+
+    /// Puts a packet among those on their way, as its impairments left it.
+    fn enter(
+        &mut self,
+        packet: PacketId,
+        frame: Transit,
+        packets: &mut Packets,
+    ) -> Result<(), DropReason> {
+        let Some(impaired) = &mut self.impaired else { return Ok(()) };
+        let counters = &mut impaired.counters;
+        if let Some(reason) = frame.lost {
+            counters.lost += 1;
+            return Err(reason);
+        }
+        let usual = frame.leaves + self.delay;
+        impaired.latest = (usual + frame.delay).max(impaired.latest);
+        let arrives = impaired.latest + frame.held;
+        let added = arrives - usual;
+        counters.passed += 1;
+        counters.reordered += u64::from(frame.held > Duration::ZERO);
+        counters.corrupted += u64::from(frame.corrupted);
+        counters.delay_sum += u128::from(added.as_ps());
+        counters.delay_max = counters.delay_max.max(added);
+        if frame.corrupted {
+            packets[packet].corrupted = true;
+        }
+        self.flight.insert((arrives, packet), |(other, _)| other > arrives);
+        Ok(())
+    }
+
+    /// What its impairments did; `None` if it has none.
+    pub fn counters(&self) -> Option<Counters> {
+        self.impaired.as_ref().map(|impaired| impaired.counters)
     }
 
     /// When the next packet arrives; `None` if the wire is empty.
@@ -74,5 +169,23 @@ impl Wire {
     /// Packets on their way.
     pub fn in_flight(&self) -> usize {
         self.flight.len()
+    }
+}
+
+impl Impaired {
+    /// A frame after the impairments from the one of that number on; if it is copied, the copy, and the number
+    /// of the first impairment that it meets.
+    fn transit(&mut self, from: usize, mut frame: Transit) -> (Transit, Option<(usize, Transit)>) {
+        let mut copied = None;
+        for (stage, impairment) in self.impairments.iter_mut().enumerate().skip(from) {
+            impairment.apply(&mut frame);
+            if core::mem::take(&mut frame.duplicated) {
+                copied = Some((stage + 1, frame));
+            }
+            if frame.lost.is_some() {
+                break;
+            }
+        }
+        (frame, copied)
     }
 }

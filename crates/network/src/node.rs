@@ -18,9 +18,18 @@ use crate::router::{self, Router};
 /// The far side of the output ports: where a node's packets go. In the simulator a wire and the event
 /// queue, on a machine an interface and a timer.
 pub trait Egress {
-    /// A packet is on the wire of `port`, and its last bit leaves at `leaves`. False if the wire loses
-    /// it; then the packet is still the caller's.
-    fn launch(&mut self, port: PortId, packet: PacketId, leaves: Instant) -> bool;
+    /// A packet is on the wire of `port`, and its last bit leaves at `leaves`.
+    ///
+    /// # Errors
+    ///
+    /// Why the wire loses it; then the packet is still the caller's.
+    fn launch(
+        &mut self,
+        port: PortId,
+        packet: PacketId,
+        leaves: Instant,
+        packets: &mut Packets,
+    ) -> Result<(), DropReason>;
 
     /// `port` goes on at `at`: [`Node::transmit`] is to be called then. A later call takes the place of
     /// an earlier one.

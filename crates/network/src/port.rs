@@ -556,7 +556,7 @@ impl Port {
         if let Some(control) = cx.packets.control(frame) {
             cx.observer.on(Event::Control { port, control, start, end });
         }
-        if !cx.egress.launch(self.id, frame, end) {
+        if cx.egress.launch(self.id, frame, end, cx.packets).is_err() {
             cx.packets.release(frame);
         }
     }
@@ -609,8 +609,9 @@ impl Port {
         let (port, id, end) = (self.id, Some(packet), self.device.free_at());
         let sent = &cx.packets[packet];
         cx.observer.on(Event::Transmitted { port, id, packet: sent, start, end });
-        if !cx.egress.launch(self.id, packet, self.device.free_at()) {
-            cx.drop(Place::Port(self.id), packet, DropReason::LinkLoss);
+        let leaves = self.device.free_at();
+        if let Err(reason) = cx.egress.launch(self.id, packet, leaves, cx.packets) {
+            cx.drop(Place::Port(self.id), packet, reason);
         }
     }
 

@@ -1,15 +1,20 @@
 //! What the Gilbert-Elliott model loses, against its stationary distribution.
 
 use network::impairment::gemodel::Parameters;
-use network::impairment::{self, Impairment};
+use network::impairment::{self, Impairment, Transit};
 use proptest::prelude::*;
-use traffic::Random;
+use traffic::{Instant, Random};
 
 /// Which of `count` packets are lost.
 fn losses(parameters: Parameters, seed: u64, count: u32) -> Vec<bool> {
     let parameters = impairment::Parameters::Gemodel(parameters);
     let mut link = Impairment::new(parameters, Random::from_seed(seed));
-    (0..count).map(|_| !link.passes()).collect()
+    let lost = |_| {
+        let mut frame = Transit::new(Instant::ZERO);
+        link.apply(&mut frame);
+        frame.lost.is_some()
+    };
+    (0..count).map(lost).collect()
 }
 
 fn share(share: f64) -> u32 {

@@ -33,11 +33,13 @@ pub enum DropReason {
     Policed,
     /// The discipline that had it broke its contract and did not give it back.
     Fault,
+    /// A link damaged it, and the host that it reached found its checksum wrong.
+    Checksum,
 }
 
 impl DropReason {
     /// Every reason, in the order of the results' columns.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::QueueBytes,
         Self::QueuePackets,
         Self::Flushed,
@@ -49,6 +51,7 @@ impl DropReason {
         Self::Unresponsive,
         Self::Policed,
         Self::Fault,
+        Self::Checksum,
     ];
 
     /// The reason's name in results: `queue_bytes`, `link_loss`, and so on.
@@ -65,6 +68,7 @@ impl DropReason {
             Self::Unresponsive => "unresponsive",
             Self::Policed => "policed",
             Self::Fault => "fault",
+            Self::Checksum => "checksum",
         }
     }
 }

@@ -149,6 +149,8 @@ pub struct Packet {
     pub protocol: Protocol,
     /// Frames that it is on the wire, more than one if a machine left a TCP segment to be cut; 0 says 1.
     pub frames: u8,
+    /// Whether a link damaged it: its checksum is wrong, which who receives it finds out.
+    pub corrupted: bool,
     /// Its priority, 0 to 7: the class selector of its DSCP where it is made (RFC 2474, section 4.2.2), then what a
     /// node that trusts another field reads from that on input.
     pub priority: u8,
@@ -223,6 +225,8 @@ pub struct Packets {
     headers: Vec<FlowHeaders>,
     /// What control frames say that are alive, and some that were.
     controls: Vec<(PacketId, Control)>,
+    /// Where a driver keeps bytes by place: packets and their copies that it has not yet been told of.
+    copies: Option<VecDeque<(PacketId, PacketId)>>,
 }
 
 impl Packets {
@@ -234,14 +238,35 @@ impl Packets {
             dropped: VecDeque::new(),
             headers: Vec::new(),
             controls: Vec::new(),
+            copies: None,
         }
     }
 
-    /// An arena of so many places, none of them in use; it never grows if [`Packets::try_alloc`] alone
-    /// takes from it.
+    /// An arena of so many places, none of them in use, for a driver that keeps packets' bytes by place; it
+    /// never grows if [`Packets::try_alloc`] alone takes from it.
     pub fn with_places(places: u32) -> Self {
         let free = (0..places).rev().map(PacketId).collect();
-        Self { slots: vec![Packet::default(); places as usize], free, ..Self::new() }
+        let slots = vec![Packet::default(); places as usize];
+        Self { slots, free, copies: Some(VecDeque::new()), ..Self::new() }
+    }
+
+    /// A copy of a packet in a place of its own, in nobody's custody; `None` if the driver has no place for it.
+    pub fn duplicate(&mut self, id: PacketId) -> Option<PacketId> {
+        let copy = if let Some(copies) = &mut self.copies {
+            let copy = self.free.pop()?;
+            copies.push_back((id, copy));
+            copy
+        } else {
+            self.alloc()
+        };
+        self[copy] = Packet { holder: 0, ..self[id] };
+        Some(copy)
+    }
+
+    /// A packet and its copy, those first that were copied first, whose bytes the driver has to copy: before it
+    /// sends one of them, and before it fills a place that is free.
+    pub fn take_copy(&mut self) -> Option<(PacketId, PacketId)> {
+        self.copies.as_mut()?.pop_front()
     }
 
     /// As [`Packets::alloc`], but `None` where the arena would have to grow.

@@ -52,6 +52,23 @@ impl<T: Copy + Default> Ring<T> {
         self.tail = self.tail.wrapping_add(1);
     }
 
+    /// Puts an item before those at the end that come `after` it.
+    pub fn insert(&mut self, item: T, after: impl Fn(T) -> bool) {
+        self.push(item);
+        let mut free = self.tail.wrapping_sub(1);
+        while free != self.head {
+            let before = self.slots[self.place(free.wrapping_sub(1))];
+            if !after(before) {
+                break;
+            }
+            let place = self.place(free);
+            self.slots[place] = before;
+            free = free.wrapping_sub(1);
+        }
+        let place = self.place(free);
+        self.slots[place] = item;
+    }
+
     /// The first item.
     #[inline]
     pub fn first(&self) -> Option<T> {
@@ -105,7 +122,7 @@ mod tests {
     proptest! {
         /// Against the standard library's queue, through many turns of the ring.
         #[test]
-        fn keeps_the_order_of_a_queue(steps in prop::collection::vec(0..5u32, 1..600)) {
+        fn keeps_the_order_of_a_queue(steps in prop::collection::vec(0..6u32, 1..600)) {
             let (mut ring, mut queue) = (Ring::new(), VecDeque::new());
             for (n, step) in steps.into_iter().enumerate() {
                 match step {
@@ -114,6 +131,11 @@ mod tests {
                         queue.push_back(n);
                     }
                     2 | 3 => prop_assert_eq!(ring.pop(), queue.pop_front()),
+                    4 => {
+                        let back = queue.iter().rev().take_while(|&&other| other % 5 > n % 5);
+                        queue.insert(queue.len() - back.count(), n);
+                        ring.insert(n, |other| other % 5 > n % 5);
+                    }
                     _ => {
                         let mut more = Ring::new();
                         more.push(n);

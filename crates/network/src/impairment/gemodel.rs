@@ -4,7 +4,9 @@
 //! As Linux' `loss gemodel p r 1-h 1-k` (`net/sched/sch_netem.c`, `loss_gilb_ell`): each packet first moves the
 //! state, and is lost by the share of the state that it found. The state moves with packets, not with time.
 
-use traffic::Random;
+use traffic::{DropReason, Random};
+
+use super::{Impair, Transit};
 
 /// What a user may set; probabilities in units of 2^-32, the greatest of which stands for 1 - 2^-32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,16 +39,20 @@ pub struct GilbertElliott {
     random: Random,
 }
 
-impl GilbertElliott {
-    pub(super) fn new(parameters: Parameters, random: Random) -> Self {
+impl Impair for GilbertElliott {
+    type Parameters = Parameters;
+
+    fn new(parameters: Parameters, random: Random) -> Self {
         Self { parameters, bad: false, random }
     }
 
     #[inline]
-    pub(super) fn passes(&mut self) -> bool {
+    fn apply(&mut self, frame: &mut Transit) {
         let Parameters { to_bad, to_good, loss_bad, loss_good } = self.parameters;
         let (turn, loss) = if self.bad { (to_good, loss_bad) } else { (to_bad, loss_good) };
         self.bad ^= self.random.next_u32() < turn;
-        self.random.next_u32() >= loss
+        if self.random.next_u32() < loss {
+            frame.lost = Some(DropReason::LinkLoss);
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! Independent loss: each packet is lost with the same probability (tc-netem(8), `loss random`).
 
-use traffic::Random;
+use traffic::{DropReason, Random};
+
+use super::{Impair, Transit};
 
 /// What a user may set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,13 +18,17 @@ pub struct Loss {
     random: Random,
 }
 
-impl Loss {
-    pub(super) fn new(Parameters { share }: Parameters, random: Random) -> Self {
+impl Impair for Loss {
+    type Parameters = Parameters;
+
+    fn new(Parameters { share }: Parameters, random: Random) -> Self {
         Self { share, random }
     }
 
     #[inline]
-    pub(super) fn passes(&mut self) -> bool {
-        self.random.next_u32() >= self.share
+    fn apply(&mut self, frame: &mut Transit) {
+        if self.random.next_u32() < self.share {
+            frame.lost = Some(DropReason::LinkLoss);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! A port's far side that takes note of what leaves, and when the port wants to go on.
 
 use network::{Context, Egress, Observer, PortId};
-use traffic::{Bytes, Instant, PacketId, Packets, Rate};
+use traffic::{Bytes, DropReason, Instant, PacketId, Packets, Rate};
 
 /// What left and when, and when the port goes on.
 #[derive(Debug, Default)]
@@ -11,9 +11,15 @@ pub(crate) struct Wire {
 }
 
 impl Egress for Wire {
-    fn launch(&mut self, _: PortId, packet: PacketId, leaves: Instant) -> bool {
+    fn launch(
+        &mut self,
+        _: PortId,
+        packet: PacketId,
+        leaves: Instant,
+        _: &mut Packets,
+    ) -> Result<(), DropReason> {
         self.left.push((packet, leaves));
-        true
+        Ok(())
     }
     fn resume(&mut self, _: PortId, at: Instant) {
         self.resumes = Some(at);

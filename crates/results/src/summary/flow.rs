@@ -198,7 +198,8 @@ const fn sum_carried(Carried { sent, received, bytes }: Carried) -> CarriedSumma
 
 fn sum_datagrams(t: &FlowTotals, delay: &Delay) -> DatagramSummary {
     let (sent, received) = (t.sender.segments_sent, t.receiver.segments_received);
-    let missing = sent - received;
+    // A link may have made copies.
+    let missing = sent.saturating_sub(received);
     let under_way = missing.saturating_sub(t.drops).min(t.unseen.unwrap_or(u64::MAX));
     let lost = missing - under_way;
     let seconds = delay.sum as f64 / PS_PER_SECOND as f64;
