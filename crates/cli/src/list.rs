@@ -1,4 +1,5 @@
-//! `suimon list`: what a scenario can name, from the registries themselves, and the catalogue of disciplines.
+//! `suimon list`: what a scenario can name, from the registries themselves, and the catalogue of disciplines and
+//! algorithms.
 
 use clap::{Args, ValueEnum};
 use scenario::catalogue::{self, Unknown};
@@ -103,20 +104,32 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// Prints the page of one discipline or profile.
+/// Prints the page of one discipline, algorithm or profile.
 fn page(arguments: &Arguments, name: &str) -> Result<Exit, Failure> {
     match arguments.list {
         Some(List::Disciplines) => discipline(arguments, name),
+        Some(List::Algorithms) => algorithm(arguments, name),
         Some(List::Profiles) => profile(arguments, name),
         _ => {
-            let help = "name no entry, or see `suimon list disciplines NAME` or `suimon list profiles NAME`";
-            Err(Failure::usage("only disciplines and profiles have pages".to_owned(), help))
+            let help = "name no entry, or see `suimon list disciplines NAME`, `suimon list algorithms NAME` or \
+                        `suimon list profiles NAME`";
+            let message = "only disciplines, algorithms and profiles have pages";
+            Err(Failure::usage(message.to_owned(), help))
         }
     }
 }
 
+fn unknown(unknown: Unknown) -> Failure {
+    Failure::usage(unknown.to_string(), unknown.help)
+}
+
+fn algorithm(arguments: &Arguments, name: &str) -> Result<Exit, Failure> {
+    let page = catalogue::algorithm(name).map_err(unknown)?;
+    if arguments.json { output::print_json(&page) } else { output::print(&page.markdown()) }?;
+    Ok(Exit::Fine)
+}
+
 fn discipline(arguments: &Arguments, name: &str) -> Result<Exit, Failure> {
-    let unknown = |unknown: Unknown| Failure::usage(unknown.to_string(), unknown.help);
     let page = catalogue::page(name).map_err(unknown)?;
     if arguments.json { output::print_json(&page) } else { output::print(&page.markdown()) }?;
     Ok(Exit::Fine)
@@ -139,7 +152,7 @@ fn profile(arguments: &Arguments, name: &str) -> Result<Exit, Failure> {
         let page = json!({
             "name": name,
             "summary": profile.summary(),
-            "congestion": profile.config().algorithm.name(),
+            "congestion": profile.config().congestion.algorithm().name(),
             "settings": settings,
         });
         output::print_json(&page)?;
@@ -147,7 +160,7 @@ fn profile(arguments: &Arguments, name: &str) -> Result<Exit, Failure> {
     }
     let mut table = Table::new(&["setting", "what the stack does, and who says so"]);
     settings.iter().for_each(|(key, source)| table.row([(*key).into(), (*source).into()]));
-    let (summary, congestion) = (profile.summary(), profile.config().algorithm.name());
+    let (summary, congestion) = (profile.summary(), profile.config().congestion.algorithm().name());
     let table = table.render();
     output::print(&format!(
         "{name}: {summary}\ncongestion control: {congestion}\n\n{table}\nin a scenario: \

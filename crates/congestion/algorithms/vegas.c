@@ -9,9 +9,9 @@
  *
  *     diff = cwnd * (RTT - BaseRTT) / BaseRTT
  *
- * estimates the packets that this flow has in queues. Below alpha = 2 the window gains a packet,
- * above beta = 4 it loses one, between them it stays. Slow start ends as soon as diff exceeds
- * gamma = 1. RTT is the least of the round, so that a delayed ACK is not taken for a queue; a
+ * estimates the packets that this flow has in queues. Below alpha the window gains a packet, above
+ * beta it loses one, between them it stays. Slow start ends as soon as diff exceeds gamma. Their
+ * defaults are Linux'. RTT is the least of the round, so that a delayed ACK is not taken for a queue; a
  * round with fewer than three samples, and any state but Open, follow standard TCP. So does a
  * loss, which halves the window.
  *
@@ -26,13 +26,19 @@
  */
 #include "cc.h"
 
-#define ALPHA 2 /* packets in queues */
-#define BETA 4
-#define GAMMA 1
+#define PARAMETERS(number)                                                                         \
+	number(alpha, 2, 1, 65535,                                                                 \
+	       "Packets in queues, 1 to 65535: with fewer, the window gains one a round trip.")    \
+	number(beta, 4, 1, 65535,                                                                  \
+	       "Packets in queues, 1 to 65535: with more, the window loses one a round trip.")     \
+	number(gamma, 1, 1, 65535, "Packets in queues, 1 to 65535: with more, slow start ends.")
+CC_PARAMETERS(PARAMETERS);
+
 #define SAMPLES_MIN 3 /* of a round, for a decision by its RTT */
 #define CWND_MIN 2
 
 struct vegas {
+	CC_FIELDS(PARAMETERS)
 	u32 round_end;    /* the round is over beyond this sequence number */
 	u32 samples;      /* RTT samples of this round */
 	u32 round_min_us; /* least RTT of this round; CC_U32_MAX before the first sample */
@@ -80,14 +86,14 @@ static CC_INLINE void decide(const struct vegas *s, struct cc *c, u32 acked)
 	u32 needed = (u32)((u64)c->cwnd * s->base_us / s->round_min_us) + 1;
 
 	if (cc_in_slow_start(c)) {
-		if (diff > GAMMA)
+		if (diff > s->gamma)
 			lower(c, cc_min(c->cwnd, cc_max(needed, CWND_MIN)));
 		else if (c->cwnd_limited)
 			cc_slow_start(c, acked);
-	} else if (diff > BETA) {
+	} else if (diff > s->beta) {
 		if (c->cwnd > CWND_MIN)
 			lower(c, c->cwnd - 1);
-	} else if (diff < ALPHA && c->cwnd_limited) {
+	} else if (diff < s->alpha && c->cwnd_limited) {
 		cc_grow(c, 1);
 	}
 	/* Linux' tcp_current_ssthresh: three quarters of the window at least. */

@@ -54,6 +54,20 @@ enum cc_flag {
 	CC_WINDOW_ONLY = 1U << 17, /* cong_avoid reads no more than cwnd* and ssthresh of the view */
 };
 
+/*
+ * What a user may set in an algorithm. Its file lists the parameters once, as a macro of a macro:
+ *
+ *     #define PARAMETERS(number) number(alpha, 2, 1, 65535, "Packets in queues, at least.")
+ *     CC_PARAMETERS(PARAMETERS);
+ *
+ * with name, default, least and greatest value, and a sentence for the user. Its private state begins
+ * with them, `struct vegas { CC_FIELDS(PARAMETERS) ... }`; they stand there before init, in the
+ * simulator per connection, in the kernel as the loader of the object wrote them.
+ */
+#define CC_PARAMETERS_MAX 8
+#define CC_PARAMETER_FIELD(name, initial, least, greatest, doc) u32 name;
+#define CC_FIELDS(list) list(CC_PARAMETER_FIELD)
+
 /* The Rust side's `Sock` is this, field for field; both assert the offsets. */
 struct cc {
 	u32 cwnd;         /* congestion window, packets; written */

@@ -176,6 +176,25 @@ static CC_INLINE int cc_lost(const struct tcp_sock *tp)
 		cc_store(tp, &lost);                                                               \
 	}
 
+/*
+ * What the parameters are set to: the loader writes the values before it loads the object, whose own
+ * are the defaults. A file without parameters has zeros, as the private state before init.
+ */
+static const volatile u32 cc_values[CC_PARAMETERS_MAX] SEC(".rodata.values");
+
+#define CC_PARAMETER_VALUE(name, initial, least, greatest, doc) initial,
+#define CC_PARAMETERS(each)                                                                        \
+	static const volatile u32 cc_values[CC_PARAMETERS_MAX] = { each(CC_PARAMETER_VALUE) }
+
+static CC_INLINE void cc_preset(struct tcp_sock *tp)
+{
+	u64 *priv = tp->inet_conn.icsk_ca_priv;
+
+#pragma unroll
+	for (int i = 0; i < CC_PARAMETERS_MAX / 2; i++)
+		priv[i] = cc_values[2 * i] | (u64)cc_values[2 * i + 1] << 32;
+}
+
 /* The hooks' numbers in a log. */
 enum cc_hook {
 	CC_HOOK_SSTHRESH,
@@ -244,6 +263,7 @@ enum cc_hook {
 	static CC_INLINE void alg##_init(__VA_ARGS__);                                             \
 	CC_PROGRAM(alg, init)                                                                      \
 	{                                                                                          \
+		cc_preset((struct tcp_sock *)ctx[0]);                                              \
 		CC_WRAP(alg, CC_HOOK_INIT, 0, 0, 0, alg##_init(&view));                                 \
 	}                                                                                          \
 	static CC_INLINE void alg##_init(__VA_ARGS__)

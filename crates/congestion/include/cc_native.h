@@ -9,6 +9,31 @@
 #ifndef SUIMON_CC_NATIVE_H
 #define SUIMON_CC_NATIVE_H
 
+/* src/parameter.rs's `Parameter` and `Parameters`, field for field; the texts end in a zero. */
+struct cc_parameter {
+	char name[16];
+	char doc[176];
+	u32 initial;
+	u32 least;
+	u32 greatest;
+};
+
+struct cc_parameters {
+	u32 count;
+	struct cc_parameter list[CC_PARAMETERS_MAX];
+};
+
+/* Those of this file: none, unless CC_PARAMETERS defines some. */
+static const struct cc_parameters cc_parameters;
+
+#define CC_PARAMETER_ROW(name, initial, least, greatest, doc)                                      \
+	{ #name, doc, initial, least, greatest },
+#define CC_PARAMETER_ONE(...) +1
+#define CC_PARAMETERS(each)                                                                        \
+	_Static_assert((0 each(CC_PARAMETER_ONE)) <= CC_PARAMETERS_MAX, "too many parameters");    \
+	static const struct cc_parameters cc_parameters = { 0 each(CC_PARAMETER_ONE),              \
+							    { each(CC_PARAMETER_ROW) } }
+
 /* src/lib.rs's `Hooks`, field for field; a hook that an algorithm lacks is null. */
 struct cc_ops {
 	u32 (*ssthresh)(struct cc *c);
@@ -18,6 +43,7 @@ struct cc_ops {
 	void (*pkts_acked)(struct cc *c, const struct cc_ack *ack);
 	void (*cwnd_event)(struct cc *c, u32 event);
 	void (*set_state)(struct cc *c, u32 state);
+	const struct cc_parameters *parameters;
 	u32 flags; /* enum cc_flag */
 };
 
@@ -38,6 +64,7 @@ struct cc_ops {
 		.ssthresh = alg##_ssthresh,                                                        \
 		.cong_avoid = alg##_cong_avoid,                                                    \
 		.undo_cwnd = alg##_undo_cwnd,                                                      \
+		.parameters = &cc_parameters,                                                      \
 		__VA_ARGS__                                                                        \
 	}
 

@@ -8,7 +8,10 @@
 //! random hook sequences, the registration with the kernel and the replay then cover it.
 #![no_std]
 
+mod parameter;
 mod registry;
+
+pub use parameter::{Config, PARAMETERS_MAX, Parameter, Parameters, Refused};
 
 /// Where a connection stands, as Linux names it (`enum tcp_ca_state`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -134,6 +137,8 @@ pub struct Algorithm {
     name: &'static str,
     kernel_name: &'static str,
     summary: &'static str,
+    text: &'static str,
+    example: &'static str,
     ops: &'static Hooks,
     #[cfg(feature = "bpf")]
     bpf_object: &'static [u8],
@@ -152,6 +157,7 @@ pub struct Hooks {
     pub pkts_acked: Option<extern "C" fn(&mut Sock, &AckSample)>,
     pub cwnd_event: Option<extern "C" fn(&mut Sock, u32)>,
     pub set_state: Option<extern "C" fn(&mut Sock, u32)>,
+    pub parameters: &'static Parameters,
     /// What is asked of the caller: [`TOLD_UNUSED`], [`WINDOW_ONLY`].
     pub flags: u32,
 }
@@ -160,6 +166,11 @@ pub struct Hooks {
 pub const TOLD_UNUSED: u32 = 1 << 16;
 /// `cong_avoid` reads no more than the window, the threshold and what bounds and limits the window.
 pub const WINDOW_ONLY: u32 = 1 << 17;
+
+/// Without the space that parts a comment's text from its margin.
+fn unspaced(line: &str) -> &str {
+    line.strip_prefix(' ').unwrap_or(line)
+}
 
 /// By its name: the objects for the kernel have thousands of bytes.
 impl core::fmt::Debug for Algorithm {
@@ -175,6 +186,8 @@ impl Algorithm {
             name,
             kernel_name: name,
             summary: "",
+            text: "",
+            example: "",
             ops: hooks,
             #[cfg(feature = "bpf")]
             bpf_object: &[],
@@ -219,8 +232,31 @@ impl Algorithm {
         self.summary
     }
 
-    /// A connection was established: set up the private state.
+    /// What may be set in it.
+    pub fn parameters(&self) -> &'static [Parameter] {
+        self.ops.parameters.list()
+    }
+
+    /// The comment that its C file begins with, line by line: its rules, where they are from, and where it
+    /// departs from that.
+    pub fn about(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let comment = self.text.split("\n/*\n").nth(1).unwrap_or_default();
+        let comment = comment.split("\n */").next().unwrap_or_default();
+        comment.lines().map(|line| line.strip_prefix(" *").unwrap_or(line)).map(unspaced)
+    }
+
+    /// A scenario that shows it.
+    pub const fn example(&self) -> &'static str {
+        self.example
+    }
+
+    /// A connection was established: set up the private state, every parameter at its default.
     pub fn init(&self, sock: &mut Sock) {
+        self.init_with(&self.ops.parameters.defaults(), sock);
+    }
+
+    fn init_with(&self, values: &[u32; PARAMETERS_MAX], sock: &mut Sock) {
+        parameter::preset(values, sock);
         if let Some(init) = self.ops.init {
             init(sock);
         }

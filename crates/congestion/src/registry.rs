@@ -15,6 +15,8 @@ macro_rules! registry {
                 name: $name,
                 kernel_name: concat!("sui_", $kernel),
                 summary: $summary,
+                text: include_str!(concat!("../algorithms/", $name, ".c")),
+                example: include_str!(concat!("../../../scenarios/congestion/", $name, ".toml")),
                 ops: &$table,
                 #[cfg(feature = "bpf")]
                 bpf_object: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".bpf.o")),

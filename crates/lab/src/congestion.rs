@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::{fs, io};
 
-use ::congestion::Algorithm;
+use ::congestion::{self, Algorithm};
 use nix::errno::Errno;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
 use scenario::Plan;
@@ -21,8 +21,8 @@ const KERNELS_OWN: [(&str, &str); 2] = [("newreno", "reno"), ("cubic", "cubic")]
 /// The plan's algorithms; what was loaded goes with the value, or with the process.
 #[derive(Debug, Default)]
 pub struct Congestion {
-    /// By our name, what the kernel knows it by.
-    names: Vec<(&'static str, String)>,
+    /// For each algorithm and its parameters, what the kernel knows it by.
+    names: Vec<(congestion::Config, String)>,
     notes: Vec<String>,
     #[cfg(feature = "bpf")]
     modules: Vec<module::Module>,
@@ -42,35 +42,35 @@ impl Congestion {
                 continue;
             }
             // A receiver sends if it answers.
-            let answers = tcp.workload.asks().then_some(tcp.receiver.algorithm);
-            for algorithm in std::iter::once(tcp.sender.algorithm).chain(answers) {
-                if !loaded.names.iter().any(|(name, _)| *name == algorithm.name()) {
-                    loaded.add(algorithm)?;
+            let answers = tcp.workload.asks().then_some(tcp.receiver.congestion);
+            for config in std::iter::once(tcp.sender.congestion).chain(answers) {
+                if !loaded.names.iter().any(|(known, _)| *known == config) {
+                    loaded.add(&config)?;
                 }
             }
         }
         Ok(loaded)
     }
 
-    fn add(&mut self, algorithm: &'static Algorithm) -> Result<(), Error> {
-        let name = match self.register(algorithm) {
+    fn add(&mut self, config: &congestion::Config) -> Result<(), Error> {
+        let name = match self.register(config) {
             Ok(name) => name,
-            Err(error) => self.substitute(algorithm, error)?,
+            Err(error) => self.substitute(config.algorithm(), error)?,
         };
-        self.names.push((algorithm.name(), name));
+        self.names.push((*config, name));
         Ok(())
     }
 
     #[cfg(feature = "bpf")]
-    fn register(&mut self, algorithm: &'static Algorithm) -> io::Result<String> {
-        let module = module::Module::load(algorithm)?;
+    fn register(&mut self, config: &congestion::Config) -> io::Result<String> {
+        let module = module::Module::load(config)?;
         let name = module.name().to_owned();
         self.modules.push(module);
         Ok(name)
     }
 
     #[cfg(not(feature = "bpf"))]
-    fn register(&mut self, _algorithm: &'static Algorithm) -> io::Result<String> {
+    fn register(&mut self, _config: &congestion::Config) -> io::Result<String> {
         Err(io::Error::other("this build has no BPF objects (feature `bpf`)"))
     }
 
@@ -92,8 +92,8 @@ impl Congestion {
 
     /// What TCP_CONGESTION is to be set to for the end of `tcp` that is configured so.
     pub fn name_for<'a>(&'a self, tcp: &'a Tcp, end: &Config) -> &'a str {
-        let loaded = self.names.iter().find(|(name, _)| *name == end.algorithm.name());
-        let ours = || loaded.map_or(end.algorithm.kernel_name(), |(_, name)| name);
+        let loaded = self.names.iter().find(|(config, _)| *config == end.congestion);
+        let ours = || loaded.map_or(end.congestion.algorithm().kernel_name(), |(_, name)| name);
         tcp.kernel_congestion.as_deref().unwrap_or_else(ours)
     }
 
@@ -128,7 +128,7 @@ pub fn try_load() -> Result<(), Error> {
     let what = "load our congestion control into the kernel";
     let algorithm = Algorithm::by_name("newreno");
     let algorithm = algorithm.ok_or(io::ErrorKind::NotFound).map_err(Error::system(what))?;
-    Congestion::default().register(algorithm).map(drop).map_err(Error::system(what))
+    Congestion::default().register(&algorithm.into()).map(drop).map_err(Error::system(what))
 }
 
 /// Whether the kernel has a congestion control of that name of its own; it loads a module for it.

@@ -1,5 +1,7 @@
-//! The catalogue: a page for each queueing discipline, made of what its registry entry, its settings and
-//! its example tell.
+//! The catalogue: a page for each queueing discipline and each congestion control algorithm, made of what
+//! registry entry, settings and example tell.
+
+mod algorithms;
 
 use std::fmt::Write;
 
@@ -11,6 +13,8 @@ use crate::queue::{doc, sentence};
 use crate::templates::without_schema;
 use crate::value::{RateUnit, ShareUnit, SizeUnit, TimeUnit, Unit};
 use crate::{lock, nearest};
+
+pub use algorithms::{AlgorithmPage, algorithm, algorithms};
 
 /// Where the examples are, from the root of the repository.
 const EXAMPLES: &str = "scenarios/disciplines";
@@ -69,10 +73,12 @@ pub struct Example {
     pub text: &'static str,
 }
 
-/// A discipline that there is not.
+/// A discipline or an algorithm that there is not.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no discipline `{name}`")]
+#[error("there is no {what} `{name}`")]
 pub struct Unknown {
+    /// What of that name was asked for.
+    pub what: &'static str,
     /// The name that was asked for.
     pub name: String,
     /// Which there are, or which one was meant.
@@ -89,7 +95,7 @@ pub fn page(name: &str) -> Result<Page, Unknown> {
     let both = (Parameters::by_name(name), Parameters::blank(name));
     let (Some(entry), (Some(plain), Some(blank))) = (found, both) else {
         let help = nearest::suggest(name, REGISTRY.iter().map(|entry| entry.name));
-        return Err(Unknown { name: name.to_owned(), help });
+        return Err(Unknown { what: "discipline", name: name.to_owned(), help });
     };
     let (plain, blank) = (plain.settings(), blank.settings());
     // What holds only as long as nothing else is given is no default of that one parameter.
@@ -102,13 +108,13 @@ pub fn page(name: &str) -> Result<Page, Unknown> {
     });
     let Entry { name, summary, page, example } = *entry;
     let traffic::qdisc::Page { what, when, sources } = page;
-    let example = Example::new(name, without_schema(example));
+    let example = Example::new(EXAMPLES, name, without_schema(example));
     Ok(Page { name, summary, what, when, parameters, class, sources, example })
 }
 
 impl Example {
-    fn new(name: &str, text: &'static str) -> Self {
-        let file = format!("{EXAMPLES}/{name}.toml");
+    fn new(folder: &str, name: &str, text: &'static str) -> Self {
+        let file = format!("{folder}/{name}.toml");
         Self { command: format!("suimon run {file}"), file, text }
     }
 }
@@ -183,11 +189,8 @@ impl Page {
             list(&mut text, class);
         }
         units(&mut text, self.parameters.iter().chain(self.class.iter().flatten()));
-        text += "## Example\n\n";
-        let Example { file, command, text: example } = &self.example;
-        let _ = write!(text, "`{file}`; run it by\n\n<!-- run by: {TESTED} -->\n");
-        let _ = write!(text, "```console\n$ {command}\n```\n\n");
-        let _ = write!(text, "```toml\n{example}```\n\n## Sources\n\n");
+        write_example(&mut text, &self.example);
+        text += "\n## Sources\n\n";
         self.sources.iter().for_each(|source| wrap(&mut text, "- ", source));
         text
     }
@@ -207,6 +210,11 @@ pub fn index() -> String {
         let _ = writeln!(text, "| [`{name}`]({name}.md) | {summary} |");
     }
     text
+}
+
+fn write_example(text: &mut String, Example { file, command, text: example }: &Example) {
+    let _ = write!(text, "## Example\n\n`{file}`; run it by\n\n<!-- run by: {TESTED} -->\n");
+    let _ = write!(text, "```console\n$ {command}\n```\n\n```toml\n{example}```\n");
 }
 
 fn list(text: &mut String, parameters: &[Parameter]) {

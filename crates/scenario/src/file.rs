@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::condition::Conditioner;
+use crate::congestion::Congestion;
 use crate::filter::Match;
 use crate::impairment::GilbertElliott;
 use crate::matrix::Matrix;
@@ -171,8 +172,8 @@ pub(crate) struct Flow {
     /// Its IPv6 flow label, 0 to 1048575; 0 unless given.
     pub(crate) flow_label: Option<Count>,
     /// The congestion control algorithm; the profile's own unless given. "kernel:bbr" is the kernel's, in the
-    /// lab.
-    pub(crate) congestion: Option<Name>,
+    /// lab; { vegas = { alpha = 3 } } sets what can be set in it.
+    pub(crate) congestion: Option<Congestion>,
     /// When it begins; at 0 s unless given. "0 s..1 s" draws each flow's start from the run's seed and its
     /// name.
     pub(crate) start: Option<Quantity<RandomTimeUnit>>,

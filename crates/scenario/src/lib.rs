@@ -9,6 +9,7 @@ pub mod catalogue;
 mod classes;
 mod command;
 mod condition;
+mod congestion;
 mod diagnostic;
 mod distribution;
 mod document;

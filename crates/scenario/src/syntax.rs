@@ -25,11 +25,12 @@ pub(crate) fn advice(message: &str) -> &'static str {
 }
 
 /// What a value of another kind is met with: what was expected, in people's words, and what mends it.
-const KINDS: [(&str, &str, &str); 5] = [
+const KINDS: [(&str, &str, &str); 6] = [
     ("u", "a whole number, 0 or above", "write digits without quotes: 3"),
     ("i", "a whole number", "write digits without quotes: 3"),
     ("f", "a number", "write digits without quotes: 0.5"),
     ("a string", "text", "put it in quotes: \"5 ms\""),
+    ("an algorithm", "an algorithm", "put its name in quotes: \"cubic\""),
     ("a boolean", "true or false", "write true or false, without quotes"),
 ];
 

@@ -5,14 +5,12 @@
 
 mod setting;
 
-use congestion::Algorithm;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use transport::config;
 
+use crate::congestion::{self, Congestion};
 use crate::diagnostic::Problems;
-use crate::value::Name;
-use crate::{aliases, nearest};
 use setting::{
     BufferSize, DetectionChoice, EcnChoice, Flag, FloorChoice, Fraction, IdleRestartChoice,
     LocalCongestionChoice, LostRetransmissionChoice, Number8, Number32, PartialAckChoice,
@@ -57,7 +55,7 @@ macro_rules! section {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Tcp {
     /// The congestion control algorithm of this end.
-    algorithm: Option<Name>,
+    algorithm: Option<Congestion>,
     /// What segments look like, and the options this end offers.
     #[serde(default)]
     segment: Segment,
@@ -84,8 +82,8 @@ pub(crate) struct Tcp {
 impl Tcp {
     /// Changes what the file sets.
     pub(crate) fn apply(&self, config: &mut transport::Config, problems: &mut Problems) {
-        if let Some(found) = self.algorithm.as_ref().and_then(|name| algorithm(name, problems)) {
-            config.algorithm = found;
+        if let Some(found) = self.algorithm.as_ref().and_then(|given| given.read(problems)) {
+            config.congestion = found;
         }
         self.segment.apply(&mut config.segment, problems);
         self.window.apply(&mut config.window, problems);
@@ -99,7 +97,7 @@ impl Tcp {
 
 /// Every setting of `config`, one `key = value` a line.
 pub(crate) fn write(config: &transport::Config, to: &mut String) {
-    to.push_str(&format!("algorithm = \"{}\"\n", config.algorithm.name()));
+    to.push_str(&format!("algorithm = {}\n", congestion::text(&config.congestion)));
     Segment::write("segment", &config.segment, to);
     Window::write("window", &config.window, to);
     Recovery::write("recovery", &config.recovery, to);
@@ -107,43 +105,6 @@ pub(crate) fn write(config: &transport::Config, to: &mut String) {
     Ack::write("ack", &config.ack, to);
     Buffers::write("buffers", &config.buffers, to);
     Emission::write("emission", &config.emission, to);
-}
-
-/// The name behind `kernel:`, if it is one of the kernel's own.
-pub(crate) fn of_kernel(name: &str) -> Option<&str> {
-    name.strip_prefix("kernel:")
-}
-
-/// What a flow's `congestion` makes of the algorithm that it has; one of the kernel's leaves it, as only
-/// the kernel runs that.
-pub(crate) fn congestion(
-    name: &Name,
-    usual: &'static Algorithm,
-    problems: &mut Problems,
-) -> Option<&'static Algorithm> {
-    /// `TCP_CA_NAME_MAX` of Linux, less the zero that ends it.
-    const NAME_MAX: usize = 15;
-    let Some(kernel) = of_kernel(&name.text) else { return algorithm(name, problems) };
-    let plain = |c: u8| c.is_ascii_alphanumeric() || c == b'_' || c == b'-';
-    if kernel.is_empty() || kernel.len() > NAME_MAX || !kernel.bytes().all(plain) {
-        let message =
-            format!("invalid name `{}` of a kernel's congestion control", kernel.escape_debug());
-        let help = "see /proc/sys/net/ipv4/tcp_available_congestion_control: \"kernel:cubic\"";
-        problems.push(&name.span, message, help);
-        return None;
-    }
-    Some(usual)
-}
-
-/// The algorithm of that name; a complaint if there is none.
-pub(crate) fn algorithm(name: &Name, problems: &mut Problems) -> Option<&'static Algorithm> {
-    let found = Algorithm::by_name(aliases::algorithm(&name.text));
-    if found.is_none() {
-        let names = Algorithm::all().iter().map(Algorithm::name);
-        let message = format!("there is no congestion control algorithm `{}`", name.text);
-        problems.push(&name.span, message, nearest::suggest(&name.text, names));
-    }
-    found
 }
 
 section! {

@@ -1,9 +1,10 @@
-//! The catalogue of disciplines: complete, and as it is checked in.
+//! The catalogue of disciplines and of congestion control: complete, and as it is checked in.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use scenario::catalogue::{Parameter, index, page};
+use congestion::Algorithm;
+use scenario::catalogue::{Parameter, algorithm, algorithms, index, page};
 use scenario::{Document, Plan};
 use traffic::qdisc::{Parameters, REGISTRY};
 use traffic::setting::Value;
@@ -20,18 +21,31 @@ fn the_pages_that_are_checked_in_are_current() {
     let mut current: BTreeMap<String, String> =
         pages.map(|(name, text)| (format!("{name}.md"), text)).collect();
     current.insert("README.md".into(), index());
+    are_current(&folder, &current);
+
+    let folder = folder.join("../congestion");
+    let pages =
+        Algorithm::all().iter().map(|a| (a.name(), algorithm(a.name()).unwrap().markdown()));
+    let mut current: BTreeMap<String, String> =
+        pages.map(|(name, text)| (format!("{name}.md"), text)).collect();
+    current.insert("README.md".into(), algorithms());
+    are_current(&folder, &current);
+}
+
+/// Whether a folder holds these pages and no others; it does where they are to be written anew.
+fn are_current(folder: &Path, current: &BTreeMap<String, String>) {
     if std::env::var_os("UPDATE_CATALOGUE").is_some() {
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
+        let _ = std::fs::remove_dir_all(folder);
+        std::fs::create_dir_all(folder).unwrap();
         current.iter().for_each(|(file, text)| std::fs::write(folder.join(file), text).unwrap());
     }
-    let entries = std::fs::read_dir(&folder).into_iter().flatten().map(|entry| entry.unwrap());
+    let entries = std::fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap());
     let checked_in = entries.map(|entry| {
         let text = std::fs::read_to_string(entry.path()).unwrap();
         (entry.file_name().into_string().unwrap(), text)
     });
     assert!(
-        checked_in.collect::<BTreeMap<_, _>>() == current,
+        checked_in.collect::<BTreeMap<_, _>>() == *current,
         "run UPDATE_CATALOGUE=1 cargo test -p scenario --test catalogue"
     );
 }
@@ -70,6 +84,31 @@ fn every_page_tells_what_to_know() {
             let lack = lack(parameter);
             assert_eq!(lack, None, "{}: `{}`: {}", page.name, parameter.name, parameter.doc);
         }
+    }
+}
+
+#[test]
+fn every_algorithm_tells_what_to_know() {
+    for found in Algorithm::all() {
+        let page = algorithm(found.name()).unwrap();
+        assert!(page.about.len() > 200, "{}: {}", page.name, page.about);
+        for (parameter, set) in page.parameters.iter().zip(found.parameters()) {
+            assert_eq!(lack(parameter), None, "{}: `{}`", page.name, parameter.name);
+            assert!(set.range().contains(&set.default()), "{}: `{}`", page.name, parameter.name);
+        }
+    }
+}
+
+#[test]
+fn every_example_has_its_algorithm_and_expects_something() {
+    for algorithm in Algorithm::all() {
+        let plan = plan(algorithm.name(), algorithm.example());
+        let named = |flow: &scenario::plan::Flow| {
+            flow.tcp()
+                .is_some_and(|tcp| tcp.sender.congestion.algorithm().name() == algorithm.name())
+        };
+        assert!(plan.flows.iter().any(named), "{}", algorithm.name());
+        assert!(!plan.expectations.is_empty(), "{}", algorithm.name());
     }
 }
 

@@ -32,6 +32,31 @@ fn added(more: &str) -> String {
     said("", "", more)
 }
 
+/// What is said of a flow with this `congestion`.
+fn of_congestion(congestion: &str) -> String {
+    added(&format!("congestion = {congestion}\n"))
+}
+
+#[test]
+fn parameters_of_an_algorithm() {
+    assert_eq!(of_congestion("{ vegas = { alpha = 3, beta = 6 } }"), "nothing");
+    assert_eq!(of_congestion("{ vegas = {} }"), "nothing");
+    let unknown = of_congestion("{ vegas = { alfa = 3 } }");
+    assert!(unknown.contains("`vegas` has no key `alfa`"), "{unknown}");
+    assert!(unknown.contains("there is `alpha`, `beta`, `gamma`"), "{unknown}");
+    let range = of_congestion("{ vegas = { alpha = 0 } }");
+    assert!(range.contains("x.toml:14:") && range.contains("`alpha` cannot be 0"), "{range}");
+    assert!(range.contains("give 1 to 65535"), "{range}");
+    let kind = of_congestion("{ vegas = { alpha = \"2 ms\" } }");
+    assert!(kind.contains("`2 ms` is not a whole number"), "{kind}");
+    let none = of_congestion("{ newreno = { alpha = 3 } }");
+    assert!(none.contains("`newreno` has no key `alpha`"), "{none}");
+    let two = of_congestion("{ vegas = {}, bic = {} }");
+    assert!(two.contains("choose one of them"), "{two}");
+    let other = of_congestion("{ las_vegas = {} }");
+    assert!(other.contains("no key `las_vegas`"), "{other}");
+}
+
 #[test]
 fn the_file_without_a_mistake_is_fine() {
     assert_eq!(added(""), "nothing");
@@ -233,7 +258,8 @@ fn values_of_another_kind() {
         ("count = -3", format!("integer `-3` {number}")),
         (
             "congestion = 5",
-            "integer `5` stands where text is expected\n  help: put it in quotes".into(),
+            "integer `5` stands where an algorithm is expected\n  help: put its name in quotes"
+                .into(),
         ),
     ] {
         assert!(told(line).contains(&part), "{}", told(line));

@@ -56,7 +56,7 @@ fn a_small_file_becomes_a_plan() {
     );
     let bulk = &plan.flows[0];
     assert_eq!((bulk.name.as_str(), bulk.from, bulk.to), ("bulk", 0, 1));
-    assert_eq!(bulk.tcp().unwrap().sender.algorithm.name(), "scalable");
+    assert_eq!(bulk.tcp().unwrap().sender.congestion.algorithm().name(), "scalable");
     assert_eq!(bulk.tcp().unwrap().sender.segment.mtu, 1_500);
     assert_eq!(plan.probes.bandwidth[0].port, network::PortId(0));
     let bounds = |index: usize| (plan.expectations[index].low, plan.expectations[index].high);

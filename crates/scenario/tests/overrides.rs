@@ -53,7 +53,7 @@ fn the_command_line_replaces_an_axis_and_adds_others() {
     assert_eq!(runs[5].label, "seed=3, flow.bulk.congestion=newreno");
     let plan = runs[5].plan().unwrap();
     assert_eq!(plan.seed, 3);
-    assert_eq!(plan.flows[0].tcp().unwrap().sender.algorithm.name(), "newreno");
+    assert_eq!(plan.flows[0].tcp().unwrap().sender.congestion.algorithm().name(), "newreno");
     let qdisc::Parameters::Fifo(fifo) = &plan.links[0].ends[0].queue else { panic!() };
     assert_eq!(fifo.bytes, Some(Bytes(128 << 10)));
 }
@@ -144,7 +144,7 @@ fn a_range_is_written_out_and_cc_is_short_for_congestion() {
     assert_eq!(labels[6], "link.wire.delay=1 s, flow.bulk.congestion=cubic");
     let plan = runs[3].plan().unwrap();
     assert_eq!(plan.links[0].config.delay, Duration::from_ms(5));
-    assert_eq!(plan.flows[0].tcp().unwrap().sender.algorithm.name(), "scalable");
+    assert_eq!(plan.flows[0].tcp().unwrap().sender.congestion.algorithm().name(), "scalable");
 }
 
 #[test]

@@ -57,6 +57,11 @@ fn the_examples_of_disciplines_hold() {
 }
 
 #[test]
+fn the_examples_of_congestion_control_hold() {
+    all_hold("congestion", congestion::Algorithm::all().len());
+}
+
+#[test]
 fn the_examples_of_topologies_hold() {
     all_hold("topologies", 5);
 }

@@ -59,7 +59,8 @@ fn arguments() -> Arguments {
 fn main() {
     let arguments = arguments();
     let mut config = Profile::by_name(&arguments.profile).expect("a profile").config();
-    config.algorithm = congestion::Algorithm::by_name(&arguments.algorithm).expect("an algorithm");
+    let algorithm = congestion::Algorithm::by_name(&arguments.algorithm).expect("an algorithm");
+    config.congestion = algorithm.into();
     config.buffers.receive = Buffer::Fixed(14_000_000);
     config.buffers.send = Buffer::Fixed(arguments.send_buffer);
     config.buffers.window_share = (1, 1);

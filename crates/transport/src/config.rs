@@ -1,6 +1,5 @@
 //! What may be set on a connection: one struct per concern, bundled by era in [`crate::profile`].
 
-use congestion::Algorithm;
 use traffic::Duration;
 use traffic::packet::ETHERNET_HEADER_AND_FCS;
 
@@ -56,8 +55,8 @@ pub enum ConfigError {
 /// fields.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// Congestion control algorithm.
-    pub algorithm: &'static Algorithm,
+    /// The congestion control algorithm with its parameters.
+    pub congestion: congestion::Config,
     /// What segments look like and which options are offered.
     pub segment: SegmentConfig,
     /// The congestion window: its start, its limits, how it grows.

@@ -82,8 +82,8 @@ static PROFILES: [Profile; 4] = [
 ];
 
 /// The algorithm an era defaults to.
-fn algorithm(name: &str) -> &'static Algorithm {
-    Algorithm::by_name(name).expect("every era's algorithm is in the congestion crate")
+fn algorithm(name: &str) -> congestion::Config {
+    Algorithm::by_name(name).expect("every era's algorithm is in the congestion crate").into()
 }
 
 const fn source(setting: &'static str, source: &'static str) -> Source {
@@ -163,7 +163,7 @@ const LINUX_2_4_SOURCES: &[Source] = &[
 fn linux_2_4_web100() -> Config {
     const JIFFY: Duration = Duration::from_ms(10);
     Config {
-        algorithm: algorithm("newreno"),
+        congestion: algorithm("newreno"),
         segment: SegmentConfig { timestamp_tick: JIFFY, ..segment_linux() },
         window: WindowConfig {
             initial: 3,
@@ -214,7 +214,7 @@ fn linux_2_6_9() -> Config {
     const JIFFY: Duration = Duration::from_ms(1);
     let base = linux_2_4_web100();
     Config {
-        algorithm: algorithm("bic"),
+        congestion: algorithm("bic"),
         segment: SegmentConfig { timestamp_tick: JIFFY, ..base.segment },
         window: WindowConfig { local_congestion: LocalCongestion::Reduce, ..base.window },
         rto: RtoConfig { tick: JIFFY, rtt_tick: JIFFY, ..base.rto },
@@ -258,7 +258,7 @@ fn freebsd_2_2_8() -> Config {
     const SLOW: Duration = Duration::from_ms(500);
     const FAST: Duration = Duration::from_ms(200);
     Config {
-        algorithm: algorithm("newreno"),
+        congestion: algorithm("newreno"),
         segment: SegmentConfig {
             sack: false,
             dsack: false,
@@ -352,7 +352,7 @@ const LINUX_6_SOURCES: &[Source] = &[
 fn linux_6() -> Config {
     const JIFFY: Duration = Duration::from_ms(4);
     Config {
-        algorithm: algorithm("cubic"),
+        congestion: algorithm("cubic"),
         segment: SegmentConfig { ecn: Ecn::Accept, ..segment_linux() },
         window: WindowConfig {
             initial: 10,
@@ -471,8 +471,8 @@ mod tests {
             assert!(!profile.sources().is_empty() && !profile.summary().is_empty());
             assert!(Profile::all()[..i].iter().all(|p| p.name() < profile.name()));
         }
-        assert_eq!(linux_2_6_9().algorithm.name(), "bic");
-        assert_eq!(linux_6().algorithm.name(), "cubic");
+        assert_eq!(linux_2_6_9().congestion.algorithm().name(), "bic");
+        assert_eq!(linux_6().congestion.algorithm().name(), "cubic");
         assert!(Profile::by_name("linux-6").is_some() && Profile::by_name("linux-7").is_none());
     }
 

@@ -246,7 +246,7 @@ impl Sender {
             paces: config.emission.pacing,
             growth: idle::Growth::new(&config.window),
             tells_unused: idle::tells_unused(config),
-            refreshes: !config.algorithm.reads_window_only(),
+            refreshes: !config.congestion.algorithm().reads_window_only(),
             resting: false,
             stopping: false,
             untroubled: false,
@@ -275,7 +275,7 @@ impl Sender {
         self.refresh_fast_path();
         self.settle();
         self.refresh(now);
-        self.algorithm().init(&mut self.sock);
+        self.config.congestion.init(&mut self.sock);
     }
 
     /// The segment that completes the handshake tells the window, scaled.
@@ -298,7 +298,7 @@ impl Sender {
 
     #[inline]
     fn algorithm(&self) -> &'static Algorithm {
-        self.config.algorithm
+        self.config.congestion.algorithm()
     }
 
     /// Packets in flight; duplicate ACKs count as delivered where there is no SACK.

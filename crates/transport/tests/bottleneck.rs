@@ -62,7 +62,7 @@ impl Bottleneck {
 /// is over.
 fn first_loss(packets: usize) -> (u32, u64) {
     let mut config = Profile::by_name("linux-6").unwrap().config();
-    config.algorithm = Algorithm::by_name("newreno").unwrap();
+    config.congestion = Algorithm::by_name("newreno").unwrap().into();
     let mut bottleneck = Bottleneck::new(20, packets);
     let mut pipe = Pipe::new([&config, &config], Duration::ZERO, move |side, packet, now| {
         if side == 1 {

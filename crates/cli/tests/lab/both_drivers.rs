@@ -116,6 +116,25 @@ utilisation = "3 %"
     check("both drivers, bulk over 10 ms", &format!("{ROUTER}{scenario}"));
 }
 
+/// An algorithm's parameters reach the kernel's object.
+#[test]
+fn vegas_that_keeps_more_in_the_queue() {
+    let scenario = r#"
+rate = "40 Mbit/s"
+delay = "15 ms"
+at.r.queue.fifo.bytes = "300 kB"
+[flow.bulk]
+from = "a"
+to = "b"
+congestion = { vegas = { alpha = 40, beta = 50, gamma = 20 } }
+[compare.flow.bulk]
+goodput = "3 %"
+# 40 to 50 packets are 12 to 15 ms; with the defaults they would be 1 ms.
+srtt = "10 %"
+"#;
+    check("both drivers, vegas", &format!("{ROUTER}{scenario}"));
+}
+
 #[test]
 fn a_train_of_messages() {
     let scenario = r#"

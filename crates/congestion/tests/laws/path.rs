@@ -1,6 +1,6 @@
 //! A path without a queue: a window of packets leaves, and a round trip later its ACKs are back.
 
-use congestion::{AckSample, Algorithm, Event, INFINITE_SSTHRESH, Sock, State};
+use congestion::{AckSample, Algorithm, Config, Event, INFINITE_SSTHRESH, Sock, State};
 
 /// Bytes a packet.
 pub(crate) const MSS: u32 = 1448;
@@ -60,10 +60,16 @@ impl Path {
 
     fn at(name: &str, rtt_us: u32, cwnd: u32, ssthresh: u32) -> Self {
         let algorithm = Algorithm::by_name(name).expect("a registered algorithm");
-        let mut path = Self { algorithm, sock: established(cwnd, ssthresh), rtt_us };
+        Self::with(&algorithm.into(), rtt_us, cwnd, ssthresh)
+    }
+
+    /// With parameters of its own.
+    pub(crate) fn with(config: &Config, rtt_us: u32, cwnd: u32, ssthresh: u32) -> Self {
+        let sock = established(cwnd, ssthresh);
+        let mut path = Self { algorithm: config.algorithm(), sock, rtt_us };
         path.sock.srtt_us8 = rtt_us * 8;
         path.sock.snd_nxt = cwnd * MSS;
-        path.algorithm.init(&mut path.sock);
+        config.init(&mut path.sock);
         path
     }
 

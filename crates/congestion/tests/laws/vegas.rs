@@ -1,6 +1,6 @@
 //! Vegas against section 3 of Brakmo and Peterson 1995, with Linux' alpha 2, beta 4 and gamma 1.
 
-use congestion::{Event, INFINITE_SSTHRESH};
+use congestion::{Algorithm, Config, Event, INFINITE_SSTHRESH, Refused};
 
 use crate::path::Path;
 
@@ -33,6 +33,23 @@ fn two_to_four_packets_wait_whatever_window_it_comes_from() {
         assert!((2..=4).contains(&diff), "from {from}: {settled} packets, {diff} too many");
         rounds(&mut path, 50);
         assert_eq!(path.sock.cwnd, settled, "from {from}: between alpha and beta it stays");
+    }
+}
+
+#[test]
+fn what_it_keeps_in_queues_is_a_parameter() {
+    let mut config = Config::from(Algorithm::by_name("vegas").unwrap());
+    assert_eq!(config.set("alpha", 20), Ok(()));
+    assert_eq!(config.set("beta", 25), Ok(()));
+    assert_eq!(config.set("alpha", 0), Err(Refused::Range(1..=65535)));
+    assert_eq!(config.set("delta", 1), Err(Refused::Unknown));
+    for from in [20, 70, 120] {
+        let mut path = Path::with(&config, BASE_US, from, 2);
+        path.ack(1, 1);
+        rounds(&mut path, 100);
+        let settled = path.sock.cwnd;
+        let diff = settled * (rtt_us(settled) - BASE_US) / BASE_US;
+        assert!((20..=25).contains(&diff), "from {from}: {settled} packets, {diff} too many");
     }
 }
 

@@ -4,12 +4,15 @@ use std::ffi::OsStr;
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ::congestion::Algorithm;
+use ::congestion::Config;
 use libbpf_rs::{Link, MapCore, Object, ObjectBuilder, OpenObject};
 
 /// Where the kernel's name lies in `struct tcp_congestion_ops` of `cc_kernel.h`, and its length with the
 /// terminating zero (Linux's TCP_CA_NAME_MAX).
 const NAME: std::ops::Range<usize> = 48..64;
+
+/// The section with the values of the parameters.
+const VALUES: &str = ".rodata.values";
 
 /// A registered algorithm. The link takes it off the kernel's list when it is closed; connections that use
 /// it keep it for themselves.
@@ -21,14 +24,18 @@ pub(super) struct Module {
 }
 
 impl Module {
-    /// Loads and registers `algorithm` under a name of its own.
-    pub(super) fn load(algorithm: &'static Algorithm) -> io::Result<Self> {
+    /// Loads and registers an algorithm with its parameters under a name of its own.
+    pub(super) fn load(config: &Config) -> io::Result<Self> {
         // What libbpf would print is in the error as far as it matters.
         libbpf_rs::set_print(None);
+        let algorithm = config.algorithm();
         let name = own_name(algorithm.name());
         let mut open =
             ObjectBuilder::default().open_memory(algorithm.bpf_object()).map_err(told)?;
         rename(&mut open, algorithm.kernel_name(), &name)?;
+        if !algorithm.parameters().is_empty() {
+            set(&mut open, config)?;
+        }
         let mut object = open.load().map_err(told)?;
         let map = object.maps_mut().find(|map| map.name() == OsStr::new(algorithm.kernel_name()));
         let link = map.ok_or_else(unnamed)?.attach_struct_ops().map_err(told)?;
@@ -71,9 +78,26 @@ fn rename(object: &mut OpenObject, map: &str, name: &str) -> io::Result<()> {
     Ok(())
 }
 
+/// Writes the values of the parameters where `cc_kernel.h` has them.
+fn set(object: &mut OpenObject, config: &Config) -> io::Result<()> {
+    let mut maps = object.maps_mut();
+    let mut found = maps.find(|map| map.name() == OsStr::new(VALUES)).ok_or_else(unset)?;
+    let values = found.initial_value_mut().ok_or_else(unset)?;
+    let words = values.as_chunks_mut().0.iter_mut();
+    if words.len() < config.values().len() {
+        return Err(unset());
+    }
+    words.zip(config.values()).for_each(|(word, value)| *word = value.to_ne_bytes());
+    Ok(())
+}
+
 /// What libbpf says, with what it comes from.
 fn told(error: libbpf_rs::Error) -> io::Error {
     io::Error::other(format!("{error:#}"))
+}
+
+fn unset() -> io::Error {
+    io::Error::other("the BPF object takes no parameters")
 }
 
 fn unnamed() -> io::Error {

@@ -51,10 +51,9 @@ fn listed(parts: &[(usize, &str, impl AsRef<str>)]) -> String {
 
 /// The congestion controls in use, each once, in the order of the alphabet.
 fn controls(plan: &Plan) -> Vec<&str> {
-    let controls =
-        plan.flows.iter().filter_map(|flow| flow.tcp()).map(|tcp| {
-            tcp.kernel_congestion.as_deref().unwrap_or_else(|| tcp.sender.algorithm.name())
-        });
+    let controls = plan.flows.iter().filter_map(|flow| flow.tcp()).map(|tcp| {
+        tcp.kernel_congestion.as_deref().unwrap_or_else(|| tcp.sender.congestion.algorithm().name())
+    });
     let mut controls: Vec<_> = controls.collect();
     controls.sort_unstable();
     controls.dedup();

@@ -355,9 +355,9 @@ fn same_transport(one: &Transport, other: &Transport) -> bool {
 }
 
 fn same_config(one: &transport::Config, other: &transport::Config) -> bool {
-    let transport::Config { algorithm, segment, window, recovery, rto, ack, buffers, emission } =
+    let transport::Config { congestion, segment, window, recovery, rto, ack, buffers, emission } =
         one;
-    algorithm.name() == other.algorithm.name()
+    *congestion == other.congestion
         && transport::config::SegmentConfig { mtu: other.segment.mtu, ..*segment } == other.segment
         && *window == other.window
         && *recovery == other.recovery

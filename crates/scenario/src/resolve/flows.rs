@@ -13,6 +13,7 @@ use super::directory::{Members, count, member_name, pairs};
 use super::nodes::Nodes;
 use super::{Directory, Network, arrivals, datagrams, load, programs, seed};
 use crate::arrival::{Arrival, draw};
+use crate::congestion::Congestion;
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
 use crate::matrix::{self, Matrix};
@@ -245,7 +246,7 @@ fn connection(
     problems: &mut Problems,
 ) -> Option<Tcp> {
     let workload = workload::read(table, problems);
-    let kernel_congestion = table.congestion.as_ref().and_then(|name| tcp::of_kernel(&name.text));
+    let kernel_congestion = table.congestion.as_ref().and_then(Congestion::of_kernel);
     let kernel_congestion = kernel_congestion.map(str::to_owned);
     let reader = reader(table, problems);
     let sender = tcp(from, to, table, table.tcp.as_ref(), name, network, problems)?;
@@ -280,8 +281,8 @@ fn tcp(
     problems: &mut Problems,
 ) -> Option<Config> {
     let mut config = network.nodes.profiles[local]?.config();
-    if let Some(name) = &table.congestion {
-        config.algorithm = tcp::congestion(name, config.algorithm, problems)?;
+    if let Some(given) = &table.congestion {
+        config.congestion = given.of_flow(config.congestion, problems)?;
     }
     let first = network.routes.next(local, peer);
     if let Some(link) = first {

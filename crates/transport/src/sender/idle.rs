@@ -51,7 +51,8 @@ impl Growth {
 /// Whether the algorithm is called though the window may not grow: it asks itself since Linux 2.6.13, and
 /// a stack before that did not call it.
 pub(super) fn tells_unused(config: &Config) -> bool {
-    Growth::new(&config.window) == Growth::LimitedLastRound && config.algorithm.is_told_unused()
+    Growth::new(&config.window) == Growth::LimitedLastRound
+        && config.congestion.algorithm().is_told_unused()
 }
 
 impl Sender {

@@ -32,6 +32,7 @@ const HOOKS: Hooks = Hooks {
     pkts_acked: None,
     cwnd_event: None,
     set_state: None,
+    parameters: &congestion::Parameters::NONE,
     flags: 0,
 };
 static ASKS_NOTHING: Algorithm = Algorithm::of_hooks("asks_nothing", &HOOKS);
@@ -47,7 +48,7 @@ fn config(profile: &str, algorithm: &'static Algorithm) -> Config {
     config.emission = linux6().emission;
     config.buffers = linux6().buffers;
     (config.window.initial, config.window.initial_ssthresh) = (10, 2);
-    config.algorithm = algorithm;
+    config.congestion = algorithm.into();
     config
 }
 

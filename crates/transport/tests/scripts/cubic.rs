@@ -4,7 +4,7 @@ use super::*;
 
 fn cubic() -> Config {
     let mut config = linux6();
-    config.algorithm = congestion::Algorithm::by_name("cubic").unwrap();
+    config.congestion = congestion::Algorithm::by_name("cubic").unwrap().into();
     config
 }
 

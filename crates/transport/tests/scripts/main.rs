@@ -20,7 +20,7 @@ const MSS: u64 = 1_448;
 
 fn linux6() -> Config {
     let mut config = Profile::by_name("linux-6").unwrap().config();
-    config.algorithm = congestion::Algorithm::by_name("newreno").unwrap();
+    config.congestion = congestion::Algorithm::by_name("newreno").unwrap().into();
     config.buffers.send = Buffer::Fixed(64 << 20);
     config.buffers.receive = Buffer::Fixed(64 << 20);
     config.emission.tso = false;

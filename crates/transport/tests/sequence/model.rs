@@ -99,6 +99,7 @@ static RECORDER: Algorithm = Algorithm::of_hooks(
         pkts_acked: Some(pkts_acked),
         cwnd_event: Some(cwnd_event),
         set_state: Some(set_state),
+        parameters: &congestion::Parameters::NONE,
         flags: TOLD_UNUSED,
     },
 );
@@ -158,7 +159,7 @@ pub(crate) fn replay(
     algorithm: &'static Algorithm,
     record: &Recording,
 ) -> Replayed {
-    let config = Config { algorithm: &RECORDER, ..*config };
+    let config = Config { congestion: (&RECORDER).into(), ..*config };
     ALGORITHM.set(Some(algorithm));
     CALLS.take();
     let (start, syn) = record.sent[0];

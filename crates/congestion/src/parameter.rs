@@ -1,0 +1,147 @@
+//! What may be set in an algorithm: its C file lists the parameters (`CC_PARAMETERS` of `cc.h`), and
+//! scenarios, lock file, schema and the kernel's loader read them here.
+
+use crate::{Algorithm, Sock};
+
+/// No algorithm has more.
+pub const PARAMETERS_MAX: usize = 8;
+
+/// A whole number that may be set in an algorithm: `struct cc_parameter` of `cc_native.h`, field for field.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Parameter {
+    name: [u8; 16],
+    doc: [u8; 176],
+    initial: u32,
+    least: u32,
+    greatest: u32,
+}
+
+impl Parameter {
+    const NONE: Self = Self { name: [0; 16], doc: [0; 176], initial: 0, least: 0, greatest: 0 };
+
+    /// Its name, as in scenarios.
+    pub fn name(&self) -> &str {
+        text(&self.name)
+    }
+
+    /// What it is, with its unit: a sentence or two.
+    pub fn doc(&self) -> &str {
+        text(&self.doc)
+    }
+
+    /// What holds where nothing is given.
+    pub const fn default(&self) -> u32 {
+        self.initial
+    }
+
+    /// What it may be.
+    pub const fn range(&self) -> core::ops::RangeInclusive<u32> {
+        self.least..=self.greatest
+    }
+}
+
+/// A text of C.
+fn text(bytes: &[u8]) -> &str {
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    core::str::from_utf8(&bytes[..end]).unwrap_or_default()
+}
+
+/// The parameters of an algorithm: `struct cc_parameters` of `cc_native.h`, field for field.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Parameters {
+    count: u32,
+    list: [Parameter; PARAMETERS_MAX],
+}
+
+impl Parameters {
+    /// Of an algorithm without any.
+    pub const NONE: Self = Self { count: 0, list: [Parameter::NONE; PARAMETERS_MAX] };
+
+    pub(crate) fn list(&self) -> &[Parameter] {
+        &self.list[..self.count as usize]
+    }
+
+    pub(crate) fn defaults(&self) -> [u32; PARAMETERS_MAX] {
+        self.list.each_ref().map(|parameter| parameter.initial)
+    }
+}
+
+/// Writes the values to the beginning of the private state, as the fields lie that the C text has there.
+pub(crate) fn preset(values: &[u32; PARAMETERS_MAX], sock: &mut Sock) {
+    for (word, [first, second]) in sock.private.iter_mut().zip(values.as_chunks().0) {
+        let ([a, b, c, d], [e, f, g, h]) = (first.to_ne_bytes(), second.to_ne_bytes());
+        *word = u64::from_ne_bytes([a, b, c, d, e, f, g, h]);
+    }
+}
+
+/// A value that a parameter cannot have, or a parameter that there is not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// The algorithm has no parameter of that name.
+    Unknown,
+    /// It has, of this range.
+    Range(core::ops::RangeInclusive<u32>),
+}
+
+/// An algorithm, and what is set in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    algorithm: &'static Algorithm,
+    values: [u32; PARAMETERS_MAX],
+}
+
+/// Every parameter at its default.
+impl From<&'static Algorithm> for Config {
+    fn from(algorithm: &'static Algorithm) -> Self {
+        Self { algorithm, values: algorithm.hooks().parameters.defaults() }
+    }
+}
+
+impl PartialEq for Config {
+    fn eq(&self, other: &Self) -> bool {
+        self.algorithm.name() == other.algorithm.name() && self.values == other.values
+    }
+}
+
+impl Eq for Config {}
+
+impl Config {
+    /// The algorithm.
+    #[inline]
+    pub const fn algorithm(&self) -> &'static Algorithm {
+        self.algorithm
+    }
+
+    /// Each parameter with its value.
+    pub fn parameters(&self) -> impl Iterator<Item = (&'static Parameter, u32)> + use<> {
+        self.algorithm.parameters().iter().zip(self.values)
+    }
+
+    /// The values in the order of the parameters, zeros behind them: what the kernel's object holds in its
+    /// section `.rodata.values`.
+    pub const fn values(&self) -> &[u32; PARAMETERS_MAX] {
+        &self.values
+    }
+
+    /// Gives the parameter of that name a value.
+    ///
+    /// # Errors
+    /// See [`Refused`].
+    pub fn set(&mut self, name: &str, value: u32) -> Result<(), Refused> {
+        let mut parameters = self.algorithm.parameters().iter().zip(&mut self.values);
+        let (parameter, place) =
+            parameters.find(|(parameter, _)| parameter.name() == name).ok_or(Refused::Unknown)?;
+        if !parameter.range().contains(&value) {
+            return Err(Refused::Range(parameter.range()));
+        }
+        *place = value;
+        Ok(())
+    }
+
+    /// A connection was established: set up the private state.
+    pub fn init(&self, sock: &mut Sock) {
+        self.algorithm.init_with(&self.values, sock);
+    }
+}

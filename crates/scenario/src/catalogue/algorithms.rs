@@ -1,0 +1,96 @@
+//! The catalogue of congestion control: a page for each algorithm, made of its registry entry, the comment
+//! that its C file begins with, its parameters and its example.
+
+use std::fmt::Write;
+
+use congestion::Algorithm;
+use serde::Serialize;
+
+use super::{Example, Parameter, Unknown, list, paragraph, write_example};
+use crate::nearest;
+use crate::queue::sentence;
+use crate::templates::without_schema;
+
+/// Where the examples are, from the root of the repository.
+const EXAMPLES: &str = "scenarios/congestion";
+
+/// A page of the catalogue.
+#[derive(Clone, Debug, Serialize)]
+pub struct AlgorithmPage {
+    /// The algorithm's name.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub summary: &'static str,
+    /// Its rules, where they are from, and where it departs from that: Markdown.
+    pub about: String,
+    /// What can be set.
+    pub parameters: Vec<Parameter>,
+    /// A scenario that shows it.
+    pub example: Example,
+}
+
+/// The page of the algorithm of that name.
+///
+/// # Errors
+///
+/// A name that the registry has not.
+pub fn algorithm(name: &str) -> Result<AlgorithmPage, Unknown> {
+    let Some(algorithm) = Algorithm::by_name(name) else {
+        let help = nearest::suggest(name, Algorithm::all().iter().map(Algorithm::name));
+        return Err(Unknown { what: "congestion control algorithm", name: name.to_owned(), help });
+    };
+    let name = algorithm.name();
+    let parameter = |parameter: &'static congestion::Parameter| Parameter {
+        name: parameter.name(),
+        takes: "number".into(),
+        required: false,
+        default: Some(parameter.default().to_string()),
+        doc: parameter.doc().to_owned(),
+        written: None,
+    };
+    Ok(AlgorithmPage {
+        name,
+        summary: algorithm.summary(),
+        about: algorithm.about().collect::<Vec<_>>().join("\n"),
+        parameters: algorithm.parameters().iter().map(parameter).collect(),
+        example: Example::new(EXAMPLES, name, without_schema(algorithm.example())),
+    })
+}
+
+impl AlgorithmPage {
+    /// The page in Markdown, ending in a newline.
+    pub fn markdown(&self) -> String {
+        let mut text = format!("# {}\n\n", self.name);
+        paragraph(&mut text, &sentence(self.summary));
+        let _ = writeln!(text, "{}\n", self.about);
+        text += "## Parameters\n\n";
+        if !self.parameters.is_empty() {
+            let place = format!(
+                "In `congestion.{0}` of a flow: `congestion = {{ {0} = {{ … }} }}`.",
+                self.name
+            );
+            paragraph(&mut text, &place);
+        }
+        list(&mut text, &self.parameters);
+        write_example(&mut text, &self.example);
+        text
+    }
+}
+
+/// The first page in Markdown: every algorithm with a link to its own.
+pub fn algorithms() -> String {
+    let mut text = String::from("# Congestion control\n\n");
+    paragraph(
+        &mut text,
+        "One C text each, for the simulator and for the kernel. What each one does, what can be set, where \
+         it comes from, and an example that runs. The same pages come from `suimon list algorithms NAME`. \
+         Generated from the sources: `UPDATE_CATALOGUE=1 cargo test -p scenario --test catalogue` writes \
+         them anew.",
+    );
+    text += "| algorithm | what it does |\n| --- | --- |\n";
+    for algorithm in Algorithm::all() {
+        let name = algorithm.name();
+        let _ = writeln!(text, "| [`{name}`]({name}.md) | {} |", algorithm.summary());
+    }
+    text
+}
