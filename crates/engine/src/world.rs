@@ -5,7 +5,7 @@ use std::sync::Arc;
 use network::datagram::Source;
 use network::forwarding::{Destination, ForwardingTable, NO_ROUTE};
 use network::host::{Host, SocketConfig};
-use network::impairment::{self, Impairment, loss};
+use network::impairment::{Impairment, Parameters};
 use network::ingress::Side;
 use network::link::Wire;
 use network::node::{Behaviour, Kind, Parts};
@@ -102,7 +102,7 @@ impl World {
         let mut ports: Vec<(Vec<Port>, Vec<Side>)> =
             plan.nodes.iter().map(|_| Default::default()).collect();
         let ends = plan.links.iter().flat_map(|link| &link.ends);
-        let damaged = ends.flat_map(|end| &end.impairments).any(impairment::Parameters::damages);
+        let damaged = ends.flat_map(|end| &end.impairments).any(Parameters::damages);
         let mut channels = Vec::new();
         for (number, link) in plan.links.iter().enumerate() {
             for (end, here) in link.ends.iter().enumerate() {
@@ -246,16 +246,15 @@ fn impairments(
     link: &scenario::plan::Link,
 ) -> Vec<Impairment> {
     let name = format!("{}:{}", plan.nodes[end.node].name, link.name);
-    let share = link.config.loss;
-    let loss = (share > 0).then(|| {
-        let parameters = impairment::Parameters::Loss(loss::Parameters { share });
-        Impairment::new(parameters, Random::new(plan.seed, &name))
+    let each = end.impairments.iter().map(|parameters| {
+        // Random loss has the stream that is named as the port.
+        let stream = match parameters {
+            Parameters::Loss(_) => name.clone(),
+            _ => format!("{name}:{}", parameters.name()),
+        };
+        Impairment::new(parameters.clone(), Random::new(plan.seed, &stream))
     });
-    let others = end.impairments.iter().map(|&parameters| {
-        let stream = format!("{name}:{}", parameters.name());
-        Impairment::new(parameters, Random::new(plan.seed, &stream))
-    });
-    loss.into_iter().chain(others).collect()
+    each.collect()
 }
 
 /// The output port of one end of a link, and its wire's delay.

@@ -4,6 +4,7 @@
 pub mod gemodel;
 pub mod loss;
 
+use traffic::setting::Settings;
 use traffic::{DropReason, Duration, Instant, Random};
 
 /// A frame on its way along a wire, as the impairments that it has passed leave it.
@@ -34,7 +35,7 @@ impl Transit {
 /// An impairment of one direction of a link.
 pub(crate) trait Impair: Sized {
     /// What a user may set of it.
-    type Parameters;
+    type Parameters: Settings;
     /// Whether it damages frames, so that hosts verify checksums.
     const DAMAGES: bool = false;
 
@@ -43,13 +44,48 @@ pub(crate) trait Impair: Sized {
 
     /// The next frame meets it.
     fn apply(&mut self, frame: &mut Transit);
+
+    /// What makes no sense in these parameters.
+    fn check(_: &Self::Parameters) -> Result<(), Invalid> {
+        Ok(())
+    }
+
+    /// Whether these parameters leave every frame as it is.
+    fn is_idle(_: &Self::Parameters) -> bool {
+        false
+    }
 }
 
-/// The registry: variant, module and type, name in a scenario. A frame meets those of a link in this order.
+/// Parameters that make no sense.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Invalid {
+    /// The setting.
+    pub setting: &'static str,
+    /// What is wrong.
+    pub message: &'static str,
+    /// What to write.
+    pub help: &'static str,
+}
+
+/// An impairment that there is.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Its name, as in a scenario.
+    pub name: &'static str,
+    /// What it does, without a full stop.
+    pub summary: &'static str,
+}
+
+/// The registry: variant, module and type, name in a scenario, what it does. A frame meets those of a link in this
+/// order. One of a single setting is written as that one's value.
 macro_rules! registry {
-    ($($variant:ident = $module:ident :: $type:ident, $name:literal;)*) => {
+    ($($variant:ident = $module:ident :: $type:ident, $name:literal, $summary:literal;)*) => {
+        /// Every impairment.
+        pub const REGISTRY: &[Entry] = &[$(Entry { name: $name, summary: $summary },)*];
+
         /// What a user may set of an impairment.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum Parameters {
             $(#[doc = concat!("See [`", stringify!($module), "`].")]
             $variant($module::Parameters),)*
@@ -63,6 +99,38 @@ macro_rules! registry {
         }
 
         impl Parameters {
+            /// What the impairment of that name has before anything is set.
+            pub fn blank(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$variant(Settings::blank())),)*
+                    _ => None,
+                }
+            }
+
+            /// Its settings.
+            pub fn settings(&self) -> &dyn Settings {
+                match self { $(Self::$variant(own) => own,)* }
+            }
+
+            /// Its settings, to be changed.
+            pub fn settings_mut(&mut self) -> &mut dyn Settings {
+                match self { $(Self::$variant(own) => own,)* }
+            }
+
+            /// Whether they make sense.
+            ///
+            /// # Errors
+            ///
+            /// What does not.
+            pub fn check(&self) -> Result<(), Invalid> {
+                match self { $(Self::$variant(own) => <$module::$type as Impair>::check(own),)* }
+            }
+
+            /// Whether they leave every frame as it is.
+            pub fn is_idle(&self) -> bool {
+                match self { $(Self::$variant(own) => <$module::$type as Impair>::is_idle(own),)* }
+            }
+
             /// The name of the impairment, as in a scenario.
             pub fn name(&self) -> &'static str {
                 match self { $(Self::$variant(_) => $name,)* }
@@ -94,6 +162,6 @@ macro_rules! registry {
 }
 
 registry! {
-    Loss = loss::Loss, "loss";
-    Gemodel = gemodel::GilbertElliott, "gemodel";
+    Loss = loss::Loss, "loss", "the share of packets lost at random";
+    Gemodel = gemodel::GilbertElliott, "gemodel", "loss in bursts by the Gilbert-Elliott model (netem's `loss gemodel`, whose p, r, 1-h and 1-k are names, too)";
 }

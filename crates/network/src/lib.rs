@@ -3,6 +3,9 @@
 //! A node never knows which driver moves it. It is given packets and time, and asked for packets:
 //! `receive`, `transmit`, `next_wakeup`, `wake`.
 
+// Parameters are declared by `traffic::settings`.
+extern crate alloc;
+
 pub mod application;
 pub mod balancer;
 pub mod bulk;

@@ -15,8 +15,6 @@ pub struct Config {
     pub mtu: Bytes,
     /// What a frame costs beyond its own bytes (header and FCS counted with them): 20 on Ethernet.
     pub overhead: Bytes,
-    /// The share of packets lost at random, in units of 2^-32 (0: none).
-    pub loss: u32,
 }
 
 /// One direction of a link: packets on their way, each with the instant its last bit arrives, the first

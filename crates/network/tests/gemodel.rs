@@ -3,7 +3,7 @@
 use network::impairment::gemodel::Parameters;
 use network::impairment::{self, Impairment, Transit};
 use proptest::prelude::*;
-use traffic::{Instant, Random};
+use traffic::{Instant, Random, Share};
 
 /// Which of `count` packets are lost.
 fn losses(parameters: Parameters, seed: u64, count: u32) -> Vec<bool> {
@@ -17,8 +17,8 @@ fn losses(parameters: Parameters, seed: u64, count: u32) -> Vec<bool> {
     (0..count).map(lost).collect()
 }
 
-fn share(share: f64) -> u32 {
-    (share * 2_f64.powi(32)) as u32
+fn share(share: f64) -> Share {
+    Share((share * 2_f64.powi(32)) as u32)
 }
 
 proptest! {
@@ -48,7 +48,7 @@ proptest! {
     #[test]
     fn a_burst_is_as_long_as_the_bad_state(seed: u64, p in 0.01..0.2, r in 0.05..0.9) {
         let parameters =
-            Parameters { to_bad: share(p), to_good: share(r), loss_bad: u32::MAX, loss_good: 0 };
+            Parameters { to_bad: share(p), to_good: share(r), loss_bad: Share(u32::MAX), loss_good: Share(0) };
         let lost = losses(parameters, seed, 200_000);
         let bursts = lost.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
         let mean = lost.iter().filter(|&&lost| lost).count() as f64 / bursts;

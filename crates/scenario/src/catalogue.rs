@@ -11,7 +11,7 @@ use traffic::setting::{Kind, Setting, Value};
 
 use crate::queue::{doc, sentence};
 use crate::templates::without_schema;
-use crate::value::{RateUnit, ShareUnit, SizeUnit, TimeUnit, Unit};
+use crate::value::{RandomTimeUnit, RateUnit, ShareUnit, SizeUnit, TimeUnit, Unit};
 use crate::{lock, nearest};
 
 pub use algorithms::{AlgorithmPage, algorithm, algorithms};
@@ -133,6 +133,7 @@ fn takes(kind: Kind) -> String {
         Kind::Bytes => "size",
         Kind::Rate => "rate",
         Kind::Time => "time",
+        Kind::RandomTime => "time, or a distribution",
         Kind::Share => "share",
         Kind::Choice(words) => {
             let words: Vec<String> = words.iter().map(|word| format!("`\"{word}\"`")).collect();
@@ -150,6 +151,7 @@ fn written(kind: Kind) -> Option<&'static str> {
         Kind::Bytes => Some(SizeUnit::SUMMARY),
         Kind::Rate => Some(RateUnit::SUMMARY),
         Kind::Time => Some(TimeUnit::SUMMARY),
+        Kind::RandomTime => Some(RandomTimeUnit::SUMMARY),
         Kind::Share => Some(ShareUnit::SUMMARY),
         Kind::Flag | Kind::Count | Kind::Choice(_) | Kind::Queue | Kind::Text => None,
     }

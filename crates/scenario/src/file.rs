@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::condition::Conditioner;
 use crate::congestion::Congestion;
 use crate::filter::Match;
-use crate::impairment::GilbertElliott;
+use crate::impairment::Impairments;
 use crate::matrix::Matrix;
 use crate::node::{Balancer, Emulator, Host, Router};
 use crate::queue::Queue;
@@ -110,10 +110,10 @@ pub(crate) struct Link {
     pub(crate) mtu: Option<Quantity<SizeUnit>>,
     /// What a frame costs beyond header and FCS; 20 B unless given (Ethernet's preamble and gap).
     pub(crate) overhead: Option<Quantity<SizeUnit>>,
-    /// The share of packets lost at random; 0 unless given.
-    pub(crate) loss: Option<Quantity<ShareUnit>>,
-    /// Loss in bursts, in both directions, each by itself; none unless given.
-    pub(crate) gemodel: Option<GilbertElliott>,
+    /// What happens to the packets on it, in both directions, each by itself.
+    #[serde(default)]
+    #[schemars(flatten)]
+    pub(crate) impairments: Impairments<false>,
     /// What a discipline's gaps are in the lab: "time" takes the wire for as long, "frames" sends PAUSE frames;
     /// time unless given.
     pub(crate) wire: Option<Wire>,
@@ -146,8 +146,10 @@ pub(crate) struct LinkEnd {
     pub(crate) device_buffer: Option<Quantity<SizeUnit>>,
     /// What is done to the packets that come in there; they pass unless given.
     pub(crate) conditioner: Option<Conditioner>,
-    /// Loss in bursts of what is sent there; the link's unless given.
-    pub(crate) gemodel: Option<GilbertElliott>,
+    /// What happens to the packets that are sent there.
+    #[serde(default)]
+    #[schemars(flatten)]
+    pub(crate) impairments: Impairments<true>,
 }
 
 /// TCP connections from one host to another, or datagrams. Where an end is a counted host, one for each.

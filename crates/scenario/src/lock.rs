@@ -18,7 +18,7 @@ mod groups;
 mod queues;
 
 use groups::starting;
-use queues::{conditioner, matches, queue, share};
+use queues::{conditioner, given, matches, queue};
 
 pub(crate) use groups::{Group, Groups, node_programs};
 pub(crate) use queues::value;
@@ -156,7 +156,6 @@ fn link(groups: &Groups<'_>, group: &Group<'_>, text: &mut String) {
     line(text, "delay", &time(link.config.delay));
     line(text, "mtu", &size(link.config.mtu));
     line(text, "overhead", &size(link.config.overhead));
-    line(text, "loss", &share(link.config.loss));
     let wire = match link.wire {
         Wire::Time => "time",
         Wire::Frames => "frames",
@@ -181,17 +180,30 @@ fn usual_end(members: &[Link], side: usize) -> End {
     if members.iter().any(|link| link.ends[side].conditioner.is_none()) {
         usual.conditioner = None;
     }
-    if members.iter().any(|link| link.ends[side].impairments.is_empty()) {
-        usual.impairments.clear();
-    }
+    usual.impairments.retain(|own| {
+        let has = |end: &End| end.impairments.iter().any(|other| other.name() == own.name());
+        members.iter().all(|link| has(&link.ends[side]))
+    });
     usual
 }
 
 /// One end; where others are as `usual` says, what is different there.
 fn link_end(groups: &Groups<'_>, path: &str, end: &End, usual: Option<&End>, text: &mut String) {
+    let impairments = match usual {
+        Some(usual) if usual.impairments == end.impairments => &[],
+        _ => end.impairments.as_slice(),
+    };
+    let single = |own: &&impairment::Parameters| given(own.settings()).len() == 1;
+    let mut own = String::new();
     if usual.map_or(Bytes(0), |usual| usual.device_buffer) != end.device_buffer {
+        line(&mut own, "device_buffer", &size(end.device_buffer));
+    }
+    for one in impairments.iter().filter(single) {
+        given(one.settings()).iter().for_each(|(_, value)| line(&mut own, one.name(), value));
+    }
+    if !own.is_empty() {
         header(text, path);
-        line(text, "device_buffer", &size(end.device_buffer));
+        text.push_str(&own);
     }
     if usual.is_none_or(|usual| usual.queue != end.queue) {
         queue(groups, &format!("{path}.queue"), &end.queue, text);
@@ -201,22 +213,9 @@ fn link_end(groups: &Groups<'_>, path: &str, end: &End, usual: Option<&End>, tex
     {
         conditioner(groups, &format!("{path}.conditioner"), parameters, text);
     }
-    if usual.is_none_or(|usual| usual.impairments != end.impairments) {
-        end.impairments.iter().for_each(|own| impairment(path, own, text));
-    }
-}
-
-/// An impairment of what is sent at one end; of a link's loss its own line tells.
-fn impairment(path: &str, parameters: &impairment::Parameters, text: &mut String) {
-    match parameters {
-        impairment::Parameters::Loss(_) => {}
-        impairment::Parameters::Gemodel(own) => {
-            header(text, &format!("{path}.gemodel"));
-            line(text, "to_bad", &share(own.to_bad));
-            line(text, "to_good", &share(own.to_good));
-            line(text, "loss_bad", &share(own.loss_bad));
-            line(text, "loss_good", &share(own.loss_good));
-        }
+    for one in impairments.iter().filter(|one| !single(one)) {
+        header(text, &format!("{path}.{}", one.name()));
+        given(one.settings()).iter().for_each(|(name, value)| line(text, name, value));
     }
 }
 

@@ -161,7 +161,7 @@ pub struct End {
     pub device_buffer: Bytes,
     /// What is done to the packets that come in there.
     pub conditioner: Option<condition::Parameters>,
-    /// What happens, beside the link's loss, to packets on the wire that leads from there.
+    /// What happens to packets on the wire that leads from there, in the order in which they meet it.
     pub impairments: Vec<impairment::Parameters>,
 }
 

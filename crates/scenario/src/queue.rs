@@ -11,11 +11,13 @@ use serde_json::{Map, Value as Json, json};
 use serde_spanned::Spanned;
 use traffic::qdisc::{Parameters, REGISTRY};
 use traffic::setting::{Kind, Setting};
-use traffic::{Bytes, Duration, Rate};
+use traffic::{Bytes, Distribution, Duration, Rate};
 
 use crate::diagnostic::{Problems, Span};
 use crate::filter::Match;
-use crate::value::{Name, OneOrMany, Quantity, RateUnit, ShareUnit, SizeUnit, Table, TimeUnit};
+use crate::value::{
+    Name, OneOrMany, Quantity, RandomTimeUnit, RateUnit, ShareUnit, SizeUnit, Table, TimeUnit,
+};
 
 /// A queueing discipline: one key, its name.
 #[derive(Clone, Debug)]
@@ -34,18 +36,21 @@ pub(crate) struct Class {
     pub(crate) given: Vec<(Name, Given)>,
 }
 
-/// What is given for a setting.
+/// What is given where a value stands, or a table.
 #[derive(Clone, Debug)]
-pub(crate) enum Given {
+pub(crate) enum ScalarOr<T> {
     Scalar(Scalar),
-    Queue(Box<Queue>),
+    Table(T),
 }
+
+/// What is given for a setting.
+pub(crate) type Given = ScalarOr<Box<Queue>>;
 
 impl Given {
     pub(crate) fn span(&self) -> &Span {
         match self {
             Self::Scalar(scalar) => &scalar.span,
-            Self::Queue(queue) => &queue.discipline.span,
+            Self::Table(queue) => &queue.discipline.span,
         }
     }
 }
@@ -68,6 +73,10 @@ impl Scalar {
 
     pub(crate) fn time(&self, problems: &mut Problems) -> Option<Duration> {
         Quantity::<TimeUnit>::of(&self.text, self.span.clone()).read(problems)
+    }
+
+    pub(crate) fn random_time(&self, problems: &mut Problems) -> Option<Distribution<Duration>> {
+        Quantity::<RandomTimeUnit>::of(&self.text, self.span.clone()).read(problems)
     }
 
     pub(crate) fn share(&self, problems: &mut Problems) -> Option<u32> {
@@ -96,48 +105,50 @@ impl Scalar {
     }
 }
 
-impl<'de> Deserialize<'de> for Given {
+/// The same before its place is known.
+enum Loose<T> {
+    Scalar(String),
+    Table(T),
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Loose<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct AnyValue;
-        enum Loose {
-            Scalar(String),
-            Queue(Box<Queue>),
-        }
-        impl<'de> Visitor<'de> for AnyValue {
-            type Value = Loose;
+        struct AnyValue<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for AnyValue<T> {
+            type Value = Loose<T>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a value, or a discipline")
+                f.write_str("a value or a table")
             }
-            fn visit_str<E>(self, text: &str) -> Result<Loose, E> {
+            fn visit_str<E>(self, text: &str) -> Result<Loose<T>, E> {
                 Ok(Loose::Scalar(text.to_owned()))
             }
-            fn visit_bool<E>(self, flag: bool) -> Result<Loose, E> {
+            fn visit_bool<E>(self, flag: bool) -> Result<Loose<T>, E> {
                 Ok(Loose::Scalar(flag.to_string()))
             }
-            fn visit_i64<E>(self, number: i64) -> Result<Loose, E> {
+            fn visit_i64<E>(self, number: i64) -> Result<Loose<T>, E> {
                 Ok(Loose::Scalar(number.to_string()))
             }
-            fn visit_u64<E>(self, number: u64) -> Result<Loose, E> {
+            fn visit_u64<E>(self, number: u64) -> Result<Loose<T>, E> {
                 Ok(Loose::Scalar(number.to_string()))
             }
-            fn visit_f64<E>(self, number: f64) -> Result<Loose, E> {
+            fn visit_f64<E>(self, number: f64) -> Result<Loose<T>, E> {
                 Ok(Loose::Scalar(number.to_string()))
             }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Loose, A::Error> {
-                let queue = Queue::deserialize(MapAccessDeserializer::new(map))?;
-                Ok(Loose::Queue(Box::new(queue)))
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Loose<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(Loose::Table)
             }
         }
-        impl<'de> Deserialize<'de> for Loose {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                deserializer.deserialize_any(AnyValue)
-            }
-        }
-        let spanned = Spanned::<Loose>::deserialize(deserializer)?;
+        deserializer.deserialize_any(AnyValue(PhantomData))
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for ScalarOr<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let spanned = Spanned::<Loose<T>>::deserialize(deserializer)?;
         let span = spanned.span();
         Ok(match spanned.into_inner() {
             Loose::Scalar(text) => Self::Scalar(Scalar { text, span }),
-            Loose::Queue(queue) => Self::Queue(queue),
+            Loose::Table(table) => Self::Table(table),
         })
     }
 }
@@ -292,7 +303,11 @@ fn class(settings: &[Setting], generator: &mut SchemaGenerator) -> Json {
     object("A class.".into(), properties, required(settings))
 }
 
-fn object(description: String, properties: Map<String, Json>, required: Vec<&str>) -> Json {
+pub(crate) fn object(
+    description: String,
+    properties: Map<String, Json>,
+    required: Vec<&str>,
+) -> Json {
     json!({
         "type": "object",
         "description": description,
@@ -302,11 +317,14 @@ fn object(description: String, properties: Map<String, Json>, required: Vec<&str
     })
 }
 
-fn required(settings: &[Setting]) -> Vec<&'static str> {
+pub(crate) fn required(settings: &[Setting]) -> Vec<&'static str> {
     settings.iter().filter(|s| s.required).map(|s| s.name).collect()
 }
 
-fn properties(settings: &[Setting], generator: &mut SchemaGenerator) -> Map<String, Json> {
+pub(crate) fn properties(
+    settings: &[Setting],
+    generator: &mut SchemaGenerator,
+) -> Map<String, Json> {
     let property = |setting: &Setting| {
         let kind = match setting.kind {
             Kind::Flag => json!({ "type": "boolean" }),
@@ -314,6 +332,7 @@ fn properties(settings: &[Setting], generator: &mut SchemaGenerator) -> Map<Stri
             Kind::Bytes => generator.subschema_for::<Quantity<SizeUnit>>().to_value(),
             Kind::Rate => generator.subschema_for::<Quantity<RateUnit>>().to_value(),
             Kind::Time => generator.subschema_for::<Quantity<TimeUnit>>().to_value(),
+            Kind::RandomTime => generator.subschema_for::<Quantity<RandomTimeUnit>>().to_value(),
             Kind::Share => generator.subschema_for::<Quantity<ShareUnit>>().to_value(),
             Kind::Choice(words) => json!({ "type": "string", "enum": words }),
             Kind::Queue => generator.subschema_for::<Queue>().to_value(),

@@ -15,6 +15,7 @@ use serde::Deserialize;
 
 use crate::diagnostic::{Problems, Span};
 use crate::file::{Link, Scenario};
+use crate::impairment::Impairments;
 use crate::node::{Host, Router};
 use crate::queue::Queue;
 use crate::value::{Count, Name, Quantity, RateUnit, Table, TimeUnit};
@@ -134,8 +135,7 @@ impl Parts<'_> {
             queue: self.topology.queue.clone(),
             mtu: None,
             overhead: None,
-            loss: None,
-            gemodel: None,
+            impairments: Impairments::default(),
             wire: None,
             gso: None,
             at: Table::default(),

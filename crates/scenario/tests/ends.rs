@@ -2,6 +2,7 @@
 
 use network::impairment::{Parameters, gemodel};
 use scenario::{Document, lock};
+use traffic::Share;
 
 const TEXT: &str = r#"
 duration = "1 s"
@@ -37,14 +38,17 @@ fn an_end_has_its_own_burst_loss_instead_of_the_links() {
     );
     let plan = Document::parse("x.toml", &text).and_then(|document| document.plan()).unwrap();
     let ends = &plan.links.last().unwrap().ends;
-    let percent = |share: f64| (share / 100.0 * 2_f64.powi(32)).round() as u32;
-    let parameters = |[to_bad, to_good, loss_bad, loss_good]: [u32; 4]| {
+    let percent = |share: f64| Share((share / 100.0 * 2_f64.powi(32)).round() as u32);
+    let parameters = |[to_bad, to_good, loss_bad, loss_good]: [Share; 4]| {
         let own = gemodel::Parameters { to_bad, to_good, loss_bad, loss_good };
         vec![Parameters::Gemodel(own)]
     };
     let linked = [1.0, 25.0, 50.0, 0.5].map(percent);
     assert_eq!(ends[0].impairments, parameters(linked));
-    assert_eq!(ends[1].impairments, parameters([percent(2.0), percent(50.0), u32::MAX, 0]));
+    assert_eq!(
+        ends[1].impairments,
+        parameters([percent(2.0), percent(50.0), Share(u32::MAX), Share(0)])
+    );
     let again = Document::parse("lock.toml", &lock(&plan)).and_then(|lock| lock.plan()).unwrap();
     assert_eq!(format!("{again:?}"), format!("{plan:?}"));
 }

@@ -6,6 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::classify::Rule;
+use crate::distribution::Distribution;
 use crate::qdisc::{self, fifo};
 use crate::units::{Bytes, Duration, Rate, Share};
 
@@ -22,6 +23,8 @@ pub enum Kind {
     Rate,
     /// A span of time.
     Time,
+    /// A span of time, or a distribution that it is drawn from.
+    RandomTime,
     /// A part of a whole.
     Share,
     /// One of these words.
@@ -45,6 +48,8 @@ pub enum Value {
     Rate(Rate),
     /// See [`Kind::Time`].
     Time(Duration),
+    /// See [`Kind::RandomTime`].
+    RandomTime(Distribution<Duration>),
     /// See [`Kind::Share`].
     Share(Share),
     /// See [`Kind::Choice`].
@@ -148,6 +153,7 @@ field!(u64, Count);
 field!(Bytes, Bytes);
 field!(Rate, Rate);
 field!(Duration, Time);
+field!(Distribution<Duration>, RandomTime);
 field!(Share, Share);
 field!(String, Text);
 
@@ -219,7 +225,8 @@ impl<T> Field for Vec<T> {
 /// documentation. Lines before it may say more: `required: a, b;` names those that have no default,
 /// `classes: Class;` that it has the fields `classes` (of that struct, which has `name` and `parent`)
 /// and `filters`, and `blank: value;` what to start from when some settings are given, if not from the
-/// default.
+/// default. A crate that uses it has `extern crate alloc`.
+#[macro_export]
 macro_rules! settings {
     (
         $(required: $($needed:ident),+;)?
@@ -323,7 +330,7 @@ macro_rules! settings {
         )?
     };
 }
-pub(crate) use settings;
+pub use settings;
 
 /// Wraps the definition of an enum without fields: a setting that is one of a few words.
 macro_rules! choice {

@@ -4,21 +4,32 @@
 //! As Linux' `loss gemodel p r 1-h 1-k` (`net/sched/sch_netem.c`, `loss_gilb_ell`): each packet first moves the
 //! state, and is lost by the share of the state that it found. The state moves with packets, not with time.
 
-use traffic::{DropReason, Random};
+use traffic::{DropReason, Random, Share, settings};
 
-use super::{Impair, Transit};
+use super::{Impair, Invalid, Transit};
 
-/// What a user may set; probabilities in units of 2^-32, the greatest of which stands for 1 - 2^-32.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parameters {
-    /// The probability, at each packet, of the good state's turning bad: p.
-    pub to_bad: u32,
-    /// The probability, at each packet, of the bad state's turning good: r.
-    pub to_good: u32,
-    /// The share of packets lost in the bad state: 1-h.
-    pub loss_bad: u32,
-    /// The share of packets lost in the good state: 1-k.
-    pub loss_good: u32,
+settings! {
+    required: to_bad, to_good;
+    /// What a user may set. Linux' `netem loss gemodel` has the same four numbers as p, r, 1-h and 1-k.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Parameters {
+        /// The probability, at each packet, that the good state turns bad.
+        pub to_bad: Share,
+        /// The probability, at each packet, that the bad state turns good; 1 divided by it is the mean length of a
+        /// bad period, in packets.
+        pub to_good: Share,
+        /// The share of packets lost in the bad state; 100 % unless given.
+        pub loss_bad: Share,
+        /// The share of packets lost in the good state; 0 unless given.
+        pub loss_good: Share,
+    }
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        let (to_bad, to_good) = (Share(0), Share(0));
+        Self { to_bad, to_good, loss_bad: Share(u32::MAX), loss_good: Share(0) }
+    }
 }
 
 impl Parameters {
@@ -26,7 +37,7 @@ impl Parameters {
     /// r / (p + r) and p / (p + r). Not a number where neither state turns.
     pub fn loss(&self) -> f64 {
         let [p, r, bad, good] = [self.to_bad, self.to_good, self.loss_bad, self.loss_good]
-            .map(|share| f64::from(share) / 2_f64.powi(32));
+            .map(|share| f64::from(share.0) / 2_f64.powi(32));
         (p * bad + r * good) / (p + r)
     }
 }
@@ -50,9 +61,18 @@ impl Impair for GilbertElliott {
     fn apply(&mut self, frame: &mut Transit) {
         let Parameters { to_bad, to_good, loss_bad, loss_good } = self.parameters;
         let (turn, loss) = if self.bad { (to_good, loss_bad) } else { (to_bad, loss_good) };
-        self.bad ^= self.random.next_u32() < turn;
-        if self.random.next_u32() < loss {
+        self.bad ^= self.random.next_u32() < turn.0;
+        if self.random.next_u32() < loss.0 {
             frame.lost = Some(DropReason::LinkLoss);
         }
+    }
+
+    fn check(parameters: &Parameters) -> Result<(), Invalid> {
+        if parameters.to_good == Share(0) {
+            let message = "the bad state never ends";
+            let help = "give the probability of recovery at each packet: \"25 %\" for bursts of 4";
+            return Err(Invalid { setting: "to_good", message, help });
+        }
+        Ok(())
     }
 }

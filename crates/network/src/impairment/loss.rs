@@ -1,20 +1,23 @@
 //! Independent loss: each packet is lost with the same probability (tc-netem(8), `loss random`).
 
-use traffic::{DropReason, Random};
+use traffic::{DropReason, Random, Share, settings};
 
 use super::{Impair, Transit};
 
-/// What a user may set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parameters {
-    /// The probability that a packet is lost, in units of 2^-32.
-    pub share: u32,
+settings! {
+    required: share;
+    /// What a user may set.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Parameters {
+        /// The probability that a packet is lost.
+        pub share: Share,
+    }
 }
 
 /// Loses packets at random.
 #[derive(Clone, Debug)]
 pub struct Loss {
-    share: u32,
+    share: Share,
     random: Random,
 }
 
@@ -27,8 +30,12 @@ impl Impair for Loss {
 
     #[inline]
     fn apply(&mut self, frame: &mut Transit) {
-        if self.random.next_u32() < self.share {
+        if self.random.next_u32() < self.share.0 {
             frame.lost = Some(DropReason::LinkLoss);
         }
+    }
+
+    fn is_idle(parameters: &Parameters) -> bool {
+        parameters.share == Share(0)
     }
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use network::PortId;
+use network::impairment::Parameters;
 use scenario::Units;
 use scenario::plan::{Link, NodeKind, Plan};
-use traffic::Duration;
+use traffic::{Duration, Share};
 
 use crate::path::path_of;
 use results::quantity::{count, share};
@@ -195,7 +196,11 @@ fn wire(plan: &Plan, link: &Link, ends: [usize; 2], forward: bool) -> Wire {
 fn discipline(plan: &Plan, link: &Link, end: usize) -> String {
     let end = &link.ends[end];
     let conditioned = end.conditioner.iter().map(|_| "conditioner");
-    let others = conditioned.chain(end.impairments.iter().map(|own| own.name()));
+    let own = end.impairments.iter().filter(|own| {
+        let lost = loss(own);
+        lost.is_none() || lost != common_loss(link)
+    });
+    let others = conditioned.chain(own.map(|own| own.name()));
     let others: String = others.map(|name| format!(" + {name}")).collect();
     match plan.nodes[end.node].kind {
         NodeKind::Emulator(_) => others.trim_start_matches(" + ").to_owned(),
@@ -208,8 +213,18 @@ fn facts(units: Units, link: &Link) -> String {
     if link.config.delay > Duration::ZERO {
         facts += &format!(", {}", units.time.text(link.config.delay.as_secs_f64()));
     }
-    if link.config.loss > 0 {
-        facts += &format!(", loss {}", share(f64::from(link.config.loss) / 2_f64.powi(32)));
+    if let Some(loss) = common_loss(link) {
+        facts += &format!(", loss {}", share(f64::from(loss.0) / 2_f64.powi(32)));
     }
     facts
+}
+
+/// The share that a link loses at random, where it is the same in both directions.
+fn common_loss(link: &Link) -> Option<Share> {
+    let [there, back] = [0, 1].map(|end| link.ends[end].impairments.iter().find_map(loss));
+    there.filter(|_| there == back)
+}
+
+fn loss(parameters: &Parameters) -> Option<Share> {
+    if let Parameters::Loss(own) = parameters { Some(own.share) } else { None }
 }

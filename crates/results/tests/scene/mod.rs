@@ -90,7 +90,6 @@ fn link(name: &str, a: usize, b: usize) -> Link {
         delay: Duration::from_us(5),
         mtu: Bytes(1500),
         overhead: Bytes(20),
-        loss: 0,
     };
     let wire = scenario::plan::Wire::Time;
     Link { name: name.into(), config, wire, gso: false, ends: [end(a), end(b)] }

@@ -51,7 +51,7 @@ pub(super) fn queue(
 }
 
 /// Every setting that applies, and its value as TOML.
-fn given(settings: &dyn Settings) -> Vec<(&'static str, String)> {
+pub(super) fn given(settings: &dyn Settings) -> Vec<(&'static str, String)> {
     let value = |setting: Setting| Some((setting.name, value(&settings.get(setting.name)?)));
     settings.settings().into_iter().filter_map(value).collect()
 }
@@ -64,6 +64,7 @@ pub(crate) fn value(value: &Value) -> String {
         Value::Bytes(bytes) => size(*bytes),
         Value::Rate(bits) => rate(*bits),
         Value::Time(duration) => time(*duration),
+        Value::RandomTime(distribution) => string(&crate::distribution::text(distribution)),
         Value::Share(Share(part)) => share(*part),
         Value::Choice(word) => string(word),
         Value::Text(text) => string(text),

@@ -1,21 +1,64 @@
 //! Impairments: from the file's tables to parameters.
 
-use network::impairment::{Parameters, gemodel};
+use network::impairment::{Parameters, REGISTRY};
 
-use crate::diagnostic::Problems;
-use crate::impairment::GilbertElliott;
+use super::filters::Entities;
+use super::queues::{adjust, scalar_value};
+use crate::diagnostic::{Problems, Span};
+use crate::impairment::Impairment;
+use crate::queue::ScalarOr;
+use crate::value::{Name, Table};
 
-/// The parameters of burst loss.
-pub(super) fn gemodel(table: &GilbertElliott, problems: &mut Problems) -> Option<Parameters> {
-    let to_bad = table.to_bad.read(problems);
-    let to_good = table.to_good.read(problems);
-    let loss_bad = table.loss_bad.as_ref().map_or(Some(u32::MAX), |share| share.read(problems));
-    let loss_good = table.loss_good.as_ref().map_or(Some(0), |share| share.read(problems));
-    if to_good == Some(0) {
-        let help = "give the probability of recovery at each packet: \"25 %\" for bursts of 4";
-        problems.push(&table.to_good.span, "the bad state never ends", help);
+/// The parameters of the impairments of a link, or at one end; `None` if any is faulty.
+pub(super) fn resolve(
+    table: &Table<Impairment>,
+    entities: Entities<'_>,
+    problems: &mut Problems,
+) -> Option<Vec<Parameters>> {
+    let read = table.iter().map(|(name, given)| one(name, given, entities, problems));
+    let read: Vec<_> = read.collect();
+    read.into_iter().collect()
+}
+
+fn one(
+    name: &Name,
+    given: &Impairment,
+    entities: Entities<'_>,
+    problems: &mut Problems,
+) -> Option<Parameters> {
+    let mut parameters = Parameters::blank(&name.text)?;
+    match given {
+        ScalarOr::Scalar(scalar) => {
+            let setting = *parameters.settings().settings().first()?;
+            let value = scalar_value(setting.kind, scalar, problems)?;
+            parameters.settings_mut().set(setting.name, value);
+        }
+        ScalarOr::Table(table) => {
+            adjust(parameters.settings_mut(), &table.0, &name.span, entities, problems)?;
+        }
+    }
+    if let Err(invalid) = parameters.check() {
+        let span = span_of(invalid.setting, given).unwrap_or(&name.span);
+        problems.push(span, invalid.message, invalid.help);
         return None;
     }
-    let (to_bad, to_good, loss_bad, loss_good) = (to_bad?, to_good?, loss_bad?, loss_good?);
-    Some(Parameters::Gemodel(gemodel::Parameters { to_bad, to_good, loss_bad, loss_good }))
+    Some(parameters)
+}
+
+/// Where the setting of that name is given.
+fn span_of<'g>(setting: &str, given: &'g Impairment) -> Option<&'g Span> {
+    match given {
+        ScalarOr::Scalar(scalar) => Some(&scalar.span),
+        ScalarOr::Table(table) => {
+            table.iter().find(|(name, _)| name.text == setting).map(|(_, value)| value.span())
+        }
+    }
+}
+
+/// Gives a list of impairments `own`, each in place of the one of the same name, in the registry's order.
+pub(super) fn override_by(list: &mut Vec<Parameters>, own: &[Parameters]) {
+    list.retain(|other| own.iter().all(|own| own.name() != other.name()));
+    list.extend_from_slice(own);
+    let place = |one: &Parameters| REGISTRY.iter().position(|entry| entry.name == one.name());
+    list.sort_by_key(place);
 }

@@ -77,8 +77,9 @@ fn add<'f>(
         None | Some(file::Wire::Time) => Wire::Time,
         Some(file::Wire::Frames) => Wire::Frames,
     };
-    let gemodel = table.gemodel.as_ref().map(|own| impairments::gemodel(own, problems));
-    let impairments: Vec<_> = settled(gemodel)?.into_iter().collect();
+    let given = impairments::resolve(&table.impairments.0, entities, problems)?;
+    let mut impairments = Vec::new();
+    impairments::override_by(&mut impairments, &given);
     let gso = table.gso.unwrap_or(false);
     let members = links.names.add(name, count, problems)?;
     let first = links.list.len();
@@ -99,6 +100,9 @@ fn add<'f>(
             let message = format!("`{}` is not an end of this link", node.text);
             problems.push(&node.span, message, help);
         }
+    }
+    for end in links.list[first..].iter_mut().flat_map(|link| &mut link.ends) {
+        end.impairments.retain(|own| !own.is_idle());
     }
     Some(())
 }
@@ -151,7 +155,7 @@ struct Own {
     queue: Option<qdisc::Parameters>,
     device_buffer: Option<Bytes>,
     conditioner: Option<condition::Parameters>,
-    impairment: Option<impairment::Parameters>,
+    impairments: Vec<impairment::Parameters>,
 }
 
 /// `None` if any of it is faulty.
@@ -166,12 +170,12 @@ fn own(
     let device_buffer = end.device_buffer.as_ref().map(|buffer| buffer.read(problems));
     let table = end.conditioner.as_ref();
     let conditioner = table.map(|own| conditioners::resolve(node, own, entities, problems));
-    let gemodel = end.gemodel.as_ref().map(|own| impairments::gemodel(own, problems));
+    let impairments = impairments::resolve(&end.impairments.0, entities, problems);
     Some(Own {
         queue: settled(queue)?,
         device_buffer: settled(device_buffer)?,
         conditioner: settled(conditioner)?,
-        impairment: settled(gemodel)?,
+        impairments: impairments?,
     })
 }
 
@@ -192,10 +196,7 @@ fn override_end(links: &mut [Link], at: &Members, own: &Own) -> bool {
             if own.conditioner.is_some() {
                 end.conditioner.clone_from(&own.conditioner);
             }
-            if let Some(own) = own.impairment {
-                end.impairments.retain(|other| other.name() != own.name());
-                end.impairments.push(own);
-            }
+            impairments::override_by(&mut end.impairments, &own.impairments);
             found = true;
         }
     }
@@ -224,11 +225,7 @@ fn config(table: &file::Link, problems: &mut Problems) -> Option<link::Config> {
     let within = |bytes: Bytes| bytes <= OVERHEAD_MAX;
     let help = "an overhead is 0 B to 1 MB; Ethernet's is 20 B";
     let overhead = size(table.overhead.as_ref(), OVERHEAD, within, help, problems);
-    let loss = match &table.loss {
-        Some(quantity) => quantity.read(problems),
-        None => Some(0),
-    };
-    Some(link::Config { rate: rate?, delay: delay?, mtu: mtu?, overhead: overhead?, loss: loss? })
+    Some(link::Config { rate: rate?, delay: delay?, mtu: mtu?, overhead: overhead? })
 }
 
 fn size(

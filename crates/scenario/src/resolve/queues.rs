@@ -52,7 +52,7 @@ pub(super) fn parameters(
 }
 
 /// Sets what the file gives, and misses what it must give.
-fn adjust(
+pub(super) fn adjust(
     settings: &mut dyn Settings,
     given: &[(Name, Given)],
     span: &Span,
@@ -89,7 +89,7 @@ fn value(
     problems: &mut Problems,
 ) -> Option<Value> {
     match (setting.kind, given) {
-        (Kind::Queue, Given::Queue(queue)) => {
+        (Kind::Queue, Given::Table(queue)) => {
             Some(Value::Queue(Box::new(parameters(queue, entities, problems)?)))
         }
         (kind, Given::Scalar(scalar)) if kind != Kind::Queue => {
@@ -106,11 +106,12 @@ fn value(
     }
 }
 
-fn scalar_value(kind: Kind, scalar: &Scalar, problems: &mut Problems) -> Option<Value> {
+pub(super) fn scalar_value(kind: Kind, scalar: &Scalar, problems: &mut Problems) -> Option<Value> {
     match kind {
         Kind::Bytes => scalar.size(problems).map(Value::Bytes),
         Kind::Rate => scalar.rate(problems).map(Value::Rate),
         Kind::Time => scalar.time(problems).map(Value::Time),
+        Kind::RandomTime => scalar.random_time(problems).map(Value::RandomTime),
         Kind::Share => scalar.share(problems).map(|share| Value::Share(Share(share))),
         Kind::Flag => scalar.flag(problems).map(Value::Flag),
         Kind::Count => scalar.count(problems).map(Value::Count),
