@@ -123,7 +123,22 @@ fn a_discipline_has_a_page() {
     let unknown = suimon(folder.path(), &["list", "disciplines", "ddr"]);
     assert_eq!(code(&unknown), 2);
     assert!(stderr(&unknown).contains("did you mean `drr`?"), "{}", stderr(&unknown));
-    assert_eq!(code(&suimon(folder.path(), &["list", "algorithms", "cubic"])), 2);
+    assert_eq!(code(&suimon(folder.path(), &["list", "profiles", "lan"])), 2);
+}
+
+#[test]
+fn an_algorithm_has_a_page() {
+    let folder = folder();
+    let page = suimon(folder.path(), &["list", "algorithms", "vegas"]);
+    assert_eq!(code(&page), 0, "{}", stderr(&page));
+    let text = stdout(&page);
+    for words in ["# vegas\n", "`alpha`", "Brakmo", "[expect"] {
+        assert!(text.contains(words), "{words} is not in\n{text}");
+    }
+
+    let unknown = suimon(folder.path(), &["list", "algorithms", "vegsa"]);
+    assert_eq!(code(&unknown), 2);
+    assert!(stderr(&unknown).contains("did you mean `vegas`?"), "{}", stderr(&unknown));
 }
 
 fn congestion_names(list: &Value) -> Vec<&str> {
