@@ -287,9 +287,12 @@ impl Engine {
             for (number, port) in node.ports().iter().enumerate() {
                 let totals = &mut ports[port.id().0 as usize];
                 totals.statistics = port.statistics();
-                totals.delays = tally.delays.of(port.id()).cloned();
-                port.qdisc()
-                    .classes(&mut |name, counted| totals.classes.push((name.to_owned(), counted)));
+                let delays = tally.delays.of(port.id());
+                totals.delays = delays.cloned();
+                port.qdisc().classes(&mut |class, name, counted| {
+                    totals.classes.push((name.to_owned(), counted));
+                    totals.sojourns.extend(delays.map(|delays| delays.of_class(class, name)));
+                });
                 port.qdisc().relaxed(&mut |_, relaxed| totals.relaxed.push(relaxed));
                 if let Some(conditioner) = node.ingress().conditioner(number) {
                     let elements = &mut totals.elements;

@@ -32,7 +32,7 @@ impl<O> Tally<O> {
             nodes: vec![Drops::default(); plan.nodes.len()],
             flows: vec![0; plan.flows.len()],
             faults: Vec::new(),
-            delays: AllDelays::new(if plan.probes.delays { 2 * plan.links.len() } else { 0 }),
+            delays: AllDelays::new(plan),
             inner,
         }
     }
@@ -66,6 +66,7 @@ impl<O: Observer> Observer for Tally<O> {
             Event::Dropped { place, packet, reason, .. } => {
                 self.count_drop(place, packet.flow, reason);
             }
+            Event::Renumbered { port, class, name } => self.delays.renumbered(port, class, name),
             Event::Failed { port, name, fault, lost, now } => {
                 self.note_fault(port, name, fault, lost, now);
             }

@@ -18,7 +18,7 @@ use results::totals::{Drops, EngineTotals, PortTotals};
 use scenario::Plan;
 use scenario::plan::Action;
 use traffic::header::Header;
-use traffic::packet::Protocol;
+use traffic::packet::{Protocol, ecn};
 use traffic::{Discipline, DropReason, Duration, FlowId, Instant, Packet, PacketId, Packets};
 
 use crate::attachment::{Attachment, Entry};
@@ -46,6 +46,8 @@ pub(crate) struct Moved {
     pub(crate) nodes: Vec<Drops>,
     /// Drops by flow of the plan.
     pub(crate) flows: Vec<u64>,
+    /// Packets that reached a machine with a congestion mark, by flow.
+    pub(crate) marks: Vec<u64>,
     /// What was counted of the plan's programs.
     pub(crate) programs: ProgramFlows,
     /// For each change whose time came: why it was refused, if it was.
@@ -116,6 +118,8 @@ pub(crate) struct Fabric {
     monitor: Monitor,
     /// By place, the bytes of each packet's frame, which the wire may count otherwise.
     lengths: Vec<u32>,
+    /// By flow, the packets that reached a machine with a congestion mark.
+    marks: Vec<u64>,
     lateness: Lateness,
     absent: Stalls,
     received: Vec<Received>,
@@ -238,6 +242,7 @@ impl Fabric {
         }
         Ok(Self {
             lengths: vec![0; buffers.count() as usize],
+            marks: vec![0; plan.flows.len()],
             engine,
             buffers,
             attachments,
@@ -432,6 +437,9 @@ impl Fabric {
                 frame::set_tos(self.buffers.bytes_mut(packet, length), tos);
                 length
             };
+            if tos & ecn::MASK == ecn::CE {
+                self.marks.get_mut(flow.0 as usize).into_iter().for_each(|marks| *marks += 1);
+            }
             if corrupted {
                 let Self { monitor, buffers, .. } = self;
                 let place = self.attachments[attachment].place.entry;
@@ -513,6 +521,7 @@ impl Fabric {
             frames: segments.map_or(1, |segments| segments.count.min(255) as u8),
             corrupted: false,
             priority: Packet::priority_of(header.tos),
+            class: 0,
             holder: 0,
             tcp: frame::segment(frame, &header),
         };
@@ -560,7 +569,7 @@ impl Fabric {
             let (qdisc, sender) = (port.qdisc(), &mut self.monitor.sender);
             let (port, statistics) = (port.id(), port.statistics());
             sender.send(Message::Queue { port, now, statistics });
-            qdisc.classes(&mut |class, counted| {
+            qdisc.classes(&mut |_, class, counted| {
                 let (class, statistics) = (class.into(), Box::new(counted));
                 sender.send(Message::Class { port, now, class, statistics });
             });
@@ -569,11 +578,13 @@ impl Fabric {
 
     fn moved(self, changes: Vec<Option<String>>) -> Moved {
         let missed = self.missed();
-        let Self { engine, monitor: Monitor { tally, programs, .. }, lateness, absent, .. } = self;
+        let Self { engine, monitor, marks, lateness, absent, .. } = self;
+        let Monitor { tally, programs, .. } = monitor;
         Moved {
             ports: engine.port_totals(&tally),
             nodes: tally.nodes,
             flows: tally.flows,
+            marks,
             programs,
             changes,
             engine: engine.totals(),

@@ -8,6 +8,7 @@ use results::totals::Carried;
 use scenario::Plan;
 use scenario::plan::Transport;
 use traffic::header::{Header, Ports};
+use traffic::packet::ecn;
 use traffic::{FlowId, HostId, Instant, Packet};
 use transport::Info;
 
@@ -34,6 +35,8 @@ struct Program {
     /// From `from` to `to`, and back.
     carried: [Carried; 2],
     drops: u64,
+    /// Packets that reached a host with a congestion mark.
+    marks: u64,
 }
 
 impl Program {
@@ -67,6 +70,7 @@ impl ProgramFlows {
                 start: flow.span.start,
                 carried: Default::default(),
                 drops: 0,
+                marks: 0,
             })
             .collect();
         programs.sort_by_key(|program| program.start);
@@ -96,10 +100,12 @@ impl ProgramFlows {
     /// A packet reached a host.
     #[inline]
     pub(crate) fn delivered(&mut self, packet: &Packet, now: Instant) {
-        if let Some(carried) = self.carried(packet.flow, packet.source, now) {
-            carried.received += 1;
-            carried.bytes += u64::from(packet.tcp.payload);
-        }
+        let Some(index) = self.owner(packet.flow, now) else { return };
+        let program = &mut self.programs[index];
+        program.marks += u64::from(packet.tos & ecn::MASK == ecn::CE);
+        let carried = &mut program.carried[usize::from(packet.source != program.from)];
+        carried.received += 1;
+        carried.bytes += u64::from(packet.tcp.payload);
     }
 
     /// A packet was dropped.
@@ -154,9 +160,10 @@ impl ProgramFlows {
         program.carried.get_mut(way)
     }
 
-    /// What was counted of each so far: its flow, both directions, drops.
-    pub(crate) fn counts(&self) -> impl Iterator<Item = (FlowId, [Carried; 2], u64)> + '_ {
-        self.programs.iter().map(|program| (program.flow, program.carried, program.drops))
+    /// What was counted of each so far: its flow, both directions, drops and marks.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (FlowId, [Carried; 2], [u64; 2])> + '_ {
+        let each = self.programs.iter();
+        each.map(|program| (program.flow, program.carried, [program.drops, program.marks]))
     }
 
     /// The programs that have started by `now`, each as a sample of its two hosts.

@@ -111,7 +111,7 @@ pub fn run(
     for (flow, totals) in flows.into_iter().zip(&mut totals.flows) {
         // Programs are counted by the fabric.
         if totals.program.is_none() {
-            *totals = FlowTotals { drops: totals.drops, ..flow };
+            *totals = FlowTotals { drops: totals.drops, marks: totals.marks, ..flow };
         }
     }
     if let Some(waited) = waited.filter(|&waited| waited.times(STARVED) > run) {
@@ -305,14 +305,15 @@ fn report(
 
 /// What the fabric counted; of flows it knows the drops only, and what programs sent.
 fn totals(moved: Moved, complete: bool) -> Totals {
-    let flows = moved.flows.iter().map(|&drops| FlowTotals { drops, ..FlowTotals::default() });
+    let flows = moved.flows.iter().zip(&moved.marks);
+    let flows = flows.map(|(&drops, &marks)| FlowTotals { drops, marks, ..Default::default() });
     let mut flows: Vec<_> = flows.collect();
-    for (flow, carried, drops) in moved.programs.counts() {
+    for (flow, carried, [drops, marks]) in moved.programs.counts() {
         let [sender, receiver] = program_flows::infos(carried);
         let received = Bytes(receiver.bytes_read);
         let program = Some(carried);
         flows[flow.0 as usize] =
-            FlowTotals { drops, received, sender, receiver, program, ..FlowTotals::default() };
+            FlowTotals { drops, marks, received, sender, receiver, program, ..Default::default() };
     }
     Totals {
         flows,

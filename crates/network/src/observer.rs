@@ -83,6 +83,16 @@ pub enum Event<'a> {
         /// When.
         now: Instant,
     },
+    /// Classes of a port's discipline are about to change: what packets bore this number before belongs to the class
+    /// of this name, what bears it from now on may belong to another.
+    Renumbered {
+        /// The port.
+        port: PortId,
+        /// The class's number until now.
+        class: usize,
+        /// Its name.
+        name: &'a str,
+    },
     /// A packet's last bit arrived at the far end of `port`'s wire.
     Received {
         /// The port that feeds the wire.

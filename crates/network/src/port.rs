@@ -212,6 +212,7 @@ impl Port {
         owner: &mut dyn Owner,
         cx: &mut Context<'_, E, O>,
     ) -> Result<(), qdisc::Error> {
+        self.report_classes(cx);
         if self.qdisc().name() == parameters.name() {
             self.qdisc.get_mut().change(parameters)?;
         } else {
@@ -219,6 +220,7 @@ impl Port {
             self.install(fresh, owner, cx);
         }
         self.asked = parameters.clone();
+        self.leave_classes(cx);
         self.go_on(cx);
         Ok(())
     }
@@ -263,7 +265,9 @@ impl Port {
         request: &Request,
         cx: &mut Context<'_, E, O>,
     ) -> Result<(), Refusal> {
+        self.report_classes(cx);
         self.qdisc.get_mut().reserve(request)?;
+        self.leave_classes(cx);
         self.go_on(cx);
         Ok(())
     }
@@ -278,9 +282,27 @@ impl Port {
         name: &str,
         cx: &mut Context<'_, E, O>,
     ) -> Result<(), Refusal> {
+        self.report_classes(cx);
         self.qdisc.get_mut().release(name)?;
+        self.leave_classes(cx);
         self.go_on(cx);
         Ok(())
+    }
+
+    /// Tells of each class before it may get another number.
+    #[cold]
+    fn report_classes<E, O: Observer>(&self, cx: &mut Context<'_, E, O>) {
+        let port = self.id;
+        self.qdisc().classes(&mut |class, name, _| {
+            cx.observer.on(Event::Renumbered { port, class, name });
+        });
+    }
+
+    /// What waits here bears no number of the classes that there were.
+    #[cold]
+    fn leave_classes<E, O>(&self, cx: &mut Context<'_, E, O>) {
+        let held: Vec<PacketId> = cx.packets.held_by(self.holder()).map(|(id, _)| id).collect();
+        held.into_iter().for_each(|id| cx.packets[id].class = 0);
     }
 
     /// Takes over from the discipline that is there. What that does not give back is dropped; returns how
@@ -378,7 +400,9 @@ impl Port {
         let name = self.qdisc().name();
         let parameters = qdisc::Parameters::Fifo(fifo::Parameters::default());
         let Ok(fresh) = Qdisc::attach(&parameters, self.link) else { return };
+        self.report_classes(cx);
         let lost = self.install(fresh, owner, cx);
+        self.leave_classes(cx);
         cx.observer.on(Event::Failed { port: self.id, name, fault, lost, now: cx.now });
         self.go_on(cx);
     }

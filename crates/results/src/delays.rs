@@ -1,6 +1,7 @@
-//! How long packets waited at a port, and how far apart they left it.
+//! How long packets waited at a port, in all and by class, and how far apart they left it.
 
 use network::observer::PortId;
+use scenario::Plan;
 use traffic::{Instant, Packet};
 
 use crate::rows::{DelayRow, Name};
@@ -15,6 +16,36 @@ pub struct Delays {
     pub spacing: Histogram,
     /// When the last one's left.
     last: Option<Instant>,
+    /// Sojourns by class; none where the port never has classes.
+    classes: Option<Box<ByClass>>,
+}
+
+/// Sojourns by class.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct ByClass {
+    /// By the number that packets bear now.
+    numbered: Vec<Histogram>,
+    /// By name, of packets that bore a number before classes changed.
+    named: Vec<(String, Histogram)>,
+}
+
+impl ByClass {
+    /// What bore the number so far is of the class of that name.
+    fn renumber(&mut self, class: usize, name: &str) {
+        let Some(counted) = self.numbered.get_mut(class) else { return };
+        let counted = std::mem::take(counted);
+        match self.named.iter_mut().find(|(known, _)| known == name) {
+            Some((_, sojourn)) => sojourn.merge(&counted),
+            None => self.named.push((name.to_owned(), counted)),
+        }
+    }
+
+    fn of(&self, class: usize, name: &str) -> Histogram {
+        let mut sojourn = self.numbered.get(class).cloned().unwrap_or_default();
+        let before = self.named.iter().find(|(known, _)| known == name);
+        before.into_iter().for_each(|(_, before)| sojourn.merge(before));
+        sojourn
+    }
 }
 
 impl Delays {
@@ -25,16 +56,40 @@ impl Delays {
         if let Some(last) = self.last.replace(start) {
             self.spacing.note(start.since(last));
         }
+        if let Some(classes) = &mut self.classes {
+            note_class(classes, packet, start);
+        }
+    }
+
+    /// How long the packets of the class of that number and name waited.
+    pub fn of_class(&self, class: usize, name: &str) -> Histogram {
+        self.classes.as_ref().map(|classes| classes.of(class, name)).unwrap_or_default()
     }
 
     /// As rows of the table of `port`.
     pub(crate) fn rows(&self, port: Name, [sojourn, spacing]: [Name; 2]) -> Vec<DelayRow> {
-        let row = |what| {
-            move |(from_ns, to_ns, packets)| DelayRow { port, what, from_ns, to_ns, packets }
-        };
-        let sojourns = self.sojourn.ranges().map(row(sojourn));
-        sojourns.chain(self.spacing.ranges().map(row(spacing))).collect()
+        let sojourns = rows(&self.sojourn, port, sojourn);
+        sojourns.chain(rows(&self.spacing, port, spacing)).collect()
     }
+}
+
+/// A histogram as rows of the table of `port`.
+pub(crate) fn rows(
+    counted: &Histogram,
+    port: Name,
+    what: Name,
+) -> impl Iterator<Item = DelayRow> + '_ {
+    let ranges = counted.ranges();
+    ranges.map(move |(from_ns, to_ns, packets)| DelayRow { port, what, from_ns, to_ns, packets })
+}
+
+#[inline(never)]
+fn note_class(classes: &mut ByClass, packet: &Packet, start: Instant) {
+    let Some(class) = usize::from(packet.class).checked_sub(1) else { return };
+    if class >= classes.numbered.len() {
+        classes.numbered.resize(class + 1, Histogram::default());
+    }
+    classes.numbered[class].note(start.since(packet.queued));
 }
 
 /// Those of every port, by its number.
@@ -42,9 +97,12 @@ impl Delays {
 pub struct AllDelays(Vec<Delays>);
 
 impl AllDelays {
-    /// Of so many ports; none counts nothing.
-    pub fn new(ports: usize) -> Self {
-        Self(vec![Delays::default(); ports])
+    /// Of each port of `plan`, if that wants them.
+    pub fn new(plan: &Plan) -> Self {
+        let ports = if plan.probes.delays { 2 * plan.links.len() } else { 0 };
+        let classes = |port| !plan.classes(port / 2, port % 2).is_empty();
+        let of = |port| Delays { classes: classes(port).then(Box::default), ..Delays::default() };
+        Self((0..ports).map(of).collect())
     }
 
     /// A packet's first bit left `port` at `start`.
@@ -52,6 +110,14 @@ impl AllDelays {
     pub fn note(&mut self, port: PortId, packet: &Packet, start: Instant) {
         if let Some(delays) = self.0.get_mut(port.0 as usize) {
             delays.note(packet, start);
+        }
+    }
+
+    /// Packets of `port` that bore the number of a class so far are of the class of that name.
+    pub fn renumbered(&mut self, port: PortId, class: usize, name: &str) {
+        let delays = self.0.get_mut(port.0 as usize);
+        if let Some(classes) = delays.and_then(|delays| delays.classes.as_mut()) {
+            classes.renumber(class, name);
         }
     }
 

@@ -11,6 +11,7 @@ use traffic::{Bytes, DropReason, FlowId, Instant, Packet, Statistics};
 
 use crate::bandwidth::{Bins, Load};
 use crate::capture::Captures;
+use crate::delays;
 use crate::error::Error;
 use crate::folder::Files;
 use crate::rows::{
@@ -168,6 +169,7 @@ impl Recorder {
         for port in 0..2 * plan.links.len() {
             for class in plan.classes(port / 2, port % 2) {
                 known.other(&class);
+                known.class(PortId(port as u32), &class);
             }
         }
         let names = Arc::new(known.into_names());
@@ -228,6 +230,10 @@ impl Recorder {
         for (port, totals) in self.ports.iter().zip(&totals.ports) {
             let rows = totals.delays.iter().flat_map(|delays| delays.rows(port.name, self.kinds));
             rows.for_each(|row| self.delays.push(row));
+            for ((class, _), sojourn) in totals.classes.iter().zip(&totals.sojourns) {
+                let Some(name) = self.names.class(port.name, class) else { continue };
+                delays::rows(sojourn, name, self.kinds[0]).for_each(|row| self.delays.push(row));
+            }
         }
         for bins in self.bins {
             bins.finish(totals.ending.at, &mut |row| self.bandwidth.push(row));
@@ -307,6 +313,7 @@ impl Observer for Recorder {
             Event::Control { .. }
             | Event::Dropped { .. }
             | Event::Failed { .. }
+            | Event::Renumbered { .. }
             | Event::Received { .. } => {}
         }
     }

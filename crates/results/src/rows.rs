@@ -54,6 +54,11 @@ impl Names {
         name
     }
 
+    /// The name of a class at the port of that name: `NODE:LINK CLASS`.
+    pub fn class(&self, port: Name, class: &str) -> Option<Name> {
+        self.find(&format!("{} {class}", self.text(port)))
+    }
+
     /// The name with that text.
     pub fn find(&self, text: &str) -> Option<Name> {
         self.places.get(text).copied()
@@ -304,7 +309,7 @@ row! {
 row! {
     /// How many packets of a port had a delay within a range, known to 6 %.
     DelayRow in "delays.parquet" {
-        /// The port, as `NODE:LINK`.
+        /// The port, as `NODE:LINK`, or a class there, as `NODE:LINK CLASS`.
         port: Name,
         /// `sojourn`: from the moment that the port took a packet to that when its first bit left; `spacing`:
         /// from one packet's first bit to the next one's.
@@ -420,6 +425,12 @@ impl PlanNames {
     /// A port's name, `NODE:LINK` as in a scenario.
     pub fn port(&self, port: PortId) -> Name {
         Name(u32::try_from(self.flows).unwrap_or(u32::MAX).saturating_add(port.0))
+    }
+
+    /// The name of a class at a port, `NODE:LINK CLASS`.
+    pub fn class(&mut self, port: PortId, class: &str) -> Name {
+        let name = format!("{} {class}", self.names.text(self.port(port)));
+        self.names.intern(&name)
     }
 
     /// The name of a probe, a class or a kind of delay.

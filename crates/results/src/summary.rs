@@ -206,6 +206,15 @@ pub struct ClassSummary {
     pub marks: u64,
     /// The longest its queue ever was.
     pub backlog_bytes_max: u64,
+    /// p50 of the time that its packets waited, to 6 %; none where delays were not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sojourn_p50_seconds: Option<f64>,
+    /// p99, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sojourn_p99_seconds: Option<f64>,
+    /// Max, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sojourn_max_seconds: Option<f64>,
     /// Packets for which a guarantee was relaxed, by what was guaranteed, where a discipline does so.
     #[serde(default, skip_serializing_if = "Named::is_empty")]
     pub relaxed: Named<u64>,
@@ -387,6 +396,9 @@ fn sum_class(port: &PortTotals, index: usize, seconds: f64) -> (String, ClassSum
     let (name, s) = &port.classes[index];
     let relaxed = port.relaxed.get(index).map(|relaxed| relaxed.counts());
     let relaxed = relaxed.into_iter().flatten().map(|(kind, count)| (kind.to_owned(), count));
+    let sojourn = |value: &dyn Fn(&Histogram) -> Duration| {
+        port.sojourns.get(index).map(|sojourn| value(sojourn).as_secs_f64())
+    };
     let class = ClassSummary {
         packets: s.sent_packets,
         bytes: s.sent_bytes,
@@ -394,6 +406,9 @@ fn sum_class(port: &PortTotals, index: usize, seconds: f64) -> (String, ClassSum
         drops: s.dropped_packets,
         marks: s.marked_packets,
         backlog_bytes_max: s.backlog_bytes_max,
+        sojourn_p50_seconds: sojourn(&|sojourn| sojourn.quantile(0.5)),
+        sojourn_p99_seconds: sojourn(&|sojourn| sojourn.quantile(0.99)),
+        sojourn_max_seconds: sojourn(&Histogram::longest),
         relaxed: Named(relaxed.collect()),
     };
     (name.clone(), class)

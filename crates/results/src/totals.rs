@@ -2,6 +2,7 @@
 
 use network::datagram::Delay;
 use network::exchange::Exchanges;
+use network::histogram::Histogram;
 use traffic::condition::Count;
 use traffic::{Bytes, DropReason, Instant, Relaxed, Statistics};
 
@@ -59,6 +60,8 @@ pub struct FlowTotals {
     pub received_by_half: Option<Bytes>,
     /// Packets of it, of either direction, dropped anywhere on the way.
     pub drops: u64,
+    /// Packets of it that arrived with a congestion mark (CE), of either direction.
+    pub marks: u64,
     /// The sender's counters at the end.
     pub sender: transport::Info,
     /// The receiver's counters at the end.
@@ -94,6 +97,8 @@ pub struct PortTotals {
     pub statistics: Statistics,
     /// The counters of each of the discipline's classes, by name.
     pub classes: Vec<(String, Statistics)>,
+    /// How long the packets of each class waited, in the same order; empty where that was not counted.
+    pub sojourns: Vec<Histogram>,
     /// How often each class's guarantees were relaxed, in the same order; empty where none ever are.
     pub relaxed: Vec<Relaxed>,
     /// Packets dropped there or on the wire behind it.

@@ -33,7 +33,7 @@ fn of_queue(queue: &Parameters, link: &Link) -> Vec<String> {
     let link::Config { rate, mtu, overhead, .. } = link.config;
     let mut names = Vec::new();
     if let Ok(discipline) = Qdisc::attach(queue, Port { rate, mtu, overhead, seed: 0 }) {
-        discipline.classes(&mut |class, _| names.push(class.to_owned()));
+        discipline.classes(&mut |_, class, _| names.push(class.to_owned()));
     }
     names
 }

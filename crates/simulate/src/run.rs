@@ -212,7 +212,7 @@ fn sample(
             for port in node.ports() {
                 let (port, qdisc, statistics) = (port.id(), port.qdisc(), &port.statistics());
                 observer.on(Event::QueueSample { port, now, statistics });
-                qdisc.classes(&mut |class, counted| {
+                qdisc.classes(&mut |_, class, counted| {
                     let statistics = &counted;
                     observer.on(Event::ClassSample { port, class, now, statistics });
                 });
@@ -264,6 +264,7 @@ fn flow_totals(engine: &Engine, number: usize, flow: &Flow, snapshot: &Snapshot)
     let (read, read_at) = progress(engine, flow, number);
     let completed = flow.span.bytes.is_some_and(|b| b.0 == read);
     let end = if completed { read_at } else { stop(flow, engine.now()) };
+    let [sender, receiver] = [flow.from, flow.to].map(|node| info(engine, node, number));
     FlowTotals {
         start: flow.span.start,
         end,
@@ -271,8 +272,9 @@ fn flow_totals(engine: &Engine, number: usize, flow: &Flow, snapshot: &Snapshot)
         received: if completed { Bytes(read) } else { snapshot.by_stop.unwrap_or(Bytes(read)) },
         received_by_half: snapshot.by_half,
         drops: 0,
-        sender: info(engine, flow.from, number),
-        receiver: info(engine, flow.to, number),
+        marks: sender.ecn_marks + receiver.ecn_marks,
+        sender,
+        receiver,
         delay: delay(engine, flow, number),
         unseen: None,
         exchanges: exchanges(engine, flow, number),

@@ -122,3 +122,76 @@ fn nothing_is_recorded_that_is_turned_off() {
     let plan = driver::plan(&format!("{TEXT}[probe]\nautomatic = false\n"));
     assert_eq!((plan.probes.flows, plan.probes.queues, plan.probes.delays), (None, None, false));
 }
+
+/// For each discipline that has classes: its own settings, and those of a class for each of the two flows.
+const DISCIPLINES: [(&str, &str, [&str; 2]); 8] = [
+    ("psp", "", [r#"rate = "10 Mbit/s""#, r#"rate = "40 Mbit/s""#]),
+    ("priq", "", ["priority = 1", "priority = 2"]),
+    ("drr", "", ["weight = 1", "weight = 4"]),
+    ("ets", "", ["percent = 20", "percent = 80"]),
+    ("cbq", r#"default = "fast""#, [r#"rate = "10 Mbit/s""#, r#"rate = "60 Mbit/s""#]),
+    (
+        "hfsc",
+        r#"default_class = "fast""#,
+        [r#"link_share_m2 = "10 Mbit/s""#, r#"link_share_m2 = "60 Mbit/s""#],
+    ),
+    ("fairq", "", ["priority = 1", "priority = 2"]),
+    ("jobs", "", [r#"rate = "10 Mbit/s""#, r#"rate = "60 Mbit/s""#]),
+];
+
+#[test]
+fn the_wait_of_each_packet_that_a_class_sends_is_counted() {
+    let (before, rest) = TEXT.split_once("[link.wire.at.a.queue.psp.class]").expect("classes");
+    let (_, after) = rest.split_once("[link.wire.at.b.queue.fifo]").expect("what follows");
+    for (name, own, [slow, fast]) in DISCIPLINES {
+        let plan = driver::plan(&format!(
+            "{before}[link.wire.at.a.queue.{name}]\n{own}\n[link.wire.at.a.queue.{name}.class]\n\
+             slow = {{ {slow}, match = {{ flow = \"one\" }} }}\n\
+             fast = {{ {fast}, match = {{ flow = \"two\" }} }}\n\
+             [link.wire.at.b.queue.fifo]{after}"
+        ));
+        let totals = driver::totals(&plan);
+        let port = &totals.ports[0];
+        let mut together = network::histogram::Histogram::default();
+        assert_eq!(port.classes.len(), port.sojourns.len(), "{name}");
+        for ((class, counted), sojourn) in port.classes.iter().zip(&port.sojourns) {
+            assert_eq!(sojourn.total(), counted.sent_packets, "{name} {class}");
+            together.merge(sojourn);
+        }
+        let all = port.delays.as_ref().map(|delays| &delays.sojourn);
+        assert_eq!(Some(&together), all, "{name}: the classes' waits are the port's");
+        let p99 = |class: usize| port.sojourns[class].quantile(0.99);
+        assert!(
+            p99(0) > traffic::Duration::ZERO && p99(0) != p99(1),
+            "{name}: {:?}",
+            [p99(0), p99(1)]
+        );
+    }
+}
+
+#[test]
+fn a_class_keeps_its_waits_when_another_is_put_before_it() {
+    let change = |classes: &str| {
+        format!(
+            "[change.more]\nwhen = \"1 s\"\nat = \"a:wire\"\n[change.more.queue.psp.class]\n{classes}\n"
+        )
+    };
+    let [slow, fast] = [
+        r#"slow = { rate = "10 Mbit/s", match = { flow = "one" } }"#,
+        r#"fast = { rate = "40 Mbit/s", match = { flow = "two" } }"#,
+    ];
+    let other = r#"other = { rate = "1 Mbit/s", match = { dscp = "ef" } }"#;
+    let changed = change(&format!("{other}\n{fast}\n{slow}"));
+    let plan = driver::plan(&format!("{TEXT}{changed}"));
+    let totals = driver::totals(&plan);
+    let port = &totals.ports[0];
+    for ((class, counted), sojourn) in port.classes.iter().zip(&port.sojourns) {
+        // What was queued at that moment is of no class any more.
+        let without = counted.sent_packets - sojourn.total();
+        assert!(without <= 450, "{class}: {without} of {}", counted.sent_packets);
+        assert!(class == "other" || class == "unclassified" || sojourn.total() > 1_000, "{class}");
+    }
+    // 10 Mbit/s for 2 s are 1650 packets, half of them before the change.
+    let slow = port.classes.iter().position(|(name, _)| name == "slow").expect("the class");
+    assert!(port.sojourns[slow].total() > 1_500, "{}", port.sojourns[slow].total());
+}

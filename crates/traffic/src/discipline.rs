@@ -291,8 +291,9 @@ pub trait Discipline: Sized {
         Backlog { packets, bytes }
     }
 
-    /// Calls `each` with every class's name and counters; a discipline without classes has none.
-    fn classes(&self, each: &mut dyn FnMut(&str, Statistics)) {
+    /// Calls `each` with every class's number, name and counters; a discipline without classes has none. A packet
+    /// that it takes bears the number as its class, until parameters or reservations change.
+    fn classes(&self, each: &mut dyn FnMut(usize, &str, Statistics)) {
         let _ = each;
     }
 

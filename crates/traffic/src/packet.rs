@@ -154,6 +154,8 @@ pub struct Packet {
     /// Its priority, 0 to 7: the class selector of its DSCP where it is made (RFC 2474, section 4.2.2), then what a
     /// node that trusts another field reads from that on input.
     pub priority: u8,
+    /// The class that the latest discipline with classes put it in: its number plus one; 0 is none.
+    pub class: u16,
     /// Whose queue it is in, for those who keep custody: a port's number plus one; 0 is nobody's.
     pub holder: u32,
     /// The TCP segment. Of a UDP datagram only `payload` is on the wire; `seq` counts the payload bytes
@@ -165,6 +167,12 @@ impl Packet {
     /// The priority that a type of service asks for where nothing else is said: its DSCP's class selector.
     pub const fn priority_of(tos: u8) -> u8 {
         tos >> 5
+    }
+
+    /// A discipline puts it in its class of that number; one that 16 bits do not hold is none.
+    #[inline]
+    pub(crate) const fn enter_class(&mut self, number: usize) {
+        self.class = if number < u16::MAX as usize { number as u16 + 1 } else { 0 };
     }
 
     /// Marks "congestion experienced" instead of dropping, if the transport speaks ECN (RFC 3168,

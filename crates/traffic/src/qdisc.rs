@@ -399,7 +399,7 @@ macro_rules! registry {
                 }
                 self.backlog_any()
             }
-            fn classes(&self, each: &mut dyn FnMut(&str, Statistics)) {
+            fn classes(&self, each: &mut dyn FnMut(usize, &str, Statistics)) {
                 match self {
                     $(Self::$variant(q) => q.classes(each)),+
                 }

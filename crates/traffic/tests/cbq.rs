@@ -66,7 +66,7 @@ impl Source {
 
 fn queued(cbq: &Cbq, flow: u32) -> u64 {
     let mut backlog = 0;
-    cbq.classes(&mut |name, statistics| {
+    cbq.classes(&mut |_, name, statistics| {
         if name.parse() == Ok(flow) {
             backlog = statistics.backlog_packets;
         }

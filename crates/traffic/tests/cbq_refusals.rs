@@ -107,6 +107,6 @@ fn a_refused_change_changes_nothing() {
     let wrong = Parameters { classes: vec![class("b", "", 10)], ..parameters };
     assert!(cbq.change(&wrong).is_err());
     let mut names = Vec::new();
-    cbq.classes(&mut |name, _| names.push(name.to_string()));
+    cbq.classes(&mut |_, name, _| names.push(name.to_string()));
     assert_eq!(names, ["a"]);
 }

@@ -260,7 +260,7 @@ impl Model {
         assert_eq!(self.discipline.is_empty(), self.queued.is_empty());
         assert_eq!(self.packets.live(), self.queued.len());
         let (mut classes, mut backlog) = (0, 0);
-        self.discipline.classes(&mut |_, statistics| {
+        self.discipline.classes(&mut |_, _, statistics| {
             classes += 1;
             backlog += statistics.backlog_bytes;
         });

@@ -211,7 +211,7 @@ impl Run {
 
     fn seen(&mut self) -> Seen {
         let mut classes = Vec::new();
-        self.discipline.classes(&mut |name, statistics| classes.push((name.into(), statistics)));
+        self.discipline.classes(&mut |_, name, statistics| classes.push((name.into(), statistics)));
         Seen {
             statistics: self.discipline.statistics(),
             reservations: self.discipline.reservations().to_vec(),
@@ -520,12 +520,12 @@ fn a_reserved_class_has_its_rate() {
             }
             run.pass(run.now + 1_000_000_000).unwrap();
             if round == 200 {
-                run.discipline.classes(&mut |name, s| {
+                run.discipline.classes(&mut |_, name, s| {
                     before.insert(name.to_string(), s.sent_bytes);
                 });
             }
         }
-        run.discipline.classes(&mut |name, s| {
+        run.discipline.classes(&mut |_, name, s| {
             let Some(&(_, megabits)) = asked.iter().find(|(slot, _)| slot.to_string() == name)
             else {
                 return;

@@ -195,7 +195,7 @@ mod tests {
             let walk = walk("drr", load);
             let mut counts = Vec::new();
             let queue = walk.workload.queue.as_ref().expect("a queue");
-            queue.classes(&mut |_, class| counts.push(class.enqueued_packets));
+            queue.classes(&mut |_, _, class| counts.push(class.enqueued_packets));
             let (least, most) = (counts.iter().min(), counts.iter().max());
             let even = least.zip(most).is_some_and(|(least, most)| 2 * least > *most);
             assert!(even, "{look:?}: {counts:?}");

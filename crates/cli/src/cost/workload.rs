@@ -186,7 +186,7 @@ mod tests {
             let workload = workload(entry.name, Load::default()).expect(entry.name);
             let queue = workload.queue.expect("a queue");
             let mut classes = 0;
-            queue.classes(&mut |_, _| classes += 1);
+            queue.classes(&mut |_, _, _| classes += 1);
             assert!(classes == 0 || classes >= workload.classes, "{}", entry.name);
             assert_eq!((workload.flows, workload.queues), (5, 5), "{}", entry.name);
         }

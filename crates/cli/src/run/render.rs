@@ -50,6 +50,7 @@ pub(crate) fn results(outcome: &Outcome, units: Units) -> String {
         completions(summary, units),
         datagrams(summary, units),
         programs(summary, units),
+        classes(summary, units),
         drops(summary),
         faults(summary),
         refusals(summary),
@@ -250,6 +251,31 @@ fn datagrams_row(name: &str, goodput: f64, datagrams: &DatagramSummary) -> Vec<C
         Cell::quantity(Kind::Time, datagrams.delay_max_seconds),
         Cell::quantity(Kind::Time, datagrams.jitter_seconds),
     ]
+}
+
+/// What is told of a discipline's classes.
+const CLASSES: [&str; 6] = ["class", ">rate", ">wait p50", ">p99", ">marks", ">drops"];
+
+/// The classes that packets passed.
+fn classes(summary: &Summary, units: Units) -> String {
+    let mut table = Table::new(&CLASSES).in_units(units);
+    let all = summary.ports().flat_map(|port| {
+        let classes = port.direction.class.0.iter();
+        classes.map(move |(name, class)| (format!("{} {name}", port.name), class))
+    });
+    let used: Vec<_> = all.filter(|(_, class)| class.packets + class.drops > 0).collect();
+    for (name, class) in used.iter().take(ROWS_MAX) {
+        let wait = |value| Cell::measured(Kind::Time, value);
+        table.row(vec![
+            name.as_str().into(),
+            Cell::quantity(Kind::Rate, class.rate),
+            wait(class.sojourn_p50_seconds),
+            wait(class.sojourn_p99_seconds),
+            Cell::quantity(Kind::Number, class.marks as f64),
+            Cell::quantity(Kind::Number, class.drops as f64),
+        ]);
+    }
+    if table.is_empty() { String::new() } else { table.render() + &more(used.len()) }
 }
 
 /// Every place that dropped packets, with the reasons.

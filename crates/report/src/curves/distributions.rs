@@ -37,12 +37,18 @@ pub(crate) fn figures(
         let longest = port.direction.sojourn_max_seconds.map(|s| (s * 1e9).round() as u64);
         let counted = sojourn.iter_mut().find(|counted| counted.port == port.name);
         counted.into_iter().for_each(|counted| counted.exact = longest);
+        for (class, summary) in &port.direction.class.0 {
+            let name = format!("{} {class}", port.name);
+            let longest = summary.sojourn_max_seconds.map(|s| (s * 1e9).round() as u64);
+            let counted = sojourn.iter_mut().find(|counted| counted.port == name);
+            counted.into_iter().for_each(|counted| counted.exact = longest);
+        }
     }
     sojourn.sort_by_key(|port| std::cmp::Reverse(port.quantile(99, 100)));
     spacing.sort_by_key(|port| std::cmp::Reverse(port.packets));
     let sojourn = What {
         title: "Queueing delay",
-        description: "The share of each port's packets that waited no longer than that.",
+        description: "The share of each port's, and each class's, packets that waited no longer than that.",
         x: "wait",
         caption: "From the moment that a port took a packet to that when its first bit left.",
     }

@@ -137,6 +137,7 @@ fn connections(summary: &Summary) -> Grid {
         "Retransmissions",
         "Timeouts",
         "Drops",
+        "Marks",
         "RTT least",
         "RTT smoothed",
     ]);
@@ -204,6 +205,7 @@ fn flow_row(name: &str, flow: &FlowSummary) -> Vec<Cell> {
         of.count("retransmissions", flow.retransmissions),
         of.count("timeouts", flow.timeouts),
         of.count("drops", flow.drops),
+        of.count("marks", flow.marks),
         of.time("min_rtt_seconds", flow.min_rtt_seconds),
         of.time("srtt_seconds", flow.srtt_seconds),
     ]
@@ -278,7 +280,8 @@ fn ports(summary: &Summary) -> Grid {
 }
 
 fn classes(summary: &Summary) -> Grid {
-    let head = ["Class", "Packets", "Bytes", "Rate", "Queue at most", "Marks", "Drops"];
+    let head =
+        ["Class", "Packets", "Bytes", "Rate", "Queue at most", "Wait p50", "p99", "Marks", "Drops"];
     let mut grid = Grid::new(&head);
     let all = summary.ports().flat_map(|Port { name: port, path, direction }| {
         direction.class.0.iter().map(move |(name, class)| {
@@ -290,12 +293,17 @@ fn classes(summary: &Summary) -> Grid {
 }
 
 fn class_row(name: String, of: &Below, class: &ClassSummary) -> Vec<Cell> {
+    let wait = |name, value: Option<f64>| {
+        value.map_or_else(|| Cell::text_of(""), |value| of.time(name, value))
+    };
     vec![
         Cell::text_of(name),
         of.count("packets", class.packets),
         of.size("bytes", class.bytes),
         of.rate("rate", class.rate),
         of.size("backlog_bytes_max", class.backlog_bytes_max),
+        wait("sojourn_p50_seconds", class.sojourn_p50_seconds),
+        wait("sojourn_p99_seconds", class.sojourn_p99_seconds),
         of.count("marks", class.marks),
         of.count("drops", class.drops),
     ]

@@ -25,6 +25,9 @@ pub struct FlowSummary {
     pub completed: bool,
     /// Packets dropped anywhere on the way, of either direction.
     pub drops: u64,
+    /// Packets that arrived with a congestion mark (CE), of either direction.
+    #[serde(default)]
+    pub marks: u64,
     /// Segments or datagrams sent, pure ACKs and retransmissions included.
     pub segments: u64,
     /// Segments sent again.
@@ -170,6 +173,7 @@ pub(super) fn sum_flow(t: &FlowTotals) -> FlowSummary {
         seconds,
         completed: t.completed,
         drops: t.drops,
+        marks: t.marks,
         segments: both(|end| end.segments_sent),
         retransmissions: both(|end| end.retransmissions),
         retransmitted_bytes: both(|end| end.bytes_retransmitted),

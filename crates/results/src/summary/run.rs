@@ -60,6 +60,9 @@ pub struct Group {
     pub fairness: f64,
     /// Packets dropped anywhere on the way.
     pub drops: u64,
+    /// Packets that arrived with a congestion mark (CE), of either direction.
+    #[serde(default)]
+    pub marks: u64,
     /// Segments sent again.
     pub retransmissions: u64,
     /// Retransmission timeouts.
@@ -159,6 +162,7 @@ fn sum_group(group: &[Member<'_>]) -> Group {
         bytes: members.clone().map(|f| f.bytes).sum(),
         fairness: jain(goodputs),
         drops: members.clone().map(|f| f.drops).sum(),
+        marks: members.clone().map(|f| f.marks).sum(),
         retransmissions: members.clone().map(|f| f.retransmissions).sum(),
         timeouts: members.clone().map(|f| f.timeouts).sum(),
         datagrams: members.filter_map(|f| f.datagrams.clone()).reduce(DatagramSummary::and),

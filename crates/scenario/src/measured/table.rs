@@ -74,6 +74,13 @@ pub(super) const FLOW: &[Quantity] = &[
         "Packets dropped anywhere on the way, of either direction.",
     )
     .compared(),
+    quantity(
+        "marks",
+        Number,
+        Sum,
+        Lower,
+        "Packets that arrived with a congestion mark (CE), of either direction.",
+    ),
     quantity("retransmissions", Number, Sum, Lower, "Segments sent again.").compared(),
     quantity("timeouts", Number, Sum, Lower, "Retransmission timeouts.").compared(),
     quantity("min_rtt", Time, Aggregate::None, Lower, "Minimum RTT.")
@@ -259,6 +266,13 @@ pub(super) const GROUP: &[Quantity] = &[
     ),
     quantity("bytes", Size, Aggregate::None, Higher, "Bytes that their receivers read."),
     quantity("drops", Number, Aggregate::None, Lower, "Packets dropped anywhere on the way."),
+    quantity(
+        "marks",
+        Number,
+        Aggregate::None,
+        Lower,
+        "Packets that arrived with a congestion mark (CE), of either direction.",
+    ),
     quantity("retransmissions", Number, Aggregate::None, Lower, "Segments sent again."),
     quantity("timeouts", Number, Aggregate::None, Lower, "Retransmission timeouts."),
     quantity("delay_mean", Time, Mean, Lower, "Mean one-way delay of its datagrams.")
@@ -464,6 +478,17 @@ pub(super) const CLASS: &[Quantity] = &[
     quantity("packets", Number, Sum, Neither, "Packets sent."),
     quantity("bytes", Size, Sum, Neither, "Their bytes, Ethernet header and FCS included."),
     quantity("queue_max", Size, Max, Lower, "Max length of its queue.").at("backlog_bytes_max"),
+    quantity("sojourn_p50", Time, Max, Lower, "p50 of the time that its packets waited, to 6 %.")
+        .at("sojourn_p50_seconds")
+        .samples("packets")
+        .compared(),
+    quantity("sojourn_p99", Time, Max, Lower, "p99 of the time that its packets waited, to 6 %.")
+        .at("sojourn_p99_seconds")
+        .samples("packets")
+        .compared(),
+    quantity("sojourn_max", Time, Max, Lower, "Max of the time that its packets waited.")
+        .at("sojourn_max_seconds")
+        .samples("packets"),
 ];
 
 pub(super) const ELEMENT: &[Quantity] = &[

@@ -322,6 +322,7 @@ impl Discipline for Cbq {
     fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
         let class = self.nodes.classifier.class_of(packets, packet).unwrap_or(self.nodes.default);
         let leaf = self.nodes.leaf_of[class] as usize;
+        packets[packet].enter_class(leaf);
         let node = &mut self.nodes.leaves[leaf];
         let (answer, Change { more, empty }) = node.queue.offer(packets, packet, now);
         let linked = node.linked;
@@ -406,10 +407,10 @@ impl Discipline for Cbq {
         Statistics { backlog_bytes_max: self.bytes_max, ..sum }
     }
 
-    fn classes(&self, each: &mut dyn FnMut(&str, Statistics)) {
-        let leaves = self.nodes.leaves.iter();
-        for leaf in leaves.filter(|leaf| !leaf.leaving || !leaf.queue.is_empty()) {
-            each(&leaf.name, leaf.queue.statistics());
+    fn classes(&self, each: &mut dyn FnMut(usize, &str, Statistics)) {
+        let leaves = self.nodes.leaves.iter().enumerate();
+        for (number, leaf) in leaves.filter(|(_, leaf)| !leaf.leaving || !leaf.queue.is_empty()) {
+            each(number, &leaf.name, leaf.queue.statistics());
         }
     }
 }

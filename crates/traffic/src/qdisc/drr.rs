@@ -208,7 +208,7 @@ impl Discipline for Drr {
         self.leaves.statistics()
     }
 
-    fn classes(&self, each: &mut dyn FnMut(&str, Statistics)) {
+    fn classes(&self, each: &mut dyn FnMut(usize, &str, Statistics)) {
         self.leaves.classes(each);
     }
 }

@@ -350,6 +350,7 @@ impl Discipline for Fairq {
             return Enqueued::Dropped(DropReason::QueuePackets);
         }
         packets[packet].queued = now;
+        packets[packet].enter_class(class);
         self.backlog_bytes_max = self.backlog_bytes_max.max(self.backlog_bytes());
         Enqueued::Queued
     }
@@ -394,9 +395,9 @@ impl Discipline for Fairq {
         Statistics { backlog_bytes_max: self.backlog_bytes_max, ..sum }
     }
 
-    fn classes(&self, each: &mut dyn FnMut(&str, Statistics)) {
-        for node in &self.nodes {
-            each(&node.class.name, node.statistics);
+    fn classes(&self, each: &mut dyn FnMut(usize, &str, Statistics)) {
+        for (number, node) in self.nodes.iter().enumerate() {
+            each(number, &node.class.name, node.statistics);
         }
     }
 }

@@ -457,6 +457,7 @@ impl Discipline for Hfsc {
     fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
         self.latest = now;
         let index = self.classifier.class_of(packets, packet).unwrap_or(self.default);
+        packets[packet].enter_class(index);
         let node = &mut self.nodes[index];
         let before = node.leaf.backlog();
         let answer = node.leaf.enqueue(packets, packet, now);
@@ -532,9 +533,9 @@ impl Discipline for Hfsc {
         Statistics { backlog_bytes_max: self.backlog_bytes_max, ..sum }
     }
 
-    fn classes(&self, each: &mut dyn FnMut(&str, Statistics)) {
-        for (name, node) in self.names.iter().zip(&self.nodes) {
-            each(name, node.leaf.statistics());
+    fn classes(&self, each: &mut dyn FnMut(usize, &str, Statistics)) {
+        for (number, (name, node)) in self.names.iter().zip(&self.nodes).enumerate() {
+            each(number, name, node.leaf.statistics());
         }
     }
 }

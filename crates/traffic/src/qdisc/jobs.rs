@@ -259,6 +259,7 @@ impl Discipline for Jobs {
             }
         }
         packets[packet].queued = now;
+        packets[packet].enter_class(index);
         let node = &mut self.nodes[index];
         if node.is_empty() {
             self.sharing.wake(node);
@@ -314,9 +315,9 @@ impl Discipline for Jobs {
         self.tally.statistics()
     }
 
-    fn classes(&self, each: &mut dyn FnMut(&str, Statistics)) {
-        for node in &self.nodes {
-            each(&node.class.name, node.tally.statistics());
+    fn classes(&self, each: &mut dyn FnMut(usize, &str, Statistics)) {
+        for (number, node) in self.nodes.iter().enumerate() {
+            each(number, &node.class.name, node.tally.statistics());
         }
     }
 

@@ -228,6 +228,7 @@ impl Leaves {
         now: Instant,
     ) -> (usize, Enqueued) {
         let index = self.classifier.class_of(packets, packet).unwrap_or(self.default);
+        packets[packet].enter_class(index);
         let queue = &mut self.leaves[index].queue;
         let (answer, change) = queue.offer(packets, packet, now);
         self.backlog.follow(change.more);
@@ -277,9 +278,9 @@ impl Leaves {
         Statistics { backlog_bytes_max: self.backlog_bytes_max, ..sum }
     }
 
-    pub(super) fn classes(&self, each: &mut dyn FnMut(&str, Statistics)) {
-        for leaf in &self.leaves {
-            each(&leaf.name, leaf.queue.statistics());
+    pub(super) fn classes(&self, each: &mut dyn FnMut(usize, &str, Statistics)) {
+        for (number, leaf) in self.leaves.iter().enumerate() {
+            each(number, &leaf.name, leaf.queue.statistics());
         }
     }
 }

@@ -298,6 +298,7 @@ impl Discipline for Psp {
     fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
         let wire_idle = self.is_empty();
         let class = self.classifier.class_of(packets, packet);
+        packets[packet].enter_class(class.unwrap_or(self.nodes.len()));
         let queue = match class {
             Some(index) => &mut self.nodes[index].queue,
             None => &mut self.unclassified,
@@ -378,10 +379,10 @@ impl Discipline for Psp {
         Statistics { backlog_bytes_max: self.backlog_bytes_max, ..sum }
     }
 
-    fn classes(&self, each: &mut dyn FnMut(&str, Statistics)) {
-        for node in &self.nodes {
-            each(&node.name, node.queue.statistics());
+    fn classes(&self, each: &mut dyn FnMut(usize, &str, Statistics)) {
+        for (number, node) in self.nodes.iter().enumerate() {
+            each(number, &node.name, node.queue.statistics());
         }
-        each("unclassified", self.unclassified.statistics());
+        each(self.nodes.len(), "unclassified", self.unclassified.statistics());
     }
 }

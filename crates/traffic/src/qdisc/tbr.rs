@@ -220,7 +220,7 @@ impl Discipline for Tbr {
         self.queue.statistics()
     }
 
-    fn classes(&self, each: &mut dyn FnMut(&str, Statistics)) {
+    fn classes(&self, each: &mut dyn FnMut(usize, &str, Statistics)) {
         self.queue.classes(each);
     }
 }

@@ -61,7 +61,7 @@ fn never_more_is_promised_than_the_link_has() {
 /// What a class holds: name and packets.
 fn backlogs(hfsc: &Hfsc) -> BTreeMap<String, u64> {
     let mut backlogs = BTreeMap::new();
-    hfsc.classes(&mut |name, s| {
+    hfsc.classes(&mut |_, name, s| {
         backlogs.insert(name.to_string(), s.backlog_packets);
     });
     backlogs
