@@ -54,6 +54,9 @@ enum cc_flag {
 	CC_WINDOW_ONLY = 1U << 17, /* cong_avoid reads no more than cwnd* and ssthresh of the view */
 };
 
+/* A pacing rate that does not bind: Linux's ~0UL. */
+#define CC_UNPACED (~0ULL)
+
 /*
  * What a user may set in an algorithm. Its file lists the parameters once, as a macro of a macro:
  *
@@ -88,8 +91,8 @@ struct cc {
 	u32 last_sent;    /* when data was last sent, in the same ticks */
 	u32 gso_max;      /* largest segment handed to the device for it to cut up, bytes */
 	u16 hz;           /* ticks a second */
-	u16 paced;        /* 1 if segments are spread over the round trip */
-	u64 pacing_rate;  /* bytes per second, worked out also if nothing paces; written by its owners */
+	u16 paced;        /* 1 if segments are spread over the round trip; 1 written by init asks for it */
+	u64 pacing_rate;  /* bytes per second, worked out also if nothing paces; written by cong_control */
 	u64 now_us;       /* the time */
 	u64 priv[CC_PRIVATE_BYTES / 8]; /* the algorithm's own; zero before init */
 };
@@ -104,8 +107,28 @@ struct cc_ack {
 	u32 in_flight; /* packets delivered since the newest of them was sent, itself included */
 };
 
+/*
+ * What an ACK says of the rate of delivery: Linux's struct rate_sample, in nanoseconds and packets
+ * (draft-cheng-iccrg-delivery-rate-estimation). The sampled packet is the one sent last of those
+ * that the ACK delivers. The Rust side's `RateSample` is this, field for field.
+ */
+struct cc_rate {
+	s64 rtt_ns;          /* round trip of the last packet delivered, below zero if none is known */
+	u64 interval_ns;     /* the time in which `delivered` were; 0 if the ACK gives no sample */
+	u32 delivered;       /* packets delivered since the sampled one was sent, itself included */
+	u32 delivered_ce;    /* of these, those whose ACKs echoed a congestion mark */
+	u32 prior_delivered; /* packets delivered in all when the sampled one was sent */
+	u32 acked;           /* packets that this ACK delivers, cumulatively or selectively */
+	u32 lost;            /* packets that this ACK shows to be lost */
+	u32 in_flight;       /* packets in flight before this ACK */
+	u32 app_limited;     /* 1 if the sampled one was sent when the application had no more to send */
+	u32 retransmitted;   /* 1 if the sampled one had been retransmitted */
+};
+
 _Static_assert(__builtin_offsetof(struct cc_ack, acked) == 8, "packs as AckSample");
 _Static_assert(sizeof(struct cc_ack) == 16, "packs as AckSample");
+_Static_assert(__builtin_offsetof(struct cc_rate, delivered) == 16, "packs as RateSample");
+_Static_assert(sizeof(struct cc_rate) == 48, "packs as RateSample");
 _Static_assert(__builtin_offsetof(struct cc, delivered) == 52, "packs as Sock");
 _Static_assert(__builtin_offsetof(struct cc, paced) == 70, "packs as Sock");
 _Static_assert(__builtin_offsetof(struct cc, pacing_rate) == 72, "packs as Sock");
@@ -148,10 +171,22 @@ static CC_INLINE s32 cc_rtt_us(const struct cc_ack *ack)
 	return us < 0x7fffffffU ? (s32)us : 0x7fffffff;
 }
 
-/* Whether sequence number `a` comes before `b`, wrapping: RFC 9293 section 3.4. */
+/* Whether count `a` is below `b`, wrapping; whether sequence number `a` comes before `b`, wrapping: RFC 9293 section 3.4. */
 static CC_INLINE int cc_before(u32 a, u32 b)
 {
 	return (s32)(a - b) < 0;
+}
+
+/*
+ * Whether a round trip starts with this ACK: the sampled packet was sent after the last one started, at
+ * which `round_end` packets had been delivered.
+ */
+static CC_INLINE int cc_round_start(const struct cc *c, const struct cc_rate *rate, u32 *round_end)
+{
+	if (!rate->interval_ns || cc_before(rate->prior_delivered, *round_end))
+		return 0;
+	*round_end = c->delivered;
+	return 1;
 }
 
 static CC_INLINE int cc_in_slow_start(const struct cc *c)

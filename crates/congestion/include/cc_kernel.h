@@ -65,6 +65,19 @@ struct tcp_sock {
 	u64 tcp_mstamp;
 } CC_CORE;
 
+struct rate_sample {
+	u32 prior_delivered;
+	s32 delivered;
+	s32 delivered_ce;
+	long interval_us;
+	long rtt_us;
+	int losses;
+	u32 acked_sacked;
+	u32 prior_in_flight;
+	u8 is_app_limited;
+	u8 is_retrans;
+} CC_CORE;
+
 struct ack_sample {
 	u32 pkts_acked;
 	s32 rtt_us;
@@ -84,6 +97,7 @@ struct tcp_congestion_ops {
 	char name[16];
 	u32 flags;
 	void (*init)(struct sock *sk);
+	void (*cong_control)(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs);
 };
 
 /* The loader fills it in from /proc/config.gz or /boot/config-*; only objects that use it need one. */
@@ -135,7 +149,10 @@ static CC_INLINE void cc_load(struct cc *c, struct tcp_sock *tp)
 		c->priv[i] = tp->inet_conn.icsk_ca_priv[i];
 }
 
-/* A pacing rate is stored only if the algorithm set one: the kernel owns it otherwise. */
+/*
+ * A pacing rate is stored only if the algorithm set one: the kernel owns it otherwise. Pacing that it
+ * asks for is the transport's own (SK_PACING_NEEDED), unless sch_fq does it.
+ */
 static CC_INLINE void cc_store(struct tcp_sock *tp, const struct cc *c)
 {
 	tp->snd_cwnd = c->cwnd;
@@ -143,9 +160,28 @@ static CC_INLINE void cc_store(struct tcp_sock *tp, const struct cc *c)
 	tp->snd_cwnd_cnt = c->cwnd_cnt;
 	if (c->pacing_rate != tp->inet_conn.icsk_inet.sk.sk_pacing_rate)
 		tp->inet_conn.icsk_inet.sk.sk_pacing_rate = c->pacing_rate;
+	if (c->paced && !tp->inet_conn.icsk_inet.sk.sk_pacing_status)
+		tp->inet_conn.icsk_inet.sk.sk_pacing_status = 1;
 #pragma unroll
 	for (int i = 0; i < CC_PRIVATE_BYTES / 8; i++)
 		tp->inet_conn.icsk_ca_priv[i] = c->priv[i];
+}
+
+/* An ACK that gives no sample has an interval, or a number of packets, below zero. */
+static CC_INLINE void cc_load_rate(struct cc_rate *rate, const struct rate_sample *sample)
+{
+	int sampled = sample->interval_us > 0 && sample->delivered > 0;
+
+	rate->rtt_ns = sample->rtt_us < 0 ? -1 : (s64)sample->rtt_us * 1000;
+	rate->interval_ns = sampled ? (u64)sample->interval_us * 1000 : 0;
+	rate->delivered = sampled ? (u32)sample->delivered : 0;
+	rate->delivered_ce = sampled ? (u32)sample->delivered_ce : 0;
+	rate->prior_delivered = sample->prior_delivered;
+	rate->acked = sample->acked_sacked;
+	rate->lost = sample->losses > 0 ? (u32)sample->losses : 0;
+	rate->in_flight = sample->prior_in_flight;
+	rate->app_limited = sample->is_app_limited != 0;
+	rate->retransmitted = sample->is_retrans != 0;
 }
 
 /*
@@ -164,12 +200,13 @@ static CC_INLINE int cc_lost(const struct tcp_sock *tp)
 	       tp->snd_cwnd > CC_SANE_MAX;
 }
 
-/* Answers in place of a lost call, from the window before the reduction. */
+/* Answers in place of a lost call, from the window before the reduction; what the threshold was is lost, too. */
 #define CC_MEND(alg, tp)                                                                           \
 	if (cc_lost(tp)) {                                                                         \
 		struct cc lost;                                                                    \
 		cc_load(&lost, tp);                                                                \
 		lost.cwnd = cc_max(tp->prior_cwnd, 1);                                             \
+		lost.ssthresh = CC_INFINITE_SSTHRESH;                                              \
 		u32 window = cc_min(tp->snd_cwnd, lost.cwnd);                                      \
 		lost.ssthresh = alg##_ssthresh(&lost);                                             \
 		lost.cwnd = window;                                                                \
@@ -186,9 +223,14 @@ static const volatile u32 cc_values[CC_PARAMETERS_MAX] SEC(".rodata.values");
 #define CC_PARAMETERS(each)                                                                        \
 	static const volatile u32 cc_values[CC_PARAMETERS_MAX] = { each(CC_PARAMETER_VALUE) }
 
+/* Before init. Linux calls cong_control for the ACK of the SYN, before that: what it left goes. */
 static CC_INLINE void cc_preset(struct tcp_sock *tp)
 {
 	u64 *priv = tp->inet_conn.icsk_ca_priv;
+
+#pragma unroll
+	for (int i = CC_PARAMETERS_MAX / 2; i < CC_PRIVATE_BYTES / 8; i++)
+		priv[i] = 0;
 
 #pragma unroll
 	for (int i = 0; i < CC_PARAMETERS_MAX / 2; i++)
@@ -204,12 +246,14 @@ enum cc_hook {
 	CC_HOOK_PKTS_ACKED,
 	CC_HOOK_CWND_EVENT,
 	CC_HOOK_SET_STATE,
+	CC_HOOK_CONG_CONTROL,
 };
 
 #ifdef CC_LOG
 #include "cc_log.h"
 #else
 #define CC_LOG_BEFORE(hook, a0, a1, a2)
+#define CC_LOG_RATE(rate)
 #define CC_LOG_AFTER(ret)
 #endif
 
@@ -286,6 +330,47 @@ enum cc_hook {
 	}                                                                                          \
 	static CC_INLINE void alg##_pkts_acked(__VA_ARGS__)
 
+/* The sample is the fourth argument since Linux 6.10, and the second before. */
+#define CC_CONG_CONTROL(alg, ...)                                                                  \
+	static CC_INLINE u32 alg##_ssthresh(struct cc *c);                                         \
+	static CC_INLINE void alg##_cong_control(__VA_ARGS__);                                     \
+	CC_PROGRAM(alg, cong_control)                                                              \
+	{                                                                                          \
+		struct tcp_sock *tp = (struct tcp_sock *)ctx[0];                                   \
+		const struct rate_sample *sample = (const struct rate_sample *)ctx[3];             \
+		u32 ack = (u32)ctx[1];                                                             \
+		u32 ret = 0;                                                                       \
+		struct cc_rate rate;                                                               \
+		struct cc view;                                                                    \
+		CC_MEND(alg, tp)                                                                   \
+		cc_load_rate(&rate, sample);                                                       \
+		cc_load(&view, tp);                                                                \
+		CC_LOG_BEFORE(CC_HOOK_CONG_CONTROL, ack, 0, 0);                                    \
+		CC_LOG_RATE(&rate);                                                                \
+		alg##_cong_control(&view, ack, &rate);                                             \
+		cc_store(tp, &view);                                                               \
+		CC_LOG_AFTER(ret);                                                                 \
+		return ret;                                                                        \
+	}                                                                                          \
+	static CC_INLINE void alg##_cong_control(__VA_ARGS__)
+
+/*
+ * The verifier follows every path through a program and the static functions that it calls, at most a
+ * million instructions; a global function it checks once, for any arguments.
+ */
+#define CC_STAGE(alg, stage)                                                                       \
+	static CC_INLINE void alg##_##stage##_body(struct alg *s, struct cc *c,                    \
+						   const struct cc_rate *rate);                    \
+	__attribute__((noinline)) int alg##_##stage(struct alg *s, struct cc *c,                   \
+						    const struct cc_rate *rate)                    \
+	{                                                                                          \
+		if (s && c && rate)                                                                \
+			alg##_##stage##_body(s, c, rate);                                          \
+		return 0;                                                                          \
+	}                                                                                          \
+	static CC_INLINE void alg##_##stage##_body(struct alg *s, struct cc *c,                    \
+						   const struct cc_rate *rate)
+
 #define CC_CWND_EVENT(alg, ...)                                                                    \
 	static CC_INLINE u32 alg##_ssthresh(struct cc *c);                                         \
 	static CC_INLINE void alg##_cwnd_event(__VA_ARGS__);                                       \
@@ -318,6 +403,16 @@ enum cc_hook {
 		.ssthresh = (void *)bpf_##alg##_ssthresh,                                          \
 		.cong_avoid = (void *)bpf_##alg##_cong_avoid,                                      \
 		.undo_cwnd = (void *)bpf_##alg##_undo_cwnd,                                        \
+		.name = "sui_" #alg,                                                               \
+		__VA_ARGS__                                                                        \
+	}
+
+/* One with cong_control in place of cong_avoid. */
+#define CC_ALGORITHM_OF_RATES(alg, ...)                                                            \
+	SEC(".struct_ops.link") struct tcp_congestion_ops sui_##alg = {                            \
+		.ssthresh = (void *)bpf_##alg##_ssthresh,                                          \
+		.undo_cwnd = (void *)bpf_##alg##_undo_cwnd,                                        \
+		.cong_control = (void *)bpf_##alg##_cong_control,                                  \
 		.name = "sui_" #alg,                                                               \
 		__VA_ARGS__                                                                        \
 	}

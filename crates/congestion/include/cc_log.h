@@ -12,6 +12,7 @@ struct cc_record {
 	u32 args[3];
 	u32 ret;
 	u32 lost; /* records that found the ring buffer full so far */
+	struct cc_rate rate; /* of cong_control */
 	struct cc before;
 	struct cc after;
 };
@@ -47,6 +48,10 @@ static CC_INLINE struct cc_record *cc_log_begin(const struct cc *view, u32 hook)
 		record->args[1] = a1;                                                              \
 		record->args[2] = a2;                                                              \
 	}
+
+#define CC_LOG_RATE(told)                                                                          \
+	if (record)                                                                                \
+		record->rate = *(told);
 
 #define CC_LOG_AFTER(result)                                                                       \
 	if (record) {                                                                              \

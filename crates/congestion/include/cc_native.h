@@ -43,6 +43,7 @@ struct cc_ops {
 	void (*pkts_acked)(struct cc *c, const struct cc_ack *ack);
 	void (*cwnd_event)(struct cc *c, u32 event);
 	void (*set_state)(struct cc *c, u32 state);
+	void (*cong_control)(struct cc *c, u32 ack, const struct cc_rate *rate);
 	const struct cc_parameters *parameters;
 	u32 flags; /* enum cc_flag */
 };
@@ -55,6 +56,15 @@ struct cc_ops {
 #define CC_CWND_EVENT(alg, ...) static void alg##_cwnd_event(__VA_ARGS__)
 #define CC_SET_STATE(alg, ...) static void alg##_set_state(__VA_ARGS__)
 
+#define CC_CONG_CONTROL(alg, ...) static void alg##_cong_control(__VA_ARGS__)
+
+/*
+ * A stage of a long cong_control, of the private state `s`, the view `c` and the sample `rate`: called as
+ * NAME_stage(s, c, rate). To the kernel's verifier it is a function of its own.
+ */
+#define CC_STAGE(alg, stage)                                                                       \
+	static void alg##_##stage(struct alg *s, struct cc *c, const struct cc_rate *rate)
+
 /* Names a hook beyond the three that every algorithm has. */
 #define CC_HAS(alg, hook) .hook = alg##_##hook
 
@@ -64,6 +74,25 @@ struct cc_ops {
 		.ssthresh = alg##_ssthresh,                                                        \
 		.cong_avoid = alg##_cong_avoid,                                                    \
 		.undo_cwnd = alg##_undo_cwnd,                                                      \
+		.parameters = &cc_parameters,                                                      \
+		__VA_ARGS__                                                                        \
+	}
+
+static void cc_no_cong_avoid(struct cc *c, u32 ack, u32 acked)
+{
+}
+
+/*
+ * One that decides on the window and the pacing rate at every ACK, in recovery too: it has cong_control
+ * in place of cong_avoid.
+ */
+#define CC_ALGORITHM_OF_RATES(alg, ...)                                                            \
+	extern const struct cc_ops cc_##alg;                                                       \
+	const struct cc_ops cc_##alg = {                                                           \
+		.ssthresh = alg##_ssthresh,                                                        \
+		.cong_avoid = cc_no_cong_avoid,                                                    \
+		.undo_cwnd = alg##_undo_cwnd,                                                      \
+		.cong_control = alg##_cong_control,                                                \
 		.parameters = &cc_parameters,                                                      \
 		__VA_ARGS__                                                                        \
 	}

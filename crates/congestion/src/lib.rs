@@ -93,10 +93,10 @@ pub struct Sock {
     pub gso_max: u32,
     /// Ticks a second; read.
     pub hz: u16,
-    /// 1 if segments are spread over the round trip; read.
+    /// 1 if segments are spread over the round trip; an algorithm that needs it writes 1 in `init`.
     pub paced: u16,
-    /// Pacing rate in bytes per second, worked out also if nothing paces; written by algorithms
-    /// that own it.
+    /// Pacing rate in bytes per second, worked out also if nothing paces; written by algorithms with
+    /// `cong_control`, whose own it is. [`UNPACED`] does not bind.
     pub pacing_rate: u64,
     /// The time in microseconds; read.
     pub now_us: u64,
@@ -116,6 +116,36 @@ pub struct AckSample {
     pub in_flight: u32,
 }
 
+/// What an ACK says of the rate of delivery: `struct cc_rate` of `cc.h`, field for field. The sampled packet is
+/// the one sent last of those that the ACK delivers (draft-cheng-iccrg-delivery-rate-estimation).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct RateSample {
+    /// Round trip of the last packet delivered in nanoseconds, below zero if none is known.
+    pub rtt_ns: i64,
+    /// The time in which `delivered` were, in nanoseconds; 0 if the ACK gives no sample.
+    pub interval_ns: u64,
+    /// Packets delivered since the sampled one was sent, itself included.
+    pub delivered: u32,
+    /// Of these, those whose ACKs echoed a congestion mark.
+    pub delivered_ce: u32,
+    /// Packets delivered in all when the sampled one was sent.
+    pub prior_delivered: u32,
+    /// Packets that this ACK delivers, cumulatively or selectively.
+    pub acked: u32,
+    /// Packets that this ACK shows to be lost.
+    pub lost: u32,
+    /// Packets in flight before this ACK.
+    pub in_flight: u32,
+    /// 1 if the sampled one was sent when the application had no more to send.
+    pub app_limited: u32,
+    /// 1 if the sampled one had been retransmitted.
+    pub retransmitted: u32,
+}
+
+/// A pacing rate that does not bind.
+pub const UNPACED: u64 = u64::MAX;
+
 /// No threshold yet: Linux's `TCP_INFINITE_SSTHRESH`.
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
@@ -130,6 +160,8 @@ const _: () = {
     assert!(size_of::<Sock>() == 88 + PRIVATE_BYTES);
     assert!(offset_of!(AckSample, acked) == 8);
     assert!(size_of::<AckSample>() == 16);
+    assert!(offset_of!(RateSample, delivered) == 16);
+    assert!(size_of::<RateSample>() == 48);
 };
 
 /// One congestion control algorithm.
@@ -157,6 +189,7 @@ pub struct Hooks {
     pub pkts_acked: Option<extern "C" fn(&mut Sock, &AckSample)>,
     pub cwnd_event: Option<extern "C" fn(&mut Sock, u32)>,
     pub set_state: Option<extern "C" fn(&mut Sock, u32)>,
+    pub cong_control: Option<extern "C" fn(&mut Sock, u32, &RateSample)>,
     pub parameters: &'static Parameters,
     /// What is asked of the caller: [`TOLD_UNUSED`], [`WINDOW_ONLY`].
     pub flags: u32,
@@ -279,6 +312,22 @@ impl Algorithm {
     #[inline]
     pub const fn reads_window_only(&self) -> bool {
         self.ops.flags & WINDOW_ONLY != 0
+    }
+
+    /// Whether the algorithm decides on the window and the pacing rate at every ACK, in recovery too
+    /// ([`Self::cong_control`]); then [`Self::cong_avoid`] is not called, and nothing but a timeout and an
+    /// undo sets the window beside it.
+    #[inline]
+    pub const fn controls(&self) -> bool {
+        self.ops.cong_control.is_some()
+    }
+
+    /// An ACK arrived while data was out, in whatever state, and its losses are known; after
+    /// [`Self::pkts_acked`].
+    pub fn cong_control(&self, sock: &mut Sock, ack: u32, rate: &RateSample) {
+        if let Some(cong_control) = self.ops.cong_control {
+            cong_control(sock, ack, rate);
+        }
     }
 
     /// An ACK arrived outside recovery: `acked` packets grow the window, unless `cwnd_limited` is 0.

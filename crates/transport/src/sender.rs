@@ -7,13 +7,16 @@ mod idle;
 mod loss;
 mod prr;
 mod rack;
+mod rate;
 mod recovery;
 pub(crate) mod rtt;
 mod sack;
 mod timers;
 mod undo;
 
-use congestion::{Algorithm, Event, INFINITE_SSTHRESH, PRIVATE_BYTES, Sock, State};
+use alloc::boxed::Box;
+
+use congestion::{Algorithm, Event, INFINITE_SSTHRESH, PRIVATE_BYTES, Sock, State, UNPACED};
 use traffic::{Duration, Instant};
 
 use crate::clock::TimestampClock;
@@ -23,6 +26,7 @@ use crate::seq::{ORIGIN, SequenceSpace};
 use burst::Burst;
 use prr::Prr;
 use rack::Rack;
+use rate::Rates;
 use rtt::Rtt;
 use timers::Timer;
 pub(crate) use timers::on_tick;
@@ -124,6 +128,8 @@ pub(crate) struct Sender {
     pub(crate) clock: TimestampClock,
     pub(crate) rtt: Rtt,
     rack: Rack,
+    /// Samples of the delivery rate, if the algorithm controls by them.
+    rates: Option<Box<Rates>>,
     /// The congestion control's view; its `cwnd` and `ssthresh` are the connection's.
     pub(crate) sock: Sock,
     pub(crate) stats: SenderStatistics,
@@ -232,6 +238,7 @@ impl Sender {
             delivered_total: 0,
             prr: Prr::default(),
             rack: Rack::default(),
+            rates: config.congestion.algorithm().controls().then(|| Box::new(Rates::new())),
             undo: Undo::default(),
             burst: Burst::new(&config.emission),
             frto: false,
@@ -272,10 +279,19 @@ impl Sender {
         self.sock.mss = agreed.mss;
         (self.window_end, self.window_max) = (self.una + window, window);
         (self.last_sent, self.window_stamp) = (now, now);
+        // The SYN was delivered: Linux counts it.
+        self.delivered = 1;
         self.refresh_fast_path();
         self.settle();
         self.refresh(now);
+        if self.controls() {
+            self.sock.pacing_rate = UNPACED;
+        }
         self.config.congestion.init(&mut self.sock);
+        if self.sock.paced != 0 && !self.paces {
+            self.paces = true;
+            self.burst.paced();
+        }
     }
 
     /// The segment that completes the handshake tells the window, scaled.
@@ -301,6 +317,12 @@ impl Sender {
         self.config.congestion.algorithm()
     }
 
+    /// Whether the algorithm decides on window and pacing rate at every ACK.
+    #[inline]
+    fn controls(&self) -> bool {
+        self.rates.is_some()
+    }
+
     /// Packets in flight; duplicate ACKs count as delivered where there is no SACK.
     #[inline]
     pub(crate) const fn in_flight(&self) -> u32 {
@@ -324,7 +346,9 @@ impl Sender {
         self.sock.delivered = self.delivered;
         self.sock.jiffies = self.jiffies(now);
         self.sock.last_sent = self.jiffies(self.last_sent);
-        self.sock.pacing_rate = self.pacing_rate();
+        if !self.controls() {
+            self.sock.pacing_rate = self.pacing_rate();
+        }
         self.sock.now_us = now.as_us();
     }
 
@@ -380,6 +404,8 @@ impl Sender {
             && !self.send_new_first
             // What comes then may end the connection.
             && !self.fin_sent
+            // Each segment and each ACK is sampled.
+            && !self.controls()
     }
 
     /// Something out of the ordinary was dealt with.
@@ -421,7 +447,9 @@ impl Sender {
         if bytes == 0 || self.closing {
             return;
         }
-        if self.board.out() == 0 && self.nxt == self.supplied {
+        if self.controls() {
+            self.note_app_limit();
+        } else if self.board.out() == 0 && self.nxt == self.supplied {
             self.restart_after_idle(now);
         }
         self.supplied = self.supplied.saturating_add(bytes).min(u64::MAX / 2);

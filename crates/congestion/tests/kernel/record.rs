@@ -2,7 +2,7 @@
 
 use std::mem::size_of;
 
-use congestion::Sock;
+use congestion::{RateSample, Sock};
 
 /// `struct cc_record` of `cc_log.h`, field for field.
 #[derive(Clone, Copy)]
@@ -12,13 +12,23 @@ pub(crate) struct Record {
     pub(crate) args: [u32; 3],
     pub(crate) ret: u32,
     pub(crate) lost: u32,
+    /// What `cong_control` was told.
+    pub(crate) rate: RateSample,
     pub(crate) before: Sock,
     pub(crate) after: Sock,
 }
 
 /// The hooks in the order of `enum cc_hook`.
-pub(crate) const HOOKS: [&str; 7] =
-    ["ssthresh", "cong_avoid", "undo_cwnd", "init", "pkts_acked", "cwnd_event", "set_state"];
+pub(crate) const HOOKS: [&str; 8] = [
+    "ssthresh",
+    "cong_avoid",
+    "undo_cwnd",
+    "init",
+    "pkts_acked",
+    "cwnd_event",
+    "set_state",
+    "cong_control",
+];
 
 /// The records of a log.
 pub(crate) fn records(log: &[u8]) -> impl Iterator<Item = Record> {

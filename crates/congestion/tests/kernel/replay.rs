@@ -77,6 +77,7 @@ fn call(algorithm: &Algorithm, record: &Record, sock: &mut Sock) -> u32 {
         }
         5 => algorithm.cwnd_event(sock, event(a)),
         6 => algorithm.set_state(sock, state(a)),
+        7 => algorithm.cong_control(sock, a, &record.rate),
         other => panic!("hook {other} is none of {HOOKS:?}"),
     }
     0

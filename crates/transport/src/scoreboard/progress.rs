@@ -13,6 +13,10 @@ pub(crate) struct Delivered {
     pub(crate) end: u64,
     /// Segments delivered when it was sent.
     pub(crate) delivered: u32,
+    /// Its place.
+    pub(crate) place: u32,
+    /// It had been retransmitted.
+    pub(crate) retransmitted: bool,
 }
 
 /// What RACK is to know of the segments delivered (RFC 8985, section 6.2, step 2).
@@ -79,7 +83,7 @@ impl Progress {
         }
         if (segment.sent, segment.end) >= (self.newest.sent, self.newest.end) {
             let (sent, end, delivered) = (segment.sent, segment.end, segment.delivered);
-            self.newest = Delivered { sent, end, delivered };
+            self.newest = Delivered { sent, end, delivered, place: index, retransmitted };
         }
         self.rack.note(segment);
     }

@@ -171,12 +171,14 @@ impl Sender {
             self.uncount_duplicates(&mut event);
         }
         self.count_delivered(event.delivered);
+        let mut rtt_ns = -1;
         if progress.delivered != 0 {
-            self.on_delivery(&progress, top, &mut event, now);
+            rtt_ns = self.on_delivery(&progress, top, &mut event, now);
         } else if !event.nothing_out {
-            let rtt_ns = self.sample_echo(&event, now);
+            rtt_ns = self.sample_echo(&event, now);
             self.tell_acked(&progress, rtt_ns, now);
         }
+        self.sample_rate(&progress, &event, rtt_ns, now);
         self.finish_ack(&event, now, walked)
     }
 
@@ -209,9 +211,15 @@ impl Sender {
     }
 
     /// Segments are known to be delivered: round trip, rate, RACK, reordering, the algorithm's
-    /// hook.
+    /// hook. Returns the round trip of the last of them in nanoseconds, -1 if it is not known.
     #[inline]
-    fn on_delivery(&mut self, progress: &Progress, top: u32, event: &mut AckEvent, now: Instant) {
+    fn on_delivery(
+        &mut self,
+        progress: &Progress,
+        top: u32,
+        event: &mut AckEvent,
+        now: Instant,
+    ) -> i64 {
         self.stats.sample_from = (progress.newest.sent, progress.newest.delivered);
         self.stats.sample_to = (now, self.delivered);
         let rtt_ns = match progress.sent {
@@ -231,6 +239,7 @@ impl Sender {
             }
         }
         self.tell_acked(progress, rtt_ns, now);
+        rtt_ns
     }
 
     /// The algorithm's hook, for every ACK while data is out.
@@ -291,6 +300,9 @@ impl Sender {
     fn steer_window(&mut self, event: &AckEvent, now: Instant) {
         if event.nothing_out {
             return;
+        }
+        if self.controls() {
+            return self.control(event, now);
         }
         if matches!(self.state, State::Cwr | State::Recovery) {
             return self.reduce_window(event, now);

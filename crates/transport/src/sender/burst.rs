@@ -48,6 +48,11 @@ impl Burst {
         }
     }
 
+    /// Segments are paced from now on.
+    pub(super) fn paced(&mut self) {
+        self.on = true;
+    }
+
     #[inline]
     pub(super) fn wakeup(&self) -> Instant {
         self.wakeup
@@ -74,8 +79,12 @@ fn scaled(n: u64, over: u64, under: u64) -> u64 {
 
 impl Sender {
     /// Bytes per second: cwnd * MSS / SRTT, times 2 in slow start and 1.2 after it; zero before a
-    /// round trip is known. Linux counts as slow start what is below half of ssthresh.
+    /// round trip is known. Linux counts as slow start what is below half of ssthresh. An algorithm that
+    /// controls the rate says it.
     pub(super) fn pacing_rate(&self) -> u64 {
+        if self.controls() {
+            return self.sock.pacing_rate.min(self.config.emission.pacing_rate_max);
+        }
         if self.rtt.srtt8() == 0 {
             return 0;
         }
@@ -118,7 +127,7 @@ impl Sender {
         }
         let bursts = 2 * u64::from(self.burst.goal) * u64::from(self.config.frame_max());
         let limit = bursts.max(rate >> 10);
-        if emission.pacing { limit } else { limit.min(SMALL_QUEUE_MAX) }
+        if self.paces { limit } else { limit.min(SMALL_QUEUE_MAX) }
     }
 
     /// Frame bytes that this connection may have in its interface's queue before it waits.
@@ -237,7 +246,7 @@ impl Sender {
     #[inline(never)]
     fn pace(&mut self, bytes: u32, now: Instant) {
         let rate = self.pacing_rate();
-        if rate == 0 || self.stats.data_segments < UNPACED {
+        if rate == 0 || rate == u64::MAX || self.stats.data_segments < UNPACED {
             return;
         }
         let length = scaled(u64::from(bytes), PS_PER_SECOND, rate);

@@ -192,6 +192,7 @@ impl Sender {
         let segment = *self.board.segment(index);
         let fin = segment.flags & FIN != 0;
         let payload = (segment.end - start) as u32 - u32::from(fin);
+        self.stamp(index, now);
         self.stats.retransmissions += 1;
         self.stats.bytes_retransmitted += u64::from(payload);
         self.sent(payload, now);
@@ -303,6 +304,7 @@ impl Sender {
         if self.board.out() != 0 {
             self.start_flight(now);
         }
+        self.stamp(self.board.tail(), now);
         let written = self.written();
         self.send_new(payload, written, now)
     }

@@ -121,7 +121,7 @@ impl Sender {
         if self.window_limited {
             self.window_stamp = now;
             self.validated.since = None;
-        } else if now.since(self.window_stamp) >= self.rtt.rto() {
+        } else if now.since(self.window_stamp) >= self.rtt.rto() && !self.controls() {
             self.underused(now);
         }
     }

@@ -158,6 +158,9 @@ impl Sender {
     /// The reduction is complete: the window is at the threshold, or below where rate halving left
     /// it.
     fn end_reduction(&mut self, now: Instant) {
+        if self.controls() {
+            return;
+        }
         let threshold = self.sock.ssthresh;
         if threshold < INFINITE_SSTHRESH && (self.state == State::Cwr || self.undo.marker != 0) {
             let cwnd = match self.config.recovery.reduction {

@@ -25,6 +25,7 @@ extern "C" fn window(sock: &mut Sock) -> u32 {
 }
 
 const HOOKS: Hooks = Hooks {
+    cong_control: None,
     ssthresh: halve,
     cong_avoid: note,
     undo_cwnd: window,

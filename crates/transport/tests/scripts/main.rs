@@ -6,6 +6,7 @@ mod cubic;
 mod emission;
 #[path = "../pipe/mod.rs"]
 mod pipe;
+mod rates;
 mod recovery;
 mod segments;
 mod tail;

@@ -99,6 +99,7 @@ static RECORDER: Algorithm = Algorithm::of_hooks(
         pkts_acked: Some(pkts_acked),
         cwnd_event: Some(cwnd_event),
         set_state: Some(set_state),
+        cong_control: None,
         parameters: &congestion::Parameters::NONE,
         flags: TOLD_UNUSED,
     },
