@@ -85,6 +85,7 @@ fn list_prints_every_registry() {
     let lists = json(&suimon(folder.path(), &["list", "--json"]));
     let algorithms = congestion_names(&lists["algorithms"]);
     let all = [
+        "bbr",
         "bic",
         "cubic",
         "cubic-rfc9438",

@@ -215,7 +215,7 @@ fn what_takes_a_real_kernel_is_refused() {
         "flow `f` runs a program, which takes a real kernel\n  help: run it with --on lab"
     );
     let kernel = refused("congestion = \"kernel:bbr\"");
-    assert!(kernel.contains("--on lab, or give it one of bic, cubic,"), "{kernel}");
+    assert!(kernel.contains("--on lab, or give it one of bbr, bic, cubic,"), "{kernel}");
 }
 
 #[test]

@@ -137,6 +137,26 @@ srtt = "5 %"
 }
 
 #[test]
+fn bbr_through_random_losses() {
+    // Twelve seconds have its search for the least round trip in them.
+    let scenario = r#"
+rate = "40 Mbit/s"
+delay = "15 ms"
+at.r.loss = "0.5 %"
+at.r.queue.fifo.bytes = "300 kB"
+[flow.bulk]
+from = "a"
+to = "b"
+congestion = "bbr"
+[compare.flow.bulk]
+goodput = "4 %"
+retransmissions = "25 %"
+"#;
+    let router = ROUTER.replace("8 s", "12 s");
+    check("both drivers, bbr", &format!("{router}{scenario}"));
+}
+
+#[test]
 fn a_train_of_messages() {
     let scenario = r#"
 rate = "40 Mbit/s"

@@ -2,6 +2,7 @@
 //!
 //! The tests may use floating point: they state what the integers of the algorithms approximate.
 
+mod bbr;
 mod bic;
 mod cubic;
 mod cubic_rfc9438;

@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * BBR, version 1 (Cardwell, Cheng, Gunn, Yeganeh, Jacobson, "BBR: Congestion-Based Congestion Control",
+ * ACM Queue 14(5), 2016; draft-cardwell-iccrg-bbr-congestion-control-00), with Linux' order of calls and its
+ * constants.
+ *
+ * The path is modelled by two numbers: the most that it delivered in a round trip, of the last ten, and
+ * the least round trip of the last ten seconds. Segments leave at that bandwidth, and no more than
+ * twice the product of the two is in flight. Startup doubles the rate each round trip until three of
+ * them brought less than a quarter more; Drain lets the queue that made go; then the rate is 5/4 of
+ * the bandwidth for a round trip, 3/4 for the next, and the bandwidth for six. Where the least round
+ * trip was not seen for ten seconds, four packets are in flight for 200 ms. A loss is no signal: a
+ * recovery sends for a round trip what is delivered, and then goes back to the window before it.
+ *
+ * The window has room for what ACKs that come in bunches deliver beyond the bandwidth (Linux 5.1).
+ *
+ * Departures: no estimate of a policer's rate (Linux' lt_bw); the gain cycle starts at a phase that is
+ * drawn from the time and the sequence number; bursts and send buffer are the transport's.
+ */
+#include "cc.h"
+
+#define BW_SHIFT 24 /* bandwidths are packets a microsecond, in units of 2^-24 */
+#define BW_UNIT (1ULL << BW_SHIFT)
+#define GAIN_SHIFT 8
+#define GAIN_UNIT (1U << GAIN_SHIFT)
+#define GAIN_HIGH (GAIN_UNIT * 2885 / 1000 + 1) /* 2 / ln 2 */
+#define GAIN_DRAIN (GAIN_UNIT * 1000 / 2885)
+#define GAIN_CWND (GAIN_UNIT * 2)
+#define BW_ROUNDS 10
+#define MIN_RTT_S 10U
+#define PROBE_RTT_MS 200U
+#define CWND_MIN 4
+#define CWND_INIT 10
+#define CYCLE 8
+#define FULL_ROUNDS 3
+#define EXTRA_ROUNDS 5
+#define EXTRA_US 100000
+#define EPOCH_ACKED_MAX 0xfffff
+#define BURST_MAX (65536 - 1 - 320) /* bytes: Linux' GSO_LEGACY_MAX_SIZE without headers */
+#define SLOW_RATE (1200000 / 8)     /* bytes a second: below that a burst is one segment */
+
+enum mode { STARTUP, DRAIN, PROBE_BW, PROBE_RTT };
+
+struct best {
+	u32 round;
+	u32 bw;
+};
+
+struct bbr {
+	u32 min_rtt_us;
+	u32 min_rtt_at;      /* jiffies */
+	u32 probe_rtt_end;   /* jiffies; 0 until few enough are in flight */
+	struct best best[3]; /* most bandwidth of the last rounds, second, third: falling */
+	u32 rounds;
+	u32 round_end; /* packets delivered when the round ends */
+	u32 prior_cwnd;
+	u32 full_bw;
+	u32 phase_us; /* when the phase of the cycle began */
+	u32 epoch_us; /* when ACKs last came no faster than the bandwidth */
+	u32 epoch_acked;
+	u32 limited_to; /* packets delivered by the end of ProbeRTT; 0 once others are sampled */
+	u32 extra_acked[2]; /* most that came beyond it, in this and in the last few rounds */
+	u8 extra_slot;
+	u8 extra_rounds;
+	u8 mode;
+	u8 prior_state;
+	u8 round_start;
+	u8 conserves; /* the first round of a recovery sends what is delivered */
+	u8 restarts;  /* from idle */
+	u8 full_rounds;
+	u8 full;
+	u8 probed_round;
+	u8 phase;
+	u8 knows_rtt;
+};
+
+static CC_INLINE u32 bandwidth(const struct bbr *s)
+{
+	return s->best[0].bw;
+}
+
+/*
+ * The most of the last BW_ROUNDS rounds (Nichols' filter): beside the best its successors are kept, so
+ * that one is there when it is too old.
+ */
+static CC_INLINE void note_bandwidth(struct bbr *s, u32 bw)
+{
+	struct best now = { s->rounds, bw };
+
+	if (bw >= s->best[0].bw || s->rounds - s->best[2].round > BW_ROUNDS) {
+		s->best[0] = s->best[1] = s->best[2] = now;
+		return;
+	}
+	if (bw >= s->best[1].bw)
+		s->best[1] = s->best[2] = now;
+	else if (bw >= s->best[2].bw)
+		s->best[2] = now;
+
+	u32 age = s->rounds - s->best[0].round;
+
+	if (age > BW_ROUNDS) {
+		s->best[0] = s->best[1];
+		s->best[1] = s->best[2];
+		s->best[2] = now;
+		if (s->rounds - s->best[0].round > BW_ROUNDS) {
+			s->best[0] = s->best[1];
+			s->best[1] = s->best[2];
+		}
+	} else if (s->best[1].round == s->best[0].round && age > BW_ROUNDS / 4) {
+		s->best[1] = s->best[2] = now;
+	} else if (s->best[2].round == s->best[1].round && age > BW_ROUNDS / 2) {
+		s->best[2] = now;
+	}
+}
+
+static CC_INLINE u32 pacing_gain(const struct bbr *s)
+{
+	if (s->mode == STARTUP)
+		return GAIN_HIGH;
+	if (s->mode == DRAIN)
+		return GAIN_DRAIN;
+	if (s->mode == PROBE_BW && s->phase == 0)
+		return GAIN_UNIT * 5 / 4;
+	if (s->mode == PROBE_BW && s->phase == 1)
+		return GAIN_UNIT * 3 / 4;
+	return GAIN_UNIT;
+}
+
+static CC_INLINE u32 cwnd_gain(const struct bbr *s)
+{
+	if (s->mode == PROBE_BW)
+		return GAIN_CWND;
+	return s->mode == PROBE_RTT ? GAIN_UNIT : GAIN_HIGH;
+}
+
+/* Bytes a second, 1 % below the bandwidth so that no queue stays. */
+static CC_INLINE u64 rate_of(const struct cc *c, u64 bw, u32 gain)
+{
+	u64 rate = (bw * c->mss * gain) >> GAIN_SHIFT;
+
+	return (rate * (1000000 / 100 * 99)) >> BW_SHIFT;
+}
+
+/* Before anything is delivered: the first window in a round trip, or in a millisecond. */
+static CC_INLINE void set_first_rate(struct bbr *s, struct cc *c)
+{
+	u32 rtt_us = 1000;
+
+	if (c->srtt_us8) {
+		rtt_us = cc_max(c->srtt_us8 >> 3, 1);
+		s->knows_rtt = 1;
+	}
+	c->pacing_rate = rate_of(c, c->cwnd * BW_UNIT / rtt_us, GAIN_HIGH);
+}
+
+static CC_INLINE void set_rate(struct bbr *s, struct cc *c, u32 gain)
+{
+	u64 rate = rate_of(c, bandwidth(s), gain);
+
+	if (!s->knows_rtt && c->srtt_us8)
+		set_first_rate(s, c);
+	if (s->full || rate > c->pacing_rate)
+		c->pacing_rate = rate;
+}
+
+/* Segments of a burst at the pacing rate: what goes in about a millisecond. */
+static CC_INLINE u32 burst(const struct cc *c)
+{
+	u64 bytes = c->pacing_rate >> 10;
+	u32 least = c->pacing_rate < SLOW_RATE ? 1 : 2;
+
+	if (bytes > BURST_MAX)
+		bytes = BURST_MAX;
+	return cc_min(cc_max(c->mss ? (u32)bytes / c->mss : 0, least), 0x7f);
+}
+
+static CC_INLINE u32 bdp(const struct bbr *s, u32 gain)
+{
+	u64 packets;
+
+	if (s->min_rtt_us == CC_U32_MAX)
+		return CWND_INIT;
+	packets = (((u64)bandwidth(s) * s->min_rtt_us * gain >> GAIN_SHIFT) + BW_UNIT - 1) >> BW_SHIFT;
+	return packets < CC_CWND_MAX ? (u32)packets : CC_CWND_MAX;
+}
+
+/* Room for bursts on their way through both ends, an even number for delayed ACKs. */
+static CC_INLINE u32 with_bursts(const struct bbr *s, const struct cc *c, u32 packets)
+{
+	packets = (packets + 3 * burst(c) + 1) & ~1U;
+	return s->mode == PROBE_BW && s->phase == 0 ? packets + 2 : packets;
+}
+
+static CC_INLINE u32 inflight(const struct bbr *s, const struct cc *c, u32 gain)
+{
+	return with_bursts(s, c, bdp(s, gain));
+}
+
+static CC_INLINE void save_cwnd(struct bbr *s, const struct cc *c)
+{
+	if (s->prior_state < CC_RECOVERY && s->mode != PROBE_RTT)
+		s->prior_cwnd = c->cwnd;
+	else
+		s->prior_cwnd = cc_max(s->prior_cwnd, c->cwnd);
+}
+
+static CC_INLINE void next_phase(struct bbr *s, const struct cc *c)
+{
+	s->phase = (u8)((s->phase + 1U) % CYCLE);
+	s->phase_us = (u32)c->now_us;
+}
+
+/* Any phase but the one that drains, which only follows the one that probes. */
+static CC_INLINE void enter_probe_bw(struct bbr *s, const struct cc *c)
+{
+	u32 mixed = ((u32)c->now_us ^ c->snd_una) * 2654435761U;
+
+	s->mode = PROBE_BW;
+	s->phase = (u8)(CYCLE - 1 - (mixed >> 16) % (CYCLE - 1));
+	next_phase(s, c);
+}
+
+/*
+ * Whether the sampled packet was sent when ProbeRTT, or the application, kept the pipe from being full: its
+ * rate says nothing then.
+ */
+static CC_INLINE int is_limited(struct bbr *s, const struct cc_rate *rate)
+{
+	if (s->limited_to && cc_before(s->limited_to, rate->prior_delivered))
+		s->limited_to = 0;
+	return s->limited_to || rate->app_limited;
+}
+
+static CC_INLINE void leave_probe_rtt(struct bbr *s, struct cc *c)
+{
+	if (!s->probe_rtt_end || !cc_before(s->probe_rtt_end, c->jiffies))
+		return;
+	s->min_rtt_at = c->jiffies;
+	c->cwnd = cc_max(c->cwnd, s->prior_cwnd);
+	if (s->full)
+		enter_probe_bw(s, c);
+	else
+		s->mode = STARTUP;
+}
+
+CC_STAGE(bbr, update_bandwidth)
+{
+	u64 interval_us = rate->interval_ns / 1000;
+	u64 bw;
+
+	s->round_start = 0;
+	if (!interval_us)
+		return;
+	if (cc_round_start(c, rate, &s->round_end)) {
+		s->rounds++;
+		s->round_start = 1;
+		s->conserves = 0;
+	}
+	bw = rate->delivered * BW_UNIT / interval_us;
+	bw = bw < CC_U32_MAX ? bw : CC_U32_MAX;
+	if (!is_limited(s, rate) || bw >= bandwidth(s))
+		note_bandwidth(s, (u32)bw);
+}
+
+/* What was acknowledged since the epoch began, beyond what the bandwidth delivers in that time. */
+CC_STAGE(bbr, update_extra)
+{
+	u64 expected = (u64)bandwidth(s) * ((u32)c->now_us - s->epoch_us) >> BW_SHIFT;
+	u32 extra;
+
+	if (!rate->acked || !rate->interval_ns)
+		return;
+	if (s->round_start && ++s->extra_rounds >= EXTRA_ROUNDS) {
+		s->extra_rounds = 0;
+		s->extra_slot ^= 1;
+		s->extra_acked[s->extra_slot & 1] = 0;
+	}
+	if (s->epoch_acked <= expected || s->epoch_acked + (u64)rate->acked >= EPOCH_ACKED_MAX) {
+		s->epoch_acked = 0;
+		s->epoch_us = (u32)c->now_us;
+		expected = 0;
+	}
+	s->epoch_acked = cc_min(s->epoch_acked + cc_min(rate->acked, EPOCH_ACKED_MAX), EPOCH_ACKED_MAX);
+	extra = cc_min(s->epoch_acked - (u32)expected, c->cwnd);
+	s->extra_acked[s->extra_slot & 1] = cc_max(s->extra_acked[s->extra_slot & 1], extra);
+}
+
+/* What is in the network when the next segment leaves: a probe has its first burst there, too. */
+static CC_INLINE u32 in_network(const struct bbr *s, const struct cc *c, u32 in_flight)
+{
+	return pacing_gain(s) > GAIN_UNIT ? in_flight + burst(c) : in_flight;
+}
+
+CC_STAGE(bbr, update_phase)
+{
+	u32 gain = pacing_gain(s);
+	u32 there = in_network(s, c, rate->in_flight);
+	int over = (u32)c->now_us - s->phase_us > s->min_rtt_us;
+
+	if (s->mode != PROBE_BW)
+		return;
+	if (gain > GAIN_UNIT)
+		over = over && (rate->lost || there >= inflight(s, c, gain));
+	else if (gain < GAIN_UNIT)
+		over = over || there <= inflight(s, c, GAIN_UNIT);
+	if (over)
+		next_phase(s, c);
+}
+
+/* The pipe is full where three rounds brought less than a quarter more. */
+CC_STAGE(bbr, update_full)
+{
+	if (s->full || !s->round_start || is_limited(s, rate))
+		return;
+	if (bandwidth(s) >= (u64)s->full_bw * 5 / 4) {
+		s->full_bw = bandwidth(s);
+		s->full_rounds = 0;
+		return;
+	}
+	s->full = ++s->full_rounds >= FULL_ROUNDS;
+}
+
+CC_STAGE(bbr, update_drain)
+{
+	if (s->mode == STARTUP && s->full) {
+		s->mode = DRAIN;
+		c->ssthresh = inflight(s, c, GAIN_UNIT);
+	}
+	if (s->mode == DRAIN && in_network(s, c, c->in_flight) <= inflight(s, c, GAIN_UNIT))
+		enter_probe_bw(s, c);
+}
+
+CC_STAGE(bbr, update_min_rtt)
+{
+	int expired = cc_before(s->min_rtt_at + MIN_RTT_S * c->hz, c->jiffies);
+	u64 rtt_us = (u64)rate->rtt_ns / 1000;
+
+	if (rate->rtt_ns >= 0 && (rtt_us < s->min_rtt_us || expired)) {
+		s->min_rtt_us = rtt_us < CC_U32_MAX ? (u32)rtt_us : CC_U32_MAX - 1;
+		s->min_rtt_at = c->jiffies;
+	}
+	if (expired && !s->restarts && s->mode != PROBE_RTT) {
+		save_cwnd(s, c);
+		s->mode = PROBE_RTT;
+		s->probe_rtt_end = 0;
+	}
+	if (s->mode == PROBE_RTT)
+		s->limited_to = cc_max(c->delivered + c->in_flight, 1);
+	if (s->mode == PROBE_RTT && !s->probe_rtt_end && c->in_flight <= CWND_MIN) {
+		s->probe_rtt_end = cc_max(c->jiffies + PROBE_RTT_MS * c->hz / 1000, 1);
+		s->probed_round = 0;
+		s->round_end = c->delivered;
+	} else if (s->mode == PROBE_RTT && s->probe_rtt_end) {
+		s->probed_round |= s->round_start;
+		if (s->probed_round)
+			leave_probe_rtt(s, c);
+	}
+	if (rate->interval_ns)
+		s->restarts = 0;
+}
+
+/* The window of a recovery, and after it. Whether it is to stay as it is. */
+static CC_INLINE int recover(struct bbr *s, struct cc *c, const struct cc_rate *rate)
+{
+	u32 cwnd = c->cwnd > rate->lost ? c->cwnd - rate->lost : 1;
+	u32 conserved = c->in_flight + rate->acked;
+
+	if (c->state == CC_RECOVERY && s->prior_state != CC_RECOVERY) {
+		s->conserves = 1;
+		s->round_end = c->delivered;
+		cwnd = conserved;
+	} else if (s->prior_state >= CC_RECOVERY && c->state < CC_RECOVERY) {
+		s->conserves = 0;
+		cwnd = cc_max(cwnd, s->prior_cwnd);
+	}
+	s->prior_state = (u8)c->state;
+	c->cwnd = s->conserves ? cc_max(cwnd, conserved) : cwnd;
+	return s->conserves;
+}
+
+/* What ACKs in bunches keep from being sent meanwhile, up to 100 ms of the bandwidth. */
+static CC_INLINE u32 extra(const struct bbr *s)
+{
+	u64 most = (u64)bandwidth(s) * EXTRA_US >> BW_SHIFT;
+	u32 seen = cc_max(s->extra_acked[0], s->extra_acked[1]);
+
+	if (!s->full)
+		return 0;
+	return seen < most ? seen : (u32)most;
+}
+
+CC_STAGE(bbr, update_rate)
+{
+	set_rate(s, c, pacing_gain(s));
+}
+
+CC_STAGE(bbr, update_cwnd)
+{
+	if (rate->acked && !recover(s, c, rate)) {
+		u32 target = with_bursts(s, c, cc_min(bdp(s, cwnd_gain(s)) + extra(s), CC_CWND_MAX));
+		u32 grown = cc_min(c->cwnd, CC_CWND_MAX) + cc_min(rate->acked, CC_CWND_MAX);
+
+		if (s->full)
+			c->cwnd = cc_min(grown, target);
+		else if (c->cwnd < target || c->delivered < CWND_INIT)
+			c->cwnd = grown;
+		c->cwnd = cc_max(c->cwnd, CWND_MIN);
+	}
+	c->cwnd = cc_max(cc_min(c->cwnd, cc_ceiling(c)), 1);
+	if (s->mode == PROBE_RTT)
+		c->cwnd = cc_min(c->cwnd, CWND_MIN);
+}
+
+CC_INIT(bbr, struct cc *c)
+{
+	struct bbr *s = CC_PRIVATE(c, struct bbr);
+
+	c->ssthresh = CC_INFINITE_SSTHRESH;
+	c->paced = 1;
+	s->round_end = c->delivered;
+	s->min_rtt_us = c->min_rtt_us;
+	s->min_rtt_at = c->jiffies;
+	s->epoch_us = (u32)c->now_us;
+	set_first_rate(s, c);
+}
+
+CC_CONG_CONTROL(bbr, struct cc *c, u32 ack, const struct cc_rate *rate)
+{
+	struct bbr *s = CC_PRIVATE(c, struct bbr);
+
+	bbr_update_bandwidth(s, c, rate);
+	bbr_update_extra(s, c, rate);
+	bbr_update_phase(s, c, rate);
+	bbr_update_full(s, c, rate);
+	bbr_update_drain(s, c, rate);
+	bbr_update_min_rtt(s, c, rate);
+	bbr_update_rate(s, c, rate);
+	bbr_update_cwnd(s, c, rate);
+}
+
+/* No signal: the window is kept for the time after the recovery. */
+CC_SSTHRESH(bbr, struct cc *c)
+{
+	save_cwnd(CC_PRIVATE(c, struct bbr), c);
+	return c->ssthresh;
+}
+
+CC_UNDO_CWND(bbr, struct cc *c)
+{
+	struct bbr *s = CC_PRIVATE(c, struct bbr);
+
+	s->full_bw = 0;
+	s->full_rounds = 0;
+	return cc_max(c->cwnd, 1);
+}
+
+/* Sending resumes with nothing in flight: at the bandwidth, for there is no queue to make up for. */
+CC_CWND_EVENT(bbr, struct cc *c, u32 event)
+{
+	struct bbr *s = CC_PRIVATE(c, struct bbr);
+
+	if (event != CC_TX_START || c->state >= CC_RECOVERY)
+		return;
+	s->restarts = 1;
+	s->epoch_us = (u32)c->now_us;
+	s->epoch_acked = 0;
+	if (s->mode == PROBE_BW)
+		set_rate(s, c, GAIN_UNIT);
+	else if (s->mode == PROBE_RTT)
+		leave_probe_rtt(s, c);
+}
+
+CC_SET_STATE(bbr, struct cc *c, u32 state)
+{
+	struct bbr *s = CC_PRIVATE(c, struct bbr);
+
+	if (state != CC_LOSS)
+		return;
+	s->prior_state = CC_LOSS;
+	s->full_bw = 0;
+	s->round_start = 1;
+}
+
+CC_ALGORITHM_OF_RATES(bbr, CC_HAS(bbr, init), CC_HAS(bbr, cwnd_event), CC_HAS(bbr, set_state));
