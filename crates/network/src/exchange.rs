@@ -1,5 +1,7 @@
 //! Requests and responses in turn on one connection: the program that asks, and the one that answers.
 
+use std::collections::VecDeque;
+
 use traffic::{Bytes, Distribution, Duration, Instant, Random};
 
 use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
@@ -23,6 +25,9 @@ pub struct Exchange {
 pub enum Pace {
     /// So long after the one before, but not before its response came.
     Every(Duration),
+    /// So long after the one before, whether or not its response came: what is measured does not slow the
+    /// measuring.
+    Clock(Duration),
     /// So long after the response came, drawn for each.
     Think(Distribution<Duration>),
 }
@@ -89,10 +94,11 @@ pub struct RequestClient {
     sizes: Sizes,
     thinking: Random,
     state: State,
-    /// When the request was written whose response is awaited, and how much of that is still to come.
-    awaited: Option<(Instant, u64)>,
-    /// When the next request is due, if no response is awaited.
+    /// When each request was written whose response is awaited, and how much of that is still to come.
+    awaited: VecDeque<(Instant, u64)>,
+    /// When the next request is due, if it need not wait for a response.
     next: Instant,
+    asked: u64,
     exchanges: Exchanges,
 }
 
@@ -112,8 +118,9 @@ impl RequestClient {
             sizes: Sizes::new(exchange.clone(), (seed, name)),
             thinking: Random::new(seed, &format!("{name} think")),
             state: State::Idle,
-            awaited: None,
+            awaited: VecDeque::new(),
             next: span.start,
+            asked: 0,
             exchanges: Exchanges::default(),
         }
     }
@@ -121,13 +128,18 @@ impl RequestClient {
     /// Reads responses.
     fn read(&mut self, sockets: &mut dyn Sockets) {
         loop {
-            let bytes = sockets.read(SocketId::ONLY, u64::MAX);
+            let mut bytes = sockets.read(SocketId::ONLY, u64::MAX);
             if bytes == 0 {
                 return;
             }
-            let Some((asked, left)) = self.awaited else { continue };
-            self.awaited = Some((asked, left.saturating_sub(bytes)));
-            if bytes >= left {
+            while let Some((asked, left)) = self.awaited.front_mut() {
+                if bytes < *left {
+                    *left -= bytes;
+                    break;
+                }
+                bytes -= *left;
+                let asked = *asked;
+                self.awaited.pop_front();
                 self.answered(asked, sockets.now());
             }
         }
@@ -136,9 +148,9 @@ impl RequestClient {
     /// A response is there whole.
     fn answered(&mut self, asked: Instant, now: Instant) {
         self.exchanges.add(now - asked);
-        self.awaited = None;
         self.next = match &self.sizes.exchange.pace {
             Pace::Every(every) => asked + *every,
+            Pace::Clock(_) => self.next,
             Pace::Think(time) => now + time.draw(&mut self.thinking),
         };
     }
@@ -146,6 +158,13 @@ impl RequestClient {
     /// Whether it has asked all that it was to ask.
     fn is_done(&self) -> bool {
         self.sizes.exchange.count.is_some_and(|count| self.exchanges.completed >= count)
+    }
+
+    /// Whether a request is to be written when its time comes: none waits for a response, or all go by the clock.
+    fn is_to_ask(&self) -> bool {
+        let Exchange { pace, count, .. } = &self.sizes.exchange;
+        let left = count.is_none_or(|count| self.asked < count);
+        left && (self.awaited.is_empty() || matches!(pace, Pace::Clock(_)))
     }
 
     /// Connects, writes the request that is due, or stops; a response under way then is still read.
@@ -159,8 +178,14 @@ impl RequestClient {
             self.state = State::Stopped;
             return sockets.close(socket);
         }
-        if self.state == State::Connected && self.awaited.is_none() && now >= self.next {
-            self.awaited = Some((now, self.sizes.response()));
+        if self.state == State::Connected && self.is_to_ask() && now >= self.next {
+            self.awaited.push_back((now, self.sizes.response()));
+            self.asked += 1;
+            if let Pace::Clock(every) = self.sizes.exchange.pace {
+                // What a late start left out is not made up for.
+                let due = self.next + every;
+                self.next = if due > now { due } else { now + every };
+            }
             sockets.write(socket, self.sizes.request());
         }
     }
@@ -184,8 +209,8 @@ impl Application for RequestClient {
             State::Stopped => Instant::NEVER,
             State::Connecting => stop,
             State::Idle => self.span.start,
-            State::Connected if self.awaited.is_some() => stop,
-            State::Connected => self.next.min(stop),
+            State::Connected if self.is_to_ask() => self.next.min(stop),
+            State::Connected => stop,
         }
     }
 

@@ -21,7 +21,7 @@ use crate::value::{
     RandomTimeUnit, RateUnit, ShareUnit, SizeUnit, Table, TimeUnit, UnitOfRate, UnitOfSize,
     UnitOfTime,
 };
-use crate::workload::{Exchange, Train};
+use crate::workload::{Exchange, Ping, Train};
 
 pub(crate) use outcome::{Compare, Expect, Given, Measured, Tables, quantities};
 
@@ -196,6 +196,8 @@ pub(crate) struct Flow {
     pub(crate) train: Option<Train>,
     /// Requests and responses in turn on one connection, rather than writing all the time.
     pub(crate) exchange: Option<Exchange>,
+    /// Small requests by the clock, for the latency that they meet: `ping = {}`.
+    pub(crate) ping: Option<Ping>,
     /// A program that sends in place of ours, in the lab: "iperf3 -c {to} -p {port} -t 10". `{from}` and
     /// `{to}` are the hosts' addresses, `{port}` is the receiver's port.
     pub(crate) program: Option<Name>,

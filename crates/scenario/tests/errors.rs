@@ -363,7 +363,7 @@ fn datagrams() {
     );
     assert_eq!(
         datagrams("{ rate = \"1 Mbit/s\" }\ncongestion = \"cubic\""),
-        "x.toml:17:22: datagrams are sent without TCP\n  help: leave out congestion, train, exchange, \
+        "x.toml:17:22: datagrams are sent without TCP\n  help: leave out congestion, train, exchange, ping, \
          read, tcp and receiver_tcp, or datagrams"
     );
 }
@@ -636,7 +636,7 @@ fn exchanges() {
     let expected = "[expect.flow.bulk]\nresponse_mean.max = \"1 s\"\n";
     assert_eq!(
         added(expected),
-        "x.toml:15:1: `bulk` has no exchanges\n  help: name a flow with an `exchange`"
+        "x.toml:15:1: `bulk` has no exchanges\n  help: name a flow with an `exchange` or a `ping`"
     );
     let text = format!("to = \"receiver\"\n{exchange}\n");
     assert_eq!(said("to = \"receiver\"\n", &text, expected), "nothing");

@@ -123,3 +123,34 @@ fn mistakes_are_told_with_what_to_change() {
         assert!(told.contains(message), "{flow}: {told}");
     }
 }
+
+#[test]
+fn a_ping_goes_by_the_clock_without_nagle_and_is_locked_as_it_stands() {
+    let flow = "from = \"t-host.1\"\nto = \"t-host.2\"\n";
+    let plan = |more: &str| {
+        let text = format!("{LINES}[flow.f]\n{flow}{more}");
+        Document::parse("x.toml", &text).and_then(|document| document.plan())
+    };
+    let given = plan("ping = {}\n").expect("a plan");
+    let text = lock(&given);
+    for line in ["ping.every = \"100 ms\"\n", "ping.size = \"64 B\"\n", "nagle = false\n"] {
+        assert!(text.contains(line), "{line} is not in\n{text}");
+    }
+    assert!(!text.contains("nagle = true\n"), "{text}");
+    let again = Document::parse("x.lock.toml", &text).and_then(|document| document.plan());
+    assert_eq!(lock(&again.expect("a plan")), text);
+    // Who wants the algorithm has it.
+    let text =
+        lock(&plan("ping = { every = \"1 s\" }\ntcp.emission.nagle = true\n").expect("a plan"));
+    assert!(text.contains("nagle = true\n") && text.contains("ping.every = \"1 s\"\n"), "{text}");
+    for (more, words) in [
+        ("ping = { every = \"0 s\" }\n", "requests without time between"),
+        ("ping = { size = \"0 B\" }\n", "a message of nothing"),
+        ("ping = {}\nbytes = \"1 MB\"\n", "`bytes` beside a ping"),
+        ("ping = {}\ntrain = { message = \"1 kB\", every = \"1 s\" }\n", "`train` beside a ping"),
+        ("ping = {}\ndatagrams.rate = \"1 Mbit/s\"\n", "datagrams are sent without TCP"),
+    ] {
+        let errors = plan(more).expect_err(more).to_string();
+        assert!(errors.contains(words), "{more}{errors}");
+    }
+}

@@ -174,6 +174,29 @@ segments = "3 %"
 }
 
 #[test]
+fn a_ping_beside_an_upload() {
+    let scenario = r#"
+rate = "20 Mbit/s"
+delay = "10 ms"
+at.r.queue.fifo.bytes = "250 kB"
+[flow.upload]
+from = "a"
+to = "b"
+[flow.ping]
+from = "a"
+to = "b"
+ping = {}
+[compare.flow.upload]
+goodput = "3 %"
+[compare.flow.ping]
+exchanges = "5 %"
+# The queue of 100 ms.
+response_mean = "10 %"
+"#;
+    check("both drivers, a ping", &format!("{ROUTER}{scenario}"));
+}
+
+#[test]
 fn requests_and_responses() {
     let scenario = r#"
 rate = "40 Mbit/s"

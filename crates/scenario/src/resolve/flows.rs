@@ -288,6 +288,8 @@ fn tcp(
     if let Some(link) = first {
         config.segment.mtu = network.links.list[link as usize].config.mtu.0 as u32;
     }
+    // What a ping measures is the way there and back, and not what waits for it.
+    config.emission.nagle &= table.ping.is_none();
     if let Some(changes) = changes {
         changes.apply(&mut config, problems);
     }

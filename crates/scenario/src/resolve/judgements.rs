@@ -129,7 +129,7 @@ fn check_flow(
             ("delay that is measured", "expect it of a flow with `datagrams` beside it")
         }
         (Some(Part::Exchanges), transport) if !matches!(transport, Transport::Tcp(tcp) if tcp.workload.asks()) => {
-            ("exchanges", "name a flow with an `exchange`")
+            ("exchanges", "name a flow with an `exchange` or a `ping`")
         }
         (Some(Part::Completion), _) => return check_sized(name, key, flows, problems),
         (Some(Part::Connection), Transport::Udp(_) | Transport::Program(_)) => {

@@ -57,6 +57,7 @@ pub(super) fn check(table: &file::Flow, problems: &mut Problems) {
         (table.datagrams.is_some(), "datagrams"),
         (table.train.is_some(), "train"),
         (table.exchange.is_some(), "exchange"),
+        (table.ping.is_some(), "ping"),
         (table.read.is_some(), "read"),
         (table.congestion.is_some(), "congestion"),
         (table.tcp.is_some(), "tcp"),

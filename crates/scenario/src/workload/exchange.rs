@@ -69,11 +69,14 @@ impl Exchange {
 }
 
 pub(super) fn write(exchange: &exchange::Exchange, text: &mut String) {
+    if let Pace::Clock(every) = exchange.pace {
+        return super::ping::write(exchange, every, text);
+    }
     line(text, "exchange.request", &string(&distribution::text(&exchange.request)));
     line(text, "exchange.response", &string(&distribution::text(&exchange.response)));
     match &exchange.pace {
         Pace::Every(every) => line(text, "exchange.every", &time(*every)),
-        Pace::Think(Distribution::Fixed(Duration::ZERO)) => {}
+        Pace::Clock(_) | Pace::Think(Distribution::Fixed(Duration::ZERO)) => {}
         Pace::Think(think) => {
             line(text, "exchange.think", &string(&distribution::text(think)));
         }
