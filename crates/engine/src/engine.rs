@@ -172,7 +172,7 @@ impl Engine {
         &self.world
     }
 
-    /// Does something to a port's queue now; `None` if there is no such port, else what was refused.
+    /// Does something to a port now; `None` if there is no such port, else what was refused.
     pub fn change(
         &mut self,
         port: PortId,
@@ -193,6 +193,10 @@ impl Engine {
             Action::Enable => port.enable(owner, cx).map_err(|e| e.to_string()),
             Action::Reserve(request) => port.reserve(request, cx).map_err(|e| e.to_string()),
             Action::Release(class) => port.release(class, cx).map_err(|e| e.to_string()),
+            Action::Rate(rate) => {
+                port.set_rate(*rate);
+                Ok(())
+            }
         }))
     }
 

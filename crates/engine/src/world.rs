@@ -264,7 +264,7 @@ fn output(
     link: &scenario::plan::Link,
     id: PortId,
 ) -> Result<(Port, traffic::Duration), Refusal> {
-    let config = &link.config;
+    let config = &network::link::Config { rate: end.rate, delay: end.delay, ..link.config };
     let name = format!("{}:{}:queue", plan.nodes[end.node].name, link.name);
     let seed = Random::new(plan.seed, &name).next_u64();
     Ok(match &plan.nodes[end.node].kind {

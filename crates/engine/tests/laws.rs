@@ -101,7 +101,8 @@ struct Record {
 
 impl Record {
     fn new(plan: &Plan) -> Self {
-        let wires = plan.links.iter().flat_map(|link| [&link.config; 2]).map(|config| Wire {
+        let ways = plan.links.iter().flat_map(|link| [0, 1].map(|end| link.from_end(end)));
+        let wires = ways.map(|config| Wire {
             delay: config.delay,
             rate: config.rate.bits_per_second().into(),
             overhead: config.overhead.0,

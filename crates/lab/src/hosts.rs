@@ -146,7 +146,7 @@ fn segmentation(link: &Link, end: &End) -> Segmentation {
     /// The kernel's super-frames are IP datagrams, at most so many bytes.
     const LONGEST: u64 = 65_535;
     const PERIOD: Duration = Duration::from_ms(1);
-    match regulated(link, end) {
+    match regulated(end) {
         _ if link.gso => Segmentation::Reader,
         Some(rate) => {
             let frame = rate.time_for(Bytes(link.config.mtu.0 + HEADER + FCS));
@@ -160,10 +160,10 @@ fn segmentation(link: &Link, end: &End) -> Segmentation {
 /// The line at which a host's kernel sends: the link's, or what a discipline that regulates everything
 /// makes of it. So packets wait in the kernel as they would before such a card, and TCP knows of them.
 fn line(link: &Link, end: &End) -> Line {
-    let (rate, overhead) = match regulated(link, end) {
+    let (rate, overhead) = match regulated(end) {
         // Disciplines count frames.
         Some(rate) => (rate, FCS),
-        None => (link.config.rate, FCS + link.config.overhead.0),
+        None => (end.rate, FCS + link.config.overhead.0),
     };
     let counted = link.config.mtu.0 + HEADER;
     let limit = Bytes(QUEUE * (counted + FCS));
@@ -181,11 +181,11 @@ fn line(link: &Link, end: &End) -> Line {
 const QUEUE: u64 = 1_000;
 
 /// The rate to which a host's discipline holds everything, if that is less than the link's.
-pub(crate) fn regulated(link: &Link, end: &End) -> Option<Rate> {
+pub(crate) fn regulated(end: &End) -> Option<Rate> {
     let rate = match &end.queue {
         Parameters::Psp(psp) => psp.rate,
         Parameters::Tbr(tbr) => tbr.rate,
         _ => None,
     };
-    rate.filter(|&rate| rate < link.config.rate)
+    rate.filter(|&rate| rate < end.rate)
 }

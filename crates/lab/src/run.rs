@@ -225,12 +225,13 @@ pub(crate) fn memory(plan: &Plan) -> Result<(Buffers, Packets), Error> {
     const SUPER: u32 = 1 << 13;
     let mut places = LEAST;
     for link in &plan.links {
-        let delays = link.ends.iter().map(|end| match &plan.nodes[end.node].kind {
-            scenario::plan::NodeKind::Emulator(emulator) => emulator.delay(&link.config),
-            _ => link.config.delay,
-        });
-        for delay in delays {
-            let bytes = u128::from(link.config.rate.bits_per_second()) * u128::from(delay.as_ps())
+        for end in 0..2 {
+            let config = link.from_end(end);
+            let delay = match &plan.nodes[link.ends[end].node].kind {
+                scenario::plan::NodeKind::Emulator(emulator) => emulator.delay(&config),
+                _ => config.delay,
+            };
+            let bytes = u128::from(config.rate.bits_per_second()) * u128::from(delay.as_ps())
                 / 8_000_000_000_000;
             places += (bytes as u64) / FRAME_MEAN;
         }

@@ -123,7 +123,7 @@ fn bursts(
             }
         }
         let end = &link.ends[hop.end];
-        let leaving = hosts::regulated(link, end).unwrap_or(hop.rate).min(hop.rate);
+        let leaving = hosts::regulated(end).unwrap_or(hop.rate).min(hop.rate);
         entering = Some(entering.map_or(leaving, |entering| entering.min(leaving)));
     }
     found

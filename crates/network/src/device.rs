@@ -14,8 +14,9 @@ pub(crate) struct Device {
     line: Serializer,
     /// Bytes on the wire per frame, beyond its own.
     overhead: u64,
-    /// How far ahead of the wire it takes frames.
+    /// How far ahead of the wire it takes frames: as long as these bytes take.
     ahead: Duration,
+    buffer: Bytes,
 }
 
 impl Device {
@@ -27,13 +28,20 @@ impl Device {
             line: Serializer::new(rate),
             overhead: overhead.0,
             ahead: Duration::ZERO,
+            buffer: Bytes(0),
         }
     }
 
     /// The same, which takes frames as long as less than `buffer` bytes, with their overhead, lie before
     /// the wire.
     pub(crate) fn with_buffer(self, buffer: Bytes) -> Self {
-        Self { ahead: self.line.rate().time_for(buffer), ..self }
+        Self { ahead: self.line.rate().time_for(buffer), buffer, ..self }
+    }
+
+    /// Its rate from the next frame on.
+    pub(crate) fn set_rate(&mut self, rate: Rate) {
+        self.line = Serializer::new(rate);
+        self.ahead = rate.time_for(self.buffer);
     }
 
     /// Its line rate.

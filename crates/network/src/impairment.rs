@@ -1,8 +1,12 @@
 //! Impairments: what one direction of a link does to the packets on it. Each is a file of its own and a line of
 //! the registry here; links without any have nothing to pay.
 
+pub mod down;
+pub mod duplicate;
 pub mod gemodel;
+pub mod jitter;
 pub mod loss;
+pub mod reorder;
 
 use traffic::setting::Settings;
 use traffic::{DropReason, Duration, Instant, Random};
@@ -164,4 +168,8 @@ macro_rules! registry {
 registry! {
     Loss = loss::Loss, "loss", "the share of packets lost at random";
     Gemodel = gemodel::GilbertElliott, "gemodel", "loss in bursts by the Gilbert-Elliott model (netem's `loss gemodel`, whose p, r, 1-h and 1-k are names, too)";
+    Down = down::Down, "down", "outages: what is sent meanwhile is lost";
+    Jitter = jitter::Jitter, "jitter", "what is added to the delay, drawn for each packet; the order of packets is kept";
+    Reorder = reorder::Reorder, "reorder", "packets held back at random while those behind them pass";
+    Duplicate = duplicate::Duplicate, "duplicate", "the share of packets that arrive twice";
 }

@@ -119,6 +119,12 @@ impl Port {
         self.id
     }
 
+    /// Its wire has this rate from the next frame on. The discipline is not told; one that takes its place is.
+    pub fn set_rate(&mut self, rate: Rate) {
+        self.device.set_rate(rate);
+        self.link.rate = rate;
+    }
+
     /// Its line rate.
     pub fn rate(&self) -> Rate {
         self.device.rate()

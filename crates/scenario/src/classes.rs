@@ -21,7 +21,7 @@ pub(crate) fn of_end(link: &Link, port: usize, changes: &[Change]) -> Vec<String
         match &change.action {
             Action::Switch(queue) => known.extend(of_queue(queue, link)),
             Action::Reserve(request) => known.push(request.name.clone()),
-            Action::Disable | Action::Enable | Action::Release(_) => {}
+            Action::Disable | Action::Enable | Action::Release(_) | Action::Rate(_) => {}
         }
     }
     let mut seen = std::collections::BTreeSet::new();

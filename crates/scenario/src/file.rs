@@ -142,6 +142,10 @@ pub(crate) enum Wire {
 pub(crate) struct LinkEnd {
     /// The queueing discipline there; the link's unless given.
     pub(crate) queue: Option<Queue>,
+    /// The line rate of what is sent there; the link's unless given.
+    pub(crate) rate: Option<Quantity<RateUnit>>,
+    /// The propagation delay of what is sent there; the link's unless given.
+    pub(crate) delay: Option<Quantity<TimeUnit>>,
     /// What the device behind it takes ahead of the wire, by wire bytes; nothing unless given.
     pub(crate) device_buffer: Option<Quantity<SizeUnit>>,
     /// What is done to the packets that come in there; they pass unless given.
@@ -272,7 +276,7 @@ pub(crate) struct Read {
     pub(crate) rate: Quantity<RateUnit>,
 }
 
-/// One change of a port's queue while the run goes on: a queue, `enabled`, a reservation or a release.
+/// One change of a port while the run goes on: a queue, `enabled`, a reservation, a release, or the wire's rate.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Change {
@@ -289,6 +293,9 @@ pub(crate) struct Change {
     pub(crate) reserve: Option<Reserve>,
     /// The class whose reservation is given back.
     pub(crate) release: Option<Name>,
+    /// The line rate in that direction from the next frame on. What a discipline was told of it stays: `queue` tells
+    /// anew.
+    pub(crate) rate: Option<Quantity<RateUnit>>,
 }
 
 /// A class with a promise, as RSVP asks for.

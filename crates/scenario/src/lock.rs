@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use network::impairment;
+use network::{impairment, link};
 use traffic::{Bytes, Duration, Instant, Rate};
 
 use crate::joining::Joining;
@@ -165,9 +165,11 @@ fn link(groups: &Groups<'_>, group: &Group<'_>, text: &mut String) {
     for (side, end) in ends.iter().enumerate() {
         let path = format!("link.{name}.at.");
         let usual = usual_end(members, side);
-        link_end(groups, &(path.clone() + &key(end.name)), &usual, None, text);
+        let usual_of = (&link.config, &usual);
+        link_end(groups, &(path.clone() + &key(end.name)), usual_of, None, text);
         for own in members.iter().map(|link| &link.ends[side]) {
             let member = &groups.plan.nodes[own.node].name;
+            let own = (&link.config, own);
             link_end(groups, &(path.clone() + &key(member)), own, Some(&usual), text);
         }
     }
@@ -188,13 +190,26 @@ fn usual_end(members: &[Link], side: usize) -> End {
 }
 
 /// One end; where others are as `usual` says, what is different there.
-fn link_end(groups: &Groups<'_>, path: &str, end: &End, usual: Option<&End>, text: &mut String) {
+fn link_end(
+    groups: &Groups<'_>,
+    path: &str,
+    (config, end): (&link::Config, &End),
+    usual: Option<&End>,
+    text: &mut String,
+) {
     let impairments = match usual {
         Some(usual) if usual.impairments == end.impairments => &[],
         _ => end.impairments.as_slice(),
     };
     let single = |own: &&impairment::Parameters| given(own.settings()).len() == 1;
     let mut own = String::new();
+    let link::Config { rate: usual_rate, delay: usual_delay, .. } = *config;
+    if usual.map_or(usual_rate, |usual| usual.rate) != end.rate {
+        line(&mut own, "rate", &rate(end.rate));
+    }
+    if usual.map_or(usual_delay, |usual| usual.delay) != end.delay {
+        line(&mut own, "delay", &time(end.delay));
+    }
     if usual.map_or(Bytes(0), |usual| usual.device_buffer) != end.device_buffer {
         line(&mut own, "device_buffer", &size(end.device_buffer));
     }
@@ -229,6 +244,7 @@ fn change(plan: &Groups<'_>, change: &Change, text: &mut String) {
         Action::Disable => line(text, "enabled", "false"),
         Action::Enable => line(text, "enabled", "true"),
         Action::Release(class) => line(text, "release", &string(class)),
+        Action::Rate(given) => line(text, "rate", &rate(*given)),
         Action::Reserve(request) => {
             line(text, "reserve.class", &string(&request.name));
             if let Some(parent) = &request.parent {

@@ -336,7 +336,7 @@ fn way(plan: &Plan, flow: usize, ends: [usize; 2]) -> Option<(Vec<Hop>, Duration
     while node != ends[1] && hops.len() <= plan.nodes.len() {
         let link = plan.next_link(node, flow, ends)? as usize;
         let end = usize::from(plan.links[link].ends[0].node != node);
-        delay += plan.links[link].config.delay;
+        delay += plan.links[link].ends[end].delay;
         if let NodeKind::Emulator(emulator) = &plan.nodes[node].kind {
             delay += emulator.delay;
         }
@@ -347,7 +347,7 @@ fn way(plan: &Plan, flow: usize, ends: [usize; 2]) -> Option<(Vec<Hop>, Duration
 }
 
 fn hop(plan: &Plan, node: &Node, link: usize, end: usize) -> Hop {
-    let config = &plan.links[link].config;
+    let config = plan.links[link].from_end(end);
     let (rate, buffer, overhead) = match (&node.kind, &plan.links[link].ends[end].queue) {
         (NodeKind::Emulator(emulator), _) => {
             (emulator.rate.min(config.rate), Some(emulator.buffer), Bytes(0))

@@ -11,7 +11,9 @@ use network::workload::Workload;
 use network::{datagram, forwarding, impairment, link};
 use traffic::header::{Header, Ports};
 use traffic::reservation::Request;
-use traffic::{Bytes, Distribution, Duration, FlowId, HostId, Instant, Random, condition, qdisc};
+use traffic::{
+    Bytes, Distribution, Duration, FlowId, HostId, Instant, Random, Rate, condition, qdisc,
+};
 
 pub use crate::arrival::Arrival;
 pub use crate::resolve::{Attachment, Routes};
@@ -130,7 +132,7 @@ impl Node {
 pub struct Link {
     /// Its name in the file.
     pub name: String,
-    /// Rate, delay, MTU and so on.
+    /// MTU and overhead; rate and delay where an end has none of its own.
     pub config: link::Config,
     /// How gaps pass it where packets are real.
     pub wire: Wire,
@@ -138,6 +140,14 @@ pub struct Link {
     pub gso: bool,
     /// The two ends.
     pub ends: [End; 2],
+}
+
+impl Link {
+    /// What it is in the direction that leads from the end of that number.
+    pub const fn from_end(&self, end: usize) -> link::Config {
+        let End { rate, delay, .. } = self.ends[end];
+        link::Config { rate, delay, ..self.config }
+    }
 }
 
 /// How the gaps of a discipline pass a link on real packets.
@@ -157,6 +167,10 @@ pub struct End {
     pub node: usize,
     /// The discipline on that port's output (an emulator's port has its buffer instead).
     pub queue: qdisc::Parameters,
+    /// The line rate from there on.
+    pub rate: Rate,
+    /// The propagation delay from there to the other end.
+    pub delay: Duration,
     /// What the device behind the discipline takes ahead of the wire, by wire bytes.
     pub device_buffer: Bytes,
     /// What is done to the packets that come in there.
@@ -317,6 +331,8 @@ pub enum Action {
     Reserve(Request),
     /// The class of that name is given back.
     Release(String),
+    /// The wire has this rate from the next frame on.
+    Rate(Rate),
 }
 
 /// A stretch of the run.

@@ -21,7 +21,8 @@ impl Plan {
         }
         for link in &mut plan.links {
             rate(&mut link.config.rate, by);
-            for End { queue, device_buffer, .. } in &mut link.ends {
+            for End { queue, rate: own, device_buffer, .. } in &mut link.ends {
+                rate(own, by);
                 regulate(queue, by)?;
                 bytes(device_buffer, by);
             }

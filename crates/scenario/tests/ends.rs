@@ -59,3 +59,42 @@ fn a_bad_state_without_end_is_refused() {
     let errors = Document::parse("x.toml", &text).and_then(|document| document.plan()).unwrap_err();
     assert!(errors.to_string().contains("the bad state never ends"), "{errors}");
 }
+
+#[test]
+fn an_end_may_have_a_rate_and_a_delay_of_its_own() {
+    let text = r#"
+duration = "1 s"
+[host.home]
+count = 3
+[router.exchange]
+[link.line]
+between = ["exchange", "home"]
+rate = "50 Mbit/s"
+delay = "10 ms"
+[link.line.at.home]
+rate = "1 Mbit/s"
+[link.line.at."home.2"]
+delay = "15 ms"
+[flow.f]
+from = "home.1"
+to = "home.2"
+"#;
+    let plan = |text: &str| {
+        let document = scenario::Document::parse("x.toml", text);
+        document.and_then(|document| document.plan()).unwrap_or_else(|errors| panic!("{errors}"))
+    };
+    let given = plan(text);
+    let way = |end: usize, link: usize| {
+        let config = given.links[link].from_end(end);
+        (config.rate.bits_per_second(), config.delay.as_us())
+    };
+    for link in 0..3 {
+        let delay = if link == 1 { 15_000 } else { 10_000 };
+        assert_eq!([way(0, link), way(1, link)], [(50_000_000, 10_000), (1_000_000, delay)]);
+    }
+    let flow = &given.flows[0];
+    let path = scenario::path(&given, flow, 0).expect("a path");
+    assert_eq!(path.round_trip.as_us(), 10_000 + 10_000 + 10_000 + 15_000);
+    let text = scenario::lock(&given);
+    assert_eq!(scenario::lock(&plan(&text)), text);
+}

@@ -477,7 +477,7 @@ fn changes() {
     let said = |body: &str| added(&format!("[change.c]\nat = \"r:wan\"\n{body}\n"));
     assert_eq!(
         said("when = \"1 s\"\nenabled = true\nrelease = \"a\""),
-        "x.toml:14:9: `c` is not one change\n  help: give one of queue, enabled, reserve and release"
+        "x.toml:14:9: `c` is not one change\n  help: give one of queue, enabled, reserve, release and rate"
     );
     assert_eq!(
         said("when = \"10 s\"\nenabled = true"),

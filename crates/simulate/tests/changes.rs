@@ -78,3 +78,36 @@ fn what_is_promised_holds_from_then_on_and_until_it_is_released() {
     assert!(why.contains("voice") && why.contains("more"), "{why}");
     assert!(summary.link.get("out").expect("a link").forward.faults.is_empty());
 }
+
+#[test]
+fn a_wire_has_another_rate_from_the_next_frame_on() {
+    let text = r#"
+duration = "3 s"
+[host.a]
+[host.b]
+[link.wire]
+between = ["a", "b"]
+rate = "10 Mbit/s"
+[flow.f]
+from = "a"
+to = "b"
+datagrams = { rate = "20 Mbit/s", size = "1222 B" }
+[change.slow]
+when = "1 s"
+at = "a:wire"
+rate = "4 Mbit/s"
+[change.fast]
+when = "2 s"
+at = "a:wire"
+rate = "40 Mbit/s"
+"#;
+    let totals = driver::totals(&driver::plan(text));
+    let sent = totals.ports[0].statistics.sent_packets;
+    // 1288 bytes on the wire each: 10 and 4 Mbit in the first two seconds; then the queue of 1000 is served at
+    // 40 Mbit/s while 20 Mbit/s come, of which each is 1250 bytes with IP and UDP.
+    let carried = |megabits: u64| megabits * 1_000_000 / 8 / 1_288;
+    let third = 1_000 + 20_000_000 / 8 / 1_222;
+    let expected = carried(14) + third.min(carried(40));
+    assert!(sent.abs_diff(expected) <= 4, "{sent} of {expected}");
+    assert_eq!(totals.ports[1].statistics.sent_packets, 0);
+}

@@ -66,13 +66,14 @@ pub(crate) fn apply(at: &mut Port, plan: &mut Plan, id: PortId, action: &Action)
             *at = Port { discipline: "fifo".into(), line_rate, ..Port::default() };
         }
         Action::Enable => *at = of(plan, id),
+        Action::Rate(rate) => at.line_rate = Some(bytes(*rate)),
     }
 }
 
 /// A port of `plan` with that discipline.
 fn port(plan: &Plan, id: PortId, queue: &qdisc::Parameters) -> Port {
-    let (link, end) = place(plan, id);
-    let line = link.config.rate;
+    let (_, end) = place(plan, id);
+    let line = end.rate;
     if let NodeKind::Emulator(config) = &plan.nodes[end.node].kind {
         return Port {
             discipline: "emulator".into(),

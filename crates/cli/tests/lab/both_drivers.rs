@@ -197,6 +197,28 @@ response_mean = "10 %"
 }
 
 #[test]
+fn every_impairment_at_once() {
+    let scenario = r#"
+rate = "40 Mbit/s"
+delay = "15 ms"
+jitter = "0 ms..2 ms"
+gemodel = { to_bad = "0.5 %", to_good = "25 %" }
+reorder = { share = "1 %", by = "3 ms" }
+duplicate = "1 %"
+down = { at = "4 s", lasts = "200 ms" }
+[flow.call]
+from = "a"
+to = "b"
+datagrams = { rate = "8 Mbit/s", size = "1000 B" }
+[compare.flow.call]
+goodput = "2 %"
+drops = "3 %"
+delay_mean = "3 %"
+"#;
+    check("both drivers, impairments", &format!("{ROUTER}{scenario}"));
+}
+
+#[test]
 fn requests_and_responses() {
     let scenario = r#"
 rate = "40 Mbit/s"

@@ -209,9 +209,14 @@ fn discipline(plan: &Plan, link: &Link, end: usize) -> String {
 }
 
 fn facts(units: Units, link: &Link) -> String {
-    let mut facts = units.rate(link.config.rate);
-    if link.config.delay > Duration::ZERO {
-        facts += &format!(", {}", units.time.text(link.config.delay.as_secs_f64()));
+    let [there, back] = &link.ends;
+    let both = |there: String, back: String| {
+        if there == back { there } else { format!("{there} there, {back} back") }
+    };
+    let mut facts = both(units.rate(there.rate), units.rate(back.rate));
+    if there.delay.max(back.delay) > Duration::ZERO {
+        let text = |delay: Duration| units.time.text(delay.as_secs_f64());
+        facts += &format!(", {}", both(text(there.delay), text(back.delay)));
     }
     if let Some(loss) = common_loss(link) {
         facts += &format!(", loss {}", share(f64::from(loss.0) / 2_f64.powi(32)));

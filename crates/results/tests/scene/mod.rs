@@ -83,7 +83,15 @@ fn link(name: &str, a: usize, b: usize) -> Link {
     let fifo = qdisc::fifo::Parameters { bytes: Some(Bytes(1 << 20)), packets: Some(1_000) };
     let end = |node| {
         let queue = qdisc::Parameters::Fifo(fifo);
-        End { node, queue, device_buffer: Bytes(0), conditioner: None, impairments: Vec::new() }
+        End {
+            node,
+            queue,
+            rate: rate(1_000_000_000),
+            delay: Duration::from_us(5),
+            device_buffer: Bytes(0),
+            conditioner: None,
+            impairments: Vec::new(),
+        }
     };
     let config = link::Config {
         rate: rate(1_000_000_000),

@@ -47,6 +47,7 @@ impl<'p> Port<'p> {
             Action::Switch(parameters) => self.attach(parameters.name(), true),
             Action::Disable => self.attach(self.asked, false),
             Action::Enable => self.attach(self.asked, true),
+            Action::Rate(_) => {}
             Action::Reserve(request) => {
                 self.must_take()?;
                 self.classes.insert(&request.name);

@@ -1,10 +1,10 @@
-//! Queue changes while the run goes on.
+//! Changes of ports while the run goes on.
 
 use traffic::reservation::Request;
 use traffic::{Bytes, Instant, Port};
 
 use super::filters::{self, Entities};
-use super::{Directory, Network, probes, queues};
+use super::{Directory, Network, links, probes, queues};
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
 use crate::plan::{Action, Change, NodeKind};
@@ -49,14 +49,15 @@ fn change(
         table.enabled.is_some(),
         table.reserve.is_some(),
         table.release.is_some(),
+        table.rate.is_some(),
     ];
     if given.into_iter().filter(|&given| given).count() != 1 {
-        let help = "give one of queue, enabled, reserve and release";
+        let help = "give one of queue, enabled, reserve, release and rate";
         problems.push(&name.span, format!("`{}` is not one change", name.text), help);
         return None;
     }
     let config = &link.config;
-    let port_seen = Port { rate: config.rate, mtu: config.mtu, overhead: config.overhead, seed: 0 };
+    let port_seen = Port { rate: end.rate, mtu: config.mtu, overhead: config.overhead, seed: 0 };
     let entities = Entities { nodes: &network.nodes, flows };
     let action = if let Some(queue) = &table.queue {
         Action::Switch(queues::resolve(Some(queue), port_seen, entities, problems)?)
@@ -64,6 +65,8 @@ fn change(
         Action::Reserve(request(reserve, entities, problems)?)
     } else if let Some(class) = &table.release {
         Action::Release(class.text.clone())
+    } else if let Some(rate) = &table.rate {
+        Action::Rate(links::rate(rate, problems)?)
     } else if table.enabled == Some(true) {
         Action::Enable
     } else {

@@ -87,7 +87,9 @@ fn add<'f>(
         let name = member_name(&name.text, members.counted, index);
         let end = |node| {
             let (queue, impairments) = (queue.clone(), impairments.clone());
-            End { node, queue, device_buffer: Bytes(0), conditioner: None, impairments }
+            let link::Config { rate, delay, .. } = config;
+            let device_buffer = Bytes(0);
+            End { node, queue, rate, delay, device_buffer, conditioner: None, impairments }
         };
         let ends = [from, to].map(end);
         links.list.push(Link { name, config, wire, gso, ends });
@@ -153,6 +155,8 @@ fn joined(
 /// What an end has of its own.
 struct Own {
     queue: Option<qdisc::Parameters>,
+    rate: Option<Rate>,
+    delay: Option<Duration>,
     device_buffer: Option<Bytes>,
     conditioner: Option<condition::Parameters>,
     impairments: Vec<impairment::Parameters>,
@@ -166,6 +170,9 @@ fn own(
     entities: Entities<'_>,
     problems: &mut Problems,
 ) -> Option<Own> {
+    let own_rate = settled(end.rate.as_ref().map(|given| rate(given, problems)))?;
+    let delay = end.delay.as_ref().map(|delay| delay.read(problems));
+    let port = Port { rate: own_rate.unwrap_or(port.rate), ..port };
     let queue = end.queue.as_ref().map(|own| queues::resolve(Some(own), port, entities, problems));
     let device_buffer = end.device_buffer.as_ref().map(|buffer| buffer.read(problems));
     let table = end.conditioner.as_ref();
@@ -173,6 +180,8 @@ fn own(
     let impairments = impairments::resolve(&end.impairments.0, entities, problems);
     Some(Own {
         queue: settled(queue)?,
+        rate: own_rate,
+        delay: settled(delay)?,
         device_buffer: settled(device_buffer)?,
         conditioner: settled(conditioner)?,
         impairments: impairments?,
@@ -192,6 +201,8 @@ fn override_end(links: &mut [Link], at: &Members, own: &Own) -> bool {
             if let Some(queue) = &own.queue {
                 end.queue = queue.clone();
             }
+            end.rate = own.rate.unwrap_or(end.rate);
+            end.delay = own.delay.unwrap_or(end.delay);
             end.device_buffer = own.device_buffer.unwrap_or(end.device_buffer);
             if own.conditioner.is_some() {
                 end.conditioner.clone_from(&own.conditioner);

@@ -70,7 +70,9 @@ fn seconds_of_busiest(bytes: f64, pairs: &[(usize, usize)], network: &Network<'_
         let (mtu, overhead) = (link.config.mtu.0 as f64, link.config.overhead.0 as f64);
         let frame = mtu + f64::from(ETHERNET_HEADER_AND_FCS) + overhead;
         let wire = bytes * frame / (mtu - HEADERS);
-        shares.map(|share| share * wire * 8.0 / link.config.rate.bits_per_second() as f64)
+        let of =
+            |end: usize| shares[end] * wire * 8.0 / link.ends[end].rate.bits_per_second() as f64;
+        [0, 1].map(of)
     });
     taken.fold(0.0, f64::max)
 }

@@ -1,0 +1,58 @@
+//! Outages: the link is down for a while, once or again and again, and loses what is sent meanwhile, as a cable that
+//! is pulled or a radio link that changes cells. Routes stay, and queues are served.
+
+use traffic::{DropReason, Duration, Random, settings};
+
+use super::{Impair, Invalid, Transit};
+
+settings! {
+    required: at, lasts;
+    /// What a user may set.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Parameters {
+        /// When the link goes down, by the run's time.
+        pub at: Duration,
+        /// For how long.
+        pub lasts: Duration,
+        /// From one outage's start to the next one's; there is one only unless given.
+        pub every: Duration,
+    }
+}
+
+/// Loses what leaves while the link is down.
+#[derive(Clone, Debug)]
+pub struct Down {
+    parameters: Parameters,
+}
+
+impl Impair for Down {
+    type Parameters = Parameters;
+
+    fn new(parameters: Parameters, _: Random) -> Self {
+        Self { parameters }
+    }
+
+    #[inline]
+    fn apply(&mut self, frame: &mut Transit) {
+        let Parameters { at, lasts, every } = self.parameters;
+        let Some(since) = frame.leaves.as_ps().checked_sub(at.as_ps()) else { return };
+        let since = since.checked_rem(every.as_ps()).unwrap_or(since);
+        if since < lasts.as_ps() {
+            frame.lost = Some(DropReason::LinkLoss);
+        }
+    }
+
+    fn check(parameters: &Parameters) -> Result<(), Invalid> {
+        let Parameters { lasts, every, .. } = *parameters;
+        if lasts == Duration::ZERO {
+            let (message, help) = ("an outage of no time", "say how long it lasts: \"500 ms\"");
+            return Err(Invalid { setting: "lasts", message, help });
+        }
+        if every != Duration::ZERO && every <= lasts {
+            let message = "the next outage begins before the link is up again";
+            let help = "give more than `lasts`: what is beyond that the link is up";
+            return Err(Invalid { setting: "every", message, help });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,39 @@
+//! Duplication: a share of the packets arrives twice (tc-netem(8), `duplicate`).
+
+use traffic::{Random, Share, settings};
+
+use super::{Impair, Transit};
+
+settings! {
+    required: share;
+    /// What a user may set.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Parameters {
+        /// The probability that a packet arrives twice.
+        pub share: Share,
+    }
+}
+
+/// Copies packets at random.
+#[derive(Clone, Debug)]
+pub struct Duplicate {
+    share: Share,
+    random: Random,
+}
+
+impl Impair for Duplicate {
+    type Parameters = Parameters;
+
+    fn new(Parameters { share }: Parameters, random: Random) -> Self {
+        Self { share, random }
+    }
+
+    #[inline]
+    fn apply(&mut self, frame: &mut Transit) {
+        frame.duplicated |= self.random.next_u32() < self.share.0;
+    }
+
+    fn is_idle(parameters: &Parameters) -> bool {
+        parameters.share == Share(0)
+    }
+}

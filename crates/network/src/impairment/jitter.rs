@@ -1,0 +1,49 @@
+//! Jitter: each packet arrives later by a time that is drawn anew (tc-netem(8), `delay TIME JITTER`).
+//!
+//! Packets keep their order: one that is drawn a short time waits for those before it, as on a path whose queues are
+//! the reason of the jitter. That lengthens what was drawn where packets follow one another faster than it varies.
+//! netem's jitter reorders; here [`super::reorder`] does.
+
+use traffic::{Distribution, Duration, Random, settings};
+
+use super::{Impair, Transit};
+
+settings! {
+    required: delay;
+    /// What a user may set.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Parameters {
+        /// What is added to the propagation delay; drawn for each packet.
+        pub delay: Distribution<Duration>,
+    }
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self { delay: Distribution::Fixed(Duration::ZERO) }
+    }
+}
+
+/// Delays packets by times that are drawn.
+#[derive(Clone, Debug)]
+pub struct Jitter {
+    delay: Distribution<Duration>,
+    random: Random,
+}
+
+impl Impair for Jitter {
+    type Parameters = Parameters;
+
+    fn new(Parameters { delay }: Parameters, random: Random) -> Self {
+        Self { delay, random }
+    }
+
+    #[inline]
+    fn apply(&mut self, frame: &mut Transit) {
+        frame.delay += self.delay.draw(&mut self.random);
+    }
+
+    fn is_idle(parameters: &Parameters) -> bool {
+        parameters.delay == Distribution::Fixed(Duration::ZERO)
+    }
+}

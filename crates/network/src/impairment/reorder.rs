@@ -1,0 +1,59 @@
+//! Reordering: a share of the packets is held back while those behind them pass (tc-netem(8), `reorder`, which lets a
+//! share pass the others instead: the same order of arrival).
+
+use traffic::{Distribution, Duration, Random, Share, settings};
+
+use super::{Impair, Invalid, Transit};
+
+settings! {
+    required: share;
+    /// What a user may set.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Parameters {
+        /// The probability that a packet is held back.
+        pub share: Share,
+        /// For how long; drawn for each packet that is. 1 ms unless given.
+        pub by: Distribution<Duration>,
+    }
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self { share: Share(0), by: Distribution::Fixed(Duration::from_ms(1)) }
+    }
+}
+
+/// Holds packets back at random.
+#[derive(Clone, Debug)]
+pub struct Reorder {
+    parameters: Parameters,
+    random: Random,
+}
+
+impl Impair for Reorder {
+    type Parameters = Parameters;
+
+    fn new(parameters: Parameters, random: Random) -> Self {
+        Self { parameters, random }
+    }
+
+    #[inline]
+    fn apply(&mut self, frame: &mut Transit) {
+        if self.random.next_u32() < self.parameters.share.0 {
+            frame.held += self.parameters.by.draw(&mut self.random);
+        }
+    }
+
+    fn check(parameters: &Parameters) -> Result<(), Invalid> {
+        if parameters.by == Distribution::Fixed(Duration::ZERO) {
+            let message = "packets held back for no time keep their order";
+            let help = "give the time that those behind have to pass: \"1 ms\"";
+            return Err(Invalid { setting: "by", message, help });
+        }
+        Ok(())
+    }
+
+    fn is_idle(parameters: &Parameters) -> bool {
+        parameters.share == Share(0)
+    }
+}
