@@ -1,6 +1,7 @@
 //! Impairments: what one direction of a link does to the packets on it. Each is a file of its own and a line of
 //! the registry here; links without any have nothing to pay.
 
+pub mod corrupt;
 pub mod down;
 pub mod duplicate;
 pub mod gemodel;
@@ -172,4 +173,5 @@ registry! {
     Jitter = jitter::Jitter, "jitter", "what is added to the delay, drawn for each packet; the order of packets is kept";
     Reorder = reorder::Reorder, "reorder", "packets held back at random while those behind them pass";
     Duplicate = duplicate::Duplicate, "duplicate", "the share of packets that arrive twice";
+    Corrupt = corrupt::Corrupt, "corrupt", "the share of packets that are damaged, and dropped by the host they are for";
 }

@@ -205,6 +205,7 @@ jitter = "0 ms..2 ms"
 gemodel = { to_bad = "0.5 %", to_good = "25 %" }
 reorder = { share = "1 %", by = "3 ms" }
 duplicate = "1 %"
+corrupt = "0.5 %"
 down = { at = "4 s", lasts = "200 ms" }
 [flow.call]
 from = "a"

@@ -1,0 +1,41 @@
+//! Damage: a share of the packets arrives with a bit that is wrong (tc-netem(8), `corrupt`). Switches and routers
+//! forward it; the host that it is for finds its checksum wrong and drops it.
+
+use traffic::{Random, Share, settings};
+
+use super::{Impair, Transit};
+
+settings! {
+    required: share;
+    /// What a user may set.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Parameters {
+        /// The probability that a packet is damaged.
+        pub share: Share,
+    }
+}
+
+/// Damages packets at random.
+#[derive(Clone, Debug)]
+pub struct Corrupt {
+    share: Share,
+    random: Random,
+}
+
+impl Impair for Corrupt {
+    type Parameters = Parameters;
+    const DAMAGES: bool = true;
+
+    fn new(Parameters { share }: Parameters, random: Random) -> Self {
+        Self { share, random }
+    }
+
+    #[inline]
+    fn apply(&mut self, frame: &mut Transit) {
+        frame.corrupted |= self.random.next_u32() < self.share.0;
+    }
+
+    fn is_idle(parameters: &Parameters) -> bool {
+        parameters.share == Share(0)
+    }
+}
