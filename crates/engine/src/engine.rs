@@ -291,6 +291,7 @@ impl Engine {
             for (number, port) in node.ports().iter().enumerate() {
                 let totals = &mut ports[port.id().0 as usize];
                 totals.statistics = port.statistics();
+                totals.impairments = self.world.channels[port.id().0 as usize].wire.counters();
                 let delays = tally.delays.of(port.id());
                 totals.delays = delays.cloned();
                 port.qdisc().classes(&mut |class, name, counted| {

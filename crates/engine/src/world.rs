@@ -277,6 +277,10 @@ fn output(
             let port = Port::new(id, &end.queue, traffic::Port { rate, mtu, overhead, seed })?
                 .with_timer(plan.nodes[end.node].timer)
                 .with_device_buffer(end.device_buffer);
+            let port = match &end.trace {
+                Some(trace) => port.with_trace(trace.clone()),
+                None => port,
+            };
             (port, config.delay)
         }
     })

@@ -1,7 +1,11 @@
 //! The device of a port: the wire's clock, and the buffer that takes frames ahead of the wire.
 
+use alloc::boxed::Box;
+
 use traffic::units::Serializer;
 use traffic::{Bytes, Duration, Instant, Rate};
+
+use crate::trace::{Player, Trace};
 
 /// A device that sends frames back to back at its line rate.
 #[derive(Debug)]
@@ -17,6 +21,8 @@ pub(crate) struct Device {
     /// How far ahead of the wire it takes frames: as long as these bytes take.
     ahead: Duration,
     buffer: Bytes,
+    /// What its rate follows, if it is not always the same.
+    trace: Option<Box<Player>>,
 }
 
 impl Device {
@@ -29,7 +35,15 @@ impl Device {
             overhead: overhead.0,
             ahead: Duration::ZERO,
             buffer: Bytes(0),
+            trace: None,
         }
+    }
+
+    /// The same at a rate that follows `trace`.
+    pub(crate) fn with_trace(self, trace: Trace) -> Self {
+        let overhead = Bytes(self.overhead);
+        let line = Serializer::uneven(trace.mean(overhead));
+        Self { line, trace: Some(Box::new(Player::new(trace, overhead))), ..self }
     }
 
     /// The same, which takes frames as long as less than `buffer` bytes, with their overhead, lie before
@@ -41,10 +55,11 @@ impl Device {
     /// Its rate from the next frame on.
     pub(crate) fn set_rate(&mut self, rate: Rate) {
         self.line = Serializer::new(rate);
+        self.trace = None;
         self.ahead = rate.time_for(self.buffer);
     }
 
-    /// Its line rate.
+    /// Its line rate; the mean of one that varies.
     pub(crate) fn rate(&self) -> Rate {
         self.line.rate()
     }
@@ -66,8 +81,22 @@ impl Device {
     #[inline]
     pub(crate) fn occupy(&mut self, length: u64, frames: u64, now: Instant) -> Instant {
         let start = now.max(self.free_at);
-        self.free_at = start + self.line.advance(Bytes(length + frames * self.overhead));
+        let bytes = Bytes(length + frames * self.overhead);
+        self.free_at = match self.line.whole(bytes) {
+            Some(time) => start + time,
+            None => self.sent_at(bytes, start),
+        };
         self.ready_at = Instant::from_ps(self.free_at.as_ps().saturating_sub(self.ahead.as_ps()));
         start
+    }
+
+    /// When `bytes` from `start` on are sent, at a rate at which a byte takes no whole number of picoseconds,
+    /// or which varies.
+    #[inline]
+    fn sent_at(&mut self, bytes: Bytes, start: Instant) -> Instant {
+        match &mut self.trace {
+            None => start + self.line.advance(bytes),
+            Some(trace) => trace.deliver(bytes.0, start),
+        }
     }
 }

@@ -31,6 +31,7 @@ pub mod router;
 pub mod schedule;
 pub mod sink;
 mod timer;
+pub mod trace;
 pub mod workload;
 
 pub use application::Application;

@@ -14,6 +14,7 @@ use crate::guard::{Fault, Guard};
 use crate::node::{Context, Egress};
 use crate::observer::{Event, Observer, Place, PortId};
 use crate::timer::Timer;
+use crate::trace::Trace;
 
 /// What became of a packet offered to a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +94,12 @@ impl Port {
         Self { device: self.device.with_buffer(buffer), ..self }
     }
 
+    /// The same, on a wire whose rate follows `trace`. The discipline has its mean.
+    #[must_use]
+    pub fn with_trace(self, trace: Trace) -> Self {
+        Self { device: self.device.with_trace(trace), ..self }
+    }
+
     /// The same, for packets that are several frames on the wire, of any length together.
     pub fn take_super_frames(&mut self) {
         self.frame_max = u32::MAX;
@@ -119,13 +126,13 @@ impl Port {
         self.id
     }
 
-    /// Its wire has this rate from the next frame on. The discipline is not told; one that takes its place is.
+    /// Its wire has this rate from the next frame on, and follows no trace. The discipline is not told; one that takes its place is.
     pub fn set_rate(&mut self, rate: Rate) {
         self.device.set_rate(rate);
         self.link.rate = rate;
     }
 
-    /// Its line rate.
+    /// Its line rate; the mean of one that varies.
     pub fn rate(&self) -> Rate {
         self.device.rate()
     }

@@ -14,6 +14,7 @@ use traffic::{Duration, Rate};
 
 use crate::totals::{Drops, EngineTotals, PortTotals, Totals};
 use network::histogram::Histogram;
+use network::link::Counters;
 
 mod completion;
 mod flow;
@@ -161,6 +162,29 @@ pub struct Direction {
     /// The elements of the conditioner at its end, where it has one.
     #[serde(default, skip_serializing_if = "Named::is_empty")]
     pub element: Named<ElementSummary>,
+    /// What the impairments of the wire did, where it has some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub impairments: Option<ImpairmentSummary>,
+}
+
+/// What the impairments of one direction of a link did to the packets on it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ImpairmentSummary {
+    /// Packets lost.
+    pub lost: u64,
+    /// Packets that passed, copies included.
+    pub passed: u64,
+    /// Packets held back while later ones passed them.
+    pub reordered: u64,
+    /// Copies made.
+    pub duplicated: u64,
+    /// Packets damaged.
+    pub corrupted: u64,
+    /// The mean of what packets took beyond the propagation delay; none where none passed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub added_delay_mean_seconds: Option<f64>,
+    /// The most that one took beyond it.
+    pub added_delay_max_seconds: f64,
 }
 
 /// A port: one direction of a link, by the names that it goes by.
@@ -389,6 +413,20 @@ fn sum_direction(
         class: Named((0..port.classes.len()).map(|n| sum_class(port, n, seconds)).collect()),
         faults: port.faults.clone(),
         element: Named(far.elements.iter().map(sum_element).collect()),
+        impairments: port.impairments.as_ref().map(sum_impairments),
+    }
+}
+
+fn sum_impairments(counted: &Counters) -> ImpairmentSummary {
+    let mean = counted.delay_sum as f64 / counted.passed as f64 / 1e12;
+    ImpairmentSummary {
+        lost: counted.lost,
+        passed: counted.passed,
+        reordered: counted.reordered,
+        duplicated: counted.duplicated,
+        corrupted: counted.corrupted,
+        added_delay_mean_seconds: (counted.passed > 0).then_some(mean),
+        added_delay_max_seconds: counted.delay_max.as_secs_f64(),
     }
 }
 

@@ -3,6 +3,7 @@
 use network::datagram::Delay;
 use network::exchange::Exchanges;
 use network::histogram::Histogram;
+use network::link::Counters;
 use traffic::condition::Count;
 use traffic::{Bytes, DropReason, Instant, Relaxed, Statistics};
 
@@ -109,6 +110,8 @@ pub struct PortTotals {
     pub delays: Option<Delays>,
     /// What each element of the conditioner of the other direction counted, by name: green, yellow, red.
     pub elements: Vec<(String, [Count; 3])>,
+    /// What the impairments of the wire behind it did; `None` where it has none.
+    pub impairments: Option<Counters>,
 }
 
 /// What the engine did. Deterministic: a function of plan and seed alone.

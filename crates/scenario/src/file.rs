@@ -18,8 +18,8 @@ use crate::tcp::Tcp;
 use crate::topology::Topology;
 use crate::value::{
     CodePointUnit, Count, Grid, Name, OneOrMany, PortUnit, Quantity, RandomSizeUnit,
-    RandomTimeUnit, RateUnit, ShareUnit, SizeUnit, Table, TimeUnit, UnitOfRate, UnitOfSize,
-    UnitOfTime,
+    RandomTimeUnit, RateUnit, ShareUnit, SizeUnit, Table, TimeUnit, TraceUnit, UnitOfRate,
+    UnitOfSize, UnitOfTime,
 };
 use crate::workload::{Exchange, Ping, Train};
 
@@ -102,8 +102,10 @@ pub(crate) struct Link {
     pub(crate) groups: Option<Count>,
     /// Joins the nodes of two counted ends whose numbers leave the same remainder when divided by this.
     pub(crate) planes: Option<Count>,
-    /// Line rate.
-    pub(crate) rate: Quantity<RateUnit>,
+    /// Line rate; required unless there is a `trace`.
+    pub(crate) rate: Option<Quantity<RateUnit>>,
+    /// What the line rate follows, in place of `rate`, from the run's start and over again; each direction by itself.
+    pub(crate) trace: Option<Quantity<TraceUnit>>,
     /// Propagation delay, one way; 0 unless given.
     pub(crate) delay: Option<Quantity<TimeUnit>>,
     /// The longest IP datagram; 1500 B unless given.
@@ -144,6 +146,8 @@ pub(crate) struct LinkEnd {
     pub(crate) queue: Option<Queue>,
     /// The line rate of what is sent there; the link's unless given.
     pub(crate) rate: Option<Quantity<RateUnit>>,
+    /// What the line rate of what is sent there follows; the link's unless given.
+    pub(crate) trace: Option<Quantity<TraceUnit>>,
     /// The propagation delay of what is sent there; the link's unless given.
     pub(crate) delay: Option<Quantity<TimeUnit>>,
     /// What the device behind it takes ahead of the wire, by wire bytes; nothing unless given.

@@ -40,6 +40,7 @@ mod tcp;
 mod templates;
 mod tolerance;
 mod topology;
+mod trace;
 mod units;
 mod value;
 mod workload;

@@ -11,6 +11,7 @@ use traffic::{Bytes, Duration, Instant, Rate};
 use crate::joining::Joining;
 use crate::measured::Kind;
 use crate::plan::{Action, Change, Comparison, End, Expectation, Link, Plan, Window, Wire, Within};
+use crate::trace;
 use crate::units::Units;
 
 mod flows;
@@ -204,8 +205,15 @@ fn link_end(
     let single = |own: &&impairment::Parameters| given(own.settings()).len() == 1;
     let mut own = String::new();
     let link::Config { rate: usual_rate, delay: usual_delay, .. } = *config;
-    if usual.map_or(usual_rate, |usual| usual.rate) != end.rate {
-        line(&mut own, "rate", &rate(end.rate));
+    let usual_trace = usual.and_then(|usual| usual.trace.as_ref());
+    match &end.trace {
+        trace if usual_trace == trace.as_ref() => {
+            if usual.map_or(usual_rate, |usual| usual.rate) != end.rate {
+                line(&mut own, "rate", &rate(end.rate));
+            }
+        }
+        Some(given) => line(&mut own, "trace", &string(&trace::text(given))),
+        None => line(&mut own, "rate", &rate(end.rate)),
     }
     if usual.map_or(usual_delay, |usual| usual.delay) != end.delay {
         line(&mut own, "delay", &time(end.delay));
@@ -322,10 +330,10 @@ fn port(plan: &Plan, port: network::PortId) -> String {
 /// `flow.bulk.goodput` under `[expect]`, each quantity with its own unit.
 fn expectation(expectation: &Expectation, text: &mut String) {
     let path = dotted(&expectation.path);
-    let unit = unit(&expectation.path);
     for (bound, value) in [("min", expectation.low), ("max", expectation.high)] {
         if let Some(value) = value {
-            let _ = writeln!(text, "expect.{path}.{bound} = \"{value}{unit}\"");
+            let _ =
+                writeln!(text, "expect.{path}.{bound} = \"{}\"", in_unit(value, &expectation.path));
         }
     }
 }
@@ -336,7 +344,7 @@ fn comparison(comparison: &Comparison, text: &mut String) {
     for tolerance in &comparison.tolerances {
         let within = match tolerance.within {
             Within::Percent(percent) => format!("\"{percent} %\""),
-            Within::Amount(amount) => format!("\"{amount}{}\"", unit(&tolerance.path)),
+            Within::Amount(amount) => string(&in_unit(amount, &tolerance.path)),
         };
         line(text, &format!("compare.{}", dotted(&tolerance.path)), &within);
     }
@@ -355,12 +363,12 @@ fn dotted(path: &str) -> String {
     }
 }
 
-/// The base unit of a quantity.
-fn unit(path: &str) -> &'static str {
+/// A quantity in its base unit.
+fn in_unit(value: f64, path: &str) -> String {
     match Kind::of(path) {
-        Kind::Rate => " B/s",
-        Kind::Size => " B",
-        Kind::Time | Kind::Duration => " s",
-        Kind::Share | Kind::Ratio | Kind::Number => "",
+        kind @ (Kind::Rate | Kind::Size | Kind::Time | Kind::Duration) => {
+            format!("{value} {}", kind.base_unit())
+        }
+        Kind::Share | Kind::Ratio | Kind::Number => value.to_string(),
     }
 }

@@ -124,6 +124,8 @@ pub enum Part {
     Completion,
     /// Sojourn times, where they are counted.
     Sojourn,
+    /// What impairments did, where a wire has some.
+    Impairments,
 }
 
 /// Entries whose names are not known beforehand: drops by reason, relaxed guarantees by kind.
@@ -242,6 +244,7 @@ impl Quantity {
             Some(("datagrams", _)) => Some(Part::Datagrams),
             Some(("exchanges", _)) => Some(Part::Exchanges),
             Some(("completion", _)) => Some(Part::Completion),
+            Some(("impairments", _)) => Some(Part::Impairments),
             _ if self.field == "min_rtt_seconds" => Some(Part::Connection),
             _ if self.field.starts_with("sojourn_") => Some(Part::Sojourn),
             _ => None,
@@ -276,11 +279,11 @@ impl Kind {
         }
     }
 
-    /// The unit in `summary.json`.
-    const fn base(self) -> &'static str {
+    /// The unit in `summary.json` and in tables.
+    pub const fn base_unit(self) -> &'static str {
         match self {
-            Self::Rate => "bytes/s",
-            Self::Size => "bytes",
+            Self::Rate => "B/s",
+            Self::Size => "B",
             Self::Time | Self::Duration => "s",
             Self::Share => "share of 1",
             Self::Ratio | Self::Number => "",
@@ -316,7 +319,7 @@ fn row(text: &mut String, quantity: &Quantity) {
         Better::Lower => "lower",
         Better::Neither => "",
     };
-    let unit = kind.base();
+    let unit = kind.base_unit();
     let _ = writeln!(text, "| `{name}` | `{field}` | {unit} | {together} | {better} | {what} |");
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use network::application::{ActivePeriod, Application};
 pub use network::node::Kind as NodeKind;
 use network::sink::Reader;
+use network::trace::Trace;
 use network::workload::Workload;
 use network::{datagram, forwarding, impairment, link};
 use traffic::header::{Header, Ports};
@@ -167,8 +168,10 @@ pub struct End {
     pub node: usize,
     /// The discipline on that port's output (an emulator's port has its buffer instead).
     pub queue: qdisc::Parameters,
-    /// The line rate from there on.
+    /// The line rate from there on; the mean of one that varies.
     pub rate: Rate,
+    /// What that rate follows, if it varies.
+    pub trace: Option<Trace>,
     /// The propagation delay from there to the other end.
     pub delay: Duration,
     /// What the device behind the discipline takes ahead of the wire, by wire bytes.

@@ -13,7 +13,8 @@ use crate::plan::{End, Flow, NodeKind, Plan, Transport};
 
 impl Plan {
     /// This plan with rates and buffers divided by `by` and round trips as they are. `None` where a queue's
-    /// settings are more than a rate and a limit, where queues change, and for programs, whose load is their own.
+    /// settings are more than a rate and a limit, where queues change, where a rate follows a trace, and for programs,
+    /// whose load is their own.
     pub fn slower(&self, by: NonZeroU64) -> Option<Self> {
         let mut plan = self.clone();
         if !plan.changes.is_empty() {
@@ -21,7 +22,10 @@ impl Plan {
         }
         for link in &mut plan.links {
             rate(&mut link.config.rate, by);
-            for End { queue, rate: own, device_buffer, .. } in &mut link.ends {
+            for End { queue, rate: own, trace, device_buffer, .. } in &mut link.ends {
+                if trace.is_some() {
+                    return None;
+                }
                 rate(own, by);
                 regulate(queue, by)?;
                 bytes(device_buffer, by);

@@ -128,7 +128,8 @@ impl Parts<'_> {
         };
         let link = Link {
             between: between.map(|part| self.named(part)),
-            rate,
+            rate: Some(rate),
+            trace: None,
             delay: Some(delay),
             groups,
             planes,

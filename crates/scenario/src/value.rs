@@ -4,6 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::net::IpAddr;
 
+use network::trace::Trace;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -13,7 +14,7 @@ use traffic::condition::Action;
 use traffic::{Bytes, Distribution, Duration, Rate};
 
 use crate::diagnostic::{Problems, Span};
-use crate::{condition, distribution, header, quantity, units};
+use crate::{condition, distribution, header, quantity, trace, units};
 
 /// A kind of quantity: how it is read, and how an editor is told of it.
 pub(crate) trait Unit {
@@ -60,6 +61,13 @@ unit!(
     distribution::read,
     false,
     "A size, or one that is drawn: \"20 kB\", \"1 kB..1 MB\" (uniform), \"exponential 50 kB\", \"pareto 50 kB 1.2\" (mean and shape), \"cdf 1 kB 30 %, 1 MB 100 %\", \"web search\", \"data mining\""
+);
+unit!(
+    TraceUnit,
+    Trace,
+    trace::read,
+    false,
+    "A trace of a rate in mahimahi's format: \"mahimahi file:NAME\", in whose lines are the milliseconds at which a packet of 1500 B could be delivered; it begins anew after the last"
 );
 unit!(PeriodUnit, Duration, quantity::period, false, "A frequency: \"100 Hz\", \"1 kHz\"");
 unit!(ShareUnit, u32, quantity::share, true, "A share: \"0.01 %\" or 0.0001");

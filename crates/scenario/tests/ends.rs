@@ -98,3 +98,54 @@ to = "home.2"
     let text = scenario::lock(&given);
     assert_eq!(scenario::lock(&plan(&text)), text);
 }
+
+const TRACED: &str = r#"
+duration = "1 s"
+[host.a]
+count = 3
+[router.r]
+[link.in]
+between = ["a", "r"]
+trace = "mahimahi 2, 2, 5, 10"
+at."a.2".rate = "1 Mbit/s"
+at."a.3".trace = "mahimahi file:own"
+"#;
+
+#[test]
+fn a_rate_may_follow_a_trace() {
+    let mut document = Document::parse("x.toml", TRACED).unwrap();
+    assert_eq!(document.files().into_iter().collect::<Vec<_>>(), ["own"]);
+    document.supply("own".to_owned(), "# recorded today\n1\n\n2 # and again\n2\n".to_owned());
+    let plan = document.plan().unwrap_or_else(|errors| panic!("{errors}"));
+    let ends = plan.links.iter().map(|link| &link.ends[0]);
+    let rates: Vec<_> = ends.clone().map(|end| end.rate.bits_per_second()).collect();
+    // Four frames of 1538 bytes in 10 ms, and three in 2 ms.
+    assert_eq!(rates, [4_921_600, 1_000_000, 18_456_000]);
+    let milliseconds = |end: &scenario::plan::End| {
+        end.trace.as_ref().map(|trace| trace.milliseconds().collect::<Vec<_>>())
+    };
+    let traces: Vec<_> = ends.map(milliseconds).collect();
+    assert_eq!(traces, [Some(vec![2, 2, 5, 10]), None, Some(vec![1, 2, 2])]);
+    assert!(plan.links.iter().all(|link| link.ends[1].trace.is_some()));
+    let again = Document::parse("lock.toml", &lock(&plan)).and_then(|lock| lock.plan());
+    let again = again.unwrap_or_else(|errors| panic!("{errors}\n{}", lock(&plan)));
+    assert_eq!(format!("{again:?}"), format!("{plan:?}"));
+}
+
+#[test]
+fn what_makes_no_sense_of_a_trace_is_refused() {
+    let said = |from: &str, to: &str| {
+        let text = TRACED.replace("\"mahimahi file:own\"", "\"mahimahi 1\"").replace(from, to);
+        let errors = Document::parse("x.toml", &text).and_then(|document| document.plan());
+        errors.unwrap_err().to_string()
+    };
+    let beside = said("trace = \"mahimahi 2", "rate = \"1 Mbit/s\"\ntrace = \"mahimahi 2");
+    assert!(beside.contains("`trace` beside `rate`"), "{beside}");
+    let none = said("trace = \"mahimahi 2, 2, 5, 10\"\n", "");
+    assert!(none.contains("link `in` has no rate"), "{none}");
+    let falling = said("2, 2, 5", "2, 5, 2");
+    assert!(falling.contains("the millisecond 2 of a trace comes after a later one"), "{falling}");
+    let emulator = "[emulator.r]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nbuffer = \"64 kB\"\n";
+    let emulated = said("[router.r]\n", emulator);
+    assert!(emulated.contains("what `r` sends follows its own rate"), "{emulated}");
+}

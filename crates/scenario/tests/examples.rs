@@ -20,9 +20,20 @@ fn scenarios(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 fn plans(name: &str, text: &str) -> Vec<Plan> {
-    let runs = Document::parse(name, text).and_then(|document| document.runs());
+    let runs = Document::parse(name, text).and_then(|mut document| {
+        supply(&mut document, Path::new(name));
+        document.runs()
+    });
     let plans = runs.and_then(|runs| runs.iter().map(|run| run.plan()).collect());
     plans.unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+/// Gives the document at `path` the files that it names, which lie beside it.
+fn supply(document: &mut Document, path: &Path) {
+    for file in document.files() {
+        let text = std::fs::read_to_string(path.with_file_name(&file)).expect("a file beside it");
+        document.supply(file, text);
+    }
 }
 
 #[test]

@@ -5,8 +5,8 @@ mod driver;
 use std::path::{Path, PathBuf};
 
 use results::{Summary, Verdict, judge};
-use scenario::Plan;
 use scenario::measured::Quantity;
+use scenario::{Document, Plan};
 use traffic::qdisc::{Parameters, REGISTRY};
 
 fn verdicts(plan: &Plan) -> Result<Vec<Verdict>, results::Error> {
@@ -34,12 +34,22 @@ fn scenarios(folder: &str) -> Vec<(PathBuf, String)> {
     files.map(|path| (path.clone(), std::fs::read_to_string(path).expect("a file"))).collect()
 }
 
+/// The plan of the scenario at `path`, with the files that it names beside it.
+fn plan(path: &Path, text: &str) -> Plan {
+    let mut document = Document::parse("test.toml", text).unwrap_or_else(|e| panic!("{e}"));
+    for file in document.files() {
+        let text = std::fs::read_to_string(path.with_file_name(&file)).expect("a file beside it");
+        document.supply(file, text);
+    }
+    document.plan().unwrap_or_else(|e| panic!("{e}\n{}", path.display()))
+}
+
 /// Runs what is in `folder`, at least so many scenarios.
 fn all_hold(folder: &str, least: usize) {
     let all = scenarios(folder);
     assert!(all.len() >= least, "{}", all.len());
     for (path, text) in all {
-        let verdicts = verdicts(&driver::plan(&text)).expect("quantities that are measured");
+        let verdicts = verdicts(&plan(&path, &text)).expect("quantities that are measured");
         assert!(!verdicts.is_empty(), "{} expects nothing", path.display());
         let failed: Vec<_> = verdicts.iter().filter(|verdict| !verdict.ok).collect();
         assert!(failed.is_empty(), "{}: {failed:#?}", path.display());

@@ -216,16 +216,29 @@ impl Serializer {
         Self { pace: Pace::new(rate), remainder: 0 }
     }
 
+    /// The same, which takes no byte for a whole number of picoseconds: [`Serializer::whole`] has none.
+    pub const fn uneven(rate: Rate) -> Self {
+        let pace = Pace { whole_byte: 0, ..Pace::new(rate) };
+        Self { pace, remainder: 0 }
+    }
+
     /// The rate.
     pub const fn rate(&self) -> Rate {
         self.pace.rate
     }
 
+    /// The time the next `bytes` take where each takes a whole number of picoseconds; `None` elsewhere.
+    #[inline(always)]
+    pub fn whole(&self, bytes: Bytes) -> Option<Duration> {
+        let whole = self.pace.whole_byte;
+        (whole != 0).then(|| Duration(bytes.0.saturating_mul(whole)))
+    }
+
     /// The time the next `bytes` take, the remainder of those before included.
     #[inline]
     pub fn advance(&mut self, bytes: Bytes) -> Duration {
-        if self.pace.whole_byte != 0 {
-            return Duration(bytes.0.saturating_mul(self.pace.whole_byte));
+        if let Some(time) = self.whole(bytes) {
+            return time;
         }
         let (ps, remainder) = self.pace.split(bytes);
         let rate = self.pace.rate.bits_per_second();

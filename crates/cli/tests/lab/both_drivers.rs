@@ -215,8 +215,51 @@ datagrams = { rate = "8 Mbit/s", size = "1000 B" }
 goodput = "2 %"
 drops = "3 %"
 delay_mean = "3 %"
+[compare.link.out]
+lost = "3 %"
+reordered = "5 %"
+duplicated = "5 %"
+corrupted = "5 %"
+added_delay_mean = "3 %"
 "#;
     check("both drivers, impairments", &format!("{ROUTER}{scenario}"));
+}
+
+/// A call over a wire whose rate swings between 2 and 14 Mbit/s: its delay tells how the queue followed.
+#[test]
+fn a_wire_that_follows_a_trace() {
+    let mut trace = Vec::new();
+    let mut carried = 0.0;
+    for ms in 1..=2_000 {
+        // A packet of 1500 bytes takes 1538 on the wire.
+        let phase = std::f64::consts::TAU * f64::from(ms) / 2_000.0;
+        carried += (8.0 + 6.0 * phase.cos()) * 1e3 / 8.0 / 1538.0;
+        while carried >= 1.0 {
+            trace.push(ms.to_string());
+            carried -= 1.0;
+        }
+    }
+    let scenario = format!(
+        r#"
+rate = "10 Mbit/s"
+delay = "15 ms"
+[link.out.at.r]
+queue.fifo.bytes = "60 kB"
+trace = "mahimahi {}"
+[flow.call]
+from = "a"
+to = "b"
+datagrams = {{ rate = "6 Mbit/s", size = "1000 B" }}
+[compare.flow.call]
+goodput = "2 %"
+drops = "3 %"
+delay_mean = "3 %"
+[compare.link.out]
+sojourn_max = "3 %"
+"#,
+        trace.join(", ")
+    );
+    check("both drivers, a trace", &format!("{ROUTER}{scenario}"));
 }
 
 #[test]

@@ -231,7 +231,13 @@ fn datagrams_row(name: &str, flow: &FlowSummary, datagrams: &DatagramSummary) ->
 /// Ports with their queues, their classes, emulators, and what nodes dropped.
 pub(super) fn links(summary: &Summary, units: Units) -> Section {
     let mut section = Section::new("Links and queues");
-    let grids = [ports(summary), classes(summary), emulators(summary), nodes(summary)];
+    let grids = [
+        ports(summary),
+        impairments(summary),
+        classes(summary),
+        emulators(summary),
+        nodes(summary),
+    ];
     let grids = grids.into_iter().filter(|grid| !grid.is_empty());
     grids.for_each(|grid| section.grid(&grid.in_units(units)));
     let used = summary.ports().filter(used).count();
@@ -274,6 +280,38 @@ fn ports(summary: &Summary) -> Grid {
             of.count("marks", direction.marks),
             of.count("drops", direction.drops),
             Cell::text_of(reasons(&direction.drops_by_reason)),
+        ]);
+    }
+    grid
+}
+
+/// What impairments did on each wire that has some.
+fn impairments(summary: &Summary) -> Grid {
+    let mut grid = Grid::new(&[
+        "Wire from",
+        "Lost",
+        "Reordered",
+        "Copies",
+        "Damaged",
+        "Added delay, mean",
+        "Added delay, max",
+    ]);
+    let all = summary.ports().filter_map(|Port { name, path, direction }| {
+        direction.impairments.as_ref().map(|did| (name, Below(format!("{path}.impairments")), did))
+    });
+    for (name, of, did) in all.take(ROWS_MAX) {
+        let mean = did.added_delay_mean_seconds;
+        grid.row(vec![
+            Cell::text_of(name),
+            of.count("lost", did.lost),
+            of.count("reordered", did.reordered),
+            of.count("duplicated", did.duplicated),
+            of.count("corrupted", did.corrupted),
+            mean.map_or_else(
+                || Cell::text_of(""),
+                |mean| of.time("added_delay_mean_seconds", mean),
+            ),
+            of.time("added_delay_max_seconds", did.added_delay_max_seconds),
         ]);
     }
     grid

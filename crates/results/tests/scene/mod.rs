@@ -87,6 +87,7 @@ fn link(name: &str, a: usize, b: usize) -> Link {
             node,
             queue,
             rate: rate(1_000_000_000),
+            trace: None,
             delay: Duration::from_us(5),
             device_buffer: Bytes(0),
             conditioner: None,

@@ -433,6 +433,13 @@ pub(super) const LINK: &[Quantity] = &[
         "Max of the time that packets waited, of the direction where it is greater.",
     )
     .at("sojourn_max_seconds"),
+    LOST,
+    PASSED,
+    REORDERED,
+    DUPLICATED,
+    CORRUPTED,
+    ADDED_DELAY_MEAN,
+    ADDED_DELAY_MAX,
 ];
 
 pub(super) const DIRECTION: &[Quantity] = &[
@@ -462,7 +469,49 @@ pub(super) const DIRECTION: &[Quantity] = &[
         .at("sojourn_p99_seconds"),
     quantity("sojourn_max", Time, Max, Lower, "Max of the time that packets waited.")
         .at("sojourn_max_seconds"),
+    LOST,
+    PASSED,
+    REORDERED,
+    DUPLICATED,
+    CORRUPTED,
+    ADDED_DELAY_MEAN,
+    ADDED_DELAY_MAX,
 ];
+
+const LOST: Quantity =
+    impaired("lost", "Packets that the impairments of the wire lost.").at("impairments.lost");
+const PASSED: Quantity =
+    impaired("passed", "Packets that passed the impairments of the wire, copies included.")
+        .at("impairments.passed");
+const REORDERED: Quantity =
+    impaired("reordered", "Packets held back while later ones passed them.")
+        .at("impairments.reordered");
+const DUPLICATED: Quantity =
+    impaired("duplicated", "Copies that the wire made of packets.").at("impairments.duplicated");
+const CORRUPTED: Quantity =
+    impaired("corrupted", "Packets damaged on the wire.").at("impairments.corrupted");
+const ADDED_DELAY_MEAN: Quantity = quantity(
+    "added_delay_mean",
+    Time,
+    Max,
+    Neither,
+    "Mean of what packets took on the wire beyond its propagation delay.",
+)
+.at("impairments.added_delay_mean_seconds")
+.samples("impairments.passed");
+const ADDED_DELAY_MAX: Quantity = quantity(
+    "added_delay_max",
+    Time,
+    Max,
+    Neither,
+    "Max of what packets took on the wire beyond its propagation delay.",
+)
+.at("impairments.added_delay_max_seconds")
+.samples("impairments.passed");
+
+const fn impaired(name: &'static str, what: &'static str) -> Quantity {
+    quantity(name, Number, Sum, Neither, what)
+}
 
 pub(super) const CLASS: &[Quantity] = &[
     quantity(

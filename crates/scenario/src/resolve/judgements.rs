@@ -50,9 +50,11 @@ pub(super) fn each<'f, V>(
         if links.is_group(&name.text) || links.find(name, problems).is_some() {
             check_classes(name, &table.parts, network, changes, problems);
             let at = format!("link.{}", name.text);
-            for (_, quantity, value) in known_quantities(&table.own) {
-                if !delays && quantity.part() == Some(Part::Sojourn) {
-                    no_sojourn(name, problems);
+            for (key, quantity, value) in known_quantities(&table.own) {
+                match quantity.part() {
+                    Some(Part::Sojourn) if !delays => no_sojourn(name, problems),
+                    Some(Part::Impairments) => check_impaired(name, key, network, problems),
+                    _ => {}
                 }
                 found(format!("{at}.{}", quantity.name), quantity, value, problems);
             }
@@ -161,11 +163,25 @@ fn check_sized(name: &Name, at: &Name, flows: &[Flow], problems: &mut Problems) 
 
 /// The flow of that name, or the first of those that its count made.
 fn named<'f>(name: &str, flows: &'f [Flow]) -> Option<&'f Flow> {
-    let member = |flow: &Flow| {
-        let number = flow.name.strip_prefix(name).and_then(|rest| rest.strip_prefix('.'));
-        number.is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
-    };
-    flows.iter().find(|flow| flow.name == name || member(flow))
+    flows.iter().find(|flow| flow.name == name || is_member(&flow.name, name))
+}
+
+/// Whether `name` is that of a member of what has a count: `group.3` of `group`.
+fn is_member(name: &str, group: &str) -> bool {
+    let number = name.strip_prefix(group).and_then(|rest| rest.strip_prefix('.'));
+    number.is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// Complains of what impairments do on links that have none.
+fn check_impaired(name: &Name, key: &Name, network: &Network<'_>, problems: &mut Problems) {
+    let links = network.links.list.iter();
+    let mut own = links.filter(|link| link.name == name.text || is_member(&link.name, &name.text));
+    let impaired = own.any(|link| link.ends.iter().any(|end| !end.impairments.is_empty()));
+    if !impaired && problems.is_empty() {
+        let message =
+            format!("`{}` has no impairments that could tell of `{}`", name.text, key.text);
+        problems.push(&key.span, message, "give the link some, such as `loss`, or name another");
+    }
 }
 
 /// That sojourn times are judged which the file says not to count.

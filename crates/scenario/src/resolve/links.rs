@@ -1,5 +1,6 @@
 //! Links and the queues at their ends.
 
+use network::trace::Trace;
 use network::{impairment, link};
 use traffic::{Bytes, Duration, Port, Rate, condition, qdisc};
 
@@ -11,8 +12,8 @@ use super::{conditioners, impairments, queues};
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
 use crate::joining::Joining;
-use crate::plan::{End, Link, Wire};
-use crate::value::{Count, Name, Quantity, RateUnit, SizeUnit};
+use crate::plan::{End, Link, NodeKind, Wire};
+use crate::value::{Count, Name, Quantity, RateUnit, SizeUnit, TraceUnit};
 
 /// More than a fat tree of 8 192 hosts has.
 const LINKS_MAX: usize = 65_536;
@@ -57,10 +58,10 @@ fn add<'f>(
     problems: &mut Problems,
 ) -> Option<()> {
     let nodes = entities.nodes;
-    let config = config(table, problems);
+    let config = config(name, table, problems);
     let [a, b] = &table.between;
     let (from, to) = (nodes.names.find(a, problems), nodes.names.find(b, problems));
-    let (config, from, to) = (config?, from?, to?);
+    let ((config, trace), from, to) = (config?, from?, to?);
     let ends = match joining(table, problems)? {
         None => pairs([&from, &to], [a, b], problems)?,
         Some(joining) => joined(table, joining, [&from, &to], problems)?,
@@ -86,10 +87,10 @@ fn add<'f>(
     for (index, (from, to)) in ends.into_iter().enumerate() {
         let name = member_name(&name.text, members.counted, index);
         let end = |node| {
-            let (queue, impairments) = (queue.clone(), impairments.clone());
+            let (queue, trace, impairments) = (queue.clone(), trace.clone(), impairments.clone());
             let link::Config { rate, delay, .. } = config;
-            let device_buffer = Bytes(0);
-            End { node, queue, rate, delay, device_buffer, conditioner: None, impairments }
+            let (device_buffer, conditioner) = (Bytes(0), None);
+            End { node, queue, rate, trace, delay, device_buffer, conditioner, impairments }
         };
         let ends = [from, to].map(end);
         links.list.push(Link { name, config, wire, gso, ends });
@@ -103,6 +104,7 @@ fn add<'f>(
             problems.push(&node.span, message, help);
         }
     }
+    check_traces(&table.between, &links.list[first..], nodes, problems);
     for end in links.list[first..].iter_mut().flat_map(|link| &mut link.ends) {
         end.impairments.retain(|own| !own.is_idle());
     }
@@ -155,7 +157,7 @@ fn joined(
 /// What an end has of its own.
 struct Own {
     queue: Option<qdisc::Parameters>,
-    rate: Option<Rate>,
+    line: Option<Line>,
     delay: Option<Duration>,
     device_buffer: Option<Bytes>,
     conditioner: Option<condition::Parameters>,
@@ -170,9 +172,10 @@ fn own(
     entities: Entities<'_>,
     problems: &mut Problems,
 ) -> Option<Own> {
-    let own_rate = settled(end.rate.as_ref().map(|given| rate(given, problems)))?;
+    let own_line = line(end.rate.as_ref(), end.trace.as_ref(), port.overhead, problems)?;
     let delay = end.delay.as_ref().map(|delay| delay.read(problems));
-    let port = Port { rate: own_rate.unwrap_or(port.rate), ..port };
+    let own_rate = own_line.as_ref().map_or(port.rate, |line| line.rate);
+    let port = Port { rate: own_rate, ..port };
     let queue = end.queue.as_ref().map(|own| queues::resolve(Some(own), port, entities, problems));
     let device_buffer = end.device_buffer.as_ref().map(|buffer| buffer.read(problems));
     let table = end.conditioner.as_ref();
@@ -180,7 +183,7 @@ fn own(
     let impairments = impairments::resolve(&end.impairments.0, entities, problems);
     Some(Own {
         queue: settled(queue)?,
-        rate: own_rate,
+        line: own_line,
         delay: settled(delay)?,
         device_buffer: settled(device_buffer)?,
         conditioner: settled(conditioner)?,
@@ -201,7 +204,9 @@ fn override_end(links: &mut [Link], at: &Members, own: &Own) -> bool {
             if let Some(queue) = &own.queue {
                 end.queue = queue.clone();
             }
-            end.rate = own.rate.unwrap_or(end.rate);
+            if let Some(Line { rate, trace }) = &own.line {
+                (end.rate, end.trace) = (*rate, trace.clone());
+            }
             end.delay = own.delay.unwrap_or(end.delay);
             end.device_buffer = own.device_buffer.unwrap_or(end.device_buffer);
             if own.conditioner.is_some() {
@@ -225,8 +230,55 @@ pub(crate) fn rate(quantity: &Quantity<RateUnit>, problems: &mut Problems) -> Op
     Some(rate)
 }
 
-fn config(table: &file::Link, problems: &mut Problems) -> Option<link::Config> {
-    let rate = rate(&table.rate, problems);
+/// The rate of a wire, and what it follows if it varies.
+struct Line {
+    rate: Rate,
+    trace: Option<Trace>,
+}
+
+/// An emulator has a rate of its own, which follows nothing.
+fn check_traces(between: &[Name; 2], links: &[Link], nodes: &Nodes<'_>, problems: &mut Problems) {
+    for (end, name) in between.iter().enumerate() {
+        let emulates = |end: &End| matches!(nodes.list[end.node].kind, NodeKind::Emulator(_));
+        if links.iter().any(|link| link.ends[end].trace.is_some() && emulates(&link.ends[end])) {
+            let message =
+                format!("what `{}` sends follows its own rate, and no `trace`", name.text);
+            problems.push(
+                &name.span,
+                message,
+                "put a router there, or give the other end the trace",
+            );
+        }
+    }
+}
+
+/// What is given of a wire's rate, if anything is; the outer `None` if it is faulty.
+fn line(
+    given: Option<&Quantity<RateUnit>>,
+    trace: Option<&Quantity<TraceUnit>>,
+    overhead: Bytes,
+    problems: &mut Problems,
+) -> Option<Option<Line>> {
+    match (given, trace) {
+        (None, None) => Some(None),
+        (Some(given), None) => Some(Some(Line { rate: rate(given, problems)?, trace: None })),
+        (None, Some(trace)) => {
+            let trace = trace.read(problems)?;
+            Some(Some(Line { rate: trace.mean(overhead), trace: Some(trace) }))
+        }
+        (Some(_), Some(trace)) => {
+            problems.push(&trace.span, "`trace` beside `rate`", "leave out one of them");
+            None
+        }
+    }
+}
+
+/// What a link is in both directions, and the trace that its rate follows.
+fn config(
+    name: &Name,
+    table: &file::Link,
+    problems: &mut Problems,
+) -> Option<(link::Config, Option<Trace>)> {
     let delay = match &table.delay {
         Some(quantity) => quantity.read(problems),
         None => Some(Duration::ZERO),
@@ -236,7 +288,14 @@ fn config(table: &file::Link, problems: &mut Problems) -> Option<link::Config> {
     let within = |bytes: Bytes| bytes <= OVERHEAD_MAX;
     let help = "an overhead is 0 B to 1 MB; Ethernet's is 20 B";
     let overhead = size(table.overhead.as_ref(), OVERHEAD, within, help, problems);
-    Some(link::Config { rate: rate?, delay: delay?, mtu: mtu?, overhead: overhead? })
+    let usual = overhead.unwrap_or(OVERHEAD);
+    let line = line(table.rate.as_ref(), table.trace.as_ref(), usual, problems)?;
+    let Some(Line { rate, trace }) = line else {
+        let message = format!("link `{}` has no rate", name.text);
+        problems.push(&name.span, message, "add `rate = \"1 Gbit/s\"`, or a `trace`");
+        return None;
+    };
+    Some((link::Config { rate, delay: delay?, mtu: mtu?, overhead: overhead? }, trace))
 }
 
 fn size(
