@@ -146,6 +146,7 @@ impl Job {
         progress: &Progress,
     ) -> Result<Outcome, Failure> {
         let manifest = Manifest {
+            run: String::new(),
             driver: self.driver.name().into(),
             seed: self.plan.seed,
             command: self.command.clone(),

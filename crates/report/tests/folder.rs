@@ -18,6 +18,7 @@ use scenario::plan::Expectation;
 fn manifest() -> Manifest {
     let words = ["suimon", "run", "two bursts.toml", "--seed", "7"].map(String::from).to_vec();
     Manifest {
+        run: String::new(),
         driver: "simulate".into(),
         seed: 7,
         command: words.clone(),

@@ -15,6 +15,7 @@ use crate::capture;
 use crate::error::Error;
 use crate::lab::LabReport;
 use crate::manifest::{self, Manifest, Stored};
+use crate::provenance::Provenance;
 use crate::rows::{BandwidthRow, ClassRow, DelayRow, FlowRow, QueueRow, Row, SequenceRow};
 use crate::summary::Summary;
 use crate::totals::{Cost, Ending};
@@ -107,7 +108,9 @@ impl RunFolder {
         publish::remove_all(&unfinished)?;
         fs::create_dir(&unfinished).map_err(Error::io(&unfinished))?;
         let unfinished = Unfinished(unfinished);
-        let files = Files::with_reserve(&unfinished.0)?;
+        let provenance = Provenance::new(&manifest.driver, manifest.seed, scenario);
+        let manifest = Manifest { run: provenance.run.clone(), ..manifest };
+        let files = Files::of_run(&unfinished.0, provenance)?;
         files.write(manifest::FILE, &manifest.to_json(None, None, &BTreeMap::new())?)?;
         files.write(SCENARIO, scenario)?;
         let path = path.to_owned();

@@ -28,6 +28,7 @@ pub mod totals;
 
 mod bandwidth;
 mod pcapng;
+mod provenance;
 mod sequence;
 mod wire;
 
@@ -38,6 +39,7 @@ pub use folder::{Files, RunFolder};
 pub use lab::{HostStalls, LabPort, LabReport, Lateness, Spoiled};
 pub use manifest::Manifest;
 pub use network::histogram::Histogram;
+pub use provenance::Provenance;
 pub use recorder::{Recorder, Recording};
 pub use rows::{
     BandwidthRow, ClassRow, DelayRow, FlowRow, Name, Names, QueueRow, Row, SequenceRow,

@@ -31,6 +31,8 @@ pub(crate) fn build() -> String {
 /// What a run was started with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Manifest {
+    /// The run's id, which its tables bear, too: see [`crate::Provenance`]. Its folder gives it.
+    pub run: String,
     /// The driver: `simulate`, `lab`.
     pub driver: String,
     /// The seed.

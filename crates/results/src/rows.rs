@@ -83,6 +83,8 @@ pub struct Column<R> {
     pub name: &'static str,
     /// How it is stored.
     pub kind: Kind,
+    /// What it is.
+    pub about: &'static str,
     /// Its value in a row; [`NOTHING`] for an empty optional.
     pub cell: fn(&R) -> u64,
 }
@@ -139,17 +141,18 @@ impl Cell for Name {
 
 macro_rules! row {
     ($(#[$doc:meta])* $row:ident in $file:literal {
-        $($(#[$about:meta])* $field:ident: $type:ty,)*
+        $($(#[doc = $about:literal])* $field:ident: $type:ty,)*
     }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub struct $row { $($(#[$about])* pub $field: $type,)* }
+        pub struct $row { $($(#[doc = $about])* pub $field: $type,)* }
 
         impl Row for $row {
             const FILE: &'static str = $file;
             const COLUMNS: &'static [Column<Self>] = &[$(Column {
                 name: stringify!($field),
                 kind: <$type as Cell>::KIND,
+                about: concat!($($about),*),
                 cell: |row| row.$field.to_cell(),
             }),*];
             fn from_cells(mut cells: impl Iterator<Item = u64>) -> Self {

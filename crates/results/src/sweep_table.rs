@@ -8,12 +8,15 @@ use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
 use parquet::errors::{ParquetError, Result as ParquetResult};
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{Type, TypePtr};
 
 use crate::error::Error;
 use crate::folder;
+use crate::provenance;
+use crate::quantity::Kind;
 
 /// A column's values, one for each row.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +33,7 @@ pub enum Values {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SweepTable {
     columns: Vec<(String, Values)>,
+    units: Vec<KeyValue>,
 }
 
 impl SweepTable {
@@ -39,6 +43,15 @@ impl SweepTable {
         let taken = self.columns.iter().any(|(known, _)| known == name);
         let name = if taken { format!("measured.{name}") } else { name.to_owned() };
         self.columns.push((name, values));
+    }
+
+    /// Adds a column of what was measured under a path of the summary, with its unit.
+    pub fn measured(&mut self, path: &str, values: Vec<Option<f64>>) {
+        self.column(path, Values::Number(values));
+        let unit = Kind::of(path).base_unit();
+        if let Some((name, _)) = self.columns.last().filter(|_| !unit.is_empty()) {
+            self.units.push(provenance::of_unit(name, unit));
+        }
     }
 
     /// Writes the file whole, or not at all. The same values give the same bytes.
@@ -51,6 +64,7 @@ impl SweepTable {
 
     fn write_to(&self, file: &mut File) -> ParquetResult<()> {
         let properties = WriterProperties::builder()
+            .set_key_value_metadata(Some(self.units.clone()).filter(|units| !units.is_empty()))
             .set_created_by(concat!("suimon ", env!("CARGO_PKG_VERSION")).to_owned())
             .set_statistics_enabled(EnabledStatistics::Chunk)
             .set_offset_index_disabled(true)

@@ -20,6 +20,7 @@ use parquet::schema::types::{ColumnPath, Type, TypePtr};
 
 use crate::error::Error;
 use crate::folder::files::{Files, OutFile};
+use crate::provenance;
 use crate::rows::{Column, Kind, NOTHING, Name, Names, Row};
 
 /// Memory that the rows of one group may take.
@@ -109,7 +110,7 @@ impl<R: Row> Sink<R> {
     fn create(files: Files, names: Arc<Names>) -> Result<Self, Error> {
         let file = files.create(R::FILE)?;
         let opened = schema::<R>().and_then(|schema| {
-            SerializedFileWriter::new(file, schema, Arc::new(properties::<R>()))
+            SerializedFileWriter::new(file, schema, Arc::new(properties::<R>(&files)))
         });
         let writer = opened.map_err(Error::unwritten(&files.path().join(R::FILE)))?;
         Ok(Self { files, writer, names, row: PhantomData })
@@ -146,8 +147,10 @@ fn field<R>(column: &Column<R>) -> ParquetResult<TypePtr> {
     Ok(Arc::new(builder.with_repetition(repetition).with_logical_type(logical).build()?))
 }
 
-fn properties<R: Row>() -> WriterProperties {
+fn properties<R: Row>(files: &Files) -> WriterProperties {
+    let metadata = provenance::of_table::<R>(files.provenance());
     let mut builder = WriterProperties::builder()
+        .set_key_value_metadata(Some(metadata))
         .set_created_by(concat!("suimon ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true)

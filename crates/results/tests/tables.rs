@@ -2,6 +2,7 @@
 
 mod scene;
 
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use results::{
     BandwidthRow, FlowRow, Names, QueueRow, Recorder, Recording, Row, SequenceRow, Table,
 };
@@ -107,4 +108,39 @@ fn a_table_that_is_none_is_an_error() {
     std::fs::copy(path, folder.path().join(FlowRow::FILE)).unwrap();
     let error = Table::<FlowRow>::open(folder.path()).each(|_, _| {}).unwrap_err();
     assert!(error.to_string().contains("column flow"), "{error}");
+}
+
+/// What other tools read of a table beside its rows.
+#[test]
+fn a_table_tells_its_run_and_the_units_of_its_columns() {
+    let manifest = results::Manifest {
+        run: String::new(),
+        driver: "simulate".to_owned(),
+        seed: 7,
+        command: Vec::new(),
+        arguments: Vec::new(),
+        left_out: Vec::new(),
+        lab: None,
+        disk_full: false,
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let folder =
+        results::RunFolder::create(&folder.path().join("run"), manifest, "seed = 7").unwrap();
+    let mut recorder = Recorder::in_folder(&scene::plan(), folder.files()).unwrap();
+    scene::drive(&mut recorder);
+    recorder.finish(&scene::totals()).unwrap();
+    let file = std::fs::File::open(folder.files().path().join(FlowRow::FILE)).unwrap();
+    let metadata = SerializedFileReader::new(file).unwrap();
+    let metadata = metadata.metadata().file_metadata().key_value_metadata().unwrap();
+    let told = |key: &str| {
+        let entry = metadata.iter().find(|entry| entry.key == key)?;
+        entry.value.clone()
+    };
+    assert_eq!(told("suimon.run"), Some(folder.manifest().run.clone()));
+    assert_eq!(told("suimon.driver").as_deref(), Some("simulate"));
+    assert_eq!(told("suimon.seed").as_deref(), Some("7"));
+    assert_eq!(told("suimon.unit.time_ns").as_deref(), Some("ns"));
+    assert_eq!(told("suimon.unit.pacing_bytes_per_s").as_deref(), Some("B/s"));
+    assert_eq!(told("suimon.unit.flow"), None);
+    assert_eq!(told("suimon.about.rto_us").as_deref(), Some("Retransmission timeout."));
 }

@@ -99,7 +99,7 @@ fn table(points: &[Point<'_>], axes: &[Axis]) -> SweepTable {
     let paths = done.iter().flat_map(|point| &point.quantities).map(|(path, _)| path.as_str());
     for path in paths.collect::<BTreeSet<&str>>() {
         let values = done.iter().map(|point| point.measured(path));
-        table.column(path, Values::Number(values.collect()));
+        table.measured(path, values.collect());
     }
     table
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::Error;
+use crate::provenance::Provenance;
 
 /// Room that is kept back on the disk: what tables hold in memory when it is full, their footers, summary, report.
 const RESERVE_BYTES: i64 = 4 << 20;
@@ -18,6 +19,8 @@ const RESERVE: &str = "reserve";
 pub struct Files {
     path: PathBuf,
     reserve: Arc<Reserve>,
+    /// Which run they are of, if that is known.
+    provenance: Option<Arc<Provenance>>,
 }
 
 /// Room that a full disk still has for the end of what was begun.
@@ -38,14 +41,14 @@ pub(crate) struct OutFile {
 impl Files {
     /// Into `path` as it is, with nothing kept back.
     pub(crate) fn into_folder(path: &Path) -> Self {
-        Self { path: path.to_owned(), reserve: Arc::default() }
+        Self { path: path.to_owned(), reserve: Arc::default(), provenance: None }
     }
 
-    /// Into `path`, with room kept back.
+    /// Those of a run, into `path`, with room kept back.
     ///
     /// # Errors
     /// If there is not so much room.
-    pub(crate) fn with_reserve(path: &Path) -> Result<Self, Error> {
+    pub(crate) fn of_run(path: &Path, provenance: Provenance) -> Result<Self, Error> {
         let reserve = path.join(RESERVE);
         let file = create_new(&reserve).map_err(Error::io(path))?;
         let kept = match allocate(&file) {
@@ -57,7 +60,13 @@ impl Files {
         if !kept {
             reserve.release();
         }
-        Ok(Self { path: path.to_owned(), reserve: Arc::new(reserve) })
+        let provenance = Some(Arc::new(provenance));
+        Ok(Self { path: path.to_owned(), reserve: Arc::new(reserve), provenance })
+    }
+
+    /// Which run they are of, if that is known.
+    pub(crate) fn provenance(&self) -> Option<&Provenance> {
+        self.provenance.as_deref()
     }
 
     /// Where they are.
