@@ -692,3 +692,61 @@ fn tolerances() {
          help: expect it of a flow with `datagrams` beside it"
     );
 }
+
+/// A discipline says what its complaint is about: the setting that is given, else the class, else itself.
+#[test]
+fn a_disciplines_complaint_points_to_what_it_is_about() {
+    let mut wrong = Vec::new();
+    for (queue, place) in [
+        ("red = { threshold_max = 5, threshold_min = 9 }", "9 }"),
+        ("rio = { threshold_min_medium = 90, threshold_max_medium = 80 }", "90"),
+        ("codel = { interval = \"5 ms\", target = \"7 ms\" }", "\"7 ms\""),
+        ("fq_codel = { flows = 0 }", "0 }"),
+        ("pie = { beta = 0 }", "0 }"),
+        ("blue = { freeze_time = \"0 s\" }", "\"0 s\""),
+        ("tbr = { bucket = \"3 kB\", rate = \"90 Gbit/s\" }", "\"90 Gbit/s\""),
+        ("wfq = { class = { a = { weight = 3 } } }", "3 }"),
+        ("wfq = { quota = \"1 B\" }", "\"1 B\""),
+        ("drr = { class = { a = {}, b = { weight = 0 } } }", "0 }"),
+        ("drr = { default_class = \"c\", class = { a = {} } }", "\"c\""),
+        ("drr = { class = { a = {}, b = { parent = \"a\" } } }", "\"a\""),
+        ("drr = { class = { a = { queue.fifo.packets = 0 } } }", "fifo.packets = 0"),
+        ("ets = { class = { a = {}, b = { percent = 0 } } }", "0 }"),
+        ("priq = { class = { a = { priority = 1 }, b = { priority = 1 } } }", "1 } } }"),
+        ("priq = { class = { a = { priority = 99 } } }", "99"),
+        ("fairq = { class = { a = { buckets = 0 } } }", "0 }"),
+        ("cbq = { default = \"a\", class = { a = { rate = \"1 Mbit/s\", priority = 9 } } }", "9 }"),
+        ("cbq = { default = \"x\", class = { a = { rate = \"1 Mbit/s\" } } }", "\"x\""),
+        (
+            "cbq = { default = \"b\", class = { a = { rate = \"3 Mbit/s\" }, b = { parent = \"a\", \
+             rate = \"2 Mbit/s\" }, c = { parent = \"a\", rate = \"2 Mbit/s\" } } }",
+            "\"3 Mbit/s\"",
+        ),
+        (
+            "hfsc = { default_class = \"a\", class = { a = { real_time_m1 = \"1 Mbit/s\", real_time_d = \"5 ms\", \
+             real_time_m2 = \"2 Mbit/s\" } } }",
+            "\"1 Mbit/s\"",
+        ),
+        (
+            "hfsc = { default_class = \"a\", class = { a = { real_time_m2 = \"2 Mbit/s\", upper_limit_m2 = \"1 Mbit/s\", \
+             link_share_m2 = \"1 Mbit/s\" } } }",
+            "\"1 Mbit/s\", link_share_m2",
+        ),
+        ("hfsc = { default_class = \"a\", class = { a = {} } }", "a = {}"),
+        ("jobs = { class = { a = { relative_loss = 3, delay = \"5 ms\" }, b = {} } }", "3, delay"),
+        ("psp = { class = { a = { rate = \"90 Gbit/s\" } } }", "\"90 Gbit/s\""),
+    ] {
+        let added = format!("[link.wan.at.r]\nqueue.{queue}\n");
+        let text = format!("{GOOD}{added}");
+        let errors = Document::parse("x.toml", &text).and_then(|document| document.plan());
+        let errors = errors.expect_err(queue).to_string();
+        let mut parts = errors.splitn(4, ':').skip(1).map(str::parse::<usize>);
+        let (line, column) = (parts.next().unwrap().unwrap(), parts.next().unwrap().unwrap());
+        let line = text.lines().nth(line - 1).unwrap();
+        let at: String = line.chars().skip(column - 1).collect();
+        if !at.starts_with(place) {
+            wrong.push(format!("{queue}\n{errors}\npoints to {at}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -17,6 +17,8 @@ use crate::meter::window::Window;
 use crate::meter::{self, Colour};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets, ecn};
 use crate::random::Random;
+use crate::subject::Subject;
+use crate::tree;
 use crate::units::Instant;
 use chain::Step;
 
@@ -100,7 +102,7 @@ pub enum Error {
     #[error("{from} leads to the element `{name}`, which does not exist: {known}")]
     UnknownElement {
         /// What leads there.
-        from: String,
+        from: Source,
         /// The name it gives.
         name: String,
         /// The names to choose from, in words.
@@ -108,10 +110,11 @@ pub enum Error {
     },
     /// A packet would go round for ever.
     #[error(
-        "a packet would go from {0} and round again: let one of them pass, drop, mark or return \
-         instead of `next`"
+        "a packet would go from {} and round again: let one of them pass, drop, mark or return \
+         instead of `next`",
+        tree::list(.0.iter().map(String::as_str))
     )]
-    Cycle(String),
+    Cycle(Vec<String>),
     /// Nothing to return to.
     #[error("the default action is `return`, but there is nowhere to return to: let it pass")]
     DefaultReturns,
@@ -119,7 +122,7 @@ pub enum Error {
     #[error("{from} marks with the code point {dscp}: it has 6 bits, at most 63")]
     Dscp {
         /// What marks.
-        from: String,
+        from: Source,
         /// The value given.
         dscp: u8,
     },
@@ -136,9 +139,58 @@ pub enum Error {
     Rule {
         /// The rule's place in the list, from 1.
         index: usize,
+        /// The element that it leads to.
+        element: String,
         /// Why.
         error: classify::Error,
     },
+}
+
+impl Error {
+    /// What it is about: `class` is the element.
+    pub fn subject(&self) -> Subject<'_> {
+        match self {
+            Self::DuplicateName(element)
+            | Self::Meter { element, .. }
+            | Self::Rule { element, .. } => Subject::class(element),
+            Self::UnknownElement { from, .. } | Self::Dscp { from, .. } => from.subject(),
+            Self::Cycle(elements) => {
+                elements.first().map_or(Subject::WHOLE, |first| Subject::class(first))
+            }
+            Self::DefaultReturns => Source::Default.subject(),
+        }
+    }
+}
+
+/// Where a packet's way goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// At the element of that name.
+    Element(String),
+    /// At the default action.
+    Default,
+    /// At the rule of that place in the list, from 1.
+    Rule(usize),
+}
+
+impl Source {
+    fn subject(&self) -> Subject<'_> {
+        match self {
+            Self::Element(element) => Subject::class(element),
+            Self::Default => Subject::settings(&["default"]),
+            Self::Rule(_) => Subject::WHOLE,
+        }
+    }
+}
+
+impl core::fmt::Display for Source {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Element(element) => write!(f, "element `{element}`"),
+            Self::Default => f.write_str("the default action"),
+            Self::Rule(index) => write!(f, "rule {index}"),
+        }
+    }
 }
 
 /// Packets and their bytes (of the IP packet).
@@ -226,7 +278,8 @@ impl Conditioner {
         let mut rules = Rules::new(seed);
         for (index, (rule, &first)) in (1..).zip(parameters.rules.iter().zip(&chains.firsts)) {
             let added = rules.add(&rule.filter, rule.priority, first);
-            added.map_err(|error| Error::Rule { index, error })?;
+            let element = || rule.element.clone();
+            added.map_err(|error| Error::Rule { index, element: element(), error })?;
         }
         let (default, statistics) = (chains.default, Statistics::default());
         Ok(Self { nodes, rules, default, statistics, seed })

@@ -20,6 +20,7 @@ pub mod random;
 pub mod reservation;
 pub mod ring;
 pub mod setting;
+pub mod subject;
 pub mod tree;
 pub mod units;
 

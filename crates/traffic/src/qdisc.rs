@@ -6,6 +6,7 @@ use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Relaxed, 
 use crate::packet::{PacketId, Packets};
 use crate::reservation::{Refusal, Request};
 use crate::setting::Settings;
+use crate::subject::Subject;
 use crate::units::Instant;
 
 pub mod blue;
@@ -194,6 +195,16 @@ macro_rules! registry {
                 }
             }
         )+
+
+        impl Error {
+            /// What it is about.
+            pub fn subject(&self) -> Subject<'_> {
+                match self {
+                    $(Self::$variant(error) => error.subject(),)+
+                    Self::OtherDiscipline { .. } => Subject::WHOLE,
+                }
+            }
+        }
 
         impl Parameters {
             /// The default parameters of the discipline of that name, if there is one.

@@ -8,6 +8,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::classify::{self, Classifier, Resolved, Rule};
+use crate::subject::Subject;
 use crate::units::Rate;
 
 /// A class as the tree sees it.
@@ -74,6 +75,52 @@ pub enum Error {
         /// The classes within that class.
         children: String,
     },
+}
+
+/// What bounds the classes within it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Holder {
+    /// A class of that name.
+    Class(String),
+    /// The link.
+    Link,
+}
+
+impl Holder {
+    /// The class of that name, or the link where there is none.
+    pub(crate) fn of(class: Option<&str>) -> Self {
+        class.map_or(Self::Link, |class| Self::Class(class.into()))
+    }
+
+    /// The classes in it together.
+    pub(crate) fn subject(&self) -> Subject<'_> {
+        match self {
+            Self::Class(class) => Subject::class(class).at(&["rate", "share"]),
+            Self::Link => Subject::WHOLE,
+        }
+    }
+}
+
+impl core::fmt::Display for Holder {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Class(class) => write!(f, "`{class}`"),
+            Self::Link => f.write_str("the link"),
+        }
+    }
+}
+
+impl Error {
+    /// What it is about.
+    pub fn subject(&self) -> Subject<'_> {
+        match self {
+            Self::NoClass | Self::Filter { .. } | Self::UnknownClass { .. } => Subject::WHOLE,
+            Self::DuplicateName(class) | Self::NotALeaf { class, .. } => Subject::class(class),
+            Self::UnknownParent { class, .. } | Self::Cycle(class) => {
+                Subject::class(class).at(&["parent"])
+            }
+        }
+    }
 }
 
 /// A tree in which every name leads somewhere.

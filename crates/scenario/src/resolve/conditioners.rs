@@ -3,6 +3,7 @@
 use traffic::Instant;
 use traffic::condition::{Action, Conditioner, Element, Error, Meter, Parameters, Rule};
 use traffic::meter::{bucket, single_rate, two_rate, window};
+use traffic::subject::Subject;
 
 use super::filters::{self, Entities, FILTERS_MAX, Filters};
 use crate::condition as file;
@@ -35,36 +36,26 @@ pub(super) fn resolve(
     match Conditioner::attach(&parameters, 0, Instant::ZERO) {
         Ok(_) => Some(parameters),
         Err(error) => {
-            refused(name, table, &parameters, &error, problems);
+            refused(name, table, &error, problems);
             None
         }
     }
 }
 
-/// The conditioner's own reason, at the element that it is about.
-fn refused(
-    name: &Name,
-    table: &file::Conditioner,
-    parameters: &Parameters,
-    error: &Error,
-    problems: &mut Problems,
-) {
+/// The conditioner's own reason, at what it is about.
+fn refused(name: &Name, table: &file::Conditioner, error: &Error, problems: &mut Problems) {
     // What comes before the last colon says what is wrong, and what comes after it what to do.
     let text = error.to_string();
     let (message, help) = text.rsplit_once(": ").unwrap_or((&text, ""));
-    let rule = match error {
-        Error::Rule { index, .. } => index.checked_sub(1).and_then(|at| parameters.rules.get(at)),
-        _ => None,
+    let Subject { class, settings } = error.subject();
+    let element = class.and_then(|class| table.element.iter().find(|(n, _)| n.text == class));
+    let default = table.default.as_ref().filter(|_| settings.contains(&"default"));
+    let span = match (element, default) {
+        (Some((name, _)), _) => &name.span,
+        (None, Some(default)) => &default.span,
+        (None, None) => &name.span,
     };
-    let mut named = rule.map(|rule| rule.element.as_str()).into_iter().chain(quoted(message));
-    let element = named.find_map(|name| table.element.iter().find(|(n, _)| n.text == name));
-    let span = element.map_or(&name.span, |(name, _)| &name.span);
     problems.push(span, message, help);
-}
-
-/// What stands between backticks.
-fn quoted(text: &str) -> impl Iterator<Item = &str> {
-    text.split('`').skip(1).step_by(2)
 }
 
 fn element(name: &Name, table: &file::Element, problems: &mut Problems) -> Option<Element> {

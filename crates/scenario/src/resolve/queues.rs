@@ -4,8 +4,9 @@
 //! makes no sense.
 
 use traffic::classify::Rule;
-use traffic::qdisc::{Parameters, Qdisc};
+use traffic::qdisc::{self, Parameters, Qdisc};
 use traffic::setting::{Classes, Kind, Setting, Settings, Value};
+use traffic::subject::Subject;
 use traffic::{Discipline, Port, Share};
 
 use super::filters::{self, Entities, FILTERS_MAX, Filters};
@@ -28,7 +29,7 @@ pub(super) fn resolve(
     match Qdisc::attach(&parameters, port) {
         Ok(_) => Some(parameters),
         Err(error) => {
-            refused(queue, &error.to_string(), problems);
+            refused(queue, &error, problems);
             None
         }
     }
@@ -159,33 +160,32 @@ fn classes(
     Some(())
 }
 
-/// The discipline's own reason, at what it speaks of: the class that it is about, and the setting there;
-/// else a setting of its own. Of several classes together, it is about the one that they are within.
-fn refused(queue: &Queue, text: &str, problems: &mut Problems) {
+/// The discipline's own reason, at what it is about. What the file does not have, such as the one class of a
+/// discipline without any, stands for the discipline.
+fn refused(queue: &Queue, error: &qdisc::Error, problems: &mut Problems) {
+    let text = error.to_string();
     let (message, mut help) = match text.split_once(": ") {
-        Some((message, help)) => (message.to_owned(), help.to_owned()),
-        None => (text.to_owned(), String::new()),
+        Some((message, help)) => (message, help.to_owned()),
+        None => (&*text, String::new()),
     };
-    let named = message.split('`').skip(1).step_by(2);
-    let mut named = named.filter_map(|name| queue.classes.0.iter().find(|c| c.0.text == name));
-    let about = if message.starts_with("the classes") { named.last() } else { named.next() };
-    let spoken_of = |given: &[(Name, Given)]| {
-        let of = |(name, _): &&(Name, Given)| text.contains(name.text.as_str());
-        given.iter().find(of).map(|(_, given)| given.span().clone())
+    let Subject { class, settings } = error.subject();
+    let names = || queue.classes.0.iter().map(|(name, _)| name.text.as_str());
+    let class = class.and_then(|class| queue.classes.0.iter().find(|(name, _)| name.text == class));
+    let set = |given: &[(Name, Given)]| {
+        let mut set = settings.iter().filter_map(|set| given.iter().find(|g| g.0.text == *set));
+        set.next().map(|(_, given)| given.span().clone())
     };
-    let span = match about {
-        Some((_, class)) if message.contains("parent") && class.parent.is_some() => {
-            let parent = class.parent.as_ref();
-            if let Some(parent) = parent.filter(|_| message.contains("does not exist"))
-                && let [_, _, ..] = queue.classes.0.as_slice()
-            {
-                let others = queue.classes.0.iter().map(|(name, _)| name.text.as_str());
-                help = nearest::suggest(&parent.text, others);
+    let span = match class {
+        None => set(&queue.given),
+        Some((name, class)) => match &class.parent {
+            Some(parent) if settings.contains(&"parent") => {
+                if queue.classes.0.len() > 1 && names().all(|name| name != parent.text) {
+                    help = nearest::suggest(&parent.text, names());
+                }
+                Some(parent.span.clone())
             }
-            parent.map(|parent| parent.span.clone())
-        }
-        Some((name, class)) => spoken_of(&class.given).or_else(|| Some(name.span.clone())),
-        None => spoken_of(&queue.given),
+            _ => set(&class.given).or_else(|| Some(name.span.clone())),
+        },
     };
     let whole = queue.classes.0.first().map_or(&queue.discipline.span, |(name, _)| &name.span);
     problems.push(&span.unwrap_or_else(|| whole.clone()), message, help);

@@ -2,11 +2,10 @@
 
 use alloc::collections::BTreeMap;
 use alloc::format;
-use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{Action, Element, Error, Meter, Parameters};
+use super::{Action, Element, Error, Meter, Parameters, Source};
 use crate::tree::list;
 
 /// An action whose element is an index.
@@ -46,15 +45,15 @@ pub(super) fn resolve(parameters: &Parameters) -> Result<Chains, Error> {
             return Err(Error::DuplicateName(element.name.clone()));
         }
     }
-    let find = |name: &String, from: &dyn Fn() -> String| {
-        places.get(name.as_str()).copied().ok_or_else(|| {
+    let find = |name: &str, from: &dyn Fn() -> Source| {
+        places.get(name).copied().ok_or_else(|| {
             let names = list(elements.iter().map(|element| element.name.as_str()));
             let none = names.is_empty();
             let known = if none { "there are none".into() } else { format!("name one of {names}") };
-            Error::UnknownElement { from: from(), name: name.clone(), known }
+            Error::UnknownElement { from: from(), name: name.into(), known }
         })
     };
-    let step = |action: &Action, from: &dyn Fn() -> String| {
+    let step = |action: &Action, from: &dyn Fn() -> Source| {
         Ok(match action {
             Action::Pass => Step::Pass,
             Action::Drop => Step::Drop,
@@ -65,17 +64,17 @@ pub(super) fn resolve(parameters: &Parameters) -> Result<Chains, Error> {
         })
     };
     let steps_of = |element: &Element| {
-        let from = || format!("element `{}`", element.name);
+        let from = || Source::Element(element.name.clone());
         let Element { green, yellow, red, .. } = element;
         Ok([step(green, &from)?, step(yellow, &from)?, step(red, &from)?])
     };
-    let default = step(&parameters.default, &|| "the default action".into())?;
+    let default = step(&parameters.default, &|| Source::Default)?;
     if default == Step::Return {
         return Err(Error::DefaultReturns);
     }
     let steps: Vec<_> = elements.iter().map(steps_of).collect::<Result<_, _>>()?;
     let rules = (1_usize..).zip(&parameters.rules);
-    let firsts = rules.map(|(index, rule)| find(&rule.element, &|| format!("rule {index}")));
+    let firsts = rules.map(|(index, rule)| find(&rule.element, &|| Source::Rule(index)));
     let firsts = firsts.collect::<Result<_, _>>()?;
     check_ends(elements, &steps, default)?;
     Ok(Chains { steps, firsts, default })
@@ -112,8 +111,8 @@ fn check_ends(elements: &[Element], steps: &[[Step; 3]], default: Step) -> Resul
                 }
                 Some(again) if entered[again] => {
                     let round = chain.iter().skip_while(|&&(index, _)| index != again);
-                    let names = round.map(|&(index, _)| elements[index].name.as_str());
-                    return Err(Error::Cycle(list(names)));
+                    let names = round.map(|&(index, _)| elements[index].name.clone());
+                    return Err(Error::Cycle(names.collect()));
                 }
                 Some(_) => {}
             }

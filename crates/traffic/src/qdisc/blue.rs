@@ -16,6 +16,7 @@ use crate::qdisc::fifo;
 use crate::qdisc::queue::Queue;
 use crate::random::Random;
 use crate::setting::settings;
+use crate::subject::Subject;
 use crate::units::{Bytes, Duration, Instant, Share};
 
 /// Its page of the catalogue, beside its settings.
@@ -94,6 +95,18 @@ pub enum Error {
     /// Every packet would count as an overflow.
     #[error("a threshold of zero packets: give at least 1, or leave it out")]
     Threshold,
+}
+
+impl Error {
+    /// What it is about.
+    pub fn subject(&self) -> Subject<'_> {
+        match self {
+            Self::Limit(error) => error.subject(),
+            Self::Steps { .. } => Subject::settings(&["increase", "decrease"]),
+            Self::FreezeTime => Subject::settings(&["freeze_time"]),
+            Self::Threshold => Subject::settings(&["threshold"]),
+        }
+    }
 }
 
 impl Parameters {

@@ -13,6 +13,7 @@ use crate::qdisc::queue::over;
 use crate::qdisc::tally::Tally;
 use crate::ring::Ring;
 use crate::setting::settings;
+use crate::subject::Subject;
 use crate::units::{Bytes, Duration, Instant};
 
 pub(crate) mod control;
@@ -98,6 +99,18 @@ pub enum Error {
     /// No round trip takes that long.
     #[error("an interval of {0} s is no round-trip time: give at most 3600 s, 100 ms by default")]
     Interval(u64),
+}
+
+impl Error {
+    /// What it is about.
+    pub fn subject(&self) -> Subject<'_> {
+        match self {
+            Self::Limit(error) => error.subject(),
+            Self::NoTarget => Subject::settings(&["target"]),
+            Self::Target { .. } => Subject::settings(&["target", "interval"]),
+            Self::Interval(_) => Subject::settings(&["interval"]),
+        }
+    }
 }
 
 impl Parameters {

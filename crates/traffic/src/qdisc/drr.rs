@@ -16,6 +16,7 @@ use crate::qdisc::Page;
 use crate::qdisc::leaves::{self, Leaves, given};
 use crate::qdisc::rounds::{Rounds, Turn};
 use crate::setting::settings;
+use crate::subject::Subject;
 use crate::units::{Bytes, Instant};
 
 /// Its page of the catalogue, beside its settings.
@@ -102,6 +103,17 @@ pub enum Error {
         /// Its weight.
         weight: u32,
     },
+}
+
+impl Error {
+    /// What it is about.
+    pub fn subject(&self) -> Subject<'_> {
+        match self {
+            Self::Leaves(error) => error.subject(),
+            Self::Quantum { class, .. } => Subject::class(class).at(&["quantum"]),
+            Self::Weight { class, .. } => Subject::class(class).at(&["weight"]),
+        }
+    }
 }
 
 /// Deficit round robin.

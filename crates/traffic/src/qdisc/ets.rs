@@ -16,6 +16,7 @@ use crate::qdisc::Page;
 use crate::qdisc::leaves::{self, Leaves, given};
 use crate::qdisc::rounds::{Rounds, Turn};
 use crate::setting::settings;
+use crate::subject::Subject;
 use crate::units::Instant;
 
 /// Its page of the catalogue, beside its settings.
@@ -79,6 +80,17 @@ pub enum Error {
     /// More than there is.
     #[error("the classes have {0} percent together: lower them to 100 in all")]
     Sum(u64),
+}
+
+impl Error {
+    /// What it is about.
+    pub fn subject(&self) -> Subject<'_> {
+        match self {
+            Self::Leaves(error) => error.subject(),
+            Self::Nothing(class) => Subject::class(class).at(&["percent"]),
+            Self::Sum(_) => Subject::WHOLE,
+        }
+    }
 }
 
 /// Enhanced transmission selection.

@@ -22,6 +22,7 @@ use crate::qdisc::Page;
 use crate::qdisc::chains::Chains;
 use crate::qdisc::wfq::{HashBy, hash};
 use crate::setting::settings;
+use crate::subject::Subject;
 use crate::tree::{self, Branch, Tree};
 use crate::units::{Instant, PS_PER_SECOND, Rate};
 
@@ -109,6 +110,22 @@ pub enum Error {
     /// Such a class would drop everything.
     #[error("class `{0}` has room for no packet in a bucket: give it room for at least one")]
     NoRoom(String),
+}
+
+impl Error {
+    /// What it is about.
+    pub fn subject(&self) -> Subject<'_> {
+        match self {
+            Self::Tree(error) => error.subject(),
+            Self::Parent(class) => Subject::class(class).at(&["parent"]),
+            Self::UnknownDefault(_) => Subject::settings(&["default_class"]),
+            Self::Priority(class, _) | Self::SamePriority(_, class, _) => {
+                Subject::class(class).at(&["priority"])
+            }
+            Self::Buckets(class, _) => Subject::class(class).at(&["buckets"]),
+            Self::NoRoom(class) => Subject::class(class).at(&["packets"]),
+        }
+    }
 }
 
 /// A rate over the last packets: each leaves an eighth of what was counted before behind.

@@ -5,6 +5,7 @@ use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
 use crate::qdisc::Page;
 use crate::ring::Ring;
 use crate::setting::settings;
+use crate::subject::Subject;
 use crate::units::{Bytes, Instant};
 
 /// Its page of the catalogue, beside its settings.
@@ -67,6 +68,16 @@ pub enum Error {
         /// The port's longest frame.
         frame: u64,
     },
+}
+
+impl Error {
+    /// What it is about.
+    pub fn subject(&self) -> Subject<'_> {
+        match self {
+            Self::Zero(_) => Subject::settings(&["packets", "bytes"]),
+            Self::BelowFrame { .. } => Subject::settings(&["bytes"]),
+        }
+    }
 }
 
 /// The limits as they are compared: what does not apply is beyond reach.

@@ -18,6 +18,7 @@ use crate::qdisc::tally::Tally;
 use crate::random::Random;
 use crate::ring::Ring;
 use crate::setting::settings;
+use crate::subject::Subject;
 use crate::units::{Bytes, Duration, Instant};
 
 mod flows;
@@ -112,6 +113,19 @@ pub enum Error {
     /// Turns of no use.
     #[error("a quantum of {0} bytes: give 256 to 2^32, best a full frame")]
     Quantum(u64),
+}
+
+impl Error {
+    /// What it is about.
+    pub fn subject(&self) -> Subject<'_> {
+        match self {
+            Self::Limit(error) => error.subject(),
+            Self::Codel(error) => error.subject(),
+            Self::Packets(_) => Subject::settings(&["packets"]),
+            Self::Flows(_) => Subject::settings(&["flows"]),
+            Self::Quantum(_) => Subject::settings(&["quantum"]),
+        }
+    }
 }
 
 impl Parameters {

@@ -9,6 +9,7 @@ use crate::classify::{Classifier, Rule};
 use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Statistics};
 use crate::packet::{PacketId, Packets};
 use crate::qdisc::{self, LEAVES, Qdisc};
+use crate::subject::Subject;
 use crate::tree::{self, Branch, Tree};
 use crate::units::Instant;
 
@@ -48,6 +49,18 @@ pub enum Error {
         /// What is wrong with it.
         error: Box<qdisc::Error>,
     },
+}
+
+impl Error {
+    /// What it is about.
+    pub fn subject(&self) -> Subject<'_> {
+        match self {
+            Self::Tree(error) => error.subject(),
+            Self::Parent(class) => Subject::class(class).at(&["parent"]),
+            Self::UnknownDefault { .. } => Subject::settings(&["default_class"]),
+            Self::NoLeaf { of, .. } | Self::Queue { of, .. } => Subject::class(of).at(&["queue"]),
+        }
+    }
 }
 
 /// A class as given.

@@ -14,6 +14,7 @@ use crate::qdisc::fifo;
 use crate::qdisc::queue::Queue;
 use crate::random::Random;
 use crate::setting::settings;
+use crate::subject::Subject;
 use crate::units::{Bytes, Duration, Instant, Share};
 
 mod controller;
@@ -113,6 +114,18 @@ pub enum Error {
         /// In sixteenths per second.
         beta: u32,
     },
+}
+
+impl Error {
+    /// What it is about.
+    pub fn subject(&self) -> Subject<'_> {
+        match self {
+            Self::Limit(error) => error.subject(),
+            Self::Target => Subject::settings(&["target"]),
+            Self::Update => Subject::settings(&["update"]),
+            Self::Gains { .. } => Subject::settings(&["alpha", "beta"]),
+        }
+    }
 }
 
 impl Parameters {

@@ -13,6 +13,7 @@ use crate::qdisc::Page;
 use crate::qdisc::leaves::{self, Leaves, given};
 use crate::qdisc::{self, fifo};
 use crate::setting::settings;
+use crate::subject::Subject;
 use crate::units::Instant;
 
 /// Its page of the catalogue, beside its settings.
@@ -93,6 +94,17 @@ pub enum Error {
         /// What they share.
         priority: u32,
     },
+}
+
+impl Error {
+    /// What it is about.
+    pub fn subject(&self) -> Subject<'_> {
+        match self {
+            Self::Leaves(error) => error.subject(),
+            Self::TooHigh { class, .. } => Subject::class(class).at(&["priority"]),
+            Self::SamePriority { second, .. } => Subject::class(second).at(&["priority"]),
+        }
+    }
 }
 
 /// Strict priorities.

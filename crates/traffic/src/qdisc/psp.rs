@@ -213,7 +213,7 @@ fn nodes(
     parents.iter().flatten().for_each(|&parent| children[parent] += 1);
     let node = |(index, class): (usize, &Class)| {
         let queue = Fifo::attach(&class.queue, port)
-            .map_err(|error| Error::Queue { of: class.name.clone(), error })?;
+            .map_err(|error| Error::Queue { class: class.name.clone(), error })?;
         Ok(Node {
             name: class.name.clone(),
             index,
@@ -263,8 +263,8 @@ impl Discipline for Psp {
     fn attach(parameters: &Parameters, port: Port) -> Result<Self, Error> {
         let parameters = &*parameters.in_classes()?;
         let checked = parameters::check(parameters, port)?;
-        let unclassified = Fifo::attach(&parameters.unclassified, port)
-            .map_err(|error| Error::Queue { of: "unclassified packets".into(), error })?;
+        let unclassified =
+            Fifo::attach(&parameters.unclassified, port).map_err(Error::Unclassified)?;
         let nodes = nodes(parameters, &checked.parents, port)?;
         Ok(Self {
             port,

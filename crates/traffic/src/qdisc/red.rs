@@ -19,6 +19,7 @@ use crate::qdisc::queue::Queue;
 use crate::qdisc::{Page, Sent};
 use crate::random::Random;
 use crate::setting::settings;
+use crate::subject::Subject;
 use crate::units::{Bytes, Duration, Instant, Share};
 
 pub(crate) mod curve;
@@ -131,6 +132,21 @@ pub enum Error {
     /// The idle time cannot be counted in such packets.
     #[error("a mean packet of {0} bytes is none: give 1 to 65536, 1000 if you do not know")]
     MeanPacket(u64),
+}
+
+impl Error {
+    /// What it is about.
+    pub fn subject(&self) -> Subject<'_> {
+        match self {
+            Self::Limit(error) => error.subject(),
+            Self::Thresholds { .. } | Self::Threshold(_) => {
+                Subject::settings(&["threshold_min", "threshold_max"])
+            }
+            Self::Probability => Subject::settings(&["probability_max"]),
+            Self::Weight(_) => Subject::settings(&["weight"]),
+            Self::MeanPacket(_) => Subject::settings(&["mean_packet"]),
+        }
+    }
 }
 
 impl Parameters {

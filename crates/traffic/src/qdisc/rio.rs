@@ -17,6 +17,7 @@ use crate::qdisc::red::curve::{Average, Curve, Spacing, Zone};
 use crate::random::Random;
 use crate::ring::Ring;
 use crate::setting::{choice, settings};
+use crate::subject::Subject;
 use crate::units::{Bytes, Duration, Instant, Share};
 
 /// Its page of the catalogue, beside its settings.
@@ -139,6 +140,24 @@ pub enum Error {
         /// What is wrong with it.
         error: red::Error,
     },
+}
+
+impl Error {
+    /// What it is about.
+    pub fn subject(&self) -> Subject<'_> {
+        match self {
+            Self::Limit(error) => error.subject(),
+            Self::Red(error) => error.subject(),
+            Self::Level { precedence, error } => Subject::settings(match (*precedence, error) {
+                ("low", red::Error::Probability) => &["probability_max_low"],
+                ("medium", red::Error::Probability) => &["probability_max_medium"],
+                (_, red::Error::Probability) => &["probability_max_high"],
+                ("low", _) => &["threshold_min_low", "threshold_max_low"],
+                ("medium", _) => &["threshold_min_medium", "threshold_max_medium"],
+                (_, _) => &["threshold_min_high", "threshold_max_high"],
+            }),
+        }
+    }
 }
 
 impl Parameters {

@@ -16,6 +16,7 @@ use crate::packet::{PacketId, Packets};
 use crate::qdisc::Page;
 use crate::qdisc::{self, Qdisc, fifo};
 use crate::setting::settings;
+use crate::subject::Subject;
 use crate::units::{Bytes, Duration, Instant, Rate, Serializer};
 
 /// Its page of the catalogue, beside its settings.
@@ -90,6 +91,17 @@ pub enum Error {
     /// The inner discipline refuses its parameters.
     #[error("the regulated queue: {0}")]
     Queue(Box<qdisc::Error>),
+}
+
+impl Error {
+    /// What it is about.
+    pub fn subject(&self) -> Subject<'_> {
+        match self {
+            Self::Above { .. } => Subject::settings(&["rate"]),
+            Self::NoBucket { .. } => Subject::settings(&["bucket"]),
+            Self::Gaps | Self::Queue(_) => Subject::settings(&["queue"]),
+        }
+    }
 }
 
 /// A checked rate and bucket.

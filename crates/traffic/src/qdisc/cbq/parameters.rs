@@ -11,7 +11,8 @@ use crate::packet::ETHERNET_HEADER_AND_FCS;
 use crate::qdisc::{self, LEAVES, Qdisc, fifo};
 use crate::reservation::Refusal;
 use crate::setting::{choice, settings};
-use crate::tree::{self, Branch, Tree};
+use crate::subject::Subject;
+use crate::tree::{self, Branch, Holder, Tree};
 use crate::units::{Bytes, Duration, Rate, Share};
 
 use super::reservation::Late;
@@ -174,7 +175,7 @@ pub enum Error {
         /// Its rate.
         rate: Rate,
         /// Its parent, or the link.
-        within: String,
+        within: Holder,
         /// The rate of that.
         has: Rate,
     },
@@ -189,7 +190,7 @@ pub enum Error {
         /// Their rates, and the sum of them.
         sum: String,
         /// The parent, or the link.
-        within: String,
+        within: Holder,
         /// The rate of that.
         has: Rate,
         /// What is too much.
@@ -277,6 +278,32 @@ pub enum Error {
     /// A reservation that is asked for, or that the new parameters leave no room for.
     #[error(transparent)]
     Reservation(Box<Refusal>),
+}
+
+impl Error {
+    /// What it is about.
+    pub fn subject(&self) -> Subject<'_> {
+        match self {
+            Self::Tree(error) => error.subject(),
+            Self::NoDefault { .. } | Self::Wire { .. } | Self::Late(_) | Self::Reservation(_) => {
+                Subject::WHOLE
+            }
+            Self::Default { .. } => Subject::settings(&["default"]),
+            Self::NoRate(class) => Subject::class(class).at(&["share"]),
+            Self::TwoRates(class) | Self::Above { class, .. } => {
+                Subject::class(class).at(&["rate", "share"])
+            }
+            Self::Promise { within, .. } => within.subject(),
+            Self::Priority { class, .. } => Subject::class(class).at(&["priority"]),
+            Self::Burst { class, field: "maxburst", .. } => Subject::class(class).at(&["maxburst"]),
+            Self::Burst { class, .. } => Subject::class(class).at(&["minburst"]),
+            Self::PacketSize { class, .. } => Subject::class(class).at(&["packet_size"]),
+            Self::Leaf { class, .. } | Self::Queue { class, .. } => {
+                Subject::class(class).at(&["queue"])
+            }
+            Self::Forgetful => Subject::settings(&["estimator"]),
+        }
+    }
 }
 
 /// A class's figures, with what was left out filled in.
@@ -382,7 +409,7 @@ fn check_rates(
     for parent in core::iter::once(None).chain((0..classes.len()).map(Some)) {
         let siblings = parent.map_or(&tree.tops, |index| &tree.children[index]);
         let has = parent.map_or(link, |index| figures[index].rate);
-        let within = || parent.map_or("the link".into(), |p| format!("`{}`", classes[p].name));
+        let within = || Holder::of(parent.map(|index| classes[index].name.as_str()));
         let rate = |&index: &usize| figures[index].rate;
         if let Some(&index) = siblings.iter().find(|&index| rate(index) > has) {
             let (class, rate) = (classes[index].name.clone(), figures[index].rate);

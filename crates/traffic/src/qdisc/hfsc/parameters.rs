@@ -14,6 +14,7 @@ use crate::discipline::{Discipline, Port};
 use crate::qdisc::{self, LEAVES, Qdisc, fifo};
 use crate::reservation::Refusal;
 use crate::setting::settings;
+use crate::subject::Subject;
 use crate::tree::{self, Branch, Tree};
 use crate::units::{Bytes, Duration, Rate};
 
@@ -128,6 +129,17 @@ pub enum Kind {
     UpperLimit,
 }
 
+impl Kind {
+    /// The settings of its curve.
+    const fn settings(self) -> &'static [&'static str] {
+        match self {
+            Self::RealTime => &["real_time_m1", "real_time_d", "real_time_m2"],
+            Self::LinkShare => &["link_share_m1", "link_share_d", "link_share_m2"],
+            Self::UpperLimit => &["upper_limit_m1", "upper_limit_d", "upper_limit_m2"],
+        }
+    }
+}
+
 impl core::fmt::Display for Kind {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str(match self {
@@ -240,12 +252,14 @@ pub enum Error {
     LimitWithoutShare(String),
     /// A class is guaranteed more than it may have.
     #[error(
-        "{who}: by {by} real_time guarantees {promised} bits, but upper_limit lets only {limit} \
+        "class `{class}`{including}: by {by} real_time guarantees {promised} bits, but upper_limit lets only {limit} \
          bits through: raise the limit or lower the guarantee by {excess} bits"
     )]
     LimitBelow {
-        /// The class, and the leaves within it that are guaranteed something.
-        who: String,
+        /// The class.
+        class: String,
+        /// The leaves within it that are guaranteed something, in words; empty if it is one itself.
+        including: String,
         /// When, from the start of a backlog.
         by: String,
         /// What is guaranteed by then, in bits.
@@ -257,12 +271,14 @@ pub enum Error {
     },
     /// In the long run a class is guaranteed more than it may have.
     #[error(
-        "{who}: in the long run real_time guarantees {promised} bit/s, but upper_limit lets only \
+        "class `{class}`{including}: in the long run real_time guarantees {promised} bit/s, but upper_limit lets only \
          {limit} bit/s through: raise the limit or lower the guarantee by {excess} bit/s"
     )]
     LimitBelowAtLast {
-        /// The class, and the leaves within it that are guaranteed something.
-        who: String,
+        /// The class.
+        class: String,
+        /// The leaves within it that are guaranteed something, in words; empty if it is one itself.
+        including: String,
         /// What is guaranteed.
         promised: u128,
         /// What the limit lets through.
@@ -345,6 +361,41 @@ pub enum Error {
     /// A reservation that is asked for, or that the new parameters leave no room for.
     #[error(transparent)]
     Reservation(Box<Refusal>),
+}
+
+impl Error {
+    /// What it is about.
+    pub fn subject(&self) -> Subject<'_> {
+        match self {
+            Self::Tree(error) => error.subject(),
+            Self::UnknownDefault { .. } | Self::DefaultNotALeaf { .. } => {
+                Subject::settings(&["default_class"])
+            }
+            Self::NoSecondPiece { class, kind }
+            | Self::NoDuration { class, kind, .. }
+            | Self::ConvexSlope { class, kind, .. }
+            | Self::TooSteep { class, kind, .. } => Subject::class(class).at(kind.settings()),
+            Self::RealTimeInside { class, .. } => {
+                Subject::class(class).at(Kind::RealTime.settings())
+            }
+            Self::NoService(class) => Subject::class(class),
+            Self::ParentWithoutShare { class, .. } => Subject::class(class).at(&["parent"]),
+            Self::LimitWithoutShare(class)
+            | Self::LimitBelow { class, .. }
+            | Self::LimitBelowAtLast { class, .. } => {
+                Subject::class(class).at(Kind::UpperLimit.settings())
+            }
+            Self::Queue { class, .. } | Self::QueueParameters { class, .. } => {
+                Subject::class(class).at(&["queue"])
+            }
+            Self::Overhead(_) => Subject::settings(&["overhead"]),
+            Self::Promise { .. }
+            | Self::PromiseAtLast { .. }
+            | Self::TooMany(_)
+            | Self::Bound { .. }
+            | Self::Reservation(_) => Subject::WHOLE,
+        }
+    }
 }
 
 /// Checked parameters.
@@ -514,16 +565,17 @@ fn check_limits(classes: &[Class], tree: &Tree, curves: &[Curves]) -> Result<(),
         let sum: Vec<_> = within.iter().map(|&(_, curve)| curve).collect();
         let Some(excess) = admission::excess(&sum, limit) else { continue };
         let leaves = within.iter().map(|&(class, _)| class).filter(|&class| class != index);
-        let mut who = alloc::format!("class `{}`", classes[index].name);
-        if leaves.clone().next().is_some() {
-            who = alloc::format!("{who}, for {} within it", names(classes, leaves));
-        }
+        let including = match leaves.clone().next() {
+            Some(_) => alloc::format!(", for {} within it", names(classes, leaves)),
+            None => String::new(),
+        };
+        let class = classes[index].name.clone();
         return Err(match excess {
             Excess::By { by, promised, limit, excess } => {
-                Error::LimitBelow { who, by, promised, limit, excess }
+                Error::LimitBelow { class, including, by, promised, limit, excess }
             }
             Excess::AtLast { promised, limit, excess } => {
-                Error::LimitBelowAtLast { who, promised, limit, excess }
+                Error::LimitBelowAtLast { class, including, promised, limit, excess }
             }
         });
     }

@@ -7,6 +7,7 @@ use crate::classify::{Classifier, Rule};
 use crate::discipline::Port;
 use crate::qdisc::fifo;
 use crate::setting::settings;
+use crate::subject::Subject;
 use crate::tree::{self, Branch, Tree};
 use crate::units::{Bytes, Duration, Rate, Share};
 
@@ -145,6 +146,27 @@ pub enum Error {
          make the buffer shared, or leave the relative loss out"
     )]
     Separate(String),
+}
+
+impl Error {
+    /// What it is about.
+    pub fn subject(&self) -> Subject<'_> {
+        match self {
+            Self::Tree(error) => error.subject(),
+            Self::Buffer(error) => error.subject(),
+            Self::TooMany(_) => Subject::WHOLE,
+            Self::Parent(class) => Subject::class(class).at(&["parent"]),
+            Self::UnknownDefault { .. } => Subject::settings(&["default_class"]),
+            Self::NoDelay(class) => Subject::class(class).at(&["delay"]),
+            Self::Rate { class, .. } => Subject::class(class).at(&["rate"]),
+            Self::Relative { class, what: "delay", .. } | Self::Alone { class, what: "delay" } => {
+                Subject::class(class).at(&["relative_delay"])
+            }
+            Self::Relative { class, .. } | Self::Alone { class, .. } | Self::Separate(class) => {
+                Subject::class(class).at(&["relative_loss"])
+            }
+        }
+    }
 }
 
 /// Checks the numbers, and resolves the filters and the default class.

@@ -9,7 +9,8 @@ use crate::classify::{Filter, Rule};
 use crate::discipline::Port;
 use crate::qdisc::fifo;
 use crate::setting::settings;
-use crate::tree::{self, Branch, Tree};
+use crate::subject::Subject;
+use crate::tree::{self, Branch, Holder, Tree};
 use crate::units::Rate;
 
 settings! {
@@ -110,7 +111,7 @@ pub enum Error {
         /// Its rate.
         rate: Rate,
         /// Its parent, or the link.
-        within: String,
+        within: Holder,
         /// The rate of that.
         has: Rate,
     },
@@ -125,20 +126,37 @@ pub enum Error {
         /// The sum of their rates.
         promised: String,
         /// The parent, or the link.
-        within: String,
+        within: Holder,
         /// The rate of that.
         has: Rate,
         /// What is too much.
         excess: String,
     },
     /// A queue's limits make no sense.
-    #[error("the queue of {of}: {error}")]
+    #[error("the queue of `{class}`: {error}")]
     Queue {
-        /// The class, or the unclassified packets.
-        of: String,
+        /// The class.
+        class: String,
         /// What is wrong with it.
         error: fifo::Error,
     },
+    /// The same of what has no class.
+    #[error("the queue of unclassified packets: {0}")]
+    Unclassified(fifo::Error),
+}
+
+impl Error {
+    /// What it is about.
+    pub fn subject(&self) -> Subject<'_> {
+        match self {
+            Self::RateAndClasses(_) => Subject::settings(&["rate"]),
+            Self::Tree(error) => error.subject(),
+            Self::Above { class, .. } => Subject::class(class).at(&["rate"]),
+            Self::Promise { within, .. } => within.subject(),
+            Self::Queue { class, .. } => Subject::class(class).at(&["queue", "packets", "bytes"]),
+            Self::Unclassified(_) => Subject::settings(&["unclassified"]),
+        }
+    }
 }
 
 /// Resolves the names and checks the sums.
@@ -163,10 +181,7 @@ fn check_rates(classes: &[Class], tree: &Tree, link: Rate) -> Result<(), Error> 
         let siblings = parent.map_or(&tree.tops, |index| &tree.children[index]);
         let siblings = siblings.iter().map(|&index| &classes[index]);
         let has = parent.map_or(link, |index| classes[index].rate);
-        let within = || match parent {
-            Some(index) => names(core::iter::once(&classes[index])),
-            None => "the link".into(),
-        };
+        let within = || Holder::of(parent.map(|index| classes[index].name.as_str()));
         if let Some(class) = siblings.clone().find(|class| class.rate > has) {
             let (class, rate) = (class.name.clone(), class.rate);
             return Err(Error::Above { class, rate, within: within(), has });
@@ -184,11 +199,9 @@ fn check_rates(classes: &[Class], tree: &Tree, link: Rate) -> Result<(), Error> 
 }
 
 fn check_queues(parameters: &Parameters, port: Port) -> Result<(), Error> {
-    let named = |class: &Class| names(core::iter::once(class));
     for class in &parameters.classes {
         fifo::check(&class.queue, port)
-            .map_err(|error| Error::Queue { of: named(class), error })?;
+            .map_err(|error| Error::Queue { class: class.name.clone(), error })?;
     }
-    fifo::check(&parameters.unclassified, port)
-        .map_err(|error| Error::Queue { of: "unclassified packets".into(), error })
+    fifo::check(&parameters.unclassified, port).map_err(Error::Unclassified)
 }

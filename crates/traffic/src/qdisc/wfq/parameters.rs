@@ -8,6 +8,7 @@ use crate::classify::{Classifier, Rule};
 use crate::discipline::Port;
 use crate::packet::ETHERNET_HEADER_AND_FCS;
 use crate::setting::{choice, settings};
+use crate::subject::Subject;
 use crate::tree::{self, Branch, Tree};
 use crate::units::Bytes;
 
@@ -123,12 +124,15 @@ pub enum Error {
     /// It takes too many rounds to send a frame.
     #[error("a quota of {0}: give at least {QUOTA_MIN}")]
     Quota(Bytes),
-    /// Out of range.
-    #[error("{of} weigh {weight}: give them a weight from 10 to 65535")]
-    Weight {
-        /// The flows.
-        of: String,
-        /// Their weight.
+    /// A weight that the quota does not divide well.
+    #[error("flows without a class weigh {0}: give them a weight from 10 to 65535")]
+    Weight(u32),
+    /// The same of a class.
+    #[error("the flows of class `{class}` weigh {weight}: give them a weight from 10 to 65535")]
+    ClassWeight {
+        /// The class.
+        class: String,
+        /// What was given.
         weight: u32,
     },
     /// A buffer that drops every packet of full length, or is beyond what is computed with.
@@ -139,6 +143,21 @@ pub enum Error {
         /// The port's longest frame.
         frame: Bytes,
     },
+}
+
+impl Error {
+    /// What it is about.
+    pub fn subject(&self) -> Subject<'_> {
+        match self {
+            Self::Tree(error) => error.subject(),
+            Self::Parent(class) => Subject::class(class).at(&["parent"]),
+            Self::Queues(_) => Subject::settings(&["queues"]),
+            Self::Quota(_) => Subject::settings(&["quota"]),
+            Self::Weight(_) => Subject::settings(&["weight"]),
+            Self::ClassWeight { class, .. } => Subject::class(class).at(&["weight"]),
+            Self::Buffer { .. } => Subject::settings(&["bytes"]),
+        }
+    }
 }
 
 /// Checks the numbers, and resolves the filters.
@@ -155,12 +174,11 @@ pub(super) fn check(parameters: &Parameters, port: Port) -> Result<Classifier, E
         return Err(Error::Buffer { bytes: *bytes, frame });
     }
     if !WEIGHTS.contains(weight) {
-        return Err(Error::Weight { of: "flows without a class".into(), weight: *weight });
+        return Err(Error::Weight(*weight));
     }
     if let Some(Class { name, weight, .. }) = classes.iter().find(|c| !WEIGHTS.contains(&c.weight))
     {
-        let of = alloc::format!("the flows of class `{name}`");
-        return Err(Error::Weight { of, weight: *weight });
+        return Err(Error::ClassWeight { class: name.clone(), weight: *weight });
     }
     if let Some(class) = classes.iter().find(|class| class.parent.is_some()) {
         return Err(Error::Parent(class.name.clone()));
