@@ -46,6 +46,8 @@ pub struct Sample {
 pub struct Ended {
     /// What became of each flow, in the order of the plan.
     pub flows: Vec<FlowTotals>,
+    /// The same when the part of the run began and ended that is measured, if it came so far.
+    pub looks: Vec<Vec<FlowTotals>>,
     /// How long their thread wanted a processor and had none; `None` if this kernel does not tell. Hosts'
     /// kernels work on the same one.
     pub waited: Option<Duration>,

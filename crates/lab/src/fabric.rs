@@ -14,7 +14,7 @@ use engine::{Delivery, Engine, Tally, World};
 use network::observer::{Event, Observer, Place};
 use network::{Behaviour, Node, PortId};
 use results::capture::KEPT;
-use results::totals::{Drops, EngineTotals, PortTotals};
+use results::totals::{Carried, Drops, EngineTotals, PortTotals};
 use scenario::Plan;
 use scenario::plan::Action;
 use traffic::header::Header;
@@ -39,27 +39,43 @@ use idle::Idle;
 pub use orders::{Interface, Look};
 pub(crate) use orders::{Order, Orders};
 
-/// What the fabric did.
+/// What the fabric counted until some instant.
 #[derive(Debug)]
-pub(crate) struct Moved {
+pub(crate) struct Counted {
     pub(crate) ports: Vec<PortTotals>,
     pub(crate) nodes: Vec<Drops>,
     /// Drops by flow of the plan.
     pub(crate) flows: Vec<u64>,
     /// Packets that reached a machine with a congestion mark, by flow.
     pub(crate) marks: Vec<u64>,
-    /// What was counted of the plan's programs.
-    pub(crate) programs: ProgramFlows,
+    /// Of each of the plan's programs: its flow, both directions, drops and marks.
+    pub(crate) programs: Vec<(FlowId, [Carried; 2], [u64; 2])>,
+    pub(crate) engine: EngineTotals,
+    /// That instant.
+    pub(crate) end: Instant,
+}
+
+/// What the fabric did.
+#[derive(Debug)]
+pub(crate) struct Moved {
+    pub(crate) counted: Counted,
+    /// The same when the part of the run began and ended that is measured, if it came so far.
+    pub(crate) looks: Vec<Counted>,
     /// For each change whose time came: why it was refused, if it was.
     pub(crate) changes: Vec<Option<String>>,
-    pub(crate) engine: EngineTotals,
     pub(crate) lateness: Lateness,
     /// Frames that the machine had to drop on their way into the fabric, or out of it.
     pub(crate) missed: u64,
     /// When it did not look at all for longer than [`LATE`].
     pub(crate) absent: Stalls,
-    /// When it ended.
-    pub(crate) end: Instant,
+}
+
+/// What is noted while packets move.
+#[derive(Debug, Default)]
+struct Noted {
+    /// For each change whose time came: why it was refused, if it was.
+    changes: Vec<Option<String>>,
+    looks: Vec<Counted>,
 }
 
 /// Who lets packets go later than this, 1 in 100, did not keep up; nor did who was away for longer than
@@ -74,7 +90,7 @@ impl Moved {
 
     /// Whether the fabric was kept from its work for a part of the run.
     pub(crate) fn was_away(&self) -> bool {
-        self.absent.sum.as_ps() > self.end.as_ps() / 100
+        self.absent.sum.as_ps() > self.counted.end.as_ps() / 100
     }
 }
 
@@ -285,9 +301,9 @@ impl Fabric {
         stop: &AtomicBool,
         reached: &impl Fn(Instant),
     ) -> (Moved, Option<Error>) {
-        let mut refusals = Vec::new();
-        let failure = self.go(plan, stop, reached, &mut refusals).err();
-        (self.moved(refusals), failure)
+        let mut noted = Noted::default();
+        let failure = self.go(plan, stop, reached, &mut noted).err();
+        (self.moved(noted), failure)
     }
 
     /// The same, and lets what is queued then leave for so long at most; the rest is counted as flushed.
@@ -297,7 +313,7 @@ impl Fabric {
         stop: &AtomicBool,
         patience: Duration,
     ) -> (Look, Option<Error>) {
-        let ran = self.go(plan, stop, &|_| {}, &mut Vec::new());
+        let ran = self.go(plan, stop, &|_| {}, &mut Noted::default());
         let ended = ran.and_then(|()| self.drain(patience));
         self.count_left();
         (self.look(), ended.err())
@@ -308,7 +324,7 @@ impl Fabric {
         plan: &Plan,
         stop: &AtomicBool,
         reached: &impl Fn(Instant),
-        refusals: &mut Vec<Option<String>>,
+        noted: &mut Noted,
     ) -> Result<(), Error> {
         if self.idle.is_some() {
             Idle::prepare_thread();
@@ -318,6 +334,7 @@ impl Fabric {
         let (mut report_at, mut sample_at) = (Instant::ZERO, Instant::ZERO);
         let sampled = plan.probes.flows.filter(|_| self.monitor.programs.any());
         let mut programs_at = sampled.map_or(Instant::NEVER, |_| Instant::ZERO);
+        let mut looks_at: Vec<Instant> = plan.looks().rev().collect();
         let mut last = Instant::ZERO;
         while self.engine.now() < end && !stop.load(Ordering::Relaxed) {
             let mut now = self.clock.now().min(end);
@@ -325,8 +342,12 @@ impl Fabric {
             last = now;
             while let Some((change, later)) = changes.split_first().filter(|(c, _)| c.when <= now) {
                 self.advance(change.when)?;
-                refusals.push(self.change(change.port, &change.action));
+                noted.changes.push(self.change(change.port, &change.action));
                 changes = later;
+            }
+            while let Some(at) = looks_at.pop_if(|at| *at <= now) {
+                self.advance(at.max(self.engine.now()))?;
+                noted.looks.push(self.counted());
             }
             if let Some(every) = plan.probes.queues
                 && sample_at <= now
@@ -351,7 +372,8 @@ impl Fabric {
             } else if !busy && self.idle.is_some() {
                 let sample = plan.probes.queues.map_or(Instant::NEVER, |_| sample_at);
                 let change = changes.first().map_or(Instant::NEVER, |change| change.when);
-                self.sleep_until(report_at.min(sample).min(programs_at).min(change))?;
+                let look = looks_at.last().copied().unwrap_or(Instant::NEVER);
+                self.sleep_until(report_at.min(sample).min(programs_at).min(change).min(look))?;
                 last = self.clock.now();
             }
         }
@@ -576,23 +598,24 @@ impl Fabric {
         }
     }
 
-    fn moved(self, changes: Vec<Option<String>>) -> Moved {
-        let missed = self.missed();
-        let Self { engine, monitor, marks, lateness, absent, .. } = self;
-        let Monitor { tally, programs, .. } = monitor;
-        Moved {
-            ports: engine.port_totals(&tally),
-            nodes: tally.nodes,
-            flows: tally.flows,
-            marks,
-            programs,
-            changes,
+    /// What was counted so far.
+    fn counted(&self) -> Counted {
+        let Self { engine, monitor: Monitor { tally, programs, .. }, marks, .. } = self;
+        Counted {
+            ports: engine.port_totals(tally),
+            nodes: tally.nodes.clone(),
+            flows: tally.flows.clone(),
+            marks: marks.clone(),
+            programs: programs.counts().collect(),
             engine: engine.totals(),
-            lateness,
-            missed,
-            absent,
             end: engine.now(),
         }
+    }
+
+    fn moved(self, Noted { changes, looks }: Noted) -> Moved {
+        let (counted, missed) = (self.counted(), self.missed());
+        let Self { lateness, absent, .. } = self;
+        Moved { counted, looks, changes, lateness, missed, absent }
     }
 
     /// Frames that the machine has dropped on their way in or out.

@@ -24,7 +24,7 @@ use crate::congestion::Congestion;
 use crate::device::Kind;
 use crate::error::Error;
 use crate::event_channel::{Listener, Message};
-use crate::fabric::{Fabric, Moved};
+use crate::fabric::{Counted, Fabric, Moved};
 use crate::hosts::{Hosts, Interface};
 use crate::programs::Programs;
 use crate::spoiled::{self, Evidence};
@@ -48,8 +48,10 @@ pub struct Options<'a> {
 /// What came of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Everything counted.
+    /// Everything counted, or in the part of the run that is measured.
     pub totals: Totals,
+    /// The same when that part began and ended.
+    looks: Vec<Totals>,
     /// Whether the machine kept up, and what else a reader should know.
     pub report: LabReport,
     /// Why it ended before its time, if it did.
@@ -98,7 +100,7 @@ pub fn run(
         programs.iter_mut().try_for_each(|programs| programs.serve(plan, hosts, now))?;
         Ok(steering.interrupted.load(Ordering::Relaxed))
     })?;
-    let Outcome { totals, report, absent, .. } = &mut outcome;
+    let Outcome { totals, looks, report, absent, .. } = &mut outcome;
     let stalls = detector.stop();
     let run = totals.ending.at.since(Instant::ZERO);
     report.host_stalls = Some(stalls.told());
@@ -107,13 +109,10 @@ pub fn run(
     if stalls.sum.times(STARVED) > run || !report.spoiled.is_empty() {
         report.kept_up = false;
     }
-    let Ended { flows, waited } = agents.finish()?;
-    for (flow, totals) in flows.into_iter().zip(&mut totals.flows) {
-        // Programs are counted by the fabric.
-        if totals.program.is_none() {
-            *totals = FlowTotals { drops: totals.drops, marks: totals.marks, ..flow };
-        }
-    }
+    let Ended { flows, looks: seen, waited } = agents.finish()?;
+    complete(&mut totals.flows, flows);
+    looks.truncate(seen.len());
+    looks.iter_mut().zip(seen).for_each(|(look, flows)| complete(&mut look.flows, flows));
     if let Some(waited) = waited.filter(|&waited| waited.times(STARVED) > run) {
         report.kept_up = false;
         let (waited, all) = (waited.as_secs_f64(), run.as_secs_f64());
@@ -126,12 +125,23 @@ pub fn run(
         report.notes.extend(found.notes);
         report.failed_programs = found.failures;
     }
+    let looks = std::mem::take(looks);
+    *totals = std::mem::take(totals).measured(plan, looks);
     report.kernel_congestion = congestion.of_the_kernel(plan);
     if plan.commands().next().is_none() {
         // Flows of the scenario's own set what they use.
         report.substitutions.clear();
     }
     Ok(outcome)
+}
+
+/// Puts what the agents know of each flow beside what the fabric counted. Programs are counted by the fabric.
+fn complete(counted: &mut [FlowTotals], known: Vec<FlowTotals>) {
+    for (known, counted) in known.into_iter().zip(counted) {
+        if counted.program.is_none() {
+            *counted = FlowTotals { drops: counted.drops, marks: counted.marks, ..known };
+        }
+    }
 }
 
 /// Hosts and fabric, ready to run.
@@ -207,12 +217,14 @@ impl Lab {
             moving.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });
         listener.drain(observer);
-        let complete = moved.end >= Instant::ZERO + plan.duration;
+        let complete = moved.counted.end >= Instant::ZERO + plan.duration;
         let report = report(plan, &hosts, &moved, kind, notes);
         drop((hosts, restored));
         let absent = moved.absent.clone();
         let failure = broken.or(failure);
-        Ok(Outcome { totals: totals(moved, complete), report, failure, absent })
+        let looks = moved.looks.into_iter().map(|look| totals(look, false)).collect();
+        let totals = Totals { changes: moved.changes, ..totals(moved.counted, complete) };
+        Ok(Outcome { totals, looks, report, failure, absent })
     }
 }
 
@@ -282,7 +294,7 @@ fn report(
     mut notes: Vec<String>,
 ) -> LabReport {
     if moved.was_away() {
-        let share = 100.0 * moved.absent.sum.as_secs_f64() / moved.end.as_secs_f64();
+        let share = 100.0 * moved.absent.sum.as_secs_f64() / moved.counted.end.as_secs_f64();
         notes.push(format!("the forwarding thread was preempted for {share:.0} % of the run"));
     }
     let name = |interface: &Interface| {
@@ -305,11 +317,11 @@ fn report(
 }
 
 /// What the fabric counted; of flows it knows the drops only, and what programs sent.
-fn totals(moved: Moved, complete: bool) -> Totals {
-    let flows = moved.flows.iter().zip(&moved.marks);
+fn totals(counted: Counted, complete: bool) -> Totals {
+    let flows = counted.flows.iter().zip(&counted.marks);
     let flows = flows.map(|(&drops, &marks)| FlowTotals { drops, marks, ..Default::default() });
     let mut flows: Vec<_> = flows.collect();
-    for (flow, carried, [drops, marks]) in moved.programs.counts() {
+    for (flow, carried, [drops, marks]) in counted.programs {
         let [sender, receiver] = program_flows::infos(carried);
         let received = Bytes(receiver.bytes_read);
         let program = Some(carried);
@@ -318,10 +330,11 @@ fn totals(moved: Moved, complete: bool) -> Totals {
     }
     Totals {
         flows,
-        ports: moved.ports,
-        nodes: moved.nodes,
-        changes: moved.changes,
-        engine: moved.engine,
-        ending: Ending { at: moved.end, complete },
+        ports: counted.ports,
+        nodes: counted.nodes,
+        changes: Vec::new(),
+        measured: None,
+        engine: counted.engine,
+        ending: Ending { at: counted.end, complete },
     }
 }

@@ -170,6 +170,12 @@ impl Delay {
         }
     }
 
+    /// Those since `earlier`; the longest and the jitter are of all time.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self { sum: self.sum.saturating_sub(earlier.sum), ..*self }
+    }
+
     /// RFC 3550's interarrival jitter.
     pub fn jitter(&self) -> Duration {
         Duration::from_ps(self.jitter_times_16 >> 4)

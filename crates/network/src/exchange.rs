@@ -78,6 +78,15 @@ impl Exchanges {
         self.times.note(time);
     }
 
+    /// Those that were answered since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let times = self.times.since(&earlier.times);
+        let max = if self.max > earlier.max { self.max } else { times.longest() };
+        let (completed, sum) = (self.completed - earlier.completed, self.sum - earlier.sum);
+        Self { completed, sum, max, times }
+    }
+
     /// What became of those of both together.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {

@@ -58,6 +58,20 @@ impl Histogram {
         }
     }
 
+    /// Those that were counted since `earlier`. The longest is known to 6 % if it was not the longest of all time.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let mut own = self.clone();
+        for (count, before) in own.counts.iter_mut().zip(&earlier.counts) {
+            *count = count.saturating_sub(*before);
+        }
+        if self.longest <= earlier.longest {
+            let last = own.counts.iter().rposition(|&count| count > 0);
+            own.longest = last.map_or(0, |last| greatest(last).min(self.longest));
+        }
+        own
+    }
+
     /// How many there were.
     pub fn total(&self) -> u64 {
         self.counts.iter().sum()
@@ -104,6 +118,24 @@ mod tests {
             assert!(greatest(place) - low <= ns / 16 + 1, "{ns} is known to a sixteenth");
         }
         assert_eq!(bucket(u64::MAX), BUCKETS - 1);
+    }
+
+    #[test]
+    fn what_came_later_is_told_apart() {
+        let mut histogram = Histogram::default();
+        let note = |histogram: &mut Histogram, list: &[u64]| {
+            list.iter().for_each(|&us| histogram.note(Duration::from_us(us)));
+        };
+        note(&mut histogram, &[5, 900]);
+        let earlier = histogram.clone();
+        note(&mut histogram, &[7, 100]);
+        let later = histogram.since(&earlier);
+        assert_eq!(later.total(), 2);
+        assert!((100_000..107_000).contains(&later.longest().as_ns()), "{:?}", later.longest());
+        note(&mut histogram, &[1_000]);
+        assert_eq!(histogram.since(&earlier).longest(), Duration::from_us(1_000));
+        assert_eq!(histogram.since(&Histogram::default()), histogram);
+        assert_eq!(histogram.since(&histogram).total(), 0);
     }
 
     #[test]

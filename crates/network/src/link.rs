@@ -55,6 +55,22 @@ pub struct Counters {
     pub delay_max: Duration,
 }
 
+impl Counters {
+    /// What was counted since `earlier`; the most that one was later is that of all time.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            lost: self.lost.saturating_sub(earlier.lost),
+            passed: self.passed.saturating_sub(earlier.passed),
+            reordered: self.reordered.saturating_sub(earlier.reordered),
+            duplicated: self.duplicated.saturating_sub(earlier.duplicated),
+            corrupted: self.corrupted.saturating_sub(earlier.corrupted),
+            delay_sum: self.delay_sum.saturating_sub(earlier.delay_sum),
+            delay_max: self.delay_max,
+        }
+    }
+}
+
 impl Wire {
     /// A wire of the given delay, with these impairments, which a packet passes one after another.
     pub fn new(delay: Duration, impairments: Vec<Impairment>) -> Self {

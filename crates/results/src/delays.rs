@@ -61,6 +61,13 @@ impl Delays {
         }
     }
 
+    /// Those since `earlier`, of all classes together.
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
+        let (sojourn, spacing) =
+            (self.sojourn.since(&earlier.sojourn), self.spacing.since(&earlier.spacing));
+        Self { sojourn, spacing, last: self.last, classes: None }
+    }
+
     /// How long the packets of the class of that number and name waited.
     pub fn of_class(&self, class: usize, name: &str) -> Histogram {
         self.classes.as_ref().map(|classes| classes.of(class, name)).unwrap_or_default()

@@ -282,10 +282,10 @@ pub struct EngineSummary {
 impl Summary {
     /// Sums up a run of `plan`.
     pub fn new(plan: &Plan, totals: &Totals) -> Self {
-        let seconds = totals.ending.at.as_secs_f64();
-        // Of what was left out there is nothing to tell.
+        let seconds = totals.seconds();
+        // Of what was left out, or ran when nothing was measured, there is nothing to tell.
         let known = plan.flows.iter().zip(&totals.flows).enumerate();
-        let known = known.filter(|(_, (_, t))| !t.left_out);
+        let known = known.filter(|(_, (_, t))| t.is_known());
         let (numbers, known): (Vec<usize>, Vec<_>) = known.unzip();
         let flow: Vec<_> = known.iter().map(|(f, t)| (f.name.clone(), sum_flow(t))).collect();
         let node = plan.nodes.iter().zip(&totals.nodes).map(|(n, d)| (n.name.clone(), sum_node(d)));

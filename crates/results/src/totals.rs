@@ -4,10 +4,13 @@ use network::datagram::Delay;
 use network::exchange::Exchanges;
 use network::histogram::Histogram;
 use network::link::Counters;
+use scenario::plan::Window;
 use traffic::condition::Count;
 use traffic::{Bytes, DropReason, Instant, Relaxed, Statistics};
 
 use crate::delays::Delays;
+
+mod window;
 
 /// Drops by their reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,6 +81,37 @@ pub struct FlowTotals {
     pub program: Option<[Carried; 2]>,
     /// The driver could not run it, and nothing is known of it.
     pub left_out: bool,
+    /// From when until when it was measured, where that is not from its start to its end.
+    pub measured: Option<[Instant; 2]>,
+    /// Datagrams that were lost while it was measured, if that is not what follows from the counts above.
+    pub lost: Option<u64>,
+}
+
+impl FlowTotals {
+    /// Datagrams that were lost: neither received nor under way.
+    pub fn datagrams_lost(&self) -> u64 {
+        let (sent, received) = (self.sender.segments_sent, self.receiver.segments_received);
+        // A link may have made copies.
+        let missing = sent.saturating_sub(received);
+        let under_way = missing.saturating_sub(self.drops);
+        self.lost.unwrap_or(missing - under_way.min(self.unseen.unwrap_or(u64::MAX)))
+    }
+
+    /// The part of its time in which what is counted was counted: its own, unless the run is measured in part. Of a
+    /// flow that did not run then, the end comes first.
+    pub fn measured(&self) -> [Instant; 2] {
+        self.measured.unwrap_or([self.start, self.end])
+    }
+
+    /// Whether there is anything to tell of it: it ran, and not only when nothing was measured.
+    pub fn is_known(&self) -> bool {
+        !self.left_out && self.measured.is_none_or(|[from, until]| from < until)
+    }
+
+    /// Whether it began while it was measured, so that its completion counts.
+    pub fn began_measured(&self) -> bool {
+        self.measured.is_none_or(|[from, _]| from == self.start)
+    }
 }
 
 /// What a network carried in one direction.
@@ -135,7 +169,7 @@ pub struct Cost {
 }
 
 /// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ending {
     /// The simulated time reached.
     pub at: Instant,
@@ -144,12 +178,14 @@ pub struct Ending {
 }
 
 /// Everything a driver counted, in the order of the plan.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Totals {
     /// One for each of `Plan::flows`.
     pub flows: Vec<FlowTotals>,
     /// One for each port: `2 * link + end`.
     pub ports: Vec<PortTotals>,
+    /// The part of the run that these are of, if not all.
+    pub measured: Option<Window>,
     /// Drops within each of `Plan::nodes` (no route, receive ring).
     pub nodes: Vec<Drops>,
     /// For each of `Plan::changes` whose time came: why it was refused, if it was.

@@ -38,6 +38,9 @@ pub(crate) struct Scenario {
     /// The units that results and warnings are printed in; those that the file writes unless given.
     #[serde(default)]
     pub(crate) units: Units,
+    /// The part of the run that results are of; all of it unless given.
+    #[serde(default)]
+    pub(crate) measure: Measure,
     /// Hosts, routers and links in shapes that are known by name.
     #[serde(default)]
     pub(crate) topology: Table<Topology>,
@@ -75,6 +78,16 @@ pub(crate) struct Scenario {
     /// How far a simulated run and one in the lab may lie apart (`suimon compare`).
     #[serde(default)]
     pub(crate) compare: Compare,
+}
+
+/// The part of the run that results are of: what happens before and after it is neither counted nor judged.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Measure {
+    /// From then on; 0 s unless given.
+    pub(crate) from: Option<Quantity<TimeUnit>>,
+    /// Until then; the run's end unless given.
+    pub(crate) until: Option<Quantity<TimeUnit>>,
 }
 
 /// The units that results and warnings are printed in. What is not readable in one has another prefix.

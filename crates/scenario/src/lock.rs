@@ -36,6 +36,10 @@ pub fn lock(plan: &Plan) -> String {
     line(&mut text, "units.size", &string(size.name()));
     line(&mut text, "units.time", &string(delay.name()));
     line(&mut text, "units.duration", &string(duration.name()));
+    if let Some(Window { from, until }) = plan.measure {
+        line(&mut text, "measure.from", &instant(from));
+        line(&mut text, "measure.until", &instant(until));
+    }
     plan.expectations.iter().for_each(|e| expectation(e, &mut text));
     comparison(&plan.comparison, &mut text);
     let groups = Groups::of(plan);

@@ -31,6 +31,8 @@ pub struct Plan {
     pub seed: u64,
     /// How long it runs.
     pub duration: Duration,
+    /// The part of it that results are of; all unless given.
+    pub measure: Option<Window>,
     /// Hosts, routers and emulators; a packet's `HostId` is an index into these.
     pub nodes: Vec<Node>,
     /// Links between them; the port that transmits from `ends[e]` of link `l` is `PortId(2 * l + e)`.
@@ -63,6 +65,28 @@ pub struct Command<'a> {
 }
 
 impl Plan {
+    /// When all that was counted so far is to be known, for what is measured: at the last instant before the measured part
+    /// begins, unless the run does then, and at its last one, unless the run ends then.
+    pub fn looks(&self) -> impl DoubleEndedIterator<Item = Instant> + Clone + use<> {
+        let end = Instant::ZERO + self.duration;
+        let window = self.measure.unwrap_or(Window { from: Instant::ZERO, until: end });
+        let (from, until) = (Some(window.from), Some(window.until));
+        let edges = [from.filter(|&at| at > Instant::ZERO), until.filter(|&at| at < end)];
+        edges.into_iter().flatten().map(|edge| Instant::from_ps(edge.as_ps() - 1))
+    }
+
+    /// When what a flow's receiver has read matters for its goodput, unless the flow completes earlier: halfway, and
+    /// at the end, of the part of its time that is measured.
+    pub fn goodput_marks(&self, flow: &Flow) -> [Instant; 2] {
+        let end = Instant::ZERO + self.duration;
+        let stop = flow.span.stop.min(end).max(flow.span.start);
+        let (from, until) = match self.measure {
+            None => (flow.span.start, stop),
+            Some(window) => (flow.span.start.max(window.from), stop.min(window.until)),
+        };
+        [from + Duration::from_ps(until.since(from).as_ps() / 2), stop]
+    }
+
     /// The link by which `node` sends the packets of the flow of that number, from one host to another; `None`
     /// if there is no way, or it is there. Of several of equal cost the flow hash takes one.
     pub fn next_link(&self, node: usize, flow: usize, [from, to]: [usize; 2]) -> Option<u32> {

@@ -52,6 +52,9 @@ pub(crate) fn resolve(file: &Scenario, written: Units, problems: &mut Problems) 
     let flows = flows::resolve(&declared, &network, problems);
     let changes = changes::resolve(file, &network, &declared.names, problems);
     let probes = probes::resolve(file, &network, &declared.names, problems);
+    let file::Measure { from, until } = &file.measure;
+    let (from, until) = (from.as_ref(), until.as_ref());
+    let measure = from.or(until).and_then(|_| probes::window(from, until, duration, problems));
     let known = judgements::Known {
         names: &declared.names,
         flows: &flows,
@@ -66,6 +69,7 @@ pub(crate) fn resolve(file: &Scenario, written: Units, problems: &mut Problems) 
         units,
         seed,
         duration,
+        measure,
         nodes: network.nodes.list,
         links: network.links.list,
         routes: network.routes,

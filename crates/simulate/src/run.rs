@@ -32,7 +32,7 @@ pub fn run(
     let mut timetable = Timetable::new(plan, end);
     let mut marks = Marks::new(plan);
     let mut flows = vec![Snapshot::default(); plan.flows.len()];
-    let (mut changes, mut complete) = (Vec::new(), false);
+    let (mut changes, mut looks, mut complete) = (Vec::new(), Vec::new(), false);
     let goes_on = || !steering.interrupted.load(Ordering::Relaxed);
     'run: while goes_on() {
         let now = timetable.next();
@@ -45,6 +45,9 @@ pub fn run(
         sample(plan, &engine, &timetable, now, tally.inner);
         while let Some(mark) = marks.due(now) {
             mark.take(plan, &engine, &mut flows);
+        }
+        if plan.looks().any(|at| at == now) {
+            looks.push(totals(plan, &engine, &tally, &flows, false));
         }
         // The earliest come first, and each that was made is counted.
         let due = plan.changes[changes.len()..].iter().take_while(|change| change.when == now);
@@ -59,7 +62,8 @@ pub fn run(
         (steering.progress)(now);
         timetable.advance(now);
     }
-    Ok(Totals { changes, ..totals(plan, &engine, tally, &flows, complete) })
+    let totals = totals(plan, &engine, &tally, &flows, complete);
+    Ok(Totals { changes, ..totals }.measured(plan, looks))
 }
 
 /// Events from one look at the interruption to the next: less than a tenth of a second's work.
@@ -100,7 +104,8 @@ impl Recurring {
 impl Timetable {
     fn new(plan: &Plan, end: Instant) -> Self {
         let mut once: Vec<Instant> =
-            plan.flows.iter().flat_map(|f| [halfway(f, end), stop(f, end)]).collect();
+            plan.flows.iter().flat_map(|flow| plan.goodput_marks(flow)).collect();
+        once.extend(plan.looks());
         once.extend(plan.changes.iter().map(|change| change.when));
         once.sort_unstable_by(|a, b| b.cmp(a));
         once.dedup();
@@ -134,17 +139,6 @@ fn stride(duration: Duration) -> Duration {
     Duration::from_ps(duration.as_ps() / 128).min(Duration::from_ms(100))
 }
 
-/// When a flow's goodput is taken, unless it completes earlier.
-fn stop(flow: &Flow, end: Instant) -> Instant {
-    flow.span.stop.min(end).max(flow.span.start)
-}
-
-/// Halfway through a flow.
-fn halfway(flow: &Flow, end: Instant) -> Instant {
-    let span = stop(flow, end).since(flow.span.start);
-    flow.span.start + Duration::from_ps(span.as_ps() / 2)
-}
-
 /// What a flow's receiver had read at the instants that matter.
 #[derive(Clone, Copy, Default)]
 struct Snapshot {
@@ -174,10 +168,10 @@ struct Marks(Vec<Mark>);
 
 impl Marks {
     fn new(plan: &Plan) -> Self {
-        let end = Instant::ZERO + plan.duration;
         let of = |(number, flow): (usize, &Flow)| {
             let mark = |stop, at| Mark { at, flow: number, stop };
-            [mark(false, halfway(flow, end)), mark(true, stop(flow, end))]
+            let [half, stop] = plan.goodput_marks(flow);
+            [mark(false, half), mark(true, stop)]
         };
         let mut marks: Vec<_> = plan.flows.iter().enumerate().flat_map(of).collect();
         marks.sort_unstable_by(|a, b| b.cmp(a));
@@ -242,28 +236,31 @@ fn exchanges(engine: &Engine, flow: &Flow, number: usize) -> Option<Exchanges> {
 fn totals(
     plan: &Plan,
     engine: &Engine,
-    tally: Tally<&mut impl Observer>,
+    tally: &Tally<&mut impl Observer>,
     snapshots: &[Snapshot],
     complete: bool,
 ) -> Totals {
-    let flow = |(number, (flow, snapshot))| FlowTotals {
+    let flow = |(number, snapshot)| FlowTotals {
         drops: tally.flows[number],
-        ..flow_totals(engine, number, flow, snapshot)
+        ..flow_totals(plan, engine, number, snapshot)
     };
     Totals {
-        flows: plan.flows.iter().zip(snapshots).enumerate().map(flow).collect(),
-        ports: engine.port_totals(&tally),
-        nodes: tally.nodes,
+        flows: snapshots.iter().enumerate().map(flow).collect(),
+        ports: engine.port_totals(tally),
+        nodes: tally.nodes.clone(),
         changes: Vec::new(),
+        measured: None,
         engine: engine.totals(),
         ending: Ending { at: engine.now(), complete },
     }
 }
 
-fn flow_totals(engine: &Engine, number: usize, flow: &Flow, snapshot: &Snapshot) -> FlowTotals {
+fn flow_totals(plan: &Plan, engine: &Engine, number: usize, snapshot: &Snapshot) -> FlowTotals {
+    let flow = &plan.flows[number];
     let (read, read_at) = progress(engine, flow, number);
     let completed = flow.span.bytes.is_some_and(|b| b.0 == read);
-    let end = if completed { read_at } else { stop(flow, engine.now()) };
+    let [_, stop] = plan.goodput_marks(flow);
+    let end = if completed { read_at } else { stop.min(engine.now()).max(flow.span.start) };
     let [sender, receiver] = [flow.from, flow.to].map(|node| info(engine, node, number));
     FlowTotals {
         start: flow.span.start,
@@ -280,6 +277,8 @@ fn flow_totals(engine: &Engine, number: usize, flow: &Flow, snapshot: &Snapshot)
         exchanges: exchanges(engine, flow, number),
         program: None,
         left_out: flow.takes_a_kernel(),
+        measured: None,
+        lost: None,
     }
 }
 
@@ -313,8 +312,7 @@ stagger = "7 ms"
             let now = timetable.next();
             while let Some(mark) = marks.due(now) {
                 let flow = &plan.flows[mark.flow];
-                let at = if mark.stop { stop(flow, end) } else { halfway(flow, end) };
-                assert_eq!(at, now);
+                assert_eq!(plan.goodput_marks(flow)[usize::from(mark.stop)], now);
                 looked[mark.flow][usize::from(mark.stop)] += 1;
             }
             if now >= end {

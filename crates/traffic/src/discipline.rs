@@ -173,6 +173,27 @@ pub struct Statistics {
     pub gap_bytes: u64,
 }
 
+impl Statistics {
+    /// What was counted since `earlier`. What is queued is that of now, and the greatest backlog that of all time.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            backlog_packets: self.backlog_packets,
+            backlog_bytes: self.backlog_bytes,
+            backlog_bytes_max: self.backlog_bytes_max,
+            enqueued_packets: self.enqueued_packets.saturating_sub(earlier.enqueued_packets),
+            enqueued_bytes: self.enqueued_bytes.saturating_sub(earlier.enqueued_bytes),
+            sent_packets: self.sent_packets.saturating_sub(earlier.sent_packets),
+            sent_bytes: self.sent_bytes.saturating_sub(earlier.sent_bytes),
+            dropped_packets: self.dropped_packets.saturating_sub(earlier.dropped_packets),
+            dropped_bytes: self.dropped_bytes.saturating_sub(earlier.dropped_bytes),
+            marked_packets: self.marked_packets.saturating_sub(earlier.marked_packets),
+            gap_frames: self.gap_frames.saturating_sub(earlier.gap_frames),
+            gap_bytes: self.gap_bytes.saturating_sub(earlier.gap_bytes),
+        }
+    }
+}
+
 impl AddAssign for Statistics {
     /// Sums two queues' counters. Their greatest backlogs need not have coincided, so the sum's is
     /// an upper bound.
@@ -211,6 +232,19 @@ pub struct Relaxed {
 }
 
 impl Relaxed {
+    /// What was counted since `earlier`; the longest is that of all time.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            delay: self.delay.saturating_sub(earlier.delay),
+            delay_longest: self.delay_longest,
+            rate: self.rate.saturating_sub(earlier.rate),
+            loss: self.loss.saturating_sub(earlier.loss),
+            relative_delay: self.relative_delay.saturating_sub(earlier.relative_delay),
+            relative_loss: self.relative_loss.saturating_sub(earlier.relative_loss),
+        }
+    }
+
     /// The counts by the names of what was guaranteed.
     pub const fn counts(&self) -> [(&'static str, u64); 5] {
         [

@@ -125,3 +125,44 @@ pub struct Info {
     /// Queue entries that a stack without a SACK cache would have walked, in all.
     pub walked: u64,
 }
+
+impl Info {
+    /// What was counted since `earlier`, with the state of now.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            bytes_acked: self.bytes_acked.saturating_sub(earlier.bytes_acked),
+            bytes_sent: self.bytes_sent.saturating_sub(earlier.bytes_sent),
+            bytes_retransmitted: self
+                .bytes_retransmitted
+                .saturating_sub(earlier.bytes_retransmitted),
+            bytes_received: self.bytes_received.saturating_sub(earlier.bytes_received),
+            bytes_duplicate: self.bytes_duplicate.saturating_sub(earlier.bytes_duplicate),
+            bytes_written: self.bytes_written.saturating_sub(earlier.bytes_written),
+            bytes_read: self.bytes_read.saturating_sub(earlier.bytes_read),
+            segments_sent: self.segments_sent.saturating_sub(earlier.segments_sent),
+            segments_received: self.segments_received.saturating_sub(earlier.segments_received),
+            data_segments_sent: self.data_segments_sent.saturating_sub(earlier.data_segments_sent),
+            data_segments_received: self
+                .data_segments_received
+                .saturating_sub(earlier.data_segments_received),
+            retransmissions: self.retransmissions.saturating_sub(earlier.retransmissions),
+            timeouts: self.timeouts.saturating_sub(earlier.timeouts),
+            fast_recoveries: self.fast_recoveries.saturating_sub(earlier.fast_recoveries),
+            undos: self.undos.saturating_sub(earlier.undos),
+            spurious_timeouts: self.spurious_timeouts.saturating_sub(earlier.spurious_timeouts),
+            dsacks_received: self.dsacks_received.saturating_sub(earlier.dsacks_received),
+            dsacks_sent: self.dsacks_sent.saturating_sub(earlier.dsacks_sent),
+            duplicate_acks: self.duplicate_acks.saturating_sub(earlier.duplicate_acks),
+            tlp_probes: self.tlp_probes.saturating_sub(earlier.tlp_probes),
+            zero_window_probes: self.zero_window_probes.saturating_sub(earlier.zero_window_probes),
+            local_drops: self.local_drops.saturating_sub(earlier.local_drops),
+            ecn_marks: self.ecn_marks.saturating_sub(earlier.ecn_marks),
+            ecn_echoes: self.ecn_echoes.saturating_sub(earlier.ecn_echoes),
+            window_reductions: self.window_reductions.saturating_sub(earlier.window_reductions),
+            delivered: self.delivered.saturating_sub(earlier.delivered),
+            walked: self.walked.saturating_sub(earlier.walked),
+            ..*self
+        }
+    }
+}

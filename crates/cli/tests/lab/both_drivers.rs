@@ -262,6 +262,39 @@ sojourn_max = "3 %"
     check("both drivers, a trace", &format!("{ROUTER}{scenario}"));
 }
 
+/// What lies before the middle of the run, slow start and the upload's first half, is not counted.
+#[test]
+fn the_second_half_alone() {
+    let scenario = r#"
+measure = { from = "4 s", until = "7500 ms" }
+rate = "40 Mbit/s"
+delay = "15 ms"
+at.r.queue.fifo.bytes = "150 kB"
+[flow.bulk]
+from = "a"
+to = "b"
+[flow.call]
+from = "b"
+to = "a"
+datagrams = { rate = "1 Mbit/s", size = "500 B" }
+[flow.ping]
+from = "a"
+to = "b"
+ping = {}
+[compare.flow.bulk]
+goodput = "3 %"
+[compare.flow.call]
+goodput = "2 %"
+delay_mean = "3 %"
+[compare.flow.ping]
+exchanges = "5 %"
+[compare.link.out]
+utilisation = "3 %"
+"#;
+    let (measure, scenario) = scenario.trim_start().split_once('\n').expect("lines");
+    check("both drivers, a half", &format!("{measure}\n{ROUTER}{scenario}"));
+}
+
 #[test]
 fn requests_and_responses() {
     let scenario = r#"

@@ -1,8 +1,9 @@
 //! When a flow's receiver is looked at, and what it had read then: as the simulator does.
 
 use results::totals::FlowTotals;
+use scenario::Plan;
 use scenario::plan::Flow;
-use traffic::{Bytes, Duration, Instant};
+use traffic::{Bytes, Instant};
 
 /// The two looks at a flow.
 #[derive(Clone, Copy, Debug)]
@@ -33,17 +34,11 @@ impl Mark {
     }
 }
 
-/// When a flow's goodput is taken in a run up to `end`, unless it completes earlier.
-fn stop(flow: &Flow, end: Instant) -> Instant {
-    flow.span.stop.min(end).max(flow.span.start)
-}
-
 impl GoodputMarks {
-    /// The looks at `flow` in a run that ends at `end`.
-    pub(super) fn new(flow: &Flow, end: Instant) -> Self {
-        let stop = stop(flow, end);
-        let half = Duration::from_ps(stop.since(flow.span.start).as_ps() / 2);
-        Self { half: Mark::at(flow.span.start + half), stop: Mark::at(stop) }
+    /// The looks at `flow` in a run of `plan`.
+    pub(super) fn new(plan: &Plan, flow: &Flow) -> Self {
+        let [half, stop] = plan.goodput_marks(flow).map(Mark::at);
+        Self { half, stop }
     }
 
     /// Looks, if it is time.
@@ -67,7 +62,7 @@ impl GoodputMarks {
         let completed = flow.span.bytes.is_some_and(|bytes| bytes.0 == read);
         FlowTotals {
             start: flow.span.start,
-            end: if completed { read_at } else { stop(flow, now) },
+            end: if completed { read_at } else { self.stop.at.min(now).max(flow.span.start) },
             completed,
             received: self.stop.saw.filter(|_| !completed).unwrap_or(Bytes(read)),
             received_by_half: self.half.saw,

@@ -142,11 +142,10 @@ pub(super) fn open(
             listen_at(plan, number, &mut listeners)?;
         }
     }
-    let end = Instant::ZERO + plan.duration;
     let mut agents = Vec::with_capacity(halves.len());
     let mut applications = Applications::default();
     for (number, (flow, half)) in (0..).zip(plan.flows.iter().zip(halves)) {
-        let (start, looks) = (flow.span.start, GoodputMarks::new(flow, end));
+        let (start, looks) = (flow.span.start, GoodputMarks::new(plan, flow));
         let kind = match (&flow.transport, half) {
             (Transport::Tcp(tcp), Half { connection: Some([near, far]), .. }) => {
                 let [sender, receiver] = flow.applications(tcp, plan.seed);

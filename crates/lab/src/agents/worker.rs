@@ -64,8 +64,11 @@ pub(super) struct Worker<S> {
     applications: Applications,
     listeners: Vec<Listener>,
     scratch: Scratch,
-    /// One source for each flow, one for the samples, and one for each application.
+    /// One source for each flow, one for the samples, one for each application, and one for the looks.
     timers: Schedule,
+    /// When all flows are looked at, the latest first, and what was seen.
+    looks_at: Vec<Instant>,
+    looks: Vec<Vec<FlowTotals>>,
     sampling: Option<Duration>,
     samples: S,
     stopped: bool,
@@ -90,7 +93,7 @@ impl<S: FnMut(Sample)> Worker<S> {
                 epoll.add(socket, Token::Socket.event(number, all_edges()))?;
             }
         }
-        let mut timers = Schedule::new(agents.len() + 1 + applications.len());
+        let mut timers = Schedule::new(agents.len() + applications.len() + 2);
         for (number, agent) in (0..).zip(&agents) {
             if let Kind::Udp(datagrams) = &agent.kind {
                 epoll.add(datagrams.sink(), Token::Datagrams.event(number, EpollFlags::EPOLLIN))?;
@@ -104,6 +107,9 @@ impl<S: FnMut(Sample)> Worker<S> {
         if sampling.is_some() {
             timers.set(agents.len() as u32, Instant::ZERO);
         }
+        let looks_at: Vec<Instant> = plan.looks().rev().collect();
+        let look = looks_at.last().copied().unwrap_or(Instant::NEVER);
+        timers.set((agents.len() + 1 + applications.len()) as u32, look);
         let scratch = Scratch::new();
         let stopped = false;
         Ok(Self {
@@ -115,6 +121,8 @@ impl<S: FnMut(Sample)> Worker<S> {
             listeners,
             scratch,
             timers,
+            looks_at,
+            looks: Vec::new(),
             sampling,
             samples,
             stopped,
@@ -143,13 +151,14 @@ impl<S: FnMut(Sample)> Worker<S> {
                 self.handle(event, self.clock.now())?;
             }
         }
-        Ok(Ended { flows: self.totals(), waited: threads::waited() })
+        Ok(Ended { flows: self.totals(), looks: self.looks, waited: threads::waited() })
     }
 
     fn wake(&mut self, number: u32, now: Instant) {
         let Some(agent) = self.agents.get_mut(number as usize) else {
             return match number - self.agents.len() as u32 {
                 0 => self.sample(number, now),
+                look if look as usize > self.applications.len() => self.look(number),
                 application => {
                     self.applications.wake(application - 1, now);
                     self.rearm(application - 1);
@@ -171,6 +180,13 @@ impl<S: FnMut(Sample)> Worker<S> {
         if let Some(application) = self.applications.of(socket) {
             self.rearm(application);
         }
+    }
+
+    /// Looks at all flows, and sets the timer for the next look.
+    fn look(&mut self, timer: u32) {
+        self.looks.push(self.totals());
+        self.looks_at.pop();
+        self.timers.set(timer, self.looks_at.last().copied().unwrap_or(Instant::NEVER));
     }
 
     /// Tells the state of every flow that has started; of programs the fabric does.

@@ -161,7 +161,8 @@ impl DatagramSummary {
 }
 
 pub(super) fn sum_flow(t: &FlowTotals) -> FlowSummary {
-    let seconds = t.end.since(t.start).as_secs_f64();
+    let [from, until] = t.measured();
+    let seconds = until.since(from).as_secs_f64();
     let late = |half: Bytes| per(t.received.0.saturating_sub(half.0) as f64, seconds / 2.0);
     // Who asks sends little: what the answers cost counts too.
     let ends = if t.exchanges.is_some() { &[t.sender, t.receiver][..] } else { &[t.sender] };
@@ -170,7 +171,7 @@ pub(super) fn sum_flow(t: &FlowTotals) -> FlowSummary {
         goodput: per(t.received.0 as f64, seconds),
         goodput_last_half: t.received_by_half.map(late),
         bytes: t.received.0,
-        seconds,
+        seconds: t.end.since(t.start).as_secs_f64(),
         completed: t.completed,
         drops: t.drops,
         marks: t.marks,
@@ -202,10 +203,7 @@ const fn sum_carried(Carried { sent, received, bytes }: Carried) -> CarriedSumma
 
 fn sum_datagrams(t: &FlowTotals, delay: &Delay) -> DatagramSummary {
     let (sent, received) = (t.sender.segments_sent, t.receiver.segments_received);
-    // A link may have made copies.
-    let missing = sent.saturating_sub(received);
-    let under_way = missing.saturating_sub(t.drops).min(t.unseen.unwrap_or(u64::MAX));
-    let lost = missing - under_way;
+    let lost = t.datagrams_lost();
     let seconds = delay.sum as f64 / PS_PER_SECOND as f64;
     DatagramSummary {
         sent,

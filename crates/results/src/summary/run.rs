@@ -20,6 +20,12 @@ pub struct Run {
     pub seed: u64,
     /// Simulated seconds.
     pub seconds: f64,
+    /// From when on everything is counted, where only a part of the run is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_from_seconds: Option<f64>,
+    /// Until when, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_until_seconds: Option<f64>,
     /// Whether the plan's duration was reached.
     pub complete: bool,
     /// How many flows there were.
@@ -102,6 +108,8 @@ pub(super) fn sum_run(
         title: plan.title.clone(),
         seed: plan.seed,
         seconds: totals.ending.at.as_secs_f64(),
+        measured_from_seconds: totals.measured.map(|window| window.from.as_secs_f64()),
+        measured_until_seconds: totals.measured.map(|window| window.until.as_secs_f64()),
         complete: totals.ending.complete,
         flows: flows.len() as u64,
         goodput: goodput(counted.clone().map(|((_, t), _)| *t)),
@@ -151,7 +159,10 @@ type Member<'a> = (&'a (String, FlowSummary), (&'a FlowTotals, Option<Ideal>));
 fn sum_group(group: &[Member<'_>]) -> Group {
     let members = group.iter().map(|((_, flow), _)| flow);
     let goodputs = members.clone().map(|f| f.goodput);
-    let completion = sum_completion(group.iter().map(|&((_, flow), (_, ideal))| (flow, ideal)));
+    let completion = sum_completion(group.iter().map(|&((_, flow), (t, ideal))| {
+        // Those that are cut off at the start would look short.
+        (flow, ideal.filter(|_| t.began_measured()))
+    }));
     let (completion, size) = completion.unzip();
     let exchanges = group.iter().filter_map(|(_, (t, _))| t.exchanges.clone());
     Group {
@@ -181,11 +192,11 @@ fn goodput<'t>(flows: impl Iterator<Item = &'t FlowTotals> + Clone) -> f64 {
 
 /// How long at least one of the flows ran.
 fn busy<'t>(flows: impl Iterator<Item = &'t FlowTotals>) -> Duration {
-    let mut spans: Vec<_> = flows.map(|flow| (flow.start, flow.end)).collect();
+    let mut spans: Vec<_> = flows.map(FlowTotals::measured).collect();
     spans.sort_unstable();
     let mut busy = Duration::ZERO;
     let mut until = Instant::ZERO;
-    for (start, end) in spans {
+    for [start, end] in spans {
         busy += end.since(start.max(until).min(end));
         until = until.max(end);
     }

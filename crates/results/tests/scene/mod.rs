@@ -64,6 +64,7 @@ pub(crate) fn plan() -> Plan {
         },
         seed: 7,
         duration: Duration::from_ms(10),
+        measure: None,
         nodes: vec![
             node("sender", 0, NodeKind::Host(host::Config::default())),
             node("gnet", 1, NodeKind::Emulator(emulator)),
@@ -308,6 +309,7 @@ pub(crate) fn totals() -> Totals {
         ports: vec![port(400, none), port(0, none), port(395, drops), port(200, none)],
         nodes: vec![none, none, ring],
         changes: Vec::new(),
+        measured: None,
         engine: EngineTotals { events: 2_000, packet_hops: 995 },
         ending: Ending { at: at_us(10_000), complete: true },
     }

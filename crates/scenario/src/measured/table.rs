@@ -44,6 +44,16 @@ pub(super) const RUN: &[Quantity] = &[
     quantity("bytes", Size, Aggregate::None, Higher, "Bytes that all receiving programs read."),
     quantity("flows", Number, Aggregate::None, Neither, "How many flows there were."),
     quantity("seconds", Duration, Aggregate::None, Neither, "How long it ran."),
+    quantity(
+        "measured_from",
+        Duration,
+        Aggregate::None,
+        Neither,
+        "From when on everything is counted, where only a part of the run is measured.",
+    )
+    .at("measured_from_seconds"),
+    quantity("measured_until", Duration, Aggregate::None, Neither, "Until when, likewise.")
+        .at("measured_until_seconds"),
     quantity("complete", Number, Aggregate::None, Higher, "1 if the plan's duration was reached."),
     quantity("seed", Number, Aggregate::None, Neither, "The seed."),
 ];

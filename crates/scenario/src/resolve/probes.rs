@@ -126,7 +126,7 @@ fn capture(
 }
 
 /// The stretch from `from` to `until`, within the run.
-fn window(
+pub(super) fn window(
     from: Option<&Quantity<TimeUnit>>,
     until: Option<&Quantity<TimeUnit>>,
     duration: Duration,

@@ -1,0 +1,179 @@
+//! What was counted in a part of the run: what was counted until its end, less what was counted before it.
+//!
+//! Counters and distributions are of that part. What is no sum, such as the longest that a queue was or a window at the
+//! end, is that of the run until then; a longest wait or response is of the part, as its distribution tells it.
+
+use std::borrow::Cow;
+use std::iter;
+
+use scenario::plan::{Plan, Window};
+use traffic::condition::Count;
+use traffic::{Bytes, Instant};
+
+use super::{Carried, Drops, EngineTotals, FlowTotals, PortTotals, Totals};
+
+impl Totals {
+    /// What `plan` wants of a run: all of it, or what was counted between two looks. A run that ended before a look has
+    /// its end in place of it.
+    #[must_use]
+    pub fn measured(self, plan: &Plan, looks: Vec<Self>) -> Self {
+        let Some(window) = plan.measure else { return self };
+        let mut looks = looks.into_iter();
+        let earlier = match window.from {
+            Instant::ZERO => Self::default(),
+            _ => looks.next().unwrap_or_else(|| self.clone()),
+        };
+        let later = looks.next().unwrap_or_else(|| self.clone());
+        let flows = self.flows.iter().zip(&later.flows);
+        let flows = flows.zip(or_nothing(&earlier.flows));
+        let ports = later.ports.iter().zip(or_nothing(&earlier.ports));
+        let nodes = later.nodes.iter().zip(or_nothing(&earlier.nodes));
+        Self {
+            flows: flows
+                .map(|((flow, later), earlier)| flow.within(window, later, &earlier))
+                .collect(),
+            ports: ports.map(|(later, earlier)| later.since(&earlier)).collect(),
+            nodes: nodes.map(|(later, earlier)| later.since(&earlier)).collect(),
+            engine: later.engine.since(earlier.engine),
+            measured: Some(Window {
+                from: window.from.min(self.ending.at),
+                until: window.until.min(self.ending.at),
+            }),
+            changes: self.changes,
+            ending: self.ending,
+        }
+    }
+}
+
+impl Totals {
+    /// How long it was measured.
+    pub fn seconds(&self) -> f64 {
+        let whole = || self.ending.at.as_secs_f64();
+        self.measured.map_or_else(whole, |Window { from, until }| until.since(from).as_secs_f64())
+    }
+}
+
+/// What was counted, and nothing for whatever comes after the list.
+fn or_nothing<T: Clone + Default>(counted: &[T]) -> impl Iterator<Item = Cow<'_, T>> {
+    counted.iter().map(Cow::Borrowed).chain(iter::repeat_with(|| Cow::Owned(T::default())))
+}
+
+impl FlowTotals {
+    /// What became of it as a whole, with what was counted between two looks.
+    fn within(&self, window: Window, later: &Self, earlier: &Self) -> Self {
+        let [from, until] = [self.start.max(window.from), self.end.min(window.until)];
+        let lost = Self::datagrams_lost;
+        let received = |look: &Self| look.received.0.min(self.received.0);
+        let before = received(earlier);
+        let by_half = self.received_by_half.map(|half| Bytes(half.0.saturating_sub(before)));
+        let delay = |later: &network::datagram::Delay| match &earlier.delay {
+            Some(earlier) => later.since(earlier),
+            None => *later,
+        };
+        let exchanges = |later: &network::exchange::Exchanges| match &earlier.exchanges {
+            Some(earlier) => later.since(earlier),
+            None => later.clone(),
+        };
+        let program = |later: [Carried; 2]| {
+            let earlier = earlier.program.unwrap_or_default();
+            [0, 1].map(|way| later[way].since(earlier[way]))
+        };
+        Self {
+            start: self.start,
+            end: self.end,
+            completed: self.completed,
+            received: Bytes(received(later).saturating_sub(before)),
+            received_by_half: by_half,
+            drops: later.drops.saturating_sub(earlier.drops),
+            marks: later.marks.saturating_sub(earlier.marks),
+            sender: later.sender.since(&earlier.sender),
+            receiver: later.receiver.since(&earlier.receiver),
+            delay: later.delay.as_ref().map(delay),
+            unseen: later.unseen,
+            exchanges: later.exchanges.as_ref().map(exchanges),
+            program: later.program.map(program),
+            left_out: self.left_out,
+            measured: Some([from, until]),
+            lost: later.delay.map(|_| lost(later).saturating_sub(lost(earlier))),
+        }
+    }
+}
+
+impl Carried {
+    const fn since(self, earlier: Self) -> Self {
+        Self {
+            sent: self.sent.saturating_sub(earlier.sent),
+            received: self.received.saturating_sub(earlier.received),
+            bytes: self.bytes.saturating_sub(earlier.bytes),
+        }
+    }
+}
+
+impl PortTotals {
+    /// A class or an element is the one of the same name; one that was not there counted nothing before.
+    fn since(&self, earlier: &Self) -> Self {
+        fn of<'e, T, U>(names: &[(String, T)], list: &'e [U], name: &str) -> Option<&'e U> {
+            list.get(names.iter().position(|(known, _)| known == name)?)
+        }
+        let names = || self.classes.iter().map(|(name, _)| name.as_str());
+        let known = &earlier.classes;
+        let classes = self.classes.iter().map(|(name, later)| {
+            let before = of(known, known, name).map(|(_, before)| *before).unwrap_or_default();
+            (name.clone(), later.since(&before))
+        });
+        let sojourns = names().zip(&self.sojourns).map(|(name, later)| {
+            of(known, &earlier.sojourns, name).map_or_else(|| later.clone(), |e| later.since(e))
+        });
+        let relaxed = names().zip(&self.relaxed).map(|(name, later)| {
+            of(known, &earlier.relaxed, name).map_or(*later, |earlier| later.since(earlier))
+        });
+        let elements = self.elements.iter().map(|(name, later)| {
+            let before = of(&earlier.elements, &earlier.elements, name);
+            let before = before.map(|(_, before)| *before).unwrap_or_default();
+            (name.clone(), [0, 1, 2].map(|colour| since(later[colour], before[colour])))
+        });
+        let delays = self.delays.as_ref().map(|later| match &earlier.delays {
+            Some(earlier) => later.since(earlier),
+            None => later.clone(),
+        });
+        let impairments = self.impairments.map(|later| match &earlier.impairments {
+            Some(earlier) => later.since(earlier),
+            None => later,
+        });
+        Self {
+            statistics: self.statistics.since(&earlier.statistics),
+            classes: classes.collect(),
+            sojourns: sojourns.collect(),
+            relaxed: relaxed.collect(),
+            drops: self.drops.since(&earlier.drops),
+            faults: self.faults.clone(),
+            delays,
+            elements: elements.collect(),
+            impairments,
+        }
+    }
+}
+
+fn since(later: Count, earlier: Count) -> Count {
+    Count {
+        packets: later.packets.saturating_sub(earlier.packets),
+        bytes: later.bytes.saturating_sub(earlier.bytes),
+    }
+}
+
+impl Drops {
+    fn since(&self, earlier: &Self) -> Self {
+        let mut own = *self;
+        own.0.iter_mut().zip(earlier.0).for_each(|(count, before)| *count -= before.min(*count));
+        own
+    }
+}
+
+impl EngineTotals {
+    const fn since(self, earlier: Self) -> Self {
+        Self {
+            events: self.events.saturating_sub(earlier.events),
+            packet_hops: self.packet_hops.saturating_sub(earlier.packet_hops),
+        }
+    }
+}
