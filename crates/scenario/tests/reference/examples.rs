@@ -11,11 +11,12 @@ use crate::key::{definition, follow, values};
 /// No example is longer.
 const LONGEST: usize = 60;
 /// Where there are scenarios, from the root of the repository.
-const FOLDERS: [&str; 6] = [
+const FOLDERS: [&str; 7] = [
     "scenarios",
     "scenarios/disciplines",
     "scenarios/impairments",
     "scenarios/topologies",
+    "scenarios/workloads",
     "papers/p0",
     "papers/p1",
 ];
