@@ -70,8 +70,8 @@ pub fn unknown(path: &str, quantities: &[(String, f64)]) -> Error {
 /// What the summary's `quantities`, in alphabetical order, have for the path of an expectation or of a
 /// tolerance: that quantity, or what the path is short for.
 pub fn measured(path: &str, quantities: &[(String, f64)]) -> Option<f64> {
-    // A flow with a count stands for all its connections together, a link with one for all that it made.
-    let links = || links(path, quantities);
+    // A flow with a count stands for all its connections together, a link or node with one for all that it made.
+    let members = || members(path, quantities);
     let group = || measured(&format!("group.{}", path.strip_prefix("flow.")?), quantities);
     let short = || {
         let (quantity, (entity, _)) = (Quantity::of(path)?, path.rsplit_once('.')?);
@@ -82,16 +82,17 @@ pub fn measured(path: &str, quantities: &[(String, f64)]) -> Option<f64> {
         .or_else(short)
         .or_else(group)
         .or_else(|| class(path, quantities))
-        .or_else(links)
+        .or_else(members)
 }
 
-/// A link with a count: what all of them have together.
-fn links(path: &str, quantities: &[(String, f64)]) -> Option<f64> {
-    let (name, quantity) = path.strip_prefix("link.")?.split_once('.')?;
-    if quantity.starts_with(|c: char| c.is_ascii_digit()) {
+/// A link or a node with a count: what all of them have together.
+fn members(path: &str, quantities: &[(String, f64)]) -> Option<f64> {
+    let (kind, path_within) = path.split_once('.')?;
+    let (name, quantity) = path_within.split_once('.')?;
+    if !matches!(kind, "link" | "node") || quantity.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
-    let member = |number: u32| measured(&format!("link.{name}.{number}.{quantity}"), quantities);
+    let member = |number: u32| measured(&format!("{kind}.{name}.{number}.{quantity}"), quantities);
     let all = (1..).map_while(member);
     Quantity::of(path)?.together(all)
 }
@@ -142,6 +143,8 @@ mod tests {
             ("link.lan.1.utilisation", 0.5),
             ("link.lan.2.drops", 4.0),
             ("link.lan.2.utilisation", 0.75),
+            ("node.box.1.drops", 3.0),
+            ("node.box.2.drops", 2.0),
         ];
         let known = known.map(|(path, value)| (path.to_owned(), value));
         let measured = |path: &str| measured(path, &known);
@@ -150,6 +153,7 @@ mod tests {
         assert_eq!(measured("link.lan.utilisation"), Some(0.75), "the busiest of them");
         assert_eq!(measured("link.lan.sojourn_p99"), Some(0.5), "at the worse end");
         assert_eq!(measured("link.lan.class.a.rate"), Some(5.0));
+        assert_eq!(measured("node.box.drops"), Some(5.0));
         assert_eq!(measured("link.wan.drops"), None);
         let of_group = [
             ("group.calls.datagrams.delay_max_seconds", 0.5),

@@ -504,6 +504,8 @@ fn expectations_are_of_what_is_measured() {
         expected("link.wan.class]\ngolf.rate = { min = \"1 Mbit/s\" }\n"),
         "x.toml:18:1: there is no class `golf`\n  help: did you mean `gold`?"
     );
+    assert_eq!(expected("node.r]\ndrops.max = 0\n"), "nothing");
+    assert!(expected("node.q]\ndrops.max = 0\n").contains("there is no node `q`"));
     // A class may come by a change, or go with a queue that a change brings.
     let change = "[change.later]\nat = \"r:wan\"\nwhen = \"1 s\"\n";
     let later = "link.wan.class.late]\nrate.min = \"1 Mbit/s\"\n";

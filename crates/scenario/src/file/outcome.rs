@@ -29,6 +29,10 @@ pub(crate) struct Expect {
     /// By emulator.
     #[serde(default)]
     pub(crate) emulator: Table<Judged<Emulator, Bounds<Written>>>,
+    /// By host, router, balancer or emulator, of what it did itself rather than its ports. One with a count stands for
+    /// all that it made.
+    #[serde(default)]
+    pub(crate) node: Table<Judged<Node, Bounds<Written>>>,
     /// Of the whole run.
     pub(crate) run: Option<Judged<Run, Bounds<Written>>>,
 }
@@ -50,6 +54,10 @@ pub(crate) struct Compare {
     /// By emulator.
     #[serde(default)]
     pub(crate) emulator: Table<Judged<Emulator, Written>>,
+    /// By host, router, balancer or emulator, of what it did itself rather than its ports. One with a count stands for
+    /// all that it made.
+    #[serde(default)]
+    pub(crate) node: Table<Judged<Node, Written>>,
     /// Of the whole run.
     pub(crate) run: Option<Judged<Run, Written>>,
 }
@@ -70,20 +78,21 @@ pub(crate) struct Tables<'f, V> {
     pub(crate) flow: &'f Table<Judged<Flow, V>>,
     pub(crate) link: &'f Table<Judged<Link, V>>,
     pub(crate) emulator: &'f Table<Judged<Emulator, V>>,
+    pub(crate) node: &'f Table<Judged<Node, V>>,
     pub(crate) run: Option<&'f Judged<Run, V>>,
 }
 
 impl Expect {
     pub(crate) fn tables(&self) -> Tables<'_, Bounds<Written>> {
-        let Self { flow, link, emulator, run } = self;
-        Tables { flow, link, emulator, run: run.as_ref() }
+        let Self { flow, link, emulator, node, run } = self;
+        Tables { flow, link, emulator, node, run: run.as_ref() }
     }
 }
 
 impl Compare {
     pub(crate) fn tables(&self) -> Tables<'_, Written> {
-        let Self { flow, link, emulator, run, .. } = self;
-        Tables { flow, link, emulator, run: run.as_ref() }
+        let Self { flow, link, emulator, node, run, .. } = self;
+        Tables { flow, link, emulator, node, run: run.as_ref() }
     }
 }
 
@@ -123,6 +132,7 @@ measured!(Size, "flows of about one size", &[Entity::Size], Size, None);
 measured!(Link, "a link", &[Entity::Link], Class, Some(CLASSES));
 measured!(Class, "a class", &[Entity::Class], Class, None);
 measured!(Emulator, "an emulator", &[Entity::Emulator], Emulator, None);
+measured!(Node, "a node", &[Entity::Node], Node, None);
 measured!(Run, "the whole run", &[Entity::Run], Run, None);
 
 /// How quantities are judged.

@@ -74,6 +74,15 @@ pub(super) fn each<'f, V>(
             }
         }
     }
+    for (name, table) in tables.node.iter() {
+        let nodes = &network.nodes.names;
+        if nodes.is_group(&name.text) || nodes.find(name, problems).is_some() {
+            for (_, quantity, value) in known_quantities(&table.own) {
+                let path = format!("node.{}.{}", name.text, quantity.name);
+                found(path, quantity, value, problems);
+            }
+        }
+    }
     for (_, quantity, value) in
         tables.run.into_iter().flat_map(|table| known_quantities(&table.own))
     {
