@@ -200,6 +200,18 @@ impl Engine {
         }))
     }
 
+    /// Tells of every queue and each of its classes, as they are now.
+    pub fn sample_queues(&self, now: Instant, observer: &mut impl Observer) {
+        for port in self.world.nodes.iter().flat_map(Node::ports) {
+            let (port, qdisc, statistics) = (port.id(), port.qdisc(), &port.statistics());
+            observer.on(Event::QueueSample { port, now, statistics });
+            qdisc.classes(&mut |_, class, counted| {
+                let statistics = &counted;
+                observer.on(Event::ClassSample { port, class, now, statistics });
+            });
+        }
+    }
+
     /// Runs every event up to and including `until`.
     pub fn run_until(&mut self, until: Instant, observer: &mut impl Observer) {
         self.run_some(until, u64::MAX, observer);

@@ -3,11 +3,13 @@
 //! The simulator runs it from sample to sample in virtual time. The lab runs it to the time that it is,
 //! gives it the frames that machines send, and sends them those that reach them.
 
+mod agenda;
 mod engine;
 mod tally;
 mod wheel;
 mod world;
 
+pub use agenda::{Agenda, Task};
 pub use engine::{Delivery, Engine};
 pub use tally::Tally;
 pub use world::{Channel, Refusal, World};

@@ -10,16 +10,16 @@ mod orders;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use engine::{Delivery, Engine, Tally, World};
+use engine::{Agenda, Delivery, Engine, Tally, Task, World};
+use network::PortId;
 use network::observer::{Event, Observer, Place};
-use network::{Behaviour, Node, PortId};
 use results::capture::KEPT;
 use results::totals::{Carried, Drops, EngineTotals, PortTotals};
 use scenario::Plan;
 use scenario::plan::Action;
 use traffic::header::Header;
 use traffic::packet::{Protocol, ecn};
-use traffic::{Discipline, DropReason, Duration, FlowId, Instant, Packet, PacketId, Packets};
+use traffic::{DropReason, Duration, FlowId, Instant, Packet, PacketId, Packets};
 
 use crate::attachment::{Attachment, Entry};
 use crate::buffers::Buffers;
@@ -155,6 +155,22 @@ struct Monitor {
     programs: ProgramFlows,
     sender: EventSender,
     watched: Vec<Watched>,
+}
+
+/// Samples of queues go to the listener.
+impl Observer for Monitor {
+    fn on(&mut self, event: Event<'_>) {
+        match event {
+            Event::QueueSample { port, now, statistics } => {
+                self.sender.send(Message::Queue { port, now, statistics: *statistics });
+            }
+            Event::ClassSample { port, class, now, statistics } => {
+                let (class, statistics) = (class.into(), Box::new(*statistics));
+                self.sender.send(Message::Class { port, now, class, statistics });
+            }
+            _ => {}
+        }
+    }
 }
 
 impl Monitor {
@@ -330,31 +346,23 @@ impl Fabric {
             Idle::prepare_thread();
         }
         let end = Instant::ZERO + plan.duration;
-        let mut changes = plan.changes.as_slice();
-        let (mut report_at, mut sample_at) = (Instant::ZERO, Instant::ZERO);
+        let (mut agenda, mut report_at) = (Agenda::new(plan), Instant::ZERO);
         let sampled = plan.probes.flows.filter(|_| self.monitor.programs.any());
         let mut programs_at = sampled.map_or(Instant::NEVER, |_| Instant::ZERO);
-        let mut looks_at: Vec<Instant> = plan.looks().rev().collect();
         let mut last = Instant::ZERO;
         while self.engine.now() < end && !stop.load(Ordering::Relaxed) {
             let mut now = self.clock.now().min(end);
             self.note_absence(now.since(last));
             last = now;
-            while let Some((change, later)) = changes.split_first().filter(|(c, _)| c.when <= now) {
-                self.advance(change.when)?;
-                noted.changes.push(self.change(change.port, &change.action));
-                changes = later;
-            }
-            while let Some(at) = looks_at.pop_if(|at| *at <= now) {
+            while let Some((at, task)) = agenda.due(now) {
                 self.advance(at.max(self.engine.now()))?;
-                noted.looks.push(self.counted());
-            }
-            if let Some(every) = plan.probes.queues
-                && sample_at <= now
-            {
-                self.advance(sample_at.max(self.engine.now()))?;
-                self.sample(sample_at);
-                sample_at += every;
+                match task {
+                    Task::Sample => self.engine.sample_queues(at, &mut self.monitor),
+                    Task::Look => noted.looks.push(self.counted()),
+                    Task::Change(change) => {
+                        noted.changes.push(self.change(change.port, &change.action));
+                    }
+                }
                 now = self.clock.now().min(end);
             }
             self.advance(now)?;
@@ -370,10 +378,7 @@ impl Fabric {
                 reached(now);
                 report_at = now + REPORT;
             } else if !busy && self.idle.is_some() {
-                let sample = plan.probes.queues.map_or(Instant::NEVER, |_| sample_at);
-                let change = changes.first().map_or(Instant::NEVER, |change| change.when);
-                let look = looks_at.last().copied().unwrap_or(Instant::NEVER);
-                self.sleep_until(report_at.min(sample).min(programs_at).min(change).min(look))?;
+                self.sleep_until(report_at.min(programs_at).min(agenda.next()))?;
                 last = self.clock.now();
             }
         }
@@ -584,18 +589,6 @@ impl Fabric {
         let Self { engine, monitor, buffers, .. } = self;
         let observer = &mut FrameMonitor { monitor, buffers };
         engine.change(port, action, observer).and_then(Result::err)
-    }
-
-    fn sample(&mut self, now: Instant) {
-        for port in self.engine.world().nodes.iter().flat_map(Node::ports) {
-            let (qdisc, sender) = (port.qdisc(), &mut self.monitor.sender);
-            let (port, statistics) = (port.id(), port.statistics());
-            sender.send(Message::Queue { port, now, statistics });
-            qdisc.classes(&mut |_, class, counted| {
-                let (class, statistics) = (class.into(), Box::new(counted));
-                sender.send(Message::Class { port, now, class, statistics });
-            });
-        }
     }
 
     /// What was counted so far.

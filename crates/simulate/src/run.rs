@@ -2,15 +2,15 @@
 
 use std::sync::atomic::Ordering;
 
-use engine::{Engine, Tally, World};
+use engine::{Agenda, Engine, Tally, Task, World};
 use network::datagram::Delay;
 use network::exchange::Exchanges;
-use network::{Behaviour, Event, Observer};
+use network::{Event, Observer};
 use results::Steering;
 use results::totals::{Ending, FlowTotals, Totals};
 use scenario::Plan;
 use scenario::plan::Flow;
-use traffic::{Bytes, Discipline, Duration, FlowId, Instant};
+use traffic::{Bytes, Duration, FlowId, Instant};
 use transport::Info;
 
 use crate::refusal::{self, Refusal};
@@ -29,31 +29,34 @@ pub fn run(
     let mut tally = Tally::new(plan, observer);
     let mut engine = Engine::new(World::new(plan)?);
     let end = Instant::ZERO + plan.duration;
-    let mut timetable = Timetable::new(plan, end);
+    let (mut agenda, mut timetable) = (Agenda::new(plan), Timetable::new(plan, end));
     let mut marks = Marks::new(plan);
     let mut flows = vec![Snapshot::default(); plan.flows.len()];
     let (mut changes, mut looks, mut complete) = (Vec::new(), Vec::new(), false);
     let goes_on = || !steering.interrupted.load(Ordering::Relaxed);
     'run: while goes_on() {
-        let now = timetable.next();
+        let now = timetable.next().min(marks.next()).min(agenda.next());
         while !engine.run_some(now, EVENTS, &mut tally) {
             (steering.progress)(engine.now());
             if !goes_on() {
                 break 'run;
             }
         }
-        sample(plan, &engine, &timetable, now, tally.inner);
+        if timetable.flow_samples.due == now {
+            sample_flows(plan, &engine, now, tally.inner);
+        }
         while let Some(mark) = marks.due(now) {
             mark.take(plan, &engine, &mut flows);
         }
-        if plan.looks().any(|at| at == now) {
-            looks.push(totals(plan, &engine, &tally, &flows, false));
-        }
-        // The earliest come first, and each that was made is counted.
-        let due = plan.changes[changes.len()..].iter().take_while(|change| change.when == now);
-        for change in due {
-            let done = engine.change(change.port, &change.action, &mut tally);
-            changes.push(done.and_then(Result::err));
+        while let Some((_, task)) = agenda.due(now) {
+            match task {
+                Task::Sample => engine.sample_queues(now, tally.inner),
+                Task::Look => looks.push(totals(plan, &engine, &tally, &flows, false)),
+                Task::Change(change) => {
+                    let done = engine.change(change.port, &change.action, &mut tally);
+                    changes.push(done.and_then(Result::err));
+                }
+            }
         }
         if now >= end {
             complete = true;
@@ -69,14 +72,11 @@ pub fn run(
 /// Events from one look at the interruption to the next: less than a tenth of a second's work.
 const EVENTS: u64 = 1 << 17;
 
-/// When the engine pauses for samples.
+/// When the engine pauses beside what is on the agenda and the marks of flows.
 struct Timetable {
     end: Instant,
-    /// Instants at which flows are looked at or queues changed, latest first.
-    once: Vec<Instant>,
     /// Due and period of each recurring pause; `NEVER` for a probe that is off.
     flow_samples: Recurring,
-    queue_samples: Recurring,
     progress: Recurring,
 }
 
@@ -103,33 +103,19 @@ impl Recurring {
 
 impl Timetable {
     fn new(plan: &Plan, end: Instant) -> Self {
-        let mut once: Vec<Instant> =
-            plan.flows.iter().flat_map(|flow| plan.goodput_marks(flow)).collect();
-        once.extend(plan.looks());
-        once.extend(plan.changes.iter().map(|change| change.when));
-        once.sort_unstable_by(|a, b| b.cmp(a));
-        once.dedup();
         Self {
             end,
-            once,
             flow_samples: Recurring::every(plan.probes.flows),
-            queue_samples: Recurring::every(plan.probes.queues),
             progress: Recurring::every(Some(stride(plan.duration))),
         }
     }
 
     fn next(&self) -> Instant {
-        let once = self.once.last().copied().unwrap_or(Instant::NEVER);
-        let recurring = [self.flow_samples, self.queue_samples, self.progress];
-        recurring.iter().fold(once, |least, r| least.min(r.due)).min(self.end)
+        self.flow_samples.due.min(self.progress.due).min(self.end)
     }
 
     fn advance(&mut self, now: Instant) {
-        while self.once.last().is_some_and(|&at| at <= now) {
-            self.once.pop();
-        }
         self.flow_samples.advance(now);
-        self.queue_samples.advance(now);
         self.progress.advance(now);
     }
 }
@@ -178,39 +164,24 @@ impl Marks {
         Self(marks)
     }
 
+    /// When the next one is; `NEVER` if there is none.
+    fn next(&self) -> Instant {
+        self.0.last().map_or(Instant::NEVER, |mark| mark.at)
+    }
+
     /// Takes out a mark of that instant.
     fn due(&mut self, now: Instant) -> Option<Mark> {
         self.0.pop_if(|mark| mark.at <= now)
     }
 }
 
-fn sample(
-    plan: &Plan,
-    engine: &Engine,
-    timetable: &Timetable,
-    now: Instant,
-    observer: &mut impl Observer,
-) {
-    if timetable.flow_samples.due == now {
-        for (number, flow) in plan.flows.iter().enumerate() {
-            if now >= flow.span.start && !flow.takes_a_kernel() {
-                let ends = [flow.writer(), flow.reader()];
-                let [sender, receiver] = ends.map(|node| info(engine, node, number));
-                let (flow, ends) = (FlowId(number as u32), [&sender, &receiver]);
-                observer.on(Event::FlowSample { flow, now, ends });
-            }
-        }
-    }
-    if timetable.queue_samples.due == now {
-        for node in &engine.world().nodes {
-            for port in node.ports() {
-                let (port, qdisc, statistics) = (port.id(), port.qdisc(), &port.statistics());
-                observer.on(Event::QueueSample { port, now, statistics });
-                qdisc.classes(&mut |_, class, counted| {
-                    let statistics = &counted;
-                    observer.on(Event::ClassSample { port, class, now, statistics });
-                });
-            }
+fn sample_flows(plan: &Plan, engine: &Engine, now: Instant, observer: &mut impl Observer) {
+    for (number, flow) in plan.flows.iter().enumerate() {
+        if now >= flow.span.start && !flow.takes_a_kernel() {
+            let ends = [flow.writer(), flow.reader()];
+            let [sender, receiver] = ends.map(|node| info(engine, node, number));
+            let (flow, ends) = (FlowId(number as u32), [&sender, &receiver]);
+            observer.on(Event::FlowSample { flow, now, ends });
         }
     }
 }
@@ -305,20 +276,15 @@ stagger = "7 ms"
 "#;
         let plan = Document::parse("test.toml", text).and_then(|document| document.plan());
         let plan = plan.expect("a plan");
-        let end = Instant::ZERO + plan.duration;
-        let (mut marks, mut timetable) = (Marks::new(&plan), Timetable::new(&plan, end));
+        let mut marks = Marks::new(&plan);
         let mut looked = vec![[0; 2]; plan.flows.len()];
-        loop {
-            let now = timetable.next();
+        while marks.next() != Instant::NEVER {
+            let now = marks.next();
             while let Some(mark) = marks.due(now) {
                 let flow = &plan.flows[mark.flow];
                 assert_eq!(plan.goodput_marks(flow)[usize::from(mark.stop)], now);
                 looked[mark.flow][usize::from(mark.stop)] += 1;
             }
-            if now >= end {
-                break;
-            }
-            timetable.advance(now);
         }
         assert!(looked.iter().all(|looks| *looks == [1, 1]), "{looked:?}");
     }
