@@ -4,11 +4,15 @@ use scenario::Plan;
 use scenario::plan::Change;
 use traffic::{Duration, Instant};
 
-/// Something that is done at its time.
+/// Something that is done at its time. Of what comes at the same instant, this is the order.
 #[derive(Clone, Copy, Debug)]
 pub enum Task<'p> {
+    /// All flows are sampled: [`crate::Engine::sample_flows`].
+    SampleFlows,
+    /// The marks of the flow of that number are taken: [`crate::Engine::mark_goodput`].
+    Mark(usize),
     /// All queues are sampled: [`crate::Engine::sample_queues`].
-    Sample,
+    SampleQueues,
     /// All that was counted so far is noted: [`Plan::looks`].
     Look,
     /// A port is changed: [`crate::Engine::change`].
@@ -22,35 +26,82 @@ pub struct Agenda<'p> {
     changes: &'p [Change],
     /// The latest first.
     looks: Vec<Instant>,
-    /// When queues are sampled next; `NEVER` if they are not.
-    sample_at: Instant,
+    /// Of which flow, the latest first.
+    marks: Vec<(Instant, u32)>,
+    flows: Sampling,
+    queues: Sampling,
+}
+
+/// When something is sampled.
+#[derive(Clone, Copy, Debug)]
+struct Sampling {
+    /// Next; `NEVER` if it is not.
+    next: Instant,
     every: Duration,
 }
 
+impl Sampling {
+    const OFF: Self = Self { next: Instant::NEVER, every: Duration::MAX };
+
+    fn every(period: Option<Duration>) -> Self {
+        period.map_or(Self::OFF, |period| Self {
+            next: Instant::ZERO,
+            every: period.max(Duration::from_ns(1)),
+        })
+    }
+
+    /// Whether it is done at `now`, and if so, moves on.
+    fn take(&mut self, now: Instant) -> bool {
+        let due = self.next == now;
+        if due {
+            self.next += self.every;
+        }
+        due
+    }
+}
+
 impl<'p> Agenda<'p> {
-    /// All that is done in a run of `plan`.
+    /// What is done to queues in a run of `plan`, and the samples of flows.
     pub fn new(plan: &'p Plan) -> Self {
-        let every = plan.probes.queues.map(|every| every.max(Duration::from_ns(1)));
         Self {
             changes: &plan.changes,
             looks: plan.looks().rev().collect(),
-            sample_at: every.map_or(Instant::NEVER, |_| Instant::ZERO),
-            every: every.unwrap_or(Duration::MAX),
+            marks: Vec::new(),
+            flows: Sampling::every(plan.probes.flows),
+            queues: Sampling::every(plan.probes.queues),
         }
+    }
+
+    /// The same, with the marks of every flow: who runs the flows takes them.
+    #[must_use]
+    pub fn with_marks(mut self, plan: &Plan) -> Self {
+        let of = |(number, flow)| plan.goodput_marks(flow).map(|at| (at, number as u32));
+        self.marks = plan.flows.iter().enumerate().flat_map(of).collect();
+        self.marks.sort_unstable_by(|a, b| b.cmp(a));
+        self
+    }
+
+    /// The same, without the samples of flows.
+    #[must_use]
+    pub fn without_flow_samples(self) -> Self {
+        Self { flows: Sampling::OFF, ..self }
     }
 
     /// When something is done next; `NEVER` if nothing is.
     pub fn next(&self) -> Instant {
-        self.sample_at.min(self.look_at()).min(self.change_at())
+        let once = self.look_at().min(self.mark_at()).min(self.change_at());
+        once.min(self.flows.next).min(self.queues.next)
     }
 
-    /// Takes out what is due at `now`, and when it was: the earliest first, and of what comes at the same instant first a
-    /// sample and last the changes.
+    /// Takes out what is due at `now`, and when it was: the earliest first.
     pub fn due(&mut self, now: Instant) -> Option<(Instant, Task<'p>)> {
         let at = Some(self.next()).filter(|&at| at <= now && at != Instant::NEVER)?;
-        let task = if self.sample_at == at {
-            self.sample_at += self.every;
-            Task::Sample
+        let task = if self.flows.take(at) {
+            Task::SampleFlows
+        } else if let Some((_, flow)) = self.marks.pop_if(|(mark, _)| *mark == at) {
+            Task::Mark(flow as usize)
+        } else if self.queues.take(at) {
+            Task::SampleQueues
         } else if self.looks.pop_if(|look| *look == at).is_some() {
             Task::Look
         } else {
@@ -63,6 +114,10 @@ impl<'p> Agenda<'p> {
 
     fn look_at(&self) -> Instant {
         self.looks.last().copied().unwrap_or(Instant::NEVER)
+    }
+
+    fn mark_at(&self) -> Instant {
+        self.marks.last().map_or(Instant::NEVER, |&(at, _)| at)
     }
 
     fn change_at(&self) -> Instant {
@@ -86,8 +141,16 @@ measure = { from = "4 ms", until = "6 ms" }
 [link.l]
 between = ["a", "b"]
 rate = "1 Gbit/s"
+[flow.x]
+from = "a"
+to = "b"
+count = 2
+start = "2 ms"
+stop = "6 ms"
 [probe.queues]
 every = "3 ms"
+[probe.flows]
+every = "6 ms"
 [change.late]
 when = "6 ms"
 at = "a:l"
@@ -99,13 +162,16 @@ enabled = false
 "#;
         let plan = Document::parse("test.toml", text).and_then(|document| document.plan());
         let plan = plan.expect("a plan");
-        let mut agenda = Agenda::new(&plan);
+        let mut agenda = Agenda::new(&plan).with_marks(&plan);
         let mut done = Vec::new();
         // Whoever comes late does all that was due.
         for now in [0, 2, 9].map(Duration::from_ms) {
             while let Some((at, task)) = agenda.due(Instant::ZERO + now) {
                 let name = match task {
-                    Task::Sample => "sample",
+                    Task::SampleFlows => "flows",
+                    Task::Mark(0) => "mark 0",
+                    Task::Mark(_) => "mark 1",
+                    Task::SampleQueues => "queues",
                     Task::Look => "look",
                     Task::Change(change) => &change.name,
                 };
@@ -113,14 +179,20 @@ enabled = false
             }
         }
         let expected = [
-            (0, "sample"),
+            (0, "flows"),
+            (0, "queues"),
             (1_000, "early"),
-            (3_000, "sample"),
+            (3_000, "queues"),
             (3_999, "look"),
+            (5_000, "mark 0"),
+            (5_000, "mark 1"),
             (5_999, "look"),
-            (6_000, "sample"),
+            (6_000, "flows"),
+            (6_000, "mark 0"),
+            (6_000, "mark 1"),
+            (6_000, "queues"),
             (6_000, "late"),
-            (9_000, "sample"),
+            (9_000, "queues"),
         ];
         assert_eq!(done, expected);
         assert_eq!(agenda.next(), Instant::ZERO + Duration::from_ms(12));

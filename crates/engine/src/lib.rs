@@ -5,11 +5,14 @@
 
 mod agenda;
 mod engine;
+mod flows;
+mod goodput;
 mod tally;
 mod wheel;
 mod world;
 
 pub use agenda::{Agenda, Task};
 pub use engine::{Delivery, Engine};
+pub use goodput::GoodputMarks;
 pub use tally::Tally;
 pub use world::{Channel, Refusal, World};

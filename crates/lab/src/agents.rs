@@ -3,7 +3,6 @@
 
 mod applications;
 mod end;
-mod goodput_marks;
 mod info;
 mod opening;
 mod socket;

@@ -6,6 +6,7 @@
 
 mod drain;
 mod idle;
+mod monitor;
 mod orders;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +14,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use engine::{Agenda, Delivery, Engine, Tally, Task, World};
 use network::PortId;
 use network::observer::{Event, Observer, Place};
-use results::capture::KEPT;
 use results::totals::{Carried, Drops, EngineTotals, PortTotals};
 use scenario::Plan;
 use scenario::plan::Action;
@@ -27,7 +27,7 @@ use crate::checksum;
 use crate::clock::Clock;
 use crate::device::Received;
 use crate::error::Error;
-use crate::event_channel::{self, EventSender, Message, Watched};
+use crate::event_channel::{self, EventSender};
 use crate::flows::{FlowEntry, Flows};
 use crate::frame;
 use crate::lateness::Lateness;
@@ -36,6 +36,7 @@ use crate::program_flows::ProgramFlows;
 use crate::stalls::Stalls;
 
 use idle::Idle;
+use monitor::{FrameMonitor, Monitor};
 pub use orders::{Interface, Look};
 pub(crate) use orders::{Order, Orders};
 
@@ -148,109 +149,6 @@ pub(crate) struct Fabric {
     orders: Option<Orders>,
 }
 
-/// Observes the engine: counts, and sends what the listener records.
-#[derive(Debug)]
-struct Monitor {
-    tally: Tally<()>,
-    programs: ProgramFlows,
-    sender: EventSender,
-    watched: Vec<Watched>,
-}
-
-/// Samples of queues go to the listener.
-impl Observer for Monitor {
-    fn on(&mut self, event: Event<'_>) {
-        match event {
-            Event::QueueSample { port, now, statistics } => {
-                self.sender.send(Message::Queue { port, now, statistics: *statistics });
-            }
-            Event::ClassSample { port, class, now, statistics } => {
-                let (class, statistics) = (class.into(), Box::new(*statistics));
-                self.sender.send(Message::Class { port, now, class, statistics });
-            }
-            _ => {}
-        }
-    }
-}
-
-impl Monitor {
-    /// Sends a sample of each flow of the plan's programs.
-    fn sample_programs(&mut self, now: Instant) {
-        for (flow, ends) in self.programs.samples(now) {
-            self.sender.send(Message::Flow { flow, now, ends: Box::new(ends) });
-        }
-    }
-}
-
-/// The same, with the frames of what is captured.
-struct FrameMonitor<'a> {
-    monitor: &'a mut Monitor,
-    buffers: &'a Buffers,
-}
-
-impl FrameMonitor<'_> {
-    /// Tells of a frame at a port that is captured.
-    fn frame(
-        &mut self,
-        port: PortId,
-        (id, packet): (Option<PacketId>, &Packet),
-        at: Instant,
-        dropped: Option<DropReason>,
-    ) {
-        let Some(id) = id else { return };
-        let length = packet.length.saturating_sub(4).min(self.buffers.room());
-        if id.place() >= self.buffers.count() {
-            return;
-        }
-        let kept = (length as usize).min(KEPT);
-        let mut bytes = [0; KEPT];
-        bytes[..kept].copy_from_slice(self.buffers.bytes(id, kept as u32));
-        if let Some(bytes) = bytes.get_mut(..kept) {
-            frame::set_tos(bytes, packet.tos);
-        }
-        self.monitor.sender.send(Message::Frame { port, at, length, dropped, bytes });
-    }
-}
-
-impl Observer for FrameMonitor<'_> {
-    #[inline]
-    fn on(&mut self, event: Event<'_>) {
-        self.monitor.tally.on(event);
-        match event {
-            Event::Transmitted { port, id, packet, start, end } => {
-                let watched = self.monitor.watched[port.0 as usize];
-                if watched.packets {
-                    let packet = *packet;
-                    self.monitor.sender.send(Message::Transmitted { port, packet, start, end });
-                }
-                if watched.frames {
-                    self.frame(port, (id, packet), start, None);
-                }
-            }
-            Event::Gap { port, length, start, end } => {
-                let watched = self.monitor.watched[port.0 as usize];
-                if watched.packets || watched.frames {
-                    self.monitor.sender.send(Message::Gap { port, length, start, end });
-                }
-            }
-            Event::Dropped { place, id, packet, reason, now } => {
-                self.monitor.programs.dropped(packet, now);
-                self.monitor.sender.send(Message::Dropped { place, packet: *packet, reason, now });
-                if let Place::Port(port) = place
-                    && self.monitor.watched[port.0 as usize].frames
-                {
-                    self.frame(port, (id, packet), now, Some(reason));
-                }
-            }
-            Event::Failed { port, name, fault, lost, now } => {
-                let (name, fault) = (name.to_owned(), fault.clone());
-                self.monitor.sender.send(Message::Failed { port, name, fault, lost, now });
-            }
-            _ => {}
-        }
-    }
-}
-
 /// From one report of progress, and of what was told, to the next.
 const REPORT: Duration = Duration::from_ms(20);
 /// So many interfaces are looked at then, in turn: each takes some microseconds of system calls.
@@ -346,10 +244,12 @@ impl Fabric {
             Idle::prepare_thread();
         }
         let end = Instant::ZERO + plan.duration;
-        let (mut agenda, mut report_at) = (Agenda::new(plan), Instant::ZERO);
-        let sampled = plan.probes.flows.filter(|_| self.monitor.programs.any());
-        let mut programs_at = sampled.map_or(Instant::NEVER, |_| Instant::ZERO);
-        let mut last = Instant::ZERO;
+        let mut agenda = Agenda::new(plan);
+        if !self.monitor.programs.any() {
+            // Whoever has the sockets samples them.
+            agenda = agenda.without_flow_samples();
+        }
+        let (mut report_at, mut last) = (Instant::ZERO, Instant::ZERO);
         while self.engine.now() < end && !stop.load(Ordering::Relaxed) {
             let mut now = self.clock.now().min(end);
             self.note_absence(now.since(last));
@@ -357,7 +257,10 @@ impl Fabric {
             while let Some((at, task)) = agenda.due(now) {
                 self.advance(at.max(self.engine.now()))?;
                 match task {
-                    Task::Sample => self.engine.sample_queues(at, &mut self.monitor),
+                    Task::SampleFlows => self.monitor.sample_programs(at),
+                    Task::SampleQueues => self.engine.sample_queues(at, &mut self.monitor),
+                    // The agents keep those of their flows.
+                    Task::Mark(_) => {}
                     Task::Look => noted.looks.push(self.counted()),
                     Task::Change(change) => {
                         noted.changes.push(self.change(change.port, &change.action));
@@ -366,19 +269,13 @@ impl Fabric {
                 now = self.clock.now().min(end);
             }
             self.advance(now)?;
-            if let Some(every) = sampled
-                && programs_at <= now
-            {
-                self.monitor.sample_programs(programs_at);
-                programs_at += every.max(Duration::from_us(1));
-            }
             let busy = self.take_in()?;
             if now >= report_at {
                 self.glance()?;
                 reached(now);
                 report_at = now + REPORT;
             } else if !busy && self.idle.is_some() {
-                self.sleep_until(report_at.min(programs_at).min(agenda.next()))?;
+                self.sleep_until(report_at.min(agenda.next()))?;
                 last = self.clock.now();
             }
         }

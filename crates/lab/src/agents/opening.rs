@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
+use engine::GoodputMarks;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use results::totals::FlowTotals;
 use scenario::Plan;
@@ -11,7 +12,6 @@ use traffic::Instant;
 use transport::Info;
 
 use super::applications::{Applications, Socket};
-use super::goodput_marks::GoodputMarks;
 use super::stack;
 use super::tcp::{self, Listener};
 use super::udp::{self, Datagrams, Scratch};
@@ -23,7 +23,7 @@ use crate::{Error, Namespace, sysctl};
 #[derive(Debug)]
 pub(super) struct Agent {
     pub(super) start: Instant,
-    looks: GoodputMarks,
+    marks: GoodputMarks,
     pub(super) kind: Kind,
 }
 
@@ -53,7 +53,7 @@ impl Agent {
         if let Kind::Udp(datagrams) = &mut self.kind {
             datagrams.wake(now, clock, scratch);
         }
-        self.looks.wake(now, self.progress(applications).0);
+        self.marks.note(now, self.progress(applications).0);
     }
 
     pub(super) fn next_wakeup(&self) -> Instant {
@@ -61,7 +61,7 @@ impl Agent {
             Kind::Udp(datagrams) => datagrams.next_wakeup(),
             Kind::Tcp { .. } | Kind::Foreign => Instant::NEVER,
         };
-        own.min(self.looks.next_wakeup())
+        own.min(self.marks.next())
     }
 
     pub(super) fn infos(&self, applications: &Applications) -> [Info; 2] {
@@ -101,7 +101,7 @@ impl Agent {
             delay: datagrams.map(|datagrams| datagrams.delay()),
             unseen: datagrams.map(|datagrams| datagrams.unseen()),
             exchanges,
-            ..self.looks.totals(flow, now, self.progress(applications))
+            ..self.marks.totals(flow, now, self.progress(applications))
         }
     }
 }
@@ -145,7 +145,7 @@ pub(super) fn open(
     let mut agents = Vec::with_capacity(halves.len());
     let mut applications = Applications::default();
     for (number, (flow, half)) in (0..).zip(plan.flows.iter().zip(halves)) {
-        let (start, looks) = (flow.span.start, GoodputMarks::new(plan, flow));
+        let (start, marks) = (flow.span.start, GoodputMarks::new(plan, flow));
         let kind = match (&flow.transport, half) {
             (Transport::Tcp(tcp), Half { connection: Some([near, far]), .. }) => {
                 let [sender, receiver] = flow.applications(tcp, plan.seed);
@@ -163,7 +163,7 @@ pub(super) fn open(
                 return Err(Error::unfit(message, "connect hosts"));
             }
         };
-        agents.push(Agent { start, looks, kind });
+        agents.push(Agent { start, marks, kind });
     }
     Ok(Opened { agents, applications, listeners })
 }

@@ -1,0 +1,59 @@
+//! What modelled hosts know of the plan's flows: samples, marks of goodput, and what became of each.
+
+use network::observer::{Event, Observer};
+use network::{Node, host::Host};
+use results::totals::FlowTotals;
+use scenario::Plan;
+use traffic::{FlowId, Instant};
+use transport::Info;
+
+use crate::engine::Engine;
+use crate::goodput::GoodputMarks;
+
+impl Engine {
+    /// Tells of both ends of each flow that has begun, as they are now. What takes a real kernel is left out.
+    pub fn sample_flows(&self, plan: &Plan, now: Instant, observer: &mut impl Observer) {
+        for (number, flow) in plan.flows.iter().enumerate() {
+            if now >= flow.span.start && !flow.takes_a_kernel() {
+                let id = FlowId(number as u32);
+                let [sender, receiver] =
+                    [flow.writer(), flow.reader()].map(|node| self.info(node, id));
+                observer.on(Event::FlowSample { flow: id, now, ends: [&sender, &receiver] });
+            }
+        }
+    }
+
+    /// Takes the marks of the flow of that number that are due.
+    pub fn mark_goodput(&self, plan: &Plan, number: usize, marks: &mut GoodputMarks) {
+        marks.note(self.now(), self.progress(plan, number).0);
+    }
+
+    /// What became of the flow of that number so far; without drops, which observers count.
+    pub fn flow_totals(&self, plan: &Plan, number: usize, marks: &GoodputMarks) -> FlowTotals {
+        let (flow, id) = (&plan.flows[number], FlowId(number as u32));
+        let [sender, receiver] = [flow.from, flow.to].map(|node| self.info(node, id));
+        FlowTotals {
+            marks: sender.ecn_marks + receiver.ecn_marks,
+            sender,
+            receiver,
+            delay: self.host(flow.to).and_then(|host| host.delay(id)),
+            exchanges: self.host(flow.from).and_then(|host| host.exchanges(id)),
+            left_out: flow.takes_a_kernel(),
+            ..marks.totals(flow, self.now(), self.progress(plan, number))
+        }
+    }
+
+    /// What the flow's receiver has read, and when the last of it.
+    fn progress(&self, plan: &Plan, number: usize) -> (u64, Instant) {
+        let host = self.host(plan.flows[number].reader());
+        host.and_then(|host| host.progress(FlowId(number as u32))).unwrap_or_default()
+    }
+
+    fn info(&self, node: usize, flow: FlowId) -> Info {
+        self.host(node).and_then(|host| host.info(flow)).unwrap_or_default()
+    }
+
+    fn host(&self, node: usize) -> Option<&Host> {
+        self.world().nodes.get(node).and_then(Node::as_host)
+    }
+}
