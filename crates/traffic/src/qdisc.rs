@@ -12,17 +12,20 @@ use crate::units::Instant;
 pub mod blue;
 pub mod cbq;
 mod chains;
+mod class_queue;
 pub mod codel;
 pub mod drr;
 pub mod ets;
 pub mod fairq;
 pub mod fifo;
+mod flat;
 pub mod fq_codel;
 pub mod hfsc;
 pub mod jobs;
 mod leaves;
 mod longest;
 pub mod pie;
+mod priorities;
 pub mod priq;
 pub mod psp;
 mod queue;
@@ -60,82 +63,6 @@ pub struct Page {
     pub when: &'static str,
     /// The papers, RFCs and programs that it is taken from, with the sections.
     pub sources: &'static [&'static str],
-}
-
-/// What an operation changed in a class's queue.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Change {
-    /// What is queued now beyond what was before, wrapping.
-    pub(crate) more: Backlog,
-    /// Whether nothing is queued now.
-    pub(crate) empty: bool,
-}
-
-/// A packet on its way out of a class, and its frame's length.
-pub(crate) type Sent = (PacketId, u32);
-
-/// What a discipline with classes asks of a class's queue, one of [`LEAVES`]: an operation, and what it
-/// changed, told together. The queues that most classes have are told at a glance.
-impl Qdisc {
-    /// Offers a packet.
-    #[inline(always)]
-    pub(crate) fn offer(
-        &mut self,
-        packets: &mut Packets,
-        id: PacketId,
-        now: Instant,
-    ) -> (Enqueued, Change) {
-        let length = packets[id].length;
-        let (answer, empty) = match self {
-            Self::Red(q) => (q.enqueue(packets, id, now), q.is_empty()),
-            Self::Fifo(q) => (q.enqueue(packets, id, now), q.is_empty()),
-            _ => return self.offer_any(packets, id, now),
-        };
-        let more = match answer {
-            Enqueued::Queued => Backlog { packets: 1, bytes: length.into() },
-            Enqueued::Dropped(_) => Backlog::default(),
-        };
-        (answer, Change { more, empty })
-    }
-
-    #[inline(never)]
-    fn offer_any(
-        &mut self,
-        packets: &mut Packets,
-        id: PacketId,
-        now: Instant,
-    ) -> (Enqueued, Change) {
-        let before = self.backlog();
-        let answer = self.enqueue(packets, id, now);
-        (answer, self.change_from(before))
-    }
-
-    /// Takes a packet; `None` if there was none, or all were dropped.
-    #[inline(always)]
-    pub(crate) fn take(&mut self, packets: &mut Packets, now: Instant) -> (Option<Sent>, Change) {
-        let (sent, empty) = match self {
-            Self::Red(q) => (q.pop(packets, now), q.is_empty()),
-            Self::Fifo(q) => (q.pop(packets).map(|id| (id, packets[id].length)), q.is_empty()),
-            _ => return self.take_any(packets, now),
-        };
-        let went = sent.map(|(_, length)| Backlog { packets: 1, bytes: length.into() });
-        (sent, Change { more: went.unwrap_or_default().until(Backlog::default()), empty })
-    }
-
-    #[inline(never)]
-    fn take_any(&mut self, packets: &mut Packets, now: Instant) -> (Option<Sent>, Change) {
-        let before = self.backlog();
-        let sent = match self.dequeue(packets, now) {
-            Dequeued::Send(id) => Some((id, packets[id].length)),
-            _ => None,
-        };
-        (sent, self.change_from(before))
-    }
-
-    fn change_from(&self, before: Backlog) -> Change {
-        let now = self.backlog();
-        Change { more: before.until(now), empty: now.packets == 0 }
-    }
 }
 
 /// One line a discipline: variant, module and name, type, how a port holds it, summary.

@@ -27,7 +27,8 @@ use alloc::vec::Vec;
 
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
 use crate::packet::{PacketId, Packets};
-use crate::qdisc::{Change, Page};
+use crate::qdisc::Page;
+use crate::qdisc::class_queue::Change;
 use crate::reservation::{Refusal, Request, Reservations};
 use crate::units::{Bytes, Duration, Instant, Pace};
 

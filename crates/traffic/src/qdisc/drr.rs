@@ -8,13 +8,13 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::classify::Rule;
-use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
+use crate::discipline::Port;
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
 use crate::qdisc;
 use crate::qdisc::Page;
-use crate::qdisc::leaves::{self, Leaves, given};
-use crate::qdisc::rounds::{Rounds, Turn};
+use crate::qdisc::flat::{Flat, Scheduler, flat_parameters, queue_of_choice};
+use crate::qdisc::leaves::{self, Leaves};
+use crate::qdisc::rounds::Rounds;
 use crate::setting::settings;
 use crate::subject::Subject;
 use crate::units::{Bytes, Instant};
@@ -62,19 +62,8 @@ impl Default for Class {
     }
 }
 
-settings! {
-    classes: Class;
-    /// The classes, and which packets go to which.
-    #[derive(Clone, Debug, Default, PartialEq, Eq)]
-    pub struct Parameters {
-        /// At least one.
-        pub classes: Vec<Class>,
-        /// Tried in this order.
-        pub filters: Vec<Rule>,
-        /// The class for packets that no filter matches; the last one unless given.
-        pub default_class: Option<String>,
-    }
-}
+queue_of_choice!();
+flat_parameters!();
 
 /// Why parameters are refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -116,16 +105,6 @@ impl Error {
     }
 }
 
-/// Deficit round robin.
-#[derive(Debug)]
-pub struct Drr {
-    leaves: Leaves,
-    /// For each class what it may send in a round.
-    quanta: Vec<u64>,
-    rounds: Rounds,
-    port: Port,
-}
-
 fn quantum(class: &Class, port: Port) -> Result<u64, Error> {
     let frame = port.mtu.0.saturating_add(ETHERNET_HEADER_AND_FCS.into());
     if !(1..=WEIGHT_MAX).contains(&class.weight) {
@@ -141,86 +120,54 @@ fn quantum(class: &Class, port: Port) -> Result<u64, Error> {
     }
 }
 
-fn quanta(classes: &[Class], port: Port) -> Result<Vec<u64>, Error> {
-    classes.iter().map(|class| quantum(class, port)).collect()
-}
+/// Deficit round robin.
+pub type Drr = Flat<DeficitRoundRobin>;
 
-impl Discipline for Drr {
+/// Its turns.
+#[derive(Debug)]
+pub struct DeficitRoundRobin(Rounds);
+
+impl Scheduler for DeficitRoundRobin {
+    type Class = Class;
     type Parameters = Parameters;
     type Error = Error;
 
-    fn attach(parameters: &Parameters, port: Port) -> Result<Self, Error> {
-        let Parameters { classes, filters, default_class } = parameters;
-        let leaves = Leaves::new(&given!(classes), filters, default_class.as_deref(), port)?;
-        let quanta = quanta(classes, port)?;
-        Ok(Self { leaves, rounds: Rounds::new(quanta.iter().copied()), quanta, port })
+    fn new(classes: &[Class], port: Port) -> Result<Self, Error> {
+        let quanta = classes.iter().map(|class| quantum(class, port));
+        Ok(Self(Rounds::new(quanta.collect::<Result<Vec<_>, _>>()?)))
     }
 
     /// The round begins anew.
-    fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
-        let Parameters { classes, filters, default_class } = parameters;
-        let mut quanta = quanta(classes, self.port)?;
-        let before = self.leaves.change(&given!(classes), filters, default_class.as_deref())?;
-        let leaving = before.into_iter().skip(quanta.len()).flatten();
-        quanta.extend(leaving.map(|was| self.quanta[was]));
-        self.quanta = quanta;
-        self.rounds = Rounds::new(self.quanta.iter().copied());
-        self.leaves.backlogged().for_each(|index| self.rounds.wake(index));
-        Ok(())
+    fn succeed(&mut self, old: &Self, leaving: &[usize], leaves: &Leaves<Class>) {
+        self.0.extend(&old.0, leaving);
+        leaves.backlogged().for_each(|class| self.0.wake(class));
     }
 
-    fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
-        let (index, answer) = self.leaves.enqueue(packets, packet, now);
-        if answer == Enqueued::Queued {
-            self.rounds.wake(index);
-        }
-        answer
+    #[inline]
+    fn wake(&mut self, class: usize) {
+        self.0.wake(class);
     }
 
-    fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
-        let Self { leaves, rounds, .. } = self;
-        while let Some(turn) = rounds.next(|i| leaves.head(i, packets, now).map(|head| head.1)) {
-            let (Turn::Send(index) | Turn::Barren(index)) = turn;
-            match leaves.take(index, packets, now) {
-                Some(id) => {
-                    rounds.charge(packets[id].length.into(), leaves.is_empty_at(index));
-                    return Dequeued::Send(id);
-                }
-                None => rounds.retire(),
-            }
-        }
-        Dequeued::Empty
+    #[inline]
+    fn take(
+        &mut self,
+        leaves: &mut Leaves<Class>,
+        packets: &mut Packets,
+        now: Instant,
+    ) -> Option<PacketId> {
+        self.0.take(1, leaves, packets, now)
     }
 
-    fn peek(&mut self, packets: &Packets, now: Instant) -> Dequeued {
-        let Self { leaves, rounds, .. } = self;
-        for _ in 0..=rounds.len() {
-            match rounds.next(|i| leaves.head(i, packets, now).map(|head| head.1)) {
-                None => return Dequeued::Empty,
-                Some(Turn::Barren(_)) => rounds.forfeit(),
-                Some(Turn::Send(index)) => match leaves.head(index, packets, now) {
-                    Some((id, _)) => return Dequeued::Send(id),
-                    None => return Dequeued::Empty,
-                },
-            }
-        }
-        Dequeued::Empty
+    fn head(
+        &mut self,
+        leaves: &mut Leaves<Class>,
+        packets: &Packets,
+        now: Instant,
+    ) -> Option<PacketId> {
+        self.0.head(1, leaves, packets, now)
     }
 
-    fn flush(&mut self, packets: &mut Packets, now: Instant) {
-        self.leaves.flush(packets, now);
-        self.rounds.clear();
-    }
-
-    fn is_empty(&self) -> bool {
-        self.leaves.is_empty()
-    }
-
-    fn statistics(&self) -> Statistics {
-        self.leaves.statistics()
-    }
-
-    fn classes(&self, each: &mut dyn FnMut(usize, &str, Statistics)) {
-        self.leaves.classes(each);
+    fn clear(&mut self) {
+        self.0.clear();
     }
 }

@@ -8,13 +8,13 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::classify::Rule;
-use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
+use crate::discipline::Port;
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
 use crate::qdisc;
 use crate::qdisc::Page;
-use crate::qdisc::leaves::{self, Leaves, given};
-use crate::qdisc::rounds::{Rounds, Turn};
+use crate::qdisc::flat::{Flat, Scheduler, flat_parameters, queue_of_choice};
+use crate::qdisc::leaves::{self, Leaves};
+use crate::qdisc::rounds::Rounds;
 use crate::setting::settings;
 use crate::subject::Subject;
 use crate::units::Instant;
@@ -54,19 +54,8 @@ impl Default for Class {
     }
 }
 
-settings! {
-    classes: Class;
-    /// The classes, and which packets go to which.
-    #[derive(Clone, Debug, Default, PartialEq, Eq)]
-    pub struct Parameters {
-        /// At least one.
-        pub classes: Vec<Class>,
-        /// Tried in this order.
-        pub filters: Vec<Rule>,
-        /// The class for packets that no filter matches; the last one unless given.
-        pub default_class: Option<String>,
-    }
-}
+queue_of_choice!();
+flat_parameters!();
 
 /// Why parameters are refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -94,9 +83,11 @@ impl Error {
 }
 
 /// Enhanced transmission selection.
+pub type Ets = Flat<TransmissionSelection>;
+
+/// Its strict classes and its shares.
 #[derive(Debug)]
-pub struct Ets {
-    leaves: Leaves,
+pub struct TransmissionSelection {
     /// For each class its percentage; `None` if it is strict.
     percents: Vec<Option<u32>>,
     /// The strict classes in their order.
@@ -106,7 +97,6 @@ pub struct Ets {
     /// What a byte costs there. With a quantum of so many longest frames as a class has percent, and this
     /// the least percentage, the shares are exact and each class sends a frame at least on its turn.
     byte_cost: u64,
-    port: Port,
 }
 
 fn check(classes: &[Class]) -> Result<(), Error> {
@@ -117,117 +107,64 @@ fn check(classes: &[Class]) -> Result<(), Error> {
     if sum > 100 { Err(Error::Sum(sum)) } else { Ok(()) }
 }
 
-impl Ets {
-    /// Begins the round anew.
-    fn arrange(&mut self, percents: Vec<Option<u32>>) {
-        let frame = self.port.mtu.0.saturating_add(ETHERNET_HEADER_AND_FCS.into());
+impl TransmissionSelection {
+    fn of(percents: Vec<Option<u32>>, port: Port) -> Self {
+        let frame = port.mtu.0.saturating_add(ETHERNET_HEADER_AND_FCS.into());
         let share = |percent: &Option<u32>| u64::from(percent.unwrap_or(0)).saturating_mul(frame);
-        self.rounds = Rounds::new(percents.iter().map(share));
-        self.byte_cost = percents.iter().flatten().min().copied().unwrap_or(1).into();
-        let is_strict = |&index: &usize| percents[index].is_none();
-        self.strict = (0..percents.len()).filter(is_strict).collect();
-        for index in self.leaves.backlogged().filter(|&index| percents[index].is_some()) {
-            self.rounds.wake(index);
-        }
-        self.percents = percents;
+        let rounds = Rounds::new(percents.iter().map(share));
+        let byte_cost = percents.iter().flatten().min().copied().unwrap_or(1).into();
+        let strict = (0..percents.len()).filter(|&class| percents[class].is_none()).collect();
+        Self { percents, strict, rounds, byte_cost }
     }
 }
 
-/// The packet that a class would send, and what it costs there.
-fn cost(head: Option<(PacketId, u64)>, byte_cost: u64) -> Option<u64> {
-    head.map(|(_, length)| length * byte_cost)
-}
-
-impl Discipline for Ets {
+impl Scheduler for TransmissionSelection {
+    type Class = Class;
     type Parameters = Parameters;
     type Error = Error;
 
-    fn attach(parameters: &Parameters, port: Port) -> Result<Self, Error> {
-        let Parameters { classes, filters, default_class } = parameters;
-        let leaves = Leaves::new(&given!(classes), filters, default_class.as_deref(), port)?;
+    fn new(classes: &[Class], port: Port) -> Result<Self, Error> {
         check(classes)?;
-        let (percents, strict, rounds) = (Vec::new(), Vec::new(), Rounds::new([]));
-        let mut ets = Self { leaves, percents, strict, rounds, byte_cost: 1, port };
-        ets.arrange(classes.iter().map(|class| class.percent).collect());
-        Ok(ets)
+        Ok(Self::of(classes.iter().map(|class| class.percent).collect(), port))
     }
 
-    fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
-        let Parameters { classes, filters, default_class } = parameters;
-        check(classes)?;
-        let before = self.leaves.change(&given!(classes), filters, default_class.as_deref())?;
-        let mut percents: Vec<_> = classes.iter().map(|class| class.percent).collect();
-        let leaving = before.into_iter().skip(classes.len()).flatten();
-        percents.extend(leaving.map(|was| self.percents[was]));
-        self.arrange(percents);
-        Ok(())
+    /// The round begins anew.
+    fn succeed(&mut self, old: &Self, leaving: &[usize], leaves: &Leaves<Class>) {
+        let mut percents = core::mem::take(&mut self.percents);
+        percents.extend(leaving.iter().map(|&was| old.percents[was]));
+        *self = Self::of(percents, leaves.port());
+        leaves.backlogged().for_each(|class| self.wake(class));
     }
 
-    fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
-        let (index, answer) = self.leaves.enqueue(packets, packet, now);
-        if answer == Enqueued::Queued && self.percents[index].is_some() {
-            self.rounds.wake(index);
+    #[inline]
+    fn wake(&mut self, class: usize) {
+        if self.percents[class].is_some() {
+            self.rounds.wake(class);
         }
-        answer
     }
 
-    fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
-        let Self { leaves, strict, rounds, byte_cost, .. } = self;
-        for &index in &*strict {
-            if leaves.is_empty_at(index) {
-                continue;
-            }
-            if let Some(id) = leaves.take(index, packets, now) {
-                return Dequeued::Send(id);
-            }
-        }
-        while let Some(turn) = rounds.next(|i| cost(leaves.head(i, packets, now), *byte_cost)) {
-            let (Turn::Send(index) | Turn::Barren(index)) = turn;
-            match leaves.take(index, packets, now) {
-                Some(id) => {
-                    let cost = u64::from(packets[id].length) * *byte_cost;
-                    rounds.charge(cost, leaves.is_empty_at(index));
-                    return Dequeued::Send(id);
-                }
-                None => rounds.retire(),
-            }
-        }
-        Dequeued::Empty
+    #[inline]
+    fn take(
+        &mut self,
+        leaves: &mut Leaves<Class>,
+        packets: &mut Packets,
+        now: Instant,
+    ) -> Option<PacketId> {
+        let strict = leaves.take_first(&self.strict, packets, now);
+        strict.or_else(|| self.rounds.take(self.byte_cost, leaves, packets, now))
     }
 
-    fn peek(&mut self, packets: &Packets, now: Instant) -> Dequeued {
-        let Self { leaves, strict, rounds, byte_cost, .. } = self;
-        let mut heads = strict.iter().map(|&index| leaves.head(index, packets, now));
-        if let Some((id, _)) = heads.find_map(|head| head) {
-            return Dequeued::Send(id);
-        }
-        for _ in 0..=rounds.len() {
-            match rounds.next(|i| cost(leaves.head(i, packets, now), *byte_cost)) {
-                None => return Dequeued::Empty,
-                Some(Turn::Barren(_)) => rounds.forfeit(),
-                Some(Turn::Send(index)) => match leaves.head(index, packets, now) {
-                    Some((id, _)) => return Dequeued::Send(id),
-                    None => return Dequeued::Empty,
-                },
-            }
-        }
-        Dequeued::Empty
+    fn head(
+        &mut self,
+        leaves: &mut Leaves<Class>,
+        packets: &Packets,
+        now: Instant,
+    ) -> Option<PacketId> {
+        let strict = leaves.first_head(&self.strict, packets, now);
+        strict.or_else(|| self.rounds.head(self.byte_cost, leaves, packets, now))
     }
 
-    fn flush(&mut self, packets: &mut Packets, now: Instant) {
-        self.leaves.flush(packets, now);
+    fn clear(&mut self) {
         self.rounds.clear();
-    }
-
-    fn is_empty(&self) -> bool {
-        self.leaves.is_empty()
-    }
-
-    fn statistics(&self) -> Statistics {
-        self.leaves.statistics()
-    }
-
-    fn classes(&self, each: &mut dyn FnMut(usize, &str, Statistics)) {
-        self.leaves.classes(each);
     }
 }

@@ -13,17 +13,19 @@ use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::cmp::Reverse;
 
-use crate::classify::{Classifier, Rule};
-use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
+use crate::discipline::{DropReason, Enqueued, Port, Statistics};
 use crate::packet::{PacketId, Packets};
 use crate::qdisc::Page;
 use crate::qdisc::chains::Chains;
+use crate::qdisc::class_queue::{Change, ClassQueue, Sent};
+use crate::qdisc::flat::{Flat, Scheduler, flat_parameters};
+use crate::qdisc::leaves::{self, ClassSpec, Leaves};
+use crate::qdisc::priorities::{self, Priorities};
+use crate::qdisc::tally::Tally;
 use crate::qdisc::wfq::{HashBy, hash};
 use crate::setting::settings;
 use crate::subject::Subject;
-use crate::tree::{self, Branch, Tree};
 use crate::units::{Instant, PS_PER_SECOND, Rate};
 
 /// Its page of the catalogue, beside its settings.
@@ -72,38 +74,17 @@ impl Default for Class {
     }
 }
 
-settings! {
-    classes: Class;
-    /// The classes, and which packets go to which.
-    #[derive(Clone, Debug, Default, PartialEq, Eq)]
-    pub struct Parameters {
-        /// At least one.
-        pub classes: Vec<Class>,
-        /// Tried in this order.
-        pub filters: Vec<Rule>,
-        /// The class for packets that no filter matches; the last one unless given.
-        pub default_class: Option<String>,
-    }
-}
+flat_parameters!();
 
 /// Why parameters are refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The names of classes and filters do not fit together.
+    /// The classes.
     #[error(transparent)]
-    Tree(#[from] tree::Error),
-    /// These classes stand side by side.
-    #[error("class `{0}` has a parent, but here no class is within another: leave its parent out")]
-    Parent(String),
-    /// The class for unclassified packets does not exist.
-    #[error("the default class `{0}` does not exist: name one of the classes")]
-    UnknownDefault(String),
-    /// Beyond the highest.
-    #[error("class `{0}` has priority {1}: give it one from 0 to 7")]
-    Priority(String, u32),
-    /// Which of them would be first?
-    #[error("the classes `{0}` and `{1}` both have priority {2}: give each its own")]
-    SamePriority(String, String, u32),
+    Leaves(#[from] leaves::Error),
+    /// Their priorities.
+    #[error(transparent)]
+    Priorities(#[from] priorities::Error),
     /// None, or too many.
     #[error("class `{0}` has {1} buckets: give it from 1 to 2048")]
     Buckets(String, u32),
@@ -116,12 +97,8 @@ impl Error {
     /// What it is about.
     pub fn subject(&self) -> Subject<'_> {
         match self {
-            Self::Tree(error) => error.subject(),
-            Self::Parent(class) => Subject::class(class).at(&["parent"]),
-            Self::UnknownDefault(_) => Subject::settings(&["default_class"]),
-            Self::Priority(class, _) | Self::SamePriority(_, class, _) => {
-                Subject::class(class).at(&["priority"])
-            }
+            Self::Leaves(error) => error.subject(),
+            Self::Priorities(error) => error.subject(),
             Self::Buckets(class, _) => Subject::class(class).at(&["buckets"]),
             Self::NoRoom(class) => Subject::class(class).at(&["packets"]),
         }
@@ -164,35 +141,54 @@ struct Bucket {
     meter: Meter,
 }
 
-/// A class as it runs.
+/// The queue of a class: its buckets, and their turns.
 #[derive(Debug)]
-struct Node {
+pub struct Buckets {
     class: Class,
+    /// Of the hash.
+    seed: u64,
     chains: Chains<PacketId>,
     buckets: Vec<Bucket>,
     /// The buckets that have packets; the first one's turn it is.
     active: VecDeque<usize>,
     meter: Meter,
-    statistics: Statistics,
+    tally: Tally,
 }
 
-impl Node {
-    fn new(class: &Class) -> Self {
-        let buckets = class.buckets as usize;
-        Self {
-            class: class.clone(),
+impl ClassSpec for Class {
+    type Queue = Buckets;
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn parent(&self) -> Option<&str> {
+        self.parent.as_deref()
+    }
+
+    fn attach(&self, port: Port) -> Result<Buckets, leaves::Error> {
+        let buckets = self.buckets as usize;
+        Ok(Buckets {
+            class: self.clone(),
+            seed: port.seed,
             chains: Chains::new(buckets),
             buckets: vec![Bucket::default(); buckets],
             active: VecDeque::with_capacity(buckets),
             meter: Meter::default(),
-            statistics: Statistics::default(),
+            tally: Tally::default(),
+        })
+    }
+
+    fn change(&self, queue: &mut Buckets) -> bool {
+        let same = self.buckets == queue.class.buckets;
+        if same {
+            queue.class = self.clone();
         }
+        same
     }
+}
 
-    fn is_empty(&self) -> bool {
-        self.active.is_empty()
-    }
-
+impl Buckets {
     /// Whether a bucket is known to be below the hog limit.
     fn is_thin(&self, bucket: usize, now: Instant) -> bool {
         let meter = &self.buckets[bucket].meter;
@@ -201,23 +197,41 @@ impl Node {
 
     /// Whether its next packet would take it above its bandwidth.
     fn is_over(&self, packets: &Packets, now: Instant) -> bool {
-        let length = self.head().map_or(0, |id| packets[id].length.into());
+        let length = self.first().map_or(0, |id| packets[id].length.into());
         self.class.bandwidth.is_some_and(|rate| self.meter.is_above(rate, length, now))
     }
 
-    fn enqueue(&mut self, id: PacketId, key: u64, seed: u64, length: u64, now: Instant) -> bool {
-        let bucket = hash::queue_of(key, seed, self.class.buckets);
-        let s = &mut self.statistics;
-        if self.buckets[bucket].packets >= self.class.packets {
-            s.dropped_packets += 1;
-            s.dropped_bytes += length;
-            return false;
+    fn first(&self) -> Option<PacketId> {
+        self.chains.first(*self.active.front()?)
+    }
+
+    /// Takes the next packet out of its bucket, whose turn ends or not.
+    fn pop(&mut self, packets: &Packets, now: Instant) -> Option<Sent> {
+        let bucket = *self.active.front()?;
+        let id = self.chains.pop(bucket)?;
+        let length = packets[id].length;
+        self.tally.send(length.into());
+        self.meter.charge(length.into(), now);
+        self.buckets[bucket].meter.charge(length.into(), now);
+        self.buckets[bucket].packets -= 1;
+        if self.chains.is_empty(bucket) {
+            self.active.pop_front();
+        } else if !self.is_thin(bucket, now) {
+            self.active.rotate_left(1);
         }
-        s.enqueued_packets += 1;
-        s.enqueued_bytes += length;
-        s.backlog_packets += 1;
-        s.backlog_bytes += length;
-        s.backlog_bytes_max = s.backlog_bytes_max.max(s.backlog_bytes);
+        Some((id, length))
+    }
+
+    fn push(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> Enqueued {
+        let (key, length) = (HashBy::Full.key(&packets[id]), packets[id].length.into());
+        let bucket = hash::queue_of(key, self.seed, self.class.buckets);
+        if self.buckets[bucket].packets >= self.class.packets {
+            self.tally.refuse(length);
+            return Enqueued::Dropped(DropReason::QueuePackets);
+        }
+        packets[id].queued = now;
+        self.tally.take(length);
+        self.tally.peak();
         if self.chains.is_empty(bucket) {
             if self.is_thin(bucket, now) {
                 self.active.push_front(bucket);
@@ -227,194 +241,105 @@ impl Node {
         }
         self.chains.push(bucket, id);
         self.buckets[bucket].packets += 1;
-        true
+        Enqueued::Queued
+    }
+}
+
+impl ClassQueue for Buckets {
+    fn offer(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> (Enqueued, Change) {
+        let answer = self.push(packets, id, now);
+        (answer, Change::offered(answer, packets[id].length, self.is_empty()))
     }
 
-    fn head(&self) -> Option<PacketId> {
-        self.chains.first(*self.active.front()?)
+    fn take(&mut self, packets: &mut Packets, now: Instant) -> (Option<Sent>, Change) {
+        let sent = self.pop(packets, now);
+        (sent, Change::taken(sent, self.is_empty()))
     }
 
-    /// Takes the next packet out of its bucket, whose turn ends or not.
-    fn take(&mut self, packets: &Packets, now: Instant) -> Option<PacketId> {
-        let bucket = *self.active.front()?;
-        let id = self.chains.pop(bucket)?;
-        let length = u64::from(packets[id].length);
-        self.statistics.backlog_packets -= 1;
-        self.statistics.backlog_bytes -= length;
-        self.meter.charge(length, now);
-        self.buckets[bucket].meter.charge(length, now);
-        self.buckets[bucket].packets -= 1;
-        if self.chains.is_empty(bucket) {
-            self.active.pop_front();
-        } else if !self.is_thin(bucket, now) {
-            self.active.rotate_left(1);
+    fn head(&mut self, _packets: &Packets, _now: Instant) -> Option<PacketId> {
+        self.first()
+    }
+
+    fn flush(&mut self, packets: &mut Packets, _now: Instant) {
+        while let Some(bucket) = self.active.pop_front() {
+            self.buckets[bucket].packets = 0;
+            while let Some(id) = self.chains.pop(bucket) {
+                self.tally.discard(packets[id].length.into());
+                packets.discard(id, DropReason::Flushed);
+            }
         }
-        Some(id)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.active.is_empty()
+    }
+
+    fn statistics(&self) -> Statistics {
+        self.tally.statistics()
     }
 }
 
 /// Fair queueing within priorities.
-#[derive(Debug)]
-pub struct Fairq {
-    port: Port,
-    classifier: Classifier,
-    default: usize,
-    /// As given; behind them those that only send what they have.
-    nodes: Vec<Node>,
-    /// The nodes, the most urgent first.
-    order: Vec<usize>,
-    backlog_bytes_max: u64,
-    /// What classes counted that exist no more.
-    retired: Statistics,
-}
+pub type Fairq = Flat<FairPriority>;
 
-fn check_class(class: &Class, before: &[Class]) -> Result<(), Error> {
-    let Class { name, priority, buckets, .. } = class;
-    let same = before.iter().find(|other| other.priority == *priority);
-    if class.parent.is_some() {
-        Err(Error::Parent(name.clone()))
-    } else if *priority > PRIORITY_MAX {
-        Err(Error::Priority(name.clone(), *priority))
-    } else if !(1..=BUCKETS_MAX).contains(buckets) {
+/// Its order of classes.
+#[derive(Debug)]
+pub struct FairPriority(Priorities);
+
+fn check(class: &Class) -> Result<(), Error> {
+    let Class { name, buckets, .. } = class;
+    if !(1..=BUCKETS_MAX).contains(buckets) {
         Err(Error::Buckets(name.clone(), *buckets))
     } else if class.packets == 0 {
         Err(Error::NoRoom(name.clone()))
-    } else if let Some(other) = same {
-        Err(Error::SamePriority(other.name.clone(), name.clone(), *priority))
     } else {
         Ok(())
     }
 }
 
-fn check(parameters: &Parameters) -> Result<(Classifier, usize), Error> {
-    let Parameters { classes, filters, default_class } = parameters;
-    let branches: Vec<_> =
-        classes.iter().map(|class| Branch { name: &class.name, parent: None }).collect();
-    let classifier = Tree::new(&branches, filters)?.classifier;
-    for (index, class) in classes.iter().enumerate() {
-        check_class(class, &classes[..index])?;
-    }
-    let place = |name: &String| {
-        let place = classes.iter().position(|class| class.name == *name);
-        place.ok_or_else(|| Error::UnknownDefault(name.clone()))
-    };
-    let default = default_class.as_ref().map_or(Ok(classes.len() - 1), place)?;
-    Ok((classifier, default))
-}
-
-impl Fairq {
-    /// Of two with one priority, the one that only sends what it has goes first.
-    fn arrange(&mut self) {
-        self.order = (0..self.nodes.len()).collect();
-        let nodes = &self.nodes;
-        self.order.sort_by_key(|&index| Reverse((nodes[index].class.priority, index)));
-    }
-
+impl FairPriority {
     /// The class that sends next: the first that is below its bandwidth, or else the first of all.
-    fn choose(&self, packets: &Packets, now: Instant) -> Option<usize> {
-        let mut some = self.order.iter().copied().filter(|&index| !self.nodes[index].is_empty());
+    fn choose(&self, leaves: &Leaves<Class>, packets: &Packets, now: Instant) -> Option<usize> {
+        let order = self.0.order().iter().copied();
+        let mut some = order.filter(|&class| !leaves.is_empty_at(class));
         let first = some.next()?;
         let mut all = core::iter::once(first).chain(some);
-        Some(all.find(|&index| !self.nodes[index].is_over(packets, now)).unwrap_or(first))
-    }
-
-    fn backlog_bytes(&self) -> u64 {
-        self.nodes.iter().map(|node| node.statistics.backlog_bytes).sum()
+        Some(all.find(|&class| !leaves.queue(class).is_over(packets, now)).unwrap_or(first))
     }
 }
 
-impl Discipline for Fairq {
+impl Scheduler for FairPriority {
+    type Class = Class;
     type Parameters = Parameters;
     type Error = Error;
 
-    fn attach(parameters: &Parameters, port: Port) -> Result<Self, Error> {
-        let (classifier, default) = check(parameters)?;
-        let nodes = parameters.classes.iter().map(Node::new).collect();
-        let (order, retired) = (Vec::new(), Statistics::default());
-        let mut fairq =
-            Self { port, classifier, default, nodes, order, backlog_bytes_max: 0, retired };
-        fairq.arrange();
-        Ok(fairq)
+    fn new(classes: &[Class], _port: Port) -> Result<Self, Error> {
+        classes.iter().try_for_each(check)?;
+        let classes: Vec<_> = classes.iter().map(|c| (c.name.as_str(), c.priority)).collect();
+        Ok(Self(Priorities::new(&classes, PRIORITY_MAX)?))
     }
 
-    fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
-        (self.classifier, self.default) = check(parameters)?;
-        let classes = &parameters.classes;
-        let new = classes.iter().map(Node::new).collect();
-        let mut kept = vec![false; classes.len()];
-        for mut node in core::mem::replace(&mut self.nodes, new) {
-            let same = |class: &Class| {
-                class.name == node.class.name && class.buckets == node.class.buckets
-            };
-            match classes.iter().position(same).filter(|&index| !kept[index]) {
-                Some(index) => {
-                    kept[index] = true;
-                    node.class = classes[index].clone();
-                    self.nodes[index] = node;
-                }
-                None if node.is_empty() => self.retired += node.statistics,
-                None => self.nodes.push(node),
-            }
-        }
-        self.arrange();
-        Ok(())
+    fn succeed(&mut self, old: &Self, leaving: &[usize], _leaves: &Leaves<Class>) {
+        self.0.extend(&old.0, leaving);
     }
 
-    fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
-        let class = self.classifier.class_of(packets, packet).unwrap_or(self.default);
-        let (key, length) = (HashBy::Full.key(&packets[packet]), packets[packet].length.into());
-        if !self.nodes[class].enqueue(packet, key, self.port.seed, length, now) {
-            return Enqueued::Dropped(DropReason::QueuePackets);
-        }
-        packets[packet].queued = now;
-        packets[packet].enter_class(class);
-        self.backlog_bytes_max = self.backlog_bytes_max.max(self.backlog_bytes());
-        Enqueued::Queued
+    fn take(
+        &mut self,
+        leaves: &mut Leaves<Class>,
+        packets: &mut Packets,
+        now: Instant,
+    ) -> Option<PacketId> {
+        let class = self.choose(leaves, packets, now)?;
+        leaves.take(class, packets, now)
     }
 
-    fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
-        let Some(index) = self.choose(packets, now) else { return Dequeued::Empty };
-        let node = &mut self.nodes[index];
-        let Some(id) = node.take(packets, now) else { return Dequeued::Empty };
-        node.statistics.sent_packets += 1;
-        node.statistics.sent_bytes += u64::from(packets[id].length);
-        Dequeued::Send(id)
-    }
-
-    fn peek(&mut self, packets: &Packets, now: Instant) -> Dequeued {
-        let head = self.choose(packets, now).and_then(|index| self.nodes[index].head());
-        head.map_or(Dequeued::Empty, Dequeued::Send)
-    }
-
-    fn flush(&mut self, packets: &mut Packets, _now: Instant) {
-        for node in &mut self.nodes {
-            while let Some(bucket) = node.active.pop_front() {
-                node.buckets[bucket].packets = 0;
-                while let Some(id) = node.chains.pop(bucket) {
-                    node.statistics.dropped_packets += 1;
-                    node.statistics.dropped_bytes += u64::from(packets[id].length);
-                    packets.discard(id, DropReason::Flushed);
-                }
-            }
-            (node.statistics.backlog_packets, node.statistics.backlog_bytes) = (0, 0);
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.nodes.iter().all(Node::is_empty)
-    }
-
-    fn statistics(&self) -> Statistics {
-        let mut sum = self.retired;
-        for node in &self.nodes {
-            sum += node.statistics;
-        }
-        Statistics { backlog_bytes_max: self.backlog_bytes_max, ..sum }
-    }
-
-    fn classes(&self, each: &mut dyn FnMut(usize, &str, Statistics)) {
-        for (number, node) in self.nodes.iter().enumerate() {
-            each(number, &node.class.name, node.statistics);
-        }
+    fn head(
+        &mut self,
+        leaves: &mut Leaves<Class>,
+        packets: &Packets,
+        now: Instant,
+    ) -> Option<PacketId> {
+        let class = self.choose(leaves, packets, now)?;
+        leaves.head(class, packets, now)
     }
 }

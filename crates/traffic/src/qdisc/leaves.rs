@@ -1,13 +1,14 @@
-//! Classes side by side, each with a queue of its own: what `priq`, `drr`, `ets` and `fairq` have in
-//! common. Which class sends next is each discipline's own matter.
+//! Classes side by side, each with a queue of its own, that drop and count what is in them.
 
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::classify::{Classifier, Rule};
-use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Statistics};
+use crate::discipline::{Backlog, Discipline, Enqueued, Port, Statistics};
 use crate::packet::{PacketId, Packets};
+use crate::qdisc::class_queue::ClassQueue;
 use crate::qdisc::{self, LEAVES, Qdisc};
 use crate::subject::Subject;
 use crate::tree::{self, Branch, Tree};
@@ -64,32 +65,37 @@ impl Error {
 }
 
 /// A class as given.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ChildSpec<'a> {
-    pub(super) name: &'a str,
-    pub(super) parent: Option<&'a str>,
-    pub(super) queue: &'a qdisc::Parameters,
+pub trait ClassSpec {
+    /// Its queue as it runs.
+    type Queue: ClassQueue;
+
+    /// Its name.
+    fn name(&self) -> &str;
+
+    /// The class that it is said to be within.
+    fn parent(&self) -> Option<&str>;
+
+    /// Its queue, empty.
+    fn attach(&self, port: Port) -> Result<Self::Queue, Error>;
+
+    /// Sets its queue, which runs; false if that has to be another one.
+    fn change(&self, queue: &mut Self::Queue) -> bool;
 }
 
-/// Takes the common part out of a list of classes.
-macro_rules! given {
-    ($classes:expr) => {
-        $classes
-            .iter()
-            .map(|class| $crate::qdisc::leaves::ChildSpec {
-                name: &class.name,
-                parent: class.parent.as_deref(),
-                queue: &class.queue,
-            })
-            .collect::<alloc::vec::Vec<_>>()
-    };
+/// The queue of the class `of`, one of [`LEAVES`].
+pub(super) fn attach(of: &str, queue: &qdisc::Parameters, port: Port) -> Result<Qdisc, Error> {
+    let name = queue.name();
+    if !LEAVES.contains(&name) {
+        return Err(Error::NoLeaf { of: of.into(), name });
+    }
+    Qdisc::attach(queue, port)
+        .map_err(|error| Error::Queue { of: of.into(), error: Box::new(error) })
 }
-pub(super) use given;
 
 #[derive(Debug)]
-struct Leaf {
+struct Leaf<Q> {
     name: String,
-    queue: Qdisc,
+    queue: Q,
 }
 
 /// The classes' queues, and what they hold together.
@@ -97,8 +103,8 @@ struct Leaf {
 /// Numbered as they were given. A class that a change of parameters took away, or gave another kind of
 /// queue, stays behind these until the packets in it have left.
 #[derive(Debug)]
-pub(super) struct Leaves {
-    leaves: Vec<Leaf>,
+pub struct Leaves<C: ClassSpec> {
+    leaves: Vec<Leaf<C::Queue>>,
     classifier: Classifier,
     default: usize,
     port: Port,
@@ -109,49 +115,39 @@ pub(super) struct Leaves {
 }
 
 /// Checked, and not yet in force.
-struct Checked {
-    leaves: Vec<Leaf>,
+struct Checked<Q> {
+    leaves: Vec<Leaf<Q>>,
     classifier: Classifier,
     default: usize,
 }
 
-fn check(
-    given: &[ChildSpec<'_>],
+fn check<C: ClassSpec>(
+    given: &[C],
     filters: &[Rule],
     default: Option<&str>,
     port: Port,
-) -> Result<Checked, Error> {
-    if let Some(class) = given.iter().find(|class| class.parent.is_some()) {
-        return Err(Error::Parent(class.name.into()));
+) -> Result<Checked<C::Queue>, Error> {
+    if let Some(class) = given.iter().find(|class| class.parent().is_some()) {
+        return Err(Error::Parent(class.name().into()));
     }
     let branches: Vec<_> =
-        given.iter().map(|class| Branch { name: class.name, parent: None }).collect();
+        given.iter().map(|class| Branch { name: class.name(), parent: None }).collect();
     let classifier = Tree::new(&branches, filters)?.classifier;
     let default = match default {
         None => given.len() - 1,
-        Some(name) => given.iter().position(|class| class.name == name).ok_or_else(|| {
-            let known = tree::list(given.iter().map(|class| class.name));
+        Some(name) => given.iter().position(|class| class.name() == name).ok_or_else(|| {
+            let known = tree::list(given.iter().map(ClassSpec::name));
             Error::UnknownDefault { class: name.into(), known }
         })?,
     };
-    let leaves = given.iter().map(|class| leaf(class, port)).collect::<Result<_, _>>()?;
+    let leaf = |class: &C| Ok(Leaf { name: class.name().into(), queue: class.attach(port)? });
+    let leaves = given.iter().map(leaf).collect::<Result<_, Error>>()?;
     Ok(Checked { leaves, classifier, default })
 }
 
-fn leaf(class: &ChildSpec<'_>, port: Port) -> Result<Leaf, Error> {
-    let name = class.queue.name();
-    if !LEAVES.contains(&name) {
-        return Err(Error::NoLeaf { of: class.name.into(), name });
-    }
-    match Qdisc::attach(class.queue, port) {
-        Ok(queue) => Ok(Leaf { name: class.name.into(), queue }),
-        Err(error) => Err(Error::Queue { of: class.name.into(), error: Box::new(error) }),
-    }
-}
-
-impl Leaves {
+impl<C: ClassSpec> Leaves<C> {
     pub(super) fn new(
-        given: &[ChildSpec<'_>],
+        given: &[C],
         filters: &[Rule],
         default: Option<&str>,
         port: Port,
@@ -168,53 +164,39 @@ impl Leaves {
         })
     }
 
-    /// Takes new classes; tells for each one there is now which one it was before.
+    /// Takes new classes. Returns what numbers those had before that only send what they have: they stand
+    /// behind the new ones.
     pub(super) fn change(
         &mut self,
-        given: &[ChildSpec<'_>],
+        given: &[C],
         filters: &[Rule],
         default: Option<&str>,
-    ) -> Result<Vec<Option<usize>>, Error> {
+    ) -> Result<Vec<usize>, Error> {
         let checked = check(given, filters, default, self.port)?;
         let old = core::mem::replace(&mut self.leaves, checked.leaves);
         (self.classifier, self.default) = (checked.classifier, checked.default);
-        let mut before: Vec<_> = self.leaves.iter().map(|_| None).collect();
-        for (was, leaf) in old.into_iter().enumerate() {
-            let now = self.leaves.iter().take(given.len()).position(|new| new.name == leaf.name);
-            match now.filter(|&now| before[now].is_none()) {
+        let (mut kept, mut leaving) = (vec![false; given.len()], Vec::new());
+        for (was, mut leaf) in old.into_iter().enumerate() {
+            let same = given.iter().position(|class| class.name() == leaf.name);
+            let same = same.filter(|&now| !kept[now] && given[now].change(&mut leaf.queue));
+            match same {
                 Some(now) => {
-                    before[now] = Some(was);
-                    self.inherit(now, leaf, given[now].queue, &mut before);
+                    kept[now] = true;
+                    self.leaves[now] = leaf;
                 }
-                None => self.retire(was, leaf, &mut before),
+                None if leaf.queue.is_empty() => self.retired += leaf.queue.statistics(),
+                None => {
+                    leaving.push(was);
+                    self.leaves.push(leaf);
+                }
             }
         }
-        Ok(before)
+        Ok(leaving)
     }
 
-    /// Gives a class the queue that it had.
-    fn inherit(
-        &mut self,
-        index: usize,
-        mut leaf: Leaf,
-        parameters: &qdisc::Parameters,
-        before: &mut Vec<Option<usize>>,
-    ) {
-        if leaf.queue.change(parameters).is_ok() {
-            self.leaves[index] = leaf;
-        } else if let Some(was) = before[index] {
-            // Another kind of queue: the new one is empty, the old one sends what it has.
-            self.retire(was, leaf, before);
-        }
-    }
-
-    fn retire(&mut self, was: usize, leaf: Leaf, before: &mut Vec<Option<usize>>) {
-        if leaf.queue.is_empty() {
-            self.retired += leaf.queue.statistics();
-        } else {
-            self.leaves.push(leaf);
-            before.push(Some(was));
-        }
+    /// The port that they are on.
+    pub(super) const fn port(&self) -> Port {
+        self.port
     }
 
     /// Those that have packets.
@@ -230,6 +212,12 @@ impl Leaves {
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.backlog.packets == 0
+    }
+
+    /// A class's queue.
+    #[inline]
+    pub(super) fn queue(&self, index: usize) -> &C::Queue {
+        &self.leaves[index].queue
     }
 
     /// Offers a packet to the class it belongs to, which is told too.
@@ -249,18 +237,15 @@ impl Leaves {
         (index, answer)
     }
 
-    /// The length of the packet that a class would send; `None` if it has none, or would drop all.
+    /// The packet that a class would send; `None` if it has none, or would drop all.
     #[inline]
     pub(super) fn head(
         &mut self,
         index: usize,
         packets: &Packets,
         now: Instant,
-    ) -> Option<(PacketId, u64)> {
-        match self.leaves[index].queue.peek(packets, now) {
-            Dequeued::Send(id) => Some((id, packets[id].length.into())),
-            _ => None,
-        }
+    ) -> Option<PacketId> {
+        self.leaves[index].queue.head(packets, now)
     }
 
     /// Takes the packet that a class sends next; `None` if it had none, or dropped all.
@@ -274,6 +259,35 @@ impl Leaves {
         let (sent, change) = self.leaves[index].queue.take(packets, now);
         self.backlog.follow(change.more);
         sent.map(|(id, _)| id)
+    }
+
+    /// Takes a packet of the first of these classes that sends one.
+    #[inline]
+    pub(super) fn take_first(
+        &mut self,
+        order: &[usize],
+        packets: &mut Packets,
+        now: Instant,
+    ) -> Option<PacketId> {
+        for &index in order {
+            if self.is_empty_at(index) {
+                continue;
+            }
+            if let Some(id) = self.take(index, packets, now) {
+                return Some(id);
+            }
+        }
+        None
+    }
+
+    /// What [`Self::take_first`] would take.
+    pub(super) fn first_head(
+        &mut self,
+        order: &[usize],
+        packets: &Packets,
+        now: Instant,
+    ) -> Option<PacketId> {
+        order.iter().find_map(|&index| self.head(index, packets, now))
     }
 
     pub(super) fn flush(&mut self, packets: &mut Packets, now: Instant) {

@@ -4,13 +4,13 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::cmp::Reverse;
 
-use crate::classify::Rule;
-use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
+use crate::discipline::Port;
 use crate::packet::{PacketId, Packets};
 use crate::qdisc::Page;
-use crate::qdisc::leaves::{self, Leaves, given};
+use crate::qdisc::flat::{Flat, Scheduler, flat_parameters, queue_of_choice};
+use crate::qdisc::leaves::{self, Leaves};
+use crate::qdisc::priorities::{self, Priorities};
 use crate::qdisc::{self, fifo};
 use crate::setting::settings;
 use crate::subject::Subject;
@@ -54,19 +54,8 @@ impl Default for Class {
     }
 }
 
-settings! {
-    classes: Class;
-    /// The classes, and which packets go to which.
-    #[derive(Clone, Debug, Default, PartialEq, Eq)]
-    pub struct Parameters {
-        /// At least one; they need not be in the order of their priorities.
-        pub classes: Vec<Class>,
-        /// Tried in this order.
-        pub filters: Vec<Rule>,
-        /// The class for packets that no filter matches; the last one unless given.
-        pub default_class: Option<String>,
-    }
-}
+queue_of_choice!();
+flat_parameters!();
 
 /// Why parameters are refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -74,26 +63,9 @@ pub enum Error {
     /// The classes or their queues.
     #[error(transparent)]
     Leaves(#[from] leaves::Error),
-    /// Beyond the highest.
-    #[error("class `{class}` has priority {priority}: give it one from 0 to 15")]
-    TooHigh {
-        /// The class.
-        class: String,
-        /// Its priority.
-        priority: u32,
-    },
-    /// Which of them would be first?
-    #[error(
-        "the classes `{first}` and `{second}` both have priority {priority}: give each its own"
-    )]
-    SamePriority {
-        /// A class.
-        first: String,
-        /// Another one.
-        second: String,
-        /// What they share.
-        priority: u32,
-    },
+    /// Their priorities.
+    #[error(transparent)]
+    Priorities(#[from] priorities::Error),
 }
 
 impl Error {
@@ -101,102 +73,48 @@ impl Error {
     pub fn subject(&self) -> Subject<'_> {
         match self {
             Self::Leaves(error) => error.subject(),
-            Self::TooHigh { class, .. } => Subject::class(class).at(&["priority"]),
-            Self::SamePriority { second, .. } => Subject::class(second).at(&["priority"]),
+            Self::Priorities(error) => error.subject(),
         }
     }
 }
 
 /// Strict priorities.
+pub type Priq = Flat<StrictPriority>;
+
+/// Its order.
 #[derive(Debug)]
-pub struct Priq {
-    leaves: Leaves,
-    /// For each class its priority.
-    priorities: Vec<u32>,
-    /// The classes, the most urgent first.
-    order: Vec<usize>,
-}
+pub struct StrictPriority(Priorities);
 
-fn check(classes: &[Class]) -> Result<(), Error> {
-    for (index, class) in classes.iter().enumerate() {
-        let priority = class.priority;
-        if priority > PRIORITY_MAX {
-            return Err(Error::TooHigh { class: class.name.clone(), priority });
-        }
-        if let Some(other) = classes[..index].iter().find(|other| other.priority == priority) {
-            let (first, second) = (other.name.clone(), class.name.clone());
-            return Err(Error::SamePriority { first, second, priority });
-        }
-    }
-    Ok(())
-}
-
-/// Of two that share a priority, the one that is only emptying itself goes first: its packets are older.
-fn order(priorities: &[u32]) -> Vec<usize> {
-    let mut order: Vec<_> = (0..priorities.len()).collect();
-    order.sort_by_key(|&index| Reverse((priorities[index], index)));
-    order
-}
-
-impl Discipline for Priq {
+impl Scheduler for StrictPriority {
+    type Class = Class;
     type Parameters = Parameters;
     type Error = Error;
 
-    fn attach(parameters: &Parameters, port: Port) -> Result<Self, Error> {
-        let Parameters { classes, filters, default_class } = parameters;
-        let leaves = Leaves::new(&given!(classes), filters, default_class.as_deref(), port)?;
-        check(classes)?;
-        let priorities: Vec<_> = classes.iter().map(|class| class.priority).collect();
-        Ok(Self { leaves, order: order(&priorities), priorities })
+    fn new(classes: &[Class], _port: Port) -> Result<Self, Error> {
+        let classes: Vec<_> = classes.iter().map(|c| (c.name.as_str(), c.priority)).collect();
+        Ok(Self(Priorities::new(&classes, PRIORITY_MAX)?))
     }
 
-    fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
-        let Parameters { classes, filters, default_class } = parameters;
-        check(classes)?;
-        let before = self.leaves.change(&given!(classes), filters, default_class.as_deref())?;
-        let priority = |(index, &was): (usize, &Option<usize>)| {
-            let old = || was.map_or(0, |was| self.priorities[was]);
-            classes.get(index).map_or_else(old, |class| class.priority)
-        };
-        self.priorities = before.iter().enumerate().map(priority).collect();
-        self.order = order(&self.priorities);
-        Ok(())
+    fn succeed(&mut self, old: &Self, leaving: &[usize], _leaves: &Leaves<Class>) {
+        self.0.extend(&old.0, leaving);
     }
 
-    fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
-        self.leaves.enqueue(packets, packet, now).1
+    #[inline]
+    fn take(
+        &mut self,
+        leaves: &mut Leaves<Class>,
+        packets: &mut Packets,
+        now: Instant,
+    ) -> Option<PacketId> {
+        leaves.take_first(self.0.order(), packets, now)
     }
 
-    fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
-        for &index in &self.order {
-            if self.leaves.is_empty_at(index) {
-                continue;
-            }
-            if let Some(id) = self.leaves.take(index, packets, now) {
-                return Dequeued::Send(id);
-            }
-        }
-        Dequeued::Empty
-    }
-
-    fn peek(&mut self, packets: &Packets, now: Instant) -> Dequeued {
-        let mut heads = self.order.iter().map(|&index| self.leaves.head(index, packets, now));
-        heads.find_map(|head| head).map_or(Dequeued::Empty, |(id, _)| Dequeued::Send(id))
-    }
-
-    fn flush(&mut self, packets: &mut Packets, now: Instant) {
-        self.leaves.flush(packets, now);
-    }
-
-    fn is_empty(&self) -> bool {
-        self.leaves.is_empty()
-    }
-
-    fn statistics(&self) -> Statistics {
-        self.leaves.statistics()
-    }
-
-    fn classes(&self, each: &mut dyn FnMut(usize, &str, Statistics)) {
-        self.leaves.classes(each);
+    fn head(
+        &mut self,
+        leaves: &mut Leaves<Class>,
+        packets: &Packets,
+        now: Instant,
+    ) -> Option<PacketId> {
+        leaves.first_head(self.0.order(), packets, now)
     }
 }

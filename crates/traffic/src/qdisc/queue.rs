@@ -2,7 +2,7 @@
 
 use crate::discipline::{Backlog, DropReason, Enqueued, Statistics};
 use crate::packet::{PacketId, Packets};
-use crate::qdisc::Sent;
+use crate::qdisc::class_queue::Sent;
 use crate::qdisc::fifo::{self, Limits};
 use crate::qdisc::tally::Tally;
 use crate::ring::Ring;

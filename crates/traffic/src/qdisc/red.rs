@@ -14,9 +14,10 @@ use alloc::boxed::Box;
 
 use crate::discipline::{Backlog, Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
 use crate::packet::{FlowId, Packet, PacketId, Packets};
+use crate::qdisc::Page;
+use crate::qdisc::class_queue::Sent;
 use crate::qdisc::fifo::{self, Limits};
 use crate::qdisc::queue::Queue;
-use crate::qdisc::{Page, Sent};
 use crate::random::Random;
 use crate::setting::settings;
 use crate::subject::Subject;

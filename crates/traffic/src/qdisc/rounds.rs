@@ -6,7 +6,10 @@
 
 use alloc::vec::Vec;
 
+use crate::packet::{PacketId, Packets};
+use crate::qdisc::leaves::{ClassSpec, Leaves};
 use crate::ring::Ring;
+use crate::units::Instant;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Queue {
@@ -45,9 +48,10 @@ impl Rounds {
         Self { queues, active: Ring::new(), granted: false }
     }
 
-    /// How many have packets.
-    pub(super) fn len(&self) -> usize {
-        self.active.len()
+    /// Puts those that had the numbers `leaving` in `old` behind these, with the quanta that they had.
+    pub(super) fn extend(&mut self, old: &Self, leaving: &[usize]) {
+        let queue = |&was: &usize| Queue { quantum: old.queues[was].quantum, ..Queue::default() };
+        self.queues.extend(leaving.iter().map(queue));
     }
 
     /// A packet came into this queue.
@@ -129,5 +133,51 @@ impl Rounds {
         while !self.active.is_empty() {
             self.retire();
         }
+    }
+}
+
+/// Classes whose packets cost what their bytes do, at `byte_cost` each.
+impl Rounds {
+    /// Takes the packet of the class whose turn it is.
+    #[inline]
+    pub(super) fn take<C: ClassSpec>(
+        &mut self,
+        byte_cost: u64,
+        leaves: &mut Leaves<C>,
+        packets: &mut Packets,
+        now: Instant,
+    ) -> Option<PacketId> {
+        let cost = |packets: &Packets, id| u64::from(packets[id].length) * byte_cost;
+        while let Some(turn) =
+            self.next(|class| leaves.head(class, packets, now).map(|id| cost(packets, id)))
+        {
+            let (Turn::Send(class) | Turn::Barren(class)) = turn;
+            match leaves.take(class, packets, now) {
+                Some(id) => {
+                    self.charge(cost(packets, id), leaves.is_empty_at(class));
+                    return Some(id);
+                }
+                None => self.retire(),
+            }
+        }
+        None
+    }
+
+    /// What [`Rounds::take`] would take.
+    pub(super) fn head<C: ClassSpec>(
+        &mut self,
+        byte_cost: u64,
+        leaves: &mut Leaves<C>,
+        packets: &Packets,
+        now: Instant,
+    ) -> Option<PacketId> {
+        let cost = |id| u64::from(packets[id].length) * byte_cost;
+        for _ in 0..=self.active.len() {
+            match self.next(|class| leaves.head(class, packets, now).map(cost))? {
+                Turn::Barren(_) => self.forfeit(),
+                Turn::Send(class) => return leaves.head(class, packets, now),
+            }
+        }
+        None
     }
 }

@@ -1,0 +1,153 @@
+//! The queue of a class, as the discipline that has the class asks it: each operation, and what it changed,
+//! told together.
+
+use core::fmt::Debug;
+
+use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Statistics};
+use crate::packet::{PacketId, Packets};
+use crate::qdisc::Qdisc;
+use crate::units::Instant;
+
+/// What an operation changed in a class's queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Change {
+    /// What is queued now beyond what was before, wrapping.
+    pub more: Backlog,
+    /// Whether nothing is queued now.
+    pub empty: bool,
+}
+
+impl Change {
+    /// What became of a packet of `length` bytes that was offered to a queue which discards none that it has.
+    #[inline]
+    pub(super) fn offered(answer: Enqueued, length: u32, empty: bool) -> Self {
+        let more = match answer {
+            Enqueued::Queued => Backlog { packets: 1, bytes: length.into() },
+            Enqueued::Dropped(_) => Backlog::default(),
+        };
+        Self { more, empty }
+    }
+
+    /// Such a queue sent a packet, or had none.
+    #[inline]
+    pub(super) fn taken(sent: Option<Sent>, empty: bool) -> Self {
+        let went = sent.map(|(_, length)| Backlog { packets: 1, bytes: length.into() });
+        Self { more: went.unwrap_or_default().until(Backlog::default()), empty }
+    }
+}
+
+/// A packet on its way out of a class, and its frame's length.
+pub(crate) type Sent = (PacketId, u32);
+
+/// A queue that has no classes, and sends whenever it holds anything.
+pub trait ClassQueue: Debug {
+    /// Offers a packet.
+    fn offer(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> (Enqueued, Change);
+
+    /// Takes a packet; `None` if there was none, or all were dropped.
+    fn take(&mut self, packets: &mut Packets, now: Instant) -> (Option<Sent>, Change);
+
+    /// The packet that it would send; `None` if it has none, or would drop all.
+    fn head(&mut self, packets: &Packets, now: Instant) -> Option<PacketId>;
+
+    /// Discards everything queued.
+    fn flush(&mut self, packets: &mut Packets, now: Instant);
+
+    /// Whether nothing is queued.
+    fn is_empty(&self) -> bool;
+
+    /// The counters.
+    fn statistics(&self) -> Statistics;
+}
+
+/// One of [`super::LEAVES`]. The queues that most classes have are told at a glance; those that may discard what
+/// they have taken are asked what they hold.
+impl Qdisc {
+    /// See [`ClassQueue::offer`].
+    #[inline(always)]
+    pub(super) fn offer(
+        &mut self,
+        packets: &mut Packets,
+        id: PacketId,
+        now: Instant,
+    ) -> (Enqueued, Change) {
+        let length = packets[id].length;
+        let (answer, empty) = match self {
+            Self::Red(q) => (q.enqueue(packets, id, now), q.is_empty()),
+            Self::Fifo(q) => (q.enqueue(packets, id, now), q.is_empty()),
+            _ => return self.offer_any(packets, id, now),
+        };
+        (answer, Change::offered(answer, length, empty))
+    }
+
+    #[inline(never)]
+    fn offer_any(
+        &mut self,
+        packets: &mut Packets,
+        id: PacketId,
+        now: Instant,
+    ) -> (Enqueued, Change) {
+        let before = self.backlog();
+        let answer = self.enqueue(packets, id, now);
+        (answer, self.change_from(before))
+    }
+
+    /// See [`ClassQueue::take`].
+    #[inline(always)]
+    pub(super) fn take(&mut self, packets: &mut Packets, now: Instant) -> (Option<Sent>, Change) {
+        let (sent, empty) = match self {
+            Self::Red(q) => (q.pop(packets, now), q.is_empty()),
+            Self::Fifo(q) => (q.pop(packets).map(|id| (id, packets[id].length)), q.is_empty()),
+            _ => return self.take_any(packets, now),
+        };
+        (sent, Change::taken(sent, empty))
+    }
+
+    #[inline(never)]
+    fn take_any(&mut self, packets: &mut Packets, now: Instant) -> (Option<Sent>, Change) {
+        let before = self.backlog();
+        let sent = match self.dequeue(packets, now) {
+            Dequeued::Send(id) => Some((id, packets[id].length)),
+            _ => None,
+        };
+        (sent, self.change_from(before))
+    }
+
+    fn change_from(&self, before: Backlog) -> Change {
+        let now = self.backlog();
+        Change { more: before.until(now), empty: now.packets == 0 }
+    }
+}
+
+impl ClassQueue for Qdisc {
+    #[inline]
+    fn offer(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> (Enqueued, Change) {
+        Self::offer(self, packets, id, now)
+    }
+
+    #[inline]
+    fn take(&mut self, packets: &mut Packets, now: Instant) -> (Option<Sent>, Change) {
+        Self::take(self, packets, now)
+    }
+
+    #[inline]
+    fn head(&mut self, packets: &Packets, now: Instant) -> Option<PacketId> {
+        match self.peek(packets, now) {
+            Dequeued::Send(id) => Some(id),
+            _ => None,
+        }
+    }
+
+    fn flush(&mut self, packets: &mut Packets, now: Instant) {
+        Discipline::flush(self, packets, now);
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        Discipline::is_empty(self)
+    }
+
+    fn statistics(&self) -> Statistics {
+        Discipline::statistics(self)
+    }
+}

@@ -1,0 +1,187 @@
+//! What `priq`, `drr`, `ets` and `fairq` are but for which class sends next: classes side by side, filters
+//! that lead to them, and the operations of a discipline on their queues.
+
+use crate::classify::Rule;
+use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
+use crate::packet::{PacketId, Packets};
+use crate::qdisc::leaves::{self, ClassSpec, Leaves};
+use crate::units::Instant;
+
+/// The parameters of such a discipline: its classes, and which packets go to which.
+pub trait FlatParameters {
+    /// A class.
+    type Class: ClassSpec;
+
+    /// The classes.
+    fn classes(&self) -> &[Self::Class];
+
+    /// Tried in this order.
+    fn filters(&self) -> &[Rule];
+
+    /// The class for packets that no filter matches; the last one unless given.
+    fn default_class(&self) -> Option<&str>;
+}
+
+/// Defines the parameters of a module whose classes are its `Class`.
+macro_rules! flat_parameters {
+    () => {
+        $crate::setting::settings! {
+            classes: Class;
+            /// The classes, and which packets go to which.
+            #[derive(Clone, Debug, Default, PartialEq, Eq)]
+            pub struct Parameters {
+                /// At least one.
+                pub classes: alloc::vec::Vec<Class>,
+                /// Tried in this order.
+                pub filters: alloc::vec::Vec<$crate::classify::Rule>,
+                /// The class for packets that no filter matches; the last one unless given.
+                pub default_class: Option<alloc::string::String>,
+            }
+        }
+
+        impl $crate::qdisc::flat::FlatParameters for Parameters {
+            type Class = Class;
+            fn classes(&self) -> &[Class] {
+                &self.classes
+            }
+            fn filters(&self) -> &[$crate::classify::Rule] {
+                &self.filters
+            }
+            fn default_class(&self) -> Option<&str> {
+                self.default_class.as_deref()
+            }
+        }
+    };
+}
+pub(super) use flat_parameters;
+
+/// Makes a module's `Class` one whose `queue` is any of the queues that a class may have.
+macro_rules! queue_of_choice {
+    () => {
+        impl $crate::qdisc::leaves::ClassSpec for Class {
+            type Queue = $crate::qdisc::Qdisc;
+            fn name(&self) -> &str {
+                &self.name
+            }
+            fn parent(&self) -> Option<&str> {
+                self.parent.as_deref()
+            }
+            fn attach(
+                &self,
+                port: $crate::discipline::Port,
+            ) -> Result<Self::Queue, $crate::qdisc::leaves::Error> {
+                $crate::qdisc::leaves::attach(&self.name, &self.queue, port)
+            }
+            fn change(&self, queue: &mut Self::Queue) -> bool {
+                $crate::discipline::Discipline::change(queue, &self.queue).is_ok()
+            }
+        }
+    };
+}
+pub(super) use queue_of_choice;
+
+/// Which class sends next. Classes have the numbers that they have among the leaves.
+pub trait Scheduler: Sized {
+    /// A class.
+    type Class: ClassSpec;
+
+    /// What a user may set.
+    type Parameters: FlatParameters<Class = Self::Class>;
+
+    /// Why parameters are refused.
+    type Error: From<leaves::Error>;
+
+    /// For these classes, if their settings make sense; none of them has packets.
+    fn new(classes: &[Self::Class], port: Port) -> Result<Self, Self::Error>;
+
+    /// Takes the place of `old`. The classes that had the numbers `leaving` there are the last ones of `leaves`.
+    fn succeed(&mut self, old: &Self, leaving: &[usize], leaves: &Leaves<Self::Class>);
+
+    /// A packet came into a class.
+    #[inline]
+    fn wake(&mut self, class: usize) {
+        let _ = class;
+    }
+
+    /// Takes the packet that is sent next.
+    fn take(
+        &mut self,
+        leaves: &mut Leaves<Self::Class>,
+        packets: &mut Packets,
+        now: Instant,
+    ) -> Option<PacketId>;
+
+    /// What [`Scheduler::take`] would take at this time.
+    fn head(
+        &mut self,
+        leaves: &mut Leaves<Self::Class>,
+        packets: &Packets,
+        now: Instant,
+    ) -> Option<PacketId>;
+
+    /// All packets are gone.
+    fn clear(&mut self) {}
+}
+
+/// A discipline of classes side by side.
+#[derive(Debug)]
+pub struct Flat<S: Scheduler> {
+    leaves: Leaves<S::Class>,
+    scheduler: S,
+}
+
+impl<S: Scheduler> Discipline for Flat<S> {
+    type Parameters = S::Parameters;
+    type Error = S::Error;
+
+    fn attach(parameters: &S::Parameters, port: Port) -> Result<Self, S::Error> {
+        let (classes, filters) = (parameters.classes(), parameters.filters());
+        let scheduler = S::new(classes, port)?;
+        let leaves = Leaves::new(classes, filters, parameters.default_class(), port)?;
+        Ok(Self { leaves, scheduler })
+    }
+
+    fn change(&mut self, parameters: &S::Parameters) -> Result<(), S::Error> {
+        let (classes, filters) = (parameters.classes(), parameters.filters());
+        let mut scheduler = S::new(classes, self.leaves.port())?;
+        let leaving = self.leaves.change(classes, filters, parameters.default_class())?;
+        scheduler.succeed(&self.scheduler, &leaving, &self.leaves);
+        self.scheduler = scheduler;
+        Ok(())
+    }
+
+    fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
+        let (class, answer) = self.leaves.enqueue(packets, packet, now);
+        if answer == Enqueued::Queued {
+            self.scheduler.wake(class);
+        }
+        answer
+    }
+
+    fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
+        let sent = self.scheduler.take(&mut self.leaves, packets, now);
+        sent.map_or(Dequeued::Empty, Dequeued::Send)
+    }
+
+    fn peek(&mut self, packets: &Packets, now: Instant) -> Dequeued {
+        let head = self.scheduler.head(&mut self.leaves, packets, now);
+        head.map_or(Dequeued::Empty, Dequeued::Send)
+    }
+
+    fn flush(&mut self, packets: &mut Packets, now: Instant) {
+        self.leaves.flush(packets, now);
+        self.scheduler.clear();
+    }
+
+    fn is_empty(&self) -> bool {
+        self.leaves.is_empty()
+    }
+
+    fn statistics(&self) -> Statistics {
+        self.leaves.statistics()
+    }
+
+    fn classes(&self, each: &mut dyn FnMut(usize, &str, Statistics)) {
+        self.leaves.classes(each);
+    }
+}

@@ -1,0 +1,87 @@
+//! Classes in the order of their priorities, the highest first; each has its own.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use crate::subject::Subject;
+
+/// Why priorities are refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// Beyond the highest.
+    #[error("class `{class}` has priority {priority}: give it one from 0 to {max}")]
+    TooHigh {
+        /// The class.
+        class: String,
+        /// Its priority.
+        priority: u32,
+        /// The highest there is.
+        max: u32,
+    },
+    /// Which of them would be first?
+    #[error(
+        "the classes `{first}` and `{second}` both have priority {priority}: give each its own"
+    )]
+    Same {
+        /// A class.
+        first: String,
+        /// Another one.
+        second: String,
+        /// What they share.
+        priority: u32,
+    },
+}
+
+impl Error {
+    /// What it is about.
+    pub fn subject(&self) -> Subject<'_> {
+        let (Self::TooHigh { class, .. } | Self::Same { second: class, .. }) = self;
+        Subject::class(class).at(&["priority"])
+    }
+}
+
+/// Classes, numbered as they were given, and their order.
+#[derive(Debug)]
+pub(super) struct Priorities {
+    priorities: Vec<u32>,
+    order: Vec<usize>,
+}
+
+impl Priorities {
+    /// Classes of these names and priorities, of which the highest is `max`.
+    pub(super) fn new(classes: &[(&str, u32)], max: u32) -> Result<Self, Error> {
+        for (index, &(class, priority)) in classes.iter().enumerate() {
+            if priority > max {
+                return Err(Error::TooHigh { class: class.into(), priority, max });
+            }
+            if let Some(other) = classes[..index].iter().find(|other| other.1 == priority) {
+                let (first, second) = (other.0.into(), class.into());
+                return Err(Error::Same { first, second, priority });
+            }
+        }
+        let priorities = classes.iter().map(|class| class.1).collect();
+        let mut all = Self { priorities, order: Vec::new() };
+        all.arrange();
+        Ok(all)
+    }
+
+    /// Puts those that had the numbers `leaving` in `old` behind these.
+    pub(super) fn extend(&mut self, old: &Self, leaving: &[usize]) {
+        self.priorities.extend(leaving.iter().map(|&was| old.priorities[was]));
+        self.arrange();
+    }
+
+    /// Of two that share a priority, the one that is only emptying itself goes first: its packets are older.
+    fn arrange(&mut self) {
+        self.order = (0..self.priorities.len()).collect();
+        let priorities = &self.priorities;
+        self.order.sort_by_key(|&class| Reverse((priorities[class], class)));
+    }
+
+    /// The classes, the most urgent first.
+    #[inline]
+    pub(super) fn order(&self) -> &[usize] {
+        &self.order
+    }
+}
