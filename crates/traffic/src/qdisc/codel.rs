@@ -6,7 +6,7 @@
 //! a peek makes them too, and the packet that it showed is the one that leaves next.
 
 use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
-use crate::packet::{ETHERNET_HEADER_AND_FCS, Packet, PacketId, Packets};
+use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
 use crate::qdisc::Page;
 use crate::qdisc::fifo;
 use crate::qdisc::queue::over;
@@ -19,7 +19,7 @@ use crate::units::{Bytes, Duration, Instant};
 pub(crate) mod control;
 pub(crate) mod held;
 
-use control::{Control, Law, Line};
+use control::{Control, Law};
 use held::Held;
 
 /// Its page of the catalogue, beside its settings.
@@ -159,41 +159,17 @@ pub struct Codel {
     held: Held,
 }
 
-/// The queue as its control sees it.
-struct View<'a> {
-    line: &'a mut Ring<PacketId>,
-    bytes: &'a mut u64,
-    condemned: &'a mut Ring<PacketId>,
-    packets: &'a Packets,
-}
-
-impl Line for View<'_> {
-    #[inline]
-    fn take(&mut self) -> Option<(PacketId, u64)> {
-        let id = self.line.pop()?;
-        *self.bytes -= u64::from(self.packets[id].length);
-        Some((id, *self.bytes))
-    }
-
-    #[inline]
-    fn packet(&self, id: PacketId) -> &Packet {
-        &self.packets[id]
-    }
-
-    fn condemn(&mut self, id: PacketId) {
-        self.condemned.push(id);
-    }
-}
-
 impl Codel {
     /// Chooses the packet that leaves next, unless that is done.
     #[inline]
     fn choose(&mut self, packets: &Packets, now: Instant) {
         if self.held.is_empty() {
-            let (line, bytes) = (&mut self.line, &mut self.line_bytes);
-            let condemned = self.held.condemned();
-            let mut view = View { line, bytes, condemned, packets };
-            let chosen = self.control.next(&self.law, &mut view, now);
+            let mut line = self.held.line(packets, || {
+                let id = self.line.pop()?;
+                self.line_bytes -= u64::from(packets[id].length);
+                Some((id, self.line_bytes))
+            });
+            let chosen = self.control.next(&self.law, &mut line, now);
             self.held.hold(chosen);
         }
     }
@@ -252,7 +228,7 @@ impl Discipline for Codel {
     fn flush(&mut self, packets: &mut Packets, _now: Instant) {
         self.held.flush(packets, &mut self.tally);
         while let Some(id) = self.line.pop() {
-            self.held.condemned().push(id);
+            self.held.condemn(id);
         }
         self.held.drop_condemned(packets, &mut self.tally, DropReason::Flushed);
         self.line_bytes = 0;
@@ -272,6 +248,7 @@ impl Discipline for Codel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Packet;
     use crate::units::Rate;
     use std::vec::Vec;
 

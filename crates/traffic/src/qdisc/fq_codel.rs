@@ -11,12 +11,11 @@ use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statis
 use crate::packet::{Packet, PacketId, Packets};
 use crate::qdisc::Page;
 use crate::qdisc::codel;
-use crate::qdisc::codel::control::{Law, Line};
+use crate::qdisc::codel::control::Law;
 use crate::qdisc::codel::held::Held;
 use crate::qdisc::fifo;
 use crate::qdisc::tally::Tally;
 use crate::random::Random;
-use crate::ring::Ring;
 use crate::setting::settings;
 use crate::subject::Subject;
 use crate::units::{Bytes, Duration, Instant};
@@ -167,31 +166,6 @@ pub struct FqCodel {
     held: Held,
 }
 
-/// One queue as its CoDel sees it.
-struct View<'a> {
-    flows: &'a mut Flows,
-    index: usize,
-    condemned: &'a mut Ring<PacketId>,
-    packets: &'a Packets,
-}
-
-impl Line for View<'_> {
-    #[inline]
-    fn take(&mut self) -> Option<(PacketId, u64)> {
-        let id = self.flows.pop(self.index)?;
-        Some((id, self.flows.backlog()))
-    }
-
-    #[inline]
-    fn packet(&self, id: PacketId) -> &Packet {
-        &self.packets[id]
-    }
-
-    fn condemn(&mut self, id: PacketId) {
-        self.condemned.push(id);
-    }
-}
-
 impl FqCodel {
     /// Chooses the packet that leaves next, unless that is done.
     fn choose(&mut self, packets: &Packets, now: Instant) {
@@ -199,9 +173,9 @@ impl FqCodel {
         while self.held.is_empty() {
             let Some(index) = self.flows.turn(quantum) else { return };
             let mut control = self.flows.control(index);
-            let (flows, condemned) = (&mut self.flows, self.held.condemned());
-            let mut view = View { flows, index, condemned, packets };
-            let chosen = control.next(&self.law, &mut view, now);
+            let flows = &mut self.flows;
+            let take = || Some((flows.pop(index)?, flows.backlog()));
+            let chosen = control.next(&self.law, &mut self.held.line(packets, take), now);
             self.flows.set_control(index, control);
             match chosen {
                 Some(chosen) => self.flows.spend(index, packets[chosen.id].length),
@@ -303,8 +277,7 @@ impl Discipline for FqCodel {
 
     fn flush(&mut self, packets: &mut Packets, _now: Instant) {
         self.held.flush(packets, &mut self.tally);
-        let condemned = self.held.condemned();
-        self.flows.drain(&mut |id| condemned.push(id));
+        self.flows.drain(&mut |id| self.held.condemn(id));
         self.held.drop_condemned(packets, &mut self.tally, DropReason::Flushed);
     }
 

@@ -1,8 +1,8 @@
 //! What a discipline that decides at dequeue has decided already, because it was peeked at.
 
 use crate::discipline::{Dequeued, DropReason};
-use crate::packet::{PacketId, Packets};
-use crate::qdisc::codel::control::Chosen;
+use crate::packet::{Packet, PacketId, Packets};
+use crate::qdisc::codel::control::{Chosen, Line};
 use crate::qdisc::tally::Tally;
 use crate::ring::Ring;
 
@@ -23,9 +23,15 @@ impl Held {
         self.chosen = chosen;
     }
 
-    /// Where the control puts what it drops.
-    pub(crate) const fn condemned(&mut self) -> &mut Ring<PacketId> {
-        &mut self.condemned
+    /// The queue that `take` takes from, for its control: what that drops is condemned here.
+    #[inline]
+    pub(crate) fn line<'a, T>(&'a mut self, packets: &'a Packets, take: T) -> TakenLine<'a, T> {
+        TakenLine { take, condemned: &mut self.condemned, packets }
+    }
+
+    /// Drops this packet when others that are condemned are dropped.
+    pub(crate) fn condemn(&mut self, id: PacketId) {
+        self.condemned.push(id);
     }
 
     pub(crate) fn answer(&self) -> Dequeued {
@@ -64,5 +70,28 @@ impl Held {
             self.condemned.push(chosen.id);
         }
         self.drop_condemned(packets, tally, DropReason::Flushed);
+    }
+}
+
+/// A queue as its control sees it.
+pub(crate) struct TakenLine<'a, T> {
+    take: T,
+    condemned: &'a mut Ring<PacketId>,
+    packets: &'a Packets,
+}
+
+impl<T: FnMut() -> Option<(PacketId, u64)>> Line for TakenLine<'_, T> {
+    #[inline]
+    fn take(&mut self) -> Option<(PacketId, u64)> {
+        (self.take)()
+    }
+
+    #[inline]
+    fn packet(&self, id: PacketId) -> &Packet {
+        &self.packets[id]
+    }
+
+    fn condemn(&mut self, id: PacketId) {
+        self.condemned.push(id);
     }
 }
