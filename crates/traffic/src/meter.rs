@@ -24,6 +24,11 @@ impl Colour {
     /// Every colour, the best first.
     pub const ALL: [Self; 3] = [Self::Green, Self::Yellow, Self::Red];
 
+    /// The best that a marker may make of a packet which came with the colour `earlier`.
+    const fn at_best(colour_aware: bool, earlier: Self) -> Self {
+        if colour_aware { earlier } else { Self::Green }
+    }
+
     /// What a code point says: the drop precedence of assured forwarding (RFC 2597, section 6:
     /// class 1 to 4 in the upper three bits, precedence 1 to 3 in the next two). Any other code
     /// point has none and counts as green.

@@ -23,7 +23,7 @@ const PARTS_PER_BYTE: u64 = 8 * PS_PER_SECOND;
 /// which a byte is earned lie on a grid that begins with the meter, whether or not the bucket is
 /// full.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Earnings {
+struct Earnings {
     rate: Rate,
     /// In units of 1/[`PARTS_PER_BYTE`] byte, and below one.
     parts: u64,
@@ -31,18 +31,18 @@ pub(super) struct Earnings {
 }
 
 impl Earnings {
-    pub(super) const fn new(rate: Rate, now: Instant) -> Self {
+    const fn new(rate: Rate, now: Instant) -> Self {
         Self { rate, parts: 0, until: now }
     }
 
     /// The rate from now on; ask [`Earnings::earn`] for what came before.
-    pub(super) fn change(&mut self, rate: Rate) {
+    fn change(&mut self, rate: Rate) {
         self.rate = rate;
     }
 
     /// Bytes earned until `now`; none if that is in the past.
     #[inline]
-    pub(super) fn earn(&mut self, now: Instant) -> u64 {
+    fn earn(&mut self, now: Instant) -> u64 {
         let (elapsed, rate) = ((now - self.until).as_ps(), self.rate.bits_per_second());
         self.until = self.until.max(now);
         let small = elapsed.checked_mul(rate).and_then(|parts| parts.checked_add(self.parts));
@@ -77,15 +77,14 @@ impl Tokens {
         tokens - taken
     }
 
+    /// Takes out tokens, if it holds so many.
     #[inline]
-    pub(super) const fn holds(&self, tokens: u64) -> bool {
-        self.count >= tokens
-    }
-
-    /// Takes out tokens that it [`Tokens::holds`].
-    #[inline]
-    pub(super) fn spend(&mut self, tokens: u64) {
-        self.count -= tokens;
+    pub(super) fn spend(&mut self, tokens: u64) -> bool {
+        let holds = self.count >= tokens;
+        if holds {
+            self.count -= tokens;
+        }
+        holds
     }
 
     /// Another size; what is past it is lost.
@@ -106,28 +105,47 @@ impl TokenBucket {
     /// A full bucket at `now`.
     pub fn new(parameters: &Parameters, now: Instant) -> Result<Self, Error> {
         parameters.check()?;
-        let (rate, burst) = (parameters.rate, parameters.burst);
-        Ok(Self { earnings: Earnings::new(rate, now), tokens: Tokens::full(burst) })
+        Ok(Self::full(parameters.rate, parameters.burst, now))
     }
 
     /// Takes new parameters at `now`, and keeps the tokens that it still has room for.
     pub fn change(&mut self, parameters: &Parameters, now: Instant) -> Result<(), Error> {
         parameters.check()?;
-        self.tokens.put(self.earnings.earn(now));
-        self.earnings.change(parameters.rate);
-        self.tokens.resize(parameters.burst);
+        self.earn(now);
+        self.set(parameters.rate, parameters.burst);
         Ok(())
     }
 
     /// Whether an IP packet of so many bytes conforms at `now`; if so its tokens are spent.
     #[inline]
     pub fn conforms(&mut self, bytes: u64, now: Instant) -> bool {
-        self.tokens.put(self.earnings.earn(now));
-        let conforms = self.tokens.holds(bytes);
-        if conforms {
-            self.tokens.spend(bytes);
-        }
-        conforms
+        self.earn(now);
+        self.tokens.spend(bytes)
+    }
+}
+
+/// As a part of a meter of several, which checks the parameters of all.
+impl TokenBucket {
+    pub(super) const fn full(rate: Rate, burst: Bytes, now: Instant) -> Self {
+        Self { earnings: Earnings::new(rate, now), tokens: Tokens::full(burst) }
+    }
+
+    /// Puts in what was earned until `now`; returns the tokens for which there was no room.
+    #[inline]
+    pub(super) fn earn(&mut self, now: Instant) -> u64 {
+        self.tokens.put(self.earnings.earn(now))
+    }
+
+    /// Another rate and size, after what was earned is put in; what is past the size is lost.
+    pub(super) fn set(&mut self, rate: Rate, burst: Bytes) {
+        self.earnings.change(rate);
+        self.tokens.resize(burst);
+    }
+
+    /// Takes out tokens, if it holds so many.
+    #[inline]
+    pub(super) fn spend(&mut self, tokens: u64) -> bool {
+        self.tokens.spend(tokens)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The single-rate three-colour marker (srTCM, RFC 2697): one rate fills a committed bucket, and
 //! what that has no room for fills an excess bucket. The length of a burst decides its colour.
 
-use super::bucket::{Earnings, Tokens};
+use super::bucket::{TokenBucket, Tokens};
 use super::{Colour, Error};
 use crate::units::{Bytes, Instant, Rate};
 
@@ -22,8 +22,7 @@ pub struct Parameters {
 /// The marker.
 #[derive(Clone, Copy, Debug)]
 pub struct SingleRate {
-    earnings: Earnings,
-    committed: Tokens,
+    committed: TokenBucket,
     excess: Tokens,
     colour_aware: bool,
 }
@@ -32,9 +31,9 @@ impl SingleRate {
     /// Both buckets full at `now`.
     pub fn new(parameters: &Parameters, now: Instant) -> Result<Self, Error> {
         parameters.check()?;
+        let (rate, burst) = (parameters.committed_rate, parameters.committed_burst);
         Ok(Self {
-            earnings: Earnings::new(parameters.committed_rate, now),
-            committed: Tokens::full(parameters.committed_burst),
+            committed: TokenBucket::full(rate, burst, now),
             excess: Tokens::full(parameters.excess_burst),
             colour_aware: parameters.colour_aware,
         })
@@ -44,8 +43,7 @@ impl SingleRate {
     pub fn change(&mut self, parameters: &Parameters, now: Instant) -> Result<(), Error> {
         parameters.check()?;
         self.earn(now);
-        self.earnings.change(parameters.committed_rate);
-        self.committed.resize(parameters.committed_burst);
+        self.committed.set(parameters.committed_rate, parameters.committed_burst);
         self.excess.resize(parameters.excess_burst);
         self.colour_aware = parameters.colour_aware;
         Ok(())
@@ -55,12 +53,10 @@ impl SingleRate {
     #[inline]
     pub fn colour(&mut self, bytes: u64, earlier: Colour, now: Instant) -> Colour {
         self.earn(now);
-        let at_best = if self.colour_aware { earlier } else { Colour::Green };
-        if at_best == Colour::Green && self.committed.holds(bytes) {
-            self.committed.spend(bytes);
+        let at_best = Colour::at_best(self.colour_aware, earlier);
+        if at_best == Colour::Green && self.committed.spend(bytes) {
             Colour::Green
-        } else if at_best <= Colour::Yellow && self.excess.holds(bytes) {
-            self.excess.spend(bytes);
+        } else if at_best <= Colour::Yellow && self.excess.spend(bytes) {
             Colour::Yellow
         } else {
             Colour::Red
@@ -71,7 +67,7 @@ impl SingleRate {
     /// and is lost if both are.
     #[inline]
     fn earn(&mut self, now: Instant) {
-        let left = self.committed.put(self.earnings.earn(now));
+        let left = self.committed.earn(now);
         self.excess.put(left);
     }
 }

@@ -1,7 +1,7 @@
 //! The two-rate three-colour marker (trTCM, RFC 2698): a packet beyond the peak rate is red, one
 //! beyond the committed rate yellow.
 
-use super::bucket::{Earnings, Tokens};
+use super::bucket::TokenBucket;
 use super::{Colour, Error};
 use crate::units::{Bytes, Instant, Rate};
 
@@ -24,10 +24,8 @@ pub struct Parameters {
 /// The marker.
 #[derive(Clone, Copy, Debug)]
 pub struct TwoRate {
-    peak_earnings: Earnings,
-    peak: Tokens,
-    committed_earnings: Earnings,
-    committed: Tokens,
+    peak: TokenBucket,
+    committed: TokenBucket,
     colour_aware: bool,
 }
 
@@ -36,10 +34,12 @@ impl TwoRate {
     pub fn new(parameters: &Parameters, now: Instant) -> Result<Self, Error> {
         parameters.check()?;
         Ok(Self {
-            peak_earnings: Earnings::new(parameters.peak_rate, now),
-            peak: Tokens::full(parameters.peak_burst),
-            committed_earnings: Earnings::new(parameters.committed_rate, now),
-            committed: Tokens::full(parameters.committed_burst),
+            peak: TokenBucket::full(parameters.peak_rate, parameters.peak_burst, now),
+            committed: TokenBucket::full(
+                parameters.committed_rate,
+                parameters.committed_burst,
+                now,
+            ),
             colour_aware: parameters.colour_aware,
         })
     }
@@ -48,10 +48,8 @@ impl TwoRate {
     pub fn change(&mut self, parameters: &Parameters, now: Instant) -> Result<(), Error> {
         parameters.check()?;
         self.earn(now);
-        self.peak_earnings.change(parameters.peak_rate);
-        self.peak.resize(parameters.peak_burst);
-        self.committed_earnings.change(parameters.committed_rate);
-        self.committed.resize(parameters.committed_burst);
+        self.peak.set(parameters.peak_rate, parameters.peak_burst);
+        self.committed.set(parameters.committed_rate, parameters.committed_burst);
         self.colour_aware = parameters.colour_aware;
         Ok(())
     }
@@ -61,22 +59,20 @@ impl TwoRate {
     #[inline]
     pub fn colour(&mut self, bytes: u64, earlier: Colour, now: Instant) -> Colour {
         self.earn(now);
-        let at_best = if self.colour_aware { earlier } else { Colour::Green };
-        if at_best == Colour::Red || !self.peak.holds(bytes) {
-            return Colour::Red;
+        let at_best = Colour::at_best(self.colour_aware, earlier);
+        if at_best == Colour::Red || !self.peak.spend(bytes) {
+            Colour::Red
+        } else if at_best == Colour::Yellow || !self.committed.spend(bytes) {
+            Colour::Yellow
+        } else {
+            Colour::Green
         }
-        self.peak.spend(bytes);
-        if at_best == Colour::Yellow || !self.committed.holds(bytes) {
-            return Colour::Yellow;
-        }
-        self.committed.spend(bytes);
-        Colour::Green
     }
 
     #[inline]
     fn earn(&mut self, now: Instant) {
-        self.peak.put(self.peak_earnings.earn(now));
-        self.committed.put(self.committed_earnings.earn(now));
+        self.peak.earn(now);
+        self.committed.earn(now);
     }
 }
 
