@@ -12,7 +12,7 @@ use crate::discipline::Port;
 use crate::packet::ETHERNET_HEADER_AND_FCS;
 use crate::qdisc::{self, fifo};
 use crate::tree::{self, Branch};
-use crate::units::{Bytes, Duration, Rate};
+use crate::units::{Bytes, Duration, Instant, Rate};
 
 /// The disciplines that take reservations.
 pub const TAKERS: &[&str] = &["cbq", "hfsc"];
@@ -141,6 +141,64 @@ impl Reservations {
         rules.splice(0..0, self.0.iter().flat_map(own));
     }
 }
+
+/// What a class is promised.
+pub(crate) trait Promise: Clone + PartialEq {
+    /// The class's name.
+    fn name_mut(&mut self) -> &mut String;
+}
+
+/// A promise that is no more, or was different, and counts until then: its class may have sent its burst just
+/// before, and one in its place would send its own.
+#[derive(Clone, Debug)]
+pub(crate) struct Former<P> {
+    pub(crate) promise: P,
+    until: Instant,
+}
+
+impl<P: Promise> Former<P> {
+    /// Those that count beside `new` promises: of the `earlier` ones those whose time is not over at `now`, and
+    /// of the `old` ones those that are not among the new, for as long as all these may keep the link busy.
+    pub(crate) fn beside(
+        new: &[P],
+        old: Vec<P>,
+        earlier: &[Self],
+        now: Instant,
+        busy: impl FnOnce(&[&P]) -> Duration,
+    ) -> Vec<Self> {
+        let counts = |former: &&Self| former.until > now;
+        let mut formers: Vec<_> = earlier.iter().filter(counts).cloned().collect();
+        let all: Vec<_> = old.iter().chain(formers.iter().map(|former| &former.promise)).collect();
+        let until = now + busy(&all);
+        let gone = old.into_iter().filter(|promise| !new.contains(promise));
+        formers.extend(gone.map(|mut promise| {
+            promise.name_mut().push_str(" (before)");
+            Self { promise, until }
+        }));
+        formers
+    }
+}
+
+/// Makes a [`Refusal`] an `Error` of the discipline in whose module this stands, and such an error a refusal.
+macro_rules! refusals {
+    () => {
+        impl From<$crate::reservation::Refusal> for Error {
+            fn from(refusal: $crate::reservation::Refusal) -> Self {
+                Self::Reservation(alloc::boxed::Box::new(refusal))
+            }
+        }
+
+        impl From<Error> for $crate::reservation::Refusal {
+            fn from(error: Error) -> Self {
+                match error {
+                    Error::Reservation(refusal) => *refusal,
+                    error => Self::Class(error.into()),
+                }
+            }
+        }
+    };
+}
+pub(crate) use refusals;
 
 /// The class that a request is to be within; `None` at the top, or if there is none of that name.
 pub(crate) fn parent<'a, C>(

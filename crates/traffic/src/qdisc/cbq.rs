@@ -29,7 +29,7 @@ use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
 use crate::packet::{PacketId, Packets};
 use crate::qdisc::Page;
 use crate::qdisc::class_queue::Change;
-use crate::reservation::{Refusal, Request, Reservations};
+use crate::reservation::{Former, Refusal, Request, Reservations};
 use crate::units::{Bytes, Duration, Instant, Pace};
 
 mod meter;
@@ -43,7 +43,7 @@ use meter::Departure;
 use nodes::{Leaf, Nodes};
 pub use parameters::{Class, Error, Estimator, LinkSharing, Parameters};
 pub use reservation::Late;
-use reservation::OldClass;
+use reservation::Rival;
 use sharing::{Alarm, Pick};
 
 /// Its page of the catalogue, beside its settings.
@@ -126,7 +126,7 @@ pub struct Cbq {
     /// The parameters without the reservations' classes.
     base: Parameters,
     reservations: Reservations,
-    formers: Vec<OldClass>,
+    formers: Vec<Former<Rival>>,
 }
 
 impl Cbq {

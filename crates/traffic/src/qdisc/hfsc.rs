@@ -28,7 +28,7 @@ use crate::classify::Classifier;
 use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Statistics};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
 use crate::qdisc::Page;
-use crate::reservation::{Refusal, Request, Reservations};
+use crate::reservation::{Former, Refusal, Request, Reservations};
 use crate::units::{Bytes, Duration, Instant};
 
 mod admission;
@@ -39,11 +39,11 @@ mod reservation;
 mod takeover;
 mod turns;
 
+use admission::Guarantee;
 use curve::RuntimeCurve;
 use leaf::Leaf;
 use parameters::{Checked, Curves};
 pub use parameters::{Class, Error, Kind, Parameters};
-use reservation::OldClass;
 use turns::{Criterion, HeapIndex, Turns};
 
 /// Its page of the catalogue, beside its settings.
@@ -143,7 +143,7 @@ pub struct Hfsc {
     /// Without.
     base: Parameters,
     reservations: Reservations,
-    formers: Vec<OldClass>,
+    formers: Vec<Former<Guarantee>>,
 }
 
 fn ps(instant: Instant) -> u128 {

@@ -36,31 +36,18 @@ use super::nodes::{Leaf, Nodes, own_ring};
 use super::parameters::{self, Class, Error, Estimator, PRIORITIES, Parameters, frame_max};
 use crate::discipline::Port;
 use crate::packet::FRAME_MIN;
-use crate::reservation::{self, Refusal, Reservations, time_text};
+use crate::reservation::{self, Former, Promise, Refusal, Reservations, refusals, time_text};
 use crate::tree;
-use crate::units::{Duration, Instant, PS_PER_SECOND};
+use crate::units::{Duration, PS_PER_SECOND};
 
 /// The priority of reservations.
 const HIGHEST: usize = PRIORITIES - 1;
 
-impl From<Refusal> for Error {
-    fn from(refusal: Refusal) -> Self {
-        Self::Reservation(Box::new(refusal))
-    }
-}
-
-impl From<Error> for Refusal {
-    fn from(error: Error) -> Self {
-        match error {
-            Error::Reservation(refusal) => *refusal,
-            error => Self::Class(error.into()),
-        }
-    }
-}
+refusals!();
 
 /// A leaf of the highest priority: what it may send before others of that priority.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Rival {
+pub(super) struct Rival {
     name: String,
     /// In frame bytes.
     burst: u64,
@@ -78,11 +65,10 @@ impl Rival {
     }
 }
 
-/// One that is no more, or was different, and counts until then.
-#[derive(Clone, Debug)]
-pub(super) struct OldClass {
-    rival: Rival,
-    until: Instant,
+impl Promise for Rival {
+    fn name_mut(&mut self) -> &mut String {
+        &mut self.name
+    }
 }
 
 fn rivals(nodes: &Nodes) -> impl Iterator<Item = Rival> {
@@ -250,7 +236,7 @@ impl Cbq {
             if base.estimator == Estimator::Average {
                 return Err(Error::Forgetful);
             }
-            rivals.extend(formers.iter().map(|former| former.rival.clone()));
+            rivals.extend(formers.iter().map(|former| former.promise.clone()));
             check_rates(&rivals, self.port)?;
             fresh.round = fresh.round.max(check_delays(&reservations, &rivals, self.port)?);
         }
@@ -261,21 +247,14 @@ impl Cbq {
     }
 
     /// Those that still count beside `new` ones: they are no more, or are not as they were.
-    fn formers(&self, new: &[Rival]) -> Vec<OldClass> {
+    fn formers(&self, new: &[Rival]) -> Vec<Former<Rival>> {
         if self.nodes.rings.head(own_ring(HIGHEST)).is_none() {
             return Vec::new();
         }
-        let counts = |former: &&OldClass| former.until > self.wire.free;
-        let mut formers: Vec<_> = self.formers.iter().filter(counts).cloned().collect();
-        let old: Vec<_> = rivals(&self.nodes).collect();
-        let all = old.iter().chain(formers.iter().map(|former| &former.rival));
-        let busy = Load::of(all, self.port).time(0, self.port).unwrap_or(Duration::MAX);
-        let until = self.wire.free + busy;
-        let gone = old.into_iter().filter(|rival| !new.contains(rival));
-        formers.extend(gone.map(|rival| {
-            let name = format!("{} (before)", rival.name);
-            OldClass { rival: Rival { name, ..rival }, until }
-        }));
-        formers
+        let busy = |rivals: &[&Rival]| {
+            let load = Load::of(rivals.iter().copied(), self.port);
+            load.time(0, self.port).unwrap_or(Duration::MAX)
+        };
+        Former::beside(new, rivals(&self.nodes).collect(), &self.formers, self.wire.free, busy)
     }
 }

@@ -4,6 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::curve::Curve;
+use super::parameters::{Class, Curves};
 use crate::reservation::time_text;
 use crate::units::Duration;
 
@@ -70,4 +71,19 @@ fn line(from: u128, slope: u128, ps: u64) -> u128 {
 fn by(ps: u64, promised: u128, limit: Curve) -> Excess {
     let (promised, limit) = (promised.div_ceil(PICOBITS_PER_BIT), limit.at(ps) / PICOBITS_PER_BIT);
     Excess::By { by: time_text(Duration::from_ps(ps)), promised, limit, excess: promised - limit }
+}
+
+/// What a class is guaranteed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Guarantee {
+    pub(super) name: String,
+    pub(super) curve: Curve,
+}
+
+/// The classes with a guarantee.
+pub(super) fn guaranteed(classes: &[Class], curves: &[Curves]) -> Vec<Guarantee> {
+    let guarantee = |(class, curves): (&Class, &Curves)| {
+        Some(Guarantee { name: class.name.clone(), curve: curves.real_time? })
+    };
+    classes.iter().zip(curves).filter_map(guarantee).collect()
 }

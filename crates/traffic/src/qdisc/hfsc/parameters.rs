@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::admission::{self, Excess};
+use super::admission::{self, Excess, Guarantee, guaranteed};
 use super::curve::{Curve, SLOPE_MAX};
 use super::leaf::Leaf;
 use super::turns::CLASSES_MAX;
@@ -582,19 +582,13 @@ fn check_limits(classes: &[Class], tree: &Tree, curves: &[Curves]) -> Result<(),
     Ok(())
 }
 
-/// The classes with a guarantee.
-pub(super) fn guaranteed<'a>(classes: &'a [Class], curves: &[Curves]) -> Vec<(&'a str, Curve)> {
-    let both = classes.iter().zip(curves);
-    both.filter_map(|(class, curves)| Some((class.name.as_str(), curves.real_time?))).collect()
-}
-
 /// The link carries what is guaranteed, at every time: the condition for all deadlines to be kept
 /// (paper, section III).
-pub(super) fn check_link(guaranteed: &[(&str, Curve)], port: Port) -> Result<(), Error> {
-    let sum: Vec<_> = guaranteed.iter().map(|&(_, curve)| curve).collect();
+pub(super) fn check_link(guaranteed: &[Guarantee], port: Port) -> Result<(), Error> {
+    let sum: Vec<_> = guaranteed.iter().map(|guarantee| guarantee.curve).collect();
     let m2 = port.rate.bits_per_second().min(SLOPE_MAX);
     let Some(excess) = admission::excess(&sum, Curve { m1: 0, d: 0, m2 }) else { return Ok(()) };
-    let classes = first(guaranteed.iter().map(|&(name, _)| name));
+    let classes = first(guaranteed.iter().map(|guarantee| guarantee.name.as_str()));
     Err(match excess {
         Excess::By { by, promised, limit: carries, excess } => {
             Error::Promise { classes, by, promised, carries, excess }

@@ -15,32 +15,18 @@
 //!
 //! or earlier, when nothing is eligible.
 
-use alloc::boxed::Box;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::admission::{Guarantee, guaranteed};
 use super::curve::{self, Curve, PICOBITS_PER_BYTE};
 use super::parameters::{self, Class, Error, Parameters};
 use super::{Hfsc, wire_time_max};
 use crate::discipline::Port;
-use crate::reservation::{self, Refusal, Request, Reservations, time_text};
-use crate::units::{Duration, Instant, Rate};
+use crate::reservation::{self, Former, Promise, Request, Reservations, refusals, time_text};
+use crate::units::{Duration, Rate};
 
-impl From<Refusal> for Error {
-    fn from(refusal: Refusal) -> Self {
-        Self::Reservation(Box::new(refusal))
-    }
-}
-
-impl From<Error> for Refusal {
-    fn from(error: Error) -> Self {
-        match error {
-            Error::Reservation(refusal) => *refusal,
-            error => Self::Class(error.into()),
-        }
-    }
-}
+refusals!();
 
 /// The class whose curves keep the promise. A packet may be sent one longest frame's time after its
 /// deadline, so the curve must be that much earlier than the bound.
@@ -81,12 +67,10 @@ pub(super) fn with_reservations(
     Ok(all)
 }
 
-/// A guarantee that is no more, or was different, and counts until then.
-#[derive(Clone, Debug)]
-pub(super) struct OldClass {
-    name: String,
-    curve: Curve,
-    until: Instant,
+impl Promise for Guarantee {
+    fn name_mut(&mut self) -> &mut String {
+        &mut self.name
+    }
 }
 
 /// How long something may be eligible without a break.
@@ -109,10 +93,10 @@ impl Hfsc {
     ) -> Result<(), Error> {
         let all = with_reservations(&base, &reservations, self.port)?;
         let checked = parameters::check(&all, self.port)?;
-        let mut new = parameters::guaranteed(&all.classes, &checked.curves);
+        let mut new = guaranteed(&all.classes, &checked.curves);
         let formers = self.formers(&new)?;
         if !reservations.list().is_empty() {
-            new.extend(formers.iter().map(|former| (former.name.as_str(), former.curve)));
+            new.extend(formers.iter().map(|former| former.promise.clone()));
             parameters::check_link(&new, self.port)?;
         }
         let fresh = Self::build(checked, base, all, self.port);
@@ -124,21 +108,16 @@ impl Hfsc {
     }
 
     /// Those that still count beside `new` ones: they are no more, or are not as they were.
-    fn formers(&mut self, new: &[(&str, Curve)]) -> Result<Vec<OldClass>, Error> {
+    fn formers(&mut self, new: &[Guarantee]) -> Result<Vec<Former<Guarantee>>, Error> {
         if self.deadlines.first(self.latest.as_ps(), &mut self.seats).is_none() {
             return Ok(Vec::new());
         }
-        let counts = |former: &&OldClass| former.until > self.latest;
-        let mut formers: Vec<_> = self.formers.iter().filter(counts).cloned().collect();
         let curves = parameters::check(&self.parameters, self.port)?.curves;
-        let old = parameters::guaranteed(&self.parameters.classes, &curves);
-        let all = old.iter().map(|(_, curve)| curve).chain(formers.iter().map(|f| &f.curve));
-        let until = self.latest + busy_max(all, self.frame_max(), self.port);
-        let gone = |promise: &(&str, Curve)| !new.contains(promise);
-        formers.extend(old.into_iter().filter(gone).map(|(name, curve)| {
-            let name = format!("{name} (before)");
-            OldClass { name, curve, until }
-        }));
-        Ok(formers)
+        let old = guaranteed(&self.parameters.classes, &curves);
+        let busy = |promises: &[&Guarantee]| {
+            let curves = promises.iter().map(|promise| &promise.curve);
+            busy_max(curves, self.frame_max(), self.port)
+        };
+        Ok(Former::beside(new, old, &self.formers, self.latest, busy))
     }
 }
