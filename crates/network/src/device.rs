@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use traffic::units::Serializer;
-use traffic::{Bytes, Duration, Instant, Rate};
+use traffic::{Bytes, Duration, Instant, Rate, WireClock};
 
 use crate::trace::{Player, Trace};
 
@@ -74,6 +74,12 @@ impl Device {
     #[inline(always)]
     pub(crate) fn free_at(&self) -> Instant {
         self.free_at
+    }
+
+    /// The wire's clock, as the discipline is told it at `now`.
+    #[inline]
+    pub(crate) fn clock(&self, now: Instant) -> WireClock {
+        WireClock { now, free: self.free_at }
     }
 
     /// Keeps the wire busy with `frames` of `length` bytes together from `now`, or from when it is free;

@@ -5,7 +5,7 @@
 //! a discipline that panics ends the program everywhere, and `suimon` exits with 70.
 
 use traffic::{
-    Bytes, Dequeued, Discipline, Enqueued, Instant, PacketId, Packets, Ring, Statistics,
+    Bytes, Dequeued, Discipline, Enqueued, Instant, PacketId, Packets, Ring, Statistics, WireClock,
 };
 
 /// What is wrong with a discipline.
@@ -55,9 +55,9 @@ impl<Q: Discipline> Guard<Q> {
         &mut self,
         packets: &mut Packets,
         packet: PacketId,
-        now: Instant,
+        clock: WireClock,
     ) -> Enqueued {
-        let answer = self.qdisc.enqueue(packets, packet, now);
+        let answer = self.qdisc.enqueue(packets, packet, clock);
         self.held += u64::from(answer == Enqueued::Queued);
         answer
     }
@@ -66,14 +66,14 @@ impl<Q: Discipline> Guard<Q> {
     pub(crate) fn dequeue(
         &mut self,
         packets: &mut Packets,
-        now: Instant,
+        clock: WireClock,
     ) -> Result<Dequeued, Fault> {
-        let answer = self.qdisc.dequeue(packets, now);
+        let answer = self.qdisc.dequeue(packets, clock);
         // What it has just discarded the port has not yet taken.
         let held = self.held - self.held.min(packets.dropped() as u64);
         match answer {
             Dequeued::Send(_) if held == 0 => Err(Fault::Invented),
-            Dequeued::NotBefore(at) if at <= now => Err(Fault::NoWait),
+            Dequeued::NotBefore(at) if at <= clock.now => Err(Fault::NoWait),
             Dequeued::Gap(Bytes(0)) => Err(Fault::EmptyGap),
             Dequeued::Empty if held > 0 => Err(Fault::Stalled(held)),
             Dequeued::Send(_) => {
@@ -143,17 +143,17 @@ mod tests {
         fn change(&mut self, (): &()) -> Result<(), ()> {
             Ok(())
         }
-        fn enqueue(&mut self, _: &mut Packets, packet: PacketId, _: Instant) -> Enqueued {
+        fn enqueue(&mut self, _: &mut Packets, packet: PacketId, _: WireClock) -> Enqueued {
             assert!(!self.panics, "out of order");
             self.queue.push_back(packet);
             Enqueued::Queued
         }
-        fn dequeue(&mut self, _: &mut Packets, _: Instant) -> Dequeued {
+        fn dequeue(&mut self, _: &mut Packets, _: WireClock) -> Dequeued {
             self.next
                 .take()
                 .unwrap_or_else(|| self.queue.pop_front().map_or(Dequeued::Empty, Dequeued::Send))
         }
-        fn peek(&mut self, _: &Packets, _: Instant) -> Dequeued {
+        fn peek(&mut self, _: &Packets, _: WireClock) -> Dequeued {
             Dequeued::Empty
         }
         fn flush(&mut self, packets: &mut Packets, _: Instant) {
@@ -185,10 +185,10 @@ mod tests {
         let mut guard = Guard::new(Faulty::attach(&(), port).unwrap());
         for _ in 0..held {
             let packet = packets.insert(Packet::default());
-            guard.enqueue(&mut packets, packet, Instant::ZERO);
+            guard.enqueue(&mut packets, packet, Instant::ZERO.into());
         }
         guard.get_mut().next = next;
-        guard.dequeue(&mut packets, Instant::ZERO + Duration::from_ms(1))
+        guard.dequeue(&mut packets, (Instant::ZERO + Duration::from_ms(1)).into())
     }
 
     #[test]
@@ -217,7 +217,8 @@ mod tests {
         let mut guard = Guard::new(Faulty::attach(&(), crate::port::tests::gigabit()).unwrap());
         guard.get_mut().panics = true;
         let packet = packets.insert(Packet::default());
-        let enqueue = AssertUnwindSafe(|| guard.enqueue(&mut packets, packet, Instant::ZERO));
+        let enqueue =
+            AssertUnwindSafe(|| guard.enqueue(&mut packets, packet, Instant::ZERO.into()));
         assert!(catch_unwind(enqueue).is_err());
     }
 
@@ -229,7 +230,7 @@ mod tests {
         let packet = || Packet { length: 100, ..Packet::default() };
         for _ in 0..3 {
             let packet = packets.insert(packet());
-            guard.enqueue(&mut packets, packet, Instant::ZERO);
+            guard.enqueue(&mut packets, packet, Instant::ZERO.into());
         }
         let mut left = Ring::new();
         let (counted, lost) = guard.abandon(&mut left, &mut packets, Instant::ZERO);

@@ -477,8 +477,8 @@ impl Port {
         cx.packets[packet].queued = cx.now;
         let waited_for = !self.is_empty();
         let enqueued = match self.qdisc.get_mut() {
-            Qdisc::Fifo(fifo) => fifo.enqueue(cx.packets, packet, cx.now),
-            _ => self.qdisc.enqueue(cx.packets, packet, cx.now),
+            Qdisc::Fifo(fifo) => fifo.enqueue(cx.packets, packet, self.device.clock(cx.now)),
+            _ => self.qdisc.enqueue(cx.packets, packet, self.device.clock(cx.now)),
         };
         if enqueued == Enqueued::Queued {
             cx.packets[packet].holder = self.holder();
@@ -606,9 +606,9 @@ impl Port {
         cx: &mut Context<'_, E, O>,
     ) -> Dequeued {
         if let Qdisc::Fifo(fifo) = self.qdisc.get_mut() {
-            return fifo.dequeue(cx.packets, cx.now);
+            return fifo.dequeue(cx.packets, self.device.clock(cx.now));
         }
-        match self.qdisc.dequeue(cx.packets, cx.now) {
+        match self.qdisc.dequeue(cx.packets, self.device.clock(cx.now)) {
             Ok(dequeued) => dequeued,
             Err(fault) => {
                 self.fail(&fault, owner, cx);

@@ -110,6 +110,22 @@ pub struct Port {
     pub seed: u64,
 }
 
+/// The time of a call, and the clock of the wire, which the port alone keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WireClock {
+    /// When the discipline is asked.
+    pub now: Instant,
+    /// When the wire is through with all that it was given, control frames too: in the past where it idles.
+    pub free: Instant,
+}
+
+impl From<Instant> for WireClock {
+    /// A wire that is free just now: that of a queue within another, which is asked when its turn has come.
+    fn from(now: Instant) -> Self {
+        Self { now, free: now }
+    }
+}
+
 /// What is queued.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
@@ -291,8 +307,8 @@ pub trait Discipline: Sized {
         &[]
     }
 
-    /// Offers a packet at `now`.
-    fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued;
+    /// Offers a packet.
+    fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, clock: WireClock) -> Enqueued;
 
     /// Passes a packet of `length` bytes straight on to an idle wire: true, and counted as enqueued and
     /// sent, if a dequeue right after its enqueue would send it. False leaves everything as it was; a
@@ -301,12 +317,11 @@ pub trait Discipline: Sized {
         false
     }
 
-    /// Takes what goes onto the wire at `now`. The caller keeps the wire busy for as long as it
-    /// takes.
-    fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued;
+    /// Takes what goes onto the wire. The caller keeps the wire busy for as long as it takes.
+    fn dequeue(&mut self, packets: &mut Packets, clock: WireClock) -> Dequeued;
 
-    /// What the next [`Discipline::dequeue`] at the same `now` will return.
-    fn peek(&mut self, packets: &Packets, now: Instant) -> Dequeued;
+    /// What the next [`Discipline::dequeue`] at the same time will return.
+    fn peek(&mut self, packets: &Packets, clock: WireClock) -> Dequeued;
 
     /// Discards everything queued, with [`DropReason::Flushed`].
     fn flush(&mut self, packets: &mut Packets, now: Instant);

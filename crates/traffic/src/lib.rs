@@ -26,7 +26,7 @@ pub mod units;
 
 pub use control::{Control, Pause};
 pub use discipline::{
-    Backlog, Dequeued, Discipline, DropReason, Enqueued, Port, Relaxed, Statistics,
+    Backlog, Dequeued, Discipline, DropReason, Enqueued, Port, Relaxed, Statistics, WireClock,
 };
 pub use distribution::Distribution;
 pub use packet::{FlowId, HostId, Packet, PacketId, Packets, Protocol};

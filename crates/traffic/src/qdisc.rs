@@ -2,7 +2,9 @@
 
 use alloc::boxed::Box;
 
-use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Relaxed, Statistics};
+use crate::discipline::{
+    Backlog, Dequeued, Discipline, Enqueued, Port, Relaxed, Statistics, WireClock,
+};
 use crate::packet::{PacketId, Packets};
 use crate::reservation::{Refusal, Request};
 use crate::setting::Settings;
@@ -196,7 +198,7 @@ macro_rules! registry {
                 &mut self,
                 packets: &mut Packets,
                 id: PacketId,
-                now: Instant,
+                clock: WireClock,
             ) -> Enqueued {
                 match self {
                     $(Self::$variant(q) => {
@@ -205,34 +207,34 @@ macro_rules! registry {
                             q: &mut $module::$type,
                             packets: &mut Packets,
                             id: PacketId,
-                            now: Instant,
+                            clock: WireClock,
                         ) -> Enqueued {
-                            q.enqueue(packets, id, now)
+                            q.enqueue(packets, id, clock)
                         }
-                        jump(q, packets, id, now)
+                        jump(q, packets, id, clock)
                     })+
                 }
             }
             #[inline]
-            fn dequeue_any(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
+            fn dequeue_any(&mut self, packets: &mut Packets, clock: WireClock) -> Dequeued {
                 match self {
                     $(Self::$variant(q) => {
                         #[inline(never)]
                         fn jump(
                             q: &mut $module::$type,
                             packets: &mut Packets,
-                            now: Instant,
+                            clock: WireClock,
                         ) -> Dequeued {
-                            q.dequeue(packets, now)
+                            q.dequeue(packets, clock)
                         }
-                        jump(q, packets, now)
+                        jump(q, packets, clock)
                     })+
                 }
             }
             #[inline(never)]
-            fn peek_any(&mut self, packets: &Packets, now: Instant) -> Dequeued {
+            fn peek_any(&mut self, packets: &Packets, clock: WireClock) -> Dequeued {
                 match self {
-                    $(Self::$variant(q) => q.peek(packets, now)),+
+                    $(Self::$variant(q) => q.peek(packets, clock)),+
                 }
             }
             #[inline(never)]
@@ -287,11 +289,11 @@ macro_rules! registry {
                 }
             }
             #[inline]
-            fn enqueue(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> Enqueued {
+            fn enqueue(&mut self, packets: &mut Packets, id: PacketId, clock: WireClock) -> Enqueued {
                 if let Self::Fifo(q) = self {
-                    return q.enqueue(packets, id, now);
+                    return q.enqueue(packets, id, clock);
                 }
-                self.enqueue_any(packets, id, now)
+                self.enqueue_any(packets, id, clock)
             }
             #[inline]
             fn pass(&mut self, length: u32) -> bool {
@@ -300,18 +302,18 @@ macro_rules! registry {
                 }
             }
             #[inline]
-            fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
+            fn dequeue(&mut self, packets: &mut Packets, clock: WireClock) -> Dequeued {
                 if let Self::Fifo(q) = self {
-                    return q.dequeue(packets, now);
+                    return q.dequeue(packets, clock);
                 }
-                self.dequeue_any(packets, now)
+                self.dequeue_any(packets, clock)
             }
             #[inline]
-            fn peek(&mut self, packets: &Packets, now: Instant) -> Dequeued {
+            fn peek(&mut self, packets: &Packets, clock: WireClock) -> Dequeued {
                 if let Self::Fifo(q) = self {
-                    return q.peek(packets, now);
+                    return q.peek(packets, clock);
                 }
-                self.peek_any(packets, now)
+                self.peek_any(packets, clock)
             }
             fn flush(&mut self, packets: &mut Packets, now: Instant) {
                 match self {

@@ -20,7 +20,8 @@ use traffic::packet::ecn;
 use traffic::qdisc::{Qdisc, REGISTRY};
 use traffic::units::Serializer;
 use traffic::{
-    Bytes, Dequeued, Discipline, Duration, Enqueued, FlowId, Instant, Packet, Packets, Random, Rate,
+    Bytes, Dequeued, Discipline, Duration, Enqueued, FlowId, Instant, Packet, Packets, Random,
+    Rate, WireClock,
 };
 
 /// A first fragment of UDP from 10.0.0.0/8 to port 53.
@@ -87,31 +88,32 @@ struct Load {
     packets: Packets,
     random: Random,
     wire: Serializer,
-    now: Instant,
+    clock: WireClock,
 }
 
 impl Load {
     fn offer(&mut self, flow: u32, length: u32, tos: u8) {
         let packet = Packet { flow: FlowId(flow), length, tos, ..Packet::default() };
         let id = self.packets.insert(packet);
-        if self.discipline.enqueue(&mut self.packets, id, self.now) != Enqueued::Queued {
+        if self.discipline.enqueue(&mut self.packets, id, self.clock) != Enqueued::Queued {
             self.packets.release(id);
         }
     }
 
     /// Carries the next frame to its end, or waits for it.
     fn carry(&mut self) {
-        let length = match self.discipline.dequeue(&mut self.packets, self.now) {
+        let length = match self.discipline.dequeue(&mut self.packets, self.clock) {
             Dequeued::Send(id) => {
                 let length = self.packets[id].length;
                 self.packets.release(id);
                 u64::from(length)
             }
             Dequeued::Gap(length) => length.0,
-            Dequeued::NotBefore(then) => return self.now = then,
+            Dequeued::NotBefore(then) => return self.clock.now = then,
             Dequeued::Empty => return,
         };
-        self.now += self.wire.advance(Bytes(length + wire::OVERHEAD));
+        self.clock.now += self.wire.advance(Bytes(length + wire::OVERHEAD));
+        self.clock.free = self.clock.now;
     }
 
     /// Lets each flow alone, and then all together, fill the queues: from then on these have the memory that
@@ -129,7 +131,7 @@ impl Load {
             self.offer(flow(n), 64, ecn::NOT_ECT);
             self.settle();
         }
-        self.discipline.flush(&mut self.packets, self.now);
+        self.discipline.flush(&mut self.packets, self.clock.now);
         self.settle();
     }
 
@@ -170,7 +172,7 @@ fn nothing_is_allocated_to_queue() {
                 packets: Packets::new(),
                 random: Random::from_seed(1),
                 wire: Serializer::new(port.rate),
-                now: Instant::ZERO,
+                clock: Instant::ZERO.into(),
             };
             load.fill();
             load.run(STEPS);

@@ -102,11 +102,11 @@ fn drops_of_both(phases: &[(u64, u64)]) -> usize {
                 owed -= 4;
                 let tcp = Tcp { seq: came as u32, ..Tcp::default() };
                 let id = packets.insert(Packet { length: 1_000, tcp, ..Packet::default() });
-                assert_eq!(codel.enqueue(&mut packets, id, now), Enqueued::Queued);
+                assert_eq!(codel.enqueue(&mut packets, id, now.into()), Enqueued::Queued);
                 reference.queue.push_back((came, now.as_secs_f64()));
                 came += 1;
             }
-            let sent = match codel.dequeue(&mut packets, now) {
+            let sent = match codel.dequeue(&mut packets, now.into()) {
                 Dequeued::Send(id) => {
                     packets.release(id);
                     Some(packets[id].tcp.seq as usize)
@@ -176,7 +176,7 @@ fn red_takes_a_burst_of_fifty_at_the_papers_weight() {
         // In the paper the first packet finds an average of w: the queue with itself counted.
         let taken = (0..51).filter(|_| {
             let id = packets.insert(Packet { length: 1_000, ..Packet::default() });
-            red.enqueue(&mut packets, id, Instant::ZERO) == Enqueued::Queued
+            red.enqueue(&mut packets, id, Instant::ZERO.into()) == Enqueued::Queued
         });
         assert_eq!(taken.count() == 51, whole, "{weight}");
     }
@@ -196,12 +196,12 @@ fn pie_marks_until_a_tenth_and_drops_from_there_on() {
         for _ in 0..1 + turn % 2 {
             let packet = Packet { length: 1_000, tos: ecn::ECT0, ..Packet::default() };
             let id = packets.insert(packet);
-            if pie.enqueue(&mut packets, id, now) != Enqueued::Queued {
+            if pie.enqueue(&mut packets, id, now.into()) != Enqueued::Queued {
                 marked_before.push(pie.statistics().marked_packets);
                 packets.release(id);
             }
         }
-        if let Dequeued::Send(id) = pie.dequeue(&mut packets, now) {
+        if let Dequeued::Send(id) = pie.dequeue(&mut packets, now.into()) {
             packets.release(id);
         }
         now += Duration::from_us(800);

@@ -248,14 +248,16 @@ impl Race {
         let packet = Packet { flow: number, length, created, ..Packet::default() };
         let id = self.packets.insert(packet);
         let now = Instant::from_ps(at * self.byte);
-        assert_eq!(self.wfq.enqueue(&mut self.packets, id, now), Enqueued::Queued);
+        assert_eq!(self.wfq.enqueue(&mut self.packets, id, now.into()), Enqueued::Queued);
         self.offered[flow] += 1;
     }
 
     /// Begins to send at byte time `at`; the flow and the length on the wire.
     fn begin(&mut self, at: u64) -> Option<(usize, u64)> {
         let now = Instant::from_ps(at * self.byte);
-        let Dequeued::Send(id) = self.wfq.dequeue(&mut self.packets, now) else { return None };
+        let Dequeued::Send(id) = self.wfq.dequeue(&mut self.packets, now.into()) else {
+            return None;
+        };
         let Packet { flow, length, created, .. } = self.packets[id];
         self.packets.release(id);
         let flow = flow.0 as usize;

@@ -53,7 +53,7 @@ fn carry(groups: usize) -> (u64, u128) {
         for flow in 0..groups as u32 * 100 {
             let id =
                 packets.insert(Packet { flow: FlowId(flow), length: 1_518, ..Packet::default() });
-            assert_eq!(hfsc.enqueue(&mut packets, id, now), Enqueued::Queued);
+            assert_eq!(hfsc.enqueue(&mut packets, id, now.into()), Enqueued::Queued);
         }
     }
     let mut serializer = Serializer::new(rate(LINK));
@@ -62,7 +62,7 @@ fn carry(groups: usize) -> (u64, u128) {
     let start = std::time::Instant::now();
     let mut sent = 0;
     while sent < groups * 100 * (DEPTH - 1) {
-        match hfsc.dequeue(&mut packets, now) {
+        match hfsc.dequeue(&mut packets, now.into()) {
             Dequeued::Send(_) => {
                 sent += 1;
                 now += serializer.advance(Bytes(1_538));

@@ -62,7 +62,8 @@ impl Full {
     fn offer(&mut self, class: u32) {
         let packet = Packet { flow: FlowId(class), length: 1_518, ..Packet::default() };
         let id = self.packets.insert(packet);
-        if matches!(self.jobs.enqueue(&mut self.packets, id, self.now), Enqueued::Dropped(_)) {
+        if matches!(self.jobs.enqueue(&mut self.packets, id, self.now.into()), Enqueued::Dropped(_))
+        {
             self.packets.release(id);
         }
         self.release();
@@ -80,7 +81,7 @@ impl Full {
             if n % 3 == 2 {
                 continue;
             }
-            if let Dequeued::Send(id) = self.jobs.dequeue(&mut self.packets, self.now) {
+            if let Dequeued::Send(id) = self.jobs.dequeue(&mut self.packets, self.now.into()) {
                 self.packets.release(id);
                 self.now += self.serializer.advance(Bytes(1_538));
             }

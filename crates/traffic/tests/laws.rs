@@ -14,7 +14,7 @@ use traffic::qdisc::{Parameters, Qdisc, REGISTRY, fifo, psp};
 use traffic::units::Serializer;
 use traffic::{
     Bytes, Dequeued, Discipline, DropReason, Duration, Enqueued, FlowId, Instant, Packet, PacketId,
-    Packets, Port, Statistics,
+    Packets, Port, Statistics, WireClock,
 };
 
 use drawn::{LINK, parameters};
@@ -71,6 +71,8 @@ struct Model {
     packets: Packets,
     now: Instant,
     busy: Serializer,
+    /// When the wire is through with what it was given.
+    free: Instant,
     /// As offered: `created` numbers the offer, `queued` the parameters it was made under.
     queued: BTreeMap<PacketId, Packet>,
     expected: Statistics,
@@ -92,6 +94,7 @@ impl Model {
             packets: Packets::new(),
             now: Instant::ZERO,
             busy: Serializer::new(port.rate),
+            free: Instant::ZERO,
             queued: BTreeMap::new(),
             expected: Statistics::default(),
             left: BTreeMap::new(),
@@ -99,6 +102,15 @@ impl Model {
             changes: 0,
             early: 0,
         }
+    }
+
+    fn clock(&self) -> WireClock {
+        WireClock { now: self.now, free: self.free }
+    }
+
+    /// A frame goes onto the wire behind those before it.
+    fn occupy(&mut self, length: u64) {
+        self.free = self.free.max(self.now) + self.busy.advance(Bytes(length + OVERHEAD));
     }
 
     fn offer(&mut self, flow: u32, length: u32, ecn: bool) {
@@ -109,8 +121,9 @@ impl Model {
         let packet = Packet { created, queued, flow, length, tos, ..Packet::default() };
         let id = self.packets.insert(packet);
         let bytes = u64::from(length);
+        let clock = self.clock();
         let expected = &mut self.expected;
-        match self.discipline.enqueue(&mut self.packets, id, self.now) {
+        match self.discipline.enqueue(&mut self.packets, id, clock) {
             Enqueued::Queued => {
                 assert_eq!(self.packets[id].queued, self.now);
                 self.queued.insert(id, packet);
@@ -172,8 +185,9 @@ impl Model {
     }
 
     fn dequeue(&mut self) -> Dequeued {
-        let peeked = self.discipline.peek(&self.packets, self.now);
-        let answer = self.discipline.dequeue(&mut self.packets, self.now);
+        let clock = self.clock();
+        let peeked = self.discipline.peek(&self.packets, clock);
+        let answer = self.discipline.dequeue(&mut self.packets, clock);
         assert_eq!(peeked, answer, "the dequeue after a peek returns what the peek did");
         self.settle(of_a_queue);
         match answer {
@@ -186,16 +200,19 @@ impl Model {
                 let before = self.left.insert((packet.flow, packet.queued), packet.created);
                 assert!(before < Some(packet.created), "a flow's packets stay in order");
                 self.packets.release(id);
+                self.occupy(packet.length.into());
             }
             Dequeued::Gap(length) => {
                 assert!((64..=1518).contains(&length.0), "an Ethernet frame: {length}");
                 self.expected.gap_frames += 1;
                 self.expected.gap_bytes += length.0;
                 assert!(!self.queued.is_empty(), "a gap with nothing to wait for");
+                self.occupy(length.0);
             }
             Dequeued::NotBefore(then) => {
                 assert!(then > self.now && !self.queued.is_empty());
-                let at_last = self.discipline.peek(&self.packets, then);
+                let at_last = WireClock { now: then, ..self.clock() };
+                let at_last = self.discipline.peek(&self.packets, at_last);
                 assert!(!matches!(at_last, Dequeued::NotBefore(_) | Dequeued::Empty));
             }
             Dequeued::Empty => assert!(self.queued.is_empty()),
@@ -205,17 +222,11 @@ impl Model {
 
     /// Carries the next frame to its end; false if there is none.
     fn carry(&mut self) -> bool {
-        let sent = self.expected.sent_bytes;
-        let length = match self.dequeue() {
-            Dequeued::Send(_) => self.expected.sent_bytes - sent,
-            Dequeued::Gap(length) => length.0,
-            Dequeued::NotBefore(then) => {
-                self.now = then;
-                return true;
-            }
+        match self.dequeue() {
+            Dequeued::Send(_) | Dequeued::Gap(_) => self.now = self.free,
+            Dequeued::NotBefore(then) => self.now = then,
             Dequeued::Empty => return false,
-        };
-        self.now += self.busy.advance(Bytes(length + OVERHEAD));
+        }
         true
     }
 
@@ -230,7 +241,8 @@ impl Model {
             Operation::Offer { flow, length, ecn } => self.offer(*flow, *length, *ecn),
             Operation::Straight { length } => self.pass(*length),
             Operation::Peek => {
-                self.discipline.peek(&self.packets, self.now);
+                let clock = self.clock();
+                self.discipline.peek(&self.packets, clock);
             }
             Operation::Dequeue => {
                 self.dequeue();

@@ -51,7 +51,7 @@ fn a_packet_takes_no_memory_and_every_class_its_turn() {
             for flow in 0..leaves as u32 {
                 let packet = Packet { flow: FlowId(flow), length: 1_518, ..Packet::default() };
                 let id = packets.insert(packet);
-                assert_eq!(psp.enqueue(&mut packets, id, now), Enqueued::Queued);
+                assert_eq!(psp.enqueue(&mut packets, id, now.into()), Enqueued::Queued);
             }
         }
         let mut serializer = Serializer::new(rate(LINK));
@@ -61,7 +61,7 @@ fn a_packet_takes_no_memory_and_every_class_its_turn() {
             // All have the same rate, so each sends once before any sends again.
             for _ in 0..leaves {
                 let id = loop {
-                    match psp.dequeue(&mut packets, now) {
+                    match psp.dequeue(&mut packets, now.into()) {
                         Dequeued::Send(id) => break id,
                         Dequeued::Gap(Bytes(length)) => {
                             now += serializer.advance(Bytes(length + 20))

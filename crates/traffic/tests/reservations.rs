@@ -216,7 +216,9 @@ impl Run {
             statistics: self.discipline.statistics(),
             reservations: self.discipline.reservations().to_vec(),
             classes,
-            next: self.discipline.peek(&self.packets, Instant::from_ps(self.free.max(self.now))),
+            next: self
+                .discipline
+                .peek(&self.packets, Instant::from_ps(self.free.max(self.now)).into()),
         }
     }
 
@@ -269,7 +271,7 @@ impl Run {
             let packet = Packet { flow: FlowId(flow), length, ..Packet::default() };
             let id = self.packets.insert(packet);
             let now = Instant::from_ps(self.now);
-            match self.discipline.enqueue(&mut self.packets, id, now) {
+            match self.discipline.enqueue(&mut self.packets, id, now.into()) {
                 Enqueued::Queued => {
                     self.queued += 1;
                     if bound {
@@ -300,7 +302,7 @@ impl Run {
             if at > to {
                 break;
             }
-            match self.discipline.dequeue(&mut self.packets, Instant::from_ps(at)) {
+            match self.discipline.dequeue(&mut self.packets, Instant::from_ps(at).into()) {
                 Dequeued::Send(id) => self.carry(id, at)?,
                 Dequeued::NotBefore(then) if then.as_ps() <= to => self.now = then.as_ps(),
                 Dequeued::NotBefore(_) | Dequeued::Empty => break,

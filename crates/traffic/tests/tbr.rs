@@ -139,7 +139,7 @@ fn a_regulated_cbq_keeps_both_limits() {
             match wire.step() {
                 Dequeued::Send(_) => sent += 8_000,
                 Dequeued::NotBefore(then) => {
-                    let answer = wire.discipline.peek(&wire.packets, then);
+                    let answer = wire.discipline.peek(&wire.packets, then.into());
                     assert!(matches!(answer, Dequeued::Send(_)), "{answer:?}");
                     wire.now = then;
                 }

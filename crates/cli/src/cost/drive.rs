@@ -4,7 +4,9 @@ use std::hint::black_box;
 
 use traffic::packet::PREAMBLE_AND_GAP;
 use traffic::units::Serializer;
-use traffic::{Bytes, Dequeued, Discipline, Enqueued, Instant, Packet, PacketId, Packets, Random};
+use traffic::{
+    Bytes, Dequeued, Discipline, Enqueued, Instant, Packet, PacketId, Packets, Random, WireClock,
+};
 
 use super::filters;
 use super::workload::Workload;
@@ -29,7 +31,7 @@ pub(crate) struct Walk {
     queued_wanted: usize,
     flows_each: u64,
     wire: Serializer,
-    now: Instant,
+    clock: WireClock,
     /// Packets refused or discarded.
     pub(crate) dropped: u64,
 }
@@ -49,7 +51,7 @@ impl Walk {
             outside,
             flows_each: (workload.flows / workload.queues) as u64,
             wire: Serializer::new(workload.port.rate),
-            now: Instant::ZERO,
+            clock: Instant::ZERO.into(),
             dropped: 0,
             workload,
         }
@@ -74,7 +76,7 @@ impl Walk {
         let packet = &mut self.packets[id];
         filters::label(packet, flow);
         packet.length = LENGTHS[drawn as usize % LENGTHS.len()];
-        packet.created = self.now;
+        packet.created = self.clock.now;
         packet.tos = 0;
         // A field of TCP's, which no discipline looks at, tells which queue it belongs to.
         packet.tcp.seq = queue;
@@ -87,8 +89,15 @@ impl Walk {
     #[inline]
     fn send(&mut self, id: PacketId) {
         let Packet { length, .. } = self.packets[id];
-        self.now += self.wire.advance(Bytes(u64::from(length + PREAMBLE_AND_GAP)));
+        self.occupy(Bytes(u64::from(length + PREAMBLE_AND_GAP)));
         self.put_outside(id);
+    }
+
+    /// Time goes by until the wire has carried so many bytes.
+    #[inline]
+    fn occupy(&mut self, bytes: Bytes) {
+        self.clock.now += self.wire.advance(bytes);
+        self.clock.free = self.clock.now;
     }
 
     #[inline]
@@ -102,15 +111,15 @@ impl Walk {
     fn take(&mut self) {
         let Some(queue) = &mut self.workload.queue else { return };
         loop {
-            match queue.dequeue(&mut self.packets, self.now) {
+            match queue.dequeue(&mut self.packets, self.clock) {
                 Dequeued::Send(id) => {
                     self.queued -= 1;
                     return self.send(id);
                 }
                 Dequeued::Gap(length) => {
-                    self.now += self.wire.advance(length + Bytes(PREAMBLE_AND_GAP.into()));
+                    self.occupy(length + Bytes(PREAMBLE_AND_GAP.into()));
                 }
-                Dequeued::NotBefore(then) => self.now = then,
+                Dequeued::NotBefore(then) => self.clock.now = then,
                 // What was queued has been discarded.
                 Dequeued::Empty => return,
             }
@@ -122,7 +131,7 @@ impl Walk {
     fn step(&mut self) {
         let id = self.draw();
         let Some(queue) = &mut self.workload.queue else { return self.send(id) };
-        match queue.enqueue(&mut self.packets, id, self.now) {
+        match queue.enqueue(&mut self.packets, id, self.clock) {
             Enqueued::Queued => self.queued += 1,
             Enqueued::Dropped(_) => {
                 self.dropped += 1;

@@ -9,7 +9,7 @@
 //! The paper lowers the probability on each "link idle" event; here an idle link is one such event
 //! in every freeze time, however long nobody asks for a packet.
 
-use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
+use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{PacketId, Packets};
 use crate::qdisc::Page;
 use crate::qdisc::fifo;
@@ -198,7 +198,12 @@ impl Discipline for Blue {
         Ok(())
     }
 
-    fn enqueue(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> Enqueued {
+    fn enqueue(
+        &mut self,
+        packets: &mut Packets,
+        id: PacketId,
+        WireClock { now, .. }: WireClock,
+    ) -> Enqueued {
         let (length, queued) = (u64::from(packets[id].length), self.queue.packets());
         if queued == 0 {
             self.probability.idle(&self.parameters, self.carried, now);
@@ -218,7 +223,7 @@ impl Discipline for Blue {
         self.queue.push(packets, id, now)
     }
 
-    fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
+    fn dequeue(&mut self, packets: &mut Packets, WireClock { now, .. }: WireClock) -> Dequeued {
         let Some(id) = self.queue.pop(packets) else { return Dequeued::Empty };
         if self.queue.is_empty() {
             let wire = self.port.overhead + Bytes(packets[id].length.into());
@@ -227,7 +232,7 @@ impl Discipline for Blue {
         Dequeued::Send(id)
     }
 
-    fn peek(&mut self, _packets: &Packets, _now: Instant) -> Dequeued {
+    fn peek(&mut self, _packets: &Packets, _: WireClock) -> Dequeued {
         self.queue.head().map_or(Dequeued::Empty, Dequeued::Send)
     }
 
@@ -265,7 +270,7 @@ mod tests {
 
     fn offer(blue: &mut Blue, packets: &mut Packets, tos: u8, now: Instant) -> Enqueued {
         let id = packets.insert(Packet { length: 1_000, tos, ..Packet::default() });
-        blue.enqueue(packets, id, now)
+        blue.enqueue(packets, id, now.into())
     }
 
     /// Figure 6 of the paper: of losses every 10 ms for a second, with a freeze time of 100 ms,
@@ -323,7 +328,7 @@ mod tests {
                 let refused = offer(&mut blue, &mut packets, 0, at(ms)) == full;
                 overflows += u64::from(refused && ms > 20_000);
             }
-            blue.dequeue(&mut packets, at(ms));
+            blue.dequeue(&mut packets, at(ms).into());
         }
         let probability = blue.probability.value as f64 / ONE as f64;
         assert!((0.45..0.55).contains(&probability), "{probability}");

@@ -25,7 +25,7 @@
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
 
-use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
+use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{PacketId, Packets};
 use crate::qdisc::Page;
 use crate::qdisc::class_queue::Change;
@@ -71,7 +71,11 @@ const AHEAD_SLOW: Duration = Duration::from_ms(10);
 /// picosecond.
 const ROUNDING: Duration = Duration::from_ps(1);
 
-/// When the wire was, is and will be busy.
+/// When the wire was, is and will be busy by what classes are charged for.
+///
+/// It is no copy of the wire's clock, which the port has: a device that takes packets far ahead of its wire is
+/// believed so far only, the charge for a packet begins there, and what reservations look at, which come
+/// without a clock, is when what was charged is over.
 #[derive(Clone, Copy, Debug)]
 struct WireTime {
     /// Since when it has been busy without a break, as of the packet before.
@@ -320,7 +324,12 @@ impl Discipline for Cbq {
         Ok(cbq)
     }
 
-    fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
+    fn enqueue(
+        &mut self,
+        packets: &mut Packets,
+        packet: PacketId,
+        WireClock { now, .. }: WireClock,
+    ) -> Enqueued {
         let class = self.nodes.classifier.class_of(packets, packet).unwrap_or(self.nodes.default);
         let leaf = self.nodes.leaf_of[class] as usize;
         packets[packet].enter_class(leaf);
@@ -339,7 +348,7 @@ impl Discipline for Cbq {
         answer
     }
 
-    fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
+    fn dequeue(&mut self, packets: &mut Packets, WireClock { now, .. }: WireClock) -> Dequeued {
         let at = self.wire.start(now);
         self.wake(at);
         if let Some(leaf) = self.foremost(at)
@@ -350,11 +359,11 @@ impl Discipline for Cbq {
         self.dequeue_any(packets, now, at)
     }
 
-    fn peek(&mut self, packets: &Packets, now: Instant) -> Dequeued {
+    fn peek(&mut self, packets: &Packets, WireClock { now, .. }: WireClock) -> Dequeued {
         let at = self.wire.start(now);
         let answer = loop {
             let Some(pick) = self.choose(at) else { break self.wait() };
-            match self.nodes.leaves[pick.leaf()].queue.peek(packets, now) {
+            match self.nodes.leaves[pick.leaf()].queue.peek(packets, now.into()) {
                 // The queue will drop all it has: look past it.
                 Dequeued::Empty => {
                     self.unlink(pick.leaf());

@@ -73,8 +73,8 @@ impl Qdisc {
     ) -> (Enqueued, Change) {
         let length = packets[id].length;
         let (answer, empty) = match self {
-            Self::Red(q) => (q.enqueue(packets, id, now), q.is_empty()),
-            Self::Fifo(q) => (q.enqueue(packets, id, now), q.is_empty()),
+            Self::Red(q) => (q.enqueue(packets, id, now.into()), q.is_empty()),
+            Self::Fifo(q) => (q.enqueue(packets, id, now.into()), q.is_empty()),
             _ => return self.offer_any(packets, id, now),
         };
         (answer, Change::offered(answer, length, empty))
@@ -88,7 +88,7 @@ impl Qdisc {
         now: Instant,
     ) -> (Enqueued, Change) {
         let before = self.backlog();
-        let answer = self.enqueue(packets, id, now);
+        let answer = self.enqueue(packets, id, now.into());
         (answer, self.change_from(before))
     }
 
@@ -106,7 +106,7 @@ impl Qdisc {
     #[inline(never)]
     fn take_any(&mut self, packets: &mut Packets, now: Instant) -> (Option<Sent>, Change) {
         let before = self.backlog();
-        let sent = match self.dequeue(packets, now) {
+        let sent = match self.dequeue(packets, now.into()) {
             Dequeued::Send(id) => Some((id, packets[id].length)),
             _ => None,
         };
@@ -132,7 +132,7 @@ impl ClassQueue for Qdisc {
 
     #[inline]
     fn head(&mut self, packets: &Packets, now: Instant) -> Option<PacketId> {
-        match self.peek(packets, now) {
+        match self.peek(packets, now.into()) {
             Dequeued::Send(id) => Some(id),
             _ => None,
         }

@@ -5,7 +5,7 @@
 //! packet, and then more often, until packets wait less than the target. Decisions fall at dequeue;
 //! a peek makes them too, and the packet that it showed is the one that leaves next.
 
-use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
+use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
 use crate::qdisc::Page;
 use crate::qdisc::fifo;
@@ -199,7 +199,12 @@ impl Discipline for Codel {
     }
 
     #[inline]
-    fn enqueue(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> Enqueued {
+    fn enqueue(
+        &mut self,
+        packets: &mut Packets,
+        id: PacketId,
+        WireClock { now, .. }: WireClock,
+    ) -> Enqueued {
         self.held.drop_condemned(packets, &mut self.tally, DropReason::Early);
         let length = u64::from(packets[id].length);
         if let Some(reason) = over(&self.tally, &self.parameters.limits(), length) {
@@ -215,12 +220,12 @@ impl Discipline for Codel {
     }
 
     #[inline]
-    fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
+    fn dequeue(&mut self, packets: &mut Packets, WireClock { now, .. }: WireClock) -> Dequeued {
         self.choose(packets, now);
         self.held.send(packets, &mut self.tally)
     }
 
-    fn peek(&mut self, packets: &Packets, now: Instant) -> Dequeued {
+    fn peek(&mut self, packets: &Packets, WireClock { now, .. }: WireClock) -> Dequeued {
         self.choose(packets, now);
         self.held.answer()
     }
@@ -269,13 +274,13 @@ mod tests {
         for sent in 0.. {
             for _ in 0..2 {
                 let id = packets.insert(Packet { length: 1_000, ..Packet::default() });
-                codel.enqueue(&mut packets, id, now);
+                codel.enqueue(&mut packets, id, now.into());
             }
             // Any peek says what then leaves, and drops nothing by itself.
             let before = codel.statistics();
-            let peeked = codel.peek(&packets, now);
+            let peeked = codel.peek(&packets, now.into());
             assert_eq!(codel.statistics(), before);
-            assert_eq!(codel.dequeue(&mut packets, now), peeked);
+            assert_eq!(codel.dequeue(&mut packets, now.into()), peeked);
             while let Some((id, reason)) = packets.take_dropped() {
                 assert_eq!(reason, DropReason::Early);
                 packets.release(id);
@@ -311,13 +316,13 @@ mod tests {
         let mut packets = Packets::new();
         for _ in 0..100 {
             let id = packets.insert(Packet { length: 1_000, ..Packet::default() });
-            codel.enqueue(&mut packets, id, Instant::ZERO);
+            codel.enqueue(&mut packets, id, Instant::ZERO.into());
         }
         let at = |ms| Instant::ZERO + Duration::from_ms(ms);
         for ms in [10, 50, 120, 240, 360, 480] {
-            let shown = codel.peek(&packets, at(ms));
-            assert_eq!(codel.peek(&packets, at(ms + 50)), shown);
-            assert_eq!(codel.dequeue(&mut packets, at(ms + 100)), shown);
+            let shown = codel.peek(&packets, at(ms).into());
+            assert_eq!(codel.peek(&packets, at(ms + 50).into()), shown);
+            assert_eq!(codel.dequeue(&mut packets, at(ms + 100).into()), shown);
         }
         assert!(codel.statistics().dropped_packets > 0);
     }

@@ -1,6 +1,8 @@
 //! FIFO with drop-tail, by bytes and by packets: what an interface or a router port does by itself.
 
-use crate::discipline::{Backlog, Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
+use crate::discipline::{
+    Backlog, Dequeued, Discipline, DropReason, Enqueued, Port, Statistics, WireClock,
+};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
 use crate::qdisc::Page;
 use crate::ring::Ring;
@@ -215,7 +217,12 @@ impl Discipline for Fifo {
     }
 
     #[inline]
-    fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
+    fn enqueue(
+        &mut self,
+        packets: &mut Packets,
+        packet: PacketId,
+        WireClock { now, .. }: WireClock,
+    ) -> Enqueued {
         let length = u64::from(packets[packet].length);
         if let Some(reason) = self.limits.over(self.backlog(), length) {
             self.dropped.add(1, length);
@@ -242,12 +249,12 @@ impl Discipline for Fifo {
     }
 
     #[inline]
-    fn dequeue(&mut self, packets: &mut Packets, _now: Instant) -> Dequeued {
+    fn dequeue(&mut self, packets: &mut Packets, _: WireClock) -> Dequeued {
         self.pop(packets).map_or(Dequeued::Empty, Dequeued::Send)
     }
 
     #[inline]
-    fn peek(&mut self, _packets: &Packets, _now: Instant) -> Dequeued {
+    fn peek(&mut self, _packets: &Packets, _: WireClock) -> Dequeued {
         self.head().map_or(Dequeued::Empty, Dequeued::Send)
     }
 

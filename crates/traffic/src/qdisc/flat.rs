@@ -2,7 +2,7 @@
 //! that lead to them, and the operations of a discipline on their queues.
 
 use crate::classify::Rule;
-use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
+use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{PacketId, Packets};
 use crate::qdisc::leaves::{self, ClassSpec, Leaves};
 use crate::units::Instant;
@@ -150,7 +150,12 @@ impl<S: Scheduler> Discipline for Flat<S> {
         Ok(())
     }
 
-    fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
+    fn enqueue(
+        &mut self,
+        packets: &mut Packets,
+        packet: PacketId,
+        WireClock { now, .. }: WireClock,
+    ) -> Enqueued {
         let (class, answer) = self.leaves.enqueue(packets, packet, now);
         if answer == Enqueued::Queued {
             self.scheduler.wake(class);
@@ -158,12 +163,12 @@ impl<S: Scheduler> Discipline for Flat<S> {
         answer
     }
 
-    fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
+    fn dequeue(&mut self, packets: &mut Packets, WireClock { now, .. }: WireClock) -> Dequeued {
         let sent = self.scheduler.take(&mut self.leaves, packets, now);
         sent.map_or(Dequeued::Empty, Dequeued::Send)
     }
 
-    fn peek(&mut self, packets: &Packets, now: Instant) -> Dequeued {
+    fn peek(&mut self, packets: &Packets, WireClock { now, .. }: WireClock) -> Dequeued {
         let head = self.scheduler.head(&mut self.leaves, packets, now);
         head.map_or(Dequeued::Empty, Dequeued::Send)
     }

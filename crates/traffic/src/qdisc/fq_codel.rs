@@ -7,7 +7,7 @@
 //! would wait far longer than the target and never be told. When all queues together are too long, the
 //! longest loses packets from its head, up to half of its bytes at once, so that looking for it is worth it.
 
-use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
+use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{Packet, PacketId, Packets};
 use crate::qdisc::Page;
 use crate::qdisc::codel;
@@ -250,7 +250,12 @@ impl Discipline for FqCodel {
     }
 
     #[inline]
-    fn enqueue(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> Enqueued {
+    fn enqueue(
+        &mut self,
+        packets: &mut Packets,
+        id: PacketId,
+        WireClock { now, .. }: WireClock,
+    ) -> Enqueued {
         self.held.drop_condemned(packets, &mut self.tally, DropReason::Early);
         // A lower limit may have come since.
         self.keep_limits(packets);
@@ -265,12 +270,12 @@ impl Discipline for FqCodel {
     }
 
     #[inline]
-    fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
+    fn dequeue(&mut self, packets: &mut Packets, WireClock { now, .. }: WireClock) -> Dequeued {
         self.choose(packets, now);
         self.held.send(packets, &mut self.tally)
     }
 
-    fn peek(&mut self, packets: &Packets, now: Instant) -> Dequeued {
+    fn peek(&mut self, packets: &Packets, WireClock { now, .. }: WireClock) -> Dequeued {
         self.choose(packets, now);
         self.held.answer()
     }
@@ -315,12 +320,15 @@ mod tests {
         fn offer(&mut self, flow: u32, length: u32, tos: u8) {
             let packet = Packet { flow: FlowId(flow), length, tos, ..Packet::default() };
             let id = self.packets.insert(packet);
-            assert_eq!(self.qdisc.enqueue(&mut self.packets, id, self.now), Enqueued::Queued);
+            assert_eq!(
+                self.qdisc.enqueue(&mut self.packets, id, self.now.into()),
+                Enqueued::Queued
+            );
         }
 
         /// The next packet's flow, length and TOS.
         fn send(&mut self) -> Option<(u32, u32, u8)> {
-            let answer = self.qdisc.dequeue(&mut self.packets, self.now);
+            let answer = self.qdisc.dequeue(&mut self.packets, self.now.into());
             let Dequeued::Send(id) = answer else { return None };
             let Packet { flow, length, tos, .. } = self.packets[id];
             self.packets.release(id);

@@ -25,7 +25,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::classify::Classifier;
-use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Statistics};
+use crate::discipline::{Backlog, Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
 use crate::qdisc::Page;
 use crate::reservation::{Former, Refusal, Request, Reservations};
@@ -454,7 +454,12 @@ impl Discipline for Hfsc {
     }
 
     #[inline(never)]
-    fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
+    fn enqueue(
+        &mut self,
+        packets: &mut Packets,
+        packet: PacketId,
+        WireClock { now, .. }: WireClock,
+    ) -> Enqueued {
         self.latest = now;
         let index = self.classifier.class_of(packets, packet).unwrap_or(self.default);
         packets[packet].enter_class(index);
@@ -473,7 +478,7 @@ impl Discipline for Hfsc {
     }
 
     #[inline(never)]
-    fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
+    fn dequeue(&mut self, packets: &mut Packets, WireClock { now, .. }: WireClock) -> Dequeued {
         self.latest = now;
         if !self.hollow.is_empty() {
             self.drain_hollow(packets, now);
@@ -491,7 +496,7 @@ impl Discipline for Hfsc {
         }
     }
 
-    fn peek(&mut self, packets: &Packets, now: Instant) -> Dequeued {
+    fn peek(&mut self, packets: &Packets, WireClock { now, .. }: WireClock) -> Dequeued {
         loop {
             match self.choose(now) {
                 Choice::Leaf { index, .. } => match self.nodes[index].leaf.peek(packets, now) {

@@ -30,7 +30,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::classify::Classifier;
-use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Relaxed, Statistics};
+use crate::discipline::{
+    Dequeued, Discipline, DropReason, Enqueued, Port, Relaxed, Statistics, WireClock,
+};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
 use crate::qdisc::Page;
 use crate::qdisc::fifo;
@@ -244,7 +246,12 @@ impl Discipline for Jobs {
         Ok(())
     }
 
-    fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
+    fn enqueue(
+        &mut self,
+        packets: &mut Packets,
+        packet: PacketId,
+        WireClock { now, .. }: WireClock,
+    ) -> Enqueued {
         let index = self.classifier.class_of(packets, packet).unwrap_or(self.default);
         let length = packets[packet].length.into();
         let node = &mut self.nodes[index];
@@ -271,7 +278,7 @@ impl Discipline for Jobs {
         Enqueued::Queued
     }
 
-    fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
+    fn dequeue(&mut self, packets: &mut Packets, WireClock { now, .. }: WireClock) -> Dequeued {
         let Some(Choice { index, urgent }) = self.choose(now) else { return Dequeued::Empty };
         let Some(id) = self.nodes[index].first() else { return Dequeued::Empty };
         let length = packets[id].length.into();
@@ -293,7 +300,7 @@ impl Discipline for Jobs {
         Dequeued::Send(id)
     }
 
-    fn peek(&mut self, _packets: &Packets, now: Instant) -> Dequeued {
+    fn peek(&mut self, _packets: &Packets, WireClock { now, .. }: WireClock) -> Dequeued {
         let id = self.choose(now).and_then(|choice| self.nodes[choice.index].first());
         id.map_or(Dequeued::Empty, Dequeued::Send)
     }

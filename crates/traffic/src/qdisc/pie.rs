@@ -7,7 +7,7 @@
 //! 5.3, which turns PIE off below a third of the buffer, is left out, since section 4.1's
 //! safeguards hold.
 
-use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
+use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
 use crate::qdisc::Page;
 use crate::qdisc::fifo;
@@ -250,7 +250,12 @@ impl Discipline for Pie {
     }
 
     #[inline]
-    fn enqueue(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> Enqueued {
+    fn enqueue(
+        &mut self,
+        packets: &mut Packets,
+        id: PacketId,
+        WireClock { now, .. }: WireClock,
+    ) -> Enqueued {
         self.run(now);
         let length = u64::from(packets[id].length);
         let hit = self.hits();
@@ -265,7 +270,7 @@ impl Discipline for Pie {
     }
 
     #[inline]
-    fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
+    fn dequeue(&mut self, packets: &mut Packets, WireClock { now, .. }: WireClock) -> Dequeued {
         self.run(now);
         let Some(id) = self.queue.pop(packets) else { return Dequeued::Empty };
         self.controller.delay = match self.queue.is_empty() {
@@ -275,7 +280,7 @@ impl Discipline for Pie {
         Dequeued::Send(id)
     }
 
-    fn peek(&mut self, _packets: &Packets, _now: Instant) -> Dequeued {
+    fn peek(&mut self, _packets: &Packets, _: WireClock) -> Dequeued {
         self.queue.head().map_or(Dequeued::Empty, Dequeued::Send)
     }
 
@@ -315,12 +320,12 @@ mod tests {
         while now < Instant::ZERO + Duration::from_ms(ms) {
             for _ in 0..load {
                 let id = packets.insert(Packet { length: 1_000, tos, ..Packet::default() });
-                if pie.enqueue(&mut packets, id, now) != Enqueued::Queued {
+                if pie.enqueue(&mut packets, id, now.into()) != Enqueued::Queued {
                     refused.push(now);
                     packets.release(id);
                 }
             }
-            if let Dequeued::Send(id) = pie.dequeue(&mut packets, now) {
+            if let Dequeued::Send(id) = pie.dequeue(&mut packets, now.into()) {
                 packets.release(id);
             }
             now += Duration::from_us(800);
@@ -357,7 +362,7 @@ mod tests {
         let mut packets = Packets::new();
         let mut offer = |pie: &mut Pie, tos| {
             let id = packets.insert(Packet { length: 1_500, tos, ..Packet::default() });
-            (pie.enqueue(&mut packets, id, Instant::ZERO), packets[id].tos)
+            (pie.enqueue(&mut packets, id, Instant::ZERO.into()), packets[id].tos)
         };
         (0..3).for_each(|_| assert_eq!(offer(&mut pie, ecn::ECT0).1, ecn::ECT0));
         pie.controller.probability = ONE / 10 - (1 << 30);
@@ -392,7 +397,7 @@ mod tests {
         let mut taken = 0;
         for _ in 0..10 {
             let id = packets.insert(Packet { length: 1_518, ..Packet::default() });
-            let answer = pie.enqueue(&mut packets, id, Instant::ZERO);
+            let answer = pie.enqueue(&mut packets, id, Instant::ZERO.into());
             taken += usize::from(answer == Enqueued::Queued);
         }
         assert_eq!(taken, 3, "up to two full frames, and the one that finds them");

@@ -14,7 +14,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::classify::Classifier;
-use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
+use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
 use crate::qdisc::Page;
 use crate::qdisc::fifo::Fifo;
@@ -26,7 +26,7 @@ mod order;
 mod pacer;
 mod parameters;
 
-use clock::WireClock;
+use clock::ByteClock;
 use gap::GapFrames;
 use order::{Order, Turn};
 use pacer::Pacer;
@@ -79,7 +79,7 @@ pub struct Psp {
     port: Port,
     /// `None` if the driver's timer makes the gaps.
     gaps: Option<GapFrames>,
-    clock: WireClock,
+    clock: ByteClock,
     classifier: Classifier,
     nodes: Vec<Node>,
     /// The nodes that have packets queued.
@@ -97,20 +97,20 @@ impl Psp {
     /// The first packet came into an empty queue; apart from [`Discipline::enqueue`], so that this
     /// does not burden every packet.
     #[inline(never)]
-    fn wake(&mut self, class: Option<usize>, wire_idle: bool, now: Instant) {
+    fn wake(&mut self, class: Option<usize>, wire_idle: bool, wire: WireClock) {
         if wire_idle {
-            self.clock.idle_until(now);
+            self.clock.idle(wire);
         }
         let Some(index) = class else { return };
         let pacer = &mut self.nodes[index].pacer;
         if pacer.due() < self.clock.position() {
-            pacer.forfeit_before(self.clock.position_at(now));
+            pacer.forfeit_before(self.clock.position_now(wire));
         }
         self.order.set(index, Some(pacer.due()));
         self.next = self.order.first();
     }
 
-    fn choose(&self, clock: &WireClock) -> Choice {
+    fn choose(&self, clock: &ByteClock, wire: WireClock) -> Choice {
         let Some(next) = self.next else {
             return if self.unclassified.is_empty() { Choice::Empty } else { Choice::Unclassified };
         };
@@ -125,11 +125,11 @@ impl Psp {
         }
         match &self.gaps {
             Some(gaps) => Choice::Gap(gaps.first(wait)),
-            None => Choice::NotBefore(clock.instant_of(next.release)),
+            None => Choice::NotBefore(clock.instant_of(next.release, wire)),
         }
     }
 
-    fn send_class(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
+    fn send_class(&mut self, packets: &mut Packets) -> Dequeued {
         let Some(next) = self.next else { return Dequeued::Empty };
         let index = next.leaf as usize;
         let node = &mut self.nodes[index];
@@ -152,11 +152,11 @@ impl Psp {
         }
         self.order.set(index, due);
         self.next = self.order.first();
-        self.send(packet, length, now)
+        self.send(packet, length)
     }
 
-    fn send(&mut self, packet: PacketId, length: u64, now: Instant) -> Dequeued {
-        self.clock.occupy(length + self.port.overhead.0, now);
+    fn send(&mut self, packet: PacketId, length: u64) -> Dequeued {
+        self.clock.occupy(length + self.port.overhead.0);
         self.backlog_bytes -= length;
         Dequeued::Send(packet)
     }
@@ -269,7 +269,7 @@ impl Discipline for Psp {
         Ok(Self {
             port,
             gaps: parameters.gaps.then(|| GapFrames::new(port)),
-            clock: WireClock::new(port.rate),
+            clock: ByteClock::new(port.rate),
             classifier: checked.classifier,
             order: Order::new(&checked.parents),
             next: None,
@@ -295,7 +295,7 @@ impl Discipline for Psp {
     // Not inlined, nor is `dequeue`: a port that runs another discipline need not save its
     // registers.
     #[inline(never)]
-    fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
+    fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, wire: WireClock) -> Enqueued {
         let wire_idle = self.is_empty();
         let class = self.classifier.class_of(packets, packet);
         packets[packet].enter_class(class.unwrap_or(self.nodes.len()));
@@ -304,34 +304,34 @@ impl Discipline for Psp {
             None => &mut self.unclassified,
         };
         let class_idle = queue.is_empty();
-        let answer = queue.enqueue(packets, packet, now);
+        let answer = queue.enqueue(packets, packet, wire);
         if answer != Enqueued::Queued {
             return answer;
         }
         self.backlog_bytes += u64::from(packets[packet].length);
         self.backlog_bytes_max = self.backlog_bytes_max.max(self.backlog_bytes);
         if class_idle {
-            self.wake(class, wire_idle, now);
+            self.wake(class, wire_idle, wire);
         }
         answer
     }
 
     #[inline(never)]
-    fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
+    fn dequeue(&mut self, packets: &mut Packets, wire: WireClock) -> Dequeued {
         if self.gaps.is_none() {
-            self.clock.idle_until(now);
+            self.clock.idle(wire);
         }
-        match self.choose(&self.clock) {
-            Choice::Class => self.send_class(packets, now),
+        match self.choose(&self.clock, wire) {
+            Choice::Class => self.send_class(packets),
             Choice::Unclassified => match self.unclassified.pop(packets) {
-                Some(packet) => self.send(packet, packets[packet].length.into(), now),
+                Some(packet) => self.send(packet, packets[packet].length.into()),
                 None => Dequeued::Empty,
             },
             Choice::Gap(length) => {
                 if let Some(next) = self.next {
                     self.nodes[next.leaf as usize].queue.count_gap(length);
                 }
-                self.clock.occupy(length.0 + self.port.overhead.0, now);
+                self.clock.occupy(length.0 + self.port.overhead.0);
                 Dequeued::Gap(length)
             }
             Choice::NotBefore(instant) => Dequeued::NotBefore(instant),
@@ -339,13 +339,13 @@ impl Discipline for Psp {
         }
     }
 
-    fn peek(&mut self, _packets: &Packets, now: Instant) -> Dequeued {
+    fn peek(&mut self, _packets: &Packets, wire: WireClock) -> Dequeued {
         let mut clock = self.clock;
         if self.gaps.is_none() {
-            clock.idle_until(now);
+            clock.idle(wire);
         }
         let head = |queue: &Fifo| queue.head().map_or(Dequeued::Empty, Dequeued::Send);
-        match self.choose(&clock) {
+        match self.choose(&clock, wire) {
             Choice::Class => {
                 self.next.map_or(Dequeued::Empty, |n| head(&self.nodes[n.leaf as usize].queue))
             }

@@ -12,7 +12,9 @@
 
 use alloc::boxed::Box;
 
-use crate::discipline::{Backlog, Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
+use crate::discipline::{
+    Backlog, Dequeued, Discipline, DropReason, Enqueued, Port, Statistics, WireClock,
+};
 use crate::packet::{FlowId, Packet, PacketId, Packets};
 use crate::qdisc::Page;
 use crate::qdisc::class_queue::Sent;
@@ -345,7 +347,12 @@ impl Discipline for Red {
     }
 
     #[inline(always)]
-    fn enqueue(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> Enqueued {
+    fn enqueue(
+        &mut self,
+        packets: &mut Packets,
+        id: PacketId,
+        WireClock { now, .. }: WireClock,
+    ) -> Enqueued {
         let Packet { length, flow, .. } = packets[id];
         let length = u64::from(length);
         if self.valve.is_some() && self.shuts_out(flow, now) {
@@ -361,11 +368,11 @@ impl Discipline for Red {
     }
 
     #[inline]
-    fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
+    fn dequeue(&mut self, packets: &mut Packets, WireClock { now, .. }: WireClock) -> Dequeued {
         self.pop(packets, now).map_or(Dequeued::Empty, |(id, _)| Dequeued::Send(id))
     }
 
-    fn peek(&mut self, _packets: &Packets, _now: Instant) -> Dequeued {
+    fn peek(&mut self, _packets: &Packets, _: WireClock) -> Dequeued {
         self.queue.head().map_or(Dequeued::Empty, Dequeued::Send)
     }
 
@@ -415,7 +422,7 @@ mod tests {
         fn offer(&mut self, flow: u32, length: u32, tos: u8) -> Enqueued {
             let packet = Packet { flow: FlowId(flow), length, tos, ..Packet::default() };
             let id = self.packets.insert(packet);
-            let answer = self.red.enqueue(&mut self.packets, id, self.now);
+            let answer = self.red.enqueue(&mut self.packets, id, self.now.into());
             if answer != Enqueued::Queued {
                 self.packets.release(id);
             }
@@ -424,7 +431,7 @@ mod tests {
 
         /// One packet leaves, and the time that it takes goes by.
         fn send(&mut self) {
-            if let Dequeued::Send(id) = self.red.dequeue(&mut self.packets, self.now) {
+            if let Dequeued::Send(id) = self.red.dequeue(&mut self.packets, self.now.into()) {
                 self.packets.release(id);
             }
             self.now += Duration::from_us(800);

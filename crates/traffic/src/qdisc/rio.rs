@@ -7,7 +7,7 @@
 //! drop, and has thresholds of its own, lower the worse it is. The precedence is the DSCP's: low
 //! for AFx1, medium for AFx2, high for AFx3.
 
-use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
+use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{PacketId, Packets};
 use crate::qdisc::Page;
 use crate::qdisc::fifo;
@@ -281,7 +281,12 @@ impl Discipline for Rio {
         Ok(())
     }
 
-    fn enqueue(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> Enqueued {
+    fn enqueue(
+        &mut self,
+        packets: &mut Packets,
+        id: PacketId,
+        WireClock { now, .. }: WireClock,
+    ) -> Enqueued {
         let length = u64::from(packets[id].length);
         let index = self.level(packets[id].tos);
         for level in &mut self.levels[index..] {
@@ -303,7 +308,7 @@ impl Discipline for Rio {
         self.queue.push(packets, id, now)
     }
 
-    fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
+    fn dequeue(&mut self, packets: &mut Packets, WireClock { now, .. }: WireClock) -> Dequeued {
         let (Some(id), Some(index)) = (self.queue.pop(packets), self.order.pop()) else {
             return Dequeued::Empty;
         };
@@ -311,7 +316,7 @@ impl Discipline for Rio {
         Dequeued::Send(id)
     }
 
-    fn peek(&mut self, _packets: &Packets, _now: Instant) -> Dequeued {
+    fn peek(&mut self, _packets: &Packets, _: WireClock) -> Dequeued {
         self.queue.head().map_or(Dequeued::Empty, Dequeued::Send)
     }
 
@@ -355,12 +360,12 @@ mod tests {
             let now = Instant::from_ps(round * 800_000_000);
             for tos in kinds(round) {
                 let id = packets.insert(Packet { length: 1_000, tos, ..Packet::default() });
-                match rio.enqueue(&mut packets, id, now) {
+                match rio.enqueue(&mut packets, id, now.into()) {
                     Enqueued::Queued => taken[rio.level(tos)] += 1,
                     Enqueued::Dropped(_) => packets.release(id),
                 }
             }
-            if let Dequeued::Send(id) = rio.dequeue(&mut packets, now) {
+            if let Dequeued::Send(id) = rio.dequeue(&mut packets, now.into()) {
                 packets.release(id);
             }
         }

@@ -11,7 +11,7 @@
 
 use alloc::boxed::Box;
 
-use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics};
+use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{PacketId, Packets};
 use crate::qdisc::Page;
 use crate::qdisc::{self, Qdisc, fifo};
@@ -162,12 +162,12 @@ impl Tbr {
     }
 
     /// What to answer while the bucket is overdrawn.
-    fn wait(&mut self, packets: &Packets, now: Instant) -> Dequeued {
+    fn wait(&mut self, packets: &Packets, clock: WireClock) -> Dequeued {
         if self.queue.is_empty() {
             return Dequeued::Empty;
         }
         // Only one that waits is asked: a peek makes others decide on the packet's delay too early.
-        match self.queue_waits.then(|| self.queue.peek(packets, now)) {
+        match self.queue_waits.then(|| self.queue.peek(packets, clock)) {
             Some(Dequeued::NotBefore(then)) => Dequeued::NotBefore(then.max(self.zero)),
             _ => Dequeued::NotBefore(self.zero),
         }
@@ -197,27 +197,31 @@ impl Discipline for Tbr {
         Ok(())
     }
 
-    fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
-        self.queue.enqueue(packets, packet, now)
+    fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, clock: WireClock) -> Enqueued {
+        self.queue.enqueue(packets, packet, clock)
     }
 
-    fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
-        if self.zero > now {
-            return self.wait(packets, now);
+    fn dequeue(&mut self, packets: &mut Packets, clock: WireClock) -> Dequeued {
+        if self.zero > clock.now {
+            return self.wait(packets, clock);
         }
-        let answer = self.queue.dequeue(packets, now);
+        let answer = self.queue.dequeue(packets, clock);
         let length = match answer {
             Dequeued::Send(id) => Bytes(packets[id].length.into()),
             Dequeued::Gap(length) => length,
             Dequeued::NotBefore(_) | Dequeued::Empty => return answer,
         };
-        self.forfeit(now);
+        self.forfeit(clock.now);
         self.zero += self.serializer.advance(length);
         answer
     }
 
-    fn peek(&mut self, packets: &Packets, now: Instant) -> Dequeued {
-        if self.zero > now { self.wait(packets, now) } else { self.queue.peek(packets, now) }
+    fn peek(&mut self, packets: &Packets, clock: WireClock) -> Dequeued {
+        if self.zero > clock.now {
+            self.wait(packets, clock)
+        } else {
+            self.queue.peek(packets, clock)
+        }
     }
 
     fn flush(&mut self, packets: &mut Packets, now: Instant) {

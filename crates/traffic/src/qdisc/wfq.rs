@@ -10,7 +10,7 @@
 use alloc::vec::Vec;
 
 use crate::classify::Classifier;
-use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics};
+use crate::discipline::{Dequeued, Discipline, DropReason, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{Packet, PacketId, Packets};
 use crate::qdisc::Page;
 use crate::units::Instant;
@@ -124,7 +124,12 @@ impl Discipline for Wfq {
         Ok(())
     }
 
-    fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, now: Instant) -> Enqueued {
+    fn enqueue(
+        &mut self,
+        packets: &mut Packets,
+        packet: PacketId,
+        WireClock { now, .. }: WireClock,
+    ) -> Enqueued {
         let arrival = self.arrival(packets, packet);
         let length = arrival.length;
         if length > self.limit_bytes {
@@ -150,7 +155,7 @@ impl Discipline for Wfq {
         Enqueued::Queued
     }
 
-    fn dequeue(&mut self, packets: &mut Packets, _now: Instant) -> Dequeued {
+    fn dequeue(&mut self, packets: &mut Packets, _: WireClock) -> Dequeued {
         let queues = self.leaving.first_mut().unwrap_or(&mut self.queues);
         let Some(id) = queues.dequeue(packets) else { return Dequeued::Empty };
         if self.leaving.first().is_some_and(Queues::is_empty) {
@@ -163,7 +168,7 @@ impl Discipline for Wfq {
         Dequeued::Send(id)
     }
 
-    fn peek(&mut self, packets: &Packets, _now: Instant) -> Dequeued {
+    fn peek(&mut self, packets: &Packets, _: WireClock) -> Dequeued {
         let queues = self.leaving.first_mut().unwrap_or(&mut self.queues);
         queues.peek(packets).map_or(Dequeued::Empty, Dequeued::Send)
     }

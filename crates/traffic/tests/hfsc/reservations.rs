@@ -75,7 +75,7 @@ fn a_released_class_leaves_its_packets_to_the_default_class() {
     let mut offer = |hfsc: &mut Hfsc, flow| {
         let packet = Packet { flow: FlowId(flow), length: 1_000, ..Packet::default() };
         let id = packets.insert(packet);
-        assert_eq!(hfsc.enqueue(&mut packets, id, Instant::ZERO), Enqueued::Queued);
+        assert_eq!(hfsc.enqueue(&mut packets, id, Instant::ZERO.into()), Enqueued::Queued);
     };
     for flow in [0, 7, 7, 1, 7] {
         offer(&mut hfsc, flow);
@@ -89,7 +89,7 @@ fn a_released_class_leaves_its_packets_to_the_default_class() {
     offer(&mut hfsc, 7);
     assert_eq!(backlogs(&hfsc), backlog(&[("0", 5), ("1", 1)]));
     let mut left = Vec::new();
-    while let Dequeued::Send(id) = hfsc.dequeue(&mut packets, Instant::ZERO) {
+    while let Dequeued::Send(id) = hfsc.dequeue(&mut packets, Instant::ZERO.into()) {
         left.push(packets[id].flow.0);
     }
     left.retain(|&flow| flow != 1);

@@ -91,7 +91,7 @@ impl Run {
     pub(crate) fn offer(&mut self, flow: u32, length: u32, at: u64) {
         let packet = Packet { flow: FlowId(flow), length, ..Packet::default() };
         let id = self.packets.insert(packet);
-        let answer = self.hfsc.enqueue(&mut self.packets, id, Instant::from_ps(at));
+        let answer = self.hfsc.enqueue(&mut self.packets, id, Instant::from_ps(at).into());
         assert_eq!(answer, Enqueued::Queued);
         if self.queued[flow as usize] == 0 {
             self.events.push(Event::Backlogged { flow, at });
@@ -101,7 +101,7 @@ impl Run {
 
     /// Takes what goes next at `now`: when to look again, `None` if nothing is queued.
     pub(crate) fn take(&mut self) -> Option<u64> {
-        match self.hfsc.dequeue(&mut self.packets, Instant::from_ps(self.now)) {
+        match self.hfsc.dequeue(&mut self.packets, Instant::from_ps(self.now).into()) {
             Dequeued::Send(id) => {
                 let Packet { flow: FlowId(flow), length, .. } = self.packets[id];
                 self.packets.release(id);

@@ -136,7 +136,7 @@ impl Link {
         let seen = &mut self.seen[class as usize];
         seen.offered += 1;
         seen.offered_bytes += u64::from(length);
-        match self.jobs.enqueue(&mut self.packets, id, at) {
+        match self.jobs.enqueue(&mut self.packets, id, at.into()) {
             Enqueued::Queued => self.queued += 1,
             Enqueued::Dropped(reason) => {
                 self.drop_one(class, length.into(), reason);
@@ -169,7 +169,7 @@ impl Link {
                 self.offer(Offer { at: self.now, class, length });
             }
         }
-        let Dequeued::Send(id) = self.jobs.dequeue(&mut self.packets, self.now) else {
+        let Dequeued::Send(id) = self.jobs.dequeue(&mut self.packets, self.now.into()) else {
             assert_eq!(self.queued, 0, "it sends while it has packets");
             return false;
         };

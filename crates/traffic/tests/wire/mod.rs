@@ -3,7 +3,7 @@
 
 use traffic::{
     Bytes, Dequeued, Discipline, Enqueued, FlowId, Instant, Packet, PacketId, Packets, Port, Rate,
-    units::Serializer,
+    WireClock, units::Serializer,
 };
 
 /// What Ethernet adds to each frame on the wire.
@@ -34,6 +34,8 @@ pub(crate) struct Wire<D> {
     pub(crate) packets: Packets,
     pub(crate) log: Vec<Sent>,
     pub(crate) now: Instant,
+    /// When what it carried last was through.
+    pub(crate) free: Instant,
     position: u64,
     serializer: Serializer,
 }
@@ -45,6 +47,7 @@ impl<D: Discipline> Wire<D> {
             packets: Packets::new(),
             log: Vec::new(),
             now: Instant::ZERO,
+            free: Instant::ZERO,
             position: 0,
             serializer: Serializer::new(port.rate),
         }
@@ -55,11 +58,17 @@ impl<D: Discipline> Wire<D> {
         self.position
     }
 
+    /// As the discipline is told it.
+    pub(crate) fn clock(&self) -> WireClock {
+        WireClock { now: self.now, free: self.free }
+    }
+
     /// Offers a packet of `length` bytes in `flow`; the id if it was taken.
     pub(crate) fn offer(&mut self, flow: u32, length: u32) -> Option<PacketId> {
         let packet = Packet { flow: FlowId(flow), length, ..Packet::default() };
         let id = self.packets.insert(packet);
-        match self.discipline.enqueue(&mut self.packets, id, self.now) {
+        let clock = self.clock();
+        match self.discipline.enqueue(&mut self.packets, id, clock) {
             Enqueued::Queued => Some(id),
             Enqueued::Dropped(_) => {
                 self.packets.release(id);
@@ -77,11 +86,13 @@ impl<D: Discipline> Wire<D> {
     fn carry(&mut self, length: u64, flow: Option<u32>) {
         self.log.push(Sent { at: self.position, length, flow });
         self.idle(length + OVERHEAD);
+        self.free = self.now;
     }
 
     /// Carries the next frame to its end; what the discipline answered.
     pub(crate) fn step(&mut self) -> Dequeued {
-        let answer = self.discipline.dequeue(&mut self.packets, self.now);
+        let clock = self.clock();
+        let answer = self.discipline.dequeue(&mut self.packets, clock);
         match answer {
             Dequeued::Send(id) => {
                 let Packet { length, flow, .. } = self.packets[id];

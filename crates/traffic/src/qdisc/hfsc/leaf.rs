@@ -38,7 +38,7 @@ impl Past {
     #[cold]
     fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
         while let Some(mut first) = self.inherited.pop_front() {
-            let answer = first.dequeue(packets, now);
+            let answer = first.dequeue(packets, now.into());
             if first.is_empty() {
                 self.retired += first.statistics();
             } else {
@@ -53,7 +53,7 @@ impl Past {
 
     #[cold]
     fn peek(&mut self, packets: &Packets, now: Instant) -> Dequeued {
-        let mut answers = self.inherited.iter_mut().map(|queue| queue.peek(packets, now));
+        let mut answers = self.inherited.iter_mut().map(|queue| queue.peek(packets, now.into()));
         answers.find(|&answer| answer != Dequeued::Empty).unwrap_or(Dequeued::Empty)
     }
 
@@ -84,13 +84,13 @@ impl Leaf {
         packet: PacketId,
         now: Instant,
     ) -> Enqueued {
-        self.queue.enqueue(packets, packet, now)
+        self.queue.enqueue(packets, packet, now.into())
     }
 
     #[inline]
     pub(super) fn dequeue(&mut self, packets: &mut Packets, now: Instant) -> Dequeued {
         match self.past.as_mut().map(|past| past.dequeue(packets, now)) {
-            None | Some(Dequeued::Empty) => self.queue.dequeue(packets, now),
+            None | Some(Dequeued::Empty) => self.queue.dequeue(packets, now.into()),
             Some(answer) => answer,
         }
     }
@@ -98,7 +98,7 @@ impl Leaf {
     #[inline]
     pub(super) fn peek(&mut self, packets: &Packets, now: Instant) -> Dequeued {
         match self.past.as_mut().map(|past| past.peek(packets, now)) {
-            None | Some(Dequeued::Empty) => self.queue.peek(packets, now),
+            None | Some(Dequeued::Empty) => self.queue.peek(packets, now.into()),
             Some(answer) => answer,
         }
     }
