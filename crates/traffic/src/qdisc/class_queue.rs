@@ -151,3 +151,78 @@ impl ClassQueue for Qdisc {
         Discipline::statistics(self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::discipline::Port;
+    use crate::packet::Packet;
+    use crate::qdisc::{self, fifo, red};
+    use crate::units::{Bytes, Duration, Rate, Share};
+
+    /// A queue, whose packets are those of one arena.
+    struct Bench {
+        queue: Qdisc,
+        packets: Packets,
+        now: Instant,
+    }
+
+    impl Bench {
+        fn new(parameters: &qdisc::Parameters) -> Self {
+            let rate = Rate::from_bits_per_second(1_000_000_000).expect("a rate");
+            let port = Port { rate, mtu: Bytes(1_500), overhead: Bytes(20), seed: 3 };
+            let queue = Qdisc::attach(parameters, port).expect("parameters that make sense");
+            Self { queue, packets: Packets::new(), now: Instant::ZERO }
+        }
+
+        fn insert(&mut self, length: u32) -> PacketId {
+            self.packets.insert(Packet { length, ..Packet::default() })
+        }
+    }
+
+    /// What an operation answered and changed, so that it can be compared.
+    fn seen<T>((answer, change): (T, Change)) -> (T, Backlog, bool) {
+        (answer, change.more, change.empty)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// The queues that are told at a glance change as their own counts say.
+        #[test]
+        fn a_glance_tells_what_a_count_does(
+            is_red in any::<bool>(),
+            operations in prop::collection::vec((any::<bool>(), 64_u32..=1_518), 1..200),
+        ) {
+            let parameters = if is_red {
+                qdisc::Parameters::Red(red::Parameters {
+                    threshold_min: 2,
+                    threshold_max: 6,
+                    weight: Share(1 << 30),
+                    ..red::Parameters::default()
+                })
+            } else {
+                qdisc::Parameters::Fifo(fifo::Parameters::of_packets(8))
+            };
+            let (mut glance, mut count) = (Bench::new(&parameters), Bench::new(&parameters));
+            for (offers, length) in operations {
+                let now = glance.now;
+                if offers {
+                    let (id, same) = (glance.insert(length), count.insert(length));
+                    let one = glance.queue.offer(&mut glance.packets, id, now);
+                    let other = count.queue.offer_any(&mut count.packets, same, now);
+                    prop_assert_eq!(seen(one), seen(other));
+                } else {
+                    let one = glance.queue.take(&mut glance.packets, now);
+                    let other = count.queue.take_any(&mut count.packets, now);
+                    prop_assert_eq!(seen(one), seen(other));
+                }
+                let counted = [&glance, &count].map(|bench| Discipline::statistics(&bench.queue));
+                prop_assert_eq!(counted[0], counted[1]);
+                glance.now += Duration::from_us(10);
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The direct path through a port and the general one do the same. A port that the far end has stopped for a
+//! priority of which no packet is asks its flow control before each packet, and passes none past its queue; it
+//! sends what a port without flow control sends, at the same times, whatever its discipline.
+
+#[path = "../../traffic/tests/drawn/mod.rs"]
+mod drawn;
+#[path = "wire/mod.rs"]
+mod far_side;
+#[path = "../../traffic/tests/wire/mod.rs"]
+mod wire;
+
+use far_side::{Wire, gigabit};
+use network::forwarding::{Destination, ForwardingTable, NO_ROUTE};
+use network::ingress::Side;
+use network::node::{Behaviour, Kind, Parts};
+use network::{Context, Node, Port, PortId, router};
+use proptest::prelude::*;
+use traffic::qdisc::{Parameters, REGISTRY, fifo};
+use traffic::{Control, Duration, FlowId, HostId, Instant, Packet, Packets, Pause};
+
+/// Something that happens to the port.
+#[derive(Clone, Debug)]
+enum Operation {
+    Offer(u32, u32),
+    Pass(u64),
+    Switch(Box<Parameters>),
+    Flush,
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let drawn =
+        (0..REGISTRY.len()).prop_flat_map(|number| drawn::parameters(REGISTRY[number].name));
+    prop_oneof![
+        40 => (0..6_u32, 64..1_519_u32).prop_map(|(f, length)| Operation::Offer(f, length)),
+        20 => (0..40_000_000_u64).prop_map(Operation::Pass),
+        2 => drawn.prop_map(|parameters| Operation::Switch(Box::new(parameters))),
+        1 => Just(Operation::Flush),
+    ]
+}
+
+/// A router whose port 0 sends what comes in at port 1.
+struct Bench {
+    node: Node,
+    packets: Packets,
+    wire: Wire,
+    now: Instant,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let queue = Parameters::Fifo(fifo::Parameters::default());
+        let port = |number| Port::new(PortId(number), &queue, gigabit()).unwrap();
+        let to = Destination { gateway: 7, port: 0, prefix: 0 };
+        let nowhere = Destination { gateway: NO_ROUTE, ..to };
+        let table = ForwardingTable::new(7, [nowhere, to].into(), std::iter::empty(), 0);
+        let sides = vec![Side { control: true, ..Side::default() }, Side::default()];
+        let ports = vec![port(0).with_flow_control(), port(1)];
+        let node = Kind::Router(router::Config);
+        let node = node.build(Parts { number: 7, ports, sides, table, seed: 0 });
+        Self { node, packets: Packets::new(), wire: Wire::default(), now: Instant::ZERO }
+    }
+
+    fn act<R>(&mut self, act: impl FnOnce(&mut Node, &mut Context<'_, Wire, ()>) -> R) -> R {
+        let observer = &mut ();
+        act(&mut self.node, &mut self.wire.context(&mut self.packets, observer, self.now))
+    }
+
+    /// Stops priority 7 for as long as can be said: 33 ms.
+    fn stop_another_priority(&mut self) {
+        let frame = self.packets.insert_control(Control::Pause(Pause::priority(7, u16::MAX)));
+        self.act(|node, cx| node.receive(0, frame, cx));
+    }
+
+    fn apply(&mut self, number: usize, operation: &Operation) {
+        match operation {
+            Operation::Offer(flow, length) => {
+                let packet = Packet {
+                    created: Instant::from_ps(number as u64),
+                    flow: FlowId(*flow),
+                    length: *length,
+                    destination: HostId(1),
+                    ..Packet::default()
+                };
+                let packet = self.packets.insert(packet);
+                self.act(|node, cx| node.receive(1, packet, cx));
+            }
+            // Refused where the same discipline cannot change so; then nothing has changed.
+            Operation::Switch(to) => self.act(|node, cx| {
+                node.with_port(0, cx, |port, owner, cx| drop(port.switch(to, owner, cx)));
+            }),
+            Operation::Flush => self.act(|node, cx| {
+                node.with_port(0, cx, |port, owner, cx| port.flush(owner, cx));
+            }),
+            Operation::Pass(ps) => self.run(Duration::from_ps(*ps)),
+        }
+    }
+
+    fn run(&mut self, time: Duration) {
+        let until = self.now + time;
+        while let Some(at) = self.wire.resumes.filter(|&at| at <= until) {
+            self.now = at;
+            self.wire.resumes = None;
+            let next = self.act(|node, cx| node.transmit(0, cx));
+            let told = self.wire.resumes.unwrap_or(Instant::NEVER);
+            self.wire.resumes = Some(next.min(told)).filter(|&at| at != Instant::NEVER);
+        }
+        self.now = until;
+    }
+
+    /// What was sent, by the number that it was offered with, and when.
+    fn sent(&self) -> Vec<(Instant, Instant)> {
+        let sent = self.wire.left.iter();
+        sent.map(|&(packet, leaves)| (self.packets[packet].created, leaves)).collect()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
+
+    #[test]
+    fn a_port_with_flow_control_sends_what_one_without_does(
+        operations in prop::collection::vec(operation(), 1..300),
+    ) {
+        let (mut direct, mut general) = (Bench::new(), Bench::new());
+        for (number, operation) in operations.iter().enumerate() {
+            general.stop_another_priority();
+            direct.apply(number, operation);
+            general.apply(number, operation);
+            let [one, other] = [&direct, &general].map(|bench| bench.node.ports()[0].statistics());
+            prop_assert_eq!(one, other);
+        }
+        general.stop_another_priority();
+        direct.run(Duration::from_ms(20));
+        general.run(Duration::from_ms(20));
+        prop_assert_eq!(direct.sent(), general.sent());
+    }
+}
