@@ -27,6 +27,7 @@ pub mod table;
 pub mod totals;
 
 mod bandwidth;
+mod parquet_file;
 mod pcapng;
 mod provenance;
 mod sequence;

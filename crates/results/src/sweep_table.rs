@@ -4,17 +4,17 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use parquet::basic::{LogicalType, Repetition, Type as Physical};
+use parquet::basic::Type as Physical;
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::{Type, TypePtr};
+use parquet::schema::types::TypePtr;
 
 use crate::error::Error;
 use crate::folder;
+use crate::parquet_file;
 use crate::provenance;
 use crate::quantity::Kind;
 
@@ -63,13 +63,10 @@ impl SweepTable {
     }
 
     fn write_to(&self, file: &mut File) -> ParquetResult<()> {
-        let properties = WriterProperties::builder()
-            .set_key_value_metadata(Some(self.units.clone()).filter(|units| !units.is_empty()))
-            .set_created_by(concat!("suimon ", env!("CARGO_PKG_VERSION")).to_owned())
-            .set_statistics_enabled(EnabledStatistics::Chunk)
-            .set_offset_index_disabled(true)
-            .build();
-        let mut writer = SerializedFileWriter::new(file, self.schema()?, Arc::new(properties))?;
+        let columns = self.columns.iter().map(|(name, values)| values.column(name));
+        let schema = parquet_file::schema(columns)?;
+        let properties = Arc::new(parquet_file::properties(self.units.clone()).build());
+        let mut writer = SerializedFileWriter::new(file, schema, properties)?;
         let mut group = writer.next_row_group()?;
         for (name, values) in &self.columns {
             let missing = || ParquetError::General(format!("column {name} has no place"));
@@ -80,25 +77,16 @@ impl SweepTable {
         group.close()?;
         writer.close().map(drop)
     }
-
-    fn schema(&self) -> ParquetResult<TypePtr> {
-        let fields = self.columns.iter().map(|(name, values)| values.field(name));
-        let fields = fields.collect::<ParquetResult<Vec<_>>>()?;
-        Ok(Arc::new(Type::group_type_builder("row").with_fields(fields).build()?))
-    }
 }
 
 impl Values {
-    fn field(&self, name: &str) -> ParquetResult<TypePtr> {
-        let (physical, repetition, logical) = match self {
-            Self::Whole(_) => (Physical::INT64, Repetition::REQUIRED, None),
-            Self::Number(_) => (Physical::DOUBLE, Repetition::OPTIONAL, None),
-            Self::Text(_) => {
-                (Physical::BYTE_ARRAY, Repetition::OPTIONAL, Some(LogicalType::String))
-            }
+    fn column(&self, name: &str) -> ParquetResult<TypePtr> {
+        let (physical, optional) = match self {
+            Self::Whole(_) => (Physical::INT64, false),
+            Self::Number(_) => (Physical::DOUBLE, true),
+            Self::Text(_) => (Physical::BYTE_ARRAY, true),
         };
-        let builder = Type::primitive_type_builder(name, physical);
-        Ok(Arc::new(builder.with_repetition(repetition).with_logical_type(logical).build()?))
+        parquet_file::column(name, physical, optional)
     }
 
     fn write(&self, column: &mut ColumnWriter<'_>) -> ParquetResult<()> {
@@ -107,23 +95,16 @@ impl Values {
                 writer.write_batch(values, None, None)
             }
             (Self::Number(values), ColumnWriter::DoubleColumnWriter(writer)) => {
-                let present: Vec<f64> = values.iter().copied().flatten().collect();
-                writer.write_batch(&present, Some(&levels(values)), None)
+                parquet_file::write_optional(writer, values.iter().copied())
             }
             (Self::Text(values), ColumnWriter::ByteArrayColumnWriter(writer)) => {
-                let present = values.iter().flatten().map(|text| text.as_str().into());
-                let present: Vec<ByteArray> = present.collect();
-                writer.write_batch(&present, Some(&levels(values)), None)
+                let texts = values.iter().map(|text| text.as_deref().map(ByteArray::from));
+                parquet_file::write_optional(writer, texts)
             }
             _ => Err(ParquetError::General("a column is of another type".into())),
         };
         written.map(drop)
     }
-}
-
-/// Parquet's definition levels: 1 where there is a value.
-fn levels<T>(values: &[Option<T>]) -> Vec<i16> {
-    values.iter().map(|value| i16::from(value.is_some())).collect()
 }
 
 #[cfg(test)]

@@ -8,18 +8,19 @@ use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use parquet::basic::{Encoding, LogicalType, Repetition, Type as Physical};
+use parquet::basic::{Encoding, Type as Physical};
 use parquet::column::reader::ColumnReader;
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
 use parquet::errors::{ParquetError, Result as ParquetResult};
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::types::{ColumnPath, Type, TypePtr};
+use parquet::schema::types::{ColumnPath, TypePtr};
 
 use crate::error::Error;
 use crate::folder::files::{Files, OutFile};
+use crate::parquet_file;
 use crate::provenance;
 use crate::rows::{Column, Kind, NOTHING, Name, Names, Row};
 
@@ -133,28 +134,18 @@ pub(crate) fn has_footer(path: &Path) -> bool {
 }
 
 fn schema<R: Row>() -> ParquetResult<TypePtr> {
-    let fields = R::COLUMNS.iter().map(field).collect::<ParquetResult<Vec<_>>>()?;
-    Ok(Arc::new(Type::group_type_builder("row").with_fields(fields).build()?))
-}
-
-fn field<R>(column: &Column<R>) -> ParquetResult<TypePtr> {
-    let (physical, repetition, logical) = match column.kind {
-        Kind::Integer => (Physical::INT64, Repetition::REQUIRED, None),
-        Kind::Optional => (Physical::INT64, Repetition::OPTIONAL, None),
-        Kind::Name => (Physical::BYTE_ARRAY, Repetition::REQUIRED, Some(LogicalType::String)),
-    };
-    let builder = Type::primitive_type_builder(column.name, physical);
-    Ok(Arc::new(builder.with_repetition(repetition).with_logical_type(logical).build()?))
+    parquet_file::schema(R::COLUMNS.iter().map(|column| {
+        let physical = match column.kind {
+            Kind::Integer | Kind::Optional => Physical::INT64,
+            Kind::Name => Physical::BYTE_ARRAY,
+        };
+        parquet_file::column(column.name, physical, column.kind == Kind::Optional)
+    }))
 }
 
 fn properties<R: Row>(files: &Files) -> WriterProperties {
     let metadata = provenance::of_table::<R>(files.provenance());
-    let mut builder = WriterProperties::builder()
-        .set_key_value_metadata(Some(metadata))
-        .set_created_by(concat!("suimon ", env!("CARGO_PKG_VERSION")).to_owned())
-        .set_statistics_enabled(EnabledStatistics::Chunk)
-        .set_offset_index_disabled(true)
-        .set_dictionary_enabled(false);
+    let mut builder = parquet_file::properties(metadata).set_dictionary_enabled(false);
     for column in R::COLUMNS {
         let path = ColumnPath::from(column.name);
         builder = match column.kind {
@@ -188,9 +179,8 @@ fn write_column<R: Row>(
         let cells = batch.iter().map(column.cell);
         match chunk.untyped() {
             ColumnWriter::Int64ColumnWriter(writer) if column.kind == Kind::Optional => {
-                let levels: Vec<i16> = cells.clone().map(|c| i16::from(c != NOTHING)).collect();
-                let values: Vec<i64> = cells.filter(|&c| c != NOTHING).map(integer).collect();
-                writer.write_batch(&values, Some(&levels), None)?;
+                let values = cells.map(|cell| (cell != NOTHING).then(|| integer(cell)));
+                parquet_file::write_optional(writer, values)?;
             }
             ColumnWriter::Int64ColumnWriter(writer) => {
                 writer.write_batch(&cells.map(integer).collect::<Vec<_>>(), None, None)?;
