@@ -4,37 +4,15 @@
 //! Documentation/networking/checksum-offloads.rst): until then the field holds the sum of the pseudo-header,
 //! not complemented. What is sent by a veth pair, a tap or a bridge of the same machine arrives like that.
 
+use traffic::frame::{checksum, fold, sum, u16_at};
 use traffic::header::{Family, Header};
 use traffic::packet::Protocol;
 
-use crate::frame::{Datagram, u16_at};
+use crate::frame::Datagram;
 
 /// Where the checksum field lies in its transport header, bytes (RFC 9293, 3.1; RFC 768).
 const IN_TCP: usize = 16;
 const IN_UDP: usize = 6;
-
-/// The ones' complement sum of bytes as words of 16 bits, an odd last one padded with zero; not folded, and
-/// in the machine's own byte order, which RFC 1071, section 2 (B), permits.
-fn sum(bytes: &[u8]) -> u64 {
-    let (words, rest) = bytes.as_chunks::<4>();
-    let mut last = [0; 4];
-    last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-    let words = words.iter().map(|word| u64::from(u32::from_ne_bytes(*word)));
-    words.sum::<u64>() + u64::from(u32::from_ne_bytes(last))
-}
-
-/// Folds a sum of [`sum`] to 16 bits, in network byte order.
-fn fold(mut sum: u64) -> u16 {
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    u16::from_be(sum as u16)
-}
-
-/// The checksum of parts one after the other, each of an even length but the last.
-pub(crate) fn checksum(parts: &[&[u8]]) -> u16 {
-    !fold(parts.iter().map(|part| sum(part)).sum())
-}
 
 /// Finishes the checksum of the transport header that begins at `start` and reaches to the frame's end, its
 /// field `offset` bytes behind `start`. `None`, and nothing changed, if they lie beyond the frame.

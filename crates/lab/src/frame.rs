@@ -3,6 +3,7 @@
 //! Anything may come from a program: what cannot be read stays zero, and nothing here fails.
 
 use traffic::PacketId;
+use traffic::frame::{Payload, ether_type, pause_head, payload, u16_at, u32_at};
 use traffic::header::Header;
 use traffic::packet::{FRAME_MIN, Protocol, SackBlock, Tcp};
 
@@ -12,8 +13,6 @@ use crate::device::Segments;
 const ETHERNET_HEADER: usize = 14;
 const FCS: u32 = 4;
 const TCP_HEADER: usize = 20;
-/// MAC control's EtherType.
-const MAC_CONTROL: u16 = 0x8808;
 
 /// A frame's length on the wire, FCS included, by that of what the machine gave; if that is to be cut, the
 /// sum of the frames it makes, each with headers of its own.
@@ -44,21 +43,7 @@ pub(crate) fn padded(length: u32) -> u32 {
 /// Whether the frame is for whoever is at the other end of the wire alone: MAC control, as PAUSE is (IEEE
 /// 802.3, clause 31).
 pub(crate) fn is_for_the_wire(frame: &[u8]) -> bool {
-    u16_at(frame, 12) == Some(MAC_CONTROL)
-}
-
-/// Where the IP datagram begins: behind the Ethernet header and its VLAN tags.
-fn datagram(frame: &[u8]) -> Option<(usize, u16)> {
-    const VLAN: [u16; 2] = [0x8100, 0x88a8];
-    let mut at = 12;
-    loop {
-        let kind = u16_at(frame, at)?;
-        at += 2;
-        if !VLAN.contains(&kind) {
-            return Some((at, kind));
-        }
-        at += 2;
-    }
+    u16_at(frame, 12) == Some(ether_type::MAC_CONTROL)
 }
 
 /// Where the parts of an IP datagram lie in a frame, bytes from the frame's beginning.
@@ -78,11 +63,11 @@ impl Datagram {
     /// `None` without IP, in a fragment, where a routing header names another destination for the
     /// pseudo-header (RFC 8200, 8.1), and where the frame ends too early.
     pub(crate) fn of(frame: &[u8]) -> Option<Self> {
-        let (ip, kind) = datagram(frame)?;
+        let Payload { at: ip, ether_type } = payload(frame)?;
         let version = *frame.get(ip)? >> 4;
-        let found = match (kind, version) {
-            (0x0800, 4) => Self::of_ipv4(frame, ip),
-            (0x86dd, 6) => Self::of_ipv6(frame, ip),
+        let found = match (ether_type, version) {
+            (ether_type::IPV4, 4) => Self::of_ipv4(frame, ip),
+            (ether_type::IPV6, 6) => Self::of_ipv6(frame, ip),
             _ => None,
         };
         found.filter(|found| found.transport <= found.end && found.end <= frame.len())
@@ -126,11 +111,6 @@ impl Datagram {
     }
 }
 
-/// The frame's EtherType, behind VLAN tags.
-pub(crate) fn ether_type(frame: &[u8]) -> Option<u16> {
-    datagram(frame).map(|(_, kind)| kind)
-}
-
 /// The TCP segment that the frame of `header` holds, as far as it can be read; of another protocol, how
 /// many bytes it carries.
 pub(crate) fn segment(frame: &[u8], header: &Header) -> Tcp {
@@ -138,14 +118,14 @@ pub(crate) fn segment(frame: &[u8], header: &Header) -> Tcp {
 }
 
 fn read(frame: &[u8], header: &Header) -> Option<Tcp> {
-    let (at, kind) = datagram(frame)?;
+    let Payload { at, ether_type } = payload(frame)?;
     // Extension headers of IPv6 are rare and not looked behind: then only metadata of traces is wanting.
-    let (transport, end) = match kind {
-        0x0800 => {
+    let (transport, end) = match ether_type {
+        ether_type::IPV4 => {
             let start = usize::from(frame.get(at)? & 0xf) * 4;
             (start, usize::from(u16_at(frame, at + 2)?))
         }
-        0x86dd => (40, 40 + usize::from(u16_at(frame, at + 4)?)),
+        ether_type::IPV6 => (40, 40 + usize::from(u16_at(frame, at + 4)?)),
         _ => return None,
     };
     let bytes = frame.get(at + transport..(at + end).min(frame.len()))?;
@@ -208,10 +188,10 @@ fn blocks(value: &[u8], tcp: &mut Tcp) {
 /// Gives the frame's IP header this type of service, as a discipline or conditioner marked it, and
 /// keeps its checksum right (RFC 1624). What is no header, as [`Header::parse`] has it, stays as it is.
 pub(crate) fn set_tos(frame: &mut [u8], tos: u8) -> Option<()> {
-    let (at, kind) = datagram(frame)?;
+    let Payload { at, ether_type } = payload(frame)?;
     let first = *frame.get(at)?;
-    match (kind, first >> 4) {
-        (0x0800, 4) => {
+    match (ether_type, first >> 4) {
+        (ether_type::IPV4, 4) => {
             let length = usize::from(first & 0xf) * 4;
             frame.get(at..at + length).filter(|_| length >= 20)?;
             let before = u16_at(frame, at)?;
@@ -226,7 +206,7 @@ pub(crate) fn set_tos(frame: &mut [u8], tos: u8) -> Option<()> {
             frame.get_mut(at + 1).map(|byte| *byte = tos)?;
             frame.get_mut(at + 10..at + 12)?.copy_from_slice(&(!(new as u16)).to_be_bytes());
         }
-        (0x86dd, 6) => {
+        (ether_type::IPV6, 6) => {
             frame.get(at..at + 40)?;
             let first = u16_at(frame, at)? & 0xf00f | u16::from(tos) << 4;
             frame.get_mut(at..at + 2)?.copy_from_slice(&first.to_be_bytes());
@@ -236,15 +216,10 @@ pub(crate) fn set_tos(frame: &mut [u8], tos: u8) -> Option<()> {
     Some(())
 }
 
-/// Makes the frame a PAUSE (IEEE 802.3, annex 31B) from that address, to the address that no bridge
-/// forwards. A pause time of zero stops nobody: the frame only takes the wire.
+/// Makes the frame a PAUSE from that address. A pause time of zero stops nobody: the frame only takes the wire.
 pub(crate) fn pause(frame: &mut [u8], from: [u8; 6]) {
-    const TO: [u8; 6] = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x01];
-    const PAUSE: u16 = 1;
     frame.fill(0);
-    let what = MAC_CONTROL.to_be_bytes().into_iter().chain(PAUSE.to_be_bytes());
-    let head = TO.into_iter().chain(from).chain(what);
-    frame.iter_mut().zip(head).for_each(|(byte, head)| *byte = head);
+    frame.iter_mut().zip(pause_head(from)).for_each(|(byte, head)| *byte = head);
 }
 
 /// Bytes of the Ethernet header.
@@ -252,18 +227,10 @@ pub(crate) const fn ethernet_header() -> usize {
     ETHERNET_HEADER
 }
 
-pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
-}
-
-pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
-}
-
 /// Frames for tests.
 #[cfg(test)]
 pub(crate) mod samples {
-    use crate::checksum::checksum;
+    use traffic::frame::checksum;
 
     /// Where the TCP header of [`tcp_frame`] begins, over IPv4 and over IPv6.
     pub(crate) const TCP_AT: [usize; 2] = [34, 54];
@@ -304,7 +271,7 @@ mod tests {
 
     use super::samples::tcp_frame;
     use super::*;
-    use crate::checksum::checksum;
+    use traffic::frame::checksum;
 
     #[test]
     fn a_segment_is_read() {

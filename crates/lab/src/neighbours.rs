@@ -10,13 +10,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use scenario::Plan;
 use scenario::plan::{Node, NodeKind};
 use traffic::HostId;
+use traffic::frame::{checksum, ether_type, payload, u16_at};
 use traffic::header::Header;
 
-use crate::checksum::checksum;
-use crate::frame::{ether_type, ethernet_header, u16_at};
+use crate::frame::ethernet_header;
 
 const ARP: u16 = 0x0806;
-const IPV6: u16 = 0x86dd;
 const ICMPV6: u8 = 58;
 const SOLICITATION: u8 = 135;
 const ADVERTISEMENT: u8 = 136;
@@ -47,9 +46,9 @@ impl Neighbours {
     /// If the frame asks for a host's address, writes the answer over it and returns its length. `frame`
     /// has room for `length` bytes and more.
     pub(crate) fn answer(&self, frame: &mut [u8], length: usize) -> Option<usize> {
-        match ether_type(frame.get(..length)?)? {
+        match payload(frame.get(..length)?)?.ether_type {
             ARP => self.answer_arp(frame),
-            IPV6 => self.answer_solicitation(frame, length),
+            ether_type::IPV6 => self.answer_solicitation(frame, length),
             _ => None,
         }
     }

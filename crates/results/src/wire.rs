@@ -5,6 +5,7 @@
 
 use scenario::plan::Node;
 use traffic::Packet;
+use traffic::frame::{checksum, ether_type, pause_head};
 use traffic::header::{Family, Header, Ports};
 use traffic::packet::{ETHERNET_HEADER_AND_FCS, FRAME_MIN, Protocol, Tcp, flags};
 
@@ -18,13 +19,6 @@ const TCP_HEADER_MAX: usize = 60;
 /// Everything of a packet that is kept.
 pub(crate) const SNAP: u32 = (ETHERNET_HEADER + IPV6_HEADER + TCP_HEADER_MAX) as u32;
 
-const ETHERTYPE_IPV4: u16 = 0x0800;
-const ETHERTYPE_IPV6: u16 = 0x86dd;
-/// MAC control (IEEE 802.3, clause 31).
-const ETHERTYPE_MAC_CONTROL: u16 = 0x8808;
-/// PAUSE (IEEE 802.3, annex 31B), to the address that no bridge forwards.
-const OPCODE_PAUSE: u16 = 1;
-const PAUSE_ADDRESS: [u8; 6] = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x01];
 const DONT_FRAGMENT: u16 = 0x4000;
 const TTL: u8 = 64;
 
@@ -42,12 +36,12 @@ pub(crate) struct Hop {
 pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet, hop: Hop, flow: &Header) -> u32 {
     out.clear();
     let six = flow.family == Family::V6;
-    let ethertype = if six { ETHERTYPE_IPV6 } else { ETHERTYPE_IPV4 };
+    let ether_type = if six { ether_type::IPV6 } else { ether_type::IPV4 };
     ethernet(
         out,
         Node::ethernet_address(hop.to.into()),
         Node::ethernet_address(hop.from.into()),
-        ethertype,
+        ether_type,
     );
     let ip_header = if six { IPV6_HEADER } else { IPV4_HEADER };
     let header = match packet.protocol {
@@ -79,18 +73,16 @@ pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet, hop: Hop, flow: &Header
 /// length without FCS. A pause time of zero stops nobody: the frame only takes the wire.
 pub(crate) fn gap(out: &mut Vec<u8>, length: u64, hop: Hop) -> u32 {
     out.clear();
-    ethernet(out, PAUSE_ADDRESS, Node::ethernet_address(hop.from.into()), ETHERTYPE_MAC_CONTROL);
-    out.extend(OPCODE_PAUSE.to_be_bytes());
-    out.extend([0, 0]);
+    out.extend(pause_head(Node::ethernet_address(hop.from.into())));
     let length = u32::try_from(length).unwrap_or(u32::MAX).max(FRAME_MIN) - FCS;
     out.resize((FRAME_MIN - FCS) as usize, 0);
     length
 }
 
-fn ethernet(out: &mut Vec<u8>, destination: [u8; 6], source: [u8; 6], ethertype: u16) {
+fn ethernet(out: &mut Vec<u8>, destination: [u8; 6], source: [u8; 6], ether_type: u16) {
     out.extend(destination);
     out.extend(source);
-    out.extend(ethertype.to_be_bytes());
+    out.extend(ether_type.to_be_bytes());
 }
 
 fn ipv4(out: &mut Vec<u8>, packet: &Packet, flow: &Header, segment: u32) {
@@ -166,16 +158,6 @@ fn transport_checksum(protocol: Protocol, flow: &Header, segment: u32, header: &
     let (source, destination) = (flow.source.to_be_bytes(), flow.destination.to_be_bytes());
     let (protocol, length) = ([0, protocol as u8], segment.to_be_bytes());
     checksum(&[&source, &destination, &protocol, &length, header])
-}
-
-/// The Internet checksum (RFC 1071) over parts of even length.
-fn checksum(parts: &[&[u8]]) -> u16 {
-    let words = parts.iter().flat_map(|part| part.chunks_exact(2));
-    let mut sum: u32 = words.map(|word| u32::from(word[0]) << 8 | u32::from(word[1])).sum();
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    !(sum as u16)
 }
 
 const NOP: u8 = 1;

@@ -5,6 +5,8 @@
 
 use core::net::IpAddr;
 
+use crate::frame::{self, Payload, ether_type, u16_at, u32_at};
+
 /// Which version of IP a packet is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Family {
@@ -84,14 +86,6 @@ pub struct Header {
 /// IANA's numbers for the protocols that have ports in their first four bytes.
 const PROTOCOLS_WITH_PORTS: [u8; 5] = [6, 17, 33, 132, 136];
 
-/// EtherTypes (IEEE's registry).
-mod ether_type {
-    pub(super) const IPV4: u16 = 0x0800;
-    pub(super) const VLAN: u16 = 0x8100;
-    pub(super) const IPV6: u16 = 0x86dd;
-    pub(super) const PROVIDER_VLAN: u16 = 0x88a8;
-}
-
 /// IPv6 extension headers (IANA's registry); ESP is none that one could read past.
 mod extension {
     pub(super) const HOP_BY_HOP: u8 = 0;
@@ -104,9 +98,8 @@ mod extension {
     pub(super) const SHIM6: u8 = 140;
 }
 
-/// More tags or extension headers than these are nobody's honest packet: the chain is left there,
-/// so that a frame costs a bounded time.
-const TAGS_MAX: usize = 4;
+/// More extension headers than these are nobody's honest packet: the chain is left there, so that a frame
+/// costs a bounded time.
 const EXTENSIONS_MAX: usize = 16;
 
 impl Header {
@@ -168,20 +161,10 @@ impl Header {
 
     /// `None` where the frame ends too early; what was read until then stands.
     fn read_frame(&mut self, frame: &[u8]) -> Option<()> {
-        let mut at = 12;
-        let mut kind = u16_at(frame, at)?;
-        for _ in 0..TAGS_MAX {
-            if kind != ether_type::VLAN && kind != ether_type::PROVIDER_VLAN {
-                break;
-            }
-            // Tag control information: priority 3 bits, drop eligible 1, VLAN 12 (802.1Q, 9.6).
-            let priority = (u16_at(frame, at + 2)? >> 13) as u8;
-            self.vlan_priority = self.vlan_priority.or(Some(priority));
-            at += 4;
-            kind = u16_at(frame, at)?;
-        }
-        let datagram = frame.get(at + 2..)?;
-        match kind {
+        self.vlan_priority = frame::tag(frame).map(|tag| (tag >> 13) as u8);
+        let Payload { at, ether_type } = frame::payload(frame)?;
+        let datagram = frame.get(at..)?;
+        match ether_type {
             ether_type::IPV4 => self.read_ipv4(datagram),
             ether_type::IPV6 => self.read_ipv6(datagram),
             _ => None,
@@ -277,12 +260,4 @@ impl Header {
     pub fn is_later_fragment(&self) -> bool {
         self.fragment.is_some_and(|fragment| fragment.offset != 0)
     }
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
 }

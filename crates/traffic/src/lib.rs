@@ -12,6 +12,7 @@ pub mod condition;
 pub mod control;
 pub mod discipline;
 pub mod distribution;
+pub mod frame;
 pub mod header;
 pub mod meter;
 pub mod packet;

@@ -1,9 +1,11 @@
 //! Super-frames, cut into the frames that they stand for, as a network card would (TSO, and Linux' UDP_SEGMENT).
 
+use traffic::frame::{checksum as internet_checksum, u16_at, u32_at};
+
 use crate::buffers::OFFLOAD;
-use crate::checksum::{self, checksum};
+use crate::checksum;
 use crate::device::Segments;
-use crate::frame::{Datagram, u16_at, u32_at};
+use crate::frame::Datagram;
 
 /// `VIRTIO_NET_HDR_GSO_*` of what is cut here: TCP over IPv4 and IPv6, and UDP datagrams of one size.
 const TCP_V4: u8 = 1;
@@ -100,7 +102,7 @@ impl<'a> Cut<'a> {
         put(to, ip + 2, length)?;
         put(to, ip + 4, id)?;
         put(to, ip + 10, 0)?;
-        let sum = checksum(&[to.get(ip..transport)?]);
+        let sum = internet_checksum(&[to.get(ip..transport)?]);
         put(to, ip + 10, sum)
     }
 
@@ -148,7 +150,7 @@ mod tests {
         put(&mut frame, if six { 18 } else { 16 }, if six { length } else { length + 20 });
         // The pseudo-header's sum.
         let addresses = if six { 22..54 } else { 26..34 };
-        let sum = !checksum(&[&frame[addresses], &length.to_be_bytes(), &[0, 6]]);
+        let sum = !internet_checksum(&[&frame[addresses], &length.to_be_bytes(), &[0, 6]]);
         put(&mut frame, transport + 16, sum);
         let ([a, b], [c, d]) = ((SIZE as u16).to_ne_bytes(), (transport as u16).to_ne_bytes());
         let [e, f] = 16_u16.to_ne_bytes();
@@ -177,9 +179,9 @@ mod tests {
                 let addresses = if six { 22..54 } else { 26..34 };
                 let length = (one.len() - transport) as u16;
                 let parts = [&one[addresses], &length.to_be_bytes(), &[0, 6], &one[transport..]];
-                assert_eq!(checksum(&parts), 0, "{six} {number}");
+                assert_eq!(internet_checksum(&parts), 0, "{six} {number}");
                 if !six {
-                    assert_eq!(checksum(&[&one[14..34]]), 0, "the IP header's");
+                    assert_eq!(internet_checksum(&[&one[14..34]]), 0, "the IP header's");
                     assert_eq!(u16_at(&one, 18), Some(number));
                 }
                 carried.extend(&one[transport + HEADER..]);

@@ -1,0 +1,95 @@
+//! The bytes of frames: what all have in common that read or write headers, be it of real packets or of those
+//! that a capture shows.
+
+/// EtherTypes (IEEE's registry).
+pub mod ether_type {
+    /// IPv4 (RFC 894).
+    pub const IPV4: u16 = 0x0800;
+    /// A customer's VLAN tag (IEEE 802.1Q).
+    pub const VLAN: u16 = 0x8100;
+    /// IPv6 (RFC 2464).
+    pub const IPV6: u16 = 0x86dd;
+    /// MAC control (IEEE 802.3, clause 31).
+    pub const MAC_CONTROL: u16 = 0x8808;
+    /// A provider's VLAN tag (IEEE 802.1Q, once 802.1ad).
+    pub const PROVIDER_VLAN: u16 = 0x88a8;
+}
+
+/// More VLAN tags than these are nobody's honest packet: a frame costs a bounded time.
+const TAGS_MAX: usize = 4;
+
+/// 16 bits in network byte order; `None` where the bytes end too early.
+pub fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+/// 32 bits, likewise.
+pub fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+/// What lies behind a frame's addresses and VLAN tags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Payload {
+    /// Where it begins, in bytes from the frame's beginning.
+    pub at: usize,
+    /// Its EtherType.
+    pub ether_type: u16,
+}
+
+const fn is_tag(ether_type: u16) -> bool {
+    matches!(ether_type, ether_type::VLAN | ether_type::PROVIDER_VLAN)
+}
+
+/// The outermost tag's control information: priority 3 bits, drop eligible 1, VLAN 12 (802.1Q, 9.6).
+pub fn tag(frame: &[u8]) -> Option<u16> {
+    u16_at(frame, 12).filter(|&ether_type| is_tag(ether_type))?;
+    u16_at(frame, 14)
+}
+
+/// What an Ethernet frame carries; `None` if it ends too early, or has too many tags.
+pub fn payload(frame: &[u8]) -> Option<Payload> {
+    let mut at = 12;
+    for _ in 0..=TAGS_MAX {
+        let ether_type = u16_at(frame, at)?;
+        at += 2;
+        if !is_tag(ether_type) {
+            return Some(Payload { at, ether_type });
+        }
+        at += 2;
+    }
+    None
+}
+
+/// The ones' complement sum of bytes as words of 16 bits, an odd last one padded with zero; not folded, and
+/// in the machine's own byte order, which RFC 1071, section 2 (B), permits.
+pub fn sum(bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<4>();
+    let mut last = [0; 4];
+    last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+    let words = words.iter().map(|word| u64::from(u32::from_ne_bytes(*word)));
+    words.sum::<u64>() + u64::from(u32::from_ne_bytes(last))
+}
+
+/// Folds a sum of [`sum`] to 16 bits, in network byte order.
+pub fn fold(mut sum: u64) -> u16 {
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    u16::from_be(sum as u16)
+}
+
+/// The Internet checksum (RFC 1071) of parts one after the other, each of an even length but the last.
+pub fn checksum(parts: &[&[u8]]) -> u16 {
+    !fold(parts.iter().map(|part| sum(part)).sum())
+}
+
+/// How a PAUSE frame (IEEE 802.3, annex 31B) from that address begins, up to its pause time; it goes to the address
+/// that no bridge forwards.
+pub fn pause_head(from: [u8; 6]) -> [u8; 16] {
+    const TO: [u8; 6] = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x01];
+    const OPCODE: u16 = 1;
+    let what = ether_type::MAC_CONTROL.to_be_bytes().into_iter().chain(OPCODE.to_be_bytes());
+    let mut bytes = TO.into_iter().chain(from).chain(what);
+    core::array::from_fn(|_| bytes.next().unwrap_or(0))
+}
