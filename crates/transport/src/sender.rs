@@ -113,6 +113,8 @@ pub(crate) struct Sender {
     tells_unused: bool,
     refreshes: bool,
     packets_out_max: u32,
+    /// The most that was out since the window limited last, or came down for want of use.
+    window_used: u32,
     usage_end: u64,
     /// `nxt` when sending stopped last: only new data is a use of the window.
     stopped_at: u64,
@@ -260,6 +262,7 @@ impl Sender {
             cwr_pending: false,
             window_limited: false,
             packets_out_max: 0,
+            window_used: 0,
             usage_end: start,
             stopped_at: start,
             window_stamp: Instant::ZERO,

@@ -1,7 +1,7 @@
 //! The window of a sender that does not use it: when it may grow, and what idling costs it
 //! (RFC 2861, RFC 7661).
 
-use congestion::Event;
+use congestion::{Event, State};
 use traffic::{Duration, Instant};
 
 use super::Sender;
@@ -66,7 +66,7 @@ impl Sender {
         if self.growth != Growth::LimitedLastRound {
             return self.window_was_used_before(acked, in_flight_before);
         }
-        self.window_limited || self.in_slow_start() && self.sock.cwnd < 2 * self.packets_out_max
+        self.is_window_limited()
     }
 
     /// The same by the other rules.
@@ -104,6 +104,12 @@ impl Sender {
         threshold.min((pipe.max(self.board.out()) / 2).max(2))
     }
 
+    /// Whether Linux since 3.16 says that the window limits (`tcp_is_cwnd_limited`).
+    #[inline]
+    fn is_window_limited(&self) -> bool {
+        self.window_limited || self.in_slow_start() && self.sock.cwnd < 2 * self.packets_out_max
+    }
+
     /// Sending stopped, for want of window (`limited`) or of something to send (Linux's
     /// `tcp_cwnd_validate`). That the window limited is kept for the round trip; of one that did not
     /// limit, the most that was out.
@@ -112,16 +118,40 @@ impl Sender {
         if limited || in_flight >= self.sock.cwnd {
             self.window_limited = true;
             (self.packets_out_max, self.usage_end) = (self.board.out(), self.nxt);
-        } else if self.una >= self.usage_end {
-            self.window_limited = false;
-            (self.packets_out_max, self.usage_end) = (self.board.out(), self.nxt);
-        } else if !self.window_limited && self.board.out() > self.packets_out_max {
-            (self.packets_out_max, self.usage_end) = (self.board.out(), self.nxt);
+            self.note_filled(now);
+        } else {
+            self.note_unfilled(now);
         }
-        if self.window_limited {
-            self.window_stamp = now;
-            self.validated.since = None;
-        } else if now.since(self.window_stamp) >= self.rtt.rto() && !self.controls() {
+    }
+
+    /// The network is fed fully.
+    #[inline]
+    fn note_filled(&mut self, now: Instant) {
+        (self.window_stamp, self.window_used) = (now, 0);
+        self.validated.since = None;
+    }
+
+    /// Less was out than the window allows.
+    #[inline(never)]
+    fn note_unfilled(&mut self, now: Instant) {
+        let out = self.board.out();
+        if self.una >= self.usage_end {
+            self.window_limited = false;
+            (self.packets_out_max, self.usage_end) = (out, self.nxt);
+        } else if !self.window_limited && out > self.packets_out_max {
+            (self.packets_out_max, self.usage_end) = (out, self.nxt);
+        }
+        let limited = match self.growth {
+            Growth::LimitedLastRound => self.is_window_limited(),
+            // Until Linux 3.16 it was asked what is out now.
+            Growth::FilledBeforeAck => false,
+            Growth::Always | Growth::Validated => self.window_limited,
+        };
+        if limited {
+            return self.note_filled(now);
+        }
+        self.window_used = self.window_used.max(out);
+        if now.since(self.window_stamp) >= self.rtt.rto() && !self.controls() {
             self.underused(now);
         }
     }
@@ -131,18 +161,25 @@ impl Sender {
     #[inline(never)]
     fn underused(&mut self, now: Instant) {
         match self.config.window.idle_restart {
-            // RFC 2861, section 3.2: half way down to what was used; ssthresh remembers.
-            IdleRestart::Rfc2861 => {
-                let used = self.packets_out_max.max(self.config.window.initial);
-                if used < self.sock.cwnd {
-                    self.sock.ssthresh = self.current_ssthresh();
-                    self.set_cwnd((self.sock.cwnd + used) / 2, now);
-                }
-                self.window_stamp = now;
-            }
+            IdleRestart::Rfc2861 => self.decay_underused(now),
             IdleRestart::Rfc7661 => self.unvalidated(now),
             IdleRestart::Keep | IdleRestart::RestartWindow => {}
         }
+    }
+
+    /// RFC 2861, section 3.2: half way down to the most that was used since the window limited; ssthresh
+    /// remembers. Neither while the window comes down already nor while the send buffer is what limits
+    /// (Linux's `tcp_cwnd_application_limited`).
+    fn decay_underused(&mut self, now: Instant) {
+        if self.state == State::Open && self.is_written() {
+            let used = self.window_used.max(self.config.window.initial);
+            if used < self.sock.cwnd {
+                self.sock.ssthresh = self.current_ssthresh();
+                self.set_cwnd((self.sock.cwnd + used) / 2, now);
+            }
+            self.window_used = 0;
+        }
+        self.window_stamp = now;
     }
 
     /// RFC 7661, section 4.4.1 and 4.4.3: after five minutes unvalidated, half the window.
@@ -186,7 +223,7 @@ impl Sender {
             left = left - rto;
         }
         self.set_cwnd(cwnd.max(restart), now);
-        self.window_limited = false;
+        self.window_used = 0;
     }
 
     /// RFC 7661: kept for the non-validated period, then halved for each further one.

@@ -29,6 +29,37 @@ fn idling_decays_the_window_by_rfc_2861_and_not_by_rfc_7661() {
     }
 }
 
+/// Linux' `tcp_cwnd_application_limited`: what counts is the most that was out since the window limited, and nothing
+/// while the send buffer is full.
+#[test]
+fn a_window_that_is_not_filled_comes_half_way_down_to_the_most_that_was_used() {
+    for (blocked, expected) in [(false, 16), (true, 20)] {
+        let mut config = linux6();
+        config.window.validation = Validation::FilledBeforeAck;
+        config.window.initial_ssthresh = 20;
+        config.window.initial = 5;
+        config.buffers.send = Buffer::Fixed(12 * MSS);
+        let mut script = Script::new(&config, 100, 60_000);
+        script.supply(5);
+        script.numbers();
+        script.ack(200, 5, &[]);
+        script.supply(10);
+        script.numbers();
+        script.ack(300, 15, &[]);
+        assert_eq!(script.end.info().cwnd, 20);
+        // Twelve once, then four a round trip, for longer than a timeout; or as many as the buffer holds.
+        let mut sent = 15;
+        for (n, burst) in [12, 4, 4, 4, 4].into_iter().enumerate() {
+            script.now = at(310 + 100 * n as u64);
+            script.supply(if blocked { 1_000 } else { burst });
+            sent += script.numbers().len() as u64;
+            script.ack(400 + 100 * n as u64, sent, &[]);
+            sent += script.numbers().len() as u64;
+        }
+        assert_eq!(script.end.info().cwnd, expected, "blocked {blocked}");
+    }
+}
+
 #[test]
 fn nagle_holds_a_second_small_segment_until_the_first_is_acknowledged() {
     for (nagle, expected) in [(true, 0), (false, 1)] {
