@@ -35,7 +35,11 @@ typedef long long s64;
 /* Where a connection stands, numbered as Linux's enum tcp_ca_state. */
 enum cc_state { CC_OPEN, CC_DISORDER, CC_CWR, CC_RECOVERY, CC_LOSS };
 
-/* What may concern the window, numbered as Linux's enum tcp_ca_event. */
+/*
+ * What may concern the window, numbered as Linux's enum tcp_ca_event. The two of ECN are told of data that
+ * comes in, and only to an algorithm that cannot do without ECN (TCP_CONG_NEEDS_ECN), of which there is none
+ * yet: neither build is told of them.
+ */
 enum cc_event {
 	CC_TX_START,
 	CC_CWND_RESTART,
@@ -96,6 +100,13 @@ struct cc {
 	u64 now_us;       /* the time */
 	u64 priv[CC_PRIVATE_BYTES / 8]; /* the algorithm's own; zero before init */
 };
+
+/*
+ * A window that a program saves is cwnd and ssthresh, and nothing of priv: that is of its time, such as
+ * epochs, rounds, sequence numbers, and the least RTT of a path that may be another by then. Where a window is
+ * restored the algorithm begins anew at it, by init with priv zero, as where it is chosen for a connection
+ * that is established (TCP_CONGESTION). So save and restore take no hook, in neither build.
+ */
 
 /*
  * What an ACK says of the packets that it acknowledges: Linux's struct ack_sample, in nanoseconds and

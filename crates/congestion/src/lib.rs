@@ -42,7 +42,8 @@ pub enum Event {
     CompleteCwr = 2,
     /// A retransmission timeout fired.
     Loss = 3,
-    /// An ECN-capable packet arrived without a congestion mark.
+    /// An ECN-capable packet arrived without a congestion mark. As in Linux this one and the next are told only
+    /// to an algorithm that needs ECN, of which there is none yet.
     EcnNoCe = 4,
     /// A packet arrived with a congestion mark.
     EcnIsCe = 5,

@@ -15,7 +15,7 @@ pub enum Task<'p> {
     SampleQueues,
     /// All that was counted so far is noted: [`Plan::looks`].
     Look,
-    /// A port is changed: [`crate::Engine::change`].
+    /// A port or connections are changed: [`crate::Engine::change`], [`crate::Engine::set_option`].
     Change(&'p Change),
 }
 

@@ -10,6 +10,7 @@ use network::{Context, Egress, Event, Node, Observer, PortId};
 use results::totals::{EngineTotals, PortTotals};
 use scenario::plan::Action;
 use traffic::{Bytes, Discipline, DropReason, FlowId, HostId, Instant, Packet, PacketId, Packets};
+use transport::{OptionError, SocketOption};
 
 use crate::tally::Tally;
 use crate::wheel::Wheel;
@@ -198,6 +199,25 @@ impl Engine {
                 Ok(())
             }
         }))
+    }
+
+    /// Sets an option of the connection that `flow` has at the host `node`, now.
+    ///
+    /// # Errors
+    /// Why it was not set.
+    pub fn set_option(
+        &mut self,
+        node: u32,
+        flow: FlowId,
+        option: &SocketOption,
+        observer: &mut impl Observer,
+    ) -> Result<(), OptionError> {
+        let World { nodes, channels, packets } = &mut self.world;
+        let (schedule, delivered) = (&mut self.schedule, &mut self.delivered);
+        let egress = &mut EventSink { channels, schedule, delivered, arriving: 0 };
+        let cx = &mut Context { now: self.now, packets, egress, observer };
+        let host = nodes.get_mut(node as usize).and_then(Node::as_host_mut);
+        host.ok_or(OptionError::NotOpen)?.set_option(flow, option, cx)
     }
 
     /// Tells of every queue and each of its classes, as they are now.

@@ -47,6 +47,8 @@ pub struct Ended {
     pub flows: Vec<FlowTotals>,
     /// The same when the part of the run began and ended that is measured, if it came so far.
     pub looks: Vec<Vec<FlowTotals>>,
+    /// For each change of connections whose time came, by its number in the plan: what was refused of it.
+    pub changes: Vec<(usize, Option<String>)>,
     /// How long their thread wanted a processor and had none; `None` if this kernel does not tell. Hosts'
     /// kernels work on the same one.
     pub waited: Option<Duration>,

@@ -7,8 +7,8 @@ use ::congestion::{self, Algorithm};
 use nix::errno::Errno;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
 use scenario::Plan;
-use scenario::plan::{Flow, Tcp};
-use transport::Config;
+use scenario::plan::{Flow, Target, Tcp};
+use transport::{Config, SocketOption};
 
 use crate::Error;
 
@@ -21,15 +21,26 @@ const KERNELS_OWN: [(&str, &str); 2] = [("newreno", "reno"), ("cubic", "cubic")]
 /// The plan's algorithms; what was loaded goes with the value, or with the process.
 #[derive(Debug, Default)]
 pub struct Congestion {
-    /// For each algorithm and its parameters, what the kernel knows it by.
-    names: Vec<(congestion::Config, String)>,
+    names: Names,
     notes: Vec<String>,
     #[cfg(feature = "bpf")]
     modules: Vec<module::Module>,
 }
 
+/// For each algorithm and its parameters, what the kernel knows it by.
+#[derive(Clone, Debug, Default)]
+pub struct Names(pub(crate) Vec<(congestion::Config, String)>);
+
+impl Names {
+    /// What TCP_CONGESTION is to be set to.
+    pub fn get(&self, congestion: &congestion::Config) -> &str {
+        let loaded = self.0.iter().find(|(config, _)| config == congestion);
+        loaded.map_or(congestion.algorithm().kernel_name(), |(_, name)| name)
+    }
+}
+
 impl Congestion {
-    /// Loads every algorithm that a flow of `plan` sends with. Where this kernel or this user cannot, the
+    /// Loads every algorithm that a flow of `plan` sends with, from the start or by a change. Where this kernel or this user cannot, the
     /// kernel's own of the same kind takes its place, and a note says so.
     ///
     /// # Errors
@@ -44,8 +55,14 @@ impl Congestion {
             // A receiver sends if it answers.
             let answers = tcp.workload.asks().then_some(tcp.receiver.congestion);
             for config in std::iter::once(tcp.sender.congestion).chain(answers) {
-                if !loaded.names.iter().any(|(known, _)| *known == config) {
-                    loaded.add(&config)?;
+                loaded.add(&config)?;
+            }
+        }
+        for change in &plan.changes {
+            let Target::Sockets(options) = &change.target else { continue };
+            for option in &options.list {
+                if let SocketOption::Congestion(config) = option {
+                    loaded.add(config)?;
                 }
             }
         }
@@ -53,11 +70,14 @@ impl Congestion {
     }
 
     fn add(&mut self, config: &congestion::Config) -> Result<(), Error> {
+        if self.names.0.iter().any(|(known, _)| known == config) {
+            return Ok(());
+        }
         let name = match self.register(config) {
             Ok(name) => name,
             Err(error) => self.substitute(config.algorithm(), error)?,
         };
-        self.names.push((*config, name));
+        self.names.0.push((*config, name));
         Ok(())
     }
 
@@ -92,14 +112,17 @@ impl Congestion {
 
     /// What TCP_CONGESTION is to be set to for the end of `tcp` that is configured so.
     pub fn name_for<'a>(&'a self, tcp: &'a Tcp, end: &Config) -> &'a str {
-        let loaded = self.names.iter().find(|(config, _)| *config == end.congestion);
-        let ours = || loaded.map_or(end.congestion.algorithm().kernel_name(), |(_, name)| name);
-        tcp.kernel_congestion.as_deref().unwrap_or_else(ours)
+        tcp.kernel_congestion.as_deref().unwrap_or_else(|| self.names.get(&end.congestion))
+    }
+
+    /// What the kernel knows the plan's algorithms by.
+    pub fn names(&self) -> &Names {
+        &self.names
     }
 
     /// The kernel's own that flows of `plan` use, each once.
     pub fn of_the_kernel(&self, plan: &Plan) -> Vec<String> {
-        let substitutes = self.names.iter().map(|(_, name)| name);
+        let substitutes = self.names.0.iter().map(|(_, name)| name);
         let substitutes = substitutes.filter(|name| KERNELS_OWN.iter().any(|(_, own)| own == name));
         let tcp = plan.flows.iter().filter_map(|flow| flow.tcp());
         let mut names: Vec<String> = substitutes

@@ -263,7 +263,9 @@ impl Fabric {
                     Task::Mark(_) => {}
                     Task::Look => noted.looks.push(self.counted()),
                     Task::Change(change) => {
-                        noted.changes.push(self.change(change.port, &change.action));
+                        // Connections are changed where they are: see `agents::Ended`.
+                        let made = change.of_port().and_then(|(port, how)| self.change(port, how));
+                        noted.changes.push(made);
                     }
                 }
                 now = self.clock.now().min(end);

@@ -109,7 +109,17 @@ pub fn run(
     if stalls.sum.times(STARVED) > run || !report.spoiled.is_empty() {
         report.kept_up = false;
     }
-    let Ended { flows, looks: seen, waited } = agents.finish()?;
+    let Ended { flows, looks: seen, changes, waited } = agents.finish()?;
+    for (number, refused) in changes {
+        if let Some(made) = totals.changes.get_mut(number) {
+            *made = refused;
+        }
+    }
+    for (change, refusal) in plan.changes.iter().zip(&totals.changes) {
+        if let Some(why) = refusal {
+            report.notes.push(format!("change `{}` was refused: {why}", change.name));
+        }
+    }
     complete(&mut totals.flows, flows);
     looks.truncate(seen.len());
     looks.iter_mut().zip(seen).for_each(|(look, flows)| complete(&mut look.flows, flows));

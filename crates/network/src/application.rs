@@ -3,6 +3,7 @@
 use core::fmt::Debug;
 
 use traffic::{Bytes, Instant};
+use transport::{OptionError, SocketOption};
 
 use crate::exchange::Exchanges;
 
@@ -78,6 +79,12 @@ pub trait Sockets {
     /// From now on reads whatever comes as soon as it does. [`SocketEvent::Readable`] and
     /// [`SocketEvent::Writable`] are no longer told.
     fn read_always(&mut self, socket: SocketId);
+
+    /// Sets an option, at any moment; before the connection is opened, it has it from the start.
+    ///
+    /// # Errors
+    /// If this stack has no such option, or the value cannot be, or the connection is over.
+    fn set_option(&mut self, socket: SocketId, option: &SocketOption) -> Result<(), OptionError>;
 }
 
 /// A program, with any number of connections.

@@ -10,7 +10,7 @@ mod sockets;
 
 use traffic::packet::flags;
 use traffic::{DropReason, Duration, FlowId, Instant, PacketId, Packets};
-use transport::{Connection, Info, ProcessingCost};
+use transport::{Connection, Info, OptionError, ProcessingCost, SocketOption};
 
 use self::processor::Processing;
 pub use self::processor::Processor;
@@ -390,6 +390,26 @@ impl Host {
         }
         let (applications, open) = self.sockets();
         applications.close(index, open, cx.now);
+    }
+
+    /// Sets an option of the connection that `flow` has here, and lets it send what it then may.
+    ///
+    /// # Errors
+    /// See [`Connection::set_option`].
+    pub fn set_option<E: Egress, O: Observer>(
+        &mut self,
+        flow: FlowId,
+        option: &SocketOption,
+        cx: &mut Context<'_, E, O>,
+    ) -> Result<(), OptionError> {
+        let index = self.by_flow.get(flow);
+        let Some(endpoint) = self.endpoints.get_mut(index as usize) else {
+            return self.applications.set_option(index.wrapping_sub(SOCKETS), option);
+        };
+        endpoint.connection.set_option(option, cx.now)?;
+        self.send_pending(index, cx);
+        self.assert_credits(cx.packets);
+        Ok(())
     }
 
     /// Connections that are open.

@@ -17,8 +17,9 @@ impl Plan {
 /// Those at port `port`, an end of `link`.
 pub(crate) fn of_end(link: &Link, port: usize, changes: &[Change]) -> Vec<String> {
     let mut known = of_queue(&link.ends[port % 2].queue, link);
-    for change in changes.iter().filter(|change| change.port.0 as usize == port) {
-        match &change.action {
+    let made = changes.iter().filter_map(Change::of_port);
+    for (_, action) in made.filter(|(at, _)| at.0 as usize == port) {
+        match action {
             Action::Switch(queue) => known.extend(of_queue(queue, link)),
             Action::Reserve(request) => known.push(request.name.clone()),
             Action::Disable | Action::Enable | Action::Release(_) | Action::Rate(_) => {}

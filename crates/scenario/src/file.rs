@@ -14,7 +14,7 @@ use crate::impairment::Impairments;
 use crate::matrix::Matrix;
 use crate::node::{Balancer, Emulator, Host, Router};
 use crate::queue::Queue;
-use crate::tcp::Tcp;
+use crate::tcp::{IdleRestart, Tcp};
 use crate::topology::Topology;
 use crate::value::{
     CodePointUnit, Count, Grid, Name, OneOrMany, PortUnit, Quantity, RandomSizeUnit,
@@ -62,7 +62,7 @@ pub(crate) struct Scenario {
     /// TCP connections, and unresponsive datagrams, by name.
     #[serde(default)]
     pub(crate) flow: Table<Flow>,
-    /// Queue changes while the run goes on, by name.
+    /// Changes of ports and flows while the run goes on, by name.
     #[serde(default)]
     pub(crate) change: Table<Change>,
     /// What to record.
@@ -293,14 +293,17 @@ pub(crate) struct Read {
     pub(crate) rate: Quantity<RateUnit>,
 }
 
-/// One change of a port while the run goes on: a queue, `enabled`, a reservation, a release, or the wire's rate.
+/// One change while the run goes on: of a port (a queue, `enabled`, a reservation, a release, or the wire's rate), or of
+/// a flow's connections, which may be given several options at once.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Change {
     /// When.
     pub(crate) when: Quantity<TimeUnit>,
-    /// The port, as "node:link".
-    pub(crate) at: Name,
+    /// The port, as "node:link"; or else give `flow`.
+    pub(crate) at: Option<Name>,
+    /// The flow whose connections are changed, at each end that writes; or else give `at`.
+    pub(crate) flow: Option<Name>,
     /// The discipline from then on: new settings of the one that is there, or another one. No queued packet
     /// is lost.
     pub(crate) queue: Option<Queue>,
@@ -313,6 +316,21 @@ pub(crate) struct Change {
     /// The line rate in that direction from the next frame on. What a discipline was told of it stays: `queue` tells
     /// anew.
     pub(crate) rate: Option<Quantity<RateUnit>>,
+    /// The congestion control algorithm of the flow from then on. It begins at the window that there is.
+    pub(crate) congestion: Option<Congestion>,
+    /// The flow is paced from then on, at this rate at most.
+    pub(crate) pacing_rate: Option<Quantity<RateUnit>>,
+    /// The floor of the flow's retransmission timeout.
+    pub(crate) rto_min: Option<Quantity<TimeUnit>>,
+    /// What happens to the flow's window when it was idle; in the simulator only, for Linux has one setting for
+    /// all connections of a host.
+    pub(crate) idle_restart: Option<IdleRestart>,
+    /// Whether the flow's small segments are sent at once.
+    pub(crate) nodelay: Option<bool>,
+    /// Keeps a copy of each connection's window under this name; in the simulator only, as `restore_window`.
+    pub(crate) save_window: Option<Name>,
+    /// Each connection's window is again as it was when it was saved under this name.
+    pub(crate) restore_window: Option<Name>,
 }
 
 /// A class with a promise, as RSVP asks for.

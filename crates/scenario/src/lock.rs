@@ -7,10 +7,15 @@ use std::fmt::Write;
 
 use network::{impairment, link};
 use traffic::{Bytes, Duration, Instant, Rate};
+use transport::SocketOption;
 
+use crate::congestion;
 use crate::joining::Joining;
 use crate::measured::Kind;
-use crate::plan::{Action, Change, Comparison, End, Expectation, Link, Plan, Window, Wire, Within};
+use crate::plan::{
+    Action, Change, Comparison, End, Expectation, Link, Options, Plan, Target, Window, Wire, Within,
+};
+use crate::tcp::IdleRestart;
 use crate::trace;
 use crate::units::Units;
 
@@ -250,8 +255,39 @@ fn change(plan: &Groups<'_>, change: &Change, text: &mut String) {
     let path = format!("change.{}", key(&change.name));
     header(text, &path);
     line(text, "when", &instant(change.when));
-    line(text, "at", &port(plan.plan, change.port));
-    match &change.action {
+    match &change.target {
+        Target::Port(at, action) => {
+            line(text, "at", &port(plan.plan, *at));
+            port_change(plan, &path, action, text);
+        }
+        Target::Sockets(options) => socket_options(plan.plan, options, text),
+    }
+}
+
+/// The options that connections get.
+fn socket_options(plan: &Plan, Options { flows, list }: &Options, text: &mut String) {
+    let names = plan.flows[flows.clone()].iter().map(|flow| flow.name.as_str());
+    if let Some((first, last)) = names.clone().next().zip(names.last()) {
+        // The members of a counted flow, from one number to another.
+        let number = last.rsplit_once('.').filter(|_| first != last);
+        let name = number.map_or(first.to_owned(), |(_, number)| format!("{first}..{number}"));
+        line(text, "flow", &string(&name));
+    }
+    for option in list {
+        let value = match option {
+            SocketOption::RtoMin(min) => time(*min),
+            SocketOption::PacingRate(most) => rate(*most),
+            SocketOption::Congestion(congestion) => congestion::text(congestion),
+            SocketOption::IdleRestart(restart) => IdleRestart::text(*restart),
+            SocketOption::NoDelay(yes) => yes.to_string(),
+            SocketOption::SaveWindow(name) | SocketOption::RestoreWindow(name) => string(name),
+        };
+        line(text, option.name(), &value);
+    }
+}
+
+fn port_change(plan: &Groups<'_>, path: &str, action: &Action, text: &mut String) {
+    match action {
         Action::Switch(parameters) => queue(plan, &format!("{path}.queue"), parameters, text),
         Action::Disable => line(text, "enabled", "false"),
         Action::Enable => line(text, "enabled", "true"),

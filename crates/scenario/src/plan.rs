@@ -1,6 +1,8 @@
 //! The plan: a scenario with every name resolved, every default filled in and every quantity checked.
 //! Drivers read it and nothing else.
 
+mod change;
+
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
@@ -11,11 +13,11 @@ use network::trace::Trace;
 use network::workload::Workload;
 use network::{datagram, forwarding, impairment, link};
 use traffic::header::{Header, Ports};
-use traffic::reservation::Request;
 use traffic::{
     Bytes, Distribution, Duration, FlowId, HostId, Instant, Random, Rate, condition, qdisc,
 };
 
+pub use self::change::{Action, Change, Options, Target};
 pub use crate::arrival::Arrival;
 pub use crate::resolve::{Attachment, Routes};
 use crate::units::Units;
@@ -41,7 +43,7 @@ pub struct Plan {
     pub routes: Routes,
     /// Connections and flows of datagrams, one each (a `count` in the file is already multiplied out).
     pub flows: Vec<Flow>,
-    /// Queue changes while the run goes on, the earliest first.
+    /// What is changed while the run goes on, the earliest first.
     pub changes: Vec<Change>,
     /// What to record.
     pub probes: Probes,
@@ -330,36 +332,6 @@ impl Flow {
     pub fn writer(&self) -> usize {
         if self.reader() == self.to { self.from } else { self.to }
     }
-}
-
-/// Something that is done to a port's queue.
-#[derive(Clone, Debug)]
-pub struct Change {
-    /// Its name in the file.
-    pub name: String,
-    /// When.
-    pub when: Instant,
-    /// Where.
-    pub port: network::PortId,
-    /// What.
-    pub action: Action,
-}
-
-/// What is done to a queue.
-#[derive(Clone, Debug)]
-pub enum Action {
-    /// It gets these parameters, of the discipline that it has or of another.
-    Switch(qdisc::Parameters),
-    /// A plain FIFO takes the discipline's place.
-    Disable,
-    /// The discipline takes its place again.
-    Enable,
-    /// A class is asked for.
-    Reserve(Request),
-    /// The class of that name is given back.
-    Release(String),
-    /// The wire has this rate from the next frame on.
-    Rate(Rate),
 }
 
 /// A stretch of the run.

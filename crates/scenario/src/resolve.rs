@@ -50,7 +50,7 @@ pub(crate) fn resolve(file: &Scenario, written: Units, problems: &mut Problems) 
     let seed = seed(file);
     let network = Network { nodes, links, routes, duration, seed };
     let flows = flows::resolve(&declared, &network, problems);
-    let changes = changes::resolve(file, &network, &declared.names, problems);
+    let changes = changes::resolve(file, &network, (&declared.names, &flows), problems);
     let probes = probes::resolve(file, &network, &declared.names, problems);
     let file::Measure { from, until } = &file.measure;
     let (from, until) = (from.as_ref(), until.as_ref());

@@ -12,7 +12,7 @@ use transport::config;
 use crate::congestion::{self, Congestion};
 use crate::diagnostic::Problems;
 use setting::{
-    BufferSize, DetectionChoice, EcnChoice, Flag, FloorChoice, Fraction, IdleRestartChoice,
+    BufferSize, Choice, DetectionChoice, EcnChoice, Flag, FloorChoice, Fraction, IdleRestartChoice,
     LocalCongestionChoice, LostRetransmissionChoice, Number8, Number32, PartialAckChoice,
     RateLimit, ReductionChoice, Setting, Size32, Time, ValidationChoice,
 };
@@ -92,6 +92,20 @@ impl Tcp {
         self.ack.apply(&mut config.ack, problems);
         self.buffers.apply(&mut config.buffers, problems);
         self.emission.apply(&mut config.emission, problems);
+    }
+}
+
+/// What happens to the window of a sender that was idle.
+pub(crate) type IdleRestart = Choice<IdleRestartChoice>;
+
+impl IdleRestart {
+    pub(crate) fn value(&self, problems: &mut Problems) -> Option<config::IdleRestart> {
+        IdleRestartChoice::read(self, problems)
+    }
+
+    /// As TOML.
+    pub(crate) fn text(value: config::IdleRestart) -> String {
+        IdleRestartChoice::write(value)
     }
 }
 

@@ -496,6 +496,42 @@ fn changes() {
 }
 
 #[test]
+fn changes_of_connections() {
+    let said = |body: &str| added(&format!("[change.c]\nwhen = \"1 s\"\n{body}\n"));
+    assert_eq!(said("flow = \"bulk\"\ncongestion = \"vegas\"\nrto_min = \"12 ms\""), "nothing");
+    let one = "x.toml:14:9: `c` needs one of at and flow\n  \
+               help: give at = \"node:link\" for a port, or flow = \"name\" for connections";
+    assert_eq!(said("nodelay = true"), one);
+    assert_eq!(said("at = \"r:wan\"\nflow = \"bulk\"\nnodelay = true"), one);
+    let none = "x.toml:14:9: `c` sets no option of a flow\n  help: give congestion, pacing_rate, rto_min, \
+                idle_restart, nodelay, save_window or restore_window";
+    assert_eq!(said("flow = \"bulk\""), none);
+    assert_eq!(said("flow = \"bulk\"\nnodelay = true\nenabled = true"), none);
+    assert_eq!(
+        said("at = \"r:wan\"\nrto_min = \"1 s\"\nenabled = true"),
+        "x.toml:14:9: `c` is not one change\n  help: give one of queue, enabled, reserve, release and rate"
+    );
+    assert_eq!(
+        said("flow = \"bulk\"\nrto_min = \"0 s\""),
+        "x.toml:17:11: a floor of no time\n  help: give 1 ms or more"
+    );
+    assert_eq!(
+        said("flow = \"bulk\"\ncongestion = \"vega\""),
+        "x.toml:17:14: there is no congestion control algorithm `vega`\n  help: did you mean `vegas`?"
+    );
+    assert_eq!(
+        said("flow = \"bulb\"\nnodelay = true"),
+        "x.toml:16:8: there is no flow `bulb`\n  help: did you mean `bulk`?"
+    );
+    let datagrams =
+        "[flow.d]\nfrom = \"sender\"\nto = \"receiver\"\ndatagrams = { rate = \"1 Mbit/s\" }";
+    assert_eq!(
+        said(&format!("flow = \"d\"\nnodelay = true\n{datagrams}")),
+        "x.toml:16:8: `d` is no connection\n  help: name a flow without `datagrams` and `program`"
+    );
+}
+
+#[test]
 fn expectations_are_of_what_is_measured() {
     let classes = "[link.wan.at.r.queue.drr.class]\ngold = {}\nrest = {}\n";
     let expected = |what: &str| added(&format!("{classes}[expect.{what}"));

@@ -55,6 +55,20 @@ enabled = false
 when = "100 ms"
 at = "r:out"
 release = "v"
+[change.five]
+when = "300 ms"
+flow = "f"
+congestion = { vegas = { alpha = 3 } }
+pacing_rate = "40 Mbit/s"
+rto_min = "12 ms"
+idle_restart = "rfc7661"
+nodelay = true
+save_window = "a \"phase\""
+restore_window = "another"
+[change.six]
+when = "400 ms"
+flow = "f.2"
+rto_min = "200 ms"
 [flow.f]
 from = "a"
 to = "b"

@@ -125,7 +125,7 @@ fn a_change_of_a_queue_can_be_set_and_swept() {
     assert_eq!(runs.len(), 8);
     let plan = runs[7].plan().unwrap();
     assert_eq!(plan.changes[0].when, Instant::ZERO + Duration::from_ms(750));
-    assert_eq!(plan.changes[0].port.0, 1);
+    assert_eq!(plan.changes[0].of_port().expect("a port").0.0, 1);
     let unknown = document.set("change.on.enabled=true").and_then(|()| document.plan().map(drop));
     assert!(unknown.is_err(), "an override makes no change of its own");
 }

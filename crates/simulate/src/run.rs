@@ -7,7 +7,8 @@ use network::Observer;
 use results::Steering;
 use results::totals::{Ending, FlowTotals, Totals};
 use scenario::Plan;
-use traffic::{Duration, Instant};
+use scenario::plan::Target;
+use traffic::{Duration, FlowId, Instant};
 
 use crate::refusal::{self, Refusal};
 
@@ -45,8 +46,7 @@ pub fn run(
                 Task::SampleQueues => engine.sample_queues(now, tally.inner),
                 Task::Look => looks.push(totals(plan, &engine, &tally, &marks, false)),
                 Task::Change(change) => {
-                    let done = engine.change(change.port, &change.action, &mut tally);
-                    changes.push(done.and_then(Result::err));
+                    changes.push(change_now(plan, &mut engine, &change.target, &mut tally));
                 }
             }
         }
@@ -61,6 +61,21 @@ pub fn run(
     }
     let totals = totals(plan, &engine, &tally, &marks, complete);
     Ok(Totals { changes, ..totals }.measured(plan, looks))
+}
+
+/// Makes a change; what was refused of it.
+fn change_now(
+    plan: &Plan,
+    engine: &mut Engine,
+    target: &Target,
+    observer: &mut impl Observer,
+) -> Option<String> {
+    match target {
+        Target::Port(port, action) => engine.change(*port, action, observer).and_then(Result::err),
+        Target::Sockets(options) => options.set_each(plan, |node, flow, option| {
+            engine.set_option(node as u32, FlowId(flow as u32), option, observer)
+        }),
+    }
 }
 
 /// Events from one look at the interruption to the next: less than a tenth of a second's work.

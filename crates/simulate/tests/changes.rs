@@ -2,6 +2,7 @@
 
 mod driver;
 
+use results::totals::FlowTotals;
 use results::{Recorder, Summary};
 
 /// `voice` has 1 of 10 Mbit/s promised from 2 s to 6 s, and competes as any other flow before and after.
@@ -110,4 +111,113 @@ rate = "40 Mbit/s"
     let expected = carried(14) + third.min(carried(40));
     assert!(sent.abs_diff(expected) <= 4, "{sent} of {expected}");
     assert_eq!(totals.ports[1].statistics.sent_packets, 0);
+}
+
+/// One flow over 100 Mbit/s that is asked for other options as it goes on.
+fn with_options(changes: &str) -> (Summary, FlowTotals) {
+    let text = format!(
+        r#"
+duration = "4 s"
+[host.a]
+[host.b]
+[link.wire]
+between = ["a", "b"]
+rate = "100 Mbit/s"
+delay = "5 ms"
+[flow.f]
+from = "a"
+to = "b"
+{changes}
+"#
+    );
+    let plan = driver::plan(&text);
+    let totals = driver::totals(&plan);
+    (Summary::new(&plan, &totals), totals.flows[0].clone())
+}
+
+fn refusal(summary: &Summary, name: &str) -> Option<String> {
+    summary.change.get(name).expect("a change").refusal.clone()
+}
+
+#[test]
+fn a_flow_is_paced_and_let_go_while_it_runs() {
+    let (summary, flow) = with_options(
+        r#"
+[change.slow]
+when = "1 s"
+flow = "f"
+pacing_rate = "8 Mbit/s"
+[change.fast]
+when = "3 s"
+flow = "f"
+pacing_rate = "1 Gbit/s"
+"#,
+    );
+    for name in ["slow", "fast"] {
+        assert_eq!(refusal(&summary, name), None, "{name}");
+    }
+    // Two seconds at 94 Mbit/s of payload, and two at 8.
+    let bytes = flow.received.0;
+    assert!((24_000_000..26_500_000).contains(&bytes), "{bytes}");
+}
+
+#[test]
+fn options_are_set_from_before_a_flow_starts_to_after_it_ended() {
+    let (summary, flow) = with_options(
+        r#"
+start = "1 s"
+bytes = "1 MB"
+[change.before]
+when = "500 ms"
+flow = "f"
+pacing_rate = "8 Mbit/s"
+congestion = "bbr"
+[change.never]
+when = "1500 ms"
+flow = "f"
+restore_window = "phase"
+[change.save]
+when = "1600 ms"
+flow = "f"
+save_window = "phase"
+[change.restore]
+when = "1700 ms"
+flow = "f"
+restore_window = "phase"
+idle_restart = "keep"
+[change.after]
+when = "3 s"
+flow = "f"
+nodelay = true
+"#,
+    );
+    let refusals = ["before", "never", "save", "restore", "after"];
+    let refusals = refusals.map(|name| refusal(&summary, name).unwrap_or_default());
+    let expected = [
+        "",
+        "restore_window of `f`: no window was saved as `phase`",
+        "",
+        "",
+        "nodelay of `f`: the connection is not open",
+    ];
+    assert_eq!(refusals, expected.map(str::to_owned));
+    // A megabyte at 8 Mbit/s is a second of payload.
+    let (completed, took) = (flow.completed, flow.end.since(flow.start).as_secs_f64());
+    assert!(completed && (1.0..1.1).contains(&took), "{took}");
+}
+
+#[test]
+fn options_that_change_leave_the_rest_of_a_run_as_it_was() {
+    let none = with_options("");
+    let same = with_options(
+        r#"
+[change.same]
+when = "1 s"
+flow = "f"
+congestion = "cubic"
+nodelay = false
+"#,
+    );
+    let [none, same] = [none, same].map(|(_, flow)| (flow.received, flow.sender, flow.receiver));
+    assert_eq!(none, same);
 }

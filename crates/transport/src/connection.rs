@@ -6,6 +6,7 @@ use traffic::{Duration, FlowId, HostId, Instant, Packet};
 use crate::config::{Config, TIMESTAMPS_BYTES};
 use crate::handshake::{self, Handshake, NO_SCALE};
 use crate::info::{Info, Phase};
+use crate::option::{OptionError, SavedWindows, SocketOption};
 use crate::receiver::{AckContent, Receiver};
 use crate::sender::Sender;
 use crate::sender::emit::{Next, Outgoing};
@@ -49,6 +50,7 @@ pub struct Connection {
     syn: Tcp,
     /// No challenge ACK is sent earlier.
     challenge_after: Instant,
+    windows: SavedWindows,
 }
 
 impl Connection {
@@ -79,6 +81,7 @@ impl Connection {
             scale: handshake::scale_for(window, config.segment.window_scale_max),
             syn: Tcp::default(),
             challenge_after: Instant::ZERO,
+            windows: SavedWindows::default(),
             template: Packet {
                 flow,
                 source: local,
@@ -457,6 +460,32 @@ impl Connection {
     /// sent, and FIN follows the rest.
     pub fn abandon_write(&mut self) {
         self.sender.abandon_write();
+    }
+
+    /// Sets an option, at any moment. The driver goes on with [`poll_transmit`](Self::poll_transmit): what held
+    /// segments back may be over.
+    ///
+    /// # Errors
+    /// If the connection is over, or the value cannot be; nothing has changed then.
+    pub fn set_option(&mut self, option: &SocketOption, now: Instant) -> Result<(), OptionError> {
+        let established = self.phase == Phase::Established;
+        if self.is_closed() {
+            return Err(OptionError::NotOpen);
+        }
+        match option {
+            SocketOption::SaveWindow(_) | SocketOption::RestoreWindow(_) if !established => {
+                Err(OptionError::NotOpen)
+            }
+            SocketOption::SaveWindow(name) => {
+                self.windows.save(name, self.sender.window());
+                Ok(())
+            }
+            SocketOption::RestoreWindow(name) => {
+                self.sender.restore_window(self.windows.get(name)?, now);
+                Ok(())
+            }
+            option => self.sender.set_option(option, established, now),
+        }
     }
 
     /// Bytes in order that the application may read.

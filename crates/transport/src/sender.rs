@@ -5,6 +5,7 @@ mod burst;
 pub(crate) mod emit;
 mod idle;
 mod loss;
+mod options;
 mod prr;
 mod rack;
 mod rate;
@@ -16,7 +17,7 @@ mod undo;
 
 use alloc::boxed::Box;
 
-use congestion::{Algorithm, Event, INFINITE_SSTHRESH, PRIVATE_BYTES, Sock, State, UNPACED};
+use congestion::{Algorithm, Event, INFINITE_SSTHRESH, PRIVATE_BYTES, Sock, State};
 use traffic::{Duration, Instant};
 
 use crate::clock::TimestampClock;
@@ -286,15 +287,7 @@ impl Sender {
         self.delivered = 1;
         self.refresh_fast_path();
         self.settle();
-        self.refresh(now);
-        if self.controls() {
-            self.sock.pacing_rate = UNPACED;
-        }
-        self.config.congestion.init(&mut self.sock);
-        if self.sock.paced != 0 && !self.paces {
-            self.paces = true;
-            self.burst.paced();
-        }
+        self.begin_congestion(now);
     }
 
     /// The segment that completes the handshake tells the window, scaled.

@@ -5,7 +5,8 @@ mod pipe;
 use pipe::{Fate, Pipe, Random, ms};
 use proptest::prelude::*;
 use traffic::{Duration, Instant};
-use transport::{Config, Connection, Profile};
+use transport::config::IdleRestart;
+use transport::{Config, Connection, OptionError, Profile, SocketOption};
 
 #[test]
 fn every_profile_moves_a_megabyte_over_a_clean_pipe() {
@@ -60,8 +61,52 @@ fn fate_of(random: &mut Random, vices: Vices, side: usize) -> Fate {
     }
 }
 
-/// Moves `bytes` both ways or one way; all arrive exactly once, and the counters balance.
-fn transfer(config: &Config, vices: Vices, seed: u64, bytes: [u64; 2]) -> [transport::Info; 2] {
+/// Some option with some value.
+fn option(random: &mut Random) -> SocketOption {
+    let name = |random: &mut Random| ["one", "two"][random.below(2) as usize].into();
+    let restarts =
+        [IdleRestart::Keep, IdleRestart::RestartWindow, IdleRestart::Rfc2861, IdleRestart::Rfc7661];
+    match random.below(8) {
+        0 => SocketOption::RtoMin(Duration::from_us(1 + random.below(400_000))),
+        1 => {
+            let bits = 1_000_000 << random.below(10);
+            SocketOption::PacingRate(traffic::Rate::from_bits_per_second(bits).expect("not 0"))
+        }
+        2 => SocketOption::IdleRestart(restarts[random.below(4) as usize]),
+        3 => SocketOption::NoDelay(random.below(2) == 0),
+        4 => SocketOption::SaveWindow(name(random)),
+        5 => SocketOption::RestoreWindow(name(random)),
+        _ => {
+            let all = congestion::Algorithm::all();
+            SocketOption::Congestion((&all[random.below(all.len() as u64) as usize]).into())
+        }
+    }
+}
+
+/// Sets some option at some end.
+fn set_some(ends: &mut [Connection; 2], random: &mut Random, now: Instant) {
+    let end = &mut ends[random.below(2) as usize];
+    let option = option(random);
+    match end.set_option(&option, now) {
+        Ok(()) | Err(OptionError::NotSaved(_)) => {}
+        Err(OptionError::NotOpen) => {
+            let window =
+                matches!(option, SocketOption::SaveWindow(_) | SocketOption::RestoreWindow(_));
+            assert!(end.is_closed() || window && !end.is_established(), "{option:?}");
+        }
+        Err(error) => panic!("{option:?}: {error}"),
+    }
+}
+
+/// Moves `bytes` both ways or one way; all arrive exactly once, and the counters balance. After every so many
+/// steps an option changes.
+fn transfer(
+    config: &Config,
+    vices: Vices,
+    seed: u64,
+    bytes: [u64; 2],
+    options_every: Option<u64>,
+) -> [transport::Info; 2] {
     let mut random = Random(seed);
     let isn = [random.next() as u32, random.next() as u32];
     let mut draw = random.clone();
@@ -82,6 +127,10 @@ fn transfer(config: &Config, vices: Vices, seed: u64, bytes: [u64; 2]) -> [trans
             break;
         }
         reads += 1;
+        if options_every.is_some_and(|every| reads % every == 0) {
+            set_some(&mut pipe.ends, &mut random, pipe.now);
+            pipe.send_pending();
+        }
         if reads % 3 == 0 {
             for (side, read) in read.iter_mut().enumerate() {
                 *read += pipe.ends[side].read(random.below(200_000), pipe.now);
@@ -134,6 +183,22 @@ proptest! {
         config.rto.retries_max = 60;
         config.rto.syn_retries_max = 60;
         let vices = Vices { drop, late, twice, mark, refuse, acks_too };
-        transfer(&config, vices, seed, [there, back]);
+        transfer(&config, vices, seed, [there, back], None);
+    }
+
+    /// And whatever options are set meanwhile, of whatever algorithm.
+    #[test]
+    fn every_byte_arrives_once_whatever_options_change(
+        seed: u64, choice: u64, profile in 0usize..4, every in 1u64..200,
+        drop in 0u64..60, late in 0u64..100,
+        twice in 0u64..30, mark in 0u64..60, refuse in 0u64..50, acks_too: bool,
+        there in 0u64..2_000_000, back in 0u64..200_000,
+    ) {
+        let mut config = Profile::all()[profile].config();
+        tweaks(&mut config, choice);
+        config.rto.retries_max = 60;
+        config.rto.syn_retries_max = 60;
+        let vices = Vices { drop, late, twice, mark, refuse, acks_too };
+        transfer(&config, vices, seed, [there, back], Some(every));
     }
 }

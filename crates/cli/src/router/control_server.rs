@@ -272,14 +272,16 @@ impl ControlServer {
         let Some(change) = found else {
             return Err(Refusal::new("it is no change", "see [change] in the schema"));
         };
-        let Some(port) = self.ports.iter().find(|port| port.id == change.port).cloned() else {
+        let found = change.of_port();
+        let known = |id| self.ports.iter().find(|port| port.id == id).cloned();
+        let Some((port, action)) = found.and_then(|(id, action)| Some((known(id)?, action))) else {
             let [a, b] = &self.ports;
             let help = format!("its ports are {} and {}", a.name, b.name);
             return Err(Refusal::new("that port is not this router's", help));
         };
-        let made = router.change(port.id, change.action.clone());
+        let made = router.change(port.id, action.clone());
         made.map_err(|refusal| Refusal::new(refusal, "nothing has changed"))?;
-        self.apply_change(port.id, &change.action);
+        self.apply_change(port.id, action);
         Ok(json!({ "done": port.name }))
     }
 

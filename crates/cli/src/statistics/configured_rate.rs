@@ -37,8 +37,9 @@ pub(crate) fn ports_at(plan: &Plan, now: Instant) -> Vec<(String, Port)> {
     let mut plan = plan.clone();
     let mut ports = ports(&plan);
     for change in std::mem::take(&mut plan.changes).iter().filter(|change| change.when <= now) {
-        if let Some((_, port)) = ports.get_mut(change.port.0 as usize) {
-            apply(port, &mut plan, change.port, &change.action);
+        let Some((id, action)) = change.of_port() else { continue };
+        if let Some((_, port)) = ports.get_mut(id.0 as usize) {
+            apply(port, &mut plan, id, action);
         }
     }
     ports

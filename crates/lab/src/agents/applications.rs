@@ -11,10 +11,11 @@ use nix::sys::epoll::EpollFlags;
 use nix::sys::socket::{getsockopt, sockopt};
 use traffic::Instant;
 use traffic::header::Header;
-use transport::{Config, Info, Phase};
+use transport::{Config, Info, OptionError, Phase, SocketOption};
 
 use super::end::End;
 use super::socket;
+use crate::congestion::Names;
 
 /// How a connection comes about.
 #[derive(Debug)]
@@ -103,6 +104,14 @@ impl Socket {
         }
     }
 
+    /// Sets an option. One that is still to connect has its kernel's socket already.
+    fn set_option(&self, option: &SocketOption, names: &Names) -> Result<(), OptionError> {
+        match &self.end {
+            Some(end) if !end.is_over() => socket::set_option(end.socket(), option, names),
+            _ => Err(OptionError::NotOpen),
+        }
+    }
+
     /// What the application is to be told of next, if anything.
     fn next_event(&mut self, readable: &mut bool) -> Option<SocketEvent> {
         let end = self.end.as_mut()?;
@@ -138,16 +147,19 @@ struct Running {
 }
 
 /// All applications and their sockets.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Applications {
     list: Vec<Running>,
     sockets: Vec<Socket>,
+    /// What the kernel knows algorithms by.
+    names: Names,
 }
 
 /// An application's sockets as it has them.
 struct KernelSockets<'a> {
     now: Instant,
     sockets: &'a mut [Socket],
+    names: &'a Names,
 }
 
 impl KernelSockets<'_> {
@@ -219,9 +231,32 @@ impl Sockets for KernelSockets<'_> {
             end.drain(now);
         }
     }
+
+    fn set_option(
+        &mut self,
+        SocketId(number): SocketId,
+        option: &SocketOption,
+    ) -> Result<(), OptionError> {
+        let socket = self.sockets.get(number as usize).ok_or(OptionError::NotOpen)?;
+        socket.set_option(option, self.names)
+    }
 }
 
 impl Applications {
+    /// None yet; algorithms have those names in the kernel.
+    pub(super) fn new(names: Names) -> Self {
+        Self { list: Vec::new(), sockets: Vec::new(), names }
+    }
+
+    /// Sets an option of the socket of that number.
+    ///
+    /// # Errors
+    /// If the kernel has none such, or the socket is not open.
+    pub(super) fn set_option(&self, number: u32, option: &SocketOption) -> Result<(), OptionError> {
+        let socket = self.sockets.get(number as usize).ok_or(OptionError::NotOpen)?;
+        socket.set_option(option, &self.names)
+    }
+
     /// Adds an application with its sockets; returns the first one's number.
     pub(super) fn add(
         &mut self,
@@ -364,7 +399,7 @@ impl Applications {
 
     fn tell(&mut self, number: u32, event: SocketEvent, now: Instant) {
         let Running { application, first, end } = &mut self.list[number as usize];
-        let sockets = &mut self.sockets[*first as usize..*end as usize];
-        application.handle(event, &mut KernelSockets { now, sockets });
+        let (sockets, names) = (&mut self.sockets[*first as usize..*end as usize], &self.names);
+        application.handle(event, &mut KernelSockets { now, sockets, names });
     }
 }

@@ -68,6 +68,11 @@ impl End {
         (self.over, self.failed) = (true, true);
     }
 
+    /// Whether it has closed, or is lost: nothing more is written.
+    pub(super) fn is_over(&self) -> bool {
+        self.over
+    }
+
     /// Whether the connection is lost.
     pub(super) fn has_failed(&self) -> bool {
         self.failed

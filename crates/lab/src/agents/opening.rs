@@ -64,6 +64,14 @@ impl Agent {
         own.min(self.marks.next())
     }
 
+    /// The socket of its connection at that node of the plan's.
+    pub(super) fn socket_at(&self, flow: &Flow, node: usize) -> Option<u32> {
+        match self.kind {
+            Kind::Tcp { sockets, .. } => Some(sockets[usize::from(node != flow.from)]),
+            Kind::Udp(_) | Kind::Foreign => None,
+        }
+    }
+
     pub(super) fn infos(&self, applications: &Applications) -> [Info; 2] {
         match &self.kind {
             Kind::Tcp { sockets, .. } => {
@@ -143,7 +151,7 @@ pub(super) fn open(
         }
     }
     let mut agents = Vec::with_capacity(halves.len());
-    let mut applications = Applications::default();
+    let mut applications = Applications::new(modules.names().clone());
     for (number, (flow, half)) in (0..).zip(plan.flows.iter().zip(halves)) {
         let (start, marks) = (flow.span.start, GoodputMarks::new(plan, flow));
         let kind = match (&flow.transport, half) {

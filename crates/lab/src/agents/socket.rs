@@ -11,10 +11,13 @@ use nix::sys::socket::{
     setsockopt, socket, sockopt,
 };
 use scenario::plan::Flow;
+use traffic::Duration;
 use traffic::header::{Family, Header};
 use transport::config::{Buffer, BufferConfig};
+use transport::{OptionError, SocketOption};
 
 use crate::Error;
+use crate::congestion::Names;
 
 /// Options of `linux/in6.h` and `asm-generic/socket.h` that are not wrapped elsewhere.
 mod option {
@@ -22,6 +25,8 @@ mod option {
     pub(super) const IPV6_FLOWINFO_SEND: i32 = 33;
     pub(super) const IPV6_AUTOFLOWLABEL: i32 = 70;
     pub(super) const SO_MAX_PACING_RATE: i32 = 47;
+    /// Of `linux/tcp.h`, since Linux 6.15.
+    pub(super) const TCP_RTO_MIN_US: i32 = 45;
 }
 
 /// The two ends of a flow.
@@ -202,6 +207,43 @@ pub(super) fn pace(socket: &OwnedFd, bytes_per_second: u64) -> nix::Result<()> {
     set(socket, libc::SOL_SOCKET, option::SO_MAX_PACING_RATE, &rate)
 }
 
+/// Sets an option of a program's; `names` are the algorithms' in the kernel.
+///
+/// # Errors
+/// What this kernel has no option for, or refuses.
+pub(super) fn set_option(
+    socket: &OwnedFd,
+    option: &SocketOption,
+    names: &Names,
+) -> Result<(), OptionError> {
+    let unsupported = |why: &str| Err(OptionError::Unsupported(why.into()));
+    let done = match option {
+        SocketOption::RtoMin(min) => return set_rto_min(socket, *min),
+        SocketOption::PacingRate(rate) => pace(socket, rate.bits_per_second() / 8),
+        SocketOption::Congestion(congestion) => control(socket, names.get(congestion)),
+        SocketOption::NoDelay(yes) => send_at_once(socket, *yes),
+        SocketOption::IdleRestart(_) => {
+            return unsupported("Linux has it for a whole host only (tcp_slow_start_after_idle)");
+        }
+        SocketOption::SaveWindow(_) | SocketOption::RestoreWindow(_) => {
+            return unsupported("Linux has no socket option that sets a connection's window");
+        }
+    };
+    done.map_err(|errno| OptionError::Unsupported(format!("the kernel refuses it: {errno}")))
+}
+
+/// The floor of the retransmission timeout, which the kernel counts in jiffies.
+fn set_rto_min(socket: &OwnedFd, min: Duration) -> Result<(), OptionError> {
+    let us = i32::try_from(min.as_us()).unwrap_or(i32::MAX);
+    set(socket, libc::IPPROTO_TCP, option::TCP_RTO_MIN_US, &us).map_err(|errno| {
+        OptionError::Unsupported(match errno {
+            Errno::ENOPROTOOPT => "it takes Linux 6.15 (TCP_RTO_MIN_US)".into(),
+            Errno::EINVAL => "the kernel takes from two of its jiffies to 200 ms".into(),
+            errno => format!("the kernel refuses it: {errno}"),
+        })
+    })
+}
+
 fn set<T>(socket: &impl AsFd, level: i32, name: i32, value: &T) -> nix::Result<()> {
     let (pointer, length) = (std::ptr::from_ref(value).cast(), size_of::<T>() as libc::socklen_t);
     // SAFETY: the kernel reads `length` bytes of `value`, which is borrowed until the call returns.
@@ -234,4 +276,41 @@ pub(super) fn fill(socket: &OwnedFd, most: u64) -> nix::Result<u64> {
     let block = &BLOCK[..most.min(BLOCK.len() as u64) as usize];
     let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
     nix::sys::socket::send(socket.as_raw_fd(), block, flags).map(|sent| sent as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use congestion::Algorithm;
+    use traffic::Rate;
+    use transport::config::IdleRestart;
+
+    use super::*;
+
+    #[test]
+    fn an_option_is_the_kernels_or_refused_with_a_reason() {
+        let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let socket = open(SockType::Stream, local).expect("a socket");
+        let newreno: congestion::Config = Algorithm::by_name("newreno").expect("ours").into();
+        let names = Names(vec![(newreno, "reno".into())]);
+        let set = |option| set_option(&socket, &option, &names);
+        let why = |option| set(option).expect_err("Linux has none").to_string();
+
+        assert_eq!(set(SocketOption::NoDelay(true)), Ok(()));
+        assert_eq!(nix::sys::socket::getsockopt(&socket, sockopt::TcpNoDelay), Ok(true));
+        assert_eq!(set(SocketOption::Congestion(newreno)), Ok(()));
+        let name = nix::sys::socket::getsockopt(&socket, sockopt::TcpCongestion);
+        assert!(name.is_ok_and(|name| name.to_string_lossy().starts_with("reno")));
+        let rate = Rate::from_bits_per_second(8_000_000).expect("not 0");
+        assert_eq!(set(SocketOption::PacingRate(rate)), Ok(()));
+        if let Err(error) = set(SocketOption::RtoMin(Duration::from_ms(100))) {
+            assert_eq!(error.to_string(), "it takes Linux 6.15 (TCP_RTO_MIN_US)");
+        } else {
+            let text = why(SocketOption::RtoMin(Duration::from_secs(1)));
+            assert_eq!(text, "the kernel takes from two of its jiffies to 200 ms");
+        }
+        let bic: congestion::Config = Algorithm::by_name("bic").expect("ours").into();
+        assert!(why(SocketOption::Congestion(bic)).starts_with("the kernel refuses it: ENOENT"));
+        assert!(why(SocketOption::IdleRestart(IdleRestart::Keep)).contains("whole host"));
+        assert!(why(SocketOption::SaveWindow("phase".into())).contains("no socket option"));
+    }
 }

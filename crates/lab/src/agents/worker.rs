@@ -11,7 +11,9 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::eventfd::EventFd;
 use results::totals::FlowTotals;
 use scenario::Plan;
+use scenario::plan::Target;
 use traffic::{Duration, FlowId, Instant};
+use transport::OptionError;
 
 use super::applications::Applications;
 use super::opening::{Agent, Kind, Opened};
@@ -64,11 +66,16 @@ pub(super) struct Worker<S> {
     applications: Applications,
     listeners: Vec<Listener>,
     scratch: Scratch,
-    /// One source for each flow, one for the samples, one for each application, and one for the looks.
+    /// One source for each flow, one for the samples, one for each application, one for the looks, and one for
+    /// the changes of connections.
     timers: Schedule,
     /// When all flows are looked at, the latest first, and what was seen.
     looks_at: Vec<Instant>,
     looks: Vec<Vec<FlowTotals>>,
+    /// The changes of connections that are still to be made, by their numbers in the plan, the latest first; and
+    /// what became of the others.
+    changes_left: Vec<usize>,
+    changes: Vec<(usize, Option<String>)>,
     sampling: Option<Duration>,
     samples: S,
     stopped: bool,
@@ -93,7 +100,7 @@ impl<S: FnMut(Sample)> Worker<S> {
                 epoll.add(socket, Token::Socket.event(number, all_edges()))?;
             }
         }
-        let mut timers = Schedule::new(agents.len() + applications.len() + 2);
+        let mut timers = Schedule::new(agents.len() + applications.len() + 3);
         for (number, agent) in (0..).zip(&agents) {
             if let Kind::Udp(datagrams) = &agent.kind {
                 epoll.add(datagrams.sink(), Token::Datagrams.event(number, EpollFlags::EPOLLIN))?;
@@ -110,9 +117,11 @@ impl<S: FnMut(Sample)> Worker<S> {
         let looks_at: Vec<Instant> = plan.looks().rev().collect();
         let look = looks_at.last().copied().unwrap_or(Instant::NEVER);
         timers.set((agents.len() + 1 + applications.len()) as u32, look);
+        let of_sockets = |change: &usize| plan.changes[*change].of_port().is_none();
+        let changes_left: Vec<usize> = (0..plan.changes.len()).rev().filter(of_sockets).collect();
         let scratch = Scratch::new();
         let stopped = false;
-        Ok(Self {
+        let mut worker = Self {
             plan,
             clock,
             epoll,
@@ -123,10 +132,14 @@ impl<S: FnMut(Sample)> Worker<S> {
             timers,
             looks_at,
             looks: Vec::new(),
+            changes_left,
+            changes: Vec::new(),
             sampling,
             samples,
             stopped,
-        })
+        };
+        worker.rearm_changes();
+        Ok(worker)
     }
 
     /// Works until told to stop; returns what became of each flow.
@@ -151,14 +164,16 @@ impl<S: FnMut(Sample)> Worker<S> {
                 self.handle(event, self.clock.now())?;
             }
         }
-        Ok(Ended { flows: self.totals(), looks: self.looks, waited: threads::waited() })
+        let (flows, waited) = (self.totals(), threads::waited());
+        Ok(Ended { flows, looks: self.looks, changes: self.changes, waited })
     }
 
     fn wake(&mut self, number: u32, now: Instant) {
         let Some(agent) = self.agents.get_mut(number as usize) else {
             return match number - self.agents.len() as u32 {
                 0 => self.sample(number, now),
-                look if look as usize > self.applications.len() => self.look(number),
+                n if n as usize == self.applications.len() + 1 => self.look(number),
+                n if n as usize > self.applications.len() + 1 => self.change(now),
                 application => {
                     self.applications.wake(application - 1, now);
                     self.rearm(application - 1);
@@ -187,6 +202,27 @@ impl<S: FnMut(Sample)> Worker<S> {
         self.looks.push(self.totals());
         self.looks_at.pop();
         self.timers.set(timer, self.looks_at.last().copied().unwrap_or(Instant::NEVER));
+    }
+
+    /// Makes the changes of connections that are due.
+    fn change(&mut self, now: Instant) {
+        let Self { plan, agents, applications, .. } = self;
+        while let Some(number) = self.changes_left.pop_if(|next| plan.changes[*next].when <= now) {
+            let Target::Sockets(options) = &plan.changes[number].target else { continue };
+            let refused = options.set_each(plan, |node, flow, option| {
+                let socket = agents[flow].socket_at(&plan.flows[flow], node);
+                applications.set_option(socket.ok_or(OptionError::NotOpen)?, option)
+            });
+            self.changes.push((number, refused));
+        }
+        self.rearm_changes();
+    }
+
+    /// Sets the timer of the next change of connections.
+    fn rearm_changes(&mut self) {
+        let timer = self.agents.len() + self.applications.len() + 2;
+        let next = self.changes_left.last().map(|&next| self.plan.changes[next].when);
+        self.timers.set(timer as u32, next.unwrap_or(Instant::NEVER));
     }
 
     /// Tells the state of every flow that has started; of programs the fabric does.

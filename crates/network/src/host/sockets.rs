@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use traffic::packet::flags;
 use traffic::{FlowId, HostId, Instant, Packet};
-use transport::{Config, Connection, Info, Phase};
+use transport::{Config, Connection, Info, OptionError, Phase, SocketOption};
 
 use super::{Endpoint, SOCKETS};
 use crate::application::{Application, SocketEvent, SocketId, Sockets};
@@ -69,6 +69,16 @@ struct Socket {
     /// The application that has it.
     application: u32,
     state: State,
+}
+
+impl Socket {
+    /// Sets an option of a connection that is still to be opened.
+    fn configure(&mut self, option: &SocketOption) -> Result<(), OptionError> {
+        match self.state {
+            State::Planned => option.configure(Arc::make_mut(&mut self.config.tcp)),
+            State::Open(_) | State::Closed(_) => Err(OptionError::NotOpen),
+        }
+    }
 }
 
 /// An application, and the first of its sockets; the others follow.
@@ -255,6 +265,15 @@ impl Sockets for HostSockets<'_> {
             endpoint.connection.read_always(now);
         }
     }
+
+    fn set_option(&mut self, socket: SocketId, option: &SocketOption) -> Result<(), OptionError> {
+        let now = self.now;
+        if let Some(endpoint) = self.endpoint(socket) {
+            return endpoint.connection.set_option(option, now);
+        }
+        let planned = self.sockets.get_mut((self.first + socket.0) as usize);
+        planned.ok_or(OptionError::NotOpen)?.configure(option)
+    }
 }
 
 impl Applications {
@@ -284,6 +303,15 @@ impl Applications {
             *state = State::Open(open.open(number, config));
         }
         listens
+    }
+
+    /// Sets an option of the socket of that number, which is not open.
+    pub(super) fn set_option(
+        &mut self,
+        number: u32,
+        option: &SocketOption,
+    ) -> Result<(), OptionError> {
+        self.sockets.get_mut(number as usize).ok_or(OptionError::NotOpen)?.configure(option)
     }
 
     /// Tells the application that its time has come.

@@ -14,10 +14,11 @@ pub(super) fn refused(plan: &Plan) -> Vec<Warning> {
     let mut ports = BTreeMap::new();
     let mut found = Vec::new();
     for change in &plan.changes {
-        let (link, end) = (change.port.0 as usize / 2, change.port.0 as usize % 2);
+        let Some((id, action)) = change.of_port() else { continue };
+        let (link, end) = (id.0 as usize / 2, id.0 as usize % 2);
         let attached = plan.links[link].ends[end].queue.name();
-        let port = ports.entry(change.port).or_insert_with(|| Port::new(attached));
-        if let Err(why) = port.apply(&change.action) {
+        let port = ports.entry(id).or_insert_with(|| Port::new(attached));
+        if let Err(why) = port.apply(action) {
             let about = format!("change.{}", key(&change.name));
             let message = format!("`{about}` will be refused: {}", why.0);
             found.push(Warning { kind: Kind::Refused, about, message, help: why.1 });

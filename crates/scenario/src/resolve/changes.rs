@@ -1,24 +1,26 @@
-//! Changes of ports while the run goes on.
+//! Changes of ports and connections while the run goes on.
 
 use traffic::reservation::Request;
-use traffic::{Bytes, Instant, Port};
+use traffic::{Bytes, Duration, Instant, Port};
+use transport::SocketOption;
 
 use super::filters::{self, Entities};
 use super::{Directory, Network, links, probes, queues};
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
-use crate::plan::{Action, Change, NodeKind};
-use crate::value::Name;
+use crate::plan::{Action, Change, Flow, NodeKind, Options, Target};
+use crate::value::{Name, Quantity, TimeUnit};
 
 /// The changes, the earliest first; at one instant in the order of the file.
 pub(super) fn resolve(
     file: &Scenario,
     network: &Network<'_>,
-    flows: &Directory<'_>,
+    (flows, plan): (&Directory<'_>, &[Flow]),
     problems: &mut Problems,
 ) -> Vec<Change> {
     let changes = file.change.iter();
-    let changes = changes.filter_map(|(name, table)| change(name, table, network, flows, problems));
+    let changes =
+        changes.filter_map(|(name, table)| change(name, table, network, (flows, plan), problems));
     let mut changes: Vec<_> = changes.collect();
     changes.sort_by_key(|change| change.when);
     changes
@@ -28,7 +30,7 @@ fn change(
     name: &Name,
     table: &file::Change,
     network: &Network<'_>,
-    flows: &Directory<'_>,
+    (flows, plan): (&Directory<'_>, &[Flow]),
     problems: &mut Problems,
 ) -> Option<Change> {
     let when = table.when.read(problems);
@@ -36,22 +38,62 @@ fn change(
         let help = "let it come before the scenario's duration";
         problems.push(&table.when.span, "it comes when the run is over", help);
     }
-    let port = probes::port(&table.at, network, problems)?;
-    let link = &network.links.list[port.0 as usize / 2];
-    let end = &link.ends[port.0 as usize % 2];
-    if let NodeKind::Emulator(_) = network.nodes.list[end.node].kind {
-        let help = "put a discipline on a router's or a host's port; an emulator has its buffer";
-        problems.push(&table.at.span, "an emulator's port has no discipline", help);
-        return None;
-    }
-    let given = [
+    let target = match (&table.at, &table.flow) {
+        (Some(at), None) => of_port(name, at, table, network, flows, problems)?,
+        (None, Some(flow)) => of_flow(name, flow, table, (flows, plan), problems)?,
+        _ => {
+            let help = "give at = \"node:link\" for a port, or flow = \"name\" for connections";
+            problems.push(&name.span, format!("`{}` needs one of at and flow", name.text), help);
+            return None;
+        }
+    };
+    Some(Change { name: name.text.clone(), when: Instant::ZERO + when?, target })
+}
+
+/// How many of these are given.
+fn count<const N: usize>(given: [bool; N]) -> usize {
+    given.into_iter().filter(|&given| given).count()
+}
+
+/// Which keys there are of a port's, and of connections'.
+fn given(table: &file::Change) -> [usize; 2] {
+    let of_port = [
         table.queue.is_some(),
         table.enabled.is_some(),
         table.reserve.is_some(),
         table.release.is_some(),
         table.rate.is_some(),
     ];
-    if given.into_iter().filter(|&given| given).count() != 1 {
+    let of_sockets = [
+        table.congestion.is_some(),
+        table.pacing_rate.is_some(),
+        table.rto_min.is_some(),
+        table.idle_restart.is_some(),
+        table.nodelay.is_some(),
+        table.save_window.is_some(),
+        table.restore_window.is_some(),
+    ];
+    [count(of_port), count(of_sockets)]
+}
+
+/// The change of a port.
+fn of_port(
+    name: &Name,
+    at: &Name,
+    table: &file::Change,
+    network: &Network<'_>,
+    flows: &Directory<'_>,
+    problems: &mut Problems,
+) -> Option<Target> {
+    let port = probes::port(at, network, problems)?;
+    let link = &network.links.list[port.0 as usize / 2];
+    let end = &link.ends[port.0 as usize % 2];
+    if let NodeKind::Emulator(_) = network.nodes.list[end.node].kind {
+        let help = "put a discipline on a router's or a host's port; an emulator has its buffer";
+        problems.push(&at.span, "an emulator's port has no discipline", help);
+        return None;
+    }
+    if given(table) != [1, 0] {
         let help = "give one of queue, enabled, reserve, release and rate";
         problems.push(&name.span, format!("`{}` is not one change", name.text), help);
         return None;
@@ -72,8 +114,57 @@ fn change(
     } else {
         Action::Disable
     };
-    let when = Instant::ZERO + when?;
-    Some(Change { name: name.text.clone(), when, port, action })
+    Some(Target::Port(port, action))
+}
+
+/// The change of a flow's connections. A window is saved before anything else and restored after it.
+fn of_flow(
+    name: &Name,
+    flow: &Name,
+    table: &file::Change,
+    (flows, plan): (&Directory<'_>, &[Flow]),
+    problems: &mut Problems,
+) -> Option<Target> {
+    let members = flows.find(flow, problems)?;
+    // Flows are complete only where nothing else is wrong.
+    let connection = |flow: &Flow| flow.tcp().is_some();
+    if problems.is_empty() && !plan[members.range.clone()].iter().all(connection) {
+        let help = "name a flow without `datagrams` and `program`";
+        problems.push(&flow.span, format!("`{}` is no connection", flow.text), help);
+        return None;
+    }
+    let [of_port, options] = given(table);
+    if of_port > 0 || options == 0 {
+        let help = "give congestion, pacing_rate, rto_min, idle_restart, nodelay, save_window or restore_window";
+        problems.push(&name.span, format!("`{}` sets no option of a flow", name.text), help);
+        return None;
+    }
+    let rate = table.pacing_rate.as_ref().and_then(|rate| rate.read(problems));
+    let floor = table.rto_min.as_ref().and_then(|floor| rto_min(floor, problems));
+    let restart = table.idle_restart.as_ref().and_then(|restart| restart.value(problems));
+    let congestion = table.congestion.as_ref().and_then(|given| given.read(problems));
+    let text = |name: &Name| name.text.as_str().into();
+    let list = [
+        table.save_window.as_ref().map(text).map(SocketOption::SaveWindow),
+        congestion.map(SocketOption::Congestion),
+        rate.map(SocketOption::PacingRate),
+        floor.map(SocketOption::RtoMin),
+        restart.map(SocketOption::IdleRestart),
+        table.nodelay.map(SocketOption::NoDelay),
+        table.restore_window.as_ref().map(text).map(SocketOption::RestoreWindow),
+    ];
+    let list = list.into_iter().flatten().collect();
+    Some(Target::Sockets(Options { flows: members.range, list }))
+}
+
+/// The floor of a timeout.
+fn rto_min(given: &Quantity<TimeUnit>, problems: &mut Problems) -> Option<Duration> {
+    let floor = given.read(problems)?;
+    if floor == Duration::ZERO {
+        problems.push(&given.span, "a floor of no time", "give 1 ms or more");
+        return None;
+    }
+    Some(floor)
 }
 
 /// The class that is asked for.

@@ -22,13 +22,15 @@ const FOLDERS: [&str; 7] = [
 ];
 
 /// Names of things that only their own scenario has.
-const NAMES: [(&str, &str); 8] = [
+const NAMES: [(&str, &str); 10] = [
     ("algorithm", "cubic"),
     ("class", "call"),
     ("flow", "bulk"),
     ("from", "sender"),
     ("parent", "office"),
     ("release", "call"),
+    ("restore_window", "exchange"),
+    ("save_window", "exchange"),
     ("to", "receiver"),
     ("at", "r:wan"),
 ];

@@ -9,7 +9,7 @@ use traffic::Instant;
 
 use super::Sender;
 use super::ack::AckEvent;
-use crate::scoreboard::Progress;
+use crate::scoreboard::{Progress, Scoreboard};
 
 /// What is known when a segment is sent, beside what the scoreboard keeps of it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,6 +51,22 @@ impl Rates {
             app_limited: 0,
             sample: RateSample::default(),
         }
+    }
+
+    /// One that begins while segments are out; the last delivery was of one sent and delivered at `last`. Of what
+    /// is out it is not known whether the application limited: it counts as if.
+    pub(super) fn among(board: &Scoreboard, last: (Instant, Instant)) -> Self {
+        let (head, out) = (board.head(), board.out());
+        let slots = (out as usize + 1).next_power_of_two().max(SLOTS_MIN);
+        let mut rates = Self { stamps: vec![Stamp::default(); slots], ..Self::new() };
+        (rates.first_sent, rates.delivered_at) = last;
+        for place in (0..out).map(|n| head.wrapping_add(n)) {
+            let sent = board.segment(place).sent;
+            let slot = rates.slot(place);
+            rates.stamps[slot] =
+                Stamp { first_sent: sent, delivered_at: sent, delivered_ce: 0, app_limited: true };
+        }
+        rates
     }
 
     #[inline]

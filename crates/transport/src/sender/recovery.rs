@@ -11,7 +11,7 @@ use crate::config::{LossDetection, PartialAck, Reduction};
 
 impl Sender {
     /// Whether the state is Open or Disorder: no reduction is under way.
-    fn is_calm(&self) -> bool {
+    pub(super) fn is_calm(&self) -> bool {
         matches!(self.state, State::Open | State::Disorder)
     }
 

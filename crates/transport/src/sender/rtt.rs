@@ -30,15 +30,19 @@ pub(crate) struct Rtt {
     backoff: u32,
 }
 
+/// The floor of the variance term.
+fn floor_us(config: &RtoConfig) -> u32 {
+    match config.floor {
+        RtoFloor::Variance => u32::try_from(config.min.as_us()).unwrap_or(u32::MAX / 8),
+        RtoFloor::Total => 0,
+    }
+}
+
 impl Rtt {
     pub(crate) fn new(config: &RtoConfig) -> Self {
-        let floor_us = match config.floor {
-            RtoFloor::Variance => u32::try_from(config.min.as_us()).unwrap_or(u32::MAX / 8),
-            RtoFloor::Total => 0,
-        };
         Self {
             config: *config,
-            floor_us,
+            floor_us: floor_us(config),
             srtt8: 0,
             deviation4: 0,
             deviation4_max: 0,
@@ -50,6 +54,13 @@ impl Rtt {
             base: config.initial,
             backoff: 0,
         }
+    }
+
+    /// The timeout has another floor. As in Linux a variance term that it raised comes down by a quarter a
+    /// round trip, and rises with the next one.
+    pub(crate) fn set_min(&mut self, min: Duration) {
+        self.config.min = min;
+        self.floor_us = floor_us(&self.config);
     }
 
     /// Smoothed round trip time in microseconds times 8; zero before the first sample.

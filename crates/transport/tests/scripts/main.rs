@@ -4,6 +4,7 @@ mod acknowledging;
 mod calls;
 mod cubic;
 mod emission;
+mod options;
 #[path = "../pipe/mod.rs"]
 mod pipe;
 mod rates;

@@ -1,0 +1,101 @@
+//! Options that change while the connection goes on.
+
+use alloc::boxed::Box;
+
+use congestion::{Config as Congestion, PRIVATE_BYTES, UNPACED};
+use traffic::Instant;
+
+use super::rate::Rates;
+use super::{Sender, idle};
+use crate::option::{OptionError, SavedWindow, SocketOption};
+
+impl Sender {
+    /// Sets an option other than those of saved windows; `established` if segments may be out already.
+    pub(crate) fn set_option(
+        &mut self,
+        option: &SocketOption,
+        established: bool,
+        now: Instant,
+    ) -> Result<(), OptionError> {
+        let congestion = self.config.congestion;
+        option.configure(&mut self.config)?;
+        match option {
+            SocketOption::RtoMin(min) => self.rtt.set_min(*min),
+            SocketOption::PacingRate(_) => {
+                self.sock.paced = 1;
+                self.pace_from_now_on();
+            }
+            // As in Linux the one that is there goes on (`tcp_set_congestion_control`).
+            SocketOption::Congestion(new) if *new != congestion => {
+                self.switch_congestion(new, established, now);
+            }
+            SocketOption::IdleRestart(_) => {
+                self.growth = idle::Growth::new(&self.config.window);
+                self.tells_unused = idle::tells_unused(&self.config);
+                self.validated = idle::Validated::default();
+            }
+            _ => {}
+        }
+        self.go_on();
+        Ok(())
+    }
+
+    /// What held segments back may be over.
+    fn go_on(&mut self) {
+        self.refresh_fast_path();
+        self.settle();
+    }
+
+    fn pace_from_now_on(&mut self) {
+        self.paces = true;
+        self.burst.paced();
+    }
+
+    /// Another algorithm takes over at the window that there is.
+    fn switch_congestion(&mut self, new: &Congestion, established: bool, now: Instant) {
+        let algorithm = new.algorithm();
+        self.tells_unused = idle::tells_unused(&self.config);
+        self.refreshes = !algorithm.reads_window_only();
+        if !algorithm.controls() {
+            self.rates = None;
+        } else if self.rates.is_none() {
+            let last = (self.stats.sample_from.0, self.stats.sample_to.0);
+            self.rates = Some(Box::new(Rates::among(&self.board, last)));
+        }
+        if established {
+            self.begin_congestion(now);
+        }
+    }
+
+    /// The algorithm begins, at the window that there is (Linux: `tcp_init_congestion_control`).
+    pub(super) fn begin_congestion(&mut self, now: Instant) {
+        // A reduction by another one is not taken back.
+        self.undo.ssthresh = 0;
+        self.sock.private = [0; PRIVATE_BYTES / 8];
+        self.refresh(now);
+        if self.controls() {
+            self.sock.pacing_rate = UNPACED;
+        }
+        self.config.congestion.init(&mut self.sock);
+        if self.sock.paced != 0 && !self.paces {
+            self.pace_from_now_on();
+        }
+    }
+
+    /// The window as it is.
+    pub(crate) const fn window(&self) -> SavedWindow {
+        SavedWindow { cwnd: self.sock.cwnd, ssthresh: self.sock.ssthresh }
+    }
+
+    /// Takes up a window that was saved: the algorithm begins there, as where it is chosen. While a reduction
+    /// is under way the threshold alone is restored, and the reduction ends there.
+    pub(crate) fn restore_window(&mut self, saved: SavedWindow, now: Instant) {
+        if self.is_calm() {
+            self.set_cwnd(saved.cwnd, now);
+            self.begin_congestion(now);
+        }
+        self.undo.ssthresh = 0;
+        self.sock.ssthresh = saved.ssthresh;
+        self.go_on();
+    }
+}
