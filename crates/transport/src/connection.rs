@@ -109,6 +109,10 @@ impl Connection {
     /// Whether no flag, option or mark calls for anything unusual.
     #[inline]
     fn is_plain(&self, packet: &Packet) -> bool {
+        #[cfg(test)]
+        if self.sender.general {
+            return false;
+        }
         packet.tcp.flags & !flags::PSH == flags::ACK
             && packet.tcp.sack_len == 0
             && packet.tos & ecn::MASK != ecn::CE
@@ -176,6 +180,12 @@ impl Connection {
             self.challenge_after = now + CHALLENGE_INTERVAL;
             self.receiver.ack_now();
         }
+    }
+
+    /// Every segment takes the general path: those that fast paths stand for.
+    #[cfg(test)]
+    pub(crate) fn predict_nothing(&mut self) {
+        self.sender.predict_nothing();
     }
 
     /// Handshake segments, and resets.

@@ -3,6 +3,8 @@
 extern crate alloc;
 
 #[cfg(test)]
+extern crate self as transport;
+#[cfg(test)]
 extern crate std;
 
 mod clock;
@@ -16,6 +18,8 @@ mod receiver;
 mod scoreboard;
 mod sender;
 mod seq;
+#[cfg(test)]
+mod twins;
 
 pub use config::{Config, ConfigError};
 pub use connection::{Connection, ProcessingCost};

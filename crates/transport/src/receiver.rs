@@ -399,13 +399,17 @@ impl Receiver {
         tcp.flags = if self.echoing { flags::ACK | flags::ECE } else { flags::ACK };
         tcp.sack_len = 0;
         self.delayed.sent_quickly();
-        if self.echoing || self.delayed.is_quick() || !self.reassembly.is_empty() {
+        let blocks = if self.reassembly.is_empty() && self.dsack.is_none() {
+            0
+        } else {
+            self.write_blocks(tcp, OPTIONS_MAX.min(self.mss.saturating_sub(payload)))
+        };
+        // The next segment does not repeat a block that was told, and tells a duplicate that had no room here.
+        let blocks_change = blocks != 0 || self.dsack.is_some() || !self.reassembly.is_empty();
+        if self.echoing || blocks_change || self.delayed.is_quick() {
             self.news = AckContent::Any;
         }
-        if self.reassembly.is_empty() && self.dsack.is_none() {
-            return 0;
-        }
-        self.write_blocks(tcp, OPTIONS_MAX.min(self.mss.saturating_sub(payload)))
+        blocks
     }
 
     /// Moves the right edge, by a worthwhile step only (RFC 9293, section 3.8.6.2.2).

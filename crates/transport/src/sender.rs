@@ -164,6 +164,9 @@ pub(crate) struct Sender {
     /// End of the last small segment sent (Minshall's variant of Nagle's rule).
     small_end: u64,
     pub(crate) config: Config,
+    /// No fast path is taken.
+    #[cfg(test)]
+    pub(crate) general: bool,
 }
 
 /// A segment that goes out although the window would forbid it.
@@ -272,6 +275,8 @@ impl Sender {
             blocks_before: Default::default(),
             refreshed: Instant::NEVER,
             small_end: 0,
+            #[cfg(test)]
+            general: false,
         }
     }
 
@@ -392,6 +397,10 @@ impl Sender {
     /// Nothing is marked, suspected, forced or being found out: an ACK can only mean progress, all
     /// that is out is in flight, and new data is all there is to send.
     fn is_untroubled(&self) -> bool {
+        #[cfg(test)]
+        if self.general {
+            return false;
+        }
         self.state == State::Open
             && !self.board.is_marked()
             && self.tlp_high == 0
@@ -402,6 +411,12 @@ impl Sender {
             && !self.fin_sent
             // Each segment and each ACK is sampled.
             && !self.controls()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn predict_nothing(&mut self) {
+        self.general = true;
+        self.settle();
     }
 
     /// Something out of the ordinary was dealt with.

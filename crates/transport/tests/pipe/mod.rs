@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::vec::Vec;
 
 use traffic::{Duration, FlowId, HostId, Instant, Packet};
 use transport::{Config, Connection};
