@@ -109,8 +109,7 @@ impl Walk {
     /// Takes a packet, and waits for it as long as the discipline says.
     #[inline]
     fn take(&mut self) {
-        let Some(queue) = &mut self.workload.queue else { return };
-        loop {
+        while let Some(queue) = &mut self.workload.queue {
             match queue.dequeue(&mut self.packets, self.clock) {
                 Dequeued::Send(id) => {
                     self.queued -= 1;
