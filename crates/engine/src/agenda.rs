@@ -1,12 +1,11 @@
 //! The agenda of a run: what is done at set times beside moving packets, whoever's clock it is.
 
 use scenario::Plan;
-use scenario::plan::Change;
 use traffic::{Duration, Instant};
 
 /// Something that is done at its time. Of what comes at the same instant, this is the order.
 #[derive(Clone, Copy, Debug)]
-pub enum Task<'p> {
+pub enum Task {
     /// All flows are sampled: [`crate::Engine::sample_flows`].
     SampleFlows,
     /// The marks of the flow of that number are taken: [`crate::Engine::mark_goodput`].
@@ -15,15 +14,15 @@ pub enum Task<'p> {
     SampleQueues,
     /// All that was counted so far is noted: [`Plan::looks`].
     Look,
-    /// A port or connections are changed: [`crate::Engine::change`], [`crate::Engine::set_option`].
-    Change(&'p Change),
+    /// The change of that number in the plan is made: [`crate::Engine::change`], [`crate::Engine::set_option`].
+    Change(usize),
 }
 
 /// What is still to be done.
 #[derive(Clone, Debug)]
-pub struct Agenda<'p> {
-    /// The earliest first.
-    changes: &'p [Change],
+pub struct Agenda {
+    /// By their numbers in the plan, the latest first.
+    changes: Vec<(Instant, usize)>,
     /// The latest first.
     looks: Vec<Instant>,
     /// Of which flow, the latest first.
@@ -60,31 +59,39 @@ impl Sampling {
     }
 }
 
-impl<'p> Agenda<'p> {
-    /// What is done to queues in a run of `plan`, and the samples of flows.
-    pub fn new(plan: &'p Plan) -> Self {
+impl Agenda {
+    /// All that is done in a run of `plan`.
+    pub fn new(plan: &Plan) -> Self {
+        let of = |(number, flow)| plan.goodput_marks(flow).map(|at| (at, number as u32));
+        let mut marks: Vec<_> = plan.flows.iter().enumerate().flat_map(of).collect();
+        marks.sort_unstable_by(|a, b| b.cmp(a));
+        Self { marks, flows: Sampling::every(plan.probes.flows), ..Self::of_network(plan) }
+    }
+
+    /// What is done where packets move, but by whoever has the sockets: no flow is looked at.
+    pub fn of_network(plan: &Plan) -> Self {
+        let changes = plan.changes.iter().enumerate().rev();
         Self {
-            changes: &plan.changes,
+            changes: changes.map(|(number, change)| (change.when, number)).collect(),
             looks: plan.looks().rev().collect(),
             marks: Vec::new(),
-            flows: Sampling::every(plan.probes.flows),
+            flows: Sampling::OFF,
             queues: Sampling::every(plan.probes.queues),
         }
     }
 
-    /// The same, with the marks of every flow: who runs the flows takes them.
-    #[must_use]
-    pub fn with_marks(mut self, plan: &Plan) -> Self {
-        let of = |(number, flow)| plan.goodput_marks(flow).map(|at| (at, number as u32));
-        self.marks = plan.flows.iter().enumerate().flat_map(of).collect();
-        self.marks.sort_unstable_by(|a, b| b.cmp(a));
-        self
+    /// What is done by whoever has the sockets. The marks are each socket's own.
+    pub fn of_sockets(plan: &Plan) -> Self {
+        let mut agenda = Self::of_network(plan).with_flow_samples(plan);
+        agenda.queues = Sampling::OFF;
+        agenda.changes.retain(|&(_, number)| plan.changes[number].of_port().is_none());
+        agenda
     }
 
-    /// The same, without the samples of flows.
+    /// The same, and flows are sampled.
     #[must_use]
-    pub fn without_flow_samples(self) -> Self {
-        Self { flows: Sampling::OFF, ..self }
+    pub fn with_flow_samples(self, plan: &Plan) -> Self {
+        Self { flows: Sampling::every(plan.probes.flows), ..self }
     }
 
     /// When something is done next; `NEVER` if nothing is.
@@ -94,7 +101,7 @@ impl<'p> Agenda<'p> {
     }
 
     /// Takes out what is due at `now`, and when it was: the earliest first.
-    pub fn due(&mut self, now: Instant) -> Option<(Instant, Task<'p>)> {
+    pub fn due(&mut self, now: Instant) -> Option<(Instant, Task)> {
         let at = Some(self.next()).filter(|&at| at <= now && at != Instant::NEVER)?;
         let task = if self.flows.take(at) {
             Task::SampleFlows
@@ -105,9 +112,7 @@ impl<'p> Agenda<'p> {
         } else if self.looks.pop_if(|look| *look == at).is_some() {
             Task::Look
         } else {
-            let (change, later) = self.changes.split_first()?;
-            self.changes = later;
-            Task::Change(change)
+            Task::Change(self.changes.pop()?.1)
         };
         Some((at, task))
     }
@@ -121,7 +126,7 @@ impl<'p> Agenda<'p> {
     }
 
     fn change_at(&self) -> Instant {
-        self.changes.first().map_or(Instant::NEVER, |change| change.when)
+        self.changes.last().map_or(Instant::NEVER, |&(at, _)| at)
     }
 }
 
@@ -162,7 +167,7 @@ enabled = false
 "#;
         let plan = Document::parse("test.toml", text).and_then(|document| document.plan());
         let plan = plan.expect("a plan");
-        let mut agenda = Agenda::new(&plan).with_marks(&plan);
+        let mut agenda = Agenda::new(&plan);
         let mut done = Vec::new();
         // Whoever comes late does all that was due.
         for now in [0, 2, 9].map(Duration::from_ms) {
@@ -173,7 +178,7 @@ enabled = false
                     Task::Mark(_) => "mark 1",
                     Task::SampleQueues => "queues",
                     Task::Look => "look",
-                    Task::Change(change) => &change.name,
+                    Task::Change(change) => &plan.changes[change].name,
                 };
                 done.push((at.as_us(), name));
             }

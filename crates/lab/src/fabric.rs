@@ -244,10 +244,9 @@ impl Fabric {
             Idle::prepare_thread();
         }
         let end = Instant::ZERO + plan.duration;
-        let mut agenda = Agenda::new(plan);
-        if !self.monitor.programs.any() {
-            // Whoever has the sockets samples them.
-            agenda = agenda.without_flow_samples();
+        let mut agenda = Agenda::of_network(plan);
+        if self.monitor.programs.any() {
+            agenda = agenda.with_flow_samples(plan);
         }
         let (mut report_at, mut last) = (Instant::ZERO, Instant::ZERO);
         while self.engine.now() < end && !stop.load(Ordering::Relaxed) {
@@ -259,12 +258,12 @@ impl Fabric {
                 match task {
                     Task::SampleFlows => self.monitor.sample_programs(at),
                     Task::SampleQueues => self.engine.sample_queues(at, &mut self.monitor),
-                    // The agents keep those of their flows.
                     Task::Mark(_) => {}
                     Task::Look => noted.looks.push(self.counted()),
                     Task::Change(change) => {
                         // Connections are changed where they are: see `agents::Ended`.
-                        let made = change.of_port().and_then(|(port, how)| self.change(port, how));
+                        let port = plan.changes[change].of_port();
+                        let made = port.and_then(|(port, action)| self.change(port, action));
                         noted.changes.push(made);
                     }
                 }

@@ -266,8 +266,8 @@ fn change(plan: &Groups<'_>, change: &Change, text: &mut String) {
 
 /// The options that connections get.
 fn socket_options(plan: &Plan, Options { flows, list }: &Options, text: &mut String) {
-    let names = plan.flows[flows.clone()].iter().map(|flow| flow.name.as_str());
-    if let Some((first, last)) = names.clone().next().zip(names.last()) {
+    let mut names = plan.flows[flows.clone()].iter().map(|flow| flow.name.as_str());
+    if let Some((first, last)) = names.clone().next().zip(names.next_back()) {
         // The members of a counted flow, from one number to another.
         let number = last.rsplit_once('.').filter(|_| first != last);
         let name = number.map_or(first.to_owned(), |(_, number)| format!("{first}..{number}"));

@@ -26,7 +26,7 @@ pub fn run(
     let mut tally = Tally::new(plan, observer);
     let mut engine = Engine::new(World::new(plan)?);
     let (end, stride) = (Instant::ZERO + plan.duration, stride(plan.duration));
-    let mut agenda = Agenda::new(plan).with_marks(plan);
+    let mut agenda = Agenda::new(plan);
     let mut marks: Vec<_> = plan.flows.iter().map(|flow| GoodputMarks::new(plan, flow)).collect();
     let (mut changes, mut looks, mut complete) = (Vec::new(), Vec::new(), false);
     let mut report_at = Instant::ZERO;
@@ -46,7 +46,8 @@ pub fn run(
                 Task::SampleQueues => engine.sample_queues(now, tally.inner),
                 Task::Look => looks.push(totals(plan, &engine, &tally, &marks, false)),
                 Task::Change(change) => {
-                    changes.push(change_now(plan, &mut engine, &change.target, &mut tally));
+                    let target = &plan.changes[change].target;
+                    changes.push(change_now(plan, &mut engine, target, &mut tally));
                 }
             }
         }

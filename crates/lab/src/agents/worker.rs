@@ -5,6 +5,7 @@ use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::time;
 
+use engine::{Agenda, Task};
 use network::Schedule;
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
@@ -12,7 +13,7 @@ use nix::sys::eventfd::EventFd;
 use results::totals::FlowTotals;
 use scenario::Plan;
 use scenario::plan::Target;
-use traffic::{Duration, FlowId, Instant};
+use traffic::{FlowId, Instant};
 use transport::OptionError;
 
 use super::applications::Applications;
@@ -66,17 +67,13 @@ pub(super) struct Worker<S> {
     applications: Applications,
     listeners: Vec<Listener>,
     scratch: Scratch,
-    /// One source for each flow, one for the samples, one for each application, one for the looks, and one for
-    /// the changes of connections.
+    /// One source for each flow, one for the agenda, and one for each application.
     timers: Schedule,
-    /// When all flows are looked at, the latest first, and what was seen.
-    looks_at: Vec<Instant>,
+    agenda: Agenda,
+    /// What was seen by each look.
     looks: Vec<Vec<FlowTotals>>,
-    /// The changes of connections that are still to be made, by their numbers in the plan, the latest first; and
-    /// what became of the others.
-    changes_left: Vec<usize>,
+    /// What became of the changes of connections, by their numbers in the plan.
     changes: Vec<(usize, Option<String>)>,
-    sampling: Option<Duration>,
     samples: S,
     stopped: bool,
 }
@@ -100,7 +97,7 @@ impl<S: FnMut(Sample)> Worker<S> {
                 epoll.add(socket, Token::Socket.event(number, all_edges()))?;
             }
         }
-        let mut timers = Schedule::new(agents.len() + applications.len() + 3);
+        let mut timers = Schedule::new(agents.len() + applications.len() + 1);
         for (number, agent) in (0..).zip(&agents) {
             if let Kind::Udp(datagrams) = &agent.kind {
                 epoll.add(datagrams.sink(), Token::Datagrams.event(number, EpollFlags::EPOLLIN))?;
@@ -110,36 +107,23 @@ impl<S: FnMut(Sample)> Worker<S> {
         for number in 0..applications.len() as u32 {
             timers.set(agents.len() as u32 + 1 + number, applications.next_wakeup(number));
         }
-        let sampling = plan.probes.flows.map(|every| every.max(Duration::from_us(1)));
-        if sampling.is_some() {
-            timers.set(agents.len() as u32, Instant::ZERO);
-        }
-        let looks_at: Vec<Instant> = plan.looks().rev().collect();
-        let look = looks_at.last().copied().unwrap_or(Instant::NEVER);
-        timers.set((agents.len() + 1 + applications.len()) as u32, look);
-        let of_sockets = |change: &usize| plan.changes[*change].of_port().is_none();
-        let changes_left: Vec<usize> = (0..plan.changes.len()).rev().filter(of_sockets).collect();
-        let scratch = Scratch::new();
-        let stopped = false;
-        let mut worker = Self {
+        let agenda = Agenda::of_sockets(&plan);
+        timers.set(agents.len() as u32, agenda.next());
+        Ok(Self {
             plan,
             clock,
             epoll,
             agents,
             applications,
             listeners,
-            scratch,
+            scratch: Scratch::new(),
             timers,
-            looks_at,
+            agenda,
             looks: Vec::new(),
-            changes_left,
             changes: Vec::new(),
-            sampling,
             samples,
-            stopped,
-        };
-        worker.rearm_changes();
-        Ok(worker)
+            stopped: false,
+        })
     }
 
     /// Works until told to stop; returns what became of each flow.
@@ -171,9 +155,7 @@ impl<S: FnMut(Sample)> Worker<S> {
     fn wake(&mut self, number: u32, now: Instant) {
         let Some(agent) = self.agents.get_mut(number as usize) else {
             return match number - self.agents.len() as u32 {
-                0 => self.sample(number, now),
-                n if n as usize == self.applications.len() + 1 => self.look(number),
-                n if n as usize > self.applications.len() + 1 => self.change(now),
+                0 => self.follow_agenda(now),
                 application => {
                     self.applications.wake(application - 1, now);
                     self.rearm(application - 1);
@@ -197,36 +179,36 @@ impl<S: FnMut(Sample)> Worker<S> {
         }
     }
 
-    /// Looks at all flows, and sets the timer for the next look.
-    fn look(&mut self, timer: u32) {
-        self.looks.push(self.totals());
-        self.looks_at.pop();
-        self.timers.set(timer, self.looks_at.last().copied().unwrap_or(Instant::NEVER));
-    }
-
-    /// Makes the changes of connections that are due.
-    fn change(&mut self, now: Instant) {
-        let Self { plan, agents, applications, .. } = self;
-        while let Some(number) = self.changes_left.pop_if(|next| plan.changes[*next].when <= now) {
-            let Target::Sockets(options) = &plan.changes[number].target else { continue };
-            let refused = options.set_each(plan, |node, flow, option| {
-                let socket = agents[flow].socket_at(&plan.flows[flow], node);
-                applications.set_option(socket.ok_or(OptionError::NotOpen)?, option)
-            });
-            self.changes.push((number, refused));
+    /// Does what is due. Of samples that the machine was too late for, one is taken.
+    fn follow_agenda(&mut self, now: Instant) {
+        let mut samples = false;
+        while let Some((_, task)) = self.agenda.due(now) {
+            match task {
+                Task::SampleFlows => samples = true,
+                Task::Look => self.looks.push(self.totals()),
+                Task::Change(number) => self.change(number),
+                Task::Mark(_) | Task::SampleQueues => {}
+            }
         }
-        self.rearm_changes();
+        if samples {
+            self.sample(now);
+        }
+        self.timers.set(self.agents.len() as u32, self.agenda.next());
     }
 
-    /// Sets the timer of the next change of connections.
-    fn rearm_changes(&mut self) {
-        let timer = self.agents.len() + self.applications.len() + 2;
-        let next = self.changes_left.last().map(|&next| self.plan.changes[next].when);
-        self.timers.set(timer as u32, next.unwrap_or(Instant::NEVER));
+    /// Makes the change of connections of that number.
+    fn change(&mut self, number: usize) {
+        let Self { plan, agents, applications, .. } = self;
+        let Target::Sockets(options) = &plan.changes[number].target else { return };
+        let refused = options.set_each(plan, |node, flow, option| {
+            let socket = agents[flow].socket_at(&plan.flows[flow], node);
+            applications.set_option(socket.ok_or(OptionError::NotOpen)?, option)
+        });
+        self.changes.push((number, refused));
     }
 
     /// Tells the state of every flow that has started; of programs the fabric does.
-    fn sample(&mut self, timer: u32, now: Instant) {
+    fn sample(&mut self, now: Instant) {
         for (number, agent) in (0..).zip(&self.agents) {
             if now >= agent.start && !matches!(agent.kind, Kind::Foreign) {
                 (self.samples)(Sample {
@@ -236,10 +218,6 @@ impl<S: FnMut(Sample)> Worker<S> {
                 });
             }
         }
-        // What the machine was too late for is left out.
-        let period = self.sampling.unwrap_or(Duration::MAX).as_ps();
-        let next = (now.as_ps() / period).saturating_add(1).saturating_mul(period);
-        self.timers.set(timer, Instant::from_ps(next));
     }
 
     fn handle(&mut self, event: &EpollEvent, now: Instant) -> Result<(), Error> {
