@@ -266,13 +266,15 @@ fn change(plan: &Groups<'_>, change: &Change, text: &mut String) {
 
 /// The options that connections get.
 fn socket_options(plan: &Plan, Options { flows, list }: &Options, text: &mut String) {
-    let mut names = plan.flows[flows.clone()].iter().map(|flow| flow.name.as_str());
-    if let Some((first, last)) = names.clone().next().zip(names.next_back()) {
+    let name = match &plan.flows[flows.clone()] {
         // The members of a counted flow, from one number to another.
-        let number = last.rsplit_once('.').filter(|_| first != last);
-        let name = number.map_or(first.to_owned(), |(_, number)| format!("{first}..{number}"));
-        line(text, "flow", &string(&name));
-    }
+        [first, .., last] => {
+            let (_, number) = last.name.rsplit_once('.').unwrap_or_default();
+            format!("{}..{number}", first.name)
+        }
+        one => one.iter().map(|flow| flow.name.as_str()).collect(),
+    };
+    line(text, "flow", &string(&name));
     for option in list {
         let value = match option {
             SocketOption::RtoMin(min) => time(*min),
