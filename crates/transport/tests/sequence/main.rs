@@ -8,6 +8,10 @@
 //! `SUIMON_SEQUENCES=40` runs so many of each algorithm; `make soak` does. The seed of a connection decides
 //! what it goes through; when the machine's clock and scheduler let it happen differs from run to run.
 //!
+//! BBR is not among them: it lets segments out by its pacing's timer, which fires in the model and in the kernel at
+//! times of its own, so that their ACKs are not the same ones. Each of its calls is replayed by itself in the
+//! congestion crate's tests.
+//!
 //! Needs root, BTF, clang, `ip` and /dev/net/tun; without them it says what it lacks and passes.
 
 #[path = "../../../congestion/build/bpf.rs"]
