@@ -3,22 +3,21 @@
 use std::collections::BTreeSet;
 
 use clap::Args;
+use experiment::{Driver, Error, Fabric, Job, format};
 use scenario::plan::{NodeKind, Plan};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::execution::{Driver, Job};
 use crate::exit::Exit;
-use crate::experiment::Experiment;
 use crate::failure::{Failure, problem};
-use crate::format;
 use crate::output;
+use crate::scenario_args::ScenarioArgs;
 
 /// What `check` is told.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    experiment: Experiment,
+    scenario: ScenarioArgs,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -26,12 +25,12 @@ pub(crate) struct Arguments {
 
 /// Checks the scenario at every point of its grid.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    match plans(&arguments.experiment) {
+    match plans(&arguments.scenario) {
         Ok(plans) if arguments.json => as_json(arguments, &plans),
         Ok(plans) => as_text(arguments, &plans),
-        Err(Failure::Scenario(errors)) if arguments.json => {
+        Err(Failure::Experiment(Error::Scenario(errors))) if arguments.json => {
             let problems: Vec<_> = errors.diagnostics().iter().map(problem).collect();
-            let file = arguments.experiment.file.display().to_string();
+            let file = arguments.scenario.file.display().to_string();
             output::print_json(
                 &json!({ "file": file, "ok": false, "errors": problems, "warnings": [] }),
             )?;
@@ -41,8 +40,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
 }
 
-fn plans(experiment: &Experiment) -> Result<Vec<Plan>, Failure> {
-    let runs = experiment.read()?.runs()?;
+fn plans(scenario: &ScenarioArgs) -> Result<Vec<Plan>, Failure> {
+    let runs = scenario.experiment()?.runs()?;
     runs.iter().map(|run| Ok(run.plan()?)).collect()
 }
 
@@ -131,12 +130,13 @@ fn left_out(plans: &[Plan]) -> Vec<String> {
 fn refusal(driver: Driver, plans: &[Plan]) -> Option<String> {
     plans.iter().find_map(|plan| match driver {
         Driver::Simulator => simulate::refusal::check(plan).err().map(|error| error.to_string()),
-        Driver::Lab => lab::refusal::check(plan).err().map(|error| error.to_string()),
+        Driver::Lab(_) => lab::refusal::check(plan).err().map(|error| error.to_string()),
     })
 }
 
 /// Both drivers, as messages name them.
-const DRIVERS: [(Driver, &str); 2] = [(Driver::Simulator, "simulator"), (Driver::Lab, "lab")];
+const DRIVERS: [(Driver, &str); 2] =
+    [(Driver::Simulator, "simulator"), (Driver::Lab(Fabric { port: None, sleep: false }), "lab")];
 
 fn as_text(arguments: &Arguments, plans: &[Plan]) -> Result<Exit, Failure> {
     warn(&warnings(plans));
@@ -151,7 +151,7 @@ fn as_text(arguments: &Arguments, plans: &[Plan]) -> Result<Exit, Failure> {
     }
     let Some(first) = plans.first() else { return Ok(Exit::Fine) };
     let runs = if plans.len() > 1 { format!("; {} runs", plans.len()) } else { String::new() };
-    let file = arguments.experiment.file.display();
+    let file = arguments.scenario.file.display();
     output::print(&format!("{file}: fine: {}{runs}\n", inventory(first)))?;
     Ok(Exit::Fine)
 }
@@ -174,7 +174,7 @@ fn inventory(plan: &Plan) -> String {
 }
 
 fn as_json(arguments: &Arguments, plans: &[Plan]) -> Result<Exit, Failure> {
-    let file = arguments.experiment.file.display().to_string();
+    let file = arguments.scenario.file.display().to_string();
     let warnings = warnings(plans);
     let taking = DRIVERS.iter().filter(|(driver, _)| refusal(*driver, plans).is_none());
     let drivers: Vec<&str> = taking.map(|(driver, _)| driver.name()).collect();

@@ -3,21 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use report::differences::Differences;
-use serde_json::Value;
+use experiment::compare;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{output, paper};
+use crate::output;
 
-mod difference;
-mod folders;
-mod groups;
-mod papers;
 mod render;
-mod render_groups;
-mod rows;
-mod runs;
 
 /// What `compare` is told.
 #[derive(Debug, Args)]
@@ -49,45 +41,18 @@ impl Arguments {
     }
 }
 
-/// Compares them.
+/// Compares them: writes the page if one is asked for, and prints the rest as JSON or as text.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let is_paper = |folder: &&PathBuf| folder.join(paper::ITEMS).exists();
-    let (papers, runs): (Vec<_>, Vec<_>) = arguments.folders.iter().partition(is_paper);
-    match (papers.as_slice(), runs.as_slice()) {
-        ([], _) => of_runs(arguments),
-        ([_], []) => {
-            let help = "name another folder of the same paper";
-            Err(Failure::usage("one paper is nothing to compare", help))
-        }
-        (_, []) => papers::run(arguments),
-        ([paper, ..], [run, ..]) => {
-            let (paper, run) = (paper.display(), run.display());
-            let message = format!("{paper} holds a paper, {run} does not");
-            Err(Failure::usage(message, "give run folders only, or folders of papers only"))
-        }
-    }
-}
-
-/// Writes the page if one is asked for, and prints the rest as JSON or as text.
-fn answer(
-    arguments: &Arguments,
-    page: impl FnOnce() -> Result<Differences, results::Error>,
-    json: impl FnOnce() -> Value,
-    text: impl FnOnce() -> String,
-) -> Result<(), Failure> {
+    let comparison = compare(&arguments.folders, arguments.all)?;
+    comparison.notes.iter().for_each(|note| output::note(note));
     if let Some(path) = &arguments.report {
-        let page = Differences { command: arguments.command(), ..page()? };
+        let page = comparison.page(arguments.command())?;
         results::folder::write(path, &page.to_html())?;
     }
-    if arguments.json { output::print_json(&json()) } else { output::print(&text()) }
-}
-
-/// Side by side, or as samples where several runs differ in their seed alone.
-fn of_runs(arguments: &Arguments) -> Result<Exit, Failure> {
-    let runs = folders::read(&arguments.folders)?;
-    let groups = groups::gather(runs.clone());
-    match groups.len() > 1 && groups.len() < runs.len() {
-        true => groups::run(arguments, groups),
-        false => runs::run(arguments, runs),
+    if arguments.json {
+        output::print_json(&comparison.to_value())?;
+    } else {
+        output::print(&render::text(&comparison.table()))?;
     }
+    Ok(Exit::met(comparison.ok()))
 }

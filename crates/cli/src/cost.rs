@@ -1,13 +1,14 @@
 //! `suimon cost`: what a queueing discipline costs a packet, in time and in instructions.
 
 use clap::Args;
+use experiment::format;
 use serde::Serialize;
 use traffic::qdisc::REGISTRY;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output;
 use crate::progress::Progress;
-use crate::{format, output};
 
 pub(crate) mod case;
 mod drive;

@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use experiment::{Driver, Job, Outcome, Steering};
 use results::{folder, summary::Summary};
 use scenario::{Document, Units};
 
-use crate::execution::{Driver, Job, Outcome, again};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::port::Fabric;
 use crate::progress::Progress;
 use crate::run::render;
 use crate::{interruption, output};
@@ -35,26 +34,18 @@ pub(crate) struct Arguments {
 /// Simulates it, and shows what came out.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let plan = Document::parse("demo.toml", scenario::without_schema(SCENARIO))?.plan()?;
-    let job = Job {
-        driver: Driver::Simulator,
-        fabric: Fabric::default(),
-        lock: scenario::lock(&plan),
-        plan,
-        folder: arguments.out.clone(),
-        command: again(Driver::Simulator, Fabric::default()),
-        left_out: Vec::new(),
-    };
+    let job = Job::new(Driver::Simulator, plan, arguments.out.clone());
     let interrupted = interruption::watch()?;
     let progress = Progress::new(1, arguments.quiet);
-    let outcome = job.execute(&interrupted, &progress);
+    let outcome = job.execute(Steering { interrupted: &interrupted, progress: &progress });
     progress.finish();
     let outcome = outcome?;
     if !outcome.complete() {
         output::note(&render::interruption(&job.plan, &outcome));
-        return outcome.failure.map_or(Ok(Exit::Interrupted), Err);
+        return outcome.failure.map_or(Ok(Exit::Interrupted), |failure| Err(failure.into()));
     }
     output::print(&text(&outcome, &job)?)?;
-    Ok(Exit::met(outcome.ok()))
+    Ok(outcome.status().into())
 }
 
 fn text(outcome: &Outcome, job: &Job) -> Result<String, Failure> {

@@ -3,6 +3,8 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitCode, ExitStatus};
 
+use experiment::Status;
+
 use crate::output;
 
 /// What `--help` says of them.
@@ -38,6 +40,16 @@ impl Exit {
     pub(crate) fn of(status: ExitStatus) -> Self {
         let code = status.code().or_else(|| Some(128 + status.signal()?));
         Self::As(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+    }
+}
+
+impl From<Status> for Exit {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Met => Self::Fine,
+            Status::Unmet => Self::Unmet,
+            Status::Interrupted => Self::Interrupted,
+        }
     }
 }
 

@@ -1,9 +1,9 @@
 //! Why a verb could not do its work, and how that is told.
 
-use std::fmt;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
+use experiment::{Error, ErrorKind};
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, SourceCode};
 use serde_json::{Value, json};
 
@@ -14,95 +14,62 @@ use crate::{output, sanitise};
 /// Why a verb could not do its work.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// A scenario is wrong; each problem has its place.
+    /// The experiment could not be done.
     #[error(transparent)]
-    Scenario(#[from] scenario::Errors),
-    /// Results could not be written or judged.
-    #[error(transparent)]
-    Results(#[from] results::Error),
-    /// A discipline refused its parameters.
-    #[error(transparent)]
-    World(#[from] simulate::Refusal),
-    /// The lab could not be built, or broke.
-    #[error(transparent)]
-    Lab(#[from] lab::Error),
+    Experiment(#[from] Error),
     /// A discipline refused its parameters.
     #[error(transparent)]
     Discipline(#[from] traffic::qdisc::Error),
-    /// The command line asks for what there is not.
-    #[error("{message}\n  help: {help}")]
-    Usage {
-        /// What is wrong.
-        message: String,
-        /// What would be right.
-        help: String,
-    },
-    /// A file or stream failed.
-    #[error("{}: {source}{}", path.display(), remedy(source))]
-    File {
-        /// Which.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
     /// A file or stream takes nothing.
     #[error("{}: {source}\n  help: {}", path.display(), room(source))]
     Unwritten {
         /// Which.
         path: PathBuf,
         /// What the system said.
-        source: std::io::Error,
-    },
-    /// A folder cannot be made or read.
-    #[error("{}: {source}; {}", path.display(), results::error::remedy(source))]
-    Folder {
-        /// Which.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// There is no more room for results.
-    #[error("{}: the disk is full: what was measured until then is kept, and told above\n  help: make room \
-        there, or choose a folder on another disk with --out, and run it again", folder.display())]
-    DiskFull {
-        /// The run's folder.
-        folder: PathBuf,
-    },
-    /// A paper's `published.toml`, which is part of the program, is wrong.
-    #[error("papers/{paper}/published.toml: {message}")]
-    Paper {
-        /// The paper.
-        paper: String,
-        /// What is wrong.
-        message: String,
+        source: io::Error,
     },
 }
+
+/// What other crates say is an experiment's error, wherever it comes from.
+macro_rules! experiment_error {
+    ($($from:ty),*) => {
+        $(impl From<$from> for Failure {
+            fn from(error: $from) -> Self {
+                Self::Experiment(error.into())
+            }
+        })*
+    };
+}
+
+experiment_error!(scenario::Errors, results::Error, simulate::Refusal, lab::Error);
 
 impl Failure {
     /// The command line is wrong.
     pub(crate) fn usage(message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self::Usage { message: message.into(), help: help.into() }
+        Self::Experiment(Error::usage(message, help))
     }
 
     /// A file failed that was to be read.
-    pub(crate) fn file(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
-        |source| Self::File { path: path.to_owned(), source }
+    pub(crate) fn file(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        |source| Self::Experiment(Error::file(path)(source))
     }
 
     /// A file failed that was to be written.
-    pub(crate) fn unwritten(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
+    pub(crate) fn unwritten(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         |source| Self::Unwritten { path: path.to_owned(), source }
     }
 
     /// A folder failed.
-    pub(crate) fn folder(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
-        |source| Self::Folder { path: path.to_owned(), source }
+    pub(crate) fn folder(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        |source| Self::Experiment(Error::folder(path)(source))
     }
 
     /// Tells it on stdout as a JSON document, of the form that `suimon check --json` has.
     pub(crate) fn print_json(&self) -> Result<Exit, Self> {
         let errors = match self {
-            Self::Scenario(errors) => errors.diagnostics().iter().map(problem).collect(),
+            Self::Experiment(Error::Scenario(errors)) => {
+                errors.diagnostics().iter().map(problem).collect()
+            }
             other => {
                 let text = other.to_string();
                 let (message, help) = text.split_once("\n  help: ").unwrap_or((&text, ""));
@@ -115,20 +82,20 @@ impl Failure {
 
     const fn exit(&self) -> Exit {
         match self {
-            Self::Results(results::Error::Io { .. } | results::Error::Busy { .. })
-            | Self::DiskFull { .. }
-            | Self::Unwritten { .. }
-            | Self::Folder { .. } => Exit::Lacking,
-            Self::Lab(lab::Error::Lacking { .. } | lab::Error::System { .. }) => Exit::Lacking,
-            _ => Exit::Usage,
+            Self::Experiment(error) => match error.kind() {
+                ErrorKind::Usage => Exit::Usage,
+                ErrorKind::Lacking => Exit::Lacking,
+            },
+            Self::Discipline(_) => Exit::Usage,
+            Self::Unwritten { .. } => Exit::Lacking,
         }
     }
 
     /// Tells it on stderr.
     pub(crate) fn report(&self) -> Exit {
         match self {
-            Self::Scenario(errors) => output::picture(&pictures(errors)),
-            Self::Lab(_) if self.exit() == Exit::Lacking => {
+            Self::Experiment(Error::Scenario(errors)) => output::picture(&pictures(errors)),
+            Self::Experiment(Error::Lab(_)) if self.exit() == Exit::Lacking => {
                 output::note(&format!(
                     "error: {self}\n  `suimon doctor` tells what this machine can do"
                 ));
@@ -150,30 +117,17 @@ pub(crate) fn problem(diagnostic: &scenario::Diagnostic) -> Value {
     })
 }
 
-/// What a person can do about a file that cannot be used, where that is plain.
-fn remedy(error: &std::io::Error) -> &'static str {
-    match error.kind() {
-        ErrorKind::NotFound => "\n  help: check the name, and the folder that it is looked for in",
-        ErrorKind::IsADirectory => "\n  help: name a file in it",
-        ErrorKind::InvalidData => "\n  help: give a text file in UTF-8",
-        ErrorKind::PermissionDenied => {
-            "\n  help: name another file, or ask for the right to it: ls -l"
-        }
-        _ => "",
-    }
-}
-
 /// What a person can do about a file that cannot be written.
-fn room(error: &std::io::Error) -> &'static str {
+fn room(error: &io::Error) -> &'static str {
     match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room there",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room there",
         _ => "name a file in a folder that can be written",
     }
 }
 
 /// Every problem with the lines it stands in.
 fn pictures(errors: &scenario::Errors) -> String {
-    let colour = anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never;
+    let colour = anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
     let theme = if colour { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_width(100);
     let mut text = String::new();

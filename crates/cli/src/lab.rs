@@ -7,13 +7,12 @@ use std::path::Path;
 
 use clap::{Args, Subcommand};
 use lab::Attached;
-use scenario::Plan;
 use serde_json::json;
 
 use crate::exit::Exit;
-use crate::experiment::Experiment;
 use crate::failure::Failure;
 use crate::port::Fabric;
+use crate::scenario_args::ScenarioArgs;
 use crate::{check, output};
 use runtime::{Folder, Standing};
 
@@ -67,7 +66,7 @@ enum Verb {
 #[derive(Debug, Args)]
 struct Network {
     #[command(flatten)]
-    experiment: Experiment,
+    scenario: ScenarioArgs,
     #[command(flatten)]
     fabric: Fabric,
 }
@@ -88,16 +87,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 /// Runs a command in a host: of the network that stands if there is one, or else of one that is built for it.
 fn within(network: &Network, host: &str, words: &[String]) -> Result<Exit, Failure> {
-    let Network { experiment, fabric } = network;
-    if let Some(mut standing) = runtime::find(&experiment.file)? {
-        if !experiment.is_plain() || *fabric != Fabric::default() {
+    let Network { scenario, fabric } = network;
+    if let Some(mut standing) = runtime::find(&scenario.file)? {
+        if !scenario.is_plain() || *fabric != Fabric::default() {
             let message = format!("the network `{}` stands already", standing.name);
             return Err(Failure::usage(message, "leave out what is said of how to build it"));
         }
         return attach(&mut standing, host, words);
     }
-    if experiment.file != Path::new("-") && !experiment.file.exists() {
-        let file = experiment.file.display();
+    if scenario.file != Path::new("-") && !scenario.file.exists() {
+        let file = scenario.file.display();
         let message = format!("no network `{file}` stands, and there is no such file");
         return Err(Failure::usage(
             message,
@@ -105,9 +104,10 @@ fn within(network: &Network, host: &str, words: &[String]) -> Result<Exit, Failu
         ));
     }
     lab::privilege::acquire()?;
-    let plan = plan(experiment)?;
+    let plan = scenario.experiment()?.plan()?;
     check::tell_programs([&plan]);
-    let (status, report) = lab::exec(&plan, fabric.options(), host, words)?;
+    let (status, report) =
+        lab::exec(&plan, experiment::Fabric::from(*fabric).options(), host, words)?;
     // A person's own pace needs no judgement unless frames were lost.
     if let Some(warning) = report.warning().filter(|_| report.missed_frames > 0) {
         output::note(&warning);
@@ -128,16 +128,6 @@ fn attach(standing: &mut Standing, host: &str, words: &[String]) -> Result<Exit,
         output::note(&format!("the network `{}` was taken down", standing.name));
     }
     Ok(Exit::of(status))
-}
-
-/// The only plan of a scenario.
-fn plan(experiment: &Experiment) -> Result<Plan, Failure> {
-    let runs = experiment.read()?.runs()?;
-    let [run] = runs.as_slice() else {
-        let message = format!("{} is a sweep of {} runs", experiment.file.display(), runs.len());
-        return Err(Failure::usage(message, "choose one of them with --set"));
-    };
-    Ok(run.plan()?)
 }
 
 fn list(json: bool) -> Result<Exit, Failure> {

@@ -2,6 +2,7 @@
 //! algorithms.
 
 use clap::{Args, ValueEnum};
+use experiment::paper;
 use scenario::catalogue::{self, Unknown};
 use serde_json::{Value, json};
 use transport::Profile;
@@ -9,7 +10,7 @@ use transport::Profile;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
-use crate::paper::library;
+
 use crate::table::Table;
 
 /// What `list` is told.
@@ -75,8 +76,8 @@ impl List {
 
 /// The papers; one that cannot be read has no title, and `suimon paper` says why.
 fn papers() -> Vec<Entry> {
-    let title = |name| library::published(name).map(|paper| paper.title).unwrap_or_default();
-    library::papers().map(|name| (name.to_owned(), title(name))).collect()
+    let title = |name| paper::title(name).unwrap_or_default();
+    paper::papers().map(|name| (name.to_owned(), title(name))).collect()
 }
 
 /// The probes, as the schema of scenario files has them.

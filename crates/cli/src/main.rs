@@ -2,27 +2,19 @@
 
 mod check;
 mod compare;
-mod control;
 mod cost;
 mod demo;
 mod doctor;
+mod driver;
 mod editor;
 mod excerpt;
-mod execution;
 mod exit;
-mod experiment;
 mod failure;
-mod folders;
-mod forecast;
-mod format;
 mod init;
 mod interruption;
 mod lab;
 mod list;
-mod live;
 mod manual;
-mod meter;
-
 mod output;
 mod paper;
 mod port;
@@ -32,7 +24,7 @@ mod router;
 mod run;
 mod run_args;
 mod sanitise;
-mod statistics;
+mod scenario_args;
 mod sweep;
 mod table;
 mod top;

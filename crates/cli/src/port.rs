@@ -35,17 +35,8 @@ pub(crate) struct Fabric {
     sleep: bool,
 }
 
-impl Fabric {
-    /// The same, for the lab.
-    pub(crate) fn options(self) -> lab::Options<'static> {
-        lab::Options { kind: self.port.map(Into::into), sleeps: self.sleep, ..<_>::default() }
-    }
-
-    /// The words of a command line that choose it.
-    pub(crate) fn words(self) -> Vec<String> {
-        let port = self.port.and_then(|port| port.to_possible_value());
-        let port = port.map(|port| ["--port".to_owned(), port.get_name().to_owned()]);
-        let sleep = self.sleep.then(|| "--sleep".to_owned());
-        port.into_iter().flatten().chain(sleep).collect()
+impl From<Fabric> for experiment::Fabric {
+    fn from(fabric: Fabric) -> Self {
+        Self { port: fabric.port.map(Into::into), sleep: fabric.sleep }
     }
 }

@@ -1,16 +1,13 @@
 //! The progress bar: on stderr, only if that is a terminal and the work lasts over a second.
 
 use std::fmt::Write;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use experiment::STEPS;
+use experiment::meter::clock;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use scenario::Plan;
 
-use crate::meter::clock;
-
-/// Steps of one run.
-const STEPS: u64 = 1000;
 /// Work that is done sooner shows no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -61,29 +58,10 @@ impl Progress {
 
     /// A piece of work is done.
     pub(crate) fn step(&self) {
-        self.advance(1);
+        self.grow(1);
     }
 
-    /// One run's part of it, to be told the simulated time reached.
-    pub(crate) fn of<'a>(&'a self, plan: &Plan) -> impl Fn(traffic::Instant) + Sync + use<'a> {
-        let (length, done) = (plan.duration.as_ps().max(1), AtomicU64::new(0));
-        move |now| {
-            // Below 2^64: at most STEPS.
-            let step = u128::from(now.as_ps()) * u128::from(STEPS) / u128::from(length);
-            let step = step as u64;
-            let before = done.swap(step, Ordering::Relaxed);
-            if step > before {
-                self.advance(step - before);
-            }
-        }
-    }
-
-    /// One run more than was said.
-    pub(crate) fn again(&self) {
-        self.bar.inc_length(STEPS);
-    }
-
-    fn advance(&self, steps: u64) {
+    fn grow(&self, steps: u64) {
         if self.bar.is_hidden() && !self.quiet && self.began.elapsed() > PATIENCE {
             // Draws nothing where stderr is no terminal.
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
@@ -95,6 +73,16 @@ impl Progress {
     /// Takes the bar away.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+impl experiment::Progress for Progress {
+    fn advance(&self, steps: u64) {
+        self.grow(steps);
+    }
+
+    fn add_run(&self) {
+        self.bar.inc_length(STEPS);
     }
 }
 

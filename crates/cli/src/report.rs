@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use experiment::folders::SWEEP;
 use results::StoredRun;
 use results::folder::SCENARIO;
 use scenario::Document;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::folders::SWEEP;
 use crate::output;
 
 /// What `report` is told.

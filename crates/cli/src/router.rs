@@ -5,15 +5,16 @@ mod control_server;
 mod render;
 mod stats;
 
+use std::env;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
+use experiment::control::Control;
 use lab::clock::{self, Clock};
 use lab::router::{Outcome, Router, Settings};
 
-use crate::control::{self, Control};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::port::Port;
@@ -71,7 +72,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if let Some(verb) = &arguments.verb {
         return client::run(verb);
     }
-    let path = arguments.control.clone().unwrap_or_else(control::usual_path);
+    let path = arguments.control.clone().unwrap_or_else(usual_path);
     let (Some(file), [a, b]) = (&arguments.config, arguments.interfaces.as_slice()) else {
         return Err(Failure::usage("a router needs a scenario and two interfaces", "see --help"));
     };
@@ -88,12 +89,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             force: arguments.force,
         },
     )?;
-    let control = Control::open(&path)?;
+    let control = Control::open(&path).map_err(|error| {
+        let message = format!("the control socket {}: {error}", path.display());
+        Failure::usage(message, "choose another place with --control")
+    })?;
     let interrupted = interruption::watch()?;
     let server = ControlServer::new(source, plan, router.ports().clone());
     announce(&router, &path);
     let (outcome, server) = serve(router, control, server, &interrupted, arguments.quiet);
     print_outcome(arguments, &server, outcome)
+}
+
+/// Where its control socket is unless said otherwise.
+pub(crate) fn usual_path() -> PathBuf {
+    let folder = env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty());
+    PathBuf::from(folder.unwrap_or_else(|| "/run".into())).join("suimon-router.sock")
 }
 
 fn announce(router: &Router, control: &std::path::Path) {

@@ -1,15 +1,15 @@
 //! `suimon run`: simulates a scenario, or every point of its sweep.
 
 use clap::Args;
+use experiment::{Experiment, Job, Outcome, Steering, folders};
 use results::LabReport;
-use scenario::Run;
+use scenario::{Plan, Run};
 
-use crate::execution::{Driver, Job, Outcome};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::run_args::RunArgs;
-use crate::{check, folders, interruption, output, sweep};
+use crate::{check, interruption, output, sweep};
 
 pub(crate) mod render;
 
@@ -29,21 +29,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 fn runs(args: &RunArgs) -> Result<Exit, Failure> {
-    let runs = args.runs()?;
+    let experiment = args.experiment()?;
+    let runs = experiment.runs()?;
     match runs.as_slice() {
-        [run] if run.parameters.is_empty() => single(args, run),
-        runs => sweep::run_all(args, runs, &sweep::SweepOptions::of_run()),
+        [run] if run.parameters.is_empty() => single(args, &experiment, run),
+        _ => sweep::run_all(args, &experiment, runs, sweep::options(args)),
     }
 }
 
-fn single(args: &RunArgs, run: &Run) -> Result<Exit, Failure> {
-    let name = args.experiment.name();
-    let chosen = args.out.clone();
-    let job =
-        args.job(run, |plan| chosen.unwrap_or_else(|| folders::of_run(&name, plan.seed, args.on)))?;
+fn single(args: &RunArgs, experiment: &Experiment, run: &Run) -> Result<Exit, Failure> {
+    let (name, driver, chosen) = (experiment.name(), args.driver(), args.out.clone());
+    let folder = |plan: &Plan| chosen.unwrap_or_else(|| folders::of_run(&name, plan.seed, driver));
+    let job = experiment.job(run, driver, folder)?;
     if !args.quiet {
         check::warn(&check::warnings([&job.plan]));
-        if args.on == Driver::Lab {
+        if driver.is_lab() {
             check::tell_programs([&job.plan]);
         }
         check::tell_left_out([&job]);
@@ -53,17 +53,17 @@ fn single(args: &RunArgs, run: &Run) -> Result<Exit, Failure> {
         output::note(&render::beginning(&job));
     }
     let interrupted = interruption::watch()?;
-    let progress = match args.on {
-        Driver::Simulator => Progress::new(1, args.quiet),
-        Driver::Lab => Progress::in_real_time(&job.plan, args.quiet),
+    let progress = match driver.is_lab() {
+        false => Progress::new(1, args.quiet),
+        true => Progress::in_real_time(&job.plan, args.quiet),
     };
-    let outcome = job.execute(&interrupted, &progress);
+    let outcome = job.execute(Steering { interrupted: &interrupted, progress: &progress });
     progress.finish();
     let outcome = outcome?;
     print_outcome(args, &job, &outcome)?;
-    let exit = if outcome.complete() { Exit::met(outcome.ok()) } else { Exit::Interrupted };
+    let exit = outcome.status().into();
     // What ended it is told last, after what was measured so far.
-    Ok(outcome.failure.map_or(exit, |failure| failure.report()))
+    Ok(outcome.failure.map(Failure::from).map_or(exit, |failure| failure.report()))
 }
 
 fn print_outcome(args: &RunArgs, job: &Job, outcome: &Outcome) -> Result<(), Failure> {

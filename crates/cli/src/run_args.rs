@@ -4,18 +4,18 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
-use scenario::{Plan, Run};
+use experiment::Experiment;
 
-use crate::execution::{Driver, Job};
-use crate::experiment::Experiment;
+use crate::driver::Driver;
 use crate::failure::Failure;
 use crate::port::Fabric;
+use crate::scenario_args::ScenarioArgs;
 
 /// A scenario to be run, and how.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     #[command(flatten)]
-    pub(crate) experiment: Experiment,
+    scenario: ScenarioArgs,
     /// Who moves the packets
     #[arg(long, value_enum, default_value_t, value_name = "DRIVER")]
     pub(crate) on: Driver,
@@ -45,56 +45,26 @@ pub(crate) fn workers(jobs: Option<NonZeroUsize>) -> NonZeroUsize {
 }
 
 impl RunArgs {
-    /// Enters the lab if that is asked for, while there is one thread only; then reads the scenario.
+    /// Who moves the packets.
+    pub(crate) fn driver(&self) -> experiment::Driver {
+        self.on.with(self.fabric)
+    }
+
+    /// Enters the lab if that is asked for, while there is one thread only; then reads what is from stdin.
     ///
     /// # Errors
-    /// A lab that this machine does not grant, options that do not fit, a scenario that is wrong.
-    pub(crate) fn runs(&self) -> Result<Vec<Run>, Failure> {
-        if self.on == Driver::Lab {
-            lab::privilege::acquire()?;
-        } else if self.fabric != Fabric::default() {
+    /// A lab that this machine does not grant, options that do not fit.
+    pub(crate) fn experiment(&self) -> Result<Experiment, Failure> {
+        if self.on == Driver::Simulator && self.fabric != Fabric::default() {
             let help = "leave them out, or run on real packets: --on lab";
             return Err(Failure::usage("--port and --sleep are for the lab", help));
         }
-        Ok(self.experiment.read()?.runs()?)
-    }
-
-    /// What a command line says of who moves the packets.
-    pub(crate) fn driver_words(&self) -> Vec<String> {
-        self.on.words(self.fabric)
+        self.driver().acquire()?;
+        self.scenario.experiment()
     }
 
     /// How many runs at a time: real time is not shared.
     pub(crate) fn workers(&self) -> NonZeroUsize {
         if self.on == Driver::Lab { NonZeroUsize::MIN } else { workers(self.jobs) }
-    }
-
-    /// A run's job, its folder to be told by what its plan says.
-    pub(crate) fn job(
-        &self,
-        run: &Run,
-        folder: impl FnOnce(&Plan) -> PathBuf,
-    ) -> Result<Job, Failure> {
-        let mut plan = run.plan()?;
-        let lock = scenario::lock(&plan);
-        let left_out = match self.on {
-            Driver::Simulator => {
-                simulate::refusal::check(&plan)?;
-                simulate::leave_out(&mut plan)
-            }
-            Driver::Lab => {
-                lab::refusal::check(&plan)?;
-                Vec::new()
-            }
-        };
-        Ok(Job {
-            driver: self.on,
-            fabric: self.fabric,
-            folder: folder(&plan),
-            lock,
-            left_out,
-            command: [self.experiment.command(&run.parameters), self.driver_words()].concat(),
-            plan,
-        })
     }
 }

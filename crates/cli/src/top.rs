@@ -23,7 +23,7 @@ use traffic::{Duration, Instant};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{control, output};
+use crate::{output, router};
 use replay::Replay;
 use socket::{Answered, Socket};
 use source::Source;
@@ -68,7 +68,7 @@ const PACE_MIN: time::Duration = time::Duration::from_millis(50);
 
 /// Shows what there is.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let target = arguments.target.clone().unwrap_or_else(control::usual_path);
+    let target = arguments.target.clone().unwrap_or_else(router::usual_path);
     let source = Source::open(&target, arguments.target.is_some())?;
     if arguments.at.is_some() && matches!(source, Source::Socket(_)) {
         let help = "leave out --at; only a finished run can be looked at from a time on";

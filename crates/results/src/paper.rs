@@ -43,6 +43,11 @@ pub struct Item {
 }
 
 impl Item {
+    /// Whether it has limits.
+    pub const fn is_judged(&self) -> bool {
+        self.low.is_some() || self.high.is_some()
+    }
+
     /// The item with its verdict: whether `measured` lies within the limits, which belong to the range.
     #[must_use]
     pub fn judged(mut self) -> Self {

@@ -1,12 +1,12 @@
 //! Nanoseconds a packet: the best of several rounds, for whatever else the machine does only adds.
 
+use experiment::meter::thread_seconds;
 use serde::Serialize;
 
 use super::case::Case;
 use super::drive::{Walk, carry_packets};
 use super::workload::Workload;
 use crate::failure::Failure;
-use crate::meter::thread_seconds;
 
 /// Steps of a round at least.
 const STEPS: u64 = 50_000;

@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
 
+use experiment::meter::clock;
 use lab::machine::{Finding, State};
 use scenario::Document;
 use simulate::Steering;
 
 use crate::failure::Failure;
-use crate::meter::clock;
 
 /// A flow that has a tenth of a second to get through.
 const SCENARIO: &str = r#"

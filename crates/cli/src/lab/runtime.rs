@@ -7,13 +7,13 @@ use std::net::IpAddr;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use experiment::control::Connection;
 use lab::departure::Process;
 use nix::fcntl::{Flock, FlockArg, OFlag};
 use nix::unistd::Uid;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::control::Connection;
 use crate::failure::Failure;
 use crate::table::Table;
 

@@ -9,6 +9,8 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use experiment::control::Control;
+use experiment::{Experiment, folders};
 use lab::Held;
 use lab::clock::Clock;
 use nix::unistd::{dup2_stderr, dup2_stdin, dup2_stdout, setsid};
@@ -16,18 +18,17 @@ use scenario::Plan;
 use serde_json::{Value, json};
 
 use super::runtime::{Folder, HostState, Place, ProgramState, State};
-use crate::control::Control;
 use crate::exit::Exit;
-use crate::experiment::Experiment;
 use crate::failure::Failure;
 use crate::port::Fabric;
-use crate::{check, folders, interruption, output};
+use crate::scenario_args::ScenarioArgs;
+use crate::{check, interruption, output};
 
 /// What `lab up` is told.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
-    experiment: Experiment,
+    scenario: ScenarioArgs,
     #[command(flatten)]
     fabric: Fabric,
     /// What the network is called; as the file unless given
@@ -78,9 +79,9 @@ fn hold(arguments: &Arguments) -> Result<Exit, Failure> {
         let _ = setsid();
     }
     let interrupted = interruption::watch()?;
-    let experiment = &arguments.experiment;
-    let plan = super::plan(experiment)?;
-    let name = name(arguments)?;
+    let experiment = arguments.scenario.experiment()?;
+    let plan = experiment.plan()?;
+    let name = name(arguments, &experiment)?;
     let folder = Folder::make()?;
     let path = folder.socket(&name);
     let lock = folder.lock()?;
@@ -94,7 +95,7 @@ fn hold(arguments: &Arguments) -> Result<Exit, Failure> {
     lab::privilege::acquire()?;
     let mut holder = Holder {
         name,
-        scenario: experiment.file.canonicalize().unwrap_or_else(|_| experiment.file.clone()),
+        scenario: experiment.file.canonicalize().unwrap_or(experiment.file),
         clock: Clock::starting_in(Duration::ZERO),
         background: arguments.hold,
         control,
@@ -112,7 +113,10 @@ fn hold_plan(
     interrupted: &AtomicBool,
     holder: &mut Holder,
 ) -> Result<(), Failure> {
-    let options = lab::Options { interrupted: Some(interrupted), ..fabric.options() };
+    let options = lab::Options {
+        interrupted: Some(interrupted),
+        ..experiment::Fabric::from(fabric).options()
+    };
     let report = lab::hold(plan, options, |held| {
         holder.serve(held)?;
         Ok(holder.over || interrupted.load(Ordering::Relaxed))
@@ -124,7 +128,7 @@ fn hold_plan(
 }
 
 /// What the network is called.
-fn name(arguments: &Arguments) -> Result<String, Failure> {
+fn name(arguments: &Arguments, experiment: &Experiment) -> Result<String, Failure> {
     const LETTERS_MAX: usize = 64;
     let fits = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     match &arguments.name {
@@ -140,7 +144,7 @@ fn name(arguments: &Arguments) -> Result<String, Failure> {
             "choose such a --name",
         )),
         None => {
-            let name = folders::plain(&arguments.experiment.name());
+            let name = folders::plain(&experiment.name());
             let name: String = name.chars().map(|c| if fits(c) { c } else { '-' }).collect();
             let name = name.trim_start_matches(['.', '-']);
             Ok(if name.is_empty() { "network" } else { name }.chars().take(LETTERS_MAX).collect())

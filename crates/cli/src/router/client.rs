@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use experiment::control::Connection;
+use experiment::statistics::{REQUEST, Statistics};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::stats;
-use crate::control::{self, Connection};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
-use crate::statistics::{REQUEST, Statistics};
 
 /// What is asked of a router that runs.
 #[derive(Debug, Subcommand)]
@@ -115,7 +115,7 @@ const VERSIONS: &str = "let both be of one version of suimon";
 impl Target {
     /// The router's answer to a line.
     fn ask(&self, line: &str) -> Result<Value, Failure> {
-        let path = self.control.clone().unwrap_or_else(control::usual_path);
+        let path = self.control.clone().unwrap_or_else(super::usual_path);
         let mut connection = Connection::open(&path).map_err(|error| {
             let message = format!("no router listens at {}: {error}", path.display());
             Failure::usage(message, "start one, or name its socket with --control")

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use experiment::statistics::{self, configured_rate};
 use lab::router::{Look, Port};
 use network::PortId;
 use scenario::plan::{Action, NodeKind};
@@ -11,7 +12,6 @@ use serde_json::{Value, json};
 
 use super::render;
 use crate::failure::Failure;
-use crate::statistics::{self, configured_rate};
 
 /// The name of the change that a request is in the scenario, as refusals tell it.
 const CHANGE: &str = "do";

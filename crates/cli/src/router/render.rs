@@ -1,5 +1,6 @@
 //! A router's counters: as JSON, as a line each second, and as a summary.
 
+use experiment::statistics::{Interface, Port as Promised};
 use lab::device::LinkState;
 use lab::router::{InterfaceLook, Look, Port};
 use results::LabReport;
@@ -10,7 +11,6 @@ use serde_json::{Map, Value, json};
 use traffic::{DropReason, Statistics};
 
 use super::stats;
-use crate::statistics::{Interface, Port as Promised};
 use crate::table::{Cell, Table};
 
 fn totals<'a>(look: &'a Look, port: &Port) -> Option<&'a PortTotals> {
@@ -68,7 +68,7 @@ fn rates(look: &Look, between: Between<'_>, port: &Port) -> (Rates, Vec<Rates>) 
     (all, now.classes.iter().map(class).collect())
 }
 
-/// Everything as JSON, in the words of [`crate::statistics`]: what was counted until `look`, and what each
+/// Everything as JSON, in the words of [`experiment::statistics`]: what was counted until `look`, and what each
 /// port promises. Units are bytes, seconds, bytes per second and counts unless a name says otherwise.
 pub(super) fn value(
     ports: &[Port; 2],

@@ -1,10 +1,10 @@
 //! What a running router has counted, as text.
 
+use experiment::format;
+use experiment::statistics::{Counts, Interface, Port, Statistics};
 use lab::device::LinkState;
 use results::quantity::{self, Kind};
 
-use crate::format;
-use crate::statistics::{Counts, Interface, Port, Statistics};
 use crate::table::{Cell, Table};
 
 /// All of it.
@@ -58,7 +58,7 @@ fn of_port(name: &str, port: &Port) -> String {
     text + &port.interface.as_ref().map_or_else(String::new, of_interface)
 }
 
-fn dropped(place: &str, drops: &crate::statistics::Drops) -> String {
+fn dropped(place: &str, drops: &experiment::statistics::Drops) -> String {
     if drops.is_empty() {
         return String::new();
     }

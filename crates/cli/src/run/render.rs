@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use experiment::{Driver, Job, Outcome, format};
 use results::quantity::{self, Kind};
 use results::summary::{DatagramSummary, FlowSummary, Group, ProgramSummary, Summary};
 use results::{Verdict, folder};
 use scenario::{Plan, Units};
 
-use crate::execution::{Driver, Job, Outcome};
-use crate::format;
 use crate::table::{Cell, Table};
 
 /// More rows are left to the run folder.
@@ -95,7 +94,7 @@ pub(crate) fn beginning(job: &Job) -> String {
     let (seed, time) = (plan.seed, plan.units.duration.text(plan.duration.as_secs_f64()));
     let driver = match job.driver {
         Driver::Simulator => "simulating",
-        Driver::Lab => "real packets for",
+        Driver::Lab(_) => "real packets for",
     };
     format!("{folder}: {driver} {time}, seed {seed}, suimon {}", env!("CARGO_PKG_VERSION"))
 }

@@ -1,31 +1,13 @@
-//! A sweep as text and as JSON.
+//! A sweep as text.
 
+use experiment::sweep::Point;
 use results::quantity::Kind;
 use scenario::Units;
-use serde_json::{Value, json};
 
-use crate::sweep::point::Point;
 use crate::table::{Cell, Table};
 
-/// All runs as JSON. Without their cost, so that it has the same bytes whatever the workers; that is
-/// in each run's manifest.
-pub(super) fn document(points: &[Point<'_>]) -> Value {
-    let entries = points.iter().map(|point| {
-        let pairs = point.run.parameters.iter().map(|(path, value)| (path.clone(), json!(value)));
-        let parameters: serde_json::Map<String, Value> = pairs.collect();
-        json!({
-            "folder": point.folder(),
-            "parameters": parameters,
-            "summary": point.stored.as_ref().map(|stored| &stored.summary),
-            "expectations": point.stored.as_ref().map(|_| &point.verdicts),
-        })
-    });
-    let entries: Vec<Value> = entries.collect();
-    json!({ "complete": points.iter().all(Point::complete), "runs": entries })
-}
-
 /// A line for each run.
-pub(super) fn table(points: &[Point<'_>]) -> String {
+pub(super) fn table(points: &[Point]) -> String {
     let head = ["run", ">goodput", ">fairness", ">drops", ">retransmits", ">timeouts", "verdict"];
     let units = points.first().map_or_else(Units::default, |first| first.job.plan.units);
     let mut table = Table::new(&head).in_units(units);
@@ -33,7 +15,7 @@ pub(super) fn table(points: &[Point<'_>]) -> String {
     table.render()
 }
 
-fn row(point: &Point<'_>) -> Vec<Cell> {
+fn row(point: &Point) -> Vec<Cell> {
     let label = point.run.label.as_str().into();
     if point.stored.is_none() {
         return vec![label, "not run".into()];

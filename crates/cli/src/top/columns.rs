@@ -1,5 +1,6 @@
 //! The two tables of the screen: as many columns as there is room for, the ones that matter most first.
 
+use experiment::statistics::Flow;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Rect};
 use ratatui::style::Style;
@@ -12,7 +13,6 @@ use super::history::History;
 use super::lines::Line;
 use super::palette::Palette;
 use super::plain;
-use crate::statistics::Flow;
 
 /// Names are no narrower than this.
 const NAME: u16 = 12;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::statistics::Statistics;
+use experiment::statistics::Statistics;
 
 /// So many looks are remembered.
 pub(super) const LOOKS: usize = 64;
@@ -51,7 +51,7 @@ mod tests {
     use results::summary::Named;
 
     use super::*;
-    use crate::statistics::{Counts, Port};
+    use experiment::statistics::{Counts, Port};
 
     #[test]
     fn the_latest_rates_are_drawn() {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::statistics::{Class, Counts, Flow, Port, Statistics};
+use experiment::statistics::{Class, Counts, Flow, Port, Statistics};
 
 /// The order of siblings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! One look as plain text, and as a line of JSON.
 
+use experiment::statistics::{Flow, Statistics};
 use results::quantity::{self, Kind};
 
 use super::lines::{self, Line, Sort};
-use crate::statistics::{Flow, Statistics};
 use crate::table::{Cell, Table};
 
 /// One line.

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use experiment::statistics::sampled::{self, Pair};
+use experiment::statistics::{Statistics, configured_rate};
 use results::summary::Named;
 use results::{ClassRow, FlowRow, Name, QueueRow, Row, StoredRun, Table};
 use scenario::{Document, Plan, Units};
 use traffic::{Duration, Instant};
 
 use crate::failure::Failure;
-use crate::statistics::sampled::{self, Pair};
-use crate::statistics::{Statistics, configured_rate};
 
 /// Samples that are kept at most, of everything together.
 const ROWS_MAX: u64 = 1 << 20;

@@ -1,5 +1,6 @@
 //! The view on a terminal, however large it is. Nothing is told by colour alone.
 
+use experiment::statistics::Statistics;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line as Text, Span};
@@ -11,7 +12,6 @@ use super::palette::Palette;
 use super::plain;
 use super::view::{View, chosen};
 use crate::sanitise;
-use crate::statistics::Statistics;
 
 const KEYS: &str = "q quit  Tab port  s sort  Space pause  ? help";
 const KEYS_RECORDED: &str = "q quit  \u{2190}\u{2192} time  Tab port  s sort  Space pause  ? help";

@@ -3,11 +3,11 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use experiment::control::Connection;
+use experiment::statistics::{REQUEST, Statistics};
 use serde::Deserialize;
 
-use crate::control::Connection;
 use crate::failure::Failure;
-use crate::statistics::{REQUEST, Statistics};
 
 /// The way to it.
 #[derive(Debug)]

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use experiment::folders::SWEEP;
+
 use super::replay::Replay;
 use super::socket::Socket;
 use crate::failure::Failure;
-use crate::folders::SWEEP;
-use crate::live;
 
 /// What is watched.
 pub(super) enum Source {
@@ -33,7 +33,7 @@ impl Source {
     }
 
     fn of_folder(folder: &Path) -> Result<Self, Failure> {
-        if let Ok(socket) = Socket::open(&live::socket(folder)) {
+        if let Ok(socket) = Socket::open(&experiment::live_socket(folder)) {
             return Ok(Self::Socket(socket));
         }
         if folder.join(SWEEP).exists() {

@@ -10,6 +10,8 @@ use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::thread;
 use std::time;
 
+use experiment::meter::clock;
+use experiment::statistics::Statistics;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use ratatui::Terminal;
@@ -33,8 +35,6 @@ use super::view::{View, Wish};
 use super::{PACE_MIN, gone};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::meter::clock;
-use crate::statistics::Statistics;
 
 /// From one look at keys and signals to the next.
 const GLANCE_MS: u8 = 50;

@@ -1,10 +1,10 @@
 //! What is on the screen, and what keys do to it.
 
+use experiment::statistics::Statistics;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::history::History;
 use super::lines::{self, Sort};
-use crate::statistics::Statistics;
 
 /// Lines of flows that a page moves by.
 const PAGE: usize = 8;
@@ -104,7 +104,7 @@ mod tests {
     use results::summary::Named;
 
     use super::*;
-    use crate::statistics::Port;
+    use experiment::statistics::Port;
 
     fn press(view: &mut View, code: KeyCode) -> Wish {
         view.key(KeyEvent::new(code, KeyModifiers::NONE))

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use experiment::statistics::{Class, Counts, Flow, Port};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -10,7 +11,6 @@ use results::Lateness;
 use results::summary::Named;
 
 use super::*;
-use crate::statistics::{Class, Counts, Flow, Port};
 
 fn counts(rate: f64, backlog: u64, drop_rate: f64) -> Counts {
     Counts {

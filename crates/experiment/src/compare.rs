@@ -1,0 +1,152 @@
+//! Runs of one scenario, or of one paper, side by side.
+
+use std::path::{Path, PathBuf};
+
+use report::Cell;
+use report::differences::Differences;
+use serde_json::Value;
+
+use crate::error::Error;
+use crate::paper;
+
+mod difference;
+mod folders;
+mod groups;
+mod papers;
+mod render;
+mod render_groups;
+mod rows;
+mod runs;
+
+/// What is compared, and how far apart it lies.
+#[derive(Debug)]
+pub struct Comparison {
+    of: Compared,
+    /// What a reader should know of the runs before believing them.
+    pub notes: Vec<String>,
+}
+
+#[derive(Debug)]
+enum Compared {
+    /// Single runs, as they are.
+    Runs(runs::Comparison),
+    /// Samples: several runs of each differ in their seed alone.
+    Groups(groups::Comparison),
+    /// Figures of one paper.
+    Papers(papers::Comparison),
+}
+
+/// A comparison in words.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// The columns' heads, that of the judgement the last.
+    pub head: Vec<String>,
+    /// How many columns are names; the others are numbers.
+    pub names: usize,
+    /// A row for each quantity: a word for each column but the last, and the judgement.
+    pub rows: Vec<(Vec<String>, Judgement)>,
+    /// What is left out.
+    pub left_out: Option<String>,
+}
+
+/// What is to be said of a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// It is judged, and lies within what is allowed or not.
+    Judged(bool),
+    /// It is only told.
+    Told(&'static str),
+}
+
+impl From<Judgement> for Cell {
+    fn from(judgement: Judgement) -> Self {
+        match judgement {
+            Judgement::Judged(ok) => Self::Held(ok),
+            Judgement::Told(text) => Self::text_of(text),
+        }
+    }
+}
+
+/// Compares the runs in these folders, of runs, sweeps or papers. The first is what the others are held against; runs
+/// that differ in their seed alone count as one sample. `all` keeps what is equal or differs by noise, and every flow
+/// of a count.
+///
+/// # Errors
+/// Less than two runs, a folder that cannot be read, runs of different scenarios or papers, a tolerance for what no
+/// run has.
+pub fn compare<P: AsRef<Path>>(folders: &[P], all: bool) -> Result<Comparison, Error> {
+    let folders: Vec<PathBuf> = folders.iter().map(|folder| folder.as_ref().to_owned()).collect();
+    let is_paper = |folder: &&PathBuf| folder.join(paper::ITEMS).exists();
+    let (papers, runs): (Vec<_>, Vec<_>) = folders.iter().partition(is_paper);
+    match (papers.as_slice(), runs.as_slice()) {
+        ([], _) => of_runs(&folders, all),
+        ([_], []) => {
+            let help = "name another folder of the same paper";
+            Err(Error::usage("one paper is nothing to compare", help))
+        }
+        (_, []) => {
+            let of = Compared::Papers(papers::compare(&folders, all)?);
+            Ok(Comparison { of, notes: Vec::new() })
+        }
+        ([paper, ..], [run, ..]) => {
+            let (paper, run) = (paper.display(), run.display());
+            let message = format!("{paper} holds a paper, {run} does not");
+            Err(Error::usage(message, "give run folders only, or folders of papers only"))
+        }
+    }
+}
+
+/// Side by side, or as samples where several runs differ in their seed alone.
+fn of_runs(folders: &[PathBuf], all: bool) -> Result<Comparison, Error> {
+    let runs = folders::read(folders)?;
+    let groups = groups::gather(runs.clone());
+    if groups.len() > 1 && groups.len() < runs.len() {
+        let notes = groups.iter().flat_map(|group| &group.runs).flat_map(runs::notes).collect();
+        return Ok(Comparison { of: Compared::Groups(groups::compare(groups, all)?), notes });
+    }
+    let notes = runs.iter().flat_map(runs::notes).chain(runs::differing_settings(&runs)).collect();
+    Ok(Comparison { of: Compared::Runs(runs::compare(runs, all)?), notes })
+}
+
+impl Comparison {
+    /// Whether all that is judged lies within what is allowed.
+    pub fn ok(&self) -> bool {
+        match &self.of {
+            Compared::Runs(runs) => runs.ok(),
+            Compared::Groups(groups) => groups.ok(),
+            Compared::Papers(papers) => papers.ok(),
+        }
+    }
+
+    /// The comparison as data.
+    pub fn to_value(&self) -> Value {
+        match &self.of {
+            Compared::Runs(runs) => render::json(runs),
+            Compared::Groups(groups) => render_groups::json(groups),
+            Compared::Papers(papers) => papers.to_value(),
+        }
+    }
+
+    /// The comparison in words.
+    pub fn table(&self) -> Table {
+        match &self.of {
+            Compared::Runs(runs) => render::table(runs),
+            Compared::Groups(groups) => render_groups::table(groups),
+            Compared::Papers(papers) => papers.table(),
+        }
+    }
+
+    /// The comparison as a page, with its differences as dots and the runs' curves in the same charts; `command` are
+    /// the words that make it again.
+    ///
+    /// # Errors
+    /// A table of a run that cannot be read.
+    pub fn page(&self, command: Vec<String>) -> Result<Differences, Error> {
+        let page = match &self.of {
+            Compared::Runs(runs) => render::page(runs)?,
+            Compared::Groups(groups) => render_groups::page(groups)?,
+            Compared::Papers(papers) => papers.page(),
+        };
+        Ok(Differences { command, ..page })
+    }
+}

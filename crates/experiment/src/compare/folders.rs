@@ -1,0 +1,45 @@
+//! Which runs are compared: those of the folders that were named, and of the sweeps among them.
+
+use std::path::{Path, PathBuf};
+
+use results::StoredRun;
+use serde_json::Value;
+
+use crate::error::Error;
+use crate::folders::SWEEP;
+
+/// Reads every run; a sweep's in the order of its grid.
+pub(super) fn read(folders: &[PathBuf]) -> Result<Vec<StoredRun>, Error> {
+    let mut runs = Vec::new();
+    for folder in folders {
+        for place in places(folder)? {
+            runs.push(StoredRun::read(&place)?);
+        }
+    }
+    if runs.len() < 2 {
+        return Err(Error::usage("one run is nothing to compare", "name two run folders or more"));
+    }
+    Ok(runs)
+}
+
+/// The folder itself, or the complete runs of the sweep that it holds.
+fn places(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let path = folder.join(SWEEP);
+    if !path.exists() {
+        return Ok(vec![folder.to_owned()]);
+    }
+    let text = std::fs::read_to_string(&path).map_err(Error::file(&path))?;
+    let document: Value = serde_json::from_str(&text).map_err(|error| {
+        let message = format!("{}: {error}", path.display());
+        Error::usage(message, "run `suimon sweep` again: it writes the file anew")
+    })?;
+    let runs = document["runs"].as_array().into_iter().flatten();
+    let done = runs.filter(|run| run["summary"]["run"]["complete"] == true);
+    let names = done.filter_map(|run| run["folder"].as_str());
+    let places: Vec<PathBuf> = names.map(|name| folder.join(name)).collect();
+    if places.is_empty() {
+        let message = format!("{} tells of no run that is done", path.display());
+        return Err(Error::usage(message, "run `suimon sweep` again: it goes on where it was"));
+    }
+    Ok(places)
+}

@@ -1,0 +1,179 @@
+//! What is to be run: a scenario, and what is changed in it.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use scenario::{Document, Plan, Run};
+
+use crate::driver::Driver;
+use crate::error::Error;
+use crate::execution::Job;
+use crate::sweep::MEASURE;
+
+/// A scenario and its changes.
+#[derive(Clone, Debug, Default)]
+pub struct Experiment {
+    /// The scenario's file. Files that it names are looked for in its folder.
+    pub file: PathBuf,
+    /// The scenario itself, in place of what the file holds.
+    pub text: Option<String>,
+    /// What is set as if the file said so, each `PATH=VALUE`.
+    pub set: Vec<String>,
+    /// What is varied, each `PATH=A,B,..` or a range, `PATH=A..B/COUNT`.
+    pub vary: Vec<String>,
+    /// The seed of everything random, in place of the file's.
+    pub seed: Option<u64>,
+    /// Seeds from first to last, `1..8`: one run for each.
+    pub seeds: Option<String>,
+}
+
+impl Experiment {
+    /// The scenario in `file`, unchanged.
+    pub fn new(file: impl Into<PathBuf>) -> Self {
+        Self { file: file.into(), ..Self::default() }
+    }
+
+    /// Every run of the grid; a single one without parameters where nothing is varied.
+    ///
+    /// # Errors
+    /// A file that cannot be read, a scenario or a change that is wrong.
+    pub fn runs(&self) -> Result<Vec<Run>, Error> {
+        Ok(self.read()?.runs()?)
+    }
+
+    /// The plan of the only run.
+    ///
+    /// # Errors
+    /// As of [`Experiment::runs`], and a grid.
+    pub fn plan(&self) -> Result<Plan, Error> {
+        let runs = self.runs()?;
+        let [run] = runs.as_slice() else {
+            let message = format!("{} is a sweep of {} runs", self.file.display(), runs.len());
+            return Err(Error::usage(message, "choose one of them with --set"));
+        };
+        Ok(run.plan()?)
+    }
+
+    /// How one of its runs is executed: `folder` says where, given the plan.
+    ///
+    /// # Errors
+    /// A scenario that is wrong at that point of the grid, a plan that the driver refuses.
+    pub fn job(
+        &self,
+        run: &Run,
+        driver: Driver,
+        folder: impl FnOnce(&Plan) -> PathBuf,
+    ) -> Result<Job, Error> {
+        let mut plan = run.plan()?;
+        let lock = scenario::lock(&plan);
+        let left_out = match driver {
+            Driver::Simulator => {
+                simulate::refusal::check(&plan)?;
+                simulate::leave_out(&mut plan)
+            }
+            Driver::Lab(_) => {
+                lab::refusal::check(&plan)?;
+                Vec::new()
+            }
+        };
+        let command = [self.command(&run.parameters), driver.words()].concat();
+        Ok(Job { driver, folder: folder(&plan), lock, left_out, command, plan })
+    }
+
+    /// Reads the scenario and applies the changes.
+    fn read(&self) -> Result<Document, Error> {
+        let text = match &self.text {
+            Some(text) => text.clone(),
+            None => open(&self.file).and_then(read_text).map_err(Error::file(&self.file))?,
+        };
+        let mut document = Document::parse(&self.file.to_string_lossy(), &text)?;
+        for assignment in &self.set {
+            document.set(assignment)?;
+        }
+        if let Some(seed) = self.seed {
+            document.set(&format!("seed={seed}"))?;
+        }
+        for assignment in &self.vary {
+            document.vary(assignment)?;
+        }
+        if let Some(range) = &self.seeds {
+            document.seeds(range)?;
+        }
+        for name in document.files() {
+            let path = self.beside(&name);
+            let text = open(&path).and_then(read_text).map_err(Error::file(&path))?;
+            document.supply(name, text);
+        }
+        Ok(document)
+    }
+
+    /// The path of a file that the scenario names: it counts from the scenario's folder.
+    fn beside(&self, name: &str) -> PathBuf {
+        self.file.parent().map_or_else(|| name.into(), |folder| folder.join(name))
+    }
+
+    /// The file's name without folder and ending: what a run is called.
+    pub fn name(&self) -> String {
+        let stem = self.file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        stem.filter(|stem| stem != "-").unwrap_or_else(|| "stdin".into())
+    }
+
+    /// The words that run it again at one point of its grid, without what cannot change results.
+    fn command(&self, parameters: &[(String, String)]) -> Vec<String> {
+        let mut words = vec!["suimon".into(), "run".into(), self.file.display().to_string()];
+        let pairs = parameters.iter().map(|(path, value)| format!("{path}={value}"));
+        for assignment in self.set.iter().cloned().chain(pairs) {
+            words.extend(["--set".into(), assignment]);
+        }
+        words.extend(self.seed.into_iter().flat_map(seed_option));
+        words
+    }
+
+    /// The words that run the whole grid again, without what cannot change results.
+    pub(crate) fn sweep_command(&self, measures: &[String]) -> Vec<String> {
+        let mut words = vec!["suimon".into(), "sweep".into(), self.file.display().to_string()];
+        let mut option = |name: &str, value: &str| words.extend([name.into(), value.into()]);
+        self.set.iter().for_each(|assignment| option("--set", assignment));
+        self.seed.iter().for_each(|seed| option("--seed", &seed.to_string()));
+        self.vary.iter().for_each(|assignment| option("--vary", assignment));
+        self.seeds.iter().for_each(|range| option("--seeds", range));
+        if measures != [MEASURE] {
+            measures.iter().for_each(|path| option("--measure", path));
+        }
+        words
+    }
+}
+
+fn seed_option(seed: u64) -> [String; 2] {
+    ["--seed".into(), seed.to_string()]
+}
+
+/// More is no scenario: the parser says where its own limit lies.
+const BYTES_MAX: u64 = 64 << 20;
+
+/// Opens a file or a pipe, but no device, which need not have an end.
+fn open(path: &Path) -> io::Result<File> {
+    let kind = std::fs::metadata(path)?.file_type();
+    if kind.is_char_device() || kind.is_block_device() {
+        let why = "it is a device: name a file, or `-` for stdin";
+        return Err(io::Error::new(ErrorKind::InvalidInput, why));
+    }
+    File::open(path)
+}
+
+/// Reads a scenario's text to its end, if that comes before too much.
+///
+/// # Errors
+/// What the system said; text that is too long or not in UTF-8.
+pub fn read_text(source: impl Read) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    source.take(BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > BYTES_MAX {
+        let why = format!("longer than {} MiB, which no scenario is", BYTES_MAX >> 20);
+        return Err(io::Error::new(ErrorKind::FileTooLarge, why));
+    }
+    let no_text = || io::Error::new(ErrorKind::InvalidData, "stream did not contain valid UTF-8");
+    String::from_utf8(bytes).map_err(|_| no_text())
+}

@@ -1,0 +1,69 @@
+//! What is judged before the first run: whether what it is to measure, and to expect, will be there.
+
+use std::sync::atomic::AtomicBool;
+
+use results::Summary;
+use results::expectation::{measured, unknown};
+use scenario::Plan;
+use simulate::Steering;
+
+use crate::error::Error;
+use crate::execution::Job;
+
+/// Parts of paths that a summary has only if something came to pass.
+const PERHAPS: [&str; 2] = ["change.", "node."];
+
+/// Every number that the plan's summary will have, of a world that is built but never set going; none if only a real
+/// kernel runs it.
+///
+/// # Errors
+/// A discipline that refuses its parameters.
+fn quantities(plan: &Plan) -> Result<Option<Vec<(String, f64)>>, Error> {
+    if simulate::refusal::check(plan).is_err() {
+        return Ok(None);
+    }
+    let over = AtomicBool::new(true);
+    let steering = Steering { interrupted: &over, progress: &|_| {} };
+    let totals = simulate::run(plan, &mut (), steering)?;
+    Ok(Some(Summary::new(plan, &totals).quantities()))
+}
+
+fn is_there(path: &str, known: &[(String, f64)]) -> bool {
+    PERHAPS.iter().any(|perhaps| path.starts_with(perhaps)) || measured(path, known).is_some()
+}
+
+/// Refuses a plan with an expectation of what its summary will not have.
+///
+/// # Errors
+/// The first such expectation; a discipline that refuses its parameters.
+pub(crate) fn check_expectations(plan: &Plan) -> Result<(), Error> {
+    if plan.expectations.is_empty() {
+        return Ok(());
+    }
+    let Some(known) = quantities(plan)? else { return Ok(()) };
+    let missing = plan.expectations.iter().find(|expected| !is_there(&expected.path, &known));
+    missing.map_or(Ok(()), |missing| Err(unknown(&missing.path, &known).into()))
+}
+
+/// Refuses a measure that no run of the sweep will have; `goodput` is short for `run.goodput`.
+///
+/// # Errors
+/// The first such measure; a discipline that refuses its parameters.
+pub(crate) fn check_measures(jobs: &[Job], measures: &[String]) -> Result<(), Error> {
+    let mut open: Vec<&String> = measures.iter().collect();
+    let mut first = None;
+    for job in jobs {
+        let Some(known) = quantities(&job.plan)? else { return Ok(()) };
+        let is_missing =
+            |path: &str| !is_there(path, &known) && !is_there(&format!("run.{path}"), &known);
+        open.retain(|path| is_missing(path));
+        if open.is_empty() {
+            return Ok(());
+        }
+        first.get_or_insert(known);
+    }
+    match (open.first(), first) {
+        (Some(path), Some(known)) => Err(unknown(path, &known).into()),
+        _ => Ok(()),
+    }
+}

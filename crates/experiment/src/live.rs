@@ -1,0 +1,246 @@
+//! A run under way can be watched: its folder has a socket that tells the latest samples.
+//!
+//! The run pays next to nothing for it: of the samples that it takes anyway, those of a few moments a second
+//! are kept aside, and another thread answers whoever asks.
+
+use std::collections::BTreeMap;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use network::{Event, Observer};
+use results::folder::SOCKET;
+use results::{FlowRow, Name, QueueRow};
+use scenario::Plan;
+use serde_json::{Value, json};
+use traffic::Instant;
+
+use crate::control::Control;
+use crate::meter::clock;
+use crate::statistics::sampled::{self, Pair};
+use crate::statistics::{REQUEST, Statistics, configured_rate};
+
+/// From one moment whose samples are kept to the next, at least.
+const TICK: Duration = Duration::from_millis(250);
+
+/// Where the run that fills `folder` is asked.
+pub fn live_socket(folder: &Path) -> PathBuf {
+    folder.join(SOCKET)
+}
+
+/// The socket, as long as the run goes on.
+#[derive(Debug)]
+pub(crate) struct Live {
+    shared: Arc<Shared>,
+    /// None if the folder cannot have a socket: nobody looks on then, and the run is none the worse.
+    thread: Option<(UnixStream, JoinHandle<()>)>,
+}
+
+/// What the run's thread and the answering one have in common.
+#[derive(Debug, Default)]
+struct Shared {
+    over: AtomicBool,
+    /// Simulated nanoseconds.
+    reached: AtomicU64,
+    /// Grows by one whenever another sample of everything is wanted.
+    turn: AtomicU32,
+    queues: Kept<u32, QueueRow>,
+    classes: Kept<(u32, String), QueueRow>,
+    flows: Kept<u32, FlowRow>,
+}
+
+/// The two latest samples of each port, class or flow.
+#[derive(Debug)]
+struct Kept<K, R>(Mutex<BTreeMap<K, Pair<R>>>);
+
+impl<K, R> Default for Kept<K, R> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Ord, R: Copy> Kept<K, R> {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<K, Pair<R>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn keep(&self, key: K, row: R) {
+        let mut all = self.all();
+        let before = all.get(&key).map(|(_, now)| *now);
+        all.insert(key, (before, row));
+    }
+}
+
+impl Live {
+    /// Answers from now on, for the run of `plan` by `driver` that fills `folder`.
+    pub(crate) fn open(plan: &Plan, driver: &str, folder: &Path) -> Self {
+        let shared = Arc::new(Shared::default());
+        let desk = Desk {
+            shared: Arc::clone(&shared),
+            still: Statistics {
+                title: plan.title.clone(),
+                units: plan.units,
+                driver: driver.into(),
+                duration_seconds: Some(plan.duration.as_secs_f64()),
+                ..Statistics::default()
+            },
+            plan: plan.clone(),
+            flows: plan.flows.iter().map(|flow| flow.name.clone()).collect(),
+        };
+        Self { thread: serve(folder, desk).ok(), shared }
+    }
+
+    /// The run has come so far.
+    pub(crate) fn reached(&self, now: Instant) {
+        self.shared.reached.store(now.as_ns(), Ordering::Relaxed);
+    }
+
+    /// Looks on while `watch` watches.
+    pub(crate) fn tap<'a, W>(&'a self, watch: &'a mut W) -> Tap<'a, W> {
+        let [queues, classes, flows] = [(); 3].map(|()| Gate::default());
+        Tap { watch, shared: &self.shared, queues, classes, flows }
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.shared.over.store(true, Ordering::Relaxed);
+        if let Some((end, thread)) = self.thread.take() {
+            // The thread wakes by it.
+            drop(end);
+            let _ = thread.join();
+        }
+    }
+}
+
+fn serve(folder: &Path, desk: Desk) -> std::io::Result<(UnixStream, JoinHandle<()>)> {
+    let mut control = Control::open(&live_socket(folder))?;
+    let (end, other) = UnixStream::pair()?;
+    other.set_nonblocking(true)?;
+    control.adopt(other);
+    let thread = thread::Builder::new().name("live".into()).spawn(move || desk.serve(control))?;
+    Ok((end, thread))
+}
+
+/// Who answers.
+struct Desk {
+    shared: Arc<Shared>,
+    /// What does not change.
+    still: Statistics,
+    plan: Plan,
+    flows: Vec<String>,
+}
+
+impl Desk {
+    fn serve(self, mut control: Control) {
+        let mut ticked = clock();
+        while !self.shared.over.load(Ordering::Relaxed) {
+            control.serve(TICK.saturating_sub(ticked.elapsed()), |line| self.answer(line));
+            if ticked.elapsed() >= TICK {
+                ticked = clock();
+                self.shared.turn.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn answer(&self, line: &str) -> String {
+        let (asked, known): (Option<Value>, Option<Value>) =
+            (serde_json::from_str(line).ok(), serde_json::from_str(REQUEST).ok());
+        if asked != known {
+            let help = format!("a run only tells what it counted: write {REQUEST}");
+            return json!({ "error": "no such request", "help": help }).to_string();
+        }
+        serde_json::to_string(&self.statistics()).unwrap_or_default()
+    }
+
+    fn statistics(&self) -> Statistics {
+        let mut all = self.still.clone();
+        let reached = traffic::Duration::from_ns(self.shared.reached.load(Ordering::Relaxed));
+        all.seconds = reached.as_secs_f64();
+        let ports = configured_rate::ports_at(&self.plan, Instant::ZERO + reached);
+        let mut classes: BTreeMap<u32, Vec<(String, Pair<QueueRow>)>> = BTreeMap::new();
+        for ((port, class), pair) in self.shared.classes.all().iter() {
+            classes.entry(*port).or_default().push((class.clone(), *pair));
+        }
+        for (&number, pair) in self.shared.queues.all().iter() {
+            let Some((name, port)) = ports.get(number as usize) else { continue };
+            let classes = classes.remove(&number).unwrap_or_default();
+            all.port.0.push((name.clone(), sampled::port(port.clone(), pair, classes)));
+        }
+        for (&number, pair) in self.shared.flows.all().iter() {
+            let Some(name) = self.flows.get(number as usize) else { continue };
+            all.flow.0.push((name.clone(), sampled::flow(pair)));
+        }
+        all
+    }
+}
+
+/// Opens once a turn for each port or flow, for everything of the moment.
+#[derive(Default)]
+struct Gate(Vec<Option<(u32, Instant)>>);
+
+impl Gate {
+    #[inline]
+    fn opens(&mut self, turn: u32, number: u32, now: Instant) -> bool {
+        let number = number as usize;
+        match self.0.get_mut(number) {
+            Some(Some((last, moment))) if *last == turn => *moment == now,
+            Some(last) => {
+                *last = Some((turn, now));
+                true
+            }
+            None => {
+                self.0.resize(number + 1, None);
+                self.0[number] = Some((turn, now));
+                true
+            }
+        }
+    }
+}
+
+/// Looks on at what `W` watches.
+pub(crate) struct Tap<'a, W> {
+    watch: &'a mut W,
+    shared: &'a Shared,
+    queues: Gate,
+    classes: Gate,
+    flows: Gate,
+}
+
+impl<W: Observer> Observer for Tap<'_, W> {
+    #[inline(always)]
+    fn on(&mut self, event: Event<'_>) {
+        if event.is_sample() {
+            self.keep(event);
+        }
+        self.watch.on(event);
+    }
+}
+
+impl<W> Tap<'_, W> {
+    /// Keeps a sample aside, if it is one of the moment that is kept.
+    #[inline(never)]
+    fn keep(&mut self, event: Event<'_>) {
+        let turn = || self.shared.turn.load(Ordering::Relaxed);
+        match event {
+            Event::FlowSample { flow, now, ends } if self.flows.opens(turn(), flow.0, now) => {
+                self.shared.flows.keep(flow.0, FlowRow::new(Name(flow.0), now, ends));
+            }
+            Event::QueueSample { port, now, statistics }
+                if self.queues.opens(turn(), port.0, now) =>
+            {
+                self.shared.queues.keep(port.0, QueueRow::new(Name(port.0), now, statistics));
+            }
+            Event::ClassSample { port, class, now, statistics }
+                if self.classes.opens(turn(), port.0, now) =>
+            {
+                let row = QueueRow::new(Name(port.0), now, statistics);
+                self.shared.classes.keep((port.0, class.to_owned()), row);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! What a run cost: processor time of the simulation, time on the wall, memory of the process.
+
+use std::time::Instant;
+
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::time::{ClockId, clock_gettime};
+use results::Cost;
+
+/// Runs from when it is made; for one run on one thread.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    wall: Instant,
+    processor: f64,
+}
+
+impl Meter {
+    /// Starts measuring this thread.
+    pub(crate) fn start() -> Self {
+        Self { wall: clock(), processor: thread_seconds() }
+    }
+
+    /// What this thread cost since.
+    pub(crate) fn read(&self) -> Cost {
+        Cost {
+            cpu_seconds: thread_seconds() - self.processor,
+            wall_seconds: self.wall.elapsed().as_secs_f64(),
+            peak_rss_bytes: peak_rss_bytes(),
+        }
+    }
+}
+
+/// The wall clock: for telling people how long something took, never for results.
+#[allow(clippy::disallowed_methods, reason = "measures the program itself, not what it simulates")]
+pub fn clock() -> Instant {
+    Instant::now()
+}
+
+/// User and system time of this thread.
+pub fn thread_seconds() -> f64 {
+    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID);
+    time.map_or(0.0, |time| time.tv_sec() as f64 + time.tv_nsec() as f64 * 1e-9)
+}
+
+/// The most memory the process ever had.
+fn peak_rss_bytes() -> u64 {
+    // getrusage(2): kilobytes on Linux and the BSDs, bytes on macOS.
+    let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
+    let usage = getrusage(UsageWho::RUSAGE_SELF);
+    usage.map_or(0, |usage| u64::try_from(usage.max_rss()).unwrap_or(0) * unit)
+}

@@ -1,0 +1,304 @@
+//! The runs of a paper: every cell of every run's grid, each executed once. On real packets only those
+//! that are meant for that, one after the other.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use scenario::Document;
+use simulate::sweep::{WorkerPool, sweep, weight};
+
+use super::library;
+use super::published::{Published, Run};
+use crate::driver::Driver;
+use crate::error::Error;
+use crate::execution::{Job, Outcome};
+use crate::folders;
+use crate::progress::Steering;
+
+/// All of them.
+#[derive(Debug)]
+pub(super) struct Cells {
+    list: Vec<Cell>,
+    /// Runs that another one stands for, and which.
+    stand_ins: Vec<(String, String)>,
+}
+
+/// How runs are executed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Mode {
+    /// Who moves the packets.
+    pub(super) driver: Driver,
+    /// Whether only the quick ones of the lab's.
+    pub(super) quick: bool,
+}
+
+impl Mode {
+    /// What is set for that run in addition; `None` if it is left out.
+    fn settings(self, run: &Run) -> Option<Vec<&toml::Table>> {
+        match (self.driver, &run.lab) {
+            (Driver::Simulator, _) => Some(Vec::new()),
+            (Driver::Lab(_), Some(lab)) if lab.same_as.is_none() => match &lab.quick {
+                Some(quick) if self.quick => Some(vec![&lab.set, &quick.set]),
+                None if self.quick => None,
+                _ => Some(vec![&lab.set]),
+            },
+            (Driver::Lab(_), _) => None,
+        }
+    }
+
+    /// Whether a run that is not left out has its cell of that name.
+    fn has(self, run: &Run, name: &str) -> bool {
+        let quick = run.lab.as_ref().and_then(|lab| lab.quick.as_ref());
+        let cells = quick.and_then(|quick| quick.cells.as_ref()).filter(|_| self.quick);
+        cells.is_none_or(|cells| cells.iter().any(|cell| cell == name))
+    }
+}
+
+/// Where a cell stands.
+#[derive(Debug)]
+pub(super) struct Place {
+    /// Its run.
+    pub(super) run: String,
+    /// Its name there.
+    pub(super) name: String,
+    /// Whether its run has other cells.
+    pub(super) varied: bool,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(format!("{} {}", self.run, self.name).trim_end())
+    }
+}
+
+/// The cell `name` of `run`; a run that is not varied has only one, whatever it is called.
+pub(super) fn find<'c, C>(
+    cells: &'c [C],
+    place: impl Fn(&C) -> &Place,
+    run: &str,
+    name: &str,
+) -> Result<&'c C, String> {
+    let of_run = || cells.iter().filter(|cell| place(cell).run == run);
+    of_run().find(|cell| !place(cell).varied || place(cell).name == name).ok_or_else(|| {
+        let names: Vec<_> = of_run().map(|cell| format!("`{}`", place(cell).name)).collect();
+        format!("run `{run}` has no cell `{name}`; it has {}", names.join(", "))
+    })
+}
+
+/// One run at one point of its grid.
+#[derive(Debug)]
+pub(super) struct Cell {
+    place: Place,
+    /// What is run.
+    pub(super) job: Job,
+    /// Whether it is executed.
+    included: bool,
+    /// The same, slower, if the machine does not keep up with it.
+    slower: Option<Slower>,
+    /// Where it cannot be slower: whether it has a second chance then, on a machine that may be quieter.
+    again: bool,
+    /// What rates and buffers were divided by in what came out.
+    pub(super) slowed_by: NonZeroU64,
+    /// What came out; none before its end.
+    pub(super) outcome: Option<Outcome>,
+}
+
+/// A cell with rates and buffers divided.
+#[derive(Debug)]
+struct Slower {
+    by: NonZeroU64,
+    job: Job,
+}
+
+impl Slower {
+    fn of(job: &Job, by: NonZeroU64) -> Option<Self> {
+        let plan = job.plan.slower(by)?;
+        let folder = job.folder.with_file_name(format!(
+            "{}-slower-{by}",
+            job.folder.file_name().unwrap_or_default().display()
+        ));
+        Some(Self { by, job: Job::new(job.driver, plan, folder) })
+    }
+}
+
+impl Cells {
+    /// Plans them, each with its folder below `folder`.
+    pub(super) fn new(published: &Published, folder: &Path, mode: Mode) -> Result<Self, Error> {
+        let mut cells = Vec::new();
+        for run in &published.run {
+            cells.extend(of_run(&published.paper, run, folder, mode)?);
+        }
+        let mut folders = BTreeSet::new();
+        let twice = cells.iter().find(|cell| !folders.insert(&cell.job.folder));
+        if let Some(Cell { place: Place { run, name, .. }, .. }) = twice {
+            let message = format!("run `{run}`: cell `{name}` has the folder of another");
+            return Err(Error::Paper { paper: published.paper.clone(), message });
+        }
+        let shared = published.run.iter().filter(|_| mode.driver.is_lab());
+        let stand_in = |run: &Run| Some((run.name.clone(), run.lab.as_ref()?.same_as.clone()?));
+        Ok(Self { list: cells, stand_ins: shared.filter_map(stand_in).collect() })
+    }
+
+    /// Refuses what the driver cannot run.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        self.list.iter().filter(|cell| cell.included).try_for_each(|cell| cell.job.check())
+    }
+
+    /// How many are executed.
+    pub(super) fn len(&self) -> usize {
+        self.list.iter().filter(|cell| cell.included).count()
+    }
+
+    /// What is left out: whole runs by name, of others the cells.
+    pub(super) fn left_out(&self) -> Vec<String> {
+        let stands = |run: &str| self.stand_ins.iter().any(|(name, _)| name == run);
+        let mut runs: Vec<&str> = self.list.iter().map(|cell| cell.place.run.as_str()).collect();
+        runs.dedup();
+        let of_run = |run: &str| {
+            let cells = || self.list.iter().filter(|cell| cell.place.run == run);
+            let out = cells().filter(|cell| !cell.included).map(|cell| cell.place.name.as_str());
+            let out: Vec<&str> = out.collect();
+            match (out.is_empty(), cells().any(|cell| cell.included)) {
+                (true, _) => None,
+                (false, false) => Some(run.to_owned()),
+                (false, true) => Some(format!("{run} ({})", out.join(", "))),
+            }
+        };
+        runs.into_iter().filter(|run| !stands(run)).filter_map(of_run).collect()
+    }
+
+    /// Those whose run the machine did not keep up with, and what is to be said of that.
+    pub(super) fn late(&self) -> Vec<(String, String)> {
+        let warning = |cell: &Cell| {
+            let warning = cell.outcome.as_ref()?.lab.as_ref()?.warning()?;
+            Some((cell.place.to_string(), warning))
+        };
+        self.list.iter().filter_map(warning).collect()
+    }
+
+    /// Those that were executed slower than the paper has them, and by what.
+    pub(super) fn slowed(&self) -> Vec<(String, NonZeroU64)> {
+        let slowed = self.list.iter().filter(|cell| cell.slowed_by > NonZeroU64::MIN);
+        slowed.map(|cell| (cell.place.to_string(), cell.slowed_by)).collect()
+    }
+
+    /// Executes them, the heaviest first; the first that fails is the last. Once the machine has not kept up
+    /// with one that may be slower, it and those after it are; one that may not has a second chance.
+    pub(super) fn execute(
+        mut self,
+        workers: NonZeroUsize,
+        steering: Steering<'_>,
+    ) -> Result<Self, Error> {
+        let interrupted = steering.interrupted;
+        let pool = WorkerPool { workers, interrupted };
+        let late = AtomicBool::new(false);
+        let work = |cell: &&mut Cell| {
+            let outcome = cell.execute(&late, steering);
+            outcome.inspect_err(|_| interrupted.store(true, Ordering::Relaxed))
+        };
+        let mut included: Vec<_> = self.list.iter_mut().filter(|cell| cell.included).collect();
+        let outcomes = sweep(&included, pool, |cell| weight(&cell.job.plan), work);
+        for (cell, outcome) in included.iter_mut().zip(outcomes) {
+            let Some((outcome, slowed_by)) = outcome.transpose()? else { continue };
+            cell.slowed_by = slowed_by;
+            cell.outcome = Some(outcome).filter(Outcome::complete);
+        }
+        Ok(self)
+    }
+
+    /// Whether every run that is executed came to its end.
+    pub(super) fn complete(&self) -> bool {
+        self.list.iter().all(|cell| cell.outcome.is_some() || !cell.included)
+    }
+
+    /// The cell `name` of `run`; a run that is not varied has only one, whatever it is called.
+    pub(super) fn find(&self, run: &str, name: &str) -> Result<&Cell, String> {
+        let stand_in = self.stand_ins.iter().find(|(stood_for, _)| stood_for == run);
+        let run = stand_in.map_or(run, |(_, run)| run);
+        find(&self.list, |cell| &cell.place, run, name)
+    }
+}
+
+impl Cell {
+    /// Executes it; returns what rates and buffers were divided by as well.
+    fn execute(
+        &self,
+        late: &AtomicBool,
+        steering: Steering<'_>,
+    ) -> Result<(Outcome, NonZeroU64), Error> {
+        let run = |job: &Job| job.execute(steering).and_then(unbroken);
+        if let Some(slower) = self.slower.as_ref().filter(|_| late.load(Ordering::Relaxed)) {
+            return Ok((run(&slower.job)?, slower.by));
+        }
+        let outcome = run(&self.job)?;
+        let kept_up = outcome.lab.as_ref().is_none_or(|lab| lab.kept_up);
+        if kept_up || !outcome.complete() || !(self.again || self.slower.is_some()) {
+            return Ok((outcome, NonZeroU64::MIN));
+        }
+        steering.progress.add_run();
+        let Some(slower) = &self.slower else { return Ok((run(&self.job)?, NonZeroU64::MIN)) };
+        late.store(true, Ordering::Relaxed);
+        Ok((run(&slower.job)?, slower.by))
+    }
+}
+
+/// A lab that broke has no results that a paper could use.
+fn unbroken(mut outcome: Outcome) -> Result<Outcome, Error> {
+    match outcome.failure.take() {
+        Some(failure) => Err(failure),
+        None => Ok(outcome),
+    }
+}
+
+fn of_run(paper: &str, run: &Run, folder: &Path, mode: Mode) -> Result<Vec<Cell>, Error> {
+    let Some(text) = library::file(paper, &run.scenario) else {
+        let message = format!("run `{}`: there is no scenario {}", run.name, run.scenario);
+        return Err(Error::Paper { paper: paper.into(), message });
+    };
+    let mut document = Document::parse(&format!("papers/{paper}/{}", run.scenario), text)?;
+    let settings = mode.settings(run);
+    let more = settings.iter().flatten().copied();
+    for (path, value) in std::iter::once(&run.set).chain(more).flatten() {
+        document.set(&format!("{path}={value}"))?;
+    }
+    for (path, values) in &run.vary {
+        let values = values.as_array().map(Vec::as_slice).unwrap_or_default();
+        let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+        document.vary(&format!("{path}={}", values.join(",")))?;
+    }
+    let mut cells = Vec::new();
+    for point in document.runs()? {
+        let cell = cell(run, &point, folder, mode)?;
+        let included = settings.is_some() && mode.has(run, &cell.place.name);
+        cells.push(Cell { included, ..cell });
+    }
+    if let Some(name) = missing(run, &cells) {
+        let message = format!("run `{}`: there is no cell `{name}` to be quick", run.name);
+        return Err(Error::Paper { paper: paper.into(), message });
+    }
+    Ok(cells)
+}
+
+/// A quick cell that the run has not.
+fn missing<'r>(run: &'r Run, cells: &[Cell]) -> Option<&'r str> {
+    let quick = run.lab.as_ref()?.quick.as_ref()?.cells.as_ref()?;
+    let has = |name: &&String| cells.iter().any(|cell| cell.place.name == **name);
+    quick.iter().find(|name| !has(name)).map(String::as_str)
+}
+
+fn cell(run: &Run, point: &scenario::Run, folder: &Path, mode: Mode) -> Result<Cell, Error> {
+    let values: Vec<&str> = point.parameters.iter().map(|(_, value)| value.as_str()).collect();
+    let name = values.join(" / ");
+    let folder_name = format!("{}-{name}", run.name);
+    let plan = point.plan()?;
+    let folder = folder.join("cells").join(folders::plain(folder_name.trim_end_matches('-')));
+    let job = Job::new(mode.driver, plan, folder);
+    let place = Place { run: run.name.clone(), name, varied: !point.parameters.is_empty() };
+    let by = run.lab.as_ref().filter(|_| mode.driver.is_lab()).and_then(|lab| lab.slower);
+    let slower = by.and_then(|by| Slower::of(&job, by));
+    let (included, again) = (true, !mode.quick);
+    Ok(Cell { place, job, included, slower, again, slowed_by: NonZeroU64::MIN, outcome: None })
+}

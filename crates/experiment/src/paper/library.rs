@@ -1,0 +1,87 @@
+//! The papers that are part of the program: their published figures and the scenarios beside them.
+
+use super::published::Published;
+use crate::error::Error;
+
+/// Paper, file name, text.
+type File = (&'static str, &'static str, &'static str);
+
+/// Every file of `papers/`, embedded when the program was built.
+const FILES: &[File] = include!(concat!(env!("OUT_DIR"), "/papers.rs"));
+
+/// What makes a folder of `papers/` a paper that can be run.
+const PUBLISHED: &str = "published.toml";
+
+/// Every paper, by name.
+pub fn papers() -> impl Iterator<Item = &'static str> {
+    FILES.iter().filter(|(_, name, _)| *name == PUBLISHED).map(|(paper, ..)| *paper)
+}
+
+/// The text of a file beside a paper's published figures.
+pub(super) fn file(paper: &str, name: &str) -> Option<&'static str> {
+    FILES.iter().find(|(p, n, _)| *p == paper && *n == name).map(|(.., text)| *text)
+}
+
+/// The title of a paper; none of one that there is not.
+pub fn title(paper: &str) -> Option<String> {
+    published(paper).ok().map(|published| published.title)
+}
+
+/// A paper's published figures.
+pub(super) fn published(paper: &str) -> Result<Published, Error> {
+    let Some(text) = file(paper, PUBLISHED) else {
+        let known: Vec<_> = papers().collect();
+        let message = format!("there is no paper `{paper}`");
+        return Err(Error::usage(message, format!("there is {}", known.join(", "))));
+    };
+    Published::read(text).map_err(|message| Error::Paper { paper: paper.into(), message })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use traffic::qdisc::REGISTRY;
+
+    use super::*;
+    use crate::driver::{Driver, Fabric};
+    use crate::paper::cells::{Cells, Mode};
+    use crate::paper::costs::Costs;
+    use crate::paper::published::Item;
+
+    #[test]
+    fn every_paper_refers_to_runs_cells_and_scenarios_that_there_are() {
+        assert!(papers().count() > 0);
+        let drivers = [Driver::Simulator, Driver::Lab(Fabric::default())];
+        let modes = drivers.map(|driver| Mode { driver, quick: driver.is_lab() });
+        for (paper, mode) in papers().flat_map(|paper| modes.map(|mode| (paper, mode))) {
+            let published = published(paper).expect(paper);
+            let cells = Cells::new(&published, Path::new("nowhere"), mode).expect(paper);
+            let costs = Costs::new(&published);
+            for item in &published.item {
+                for case in &item.cases {
+                    let run = case.run.as_deref().or(item.run.as_deref()).expect("a run");
+                    let cell = case.cell.as_deref().unwrap_or(&case.case);
+                    let found = if costs.has(run) {
+                        costs.read(run, cell, "").map(drop)
+                    } else {
+                        cells.find(run, cell).map(drop)
+                    };
+                    assert_eq!(found, Ok(()), "{} {}", item.item, case.case);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn table_3_has_every_discipline() {
+        let items = published("p1").expect("p1").item;
+        let of = |item: &Item| item.item == "T3" && item.quantity.contains("every discipline");
+        let tables: Vec<_> = items.iter().filter(|item| of(item)).collect();
+        assert_eq!(tables.len(), 2, "time and instructions");
+        for (table, entry) in tables.iter().flat_map(|t| REGISTRY.iter().map(move |e| (t, e))) {
+            let listed = table.cases.iter().any(|case| case.case == entry.name);
+            assert!(listed, "add {} to T3 in papers/p1/published.toml", entry.name);
+        }
+    }
+}

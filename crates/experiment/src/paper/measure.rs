@@ -1,0 +1,195 @@
+//! Items: what the runs say for each published figure.
+
+use std::collections::BTreeMap;
+
+use results::paper::{Item as Row, Results};
+
+use super::cells::{Cell, Cells};
+use super::costs::Costs;
+use super::published::{Case, Item, Published};
+use super::statistic;
+use crate::driver::Driver;
+use crate::error::Error;
+
+/// Every item whose runs came to their end.
+#[derive(Debug)]
+pub(super) struct Measured {
+    /// The paper.
+    pub(super) paper: String,
+    /// Who moved the packets.
+    pub(super) driver: Driver,
+    /// The items' cases, in the paper's order.
+    pub(super) rows: Vec<MeasuredCase>,
+}
+
+/// A case with what was measured.
+#[derive(Debug)]
+pub(super) struct MeasuredCase {
+    /// The place of its item in [`Published::item`].
+    pub(super) item: usize,
+    /// Where it lies in a figure.
+    pub(super) x: Option<f64>,
+    /// Published, measured, limits, verdict.
+    pub(super) row: Row,
+}
+
+impl Measured {
+    /// The same as data.
+    pub(super) fn results(&self) -> Results {
+        let items = self.rows.iter().map(|case| case.row.clone()).collect();
+        Results { paper: self.paper.clone(), driver: self.driver.name().into(), items }
+    }
+
+    /// Whether every case with limits keeps them.
+    pub(super) fn ok(&self) -> bool {
+        self.rows.iter().all(|case| case.row.ok)
+    }
+}
+
+/// A source's number, or none if its run did not come to its end.
+struct Reader<'a> {
+    cells: &'a Cells,
+    costs: &'a Costs,
+    /// Summaries as paths and numbers, by run folder: a summary of many flows is long.
+    summaries: BTreeMap<&'a std::path::Path, Vec<(String, f64)>>,
+}
+
+/// Where one number comes from.
+struct Source<'a> {
+    run: Option<&'a str>,
+    cell: &'a str,
+    path: Option<&'a str>,
+    probe: Option<&'a str>,
+    statistic: Option<super::published::Statistic>,
+    of_rate: bool,
+}
+
+impl<'a> Source<'a> {
+    /// What a case says, and else its item.
+    fn of(item: &'a Item, case: &'a Case) -> Self {
+        Self {
+            run: case.run.as_deref().or(item.run.as_deref()),
+            cell: case.cell.as_deref().unwrap_or(&case.case),
+            path: case.path.as_deref().or(item.path.as_deref()),
+            probe: case.probe.as_deref().or(item.probe.as_deref()),
+            statistic: item.statistic,
+            of_rate: item.of_rate,
+        }
+    }
+}
+
+/// Measures every case.
+pub(super) fn all(
+    published: &Published,
+    cells: &Cells,
+    costs: &Costs,
+    driver: Driver,
+) -> Result<Measured, Error> {
+    let mut reader = Reader { cells, costs, summaries: BTreeMap::new() };
+    let mut rows = Vec::new();
+    for (number, item) in published.item.iter().enumerate() {
+        for case in &item.cases {
+            let value = reader.measure(item, case).map_err(|message| Error::Paper {
+                paper: published.paper.clone(),
+                message: format!("{} {}: {message}", item.item, case.case),
+            })?;
+            if let Some(value) = value {
+                let note = reader.slowed(item, case);
+                let row = Row { note, ..row(item, case, value, driver) };
+                rows.push(MeasuredCase {
+                    item: number,
+                    x: case.x.or_else(|| leading(&case.case)),
+                    row,
+                });
+            }
+        }
+    }
+    Ok(Measured { paper: published.paper.clone(), driver, rows })
+}
+
+fn row(item: &Item, case: &Case, measured: f64, driver: Driver) -> Row {
+    let limits = case.limits(driver);
+    let row = Row {
+        item: item.item.clone(),
+        case: case.case.clone(),
+        quantity: item.quantity.clone(),
+        unit: item.unit.clone(),
+        published: case.published,
+        measured,
+        low: limits.low,
+        high: limits.high,
+        calibrated: super::page::is_calibrated(item, driver),
+        ..Row::default()
+    };
+    row.judged()
+}
+
+/// The number that a text begins with: 512 of `512 KiB`.
+fn leading(text: &str) -> Option<f64> {
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    text[..end].parse().ok()
+}
+
+impl<'a> Reader<'a> {
+    fn measure(&mut self, item: &'a Item, case: &'a Case) -> Result<Option<f64>, String> {
+        let own = Source::of(item, case);
+        let Some(value) = self.read(&own)? else { return Ok(None) };
+        let scale = case.scale.unwrap_or(item.scale);
+        let Some(over) = &item.over else { return Ok(Some(value * scale)) };
+        let divisor = self.read(&Source {
+            run: over.run.as_deref().or(own.run),
+            cell: case.over.as_deref().or(over.cell.as_deref()).unwrap_or(own.cell),
+            path: over.path.as_deref().or(own.path),
+            probe: over.probe.as_deref().or(own.probe),
+            ..own
+        })?;
+        Ok(divisor.map(|divisor| value / divisor * scale))
+    }
+
+    /// What the machine's slowness changed of the case's run, if it did.
+    fn slowed(&self, item: &Item, case: &Case) -> String {
+        let Source { run, cell, .. } = Source::of(item, case);
+        let cell = self.cells.find(run.unwrap_or_default(), cell);
+        match cell.map_or(1, |cell| cell.slowed_by.get()) {
+            1 => String::new(),
+            by => format!("rates and buffers divided by {by}, with the same round trip"),
+        }
+    }
+
+    fn read(&mut self, source: &Source<'a>) -> Result<Option<f64>, String> {
+        let run = source.run.ok_or("it names no run")?;
+        if self.costs.has(run) {
+            return self.costs.read(run, source.cell, source.path.ok_or("it names no path")?);
+        }
+        let cell = self.cells.find(run, source.cell)?;
+        if cell.outcome.is_none() {
+            return Ok(None);
+        }
+        let value = match (source.path, source.statistic, source.probe) {
+            (_, Some(statistic), Some(probe)) => statistic::of(statistic, probe, cell)?,
+            (Some(path), None, _) => self.quantity(cell, path)?,
+            _ => return Err("give a path, or a probe with a statistic".into()),
+        };
+        let slowed_by = if source.of_rate { cell.slowed_by.get() } else { 1 };
+        Ok(Some(value * slowed_by as f64))
+    }
+
+    fn quantity(&mut self, cell: &'a Cell, path: &str) -> Result<f64, String> {
+        let all = || cell.outcome.as_ref().map(|o| o.summary.quantities()).unwrap_or_default();
+        let known = self.summaries.entry(&cell.job.folder).or_insert_with(all);
+        let found = known.binary_search_by(|(known, _)| known.as_str().cmp(path));
+        found.map(|place| known[place].1).map_err(|_| format!("the summary has no `{path}`"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_case_begins_with_its_place() {
+        assert_eq!(leading("512 KiB"), Some(512.0));
+        assert_eq!(leading("62.5"), Some(62.5));
+        assert_eq!(leading("paced"), None);
+    }
+}

@@ -1,0 +1,190 @@
+//! A paper's items for people, and its report.
+
+use report::{Cell, Grid, Mood, Page, Section};
+use results::paper::Item as Row;
+use results::quantity::digits;
+
+use super::cells::Cells;
+use super::figures;
+use super::measure::{Measured, MeasuredCase};
+use super::published::{Item, Published};
+use crate::driver::Driver;
+use crate::error::Error;
+use crate::format;
+
+/// An item with what was measured.
+#[derive(Clone, Debug)]
+pub struct MeasuredItem<'a> {
+    /// `T4 bandwidth (MB/s), calibrated`.
+    pub heading: String,
+    /// What the reader should know.
+    pub note: &'a str,
+    /// Its cases; at least one.
+    pub cases: Vec<&'a Row>,
+}
+
+/// How many cases have limits, and how many keep them.
+fn tally(measured: &Measured) -> (usize, usize) {
+    let judged = || measured.rows.iter().filter(|case| case.row.is_judged());
+    (judged().count(), judged().filter(|case| case.row.ok).count())
+}
+
+/// The outcome in one sentence.
+pub(super) fn verdict(measured: &Measured) -> (Mood, String) {
+    let (judged, kept) = tally(measured);
+    let reported = measured.rows.len() - judged;
+    let text = format!("{kept} of {judged} within their range, {reported} reported only");
+    (if kept == judged { Mood::Good } else { Mood::Bad }, text)
+}
+
+/// Items with their cases, in the paper's order; none of those without.
+fn groups<'a>(
+    published: &'a Published,
+    measured: &'a Measured,
+) -> impl Iterator<Item = (&'a Item, Vec<&'a MeasuredCase>)> {
+    let groups = published.item.iter().enumerate().map(|(number, item)| {
+        let cases = measured.rows.iter().filter(move |case| case.item == number);
+        (item, cases.collect::<Vec<_>>())
+    });
+    groups.filter(|(_, cases)| !cases.is_empty())
+}
+
+/// The items for people.
+pub(super) fn items<'a>(published: &'a Published, measured: &'a Measured) -> Vec<MeasuredItem<'a>> {
+    let items = groups(published, measured).map(|(item, cases)| MeasuredItem {
+        heading: heading(item, measured.driver),
+        note: &item.note,
+        cases: cases.into_iter().map(|case| &case.row).collect(),
+    });
+    items.collect()
+}
+
+/// `T4 bandwidth (MB/s), calibrated`.
+fn heading(item: &Item, driver: Driver) -> String {
+    let unit = if item.unit.is_empty() { String::new() } else { format!(" ({})", item.unit) };
+    let calibrated = if is_calibrated(item, driver) { ", calibrated" } else { "" };
+    format!("{} {}{unit}{calibrated}", item.item, item.quantity)
+}
+
+/// Whether a value hangs on what is fitted to the paper: on real packets none does.
+pub(super) fn is_calibrated(item: &Item, driver: Driver) -> bool {
+    item.calibrated && driver == Driver::Simulator
+}
+
+/// What `calibrated` means, where an item is.
+pub(super) fn calibration(published: &Published, measured: &Measured) -> Option<String> {
+    let mut items = groups(published, measured).map(|(item, _)| item);
+    let any = items.any(|item| is_calibrated(item, measured.driver));
+    any.then(|| format!("calibrated: {}", published.calibration))
+}
+
+/// The report: the verdict, the items, the figures.
+pub(super) fn page(
+    published: &Published,
+    cells: &Cells,
+    measured: &Measured,
+    notes: &[String],
+    command: &[String],
+) -> Result<Page, Error> {
+    let by = if measured.driver.is_lab() { "on real packets" } else { "in the simulator" };
+    let lead =
+        format!("Paper {}, its published numbers beside what came out {by}", published.paper);
+    let mut page = Page::new(&published.title, &lead);
+    let (mood, verdict) = verdict(measured);
+    page.banner(mood, &verdict);
+    if let Some(calibration) = calibration(published, measured) {
+        page.banner(Mood::Neutral, &calibration);
+    }
+    notes.iter().for_each(|note| page.banner(Mood::Neutral, note));
+    let mut again = Section::new("Run it again");
+    again.command(command);
+    page.section(&again);
+    sections(published, measured).iter().for_each(|section| page.section(section));
+    if !published.figure.is_empty() {
+        page.section(&figures::section(published, cells, measured)?);
+    }
+    Ok(page)
+}
+
+/// A table for each item.
+fn sections(published: &Published, measured: &Measured) -> Vec<Section> {
+    let items = items(published, measured);
+    items.iter().map(section).collect()
+}
+
+fn section(item: &MeasuredItem<'_>) -> Section {
+    let mut section = Section::new(&item.heading);
+    // Of a figure without numbers in the text there is nothing to set beside what was measured.
+    let has_numbers = item.cases.iter().any(|case| case.published.is_some());
+    let head = ["Case", "Published", "Measured", "Allowed", "Verdict"];
+    let head = head.into_iter().filter(|head| has_numbers || *head != "Published");
+    let mut grid = Grid::new(&head.collect::<Vec<_>>());
+    for case in &item.cases {
+        let published = case.published.map_or_else(String::new, digits);
+        let verdict = match case.is_judged() {
+            true => Cell::Held(case.ok),
+            false => Cell::text_of(""),
+        };
+        let mut row = vec![Cell::text_of(&case.case)];
+        row.extend(has_numbers.then(|| Cell::number(published)));
+        row.extend([
+            Cell::number(digits(case.measured)),
+            Cell::text_of(format::range(case.low, case.high, digits)),
+            verdict,
+        ]);
+        grid.row(row);
+    }
+    section.grid(&grid);
+    if !has_numbers {
+        section.paragraph("The paper shows this without numbers.");
+    }
+    if !item.note.is_empty() {
+        section.paragraph(item.note);
+    }
+    section
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::driver::Fabric;
+    use crate::paper::library;
+
+    /// One case of each item, by that driver.
+    fn measured(published: &Published, driver: Driver) -> Measured {
+        let rows = published.item.iter().enumerate().map(|(item, of)| {
+            let row = results::paper::Item {
+                item: of.item.clone(),
+                calibrated: is_calibrated(of, driver),
+                ..Default::default()
+            };
+            MeasuredCase { item, x: None, row }
+        });
+        Measured { paper: published.paper.clone(), driver, rows: rows.collect() }
+    }
+
+    #[test]
+    fn what_hangs_on_an_estimate_is_labelled_calibrated_wherever_it_is_shown() {
+        let published = library::published("p0").expect("a paper");
+        let simulated = measured(&published, Driver::Simulator);
+        let headings = |measured: &Measured| -> Vec<String> {
+            items(&published, measured).into_iter().map(|item| item.heading).collect()
+        };
+        let told = headings(&simulated);
+        for item in ["T4 bandwidth, unpaced Scalable (MB/s), calibrated", "T5 drops, calibrated"] {
+            assert!(told.iter().any(|heading| heading == item), "{item} is not in {told:?}");
+        }
+        let told = told.join("\n");
+        assert!(!told.contains("linux-6 (MB/s), calibrated") && !told.contains("T3 drops, cal"));
+        let wanted = format!("calibrated: {}", published.calibration);
+        assert_eq!(calibration(&published, &simulated), Some(wanted));
+        let mut rows = simulated.results().items.into_iter();
+        assert!(rows.any(|item| item.item == "T4" && item.calibrated));
+        let mut page = report::Page::new("", "");
+        sections(&published, &simulated).iter().for_each(|section| page.section(section));
+        assert!(page.to_html().contains("T4 drops, calibrated"), "the report");
+        let real = measured(&published, Driver::Lab(Fabric::default()));
+        assert!(!headings(&real).join("").contains("calibrated"), "nothing is on real packets");
+        assert_eq!(calibration(&published, &real), None);
+    }
+}

@@ -1,0 +1,123 @@
+//! What two samples tell: the later one's counts, and the rates between them.
+
+use results::{FlowRow, QueueRow};
+
+use super::{Class, Counts, Flow, Port};
+
+/// An earlier sample, if there is one, and a later one.
+pub type Pair<R> = (Option<R>, R);
+
+/// Of a port and its classes: `port` as it is promised, with what was sampled.
+pub fn port(
+    mut port: Port,
+    pair: &Pair<QueueRow>,
+    classes: impl IntoIterator<Item = (String, Pair<QueueRow>)>,
+) -> Port {
+    port.counts = queue(pair);
+    // What was last sampled before the port itself was is gone: released, or of another discipline.
+    let since = pair.0.map_or(0, |before| before.time_ns);
+    let classes = classes.into_iter().filter(|(_, (_, now))| now.time_ns >= since);
+    let classes: Vec<_> = classes.collect();
+    if !classes.is_empty() {
+        // All classes of a port are sampled at one moment: one that is not was never admitted.
+        port.class.0.retain(|(known, _)| classes.iter().any(|(name, _)| name == known));
+    }
+    for (name, pair) in classes {
+        let counts = queue(&pair);
+        match port.class.0.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, class)) => class.counts = counts,
+            None => port.class.0.push((name, Class { counts, ..Class::default() })),
+        }
+    }
+    port
+}
+
+/// Of a queue.
+pub fn queue((before, now): &Pair<QueueRow>) -> Counts {
+    let rate = |count: fn(&QueueRow) -> u64| {
+        let before = before.as_ref()?;
+        rate(count(before), count(now), before.time_ns, now.time_ns)
+    };
+    Counts {
+        rate: rate(|row| row.sent_bytes),
+        drop_rate: rate(|row| row.dropped_packets),
+        mark_rate: rate(|row| row.marked_packets),
+        packets: now.sent_packets,
+        bytes: now.sent_bytes,
+        backlog_packets: Some(now.backlog_packets),
+        backlog_bytes: Some(now.backlog_bytes),
+        drops: now.dropped_packets,
+        marks: now.marked_packets,
+    }
+}
+
+/// Of a flow.
+pub fn flow((before, now): &Pair<FlowRow>) -> Flow {
+    let rate = |count: fn(&FlowRow) -> u64| {
+        let before = before.as_ref()?;
+        rate(count(before), count(now), before.time_ns, now.time_ns)
+    };
+    Flow {
+        rate: rate(|row| row.received_bytes),
+        bytes: now.received_bytes,
+        cwnd_packets: Some(now.cwnd_packets).filter(|&cwnd| cwnd > 0),
+        srtt_seconds: now.srtt_us.map(|us| us as f64 / 1e6),
+        retransmissions: now.retransmissions,
+        retransmission_rate: rate(|row| row.retransmissions),
+        timeouts: now.timeouts,
+    }
+}
+
+/// Counts a second; none within no time. A discipline that was switched counts from zero again.
+fn rate(before: u64, now: u64, from_ns: u64, until_ns: u64) -> Option<f64> {
+    let seconds = until_ns.saturating_sub(from_ns) as f64 / 1e9;
+    (seconds > 0.0).then(|| now.saturating_sub(before) as f64 / seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use results::Name;
+    use results::summary::Named;
+
+    use super::*;
+
+    fn row(time_ms: u64, sent_bytes: u64) -> QueueRow {
+        let counters = traffic::Statistics { sent_bytes, ..traffic::Statistics::default() };
+        QueueRow::new(
+            Name(0),
+            traffic::Instant::ZERO + traffic::Duration::from_ms(time_ms),
+            &counters,
+        )
+    }
+
+    #[test]
+    fn rates_are_between_two_samples() {
+        let both = queue(&(Some(row(1_000, 5_000)), row(3_000, 9_000)));
+        assert_eq!((both.rate, both.bytes), (Some(2_000.0), 9_000));
+        assert_eq!(queue(&(None, row(3_000, 9_000))).rate, None);
+        // Another discipline counts from zero again.
+        assert_eq!(queue(&(Some(row(1_000, 9_000)), row(2_000, 100))).rate, Some(0.0));
+    }
+
+    #[test]
+    fn classes_that_are_gone_are_left_out() {
+        let known = Port {
+            class: Named(
+                ["web", "refused"]
+                    .map(|name| {
+                        (name.into(), Class { promised_rate: Some(1.0), ..Class::default() })
+                    })
+                    .into(),
+            ),
+            ..Port::default()
+        };
+        let now = (Some(row(2_000, 0)), row(3_000, 900));
+        let class = |name: &str, at| (name.to_owned(), (None, row(at, 300)));
+        let classes = [class("web", 3_000), class("new", 2_000), class("gone", 1_000)];
+        let port = port(known, &now, classes);
+        let told: Vec<_> =
+            port.class.0.iter().map(|(name, class)| (name.as_str(), class.counts.bytes)).collect();
+        assert_eq!(told, [("web", 300), ("new", 300)]);
+        assert_eq!(port.class.0[0].1.promised_rate, Some(1.0));
+    }
+}

@@ -1,0 +1,278 @@
+//! A grid: every point of it in one table, one report, and a folder each.
+//!
+//! What is told of a point is read back from its folder, whether it was run now or by an earlier sweep
+//! that was interrupted, so that both come to the same bytes.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use results::LabReport;
+use results::folder::FolderLock;
+use scenario::Run;
+use serde_json::{Value, json};
+use simulate::sweep::{WorkerPool, sweep, weight};
+
+use crate::driver::Driver;
+use crate::error::Error;
+use crate::execution::{Job, Outcome, Status};
+use crate::experiment::Experiment;
+use crate::folders::{self, SWEEP};
+use crate::forecast;
+use crate::progress::Steering;
+
+mod files;
+mod point;
+
+pub use point::Point;
+
+/// What is shown unless told.
+pub const MEASURE: &str = "run.goodput";
+
+/// How a sweep is done.
+#[derive(Clone, Debug)]
+pub struct SweepOptions {
+    /// Who moves the packets.
+    pub driver: Driver,
+    /// The folder of all runs; `runs/NAME-sweep` unless given.
+    pub out: Option<PathBuf>,
+    /// What the report shows, by its path in `summary.json`.
+    pub measures: Vec<String>,
+    /// Whether everything is run anew, also what an earlier sweep has done.
+    pub fresh: bool,
+}
+
+impl Default for SweepOptions {
+    fn default() -> Self {
+        Self { driver: Driver::default(), out: None, measures: vec![MEASURE.into()], fresh: false }
+    }
+}
+
+/// A grid that is planned.
+#[derive(Debug)]
+pub struct Sweep {
+    runs: Vec<Run>,
+    jobs: Vec<Job>,
+    folder: PathBuf,
+    command: Vec<String>,
+    measures: Vec<String>,
+    fresh: bool,
+}
+
+impl Sweep {
+    /// Plans every one of `runs`, which are those of `experiment`.
+    ///
+    /// # Errors
+    /// A scenario that is wrong at some point, a plan that the driver refuses.
+    pub fn new(
+        experiment: &Experiment,
+        runs: Vec<Run>,
+        options: SweepOptions,
+    ) -> Result<Self, Error> {
+        let SweepOptions { driver, out, measures, fresh } = options;
+        let folder = out.unwrap_or_else(|| folders::of_sweep(&experiment.name(), driver));
+        let place = |index: usize, run: &Run| -> PathBuf {
+            folder.join(folders::of_point(index, runs.len(), &run.label))
+        };
+        let jobs = runs.iter().enumerate();
+        let jobs = jobs.map(|(index, run)| experiment.job(run, driver, |_| place(index, run)));
+        let jobs = jobs.collect::<Result<_, _>>()?;
+        let command = [experiment.sweep_command(&measures), driver.words()].concat();
+        Ok(Self { runs, jobs, folder, command, measures, fresh })
+    }
+
+    /// How each run is executed.
+    pub fn jobs(&self) -> &[Job] {
+        &self.jobs
+    }
+
+    /// Takes its folder, and looks for what is done already.
+    ///
+    /// # Errors
+    /// An expectation or a measure of what no run will have; a folder that cannot be made, is in use, or holds
+    /// another grid.
+    pub fn open(self) -> Result<OpenSweep, Error> {
+        self.jobs.iter().try_for_each(Job::check)?;
+        forecast::check_measures(&self.jobs, &self.measures)?;
+        let lock = folders::create_for_many(&self.folder, SWEEP)?;
+        if !self.fresh {
+            refuse_another(&self.folder, &self.jobs)?;
+        }
+        let done = self.jobs.iter().map(|job| !self.fresh && point::is_done(job)).collect();
+        Ok(OpenSweep { sweep: self, done, _lock: lock })
+    }
+}
+
+/// Refuses to mix a grid's runs with those of another grid, which would lose its table and report.
+fn refuse_another(folder: &Path, jobs: &[Job]) -> Result<(), Error> {
+    let entries = std::fs::read_dir(folder).map_err(Error::folder(folder))?;
+    let runs = entries.flatten().map(|entry| entry.path());
+    let runs = runs.filter(|place| place.join(results::manifest::FILE).exists());
+    match runs.filter(|place| jobs.iter().all(|job| job.folder != *place)).min() {
+        None => Ok(()),
+        Some(other) => {
+            let name = other.file_name().unwrap_or_default().display();
+            let message = format!("{} holds the runs of another grid: {name}", folder.display());
+            let help = "give --out another folder, or --fresh to put this grid's table over theirs";
+            Err(Error::usage(message, help))
+        }
+    }
+}
+
+/// A grid that has its folder.
+#[derive(Debug)]
+pub struct OpenSweep {
+    sweep: Sweep,
+    /// Whether each job's folder holds its results from before.
+    done: Vec<bool>,
+    _lock: FolderLock,
+}
+
+impl OpenSweep {
+    /// How many runs there are.
+    pub const fn len(&self) -> usize {
+        self.done.len()
+    }
+
+    /// Whether there is none.
+    pub const fn is_empty(&self) -> bool {
+        self.done.is_empty()
+    }
+
+    /// How many of them an earlier sweep has done.
+    pub fn done(&self) -> usize {
+        self.done.iter().filter(|done| **done).count()
+    }
+
+    /// Runs what is not done yet, and writes table and report of all. Results do not depend on the number of
+    /// workers; the lab's real time is not shared, and wants one.
+    ///
+    /// # Errors
+    /// A folder that cannot be read or written. What breaks in a run is the outcome's failure.
+    pub fn execute(
+        self,
+        workers: NonZeroUsize,
+        steering: Steering<'_>,
+    ) -> Result<SweepOutcome, Error> {
+        let Self { sweep: Sweep { runs, jobs, folder, command, measures, .. }, done, _lock } = self;
+        files::begin(&folder)?;
+        let Executed { ended, reports, failure } = execute(&jobs, done, workers, steering);
+        let points = runs.into_iter().zip(jobs).zip(ended);
+        let points = points.map(|((run, job), ended)| Point::new(run, job, ended));
+        let points: Vec<Point> = points.collect::<Result<_, _>>()?;
+        let document = document(&points);
+        let written = files::write(&folder, &document, &points, command, &measures);
+        Ok(SweepOutcome { folder, points, document, reports, failure, unwritten: written.err() })
+    }
+}
+
+/// What came of a grid.
+#[derive(Debug)]
+pub struct SweepOutcome {
+    /// The folder of all runs, with table and report.
+    pub folder: PathBuf,
+    /// Every run, in the order of the grid.
+    pub points: Vec<Point>,
+    /// All runs as one JSON document, as `sweep.json` has it. Without their cost, so that it has the same bytes
+    /// whatever the workers; that is in each run's manifest.
+    pub document: Value,
+    /// What is to be said of the runs that were executed now.
+    pub reports: Vec<RunNotes>,
+    /// The first thing that broke in a run; what the others came to is told all the same.
+    pub failure: Option<Error>,
+    /// Why table or report could not be written.
+    pub unwritten: Option<Error>,
+}
+
+/// What is to be said of a run beyond its results.
+#[derive(Clone, Debug)]
+pub struct RunNotes {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// What its programs had to use in place of what they were to use.
+    pub substitutions: Vec<String>,
+    /// The scenario's programs that failed.
+    pub failed_programs: Vec<String>,
+    /// Why its results are not to be trusted yet.
+    pub warning: Option<String>,
+}
+
+impl SweepOutcome {
+    /// How many runs came to their end.
+    pub fn complete(&self) -> usize {
+        self.points.iter().filter(|point| point.complete()).count()
+    }
+
+    /// How it ended.
+    pub fn status(&self) -> Status {
+        if self.complete() < self.points.len() {
+            return Status::Interrupted;
+        }
+        let held = self.points.iter().all(|point| point.held() != Some(false));
+        Status::met(held && self.reports.iter().all(|report| report.failed_programs.is_empty()))
+    }
+
+    /// Whether there are repetitions, and all of them came to the same numbers.
+    pub fn seeds_change_nothing(&self) -> bool {
+        point::seeds_change_nothing(&self.points)
+    }
+}
+
+/// What came of a grid's runs.
+struct Executed {
+    /// Whether each job's folder now holds its results, in part at least.
+    ended: Vec<bool>,
+    reports: Vec<RunNotes>,
+    failure: Option<Error>,
+}
+
+/// Runs what is not `done`.
+fn execute(
+    jobs: &[Job],
+    done: Vec<bool>,
+    workers: NonZeroUsize,
+    steering: Steering<'_>,
+) -> Executed {
+    let open = jobs.iter().enumerate().zip(&done).filter(|(_, done)| !**done);
+    let open: Vec<(usize, &Job)> = open.map(|(job, _)| job).collect();
+    let pool = WorkerPool { workers, interrupted: steering.interrupted };
+    let weight = |(_, job): &(usize, &Job)| weight(&job.plan);
+    let outcomes = sweep(&open, pool, weight, |(_, job)| job.execute(steering));
+    let mut executed = Executed { ended: done, reports: Vec::new(), failure: None };
+    for ((index, job), outcome) in open.into_iter().zip(outcomes) {
+        let broke = match outcome {
+            None => continue,
+            Some(Err(error)) => Some(error),
+            Some(Ok(outcome)) => {
+                executed.ended[index] = true;
+                executed.reports.push(notes(job, &outcome));
+                outcome.failure
+            }
+        };
+        executed.failure = executed.failure.or(broke);
+    }
+    executed
+}
+
+fn notes(job: &Job, outcome: &Outcome) -> RunNotes {
+    RunNotes {
+        folder: job.folder.clone(),
+        substitutions: outcome.substitutions().to_vec(),
+        failed_programs: outcome.failed_programs().to_vec(),
+        warning: outcome.lab.as_ref().and_then(LabReport::warning),
+    }
+}
+
+fn document(points: &[Point]) -> Value {
+    let entries = points.iter().map(|point| {
+        let pairs = point.run.parameters.iter().map(|(path, value)| (path.clone(), json!(value)));
+        let parameters: serde_json::Map<String, Value> = pairs.collect();
+        json!({
+            "folder": point.folder(),
+            "parameters": parameters,
+            "summary": point.stored.as_ref().map(|stored| &stored.summary),
+            "expectations": point.stored.as_ref().map(|_| &point.verdicts),
+        })
+    });
+    let entries: Vec<Value> = entries.collect();
+    json!({ "complete": points.iter().all(Point::complete), "runs": entries })
+}

@@ -1,0 +1,159 @@
+//! The files of a sweep's own: `sweep.json`, `sweep.parquet` and `report.html`.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use report::sweep::{Axis, Point as Shown, Sweep};
+use results::expectation::unknown;
+use results::sweep_table::{SweepTable, Values};
+use scenario::{Units, measure};
+use serde_json::{Value, json};
+
+use crate::error::Error;
+use crate::folders::{SWEEP, json_text};
+use crate::sweep::point::{Point, SEED};
+
+/// The table's name.
+const TABLE: &str = "sweep.parquet";
+
+/// Marks the folder as that of a sweep which is not complete, and takes away what an earlier one told.
+pub(super) fn begin(folder: &Path) -> Result<(), Error> {
+    put(folder, &json!({ "complete": false, "runs": [] }))?;
+    for name in [TABLE, results::folder::REPORT] {
+        let path = folder.join(name);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::folder(&path)(error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Writes all three.
+///
+/// # Errors
+/// A folder that cannot be written, and a measure that no run has.
+pub(super) fn write(
+    folder: &Path,
+    document: &Value,
+    points: &[Point],
+    command: Vec<String>,
+    measures: &[String],
+) -> Result<(), Error> {
+    let axes = axes(points);
+    table(points, &axes).write(&folder.join(TABLE))?;
+    // A measure that is not there leaves the page out, not what was measured.
+    let page = page(points, axes, command, measures);
+    if let Ok(page) = &page {
+        results::folder::write(&folder.join(results::folder::REPORT), &page.to_html())?;
+    }
+    // Last: that it says "complete" means that the others are there.
+    put(folder, document)?;
+    page.map(drop)
+}
+
+fn put(folder: &Path, document: &Value) -> Result<(), Error> {
+    Ok(results::folder::write(&folder.join(SWEEP), &json_text(document))?)
+}
+
+/// What is varied, the seed aside; values in the order in which they come.
+fn axes(points: &[Point]) -> Vec<Axis> {
+    let mut axes: Vec<Axis> = Vec::new();
+    for (path, value) in points.iter().flat_map(|point| &point.run.parameters) {
+        if path == SEED {
+            continue;
+        }
+        match axes.iter_mut().find(|axis| &axis.path == path) {
+            Some(axis) if axis.values.contains(value) => {}
+            Some(axis) => axis.values.push(value.clone()),
+            None => axes.push(Axis { path: path.clone(), values: vec![value.clone()] }),
+        }
+    }
+    axes
+}
+
+fn parameter<'p>(point: &'p Point, path: &str) -> Option<&'p str> {
+    let found = point.run.parameters.iter().find(|(known, _)| known == path);
+    found.map(|(_, value)| value.as_str())
+}
+
+/// A row for each run that is complete: its folder, parameters, seed, verdict, and every number of its
+/// summary.
+fn table(points: &[Point], axes: &[Axis]) -> SweepTable {
+    let done: Vec<&Point> = points.iter().filter(|point| point.complete()).collect();
+    let text = |value: &dyn Fn(&Point) -> Option<String>| {
+        Values::Text(done.iter().map(|point| value(point)).collect())
+    };
+    let mut table = SweepTable::default();
+    table.column("run", text(&|point| Some(point.folder())));
+    for axis in axes {
+        table.column(&axis.path, setting(&done, axis));
+    }
+    let seeds = done.iter().map(|point| i64::try_from(point.job.plan.seed).unwrap_or(i64::MAX));
+    table.column(SEED, Values::Whole(seeds.collect()));
+    let verdict = |ok: bool| if ok { "ok".to_owned() } else { "FAILED".to_owned() };
+    table.column("verdict", text(&|point| point.held().map(verdict)));
+    let paths = done.iter().flat_map(|point| &point.quantities).map(|(path, _)| path.as_str());
+    for path in paths.collect::<BTreeSet<&str>>() {
+        let values = done.iter().map(|point| point.measured(path));
+        table.measured(path, values.collect());
+    }
+    table
+}
+
+/// A parameter's column: numbers in base units where all its values are quantities of one kind.
+fn setting(done: &[&Point], axis: &Axis) -> Values {
+    let kinds = axis.values.iter().map(|value| measure(value).map(|measure| measure.dimension));
+    let kinds: Vec<_> = kinds.collect();
+    let of = |point: &&Point| parameter(point, &axis.path).map(str::to_owned);
+    if kinds.iter().any(|kind| kind.is_none() || kind != &kinds[0]) {
+        return Values::Text(done.iter().map(of).collect());
+    }
+    let number = |point: &&Point| Some(measure(&of(point)?)?.value);
+    Values::Number(done.iter().map(number).collect())
+}
+
+fn page(
+    points: &[Point],
+    axes: Vec<Axis>,
+    command: Vec<String>,
+    measures: &[String],
+) -> Result<Sweep, Error> {
+    let measures = measures.iter().map(|path| known(path, points));
+    let measures: Vec<String> = measures.collect::<Result<_, _>>()?;
+    let shown = points.iter().map(|point| Shown {
+        places: axes.iter().map(|axis| place(point, axis)).collect(),
+        seed: point.job.plan.seed,
+        folder: point.folder(),
+        complete: point.complete(),
+        held: point.held(),
+        values: match point.complete() {
+            true => measures.iter().map(|path| point.measured(path)).collect(),
+            false => Vec::new(),
+        },
+    });
+    let points_shown = shown.collect();
+    let first = points.first().map(|point| &point.job.plan);
+    let units = first.map_or_else(Units::default, |plan| plan.units);
+    let title = first.map_or_else(String::new, |plan| plan.title.clone());
+    Ok(Sweep { units, title, command, axes, measures, points: points_shown })
+}
+
+fn place(point: &Point, axis: &Axis) -> usize {
+    let value = parameter(point, &axis.path);
+    axis.values.iter().position(|known| Some(known.as_str()) == value).unwrap_or(0)
+}
+
+/// The path of a measure that at least one run has; `goodput` is short for `run.goodput`.
+fn known(path: &str, points: &[Point]) -> Result<String, Error> {
+    let done = || points.iter().filter(|point| point.complete());
+    let has = |path: &str| done().any(|point| point.measured(path).is_some());
+    let whole = format!("run.{path}");
+    match done().next() {
+        Some(_) if !has(path) && has(&whole) => Ok(whole),
+        Some(first) if !has(path) => Err(unknown(path, &first.quantities).into()),
+        _ => Ok(path.to_owned()),
+    }
+}

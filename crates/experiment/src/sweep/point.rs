@@ -1,0 +1,95 @@
+//! A point of a sweep, as its folder has it.
+
+use std::collections::BTreeMap;
+
+use results::{StoredRun, Verdict};
+use scenario::Run;
+
+use crate::error::Error;
+use crate::execution::Job;
+
+/// The parameter that makes no axis: its values are repetitions.
+pub(super) const SEED: &str = "seed";
+
+/// One run with what its folder holds.
+#[derive(Debug)]
+pub struct Point {
+    /// Its parameters.
+    pub run: Run,
+    /// How it is run.
+    pub job: Job,
+    /// Its results; none where it was not run.
+    pub stored: Option<StoredRun>,
+    /// Every number of its summary, in alphabetical order.
+    pub quantities: Vec<(String, f64)>,
+    /// Its expectations; none of a run that did not come to its end.
+    pub verdicts: Vec<Verdict>,
+}
+
+/// Whether the job's folder holds what this program would make of it: a complete run of the same
+/// scenario, to the letter of its lock file, by the same driver and build, with every file as it was written.
+pub(super) fn is_done(job: &Job) -> bool {
+    StoredRun::read(&job.folder)
+        .is_ok_and(|stored| stored.stands_for(&job.lock, job.driver.name()) && stored.is_whole())
+}
+
+/// Whether there are repetitions, and all of them came to the same numbers.
+pub(super) fn seeds_change_nothing(points: &[Point]) -> bool {
+    let mut firsts = BTreeMap::new();
+    let mut repeated = false;
+    for point in points.iter().filter(|point| point.complete()) {
+        let first = *firsts.entry(point.settings()).or_insert(point);
+        repeated |= first.job.plan.seed != point.job.plan.seed;
+        if first.results().ne(point.results()) {
+            return false;
+        }
+    }
+    repeated
+}
+
+impl Point {
+    /// Reads the folder of a run that has `ended`, early or not.
+    ///
+    /// # Errors
+    /// A folder that cannot be read, and an expectation of what no summary has.
+    pub(super) fn new(run: Run, job: Job, ended: bool) -> Result<Self, Error> {
+        let stored = if ended { Some(StoredRun::read(&job.folder)?) } else { None };
+        let quantities = stored.as_ref().map(StoredRun::quantities).unwrap_or_default();
+        let complete = stored.as_ref().is_some_and(|stored| stored.complete);
+        let judged = if complete { &job.plan.expectations[..] } else { &[] };
+        let verdicts = results::judge_quantities(judged, &quantities)?;
+        Ok(Self { run, job, stored, quantities, verdicts })
+    }
+
+    /// Its parameters but for the seed.
+    fn settings(&self) -> Vec<(&str, &str)> {
+        let all = self.run.parameters.iter().filter(|(path, _)| path != SEED);
+        all.map(|(path, value)| (path.as_str(), value.as_str())).collect()
+    }
+
+    /// Its quantities but for the seed.
+    fn results(&self) -> impl Iterator<Item = &(String, f64)> {
+        self.quantities.iter().filter(|(path, _)| path != "run.seed")
+    }
+
+    /// Whether it came to its end.
+    pub fn complete(&self) -> bool {
+        self.stored.as_ref().is_some_and(|stored| stored.complete)
+    }
+
+    /// Whether its expectations hold; none where nothing was expected.
+    pub fn held(&self) -> Option<bool> {
+        (!self.verdicts.is_empty()).then(|| self.verdicts.iter().all(|verdict| verdict.ok))
+    }
+
+    /// What it has for a path of the summary, or for what that is short for.
+    pub fn measured(&self, path: &str) -> Option<f64> {
+        results::expectation::measured(path, &self.quantities)
+    }
+
+    /// The name of its folder.
+    pub fn folder(&self) -> String {
+        let name = self.job.folder.file_name().map(|name| name.to_string_lossy().into_owned());
+        name.unwrap_or_default()
+    }
+}
