@@ -28,10 +28,10 @@
 
 #define PARAMETERS(number)                                                                         \
 	number(alpha, 2, 1, 65535,                                                                 \
-	       "Packets in queues, 1 to 65535: with fewer, the window gains one a round trip.")    \
+	       "Packets in queues: with fewer, the window gains one a round trip.")                \
 	number(beta, 4, 1, 65535,                                                                  \
-	       "Packets in queues, 1 to 65535: with more, the window loses one a round trip.")     \
-	number(gamma, 1, 1, 65535, "Packets in queues, 1 to 65535: with more, slow start ends.")
+	       "Packets in queues: with more, the window loses one a round trip.")                 \
+	number(gamma, 1, 1, 65535, "Packets in queues: with more, slow start ends.")
 CC_PARAMETERS(PARAMETERS);
 
 #define SAMPLES_MIN 3 /* of a round, for a decision by its RTT */

@@ -50,7 +50,7 @@ pub(crate) trait Impair: Sized {
     /// The next frame meets it.
     fn apply(&mut self, frame: &mut Transit);
 
-    /// What makes no sense in these parameters.
+    /// What makes no sense in these parameters together, each of which is within its range.
     fn check(_: &Self::Parameters) -> Result<(), Invalid> {
         Ok(())
     }
@@ -122,7 +122,7 @@ macro_rules! registry {
                 match self { $(Self::$variant(own) => own,)* }
             }
 
-            /// Whether they make sense.
+            /// Whether they make sense together, if each is within its range.
             ///
             /// # Errors
             ///

@@ -9,10 +9,11 @@ use serde::Serialize;
 use traffic::qdisc::{Entry, Parameters, REGISTRY};
 use traffic::setting::{Kind, Setting, Value};
 
-use crate::queue::{doc, sentence};
+use crate::nearest;
+use crate::queue::sentence;
+use crate::setting::{self, doc};
 use crate::templates::without_schema;
 use crate::value::{RandomTimeUnit, RateUnit, ShareUnit, SizeUnit, TimeUnit, Unit};
-use crate::{lock, nearest};
 
 pub use algorithms::{AlgorithmPage, algorithm, algorithms};
 
@@ -51,6 +52,8 @@ pub struct Parameter {
     pub name: &'static str,
     /// What kind of value it takes, with the words where it is a choice.
     pub takes: String,
+    /// Its least and greatest value in words, `1 to 16`; empty if any will do.
+    pub range: String,
     /// Whether it must be given.
     pub required: bool,
     /// What holds where nothing is given, as TOML; `None` if that is no one value, and `doc` says what.
@@ -122,8 +125,17 @@ impl Example {
 fn parameter(setting: &Setting, default: Option<Value>) -> Parameter {
     let default = default.filter(|_| !setting.required).and_then(|value| default_text(&value));
     let (takes, written) = (takes(setting.kind), written(setting.kind));
-    let (name, required) = (setting.name, setting.required);
-    Parameter { name, takes, required, default, doc: doc(setting), written }
+    let (name, required, range) = (setting.name, setting.required, range(setting));
+    Parameter { name, takes, range, required, default, doc: doc(setting), written }
+}
+
+/// The range of a setting as its page tells it, on which a count of 32 bits has no end.
+fn range(setting: &Setting) -> String {
+    let mut range = setting.range;
+    if setting.kind == Kind::Count && range.greatest == u64::from(u32::MAX) {
+        range.greatest = u64::MAX;
+    }
+    range.text(setting.kind)
 }
 
 fn takes(kind: Kind) -> String {
@@ -165,7 +177,7 @@ fn default_text(value: &Value) -> Option<String> {
             let percent = format!("{:.5}", f64::from(share.0) * 100.0 / 2_f64.powi(32));
             Some(format!("\"{} %\"", percent.trim_end_matches('0').trim_end_matches('.')))
         }
-        value => Some(lock::value(value)),
+        value => Some(setting::text(value)),
     }
 }
 
@@ -223,13 +235,14 @@ fn list(text: &mut String, parameters: &[Parameter]) {
     if parameters.is_empty() {
         *text += "There are none.\n";
     }
-    for Parameter { name, takes, required, default, doc, .. } in parameters {
+    for Parameter { name, takes, range, required, default, doc, .. } in parameters {
+        let range = if range.is_empty() { String::new() } else { format!(", {range}") };
         let default = match default {
             _ if *required => "; must be given".to_owned(),
             Some(default) => format!("; default `{default}`"),
             None => String::new(),
         };
-        wrap(text, "- ", &format!("`{name}` ({takes}{default}): {doc}"));
+        wrap(text, "- ", &format!("`{name}` ({takes}{range}{default}): {doc}"));
     }
     text.push('\n');
 }

@@ -4,15 +4,17 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use congestion::{Algorithm, Config, Refused};
+use congestion::{Algorithm, Config, Parameter};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value as Json, json};
 use serde_spanned::Spanned;
+use traffic::setting::{Kind, Range, Setting, Settings, Value};
 
 use crate::diagnostic::Problems;
-use crate::queue::{Given, Queue, Scalar, sentence};
+use crate::queue::{Queue, sentence};
+use crate::setting::{self, Given, NO_QUEUES, adjust, written};
 use crate::value::Name;
 use crate::{aliases, nearest};
 
@@ -22,6 +24,9 @@ pub(crate) struct Congestion {
     name: Name,
     given: Vec<(Name, Given)>,
 }
+
+/// An algorithm, and what is set in it.
+struct Tunables(Config);
 
 impl<'de> Deserialize<'de> for Congestion {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -61,7 +66,7 @@ impl JsonSchema for Congestion {
     fn schema_name() -> Cow<'static, str> {
         "Congestion".into()
     }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let tables = Algorithm::all().iter().map(|algorithm| {
             let description = sentence(algorithm.summary());
             json!({
@@ -70,7 +75,7 @@ impl JsonSchema for Congestion {
                 "properties": { algorithm.name(): {
                     "type": "object",
                     "description": description,
-                    "properties": properties(algorithm),
+                    "properties": properties(algorithm, generator),
                     "additionalProperties": false,
                 } },
                 "required": [algorithm.name()],
@@ -87,18 +92,38 @@ impl JsonSchema for Congestion {
     }
 }
 
-fn properties(algorithm: &Algorithm) -> Map<String, Json> {
-    let property = |parameter: &congestion::Parameter| {
-        let (range, default) = (parameter.range(), parameter.default());
-        let described = json!({
-            "type": "integer",
-            "minimum": range.start(),
-            "maximum": range.end(),
-            "description": format!("{} {default} unless given.", parameter.doc()),
-        });
-        (parameter.name().to_owned(), described)
-    };
-    algorithm.parameters().iter().map(property).collect()
+/// What a parameter is, as of any setting.
+pub(crate) fn of_parameter(parameter: &'static Parameter) -> Setting {
+    let range = Range::of::<u32>(parameter.range());
+    let (name, doc) = (parameter.name(), parameter.doc());
+    Setting { name, kind: Kind::Count, required: false, range, doc }
+}
+
+/// An algorithm's parameters as settings.
+impl Settings for Tunables {
+    fn settings(&self) -> Vec<Setting> {
+        self.0.algorithm().parameters().iter().map(of_parameter).collect()
+    }
+
+    fn get(&self, name: &str) -> Option<Value> {
+        let (_, value) = self.0.parameters().find(|(parameter, _)| parameter.name() == name)?;
+        Some(Value::Count(value.into()))
+    }
+
+    fn set(&mut self, name: &str, value: Value) -> bool {
+        let Value::Count(value) = value else { return false };
+        u32::try_from(value).is_ok_and(|value| self.0.set(name, value).is_ok())
+    }
+}
+
+fn properties(algorithm: &'static Algorithm, generator: &mut SchemaGenerator) -> Map<String, Json> {
+    let settings: Vec<_> = algorithm.parameters().iter().map(of_parameter).collect();
+    let mut properties = setting::properties(&settings, generator);
+    for parameter in algorithm.parameters() {
+        let described = format!("{} {} unless given.", parameter.doc(), parameter.default());
+        properties[parameter.name()]["description"] = Json::from(described);
+    }
+    properties
 }
 
 impl Congestion {
@@ -134,47 +159,17 @@ impl Congestion {
             problems.push(span, message, nearest::suggest(text, names));
             return None;
         };
-        let mut config = Config::from(algorithm);
-        let mut complete = true;
-        for (name, given) in &self.given {
-            complete &= set(&mut config, name, given, problems).is_some();
-        }
-        complete.then_some(config)
-    }
-}
-
-fn set(config: &mut Config, name: &Name, given: &Given, problems: &mut Problems) -> Option<()> {
-    let Given::Scalar(scalar) = given else {
-        problems.push(given.span(), format!("`{}` cannot be that", name.text), "give a number");
-        return None;
-    };
-    let Scalar { text, span } = scalar;
-    // What is beyond 32 bits is beyond any range.
-    let value = u32::try_from(scalar.count(problems)?).unwrap_or(u32::MAX);
-    match config.set(&name.text, value) {
-        Ok(()) => Some(()),
-        Err(Refused::Range(range)) => {
-            let message = format!("`{}` cannot be {text}", name.text);
-            let help = format!("give {} to {}", range.start(), range.end());
-            problems.push(span, message, help);
-            None
-        }
-        Err(Refused::Unknown) => {
-            let names = config.parameters().map(|(parameter, _)| parameter.name());
-            let message = format!("`{}` has no key `{}`", config.algorithm().name(), name.text);
-            problems.push(&name.span, message, nearest::suggest(&name.text, names));
-            None
-        }
+        let mut tunables = Tunables(algorithm.into());
+        adjust(&mut tunables, &self.given, span, NO_QUEUES, problems)?;
+        Some(tunables.0)
     }
 }
 
 /// An algorithm with every parameter as TOML.
 pub(crate) fn text(config: &Config) -> String {
     let name = config.algorithm().name();
-    let pair = |(parameter, value): (&congestion::Parameter, u32)| {
-        format!("{} = {value}", parameter.name())
-    };
-    let pairs: Vec<String> = config.parameters().map(pair).collect();
+    let pair = |(name, value)| format!("{name} = {value}");
+    let pairs: Vec<String> = written(&Tunables(*config)).into_iter().map(pair).collect();
     match pairs.as_slice() {
         [] => format!("\"{name}\""),
         pairs => format!("{{ {name} = {{ {} }} }}", pairs.join(", ")),

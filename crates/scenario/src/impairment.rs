@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json};
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::queue::{Given, ScalarOr, object, properties, required};
+use crate::setting::{Given, ScalarOr, object, properties, required};
 use crate::value::Table;
 
 /// The impairments of a link, or at an end those of what is sent there.

@@ -34,6 +34,7 @@ mod range;
 mod resolve;
 mod scale_rates;
 mod schema;
+mod setting;
 mod structure;
 mod syntax;
 mod tcp;

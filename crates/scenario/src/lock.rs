@@ -15,6 +15,7 @@ use crate::measured::Kind;
 use crate::plan::{
     Action, Change, Comparison, End, Expectation, Link, Options, Plan, Target, Window, Wire, Within,
 };
+use crate::setting::written;
 use crate::tcp::IdleRestart;
 use crate::trace;
 use crate::units::Units;
@@ -24,10 +25,9 @@ mod groups;
 mod queues;
 
 use groups::starting;
-use queues::{conditioner, given, matches, queue};
+use queues::{conditioner, matches, queue};
 
 pub(crate) use groups::{Group, Groups, node_programs};
-pub(crate) use queues::value;
 
 /// The plan as a scenario file.
 pub fn lock(plan: &Plan) -> String {
@@ -211,7 +211,7 @@ fn link_end(
         Some(usual) if usual.impairments == end.impairments => &[],
         _ => end.impairments.as_slice(),
     };
-    let single = |own: &&impairment::Parameters| given(own.settings()).len() == 1;
+    let single = |own: &&impairment::Parameters| written(own.settings()).len() == 1;
     let mut own = String::new();
     let link::Config { rate: usual_rate, delay: usual_delay, .. } = *config;
     let usual_trace = usual.and_then(|usual| usual.trace.as_ref());
@@ -231,7 +231,7 @@ fn link_end(
         line(&mut own, "device_buffer", &size(end.device_buffer));
     }
     for one in impairments.iter().filter(single) {
-        given(one.settings()).iter().for_each(|(_, value)| line(&mut own, one.name(), value));
+        written(one.settings()).iter().for_each(|(_, value)| line(&mut own, one.name(), value));
     }
     if !own.is_empty() {
         header(text, path);
@@ -247,7 +247,7 @@ fn link_end(
     }
     for one in impairments.iter().filter(|one| !single(one)) {
         header(text, &format!("{path}.{}", one.name()));
-        given(one.settings()).iter().for_each(|(name, value)| line(text, name, value));
+        written(one.settings()).iter().for_each(|(name, value)| line(text, name, value));
     }
 }
 

@@ -63,9 +63,6 @@ fn lack(parameter: &Parameter) -> Option<&'static str> {
         {
             Some("what holds where nothing is given")
         }
-        () if takes == "number" && !says(&["any number"]) && !doc.contains(char::is_numeric) => {
-            Some("its range")
-        }
         () if counts && *required && !doc.contains(char::is_numeric) && !says(&["bits"]) => {
             Some("its unit or range")
         }

@@ -309,6 +309,43 @@ fn networks() {
     );
 }
 
+/// A setting's range is told where it is passed, whatever it is a setting of, with what the setting is for.
+#[test]
+fn what_is_out_of_range_is_told_at_its_key() {
+    let queue = |queue: &str| added(&format!("[link.wan.at.r]\nqueue.{queue}\n"));
+    let told = queue("priq = { class = { a = { priority = 16 } } }");
+    assert_eq!(
+        told,
+        "x.toml:15:43: `priority` cannot be 16\n  help: give 0 to 15: How urgent it is, the highest first; \
+         each class has its own. 1 unless given, as in ALTQ."
+    );
+    let told = queue("wfq = { bytes = \"1 TiB\", quota = \"63 B\" }");
+    assert!(
+        told.contains("15:23: `bytes` cannot be 1 TiB\n  help: give at most 256 GiB: "),
+        "{told}"
+    );
+    assert!(told.contains("15:40: `quota` cannot be 63 B\n  help: give at least 64 B: "), "{told}");
+    let told = queue("pie = { target = \"2 h\" }");
+    assert!(told.contains("give more than 0 s, at most 3600 s: How long packets should"), "{told}");
+    let told = queue("drr = { class = { a = { queue.red.weight = \"0.001 %\" } } }");
+    assert!(
+        told.contains("15:50: `weight` cannot be 0.001 %\n  help: give at least 0.0015"),
+        "{told}"
+    );
+    let told = queue("jobs = { class = { a = { relative_delay = 99_999_999_999 } } }");
+    assert!(told.contains("`relative_delay` cannot be 99999999999"), "{told}");
+    let told = added("[link.wan.down]\nat = \"1 s\"\nlasts = \"0 s\"\n");
+    assert!(
+        told.starts_with("x.toml:16:9: `lasts` cannot be 0 s\n  help: give more than 0 s: "),
+        "{told}"
+    );
+    let told = added("[link.wan.reorder]\nshare = \"1 %\"\nby = \"0 s\"\n");
+    assert!(
+        told.starts_with("x.toml:16:6: `by` cannot be 0 s\n  help: give more than 0 s: "),
+        "{told}"
+    );
+}
+
 #[test]
 fn queues_and_times() {
     assert_eq!(
@@ -748,7 +785,7 @@ fn a_disciplines_complaint_points_to_what_it_is_about() {
         ("drr = { class = { a = {}, b = { weight = 0 } } }", "0 }"),
         ("drr = { default_class = \"c\", class = { a = {} } }", "\"c\""),
         ("drr = { class = { a = {}, b = { parent = \"a\" } } }", "\"a\""),
-        ("drr = { class = { a = { queue.fifo.packets = 0 } } }", "fifo.packets = 0"),
+        ("drr = { class = { a = { queue.fifo.packets = 0 } } }", "0 } } }"),
         ("ets = { class = { a = {}, b = { percent = 0 } } }", "0 }"),
         ("priq = { class = { a = { priority = 1 }, b = { priority = 1 } } }", "1 } } }"),
         ("priq = { class = { a = { priority = 99 } } }", "99"),

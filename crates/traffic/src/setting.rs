@@ -5,6 +5,10 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+mod range;
+
+pub use range::{Measure, OutOfRange, Range, in_range};
+
 use crate::classify::Rule;
 use crate::distribution::Distribution;
 use crate::qdisc::{self, fifo};
@@ -69,8 +73,10 @@ pub struct Setting {
     pub kind: Kind,
     /// Whether it must be given, for it has no default.
     pub required: bool,
-    /// What it is, with unit, range and source: the field's own documentation, line by line.
-    pub doc: &'static [&'static str],
+    /// Its least and greatest value, if its kind is a number.
+    pub range: Range,
+    /// What it is, with unit and source: the field's own documentation, line by line.
+    pub doc: &'static str,
 }
 
 /// Parameters that tell what can be set in them.
@@ -128,6 +134,10 @@ pub trait Classes {
 pub trait Field: Sized {
     /// What it takes.
     const KIND: Option<Kind>;
+    /// What the ends of its range are given in; nothing where it has none.
+    type Measure: Measure;
+    /// The values that the type holds.
+    const RANGE: Range = <Self::Measure as Measure>::WHOLE;
     /// Its value; `None` if it does not apply.
     fn to_value(&self) -> Option<Value>;
     /// Takes a value; `None` if it takes no such value.
@@ -135,9 +145,10 @@ pub trait Field: Sized {
 }
 
 macro_rules! field {
-    ($type:ty, $kind:ident) => {
+    ($type:ty, $kind:ident, $measure:ty) => {
         impl Field for $type {
             const KIND: Option<Kind> = Some(Kind::$kind);
+            type Measure = $measure;
             fn to_value(&self) -> Option<Value> {
                 Some(Value::$kind(self.clone()))
             }
@@ -148,17 +159,18 @@ macro_rules! field {
     };
 }
 
-field!(bool, Flag);
-field!(u64, Count);
-field!(Bytes, Bytes);
-field!(Rate, Rate);
-field!(Duration, Time);
-field!(Distribution<Duration>, RandomTime);
-field!(Share, Share);
-field!(String, Text);
+field!(bool, Flag, ());
+field!(u64, Count, u64);
+field!(Bytes, Bytes, Bytes);
+field!(Rate, Rate, Rate);
+field!(Duration, Time, Duration);
+field!(Distribution<Duration>, RandomTime, Duration);
+field!(Share, Share, Share);
+field!(String, Text, ());
 
 impl Field for u32 {
     const KIND: Option<Kind> = Some(Kind::Count);
+    type Measure = Self;
     fn to_value(&self) -> Option<Value> {
         Some(Value::Count(u64::from(*self)))
     }
@@ -169,6 +181,7 @@ impl Field for u32 {
 
 impl Field for qdisc::Parameters {
     const KIND: Option<Kind> = Some(Kind::Queue);
+    type Measure = ();
     fn to_value(&self) -> Option<Value> {
         Some(Value::Queue(Box::new(self.clone())))
     }
@@ -180,6 +193,7 @@ impl Field for qdisc::Parameters {
 /// A queue that can only be a plain one.
 impl Field for fifo::Parameters {
     const KIND: Option<Kind> = Some(Kind::Queue);
+    type Measure = ();
     fn to_value(&self) -> Option<Value> {
         Some(Value::Queue(Box::new(qdisc::Parameters::Fifo(*self))))
     }
@@ -191,6 +205,7 @@ impl Field for fifo::Parameters {
 
 impl<T: Field> Field for Box<T> {
     const KIND: Option<Kind> = T::KIND;
+    type Measure = T::Measure;
     fn to_value(&self) -> Option<Value> {
         (**self).to_value()
     }
@@ -202,6 +217,7 @@ impl<T: Field> Field for Box<T> {
 /// What need not apply.
 impl<T: Field> Field for Option<T> {
     const KIND: Option<Kind> = T::KIND;
+    type Measure = T::Measure;
     fn to_value(&self) -> Option<Value> {
         self.as_ref().and_then(Field::to_value)
     }
@@ -213,6 +229,7 @@ impl<T: Field> Field for Option<T> {
 /// Classes and filters are not set by a value.
 impl<T> Field for Vec<T> {
     const KIND: Option<Kind> = None;
+    type Measure = ();
     fn to_value(&self) -> Option<Value> {
         None
     }
@@ -222,7 +239,8 @@ impl<T> Field for Vec<T> {
 }
 
 /// Wraps the definition of a struct of parameters: its fields become its settings, each with its own
-/// documentation. Lines before it may say more: `required: a, b;` names those that have no default,
+/// documentation, and its range where `#[range(1..=16)]` stands before it, in the field's own type. Lines before it
+/// may say more: `required: a, b;` names those that have no default,
 /// `classes: Class;` that it has the fields `classes` (of that struct, which has `name` and `parent`)
 /// and `filters`, and `blank: value;` what to start from when some settings are given, if not from the
 /// default. A crate that uses it has `extern crate alloc`.
@@ -234,7 +252,7 @@ macro_rules! settings {
         $(blank: $blank:expr;)?
         $(#[$meta:meta])*
         pub struct $type:ident {
-            $($(#[doc = $doc:literal])+ pub $field:ident: $kind:ty,)+
+            $($(#[doc = $doc:literal])+ $(#[range($range:expr)])? pub $field:ident: $kind:ty,)+
         }
     ) => {
         $(#[$meta])*
@@ -251,8 +269,13 @@ macro_rules! settings {
                     // A class's name and parent are its place in the tree, not settings.
                     let place = name == "name" || name == "parent";
                     if let Some(kind) = <$kind as $crate::setting::Field>::KIND.filter(|_| !place) {
-                        let (required, doc) = (NEEDED.contains(&name), &[$($doc),+] as &[&str]);
-                        settings.push($crate::setting::Setting { name, kind, required, doc });
+                        let (required, doc) = (NEEDED.contains(&name), concat!($($doc, "\n"),+));
+                        let range = <$kind as $crate::setting::Field>::RANGE;
+                        $(let range = range.within($crate::setting::Range::of::<
+                            <$kind as $crate::setting::Field>::Measure,
+                        >($range));)?
+                        let setting = $crate::setting::Setting { name, kind, required, range, doc };
+                        settings.push(setting);
                     }
                 )+
                 settings
@@ -348,6 +371,7 @@ macro_rules! choice {
         impl $crate::setting::Field for $type {
             const KIND: Option<$crate::setting::Kind> =
                 Some($crate::setting::Kind::Choice(&[$($word),+]));
+            type Measure = ();
             fn to_value(&self) -> Option<$crate::setting::Value> {
                 Some($crate::setting::Value::Choice(match self {
                     $(Self::$variant => $word,)+

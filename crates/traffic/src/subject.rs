@@ -6,7 +6,7 @@ pub struct Subject<'e> {
     /// The class, or a conditioner's element, by its name; `None` for the discipline or conditioner as a whole.
     pub class: Option<&'e str>,
     /// Its settings, or the discipline's own: the first of them that is given is meant.
-    pub settings: &'static [&'static str],
+    pub settings: &'e [&'static str],
 }
 
 impl<'e> Subject<'e> {
@@ -14,7 +14,7 @@ impl<'e> Subject<'e> {
     pub const WHOLE: Self = Self { class: None, settings: &[] };
 
     /// Settings of the discipline.
-    pub const fn settings(settings: &'static [&'static str]) -> Self {
+    pub const fn settings(settings: &'e [&'static str]) -> Self {
         Self { class: None, settings }
     }
 
@@ -25,7 +25,7 @@ impl<'e> Subject<'e> {
 
     /// Settings of the class.
     #[must_use]
-    pub const fn at(self, settings: &'static [&'static str]) -> Self {
+    pub const fn at(self, settings: &'e [&'static str]) -> Self {
         Self { settings, ..self }
     }
 }

@@ -315,6 +315,21 @@ impl fmt::Display for Bytes {
         write!(f, "{} B", self.0)
     }
 }
+impl fmt::Display for Share {
+    /// As a percentage, with enough places to come back as the same share.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const ONE: u128 = 1_000_000_000_000;
+        let scaled = (u128::from(self.0) * 100 * ONE + (1 << 31)) >> 32;
+        let (whole, mut rest, mut places) = (scaled / ONE, scaled % ONE, 12);
+        while places > 0 && rest % 10 == 0 {
+            (rest, places) = (rest / 10, places - 1);
+        }
+        match places {
+            0 => write!(f, "{whole} %"),
+            _ => write!(f, "{whole}.{rest:0places$} %"),
+        }
+    }
+}
 impl fmt::Display for Rate {
     /// In the largest unit that keeps the number whole: `500 Mbit/s`, `1 Gbit/s`, `123 bit/s`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

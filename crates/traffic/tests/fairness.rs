@@ -443,7 +443,7 @@ fn mistakes_are_told_with_their_remedy() {
     };
     assert_eq!(
         attach(vec![priq(16)], None),
-        "class `p16` has priority 16: give it one from 0 to 15"
+        "`priority` of class `p16` cannot be 16: give 0 to 15"
     );
     assert_eq!(
         attach(vec![priq(1)], Some("x")),

@@ -91,7 +91,7 @@ fn a_queue_without_room_is_refused() {
     let refused =
         |text: &str| (Err(text.to_string()), Err::<(), _>(format!("the queue of `all`: {text}")));
     assert_eq!(attach(0, 10), refused(zero));
-    assert_eq!(attach(10_000, 0), refused(zero));
+    assert_eq!(attach(10_000, 0), refused("`packets` cannot be 0: give at least 1"));
     assert_eq!(
         attach(1517, 10),
         refused(

@@ -13,6 +13,7 @@ settings! {
         /// When the link goes down, by the run's time.
         pub at: Duration,
         /// For how long.
+        #[range(Duration::from_ps(1)..)]
         pub lasts: Duration,
         /// From one outage's start to the next one's; there is one only unless given.
         pub every: Duration,
@@ -44,10 +45,6 @@ impl Impair for Down {
 
     fn check(parameters: &Parameters) -> Result<(), Invalid> {
         let Parameters { lasts, every, .. } = *parameters;
-        if lasts == Duration::ZERO {
-            let (message, help) = ("an outage of no time", "say how long it lasts: \"500 ms\"");
-            return Err(Invalid { setting: "lasts", message, help });
-        }
         if every != Duration::ZERO && every <= lasts {
             let message = "the next outage begins before the link is up again";
             let help = "give more than `lasts`: what is beyond that the link is up";

@@ -6,7 +6,7 @@
 
 use traffic::{DropReason, Random, Share, settings};
 
-use super::{Impair, Invalid, Transit};
+use super::{Impair, Transit};
 
 settings! {
     required: to_bad, to_good;
@@ -16,7 +16,8 @@ settings! {
         /// The probability, at each packet, that the good state turns bad.
         pub to_bad: Share,
         /// The probability, at each packet, that the bad state turns good; 1 divided by it is the mean length of a
-        /// bad period, in packets.
+        /// bad period, in packets: "25 %" for bursts of 4.
+        #[range(Share(1)..)]
         pub to_good: Share,
         /// The share of packets lost in the bad state; 100 % unless given.
         pub loss_bad: Share,
@@ -65,14 +66,5 @@ impl Impair for GilbertElliott {
         if self.random.next_u32() < loss.0 {
             frame.lost = Some(DropReason::LinkLoss);
         }
-    }
-
-    fn check(parameters: &Parameters) -> Result<(), Invalid> {
-        if parameters.to_good == Share(0) {
-            let message = "the bad state never ends";
-            let help = "give the probability of recovery at each packet: \"25 %\" for bursts of 4";
-            return Err(Invalid { setting: "to_good", message, help });
-        }
-        Ok(())
     }
 }

@@ -3,7 +3,7 @@
 
 use traffic::{Distribution, Duration, Random, Share, settings};
 
-use super::{Impair, Invalid, Transit};
+use super::{Impair, Transit};
 
 settings! {
     required: share;
@@ -12,7 +12,8 @@ settings! {
     pub struct Parameters {
         /// The probability that a packet is held back.
         pub share: Share,
-        /// For how long; drawn for each packet that is. 1 ms unless given.
+        /// For how long, which those behind it have to pass; drawn for each packet that is. 1 ms unless given.
+        #[range(Duration::from_ps(1)..)]
         pub by: Distribution<Duration>,
     }
 }
@@ -42,15 +43,6 @@ impl Impair for Reorder {
         if self.random.next_u32() < self.parameters.share.0 {
             frame.held += self.parameters.by.draw(&mut self.random);
         }
-    }
-
-    fn check(parameters: &Parameters) -> Result<(), Invalid> {
-        if parameters.by == Distribution::Fixed(Duration::ZERO) {
-            let message = "packets held back for no time keep their order";
-            let help = "give the time that those behind have to pass: \"1 ms\"";
-            return Err(Invalid { setting: "by", message, help });
-        }
-        Ok(())
     }
 
     fn is_idle(parameters: &Parameters) -> bool {

@@ -5,8 +5,10 @@ use std::fmt::Write;
 
 use congestion::Algorithm;
 use serde::Serialize;
+use traffic::setting::Value;
 
-use super::{Example, Parameter, Unknown, list, paragraph, write_example};
+use super::{Example, Parameter, Unknown, list, paragraph, parameter, write_example};
+use crate::congestion::of_parameter;
 use crate::nearest;
 use crate::queue::sentence;
 use crate::templates::without_schema;
@@ -40,13 +42,8 @@ pub fn algorithm(name: &str) -> Result<AlgorithmPage, Unknown> {
         return Err(Unknown { what: "congestion control algorithm", name: name.to_owned(), help });
     };
     let name = algorithm.name();
-    let parameter = |parameter: &'static congestion::Parameter| Parameter {
-        name: parameter.name(),
-        takes: "number".into(),
-        required: false,
-        default: Some(parameter.default().to_string()),
-        doc: parameter.doc().to_owned(),
-        written: None,
+    let parameter = |set: &'static congestion::Parameter| {
+        parameter(&of_parameter(set), Some(Value::Count(set.default().into())))
     };
     Ok(AlgorithmPage {
         name,

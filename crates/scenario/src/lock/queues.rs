@@ -2,25 +2,13 @@
 
 use traffic::classify::Filter;
 use traffic::condition::{self, Meter};
-use traffic::setting::{Setting, Settings, Value};
-use traffic::{FlowId, HostId, Share, qdisc};
+use traffic::{FlowId, HostId, qdisc};
 
 use super::groups::{Group, Groups, starting};
 use super::{header, key, line, rate, size, string, time};
 use crate::condition::action_text;
 use crate::header::{dscp_text, ports_text, prefix_text, protocol_text};
-
-/// A share of 2^-32 as a percentage with enough places to come back as the same share.
-pub(super) fn share(share: u32) -> String {
-    const PLACES: u32 = 12;
-    let scaled = (u128::from(share) * 100 * 10_u128.pow(PLACES) + (1 << 31)) >> 32;
-    let (whole, rest) = (scaled / 10_u128.pow(PLACES), scaled % 10_u128.pow(PLACES));
-    let rest = format!("{rest:012}");
-    match rest.trim_end_matches('0') {
-        "" => format!("\"{whole} %\""),
-        rest => format!("\"{whole}.{rest} %\""),
-    }
-}
+use crate::setting::written;
 
 pub(super) fn queue(
     plan: &Groups<'_>,
@@ -31,7 +19,7 @@ pub(super) fn queue(
     let path = format!("{path}.{}", parameters.name());
     let settings = parameters.settings();
     header(text, &path);
-    for (name, value) in given(settings) {
+    for (name, value) in written(settings) {
         line(text, name, &value);
     }
     let Some(classes) = settings.classes() else { return };
@@ -41,38 +29,12 @@ pub(super) fn queue(
         if let Some(parent) = parent {
             line(text, "parent", &string(parent));
         }
-        for (name, value) in given(settings) {
+        for (name, value) in written(settings) {
             line(text, name, &value);
         }
         let rules = classes.filters().iter().filter(|rule| rule.class == name);
         let rules: Vec<_> = rules.map(|rule| (rule.filter, rule.priority)).collect();
         line(text, "match", &matches(plan, &rules));
-    }
-}
-
-/// Every setting that applies, and its value as TOML.
-pub(super) fn given(settings: &dyn Settings) -> Vec<(&'static str, String)> {
-    let value = |setting: Setting| Some((setting.name, value(&settings.get(setting.name)?)));
-    settings.settings().into_iter().filter_map(value).collect()
-}
-
-/// A value as TOML.
-pub(crate) fn value(value: &Value) -> String {
-    match value {
-        Value::Flag(flag) => flag.to_string(),
-        Value::Count(count) => count.to_string(),
-        Value::Bytes(bytes) => size(*bytes),
-        Value::Rate(bits) => rate(*bits),
-        Value::Time(duration) => time(*duration),
-        Value::RandomTime(distribution) => string(&crate::distribution::text(distribution)),
-        Value::Share(Share(part)) => share(*part),
-        Value::Choice(word) => string(word),
-        Value::Text(text) => string(text),
-        Value::Queue(queue) => {
-            let pair = |(name, value)| format!("{name} = {value}");
-            let pairs: Vec<String> = given(queue.settings()).into_iter().map(pair).collect();
-            format!("{{ {} = {{ {} }} }}", queue.name(), pairs.join(", "))
-        }
     }
 }
 

@@ -2,39 +2,31 @@
 
 use network::impairment::{Parameters, REGISTRY};
 
-use super::filters::Entities;
-use super::queues::{adjust, scalar_value};
 use crate::diagnostic::{Problems, Span};
 use crate::impairment::Impairment;
-use crate::queue::ScalarOr;
+use crate::setting::{NO_QUEUES, ScalarOr, adjust, scalar_value};
 use crate::value::{Name, Table};
 
 /// The parameters of the impairments of a link, or at one end; `None` if any is faulty.
 pub(super) fn resolve(
     table: &Table<Impairment>,
-    entities: Entities<'_>,
     problems: &mut Problems,
 ) -> Option<Vec<Parameters>> {
-    let read = table.iter().map(|(name, given)| one(name, given, entities, problems));
+    let read = table.iter().map(|(name, given)| one(name, given, problems));
     let read: Vec<_> = read.collect();
     read.into_iter().collect()
 }
 
-fn one(
-    name: &Name,
-    given: &Impairment,
-    entities: Entities<'_>,
-    problems: &mut Problems,
-) -> Option<Parameters> {
+fn one(name: &Name, given: &Impairment, problems: &mut Problems) -> Option<Parameters> {
     let mut parameters = Parameters::blank(&name.text)?;
     match given {
         ScalarOr::Scalar(scalar) => {
             let setting = *parameters.settings().settings().first()?;
-            let value = scalar_value(setting.kind, scalar, problems)?;
+            let value = scalar_value(&setting, scalar, problems)?;
             parameters.settings_mut().set(setting.name, value);
         }
         ScalarOr::Table(table) => {
-            adjust(parameters.settings_mut(), &table.0, &name.span, entities, problems)?;
+            adjust(parameters.settings_mut(), &table.0, &name.span, NO_QUEUES, problems)?;
         }
     }
     if let Err(invalid) = parameters.check() {

@@ -78,7 +78,7 @@ fn add<'f>(
         None | Some(file::Wire::Time) => Wire::Time,
         Some(file::Wire::Frames) => Wire::Frames,
     };
-    let given = impairments::resolve(&table.impairments.0, entities, problems)?;
+    let given = impairments::resolve(&table.impairments.0, problems)?;
     let mut impairments = Vec::new();
     impairments::override_by(&mut impairments, &given);
     let gso = table.gso.unwrap_or(false);
@@ -180,7 +180,7 @@ fn own(
     let device_buffer = end.device_buffer.as_ref().map(|buffer| buffer.read(problems));
     let table = end.conditioner.as_ref();
     let conditioner = table.map(|own| conditioners::resolve(node, own, entities, problems));
-    let impairments = impairments::resolve(&end.impairments.0, entities, problems);
+    let impairments = impairments::resolve(&end.impairments.0, problems);
     Some(Own {
         queue: settled(queue)?,
         line: own_line,

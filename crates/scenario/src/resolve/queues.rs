@@ -5,14 +5,15 @@
 
 use traffic::classify::Rule;
 use traffic::qdisc::{self, Parameters, Qdisc};
-use traffic::setting::{Classes, Kind, Setting, Settings, Value};
+use traffic::setting::Classes;
 use traffic::subject::Subject;
-use traffic::{Discipline, Port, Share};
+use traffic::{Discipline, Port};
 
 use super::filters::{self, Entities, FILTERS_MAX, Filters};
-use crate::diagnostic::{Problems, Span};
+use crate::diagnostic::Problems;
 use crate::nearest;
-use crate::queue::{Class, Given, Queue, Scalar, doc};
+use crate::queue::{Class, Queue};
+use crate::setting::{Given, Queues, adjust};
 use crate::value::Name;
 
 /// Four times what DESIGN.md asks of one port.
@@ -45,96 +46,20 @@ pub(super) fn parameters(
     let plain = queue.given.is_empty() && queue.classes.0.is_empty();
     let start = if plain { Parameters::by_name } else { Parameters::blank };
     let mut parameters = start(&name.text)?;
-    adjust(parameters.settings_mut(), &queue.given, &name.span, entities, problems)?;
+    let queues =
+        |queue: &Queue, problems: &mut Problems| self::parameters(queue, entities, problems);
+    adjust(parameters.settings_mut(), &queue.given, &name.span, &queues, problems)?;
     if let Some(classes) = parameters.settings_mut().classes_mut() {
-        self::classes(classes, &queue.classes.0, entities, problems)?;
+        self::classes(classes, &queue.classes.0, entities, &queues, problems)?;
     }
     Some(parameters)
-}
-
-/// Sets what the file gives, and misses what it must give.
-pub(super) fn adjust(
-    settings: &mut dyn Settings,
-    given: &[(Name, Given)],
-    span: &Span,
-    entities: Entities<'_>,
-    problems: &mut Problems,
-) -> Option<()> {
-    let mut complete = true;
-    for setting in settings.settings() {
-        let Some((name, given)) = given.iter().find(|(name, _)| name.text == setting.name) else {
-            if setting.required {
-                let help = format!("add `{} = …`: {}", setting.name, doc(&setting));
-                problems.push(span, format!("there is no `{}`", setting.name), help);
-                complete = false;
-            }
-            continue;
-        };
-        let value = value(&setting, given, entities, problems);
-        complete &= value.is_some();
-        if let Some(value) = value
-            && !settings.set(setting.name, value)
-        {
-            let message = format!("`{}` cannot be that", name.text);
-            problems.push(given.span(), message, doc(&setting));
-            complete = false;
-        }
-    }
-    complete.then_some(())
-}
-
-fn value(
-    setting: &Setting,
-    given: &Given,
-    entities: Entities<'_>,
-    problems: &mut Problems,
-) -> Option<Value> {
-    match (setting.kind, given) {
-        (Kind::Queue, Given::Table(queue)) => {
-            Some(Value::Queue(Box::new(parameters(queue, entities, problems)?)))
-        }
-        (kind, Given::Scalar(scalar)) if kind != Kind::Queue => {
-            scalar_value(kind, scalar, problems)
-        }
-        (kind, given) => {
-            let help = match kind {
-                Kind::Queue => "write a discipline: { fifo = { packets = 100 } }",
-                _ => "give one value",
-            };
-            problems.push(given.span(), format!("`{}` cannot be that", setting.name), help);
-            None
-        }
-    }
-}
-
-pub(super) fn scalar_value(kind: Kind, scalar: &Scalar, problems: &mut Problems) -> Option<Value> {
-    match kind {
-        Kind::Bytes => scalar.size(problems).map(Value::Bytes),
-        Kind::Rate => scalar.rate(problems).map(Value::Rate),
-        Kind::Time => scalar.time(problems).map(Value::Time),
-        Kind::RandomTime => scalar.random_time(problems).map(Value::RandomTime),
-        Kind::Share => scalar.share(problems).map(|share| Value::Share(Share(share))),
-        Kind::Flag => scalar.flag(problems).map(Value::Flag),
-        Kind::Count => scalar.count(problems).map(Value::Count),
-        Kind::Choice(words) => {
-            words.iter().find(|word| **word == scalar.text).map(|word| Value::Choice(word)).or_else(
-                || {
-                    let message = format!("there is no choice `{}`", scalar.text);
-                    let words = words.iter().copied();
-                    problems.push(&scalar.span, message, nearest::suggest(&scalar.text, words));
-                    None
-                },
-            )
-        }
-        Kind::Text => Some(Value::Text(scalar.text.clone())),
-        Kind::Queue => None,
-    }
 }
 
 fn classes(
     classes: &mut dyn Classes,
     tables: &[(Name, Class)],
     entities: Entities<'_>,
+    queues: &Queues<'_>,
     problems: &mut Problems,
 ) -> Option<()> {
     if let Some((name, _)) = tables.get(CLASSES_MAX) {
@@ -145,7 +70,7 @@ fn classes(
     for (name, table) in tables {
         let parent = table.parent.as_ref().map(|parent| parent.text.as_str());
         let class = classes.add(&name.text, parent);
-        adjust(class, &table.given, &name.span, entities, problems)?;
+        adjust(class, &table.given, &name.span, queues, problems)?;
         for matched in table.matches.iter().flat_map(|matches| &matches.0) {
             let Filters { filters, priority } = filters::resolve(matched, entities, problems)?;
             let class = || name.text.clone();

@@ -59,9 +59,13 @@ impl<'s> Key<'s> {
             word.parse::<f64>().is_ok().then_some(word)
         };
         let kind = self.schema["description"].as_str().unwrap_or_default();
+        let bound = |end: &str| self.schema[end].as_u64();
         match self.takes.as_str() {
+            takes if takes.starts_with("whole number") => {
+                let (least, most) = (bound("minimum"), bound("maximum"));
+                Some(10.clamp(least.unwrap_or(0), most.unwrap_or(u64::MAX)).to_string())
+            }
             "true or false" => Some("true".into()),
-            "whole number" | "whole number, at least 0" => Some("10".into()),
             takes if takes.starts_with("`\"") => takes.split('`').nth(1).map(str::to_owned),
             _ => quoted(&self.doc).or_else(|| quoted(kind)).or_else(|| unquoted(kind)),
         }
@@ -117,9 +121,13 @@ fn takes(schema: &Value) -> String {
         "object" if values(schema).is_some() => "tables by name".into(),
         "object" => "table".into(),
         "boolean" => "true or false".into(),
-        "integer" => match schema["minimum"].as_u64() {
-            Some(least) => format!("whole number, at least {least}"),
-            None => "whole number".into(),
+        "integer" => match (schema["minimum"].as_u64(), schema["maximum"].as_u64()) {
+            // What ends at 32 bits has no end that anyone meets.
+            (Some(least), Some(most)) if most < u32::MAX.into() => {
+                format!("whole number, {least} to {most}")
+            }
+            (Some(least), _) => format!("whole number, at least {least}"),
+            (None, _) => "whole number".into(),
         },
         _ if name.is_empty() => "text".into(),
         _ => format!("[{}](units.md)", spaced(&name)),

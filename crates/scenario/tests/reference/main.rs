@@ -76,9 +76,15 @@ fn what_is_expected_or_compared_is_declared_in_its_unit() {
 fn every_key_of_the_file_is_there_with_an_example() {
     let pages = pages::all(&Examples::collect());
     let text: String = pages.values().map(String::as_str).collect();
-    for key in
-        ["`duration`", "`between`", "`exchange`", "`fairness`", "`token_bucket`", "`device_buffer`"]
-    {
+    for key in [
+        "`duration`",
+        "`between`",
+        "`exchange`",
+        "`fairness`",
+        "`token_bucket`",
+        "`device_buffer`",
+        "`to_bad`",
+    ] {
         assert!(text.contains(&format!("- {key} (")), "{key}");
     }
     let keys = text.lines().filter(|line| line.starts_with("- `") && line.contains("` ("));

@@ -73,7 +73,8 @@ fn section(
     seen: &mut Vec<(String, String)>,
 ) {
     let _ = write!(text, "\n## `[{path}]`\n\n{}\n\n", said(schema));
-    if let Some((_, there)) = seen.iter().find(|(known, _)| known == kind) {
+    let named = |(known, _): &&(String, String)| !kind.is_empty() && known == kind;
+    if let Some((_, there)) = seen.iter().find(named) {
         let _ = writeln!(text, "As [`[{there}]`](#{}).", slug(there));
         return;
     }

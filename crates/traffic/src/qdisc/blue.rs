@@ -15,7 +15,7 @@ use crate::qdisc::Page;
 use crate::qdisc::fifo;
 use crate::qdisc::queue::Queue;
 use crate::random::Random;
-use crate::setting::settings;
+use crate::setting::{OutOfRange, in_range, settings};
 use crate::subject::Subject;
 use crate::units::{Bytes, Duration, Instant, Share};
 
@@ -37,19 +37,24 @@ settings! {
         /// The most bytes (frame lengths) queued; a packet that would pass it is dropped. At least one
         /// full frame; default no limit.
         pub bytes: Option<Bytes>,
-        /// The most packets queued. At least 1; default 60 (ALTQ).
+        /// The most packets queued. Default 60 (ALTQ).
+        #[range(1..)]
         pub packets: Option<u64>,
-        /// What the probability gains when the queue overflows (`d1`). Above 0 and above
+        /// What the probability gains when the queue overflows (`d1`). Above
         /// `decrease`; default 0.0025 (the paper, table I).
+        #[range(Share(1)..)]
         pub increase: Share,
-        /// What the probability loses when the link idles (`d2`). Above 0; default 0.00025 (the
+        /// What the probability loses when the link idles (`d2`). Default 0.00025 (the
         /// paper, table I).
+        #[range(Share(1)..)]
         pub decrease: Share,
         /// The least time between two changes of the probability, so that one shows its effect before
-        /// the next: a round-trip time or more, above zero. Default 100 ms (the paper, section III).
+        /// the next: a round-trip time or more. Default 100 ms (the paper, section III).
+        #[range(Duration::from_ps(1)..)]
         pub freeze_time: Duration,
         /// More packets than this in the queue count as an overflow too (the paper's `Qlen > L`), which
-        /// leaves room for bursts. At least 1; default none.
+        /// leaves room for bursts. Default none.
+        #[range(1..)]
         pub threshold: Option<u64>,
         /// Whether a packet of a transport that speaks ECN is marked where another is dropped early.
         /// Default false (ALTQ).
@@ -73,15 +78,18 @@ impl Default for Parameters {
 }
 
 /// Why parameters are refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
+    /// A setting is out of its range.
+    #[error(transparent)]
+    Range(#[from] OutOfRange),
     /// The limits let no full frame in.
     #[error(transparent)]
     Limit(#[from] fifo::Error),
     /// The probability would stay, or fall faster than it rises.
     #[error(
-        "an increase of {increase} / 2^32 and a decrease of {decrease} / 2^32: both must be above \
-         zero, and the increase the greater, best ten times as great"
+        "an increase of {increase} / 2^32 and a decrease of {decrease} / 2^32: the increase must be \
+         the greater, best ten times as great"
     )]
     Steps {
         /// In units of 2^-32.
@@ -89,22 +97,15 @@ pub enum Error {
         /// In units of 2^-32.
         decrease: u32,
     },
-    /// An idle link would lower the probability infinitely often.
-    #[error("a freeze time of zero: give a round-trip time, 100 ms if you do not know")]
-    FreezeTime,
-    /// Every packet would count as an overflow.
-    #[error("a threshold of zero packets: give at least 1, or leave it out")]
-    Threshold,
 }
 
 impl Error {
     /// What it is about.
     pub fn subject(&self) -> Subject<'_> {
         match self {
+            Self::Range(error) => error.subject(),
             Self::Limit(error) => error.subject(),
             Self::Steps { .. } => Subject::settings(&["increase", "decrease"]),
-            Self::FreezeTime => Subject::settings(&["freeze_time"]),
-            Self::Threshold => Subject::settings(&["threshold"]),
         }
     }
 }
@@ -115,16 +116,11 @@ impl Parameters {
     }
 
     fn check(&self, port: Port) -> Result<(), Error> {
+        in_range(self)?;
         fifo::check(&self.limits(), port)?;
         let (increase, decrease) = (self.increase.0, self.decrease.0);
-        if decrease == 0 || increase <= decrease {
+        if increase <= decrease {
             return Err(Error::Steps { increase, decrease });
-        }
-        if self.freeze_time == Duration::ZERO {
-            return Err(Error::FreezeTime);
-        }
-        if self.threshold == Some(0) {
-            return Err(Error::Threshold);
         }
         Ok(())
     }
@@ -363,6 +359,7 @@ mod tests {
         let refused = Blue::attach(&wrong, port).expect_err("no rise");
         assert_eq!(refused, Error::Steps { increase: 5, decrease: 5 });
         let wrong = Parameters { freeze_time: Duration::ZERO, ..Parameters::default() };
-        assert_eq!(Blue::attach(&wrong, port).expect_err("no time"), Error::FreezeTime);
+        let refused = Blue::attach(&wrong, port).expect_err("no time");
+        assert_eq!(refused.subject(), Subject::settings(&["freeze_time"]));
     }
 }

@@ -12,7 +12,7 @@ use crate::qdisc::fifo;
 use crate::qdisc::queue::over;
 use crate::qdisc::tally::Tally;
 use crate::ring::Ring;
-use crate::setting::settings;
+use crate::setting::{OutOfRange, in_range, settings};
 use crate::subject::Subject;
 use crate::units::{Bytes, Duration, Instant};
 
@@ -37,6 +37,9 @@ pub(super) const PAGE: Page = Page {
     ],
 };
 
+/// No round trip takes longer.
+pub(crate) const INTERVAL_MAX: Duration = Duration::from_secs(3_600);
+
 settings! {
     /// What a user may set.
     #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,14 +47,17 @@ settings! {
         /// The most bytes (frame lengths) queued; a packet that would pass it is dropped. At least one
         /// full frame; default no limit.
         pub bytes: Option<Bytes>,
-        /// The most packets queued. At least 1; default 1000 (Linux).
+        /// The most packets queued. Default 1000 (Linux).
+        #[range(1..)]
         pub packets: Option<u64>,
-        /// How long packets may wait for long: above zero and below `interval`; 5 to 10 % of it is best
+        /// How long packets may wait for long: below `interval`; 5 to 10 % of it is best
         /// (RFC 8289, section 4). Default 5 ms. A link on which a full frame takes longer than that
         /// needs a target of at least that time.
+        #[range(Duration::from_ps(1)..)]
         pub target: Duration,
         /// How long they may wait longer before one is dropped: the longest usual round-trip time of
-        /// the flows, at most an hour (RFC 8289, section 4). Default 100 ms.
+        /// the flows (RFC 8289, section 4). Default 100 ms.
+        #[range(..=INTERVAL_MAX)]
         pub interval: Duration,
         /// Whether a packet of a transport that speaks ECN is marked where another is dropped. Default
         /// false (Linux).
@@ -77,14 +83,14 @@ impl Default for Parameters {
 }
 
 /// Why parameters are refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
+    /// A setting is out of its range.
+    #[error(transparent)]
+    Range(#[from] OutOfRange),
     /// The limits let no full frame in.
     #[error(transparent)]
     Limit(#[from] fifo::Error),
-    /// Every packet would be late.
-    #[error("a target of zero makes every packet late: give it 5 ms, or 5 % of the interval")]
-    NoTarget,
     /// Drops would be decided before packets are late.
     #[error(
         "the target of {target} us is not below the interval of {interval} us: lower it to 5 to 10 \
@@ -96,19 +102,15 @@ pub enum Error {
         /// In microseconds, rounded down.
         interval: u64,
     },
-    /// No round trip takes that long.
-    #[error("an interval of {0} s is no round-trip time: give at most 3600 s, 100 ms by default")]
-    Interval(u64),
 }
 
 impl Error {
     /// What it is about.
     pub fn subject(&self) -> Subject<'_> {
         match self {
+            Self::Range(error) => error.subject(),
             Self::Limit(error) => error.subject(),
-            Self::NoTarget => Subject::settings(&["target"]),
             Self::Target { .. } => Subject::settings(&["target", "interval"]),
-            Self::Interval(_) => Subject::settings(&["interval"]),
         }
     }
 }
@@ -119,6 +121,7 @@ impl Parameters {
     }
 
     fn law(&self, port: Port) -> Result<Law, Error> {
+        in_range(self)?;
         fifo::check(&self.limits(), port)?;
         law(self.target, self.interval, self.ecn, self.mark_above, port)
     }
@@ -132,14 +135,8 @@ pub(crate) fn law(
     mark_above: Option<Duration>,
     port: Port,
 ) -> Result<Law, Error> {
-    if target == Duration::ZERO {
-        return Err(Error::NoTarget);
-    }
     if target >= interval {
         return Err(Error::Target { target: target.as_us(), interval: interval.as_us() });
-    }
-    if interval > Duration::from_secs(3_600) {
-        return Err(Error::Interval(interval.as_us() / 1_000_000));
     }
     let frame_max = port.mtu.0.saturating_add(ETHERNET_HEADER_AND_FCS.into());
     Ok(Law { target, interval, ecn, mark_above, frame_max })
@@ -336,8 +333,9 @@ mod tests {
             Codel::attach(&parameters, port).expect_err("refused")
         };
         let ms = Duration::from_ms;
-        assert_eq!(refused(ms(0), ms(100)), Error::NoTarget);
+        assert_eq!(refused(ms(0), ms(100)).subject(), Subject::settings(&["target"]));
         assert_eq!(refused(ms(5), ms(5)), Error::Target { target: 5_000, interval: 5_000 });
-        assert_eq!(refused(ms(5), Duration::from_secs(3_601)), Error::Interval(3_601));
+        let long = refused(ms(5), Duration::from_secs(3_601));
+        assert_eq!(long.subject(), Subject::settings(&["interval"]));
     }
 }

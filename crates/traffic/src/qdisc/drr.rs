@@ -15,7 +15,7 @@ use crate::qdisc::Page;
 use crate::qdisc::flat::{Flat, Scheduler, flat_parameters, queue_of_choice};
 use crate::qdisc::leaves::{self, Leaves};
 use crate::qdisc::rounds::Rounds;
-use crate::setting::settings;
+use crate::setting::{OutOfRange, settings};
 use crate::subject::Subject;
 use crate::units::{Bytes, Instant};
 
@@ -46,8 +46,8 @@ settings! {
         /// What it may send in a round, in bytes of frames; at least the port's longest frame. That times
         /// `weight` unless given.
         pub quantum: Option<Bytes>,
-        /// Its part of the rate against the others' where `quantum` is not given, from 1 to 65535; 1
-        /// unless given.
+        /// Its part of the rate against the others' where `quantum` is not given; 1 unless given.
+        #[range(1..=WEIGHT_MAX)]
         pub weight: u32,
         /// Its queue: any that has no classes and holds nothing back; a FIFO unless given.
         pub queue: qdisc::Parameters,
@@ -68,6 +68,9 @@ flat_parameters!();
 /// Why parameters are refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
+    /// A setting is out of its range.
+    #[error(transparent)]
+    Range(#[from] OutOfRange),
     /// The classes or their queues.
     #[error(transparent)]
     Leaves(#[from] leaves::Error),
@@ -84,32 +87,21 @@ pub enum Error {
         /// The port's longest frame.
         frame: Bytes,
     },
-    /// No part, or too large a one.
-    #[error("class `{class}` has weight {weight}: give it one from 1 to {WEIGHT_MAX}")]
-    Weight {
-        /// The class.
-        class: String,
-        /// Its weight.
-        weight: u32,
-    },
 }
 
 impl Error {
     /// What it is about.
     pub fn subject(&self) -> Subject<'_> {
         match self {
+            Self::Range(error) => error.subject(),
             Self::Leaves(error) => error.subject(),
             Self::Quantum { class, .. } => Subject::class(class).at(&["quantum"]),
-            Self::Weight { class, .. } => Subject::class(class).at(&["weight"]),
         }
     }
 }
 
 fn quantum(class: &Class, port: Port) -> Result<u64, Error> {
     let frame = port.mtu.0.saturating_add(ETHERNET_HEADER_AND_FCS.into());
-    if !(1..=WEIGHT_MAX).contains(&class.weight) {
-        return Err(Error::Weight { class: class.name.clone(), weight: class.weight });
-    }
     match class.quantum {
         None => Ok(frame.saturating_mul(class.weight.into())),
         Some(quantum) if quantum.0 >= frame => Ok(quantum.0),

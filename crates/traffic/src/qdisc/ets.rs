@@ -15,7 +15,7 @@ use crate::qdisc::Page;
 use crate::qdisc::flat::{Flat, Scheduler, flat_parameters, queue_of_choice};
 use crate::qdisc::leaves::{self, Leaves};
 use crate::qdisc::rounds::Rounds;
-use crate::setting::settings;
+use crate::setting::{OutOfRange, settings};
 use crate::subject::Subject;
 use crate::units::Instant;
 
@@ -37,9 +37,10 @@ settings! {
         pub name: String,
         /// None: these classes stand side by side.
         pub parent: Option<String>,
-        /// Its share of what the strict classes leave, in percent, from 1 to 100; the shares are at most
-        /// 100 together. Without it the class is strict: it goes before all shares, and before the strict
+        /// Its share of what the strict classes leave, in percent; the shares are at most 100
+        /// together. Without it the class is strict: it goes before all shares, and before the strict
         /// classes listed after it.
+        #[range(1..=100)]
         pub percent: Option<u32>,
         /// Its queue: any that has no classes and holds nothing back; a FIFO unless given.
         pub queue: qdisc::Parameters,
@@ -60,12 +61,12 @@ flat_parameters!();
 /// Why parameters are refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
+    /// A setting is out of its range.
+    #[error(transparent)]
+    Range(#[from] OutOfRange),
     /// The classes or their queues.
     #[error(transparent)]
     Leaves(#[from] leaves::Error),
-    /// Such a class would never send.
-    #[error("class `{0}` has 0 percent: give it at least 1, or leave it out to make it strict")]
-    Nothing(String),
     /// More than there is.
     #[error("the classes have {0} percent together: lower them to 100 in all")]
     Sum(u64),
@@ -75,8 +76,8 @@ impl Error {
     /// What it is about.
     pub fn subject(&self) -> Subject<'_> {
         match self {
+            Self::Range(error) => error.subject(),
             Self::Leaves(error) => error.subject(),
-            Self::Nothing(class) => Subject::class(class).at(&["percent"]),
             Self::Sum(_) => Subject::WHOLE,
         }
     }
@@ -100,9 +101,6 @@ pub struct TransmissionSelection {
 }
 
 fn check(classes: &[Class]) -> Result<(), Error> {
-    if let Some(class) = classes.iter().find(|class| class.percent == Some(0)) {
-        return Err(Error::Nothing(class.name.clone()));
-    }
     let sum = classes.iter().filter_map(|class| class.percent).map(u64::from).sum();
     if sum > 100 { Err(Error::Sum(sum)) } else { Ok(()) }
 }

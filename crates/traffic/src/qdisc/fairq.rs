@@ -24,7 +24,7 @@ use crate::qdisc::leaves::{self, ClassSpec, Leaves};
 use crate::qdisc::priorities::{self, Priorities};
 use crate::qdisc::tally::Tally;
 use crate::qdisc::wfq::{HashBy, hash};
-use crate::setting::settings;
+use crate::setting::{OutOfRange, settings};
 use crate::subject::Subject;
 use crate::units::{Instant, PS_PER_SECOND, Rate};
 
@@ -52,16 +52,19 @@ settings! {
         pub name: String,
         /// None: these classes stand side by side.
         pub parent: Option<String>,
-        /// Its priority, from 0 to 7, the highest first; each class has its own. 1 unless given.
+        /// Its priority, the highest first; each class has its own. 1 unless given.
+        #[range(..=PRIORITY_MAX)]
         pub priority: u32,
         /// The rate, by frame bits, above which it lets lower classes go first; none unless given.
         pub bandwidth: Option<Rate>,
         /// The rate, by frame bits, below which a bucket may go on sending and goes to the front; none
         /// unless given.
         pub hogs: Option<Rate>,
-        /// Buckets that flows are hashed into, from 1 to 2048; 256 unless given, as in FreeBSD.
+        /// Buckets that flows are hashed into; 256 unless given, as in FreeBSD.
+        #[range(1..=BUCKETS_MAX)]
         pub buckets: u32,
-        /// The most packets queued in each bucket, at least 1; 50 unless given, as in FreeBSD.
+        /// The most packets queued in each bucket; 50 unless given, as in FreeBSD.
+        #[range(1..)]
         pub packets: u64,
     }
 }
@@ -79,28 +82,24 @@ flat_parameters!();
 /// Why parameters are refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
+    /// A setting is out of its range.
+    #[error(transparent)]
+    Range(#[from] OutOfRange),
     /// The classes.
     #[error(transparent)]
     Leaves(#[from] leaves::Error),
     /// Their priorities.
     #[error(transparent)]
     Priorities(#[from] priorities::Error),
-    /// None, or too many.
-    #[error("class `{0}` has {1} buckets: give it from 1 to 2048")]
-    Buckets(String, u32),
-    /// Such a class would drop everything.
-    #[error("class `{0}` has room for no packet in a bucket: give it room for at least one")]
-    NoRoom(String),
 }
 
 impl Error {
     /// What it is about.
     pub fn subject(&self) -> Subject<'_> {
         match self {
+            Self::Range(error) => error.subject(),
             Self::Leaves(error) => error.subject(),
             Self::Priorities(error) => error.subject(),
-            Self::Buckets(class, _) => Subject::class(class).at(&["buckets"]),
-            Self::NoRoom(class) => Subject::class(class).at(&["packets"]),
         }
     }
 }
@@ -286,17 +285,6 @@ pub type Fairq = Flat<FairPriority>;
 #[derive(Debug)]
 pub struct FairPriority(Priorities);
 
-fn check(class: &Class) -> Result<(), Error> {
-    let Class { name, buckets, .. } = class;
-    if !(1..=BUCKETS_MAX).contains(buckets) {
-        Err(Error::Buckets(name.clone(), *buckets))
-    } else if class.packets == 0 {
-        Err(Error::NoRoom(name.clone()))
-    } else {
-        Ok(())
-    }
-}
-
 impl FairPriority {
     /// The class that sends next: the first that is below its bandwidth, or else the first of all.
     fn choose(&self, leaves: &Leaves<Class>, packets: &Packets, now: Instant) -> Option<usize> {
@@ -314,9 +302,8 @@ impl Scheduler for FairPriority {
     type Error = Error;
 
     fn new(classes: &[Class], _port: Port) -> Result<Self, Error> {
-        classes.iter().try_for_each(check)?;
         let classes: Vec<_> = classes.iter().map(|c| (c.name.as_str(), c.priority)).collect();
-        Ok(Self(Priorities::new(&classes, PRIORITY_MAX)?))
+        Ok(Self(Priorities::new(&classes)?))
     }
 
     fn succeed(&mut self, old: &Self, leaving: &[usize], _leaves: &Leaves<Class>) {

@@ -6,7 +6,7 @@ use crate::discipline::{
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
 use crate::qdisc::Page;
 use crate::ring::Ring;
-use crate::setting::settings;
+use crate::setting::{OutOfRange, in_range, settings};
 use crate::subject::Subject;
 use crate::units::{Bytes, Instant};
 
@@ -28,6 +28,7 @@ settings! {
     pub struct Parameters {
         /// The most packets queued; any number unless given, but 1000 where `bytes` is
         /// not given either.
+        #[range(1..)]
         pub packets: Option<u64>,
         /// The most bytes queued, by frame lengths; any number unless given.
         pub bytes: Option<Bytes>,
@@ -54,8 +55,11 @@ impl Default for Parameters {
 }
 
 /// Why parameters are refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
+    /// A setting is out of its range.
+    #[error(transparent)]
+    Range(#[from] OutOfRange),
     /// Such a queue would drop everything.
     #[error("a queue of zero drops every packet: give it room for at least one ({0} bytes)")]
     Zero(u64),
@@ -76,7 +80,8 @@ impl Error {
     /// What it is about.
     pub fn subject(&self) -> Subject<'_> {
         match self {
-            Self::Zero(_) => Subject::settings(&["packets", "bytes"]),
+            Self::Range(error) => error.subject(),
+            Self::Zero(_) => Subject::settings(&["bytes"]),
             Self::BelowFrame { .. } => Subject::settings(&["bytes"]),
         }
     }
@@ -141,9 +146,10 @@ pub struct Fifo {
 
 /// Whether the limits let a packet of full length through the port.
 pub(crate) fn check(parameters: &Parameters, port: Port) -> Result<(), Error> {
-    let Limits { bytes: limit, packets } = Limits::of(parameters);
+    in_range(parameters)?;
+    let limit = Limits::of(parameters).bytes;
     let frame = frame_max(port);
-    if limit == 0 || packets == 0 {
+    if limit == 0 {
         return Err(Error::Zero(frame));
     }
     if limit < frame {

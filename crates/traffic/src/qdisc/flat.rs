@@ -5,6 +5,7 @@ use crate::classify::Rule;
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{PacketId, Packets};
 use crate::qdisc::leaves::{self, ClassSpec, Leaves};
+use crate::setting::{OutOfRange, Settings, in_range};
 use crate::units::Instant;
 
 /// The parameters of such a discipline: its classes, and which packets go to which.
@@ -86,12 +87,12 @@ pub trait Scheduler: Sized {
     type Class: ClassSpec;
 
     /// What a user may set.
-    type Parameters: FlatParameters<Class = Self::Class>;
+    type Parameters: FlatParameters<Class = Self::Class> + Settings;
 
     /// Why parameters are refused.
-    type Error: From<leaves::Error>;
+    type Error: From<leaves::Error> + From<OutOfRange>;
 
-    /// For these classes, if their settings make sense; none of them has packets.
+    /// For these classes, each setting of which is within its range, if they make sense together; none of them has packets.
     fn new(classes: &[Self::Class], port: Port) -> Result<Self, Self::Error>;
 
     /// Takes the place of `old`. The classes that had the numbers `leaving` there are the last ones of `leaves`.
@@ -135,6 +136,7 @@ impl<S: Scheduler> Discipline for Flat<S> {
     type Error = S::Error;
 
     fn attach(parameters: &S::Parameters, port: Port) -> Result<Self, S::Error> {
+        in_range(parameters)?;
         let (classes, filters) = (parameters.classes(), parameters.filters());
         let scheduler = S::new(classes, port)?;
         let leaves = Leaves::new(classes, filters, parameters.default_class(), port)?;
@@ -142,6 +144,7 @@ impl<S: Scheduler> Discipline for Flat<S> {
     }
 
     fn change(&mut self, parameters: &S::Parameters) -> Result<(), S::Error> {
+        in_range(parameters)?;
         let (classes, filters) = (parameters.classes(), parameters.filters());
         let mut scheduler = S::new(classes, self.leaves.port())?;
         let leaving = self.leaves.change(classes, filters, parameters.default_class())?;

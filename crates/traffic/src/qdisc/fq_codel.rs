@@ -16,7 +16,7 @@ use crate::qdisc::codel::held::Held;
 use crate::qdisc::fifo;
 use crate::qdisc::tally::Tally;
 use crate::random::Random;
-use crate::setting::settings;
+use crate::setting::{OutOfRange, in_range, settings};
 use crate::subject::Subject;
 use crate::units::{Bytes, Duration, Instant};
 
@@ -42,9 +42,9 @@ const FLOWS_MAX: u64 = 1 << 16;
 /// The most packets: a slot is allocated for each at the start, 16 bytes.
 const PACKETS_MAX: u64 = 1 << 24;
 /// The least quantum: with less, a queue would wait for many turns for one packet.
-const QUANTUM_MIN: u64 = 256;
+const QUANTUM_MIN: Bytes = Bytes(256);
 /// The greatest quantum.
-const QUANTUM_MAX: u64 = 1 << 32;
+const QUANTUM_MAX: Bytes = Bytes(1 << 32);
 /// At most so many packets are dropped at once when all queues together are too long (section 4.1).
 const BATCH: u64 = 64;
 
@@ -55,16 +55,21 @@ settings! {
         /// The most bytes (frame lengths) queued; the longest queue loses packets when more are. At
         /// least one full frame; default 32 MiB (Linux's `memory_limit`).
         pub bytes: Bytes,
-        /// The most packets queued. 1 to 2^24; default 10240 (RFC 8290, section 5.2).
+        /// The most packets queued, for all of which there is memory at once. Default 10240 (RFC 8290, section 5.2).
+        #[range(1..=PACKETS_MAX)]
         pub packets: u64,
-        /// Queues; flows that hash to the same one share it. 1 to 65536; default 1024 (RFC 8290,
-        /// section 5.2).
+        /// Queues; flows that hash to the same one share it. Default 1024 (RFC 8290, section
+        /// 5.2).
+        #[range(1..=FLOWS_MAX)]
         pub flows: u64,
-        /// What a queue may send in a turn. 256 to 2^32 bytes; default 1514 (RFC 8290, section 5.2).
+        /// What a queue may send in a turn. Default 1514 (RFC 8290, section 5.2).
+        #[range(QUANTUM_MIN..=QUANTUM_MAX)]
         pub quantum: Bytes,
         /// CoDel's target, as that of `codel`. Default 5 ms.
+        #[range(Duration::from_ps(1)..)]
         pub target: Duration,
         /// CoDel's interval, as that of `codel`. Default 100 ms.
+        #[range(..=codel::INTERVAL_MAX)]
         pub interval: Duration,
         /// Whether a packet of a transport that speaks ECN is marked where another is dropped. Default
         /// true (RFC 8290, section 5.2; Linux).
@@ -93,53 +98,35 @@ impl Default for Parameters {
 }
 
 /// Why parameters are refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
+    /// A setting is out of its range.
+    #[error(transparent)]
+    Range(#[from] OutOfRange),
     /// The limits let no full frame in.
     #[error(transparent)]
     Limit(#[from] fifo::Error),
     /// CoDel's settings make no sense.
     #[error(transparent)]
     Codel(#[from] codel::Error),
-    /// Too many packets.
-    #[error(
-        "a limit of {0} packets: lower it to at most 16777216 (2^24), for all get their memory"
-    )]
-    Packets(u64),
-    /// No queue, or too many.
-    #[error("{0} queues: give 1 to 65536, 1024 if you do not know")]
-    Flows(u64),
-    /// Turns of no use.
-    #[error("a quantum of {0} bytes: give 256 to 2^32, best a full frame")]
-    Quantum(u64),
 }
 
 impl Error {
     /// What it is about.
     pub fn subject(&self) -> Subject<'_> {
         match self {
+            Self::Range(error) => error.subject(),
             Self::Limit(error) => error.subject(),
             Self::Codel(error) => error.subject(),
-            Self::Packets(_) => Subject::settings(&["packets"]),
-            Self::Flows(_) => Subject::settings(&["flows"]),
-            Self::Quantum(_) => Subject::settings(&["quantum"]),
         }
     }
 }
 
 impl Parameters {
     fn law(&self, port: Port) -> Result<Law, Error> {
+        in_range(self)?;
         let (bytes, packets) = (Some(self.bytes), Some(self.packets));
         fifo::check(&fifo::Parameters { bytes, packets }, port)?;
-        if self.packets > PACKETS_MAX {
-            return Err(Error::Packets(self.packets));
-        }
-        if !(1..=FLOWS_MAX).contains(&self.flows) {
-            return Err(Error::Flows(self.flows));
-        }
-        if !(QUANTUM_MIN..=QUANTUM_MAX).contains(&self.quantum.0) {
-            return Err(Error::Quantum(self.quantum.0));
-        }
         Ok(codel::law(self.target, self.interval, self.ecn, self.mark_above, port)?)
     }
 
@@ -514,12 +501,14 @@ mod tests {
         let refused =
             |parameters: Parameters| FqCodel::attach(&parameters, port).expect_err("refused");
         let flows = |flows| Parameters { flows, ..Parameters::default() };
-        assert_eq!(refused(flows(0)), Error::Flows(0));
-        assert_eq!(refused(flows(65_537)), Error::Flows(65_537));
-        let wrong = Parameters { quantum: Bytes(0), ..Parameters::default() };
-        assert_eq!(refused(wrong), Error::Quantum(0));
-        let wrong = Parameters { packets: u64::MAX, ..Parameters::default() };
-        assert_eq!(refused(wrong), Error::Packets(u64::MAX));
+        for (wrong, setting) in [
+            (flows(0), "flows"),
+            (flows(65_537), "flows"),
+            (Parameters { quantum: Bytes(0), ..Parameters::default() }, "quantum"),
+            (Parameters { packets: u64::MAX, ..Parameters::default() }, "packets"),
+        ] {
+            assert_eq!(refused(wrong).subject(), Subject::settings(&[setting]));
+        }
         let wrong = Parameters { interval: Duration::from_ms(5), ..Parameters::default() };
         let target = codel::Error::Target { target: 5_000, interval: 5_000 };
         assert_eq!(refused(wrong), Error::Codel(target));

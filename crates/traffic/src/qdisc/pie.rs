@@ -13,7 +13,7 @@ use crate::qdisc::Page;
 use crate::qdisc::fifo;
 use crate::qdisc::queue::Queue;
 use crate::random::Random;
-use crate::setting::settings;
+use crate::setting::{OutOfRange, in_range, settings};
 use crate::subject::Subject;
 use crate::units::{Bytes, Duration, Instant, Share};
 
@@ -39,19 +39,23 @@ settings! {
         /// The most bytes (frame lengths) queued; a packet that would pass it is dropped. At least one
         /// full frame; default no limit.
         pub bytes: Option<Bytes>,
-        /// The most packets queued. At least 1; default 1000 (Linux).
+        /// The most packets queued. Default 1000 (Linux).
+        #[range(1..)]
         pub packets: Option<u64>,
-        /// How long packets should wait (`QDELAY_REF`). Above zero, at most an hour; default 15 ms
-        /// (RFC 8033, section 4.2).
+        /// How long packets should wait (`QDELAY_REF`). Default 15 ms (RFC 8033, section
+        /// 4.2).
+        #[range(Duration::from_ps(1)..=TIME_MAX)]
         pub target: Duration,
-        /// How often the probability is set (`T_UPDATE`). Above zero, at most an hour; default 15 ms
-        /// (RFC 8033, section 4.2).
+        /// How often the probability is set (`T_UPDATE`). Default 15 ms (RFC 8033, section 4.2).
+        #[range(Duration::from_ps(1)..=TIME_MAX)]
         pub update: Duration,
-        /// How much the distance from the target counts, in sixteenths per second. 1 to 2^20; default
-        /// 2, 0.125 Hz (RFC 8033, section 4.2).
-        pub alpha: u32,
-        /// How much the delay's growth counts, in sixteenths per second. 1 to 2^20; default 20, 1.25 Hz
+        /// How much the distance from the target counts, in sixteenths per second. Default 2, 0.125 Hz
         /// (RFC 8033, section 4.2).
+        #[range(1..=GAIN_MAX)]
+        pub alpha: u32,
+        /// How much the delay's growth counts, in sixteenths per second. Default 20, 1.25 Hz (RFC
+        /// 8033, section 4.2).
+        #[range(1..=GAIN_MAX)]
         pub beta: u32,
         /// For how long a burst passes without drops after a calm (`MAX_BURST`). Default 150 ms
         /// (RFC 8033, section 4.4).
@@ -92,38 +96,22 @@ const TIME_MAX: Duration = Duration::from_secs(3_600);
 const GAIN_MAX: u32 = 1 << 20;
 
 /// Why parameters are refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
+    /// A setting is out of its range.
+    #[error(transparent)]
+    Range(#[from] OutOfRange),
     /// The limits let no full frame in.
     #[error(transparent)]
     Limit(#[from] fifo::Error),
-    /// There would be nothing to steer to.
-    #[error("the target must lie above zero and within 3600 s: give it 15 ms")]
-    Target,
-    /// The probability would never, or always, be set.
-    #[error("the update time must lie above zero and within 3600 s: give it 15 ms")]
-    Update,
-    /// The controller would stand still or swing.
-    #[error(
-        "alpha is {alpha} and beta {beta} sixteenths per second: both must be 1 to 1048576 (2^20), \
-         best 2 and 20"
-    )]
-    Gains {
-        /// In sixteenths per second.
-        alpha: u32,
-        /// In sixteenths per second.
-        beta: u32,
-    },
 }
 
 impl Error {
     /// What it is about.
     pub fn subject(&self) -> Subject<'_> {
         match self {
+            Self::Range(error) => error.subject(),
             Self::Limit(error) => error.subject(),
-            Self::Target => Subject::settings(&["target"]),
-            Self::Update => Subject::settings(&["update"]),
-            Self::Gains { .. } => Subject::settings(&["alpha", "beta"]),
         }
     }
 }
@@ -134,19 +122,8 @@ impl Parameters {
     }
 
     fn check(&self, port: Port) -> Result<(), Error> {
-        fifo::check(&self.limits(), port)?;
-        let within = |time: Duration| time > Duration::ZERO && time <= TIME_MAX;
-        if !within(self.target) {
-            return Err(Error::Target);
-        }
-        if !within(self.update) {
-            return Err(Error::Update);
-        }
-        let (alpha, beta) = (self.alpha, self.beta);
-        if ![alpha, beta].iter().all(|gain| (1..=GAIN_MAX).contains(gain)) {
-            return Err(Error::Gains { alpha, beta });
-        }
-        Ok(())
+        in_range(self)?;
+        Ok(fifo::check(&self.limits(), port)?)
     }
 }
 
@@ -407,15 +384,12 @@ mod tests {
     fn settings_without_sense_are_refused() {
         let port = pie(Parameters::default()).port;
         let with = |parameters: Parameters| Pie::attach(&parameters, port).expect_err("refused");
-        let wrong = Parameters { alpha: 0, ..Parameters::default() };
-        assert_eq!(with(wrong), Error::Gains { alpha: 0, beta: 20 });
-        assert_eq!(
-            with(Parameters { target: Duration::ZERO, ..Parameters::default() }),
-            Error::Target
-        );
-        assert_eq!(
-            with(Parameters { update: Duration::MAX, ..Parameters::default() }),
-            Error::Update
-        );
+        for (wrong, setting) in [
+            (Parameters { alpha: 0, ..Parameters::default() }, "alpha"),
+            (Parameters { target: Duration::ZERO, ..Parameters::default() }, "target"),
+            (Parameters { update: Duration::MAX, ..Parameters::default() }, "update"),
+        ] {
+            assert_eq!(with(wrong).subject(), Subject::settings(&[setting]));
+        }
     }
 }

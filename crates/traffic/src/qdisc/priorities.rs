@@ -9,16 +9,6 @@ use crate::subject::Subject;
 /// Why priorities are refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// Beyond the highest.
-    #[error("class `{class}` has priority {priority}: give it one from 0 to {max}")]
-    TooHigh {
-        /// The class.
-        class: String,
-        /// Its priority.
-        priority: u32,
-        /// The highest there is.
-        max: u32,
-    },
     /// Which of them would be first?
     #[error(
         "the classes `{first}` and `{second}` both have priority {priority}: give each its own"
@@ -36,8 +26,8 @@ pub enum Error {
 impl Error {
     /// What it is about.
     pub fn subject(&self) -> Subject<'_> {
-        let (Self::TooHigh { class, .. } | Self::Same { second: class, .. }) = self;
-        Subject::class(class).at(&["priority"])
+        let Self::Same { second, .. } = self;
+        Subject::class(second).at(&["priority"])
     }
 }
 
@@ -49,12 +39,9 @@ pub(super) struct Priorities {
 }
 
 impl Priorities {
-    /// Classes of these names and priorities, of which the highest is `max`.
-    pub(super) fn new(classes: &[(&str, u32)], max: u32) -> Result<Self, Error> {
+    /// Classes of these names and priorities.
+    pub(super) fn new(classes: &[(&str, u32)]) -> Result<Self, Error> {
         for (index, &(class, priority)) in classes.iter().enumerate() {
-            if priority > max {
-                return Err(Error::TooHigh { class: class.into(), priority, max });
-            }
             if let Some(other) = classes[..index].iter().find(|other| other.1 == priority) {
                 let (first, second) = (other.0.into(), class.into());
                 return Err(Error::Same { first, second, priority });

@@ -12,7 +12,7 @@ use crate::qdisc::flat::{Flat, Scheduler, flat_parameters, queue_of_choice};
 use crate::qdisc::leaves::{self, Leaves};
 use crate::qdisc::priorities::{self, Priorities};
 use crate::qdisc::{self, fifo};
-use crate::setting::settings;
+use crate::setting::{OutOfRange, settings};
 use crate::subject::Subject;
 use crate::units::Instant;
 
@@ -37,8 +37,8 @@ settings! {
         pub name: String,
         /// None: these classes stand side by side.
         pub parent: Option<String>,
-        /// How urgent it is, from 0 to 15, the highest first; each class has its own. 1 unless given, as
-        /// in ALTQ.
+        /// How urgent it is, the highest first; each class has its own. 1 unless given, as in ALTQ.
+        #[range(..=PRIORITY_MAX)]
         pub priority: u32,
         /// Its queue: any that has no classes and holds nothing back; a FIFO of 50 packets unless given,
         /// as in ALTQ.
@@ -60,6 +60,9 @@ flat_parameters!();
 /// Why parameters are refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
+    /// A setting is out of its range.
+    #[error(transparent)]
+    Range(#[from] OutOfRange),
     /// The classes or their queues.
     #[error(transparent)]
     Leaves(#[from] leaves::Error),
@@ -72,6 +75,7 @@ impl Error {
     /// What it is about.
     pub fn subject(&self) -> Subject<'_> {
         match self {
+            Self::Range(error) => error.subject(),
             Self::Leaves(error) => error.subject(),
             Self::Priorities(error) => error.subject(),
         }
@@ -92,7 +96,7 @@ impl Scheduler for StrictPriority {
 
     fn new(classes: &[Class], _port: Port) -> Result<Self, Error> {
         let classes: Vec<_> = classes.iter().map(|c| (c.name.as_str(), c.priority)).collect();
-        Ok(Self(Priorities::new(&classes, PRIORITY_MAX)?))
+        Ok(Self(Priorities::new(&classes)?))
     }
 
     fn succeed(&mut self, old: &Self, leaving: &[usize], _leaves: &Leaves<Class>) {

@@ -21,7 +21,7 @@ use crate::qdisc::class_queue::Sent;
 use crate::qdisc::fifo::{self, Limits};
 use crate::qdisc::queue::Queue;
 use crate::random::Random;
-use crate::setting::settings;
+use crate::setting::{OutOfRange, in_range, settings};
 use crate::subject::Subject;
 use crate::units::{Bytes, Duration, Instant, Share};
 
@@ -55,19 +55,23 @@ settings! {
         /// The most bytes (frame lengths) queued; a packet that would pass it is dropped. At least one
         /// full frame; default no limit.
         pub bytes: Option<Bytes>,
-        /// The most packets queued. At least 1; default 60 (ALTQ).
+        /// The most packets queued. Default 60 (ALTQ).
+        #[range(1..)]
         pub packets: Option<u64>,
-        /// The average queue, in packets, below which nothing is dropped. At least 1 and below
+        /// The average queue, in packets, below which nothing is dropped. Below
         /// `threshold_max`; default 5 (ALTQ; the paper, section 6).
+        #[range(1..)]
         pub threshold_min: u64,
         /// The average queue, in packets, at which the probability is `probability_max`. The paper asks
         /// for twice `threshold_min` or more; default 15 (ALTQ).
         pub threshold_max: u64,
-        /// The probability of a drop or mark as the average comes to `threshold_max`. Above 0;
-        /// default 1/10 (ALTQ; Linux has 1/50).
+        /// The probability of a drop or mark as the average comes to `threshold_max`. Zero would
+        /// drop nothing early, as `fifo` does. Default 1/10 (ALTQ; Linux has 1/50).
+        #[range(Share(1)..)]
         pub probability_max: Share,
-        /// What the queue weighs in its average when a packet arrives. At least 2^-16; default
-        /// 1/512 (ALTQ; the paper has 0.002).
+        /// What the queue weighs in its average when a packet arrives; less than 2^-16 would
+        /// never move it. Default 1/512 (ALTQ; the paper has 0.002).
+        #[range(Share(WEIGHT_MIN)..)]
         pub weight: Share,
         /// Whether the probability rises from `probability_max` to one between `threshold_max` and
         /// twice that, instead of to one at once. Default true, as Floyd recommends; ALTQ has no such
@@ -80,7 +84,8 @@ settings! {
         /// Default false (ALTQ; Linux counts bytes).
         pub in_bytes: bool,
         /// A packet's usual frame length: an idle link counts as so many of these that it could have
-        /// sent. 1 to 65536; default 1000 bytes (ALTQ's packet time of 800 us at 10 Mbit/s).
+        /// sent. Default 1000 bytes (ALTQ's packet time of 800 us at 10 Mbit/s).
+        #[range(Bytes(1)..=Bytes(1 << 16))]
         pub mean_packet: Bytes,
         /// Whether flows that do not respond to drops are shut out (ALTQ's flow-valve). Default false.
         pub flow_valve: bool,
@@ -107,15 +112,18 @@ impl Default for Parameters {
 }
 
 /// Why parameters are refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
+    /// A setting is out of its range.
+    #[error(transparent)]
+    Range(#[from] OutOfRange),
     /// The limits let no full frame in.
     #[error(transparent)]
     Limit(#[from] fifo::Error),
     /// Nothing lies between the thresholds.
     #[error(
-        "the lower threshold is {min} packets and the upper one {max}: make the lower one at least \
-         1 and the upper one greater, best three times as great"
+        "the lower threshold is {min} packets and the upper one {max}: make the upper one \
+         the greater, best three times as great"
     )]
     Thresholds {
         /// The lower one.
@@ -126,28 +134,17 @@ pub enum Error {
     /// No queue is that long.
     #[error("a threshold of {0} packets is beyond any queue: lower it, 2^40 bytes are the most")]
     Threshold(u64),
-    /// Nothing would ever be dropped early.
-    #[error("a greatest probability of zero drops nothing early: use fifo, or raise it")]
-    Probability,
-    /// The average would never move.
-    #[error("a weight of {0} / 2^32 never moves the average: raise it to at least 2^-16 (65536)")]
-    Weight(u32),
-    /// The idle time cannot be counted in such packets.
-    #[error("a mean packet of {0} bytes is none: give 1 to 65536, 1000 if you do not know")]
-    MeanPacket(u64),
 }
 
 impl Error {
     /// What it is about.
     pub fn subject(&self) -> Subject<'_> {
         match self {
+            Self::Range(error) => error.subject(),
             Self::Limit(error) => error.subject(),
             Self::Thresholds { .. } | Self::Threshold(_) => {
                 Subject::settings(&["threshold_min", "threshold_max"])
             }
-            Self::Probability => Subject::settings(&["probability_max"]),
-            Self::Weight(_) => Subject::settings(&["weight"]),
-            Self::MeanPacket(_) => Subject::settings(&["mean_packet"]),
         }
     }
 }
@@ -158,14 +155,9 @@ impl Parameters {
     }
 
     fn check(&self, port: Port) -> Result<(), Error> {
+        in_range(self)?;
         fifo::check(&self.limits(), port)?;
-        check_thresholds(
-            self.threshold_min,
-            self.threshold_max,
-            self.unit(),
-            self.probability_max.0,
-        )?;
-        check_average(self.weight.0, self.mean_packet)
+        check_thresholds(self.threshold_min, self.threshold_max, self.unit())
     }
 
     /// What a packet counts for in the thresholds' measure.
@@ -183,32 +175,13 @@ impl Parameters {
     }
 }
 
-/// Whether thresholds of so many `unit`s and a greatest probability make a [`Curve`].
-pub(crate) fn check_thresholds(
-    min: u64,
-    max: u64,
-    unit: u64,
-    probability_max: u32,
-) -> Result<(), Error> {
-    if min == 0 || min >= max {
+/// Whether thresholds of so many `unit`s make a [`Curve`].
+pub(crate) fn check_thresholds(min: u64, max: u64, unit: u64) -> Result<(), Error> {
+    if min >= max {
         return Err(Error::Thresholds { min, max });
     }
     if max.saturating_mul(unit) > LEVEL_MAX {
         return Err(Error::Threshold(max));
-    }
-    if probability_max == 0 {
-        return Err(Error::Probability);
-    }
-    Ok(())
-}
-
-/// Whether an [`Average`] of this weight moves, and decays while the link is idle.
-pub(crate) fn check_average(weight: u32, mean_packet: Bytes) -> Result<(), Error> {
-    if weight < WEIGHT_MIN {
-        return Err(Error::Weight(weight));
-    }
-    if !(1..=1 << 16).contains(&mean_packet.0) {
-        return Err(Error::MeanPacket(mean_packet.0));
     }
     Ok(())
 }
@@ -562,10 +535,13 @@ mod tests {
         assert_eq!(refused(Parameters { threshold_min: 15, ..d() }), thresholds);
         let far = 1 << 41;
         assert_eq!(refused(Parameters { threshold_max: far, ..d() }), Error::Threshold(far));
-        assert_eq!(refused(Parameters { probability_max: Share(0), ..d() }), Error::Probability);
-        assert_eq!(refused(Parameters { weight: Share(9), ..d() }), Error::Weight(9));
-        assert_eq!(refused(Parameters { mean_packet: Bytes(0), ..d() }), Error::MeanPacket(0));
-        let zero = refused(Parameters { packets: Some(0), ..d() });
-        assert_eq!(zero, Error::Limit(fifo::Error::Zero(1_518)));
+        for (wrong, setting) in [
+            (Parameters { probability_max: Share(0), ..d() }, "probability_max"),
+            (Parameters { weight: Share(9), ..d() }, "weight"),
+            (Parameters { mean_packet: Bytes(0), ..d() }, "mean_packet"),
+            (Parameters { packets: Some(0), ..d() }, "packets"),
+        ] {
+            assert_eq!(refused(wrong).subject(), Subject::settings(&[setting]));
+        }
     }
 }

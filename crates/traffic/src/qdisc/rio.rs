@@ -13,10 +13,10 @@ use crate::qdisc::Page;
 use crate::qdisc::fifo;
 use crate::qdisc::queue::Queue;
 use crate::qdisc::red;
-use crate::qdisc::red::curve::{Average, Curve, Spacing, Zone};
+use crate::qdisc::red::curve::{Average, Curve, Spacing, WEIGHT_MIN, Zone};
 use crate::random::Random;
 use crate::ring::Ring;
-use crate::setting::{choice, settings};
+use crate::setting::{OutOfRange, choice, in_range, settings};
 use crate::subject::Subject;
 use crate::units::{Bytes, Duration, Instant, Share};
 
@@ -59,32 +59,40 @@ settings! {
         /// The most bytes (frame lengths) queued; a packet that would pass it is dropped. At least one
         /// full frame; default no limit.
         pub bytes: Option<Bytes>,
-        /// The most packets queued. At least 1; default 60 (ALTQ).
+        /// The most packets queued. Default 60 (ALTQ).
+        #[range(1..)]
         pub packets: Option<u64>,
-        /// The average queue below which no packet of low drop precedence is dropped. At least 1 and
-        /// below `threshold_max_low`; default 35 (ALTQ).
+        /// The average queue below which no packet of low drop precedence is dropped. Below
+        /// `threshold_max_low`; default 35 (ALTQ).
+        #[range(1..)]
         pub threshold_min_low: u64,
         /// The average queue at which the probability is `probability_max_low`. Default 45 (ALTQ).
         pub threshold_max_low: u64,
-        /// The greatest probability between the thresholds. Above 0; default 1/10 (ALTQ).
+        /// The greatest probability between the thresholds. Default 1/10 (ALTQ).
+        #[range(Share(1)..)]
         pub probability_max_low: Share,
         /// As `threshold_min_low`, for medium drop precedence. Default 20 (ALTQ).
+        #[range(1..)]
         pub threshold_min_medium: u64,
         /// As `threshold_max_low`, for medium drop precedence. Default 30 (ALTQ).
         pub threshold_max_medium: u64,
         /// As `probability_max_low`, for medium drop precedence. Default 1/10 (ALTQ).
+        #[range(Share(1)..)]
         pub probability_max_medium: Share,
         /// As `threshold_min_low`, for high drop precedence. Default 5 (ALTQ).
+        #[range(1..)]
         pub threshold_min_high: u64,
         /// As `threshold_max_low`, for high drop precedence. Default 15 (ALTQ).
         pub threshold_max_high: u64,
         /// As `probability_max_low`, for high drop precedence. Default 1/10 (ALTQ).
+        #[range(Share(1)..)]
         pub probability_max_high: Share,
         /// The precedence of packets whose DSCP is not one of assured forwarding. Default low (ALTQ);
         /// Clark and Fang's "out", for a network where only AF traffic has a profile, is high.
         pub unmarked: Precedence,
-        /// What a queue weighs in its average when a packet arrives. At least 2^-16; default
-        /// 1/512 (ALTQ).
+        /// What a queue weighs in its average when a packet arrives; less than 2^-16 would
+        /// never move it. Default 1/512 (ALTQ).
+        #[range(Share(WEIGHT_MIN)..)]
         pub weight: Share,
         /// Whether the probability rises to one between the upper threshold and twice that, instead of
         /// at once. Default false (ALTQ): the next better precedence's thresholds begin above.
@@ -93,7 +101,8 @@ settings! {
         /// Default false (ALTQ).
         pub ecn: bool,
         /// A packet's usual frame length: idle time counts as so many of these that the link could have
-        /// sent. 1 to 65536; default 1000 bytes (ALTQ).
+        /// sent. Default 1000 bytes (ALTQ).
+        #[range(Bytes(1)..=Bytes(1 << 16))]
         pub mean_packet: Bytes,
     }
 }
@@ -124,14 +133,14 @@ impl Default for Parameters {
 }
 
 /// Why parameters are refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
+    /// A setting is out of its range.
+    #[error(transparent)]
+    Range(#[from] OutOfRange),
     /// The limits let no full frame in.
     #[error(transparent)]
     Limit(#[from] fifo::Error),
-    /// What all precedences share makes no RED.
-    #[error(transparent)]
-    Red(#[from] red::Error),
     /// One precedence's settings make no RED.
     #[error("{precedence} drop precedence: {error}")]
     Level {
@@ -146,15 +155,12 @@ impl Error {
     /// What it is about.
     pub fn subject(&self) -> Subject<'_> {
         match self {
+            Self::Range(error) => error.subject(),
             Self::Limit(error) => error.subject(),
-            Self::Red(error) => error.subject(),
-            Self::Level { precedence, error } => Subject::settings(match (*precedence, error) {
-                ("low", red::Error::Probability) => &["probability_max_low"],
-                ("medium", red::Error::Probability) => &["probability_max_medium"],
-                (_, red::Error::Probability) => &["probability_max_high"],
-                ("low", _) => &["threshold_min_low", "threshold_max_low"],
-                ("medium", _) => &["threshold_min_medium", "threshold_max_medium"],
-                (_, _) => &["threshold_min_high", "threshold_max_high"],
+            Self::Level { precedence, .. } => Subject::settings(match *precedence {
+                "low" => &["threshold_min_low", "threshold_max_low"],
+                "medium" => &["threshold_min_medium", "threshold_max_medium"],
+                _ => &["threshold_min_high", "threshold_max_high"],
             }),
         }
     }
@@ -180,12 +186,13 @@ impl Parameters {
     }
 
     fn check(&self, port: Port) -> Result<(), Error> {
+        in_range(self)?;
         fifo::check(&self.limits(), port)?;
-        for (precedence, min, max, probability) in self.levels() {
-            red::check_thresholds(min, max, 1, probability)
+        for (precedence, min, max, _) in self.levels() {
+            red::check_thresholds(min, max, 1)
                 .map_err(|error| Error::Level { precedence, error })?;
         }
-        Ok(red::check_average(self.weight.0, self.mean_packet)?)
+        Ok(())
     }
 
     fn curves(&self) -> [Curve; LEVELS] {

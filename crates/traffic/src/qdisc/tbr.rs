@@ -15,7 +15,7 @@ use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireCl
 use crate::packet::{PacketId, Packets};
 use crate::qdisc::Page;
 use crate::qdisc::{self, Qdisc, fifo};
-use crate::setting::settings;
+use crate::setting::{OutOfRange, in_range, settings};
 use crate::subject::Subject;
 use crate::units::{Bytes, Duration, Instant, Rate, Serializer};
 
@@ -49,8 +49,9 @@ settings! {
         /// The rate at which the bucket fills, in frame bits per second (header and FCS counted, preamble and
         /// gap not); at most the link's. Default: the link's.
         pub rate: Option<Rate>,
-        /// What the bucket holds, above zero. Default, in MTUs of at most 1500 bytes: 1 up to 1 Mbit/s, 4 up
+        /// What the bucket holds. Default, in MTUs of at most 1500 bytes: 1 up to 1 Mbit/s, 4 up
         /// to 10 Mbit/s, 8 up to 200 Mbit/s, 24 up to 2.5 Gbit/s, 128 above (tbrconfig, FreeBSD's pfctl).
+        #[range(Bytes(1)..)]
         pub bucket: Option<Bytes>,
         /// The discipline that it regulates; not `psp` with gap frames, which keeps its own time. Default:
         /// `fifo`.
@@ -68,6 +69,9 @@ impl Default for Parameters {
 /// Why parameters are refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
+    /// A setting is out of its range.
+    #[error(transparent)]
+    Range(#[from] OutOfRange),
     /// It would regulate nothing.
     #[error("the regulator has {rate}, but the link has only {link}: lower its rate")]
     Above {
@@ -75,12 +79,6 @@ pub enum Error {
         rate: Rate,
         /// The link's.
         link: Rate,
-    },
-    /// A bucket that holds nothing.
-    #[error("the bucket holds 0 bytes: give it some, {mtu} for one packet, or leave it out")]
-    NoBucket {
-        /// The port's MTU.
-        mtu: u64,
     },
     /// Gap frames count on a wire that never waits.
     #[error(
@@ -97,8 +95,8 @@ impl Error {
     /// What it is about.
     pub fn subject(&self) -> Subject<'_> {
         match self {
+            Self::Range(error) => error.subject(),
             Self::Above { .. } => Subject::settings(&["rate"]),
-            Self::NoBucket { .. } => Subject::settings(&["bucket"]),
             Self::Gaps | Self::Queue(_) => Subject::settings(&["queue"]),
         }
     }
@@ -127,6 +125,7 @@ pub struct Tbr {
 }
 
 fn check(parameters: &Parameters, port: Port) -> Result<Bucket, Error> {
+    in_range(parameters)?;
     if let qdisc::Parameters::Psp(psp) = &*parameters.queue
         && psp.gaps
     {
@@ -137,9 +136,6 @@ fn check(parameters: &Parameters, port: Port) -> Result<Bucket, Error> {
         return Err(Error::Above { rate, link: port.rate });
     }
     let bucket = parameters.bucket.unwrap_or(automatic(rate, port));
-    if bucket.0 == 0 {
-        return Err(Error::NoBucket { mtu: port.mtu.0 });
-    }
     Ok(Bucket { rate, depth: rate.time_for(bucket) })
 }
 

@@ -10,7 +10,7 @@ use crate::discipline::{Discipline, Port};
 use crate::packet::ETHERNET_HEADER_AND_FCS;
 use crate::qdisc::{self, LEAVES, Qdisc, fifo};
 use crate::reservation::Refusal;
-use crate::setting::{choice, settings};
+use crate::setting::{OutOfRange, choice, in_range, settings};
 use crate::subject::Subject;
 use crate::tree::{self, Branch, Holder, Tree};
 use crate::units::{Bytes, Duration, Rate, Share};
@@ -39,21 +39,26 @@ settings! {
         pub rate: Option<Rate>,
         /// Its rate as a share of the link's, rounded down to a bit per second. Give this or `rate`. No
         /// default.
+        #[range(Share(1)..)]
         pub share: Option<Share>,
-        /// 0 to 7; of the classes that may send, those of the highest priority do. A class that holds
-        /// classes does not use it. Default 1 (altqd).
+        /// Of the classes that may send, those of the highest priority do. A class that holds classes does
+        /// not use it. Default 1 (altqd).
+        #[range(..=PRIORITIES as u32 - 1)]
         pub priority: u32,
         /// Whether the class may send beyond its rate while the class above it (the link, at the top) does
         /// not use its own. Default false.
         pub borrow: bool,
-        /// Packets, 1 to 65536, that may go back to back after silence, or after a late timer. Default: 16,
+        /// Packets that may go back to back after silence, or after a late timer. Default: 16,
         /// but 4 below 1 Mbit/s (altqd).
+        #[range(1..=BURST_LIMIT)]
         pub maxburst: Option<u32>,
-        /// Packets, from 1 to `maxburst`, for which a class over its limit waits, so that it wakes less
+        /// Packets, at most `maxburst`, for which a class over its limit waits, so that it wakes less
         /// often. Default 2, or `maxburst` if that is 1 (altqd).
+        #[range(1..=BURST_LIMIT)]
         pub minburst: Option<u32>,
-        /// The usual frame's length in bytes, from 1 to the port's longest frame. It turns the bursts into
+        /// The usual frame's length in bytes, at most the port's longest frame. It turns the bursts into
         /// credit, and has no part in the rate. Default: the port's longest frame.
+        #[range(Bytes(1)..)]
         pub packet_size: Option<Bytes>,
         /// Its queue: a discipline without classes that holds no packet back; unused in a class that holds
         /// classes. Default: `fifo` of 30 packets (altqd's `maxq`).
@@ -140,6 +145,9 @@ settings! {
 /// Why parameters are refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
+    /// A setting is out of its range.
+    #[error(transparent)]
+    Range(#[from] OutOfRange),
     /// The classes' names or filters make no sense.
     #[error(transparent)]
     Tree(#[from] tree::Error),
@@ -196,24 +204,16 @@ pub enum Error {
         /// What is too much.
         excess: String,
     },
-    /// A priority that does not exist.
-    #[error("class `{class}` has priority {priority}: give it one from 0 to 7 (the highest)")]
-    Priority {
-        /// The class.
-        class: String,
-        /// Its priority.
-        priority: u32,
-    },
-    /// A burst of no packet, or of too many.
-    #[error("class `{class}` has {field} {packets}: give it 1 to {limit} packets, or leave it out")]
+    /// A class would wait for more packets than it has credit for.
+    #[error(
+        "class `{class}` has minburst {packets}: give it 1 to {limit} packets, or leave it out"
+    )]
     Burst {
         /// The class.
         class: String,
-        /// `maxburst` or `minburst`.
-        field: &'static str,
         /// What was given.
         packets: u32,
-        /// The most there may be.
+        /// Its `maxburst`.
         limit: u32,
     },
     /// A usual packet that the port never sees.
@@ -284,6 +284,7 @@ impl Error {
     /// What it is about.
     pub fn subject(&self) -> Subject<'_> {
         match self {
+            Self::Range(error) => error.subject(),
             Self::Tree(error) => error.subject(),
             Self::NoDefault { .. } | Self::Wire { .. } | Self::Late(_) | Self::Reservation(_) => {
                 Subject::WHOLE
@@ -294,8 +295,6 @@ impl Error {
                 Subject::class(class).at(&["rate", "share"])
             }
             Self::Promise { within, .. } => within.subject(),
-            Self::Priority { class, .. } => Subject::class(class).at(&["priority"]),
-            Self::Burst { class, field: "maxburst", .. } => Subject::class(class).at(&["maxburst"]),
             Self::Burst { class, .. } => Subject::class(class).at(&["minburst"]),
             Self::PacketSize { class, .. } => Subject::class(class).at(&["packet_size"]),
             Self::Leaf { class, .. } | Self::Queue { class, .. } => {
@@ -336,6 +335,7 @@ pub(super) fn frame_max(port: Port) -> u64 {
 
 /// Resolves the names, fills in the automatic figures and checks the sums.
 pub(super) fn check(parameters: &Parameters, port: Port) -> Result<Checked, Error> {
+    in_range(parameters)?;
     let classes = &parameters.classes;
     let branches: Vec<_> = classes.iter().map(Class::branch).collect();
     let tree = Tree::new(&branches, &parameters.filters)?;
@@ -375,20 +375,15 @@ fn figures_of(class: &Class, port: Port) -> Result<Figures, Error> {
         (None, None) => None,
     };
     let rate = rate.ok_or_else(|| Error::NoRate(name()))?;
-    let priority = class.priority;
-    if priority as usize >= PRIORITIES {
-        return Err(Error::Priority { class: name(), priority });
-    }
-    let burst = |field, packets: u32, limit| {
-        let fits = (1..=limit).contains(&packets);
-        fits.then_some(packets).ok_or_else(|| Error::Burst { class: name(), field, packets, limit })
-    };
     let automatic = if rate.bits_per_second() < SLOW { 4 } else { 16 };
-    let burst_max = burst("maxburst", class.maxburst.unwrap_or(automatic), BURST_LIMIT)?;
-    let burst_min = burst("minburst", class.minburst.unwrap_or(2.min(burst_max)), burst_max)?;
+    let burst_max = class.maxburst.unwrap_or(automatic);
+    let burst_min = class.minburst.unwrap_or(2.min(burst_max));
+    if burst_min > burst_max {
+        return Err(Error::Burst { class: name(), packets: burst_min, limit: burst_max });
+    }
     let frame = frame_max(port);
     let packet = class.packet_size.unwrap_or(Bytes(frame));
-    if !(1..=frame).contains(&packet.0) {
+    if packet.0 > frame {
         return Err(Error::PacketSize { class: name(), size: packet, frame });
     }
     Ok(Figures { rate, packet, burst_max, burst_min, credit: None })

@@ -13,10 +13,16 @@ use crate::classify::Rule;
 use crate::discipline::{Discipline, Port};
 use crate::qdisc::{self, LEAVES, Qdisc, fifo};
 use crate::reservation::Refusal;
-use crate::setting::settings;
+use crate::setting::{OutOfRange, in_range, settings};
 use crate::subject::Subject;
 use crate::tree::{self, Branch, Tree};
 use crate::units::{Bytes, Duration, Rate};
+
+/// Steeper curves than the arithmetic has room for.
+const FASTEST: Rate = match Rate::from_bits_per_second(SLOPE_MAX) {
+    Some(rate) => rate,
+    None => Rate::MIN,
+};
 
 settings! {
     /// A class: what it is guaranteed, how it shares what is left, and what bounds it.
@@ -25,7 +31,7 @@ settings! {
     /// then on (ALTQ's `m1 d m2`); with none of `m1` and `m2` the class has no such curve. A concave
     /// curve (`m1` above `m2`) gives a short delay at a low rate, a convex one (`m1` left out) starts
     /// after `d`. Rates count frame bits (header and FCS counted, preamble and gap not) and
-    /// [`Parameters::overhead`]; from 1 bit/s to 100 Tbit/s.
+    /// [`Parameters::overhead`].
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Class {
         /// Its name, unique within the discipline.
@@ -33,25 +39,31 @@ settings! {
         /// The class that this one is within; `None` (default): at the top.
         pub parent: Option<String>,
         /// Guaranteed rate during the first `real_time_d`; default none. Leaves only.
+        #[range(..=FASTEST)]
         pub real_time_m1: Option<Rate>,
         /// How long `real_time_m1` holds; default 0.
         pub real_time_d: Duration,
         /// Guaranteed rate after that; default none, so that nothing is guaranteed.
+        #[range(..=FASTEST)]
         pub real_time_m2: Option<Rate>,
         /// Weight among siblings during the first `link_share_d`; default none. Only the ratio to the
         /// siblings' matters.
+        #[range(..=FASTEST)]
         pub link_share_m1: Option<Rate>,
         /// How long `link_share_m1` holds, in the siblings' virtual time, which passes as real time does
         /// when the siblings' weights add up to what they get; default 0.
         pub link_share_d: Duration,
         /// Weight among siblings after that; default none: the class gets only what is guaranteed.
+        #[range(..=FASTEST)]
         pub link_share_m2: Option<Rate>,
         /// The most that link-sharing gives during the first `upper_limit_d`; default none. What
         /// `real_time` gives counts, and is never withheld.
+        #[range(..=FASTEST)]
         pub upper_limit_m1: Option<Rate>,
         /// How long `upper_limit_m1` holds; default 0.
         pub upper_limit_d: Duration,
         /// The most after that; default none, so that only the parent bounds the class.
+        #[range(..=FASTEST)]
         pub upper_limit_m2: Option<Rate>,
         /// Its queue: a discipline without classes that always sends; default `fifo`. Unused in a class
         /// that has children.
@@ -99,9 +111,9 @@ settings! {
         /// The class, one without children, of packets that no filter matches, and of those queued in
         /// a class that is taken away; default `default`.
         pub default_class: String,
-        /// Bytes that each packet counts for in the curves beyond its frame's length, from 0 (default)
-        /// to 65535. With the port's own (20 on Ethernet) rates are those of the wire, and guarantees
+        /// Bytes that each packet counts for in the curves beyond its frame's length; default 0. With the port's own (20 on Ethernet) rates are those of the wire, and guarantees
         /// up to the whole link hold for frames of any length.
+        #[range(..=Bytes(u16::MAX as u64))]
         pub overhead: Bytes,
     }
 }
@@ -153,6 +165,9 @@ impl core::fmt::Display for Kind {
 /// Why parameters are refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
+    /// A setting is out of its range.
+    #[error(transparent)]
+    Range(#[from] OutOfRange),
     /// The classes' names or filters make no sense.
     #[error(transparent)]
     Tree(#[from] tree::Error),
@@ -209,16 +224,6 @@ pub enum Error {
         m1: Rate,
         /// The second slope.
         m2: Rate,
-    },
-    /// Steeper than the arithmetic has room for.
-    #[error("class `{class}` has {rate} in its {kind}: at most 100000 Gbit/s can be counted")]
-    TooSteep {
-        /// The class.
-        class: String,
-        /// The curve.
-        kind: Kind,
-        /// The slope.
-        rate: Rate,
     },
     /// A guarantee to a class that holds no packets.
     #[error(
@@ -339,9 +344,6 @@ pub enum Error {
         /// What is wrong.
         error: Box<qdisc::Error>,
     },
-    /// More bytes beyond a packet's own than any link adds.
-    #[error("an overhead of {0} bytes a packet: no more than 65535 are counted")]
-    Overhead(u64),
     /// More classes than can be numbered.
     #[error("{0} classes: at most 2^24 can be told apart")]
     TooMany(usize),
@@ -367,14 +369,14 @@ impl Error {
     /// What it is about.
     pub fn subject(&self) -> Subject<'_> {
         match self {
+            Self::Range(error) => error.subject(),
             Self::Tree(error) => error.subject(),
             Self::UnknownDefault { .. } | Self::DefaultNotALeaf { .. } => {
                 Subject::settings(&["default_class"])
             }
             Self::NoSecondPiece { class, kind }
             | Self::NoDuration { class, kind, .. }
-            | Self::ConvexSlope { class, kind, .. }
-            | Self::TooSteep { class, kind, .. } => Subject::class(class).at(kind.settings()),
+            | Self::ConvexSlope { class, kind, .. } => Subject::class(class).at(kind.settings()),
             Self::RealTimeInside { class, .. } => {
                 Subject::class(class).at(Kind::RealTime.settings())
             }
@@ -388,7 +390,6 @@ impl Error {
             Self::Queue { class, .. } | Self::QueueParameters { class, .. } => {
                 Subject::class(class).at(&["queue"])
             }
-            Self::Overhead(_) => Subject::settings(&["overhead"]),
             Self::Promise { .. }
             | Self::PromiseAtLast { .. }
             | Self::TooMany(_)
@@ -422,9 +423,7 @@ pub(super) fn check(parameters: &Parameters, port: Port) -> Result<Checked, Erro
     if classes.len() > CLASSES_MAX {
         return Err(Error::TooMany(classes.len()));
     }
-    if parameters.overhead.0 > u16::MAX.into() {
-        return Err(Error::Overhead(parameters.overhead.0));
-    }
+    in_range(parameters)?;
     let branches: Vec<_> = classes.iter().map(Class::branch).collect();
     let tree = Tree::new(&branches, &parameters.filters)?;
     let default = default_class(parameters, &tree)?;
@@ -506,11 +505,6 @@ fn curve(
         }
         return Ok(None);
     };
-    for rate in m1.into_iter().chain([m2]) {
-        if rate.bits_per_second() > SLOPE_MAX {
-            return Err(Error::TooSteep { class: name(), kind, rate });
-        }
-    }
     if let Some(m1) = m1 {
         if d == Duration::ZERO {
             return Err(Error::NoDuration { class: name(), kind, m1 });

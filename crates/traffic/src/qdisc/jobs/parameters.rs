@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use crate::classify::{Classifier, Rule};
 use crate::discipline::Port;
 use crate::qdisc::fifo;
-use crate::setting::settings;
+use crate::setting::{OutOfRange, in_range, settings};
 use crate::subject::Subject;
 use crate::tree::{self, Branch, Tree};
 use crate::units::{Bytes, Duration, Rate, Share};
@@ -25,19 +25,22 @@ settings! {
         pub name: String,
         /// None: these classes stand side by side.
         pub parent: Option<String>,
-        /// The longest that its packets wait, above zero, to within one frame's time on the wire; no bound
+        /// The longest that its packets wait, to within one frame's time on the wire; no bound
         /// unless given. Packets that would wait longer are dropped on arrival as far as `loss` allows.
+        #[range(Duration::from_ps(1)..)]
         pub delay: Option<Duration>,
         /// The share of its bytes that may be dropped, over the last 32 to 64 MiB of them; any unless
         /// given.
         pub loss: Option<Share>,
         /// The rate, by frame bits, that it has at least while it has packets; none unless given.
         pub rate: Option<Rate>,
-        /// Delays of the classes that have this are in the proportion of these numbers, from 1 to 1000,
-        /// as far as other guarantees allow; in no proportion unless given.
+        /// Delays of the classes that have this are in the proportion of these numbers, as far as
+        /// other guarantees allow; in no proportion unless given.
+        #[range(RELATIVE)]
         pub relative_delay: Option<u32>,
-        /// Loss shares of the classes that have this are in the proportion of these numbers, from 1 to
-        /// 1000, as far as other guarantees allow; in no proportion unless given.
+        /// Loss shares of the classes that have this are in the proportion of these numbers, as far
+        /// as other guarantees allow; in no proportion unless given.
+        #[range(RELATIVE)]
         pub relative_loss: Option<u32>,
     }
 }
@@ -48,6 +51,7 @@ settings! {
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Parameters {
         /// The most packets queued; 1000 unless given.
+        #[range(1..)]
         pub packets: u64,
         /// The most bytes queued, by frame lengths; any number unless given.
         pub bytes: Option<Bytes>,
@@ -87,6 +91,9 @@ impl Parameters {
 /// no admission control, and tells when it relaxes them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
+    /// A setting is out of its range.
+    #[error(transparent)]
+    Range(#[from] OutOfRange),
     /// The names of classes and filters do not fit together.
     #[error(transparent)]
     Tree(#[from] tree::Error),
@@ -107,9 +114,6 @@ pub enum Error {
         /// The names there are.
         known: String,
     },
-    /// Every packet waits.
-    #[error("class `{0}` may wait for no time at all: give it a delay above zero")]
-    NoDelay(String),
     /// Nothing could ever keep that.
     #[error("class `{class}` is guaranteed {rate}, but the link has {link}: lower its rate")]
     Rate {
@@ -119,16 +123,6 @@ pub enum Error {
         rate: Rate,
         /// The link's.
         link: Rate,
-    },
-    /// Out of range.
-    #[error("class `{class}` has a relative {what} of {number}: give it one from 1 to 1000")]
-    Relative {
-        /// The class.
-        class: String,
-        /// `delay` or `loss`.
-        what: &'static str,
-        /// The number given.
-        number: u32,
     },
     /// There is nothing to be in proportion to.
     #[error(
@@ -152,17 +146,15 @@ impl Error {
     /// What it is about.
     pub fn subject(&self) -> Subject<'_> {
         match self {
+            Self::Range(error) => error.subject(),
             Self::Tree(error) => error.subject(),
             Self::Buffer(error) => error.subject(),
             Self::TooMany(_) => Subject::WHOLE,
             Self::Parent(class) => Subject::class(class).at(&["parent"]),
             Self::UnknownDefault { .. } => Subject::settings(&["default_class"]),
-            Self::NoDelay(class) => Subject::class(class).at(&["delay"]),
             Self::Rate { class, .. } => Subject::class(class).at(&["rate"]),
-            Self::Relative { class, what: "delay", .. } | Self::Alone { class, what: "delay" } => {
-                Subject::class(class).at(&["relative_delay"])
-            }
-            Self::Relative { class, .. } | Self::Alone { class, .. } | Self::Separate(class) => {
+            Self::Alone { class, what: "delay" } => Subject::class(class).at(&["relative_delay"]),
+            Self::Alone { class, .. } | Self::Separate(class) => {
                 Subject::class(class).at(&["relative_loss"])
             }
         }
@@ -172,6 +164,7 @@ impl Error {
 /// Checks the numbers, and resolves the filters and the default class.
 pub(super) fn check(parameters: &Parameters, port: Port) -> Result<(Classifier, usize), Error> {
     let Parameters { classes, filters, default_class, separate, .. } = parameters;
+    in_range(parameters)?;
     fifo::check(&parameters.limits(), port)?;
     if classes.len() > CLASSES_MAX {
         return Err(Error::TooMany(classes.len()));
@@ -201,8 +194,6 @@ fn check_class(class: &Class, link: Rate) -> Result<(), Error> {
     let name = || class.name.clone();
     if class.parent.is_some() {
         Err(Error::Parent(name()))
-    } else if class.delay == Some(Duration::ZERO) {
-        Err(Error::NoDelay(name()))
     } else if let Some(rate) = class.rate.filter(|&rate| rate > link) {
         Err(Error::Rate { class: name(), rate, link })
     } else {
@@ -210,19 +201,15 @@ fn check_class(class: &Class, link: Rate) -> Result<(), Error> {
     }
 }
 
-/// The numbers that are in proportion to each other: each in range, and none alone.
+/// Of the numbers that are in proportion to each other none is alone.
 fn check_relative(
     classes: &[Class],
     what: &'static str,
     number: fn(&Class) -> Option<u32>,
 ) -> Result<(), Error> {
-    let mut alone = None;
-    let given = classes.iter().filter_map(|class| Some((class.name.clone(), number(class)?)));
-    for (count, (class, number)) in given.enumerate() {
-        if !RELATIVE.contains(&number) {
-            return Err(Error::Relative { class, what, number });
-        }
-        alone = (count == 0).then_some(class);
+    let mut given = classes.iter().filter(|class| number(class).is_some());
+    match (given.next(), given.next()) {
+        (Some(class), None) => Err(Error::Alone { class: class.name.clone(), what }),
+        _ => Ok(()),
     }
-    alone.map_or(Ok(()), |class| Err(Error::Alone { class, what }))
 }

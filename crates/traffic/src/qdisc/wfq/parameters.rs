@@ -7,7 +7,7 @@ use super::hash::HashBy;
 use crate::classify::{Classifier, Rule};
 use crate::discipline::Port;
 use crate::packet::ETHERNET_HEADER_AND_FCS;
-use crate::setting::{choice, settings};
+use crate::setting::{OutOfRange, choice, in_range, settings};
 use crate::subject::Subject;
 use crate::tree::{self, Branch, Tree};
 use crate::units::Bytes;
@@ -43,7 +43,8 @@ settings! {
         pub name: String,
         /// None: these classes stand side by side.
         pub parent: Option<String>,
-        /// The weight of each of its flows, from 10 to 65535; 100 unless given, as in ALTQ.
+        /// The weight of each of its flows; 100 unless given, as in ALTQ.
+        #[range(WEIGHTS)]
         pub weight: u32,
     }
 }
@@ -65,16 +66,20 @@ settings! {
         /// What makes a flow: `destination`, `source_port`, `full` or `source`. Unless given,
         /// `destination` in stochastic mode, as in ALTQ, and `full` in exact mode.
         pub hash: Option<HashBy>,
-        /// Queues of the stochastic mode, from 1 to 2048; 256 unless given, as in ALTQ.
+        /// Queues of the stochastic mode; 256 unless given, as in ALTQ.
+        #[range(1..=QUEUES_MAX)]
         pub queues: u32,
-        /// What a queue of weight 100 may send on its turn in stochastic mode, at least 64 bytes; 512
-        /// unless given, as in ALTQ.
+        /// What a queue of weight 100 may send on its turn in stochastic mode; 512 B unless given,
+        /// as in ALTQ.
+        #[range(QUOTA_MIN..)]
         pub quota: Bytes,
-        /// The most bytes queued, by frame lengths, up to 256 GiB; beyond, the longest queue for its
-        /// weight loses a packet (to within an eighth of its length), its first one in stochastic mode and
-        /// its last one in exact mode. 64 KiB unless given, as in ALTQ.
+        /// The most bytes queued, by frame lengths; beyond, the longest queue for its weight
+        /// loses a packet (to within an eighth of its length), its first one in stochastic mode and
+        /// its last one in exact mode. At least one full frame; 64 KiB unless given, as in ALTQ.
+        #[range(..=BYTES_MAX)]
         pub bytes: Bytes,
-        /// The weight of a flow that no filter matches, from 10 to 65535; 100 unless given, as in ALTQ.
+        /// The weight of a flow that no filter matches; 100 unless given, as in ALTQ.
+        #[range(WEIGHTS)]
         pub weight: u32,
         /// Flows with other weights; a queue has the weight of the flow that it was last empty before.
         pub classes: Vec<Class>,
@@ -112,31 +117,17 @@ impl Parameters {
 /// Why parameters are refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
+    /// A setting is out of its range.
+    #[error(transparent)]
+    Range(#[from] OutOfRange),
     /// The names of classes and filters do not fit together.
     #[error(transparent)]
     Tree(#[from] tree::Error),
     /// These classes stand side by side.
     #[error("class `{0}` has a parent, but here no class is within another: leave its parent out")]
     Parent(String),
-    /// None, or too many.
-    #[error("{0} queues: give from 1 to {QUEUES_MAX}")]
-    Queues(u32),
-    /// It takes too many rounds to send a frame.
-    #[error("a quota of {0}: give at least {QUOTA_MIN}")]
-    Quota(Bytes),
-    /// A weight that the quota does not divide well.
-    #[error("flows without a class weigh {0}: give them a weight from 10 to 65535")]
-    Weight(u32),
-    /// The same of a class.
-    #[error("the flows of class `{class}` weigh {weight}: give them a weight from 10 to 65535")]
-    ClassWeight {
-        /// The class.
-        class: String,
-        /// What was given.
-        weight: u32,
-    },
-    /// A buffer that drops every packet of full length, or is beyond what is computed with.
-    #[error("a buffer of {bytes}: give it at least one full frame, {frame}, and at most 256 GiB")]
+    /// A buffer that drops every packet of full length.
+    #[error("a buffer of {bytes}: give it at least one full frame, {frame}")]
     Buffer {
         /// What is given.
         bytes: Bytes,
@@ -151,10 +142,7 @@ impl Error {
         match self {
             Self::Tree(error) => error.subject(),
             Self::Parent(class) => Subject::class(class).at(&["parent"]),
-            Self::Queues(_) => Subject::settings(&["queues"]),
-            Self::Quota(_) => Subject::settings(&["quota"]),
-            Self::Weight(_) => Subject::settings(&["weight"]),
-            Self::ClassWeight { class, .. } => Subject::class(class).at(&["weight"]),
+            Self::Range(error) => error.subject(),
             Self::Buffer { .. } => Subject::settings(&["bytes"]),
         }
     }
@@ -162,23 +150,11 @@ impl Error {
 
 /// Checks the numbers, and resolves the filters.
 pub(super) fn check(parameters: &Parameters, port: Port) -> Result<Classifier, Error> {
-    let Parameters { queues, quota, bytes, weight, classes, filters, .. } = parameters;
+    in_range(parameters)?;
+    let Parameters { bytes, classes, filters, .. } = parameters;
     let frame = port.mtu + Bytes(ETHERNET_HEADER_AND_FCS.into());
-    if !(1..=QUEUES_MAX).contains(queues) {
-        return Err(Error::Queues(*queues));
-    }
-    if *quota < QUOTA_MIN {
-        return Err(Error::Quota(*quota));
-    }
-    if *bytes < frame || *bytes > BYTES_MAX {
+    if *bytes < frame {
         return Err(Error::Buffer { bytes: *bytes, frame });
-    }
-    if !WEIGHTS.contains(weight) {
-        return Err(Error::Weight(*weight));
-    }
-    if let Some(Class { name, weight, .. }) = classes.iter().find(|c| !WEIGHTS.contains(&c.weight))
-    {
-        return Err(Error::ClassWeight { class: name.clone(), weight: *weight });
     }
     if let Some(class) = classes.iter().find(|class| class.parent.is_some()) {
         return Err(Error::Parent(class.name.clone()));

@@ -1,0 +1,72 @@
+//! What the schema says of settings.
+
+use schemars::SchemaGenerator;
+use serde_json::{Map, Value as Json, json};
+use traffic::setting::{Kind, Range, Setting};
+
+use crate::queue::Queue;
+use crate::value::{Quantity, RandomTimeUnit, RateUnit, ShareUnit, SizeUnit, TimeUnit};
+
+/// A setting's documentation as one line.
+pub(crate) fn doc(setting: &Setting) -> String {
+    setting.doc.lines().map(str::trim).collect::<Vec<_>>().join(" ")
+}
+
+/// The same with the range of what is not a plain number in the file, for there the schema cannot tell it otherwise.
+fn described(setting: &Setting) -> String {
+    let range = setting.range.text(setting.kind);
+    match (setting.kind, range.is_empty()) {
+        (Kind::Count, _) | (_, true) => doc(setting),
+        _ => format!("{} Range: {range}.", doc(setting)),
+    }
+}
+
+/// A whole number of that range.
+fn count(Range { least, greatest }: Range) -> Json {
+    match i64::try_from(greatest) {
+        Ok(greatest) => json!({ "type": "integer", "minimum": least, "maximum": greatest }),
+        // More than a number of TOML can be.
+        Err(_) => json!({ "type": "integer", "minimum": least }),
+    }
+}
+
+pub(crate) fn object(
+    description: String,
+    properties: Map<String, Json>,
+    required: Vec<&str>,
+) -> Json {
+    json!({
+        "type": "object",
+        "description": description,
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
+pub(crate) fn required(settings: &[Setting]) -> Vec<&'static str> {
+    settings.iter().filter(|s| s.required).map(|s| s.name).collect()
+}
+
+pub(crate) fn properties(
+    settings: &[Setting],
+    generator: &mut SchemaGenerator,
+) -> Map<String, Json> {
+    let property = |setting: &Setting| {
+        let kind = match setting.kind {
+            Kind::Flag => json!({ "type": "boolean" }),
+            Kind::Count => count(setting.range),
+            Kind::Bytes => generator.subschema_for::<Quantity<SizeUnit>>().to_value(),
+            Kind::Rate => generator.subschema_for::<Quantity<RateUnit>>().to_value(),
+            Kind::Time => generator.subschema_for::<Quantity<TimeUnit>>().to_value(),
+            Kind::RandomTime => generator.subschema_for::<Quantity<RandomTimeUnit>>().to_value(),
+            Kind::Share => generator.subschema_for::<Quantity<ShareUnit>>().to_value(),
+            Kind::Choice(words) => json!({ "type": "string", "enum": words }),
+            Kind::Queue => generator.subschema_for::<Queue>().to_value(),
+            Kind::Text => json!({ "type": "string" }),
+        };
+        let described = json!({ "anyOf": [kind], "description": described(setting) });
+        (setting.name.to_owned(), described)
+    };
+    settings.iter().map(property).collect()
+}
