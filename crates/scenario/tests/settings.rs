@@ -1,0 +1,204 @@
+//! Laws of everything that can be set, written as a file from the declarations alone: what is within its range is read,
+//! and comes back from a lock file; what is beside it is refused at its own place.
+
+#[path = "../../traffic/tests/drawn/values.rs"]
+mod values;
+
+use network::impairment;
+use proptest::prelude::*;
+use scenario::{Document, Errors, Plan, lock};
+use traffic::qdisc;
+use traffic::setting::{Kind, Setting, Value};
+use traffic::{Bytes, Distribution, Duration};
+use values::{beside, values};
+
+/// Two hosts, a link between them and a flow, to which a table is added.
+const NETWORK: &str = r#"duration = "1 s"
+[host.a]
+[host.b]
+[link.l]
+between = ["a", "b"]
+rate = "1 Gbit/s"
+[flow.f]
+from = "a"
+to = "b"
+"#;
+
+/// A value as a file has it, by its unit.
+fn written(value: &Value) -> String {
+    match value {
+        Value::Flag(flag) => flag.to_string(),
+        Value::Count(count) => count.to_string(),
+        Value::Bytes(Bytes(bytes)) => format!("\"{bytes} B\""),
+        Value::Rate(rate) => format!("\"{} bit/s\"", rate.bits_per_second()),
+        Value::Time(time) => span(*time),
+        Value::RandomTime(Distribution::Fixed(time)) => span(*time),
+        Value::Share(share) => format!("\"{share}\""),
+        Value::Choice(word) => format!("\"{word}\""),
+        Value::Text(text) => format!("\"{text}\""),
+        Value::Queue(_) => "{ fifo = { packets = 7 } }".into(),
+        Value::RandomTime(drawn) => panic!("{drawn:?}: none is drawn"),
+    }
+}
+
+fn span(time: Duration) -> String {
+    format!("\"{} ps\"", time.as_ps())
+}
+
+/// A table of the file in which something can be set: its header, what else it must have, and what can be set.
+#[derive(Clone, Debug)]
+struct Table {
+    header: String,
+    settings: Vec<Setting>,
+    /// What stands behind the table's settings.
+    rest: String,
+}
+
+impl Table {
+    fn new(header: String, settings: Vec<Setting>) -> Self {
+        Self { header, settings, rest: String::new() }
+    }
+
+    /// The file, with the settings that are given.
+    fn file(&self, given: &[(&str, String)]) -> String {
+        let lines: String = given.iter().map(|(name, text)| format!("{name} = {text}\n")).collect();
+        format!("{NETWORK}[{}]\n{lines}{}", self.header, self.rest)
+    }
+
+    /// The settings that must be given, but for one.
+    fn required(&self, except: &str) -> Vec<(&'static str, String)> {
+        let needed = self.settings.iter().filter(|set| set.required && set.name != except);
+        needed.map(|set| (set.name, written(&least(*set)))).collect()
+    }
+}
+
+/// The least value of a range.
+fn least(setting: Setting) -> Value {
+    values::of_number(setting.kind, setting.range.least).expect("what is required is counted")
+}
+
+/// Every table whose settings are declared: of disciplines and their classes, of impairments, of algorithms.
+fn tables() -> Vec<Table> {
+    let mut tables = Vec::new();
+    for entry in qdisc::REGISTRY {
+        let blank = qdisc::Parameters::blank(entry.name).expect("a discipline");
+        let header = format!("link.l.at.a.queue.{}", entry.name);
+        let own = Table::new(header.clone(), blank.settings().settings());
+        let Some(classes) = blank.settings().classes() else {
+            tables.push(own);
+            continue;
+        };
+        let class = Table::new(format!("{header}.class.x"), classes.fresh().settings());
+        let needed: String =
+            class.required("").iter().map(|(name, text)| format!("{name} = {text}\n")).collect();
+        let rest = format!("[{}]\n{needed}", class.header);
+        tables.extend([Table { rest, ..own }, class]);
+    }
+    for entry in impairment::REGISTRY {
+        let blank = impairment::Parameters::blank(entry.name).expect("an impairment");
+        tables.push(Table::new(format!("link.l.{}", entry.name), blank.settings().settings()));
+    }
+    for algorithm in congestion::Algorithm::all() {
+        let number = |parameter: &'static congestion::Parameter| Setting {
+            name: parameter.name(),
+            kind: Kind::Count,
+            required: false,
+            range: traffic::setting::Range::of::<u32>(parameter.range()),
+            doc: parameter.doc(),
+        };
+        let settings = algorithm.parameters().iter().map(number).collect();
+        tables.push(Table::new(format!("flow.f.congestion.{}", algorithm.name()), settings));
+    }
+    tables
+}
+
+fn plan(text: &str) -> Result<Plan, Errors> {
+    Document::parse("x.toml", text).and_then(|document| document.plan())
+}
+
+/// A table, and values for some of its settings.
+fn drawn() -> impl Strategy<Value = (Table, Vec<(&'static str, String)>)> {
+    prop::sample::select(tables()).prop_flat_map(|table| {
+        // Memory for as many is taken at once.
+        let modest = |(name, value): &(&str, Value)| {
+            *name != "packets" || value.number().is_some_and(|packets| packets < 100_000)
+        };
+        let text = move |given: Vec<(&'static str, Value)>| {
+            let given = given.into_iter().filter(modest);
+            given.map(|(name, value)| (name, written(&value))).collect()
+        };
+        let given = values(table.settings.clone()).prop_map(text);
+        (Just(table), given)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
+
+    /// A plan whose lock file says the same; or problems, each in the table itself, none with a setting's range.
+    #[test]
+    fn what_is_within_its_range_is_read_and_locked((table, given) in drawn()) {
+        let text = table.file(&given);
+        match plan(&text) {
+            Ok(plan) => {
+                let locked = lock(&plan);
+                let again = self::plan(&locked);
+                let again = again.unwrap_or_else(|errors| panic!("{errors}\n{locked}"));
+                prop_assert_eq!(format!("{plan:?}"), format!("{again:?}"));
+            }
+            Err(errors) => for problem in errors.diagnostics() {
+                prop_assert!(problem.span.start > NETWORK.len(), "{text}\n{problem}");
+                prop_assert!(!problem.message.contains("cannot be"), "{text}\n{problem}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_beside_its_range_is_refused_at_its_value() {
+    let mut refused = 0;
+    for table in tables() {
+        for &setting in &table.settings {
+            let ends = beside(setting).filter(|value| value.number() <= Some(i64::MAX as u64));
+            for value in ends {
+                let mut given = table.required(setting.name);
+                let text = written(&value);
+                given.push((setting.name, text.clone()));
+                let file = table.file(&given);
+                let errors = plan(&file).map(drop).expect_err(&file).to_string();
+                let line = 2 + NETWORK.lines().count() + given.len() - 1;
+                let column = setting.name.len() + 4;
+                let place = format!("x.toml:{line}:{column}: `{}` cannot be ", setting.name);
+                assert!(errors.starts_with(&place), "{file}\n{errors}");
+                let range = setting.range.text(setting.kind);
+                assert!(errors.contains(&format!("\n  help: give {range}: ")), "{errors}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 80, "{refused}");
+}
+
+/// The schema tells an editor the same range.
+#[test]
+fn the_schema_has_each_range() {
+    let schema = scenario::schema();
+    let disciplines = schema["$defs"]["Queue"]["oneOf"].as_array().expect("disciplines");
+    for (entry, shape) in qdisc::REGISTRY.iter().zip(disciplines) {
+        let blank = qdisc::Parameters::blank(entry.name).expect("a discipline");
+        for setting in blank.settings().settings() {
+            let key = &shape["properties"][entry.name]["properties"][setting.name];
+            let (least, greatest) = (setting.range.least, setting.range.greatest);
+            if setting.kind == Kind::Count {
+                let number = &key["anyOf"][0];
+                assert_eq!(number["minimum"], least, "{}: `{}`", entry.name, setting.name);
+                let most = number["maximum"].as_u64().unwrap_or(u64::MAX);
+                assert_eq!(most, greatest, "{}: `{}`", entry.name, setting.name);
+            } else {
+                let range = setting.range.text(setting.kind);
+                let told = key["description"].as_str().expect("a description");
+                assert!(told.ends_with(&format!("Range: {range}.")) || range.is_empty(), "{told}");
+            }
+        }
+    }
+}

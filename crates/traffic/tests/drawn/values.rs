@@ -1,0 +1,79 @@
+//! Values drawn for whatever can be set, from a setting's kind and range alone.
+
+use proptest::prelude::*;
+
+use traffic::qdisc::Parameters;
+use traffic::setting::{Kind, Range, Setting, Value};
+use traffic::{Bytes, Distribution, Duration, Rate, Share};
+
+/// The value of that kind that has so many units; `None` of a kind that is not counted.
+pub(crate) fn of_number(kind: Kind, number: u64) -> Option<Value> {
+    Some(match kind {
+        Kind::Count => Value::Count(number),
+        Kind::Bytes => Value::Bytes(Bytes(number)),
+        Kind::Rate => Value::Rate(Rate::from_bits_per_second(number)?),
+        Kind::Time => Value::Time(Duration::from_ps(number)),
+        Kind::RandomTime => Value::RandomTime(Distribution::Fixed(Duration::from_ps(number))),
+        Kind::Share => Value::Share(Share(u32::try_from(number).ok()?)),
+        _ => return None,
+    })
+}
+
+/// Numbers of the range: its ends, what is near the least, and of any length between.
+fn numbers(Range { least, greatest }: Range) -> impl Strategy<Value = u64> {
+    let long = (0_u32..64, any::<u64>()).prop_map(|(bits, number)| number >> bits);
+    let near = least..=least.saturating_add(20).min(greatest);
+    prop_oneof![near, long.prop_map(move |number| number.clamp(least, greatest))]
+}
+
+/// A value that the setting may have.
+pub(crate) fn value(setting: Setting) -> BoxedStrategy<Value> {
+    let counted = |kind| {
+        numbers(setting.range)
+            .prop_filter_map("a number of its kind", move |number| of_number(kind, number))
+    };
+    match setting.kind {
+        Kind::Flag => any::<bool>().prop_map(Value::Flag).boxed(),
+        Kind::Choice(words) => prop::sample::select(words).prop_map(Value::Choice).boxed(),
+        Kind::Text => "[a-d]".prop_map(Value::Text).boxed(),
+        Kind::Queue => {
+            let plain = (1_518_u64..9_000).prop_map(|bytes| {
+                let mut queue = Parameters::blank("fifo").expect("a plain queue");
+                queue.settings_mut().set("bytes", Value::Bytes(Bytes(bytes)));
+                Value::Queue(Box::new(queue))
+            });
+            plain.boxed()
+        }
+        kind => counted(kind).boxed(),
+    }
+}
+
+/// A value for the setting, or none if it need not be given.
+pub(crate) fn given(setting: Setting) -> BoxedStrategy<Option<Value>> {
+    match setting.required {
+        true => value(setting).prop_map(Some).boxed(),
+        false => prop::option::weighted(0.3, value(setting)).boxed(),
+    }
+}
+
+/// Values for some of the settings, and for all that must be given.
+pub(crate) fn values(settings: Vec<Setting>) -> BoxedStrategy<Vec<(&'static str, Value)>> {
+    let each: Vec<_> = settings.iter().map(|&setting| given(setting)).collect();
+    let named = move |values: Vec<Option<Value>>| {
+        let named = settings.iter().zip(values);
+        named.filter_map(|(setting, value)| Some((setting.name, value?))).collect()
+    };
+    each.prop_map(named).boxed()
+}
+
+/// The values beside the range, one below and one above, as far as such can be written.
+pub(crate) fn beside(setting: Setting) -> impl Iterator<Item = Value> {
+    let Range { least, greatest } = setting.range;
+    let whole = Range::whole(setting.kind);
+    let numbers = [least.checked_sub(1), greatest.checked_add(1)];
+    numbers
+        .into_iter()
+        .flatten()
+        .filter(move |&number| whole.contains(number))
+        .filter_map(move |number| of_number(setting.kind, number))
+}
