@@ -11,6 +11,7 @@ use results::{
 };
 use scenario::Plan;
 use serde_json::{Value, json};
+use traffic::Instant;
 
 use crate::driver::{Driver, Fabric};
 use crate::error::Error;
@@ -57,6 +58,8 @@ impl Status {
 /// What came out of a run.
 #[derive(Debug)]
 pub struct Outcome {
+    /// Its folder.
+    pub folder: PathBuf,
     /// Its results.
     pub summary: Summary,
     /// Each expectation; none if it was interrupted, as nothing can be said of a part.
@@ -172,7 +175,13 @@ impl Job {
         let outcome = self.close(folder, run, cost);
         // From here on the folder itself tells.
         drop(live);
-        outcome.inspect(|outcome| steering.progress.ended(self, outcome))
+        outcome.inspect(|outcome| {
+            if outcome.complete() {
+                // The driver need not have told the very end.
+                advance(Instant::ZERO + self.plan.duration);
+            }
+            steering.progress.ended(self, outcome);
+        })
     }
 
     fn close(&self, mut folder: RunFolder, run: Run, cost: Cost) -> Result<Outcome, Error> {
@@ -202,7 +211,8 @@ impl Job {
         let full = full.then(|| Error::DiskFull { folder: self.folder.clone() });
         let failure = failure.map(Error::from).or(full);
         let left_out = self.left_out.clone();
-        Ok(Outcome { summary, verdicts, recording, cost, lab, failure, left_out })
+        let folder = self.folder.clone();
+        Ok(Outcome { folder, summary, verdicts, recording, cost, lab, failure, left_out })
     }
 
     /// Runs the plan in the lab.

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
+use std::num::NonZeroUsize;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
@@ -9,8 +10,10 @@ use scenario::{Document, Plan, Run};
 
 use crate::driver::Driver;
 use crate::error::Error;
-use crate::execution::Job;
-use crate::sweep::MEASURE;
+use crate::execution::{Job, Outcome};
+use crate::folders;
+use crate::progress::Steering;
+use crate::sweep::{MEASURE, Sweep, SweepOptions, SweepOutcome};
 
 /// A scenario and its changes.
 #[derive(Clone, Debug, Default)]
@@ -48,12 +51,54 @@ impl Experiment {
     /// # Errors
     /// As of [`Experiment::runs`], and a grid.
     pub fn plan(&self) -> Result<Plan, Error> {
-        let runs = self.runs()?;
-        let [run] = runs.as_slice() else {
-            let message = format!("{} is a sweep of {} runs", self.file.display(), runs.len());
-            return Err(Error::usage(message, "choose one of them with --set"));
-        };
-        Ok(run.plan()?)
+        Ok(self.only_run()?.plan()?)
+    }
+
+    fn only_run(&self) -> Result<Run, Error> {
+        let mut runs = self.runs()?;
+        match (runs.pop(), runs.len()) {
+            (Some(run), 0) => Ok(run),
+            (_, others) => {
+                let (file, number) = (self.file.display(), others + 1);
+                let message = format!("{file} is a sweep of {number} runs");
+                Err(Error::usage(message, "choose one of them with --set"))
+            }
+        }
+    }
+
+    /// Runs it once, into the folder `out`, or `runs/NAME-SEED` unless given. On real packets the process must have
+    /// only one thread yet, or root's rights.
+    ///
+    /// # Errors
+    /// As of [`Experiment::runs`], a grid, what the driver refuses, an expectation of what there will not be, a folder
+    /// that cannot be written. A lab that broke later, or a full disk, is the outcome's failure.
+    pub fn run(
+        &self,
+        driver: Driver,
+        out: Option<PathBuf>,
+        steering: Steering<'_>,
+    ) -> Result<Outcome, Error> {
+        driver.acquire()?;
+        let run = self.only_run()?;
+        let usual = |plan: &Plan| folders::of_run(&self.name(), plan.seed, driver);
+        let job = self.job(&run, driver, |plan| out.unwrap_or_else(|| usual(plan)))?;
+        job.check()?;
+        job.execute(steering)
+    }
+
+    /// Runs every point of its grid that an earlier sweep has not done, and writes table and report of all. Results do
+    /// not depend on the number of workers; the lab's real time is not shared, and wants one.
+    ///
+    /// # Errors
+    /// As of [`Experiment::run`], and a folder with another grid. What breaks in a run is the outcome's failure.
+    pub fn sweep(
+        &self,
+        options: SweepOptions,
+        workers: NonZeroUsize,
+        steering: Steering<'_>,
+    ) -> Result<SweepOutcome, Error> {
+        options.driver.acquire()?;
+        Sweep::new(self, self.runs()?, options)?.open()?.execute(workers, steering)
     }
 
     /// How one of its runs is executed: `folder` says where, given the plan.

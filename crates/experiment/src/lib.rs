@@ -1,8 +1,47 @@
 //! Experiments: scenarios run once, swept over a grid, compared, and held against papers.
 //!
 //! A library: it reads no arguments, prints nothing and ends no process. Whoever calls it is told by values what came
-//! out ([`Outcome`]) and what is wrong ([`Error`]), learns by [`Progress`] how runs go on, and ends them early by a
-//! flag ([`Steering`]).
+//! out ([`Outcome`], [`Status`]) and what is wrong ([`Error`]), learns by [`Progress`] how runs go on, and ends them
+//! early by a flag ([`Steering`]).
+//!
+//! ```
+//! use std::num::NonZeroUsize;
+//! use std::sync::atomic::AtomicBool;
+//!
+//! use experiment::sweep::SweepOptions;
+//! use experiment::{Driver, Experiment, Steering, compare};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let folder = folder.path();
+//! let scenario = r#"
+//! duration = "100 ms"
+//! [host.a]
+//! [host.b]
+//! [link.wire]
+//! between = ["a", "b"]
+//! rate = "100 Mbit/s"
+//! [flow.bulk]
+//! from = "a"
+//! to = "b"
+//! "#;
+//! let experiment = Experiment { text: Some(scenario.into()), ..Experiment::new("wire.toml") };
+//! let interrupted = AtomicBool::new(false);
+//! let steering = Steering { interrupted: &interrupted, progress: &() };
+//!
+//! let run = experiment.run(Driver::Simulator, Some(folder.join("run")), steering)?;
+//! println!("{} bytes/s", run.summary.run.goodput);
+//!
+//! let grid = Experiment { vary: vec!["link.wire.delay=1ms,5ms".into()], ..experiment };
+//! let options = SweepOptions { out: Some(folder.join("sweep")), ..SweepOptions::default() };
+//! let sweep = grid.sweep(options, NonZeroUsize::MIN, steering)?;
+//! assert_eq!(sweep.complete(), 2);
+//!
+//! let comparison = compare(&[sweep.folder], false)?;
+//! println!("{}", comparison.to_value());
+//! # Ok(())
+//! # }
+//! ```
 
 mod driver;
 mod error;

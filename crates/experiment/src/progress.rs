@@ -21,7 +21,7 @@ pub struct Steering<'a> {
 
 /// Is told how runs go on, by the threads that execute them. `()` takes no notice.
 pub trait Progress: Sync {
-    /// A run has come so many of its [`STEPS`] farther.
+    /// A run has come so many of its [`STEPS`] farther; one that comes to its end takes them all.
     fn advance(&self, steps: u64);
 
     /// One run more than was planned is executed.
