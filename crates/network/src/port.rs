@@ -420,11 +420,12 @@ impl Port {
         self.go_on(cx);
     }
 
-    /// Asks for the next turn after a switch, when something is queued.
+    /// Asks for the next turn after something else than a packet came or went: the one that was asked for may be
+    /// that of a packet which is no more, and the device busy again by then.
     fn go_on<E: Egress, O>(&self, cx: &mut Context<'_, E, O>) {
-        if !self.is_empty() {
-            cx.egress.resume(self.id, self.device.ready_at().max(cx.now));
-        }
+        let idle = self.is_empty();
+        let at = if idle { Instant::NEVER } else { self.device.ready_at().max(cx.now) };
+        cx.egress.resume(self.id, at);
     }
 
     /// Takes the next packet that an earlier discipline left.
@@ -669,6 +670,7 @@ impl Port {
             cx.packets.discard(packet, DropReason::Flushed);
         }
         self.report_discarded(owner, cx);
+        self.go_on(cx);
     }
 
     /// Tells of the packets that the discipline discarded after it had taken them.

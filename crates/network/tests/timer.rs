@@ -51,3 +51,26 @@ fn a_wait_ends_with_a_tick() {
         assert!(behind < 4 * frame.as_ps(), "{n}: {start:?} is no tick, nor a burst after one");
     }
 }
+
+/// What a discipline waited for may be flushed; the next packet passes at once, and nobody asks for another
+/// while that is on the wire.
+#[test]
+fn a_wait_ends_with_a_flush() {
+    let queue = psp::Parameters { gaps: false, ..psp::Parameters::single(rate(10_000_000)) };
+    let mut port = Port::new(PortId(0), &Parameters::Psp(queue), gigabit()).unwrap();
+    let (mut packets, mut wire, mut nobody) = (Packets::new(), Wire::default(), ());
+    for _ in 0..2 {
+        let packet = packets.insert(Packet { length: 1_518, ..Packet::default() });
+        let mut cx = wire.context(&mut packets, &mut nobody, Instant::ZERO);
+        if port.offer(packet, &mut (), &mut cx) == Offered::Ready {
+            let next = port.transmit(&mut (), &mut cx);
+            cx.egress.resume(PortId(0), next);
+        }
+    }
+    let now = wire.resumes.expect("the second packet is queued");
+    let waits = port.transmit(&mut (), &mut wire.context(&mut packets, &mut nobody, now));
+    assert!(now < waits && waits < Instant::NEVER);
+    wire.resumes = Some(waits);
+    port.flush(&mut (), &mut wire.context(&mut packets, &mut nobody, now));
+    assert_eq!(wire.resumes, Some(Instant::NEVER));
+}
