@@ -127,9 +127,15 @@ impl World {
         }
         let mut world = Self { nodes: Vec::new(), channels, packets: Packets::new() };
         let destinations = world.destinations(plan);
+        let mut own = vec![Vec::new(); plan.nodes.len()];
+        for (number, interface) in (plan.nodes.len()..).zip(&plan.interfaces) {
+            let port = world.port(plan, interface.node, interface.link as u32);
+            own[interface.node].push((HostId(number as u16), port));
+        }
         for (number, (ports, sides)) in ports.into_iter().enumerate() {
             let node = &plan.nodes[number];
             let table = world.forwarding(plan, number, &destinations);
+            let table = table.of_interfaces(core::mem::take(&mut own[number]));
             let seed = Random::new(plan.seed, &format!("{}:node", node.name)).next_u64();
             let parts = Parts { number: number as u32, ports, sides, table, seed };
             world.nodes.push(build(&node.kind, parts));
@@ -137,17 +143,17 @@ impl World {
         Ok(world)
     }
 
-    /// Where every node is attached.
+    /// Where every node, and every interface with an address of its own, is attached.
     fn destinations(&self, plan: &Plan) -> Arc<[Destination]> {
-        let destination = |node| {
-            let Attachment { gateway, prefix } = plan.routes.attachment(node);
+        let destination = |HostId(number)| {
+            let Attachment { gateway, prefix } = plan.routes.attachment(number.into());
             let (gateway, port) = match gateway {
                 Some((at, link)) => (at as u16, self.port(plan, at, link)),
                 None => (NO_ROUTE, NO_ROUTE),
             };
             Destination { gateway, port, prefix: prefix.map_or(NO_ROUTE, |prefix| prefix as u16) }
         };
-        (0..plan.nodes.len()).map(destination).collect()
+        plan.host_ids().map(destination).collect()
     }
 
     /// What leads where from `node`.
@@ -174,16 +180,15 @@ impl World {
     }
 
     /// The port of a flow's end, counted within its host, that leads to the other end.
-    fn port_towards(&self, plan: &Plan, node: usize, destination: usize) -> u16 {
-        let link = plan.routes.next(node, destination).expect("a planned flow has a path");
-        self.port(plan, node, link)
+    fn port_towards(&self, plan: &Plan, end: HostId, other: HostId) -> u16 {
+        let link = plan.routes.next(end.0.into(), other.0.into());
+        self.port(plan, plan.node_of(end), link.expect("a planned flow has a path"))
     }
 
     /// Says what the headers of every flow's packets hold.
     fn describe(&mut self, plan: &Plan) {
         for (number, flow) in plan.flows.iter().enumerate() {
-            let (id, from) = (FlowId(number as u32), HostId(flow.from as u16));
-            self.packets.describe(id, from, flow.header);
+            self.packets.describe(FlowId(number as u32), flow.source, flow.header);
         }
     }
 
@@ -195,10 +200,10 @@ impl World {
                 continue;
             }
             let id = FlowId(number as u32);
-            let (from, to) = (HostId(flow.from as u16), HostId(flow.to as u16));
+            let (from, to) = (flow.source, flow.destination);
             let mut random = Random::new(plan.seed, &flow.name);
-            let out = self.port_towards(plan, flow.from, flow.to);
-            let back = self.port_towards(plan, flow.to, flow.from);
+            let out = self.port_towards(plan, from, to);
+            let back = self.port_towards(plan, to, from);
             match &flow.transport {
                 Transport::Tcp(tcp) => {
                     let isn = random.next_u32();

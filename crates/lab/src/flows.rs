@@ -57,8 +57,8 @@ impl Flows {
             if matches!(flow.transport, Transport::Tcp(_) | Transport::Udp(_)) {
                 let known = FlowEntry {
                     flow: FlowId(number as u32),
-                    source: HostId(flow.from as u16),
-                    destination: HostId(flow.to as u16),
+                    source: flow.source,
+                    destination: flow.destination,
                 };
                 flows.add(&flow.header, known);
             }

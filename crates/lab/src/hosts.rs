@@ -6,7 +6,7 @@ use network::PortId;
 use scenario::Plan;
 use scenario::plan::{End, Link, Node, NodeKind};
 use traffic::qdisc::Parameters;
-use traffic::{Bytes, Duration, Rate};
+use traffic::{Bytes, Duration, HostId, Rate};
 
 use crate::default_congestion::DefaultCongestion;
 use crate::error::Error;
@@ -86,6 +86,7 @@ impl Hosts {
             mac: Node::ethernet_address(here.node),
             mtu: link.config.mtu.0 as u32,
             address: plan.nodes[here.node].address,
+            own_address: plan.interface_at(here.node, number).map(|interface| interface.address),
             routes: match interfaces {
                 1 => Routes::Everything,
                 _ => Routes::Only(&targets),
@@ -129,14 +130,12 @@ fn links(plan: &Plan) -> Vec<u16> {
     counts
 }
 
-/// The addresses of the hosts that `node` reaches by that link.
+/// The addresses of the hosts, and of their interfaces, that `node` reaches by that link.
 fn targets(plan: &Plan, node: usize, link: u32) -> Vec<IpAddr> {
-    let others = plan.nodes.iter().enumerate();
-    let by_it = others.filter(|&(number, other)| {
-        plan.routes.next(node, number) == Some(link) && matches!(other.kind, NodeKind::Host(_))
-    });
-    let family = |other: &&Node| other.address.is_ipv4() == plan.nodes[node].address.is_ipv4();
-    by_it.map(|(_, other)| other).filter(family).map(|other| other.address).collect()
+    let is_host = |id| matches!(plan.nodes[plan.node_of(id)].kind, NodeKind::Host(_));
+    let by_it = |id: HostId| plan.routes.next(node, id.0.into()) == Some(link) && is_host(id);
+    let family = |other: &IpAddr| other.is_ipv4() == plan.nodes[node].address.is_ipv4();
+    plan.host_ids().filter(|&id| by_it(id)).map(|id| plan.address(id)).filter(family).collect()
 }
 
 /// Who cuts the frames of a host. The spaces between them are the business of a discipline that regulates

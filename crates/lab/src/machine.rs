@@ -238,6 +238,7 @@ impl Ground {
             mac: Node::ethernet_address(0),
             mtu: 1500,
             address: [10, 0, 0, 1].into(),
+            own_address: None,
             routes: Routes::Everything,
             line: Some(Line { rate, overhead: 24, limit: Bytes(1 << 20), burst: None }),
             segmentation: Segmentation::Tcp,

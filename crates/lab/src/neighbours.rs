@@ -23,18 +23,17 @@ const ADVERTISEMENT: u8 = 136;
 const SOLICITED_AND_OVERRIDE: u8 = 0x60;
 const TARGET_ADDRESS_OPTION: u8 = 2;
 
-/// The hosts by their addresses.
+/// The hosts by their addresses, and their interfaces by theirs.
 #[derive(Clone, Debug)]
 pub(crate) struct Neighbours(BTreeMap<IpAddr, (u16, [u8; 6])>);
 
 impl Neighbours {
     /// Those of a plan.
     pub(crate) fn in_plan(plan: &Plan) -> Self {
-        let hosts = plan.nodes.iter().enumerate();
-        let hosts = hosts.filter(|(_, node)| matches!(node.kind, NodeKind::Host(_)));
+        let is_host = |id: &HostId| matches!(plan.nodes[plan.node_of(*id)].kind, NodeKind::Host(_));
         let entry =
-            |(n, node): (usize, &Node)| (node.address, (n as u16, Node::ethernet_address(n)));
-        Self(hosts.map(entry).collect())
+            |id: HostId| (plan.address(id), (id.0, Node::ethernet_address(plan.node_of(id))));
+        Self(plan.host_ids().filter(is_host).map(entry).collect())
     }
 
     /// The hosts between which a packet of that header goes.

@@ -50,6 +50,8 @@ impl Program {
 pub(crate) struct ProgramFlows {
     /// The earliest first.
     programs: Vec<Program>,
+    /// The host of each number in packets: a program sends by whichever interface it likes.
+    hosts: Vec<HostId>,
     /// The first flow that the plan does not know.
     first: u32,
     /// By flow, from that one on.
@@ -74,7 +76,13 @@ impl ProgramFlows {
             })
             .collect();
         programs.sort_by_key(|program| program.start);
-        Self { programs, first: plan.flows.len() as u32, owners: Vec::new() }
+        let hosts = plan.host_ids().map(|id| HostId(plan.node_of(id) as u16)).collect();
+        Self { programs, hosts, first: plan.flows.len() as u32, owners: Vec::new() }
+    }
+
+    #[inline]
+    fn host(&self, id: HostId) -> HostId {
+        self.hosts.get(usize::from(id.0)).copied().unwrap_or(id)
     }
 
     /// Whether there are any.
@@ -101,9 +109,10 @@ impl ProgramFlows {
     #[inline]
     pub(crate) fn delivered(&mut self, packet: &Packet, now: Instant) {
         let Some(index) = self.owner(packet.flow, now) else { return };
+        let source = self.host(packet.source);
         let program = &mut self.programs[index];
         program.marks += u64::from(packet.tos & ecn::MASK == ecn::CE);
-        let carried = &mut program.carried[usize::from(packet.source != program.from)];
+        let carried = &mut program.carried[usize::from(source != program.from)];
         carried.received += 1;
         carried.bytes += u64::from(packet.tcp.payload);
     }
@@ -117,11 +126,11 @@ impl ProgramFlows {
 
     fn find(&self, known: &FlowEntry, ports: Option<Ports>) -> Owner {
         let ports = ports.unwrap_or_default();
-        let mut between =
-            (0..).zip(&self.programs).filter(|(_, p)| p.joins(known.source, known.destination));
+        let [source, destination] = [known.source, known.destination].map(|id| self.host(id));
+        let mut between = (0..).zip(&self.programs).filter(|(_, p)| p.joins(source, destination));
         let by_port = |(_, program): &(usize, &Program)| {
             let at_server =
-                if known.destination == program.to { ports.destination } else { ports.source };
+                if destination == program.to { ports.destination } else { ports.source };
             program.port == at_server
         };
         if let Some((index, _)) = between.clone().find(by_port) {
@@ -154,7 +163,7 @@ impl ProgramFlows {
 
     #[inline]
     fn carried(&mut self, flow: FlowId, source: HostId, now: Instant) -> Option<&mut Carried> {
-        let index = self.owner(flow, now)?;
+        let (index, source) = (self.owner(flow, now)?, self.host(source));
         let program = &mut self.programs[index];
         let way = usize::from(source != program.from);
         program.carried.get_mut(way)

@@ -34,6 +34,9 @@ pub struct Settings<'a> {
     pub mtu: u32,
     /// The host's address, alone in its network.
     pub address: IpAddr,
+    /// The interface's own address, of the same version of IP, where the host has several: what is sent from it leaves
+    /// by this cable.
+    pub own_address: Option<IpAddr>,
     /// What is reached by this cable.
     pub routes: Routes<'a>,
     /// The line at whose rate the host sends; `None`: as fast as it can.

@@ -66,6 +66,7 @@ fn settings(fabric_interface: &str, number: u8) -> Settings<'_> {
         mac: [2, 0, 0, 0, 0, number],
         mtu: 1500,
         address: IpAddr::from([10, 0, 0, number]),
+        own_address: None,
         routes: Routes::Everything,
         line: None,
         segmentation: Segmentation::Tcp,
@@ -221,12 +222,17 @@ fn a_host_of_two_cables_sends_by_the_route() {
     let fabric = Namespace::new().unwrap();
     let [near, far] = [IpAddr::from([10, 0, 0, 8]), IpAddr::from([10, 0, 0, 9])];
     let host = host(&fabric, &Settings { routes: Routes::Only(&[near]), ..settings("f0", 1) });
+    let own_address = Some(IpAddr::from([10, 64, 0, 1]));
     let second = Settings { interface: 1, routes: Routes::Only(&[far]), ..settings("f1", 1) };
+    let second = Settings { own_address, ..second };
     let cable = veth::lay(&host, &fabric, &second).unwrap();
     assert_shown(&host, "ip -o link", &[&format!("{}: eth1@", cable.host_index)]);
     assert_shown(&fabric, "ip -o link", &[&format!("{}: f1@", cable.fabric_index)]);
     assert_shown(&host, "ip route get 10.0.0.8", &["dev eth0", "src 10.0.0.1"]);
     assert_shown(&host, "ip route get 10.0.0.9", &["dev eth1", "src 10.0.0.1"]);
+    // What comes from the interface's own address leaves by it, wherever it goes.
+    assert_shown(&host, "ip route get 10.0.0.8 from 10.64.0.1", &["dev eth1"]);
+    assert_shown(&host, "ip route get 10.0.0.8 from 10.0.0.1", &["dev eth0"]);
 }
 
 fn super_frames_are_cut_where_asked() {

@@ -1,8 +1,9 @@
 //! A forwarding table: routes by prefix, each with a set of next hops, and the flow hash that picks one.
 //!
-//! Hosts with one link are covered by the prefix of the router they are attached to, so that a router has an
-//! entry for each router and none for each host. All routers share one list of what destination is attached
-//! where.
+//! Hosts with one link, and the interfaces of those with several, are covered by the prefix of the router they are
+//! attached to, so that a router has an entry for each router and none for each host. All routers share one list of
+//! what destination is attached where. A machine with several interfaces sends by the address that a packet comes
+//! from, as source routing does.
 
 use std::sync::Arc;
 
@@ -10,10 +11,10 @@ use traffic::{FlowId, HostId, Instant, Packet, Random};
 
 use crate::balancer::Balancer;
 
-/// Where a destination is attached.
+/// Where a destination is attached: a node, or one interface of a host with several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Destination {
-    /// The node at the other end of a host's only link; [`NO_ROUTE`] for anything else.
+    /// The node at the other end of a host's only link, or of the interface's; [`NO_ROUTE`] for anything else.
     pub gateway: u16,
     /// That node's port there.
     pub port: u16,
@@ -44,6 +45,26 @@ pub struct ForwardingTable {
     seed: u64,
     /// Who chooses among next hops of equal cost, if not the flow hash.
     balancer: Option<Box<Balancer>>,
+    /// Of a host with several interfaces: what goes by addresses of its own rather than by prefix.
+    interfaces: Option<Box<Interfaces>>,
+}
+
+/// The interfaces of a host, each with an address of its own, and the table that it goes by otherwise.
+#[derive(Debug)]
+struct Interfaces {
+    own: Vec<(HostId, u16)>,
+    others: ForwardingTable,
+}
+
+impl Interfaces {
+    /// What is for an own address is for the machine; what comes from one leaves by that interface.
+    fn port(&mut self, packet: &Packet, now: Instant) -> u16 {
+        if self.own.iter().any(|&(address, _)| address == packet.destination) {
+            return LOCAL;
+        }
+        let from = self.own.iter().find(|&&(address, _)| address == packet.source);
+        from.map_or_else(|| self.others.port(packet, now), |&(_, port)| port)
+    }
 }
 
 impl ForwardingTable {
@@ -70,8 +91,8 @@ impl ForwardingTable {
         };
         let by_prefix = by_prefix.map(entry).collect();
         let (number, default) = (number as u16, NO_ROUTE);
-        let (local, balancer) = (false, None);
-        Self { number, local, by_prefix, destinations, sets, default, seed, balancer }
+        let (local, balancer, interfaces) = (false, None, None);
+        Self { number, local, by_prefix, destinations, sets, default, seed, balancer, interfaces }
     }
 
     /// The table of a host with one link: everything for others leaves by its only port.
@@ -84,6 +105,18 @@ impl ForwardingTable {
     #[must_use]
     pub fn balanced(self, balancer: Balancer) -> Self {
         Self { balancer: Some(Box::new(balancer)), ..self }
+    }
+
+    /// The same for a node whose ports, if any are named here, have addresses of their own.
+    #[must_use]
+    pub fn of_interfaces(self, own: Vec<(HostId, u16)>) -> Self {
+        if own.is_empty() {
+            return self;
+        }
+        let number = self.number.into();
+        // It knows nothing itself, so that everything comes to them.
+        let table = Self::new(number, Arc::new([]), std::iter::empty(), self.seed);
+        Self { interfaces: Some(Box::new(Interfaces { own, others: self })), ..table }
     }
 
     /// The same for the interfaces of a machine, which takes what is for that node.
@@ -113,6 +146,9 @@ impl ForwardingTable {
     fn other(&mut self, packet: &Packet, entry: u16, now: Instant) -> u16 {
         if self.local && packet.destination.0 == self.number {
             return LOCAL;
+        }
+        if let Some(interfaces) = &mut self.interfaces {
+            return interfaces.port(packet, now);
         }
         let Some(ports) = self.sets.get(usize::from(entry.wrapping_sub(SETS))) else {
             return self.default;

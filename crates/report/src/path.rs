@@ -2,13 +2,14 @@
 
 use network::PortId;
 use scenario::plan::Plan;
+use traffic::HostId;
 
 /// Each node that a packet of the flow of that number leaves on it, with the port it takes.
-pub(super) fn path_of(plan: &Plan, flow: usize, ends: [usize; 2]) -> Vec<(usize, PortId)> {
+pub(super) fn path_of(plan: &Plan, flow: usize, ends: [HostId; 2]) -> Vec<(usize, PortId)> {
     let mut path = Vec::new();
-    let mut node = ends[0];
+    let [mut node, to] = ends.map(|end| plan.node_of(end));
     // A path passes no node twice.
-    while node != ends[1] && path.len() < plan.nodes.len() {
+    while node != to && path.len() < plan.nodes.len() {
         let Some(link) = plan.next_link(node, flow, ends) else { break };
         let ends = &plan.links[link as usize].ends;
         let end = usize::from(ends[0].node != node);

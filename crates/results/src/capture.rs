@@ -51,7 +51,7 @@ impl Captures {
         let wanted = files.filter(|_| !captures.is_empty());
         Ok(Self {
             taps: captures.iter().map(|capture| Tap::new(plan, capture)).collect(),
-            flows: plan.flows.iter().map(|flow| (host(flow.from), flow.header)).collect(),
+            flows: plan.flows.iter().map(|flow| (flow.source, flow.header)).collect(),
             file: wanted.map(|files| Sink::create(plan, files.clone())).transpose()?,
             bytes: Vec::with_capacity(SNAP as usize),
             failed: None,
@@ -149,10 +149,6 @@ fn ends(plan: &Plan, port: PortId) -> (usize, usize) {
     let (link, end) = (port.0 as usize / 2, port.0 as usize % 2);
     let ends = &plan.links[link].ends;
     (ends[end].node, ends[1 - end].node)
-}
-
-fn host(node: usize) -> HostId {
-    HostId(number(node))
 }
 
 /// A node's number as packets carry it; a plan has fewer than 2^16 nodes.

@@ -17,7 +17,7 @@ use crate::queue::Queue;
 use crate::tcp::{IdleRestart, Tcp};
 use crate::topology::Topology;
 use crate::value::{
-    CodePointUnit, Count, Grid, Name, OneOrMany, PortUnit, Quantity, RandomSizeUnit,
+    AddressUnit, CodePointUnit, Count, Grid, Name, OneOrMany, PortUnit, Quantity, RandomSizeUnit,
     RandomTimeUnit, RateUnit, ShareUnit, SizeUnit, Table, TimeUnit, TraceUnit, UnitOfRate,
     UnitOfSize, UnitOfTime,
 };
@@ -165,6 +165,9 @@ pub(crate) struct LinkEnd {
     pub(crate) delay: Option<Quantity<TimeUnit>>,
     /// What the device behind it takes ahead of the wire, by wire bytes; nothing unless given.
     pub(crate) device_buffer: Option<Quantity<SizeUnit>>,
+    /// The address of a host there that has several links, and with a count those that follow; 10.64.0.1 and so on
+    /// unless given. Flows name it as "host:link".
+    pub(crate) address: Option<Quantity<AddressUnit>>,
     /// What is done to the packets that come in there; they pass unless given.
     pub(crate) conditioner: Option<Conditioner>,
     /// What happens to the packets that are sent there.
@@ -178,9 +181,10 @@ pub(crate) struct LinkEnd {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Flow {
     /// The sending host. Two counted hosts are paired by number; a counted and a single one form a
-    /// star. "NAME.3..7" is those of a counted host from one to the other.
+    /// star. "NAME.3..7" is those of a counted host from one to the other. "NAME:LINK" sends by that link of a host
+    /// with several, from the address that it has there.
     pub(crate) from: Name,
-    /// The receiving host.
+    /// The receiving host. Packets for "NAME:LINK" arrive by that link.
     pub(crate) to: Name,
     /// Who of two counted ends sends to whom, rather than by number.
     pub(crate) matrix: Option<Matrix>,

@@ -4,6 +4,7 @@
 //! written with it, so that the file is as long as the scenario's list of tables.
 
 use std::fmt::Write;
+use std::net::IpAddr;
 
 use network::{impairment, link};
 use traffic::{Bytes, Duration, Instant, Rate};
@@ -176,11 +177,12 @@ fn link(groups: &Groups<'_>, group: &Group<'_>, text: &mut String) {
         let path = format!("link.{name}.at.");
         let usual = usual_end(members, side);
         let usual_of = (&link.config, &usual);
-        link_end(groups, &(path.clone() + &key(end.name)), usual_of, None, text);
+        let address = groups.addresses(&group.range, side).flatten();
+        link_end(groups, &(path.clone() + &key(end.name)), usual_of, (None, address), text);
         for own in members.iter().map(|link| &link.ends[side]) {
             let member = &groups.plan.nodes[own.node].name;
             let own = (&link.config, own);
-            link_end(groups, &(path.clone() + &key(member)), own, Some(&usual), text);
+            link_end(groups, &(path.clone() + &key(member)), own, (Some(&usual), None), text);
         }
     }
 }
@@ -199,12 +201,12 @@ fn usual_end(members: &[Link], side: usize) -> End {
     usual
 }
 
-/// One end; where others are as `usual` says, what is different there.
+/// One end, and its address if it has one; where others are as `usual` says, what is different there.
 fn link_end(
     groups: &Groups<'_>,
     path: &str,
     (config, end): (&link::Config, &End),
-    usual: Option<&End>,
+    (usual, address): (Option<&End>, Option<IpAddr>),
     text: &mut String,
 ) {
     let impairments = match usual {
@@ -213,6 +215,9 @@ fn link_end(
     };
     let single = |own: &&impairment::Parameters| written(own.settings()).len() == 1;
     let mut own = String::new();
+    if let Some(address) = address {
+        line(&mut own, "address", &string(&address.to_string()));
+    }
     let link::Config { rate: usual_rate, delay: usual_delay, .. } = *config;
     let usual_trace = usual.and_then(|usual| usual.trace.as_ref());
     match &end.trace {

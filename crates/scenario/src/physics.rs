@@ -256,7 +256,8 @@ fn excess(names: &Groups<'_>) -> Vec<Warning> {
     let mut ports = BTreeMap::new();
     for (number, flow) in plan.flows.iter().enumerate() {
         let Transport::Udp(config) = &flow.transport else { continue };
-        for hop in way(plan, number, [flow.from, flow.to]).into_iter().flat_map(|(hops, _)| hops) {
+        let ends = [flow.source, flow.destination];
+        for hop in way(plan, number, ends).into_iter().flat_map(|(hops, _)| hops) {
             let load = load(config, hop.overhead);
             let (_, flows, changes) = ports
                 .entry((hop.link, hop.end))
@@ -326,14 +327,15 @@ fn samples(plan: &Plan) -> Vec<Warning> {
 
 /// The ports from sender to receiver of the flow of that number, and the delay there and back; `None` if there is no way.
 pub fn path(plan: &Plan, flow: &Flow, number: usize) -> Option<Path> {
-    let (links, there) = way(plan, number, [flow.from, flow.to])?;
-    let (_, back) = way(plan, number, [flow.to, flow.from])?;
+    let (links, there) = way(plan, number, [flow.source, flow.destination])?;
+    let (_, back) = way(plan, number, [flow.destination, flow.source])?;
     Some(Path { links, delay: there, round_trip: there + back })
 }
 
-fn way(plan: &Plan, flow: usize, ends: [usize; 2]) -> Option<(Vec<Hop>, Duration)> {
-    let (mut hops, mut delay, mut node) = (Vec::new(), Duration::ZERO, ends[0]);
-    while node != ends[1] && hops.len() <= plan.nodes.len() {
+fn way(plan: &Plan, flow: usize, ends: [HostId; 2]) -> Option<(Vec<Hop>, Duration)> {
+    let [from, to] = ends.map(|end| plan.node_of(end));
+    let (mut hops, mut delay, mut node) = (Vec::new(), Duration::ZERO, from);
+    while node != to && hops.len() <= plan.nodes.len() {
         let link = plan.next_link(node, flow, ends)? as usize;
         let end = usize::from(plan.links[link].ends[0].node != node);
         delay += plan.links[link].ends[end].delay;
@@ -397,8 +399,8 @@ fn pacing_class<'p>(
 
 fn class_of(psp: &psp::Parameters, flow: &Flow, number: usize) -> Option<(String, Rate)> {
     let packet = Packet {
-        source: HostId(flow.from as u16),
-        destination: HostId(flow.to as u16),
+        source: flow.source,
+        destination: flow.destination,
         flow: FlowId(number as u32),
         tos: flow.header.tos,
         ..Packet::default()

@@ -3,7 +3,7 @@
 
 mod change;
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use network::application::{ActivePeriod, Application};
@@ -35,8 +35,11 @@ pub struct Plan {
     pub duration: Duration,
     /// The part of it that results are of; all unless given.
     pub measure: Option<Window>,
-    /// Hosts, routers and emulators; a packet's `HostId` is an index into these.
+    /// Hosts, routers and emulators; a packet's `HostId` is an index into these, and from their number on into
+    /// `interfaces`.
     pub nodes: Vec<Node>,
+    /// The interfaces of hosts with several links, each of which has an address of its own.
+    pub interfaces: Vec<Interface>,
     /// Links between them; the port that transmits from `ends[e]` of link `l` is `PortId(2 * l + e)`.
     pub links: Vec<Link>,
     /// The links to take from each node to each destination.
@@ -91,15 +94,42 @@ impl Plan {
 
     /// The link by which `node` sends the packets of the flow of that number, from one host to another; `None`
     /// if there is no way, or it is there. Of several of equal cost the flow hash takes one.
-    pub fn next_link(&self, node: usize, flow: usize, [from, to]: [usize; 2]) -> Option<u32> {
-        match self.routes.next_hops(node, to) {
+    pub fn next_link(&self, node: usize, flow: usize, [from, to]: [HostId; 2]) -> Option<u32> {
+        let here = if node == self.node_of(from) { usize::from(from.0) } else { node };
+        match self.routes.next_hops(here, to.0.into()) {
             [] => None,
             &[link] => Some(link),
             links => {
-                let (flow, from) = (FlowId(flow as u32), HostId(from as u16));
+                let flow = FlowId(flow as u32);
                 Some(links[forwarding::pick(self.path_seed(node), flow, from, links.len())])
             }
         }
+    }
+
+    /// The interface that a packet's `HostId` names, if it does not name a node.
+    pub fn interface(&self, id: HostId) -> Option<&Interface> {
+        self.interfaces.get(usize::from(id.0).checked_sub(self.nodes.len())?)
+    }
+
+    /// The node that a packet's `HostId` names, or whose interface that is.
+    pub fn node_of(&self, id: HostId) -> usize {
+        self.interface(id).map_or(usize::from(id.0), |interface| interface.node)
+    }
+
+    /// The address of a host, or of one of its interfaces.
+    pub fn address(&self, id: HostId) -> IpAddr {
+        let of_node = || self.nodes[usize::from(id.0)].address;
+        self.interface(id).map_or_else(of_node, |interface| interface.address)
+    }
+
+    /// The interface of that host at that link, if it has several.
+    pub fn interface_at(&self, node: usize, link: usize) -> Option<&Interface> {
+        self.interfaces.iter().find(|interface| (interface.node, interface.link) == (node, link))
+    }
+
+    /// Every `HostId` of the plan.
+    pub fn host_ids(&self) -> impl Iterator<Item = HostId> + use<> {
+        (0..self.nodes.len() + self.interfaces.len()).map(|number| HostId(number as u16))
     }
 
     /// What the node hashes flows with, where several links lead on.
@@ -131,7 +161,7 @@ pub struct Node {
     pub name: String,
     /// What it is.
     pub kind: NodeKind,
-    /// A host's address; no other node's is seen.
+    /// A host's address, whatever links it has; no other node's is seen.
     pub address: IpAddr,
     /// The period of the timer that its ports' disciplines wait by; zero for one as fine as is needed.
     pub timer: Duration,
@@ -151,6 +181,30 @@ impl Node {
     pub const fn ethernet_address(number: usize) -> [u8; 6] {
         let [a, b, c, d] = (number as u32 + 1).to_be_bytes();
         [0x02, 0x00, a, b, c, d]
+    }
+}
+
+/// An interface of a host with several links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// The host.
+    pub node: usize,
+    /// The link, an index into `Plan::links`.
+    pub link: usize,
+    /// Its address, beside the host's own.
+    pub address: IpAddr,
+}
+
+impl Interface {
+    /// The address of the interface of that number, where the file gives none: 10.64.0.1 and so on, or
+    /// fd00:0:0:40::1.
+    pub fn usual_address(number: usize, is_ipv6: bool) -> IpAddr {
+        const V4: u32 = 0x0a40_0001;
+        const V6: u128 = 0xfd00_0000_0000_0040 << 64 | 1;
+        match is_ipv6 {
+            false => IpAddr::V4(Ipv4Addr::from_bits(V4 + number as u32)),
+            true => IpAddr::V6(Ipv6Addr::from_bits(V6 + number as u128)),
+        }
     }
 }
 
@@ -217,6 +271,10 @@ pub struct Flow {
     pub from: usize,
     /// The receiving host.
     pub to: usize,
+    /// What its packets come from: the sending host, or the interface by which it sends.
+    pub source: HostId,
+    /// What they are for: the receiving host, or the interface by which they arrive.
+    pub destination: HostId,
     /// What the headers of its packets say from `from` to `to`.
     pub header: Header,
     /// When the program sends, and how much.

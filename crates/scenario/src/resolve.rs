@@ -10,6 +10,7 @@ mod expectations;
 mod filters;
 mod flows;
 mod impairments;
+mod interfaces;
 mod judgements;
 mod links;
 mod load;
@@ -20,7 +21,9 @@ mod queues;
 mod routes;
 mod tolerances;
 
-use traffic::{Duration, qdisc};
+use std::net::IpAddr;
+
+use traffic::{Duration, HostId, qdisc};
 
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
@@ -41,14 +44,20 @@ pub(crate) fn resolve(file: &Scenario, written: Units, problems: &mut Problems) 
     let duration = duration(file, problems);
     let nodes = nodes::resolve(file, problems);
     let declared = flows::declare(file, &nodes, problems);
-    let links = links::resolve(file, &nodes, &declared.names, problems);
+    let laid = links::lay(file, &nodes, problems);
+    let interfaces = interfaces::resolve(file, &laid, &nodes, problems);
+    let entities =
+        filters::Entities { nodes: &nodes, interfaces: &interfaces, flows: &declared.names };
+    let links = links::resolve(file, laid, entities, problems);
     routes::check(file, &nodes.list, &links.list, problems);
     // A network with a faulty node or link has no routes worth complaining about.
     let complete = problems.is_empty();
-    let routes =
-        if complete { Routes::resolve(&nodes.list, &links.list) } else { Routes::default() };
+    let routes = match complete {
+        true => Routes::resolve(&nodes.list, &interfaces.list, &links.list),
+        false => Routes::default(),
+    };
     let seed = seed(file);
-    let network = Network { nodes, links, routes, duration, seed };
+    let network = Network { nodes, interfaces, links, routes, duration, seed };
     let flows = flows::resolve(&declared, &network, problems);
     let changes = changes::resolve(file, &network, (&declared.names, &flows), problems);
     let probes = probes::resolve(file, &network, &declared.names, problems);
@@ -71,6 +80,7 @@ pub(crate) fn resolve(file: &Scenario, written: Units, problems: &mut Problems) 
         duration,
         measure,
         nodes: network.nodes.list,
+        interfaces: network.interfaces.list,
         links: network.links.list,
         routes: network.routes,
         flows,
@@ -102,8 +112,9 @@ fn units(keys: &file::Units, written: Units, problems: &mut Problems) -> Units {
 pub(crate) fn queue(queue: &Queue, problems: &mut Problems) -> Option<qdisc::Parameters> {
     let names = Directory::new("node", 0);
     let nodes = nodes::Nodes { list: Vec::new(), names, profiles: Vec::new() };
-    let flows = Directory::new("flow", 0);
-    queues::parameters(queue, filters::Entities { nodes: &nodes, flows: &flows }, problems)
+    let (interfaces, flows) = (interfaces::Interfaces::default(), Directory::new("flow", 0));
+    let entities = filters::Entities { nodes: &nodes, interfaces: &interfaces, flows: &flows };
+    queues::parameters(queue, entities, problems)
 }
 
 /// The address of a counted host so many after the first.
@@ -125,9 +136,28 @@ fn duration(file: &Scenario, problems: &mut Problems) -> Duration {
 /// What flows and probes refer to.
 struct Network<'f> {
     nodes: nodes::Nodes<'f>,
+    interfaces: interfaces::Interfaces,
     links: links::Links<'f>,
     /// Empty if nodes or links are faulty.
     routes: Routes,
     duration: Duration,
     seed: u64,
+}
+
+impl Network<'_> {
+    /// The address of a host, or of one of its interfaces.
+    fn address(&self, HostId(number): HostId) -> IpAddr {
+        let (nodes, number) = (&self.nodes.list, usize::from(number));
+        match number.checked_sub(nodes.len()) {
+            Some(interface) => self.interfaces.list[interface].address,
+            None => nodes[number].address,
+        }
+    }
+
+    /// The node, or whose interface it is.
+    fn node(&self, HostId(number): HostId) -> usize {
+        let number = usize::from(number);
+        let interface = number.checked_sub(self.nodes.list.len());
+        interface.map_or(number, |interface| self.interfaces.list[interface].node)
+    }
 }

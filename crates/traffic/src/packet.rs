@@ -34,7 +34,8 @@ impl FlowId {
     pub const CONTROL: Self = Self(u32::MAX - 1);
 }
 
-/// A host or other node that can be the source or destination of a packet.
+/// A host or other node that can be the source or destination of a packet, or one interface of a host with several,
+/// which has an address of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostId(pub u16);
 

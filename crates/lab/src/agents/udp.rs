@@ -9,7 +9,7 @@ use nix::sys::socket::{
 };
 use scenario::plan::Flow;
 use traffic::packet::ecn;
-use traffic::{Duration, FlowId, HostId, Instant, Packet, Random};
+use traffic::{Duration, FlowId, Instant, Packet, Random};
 use transport::Info;
 
 use super::socket::{self, Route};
@@ -70,7 +70,7 @@ impl Datagrams {
         seed: u64,
         [out, sink]: [OwnedFd; 2],
     ) -> Self {
-        let ends = (FlowId(number), HostId(flow.from as u16), HostId(flow.to as u16));
+        let ends = (FlowId(number), flow.source, flow.destination);
         Self {
             source: Source::new(config, flow.span, ends, Random::new(seed, &flow.name)),
             out,

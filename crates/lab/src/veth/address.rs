@@ -9,15 +9,53 @@ use netlink_packet_route::address::{
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };
+use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage as Message};
 
 use super::{Routes, Settings};
 use crate::Error;
 use crate::netlink::Socket;
 
-/// Gives the interface `index` the host's address, usable at once, and the routes.
+/// Gives the interface `index` the host's address and its own, usable at once, and the routes.
 pub(super) fn give(socket: &mut Socket, index: u32, settings: &Settings) -> Result<(), Error> {
     let ip = settings.address;
+    add(socket, index, ip)?;
+    match settings.routes {
+        Routes::Everything => route(socket, (index, RouteHeader::RT_TABLE_MAIN), ip, None)?,
+        Routes::Only(targets) => targets.iter().try_for_each(|target| {
+            route(socket, (index, RouteHeader::RT_TABLE_MAIN), ip, Some(*target))
+        })?,
+    }
+    let Some(own) = settings.own_address else { return Ok(()) };
+    add(socket, index, own)?;
+    // The hosts' interfaces are few: each has a table of its own, from 1 on.
+    let table = u8::try_from(settings.interface + 1).ok().filter(|table| *table < TABLES_END);
+    let table = table.ok_or_else(|| {
+        let message = format!("a host of more than {} links", TABLES_END - 1);
+        Error::unfit(message, "the lab routes by no more addresses: simulate it")
+    })?;
+    route(socket, (index, table), own, None)?;
+    rule(socket, own, table)
+}
+
+/// The first routing table that Linux has a use for.
+const TABLES_END: u8 = 253;
+
+/// Lets what is sent from `source` go by that table, before the main one.
+fn rule(socket: &mut Socket, source: IpAddr, table: u8) -> Result<(), Error> {
+    let mut message = RuleMessage::default();
+    message.header.family = family(source);
+    message.header.src_len = full(source);
+    message.header.table = table;
+    message.header.action = RuleAction::ToTable;
+    message.attributes = vec![RuleAttribute::Source(source)];
+    socket
+        .change(Message::NewRule(message), NLM_F_CREATE | NLM_F_EXCL)
+        .map_err(Error::system(format!("route what is sent from {source}")))
+}
+
+/// Gives the interface an address.
+fn add(socket: &mut Socket, index: u32, ip: IpAddr) -> Result<(), Error> {
     let mut message = AddressMessage::default();
     message.header.family = family(ip);
     message.header.prefix_len = full(ip);
@@ -28,26 +66,20 @@ pub(super) fn give(socket: &mut Socket, index: u32, settings: &Settings) -> Resu
     message.attributes = vec![AddressAttribute::Local(ip), AddressAttribute::Address(ip)];
     socket
         .change(Message::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)
-        .map_err(Error::system(format!("give a host the address {ip}")))?;
-    match settings.routes {
-        Routes::Everything => route(socket, index, ip, None),
-        Routes::Only(targets) => {
-            targets.iter().try_for_each(|target| route(socket, index, ip, Some(*target)))
-        }
-    }
+        .map_err(Error::system(format!("give a host the address {ip}")))
 }
 
-/// A route on link to `target`, or to everything, by which packets leave with the address `source`.
+/// A route on link by an interface to `target`, or to everything, in a table: packets leave with the address `source`.
 fn route(
     socket: &mut Socket,
-    index: u32,
+    (index, table): (u32, u8),
     source: IpAddr,
     target: Option<IpAddr>,
 ) -> Result<(), Error> {
     let mut message = RouteMessage::default();
     message.header.address_family = family(source);
     message.header.destination_prefix_length = target.map_or(0, full);
-    message.header.table = RouteHeader::RT_TABLE_MAIN;
+    message.header.table = table;
     message.header.protocol = RouteProtocol::Static;
     message.header.scope = RouteScope::Link;
     message.header.kind = RouteType::Unicast;

@@ -89,7 +89,8 @@ fn limits_of(plan: &Plan, probe: &Bandwidth) -> Vec<Limit> {
 fn passed(plan: &Plan, port: PortId) -> BTreeSet<usize> {
     let mut passed = BTreeSet::new();
     for (number, flow) in plan.flows.iter().enumerate() {
-        for ends in [[flow.from, flow.to], [flow.to, flow.from]] {
+        let (from, to) = (flow.source, flow.destination);
+        for ends in [[from, to], [to, from]] {
             let path = path_of(plan, number, ends);
             if path.iter().any(|&(_, leaves)| leaves == port) {
                 passed.extend(path.into_iter().map(|(node, _)| node));

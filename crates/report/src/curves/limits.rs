@@ -38,7 +38,9 @@ pub(super) fn bottlenecks(plan: &Plan, flows: impl Iterator<Item = usize>) -> Ve
     let mut found: Vec<Limit> = Vec::new();
     for number in flows {
         let flow = &plan.flows[number];
-        let path = path_of(plan, number, [flow.writer(), flow.reader()]);
+        let (from, to) = (flow.source, flow.destination);
+        let ends = if flow.reader() == flow.to { [from, to] } else { [to, from] };
+        let path = path_of(plan, number, ends);
         let limits = path.into_iter().flat_map(|(node, port)| {
             [Some(line_rate(plan, port)), emulator(plan, node)].into_iter().flatten()
         });

@@ -151,7 +151,7 @@ fn sends(plan: &Plan) -> Vec<i64> {
 fn directions(plan: &Plan) -> Vec<bool> {
     let mut net = vec![0_i64; plan.links.len()];
     for (number, flow) in plan.flows.iter().enumerate() {
-        for (_, PortId(port)) in path_of(plan, number, [flow.from, flow.to]) {
+        for (_, PortId(port)) in path_of(plan, number, [flow.source, flow.destination]) {
             net[port as usize / 2] += if port % 2 == 0 { 1 } else { -1 };
         }
     }

@@ -70,6 +70,7 @@ pub(crate) fn plan() -> Plan {
             node("gnet", 1, NodeKind::Emulator(emulator)),
             node("receiver", 2, NodeKind::Host(host::Config::default())),
         ],
+        interfaces: Vec::new(),
         links: vec![link("access", 0, 1), link("wan", 1, 2)],
         routes: scenario::plan::Routes::default(),
         flows: vec![flow("bulk.1", 0), flow("bulk.2", 1), flow("solo", 2)],
@@ -111,6 +112,8 @@ fn flow(name: &str, number: usize) -> Flow {
         name: name.into(),
         from: 0,
         to: 2,
+        source: SENDER,
+        destination: RECEIVER,
         header: Header::between(
             Node::usual_address(0),
             Node::usual_address(2),

@@ -60,11 +60,16 @@ pub(super) fn flow(plan: &Groups<'_>, group: &Group<'_>, text: &mut String) {
 
 /// `from`, `to` and `count`.
 fn ends(plan: &Groups<'_>, group: &Group<'_>, members: &[Flow], text: &mut String) {
-    let Some(FlowEnds { from, to, matrix, pairs }) = plan.flow_ends(members, group.counted) else {
+    let Some(FlowEnds { from, to, links, matrix, pairs }) = plan.flow_ends(members, group.counted)
+    else {
         return;
     };
-    line(text, "from", &string(from.name));
-    line(text, "to", &string(to.name));
+    let name = |host: &str, link: Option<&str>| match link {
+        Some(link) => string(&format!("{host}:{link}")),
+        None => string(host),
+    };
+    line(text, "from", &name(from.name, links[0]));
+    line(text, "to", &name(to.name, links[1]));
     if let Some(matrix) = matrix {
         line(text, "matrix", &string(matrix.name()));
     }

@@ -2,15 +2,17 @@
 //! table makes the same members. What is not like its neighbours is written out by itself.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::ops::Range;
 
+use traffic::HostId;
 use traffic::header::Ports;
 
 use super::key;
 use crate::command;
 use crate::joining::Joining;
 use crate::matrix::Matrix;
-use crate::plan::{Flow, Link, Node, NodeKind, Plan, Transport};
+use crate::plan::{Flow, Interface, Link, Node, NodeKind, Plan, Transport};
 
 /// One table of a lock file.
 #[derive(Clone, Debug)]
@@ -30,6 +32,8 @@ pub(crate) struct Groups<'p> {
     pub(crate) nodes: Vec<Group<'p>>,
     pub(crate) links: Vec<Group<'p>>,
     pub(crate) flows: Vec<Group<'p>>,
+    /// Of interfaces, by link and host.
+    addresses: BTreeMap<(usize, usize), IpAddr>,
 }
 
 /// How a table names one end of all its members.
@@ -47,6 +51,8 @@ pub(super) struct End<'p> {
 pub(super) struct FlowEnds<'p> {
     pub(super) from: End<'p>,
     pub(super) to: End<'p>,
+    /// The links by which they leave and arrive, where those are not left to the routes.
+    pub(super) links: [Option<&'p str>; 2],
     /// Who sends to whom, if not by number.
     pub(super) matrix: Option<Matrix>,
     /// How many pairs of hosts take turns.
@@ -56,7 +62,10 @@ pub(super) struct FlowEnds<'p> {
 impl<'p> Groups<'p> {
     /// The tables that make this plan.
     pub(crate) fn of(plan: &'p Plan) -> Self {
-        let mut groups = Self { plan, nodes: Vec::new(), links: Vec::new(), flows: Vec::new() };
+        let addresses = plan.interfaces.iter();
+        let addresses = addresses.map(|own| ((own.link, own.node), own.address)).collect();
+        let (nodes, links, flows) = (Vec::new(), Vec::new(), Vec::new());
+        let mut groups = Self { plan, nodes, links, flows, addresses };
         let names: Vec<&str> = plan.nodes.iter().map(|node| node.name.as_str()).collect();
         groups.nodes = tables(&names, |members| groups.are_one_node(members));
         let names: Vec<&str> = plan.links.iter().map(|link| link.name.as_str()).collect();
@@ -152,14 +161,56 @@ impl<'p> Groups<'p> {
     pub(super) fn flow_ends(&self, members: &[Flow], several: bool) -> Option<FlowEnds<'p>> {
         let end =
             |of: fn(&Flow) -> usize| self.end(&members.iter().map(of).collect::<Vec<_>>(), several);
+        let out = self.link_of(members, |flow| flow.source)?;
+        let links = [out, self.link_of(members, |flow| flow.destination)?];
         match [end(|flow| flow.from), end(|flow| flow.to)] {
             [Some(from), Some(to)] if !(from.counted && to.counted) || from.length == to.length => {
                 let pairs = from.length.max(to.length);
-                Some(FlowEnds { from, to, matrix: None, pairs })
+                Some(FlowEnds { from, to, links, matrix: None, pairs })
             }
-            _ if several => Matrix::ALL.iter().find_map(|&matrix| self.matrix(members, matrix)),
+            _ if several => {
+                let ends = Matrix::ALL.iter().find_map(|&matrix| self.matrix(members, matrix));
+                ends.map(|ends| FlowEnds { links, ..ends })
+            }
             _ => None,
         }
+    }
+
+    /// The name of the link by which all of them leave, or arrive, if that is not left to the routes; the outer `None`
+    /// where there is no such name.
+    fn link_of(&self, members: &[Flow], of: fn(&Flow) -> HostId) -> Option<Option<&'p str>> {
+        let mut interfaces = members.iter().map(|flow| self.plan.interface(of(flow)));
+        let Some(found) = interfaces.clone().collect::<Option<Vec<_>>>() else {
+            return interfaces.all(|interface| interface.is_none()).then_some(None);
+        };
+        let first = found.first()?.link;
+        if members.len() == 1 {
+            return Some(Some(&self.plan.links[first].name));
+        }
+        let group = &self.links[place(&self.links, first)];
+        let is_of_group = |interface: &&Interface| group.range.contains(&interface.link);
+        // A host may have several of the table's links.
+        let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+        let of_group = self.plan.interfaces.iter().filter(is_of_group);
+        of_group.for_each(|interface| *counts.entry(interface.node).or_default() += 1);
+        let is_told = |own: &&Interface| is_of_group(own) && counts.get(&own.node) == Some(&1);
+        found.iter().all(is_told).then_some(Some(group.name))
+    }
+
+    /// The address of a host's interface at that end of a link, if it has several.
+    pub(super) fn address(&self, link: usize, end: usize) -> Option<IpAddr> {
+        let node = self.plan.links.get(link)?.ends[end].node;
+        self.addresses.get(&(link, node)).copied()
+    }
+
+    /// The address that the table gives that end of these links; the outer `None` where it cannot say them all.
+    pub(super) fn addresses(&self, links: &Range<usize>, end: usize) -> Option<Option<IpAddr>> {
+        let mut addresses = links.clone().map(|link| self.address(link, end));
+        let Some(first) = addresses.clone().next()? else {
+            return addresses.all(|address| address.is_none()).then_some(None);
+        };
+        let follows = |(index, address)| address == crate::resolve::later_address(first, index);
+        addresses.enumerate().all(follows).then_some(Some(first))
     }
 
     /// The ends of a flow's table with that traffic matrix, if its members are such.
@@ -187,7 +238,7 @@ impl<'p> Groups<'p> {
         let made = matrix.pairs(senders, receivers, members.len(), (self.plan.seed, name));
         let ends = members.iter().map(|flow| (flow.from, flow.to));
         let same = made.iter().copied().cycle().zip(ends).all(|(made, ends)| made == ends);
-        same.then_some(FlowEnds { from, to, matrix: Some(matrix), pairs })
+        same.then_some(FlowEnds { from, to, links: [None; 2], matrix: Some(matrix), pairs })
     }
 
     fn are_one_node(&self, range: Range<usize>) -> bool {
@@ -205,8 +256,9 @@ impl<'p> Groups<'p> {
     }
 
     fn are_one_link(&self, range: Range<usize>) -> bool {
+        let said = (0..2).all(|end| self.addresses(&range, end).is_some());
         let members = &self.plan.links[range];
-        let Some((ends, _)) = self.link_ends(members, true) else { return false };
+        let Some((ends, _)) = self.link_ends(members, true).filter(|_| said) else { return false };
         let first = &members[0];
         let like = |link: &Link| {
             link.config == first.config && link.wire == first.wire && link.gso == first.gso
@@ -298,7 +350,7 @@ pub(super) fn flow_programs(plan: &Plan, members: &[Flow]) -> Option<[Option<Str
     let (mut clients, mut servers) = (Vec::new(), Vec::new());
     for flow in members {
         let Transport::Program(program) = &flow.transport else { continue };
-        let [from, to] = [flow.from, flow.to].map(|node| plan.nodes[node].address.to_string());
+        let [from, to] = [flow.source, flow.destination].map(|end| plan.address(end).to_string());
         let port = flow.header.ports.unwrap_or_default().destination.to_string();
         let known = vec![("from", from), ("to", to), ("port", port)];
         let server = program.server.as_deref();
@@ -399,7 +451,8 @@ pub(super) fn datagram_size(flow: &Flow) -> Option<u32> {
 
 /// Whether an end's segments are what its first link takes.
 fn is_path_mtu(plan: &Plan, flow: &Flow, of: fn(&Flow) -> Option<u32>, back: bool) -> bool {
-    let (local, peer) = if back { (flow.to, flow.from) } else { (flow.from, flow.to) };
+    let ends = [flow.source, flow.destination].map(|end| usize::from(end.0));
+    let [local, peer] = if back { [ends[1], ends[0]] } else { ends };
     let link = plan.routes.next(local, peer);
     let mtu = link.map(|link| plan.links[link as usize].config.mtu.0 as u32);
     of(flow) == mtu
@@ -408,7 +461,8 @@ fn is_path_mtu(plan: &Plan, flow: &Flow, of: fn(&Flow) -> Option<u32>, back: boo
 /// Whether a flow's datagrams are the longest that its path takes.
 fn fills_path(plan: &Plan, flow: &Flow) -> bool {
     let Transport::Udp(config) = &flow.transport else { return false };
-    let path = plan.routes.links_between(&plan.links, flow.from, flow.to);
+    let [from, to] = [flow.source, flow.destination].map(|end| usize::from(end.0));
+    let path = plan.routes.links_between(&plan.links, from, to);
     let mtus = path.into_iter().map(|link| plan.links[link as usize].config.mtu.0);
     let Some(least) = mtus.min() else { return false };
     let headers = config.ip_header + network::datagram::UDP_HEADER;

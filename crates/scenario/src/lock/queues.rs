@@ -40,7 +40,13 @@ pub(super) fn queue(
 
 /// Rules as an array, one table for all the members of counted hosts and flows.
 pub(super) fn matches(plan: &Groups<'_>, rules: &[(Filter, u16)]) -> String {
-    let (mut tables, mut rest) = (Vec::new(), rules);
+    // Whoever names a host means all its interfaces.
+    let is_node = |id: Option<HostId>| id.is_none_or(|id| plan.plan.interface(id).is_none());
+    let named = |(filter, _): &&(Filter, u16)| {
+        is_node(filter.source_host) && is_node(filter.destination_host)
+    };
+    let rules: Vec<_> = rules.iter().filter(named).copied().collect();
+    let (mut tables, mut rest) = (Vec::new(), rules.as_slice());
     while let Some(&(first, priority)) = rest.first() {
         let (named, length) = choices(plan, &first)
             .find(|named| named.covers(rest))

@@ -100,7 +100,7 @@ fn of_port(
     }
     let config = &link.config;
     let port_seen = Port { rate: end.rate, mtu: config.mtu, overhead: config.overhead, seed: 0 };
-    let entities = Entities { nodes: &network.nodes, flows };
+    let entities = Entities { nodes: &network.nodes, interfaces: &network.interfaces, flows };
     let action = if let Some(queue) = &table.queue {
         Action::Switch(queues::resolve(Some(queue), port_seen, entities, problems)?)
     } else if let Some(reserve) = &table.reserve {

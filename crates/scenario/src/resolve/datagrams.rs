@@ -3,7 +3,7 @@
 use network::datagram::{Config, OnOff, Spacing, UDP_HEADER};
 use traffic::{Bytes, Duration};
 
-use super::flows::{dscp, ip_header};
+use super::flows::{Ends, dscp, ip_header};
 use super::{Network, links};
 use crate::diagnostic::Problems;
 use crate::file;
@@ -13,7 +13,7 @@ use crate::value::{Quantity, SizeUnit};
 pub(super) fn resolve(
     table: &file::Datagrams,
     flow: &file::Flow,
-    (from, to): (usize, usize),
+    ends: Ends,
     network: &Network<'_>,
     problems: &mut Problems,
 ) -> Option<Config> {
@@ -25,9 +25,9 @@ pub(super) fn resolve(
         problems.push(&table.rate.span, "datagrams are sent without TCP", help);
     }
     let rate = links::rate(&table.rate, problems);
-    let ip_header = ip_header([from, to], flow, network, problems)?;
+    let ip_header = ip_header(ends, flow, network, problems)?;
     let headers = ip_header + UDP_HEADER;
-    let fits = u32::try_from(mtu(from, to, network)?.0).ok()?.saturating_sub(headers);
+    let fits = u32::try_from(mtu(ends, network)?.0).ok()?.saturating_sub(headers);
     let size = match &table.size {
         Some(quantity) => size(quantity, fits, headers, problems),
         None => Some(fits),
@@ -43,9 +43,9 @@ pub(super) fn resolve(
 }
 
 /// The least MTU on the paths.
-fn mtu(from: usize, to: usize, network: &Network<'_>) -> Option<Bytes> {
+fn mtu([from, to]: Ends, network: &Network<'_>) -> Option<Bytes> {
     let links = &network.links.list;
-    let path = network.routes.links_between(links, from, to);
+    let path = network.routes.links_between(links, from.0.into(), to.0.into());
     path.into_iter().map(|link| links[link as usize].config.mtu).min()
 }
 

@@ -1,10 +1,11 @@
 //! What packets must look like: from the file's `match` tables to filters, one for each combination of
-//! the members of counted names.
+//! the members of counted names, and of the interfaces of hosts with several links.
 
+use traffic::FlowId;
 use traffic::classify::Filter;
-use traffic::{FlowId, HostId};
 
 use super::Directory;
+use super::interfaces::Interfaces;
 use super::nodes::Nodes;
 use crate::diagnostic::{Problems, Span};
 use crate::filter::Match;
@@ -17,6 +18,7 @@ pub(super) const FILTERS_MAX: usize = 65_536;
 #[derive(Clone, Copy)]
 pub(super) struct Entities<'e> {
     pub(super) nodes: &'e Nodes<'e>,
+    pub(super) interfaces: &'e Interfaces,
     pub(super) flows: &'e Directory<'e>,
 }
 
@@ -37,12 +39,19 @@ pub(super) fn resolve(
         None => Some(vec![None]),
         Some(name) => Some(of.find(name, problems)?.range.map(Some).collect::<Vec<_>>()),
     };
-    let sources = any(matched.from.as_ref(), &entities.nodes.names, problems);
-    let destinations = any(matched.to.as_ref(), &entities.nodes.names, problems);
+    let Entities { nodes, interfaces, .. } = entities;
+    let hosts = |name: Option<&Name>, problems: &mut Problems| {
+        let ids = |node: Option<usize>| match node {
+            None => vec![None],
+            Some(node) => interfaces.ids(nodes.list.len(), node).map(Some).collect(),
+        };
+        Some(any(name, &nodes.names, problems)?.into_iter().flat_map(ids).collect::<Vec<_>>())
+    };
+    let sources = hosts(matched.from.as_ref(), problems);
+    let destinations = hosts(matched.to.as_ref(), problems);
     let flows = any(matched.flow.as_ref(), entities.flows, problems);
     let (sources, destinations, flows) = (sources?, destinations?, flows?);
-    let host = |number: Option<usize>| number.map(|number| HostId(number as u16));
-    let count = [&sources, &destinations, &flows].map(Vec::len).into_iter();
+    let count = [sources.len(), destinations.len(), flows.len()].into_iter();
     if count.fold(1, usize::saturating_mul) > FILTERS_MAX {
         let named = [&matched.from, &matched.to, &matched.flow].into_iter().flatten().next();
         too_many(&named.map_or(0..0, |name| name.span.clone()), problems);
@@ -53,8 +62,8 @@ pub(super) fn resolve(
     for &source in &sources {
         for &destination in &destinations {
             filters.extend(flows.iter().map(|&flow| Filter {
-                source_host: host(source),
-                destination_host: host(destination),
+                source_host: source,
+                destination_host: destination,
                 flow: flow.map(|number| FlowId(number as u32)),
                 ..headers
             }));

@@ -1,12 +1,14 @@
 //! Flows: who sends to whom, with which TCP or as datagrams, when and how much.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
+use std::ops::Range;
 
 use network::application::ActivePeriod;
 use network::sink::Reader;
 use traffic::header::{Header, Ports};
 use traffic::packet::Protocol;
-use traffic::{Bytes, Distribution, Duration, Instant};
+use traffic::{Bytes, Distribution, Duration, HostId, Instant};
 use transport::Config;
 
 use super::directory::{Members, count, member_name, pairs};
@@ -19,7 +21,7 @@ use crate::file::{self, Scenario};
 use crate::matrix::{self, Matrix};
 use crate::plan::{Flow, NodeKind, Tcp, Transport};
 use crate::value::{Name, PortUnit, Quantity};
-use crate::{tcp, workload};
+use crate::{nearest, tcp, workload};
 
 /// Ten times what DESIGN.md asks of one run.
 const FLOWS_MAX: usize = 100_000;
@@ -38,7 +40,12 @@ struct Declaration<'f> {
     pairs: Vec<(usize, usize)>,
     /// Where pairs are drawn for each flow, some that stand for all that may be.
     typical: Option<Vec<(usize, usize)>>,
+    /// The links by which its packets leave and arrive, where the file names them.
+    links: [Option<Name>; 2],
 }
+
+/// Whom a flow's packets come from, and whom they are for.
+pub(super) type Ends = [HostId; 2];
 
 pub(super) fn declare<'f>(
     file: &'f Scenario,
@@ -61,8 +68,9 @@ fn declare_one<'f>(
     seed: u64,
     problems: &mut Problems,
 ) -> Option<()> {
-    let from = host(&table.from, nodes, problems);
-    let to = host(&table.to, nodes, problems);
+    let [(from, out), (to, into)] = [&table.from, &table.to].map(host_and_link);
+    let from = host(&from, nodes, problems);
+    let to = host(&to, nodes, problems);
     let each = count(table.count.as_ref(), problems);
     let (from, to, each) = (from?, to?, each?);
     let pairs = match table.matrix {
@@ -83,7 +91,8 @@ fn declare_one<'f>(
     let members = declared.names.add(name, counted.then_some(total), problems)?;
     let drawn = table.matrix == Some(Matrix::AnyToAny) && table.load.is_some();
     let typical = drawn.then(|| matrix::evenly(&from.range, &to.range));
-    declared.list.push(Declaration { name, table, members, pairs, typical });
+    let links = [out, into];
+    declared.list.push(Declaration { name, table, members, pairs, typical, links });
     Some(())
 }
 
@@ -125,28 +134,33 @@ pub(super) fn resolve(
 
 fn add(
     flows: &mut Vec<Flow>,
-    Declaration { name, table, members, pairs, typical }: &Declaration<'_>,
+    Declaration { name, table, members, pairs, typical, links }: &Declaration<'_>,
     network: &Network<'_>,
     problems: &mut Problems,
 ) -> Option<()> {
+    let pairs = ends(pairs, links, network, problems)?;
+    let typical = match typical {
+        Some(typical) => Some(ends(typical, links, network, problems)?),
+        None => None,
+    };
     let size = size(table, problems);
     let drawn_from = size.as_ref().and_then(Option::as_ref);
     let load =
-        load::stagger(table, drawn_from, typical.as_ref().unwrap_or(pairs), network, problems);
+        load::stagger(table, drawn_from, typical.as_ref().unwrap_or(&pairs), network, problems);
     let arrival = arrivals::read(table, members.range.len(), load, problems);
     let span = arrival.as_ref().and_then(|at| span(table, at, network.duration, problems));
     programs::check(table, problems);
     programs::check_user(name, table.user, table.program.is_some(), problems);
-    check_paths(table, pairs, network, problems)?;
-    let transport = |&(from, to): &(usize, usize)| match (&table.program, &table.datagrams) {
+    check_paths(table, &pairs, network, problems)?;
+    let transport = |&ends: &Ends| match (&table.program, &table.datagrams) {
         // Its words hold each flow's own port.
-        (Some(_), _) => ip_header([from, to], table, network, problems).map(|_| None),
+        (Some(_), _) => ip_header(ends, table, network, problems).map(|_| None),
         (None, Some(datagrams)) => {
-            let config = datagrams::resolve(datagrams, table, (from, to), network, problems)?;
+            let config = datagrams::resolve(datagrams, table, ends, network, problems)?;
             Some(Some(Transport::Udp(config)))
         }
         (None, None) => {
-            let connection = connection((from, to), table, name, network, problems)?;
+            let connection = connection(ends, table, name, network, problems)?;
             Some(Some(Transport::Tcp(connection.into())))
         }
     };
@@ -162,10 +176,11 @@ fn add(
     for (index, (name, start)) in names.into_iter().zip(starts).enumerate() {
         // The pairs take turns, so that `stagger` spreads the hosts' starts.
         let pair = index % pairs.len();
-        let (from, to) = pairs[pair];
-        let header = header(table, index, flows.len(), [from, to], network, problems)?;
+        let ends = pairs[pair];
+        let [from, to] = ends.map(|end| network.node(end));
+        let header = header(table, index, flows.len(), ends, network, problems)?;
         let program = table.program.as_ref().map(|program| {
-            let addresses = [from, to].map(|end| network.nodes.list[end].address);
+            let addresses = ends.map(|end| network.address(end));
             programs::resolve(program, table, addresses, &header, problems).map(Transport::Program)
         });
         let transport = transports[pair].clone().or_else(|| program?)?;
@@ -175,6 +190,8 @@ fn add(
             name,
             from,
             to,
+            source: ends[0],
+            destination: ends[1],
             header,
             span,
             arrival: arrival.clone(),
@@ -191,11 +208,11 @@ fn header(
     table: &file::Flow,
     index: usize,
     number: usize,
-    ends: [usize; 2],
+    ends: Ends,
     network: &Network<'_>,
     problems: &mut Problems,
 ) -> Option<Header> {
-    let [source, destination] = ends.map(|end| network.nodes.list[end].address);
+    let [source, destination] = ends.map(|end| network.address(end));
     let usual = Flow::usual_ports(number);
     let port = |given: Option<&Quantity<PortUnit>>, usual, index, problems: &mut Problems| {
         let Some(given) = given else { return Some(usual) };
@@ -239,7 +256,7 @@ pub(super) fn dscp(table: &file::Flow, problems: &mut Problems) -> Option<u8> {
 }
 
 fn connection(
-    (from, to): (usize, usize),
+    [from, to]: Ends,
     table: &file::Flow,
     name: &Name,
     network: &Network<'_>,
@@ -254,6 +271,86 @@ fn connection(
     let (workload, reader) = (workload?, reader?);
     let (sender, receiver) = (sender.into(), receiver.into());
     Some(Tcp { sender, receiver, kernel_congestion, workload, reader })
+}
+
+/// The host and the link of `host:link`.
+fn host_and_link(name: &Name) -> (Name, Option<Name>) {
+    let part = |text: &str| Name { text: text.trim().to_owned(), span: name.span.clone() };
+    match name.text.split_once(':') {
+        Some((host, link)) => (part(host), Some(part(link))),
+        None => (name.clone(), None),
+    }
+}
+
+/// Whom the packets of these pairs of hosts come from and are for, where the file names `links` of theirs.
+fn ends(
+    pairs: &[(usize, usize)],
+    links: &[Option<Name>; 2],
+    network: &Network<'_>,
+    problems: &mut Problems,
+) -> Option<Vec<Ends>> {
+    let [out, into] = links.each_ref().map(|link| match link {
+        // Where links are faulty nothing is known of them.
+        Some(link) if !network.routes.is_empty() => {
+            let range = network.links.names.find(link, problems)?.range;
+            let ends = network.links.list[range.clone()].iter().flat_map(|link| &link.ends);
+            Some(Some(By { link, hosts: ends.map(|end| end.node).collect(), range }))
+        }
+        _ => Some(None),
+    });
+    let (out, into) = (out?, into?);
+    let nodes = network.nodes.list.len();
+    let mut end = |node: usize, by: &Option<By<'_>>| {
+        let Some(By { link, hosts, range }) = by else { return Some(HostId(node as u16)) };
+        let found = match hosts.contains(&node) {
+            true => network.interfaces.at(nodes, node, range),
+            false => Err(0),
+        };
+        found.map_err(|several| no_such_link(node, link, several, network, problems)).ok()
+    };
+    pairs.iter().map(|&(from, to)| Some([end(from, &out)?, end(to, &into)?])).collect()
+}
+
+/// A link that the file names, and who is at it.
+struct By<'f> {
+    link: &'f Name,
+    range: Range<usize>,
+    hosts: BTreeSet<usize>,
+}
+
+/// Complains of a link that a host has not, or of a name for several that it has.
+fn no_such_link(
+    node: usize,
+    link: &Name,
+    several: usize,
+    network: &Network<'_>,
+    problems: &mut Problems,
+) {
+    let host = &network.nodes.list[node].name;
+    let own = network.links.list.iter().filter(|l| l.ends.iter().any(|end| end.node == node));
+    let names: Vec<&str> = own.map(|link| link.name.as_str()).collect();
+    let message = match several {
+        0 => format!("host `{host}` has no link `{}`", link.text),
+        _ => format!("host `{host}` has {several} links `{}`", link.text),
+    };
+    let help = match names[..] {
+        [] => "join it to something with a [link.NAME]".to_owned(),
+        [only] => format!("its link is `{only}`"),
+        _ => format!("its links are {}", nearest::list(&names)),
+    };
+    problems.push(&link.span, message, help);
+}
+
+/// A host's name, or `host:link`.
+fn name_of(end: HostId, network: &Network<'_>) -> String {
+    let host = &network.nodes.list[network.node(end)].name;
+    match usize::from(end.0).checked_sub(network.nodes.list.len()) {
+        Some(interface) => {
+            let link = network.interfaces.list[interface].link;
+            format!("{host}:{}", network.links.list[link].name)
+        }
+        None => host.clone(),
+    }
 }
 
 fn host(name: &Name, nodes: &Nodes<'_>, problems: &mut Problems) -> Option<Members> {
@@ -272,19 +369,19 @@ fn host(name: &Name, nodes: &Nodes<'_>, problems: &mut Problems) -> Option<Membe
 
 /// One end's TCP: its host's profile, segments that fit the first link, what the file changes.
 fn tcp(
-    local: usize,
-    peer: usize,
+    local: HostId,
+    peer: HostId,
     table: &file::Flow,
     changes: Option<&tcp::Tcp>,
     name: &Name,
     network: &Network<'_>,
     problems: &mut Problems,
 ) -> Option<Config> {
-    let mut config = network.nodes.profiles[local]?.config();
+    let mut config = network.nodes.profiles[network.node(local)]?.config();
     if let Some(given) = &table.congestion {
         config.congestion = given.of_flow(config.congestion, problems)?;
     }
-    let first = network.routes.next(local, peer);
+    let first = network.routes.next(local.0.into(), peer.0.into());
     if let Some(link) = first {
         config.segment.mtu = network.links.list[link as usize].config.mtu.0 as u32;
     }
@@ -306,12 +403,12 @@ fn tcp(
 
 /// The length of the IP header between these two; a complaint if they are of different versions.
 pub(super) fn ip_header(
-    ends: [usize; 2],
+    ends: Ends,
     table: &file::Flow,
     network: &Network<'_>,
     problems: &mut Problems,
 ) -> Option<u32> {
-    match ends.map(|end| network.nodes.list[end].address) {
+    match ends.map(|end| network.address(end)) {
         [IpAddr::V4(_), IpAddr::V4(_)] => Some(20),
         [IpAddr::V6(_), IpAddr::V6(_)] => Some(40),
         [one, other] => {
@@ -325,17 +422,17 @@ pub(super) fn ip_header(
 
 fn check_paths(
     table: &file::Flow,
-    pairs: &[(usize, usize)],
+    pairs: &[Ends],
     network: &Network<'_>,
     problems: &mut Problems,
 ) -> Option<()> {
     if network.routes.is_empty() {
         return Some(());
     }
-    let blocked = |&&(from, to): &&(usize, usize)| network.routes.next(from, to).is_none();
-    let Some(&(from, to)) = pairs.iter().find(blocked) else { return Some(()) };
-    let nodes = &network.nodes.list;
-    let message = format!("there is no path from `{}` to `{}`", nodes[from].name, nodes[to].name);
+    let blocked = |&&[from, to]: &&Ends| network.routes.next(from.0.into(), to.0.into()).is_none();
+    let Some(&ends) = pairs.iter().find(blocked) else { return Some(()) };
+    let [from, to] = ends.map(|end| name_of(end, network));
+    let message = format!("there is no path from `{from}` to `{to}`");
     let help = "join them with a [link.NAME], by way of routers or emulators: hosts do not forward";
     problems.push(&table.to.span, message, help);
     None

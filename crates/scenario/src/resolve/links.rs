@@ -35,29 +35,48 @@ pub(super) struct Links<'f> {
     pub(super) names: Directory<'f>,
 }
 
-pub(super) fn resolve<'f>(
+/// A link's table, and what it joins.
+pub(super) struct Laid<'f> {
+    name: &'f Name,
+    pub(super) table: &'f file::Link,
+    config: link::Config,
+    trace: Option<Trace>,
+    /// The nodes at the two ends of each member.
+    pub(super) ends: Vec<(usize, usize)>,
+    /// Whether its members have numbers.
+    counted: bool,
+}
+
+/// What is joined, before anything is known of queues.
+pub(super) fn lay<'f>(
     file: &'f Scenario,
     nodes: &Nodes<'_>,
-    flows: &Directory<'_>,
+    problems: &mut Problems,
+) -> Vec<Laid<'f>> {
+    let tables = file.link.iter();
+    tables.filter_map(|(name, table)| lay_one(name, table, nodes, problems)).collect()
+}
+
+pub(super) fn resolve<'f>(
+    file: &'f Scenario,
+    laid: Vec<Laid<'f>>,
+    entities: Entities<'_>,
     problems: &mut Problems,
 ) -> Links<'f> {
     let mut links = Links { list: Vec::new(), names: Directory::new("link", LINKS_MAX) };
-    for (name, table) in file.link.iter() {
-        let entities = Entities { nodes, flows };
-        links.names.mention(name);
-        add(&mut links, name, table, entities, problems);
+    file.link.iter().for_each(|(name, _)| links.names.mention(name));
+    for laid in laid {
+        add(&mut links, laid, entities, problems);
     }
     links
 }
 
-fn add<'f>(
-    links: &mut Links<'f>,
+fn lay_one<'f>(
     name: &'f Name,
-    table: &file::Link,
-    entities: Entities<'_>,
+    table: &'f file::Link,
+    nodes: &Nodes<'_>,
     problems: &mut Problems,
-) -> Option<()> {
-    let nodes = entities.nodes;
+) -> Option<Laid<'f>> {
     let config = config(name, table, problems);
     let [a, b] = &table.between;
     let (from, to) = (nodes.names.find(a, problems), nodes.names.find(b, problems));
@@ -71,7 +90,18 @@ fn add<'f>(
         problems.push(&b.span, format!("`{}` links `{}` to itself", name.text, b.text), help);
         return None;
     }
-    let count = (from.counted || to.counted).then_some(ends.len());
+    Some(Laid { name, table, config, trace, ends, counted: from.counted || to.counted })
+}
+
+fn add<'f>(
+    links: &mut Links<'f>,
+    Laid { name, table, config, trace, ends, counted }: Laid<'f>,
+    entities: Entities<'_>,
+    problems: &mut Problems,
+) -> Option<()> {
+    let nodes = entities.nodes;
+    let [a, b] = &table.between;
+    let count = counted.then_some(ends.len());
     let port = Port { rate: config.rate, mtu: config.mtu, overhead: config.overhead, seed: 0 };
     let queue = queues::resolve(table.queue.as_ref(), port, entities, problems)?;
     let wire = match table.wire {

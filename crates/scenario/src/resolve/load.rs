@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use traffic::packet::ETHERNET_HEADER_AND_FCS;
-use traffic::{Bytes, Distribution, Duration};
+use traffic::{Bytes, Distribution, Duration, HostId};
 
 use super::Network;
+use super::flows::Ends;
 use crate::diagnostic::Problems;
 use crate::file;
 
@@ -16,7 +17,7 @@ const HEADERS: f64 = 52.0;
 pub(super) fn stagger(
     table: &file::Flow,
     size: Option<&Distribution<Bytes>>,
-    pairs: &[(usize, usize)],
+    pairs: &[Ends],
     network: &Network<'_>,
     problems: &mut Problems,
 ) -> Option<Distribution<Duration>> {
@@ -44,11 +45,12 @@ pub(super) fn stagger(
 
 /// For how long a flow of that size takes the link that the flows take most, on average over all pairs. Where
 /// there are several next hops, flows spread evenly.
-fn seconds_of_busiest(bytes: f64, pairs: &[(usize, usize)], network: &Network<'_>) -> f64 {
+fn seconds_of_busiest(bytes: f64, pairs: &[Ends], network: &Network<'_>) -> f64 {
     let links = &network.links.list;
     // By link and direction.
     let mut shares = vec![[0.0_f64; 2]; links.len()];
-    for &(from, to) in pairs {
+    for ends in pairs {
+        let [from, to] = ends.map(|HostId(number)| usize::from(number));
         // The nodes that many hops from the first, with what passes them: shortest paths come together again.
         let mut here = BTreeMap::from([(from, 1.0 / pairs.len() as f64)]);
         while !here.is_empty() {
@@ -57,6 +59,7 @@ fn seconds_of_busiest(bytes: f64, pairs: &[(usize, usize)], network: &Network<'_
                 let next = network.routes.next_hops(node, to);
                 for &number in next {
                     let [a, b] = &links[number as usize].ends;
+                    let node = network.routes.node(node);
                     let (direction, far) = if a.node == node { (0, b.node) } else { (1, a.node) };
                     let share = share / next.len() as f64;
                     shares[number as usize][direction] += share;

@@ -3,18 +3,20 @@
 //!
 //! Hosts do not forward, and most have one link: whatever they send leaves by it, and whatever is for
 //! them goes the way of their router. So the table has rows and columns for routers, emulators and hosts
-//! with several links only: its size does not follow the number of hosts.
+//! with several links only: its size does not follow the number of hosts. An interface of a host with several
+//! links is routed as if it were a host with that link alone.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::diagnostic::Problems;
 use crate::file::Scenario;
-use crate::plan::{Link, Node, NodeKind};
+use crate::plan::{Interface, Link, Node, NodeKind};
 
 /// Every pair of these has a route entry of 4 bytes: 64 MiB at this many.
 const ROWS_MAX: usize = 4_096;
 
-/// The next hops from every node to every other one.
+/// The next hops from every node, and every interface with an address of its own, to every other one. Interfaces
+/// are numbered behind the nodes, as in packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Routes {
     places: Vec<Place>,
@@ -33,8 +35,9 @@ const NONE: u32 = u32::MAX;
 enum Place {
     /// In the table, in that row.
     Row(u32),
-    /// A host with one link, to the node `at`; `row` is that one's, [`NONE`] if it does not forward.
-    Leaf { link: u32, at: u32, row: u32 },
+    /// A host with one link, or one interface of the host `node`, to the node `at`; `row` is that one's, [`NONE`] if
+    /// it does not forward.
+    Leaf { node: u32, link: u32, at: u32, row: u32 },
 }
 
 /// Where a destination is attached: what a forwarding table by prefix is made of.
@@ -54,16 +57,21 @@ impl Routes {
     }
 
     /// The links on shortest paths from `node` to `destination`, in the order of the file; none if there is no
-    /// way, or they are one. A host has at most one.
+    /// way, or they are one host's. A host has at most one, an interface its own.
     pub fn next_hops(&self, node: usize, destination: usize) -> &[u32] {
         use std::slice::from_ref;
         let (Some(from), Some(to)) = (self.places.get(node), self.places.get(destination)) else {
             return &[];
         };
+        let (node, destination) = (self.node(node), self.node(destination));
         match (from, to) {
             _ if node == destination => &[],
-            (Place::Leaf { link, at, .. }, _) if *at as usize == destination => from_ref(link),
-            (_, Place::Leaf { link, at, .. }) if *at as usize == node => from_ref(link),
+            (Place::Leaf { link, at, .. }, to) if *at as usize == destination => match to {
+                // The other end takes it there, by another of its links.
+                Place::Leaf { link: last, .. } if last != link => &[],
+                _ => from_ref(link),
+            },
+            (Place::Row(_), Place::Leaf { link, at, .. }) if *at as usize == node => from_ref(link),
             (Place::Row(from), Place::Row(to) | Place::Leaf { row: to, .. }) => {
                 self.set(*from, *to)
             }
@@ -74,13 +82,21 @@ impl Routes {
         }
     }
 
+    /// The node of that number, or whose interface has it.
+    pub fn node(&self, number: usize) -> usize {
+        match self.places.get(number) {
+            Some(Place::Leaf { node, .. }) => *node as usize,
+            Some(Place::Row(_)) | None => number,
+        }
+    }
+
     /// Every link on the shortest paths from `from` to `to`, once each.
     pub fn links_between(&self, links: &[Link], from: usize, to: usize) -> BTreeSet<u32> {
         let (mut found, mut open, mut seen) = (BTreeSet::new(), vec![from], BTreeSet::new());
         while let Some(node) = open.pop() {
             for &number in self.next_hops(node, to) {
                 let [a, b] = &links[number as usize].ends;
-                let far = if a.node == node { b.node } else { a.node };
+                let far = if a.node == self.node(node) { b.node } else { a.node };
                 found.insert(number);
                 if seen.insert(far) {
                     open.push(far);
@@ -90,13 +106,13 @@ impl Routes {
         found
     }
 
-    /// Where `node` is attached.
+    /// Where `node`, or the interface of that number, is attached.
     pub fn attachment(&self, node: usize) -> Attachment {
         let prefix = |row: u32| (row != NONE).then_some(row);
         match self.places.get(node) {
             None => Attachment { gateway: None, prefix: None },
             Some(Place::Row(row)) => Attachment { gateway: None, prefix: prefix(*row) },
-            Some(Place::Leaf { link, at, row }) => {
+            Some(Place::Leaf { link, at, row, .. }) => {
                 Attachment { gateway: Some((*at as usize, *link)), prefix: prefix(*row) }
             }
         }
@@ -122,7 +138,7 @@ impl Routes {
         self.sets.get(set as usize).map_or(&[], |links| links)
     }
 
-    pub(super) fn resolve(nodes: &[Node], links: &[Link]) -> Self {
+    pub(super) fn resolve(nodes: &[Node], interfaces: &[Interface], links: &[Link]) -> Self {
         let neighbours = neighbours(nodes.len(), links);
         let is_host = |node: usize| matches!(nodes[node].kind, NodeKind::Host(_));
         let only_link = |node: usize| match neighbours[node][..] {
@@ -132,13 +148,19 @@ impl Routes {
         let core: Vec<usize> = (0..nodes.len()).filter(|&node| only_link(node).is_none()).collect();
         let mut rows = vec![NONE; nodes.len()];
         core.iter().zip(0..).for_each(|(&node, row)| rows[node] = row);
+        let leaf = |node: usize, (link, at): (u32, usize)| {
+            let row = if is_host(at) { NONE } else { rows[at] };
+            Place::Leaf { node: node as u32, link, at: at as u32, row }
+        };
         let place = |node| match only_link(node) {
-            Some((link, at)) => {
-                Place::Leaf { link, at: at as u32, row: if is_host(at) { NONE } else { rows[at] } }
-            }
+            Some(way) => leaf(node, way),
             None => Place::Row(rows[node]),
         };
-        let places = (0..nodes.len()).map(place).collect();
+        let interface = |&Interface { node, link, .. }: &Interface| {
+            let [a, b] = &links[link].ends;
+            leaf(node, (link as u32, if a.node == node { b.node } else { a.node }))
+        };
+        let places = (0..nodes.len()).map(place).chain(interfaces.iter().map(interface)).collect();
         // Between the table's nodes nothing passes the others.
         let ways: Vec<Vec<(u32, usize)>> = core
             .iter()
@@ -302,7 +324,7 @@ mod tests {
             let ends = links.iter().map(|&(a, b)| (a % (hosts + routers), b % (hosts + routers)));
             let links: Vec<_> = ends.filter(|(a, b)| a != b).collect();
             let (nodes, links) = network(hosts, routers, &links);
-            let routes = Routes::resolve(&nodes, &links);
+            let routes = Routes::resolve(&nodes, &[], &links);
             for (node, row) in searched(&nodes, &links).iter().enumerate() {
                 for (destination, hops) in row.iter().enumerate() {
                     let found = routes.next_hops(node, destination);
@@ -316,9 +338,9 @@ mod tests {
     fn hosts_with_one_link_have_no_place_in_the_table() {
         let star: Vec<_> = (0..300).map(|host| (host, 300)).collect();
         let (nodes, links) = network(300, 1, &star);
-        assert_eq!(Routes::resolve(&nodes, &links).table.len(), 1);
+        assert_eq!(Routes::resolve(&nodes, &[], &links).table.len(), 1);
         let pairs: Vec<_> = (0..150).map(|pair| (2 * pair, 2 * pair + 1)).collect();
         let (nodes, links) = network(300, 0, &pairs);
-        assert_eq!(Routes::resolve(&nodes, &links).table.len(), 0);
+        assert_eq!(Routes::resolve(&nodes, &[], &links).table.len(), 0);
     }
 }
