@@ -51,6 +51,7 @@ impl Machines {
                 mac: if name == "f0" { [2, 0, 0, 0, 0, 1] } else { [2, 0, 0, 0, 0, 2] },
                 mtu: 1500,
                 address: address.parse().expect("an address"),
+                own_address: None,
                 routes: Routes::Everything,
                 line: None,
                 segmentation,

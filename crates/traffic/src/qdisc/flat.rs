@@ -137,7 +137,7 @@ impl<S: Scheduler> Discipline for Flat<S> {
 
     fn attach(parameters: &S::Parameters, port: Port) -> Result<Self, S::Error> {
         in_range(parameters)?;
-        let (classes, filters) = (parameters.classes(), parameters.filters());
+        let (classes, filters) = (FlatParameters::classes(parameters), parameters.filters());
         let scheduler = S::new(classes, port)?;
         let leaves = Leaves::new(classes, filters, parameters.default_class(), port)?;
         Ok(Self { leaves, scheduler })
@@ -145,7 +145,7 @@ impl<S: Scheduler> Discipline for Flat<S> {
 
     fn change(&mut self, parameters: &S::Parameters) -> Result<(), S::Error> {
         in_range(parameters)?;
-        let (classes, filters) = (parameters.classes(), parameters.filters());
+        let (classes, filters) = (FlatParameters::classes(parameters), parameters.filters());
         let mut scheduler = S::new(classes, self.leaves.port())?;
         let leaving = self.leaves.change(classes, filters, parameters.default_class())?;
         scheduler.succeed(&self.scheduler, &leaving, &self.leaves);
