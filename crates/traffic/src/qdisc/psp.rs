@@ -98,7 +98,8 @@ impl Psp {
     /// does not burden every packet.
     #[inline(never)]
     fn wake(&mut self, class: Option<usize>, wire_idle: bool, wire: WireClock) {
-        if wire_idle {
+        // Where nothing fills the wire while a class waits, it idles, too.
+        if wire_idle || self.gaps.is_none() {
             self.clock.idle(wire);
         }
         let Some(index) = class else { return };
