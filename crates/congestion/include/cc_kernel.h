@@ -20,6 +20,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 struct sock {
 	unsigned long sk_pacing_rate;
+	unsigned long sk_max_pacing_rate;
 	u32 sk_pacing_status;
 	u32 sk_gso_max_size;
 } CC_CORE;
@@ -150,16 +151,20 @@ static CC_INLINE void cc_load(struct cc *c, struct tcp_sock *tp)
 }
 
 /*
- * A pacing rate is stored only if the algorithm set one: the kernel owns it otherwise. Pacing that it
- * asks for is the transport's own (SK_PACING_NEEDED), unless sch_fq does it.
+ * A pacing rate is stored only if the algorithm set one: the kernel owns it otherwise. What the program
+ * allows at most (SO_MAX_PACING_RATE) bounds it, as in Linux's tcp_bbr.c. Pacing that it asks for is the
+ * transport's own (SK_PACING_NEEDED), unless sch_fq does it.
  */
 static CC_INLINE void cc_store(struct tcp_sock *tp, const struct cc *c)
 {
+	u64 most = tp->inet_conn.icsk_inet.sk.sk_max_pacing_rate;
+
 	tp->snd_cwnd = c->cwnd;
 	tp->snd_ssthresh = c->ssthresh;
 	tp->snd_cwnd_cnt = c->cwnd_cnt;
 	if (c->pacing_rate != tp->inet_conn.icsk_inet.sk.sk_pacing_rate)
-		tp->inet_conn.icsk_inet.sk.sk_pacing_rate = c->pacing_rate;
+		tp->inet_conn.icsk_inet.sk.sk_pacing_rate =
+			c->pacing_rate < most ? c->pacing_rate : most;
 	if (c->paced && !tp->inet_conn.icsk_inet.sk.sk_pacing_status)
 		tp->inet_conn.icsk_inet.sk.sk_pacing_status = 1;
 #pragma unroll
