@@ -51,6 +51,9 @@ struct EventSink<'a> {
 }
 
 impl EventSink<'_> {
+    // Inlined by force here, and in the event queue, the tally, the recorder, the ports, the router and the
+    // ingress: so a packet's way is one loop. Left to the compiler, a packet-hop costs 19 to 28 % more
+    // instructions in the scenarios of `benches/cost`.
     /// The packet that arrives from `channel` now, the node it reaches, and the port there.
     #[inline(always)]
     fn arrival(&mut self, channel: u32) -> Option<(PacketId, u32, u16)> {

@@ -59,6 +59,7 @@ impl<O> Tally<O> {
 }
 
 impl<O: Observer> Observer for Tally<O> {
+    // By force, as all of a packet's way: see `engine/src/engine.rs`.
     #[inline(always)]
     fn on(&mut self, event: Event<'_>) {
         match event {

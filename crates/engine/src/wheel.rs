@@ -71,6 +71,7 @@ const NONE: u32 = u32::MAX;
 
 /// Puts `key` in its place among entries of which all but the last are in order; what the last was
 /// does not count. Most are set for soon, so the place is looked for from the early end.
+// By force, as all of a packet's way: see `engine/src/engine.rs`.
 #[inline(always)]
 fn sink(mut entries: &mut [u64], key: u64) {
     while let [.., before, last] = entries {

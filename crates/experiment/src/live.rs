@@ -211,6 +211,7 @@ pub(crate) struct Tap<'a, W> {
 }
 
 impl<W: Observer> Observer for Tap<'_, W> {
+    // By force, as all of a packet's way: see `engine/src/engine.rs`.
     #[inline(always)]
     fn on(&mut self, event: Event<'_>) {
         if event.is_sample() {

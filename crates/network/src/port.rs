@@ -441,6 +441,7 @@ impl Port {
     }
 
     /// Offers a packet. One that finds the wire idle and nothing queued may leave at once.
+    // By force, as all of a packet's way: see `engine/src/engine.rs`.
     #[inline(always)]
     pub fn offer<E: Egress, O: Observer, W: Owner>(
         &mut self,

@@ -47,6 +47,7 @@ impl Router {
 }
 
 impl Behaviour for Router {
+    // By force, as all of a packet's way: see `engine/src/engine.rs`.
     #[inline(always)]
     fn receive<E: Egress, O: Observer>(
         &mut self,

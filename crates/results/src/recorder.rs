@@ -292,6 +292,7 @@ fn ports(plan: &Plan, names: &PlanNames, capturing: bool) -> Vec<Port> {
 }
 
 impl Observer for Recorder {
+    // By force, as all of a packet's way: see `engine/src/engine.rs`.
     #[inline(always)]
     fn on(&mut self, event: Event<'_>) {
         match event {

@@ -64,6 +64,7 @@ pub trait ClassQueue: Debug {
 /// they have taken are asked what they hold.
 impl Qdisc {
     /// See [`ClassQueue::offer`].
+    // By force, as the classifier: see `Classifier::class_of`.
     #[inline(always)]
     pub(super) fn offer(
         &mut self,

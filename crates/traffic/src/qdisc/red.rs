@@ -319,6 +319,7 @@ impl Discipline for Red {
         Ok(())
     }
 
+    // By force: see `Cbq::depart`.
     #[inline(always)]
     fn enqueue(
         &mut self,

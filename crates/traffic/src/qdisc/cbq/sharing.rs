@@ -261,6 +261,7 @@ impl Cbq {
 impl Cbq {
     /// Whom both guidelines mostly choose, the one of the highest priority within its own rate, if nobody
     /// of a higher priority may borrow.
+    // By force: see `Cbq::depart`.
     #[inline(always)]
     pub(super) fn foremost(&mut self, at: Instant) -> Option<usize> {
         let priority = self.nodes.rings.occupied(0).checked_ilog2()?;
