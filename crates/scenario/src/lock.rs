@@ -28,7 +28,7 @@ mod queues;
 use groups::starting;
 use queues::{conditioner, matches, queue};
 
-pub(crate) use groups::{Group, Groups, node_programs};
+pub(crate) use groups::{Group, Groups, node_programs, same_config};
 
 /// The plan as a scenario file.
 pub fn lock(plan: &Plan) -> String {

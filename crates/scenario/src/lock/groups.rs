@@ -406,7 +406,8 @@ fn same_transport(one: &Transport, other: &Transport) -> bool {
     }
 }
 
-fn same_config(one: &transport::Config, other: &transport::Config) -> bool {
+/// Whether two ends of connections are told the same of TCP, but for the length of their segments.
+pub(crate) fn same_config(one: &transport::Config, other: &transport::Config) -> bool {
     let transport::Config { congestion, segment, window, recovery, rto, ack, buffers, emission } =
         one;
     *congestion == other.congestion

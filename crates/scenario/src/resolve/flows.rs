@@ -1,8 +1,9 @@
 //! Flows: who sends to whom, with which TCP or as datagrams, when and how much.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::net::IpAddr;
 use std::ops::Range;
+use std::sync::Arc;
 
 use network::application::ActivePeriod;
 use network::sink::Reader;
@@ -18,6 +19,7 @@ use crate::arrival::{Arrival, draw};
 use crate::congestion::Congestion;
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
+use crate::lock::same_config;
 use crate::matrix::{self, Matrix};
 use crate::plan::{Flow, NodeKind, Tcp, Transport};
 use crate::value::{Name, PortUnit, Quantity};
@@ -152,7 +154,8 @@ fn add(
     programs::check(table, problems);
     programs::check_user(name, table.user, table.program.is_some(), problems);
     check_paths(table, &pairs, network, problems)?;
-    let transport = |&ends: &Ends| match (&table.program, &table.datagrams) {
+    let mut configs = Configs::default();
+    let mut transport = |&ends: &Ends| match (&table.program, &table.datagrams) {
         // Its words hold each flow's own port.
         (Some(_), _) => ip_header(ends, table, network, problems).map(|_| None),
         (None, Some(datagrams)) => {
@@ -160,11 +163,11 @@ fn add(
             Some(Some(Transport::Udp(config)))
         }
         (None, None) => {
-            let connection = connection(ends, table, name, network, problems)?;
+            let connection = connection(ends, table, name, &mut configs, network, problems)?;
             Some(Some(Transport::Tcp(connection.into())))
         }
     };
-    let transports: Vec<_> = pairs.iter().map(transport).collect::<Option<_>>()?;
+    let transports: Vec<_> = pairs.iter().map(&mut transport).collect::<Option<_>>()?;
     let (arrival, size, span) = (arrival?, size?, span?);
     let names =
         (0..members.range.len()).map(|index| member_name(&name.text, members.counted, index));
@@ -259,6 +262,7 @@ fn connection(
     [from, to]: Ends,
     table: &file::Flow,
     name: &Name,
+    configs: &mut Configs,
     network: &Network<'_>,
     problems: &mut Problems,
 ) -> Option<Tcp> {
@@ -269,7 +273,7 @@ fn connection(
     let sender = tcp(from, to, table, table.tcp.as_ref(), name, network, problems)?;
     let receiver = tcp(to, from, table, table.receiver_tcp.as_ref(), name, network, problems)?;
     let (workload, reader) = (workload?, reader?);
-    let (sender, receiver) = (sender.into(), receiver.into());
+    let (sender, receiver) = (configs.shared(sender), configs.shared(receiver));
     Some(Tcp { sender, receiver, kernel_congestion, workload, reader })
 }
 
@@ -399,6 +403,27 @@ fn tcp(
         return None;
     }
     Some(config)
+}
+
+/// What the ends of one table's flows are told of TCP: mostly the same, and kept once.
+#[derive(Default)]
+struct Configs(VecDeque<Arc<Config>>);
+
+impl Configs {
+    /// Different ones that are compared: a table's paths differ by their first links' MTUs at most.
+    const KEPT: usize = 8;
+
+    fn shared(&mut self, config: Config) -> Arc<Config> {
+        let like = |known: &&Arc<Config>| {
+            known.segment.mtu == config.segment.mtu && same_config(known, &config)
+        };
+        if let Some(known) = self.0.iter().find(like) {
+            return known.clone();
+        }
+        self.0.truncate(Self::KEPT - 1);
+        self.0.push_front(config.into());
+        self.0[0].clone()
+    }
 }
 
 /// The length of the IP header between these two; a complaint if they are of different versions.
