@@ -212,6 +212,16 @@ mod tests {
     }
 
     #[test]
+    fn a_machine_sends_by_the_interface_that_a_packet_comes_from() {
+        let mut machine = table().of_interfaces(vec![(HostId(7), 4), (HostId(8), 5)]).local();
+        let mut port =
+            |source, destination| machine.port(&packet(1, source, destination), Instant::ZERO);
+        assert_eq!((port(8, 1), port(7, 1)), (5, 4), "wherever it goes");
+        assert_eq!(port(0, 1), 3, "by the routes where it comes from the host's own address");
+        assert_eq!((port(1, 7), port(1, 8), port(1, 0)), (LOCAL, LOCAL, LOCAL));
+    }
+
+    #[test]
     fn flows_spread_evenly_and_each_node_by_itself() {
         const FLOWS: usize = 4_000;
         let picks = |seed, source| {
