@@ -13,7 +13,9 @@ use crate::nearest;
 use crate::queue::sentence;
 use crate::setting::{self, doc};
 use crate::templates::without_schema;
-use crate::value::{RandomTimeUnit, RateUnit, ShareUnit, SizeUnit, TimeUnit, Unit};
+use crate::value::{
+    FractionUnit, RandomTimeUnit, RateLimitUnit, RateUnit, ShareUnit, SizeUnit, TimeUnit, Unit,
+};
 
 pub use algorithms::{AlgorithmPage, algorithm, algorithms};
 
@@ -147,6 +149,9 @@ fn takes(kind: Kind) -> String {
         Kind::Time => "time",
         Kind::RandomTime => "time, or a distribution",
         Kind::Share => "share",
+        Kind::Fraction => "fraction",
+        Kind::RateLimit => "rate, or unlimited",
+        Kind::TunedBytes => "size, or one that is tuned",
         Kind::Choice(words) => {
             let words: Vec<String> = words.iter().map(|word| format!("`\"{word}\"`")).collect();
             return words.join(" or ");
@@ -160,11 +165,13 @@ fn takes(kind: Kind) -> String {
 /// The units that such a value has, by examples.
 fn written(kind: Kind) -> Option<&'static str> {
     match kind {
-        Kind::Bytes => Some(SizeUnit::SUMMARY),
+        Kind::Bytes | Kind::TunedBytes => Some(SizeUnit::SUMMARY),
         Kind::Rate => Some(RateUnit::SUMMARY),
         Kind::Time => Some(TimeUnit::SUMMARY),
         Kind::RandomTime => Some(RandomTimeUnit::SUMMARY),
         Kind::Share => Some(ShareUnit::SUMMARY),
+        Kind::Fraction => Some(FractionUnit::SUMMARY),
+        Kind::RateLimit => Some(RateLimitUnit::SUMMARY),
         Kind::Flag | Kind::Count | Kind::Choice(_) | Kind::Queue | Kind::Text => None,
     }
 }

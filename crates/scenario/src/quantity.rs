@@ -350,3 +350,25 @@ pub fn ratio(text: &str) -> Result<f64, Error> {
         _ => Err(Error::new(format!("`{unit}` is not a unit of ratio"), "use %, or none")),
     }
 }
+/// What stands for a rate without limit.
+pub(crate) const UNLIMITED: &str = "unlimited";
+
+/// A limit on a rate in bytes per second, `u64::MAX` for none.
+pub(crate) fn rate_limit(text: &str) -> Result<u64, Error> {
+    if text.trim() == UNLIMITED {
+        return Ok(u64::MAX);
+    }
+    // Rounded up: a limit of a few bits is no limit of zero.
+    rate(text).map(|rate| rate.bits_per_second().div_ceil(8))
+}
+
+/// A numerator and a denominator.
+pub(crate) fn fraction(text: &str) -> Result<(u32, u32), Error> {
+    let parts = text.split_once('/').and_then(|(numerator, denominator)| {
+        Some((numerator.trim().parse().ok()?, denominator.trim().parse().ok()?))
+    });
+    parts.ok_or_else(|| Error {
+        message: format!("`{text}` is no fraction"),
+        help: "write numerator and denominator: \"3/4\"".into(),
+    })
+}

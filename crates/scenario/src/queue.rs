@@ -11,7 +11,7 @@ use traffic::qdisc::{Parameters, REGISTRY};
 use traffic::setting::Setting;
 
 use crate::filter::Match;
-use crate::setting::{Given, object, properties, required};
+use crate::setting::{Given, Nested, ScalarOr, object, properties, required};
 use crate::value::{Name, OneOrMany, Table};
 
 /// A queueing discipline: one key, its name.
@@ -95,6 +95,35 @@ impl<'de> Entries<'de> for Class {
 impl<'de> Deserialize<'de> for Class {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         entries(deserializer)
+    }
+}
+
+/// A table of a discipline, or of single values.
+struct Loose(Vec<(Name, ScalarOr<Body>)>);
+
+impl<'de> Entries<'de> for Loose {
+    fn empty() -> Self {
+        Self(Vec::new())
+    }
+    fn entry<A: MapAccess<'de>>(&mut self, key: Name, map: &mut A) -> Result<(), A::Error> {
+        self.0.push((key, map.next_value()?));
+        Ok(())
+    }
+}
+
+impl<'de> Deserialize<'de> for Nested {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Loose(entries) = entries(deserializer)?;
+        let mut scalars = Vec::new();
+        for (name, given) in entries {
+            match given {
+                ScalarOr::Scalar(scalar) => scalars.push((name, scalar)),
+                ScalarOr::Table(Body(given, classes)) => {
+                    return Ok(Self::Queue(Queue { discipline: name, given, classes }.into()));
+                }
+            }
+        }
+        Ok(Self::Scalars(scalars))
     }
 }
 

@@ -7,17 +7,21 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde_spanned::Spanned;
 use traffic::qdisc::Parameters;
 use traffic::setting::{Kind, Setting, Settings, Value};
-use traffic::{Bytes, Distribution, Duration, Rate, Share};
+use traffic::{Bytes, Share};
 
 use crate::diagnostic::{Problems, Span};
 use crate::lock::{rate, size, string, time};
 use crate::nearest;
+use crate::quantity::UNLIMITED;
 use crate::queue::Queue;
-use crate::value::{Name, Quantity, RandomTimeUnit, RateUnit, ShareUnit, SizeUnit, TimeUnit};
+use crate::value::{
+    FractionUnit, Name, Quantity, RandomTimeUnit, RateLimitUnit, RateUnit, ShareUnit, SizeUnit,
+    TimeUnit, Unit,
+};
 
 pub(crate) use schema::{doc, object, properties, required};
 
@@ -32,13 +36,25 @@ pub(crate) enum ScalarOr<T> {
 }
 
 /// What is given for a setting.
-pub(crate) type Given = ScalarOr<Box<Queue>>;
+pub(crate) type Given = ScalarOr<Nested>;
+
+/// A table where a setting's value stands.
+#[derive(Clone, Debug)]
+pub(crate) enum Nested {
+    /// A discipline's.
+    Queue(Box<Queue>),
+    /// Of single values.
+    Scalars(Vec<(Name, Scalar)>),
+}
 
 impl Given {
     pub(crate) fn span(&self) -> &Span {
         match self {
             Self::Scalar(scalar) => &scalar.span,
-            Self::Table(queue) => &queue.discipline.span,
+            Self::Table(Nested::Queue(queue)) => &queue.discipline.span,
+            Self::Table(Nested::Scalars(scalars)) => {
+                scalars.first().map_or(&(0..0), |(name, _)| &name.span)
+            }
         }
     }
 }
@@ -51,31 +67,48 @@ pub(crate) struct Scalar {
 }
 
 impl Scalar {
-    pub(crate) fn size(&self, problems: &mut Problems) -> Option<Bytes> {
-        Quantity::<SizeUnit>::of(&self.text, self.span.clone()).read(problems)
+    fn read<U: Unit>(&self, problems: &mut Problems) -> Option<U::Value> {
+        Quantity::<U>::of(&self.text, self.span.clone()).read(problems)
     }
 
-    pub(crate) fn rate(&self, problems: &mut Problems) -> Option<Rate> {
-        Quantity::<RateUnit>::of(&self.text, self.span.clone()).read(problems)
+    fn size(&self, problems: &mut Problems) -> Option<Bytes> {
+        self.read::<SizeUnit>(problems)
     }
 
-    pub(crate) fn time(&self, problems: &mut Problems) -> Option<Duration> {
-        Quantity::<TimeUnit>::of(&self.text, self.span.clone()).read(problems)
+    /// Its value as one of that kind.
+    pub(crate) fn value(&self, kind: Kind, problems: &mut Problems) -> Option<Value> {
+        match kind {
+            Kind::Bytes | Kind::TunedBytes => self.size(problems).map(Value::Bytes),
+            Kind::Rate => self.read::<RateUnit>(problems).map(Value::Rate),
+            Kind::Time => self.read::<TimeUnit>(problems).map(Value::Time),
+            Kind::RandomTime => self.read::<RandomTimeUnit>(problems).map(Value::RandomTime),
+            Kind::RateLimit => self.read::<RateLimitUnit>(problems).map(Value::RateLimit),
+            Kind::Fraction => self
+                .read::<FractionUnit>(problems)
+                .map(|(over, under)| Value::Fraction(over, under)),
+            Kind::Share => self.read::<ShareUnit>(problems).map(|share| Value::Share(Share(share))),
+            Kind::Flag => self.flag(problems).map(Value::Flag),
+            Kind::Count => self.count(problems).map(Value::Count),
+            Kind::Choice(words) => words
+                .iter()
+                .find(|word| **word == self.text)
+                .map(|word| Value::Choice(word))
+                .or_else(|| {
+                    let message = format!("there is no choice `{}`", self.text);
+                    let words = words.iter().copied();
+                    problems.push(&self.span, message, nearest::suggest(&self.text, words));
+                    None
+                }),
+            Kind::Text => Some(Value::Text(self.text.clone())),
+            Kind::Queue => None,
+        }
     }
 
-    pub(crate) fn random_time(&self, problems: &mut Problems) -> Option<Distribution<Duration>> {
-        Quantity::<RandomTimeUnit>::of(&self.text, self.span.clone()).read(problems)
-    }
-
-    pub(crate) fn share(&self, problems: &mut Problems) -> Option<u32> {
-        Quantity::<ShareUnit>::of(&self.text, self.span.clone()).read(problems)
-    }
-
-    pub(crate) fn flag(&self, problems: &mut Problems) -> Option<bool> {
+    fn flag(&self, problems: &mut Problems) -> Option<bool> {
         self.parse("neither true nor false", "write true or false", problems)
     }
 
-    pub(crate) fn count(&self, problems: &mut Problems) -> Option<u64> {
+    fn count(&self, problems: &mut Problems) -> Option<u64> {
         self.parse("not a whole number", "write digits: 100", problems)
     }
 
@@ -144,6 +177,17 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for ScalarOr<T> {
 /// Of settings none of which is a queue.
 pub(crate) const NO_QUEUES: &Queues<'static> = &|_, _| None;
 
+impl<'de> Deserialize<'de> for Scalar {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match ScalarOr::<IgnoredAny>::deserialize(deserializer)? {
+            ScalarOr::Scalar(scalar) => Ok(scalar),
+            ScalarOr::Table(_) => {
+                Err(D::Error::custom("a table stands where one value is expected"))
+            }
+        }
+    }
+}
+
 /// Sets what the file gives, and misses what it must give.
 pub(crate) fn adjust(
     settings: &mut dyn Settings,
@@ -182,9 +226,10 @@ fn read(
     problems: &mut Problems,
 ) -> Option<Value> {
     match (setting.kind, given) {
-        (Kind::Queue, Given::Table(queue)) => {
+        (Kind::Queue, Given::Table(Nested::Queue(queue))) => {
             Some(Value::Queue(Box::new(queues(queue, problems)?)))
         }
+        (Kind::TunedBytes, Given::Table(Nested::Scalars(ends))) => tuned(ends, problems),
         (kind, Given::Scalar(scalar)) if kind != Kind::Queue => {
             scalar_value(setting, scalar, problems)
         }
@@ -205,7 +250,7 @@ pub(crate) fn scalar_value(
     scalar: &Scalar,
     problems: &mut Problems,
 ) -> Option<Value> {
-    let value = of_kind(setting.kind, scalar, problems)?;
+    let value = scalar.value(setting.kind, problems)?;
     if setting.check(&value).is_err() {
         let (name, text) = (setting.name, &scalar.text);
         let help = format!("give {}: {}", setting.range.text(setting.kind), doc(setting));
@@ -215,28 +260,16 @@ pub(crate) fn scalar_value(
     Some(value)
 }
 
-fn of_kind(kind: Kind, scalar: &Scalar, problems: &mut Problems) -> Option<Value> {
-    match kind {
-        Kind::Bytes => scalar.size(problems).map(Value::Bytes),
-        Kind::Rate => scalar.rate(problems).map(Value::Rate),
-        Kind::Time => scalar.time(problems).map(Value::Time),
-        Kind::RandomTime => scalar.random_time(problems).map(Value::RandomTime),
-        Kind::Share => scalar.share(problems).map(|share| Value::Share(Share(share))),
-        Kind::Flag => scalar.flag(problems).map(Value::Flag),
-        Kind::Count => scalar.count(problems).map(Value::Count),
-        Kind::Choice(words) => {
-            words.iter().find(|word| **word == scalar.text).map(|word| Value::Choice(word)).or_else(
-                || {
-                    let message = format!("there is no choice `{}`", scalar.text);
-                    let words = words.iter().copied();
-                    problems.push(&scalar.span, message, nearest::suggest(&scalar.text, words));
-                    None
-                },
-            )
-        }
-        Kind::Text => Some(Value::Text(scalar.text.clone())),
-        Kind::Queue => None,
+/// A size that is tuned between two. That both are given the schema asks.
+fn tuned(ends: &[(Name, Scalar)], problems: &mut Problems) -> Option<Value> {
+    let end = |key: &str| ends.iter().find(|(name, _)| name.text == key).map(|(_, size)| size);
+    let (from, to) = (end("initial")?, end("max")?);
+    let (initial, max) = (from.size(problems)?, to.size(problems)?);
+    if initial > max {
+        problems.push(&to.span, "the buffer cannot grow", "let `max` be at least `initial`");
+        return None;
     }
+    Some(Value::TunedBytes { initial, max })
 }
 
 /// Every setting that applies, and its value as TOML.
@@ -255,6 +288,14 @@ pub(crate) fn text(value: &Value) -> String {
         Value::Time(duration) => time(*duration),
         Value::RandomTime(distribution) => string(&crate::distribution::text(distribution)),
         Value::Share(share) => format!("\"{share}\""),
+        Value::Fraction(over, under) => format!("\"{over}/{under}\""),
+        // What a file can say is at most 2^64 bits; anything above was written "unlimited".
+        Value::RateLimit(u64::MAX) => string(UNLIMITED),
+        Value::RateLimit(bytes) => format!("\"{bytes} B/s\""),
+        Value::TunedBytes { initial, max } => {
+            format!("{{ initial = {}, max = {} }}", size(*initial), size(*max))
+        }
+        Value::Choice(word @ ("true" | "false")) => (*word).into(),
         Value::Choice(word) => string(word),
         Value::Text(text) => string(text),
         Value::Queue(queue) => {

@@ -69,6 +69,14 @@ unit!(
     false,
     "A trace of a rate in mahimahi's format: \"mahimahi file:NAME\", in whose lines are the milliseconds at which a packet of 1500 B could be delivered; it begins anew after the last"
 );
+unit!(
+    RateLimitUnit,
+    u64,
+    quantity::rate_limit,
+    false,
+    "A rate such as \"500 Mbit/s\", or \"unlimited\""
+);
+unit!(FractionUnit, (u32, u32), quantity::fraction, false, "A fraction: \"3/4\"");
 unit!(PeriodUnit, Duration, quantity::period, false, "A frequency: \"100 Hz\", \"1 kHz\"");
 unit!(ShareUnit, u32, quantity::share, true, "A share: \"0.01 %\" or 0.0001");
 unit!(NumberUnit, f64, quantity::number, true, "How many: 3");

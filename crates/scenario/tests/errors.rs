@@ -334,6 +334,19 @@ fn what_is_out_of_range_is_told_at_its_key() {
     );
     let told = queue("jobs = { class = { a = { relative_delay = 99_999_999_999 } } }");
     assert!(told.contains("`relative_delay` cannot be 99999999999"), "{told}");
+    let told = added("tcp.segment.mtu = \"300 B\"\nreceiver_tcp.ack.every = 0\n");
+    assert!(
+        told.starts_with("x.toml:14:19: `mtu` cannot be 300 B\n  help: give 576 B to 65535 B: "),
+        "{told}"
+    );
+    assert!(told.contains("15:26: `every` cannot be 0\n  help: give 1 to 4294967295: "), "{told}");
+    let told = added("tcp.window = { initial = 20, clamp = 10 }\n");
+    assert!(
+        told.starts_with("x.toml:14:26: its TCP: initial window 20 packets, clamp 10\n"),
+        "{told}"
+    );
+    let told = added("tcp.buffers.send = { initial = \"2 MB\", max = \"1 MB\" }\n");
+    assert!(told.starts_with("x.toml:14:46: the buffer cannot grow\n"), "{told}");
     let told = added("[link.wan.down]\nat = \"1 s\"\nlasts = \"0 s\"\n");
     assert!(
         told.starts_with("x.toml:16:9: `lasts` cannot be 0 s\n  help: give more than 0 s: "),

@@ -34,6 +34,13 @@ fn written(value: &Value) -> String {
         Value::Time(time) => span(*time),
         Value::RandomTime(Distribution::Fixed(time)) => span(*time),
         Value::Share(share) => format!("\"{share}\""),
+        Value::Fraction(over, under) => format!("\"{over}/{under}\""),
+        Value::RateLimit(u64::MAX) => "\"unlimited\"".into(),
+        Value::RateLimit(bytes) => format!("\"{bytes} B/s\""),
+        Value::TunedBytes { initial, max } => {
+            format!("{{ initial = \"{initial}\", max = \"{max}\" }}")
+        }
+        Value::Choice(word @ ("true" | "false")) => (*word).into(),
         Value::Choice(word) => format!("\"{word}\""),
         Value::Text(text) => format!("\"{text}\""),
         Value::Queue(_) => "{ fifo = { packets = 7 } }".into(),
@@ -77,7 +84,7 @@ fn least(setting: Setting) -> Value {
     values::of_number(setting.kind, setting.range.least).expect("what is required is counted")
 }
 
-/// Every table whose settings are declared: of disciplines and their classes, of impairments, of algorithms.
+/// Every table whose settings are declared: of disciplines and their classes, of impairments, of algorithms, of TCP.
 fn tables() -> Vec<Table> {
     let mut tables = Vec::new();
     for entry in qdisc::REGISTRY {
@@ -108,6 +115,11 @@ fn tables() -> Vec<Table> {
         };
         let settings = algorithm.parameters().iter().map(number).collect();
         tables.push(Table::new(format!("flow.f.congestion.{}", algorithm.name()), settings));
+    }
+    for end in ["tcp", "receiver_tcp"] {
+        for (section, _, settings) in transport::Profile::all()[0].config().sections() {
+            tables.push(Table::new(format!("flow.f.{end}.{section}"), settings.settings()));
+        }
     }
     tables
 }

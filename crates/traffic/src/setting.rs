@@ -31,7 +31,13 @@ pub enum Kind {
     RandomTime,
     /// A part of a whole.
     Share,
-    /// One of these words.
+    /// A numerator and a denominator.
+    Fraction,
+    /// A rate, or none.
+    RateLimit,
+    /// A size, or one that is tuned between two.
+    TunedBytes,
+    /// One of these words; `true` and `false` are the file's own.
     Choice(&'static [&'static str]),
     /// A queueing discipline.
     Queue,
@@ -56,6 +62,17 @@ pub enum Value {
     RandomTime(Distribution<Duration>),
     /// See [`Kind::Share`].
     Share(Share),
+    /// See [`Kind::Fraction`].
+    Fraction(u32, u32),
+    /// See [`Kind::RateLimit`]: bytes per second, `u64::MAX` for none.
+    RateLimit(u64),
+    /// See [`Kind::TunedBytes`]; one that is not tuned is [`Self::Bytes`].
+    TunedBytes {
+        /// To start with.
+        initial: Bytes,
+        /// At most.
+        max: Bytes,
+    },
     /// See [`Kind::Choice`].
     Choice(&'static str),
     /// See [`Kind::Queue`].
@@ -168,14 +185,85 @@ field!(Distribution<Duration>, RandomTime, Duration);
 field!(Share, Share, Share);
 field!(String, Text, ());
 
-impl Field for u32 {
-    const KIND: Option<Kind> = Some(Kind::Count);
-    type Measure = Self;
+macro_rules! short {
+    ($type:ty) => {
+        impl Field for $type {
+            const KIND: Option<Kind> = Some(Kind::Count);
+            type Measure = Self;
+            fn to_value(&self) -> Option<Value> {
+                Some(Value::Count(u64::from(*self)))
+            }
+            fn from_value(value: Value) -> Option<Self> {
+                if let Value::Count(count) = value { Self::try_from(count).ok() } else { None }
+            }
+        }
+    };
+}
+
+short!(u8);
+short!(u32);
+
+/// What a number that a struct holds plainly is in a file: `#[like(Bytes32)]` before the field says it.
+macro_rules! like {
+    ($(#[$doc:meta])* $name:ident($type:ty)) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name(pub $type);
+
+        impl From<$type> for $name {
+            fn from(plain: $type) -> Self {
+                Self(plain)
+            }
+        }
+
+        impl From<$name> for $type {
+            fn from($name(plain): $name) -> Self {
+                plain
+            }
+        }
+    };
+}
+
+like! {
+    /// A size of 32 bits.
+    Bytes32(u32)
+}
+
+like! {
+    /// A rate in bytes per second, `u64::MAX` for none.
+    RateLimit(u64)
+}
+
+impl Field for Bytes32 {
+    const KIND: Option<Kind> = Some(Kind::Bytes);
+    type Measure = u32;
     fn to_value(&self) -> Option<Value> {
-        Some(Value::Count(u64::from(*self)))
+        Some(Value::Bytes(Bytes(self.0.into())))
     }
     fn from_value(value: Value) -> Option<Self> {
-        if let Value::Count(count) = value { Self::try_from(count).ok() } else { None }
+        if let Value::Bytes(bytes) = value { u32::try_from(bytes.0).ok().map(Self) } else { None }
+    }
+}
+
+impl Field for RateLimit {
+    const KIND: Option<Kind> = Some(Kind::RateLimit);
+    type Measure = ();
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::RateLimit(self.0))
+    }
+    fn from_value(value: Value) -> Option<Self> {
+        if let Value::RateLimit(limit) = value { Some(Self(limit)) } else { None }
+    }
+}
+
+impl Field for (u32, u32) {
+    const KIND: Option<Kind> = Some(Kind::Fraction);
+    type Measure = ();
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Fraction(self.0, self.1))
+    }
+    fn from_value(value: Value) -> Option<Self> {
+        if let Value::Fraction(over, under) = value { Some((over, under)) } else { None }
     }
 }
 
@@ -239,20 +327,37 @@ impl<T> Field for Vec<T> {
 }
 
 /// Wraps the definition of a struct of parameters: its fields become its settings, each with its own
-/// documentation, and its range where `#[range(1..=16)]` stands before it, in the field's own type. Lines before it
-/// may say more: `required: a, b;` names those that have no default,
-/// `classes: Class;` that it has the fields `classes` (of that struct, which has `name` and `parent`)
-/// and `filters`, and `blank: value;` what to start from when some settings are given, if not from the
-/// default. A crate that uses it has `extern crate alloc`.
+/// documentation, its range where `#[range(1..=16)]` stands before it, in the field's own type, and what it is in a file
+/// where its type does not say, `#[like(Bytes32)]`. Lines before it may say more: `besides: a, b;` names those that are no
+/// settings, `required: a, b;` those that have no default, `classes: Class;` that it has the fields `classes` (of that
+/// struct, which has `name` and `parent`) and `filters`, and `blank: value;` what to start from when some settings are
+/// given, if not from the default. A crate that uses it has `extern crate alloc`.
 #[macro_export]
 macro_rules! settings {
+    (@field $kind:ty) => { $kind };
+    (@field $kind:ty, $like:ty) => { $like };
+    (@range [$kind:ty] [] []) => { <$kind as $crate::setting::Field>::RANGE };
+    (@range [$kind:ty] [] [$range:expr]) => {
+        <$kind as $crate::setting::Field>::RANGE.within($crate::setting::Range::of::<
+            <$kind as $crate::setting::Field>::Measure,
+        >($range))
+    };
+    (@range [$kind:ty] [$like:ty] [$($range:expr)?]) => {
+        $crate::settings!(@range [$like] [] [$($range)?])
+    };
+    (@get $kind:ty, $field:expr) => { $crate::setting::Field::to_value(&$field) };
+    (@get $kind:ty, $field:expr, $like:ty) => {
+        $crate::setting::Field::to_value(&<$like>::from($field))
+    };
     (
+        $(besides: $($beside:ident),+;)?
         $(required: $($needed:ident),+;)?
         $(classes: $class:ident;)?
         $(blank: $blank:expr;)?
         $(#[$meta:meta])*
         pub struct $type:ident {
-            $($(#[doc = $doc:literal])+ $(#[range($range:expr)])? pub $field:ident: $kind:ty,)+
+            $($(#[doc = $doc:literal])+ $(#[range($range:expr)])?
+            $(#[like($like:ty)])? pub $field:ident: $kind:ty,)+
         }
     ) => {
         $(#[$meta])*
@@ -263,17 +368,17 @@ macro_rules! settings {
         impl $crate::setting::Settings for $type {
             fn settings(&self) -> alloc::vec::Vec<$crate::setting::Setting> {
                 const NEEDED: &[&str] = &[$($(stringify!($needed)),+)?];
+                const BESIDES: &[&str] = &[$($(stringify!($beside)),+)?];
                 let mut settings = alloc::vec::Vec::new();
                 $(
                     let name = stringify!($field);
                     // A class's name and parent are its place in the tree, not settings.
-                    let place = name == "name" || name == "parent";
-                    if let Some(kind) = <$kind as $crate::setting::Field>::KIND.filter(|_| !place) {
+                    let place = name == "name" || name == "parent" || BESIDES.contains(&name);
+                    let kind =
+                        <$crate::settings!(@field $kind $(, $like)?) as $crate::setting::Field>::KIND;
+                    if let Some(kind) = kind.filter(|_| !place) {
                         let (required, doc) = (NEEDED.contains(&name), concat!($($doc, "\n"),+));
-                        let range = <$kind as $crate::setting::Field>::RANGE;
-                        $(let range = range.within($crate::setting::Range::of::<
-                            <$kind as $crate::setting::Field>::Measure,
-                        >($range));)?
+                        let range = $crate::settings!(@range [$kind] [$($like)?] [$($range)?]);
                         let setting = $crate::setting::Setting { name, kind, required, range, doc };
                         settings.push(setting);
                     }
@@ -283,7 +388,9 @@ macro_rules! settings {
 
             fn get(&self, name: &str) -> Option<$crate::setting::Value> {
                 match name {
-                    $(stringify!($field) => $crate::setting::Field::to_value(&self.$field),)+
+                    $(stringify!($field) => {
+                        $crate::settings!(@get $kind, self.$field $(, $like)?)
+                    })+
                     _ => None,
                 }
             }
@@ -291,8 +398,9 @@ macro_rules! settings {
             fn set(&mut self, name: &str, value: $crate::setting::Value) -> bool {
                 match name {
                     $(stringify!($field) => {
-                        match <$kind as $crate::setting::Field>::from_value(value) {
-                            Some(value) => self.$field = value,
+                        type Plain = $crate::settings!(@field $kind $(, $like)?);
+                        match <Plain as $crate::setting::Field>::from_value(value) {
+                            Some(value) => self.$field = value.into(),
                             None => return false,
                         }
                     })+
@@ -356,6 +464,7 @@ macro_rules! settings {
 pub use settings;
 
 /// Wraps the definition of an enum without fields: a setting that is one of a few words.
+#[macro_export]
 macro_rules! choice {
     (
         $(#[$meta:meta])*
@@ -386,5 +495,4 @@ macro_rules! choice {
         }
     };
 }
-#[allow(unused_imports)]
-pub(crate) use choice;
+pub use choice;

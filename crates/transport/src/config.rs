@@ -1,7 +1,11 @@
 //! What may be set on a connection: one struct per concern, bundled by era in [`crate::profile`].
 
-use traffic::Duration;
+use alloc::vec;
+use alloc::vec::Vec;
+
 use traffic::packet::ETHERNET_HEADER_AND_FCS;
+use traffic::setting::{Bytes32, Field, Kind, OutOfRange, RateLimit, Settings, Value, in_range};
+use traffic::{Bytes, Duration, choice, settings};
 
 /// IPv4 header without options plus TCP header without options, in bytes.
 pub const TCP_HEADER: u32 = 20;
@@ -9,13 +13,18 @@ pub const TCP_HEADER: u32 = 20;
 pub const TIMESTAMPS_BYTES: u32 = 12;
 
 /// Why a [`Config`] cannot be used; the text says what to change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// The MTU leaves no room for data, or a length would not fit its field.
-    #[error("mtu {0} bytes: choose 576 to 65535 bytes (9000 for jumbo frames)")]
-    Mtu(u32),
+    /// A setting is out of its range.
+    #[error("{error}")]
+    Range {
+        /// The section.
+        section: &'static str,
+        /// The setting and its range.
+        error: OutOfRange,
+    },
     /// A limit on the window that no connection could work with.
-    #[error("initial window {initial} packets, clamp {clamp}: choose 1 <= initial <= clamp")]
+    #[error("initial window {initial} packets, clamp {clamp}: choose initial <= clamp")]
     Window {
         /// The initial window asked for.
         initial: u32,
@@ -23,7 +32,7 @@ pub enum ConfigError {
         clamp: u32,
     },
     /// The retransmission timer's bounds are out of order.
-    #[error("rto min must be above zero and at most rto max; raise rto max or lower rto min")]
+    #[error("rto min and rto initial must be at most rto max; raise rto max or lower those")]
     RtoBounds,
     /// A buffer below two segments stalls.
     #[error("{which} buffer of {bytes} bytes is below two segments; choose at least {least} bytes")]
@@ -43,59 +52,98 @@ pub enum ConfigError {
         /// Under.
         denominator: u32,
     },
-    /// A count that must be at least one.
-    #[error("{0} is 0; choose at least 1")]
-    Zero(&'static str),
-    /// A window scale above 14 (RFC 7323, section 2.3).
-    #[error("window scale limit {0}: RFC 7323 allows at most 14")]
-    WindowScale(u8),
 }
 
-/// A connection's settings. Start from a [profile](crate::profile::Profile::config) and change
-/// fields.
-#[derive(Clone, Copy, Debug)]
-pub struct Config {
-    /// The congestion control algorithm with its parameters.
-    pub congestion: congestion::Config,
-    /// What segments look like and which options are offered.
-    pub segment: SegmentConfig,
-    /// The congestion window: its start, its limits, how it grows.
-    pub window: WindowConfig,
-    /// Loss detection and fast recovery.
-    pub recovery: RecoveryConfig,
-    /// The retransmission timer.
-    pub rto: RtoConfig,
+impl ConfigError {
+    /// The section that it is about, and the settings there: the first of them that is given is meant.
+    pub fn subject(&self) -> (&'static str, &[&'static str]) {
+        match self {
+            Self::Range { section, error } => (section, core::slice::from_ref(&error.setting)),
+            Self::Window { .. } => ("window", &["initial", "clamp"]),
+            Self::RtoBounds => ("rto", &["min", "max", "initial"]),
+            Self::Buffer { which, .. } => ("buffers", core::slice::from_ref(which)),
+            Self::WindowShare { .. } => ("buffers", &["window_share"]),
+        }
+    }
+}
+
+/// Declares [`Config`] and the sections of its settings.
+macro_rules! config {
+    ($(#[doc = $doc:literal] $section:ident: $type:ty,)+) => {
+        /// A connection's settings. Start from a [profile](crate::profile::Profile::config) and change
+        /// fields.
+        #[derive(Clone, Copy, Debug)]
+        pub struct Config {
+            /// The congestion control algorithm with its parameters.
+            pub congestion: congestion::Config,
+            $(#[doc = $doc] pub $section: $type,)+
+        }
+
+        impl Config {
+            /// Each section's name, what it is of, and its settings.
+            pub fn sections(&self) -> Vec<(&'static str, &'static str, &dyn Settings)> {
+                vec![$((stringify!($section), $doc, &self.$section),)+]
+            }
+
+            /// The settings of the section of that name.
+            pub fn section_mut(&mut self, name: &str) -> Option<&mut dyn Settings> {
+                match name {
+                    $(stringify!($section) => Some(&mut self.$section),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+config! {
+    /// What segments look like, and the options this end offers.
+    segment: SegmentConfig,
+    /// The congestion window.
+    window: WindowConfig,
+    /// Loss detection and recovery.
+    recovery: RecoveryConfig,
+    /// The retransmission timer (RFC 6298).
+    rto: RtoConfig,
     /// Acknowledging.
-    pub ack: AckConfig,
-    /// Socket buffers.
-    pub buffers: BufferConfig,
+    ack: AckConfig,
+    /// Socket buffers, in payload bytes.
+    buffers: BufferConfig,
     /// When segments leave: pacing, bursts, Nagle.
-    pub emission: EmissionConfig,
+    emission: EmissionConfig,
 }
 
-/// What segments look like, and the options this end offers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SegmentConfig {
-    /// Largest IP datagram in bytes; the MSS option is this less the IP and TCP headers.
-    pub mtu: u32,
-    /// The IP header in bytes: 20 over IPv4, 40 over IPv6.
-    pub ip_header: u32,
-    /// The code point of every segment (RFC 2474), 0 to 63.
-    pub dscp: u8,
-    /// Offer timestamps (RFC 7323): 12 bytes in every segment.
-    pub timestamps: bool,
-    /// Tick of the timestamp clock: 1 ms on Linux 6, a jiffy on 2.4, 500 ms on 4.4BSD.
-    pub timestamp_tick: Duration,
-    /// Offer selective acknowledgement (RFC 2018).
-    pub sack: bool,
-    /// Report duplicate segments as DSACK (RFC 2883) when receiving.
-    pub dsack: bool,
-    /// Offer window scaling (RFC 7323).
-    pub window_scaling: bool,
-    /// Largest window scale to offer, at most 14.
-    pub window_scale_max: u8,
-    /// Explicit congestion notification (RFC 3168).
-    pub ecn: Ecn,
+settings! {
+    besides: ip_header, dscp;
+    /// What segments look like, and the options this end offers.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct SegmentConfig {
+        /// Largest IP datagram, less whose headers is the MSS option; the first link's MTU unless given.
+        #[range(576..=65_535)]
+        #[like(Bytes32)]
+        pub mtu: u32,
+        /// The IP header in bytes: 20 over IPv4, 40 over IPv6.
+        pub ip_header: u32,
+        /// The code point of every segment (RFC 2474), 0 to 63.
+        pub dscp: u8,
+        /// Offer timestamps (RFC 7323): 12 bytes in every segment.
+        pub timestamps: bool,
+        /// Tick of the timestamp clock: 1 ms on Linux 6, a jiffy on 2.4, 500 ms on 4.4BSD.
+        #[range(Duration::from_ps(1)..)]
+        pub timestamp_tick: Duration,
+        /// Offer selective acknowledgement (RFC 2018).
+        pub sack: bool,
+        /// Report duplicate segments as DSACK (RFC 2883) when receiving.
+        pub dsack: bool,
+        /// Offer window scaling (RFC 7323).
+        pub window_scaling: bool,
+        /// Largest window scale to offer (RFC 7323, section 2.3).
+        #[range(..=14)]
+        pub window_scale_max: u8,
+        /// Explicit congestion notification (RFC 3168): `true` asks for it, "accept" agrees if the peer
+        /// asks, as Linux does unless told otherwise, `false` does neither.
+        pub ecn: Ecn,
+    }
 }
 
 impl SegmentConfig {
@@ -105,206 +153,234 @@ impl SegmentConfig {
     }
 }
 
-/// Whether explicit congestion notification is agreed on (RFC 3168, section 6.1.1); a connection that
-/// has it marks its data ECN-capable and obeys marks, in both directions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ecn {
-    /// Never (Linux: `tcp_ecn = 0`).
-    Off,
-    /// If the peer asks for it (Linux: `tcp_ecn = 2`, the default since 2.6.31).
-    Accept,
-    /// Asked for, and accepted (Linux: `tcp_ecn = 1`).
-    Request,
+choice! {
+    /// Whether explicit congestion notification is agreed on (RFC 3168, section 6.1.1); a connection that
+    /// has it marks its data ECN-capable and obeys marks, in both directions.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Ecn {
+        /// Never (Linux: `tcp_ecn = 0`).
+        Off = "false",
+        /// If the peer asks for it (Linux: `tcp_ecn = 2`, the default since 2.6.31).
+        Accept = "accept",
+        /// Asked for, and accepted (Linux: `tcp_ecn = 1`).
+        Request = "true",
+    }
 }
 
-/// When the window counts as the limit on sending, so that it may grow (RFC 2861, RFC 7661).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Validation {
-    /// It always may grow.
-    None,
-    /// Packets in flight before the ACK filled the window (Linux 2.4, `prior_in_flight >=
-    /// snd_cwnd`).
-    FilledBeforeAck,
-    /// Linux since 3.16: the sender hit the window within the last round trip, and in slow start
-    /// the window is below twice what was ever in flight (`tcp_is_cwnd_limited`).
-    LimitedLastRound,
+choice! {
+    /// When the window counts as the limit on sending, so that it may grow (RFC 2861, RFC 7661).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Validation {
+        /// It always may grow.
+        None = "none",
+        /// Packets in flight before the ACK filled the window (Linux 2.4, `prior_in_flight >=
+        /// snd_cwnd`).
+        FilledBeforeAck = "filled-before-ack",
+        /// Linux since 3.16: the sender hit the window within the last round trip, and in slow start
+        /// the window is below twice what was ever in flight (`tcp_is_cwnd_limited`).
+        LimitedLastRound = "limited-last-round",
+    }
 }
 
-/// What happens to the window of a sender that was idle for longer than a retransmission timeout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IdleRestart {
-    /// Nothing: the old window goes out in one burst (`tcp_slow_start_after_idle = 0`).
-    Keep,
-    /// RFC 5681, section 4.1: down to the restart window at once (4.4BSD).
-    RestartWindow,
-    /// RFC 2861: halved for each timeout that passed, ssthresh remembers three quarters.
-    Rfc2861,
-    /// RFC 7661: kept up to five minutes while the validated window covers it; the next loss falls
-    /// to what was validated (`pipeACK`).
-    Rfc7661,
+choice! {
+    /// What happens to the window of a sender that was idle for longer than a retransmission timeout.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum IdleRestart {
+        /// Nothing: the old window goes out in one burst (`tcp_slow_start_after_idle = 0`).
+        Keep = "keep",
+        /// RFC 5681, section 4.1: down to the restart window at once (4.4BSD).
+        RestartWindow = "restart-window",
+        /// RFC 2861: halved for each timeout that passed, ssthresh remembers three quarters.
+        Rfc2861 = "rfc2861",
+        /// RFC 7661: kept up to five minutes while the validated window covers it; the next loss falls
+        /// to what was validated (`pipeACK`).
+        Rfc7661 = "rfc7661",
+    }
 }
 
-/// What a sender takes a segment refused by its own interface's queue for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LocalCongestion {
-    /// Nothing: it counts as not sent and is tried again with the next ACK or timer (Web100's
-    /// `WAD_IFQ`).
-    Retry,
-    /// Congestion: tried again as well, and the window is reduced as for an ECN echo (Linux,
-    /// `tcp_enter_cwr`).
-    Reduce,
-    /// A source quench: one segment of window; the segment counts as sent (4.4BSD, `tcp_quench`).
-    Quench,
+choice! {
+    /// What a sender takes a segment refused by its own interface's queue for.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum LocalCongestion {
+        /// Nothing: it counts as not sent and is tried again with the next ACK or timer (Web100's
+        /// `WAD_IFQ`).
+        Retry = "retry",
+        /// Congestion: tried again as well, and the window is reduced as for an ECN echo (Linux,
+        /// `tcp_enter_cwr`).
+        Reduce = "reduce",
+        /// A source quench: one segment of window; the segment counts as sent (4.4BSD, `tcp_quench`).
+        Quench = "quench",
+    }
 }
 
-/// The congestion window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WindowConfig {
-    /// Initial window in packets (RFC 6928: 10).
-    pub initial: u32,
-    /// Initial slow start threshold in packets; [`congestion::INFINITE_SSTHRESH`] for none.
-    pub initial_ssthresh: u32,
-    /// The window never exceeds this, in packets.
-    pub clamp: u32,
-    /// Growth counts ACKs, not the packets they acknowledge (before RFC 3465's byte counting).
-    pub count_acks: bool,
-    /// When it may grow.
-    pub validation: Validation,
-    /// After idle.
-    pub idle_restart: IdleRestart,
-    /// Linux's `tcp_moderate_cwnd`: on leaving disorder or recovery, at most in flight + this many
-    /// packets; zero turns it off. Linux: 3.
-    pub moderate_burst: u32,
-    /// What a full interface queue means.
-    pub local_congestion: LocalCongestion,
+settings! {
+    /// The congestion window.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct WindowConfig {
+        /// Initial window in packets (RFC 6928: 10), at most `clamp`.
+        #[range(1..)]
+        pub initial: u32,
+        /// Initial slow start threshold in packets; 2147483647 for none.
+        pub initial_ssthresh: u32,
+        /// The window never exceeds this, in packets.
+        pub clamp: u32,
+        /// Growth counts ACKs, not the packets they acknowledge (before RFC 3465's byte counting).
+        pub count_acks: bool,
+        /// When the window counts as the limit on sending, so that it may grow.
+        pub validation: Validation,
+        /// What happens to the window of a sender that was idle.
+        pub idle_restart: IdleRestart,
+        /// On leaving disorder or recovery, at most in flight + this many packets; 0 turns it off. Linux: 3
+        /// (`tcp_moderate_cwnd`).
+        pub moderate_burst: u32,
+        /// What a segment refused by the host's own interface queue is taken for.
+        pub local_congestion: LocalCongestion,
+    }
 }
 
-/// How a segment is found to be lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LossDetection {
-    /// RFC 5681: the third duplicate ACK loses the first segment.
-    DuplicateAcks,
-    /// RFC 6675: lost when `dup_threshold` segments above it were selectively acknowledged.
-    Sack,
-    /// Forward acknowledgement: lost when `dup_threshold` segments below the highest SACK, received
-    /// or not (Linux 2.4 to 4.14, `tcp_fack = 1`).
-    Fack,
-    /// RFC 8985: lost when a segment sent later by more than the reordering window was delivered.
-    Rack,
-}
-
-/// How the window comes down during recovery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reduction {
-    /// RFC 6937, proportional rate reduction with the slow start reduction bound.
-    Prr,
-    /// Linux 2.4 to 3.1: one packet less for every second ACK, never above in flight + 1, down to
-    /// half of ssthresh.
-    RateHalving,
-    /// RFC 5681, section 3.2: to ssthresh at once, inflated by each duplicate ACK.
-    Inflate,
-}
-
-/// What happens without SACK when an ACK in fast recovery covers only part of the window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PartialAck {
-    /// Reno: recovery ends with the first new ACK (4.4BSD).
-    EndsRecovery,
-    /// NewReno (RFC 6582): the next hole is retransmitted.
-    Retransmits,
-}
-
-/// How the loss of a retransmission is found before the timer finds it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LostRetransmission {
-    /// Never: it waits for the timeout (RFC 6675, 4.4BSD).
-    Timeout,
-    /// In fast recovery only, when data first sent after it was selectively acknowledged (Linux 2.4
-    /// to 4.x with FACK).
-    NewDataSacked,
-    /// By time (RFC 8985).
-    Rack,
-}
-
-/// Loss detection and recovery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RecoveryConfig {
+choice! {
     /// How a segment is found to be lost.
-    pub detection: LossDetection,
-    /// Duplicate ACK threshold to start with (RFC 5681: 3); reordering seen raises it.
-    pub dup_threshold: u32,
-    /// The most that reordering may raise the threshold to: Linux 300, 2.4: 127.
-    pub reordering_max: u32,
-    /// How the window comes down.
-    pub reduction: Reduction,
-    /// What a partial ACK does without SACK.
-    pub partial_ack: PartialAck,
-    /// How a lost retransmission is found.
-    pub lost_retransmission: LostRetransmission,
-    /// RFC 3042: a new segment for each of the first two duplicate ACKs.
-    pub limited_transmit: bool,
-    /// RFC 8985, section 7: probe for tail loss.
-    pub tlp: bool,
-    /// RFC 5682: find out whether a timeout was spurious.
-    pub frto: bool,
-    /// Undo a reduction when DSACKs prove every retransmission unneeded (RFC 3708's heuristics).
-    pub undo_dsack: bool,
-    /// Undo a reduction when the timestamp echoed is older than the retransmission (Eifel, RFC
-    /// 3522).
-    pub undo_timestamps: bool,
-    /// A timeout forgets what SACK told (RFC 2018, section 8) rather than keep it as Linux does.
-    pub timeout_forgets_sack: bool,
-    /// The modelled stack has no SACK cache: each ACK with SACK blocks walks its retransmission
-    /// queue from the head to the end of every block, and again to mark and to retransmit (Linux
-    /// before 2.6.24). [`crate::ProcessingCost::walked`] reports it; it costs the simulated host, not the
-    /// simulator.
-    pub walks_queue: bool,
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum LossDetection {
+        /// RFC 5681: the third duplicate ACK loses the first segment.
+        DuplicateAcks = "duplicate-acks",
+        /// RFC 6675: lost when `dup_threshold` segments above it were selectively acknowledged.
+        Sack = "sack",
+        /// Forward acknowledgement: lost when `dup_threshold` segments below the highest SACK, received
+        /// or not (Linux 2.4 to 4.14, `tcp_fack = 1`).
+        Fack = "fack",
+        /// RFC 8985: lost when a segment sent later by more than the reordering window was delivered.
+        Rack = "rack",
+    }
 }
 
-/// What the floor of the retransmission timeout applies to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RtoFloor {
-    /// The whole timeout (RFC 6298, section 2.4).
-    Total,
-    /// The variance term: never below SRTT + floor (Linux).
-    Variance,
+choice! {
+    /// How the window comes down during recovery.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Reduction {
+        /// RFC 6937, proportional rate reduction with the slow start reduction bound.
+        Prr = "prr",
+        /// Linux 2.4 to 3.1: one packet less for every second ACK, never above in flight + 1, down to
+        /// half of ssthresh.
+        RateHalving = "rate-halving",
+        /// RFC 5681, section 3.2: to ssthresh at once, inflated by each duplicate ACK.
+        Inflate = "inflate",
+    }
 }
 
-/// The retransmission timer (RFC 6298).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RtoConfig {
-    /// Before the first round trip sample: 1 s by RFC 6298, 3 s by RFC 1122.
-    pub initial: Duration,
-    /// Floor: RFC 6298 1 s, Linux 200 ms.
-    pub min: Duration,
-    /// What the floor applies to.
-    pub floor: RtoFloor,
-    /// Ceiling, of the backed-off timer too; Linux 120 s.
-    pub max: Duration,
-    /// The timer fires on multiples of this: a jiffy on Linux, 500 ms on 4.4BSD; zero: exactly.
-    pub tick: Duration,
-    /// Round trips are measured in whole multiples of this; zero: exactly.
-    pub rtt_tick: Duration,
-    /// Retransmissions in a row before the connection is given up; Linux `tcp_retries2` is 15.
-    pub retries_max: u32,
-    /// SYN retransmissions before giving up; Linux 6.
-    pub syn_retries_max: u32,
+choice! {
+    /// What happens without SACK when an ACK in fast recovery covers only part of the window.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum PartialAck {
+        /// Reno: recovery ends with the first new ACK (4.4BSD).
+        EndsRecovery = "ends-recovery",
+        /// NewReno (RFC 6582): the next hole is retransmitted.
+        Retransmits = "retransmits",
+    }
 }
 
-/// Acknowledging.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AckConfig {
-    /// An ACK at the latest for this many full segments: 2 by RFC 5681, 1 for every segment.
-    pub every: u32,
-    /// Least delay of a delayed ACK: Linux 40 ms.
-    pub delay_min: Duration,
-    /// Greatest delay of a delayed ACK: Linux and 4.4BSD 200 ms.
-    pub delay_max: Duration,
-    /// The delayed ACK timer fires on multiples of this (4.4BSD's fast timer: 200 ms); zero:
-    /// exactly.
-    pub tick: Duration,
-    /// Segments acknowledged at once when a connection starts or after loss: Linux at most 16.
-    pub quick_acks: u32,
+choice! {
+    /// How the loss of a retransmission is found before the timer finds it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum LostRetransmission {
+        /// Never: it waits for the timeout (RFC 6675, 4.4BSD).
+        Timeout = "timeout",
+        /// In fast recovery only, when data first sent after it was selectively acknowledged (Linux 2.4
+        /// to 4.x with FACK).
+        NewDataSacked = "new-data-sacked",
+        /// By time (RFC 8985).
+        Rack = "rack",
+    }
+}
+
+settings! {
+    /// Loss detection and recovery.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct RecoveryConfig {
+        /// How a segment is found to be lost.
+        pub detection: LossDetection,
+        /// Duplicate ACK threshold to start with (RFC 5681: 3); reordering seen raises it.
+        #[range(1..)]
+        pub dup_threshold: u32,
+        /// The most that reordering may raise the threshold to: Linux 300, 2.4: 127.
+        pub reordering_max: u32,
+        /// How the window comes down during recovery.
+        pub reduction: Reduction,
+        /// What a partial ACK does without SACK.
+        pub partial_ack: PartialAck,
+        /// How the loss of a retransmission is found before the timer finds it.
+        pub lost_retransmission: LostRetransmission,
+        /// RFC 3042: a new segment for each of the first two duplicate ACKs.
+        pub limited_transmit: bool,
+        /// RFC 8985, section 7: probe for tail loss.
+        pub tlp: bool,
+        /// RFC 5682: find out whether a timeout was spurious.
+        pub frto: bool,
+        /// Undo a reduction when DSACKs prove every retransmission unneeded (RFC 3708's heuristics).
+        pub undo_dsack: bool,
+        /// Undo a reduction when the timestamp echoed is older than the retransmission (Eifel, RFC
+        /// 3522).
+        pub undo_timestamps: bool,
+        /// A timeout forgets what SACK told (RFC 2018, section 8) rather than keep it as Linux does.
+        pub timeout_forgets_sack: bool,
+        /// The modelled stack has no SACK cache: each ACK with SACK blocks walks its retransmission queue from
+        /// the head to the end of every block, and again to mark and to retransmit (Linux before 2.6.24). It
+        /// costs the simulated host, not the simulator.
+        pub walks_queue: bool,
+    }
+}
+
+choice! {
+    /// What the floor of the retransmission timeout applies to.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum RtoFloor {
+        /// The whole timeout (RFC 6298, section 2.4).
+        Total = "total",
+        /// The variance term: never below SRTT + floor (Linux).
+        Variance = "variance",
+    }
+}
+
+settings! {
+    /// The retransmission timer (RFC 6298).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct RtoConfig {
+        /// Before the first round trip sample, at most `max`: 1 s by RFC 6298, 3 s by RFC 1122.
+        pub initial: Duration,
+        /// Floor, at most `max`: RFC 6298 1 s, Linux 200 ms.
+        #[range(Duration::from_ps(1)..)]
+        pub min: Duration,
+        /// What the floor applies to.
+        pub floor: RtoFloor,
+        /// Ceiling, of the backed-off timer too; Linux 120 s.
+        pub max: Duration,
+        /// The timer fires on multiples of this: a jiffy on Linux, 500 ms on 4.4BSD; 0 s: exactly.
+        pub tick: Duration,
+        /// Round trips are measured in whole multiples of this; 0 s: exactly.
+        pub rtt_tick: Duration,
+        /// Retransmissions in a row before the connection is given up; Linux `tcp_retries2` is 15.
+        pub retries_max: u32,
+        /// SYN retransmissions before giving up; Linux 6.
+        pub syn_retries_max: u32,
+    }
+}
+
+settings! {
+    /// Acknowledging.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct AckConfig {
+        /// An ACK at the latest for this many full segments: 2 by RFC 5681, 1 turns delayed ACKs off.
+        #[range(1..)]
+        pub every: u32,
+        /// Least delay of a delayed ACK: Linux 40 ms.
+        pub delay_min: Duration,
+        /// Greatest delay of a delayed ACK: Linux and 4.4BSD 200 ms.
+        pub delay_max: Duration,
+        /// The delayed ACK timer fires on multiples of this (4.4BSD's fast timer: 200 ms); 0 s: exactly.
+        pub tick: Duration,
+        /// Segments acknowledged at once when a connection starts or after loss: Linux at most 16.
+        pub quick_acks: u32,
+    }
 }
 
 /// A socket buffer's size.
@@ -319,6 +395,28 @@ pub enum Buffer {
         /// At most.
         max: u64,
     },
+}
+
+impl Field for Buffer {
+    const KIND: Option<Kind> = Some(Kind::TunedBytes);
+    type Measure = ();
+    fn to_value(&self) -> Option<Value> {
+        Some(match *self {
+            Self::Fixed(bytes) => Value::Bytes(Bytes(bytes)),
+            Self::Auto { initial, max } => {
+                Value::TunedBytes { initial: Bytes(initial), max: Bytes(max) }
+            }
+        })
+    }
+    fn from_value(value: Value) -> Option<Self> {
+        match value {
+            Value::Bytes(Bytes(bytes)) => Some(Self::Fixed(bytes)),
+            Value::TunedBytes { initial: Bytes(initial), max: Bytes(max) } => {
+                Some(Self::Auto { initial, max })
+            }
+            _ => None,
+        }
+    }
 }
 
 impl Buffer {
@@ -338,52 +436,61 @@ impl Buffer {
     }
 }
 
-/// Socket buffers. They count payload bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BufferConfig {
-    /// Send buffer: data written and not yet acknowledged.
-    pub send: Buffer,
-    /// Receive buffer: data received and not yet read, out-of-order data included.
-    pub receive: Buffer,
-    /// The share of the receive buffer that is advertised as window, as a fraction; the rest is the
-    /// kernel's overhead. Linux's `tcp_adv_win_scale` 1 is 1/2 and 2 is 3/4; 4.4BSD advertises 1/1.
-    pub window_share: (u32, u32),
-    /// The window starts with what a SYN can say, at most 65535 bytes, and opens by two segments for
-    /// each that arrives (Linux's `rcv_ssthresh`, `tcp_grow_window`); else all of it is advertised
-    /// from the start (4.4BSD).
-    pub window_slow_start: bool,
+settings! {
+    /// Socket buffers. They count payload bytes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct BufferConfig {
+        /// Send buffer, of data written and not yet acknowledged: a size, or { initial, max } for one that the
+        /// kernel tunes.
+        pub send: Buffer,
+        /// Receive buffer, of data received and not yet read: a size, or { initial, max } for one that the kernel
+        /// tunes.
+        pub receive: Buffer,
+        /// The share of the receive buffer that is advertised as window; the rest is the kernel's overhead.
+        /// Linux's `tcp_adv_win_scale` 1 is "1/2" and 2 is "3/4"; 4.4BSD advertises "1/1".
+        pub window_share: (u32, u32),
+        /// The window starts with what a SYN can say, at most 65535 bytes, and opens by two segments for
+        /// each that arrives (Linux's `rcv_ssthresh`, `tcp_grow_window`); off advertises all of it from the
+        /// start (4.4BSD).
+        pub window_slow_start: bool,
+    }
 }
 
-/// When segments leave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EmissionConfig {
-    /// Coalesce small segments (RFC 896, Minshall's variant as in Linux); off is `TCP_NODELAY`.
-    pub nagle: bool,
-    /// The segment with the FIN goes whatever the congestion window says, so that no flow waits a round
-    /// trip to end (Linux, but 6.12 no longer, `tcp_cwnd_test`).
-    pub fin_ignores_cwnd: bool,
-    /// The TCP layer paces its segments (Linux: `SO_MAX_PACING_RATE`, BBR, or sch_fq).
-    pub pacing: bool,
-    /// Pacing rate in slow start as a percentage of cwnd * MSS / SRTT: Linux 200.
-    pub pacing_slow_start_percent: u32,
-    /// The same in congestion avoidance: Linux 120.
-    pub pacing_avoidance_percent: u32,
-    /// Ceiling of the pacing rate in bytes per second (`SO_MAX_PACING_RATE`); `u64::MAX` for none.
-    pub pacing_rate_max: u64,
-    /// Hand segments to the interface in bursts, as TCP segmentation offload makes them.
-    pub tso: bool,
-    /// Largest burst in bytes: Linux 65536.
-    pub tso_max: u32,
-    /// A burst is what the pacing rate sends in this time (Linux: about 1 ms, rate >> 10), at least
-    /// two segments.
-    pub tso_time: Duration,
-    /// Wait for a burst of at least cwnd / this before sending (`tcp_tso_win_divisor`, Linux 3);
-    /// zero never waits.
-    pub tso_win_divisor: u32,
-    /// TCP small queues (Linux since 3.6, `tcp_small_queue_check`): a connection keeps little in
-    /// its own interface's queue and waits until that was sent; see
-    /// [`crate::Connection::small_queue_limit`].
-    pub small_queues: bool,
+settings! {
+    /// When segments leave.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct EmissionConfig {
+        /// Coalesce small segments (RFC 896, Minshall's variant as in Linux); off is `TCP_NODELAY`.
+        pub nagle: bool,
+        /// The segment with the FIN goes whatever the congestion window says, so that no flow waits a round
+        /// trip to end (Linux, but 6.12 no longer, `tcp_cwnd_test`).
+        pub fin_ignores_cwnd: bool,
+        /// The TCP layer paces its segments (Linux: `SO_MAX_PACING_RATE`, BBR, or sch_fq).
+        pub pacing: bool,
+        /// Pacing rate in slow start as a percentage of cwnd * MSS / SRTT: Linux 200.
+        #[range(1..)]
+        pub pacing_slow_start_percent: u32,
+        /// Pacing rate in congestion avoidance as a percentage of cwnd * MSS / SRTT: Linux 120.
+        #[range(1..)]
+        pub pacing_avoidance_percent: u32,
+        /// Ceiling of the pacing rate (`SO_MAX_PACING_RATE`), or "unlimited".
+        #[like(RateLimit)]
+        pub pacing_rate_max: u64,
+        /// Hand segments to the interface in bursts, as TCP segmentation offload makes them.
+        pub tso: bool,
+        /// Largest burst: Linux 64 KiB.
+        #[like(Bytes32)]
+        pub tso_max: u32,
+        /// A burst is what the pacing rate sends in this time (Linux: about 1 ms, rate >> 10), at least
+        /// two segments.
+        pub tso_time: Duration,
+        /// Wait for a burst of at least cwnd / this before sending (`tcp_tso_win_divisor`, Linux 3); 0 never
+        /// waits.
+        pub tso_win_divisor: u32,
+        /// TCP small queues (Linux since 3.6, `tcp_small_queue_check`): wait while the own interface's queue
+        /// holds two bursts of this connection.
+        pub small_queues: bool,
+    }
 }
 
 impl Config {
@@ -419,38 +526,18 @@ impl Config {
     /// # Errors
     /// The first setting that is out of its range.
     pub fn check(&self) -> Result<(), ConfigError> {
-        if !(576..=65_535).contains(&self.segment.mtu) {
-            return Err(ConfigError::Mtu(self.segment.mtu));
-        }
-        if self.segment.window_scale_max > 14 {
-            return Err(ConfigError::WindowScale(self.segment.window_scale_max));
+        for (section, _, settings) in self.sections() {
+            in_range(settings).map_err(|error| ConfigError::Range { section, error })?;
         }
         let (initial, clamp) = (self.window.initial, self.window.clamp);
-        if initial == 0 || clamp < initial {
+        if clamp < initial {
             return Err(ConfigError::Window { initial, clamp });
         }
         let rto = &self.rto;
-        if rto.min == Duration::ZERO || rto.max < rto.min || rto.initial > rto.max {
+        if rto.max < rto.min || rto.initial > rto.max {
             return Err(ConfigError::RtoBounds);
         }
-        self.check_counts()?;
         self.check_buffers()
-    }
-
-    fn check_counts(&self) -> Result<(), ConfigError> {
-        for (count, name) in [
-            (u64::from(self.ack.every), "ack every"),
-            (u64::from(self.recovery.dup_threshold), "recovery dup_threshold"),
-            (self.emission.pacing_rate_max, "emission pacing_rate_max"),
-            (u64::from(self.emission.pacing_slow_start_percent), "pacing_slow_start_percent"),
-            (u64::from(self.emission.pacing_avoidance_percent), "pacing_avoidance_percent"),
-            (self.segment.timestamp_tick.as_ps(), "segment timestamp_tick"),
-        ] {
-            if count == 0 {
-                return Err(ConfigError::Zero(name));
-            }
-        }
-        Ok(())
     }
 
     fn check_buffers(&self) -> Result<(), ConfigError> {

@@ -399,7 +399,9 @@ fn tcp(
     if let Err(error) = config.check() {
         let text = error.to_string();
         let (message, help) = text.split_once([':', ';']).unwrap_or((&text, ""));
-        problems.push(&name.span, format!("its TCP: {message}"), help.trim());
+        let (section, settings) = error.subject();
+        let given = changes.and_then(|changes| changes.span_of(section, settings));
+        problems.push(given.unwrap_or(&name.span), format!("its TCP: {message}"), help.trim());
         return None;
     }
     Some(config)

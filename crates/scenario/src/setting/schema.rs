@@ -1,11 +1,15 @@
 //! What the schema says of settings.
 
-use schemars::SchemaGenerator;
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value as Json, json};
 use traffic::setting::{Kind, Range, Setting};
 
 use crate::queue::Queue;
-use crate::value::{Quantity, RandomTimeUnit, RateUnit, ShareUnit, SizeUnit, TimeUnit};
+use crate::value::{
+    FractionUnit, Quantity, RandomTimeUnit, RateLimitUnit, RateUnit, ShareUnit, SizeUnit, TimeUnit,
+};
 
 /// A setting's documentation as one line.
 pub(crate) fn doc(setting: &Setting) -> String {
@@ -18,6 +22,39 @@ fn described(setting: &Setting) -> String {
     match (setting.kind, range.is_empty()) {
         (Kind::Count, _) | (_, true) => doc(setting),
         _ => format!("{} Range: {range}.", doc(setting)),
+    }
+}
+
+/// One of a few words; `true` and `false` stand without quotes.
+fn choice(words: &[&str]) -> Json {
+    let is_flag = |word: &&&str| ["true", "false"].contains(*word);
+    let quoted: Vec<_> = words.iter().filter(|word| !is_flag(word)).collect();
+    let quoted_words = json!({ "type": "string", "enum": quoted });
+    match words.len() == quoted.len() {
+        true => quoted_words,
+        false => json!({ "anyOf": [{ "type": "boolean" }, quoted_words] }),
+    }
+}
+
+/// A size, or the two that one is tuned between.
+struct Tuned;
+
+impl JsonSchema for Tuned {
+    fn schema_name() -> Cow<'static, str> {
+        "Buffer".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let size = generator.subschema_for::<Quantity<SizeUnit>>();
+        json_schema!({ "anyOf": [size, {
+            "type": "object",
+            "description": "A buffer that the kernel tunes.",
+            "properties": {
+                "initial": { "anyOf": [size], "description": "To start with." },
+                "max": { "anyOf": [size], "description": "At most." },
+            },
+            "required": ["initial", "max"],
+            "additionalProperties": false,
+        }] })
     }
 }
 
@@ -61,7 +98,10 @@ pub(crate) fn properties(
             Kind::Time => generator.subschema_for::<Quantity<TimeUnit>>().to_value(),
             Kind::RandomTime => generator.subschema_for::<Quantity<RandomTimeUnit>>().to_value(),
             Kind::Share => generator.subschema_for::<Quantity<ShareUnit>>().to_value(),
-            Kind::Choice(words) => json!({ "type": "string", "enum": words }),
+            Kind::Fraction => generator.subschema_for::<Quantity<FractionUnit>>().to_value(),
+            Kind::RateLimit => generator.subschema_for::<Quantity<RateLimitUnit>>().to_value(),
+            Kind::TunedBytes => generator.subschema_for::<Tuned>().to_value(),
+            Kind::Choice(words) => choice(words),
             Kind::Queue => generator.subschema_for::<Queue>().to_value(),
             Kind::Text => json!({ "type": "string" }),
         };

@@ -31,6 +31,7 @@ macro_rules! measure {
 
 measure! {
     (): 0, u64::MAX, |()| 0;
+    u8: 0, u8::MAX as u64, u64::from;
     u32: 0, u32::MAX as u64, u64::from;
     u64: 0, u64::MAX, |count| count;
     Bytes: 0, u64::MAX, |Bytes(bytes)| bytes;

@@ -35,6 +35,22 @@ pub(crate) fn value(setting: Setting) -> BoxedStrategy<Value> {
     match setting.kind {
         Kind::Flag => any::<bool>().prop_map(Value::Flag).boxed(),
         Kind::Choice(words) => prop::sample::select(words).prop_map(Value::Choice).boxed(),
+        Kind::Fraction => {
+            let parts = (1_u32..9, 0_u32..9);
+            parts.prop_map(|(over, more)| Value::Fraction(over, over + more)).boxed()
+        }
+        Kind::RateLimit => {
+            let rate = prop_oneof![Just(u64::MAX), 1..1_u64 << 60];
+            rate.prop_map(Value::RateLimit).boxed()
+        }
+        Kind::TunedBytes => {
+            let tuned = |(initial, more)| {
+                let (initial, max) = (Bytes(initial), Bytes(initial + more));
+                Value::TunedBytes { initial, max }
+            };
+            let fixed = (1_u64 << 16..1 << 30).prop_map(|bytes| Value::Bytes(Bytes(bytes)));
+            prop_oneof![fixed, (1_u64..1 << 30, 0_u64..1 << 30).prop_map(tuned)].boxed()
+        }
         Kind::Text => "[a-d]".prop_map(Value::Text).boxed(),
         Kind::Queue => {
             let plain = (1_518_u64..9_000).prop_map(|bytes| {
