@@ -107,7 +107,9 @@ fn a_discipline_has_a_page() {
     let page = suimon(folder.path(), &["list", "disciplines", "codel"]);
     assert_eq!(code(&page), 0, "{}", stderr(&page));
     let text = stdout(&page);
-    for words in ["# codel\n", "`target` (time; default `\"5 ms\"`)", "RFC 8289", "[expect"] {
+    for words in
+        ["# codel\n", "`target` (time, more than 0 s; default `\"5 ms\"`)", "RFC 8289", "[expect"]
+    {
         assert!(text.contains(words), "{words} is not in\n{text}");
     }
 
