@@ -121,6 +121,7 @@ pub struct WireClock {
 
 impl From<Instant> for WireClock {
     /// A wire that is free just now: that of a queue within another, which is asked when its turn has come.
+    #[inline]
     fn from(now: Instant) -> Self {
         Self { now, free: now }
     }

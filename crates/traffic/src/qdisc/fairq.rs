@@ -205,6 +205,7 @@ impl Buckets {
     }
 
     /// Takes the next packet out of its bucket, whose turn ends or not.
+    #[inline]
     fn pop(&mut self, packets: &Packets, now: Instant) -> Option<Sent> {
         let bucket = *self.active.front()?;
         let id = self.chains.pop(bucket)?;
@@ -221,6 +222,7 @@ impl Buckets {
         Some((id, length))
     }
 
+    #[inline]
     fn push(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> Enqueued {
         let (key, length) = (HashBy::Full.key(&packets[id]), packets[id].length.into());
         let bucket = hash::queue_of(key, self.seed, self.class.buckets);
@@ -245,16 +247,19 @@ impl Buckets {
 }
 
 impl ClassQueue for Buckets {
+    #[inline]
     fn offer(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> (Enqueued, Change) {
         let answer = self.push(packets, id, now);
         (answer, Change::offered(answer, packets[id].length, self.is_empty()))
     }
 
+    #[inline]
     fn take(&mut self, packets: &mut Packets, now: Instant) -> (Option<Sent>, Change) {
         let sent = self.pop(packets, now);
         (sent, Change::taken(sent, self.is_empty()))
     }
 
+    #[inline]
     fn head(&mut self, _packets: &Packets, _now: Instant) -> Option<PacketId> {
         self.first()
     }
@@ -269,6 +274,7 @@ impl ClassQueue for Buckets {
         }
     }
 
+    #[inline]
     fn is_empty(&self) -> bool {
         self.active.is_empty()
     }
@@ -287,6 +293,7 @@ pub struct FairPriority(Priorities);
 
 impl FairPriority {
     /// The class that sends next: the first that is below its bandwidth, or else the first of all.
+    #[inline]
     fn choose(&self, leaves: &Leaves<Class>, packets: &Packets, now: Instant) -> Option<usize> {
         let order = self.0.order().iter().copied();
         let mut some = order.filter(|&class| !leaves.is_empty_at(class));

@@ -249,7 +249,8 @@ impl<C: ClassSpec> Leaves<C> {
     }
 
     /// Takes the packet that a class sends next; `None` if it had none, or dropped all.
-    #[inline]
+    // By force, for ets takes from two places: a call costs one of its packets 3 % more instructions.
+    #[inline(always)]
     pub(super) fn take(
         &mut self,
         index: usize,
