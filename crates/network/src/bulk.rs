@@ -1,16 +1,22 @@
 //! Bulk transfer: writes as much as it can, or a message every so often.
 
-use traffic::{Bytes, Duration, Instant};
+use traffic::{Bytes, Duration, Instant, settings};
 
 use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
+use crate::workload::INTERVAL_MIN;
 
-/// A message every so often, as an MPI program that computes and communicates in turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Train {
-    /// A message's size.
-    pub message: Bytes,
-    /// From the start of one message to the start of the next.
-    pub every: Duration,
+settings! {
+    required: message, every;
+    /// A message every so often, as an MPI program that computes and communicates in turn.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Train {
+        /// A message's size.
+        #[range(Bytes(1)..)]
+        pub message: Bytes,
+        /// From the start of one message to the start of the next.
+        #[range(INTERVAL_MIN..)]
+        pub every: Duration,
+    }
 }
 
 /// The program that writes.

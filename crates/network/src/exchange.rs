@@ -2,27 +2,112 @@
 
 use std::collections::VecDeque;
 
-use traffic::{Bytes, Distribution, Duration, Instant, Random};
+use traffic::{Bytes, Distribution, Duration, Instant, Random, settings};
 
 use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
 use crate::histogram::Histogram;
+use crate::invalid::Invalid;
+use crate::workload::INTERVAL_MIN;
 
-/// Sizes of both, how often, and how many.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exchange {
-    /// A request's size, drawn for each.
-    pub request: Distribution<Bytes>,
-    /// A response's size, drawn for each.
-    pub response: Distribution<Bytes>,
-    /// When the next request follows.
-    pub pace: Pace,
+settings! {
+    required: request, response;
+    /// Requests of the sending host, and responses of the receiving one.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Exchange {
+        /// A request's size; one that is drawn is drawn for each.
+        #[range(Bytes(1)..)]
+        pub request: Distribution<Bytes>,
+        /// A response's size, likewise.
+        #[range(Bytes(1)..)]
+        pub response: Distribution<Bytes>,
+        /// From one request to the next, which waits for the response in any case; at once unless given.
+        #[range(INTERVAL_MIN..)]
+        pub every: Option<Duration>,
+        /// From a response to the next request, in place of `every`: the time that a user thinks.
+        pub think: Option<Distribution<Duration>>,
+        /// After so many responses the connection is closed; without end unless given.
+        #[range(1..)]
+        pub count: Option<u64>,
+    }
+}
+
+impl Default for Exchange {
+    fn default() -> Self {
+        let nothing = Distribution::Fixed(Bytes(0));
+        let (request, response) = (nothing.clone(), nothing);
+        Self { request, response, every: None, think: None, count: None }
+    }
+}
+
+impl Exchange {
+    /// Whether it makes sense, if each of its settings is within its range.
+    ///
+    /// # Errors
+    ///
+    /// Two paces.
+    pub fn check(&self) -> Result<(), Invalid> {
+        if self.every.is_some() && self.think.is_some() {
+            let help = "leave out one: every counts from the request, think from the response";
+            return Err(Invalid { setting: "think", message: "`think` beside `every`", help });
+        }
+        Ok(())
+    }
+}
+
+settings! {
+    /// Requests and responses of one size on a connection of their own, each sent when its time comes, without
+    /// Nagle's algorithm.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Ping {
+        /// From one request to the next, whether or not its response came; 100 ms unless given.
+        #[range(INTERVAL_MIN..)]
+        pub every: Duration,
+        /// The size of a request, and of its response; 64 B unless given.
+        #[range(Bytes(1)..)]
+        pub size: Bytes,
+        /// After so many responses the connection is closed; without end unless given.
+        #[range(1..)]
+        pub count: Option<u64>,
+    }
+}
+
+impl Default for Ping {
+    fn default() -> Self {
+        Self { every: Duration::from_ms(100), size: Bytes(64), count: None }
+    }
+}
+
+/// What the programs of either do: sizes of both messages, how often, and how many.
+#[derive(Clone, Debug)]
+pub(crate) struct Requests {
+    request: Distribution<Bytes>,
+    response: Distribution<Bytes>,
+    pace: Pace,
     /// The connection is closed after so many responses; `None` to go on.
-    pub count: Option<u64>,
+    count: Option<u64>,
+}
+
+impl From<&Exchange> for Requests {
+    fn from(exchange: &Exchange) -> Self {
+        let Exchange { request, response, every, think, count } = exchange.clone();
+        let pace = match (every, think) {
+            (Some(every), _) => Pace::Every(every),
+            (None, think) => Pace::Think(think.unwrap_or(Distribution::Fixed(Duration::ZERO))),
+        };
+        Self { request, response, pace, count }
+    }
+}
+
+impl From<&Ping> for Requests {
+    fn from(&Ping { every, size, count }: &Ping) -> Self {
+        let size = Distribution::Fixed(size);
+        Self { request: size.clone(), response: size, pace: Pace::Clock(every), count }
+    }
 }
 
 /// When the next request follows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Pace {
+#[derive(Clone, Debug)]
+enum Pace {
     /// So long after the one before, but not before its response came.
     Every(Duration),
     /// So long after the one before, whether or not its response came: what is measured does not slow the
@@ -35,25 +120,25 @@ pub enum Pace {
 /// The sizes of a connection's messages. Both ends draw the same ones.
 #[derive(Clone, Debug)]
 struct Sizes {
-    exchange: Exchange,
+    of: Requests,
     requests: Random,
     responses: Random,
 }
 
 impl Sizes {
-    fn new(exchange: Exchange, (seed, name): (u64, &str)) -> Self {
+    fn new(of: Requests, (seed, name): (u64, &str)) -> Self {
         let stream = |key| Random::new(seed, &format!("{name} {key}"));
-        Self { exchange, requests: stream("request"), responses: stream("response") }
+        Self { of, requests: stream("request"), responses: stream("response") }
     }
 
     /// The next request's; never nothing, for then nobody would see it come.
     fn request(&mut self) -> u64 {
-        self.exchange.request.draw(&mut self.requests).0.max(1)
+        self.of.request.draw(&mut self.requests).0.max(1)
     }
 
     /// The next response's, likewise.
     fn response(&mut self) -> u64 {
-        self.exchange.response.draw(&mut self.responses).0.max(1)
+        self.of.response.draw(&mut self.responses).0.max(1)
     }
 }
 
@@ -121,10 +206,10 @@ enum State {
 
 impl RequestClient {
     /// A program that has not started yet, of the flow of that name in a run with that seed.
-    pub fn new(span: ActivePeriod, exchange: &Exchange, (seed, name): (u64, &str)) -> Self {
+    pub(crate) fn new(span: ActivePeriod, requests: &Requests, (seed, name): (u64, &str)) -> Self {
         Self {
             span,
-            sizes: Sizes::new(exchange.clone(), (seed, name)),
+            sizes: Sizes::new(requests.clone(), (seed, name)),
             thinking: Random::new(seed, &format!("{name} think")),
             state: State::Idle,
             awaited: VecDeque::new(),
@@ -157,7 +242,7 @@ impl RequestClient {
     /// A response is there whole.
     fn answered(&mut self, asked: Instant, now: Instant) {
         self.exchanges.add(now - asked);
-        self.next = match &self.sizes.exchange.pace {
+        self.next = match &self.sizes.of.pace {
             Pace::Every(every) => asked + *every,
             Pace::Clock(_) => self.next,
             Pace::Think(time) => now + time.draw(&mut self.thinking),
@@ -166,12 +251,12 @@ impl RequestClient {
 
     /// Whether it has asked all that it was to ask.
     fn is_done(&self) -> bool {
-        self.sizes.exchange.count.is_some_and(|count| self.exchanges.completed >= count)
+        self.sizes.of.count.is_some_and(|count| self.exchanges.completed >= count)
     }
 
     /// Whether a request is to be written when its time comes: none waits for a response, or all go by the clock.
     fn is_to_ask(&self) -> bool {
-        let Exchange { pace, count, .. } = &self.sizes.exchange;
+        let Requests { pace, count, .. } = &self.sizes.of;
         let left = count.is_none_or(|count| self.asked < count);
         left && (self.awaited.is_empty() || matches!(pace, Pace::Clock(_)))
     }
@@ -190,7 +275,7 @@ impl RequestClient {
         if self.state == State::Connected && self.is_to_ask() && now >= self.next {
             self.awaited.push_back((now, self.sizes.response()));
             self.asked += 1;
-            if let Pace::Clock(every) = self.sizes.exchange.pace {
+            if let Pace::Clock(every) = self.sizes.of.pace {
                 // What a late start left out is not made up for.
                 let due = self.next + every;
                 self.next = if due > now { due } else { now + every };
@@ -238,8 +323,8 @@ pub struct RequestServer {
 
 impl RequestServer {
     /// A program that nobody has asked yet, of the flow of that name in a run with that seed.
-    pub fn new(exchange: &Exchange, stream: (u64, &str)) -> Self {
-        let mut sizes = Sizes::new(exchange.clone(), stream);
+    pub(crate) fn new(requests: &Requests, stream: (u64, &str)) -> Self {
+        let mut sizes = Sizes::new(requests.clone(), stream);
         let awaited = sizes.request();
         Self { sizes, awaited }
     }

@@ -12,6 +12,8 @@ pub mod reorder;
 use traffic::setting::Settings;
 use traffic::{DropReason, Duration, Instant, Random};
 
+use crate::invalid::Invalid;
+
 /// A frame on its way along a wire, as the impairments that it has passed leave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transit {
@@ -59,18 +61,6 @@ pub(crate) trait Impair: Sized {
     fn is_idle(_: &Self::Parameters) -> bool {
         false
     }
-}
-
-/// Parameters that make no sense.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct Invalid {
-    /// The setting.
-    pub setting: &'static str,
-    /// What is wrong.
-    pub message: &'static str,
-    /// What to write.
-    pub help: &'static str,
 }
 
 /// An impairment that there is.

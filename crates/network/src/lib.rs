@@ -23,6 +23,7 @@ pub mod histogram;
 pub mod host;
 pub mod impairment;
 pub mod ingress;
+pub mod invalid;
 pub mod link;
 pub mod node;
 pub mod observer;

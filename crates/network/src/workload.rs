@@ -1,10 +1,15 @@
 //! Workloads: what the programs at the two ends of a connection do. A new one is an application file and a line
 //! here.
 
+use traffic::Duration;
+
 use crate::application::{ActivePeriod, Application};
 use crate::bulk::{BulkSender, Train};
-use crate::exchange::{Exchange, RequestClient, RequestServer};
+use crate::exchange::{Exchange, Ping, RequestClient, RequestServer, Requests};
 use crate::sink::{Reader, Sink};
+
+/// The shortest time from one thing that a program does to the next: a full frame at 100 Gbit/s.
+pub const INTERVAL_MIN: Duration = Duration::from_ns(100);
 
 /// What the program that connects does; the other one suits it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +20,8 @@ pub enum Workload {
     Train(Train),
     /// Asks, and is answered.
     Exchange(Exchange),
+    /// Asks by the clock.
+    Ping(Ping),
 }
 
 impl Workload {
@@ -29,18 +36,22 @@ impl Workload {
         let bulk = |train: Option<Train>| -> [Box<dyn Application>; 2] {
             [Box::new(BulkSender::new(span, train)), Box::new(Sink::new(reader))]
         };
+        let asking = |requests: &Requests| -> [Box<dyn Application>; 2] {
+            [
+                Box::new(RequestClient::new(span, requests, stream)),
+                Box::new(RequestServer::new(requests, stream)),
+            ]
+        };
         match self {
             Self::Bulk => bulk(None),
             Self::Train(train) => bulk(Some(*train)),
-            Self::Exchange(exchange) => [
-                Box::new(RequestClient::new(span, exchange, stream)),
-                Box::new(RequestServer::new(exchange, stream)),
-            ],
+            Self::Exchange(exchange) => asking(&exchange.into()),
+            Self::Ping(ping) => asking(&ping.into()),
         }
     }
 
     /// Whether what counts is what the program that connects reads: responses.
     pub const fn asks(&self) -> bool {
-        matches!(self, Self::Exchange(_))
+        matches!(self, Self::Exchange(_) | Self::Ping(_))
     }
 }

@@ -14,7 +14,8 @@ use crate::queue::sentence;
 use crate::setting::{self, doc};
 use crate::templates::without_schema;
 use crate::value::{
-    FractionUnit, RandomTimeUnit, RateLimitUnit, RateUnit, ShareUnit, SizeUnit, TimeUnit, Unit,
+    FractionUnit, RandomSizeUnit, RandomTimeUnit, RateLimitUnit, RateUnit, ShareUnit, SizeUnit,
+    TimeUnit, Unit,
 };
 
 pub use algorithms::{AlgorithmPage, algorithm, algorithms};
@@ -148,6 +149,7 @@ fn takes(kind: Kind) -> String {
         Kind::Rate => "rate",
         Kind::Time => "time",
         Kind::RandomTime => "time, or a distribution",
+        Kind::RandomBytes => "size, or a distribution",
         Kind::Share => "share",
         Kind::Fraction => "fraction",
         Kind::RateLimit => "rate, or unlimited",
@@ -169,6 +171,7 @@ fn written(kind: Kind) -> Option<&'static str> {
         Kind::Rate => Some(RateUnit::SUMMARY),
         Kind::Time => Some(TimeUnit::SUMMARY),
         Kind::RandomTime => Some(RandomTimeUnit::SUMMARY),
+        Kind::RandomBytes => Some(RandomSizeUnit::SUMMARY),
         Kind::Share => Some(ShareUnit::SUMMARY),
         Kind::Fraction => Some(FractionUnit::SUMMARY),
         Kind::RateLimit => Some(RateLimitUnit::SUMMARY),

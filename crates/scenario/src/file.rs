@@ -4,6 +4,8 @@
 
 mod outcome;
 
+use network::bulk::Train;
+use network::exchange::{Exchange, Ping};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -14,6 +16,7 @@ use crate::impairment::Impairments;
 use crate::matrix::Matrix;
 use crate::node::{Balancer, Emulator, Host, Router};
 use crate::queue::Queue;
+use crate::setting::Declared;
 use crate::tcp::{IdleRestart, Tcp};
 use crate::topology::Topology;
 use crate::value::{
@@ -21,7 +24,6 @@ use crate::value::{
     RandomTimeUnit, RateUnit, ShareUnit, SizeUnit, Table, TimeUnit, TraceUnit, UnitOfRate,
     UnitOfSize, UnitOfTime,
 };
-use crate::workload::{Exchange, Ping, Train};
 
 pub(crate) use outcome::{Compare, Expect, Given, Measured, Tables, quantities};
 
@@ -218,11 +220,11 @@ pub(crate) struct Flow {
     /// UDP datagrams at a rate, whatever the network makes of them, in place of TCP.
     pub(crate) datagrams: Option<Datagrams>,
     /// Messages with silence between, rather than writing all the time.
-    pub(crate) train: Option<Train>,
+    pub(crate) train: Option<Declared<Train>>,
     /// Requests and responses in turn on one connection, rather than writing all the time.
-    pub(crate) exchange: Option<Exchange>,
+    pub(crate) exchange: Option<Declared<Exchange>>,
     /// Small requests by the clock, for the latency that they meet: `ping = {}`.
-    pub(crate) ping: Option<Ping>,
+    pub(crate) ping: Option<Declared<Ping>>,
     /// A program that sends in place of ours, in the lab: "iperf3 -c {to} -p {port} -t 10". `{from}` and
     /// `{to}` are the hosts' addresses, `{port}` is the receiver's port.
     pub(crate) program: Option<Name>,

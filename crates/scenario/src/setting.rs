@@ -1,6 +1,7 @@
 //! Settings as they stand in a file, in the schema and in a lock file, whatever they are of: parameters say what can be
 //! set in them (`traffic::setting`), and this reads, describes and writes it.
 
+mod declared;
 mod schema;
 
 use std::fmt;
@@ -19,10 +20,11 @@ use crate::nearest;
 use crate::quantity::UNLIMITED;
 use crate::queue::Queue;
 use crate::value::{
-    FractionUnit, Name, Quantity, RandomTimeUnit, RateLimitUnit, RateUnit, ShareUnit, SizeUnit,
-    TimeUnit, Unit,
+    FractionUnit, Name, Quantity, RandomSizeUnit, RandomTimeUnit, RateLimitUnit, RateUnit,
+    ShareUnit, SizeUnit, TimeUnit, Unit,
 };
 
+pub(crate) use declared::{Declared, Named};
 pub(crate) use schema::{doc, object, properties, required};
 
 /// Reads a queue that is a setting's value: its filters may name what the settings know nothing of.
@@ -82,6 +84,7 @@ impl Scalar {
             Kind::Rate => self.read::<RateUnit>(problems).map(Value::Rate),
             Kind::Time => self.read::<TimeUnit>(problems).map(Value::Time),
             Kind::RandomTime => self.read::<RandomTimeUnit>(problems).map(Value::RandomTime),
+            Kind::RandomBytes => self.read::<RandomSizeUnit>(problems).map(Value::RandomBytes),
             Kind::RateLimit => self.read::<RateLimitUnit>(problems).map(Value::RateLimit),
             Kind::Fraction => self
                 .read::<FractionUnit>(problems)
@@ -287,6 +290,7 @@ pub(crate) fn text(value: &Value) -> String {
         Value::Rate(bits) => rate(*bits),
         Value::Time(duration) => time(*duration),
         Value::RandomTime(distribution) => string(&crate::distribution::text(distribution)),
+        Value::RandomBytes(distribution) => string(&crate::distribution::text(distribution)),
         Value::Share(share) => format!("\"{share}\""),
         Value::Fraction(over, under) => format!("\"{over}/{under}\""),
         // What a file can say is at most 2^64 bits; anything above was written "unlimited".

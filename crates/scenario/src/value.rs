@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::net::IpAddr;
 
 use network::trace::Trace;
+use network::workload::INTERVAL_MIN;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -129,9 +130,6 @@ impl<U: Unit> Quantity<U> {
         }
     }
 }
-
-/// A full frame at 100 Gbit/s.
-const INTERVAL_MIN: Duration = Duration::from_ns(100);
 
 impl Quantity<TimeUnit> {
     /// The time from one thing that a program does to the next; a complaint if no program is as fast.

@@ -1,34 +1,66 @@
-//! Workloads as they stand in the file: what a flow's programs do, beyond writing as much as they can.
+//! Workloads as they stand in the file: what a flow's programs do, beyond writing as much as they can. What can be set of
+//! each, its parameters say.
 
-mod exchange;
-mod ping;
-mod train;
-
+use network::bulk::Train;
+use network::exchange::{Exchange, Ping};
 use network::workload::Workload;
+use traffic::setting::Settings;
 
 use crate::diagnostic::{Problems, Span};
 use crate::file::Flow;
-pub(crate) use exchange::Exchange;
-pub(crate) use ping::Ping;
-pub(crate) use train::Train;
+use crate::lock::line;
+use crate::setting::{Declared, Named, written};
+
+impl Named for Train {
+    const NAME: &'static str = "Train";
+}
+
+impl Named for Exchange {
+    const NAME: &'static str = "Exchange";
+}
+
+impl Named for Ping {
+    const NAME: &'static str = "Ping";
+}
 
 /// What the flow's programs do.
 pub(crate) fn read(table: &Flow, problems: &mut Problems) -> Option<Workload> {
+    let flow = &table.from.span;
     match (&table.train, &table.exchange, &table.ping) {
         (None, None, None) => Some(Workload::Bulk),
         (Some(train), None, None) => train.read(problems).map(Workload::Train),
-        (None, Some(exchange), None) => exchange.read(table, problems).map(Workload::Exchange),
+        (None, Some(exchange), None) => {
+            answered(place(exchange), "an exchange", table, problems);
+            let read = exchange.read(problems)?;
+            exchange.accept(read.check(), problems)?;
+            Some(Workload::Exchange(read))
+        }
         (None, None, Some(ping)) => {
-            ping.read(&table.from.span, table, problems).map(Workload::Exchange)
+            answered(flow, "a ping", table, problems);
+            ping.read(problems).map(Workload::Ping)
         }
         (Some(_), Some(exchange), _) => {
-            beside(exchange.span(), "train", "an exchange", problems);
+            beside(place(exchange), "train", "an exchange", problems);
             None
         }
         (train, _, Some(_)) => {
             let key = if train.is_some() { "train" } else { "exchange" };
-            beside(&table.from.span, key, "a ping", problems);
+            beside(flow, key, "a ping", problems);
             None
+        }
+    }
+}
+
+/// Where an exchange stands.
+fn place(exchange: &Declared<Exchange>) -> &Span {
+    exchange.span_of("request").unwrap_or(&exchange.span)
+}
+
+/// Complains of what has no meaning beside requests and their responses.
+fn answered(workload: &Span, name: &str, table: &Flow, problems: &mut Problems) {
+    for (given, key) in [(table.bytes.is_some(), "bytes"), (table.read.is_some(), "read")] {
+        if given {
+            beside(workload, key, name, problems);
         }
     }
 }
@@ -42,9 +74,13 @@ fn beside(workload: &Span, key: &str, name: &str, problems: &mut Problems) {
 
 /// Its lines in a lock file.
 pub(crate) fn write(workload: &Workload, text: &mut String) {
-    match workload {
-        Workload::Bulk => {}
-        Workload::Train(train) => train::write(train, text),
-        Workload::Exchange(exchange) => exchange::write(exchange, text),
+    let (table, settings): (_, &dyn Settings) = match workload {
+        Workload::Bulk => return,
+        Workload::Train(train) => ("train", train),
+        Workload::Exchange(exchange) => ("exchange", exchange),
+        Workload::Ping(ping) => ("ping", ping),
+    };
+    for (name, value) in written(settings) {
+        line(text, &format!("{table}.{name}"), &value);
     }
 }

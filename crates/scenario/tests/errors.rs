@@ -167,8 +167,8 @@ fn absurd_rates_and_intervals_are_refused() {
     );
     assert_eq!(
         added("train = { message = \"1 kB\", every = \"0.0000001 ms\" }\n"),
-        "x.toml:14:37: no program keeps an interval of 100 ps\n  \
-         help: look at its unit: the shortest is 100 ns"
+        "x.toml:14:37: `every` cannot be 0.0000001 ms\n  \
+         help: give at least 100 ns: From the start of one message to the start of the next."
     );
     assert_eq!(said("\"1 Gbit/s\"", "\"100 Tbit/s\"", ""), "nothing");
     assert_eq!(added("train = { message = \"1 kB\", every = \"100 ns\" }\n"), "nothing");
@@ -713,7 +713,7 @@ fn exchanges() {
     assert_eq!(flow(exchange), "nothing");
     assert_eq!(
         flow(&exchange.replace("64 KiB", "0 B")),
-        "x.toml:14:44: a message of nothing\n  help: give its size: \"1 KiB\""
+        "x.toml:14:44: `response` cannot be 0 B\n  help: give at least 1 B: A response's size, likewise."
     );
     assert_eq!(
         flow(&format!("{exchange}\nbytes = \"1 MB\"")),

@@ -4,11 +4,13 @@
 #[path = "../../traffic/tests/drawn/values.rs"]
 mod values;
 
+use network::bulk::Train;
+use network::exchange::{Exchange, Ping};
 use network::impairment;
 use proptest::prelude::*;
 use scenario::{Document, Errors, Plan, lock};
 use traffic::qdisc;
-use traffic::setting::{Kind, Setting, Value};
+use traffic::setting::{Kind, Setting, Settings, Value};
 use traffic::{Bytes, Distribution, Duration};
 use values::{beside, values};
 
@@ -33,6 +35,7 @@ fn written(value: &Value) -> String {
         Value::Rate(rate) => format!("\"{} bit/s\"", rate.bits_per_second()),
         Value::Time(time) => span(*time),
         Value::RandomTime(Distribution::Fixed(time)) => span(*time),
+        Value::RandomBytes(Distribution::Fixed(bytes)) => format!("\"{bytes}\""),
         Value::Share(share) => format!("\"{share}\""),
         Value::Fraction(over, under) => format!("\"{over}/{under}\""),
         Value::RateLimit(u64::MAX) => "\"unlimited\"".into(),
@@ -44,7 +47,7 @@ fn written(value: &Value) -> String {
         Value::Choice(word) => format!("\"{word}\""),
         Value::Text(text) => format!("\"{text}\""),
         Value::Queue(_) => "{ fifo = { packets = 7 } }".into(),
-        Value::RandomTime(drawn) => panic!("{drawn:?}: none is drawn"),
+        Value::RandomTime(_) | Value::RandomBytes(_) => panic!("{value:?}: none is drawn"),
     }
 }
 
@@ -84,7 +87,8 @@ fn least(setting: Setting) -> Value {
     values::of_number(setting.kind, setting.range.least).expect("what is required is counted")
 }
 
-/// Every table whose settings are declared: of disciplines and their classes, of impairments, of algorithms, of TCP.
+/// Every table whose settings are declared: of disciplines and their classes, of impairments, of algorithms, of TCP, of
+/// workloads.
 fn tables() -> Vec<Table> {
     let mut tables = Vec::new();
     for entry in qdisc::REGISTRY {
@@ -120,6 +124,14 @@ fn tables() -> Vec<Table> {
         for (section, _, settings) in transport::Profile::all()[0].config().sections() {
             tables.push(Table::new(format!("flow.f.{end}.{section}"), settings.settings()));
         }
+    }
+    let workloads: [(_, &dyn Settings); 3] = [
+        ("train", &Train::default()),
+        ("exchange", &Exchange::default()),
+        ("ping", &Ping::default()),
+    ];
+    for (name, settings) in workloads {
+        tables.push(Table::new(format!("flow.f.{name}"), settings.settings()));
     }
     tables
 }

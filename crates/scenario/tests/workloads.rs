@@ -113,7 +113,7 @@ fn mistakes_are_told_with_what_to_change() {
             "exchange = { request = \"1 B\", response = \"1 B\", every = \"1 s\", think = \"1 s\" }",
             "`think` beside `every`",
         ),
-        ("exchange = { request = \"1 B\", response = \"1 B\", count = 0 }", "without requests"),
+        ("exchange = { request = \"1 B\", response = \"1 B\", count = 0 }", "`count` cannot be 0"),
         (
             "exchange = { request = \"1 B\", response = \"1 B\" }\nread.rate = \"1 Mbit/s\"",
             "`read`",
@@ -144,8 +144,8 @@ fn a_ping_goes_by_the_clock_without_nagle_and_is_locked_as_it_stands() {
         lock(&plan("ping = { every = \"1 s\" }\ntcp.emission.nagle = true\n").expect("a plan"));
     assert!(text.contains("nagle = true\n") && text.contains("ping.every = \"1 s\"\n"), "{text}");
     for (more, words) in [
-        ("ping = { every = \"0 s\" }\n", "requests without time between"),
-        ("ping = { size = \"0 B\" }\n", "a message of nothing"),
+        ("ping = { every = \"0 s\" }\n", "`every` cannot be 0 s"),
+        ("ping = { size = \"0 B\" }\n", "`size` cannot be 0 B"),
         ("ping = {}\nbytes = \"1 MB\"\n", "`bytes` beside a ping"),
         ("ping = {}\ntrain = { message = \"1 kB\", every = \"1 s\" }\n", "`train` beside a ping"),
         ("ping = {}\ndatagrams.rate = \"1 Mbit/s\"\n", "datagrams are sent without TCP"),

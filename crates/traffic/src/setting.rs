@@ -29,6 +29,8 @@ pub enum Kind {
     Time,
     /// A span of time, or a distribution that it is drawn from.
     RandomTime,
+    /// A size, or a distribution that it is drawn from.
+    RandomBytes,
     /// A part of a whole.
     Share,
     /// A numerator and a denominator.
@@ -60,6 +62,8 @@ pub enum Value {
     Time(Duration),
     /// See [`Kind::RandomTime`].
     RandomTime(Distribution<Duration>),
+    /// See [`Kind::RandomBytes`].
+    RandomBytes(Distribution<Bytes>),
     /// See [`Kind::Share`].
     Share(Share),
     /// See [`Kind::Fraction`].
@@ -106,6 +110,11 @@ pub trait Settings {
 
     /// Gives the setting of that name a value. False if there is none, or it takes no such value.
     fn set(&mut self, name: &str, value: Value) -> bool;
+
+    /// What they are of: the documentation of the struct, line by line.
+    fn doc(&self) -> &'static str {
+        ""
+    }
 
     /// What to start from when some settings are given.
     fn blank() -> Self
@@ -182,6 +191,7 @@ field!(Bytes, Bytes, Bytes);
 field!(Rate, Rate, Rate);
 field!(Duration, Time, Duration);
 field!(Distribution<Duration>, RandomTime, Duration);
+field!(Distribution<Bytes>, RandomBytes, Bytes);
 field!(Share, Share, Share);
 field!(String, Text, ());
 
@@ -354,13 +364,15 @@ macro_rules! settings {
         $(required: $($needed:ident),+;)?
         $(classes: $class:ident;)?
         $(blank: $blank:expr;)?
-        $(#[$meta:meta])*
+        $(#[doc = $about:literal])+
+        #[derive($($derive:tt)+)]
         pub struct $type:ident {
             $($(#[doc = $doc:literal])+ $(#[range($range:expr)])?
             $(#[like($like:ty)])? pub $field:ident: $kind:ty,)+
         }
     ) => {
-        $(#[$meta])*
+        $(#[doc = $about])+
+        #[derive($($derive)+)]
         pub struct $type {
             $($(#[doc = $doc])+ pub $field: $kind,)+
         }
@@ -407,6 +419,10 @@ macro_rules! settings {
                     _ => return false,
                 }
                 true
+            }
+
+            fn doc(&self) -> &'static str {
+                concat!($($about, "\n"),+)
             }
 
             $(

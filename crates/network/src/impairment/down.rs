@@ -3,7 +3,8 @@
 
 use traffic::{DropReason, Duration, Random, settings};
 
-use super::{Impair, Invalid, Transit};
+use super::{Impair, Transit};
+use crate::invalid::Invalid;
 
 settings! {
     required: at, lasts;

@@ -8,12 +8,18 @@ use traffic::setting::{Kind, Range, Setting};
 
 use crate::queue::Queue;
 use crate::value::{
-    FractionUnit, Quantity, RandomTimeUnit, RateLimitUnit, RateUnit, ShareUnit, SizeUnit, TimeUnit,
+    FractionUnit, Quantity, RandomSizeUnit, RandomTimeUnit, RateLimitUnit, RateUnit, ShareUnit,
+    SizeUnit, TimeUnit,
 };
 
 /// A setting's documentation as one line.
 pub(crate) fn doc(setting: &Setting) -> String {
-    setting.doc.lines().map(str::trim).collect::<Vec<_>>().join(" ")
+    one_line(setting.doc)
+}
+
+/// Documentation, whose lines are those of the source.
+pub(super) fn one_line(doc: &str) -> String {
+    doc.lines().map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
 /// The same with the range of what is not a plain number in the file, for there the schema cannot tell it otherwise.
@@ -97,6 +103,7 @@ pub(crate) fn properties(
             Kind::Rate => generator.subschema_for::<Quantity<RateUnit>>().to_value(),
             Kind::Time => generator.subschema_for::<Quantity<TimeUnit>>().to_value(),
             Kind::RandomTime => generator.subschema_for::<Quantity<RandomTimeUnit>>().to_value(),
+            Kind::RandomBytes => generator.subschema_for::<Quantity<RandomSizeUnit>>().to_value(),
             Kind::Share => generator.subschema_for::<Quantity<ShareUnit>>().to_value(),
             Kind::Fraction => generator.subschema_for::<Quantity<FractionUnit>>().to_value(),
             Kind::RateLimit => generator.subschema_for::<Quantity<RateLimitUnit>>().to_value(),

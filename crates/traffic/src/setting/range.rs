@@ -131,8 +131,8 @@ impl fmt::Display for Amount {
             write!(f, "{} {name}", self.number / unit)
         };
         match (self.kind, Rate::from_bits_per_second(self.number)) {
-            (Kind::Bytes, _) if self.number == 0 => f.write_str("0 B"),
-            (Kind::Bytes, _) => in_largest(&SIZES),
+            (Kind::Bytes | Kind::RandomBytes, _) if self.number == 0 => f.write_str("0 B"),
+            (Kind::Bytes | Kind::RandomBytes, _) => in_largest(&SIZES),
             (Kind::Time | Kind::RandomTime, _) => in_largest(&TIMES),
             (Kind::Rate, Some(rate)) => rate.fmt(f),
             (Kind::Share, _) => Share(u32::try_from(self.number).unwrap_or(u32::MAX)).fmt(f),
@@ -150,6 +150,7 @@ impl Value {
             Self::Rate(rate) => Some(rate.bits_per_second()),
             Self::Time(time) => Some(time.as_ps()),
             Self::RandomTime(crate::Distribution::Fixed(time)) => Some(time.as_ps()),
+            Self::RandomBytes(crate::Distribution::Fixed(bytes)) => Some(bytes.0),
             Self::Share(share) => Some(share.0 as u64),
             _ => None,
         }

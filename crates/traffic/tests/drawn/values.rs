@@ -14,6 +14,7 @@ pub(crate) fn of_number(kind: Kind, number: u64) -> Option<Value> {
         Kind::Rate => Value::Rate(Rate::from_bits_per_second(number)?),
         Kind::Time => Value::Time(Duration::from_ps(number)),
         Kind::RandomTime => Value::RandomTime(Distribution::Fixed(Duration::from_ps(number))),
+        Kind::RandomBytes => Value::RandomBytes(Distribution::Fixed(Bytes(number))),
         Kind::Share => Value::Share(Share(u32::try_from(number).ok()?)),
         _ => return None,
     })
