@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use network::datagram::Source;
 use network::forwarding::{Destination, ForwardingTable, NO_ROUTE};
-use network::host::{Host, SocketConfig};
+use network::host::{Host, SocketConfig, SocketKind};
 use network::impairment::{Impairment, Parameters};
 use network::ingress::Side;
 use network::link::Wire;
@@ -12,7 +11,7 @@ use network::node::{Behaviour, Kind, Parts};
 use network::router::Router;
 use network::{Node, Port, PortId};
 use scenario::Plan;
-use scenario::plan::{Attachment, Transport};
+use scenario::plan::{Attachment, Flow, Transport};
 use traffic::condition::{self, Conditioner};
 use traffic::{FlowId, HostId, Instant, Packets, Random, qdisc};
 
@@ -192,50 +191,45 @@ impl World {
         }
     }
 
-    /// Adds both ends of every flow but those that take a real kernel.
+    /// Adds both ends of every flow but those that take a real kernel. Of what is due at a host at one time, what
+    /// was added first comes first: connections before datagrams.
     fn connect(&mut self, plan: &Plan) {
         self.describe(plan);
-        for (number, flow) in plan.flows.iter().enumerate() {
-            if flow.takes_a_kernel() {
-                continue;
-            }
-            let id = FlowId(number as u32);
-            let (from, to) = (flow.source, flow.destination);
-            let mut random = Random::new(plan.seed, &flow.name);
-            let out = self.port_towards(plan, from, to);
-            let back = self.port_towards(plan, to, from);
-            match &flow.transport {
-                Transport::Tcp(tcp) => {
-                    let isn = random.next_u32();
-                    let [sender, receiver] = flow.applications(tcp, plan.seed);
-                    let near = SocketConfig {
-                        flow: id,
-                        port: out,
-                        local: from,
-                        peer: to,
-                        isn,
-                        connects: true,
-                        tcp: tcp.sender.clone(),
-                    };
-                    let far = SocketConfig {
-                        port: back,
-                        local: to,
-                        peer: from,
-                        isn: !isn,
-                        connects: false,
-                        tcp: tcp.receiver.clone(),
-                        ..near
-                    };
-                    self.host(flow.from).add(sender, [near]);
-                    self.host(flow.to).add(receiver, [far]);
+        for datagrams in [false, true] {
+            for (number, flow) in (0..).zip(&plan.flows) {
+                if matches!(flow.transport, Transport::Udp(_)) == datagrams {
+                    self.add(plan, FlowId(number), flow);
                 }
-                Transport::Udp(config) => {
-                    let source = Source::new(*config, flow.span, (id, from, to), random);
-                    self.host(flow.from).send_datagrams(id, out, source);
-                    self.host(flow.to).sink_datagrams(id);
-                }
-                Transport::Program(_) => {}
             }
+        }
+    }
+
+    /// Adds both ends of a flow, unless it takes a real kernel.
+    fn add(&mut self, plan: &Plan, id: FlowId, flow: &Flow) {
+        let kinds = match &flow.transport {
+            _ if flow.takes_a_kernel() => return,
+            Transport::Tcp(tcp) => {
+                let isn = Random::new(plan.seed, &flow.name).next_u32();
+                let (near, far) = (tcp.sender.clone(), tcp.receiver.clone());
+                [
+                    SocketKind::Connection { isn, connects: true, tcp: near },
+                    SocketKind::Connection { isn: !isn, connects: false, tcp: far },
+                ]
+            }
+            Transport::Udp(config) => {
+                let (tos, ip_header) = (config.tos(), config.ip_header);
+                [(); 2].map(|()| SocketKind::Datagrams { tos, ip_header })
+            }
+            Transport::Program(_) => return,
+        };
+        let Some(applications) = flow.applications(plan.seed) else { return };
+        let (from, to) = (flow.source, flow.destination);
+        let ends = [(flow.from, from, to), (flow.to, to, from)];
+        for ((node, local, peer), (application, kind)) in
+            ends.into_iter().zip(applications.into_iter().zip(kinds))
+        {
+            let port = self.port_towards(plan, local, peer);
+            self.host(node).add(application, [SocketConfig { flow: id, port, local, peer, kind }]);
         }
     }
 

@@ -2,6 +2,7 @@
 //! thread of this process. Their sockets are in the hosts' namespaces, the thread need not be.
 
 mod applications;
+mod connection;
 mod end;
 mod info;
 mod opening;
@@ -102,7 +103,7 @@ impl Agents {
     ) -> Result<Self, Error> {
         // Opening moves a thread into the namespaces, which is not to be the caller's.
         let opened = thread::scope(|scope| {
-            let opening = scope.spawn(|| opening::open(plan, hosts, modules));
+            let opening = scope.spawn(|| opening::open(plan, hosts, modules, clock));
             opening.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })?;
         let start = || {

@@ -23,7 +23,7 @@ impl ActivePeriod {
     pub const ALWAYS: Self = Self { start: Instant::ZERO, stop: Instant::NEVER, bytes: None };
 }
 
-/// A socket of an application: its connections are numbered from 0 in the order in which it was given them.
+/// A socket of an application: they are numbered from 0 in the order in which it was given them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SocketId(pub u32);
 
@@ -50,6 +50,8 @@ pub enum SocketEvent {
     PeerClosed(SocketId),
     /// The connection was refused or reset, or timed out.
     Failed(SocketId),
+    /// A datagram came, of so many bytes.
+    Datagram(SocketId, u32),
 }
 
 /// What an application acts through. On a socket that is not open, or no longer, nothing happens.
@@ -64,6 +66,9 @@ pub trait Sockets {
     /// room comes up; [`SocketEvent::Writable`] says when all is there.
     fn write(&mut self, socket: SocketId, bytes: u64);
 
+    /// Sends a datagram of so many bytes, on a socket of datagrams. What the interface's queue refuses is lost.
+    fn send(&mut self, socket: SocketId, bytes: u32);
+
     /// Gives up what was written and the send buffer has not taken yet, and closes.
     fn abandon(&mut self, socket: SocketId);
 
@@ -76,8 +81,8 @@ pub trait Sockets {
     /// Whether there may be something to read.
     fn is_readable(&self, socket: SocketId) -> bool;
 
-    /// From now on reads whatever comes as soon as it does. [`SocketEvent::Readable`] and
-    /// [`SocketEvent::Writable`] are no longer told.
+    /// From now on reads whatever comes as soon as it does. [`SocketEvent::Readable`],
+    /// [`SocketEvent::Writable`] and [`SocketEvent::Datagram`] are no longer told.
     fn read_always(&mut self, socket: SocketId);
 
     /// Sets an option, at any moment; before the connection is opened, it has it from the start.
@@ -87,7 +92,7 @@ pub trait Sockets {
     fn set_option(&mut self, socket: SocketId, option: &SocketOption) -> Result<(), OptionError>;
 }
 
-/// A program, with any number of connections.
+/// A program, with any number of connections and sockets of datagrams.
 pub trait Application: Debug + Send {
     /// Something happened.
     fn handle(&mut self, event: SocketEvent, sockets: &mut dyn Sockets);

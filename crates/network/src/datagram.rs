@@ -1,18 +1,16 @@
-//! Open-loop senders: UDP datagrams that leave at their times whatever becomes of them, and the count
-//! of what arrives. As `iperf -u` and ns-3's `OnOffApplication` do.
+//! Open-loop senders: UDP datagrams that leave at their times whatever becomes of them, and the program
+//! that takes what arrives. As `iperf -u` and ns-3's `OnOffApplication` do.
 
-use traffic::packet::{ETHERNET_HEADER_AND_FCS, FRAME_MIN, Protocol, Tcp, ecn};
+use traffic::packet::{ETHERNET_HEADER_AND_FCS, FRAME_MIN, ecn};
 use traffic::units::Serializer;
-use traffic::{Bytes, Duration, FlowId, HostId, Instant, Packet, Random, Rate};
-use transport::Info;
+use traffic::{Bytes, Duration, Instant, Random, Rate};
 
-use crate::application::ActivePeriod;
-use crate::schedule::Schedule;
+use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
 
 /// What UDP puts before the payload (RFC 768).
 pub const UDP_HEADER: u32 = 8;
 
-/// A source's settings.
+/// A sender's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Payload a second while it is on.
@@ -53,61 +51,61 @@ pub struct OnOff {
 impl Config {
     /// A datagram's frame, header and FCS included.
     pub fn frame(&self) -> Bytes {
-        Bytes(self.frame_of(self.size).into())
+        Bytes(frame_length(self.size, self.ip_header).into())
     }
 
-    /// The frame of a datagram with that payload; a short one is padded.
-    fn frame_of(&self, payload: u32) -> u32 {
-        (payload + UDP_HEADER + self.ip_header + ETHERNET_HEADER_AND_FCS).max(FRAME_MIN)
+    /// The field of that name in the IP header, or the traffic class.
+    pub const fn tos(&self) -> u8 {
+        self.dscp << 2 | if self.ecn { ecn::ECT0 } else { ecn::NOT_ECT }
+    }
+
+    /// The programs of the flow of that name in a run with that seed, the one that sends first. It is active
+    /// for `span`.
+    pub fn applications(
+        &self,
+        span: ActivePeriod,
+        (seed, name): (u64, &str),
+    ) -> [Box<dyn Application>; 2] {
+        let sender = Sender::new(*self, span, Random::new(seed, name));
+        [Box::new(sender), Box::new(Receiver)]
     }
 }
 
-/// A source at work.
+/// The frame of a datagram with that payload; a short one is padded.
+pub(crate) fn frame_length(payload: u32, ip_header: u32) -> u32 {
+    (payload + UDP_HEADER + ip_header + ETHERNET_HEADER_AND_FCS).max(FRAME_MIN)
+}
+
+/// The program that sends.
 #[derive(Debug)]
-pub struct Source {
+pub struct Sender {
     span: ActivePeriod,
     config: Config,
     /// What the datagrams so far take at the rate, to below a picosecond.
     clock: Serializer,
     random: Random,
-    /// When the next one leaves, in time that the source was on.
+    /// When the next one leaves, in time that the program was on.
     next: Duration,
     /// Payload it may still send in all.
     left: u64,
-    sent_packets: u64,
-    sent_bytes: u64,
-    template: Packet,
 }
 
-impl Source {
-    /// A source of `flow` from one host to another; `random` spaces Poisson arrivals.
-    pub fn new(
-        config: Config,
-        span: ActivePeriod,
-        (flow, source, destination): (FlowId, HostId, HostId),
-        random: Random,
-    ) -> Self {
-        let tos = config.dscp << 2 | if config.ecn { ecn::ECT0 } else { ecn::NOT_ECT };
-        let protocol = Protocol::Udp;
-        let priority = Packet::priority_of(tos);
-        let template =
-            Packet { flow, source, destination, tos, priority, protocol, ..Packet::default() };
-        let mut source = Self {
+impl Sender {
+    /// A program that is active for `span`; `random` spaces Poisson arrivals.
+    pub fn new(config: Config, span: ActivePeriod, random: Random) -> Self {
+        let mut sender = Self {
             span,
             config,
             clock: Serializer::new(config.rate),
             random,
             next: Duration::ZERO,
             left: span.bytes.map_or(u64::MAX, |bytes| bytes.0),
-            sent_packets: 0,
-            sent_bytes: 0,
-            template,
         };
         // Evenly spaced ones begin at the start; Poisson arrivals have no first instant.
         if config.spacing == Spacing::Poisson {
-            source.next = source.spacing();
+            sender.next = sender.spacing();
         }
-        source
+        sender
     }
 
     /// The time from this datagram to the next, while on. Never zero, so that time goes on at any rate.
@@ -119,9 +117,23 @@ impl Source {
         };
         spacing.max(Duration::from_ps(1))
     }
+}
+
+impl Application for Sender {
+    fn handle(&mut self, _: SocketEvent, sockets: &mut dyn Sockets) {
+        let now = sockets.now();
+        while self.next_wakeup() <= now {
+            // At most `size`, which is of 32 bits.
+            let bytes = u64::from(self.config.size).min(self.left) as u32;
+            self.left -= u64::from(bytes);
+            let spacing = self.spacing();
+            self.next += spacing;
+            sockets.send(SocketId::ONLY, bytes);
+        }
+    }
 
     /// When the next datagram leaves; `NEVER` after the last.
-    pub fn next_wakeup(&self) -> Instant {
+    fn next_wakeup(&self) -> Instant {
         let silence = match self.config.on_off {
             Some(OnOff { on, off }) => off.times(self.next.as_ps() / on.as_ps().max(1)),
             None => Duration::ZERO,
@@ -129,19 +141,21 @@ impl Source {
         let at = self.span.start + self.next + silence;
         if self.left == 0 || at >= self.span.stop { Instant::NEVER } else { at }
     }
+}
 
-    /// Writes the datagram that leaves now into `packet`, every field of it.
-    pub fn emit(&mut self, packet: &mut Packet, now: Instant) {
-        // At most `size`, which is of 32 bits.
-        let payload = u64::from(self.config.size).min(self.left) as u32;
-        let tcp = Tcp { seq: self.sent_bytes as u32, payload, ..Tcp::default() };
-        *packet =
-            Packet { created: now, length: self.config.frame_of(payload), tcp, ..self.template };
-        self.left -= u64::from(payload);
-        self.sent_packets += 1;
-        self.sent_bytes += u64::from(payload);
-        let spacing = self.spacing();
-        self.next += spacing;
+/// The program that reads and drops whatever comes.
+#[derive(Clone, Copy, Debug)]
+pub struct Receiver;
+
+impl Application for Receiver {
+    fn handle(&mut self, event: SocketEvent, sockets: &mut dyn Sockets) {
+        if let SocketEvent::Datagram(socket, _) = event {
+            sockets.read_always(socket);
+        }
+    }
+
+    fn next_wakeup(&self) -> Instant {
+        Instant::NEVER
     }
 }
 
@@ -182,117 +196,92 @@ impl Delay {
     }
 }
 
-/// What the receiving host counts.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Sink {
-    packets: u64,
-    bytes: u64,
-    marks: u64,
-    last: Instant,
-    delay: Delay,
-}
+#[cfg(test)]
+mod tests {
+    use transport::{OptionError, SocketOption};
 
-impl Sink {
-    fn receive(&mut self, packet: &Packet, now: Instant) {
-        self.packets += 1;
-        self.bytes += u64::from(packet.tcp.payload);
-        self.marks += u64::from(packet.tos & ecn::MASK == ecn::CE);
-        self.last = now;
-        self.delay.add(now - packet.created);
-    }
-}
+    use super::*;
 
-/// One end of a flow of datagrams.
-#[derive(Debug)]
-enum End {
-    /// It sends through that port.
-    Source(u16, Box<Source>),
-    Sink(Sink),
-}
-
-/// The ends of a host's datagram flows.
-#[derive(Debug, Default)]
-pub(crate) struct Ends {
-    list: Vec<(FlowId, End)>,
-    timers: Schedule,
-}
-
-impl Ends {
-    /// Adds the sending end of a flow that leaves through `port`; returns its number.
-    pub(crate) fn send(&mut self, flow: FlowId, port: u16, source: Source) -> u32 {
-        let number = self.timers.add();
-        self.timers.set(number, source.next_wakeup());
-        self.list.push((flow, End::Source(port, Box::new(source))));
-        number
+    /// A socket of datagrams at a time, with what was sent on it.
+    #[derive(Default)]
+    struct Sent {
+        now: Instant,
+        datagrams: Vec<u32>,
     }
 
-    /// Adds the receiving end of a flow; returns its number.
-    pub(crate) fn sink(&mut self, flow: FlowId) -> u32 {
-        self.list.push((flow, End::Sink(Sink::default())));
-        self.timers.add()
-    }
+    impl Sockets for Sent {
+        fn now(&self) -> Instant {
+            self.now
+        }
 
-    /// A datagram arrived for the end of that number; false if it is none that receives.
-    pub(crate) fn receive(&mut self, number: u32, packet: &Packet, now: Instant) -> bool {
-        let Some((_, End::Sink(sink))) = self.list.get_mut(number as usize) else { return false };
-        sink.receive(packet, now);
-        true
-    }
+        fn send(&mut self, socket: SocketId, bytes: u32) {
+            assert_eq!(socket, SocketId::ONLY);
+            self.datagrams.push(bytes);
+        }
 
-    /// When the next datagram leaves.
-    #[inline]
-    pub(crate) fn next_wakeup(&self) -> Instant {
-        self.timers.earliest()
-    }
+        fn connect(&mut self, _: SocketId) {}
+        fn write(&mut self, _: SocketId, _: u64) {}
+        fn abandon(&mut self, _: SocketId) {}
+        fn close(&mut self, _: SocketId) {}
+        fn read_always(&mut self, _: SocketId) {}
 
-    /// The source whose datagram leaves now, if there is one.
-    #[inline]
-    pub(crate) fn due(&self, now: Instant) -> Option<u32> {
-        self.timers.due(now).map(|(_, number)| number)
-    }
+        fn read(&mut self, _: SocketId, _: u64) -> u64 {
+            0
+        }
 
-    /// Writes the datagram of that source into `packet`; returns the port that it leaves through.
-    pub(crate) fn emit(&mut self, number: u32, packet: &mut Packet, now: Instant) -> Option<u16> {
-        let (_, End::Source(port, source)) = self.list.get_mut(number as usize)? else {
-            return None;
-        };
-        source.emit(packet, now);
-        self.timers.set(number, source.next_wakeup());
-        Some(*port)
-    }
+        fn is_readable(&self, _: SocketId) -> bool {
+            false
+        }
 
-    /// The counters of an end, where a connection's have the same meaning.
-    pub(crate) fn info(&self, number: u32) -> Option<Info> {
-        let (_, end) = self.list.get(number as usize)?;
-        Some(match end {
-            End::Source(_, source) => Info {
-                bytes_written: source.sent_bytes,
-                bytes_sent: source.sent_bytes,
-                segments_sent: source.sent_packets,
-                data_segments_sent: source.sent_packets,
-                ..Info::default()
-            },
-            End::Sink(sink) => Info {
-                bytes_received: sink.bytes,
-                bytes_read: sink.bytes,
-                segments_received: sink.packets,
-                data_segments_received: sink.packets,
-                ecn_marks: sink.marks,
-                ..Info::default()
-            },
-        })
-    }
-
-    /// What arrived at an end and when the last of it did, and how long it was on its way.
-    pub(crate) fn arrivals(&self, number: u32) -> Option<(u64, Instant, Delay)> {
-        match self.list.get(number as usize)? {
-            (_, End::Sink(sink)) => Some((sink.bytes, sink.last, sink.delay)),
-            _ => None,
+        fn set_option(&mut self, _: SocketId, _: &SocketOption) -> Result<(), OptionError> {
+            Err(OptionError::NotOpen)
         }
     }
 
-    /// The flows that end here.
-    pub(crate) fn flows(&self) -> impl Iterator<Item = FlowId> + '_ {
-        self.list.iter().map(|&(flow, _)| flow)
+    fn ms(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_ms(ms)
+    }
+
+    /// Sends 1000 bytes a millisecond in the first 10 ms of every 20.
+    fn sender(span: ActivePeriod) -> Sender {
+        let config = Config {
+            rate: Rate::from_bits_per_second(8_000_000).expect("not 0"),
+            size: 1_000,
+            spacing: Spacing::Even,
+            on_off: Some(OnOff { on: Duration::from_ms(10), off: Duration::from_ms(10) }),
+            dscp: 0,
+            ecn: false,
+            ip_header: 20,
+        };
+        Sender::new(config, span, Random::new(1, "sender"))
+    }
+
+    /// A driver of real time wakes late; a datagram leaves late then, and none is left out.
+    #[test]
+    fn one_that_is_woken_late_sends_all_that_is_due() {
+        let bytes = Some(Bytes(25_500));
+        let mut sender = sender(ActivePeriod { start: ms(5), bytes, ..ActivePeriod::ALWAYS });
+        assert_eq!(sender.next_wakeup(), ms(5));
+        let mut sent = Sent::default();
+        let mut wake = |at: Instant| {
+            sent.now = at;
+            sender.handle(SocketEvent::Timer, &mut sent);
+            (core::mem::take(&mut sent.datagrams), sender.next_wakeup())
+        };
+        assert_eq!(wake(ms(5)), (vec![1_000], ms(6)));
+        assert_eq!(wake(ms(8)), (vec![1_000; 3], ms(9)));
+        // Six of the first period, and one of the second, which begins at 25 ms.
+        assert_eq!(wake(ms(25)), (vec![1_000; 7], ms(26)));
+        let rest = [vec![1_000; 14], vec![500]].concat();
+        assert_eq!(wake(ms(200)), (rest, Instant::NEVER));
+        assert_eq!(wake(ms(300)), (vec![], Instant::NEVER));
+    }
+
+    #[test]
+    fn what_is_due_from_the_stop_on_is_not_sent() {
+        let mut sender = sender(ActivePeriod { stop: ms(3), ..ActivePeriod::ALWAYS });
+        let mut sent = Sent { now: ms(100), ..Sent::default() };
+        sender.handle(SocketEvent::Timer, &mut sent);
+        assert_eq!((sent.datagrams, sender.next_wakeup()), (vec![1_000; 3], Instant::NEVER));
     }
 }

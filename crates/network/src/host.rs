@@ -5,6 +5,7 @@
 //! refuses goes back to its connection, as in Linux; it is no loss in the network. A datagram that it
 //! refuses is lost there.
 
+mod datagrams;
 mod processor;
 mod sockets;
 
@@ -14,12 +15,12 @@ use transport::{Connection, Info, OptionError, ProcessingCost, SocketOption};
 
 use self::processor::Processing;
 pub use self::processor::Processor;
-pub use self::sockets::SocketConfig;
 use self::sockets::{Applications, Open, Told};
+pub use self::sockets::{SocketConfig, SocketKind};
 use crate::application::Application;
 use crate::credits::Credits;
 use crate::custody::Owner;
-use crate::datagram::{self, Delay, Source};
+use crate::datagram::Delay;
 use crate::exchange::Exchanges;
 use crate::flow_table::{FlowTable, NO_ENDPOINT};
 use crate::ingress::Ingress;
@@ -63,8 +64,7 @@ pub struct Host {
     /// Endpoints whose connections are closed.
     free: Vec<u32>,
     applications: Applications,
-    /// The endpoint of each flow; the socket of one that is not open counts from `SOCKETS` on, that of a flow of
-    /// datagrams from `DATAGRAMS` on.
+    /// The endpoint of each flow; the socket of one that has no open connection counts from `SOCKETS` on.
     by_flow: FlowTable,
     /// Connections that the queues have room for again.
     released: Vec<u32>,
@@ -72,15 +72,13 @@ pub struct Host {
     datagrams_queued: Vec<u64>,
     timers: Schedule,
     processing: Option<Processing>,
-    datagrams: datagram::Ends,
     /// Events since each packet was last looked at; see [`Host::assert_credits`].
     #[cfg(debug_assertions)]
     unchecked: usize,
 }
 
-/// Numbers that no connection has.
-const SOCKETS: u32 = 1 << 30;
-const DATAGRAMS: u32 = 1 << 31;
+/// From here on are numbers that no open connection has.
+const SOCKETS: u32 = 1 << 31;
 
 /// From one look at a closed connection whose last packets are still queued to the next.
 const CLOSING: Duration = Duration::from_ms(1);
@@ -102,7 +100,6 @@ impl Host {
             released: Vec::new(),
             timers: Schedule::default(),
             processing,
-            datagrams: datagram::Ends::default(),
             #[cfg(debug_assertions)]
             unchecked: 0,
         }
@@ -115,18 +112,6 @@ impl Host {
         sockets: impl IntoIterator<Item = SocketConfig>,
     ) {
         self.applications.add(application, sockets, &mut self.by_flow);
-    }
-
-    /// Adds the sending end of a flow of datagrams that leaves through `port`.
-    pub fn send_datagrams(&mut self, flow: FlowId, port: u16, source: Source) {
-        let number = self.datagrams.send(flow, port, source);
-        self.by_flow.set(flow, DATAGRAMS + number);
-    }
-
-    /// Adds the receiving end of a flow of datagrams.
-    pub fn sink_datagrams(&mut self, flow: FlowId) {
-        let number = self.datagrams.sink(flow);
-        self.by_flow.set(flow, DATAGRAMS + number);
     }
 
     /// Gives a segment to its connection; returns the endpoint's index, and the work it was.
@@ -157,11 +142,19 @@ impl Host {
         packet: PacketId,
         cx: &mut Context<'_, E, O>,
     ) -> Option<(u32, ProcessingCost)> {
-        if index >= DATAGRAMS {
-            self.deliver_datagram(index, packet, cx);
+        if index == NO_ENDPOINT {
+            cx.drop(Place::Node(self.number), packet, DropReason::NoRoute);
             return None;
         }
         let number = index - SOCKETS;
+        if let Some(tells) = self.applications.receive(number, &cx.packets[packet], cx.now) {
+            let bytes = cx.packets[packet].tcp.payload;
+            cx.packets.release(packet);
+            if tells {
+                self.deliver_datagram(number, bytes, cx);
+            }
+            return None;
+        }
         if cx.packets[packet].tcp.flags & flags::SYN != 0 {
             let (applications, open) = self.sockets();
             if applications.accept(number, open) {
@@ -189,30 +182,31 @@ impl Host {
         }
     }
 
-    /// Counts a datagram; what is for nobody here is dropped.
+    /// Tells a socket's application of a datagram, and lets send what it acted on.
     #[inline(never)]
-    fn deliver_datagram<E, O: Observer>(
+    fn deliver_datagram<E: Egress, O: Observer>(
         &mut self,
-        index: u32,
-        packet: PacketId,
+        number: u32,
+        bytes: u32,
         cx: &mut Context<'_, E, O>,
     ) {
-        let number = index.wrapping_sub(DATAGRAMS);
-        if self.datagrams.receive(number, &cx.packets[packet], cx.now) {
-            cx.packets.release(packet);
-        } else {
-            cx.drop(Place::Node(self.number), packet, DropReason::NoRoute);
-        }
+        let (applications, open) = self.sockets();
+        applications.deliver_datagram(number, bytes, open, cx.now);
+        self.send_touched(cx);
     }
 
-    /// The source of that number gives a datagram to its interface.
+    /// Gives the datagrams that applications send to their interfaces.
     #[inline(never)]
-    fn emit<E: Egress, O: Observer>(&mut self, number: u32, cx: &mut Context<'_, E, O>) {
-        let packet = cx.packets.alloc();
-        let Some(port) = self.datagrams.emit(number, &mut cx.packets[packet], cx.now) else {
-            return cx.packets.release(packet);
-        };
-        self.offer(port, packet, cx);
+    fn send_datagrams<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
+        let outgoing = self.applications.take_outgoing();
+        for &datagram in &outgoing {
+            let packet = cx.packets.alloc();
+            match self.applications.emit(datagram, &mut cx.packets[packet], cx.now) {
+                Some(port) => self.offer(port, packet, cx),
+                None => cx.packets.release(packet),
+            }
+        }
+        self.applications.give_back_outgoing(outgoing);
     }
 
     /// Gives a packet that is no open connection's to an interface.
@@ -369,13 +363,16 @@ impl Host {
         self.send_touched(cx);
     }
 
-    /// Lets the connections send that an application acted on.
+    /// Lets the sockets send that an application acted on.
     fn send_touched<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
         let touched = self.applications.take_touched();
         for &index in &touched {
             self.send_pending(index, cx);
         }
         self.applications.give_back(touched);
+        if self.applications.has_outgoing() {
+            self.send_datagrams(cx);
+        }
         cx.egress.wake(self.number, self.applications.next_wakeup());
     }
 
@@ -425,7 +422,6 @@ impl Host {
     /// The state of the connection that `flow` has here; of datagrams what was sent and received.
     pub fn info(&self, flow: FlowId) -> Option<Info> {
         match self.by_flow.get(flow) {
-            number @ DATAGRAMS.. => self.datagrams.info(number - DATAGRAMS),
             number @ SOCKETS.. => self.applications.info(number - SOCKETS),
             index => Some(self.endpoints.get(index as usize)?.connection.info()),
         }
@@ -434,10 +430,6 @@ impl Host {
     /// The bytes that the program of `flow` has read here, and when it read the last of them.
     pub fn progress(&self, flow: FlowId) -> Option<(u64, Instant)> {
         match self.by_flow.get(flow) {
-            number @ DATAGRAMS.. => {
-                let (bytes, last, _) = self.datagrams.arrivals(number - DATAGRAMS)?;
-                Some((bytes, last))
-            }
             number @ SOCKETS.. => self.applications.progress(number - SOCKETS),
             index => Some(self.endpoints.get(index as usize)?.connection.read_progress()),
         }
@@ -446,7 +438,6 @@ impl Host {
     /// What became of the requests of `flow` that are asked here.
     pub fn exchanges(&self, flow: FlowId) -> Option<Exchanges> {
         let socket = match self.by_flow.get(flow) {
-            DATAGRAMS.. => return None,
             number @ SOCKETS.. => number - SOCKETS,
             index => self.endpoints.get(index as usize)?.socket,
         };
@@ -455,13 +446,12 @@ impl Host {
 
     /// How long the datagrams of `flow` that arrived here were on their way.
     pub fn delay(&self, flow: FlowId) -> Option<Delay> {
-        let number = self.by_flow.get(flow).checked_sub(DATAGRAMS)?;
-        self.datagrams.arrivals(number).map(|(_, _, delay)| delay)
+        self.applications.delay(self.by_flow.get(flow).checked_sub(SOCKETS)?)
     }
 
     /// The flows that end here.
     pub fn flows(&self) -> impl Iterator<Item = FlowId> + '_ {
-        self.applications.flows().chain(self.datagrams.flows())
+        self.applications.flows()
     }
 }
 
@@ -518,7 +508,6 @@ impl Behaviour for Host {
     #[inline]
     fn next_wakeup(&self) -> Instant {
         let timer = self.timers.earliest().min(self.applications.next_wakeup());
-        let timer = timer.min(self.datagrams.next_wakeup());
         self.processing.as_ref().map_or(timer, |processing| timer.min(processing.next_wakeup()))
     }
 
@@ -541,9 +530,6 @@ impl Behaviour for Host {
             let (applications, open) = self.sockets();
             applications.wake(number, open, cx.now);
             self.send_touched(cx);
-        }
-        while let Some(number) = self.datagrams.due(cx.now) {
-            self.emit(number, cx);
         }
         self.assert_credits(cx.packets);
     }

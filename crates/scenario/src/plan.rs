@@ -358,9 +358,14 @@ impl Flow {
         10_000 + (number % 10_000) as u16
     }
 
-    /// The programs at the ends of the connection `tcp` that it is, the one that connects first.
-    pub fn applications(&self, tcp: &Tcp, seed: u64) -> [Box<dyn Application>; 2] {
-        tcp.workload.applications(self.span, tcp.reader, (seed, &self.name))
+    /// The applications at its ends, that at `from` first; `None` where programs of this machine are.
+    pub fn applications(&self, seed: u64) -> Option<[Box<dyn Application>; 2]> {
+        let stream = (seed, self.name.as_str());
+        match &self.transport {
+            Transport::Tcp(tcp) => Some(tcp.workload.applications(self.span, tcp.reader, stream)),
+            Transport::Udp(config) => Some(config.applications(self.span, stream)),
+            Transport::Program(_) => None,
+        }
     }
 
     /// The connection it is, if it is one.

@@ -2,9 +2,13 @@
 
 mod driver;
 
+use network::application::{ActivePeriod, Application, SocketEvent, Sockets};
+use network::datagram::{Config, Spacing};
+use network::host::{Host, SocketConfig, SocketKind};
 use network::{Event, Observer, PortId};
 use results::summary::{DatagramSummary, FlowSummary};
-use traffic::{Duration, Instant};
+use simulate::{Engine, World};
+use traffic::{Bytes, Duration, FlowId, HostId, Instant, Rate};
 
 /// When the flow's packets left their host.
 #[derive(Default)]
@@ -179,4 +183,86 @@ fn a_count_of_calls_stands_for_all_and_no_call_is_a_victim_of_bulk_flows() {
     assert_eq!(group.delay_max_seconds, longest);
     let delays = each.iter().map(|d| d.delay_mean_seconds * d.received as f64).sum::<f64>();
     assert!((group.delay_mean_seconds * group.received as f64 - delays).abs() < 1e-6);
+}
+
+/// Whose packets left the first host, in that order.
+#[derive(Default)]
+struct Left(Vec<FlowId>);
+
+impl Observer for Left {
+    fn on(&mut self, event: Event<'_>) {
+        if let Event::Transmitted { port: PortId(0), packet, .. } = event {
+            self.0.push(packet.flow);
+        }
+    }
+}
+
+#[test]
+fn of_one_instant_connections_go_before_datagrams_wherever_the_file_has_them() {
+    let text = scenario("start = \"1 s\"\ndatagrams = { rate = \"8 Mbit/s\" }", "1 Gbit/s");
+    let connection = "[flow.t]\nfrom = \"a\"\nto = \"b\"\nstart = \"1 s\"\nbytes = \"1 B\"\n";
+    let plan = driver::plan(&format!("{text}{connection}"));
+    assert_eq!(["u", "t"], [0, 1].map(|flow: usize| plan.flows[flow].name.clone()));
+    let mut left = Left::default();
+    driver::totals_observed(&plan, &mut left);
+    assert_eq!(left.0[..2], [FlowId(1), FlowId(0)]);
+}
+
+/// Answers each datagram by one of half its size.
+#[derive(Debug)]
+struct Answers;
+
+impl Application for Answers {
+    fn handle(&mut self, event: SocketEvent, sockets: &mut dyn Sockets) {
+        if let SocketEvent::Datagram(socket, bytes) = event {
+            sockets.send(socket, bytes / 2);
+        }
+    }
+
+    fn next_wakeup(&self) -> Instant {
+        Instant::NEVER
+    }
+}
+
+#[test]
+fn a_program_answers_datagrams() {
+    let plan = driver::plan(
+        "duration = \"1 s\"\n[host.a]\n[host.b]\n[link.path]\nbetween = [\"a\", \"b\"]\n\
+         rate = \"100 Mbit/s\"\ndelay = \"5 ms\"\n",
+    );
+    let mut world = World::new(&plan).expect("a world");
+    let config = Config {
+        rate: Rate::from_bits_per_second(800_000).expect("not 0"),
+        size: 1_000,
+        spacing: Spacing::Even,
+        on_off: None,
+        dscp: 46,
+        ecn: true,
+        ip_header: 20,
+    };
+    let span = ActivePeriod { bytes: Some(Bytes(9_500)), ..ActivePeriod::ALWAYS };
+    let [sender, _] = config.applications(span, (1, "u"));
+    let kind = SocketKind::Datagrams { tos: config.tos(), ip_header: config.ip_header };
+    let ends: [(Box<dyn Application>, _, _); 2] =
+        [(sender, HostId(0), HostId(1)), (Box::new(Answers), HostId(1), HostId(0))];
+    for (application, local, peer) in ends {
+        let socket = SocketConfig { flow: FlowId(0), port: 0, local, peer, kind: kind.clone() };
+        let host = world.nodes[usize::from(local.0)].as_host_mut().expect("a host");
+        host.add(application, [socket]);
+    }
+    let mut engine = Engine::new(world);
+    engine.run_until(Instant::ZERO + Duration::from_secs(1), &mut ());
+    let [a, b] = [0, 1].map(|node: usize| engine.world().nodes[node].as_host().expect("a host"));
+    let counted = |host: &Host| {
+        let info = host.info(FlowId(0)).expect("it ends here");
+        [info.segments_sent, info.bytes_sent, info.segments_received, info.bytes_received]
+    };
+    assert_eq!(counted(a), [10, 9_500, 10, 4_750]);
+    assert_eq!(counted(b), [10, 4_750, 10, 9_500]);
+    // The last leaves at 90 ms. Frames of 46 bytes of headers, with 20 around them on the wire, and 5 ms each way.
+    let way = |payload: u64| Duration::from_ns(5_000_000 + (payload + 66) * 80);
+    let last = Instant::ZERO + Duration::from_ms(90) + way(500) + way(250);
+    assert_eq!(a.progress(FlowId(0)), Some((4_750, last)));
+    let delay = a.delay(FlowId(0)).expect("of datagrams");
+    assert_eq!(delay.max, way(500));
 }

@@ -5,7 +5,7 @@ mod driver;
 use std::sync::{Arc, Mutex};
 
 use network::application::{Application, SocketEvent, SocketId, Sockets};
-use network::host::SocketConfig;
+use network::host::{SocketConfig, SocketKind};
 use network::sink::{Reader, Sink};
 use simulate::{Engine, World};
 use traffic::{Duration, FlowId, HostId, Instant, Rate};
@@ -80,7 +80,8 @@ fn each_connection_has_its_own_options_from_when_they_are_set() {
         let (local, peer) = if connects { (0, 1) } else { (1, 0) };
         let (flow, isn) = (FlowId(number), 1_000 * number);
         let (local, peer) = (HostId(local), HostId(peer));
-        SocketConfig { flow, port: 0, local, peer, isn, connects, tcp: tcp.clone() }
+        let kind = SocketKind::Connection { isn, connects, tcp: tcp.clone() };
+        SocketConfig { flow, port: 0, local, peer, kind }
     };
     let answers = Answers::default();
     let next = Instant::ZERO + Duration::from_ms(1);

@@ -3,138 +3,104 @@
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 
 use network::application::{Application, SocketEvent, SocketId, Sockets};
 use network::exchange::Exchanges;
 use nix::sys::epoll::EpollFlags;
-use nix::sys::socket::{getsockopt, sockopt};
 use traffic::Instant;
-use traffic::header::Header;
-use transport::{Config, Info, OptionError, Phase, SocketOption};
+use transport::{Info, OptionError, SocketOption};
 
+use super::connection::Connection;
 use super::end::End;
-use super::socket;
+use super::udp::{Datagrams, Scratch};
+use crate::clock::Clock;
 use crate::congestion::Names;
-
-/// How a connection comes about.
-#[derive(Debug)]
-pub(super) enum Opening {
-    /// It connects.
-    Connect {
-        /// To there.
-        destination: SocketAddr,
-        /// The IPv6 flow label, 0 for none.
-        flow_label: u32,
-    },
-    /// A peer connects.
-    Accept {
-        /// What its packets say.
-        header: Header,
-        /// Its TCP.
-        config: Arc<Config>,
-        /// Its congestion control, where it sends more than ACKs.
-        congestion: Option<String>,
-    },
-}
 
 /// A socket of an application.
 #[derive(Debug)]
 pub(super) struct Socket {
     application: u32,
     number: SocketId,
-    opening: Opening,
-    /// The kernel's; of one that accepts, since a peer has connected.
-    end: Option<End>,
-    /// It began to connect, or was accepted.
-    opened: bool,
-    established: bool,
-    reads_always: bool,
-    told_writable: bool,
-    told_closed: bool,
-    told_failed: bool,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Connection(Connection),
+    Datagrams(Box<Datagrams>),
+}
+
+impl From<Connection> for Socket {
+    fn from(connection: Connection) -> Self {
+        let kind = Kind::Connection(connection);
+        Self { application: 0, number: SocketId::ONLY, kind }
+    }
+}
+
+impl From<Datagrams> for Socket {
+    fn from(datagrams: Datagrams) -> Self {
+        let kind = Kind::Datagrams(datagrams.into());
+        Self { application: 0, number: SocketId::ONLY, kind }
+    }
 }
 
 impl Socket {
-    fn new(opening: Opening, end: Option<End>) -> Self {
-        Self {
-            application: 0,
-            number: SocketId::ONLY,
-            opening,
-            end,
-            opened: false,
-            established: false,
-            reads_always: false,
-            told_writable: true,
-            told_closed: false,
-            told_failed: false,
+    /// The kernel's socket, if there is one, and what epoll is to tell of it: of a connection each thing once, of
+    /// datagrams as long as there are any.
+    pub(super) fn kernel(&self) -> Option<(&OwnedFd, EpollFlags)> {
+        match &self.kind {
+            Kind::Connection(connection) => {
+                let flags = EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLOUT;
+                Some((connection.end.as_ref()?.socket(), flags | EpollFlags::EPOLLET))
+            }
+            Kind::Datagrams(datagrams) => Some((datagrams.socket(), EpollFlags::EPOLLIN)),
         }
-    }
-
-    /// One that connects, with the kernel's socket for it.
-    pub(super) fn connecting(socket: OwnedFd, destination: SocketAddr, flow_label: u32) -> Self {
-        Self::new(Opening::Connect { destination, flow_label }, Some(End::new(socket)))
-    }
-
-    /// One that a peer connects to.
-    pub(super) fn accepting(
-        header: Header,
-        config: Arc<Config>,
-        congestion: Option<String>,
-    ) -> Self {
-        Self::new(Opening::Accept { header, config, congestion }, None)
-    }
-
-    /// The kernel's socket, if there is one.
-    pub(super) fn kernel(&self) -> Option<&OwnedFd> {
-        self.end.as_ref().map(End::socket)
     }
 
     /// The bytes read, and when the last of them were.
     pub(super) fn progress(&self) -> (u64, Instant) {
-        self.end.as_ref().map_or_else(Default::default, End::progress)
+        match &self.kind {
+            Kind::Connection(connection) => connection.progress(),
+            Kind::Datagrams(datagrams) => datagrams.progress(),
+        }
     }
 
     /// Its state; zero of what is not there yet.
     pub(super) fn info(&self) -> Info {
-        match (&self.end, &self.opening) {
-            (Some(end), _) if self.opened => end.info(),
-            (_, Opening::Connect { .. }) => Info { phase: Phase::SynSent, ..Info::default() },
-            (_, Opening::Accept { .. }) => Info::default(),
+        match &self.kind {
+            Kind::Connection(connection) => connection.info(),
+            Kind::Datagrams(datagrams) => datagrams.info(),
         }
     }
 
-    /// Sets an option. One that is still to connect has its kernel's socket already.
+    /// What it is if it is one of datagrams.
+    pub(super) fn datagrams(&self) -> Option<&Datagrams> {
+        match &self.kind {
+            Kind::Connection(_) => None,
+            Kind::Datagrams(datagrams) => Some(datagrams),
+        }
+    }
+
+    fn connection(&self) -> Option<&Connection> {
+        match &self.kind {
+            Kind::Connection(connection) => Some(connection),
+            Kind::Datagrams(_) => None,
+        }
+    }
+
+    fn connection_mut(&mut self) -> Option<&mut Connection> {
+        match &mut self.kind {
+            Kind::Connection(connection) => Some(connection),
+            Kind::Datagrams(_) => None,
+        }
+    }
+
     fn set_option(&self, option: &SocketOption, names: &Names) -> Result<(), OptionError> {
-        match &self.end {
-            Some(end) if !end.is_over() => socket::set_option(end.socket(), option, names),
-            _ => Err(OptionError::NotOpen),
-        }
-    }
-
-    /// What the application is to be told of next, if anything.
-    fn next_event(&mut self, readable: &mut bool) -> Option<SocketEvent> {
-        let end = self.end.as_mut()?;
-        if std::mem::take(readable) && !self.reads_always {
-            return Some(SocketEvent::Readable(self.number));
-        }
-        if !self.told_writable && !self.reads_always && end.is_written() {
-            self.told_writable = true;
-            return Some(SocketEvent::Writable(self.number));
-        }
-        if !self.told_closed && end.has_ended() {
-            self.told_closed = true;
-            return Some(SocketEvent::PeerClosed(self.number));
-        }
-        if !self.told_failed && end.has_failed() {
-            self.told_failed = true;
-            return Some(SocketEvent::Failed(self.number));
-        }
-        None
+        self.connection().ok_or(OptionError::NotOpen)?.set_option(option, names)
     }
 
     fn next_wakeup(&self) -> Instant {
-        self.end.as_ref().filter(|_| self.opened).map_or(Instant::NEVER, End::next_wakeup)
+        self.connection().map_or(Instant::NEVER, Connection::next_wakeup)
     }
 }
 
@@ -153,6 +119,9 @@ pub(super) struct Applications {
     sockets: Vec<Socket>,
     /// What the kernel knows algorithms by.
     names: Names,
+    clock: Clock,
+    /// What datagrams are sent from and received into.
+    scratch: Scratch,
 }
 
 /// An application's sockets as it has them.
@@ -160,12 +129,24 @@ struct KernelSockets<'a> {
     now: Instant,
     sockets: &'a mut [Socket],
     names: &'a Names,
+    clock: Clock,
+    scratch: &'a mut Scratch,
 }
 
 impl KernelSockets<'_> {
-    fn end(&mut self, SocketId(number): SocketId) -> Option<&mut End> {
-        let socket = self.sockets.get_mut(number as usize)?;
-        socket.end.as_mut().filter(|_| socket.opened)
+    fn connection(&mut self, SocketId(number): SocketId) -> Option<&mut Connection> {
+        self.sockets.get_mut(number as usize)?.connection_mut()
+    }
+
+    fn datagrams(&mut self, SocketId(number): SocketId) -> Option<&mut Datagrams> {
+        match &mut self.sockets.get_mut(number as usize)?.kind {
+            Kind::Connection(_) => None,
+            Kind::Datagrams(datagrams) => Some(datagrams),
+        }
+    }
+
+    fn end(&mut self, socket: SocketId) -> Option<&mut End> {
+        self.connection(socket)?.open_end()
     }
 }
 
@@ -174,26 +155,24 @@ impl Sockets for KernelSockets<'_> {
         self.now
     }
 
-    fn connect(&mut self, SocketId(number): SocketId) {
-        let Some(socket) = self.sockets.get_mut(number as usize) else { return };
-        let (Opening::Connect { destination, flow_label }, Some(end), false) =
-            (&socket.opening, &mut socket.end, socket.opened)
-        else {
-            return;
-        };
-        socket.opened = true;
-        if socket::start_connecting(end.socket(), *destination, *flow_label).is_err() {
-            end.fail();
+    fn connect(&mut self, socket: SocketId) {
+        if let Some(connection) = self.connection(socket) {
+            connection.connect();
         }
     }
 
-    fn write(&mut self, id: SocketId, bytes: u64) {
+    fn write(&mut self, socket: SocketId, bytes: u64) {
         let now = self.now;
-        let Some(end) = self.end(id) else { return };
-        end.supply(bytes);
-        end.write(now);
-        if let Some(socket) = self.sockets.get_mut(id.0 as usize) {
-            socket.told_writable = false;
+        if let Some(connection) = self.connection(socket) {
+            connection.write(bytes, now);
+        }
+    }
+
+    fn send(&mut self, SocketId(number): SocketId, bytes: u32) {
+        let Self { sockets, clock, scratch, .. } = self;
+        let socket = sockets.get_mut(number as usize).map(|socket| &mut socket.kind);
+        if let Some(Kind::Datagrams(datagrams)) = socket {
+            datagrams.send(bytes, *clock, scratch);
         }
     }
 
@@ -220,15 +199,15 @@ impl Sockets for KernelSockets<'_> {
 
     fn is_readable(&self, SocketId(number): SocketId) -> bool {
         let socket = self.sockets.get(number as usize);
-        socket.and_then(|socket| socket.end.as_ref()).is_some_and(End::is_readable)
+        socket.and_then(Socket::connection).is_some_and(Connection::is_readable)
     }
 
-    fn read_always(&mut self, SocketId(number): SocketId) {
+    fn read_always(&mut self, socket: SocketId) {
         let now = self.now;
-        let Some(socket) = self.sockets.get_mut(number as usize) else { return };
-        socket.reads_always = true;
-        if let Some(end) = &mut socket.end {
-            end.drain(now);
+        if let Some(connection) = self.connection(socket) {
+            connection.read_always(now);
+        } else if let Some(datagrams) = self.datagrams(socket) {
+            datagrams.read_always();
         }
     }
 
@@ -243,9 +222,9 @@ impl Sockets for KernelSockets<'_> {
 }
 
 impl Applications {
-    /// None yet; algorithms have those names in the kernel.
-    pub(super) fn new(names: Names) -> Self {
-        Self { list: Vec::new(), sockets: Vec::new(), names }
+    /// None yet; algorithms have those names in the kernel, and datagrams are stamped by `clock`.
+    pub(super) fn new(names: Names, clock: Clock) -> Self {
+        Self { list: Vec::new(), sockets: Vec::new(), names, clock, scratch: Scratch::new() }
     }
 
     /// Sets an option of the socket of that number.
@@ -319,17 +298,13 @@ impl Applications {
 
     /// The socket goes on with what it left off for others to have their turn.
     fn go_on(&mut self, number: u32, now: Instant) {
-        let socket = &mut self.sockets[number as usize];
-        if let Some(end) = &mut socket.end {
-            end.write(now);
-            if socket.reads_always {
-                end.drain(now);
-            }
+        if let Some(connection) = self.sockets[number as usize].connection_mut() {
+            connection.go_on(now);
         }
         self.tell_all(number, false, now);
     }
 
-    /// A connection came for that socket; returns the kernel's socket. `None` if it is open already.
+    /// A connection came for that socket; returns it. `None` if it is open already, or none of a connection.
     ///
     /// # Errors
     /// If the kernel refuses an option.
@@ -339,67 +314,69 @@ impl Applications {
         accepted: OwnedFd,
         peer: SocketAddr,
         now: Instant,
-    ) -> nix::Result<Option<&OwnedFd>> {
+    ) -> nix::Result<Option<&Socket>> {
         let Some(socket) = self.sockets.get_mut(number as usize) else { return Ok(None) };
-        let (Opening::Accept { header, config, congestion }, false) =
-            (&socket.opening, socket.opened)
-        else {
+        let Some(connection) = socket.connection_mut() else { return Ok(None) };
+        if !connection.accept(accepted, peer)? {
             return Ok(None);
-        };
-        // The label towards the peer is the one that it called with.
-        socket::mark(&accepted, &Header { flow_label: 0, ..*header }, 0, peer)?;
-        socket::size(&accepted, &config.buffers)?;
-        socket::send_at_once(&accepted, !config.emission.nagle)?;
-        if let Some(name) = congestion {
-            socket::control(&accepted, name)?;
         }
-        socket.end = Some(End::new(accepted));
-        (socket.opened, socket.established) = (true, true);
         let (application, event) = (socket.application, SocketEvent::Accepted(socket.number));
         self.tell(application, event, now);
-        Ok(self.sockets[number as usize].kernel())
+        Ok(self.sockets.get(number as usize))
     }
 
     /// Epoll tells of a socket.
     pub(super) fn on_ready(&mut self, number: u32, flags: EpollFlags, now: Instant) {
-        let Some(socket) = self.sockets.get_mut(number as usize).filter(|s| s.opened) else {
-            return;
-        };
-        let Some(end) = &mut socket.end else { return };
-        let error = flags.contains(EpollFlags::EPOLLERR);
-        if error && getsockopt(end.socket(), sockopt::SocketError) != Ok(0) {
-            end.fail();
-        }
-        let hung_up = flags.contains(EpollFlags::EPOLLRDHUP);
-        let came = hung_up || flags.contains(EpollFlags::EPOLLIN);
-        if came {
-            end.on_readable(hung_up);
-        }
-        if !socket.established && !end.has_failed() && flags.contains(EpollFlags::EPOLLOUT) {
-            socket.established = true;
-            let (application, event) = (socket.application, SocketEvent::Connected(socket.number));
-            self.tell(application, event, now);
-        }
-        let socket = &mut self.sockets[number as usize];
-        if let Some(end) = &mut socket.end {
-            end.write(now);
-            if came && socket.reads_always {
-                end.drain(now);
+        let Some(socket) = self.sockets.get_mut(number as usize) else { return };
+        match &mut socket.kind {
+            Kind::Connection(connection) => {
+                let Some(came) = connection.on_ready(flags) else { return };
+                if connection.has_connected(flags) {
+                    let event = SocketEvent::Connected(socket.number);
+                    let application = socket.application;
+                    self.tell(application, event, now);
+                }
+                if let Some(connection) = self.sockets[number as usize].connection_mut() {
+                    connection.transfer(came, now);
+                }
+                self.tell_all(number, came, now);
             }
+            // Receiving clears an error of the socket's, too, which epoll would tell of for ever.
+            Kind::Datagrams(_) => self.receive(number, now),
         }
-        self.tell_all(number, came, now);
     }
 
-    /// Tells a socket's application all that is new of it.
+    /// Takes the datagrams that came for that socket.
+    fn receive(&mut self, number: u32, now: Instant) {
+        loop {
+            let Self { sockets, clock, scratch, .. } = self;
+            let Socket { application, number: id, kind: Kind::Datagrams(datagrams) } =
+                &mut sockets[number as usize]
+            else {
+                return;
+            };
+            let Some(bytes) = datagrams.receive(*clock, scratch) else { return };
+            if !datagrams.reads_always() {
+                let (application, event) = (*application, SocketEvent::Datagram(*id, bytes));
+                self.tell(application, event, now);
+            }
+        }
+    }
+
+    /// Tells a connection's application all that is new of it.
     fn tell_all(&mut self, number: u32, mut readable: bool, now: Instant) {
-        while let Some(event) = self.sockets[number as usize].next_event(&mut readable) {
-            self.tell(self.sockets[number as usize].application, event, now);
+        loop {
+            let Socket { application, number: id, ref mut kind } = self.sockets[number as usize];
+            let Kind::Connection(connection) = kind else { return };
+            let Some(event) = connection.next_event(id, &mut readable) else { return };
+            self.tell(application, event, now);
         }
     }
 
     fn tell(&mut self, number: u32, event: SocketEvent, now: Instant) {
-        let Running { application, first, end } = &mut self.list[number as usize];
-        let (sockets, names) = (&mut self.sockets[*first as usize..*end as usize], &self.names);
-        application.handle(event, &mut KernelSockets { now, sockets, names });
+        let Self { list, sockets, names, clock, scratch } = self;
+        let Running { application, first, end } = &mut list[number as usize];
+        let (sockets, clock) = (&mut sockets[*first as usize..*end as usize], *clock);
+        application.handle(event, &mut KernelSockets { now, sockets, names, clock, scratch });
     }
 }

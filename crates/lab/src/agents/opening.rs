@@ -1,7 +1,6 @@
 //! The sockets of all flows, opened in their hosts' namespaces before the run begins.
 
 use std::collections::BTreeMap;
-use std::os::fd::OwnedFd;
 
 use engine::GoodputMarks;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -14,7 +13,7 @@ use transport::Info;
 use super::applications::{Applications, Socket};
 use super::stack;
 use super::tcp::{self, Listener};
-use super::udp::{self, Datagrams, Scratch};
+use super::udp::{self, Datagrams};
 use crate::clock::Clock;
 use crate::congestion::Congestion;
 use crate::{Error, Namespace, sysctl};
@@ -24,70 +23,43 @@ use crate::{Error, Namespace, sysctl};
 pub(super) struct Agent {
     pub(super) start: Instant,
     marks: GoodputMarks,
-    pub(super) kind: Kind,
+    /// Its sockets; none of a program's, of which only the times are known.
+    pub(super) sockets: Option<FlowSockets>,
 }
 
-/// By which protocol.
-#[derive(Debug)]
-pub(super) enum Kind {
-    /// With these sockets, the connecting one first, of which the second reads what counts, or the first.
-    Tcp {
-        /// Their numbers.
-        sockets: [u32; 2],
-        /// That whose application reads what counts.
-        reader: u32,
-    },
-    Udp(Box<Datagrams>),
-    /// A program's, of which only the times are known.
-    Foreign,
+/// The sockets at the two ends of a flow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FlowSockets {
+    /// Their numbers, that at `from` first.
+    pub(super) ends: [u32; 2],
+    /// That whose application reads what counts.
+    reader: u32,
 }
 
 impl Agent {
-    pub(super) fn wake(
-        &mut self,
-        now: Instant,
-        clock: Clock,
-        scratch: &mut Scratch,
-        applications: &Applications,
-    ) {
-        if let Kind::Udp(datagrams) = &mut self.kind {
-            datagrams.wake(now, clock, scratch);
-        }
+    pub(super) fn wake(&mut self, now: Instant, applications: &Applications) {
         self.marks.note(now, self.progress(applications).0);
     }
 
     pub(super) fn next_wakeup(&self) -> Instant {
-        let own = match &self.kind {
-            Kind::Udp(datagrams) => datagrams.next_wakeup(),
-            Kind::Tcp { .. } | Kind::Foreign => Instant::NEVER,
-        };
-        own.min(self.marks.next())
+        self.marks.next()
     }
 
-    /// The socket of its connection at that node of the plan's.
+    /// Its socket at that node of the plan's.
     pub(super) fn socket_at(&self, flow: &Flow, node: usize) -> Option<u32> {
-        match self.kind {
-            Kind::Tcp { sockets, .. } => Some(sockets[usize::from(node != flow.from)]),
-            Kind::Udp(_) | Kind::Foreign => None,
-        }
+        Some(self.sockets?.ends[usize::from(node != flow.from)])
     }
 
     pub(super) fn infos(&self, applications: &Applications) -> [Info; 2] {
-        match &self.kind {
-            Kind::Tcp { sockets, .. } => {
-                sockets.map(|number| applications.sockets()[number as usize].info())
-            }
-            Kind::Udp(datagrams) => datagrams.infos(),
-            Kind::Foreign => Default::default(),
-        }
+        self.sockets.map_or_else(Default::default, |sockets| {
+            sockets.ends.map(|number| applications.sockets()[number as usize].info())
+        })
     }
 
     fn progress(&self, applications: &Applications) -> (u64, Instant) {
-        match &self.kind {
-            &Kind::Tcp { reader, .. } => applications.sockets()[reader as usize].progress(),
-            Kind::Udp(datagrams) => datagrams.progress(),
-            Kind::Foreign => Default::default(),
-        }
+        self.sockets.map_or_else(Default::default, |sockets| {
+            applications.sockets()[sockets.reader as usize].progress()
+        })
     }
 
     /// What became of it until `now`.
@@ -98,17 +70,14 @@ impl Agent {
         applications: &Applications,
     ) -> FlowTotals {
         let [sender, receiver] = self.infos(applications);
-        let (datagrams, exchanges) = match &self.kind {
-            Kind::Tcp { sockets: [asking, _], .. } => (None, applications.exchanges(*asking)),
-            Kind::Udp(datagrams) => (Some(datagrams), None),
-            Kind::Foreign => (None, None),
-        };
+        let far = self.sockets.map(|FlowSockets { ends: [_, far], .. }| far as usize);
+        let datagrams = far.and_then(|far| applications.sockets()[far].datagrams());
         FlowTotals {
             sender,
             receiver,
-            delay: datagrams.map(|datagrams| datagrams.delay()),
-            unseen: datagrams.map(|datagrams| datagrams.unseen()),
-            exchanges,
+            delay: datagrams.map(Datagrams::delay),
+            unseen: datagrams.map(|datagrams| datagrams.unseen(sender.segments_sent)),
+            exchanges: self.sockets.and_then(|sockets| applications.exchanges(sockets.ends[0])),
             ..self.marks.totals(flow, now, self.progress(applications))
         }
     }
@@ -123,21 +92,17 @@ pub(super) struct Opened {
 }
 
 /// A flow's sockets as far as they are open.
-#[derive(Default)]
-struct Half {
-    connection: Option<[Socket; 2]>,
-    out: Option<OwnedFd>,
-    sink: Option<OwnedFd>,
-}
+type Ends = [Option<Socket>; 2];
 
 /// Opens everything; moves this thread from namespace to namespace.
 pub(super) fn open(
     plan: &Plan,
     hosts: &[Option<Namespace>],
     modules: &Congestion,
+    clock: Clock,
 ) -> Result<Opened, Error> {
     allow_sockets(plan.flows.len())?;
-    let mut halves: Vec<Half> = plan.flows.iter().map(|_| Half::default()).collect();
+    let mut opened: Vec<Ends> = plan.flows.iter().map(|_| Ends::default()).collect();
     let mut listeners = Vec::new();
     for (number, host) in hosts.iter().enumerate() {
         let Some(host) = host else { continue };
@@ -146,32 +111,27 @@ pub(super) fn open(
             host.enter()?;
             stack::set(plan, number, host)?;
             reflect_labels(plan, number, host)?;
-            open_at(plan, number, modules, &mut halves)?;
+            open_at(plan, number, modules, &mut opened)?;
             listen_at(plan, number, &mut listeners)?;
         }
     }
-    let mut agents = Vec::with_capacity(halves.len());
-    let mut applications = Applications::new(modules.names().clone());
-    for (number, (flow, half)) in (0..).zip(plan.flows.iter().zip(halves)) {
+    let mut agents = Vec::with_capacity(opened.len());
+    let mut applications = Applications::new(modules.names().clone(), clock);
+    for (flow, ends) in plan.flows.iter().zip(opened) {
         let (start, marks) = (flow.span.start, GoodputMarks::new(plan, flow));
-        let kind = match (&flow.transport, half) {
-            (Transport::Tcp(tcp), Half { connection: Some([near, far]), .. }) => {
-                let [sender, receiver] = flow.applications(tcp, plan.seed);
-                let sockets = [applications.add(sender, [near]), applications.add(receiver, [far])];
-                let reader = sockets[usize::from(flow.reader() == flow.to)];
-                Kind::Tcp { sockets, reader }
+        let sockets = match (flow.applications(plan.seed), ends) {
+            (Some([sender, receiver]), [Some(near), Some(far)]) => {
+                let ends = [applications.add(sender, [near]), applications.add(receiver, [far])];
+                let reader = ends[usize::from(flow.reader() == flow.to)];
+                Some(FlowSockets { ends, reader })
             }
-            (Transport::Udp(config), Half { out: Some(out), sink: Some(sink), .. }) => {
-                let ends = [out, sink];
-                Kind::Udp(Datagrams::new(flow, number, *config, plan.seed, ends).into())
-            }
-            (Transport::Program(_), _) => Kind::Foreign,
+            (None, _) => None,
             _ => {
                 let message = format!("flow `{}` has an end that is no host", flow.name);
                 return Err(Error::unfit(message, "connect hosts"));
             }
         };
-        agents.push(Agent { start, marks, kind });
+        agents.push(Agent { start, marks, sockets });
     }
     Ok(Opened { agents, applications, listeners })
 }
@@ -191,17 +151,19 @@ fn open_at(
     plan: &Plan,
     number: usize,
     modules: &Congestion,
-    halves: &mut [Half],
+    opened: &mut [Ends],
 ) -> Result<(), Error> {
-    for (flow, half) in plan.flows.iter().zip(halves) {
+    for (flow, ends) in plan.flows.iter().zip(opened) {
         match &flow.transport {
             Transport::Tcp(tcp) if flow.from == number => {
-                half.connection = Some(tcp::open(flow, tcp, modules)?);
+                *ends = tcp::open(flow, tcp, modules)?.map(|end| Some(end.into()));
             }
             Transport::Udp(config) if flow.from == number => {
-                half.out = Some(udp::open_source(flow, config)?);
+                ends[0] = Some(udp::open_source(flow, config)?.into());
             }
-            Transport::Udp(_) if flow.to == number => half.sink = Some(udp::open_sink(flow)?),
+            Transport::Udp(_) if flow.to == number => {
+                ends[1] = Some(udp::open_sink(flow)?.into());
+            }
             _ => {}
         }
     }

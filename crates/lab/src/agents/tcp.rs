@@ -7,20 +7,20 @@ use nix::sys::socket::{SockType, getsockopt, sockopt};
 use scenario::plan::{Flow, Tcp};
 use traffic::header::Header;
 
-use super::applications::Socket;
+use super::connection::Connection;
 use super::socket::{self, Route};
 use crate::Error;
 use crate::congestion::Congestion;
 
 /// Makes the socket of the end that connects, in the namespace of this thread, and the one that waits for it.
-pub(super) fn open(flow: &Flow, tcp: &Tcp, modules: &Congestion) -> Result<[Socket; 2], Error> {
+pub(super) fn open(flow: &Flow, tcp: &Tcp, modules: &Congestion) -> Result<[Connection; 2], Error> {
     let route = Route::of(flow)?;
     let near = sender(flow, tcp, route, modules.name_for(tcp, &tcp.sender))
         .map_err(Error::system(format!("open a socket for flow `{}`", flow.name)))?;
     let answers_by = tcp.workload.asks().then(|| modules.name_for(tcp, &tcp.receiver).to_owned());
     Ok([
-        Socket::connecting(near, route.destination, flow.header.flow_label),
-        Socket::accepting(flow.header, tcp.receiver.clone(), answers_by),
+        Connection::connecting(near, route.destination, flow.header.flow_label),
+        Connection::accepting(flow.header, tcp.receiver.clone(), answers_by),
     ])
 }
 

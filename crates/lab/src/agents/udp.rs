@@ -1,15 +1,15 @@
-//! A flow of datagrams: sent at the source's times whatever becomes of them, counted where they arrive.
+//! A socket of datagrams: stamped and numbered where they are sent, counted where they arrive.
 
 use std::io::IoSliceMut;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use network::datagram::{Config, Delay, Source};
+use network::datagram::{Config, Delay};
 use nix::sys::socket::{
     ControlMessageOwned, MsgFlags, SockType, recvmsg, send, setsockopt, sockopt,
 };
 use scenario::plan::Flow;
 use traffic::packet::ecn;
-use traffic::{Duration, FlowId, Instant, Packet, Random};
+use traffic::{Duration, Instant};
 use transport::Info;
 
 use super::socket::{self, Route};
@@ -23,30 +23,31 @@ const NUMBERED: usize = 2 * STAMP;
 /// Bytes that wait in a socket: what comes at 1 Gbit/s while its program waits for a processor.
 const BUFFER: usize = 8 << 20;
 
-/// Both ends.
+/// A socket of datagrams.
 #[derive(Debug)]
 pub(super) struct Datagrams {
-    source: Source,
-    out: OwnedFd,
-    sink: OwnedFd,
+    socket: OwnedFd,
     sent: Count,
     received: Count,
+    /// Those received that bear a congestion mark.
+    marks: u64,
     /// The highest number that arrived; numbers begin at 1.
     highest: u64,
     last: Instant,
     delay: Delay,
+    /// The application is told of no datagram.
+    reads_always: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     packets: u64,
     bytes: u64,
-    /// What this end's own socket had no room for.
+    /// What the socket had no room for.
     refused: u64,
-    marks: u64,
 }
 
-/// Memory that all flows send from and receive into.
+/// Memory that all sockets send from and receive into.
 #[derive(Debug)]
 pub(super) struct Scratch {
     /// As long as the longest datagram.
@@ -62,66 +63,58 @@ impl Scratch {
 }
 
 impl Datagrams {
-    /// A flow between sockets that were opened in its hosts' namespaces.
-    pub(super) fn new(
-        flow: &Flow,
-        number: u32,
-        config: Config,
-        seed: u64,
-        [out, sink]: [OwnedFd; 2],
-    ) -> Self {
-        let ends = (FlowId(number), flow.source, flow.destination);
+    /// What is sent and received by a socket that is connected to its peer.
+    fn new(socket: OwnedFd) -> Self {
         Self {
-            source: Source::new(config, flow.span, ends, Random::new(seed, &flow.name)),
-            out,
-            sink,
+            socket,
             sent: Count::default(),
             received: Count::default(),
+            marks: 0,
             highest: 0,
             last: Instant::ZERO,
             delay: Delay::default(),
+            reads_always: false,
         }
     }
 
-    pub(super) fn sink(&self) -> &OwnedFd {
-        &self.sink
+    pub(super) fn socket(&self) -> &OwnedFd {
+        &self.socket
     }
 
-    /// Sends what is due.
-    pub(super) fn wake(&mut self, now: Instant, clock: Clock, scratch: &mut Scratch) {
-        let mut packet = Packet::default();
-        while self.source.next_wakeup() <= now {
-            self.source.emit(&mut packet, now);
-            let length = packet.tcp.payload as usize;
-            let Some(payload) = scratch.payload.get_mut(..length) else { continue };
-            self.sent.packets += 1;
-            if let Some(stamp) = payload.first_chunk_mut::<STAMP>() {
-                *stamp = clock.now().as_ns().to_be_bytes();
-            }
-            if let Some(number) = payload.get_mut(STAMP..NUMBERED) {
-                number.copy_from_slice(&self.sent.packets.to_be_bytes());
-            }
-            self.sent.bytes += length as u64;
-            // As at a simulated host, what is refused is lost.
-            let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
-            if send(self.out.as_raw_fd(), payload, flags).is_err() {
-                self.sent.refused += 1;
-            }
+    /// From now on the application is told of no datagram.
+    pub(super) fn read_always(&mut self) {
+        self.reads_always = true;
+    }
+
+    pub(super) fn reads_always(&self) -> bool {
+        self.reads_always
+    }
+
+    /// Sends a datagram of so many bytes. As at a simulated host, what is refused is lost.
+    pub(super) fn send(&mut self, bytes: u32, clock: Clock, scratch: &mut Scratch) {
+        let Some(payload) = scratch.payload.get_mut(..bytes as usize) else { return };
+        self.sent.packets += 1;
+        if let Some(stamp) = payload.first_chunk_mut::<STAMP>() {
+            *stamp = clock.now().as_ns().to_be_bytes();
+        }
+        if let Some(number) = payload.get_mut(STAMP..NUMBERED) {
+            number.copy_from_slice(&self.sent.packets.to_be_bytes());
+        }
+        self.sent.bytes += u64::from(bytes);
+        let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
+        if send(self.socket.as_raw_fd(), payload, flags).is_err() {
+            self.sent.refused += 1;
         }
     }
 
-    /// Takes what came.
-    pub(super) fn readable(&mut self, clock: Clock, scratch: &mut Scratch) {
-        while self.receive(clock, scratch).is_some() {}
-    }
-
-    fn receive(&mut self, clock: Clock, scratch: &mut Scratch) -> Option<()> {
+    /// Takes the next datagram that came, and counts it; returns its bytes, `None` if there is none.
+    pub(super) fn receive(&mut self, clock: Clock, scratch: &mut Scratch) -> Option<u32> {
         let (mut stamp, mut number) = ([0; STAMP], [0; STAMP]);
         let mut slices = [IoSliceMut::new(&mut stamp), IoSliceMut::new(&mut number)];
         // The length is the datagram's, whatever of it is copied here.
         let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC;
         let control = Some(scratch.control.as_mut_slice());
-        let message = recvmsg::<()>(self.sink.as_raw_fd(), &mut slices, control, flags).ok()?;
+        let message = recvmsg::<()>(self.socket.as_raw_fd(), &mut slices, control, flags).ok()?;
         let (bytes, mut at) = (message.bytes, None);
         for control in message.cmsgs().ok()? {
             match control {
@@ -143,15 +136,12 @@ impl Datagrams {
         if bytes >= NUMBERED {
             self.highest = self.highest.max(u64::from_be_bytes(number));
         }
-        Some(())
+        // A datagram has at most 65507.
+        Some(bytes as u32)
     }
 
     fn count_mark(&mut self, tos: u8) {
-        self.received.marks += u64::from(tos & ecn::MASK == ecn::CE);
-    }
-
-    pub(super) fn next_wakeup(&self) -> Instant {
-        self.source.next_wakeup()
+        self.marks += u64::from(tos & ecn::MASK == ecn::CE);
     }
 
     /// The bytes that arrived, and when the last of them did.
@@ -163,40 +153,36 @@ impl Datagrams {
         self.delay
     }
 
-    /// Those sent after the last one that arrived; none is known to be such where they bear no number.
-    pub(super) fn unseen(&self) -> u64 {
+    /// Of `sent` datagrams those after the last one that arrived here; none is known to be such where they bear
+    /// no number.
+    pub(super) fn unseen(&self, sent: u64) -> u64 {
         match self.highest {
             0 if self.received.packets > 0 => 0,
-            highest => self.sent.packets.saturating_sub(highest),
+            highest => sent.saturating_sub(highest),
         }
     }
 
-    /// What both ends count, where a connection's counters have the same meaning.
-    pub(super) fn infos(&self) -> [Info; 2] {
-        let (sent, received) = (&self.sent, &self.received);
-        let sender = Info {
+    /// Its counters, where a connection's have the same meaning.
+    pub(super) fn info(&self) -> Info {
+        let Self { sent, received, .. } = self;
+        Info {
             bytes_written: sent.bytes,
             bytes_sent: sent.bytes,
             segments_sent: sent.packets,
             data_segments_sent: sent.packets,
-            local_drops: sent.refused,
-            ..Info::default()
-        };
-        let receiver = Info {
             bytes_received: received.bytes,
             bytes_read: received.bytes,
             segments_received: received.packets,
             data_segments_received: received.packets,
-            local_drops: received.refused,
-            ecn_marks: received.marks,
+            local_drops: sent.refused + received.refused,
+            ecn_marks: self.marks,
             ..Info::default()
-        };
-        [sender, receiver]
+        }
     }
 }
 
 /// Opens the sending end, in the namespace of this thread.
-pub(super) fn open_source(flow: &Flow, config: &Config) -> Result<OwnedFd, Error> {
+pub(super) fn open_source(flow: &Flow, config: &Config) -> Result<Datagrams, Error> {
     let route = Route::of(flow)?;
     let open = || {
         let socket = socket::open(SockType::Datagram, route.source)?;
@@ -205,14 +191,14 @@ pub(super) fn open_source(flow: &Flow, config: &Config) -> Result<OwnedFd, Error
         let ect = if config.ecn { ecn::ECT0 } else { ecn::NOT_ECT };
         socket::mark(&socket, &flow.header, ect, route.destination)?;
         socket::start_connecting(&socket, route.destination, flow.header.flow_label)?;
-        Ok(socket)
+        Ok(Datagrams::new(socket))
     };
     open().map_err(refused(flow))
 }
 
 /// Opens the receiving end, in the namespace of this thread. It hears of this flow only, though many may
 /// go to its port.
-pub(super) fn open_sink(flow: &Flow) -> Result<OwnedFd, Error> {
+pub(super) fn open_sink(flow: &Flow) -> Result<Datagrams, Error> {
     let route = Route::of(flow)?;
     let open = || {
         let socket = socket::open(SockType::Datagram, route.destination)?;
@@ -226,7 +212,7 @@ pub(super) fn open_sink(flow: &Flow) -> Result<OwnedFd, Error> {
             setsockopt(&socket, sockopt::Ipv6RecvTClass, &true)?;
         }
         socket::start_connecting(&socket, route.source, 0)?;
-        Ok(socket)
+        Ok(Datagrams::new(socket))
     };
     open().map_err(refused(flow))
 }

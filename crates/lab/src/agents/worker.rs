@@ -16,10 +16,9 @@ use scenario::plan::Target;
 use traffic::{FlowId, Instant};
 use transport::OptionError;
 
-use super::applications::Applications;
-use super::opening::{Agent, Kind, Opened};
+use super::applications::{Applications, Socket};
+use super::opening::{Agent, FlowSockets, Opened};
 use super::tcp::Listener;
-use super::udp::Scratch;
 use super::{Ended, Sample};
 use crate::clock::Clock;
 use crate::{Error, threads};
@@ -29,7 +28,6 @@ use crate::{Error, threads};
 #[repr(u64)]
 enum Token {
     Socket,
-    Datagrams,
     Listener,
     Stop,
 }
@@ -42,17 +40,11 @@ impl Token {
     fn of(event: &EpollEvent) -> (Self, u32) {
         let token = match event.data() >> 32 {
             0 => Self::Socket,
-            1 => Self::Datagrams,
-            2 => Self::Listener,
+            1 => Self::Listener,
             _ => Self::Stop,
         };
         (token, event.data() as u32)
     }
-}
-
-/// What a connection's end is told of, each once: that something came, or that there is room again.
-fn all_edges() -> EpollFlags {
-    EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLOUT | EpollFlags::EPOLLET
 }
 
 /// Events taken at a time.
@@ -66,7 +58,6 @@ pub(super) struct Worker<S> {
     agents: Vec<Agent>,
     applications: Applications,
     listeners: Vec<Listener>,
-    scratch: Scratch,
     /// One source for each flow, one for the agenda, and one for each application.
     timers: Schedule,
     agenda: Agenda,
@@ -93,15 +84,12 @@ impl<S: FnMut(Sample)> Worker<S> {
             epoll.add(listener.socket(), Token::Listener.event(number, EpollFlags::EPOLLIN))?;
         }
         for (number, socket) in (0..).zip(applications.sockets()) {
-            if let Some(socket) = socket.kernel() {
-                epoll.add(socket, Token::Socket.event(number, all_edges()))?;
+            if let Some((socket, flags)) = socket.kernel() {
+                epoll.add(socket, Token::Socket.event(number, flags))?;
             }
         }
         let mut timers = Schedule::new(agents.len() + applications.len() + 1);
         for (number, agent) in (0..).zip(&agents) {
-            if let Kind::Udp(datagrams) = &agent.kind {
-                epoll.add(datagrams.sink(), Token::Datagrams.event(number, EpollFlags::EPOLLIN))?;
-            }
             timers.set(number, agent.next_wakeup());
         }
         for number in 0..applications.len() as u32 {
@@ -116,7 +104,6 @@ impl<S: FnMut(Sample)> Worker<S> {
             agents,
             applications,
             listeners,
-            scratch: Scratch::new(),
             timers,
             agenda,
             looks: Vec::new(),
@@ -162,7 +149,7 @@ impl<S: FnMut(Sample)> Worker<S> {
                 }
             };
         };
-        agent.wake(now, self.clock, &mut self.scratch, &self.applications);
+        agent.wake(now, &self.applications);
         self.timers.set(number, agent.next_wakeup());
     }
 
@@ -210,7 +197,7 @@ impl<S: FnMut(Sample)> Worker<S> {
     /// Tells the state of every flow that has started; of programs the fabric does.
     fn sample(&mut self, now: Instant) {
         for (number, agent) in (0..).zip(&self.agents) {
-            if now >= agent.start && !matches!(agent.kind, Kind::Foreign) {
+            if now >= agent.start && agent.sockets.is_some() {
                 (self.samples)(Sample {
                     now,
                     flow: FlowId(number),
@@ -230,13 +217,6 @@ impl<S: FnMut(Sample)> Worker<S> {
                 self.applications.on_ready(number, flags, now);
                 self.rearm_of(number);
             }
-            Token::Datagrams => {
-                let Some(agent) = self.agents.get_mut(number as usize) else { return Ok(()) };
-                if let Kind::Udp(datagrams) = &mut agent.kind {
-                    datagrams.readable(self.clock, &mut self.scratch);
-                }
-                self.timers.set(number, agent.next_wakeup());
-            }
         }
         Ok(())
     }
@@ -245,13 +225,16 @@ impl<S: FnMut(Sample)> Worker<S> {
         let accept = |listeners: &[Listener]| listeners.get(listener as usize)?.accept();
         while let Some((socket, peer, flow)) = accept(&self.listeners) {
             let agent = self.agents.get(flow as usize);
-            let Some(&Kind::Tcp { sockets: [_, far], .. }) = agent.map(|agent| &agent.kind) else {
+            let Some(FlowSockets { ends: [_, far], .. }) = agent.and_then(|agent| agent.sockets)
+            else {
                 continue;
             };
             let accepted = self.applications.accept(far, socket, peer, self.clock.now());
             accepted
-                .and_then(|socket| match socket {
-                    Some(socket) => self.epoll.add(socket, Token::Socket.event(far, all_edges())),
+                .and_then(|socket| match socket.and_then(Socket::kernel) {
+                    Some((socket, flags)) => {
+                        self.epoll.add(socket, Token::Socket.event(far, flags))
+                    }
                     None => Ok(()),
                 })
                 .map_err(Error::system("accept a connection"))?;

@@ -1,4 +1,4 @@
-//! A host's sockets: what its applications act through, over modelled TCP.
+//! A host's sockets: what its applications act through, over modelled TCP, and for datagrams.
 //!
 //! A connection exists from when it is opened, by its application or by the peer's SYN, to when both ends have
 //! closed it: what is left of it then is its counters and the ACK that a FIN sent again is answered with.
@@ -9,13 +9,15 @@ use traffic::packet::flags;
 use traffic::{FlowId, HostId, Instant, Packet};
 use transport::{Config, Connection, Info, OptionError, Phase, SocketOption};
 
+use super::datagrams::DatagramSocket;
 use super::{Endpoint, SOCKETS};
 use crate::application::{Application, SocketEvent, SocketId, Sockets};
+use crate::datagram::Delay;
 use crate::exchange::Exchanges;
 use crate::flow_table::FlowTable;
 use crate::schedule::Schedule;
 
-/// A connection that an application may have.
+/// A socket that an application has.
 #[derive(Clone, Debug)]
 pub struct SocketConfig {
     /// Its number in the packets.
@@ -26,21 +28,55 @@ pub struct SocketConfig {
     pub local: HostId,
     /// The peer's.
     pub peer: HostId,
-    /// The initial sequence number.
-    pub isn: u32,
-    /// Whether the application connects; else it listens.
-    pub connects: bool,
-    /// Its TCP.
-    pub tcp: Arc<Config>,
+    /// What it is.
+    pub kind: SocketKind,
+}
+
+/// What a socket is.
+#[derive(Clone, Debug)]
+pub enum SocketKind {
+    /// One connection.
+    Connection {
+        /// The initial sequence number.
+        isn: u32,
+        /// Whether the application connects; else it listens.
+        connects: bool,
+        /// Its TCP.
+        tcp: Arc<Config>,
+    },
+    /// Datagrams to and from one peer.
+    Datagrams {
+        /// The field of that name in the IP header, or the traffic class.
+        tos: u8,
+        /// The IP header in bytes.
+        ip_header: u32,
+    },
 }
 
 impl SocketConfig {
-    fn open(&self) -> Connection {
-        let Self { flow, local, peer, isn, ref tcp, .. } = *self;
-        if self.connects {
+    /// The connection, if it is to be one.
+    fn open(&self) -> Option<Connection> {
+        let Self { flow, local, peer, ref kind, .. } = *self;
+        let &SocketKind::Connection { isn, connects, ref tcp } = kind else { return None };
+        Some(if connects {
             Connection::connect(tcp, flow, local, peer, isn)
         } else {
             Connection::listen(tcp, flow, local, peer, isn)
+        })
+    }
+
+    /// Whether the application connects.
+    const fn connects(&self) -> bool {
+        matches!(self.kind, SocketKind::Connection { connects: true, .. })
+    }
+
+    /// Where its socket stands at first.
+    fn state(&self) -> State {
+        match self.kind {
+            SocketKind::Connection { .. } => State::Planned,
+            SocketKind::Datagrams { tos, ip_header } => {
+                State::Datagrams(DatagramSocket::new(self, tos, ip_header).into())
+            }
         }
     }
 }
@@ -52,6 +88,8 @@ enum State {
     /// The endpoint of that number.
     Open(u32),
     Closed(Box<Closed>),
+    /// Datagrams, for which no connection opens or closes.
+    Datagrams(Box<DatagramSocket>),
 }
 
 /// What is left of a connection.
@@ -74,9 +112,11 @@ struct Socket {
 impl Socket {
     /// Sets an option of a connection that is still to be opened.
     fn configure(&mut self, option: &SocketOption) -> Result<(), OptionError> {
-        match self.state {
-            State::Planned => option.configure(Arc::make_mut(&mut self.config.tcp)),
-            State::Open(_) | State::Closed(_) => Err(OptionError::NotOpen),
+        match (&self.state, &mut self.config.kind) {
+            (State::Planned, SocketKind::Connection { tcp, .. }) => {
+                option.configure(Arc::make_mut(tcp))
+            }
+            _ => Err(OptionError::NotOpen),
         }
     }
 }
@@ -94,8 +134,10 @@ pub(super) struct Applications {
     list: Vec<Running>,
     sockets: Vec<Socket>,
     timers: Schedule,
-    /// Sockets that the application acted on.
+    /// Connections that the application acted on.
     touched: Vec<u32>,
+    /// Datagrams that the application sends: the socket, counted within the host, and the payload.
+    outgoing: Vec<(u32, u32)>,
 }
 
 /// Where the connections of open sockets are.
@@ -114,9 +156,9 @@ impl Open<'_> {
         Open { endpoints, free, by_flow, timers }
     }
 
-    /// Opens the connection of a socket, and returns its endpoint's number.
-    fn open(&mut self, number: u32, config: &SocketConfig) -> u32 {
-        let mut connection = config.open();
+    /// Opens the connection of a socket that is to have one, and returns its endpoint's number.
+    fn open(&mut self, number: u32, config: &SocketConfig) -> Option<u32> {
+        let mut connection = config.open()?;
         connection.watch(true);
         let endpoint = Endpoint {
             port: config.port,
@@ -138,7 +180,7 @@ impl Open<'_> {
             }
         };
         self.by_flow.set(config.flow, index);
-        index
+        Some(index)
     }
 }
 
@@ -193,6 +235,7 @@ struct HostSockets<'h> {
     sockets: &'h mut [Socket],
     open: Open<'h>,
     touched: &'h mut Vec<u32>,
+    outgoing: &'h mut Vec<(u32, u32)>,
 }
 
 impl HostSockets<'_> {
@@ -216,8 +259,11 @@ impl Sockets for HostSockets<'_> {
         let Some(Socket { config, state, .. }) = self.sockets.get_mut(number as usize) else {
             return;
         };
-        if matches!(state, State::Planned) && config.connects {
-            *state = State::Open(self.open.open(number, config));
+        if !matches!(state, State::Planned) || !config.connects() {
+            return;
+        }
+        if let Some(index) = self.open.open(number, config) {
+            *state = State::Open(index);
             self.endpoint(socket);
         }
     }
@@ -227,6 +273,13 @@ impl Sockets for HostSockets<'_> {
         if let Some(endpoint) = self.endpoint(socket).filter(|_| bytes > 0) {
             endpoint.told.written = false;
             endpoint.connection.supply(bytes, now);
+        }
+    }
+
+    fn send(&mut self, SocketId(number): SocketId, bytes: u32) {
+        let number = self.first + number;
+        if let Some(State::Datagrams(_)) = self.sockets.get(number as usize).map(|s| &s.state) {
+            self.outgoing.push((number, bytes));
         }
     }
 
@@ -262,7 +315,11 @@ impl Sockets for HostSockets<'_> {
         let now = self.now;
         if let Some(endpoint) = self.endpoint(socket) {
             endpoint.connection.watch(false);
-            endpoint.connection.read_always(now);
+            return endpoint.connection.read_always(now);
+        }
+        let own = self.sockets.get_mut((self.first + socket.0) as usize);
+        if let Some(State::Datagrams(datagrams)) = own.map(|socket| &mut socket.state) {
+            datagrams.reads_always = true;
         }
     }
 
@@ -289,7 +346,8 @@ impl Applications {
         self.list.push(Running { application, first });
         for config in sockets {
             by_flow.set(config.flow, SOCKETS + self.sockets.len() as u32);
-            self.sockets.push(Socket { config, application: number, state: State::Planned });
+            let state = config.state();
+            self.sockets.push(Socket { config, application: number, state });
         }
     }
 
@@ -298,11 +356,51 @@ impl Applications {
         let Some(Socket { config, state, .. }) = self.sockets.get_mut(number as usize) else {
             return false;
         };
-        let listens = matches!(state, State::Planned) && !config.connects;
-        if listens {
-            *state = State::Open(open.open(number, config));
+        if !matches!(state, State::Planned) || config.connects() {
+            return false;
         }
-        listens
+        let Some(index) = open.open(number, config) else { return false };
+        *state = State::Open(index);
+        true
+    }
+
+    /// Counts a datagram that came for the socket of that number; returns whether its application is to be told,
+    /// and `None` if the socket is none of datagrams.
+    pub(super) fn receive(&mut self, number: u32, packet: &Packet, now: Instant) -> Option<bool> {
+        let State::Datagrams(datagrams) = &mut self.sockets.get_mut(number as usize)?.state else {
+            return None;
+        };
+        datagrams.receive(packet, now);
+        Some(!datagrams.reads_always)
+    }
+
+    /// Tells the application of a datagram of so many bytes that came for the socket of that number.
+    pub(super) fn deliver_datagram(
+        &mut self,
+        number: u32,
+        bytes: u32,
+        open: Open<'_>,
+        now: Instant,
+    ) {
+        let application = self.sockets[number as usize].application;
+        let socket = SocketId(number - self.list[application as usize].first);
+        self.tell(application, SocketEvent::Datagram(socket, bytes), open, now);
+    }
+
+    /// Writes a datagram of that socket into `packet`; returns the port that it leaves by.
+    pub(super) fn emit(
+        &mut self,
+        (number, bytes): (u32, u32),
+        packet: &mut Packet,
+        now: Instant,
+    ) -> Option<u16> {
+        let Socket { config, state: State::Datagrams(datagrams), .. } =
+            self.sockets.get_mut(number as usize)?
+        else {
+            return None;
+        };
+        datagrams.emit(bytes, packet, now);
+        Some(config.port)
     }
 
     /// Sets an option of the socket of that number, which is not open.
@@ -331,7 +429,7 @@ impl Applications {
             let Some(endpoint) = open.endpoints.get_mut(index as usize) else { return };
             endpoint.connection.clear_event();
             let Socket { application, ref config, .. } = self.sockets[endpoint.socket as usize];
-            let connects = config.connects;
+            let connects = config.connects();
             let socket = SocketId(endpoint.socket - self.list[application as usize].first);
             let Some(event) = endpoint.next_event(socket, connects, &mut came) else { return };
             self.tell(application, event, open.reborrow(), now);
@@ -339,9 +437,9 @@ impl Applications {
     }
 
     fn tell(&mut self, number: u32, event: SocketEvent, open: Open<'_>, now: Instant) {
-        let Self { list, sockets, timers, touched } = self;
+        let Self { list, sockets, timers, touched, outgoing } = self;
         let Running { application, first } = &mut list[number as usize];
-        let sockets = &mut HostSockets { now, first: *first, sockets, open, touched };
+        let sockets = &mut HostSockets { now, first: *first, sockets, open, touched, outgoing };
         application.handle(event, sockets);
         let at = application.next_wakeup();
         debug_assert!(at > now, "{application:?} asks for its past");
@@ -358,6 +456,23 @@ impl Applications {
     pub(super) fn give_back(&mut self, mut touched: Vec<u32>) {
         touched.clear();
         self.touched = touched;
+    }
+
+    /// Whether applications have sent datagrams.
+    #[inline]
+    pub(super) fn has_outgoing(&self) -> bool {
+        !self.outgoing.is_empty()
+    }
+
+    /// The datagrams that applications have sent since this was last called; see [`Self::take_touched`].
+    pub(super) fn take_outgoing(&mut self) -> Vec<(u32, u32)> {
+        core::mem::take(&mut self.outgoing)
+    }
+
+    /// See [`Self::take_outgoing`].
+    pub(super) fn give_back_outgoing(&mut self, mut outgoing: Vec<(u32, u32)>) {
+        outgoing.clear();
+        self.outgoing = outgoing;
     }
 
     /// Keeps what is left of a connection that both ends have closed, or that failed; its endpoint is free.
@@ -400,19 +515,29 @@ impl Applications {
         self.sockets.iter().map(|socket| socket.config.flow)
     }
 
-    /// The state of the connection of a socket that is not open.
+    /// The state of a socket that has no open connection.
     pub(super) fn info(&self, number: u32) -> Option<Info> {
         let Socket { config, state, .. } = self.sockets.get(number as usize)?;
-        Some(match state {
-            State::Closed(closed) => closed.info,
-            State::Planned | State::Open(_) => config.open().info(),
-        })
+        match state {
+            State::Closed(closed) => Some(closed.info),
+            State::Datagrams(datagrams) => Some(datagrams.info()),
+            State::Planned | State::Open(_) => config.open().map(|connection| connection.info()),
+        }
     }
 
-    /// The bytes that were read from a socket that is not open, and when the last of them were.
+    /// How long the datagrams that came for the socket of that number were on their way.
+    pub(super) fn delay(&self, number: u32) -> Option<Delay> {
+        match &self.sockets.get(number as usize)?.state {
+            State::Datagrams(datagrams) => Some(datagrams.delay()),
+            State::Planned | State::Open(_) | State::Closed(_) => None,
+        }
+    }
+
+    /// The bytes that were read from a socket that has no open connection, and when the last of them were.
     pub(super) fn progress(&self, number: u32) -> Option<(u64, Instant)> {
         match &self.sockets.get(number as usize)?.state {
             State::Closed(closed) => Some(closed.progress),
+            State::Datagrams(datagrams) => Some(datagrams.progress()),
             State::Planned | State::Open(_) => Some((0, Instant::ZERO)),
         }
     }
