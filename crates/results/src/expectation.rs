@@ -43,8 +43,12 @@ pub fn judge_quantities(
 
 fn verdict(expectation: &Expectation, quantities: &[(String, f64)]) -> Result<Verdict, Error> {
     let Expectation { path, low, high } = expectation.clone();
-    let value = measured(&path, quantities).ok_or_else(|| unknown(&path, quantities))?;
-    let value = if is_of_nothing(&path, quantities) { f64::NAN } else { value };
+    let value = match measured(&path, quantities) {
+        Some(_) if is_of_nothing(&path, quantities) => f64::NAN,
+        Some(value) => value,
+        None if may_come(&path, quantities) => f64::NAN,
+        None => return Err(unknown(&path, quantities)),
+    };
     let ok = low.is_none_or(|low| value >= low) && high.is_none_or(|high| value <= high);
     Ok(Verdict { path, value, low, high, ok })
 }
@@ -59,6 +63,21 @@ fn is_of_nothing(path: &str, quantities: &[(String, f64)]) -> bool {
     let group = flow.strip_prefix("flow.").map(|name| format!("group.{name}.{counted}"));
     let counted = find(quantities, &format!("{flow}.{counted}"));
     counted.or_else(|| find(quantities, &group?)) == Some(0.0)
+}
+
+/// Whether it is a quantity of what there is, though nothing was counted that it could be of: a mean of no packets.
+pub fn may_come(path: &str, quantities: &[(String, f64)]) -> bool {
+    let (Some(quantity), Some((entity, _))) = (Quantity::of(path), path.rsplit_once('.')) else {
+        return false;
+    };
+    let table = quantity.field.rsplit_once('.').map_or("", |(table, _)| table);
+    let group = entity.strip_prefix("flow.").map(|name| format!("group.{name}"));
+    let entities = [Some(entity.to_owned()), group].into_iter().flatten();
+    let places = entities.flat_map(|entity| {
+        ["", ".forward", ".reverse"].map(|direction| format!("{entity}{direction}.{table}"))
+    });
+    let mut places = places.map(|place| place.trim_end_matches('.').to_owned() + ".");
+    places.any(|place| quantities.iter().any(|(known, _)| known.starts_with(&place)))
 }
 
 /// That no quantity has that path; names the nearest one.
@@ -132,6 +151,22 @@ fn edits(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mean_of_nothing_lies_in_no_range() {
+        let known = [("link.wan.forward.impairments.passed_packets", 0.0)];
+        let known = known.map(|(path, value)| (path.to_owned(), value));
+        let judged = |path: &str| {
+            let expectation = Expectation { path: path.into(), low: Some(0.0), high: None };
+            judge_quantities(&[expectation], &known)
+        };
+        let [verdict] =
+            <[Verdict; 1]>::try_from(judged("link.wan.added_delay_mean").expect("a verdict"))
+                .expect("one");
+        assert!(verdict.value.is_nan() && !verdict.ok);
+        assert!(judged("link.lan.added_delay_mean").is_err());
+        assert!(judged("link.wan.goodness").is_err());
+    }
 
     #[test]
     fn a_path_is_short_for_what_it_names() {
