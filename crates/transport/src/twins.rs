@@ -118,8 +118,8 @@ fn run(seed: u64, path: Path, general: bool) -> (Vec<String>, Vec<[Info; 2]>) {
 }
 
 proptest! {
-    // Always the same cases: of 4 000 one differs, where a data segment goes out later by the fast path. The seed is
-    // 16380772808131394496, drop = 8, twice = 9, mark = 17, refuse = 7, clean = 1; its cause is not known yet.
+    // Always the same cases, and those that once failed: of 6 000 drawn anew one still differs, where the general path probes
+    // the tail: seed = 17011159755674781295, drop = 27, late = 26, twice = 5, mark = 8, refuse = 0, clean = 1.
     #![proptest_config(ProptestConfig {
         cases: 200,
         rng_seed: RngSeed::Fixed(1),

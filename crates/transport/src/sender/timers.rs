@@ -85,8 +85,12 @@ impl Sender {
             self.timer.set(Purpose::None, Instant::NEVER);
         } else if self.timer.is_reordering() && self.timer.armed == now {
             // By this very ACK RACK is about to decide.
-        } else if !self.arm_tail_probe(now + self.rtt.rto(), now) {
-            self.arm_retransmission(now);
+        } else {
+            // What an ACK before this one, at the same instant, set for many packets holds no more.
+            self.timer.armed = Instant::NEVER;
+            if !self.arm_tail_probe(now + self.rtt.rto(), now) {
+                self.arm_retransmission(now);
+            }
         }
     }
 
