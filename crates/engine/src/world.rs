@@ -83,12 +83,12 @@ impl World {
         let mut world = Self { packets, ..Self::joined(plan, interfaces)? };
         world.describe(plan);
         for channel in 0..world.channels.len() {
-            let frames = plan.links[channel / 2].wire == scenario::plan::Wire::Frames;
+            let frames = plan.links[channel / 2].lab.wire == scenario::plan::Wire::Frames;
             let far = world.channels[channel].far as usize;
             let machine = matches!(plan.nodes[far].kind, Kind::Host(_));
             world.channels[channel].gap_frames = frames && machine;
         }
-        if plan.links.iter().any(|link| link.gso) {
+        if plan.links.iter().any(|link| link.lab.gso) {
             // They pass every port on their way, whoever's link that is.
             let ports = world.nodes.iter_mut().flat_map(Node::ports_mut);
             ports.for_each(Port::take_super_frames);
@@ -263,7 +263,11 @@ fn output(
     link: &scenario::plan::Link,
     id: PortId,
 ) -> Result<(Port, traffic::Duration), Refusal> {
-    let config = &network::link::Config { rate: end.rate, delay: end.delay, ..link.config };
+    let config = &network::link::Config {
+        rate: end.direction.rate,
+        delay: end.direction.delay,
+        ..link.config
+    };
     let name = format!("{}:{}:queue", plan.nodes[end.node].name, link.name);
     let seed = Random::new(plan.seed, &name).next_u64();
     Ok(match &plan.nodes[end.node].kind {
@@ -274,8 +278,8 @@ fn output(
         _ => {
             let (rate, mtu, overhead) = (config.rate, config.mtu, config.overhead);
             let port = Port::new(id, &end.queue, traffic::Port { rate, mtu, overhead, seed })?
-                .with_timer(plan.nodes[end.node].timer)
-                .with_device_buffer(end.device_buffer);
+                .with_timer(plan.nodes[end.node].kind.timer())
+                .with_device_buffer(end.direction.device_buffer);
             let port = match &end.trace {
                 Some(trace) => port.with_trace(trace.clone()),
                 None => port,

@@ -146,7 +146,7 @@ fn segmentation(link: &Link, end: &End) -> Segmentation {
     const LONGEST: u64 = 65_535;
     const PERIOD: Duration = Duration::from_ms(1);
     match regulated(end) {
-        _ if link.gso => Segmentation::Reader,
+        _ if link.lab.gso => Segmentation::Reader,
         Some(rate) => {
             let frame = rate.time_for(Bytes(link.config.mtu.0 + HEADER + FCS));
             let frames = (PERIOD.as_ps() / frame.as_ps().max(1)).min(LONGEST / link.config.mtu.0);
@@ -162,7 +162,7 @@ fn line(link: &Link, end: &End) -> Line {
     let (rate, overhead) = match regulated(end) {
         // Disciplines count frames.
         Some(rate) => (rate, FCS),
-        None => (end.rate, FCS + link.config.overhead.0),
+        None => (end.direction.rate, FCS + link.config.overhead.0),
     };
     let counted = link.config.mtu.0 + HEADER;
     let limit = Bytes(QUEUE * (counted + FCS));
@@ -186,5 +186,5 @@ pub(crate) fn regulated(end: &End) -> Option<Rate> {
         Parameters::Tbr(tbr) => tbr.rate,
         _ => None,
     };
-    rate.filter(|&rate| rate < end.rate)
+    rate.filter(|&rate| rate < end.direction.rate)
 }

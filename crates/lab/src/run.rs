@@ -268,7 +268,7 @@ pub(crate) fn memory(plan: &Plan) -> Result<(Buffers, Packets), Error> {
 }
 
 fn takes_super_frames(plan: &Plan) -> bool {
-    plan.links.iter().any(|link| link.gso)
+    plan.links.iter().any(|link| link.lab.gso)
 }
 
 /// Opens the fabric's end of every cable.

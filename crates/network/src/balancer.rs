@@ -6,27 +6,67 @@
 //! may change its link when it has been silent for longer than the paths' delays differ by (Sinha, Kandula and
 //! Katabi 2004, FLARE; Vanini et al. 2017, LetFlow, whose choice is random as here).
 
-use traffic::{Duration, FlowId, HostId, Instant, Packet, Random};
+use traffic::setting::Frequency;
+use traffic::{Duration, FlowId, HostId, Instant, Packet, Random, choice, settings};
 
 use crate::forwarding::pick;
+use crate::invalid::Invalid;
+use crate::node;
+use crate::workload::INTERVAL_MIN;
 
-/// What is sent by one link as a whole.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unit {
-    /// The packets of a flow in one direction: a hash of the flow picks the link, as a router does.
-    #[default]
-    Flow,
-    /// Packets of a flow without a silence of so long between them: each such train has a link drawn for it.
-    Flowlet(Duration),
-    /// Each packet: the links take turns.
-    Packet,
+choice! {
+    /// What is sent by one link as a whole.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Unit {
+        /// The packets of a flow in one direction: a hash of the flow picks the link, as a router does.
+        #[default]
+        Flow = "flow",
+        /// Packets of a flow without a long silence between them: each such train has a link drawn for it.
+        Flowlet = "flowlet",
+        /// Each packet: the links take turns.
+        Packet = "packet",
+    }
 }
 
-/// A load balancer's settings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Config {
-    /// What is sent by one link as a whole.
-    pub by: Unit,
+settings! {
+    /// A forwarder that spreads packets over parallel links.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Config {
+        /// How often the timer ticks that its ports' disciplines wait by, as a kernel's; as often as is needed unless
+        /// given.
+        #[like(Frequency)]
+        pub timer: Duration,
+        /// What goes by one link as a whole: a "flow" in one direction, picked by a hash, a "flowlet", which ends with a
+        /// silence, or each "packet", the links in turn; "flow" unless given.
+        pub by: Unit,
+        /// The silence that ends a flowlet; 500 us unless given.
+        #[range(INTERVAL_MIN..)]
+        pub gap: Option<Duration>,
+    }
+}
+
+/// The silence that ends a flowlet, unless given: LetFlow's (Vanini et al. 2017, section 6).
+const GAP: Duration = Duration::from_us(500);
+
+impl node::Config for Config {
+    fn settle(&mut self) -> Result<(), Invalid> {
+        match (self.by, self.gap) {
+            (Unit::Flowlet, gap) => self.gap = gap.or(Some(GAP)),
+            (Unit::Flow | Unit::Packet, None) => {}
+            (Unit::Flow | Unit::Packet, Some(_)) => {
+                let (message, help) = (
+                    "a `gap` where there are no flowlets",
+                    "leave it out, or set by = \"flowlet\"",
+                );
+                return Err(Invalid { setting: "gap", message, help });
+            }
+        }
+        Ok(())
+    }
+
+    fn timer(&self) -> Duration {
+        self.timer
+    }
 }
 
 /// The table of flowlets has so many places, as CONGA's switches have (Alizadeh et al. 2014, section 3.1). Flows
@@ -61,8 +101,8 @@ impl Balancer {
     pub fn new(config: &Config, seed: u64) -> Self {
         let choice = match config.by {
             Unit::Flow => Choice::Flow,
-            Unit::Flowlet(gap) => {
-                let flowlets = vec![None; PLACES].into();
+            Unit::Flowlet => {
+                let (gap, flowlets) = (config.gap.unwrap_or(GAP), vec![None; PLACES].into());
                 Choice::Flowlet { gap, flowlets, random: Random::from_seed(seed) }
             }
             Unit::Packet => Choice::Packet { turn: 0 },

@@ -3,21 +3,36 @@
 //! of an output port.
 
 use traffic::qdisc::{self, fifo};
-use traffic::{Bytes, Duration, Port, Rate};
+use traffic::{Bytes, Duration, Port, Rate, settings};
 
-use crate::link;
+use crate::link::{self, RATE_MAX};
+use crate::node;
 
-/// An emulator's settings, the same in both directions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config {
-    /// Bandwidth limit, counted in frame bytes: header and FCS, but neither preamble nor gap. So counts
-    /// GNET-1, whose 62.5 MB/s pass one 1518-byte frame every 24.288 us.
-    pub rate: Rate,
-    /// Delay, one way.
-    pub delay: Duration,
-    /// Drop-tail buffer, in frame bytes.
-    pub buffer: Bytes,
+settings! {
+    required: rate, buffer;
+    /// A WAN emulator: each of its output ports has this bandwidth limit, delay and drop-tail buffer.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Config {
+        /// Bandwidth limit, counted in frame bytes: header and FCS, but neither preamble nor gap, as GNET-1 does,
+        /// whose 62.5 MB/s pass one 1518-byte frame every 24.288 us.
+        #[range(..=RATE_MAX)]
+        pub rate: Rate,
+        /// Delay, one way; 0 unless given.
+        pub delay: Duration,
+        /// Drop-tail buffer, in frame bytes.
+        #[range(Bytes(1)..)]
+        pub buffer: Bytes,
+    }
 }
+
+impl Default for Config {
+    /// Rate and buffer are to be given.
+    fn default() -> Self {
+        Self { rate: Rate::MIN, delay: Duration::ZERO, buffer: Bytes(0) }
+    }
+}
+
+impl node::Config for Config {}
 
 impl Config {
     /// The output port towards `link`: the limit where it is below the line rate, else the line. Its seed

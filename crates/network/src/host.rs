@@ -10,7 +10,8 @@ mod processor;
 mod sockets;
 
 use traffic::packet::flags;
-use traffic::{DropReason, Duration, FlowId, Instant, PacketId, Packets};
+use traffic::setting::Frequency;
+use traffic::{DropReason, Duration, FlowId, Instant, PacketId, Packets, settings};
 use transport::{Connection, Info, OptionError, ProcessingCost, SocketOption};
 
 use self::processor::Processing;
@@ -24,16 +25,27 @@ use crate::datagram::Delay;
 use crate::exchange::Exchanges;
 use crate::flow_table::{FlowTable, NO_ENDPOINT};
 use crate::ingress::Ingress;
-use crate::node::{Behaviour, Context, Egress, Parts};
+use crate::node::{self, Behaviour, Context, Egress, Parts};
 use crate::observer::{Observer, Place};
 use crate::port::{Offered, Port};
 use crate::schedule::Schedule;
 
-/// A host's settings.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Config {
-    /// The processor model; `None` takes no time.
-    pub processor: Option<Processor>,
+settings! {
+    /// An end system.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct Config {
+        /// How often the timer ticks that its interfaces' disciplines wait by; as often as is needed unless given.
+        #[like(Frequency)]
+        pub timer: Duration,
+        /// The processor model; `None` takes no time.
+        pub processor: Option<Processor>,
+    }
+}
+
+impl node::Config for Config {
+    fn timer(&self) -> Duration {
+        self.timer
+    }
 }
 
 /// One end of a connection; what every segment touches comes first, here and in the connection.

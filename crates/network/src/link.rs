@@ -1,20 +1,62 @@
 //! A link: what it is, and one direction of it, in which packets propagate.
 
-use traffic::{Bytes, DropReason, Duration, Instant, PacketId, Packets, Rate, Ring};
+use traffic::{Bytes, DropReason, Duration, Instant, PacketId, Packets, Rate, Ring, settings};
 
 use crate::impairment::{Impairment, Transit};
 
-/// A link's settings, the same in both directions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config {
-    /// Line rate.
-    pub rate: Rate,
-    /// Propagation delay, one way.
-    pub delay: Duration,
-    /// The longest IP datagram.
-    pub mtu: Bytes,
-    /// What a frame costs beyond its own bytes (header and FCS counted with them): 20 on Ethernet.
-    pub overhead: Bytes,
+/// Sixty times Ethernet's fastest (IEEE 802.3dj): what is faster is a unit mistaken.
+pub const RATE_MAX: Rate = Rate::from_bits_per_second(100_000_000_000_000).unwrap();
+
+settings! {
+    /// A link, the same in both directions.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Config {
+        /// Line rate; required unless there is a `trace`.
+        #[range(..=RATE_MAX)]
+        pub rate: Rate,
+        /// Propagation delay, one way; 0 unless given.
+        pub delay: Duration,
+        /// The longest IP datagram (every IPv4 host takes 576 B: RFC 791); 1500 B unless given.
+        #[range(Bytes(576)..=Bytes(65_535))]
+        pub mtu: Bytes,
+        /// What a frame costs beyond header and FCS; 20 B unless given (Ethernet's preamble and gap).
+        #[range(..=Bytes(1_000_000))]
+        pub overhead: Bytes,
+    }
+}
+
+impl Default for Config {
+    /// Ethernet, whose rate is to be given.
+    fn default() -> Self {
+        let overhead = Bytes(traffic::packet::PREAMBLE_AND_GAP.into());
+        Self { rate: Rate::MIN, delay: Duration::ZERO, mtu: Bytes(1_500), overhead }
+    }
+}
+
+settings! {
+    /// One direction of a link: what is sent at one of its ends.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Direction {
+        /// The line rate of what is sent there; the link's unless given.
+        #[range(..=RATE_MAX)]
+        pub rate: Rate,
+        /// The propagation delay of what is sent there; the link's unless given.
+        pub delay: Duration,
+        /// What the device behind the discipline takes ahead of the wire, by wire bytes; nothing unless given.
+        pub device_buffer: Bytes,
+    }
+}
+
+impl From<&Config> for Direction {
+    fn from(link: &Config) -> Self {
+        Self { rate: link.rate, delay: link.delay, device_buffer: Bytes(0) }
+    }
+}
+
+impl Default for Direction {
+    fn default() -> Self {
+        Self::from(&Config::default())
+    }
 }
 
 /// One direction of a link: packets on their way, each with the instant its last bit arrives, the first

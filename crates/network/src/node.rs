@@ -3,7 +3,8 @@
 //! A kind of node is a file of its own and a line of the registry here: its name in a scenario, its settings
 //! (a [`Kind`]) and what acts by them (a [`Node`]).
 
-use traffic::{Bytes, DropReason, Instant, PacketId, Packets};
+use traffic::setting::Settings;
+use traffic::{Bytes, DropReason, Duration, Instant, PacketId, Packets};
 
 use crate::balancer::{self, Balancer};
 use crate::custody::Owner;
@@ -11,6 +12,7 @@ use crate::emulator;
 use crate::forwarding::ForwardingTable;
 use crate::host::{self, Host};
 use crate::ingress::{Ingress, Side};
+use crate::invalid::Invalid;
 use crate::observer::{Event, Observer, Place, PortId};
 use crate::port::Port;
 use crate::router::{self, Router};
@@ -151,6 +153,23 @@ pub trait Behaviour {
     }
 }
 
+/// The settings of a kind of node.
+pub trait Config: Settings + Default {
+    /// Fills in what hangs on other settings.
+    ///
+    /// # Errors
+    ///
+    /// Settings that make no sense together.
+    fn settle(&mut self) -> Result<(), Invalid> {
+        Ok(())
+    }
+
+    /// The period of the timer that its ports' disciplines wait by; zero for one as fine as is needed.
+    fn timer(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
 /// The registry: the kind and its settings, its name in a scenario, and the node that it makes.
 macro_rules! registry {
     ($($(#[$doc:meta])* $kind:ident($config:ty) = $name:literal, $make:expr;)*
@@ -170,11 +189,27 @@ macro_rules! registry {
                 match self { $(Self::$kind(_) => $name,)* }
             }
 
+            /// What can be set of it.
+            pub fn settings(&self) -> &dyn Settings {
+                match self { $(Self::$kind(config) => config,)* }
+            }
+
+            /// The period of the timer that its ports' disciplines wait by; zero for one as fine as is needed.
+            pub fn timer(&self) -> Duration {
+                match self { $(Self::$kind(config) => config.timer(),)* }
+            }
+
             /// The node of this kind.
             pub fn build(&self, parts: Parts) -> Node {
                 match self { $(Self::$kind(config) => $make(config, parts),)* }
             }
         }
+
+        $(impl From<$config> for Kind {
+            fn from(config: $config) -> Self {
+                Self::$kind(config)
+            }
+        })*
 
         /// A node.
         #[derive(Debug)]

@@ -3,17 +3,31 @@
 //! So does a host whose stack is a machine's: what that sends is forwarded, what is for itself goes out
 //! to the machine.
 
-use traffic::{DropReason, PacketId};
+use traffic::setting::Frequency;
+use traffic::{DropReason, Duration, PacketId, settings};
 
 use crate::forwarding::{ForwardingTable, LOCAL};
 use crate::ingress::Ingress;
-use crate::node::{Behaviour, Context, Egress, Parts};
+use crate::node::{self, Behaviour, Context, Egress, Parts};
 use crate::observer::{Observer, Place};
 use crate::port::{Offered, Port};
 
-/// A router's settings: none beyond those of its ports.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Config;
+settings! {
+    /// A forwarder. Flows spread over all shortest paths by a hash (ECMP).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Config {
+        /// How often the timer ticks that its ports' disciplines wait by, as a kernel's; as often as is needed unless
+        /// given.
+        #[like(Frequency)]
+        pub timer: Duration,
+    }
+}
+
+impl node::Config for Config {
+    fn timer(&self) -> Duration {
+        self.timer
+    }
+}
 
 /// A router, a load balancer or a WAN emulator: they differ in their tables and ports only. Or the interfaces of a
 /// machine.

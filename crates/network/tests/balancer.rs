@@ -15,7 +15,7 @@ use wire::{Wire, gigabit};
 const LINKS: u32 = 4;
 
 /// A node from which four links of equal cost lead to host 1.
-fn node(by: Unit) -> Node {
+fn node(by: Unit, gap: Option<Duration>) -> Node {
     let queue = qdisc::Parameters::Fifo(fifo::Parameters::default());
     let port = |number| Port::new(PortId(number), &queue, gigabit()).unwrap();
     let to = Destination { gateway: 9, port: 0, prefix: 0 };
@@ -24,7 +24,7 @@ fn node(by: Unit) -> Node {
     let table = ForwardingTable::new(7, [nowhere, to].into(), hops, 11);
     let (ports, sides) = ((0..LINKS).map(port).collect(), Vec::new());
     let parts = Parts { number: 7, ports, sides, table, seed: 3 };
-    Kind::Balancer(balancer::Config { by }).build(parts)
+    Kind::Balancer(balancer::Config { by, gap, ..balancer::Config::default() }).build(parts)
 }
 
 /// By which port each packet leaves; they arrive at these times, of these flows, at an idle node.
@@ -53,7 +53,7 @@ fn ms(ms: u64) -> Instant {
 #[test]
 fn packets_take_the_links_in_turn() {
     let arrivals: Vec<_> = (0..40).map(|n| (ms(n), n as u32 % 3)).collect();
-    let taken = ports(&mut node(Unit::Packet), &arrivals);
+    let taken = ports(&mut node(Unit::Packet, None), &arrivals);
     for turn in taken.chunks(LINKS as usize) {
         let mut turn = turn.to_vec();
         turn.sort_unstable();
@@ -64,7 +64,7 @@ fn packets_take_the_links_in_turn() {
 #[test]
 fn flows_spread_over_all_links() {
     let arrivals: Vec<_> = (0..400).map(|n| (ms(n), n as u32)).collect();
-    let taken = ports(&mut node(Unit::Flow), &arrivals);
+    let taken = ports(&mut node(Unit::Flow, None), &arrivals);
     // 100 expected; four standard deviations are 35.
     for link in 0..LINKS {
         let count = taken.iter().filter(|&&port| port == link).count();
@@ -87,8 +87,8 @@ proptest! {
                 (ms(now), flow)
             })
             .collect();
-        let flowlets = ports(&mut node(Unit::Flowlet(Duration::from_ms(gap))), &arrivals);
-        let flows = ports(&mut node(Unit::Flow), &arrivals);
+        let flowlets = ports(&mut node(Unit::Flowlet, Some(Duration::from_ms(gap))), &arrivals);
+        let flows = ports(&mut node(Unit::Flow, None), &arrivals);
         for flow in 0..4 {
             let own: Vec<usize> =
                 (0..arrivals.len()).filter(|&n| arrivals[n].1 == flow).collect();
@@ -107,7 +107,7 @@ proptest! {
 fn a_flow_that_was_silent_may_take_another_link() {
     let gap = Duration::from_ms(1);
     let arrivals: Vec<_> = (0..400).map(|n| (ms(2 * n), 5)).collect();
-    let taken = ports(&mut node(Unit::Flowlet(gap)), &arrivals);
+    let taken = ports(&mut node(Unit::Flowlet, Some(gap)), &arrivals);
     for link in 0..LINKS {
         let count = taken.iter().filter(|&&port| port == link).count();
         assert!((65..=135).contains(&count), "{count} of 400 by {link}");

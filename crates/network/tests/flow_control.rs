@@ -39,7 +39,7 @@ impl Bench {
         let sides =
             vec![Side { control: true, ..Side::default() }, Side { trust, ..Side::default() }];
         let ports = vec![port(0).with_flow_control(), port(1)];
-        let node = Kind::Router(router::Config);
+        let node = Kind::Router(router::Config::default());
         let node = node.build(Parts { number: 7, ports, sides, table, seed: 0 });
         Self { node, packets: Packets::new(), wire: Wire::default(), now: Instant::ZERO }
     }

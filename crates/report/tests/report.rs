@@ -123,7 +123,7 @@ fn what_finds_no_room_is_told() {
     let mut plan = wide(100);
     // No two alike.
     for (number, link) in plan.links.iter_mut().enumerate() {
-        link.ends.iter_mut().for_each(|end| end.delay = Duration::from_us(number as u64));
+        link.ends.iter_mut().for_each(|end| end.direction.delay = Duration::from_us(number as u64));
     }
     let drawn = topology(&plan);
     assert_eq!(drawn.matches("<rect").count(), 40);

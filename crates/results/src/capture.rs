@@ -190,7 +190,7 @@ fn interface(plan: &Plan, capture: &Capture) -> Interface {
     Interface {
         name: capture.name.clone(),
         description: format!("link {}, from {from} to {to}", link.name),
-        speed: link.ends[capture.port.0 as usize % 2].rate.bits_per_second(),
+        speed: link.ends[capture.port.0 as usize % 2].direction.rate.bits_per_second(),
         snap: SNAP,
     }
 }

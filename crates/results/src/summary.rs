@@ -401,7 +401,11 @@ fn sum_direction(
         drops: port.drops.total(),
         drops_by_reason: by_reason(&port.drops),
         marks: s.marked_packets,
-        utilisation: share(s.sent_bytes + s.gap_bytes + overhead, link.ends[end].rate, seconds),
+        utilisation: share(
+            s.sent_bytes + s.gap_bytes + overhead,
+            link.ends[end].direction.rate,
+            seconds,
+        ),
         packets: s.sent_packets,
         bytes: s.sent_bytes,
         gap_frames: s.gap_frames,

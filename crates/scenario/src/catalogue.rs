@@ -14,8 +14,8 @@ use crate::queue::sentence;
 use crate::setting::{self, doc};
 use crate::templates::without_schema;
 use crate::value::{
-    FractionUnit, RandomSizeUnit, RandomTimeUnit, RateLimitUnit, RateUnit, ShareUnit, SizeUnit,
-    TimeUnit, Unit,
+    CodePointUnit, FractionUnit, PeriodUnit, RandomSizeUnit, RandomTimeUnit, RateLimitUnit,
+    RateUnit, ShareUnit, SizeUnit, TimeUnit, Unit,
 };
 
 pub use algorithms::{AlgorithmPage, algorithm, algorithms};
@@ -148,6 +148,8 @@ fn takes(kind: Kind) -> String {
         Kind::Bytes => "size",
         Kind::Rate => "rate",
         Kind::Time => "time",
+        Kind::Frequency => "frequency",
+        Kind::CodePoint => "code point",
         Kind::RandomTime => "time, or a distribution",
         Kind::RandomBytes => "size, or a distribution",
         Kind::Share => "share",
@@ -170,6 +172,8 @@ fn written(kind: Kind) -> Option<&'static str> {
         Kind::Bytes | Kind::TunedBytes => Some(SizeUnit::SUMMARY),
         Kind::Rate => Some(RateUnit::SUMMARY),
         Kind::Time => Some(TimeUnit::SUMMARY),
+        Kind::Frequency => Some(PeriodUnit::SUMMARY),
+        Kind::CodePoint => Some(CodePointUnit::SUMMARY),
         Kind::RandomTime => Some(RandomTimeUnit::SUMMARY),
         Kind::RandomBytes => Some(RandomSizeUnit::SUMMARY),
         Kind::Share => Some(ShareUnit::SUMMARY),

@@ -14,7 +14,7 @@ use crate::included::{self, Files};
 use crate::plan::Plan;
 use crate::queue::Queue;
 use crate::units::Units;
-use crate::{aliases, grid, impairment, nearest, range, resolve, structure, syntax};
+use crate::{aliases, grid, nearest, range, resolve, structure, syntax};
 
 /// The longest file: a hand-written one has a thousandth of it.
 const FILE_BYTES_MAX: usize = 4 << 20;
@@ -284,7 +284,6 @@ impl Document {
         if !problems.is_empty() {
             return None;
         }
-        impairment::gather(table.get_mut());
         match Scenario::deserialize(toml::Deserializer::from(table)) {
             Ok(scenario) => resolve::resolve(&scenario, units, problems),
             Err(error) => {

@@ -6,6 +6,7 @@ mod outcome;
 
 use network::bulk::Train;
 use network::exchange::{Exchange, Ping};
+use network::{balancer, emulator, link, router};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -14,15 +15,15 @@ use crate::congestion::Congestion;
 use crate::filter::Match;
 use crate::impairment::Impairments;
 use crate::matrix::Matrix;
-use crate::node::{Balancer, Emulator, Host, Router};
+use crate::node::{Host, Plain};
+use crate::plan::{Demand, LabLink, Marks};
 use crate::queue::Queue;
-use crate::setting::Declared;
+use crate::setting::{Declared, Named, With};
 use crate::tcp::{IdleRestart, Tcp};
 use crate::topology::Topology;
 use crate::value::{
-    AddressUnit, CodePointUnit, Count, Grid, Name, OneOrMany, PortUnit, Quantity, RandomSizeUnit,
-    RandomTimeUnit, RateUnit, ShareUnit, SizeUnit, Table, TimeUnit, TraceUnit, UnitOfRate,
-    UnitOfSize, UnitOfTime,
+    AddressUnit, Count, Grid, Name, OneOrMany, PortUnit, Quantity, RateUnit, ShareUnit, SizeUnit,
+    Table, TimeUnit, TraceUnit, UnitOfRate, UnitOfSize, UnitOfTime,
 };
 
 pub(crate) use outcome::{Compare, Expect, Given, Measured, Tables, quantities};
@@ -51,13 +52,13 @@ pub(crate) struct Scenario {
     pub(crate) host: Table<Host>,
     /// Forwarders, by name.
     #[serde(default)]
-    pub(crate) router: Table<Router>,
+    pub(crate) router: Table<Plain<router::Config>>,
     /// WAN emulators, by name.
     #[serde(default)]
-    pub(crate) emulator: Table<Emulator>,
+    pub(crate) emulator: Table<Plain<emulator::Config>>,
     /// Load balancers, by name.
     #[serde(default)]
-    pub(crate) balancer: Table<Balancer>,
+    pub(crate) balancer: Table<Plain<balancer::Config>>,
     /// Links, by name.
     #[serde(default)]
     pub(crate) link: Table<Link>,
@@ -106,10 +107,14 @@ pub(crate) struct Units {
     pub(crate) duration: Option<Quantity<UnitOfTime>>,
 }
 
+/// The table of a link.
+pub(crate) type Link =
+    With<(Declared<link::Config>, (Declared<LabLink>, Impairments<false>)), LinkKeys>;
+
 /// A link, full duplex. Where an end is a counted node, one link for each.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Link {
+pub(crate) struct LinkKeys {
     /// The two nodes. Two counted nodes are paired by number, unless `groups` or `planes` says otherwise; a counted and
     /// a single one form a star.
     pub(crate) between: [Name; 2],
@@ -117,25 +122,8 @@ pub(crate) struct Link {
     pub(crate) groups: Option<Count>,
     /// Joins the nodes of two counted ends whose numbers leave the same remainder when divided by this.
     pub(crate) planes: Option<Count>,
-    /// Line rate; required unless there is a `trace`.
-    pub(crate) rate: Option<Quantity<RateUnit>>,
     /// What the line rate follows, in place of `rate`, from the run's start and over again; each direction by itself.
     pub(crate) trace: Option<Quantity<TraceUnit>>,
-    /// Propagation delay, one way; 0 unless given.
-    pub(crate) delay: Option<Quantity<TimeUnit>>,
-    /// The longest IP datagram; 1500 B unless given.
-    pub(crate) mtu: Option<Quantity<SizeUnit>>,
-    /// What a frame costs beyond header and FCS; 20 B unless given (Ethernet's preamble and gap).
-    pub(crate) overhead: Option<Quantity<SizeUnit>>,
-    /// What happens to the packets on it, in both directions, each by itself.
-    #[serde(default)]
-    #[schemars(flatten)]
-    pub(crate) impairments: Impairments<false>,
-    /// What a discipline's gaps are in the lab: "time" takes the wire for as long, "frames" sends PAUSE frames;
-    /// time unless given.
-    pub(crate) wire: Option<Wire>,
-    /// Whether the lab's hosts may hand over many segments as one (GSO); false unless given.
-    pub(crate) gso: Option<bool>,
     /// The queueing discipline at both ends; a fifo of 1000 packets unless given.
     pub(crate) queue: Option<Queue>,
     /// What is different at one end, by node.
@@ -143,45 +131,43 @@ pub(crate) struct Link {
     pub(crate) at: Table<LinkEnd>,
 }
 
-/// What gaps are on real packets.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Wire {
-    /// Time that the wire is taken.
-    Time,
-    /// PAUSE frames.
-    Frames,
-}
+/// The table of one end of a link.
+pub(crate) type LinkEnd = With<(Declared<link::Direction>, Impairments<true>), LinkEndKeys>;
 
 /// One end of a link.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct LinkEnd {
+pub(crate) struct LinkEndKeys {
     /// The queueing discipline there; the link's unless given.
     pub(crate) queue: Option<Queue>,
-    /// The line rate of what is sent there; the link's unless given.
-    pub(crate) rate: Option<Quantity<RateUnit>>,
     /// What the line rate of what is sent there follows; the link's unless given.
     pub(crate) trace: Option<Quantity<TraceUnit>>,
-    /// The propagation delay of what is sent there; the link's unless given.
-    pub(crate) delay: Option<Quantity<TimeUnit>>,
-    /// What the device behind it takes ahead of the wire, by wire bytes; nothing unless given.
-    pub(crate) device_buffer: Option<Quantity<SizeUnit>>,
     /// The address of a host there that has several links, and with a count those that follow; 10.64.0.1 and so on
     /// unless given. Flows name it as "host:link".
     pub(crate) address: Option<Quantity<AddressUnit>>,
     /// What is done to the packets that come in there; they pass unless given.
     pub(crate) conditioner: Option<Conditioner>,
-    /// What happens to the packets that are sent there.
-    #[serde(default)]
-    #[schemars(flatten)]
-    pub(crate) impairments: Impairments<true>,
 }
+
+impl Named for link::Config {
+    const NAME: &'static str = "Link";
+}
+
+impl Named for LabLink {
+    const NAME: &'static str = "LabLink";
+}
+
+impl Named for link::Direction {
+    const NAME: &'static str = "LinkEnd";
+}
+
+/// The table of a flow.
+pub(crate) type Flow = With<(Declared<Marks>, Declared<Demand>), FlowKeys>;
 
 /// TCP connections from one host to another, or datagrams. Where an end is a counted host, one for each.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Flow {
+pub(crate) struct FlowKeys {
     /// The sending host. Two counted hosts are paired by number; a counted and a single one form a
     /// star. "NAME.3..7" is those of a counted host from one to the other. "NAME:LINK" sends by that link of a host
     /// with several, from the address that it has there.
@@ -196,27 +182,12 @@ pub(crate) struct Flow {
     pub(crate) source_port: Option<Quantity<PortUnit>>,
     /// The receiver's port; 9000 and so on unless given.
     pub(crate) destination_port: Option<Quantity<PortUnit>>,
-    /// The code point of its packets, both directions; "cs0" unless given.
-    pub(crate) dscp: Option<Quantity<CodePointUnit>>,
-    /// Its IPv6 flow label, 0 to 1048575; 0 unless given.
-    pub(crate) flow_label: Option<Count>,
     /// The congestion control algorithm; the profile's own unless given. "kernel:bbr" is the kernel's, in the
     /// lab; { vegas = { alpha = 3 } } sets what can be set in it.
     pub(crate) congestion: Option<Congestion>,
-    /// When it begins; at 0 s unless given. "0 s..1 s" draws each flow's start from the run's seed and its
-    /// name.
-    pub(crate) start: Option<Quantity<RandomTimeUnit>>,
-    /// From each flow's start to the next one's, on top of `start`; 0 unless given. "exponential 50 ms" makes
-    /// Poisson arrivals.
-    pub(crate) stagger: Option<Quantity<RandomTimeUnit>>,
     /// The share of the busiest link on their ways that the flows of `bytes` bytes each take, headers included:
     /// it makes Poisson arrivals in place of `stagger`.
     pub(crate) load: Option<Quantity<ShareUnit>>,
-    /// When the program stops sending; never unless given.
-    pub(crate) stop: Option<Quantity<TimeUnit>>,
-    /// How much payload each flow sends; without end unless given. "web search" draws each flow's size from the
-    /// run's seed and its name.
-    pub(crate) bytes: Option<Quantity<RandomSizeUnit>>,
     /// UDP datagrams at a rate, whatever the network makes of them, in place of TCP.
     pub(crate) datagrams: Option<Datagrams>,
     /// Messages with silence between, rather than writing all the time.
@@ -240,6 +211,14 @@ pub(crate) struct Flow {
     pub(crate) tcp: Option<Tcp>,
     /// The receiver's TCP where it differs from its host's profile.
     pub(crate) receiver_tcp: Option<Tcp>,
+}
+
+impl Named for Marks {
+    const NAME: &'static str = "Flow";
+}
+
+impl Named for Demand {
+    const NAME: &'static str = "Demand";
 }
 
 /// As whom a program runs in the lab.

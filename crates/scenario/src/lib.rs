@@ -3,13 +3,15 @@
 //! A [`Document`] is a file with what the command line overrides in it; [`Document::plan`] resolves every
 //! name, default and quantity. Whatever is wrong comes back as [`Errors`], each with its place.
 
+extern crate alloc;
+
 mod aliases;
-mod arrival;
 pub mod catalogue;
 mod classes;
 mod command;
 mod condition;
 mod congestion;
+mod demand;
 mod diagnostic;
 mod distribution;
 mod document;

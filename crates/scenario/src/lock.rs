@@ -6,7 +6,9 @@
 use std::fmt::Write;
 use std::net::IpAddr;
 
+use network::link::Direction;
 use network::{impairment, link};
+use traffic::setting::Settings;
 use traffic::{Bytes, Duration, Instant, Rate};
 use transport::SocketOption;
 
@@ -14,7 +16,8 @@ use crate::congestion;
 use crate::joining::Joining;
 use crate::measured::Kind;
 use crate::plan::{
-    Action, Change, Comparison, End, Expectation, Link, Options, Plan, Target, Window, Wire, Within,
+    Action, Change, Comparison, End, Expectation, Link, NodeKind, Options, Plan, Target, Window,
+    Within,
 };
 use crate::setting::written;
 use crate::tcp::IdleRestart;
@@ -122,6 +125,13 @@ pub(crate) fn time_text(duration: Duration) -> String {
     format!("{} {unit}", ps / scale)
 }
 
+/// A period as its frequency in millihertz, which tells one of whole picoseconds exactly enough.
+pub(crate) fn frequency(period: Duration) -> String {
+    let millihertz = (1_000_000_000_000_000 + period.as_ps() / 2) / period.as_ps();
+    let (whole, rest) = (millihertz / 1_000, millihertz % 1_000);
+    format!("\"{whole}.{rest:03} Hz\"")
+}
+
 fn instant(instant: Instant) -> String {
     time(instant - Instant::ZERO)
 }
@@ -131,22 +141,17 @@ fn node(groups: &Groups<'_>, group: &Group<'_>, text: &mut String) {
     let node = &members[0];
     header(text, &format!("{}.{}", node.kind.name(), key(group.name)));
     count(group, text);
-    timer(node.timer, text);
-    crate::node::write(members, text);
+    for (name, value) in written(node.kind.settings()) {
+        line(text, name, &value);
+    }
+    if let NodeKind::Host(config) = &node.kind {
+        crate::node::write_host(config, members, text);
+    }
 }
 
 fn count(group: &Group<'_>, text: &mut String) {
     if group.counted {
         line(text, "count", &group.range.len().to_string());
-    }
-}
-
-fn timer(period: Duration, text: &mut String) {
-    if period != Duration::ZERO {
-        // A period of whole picoseconds is told exactly enough by a frequency in millihertz.
-        let millihertz = (1_000_000_000_000_000 + period.as_ps() / 2) / period.as_ps();
-        let (whole, rest) = (millihertz / 1_000, millihertz % 1_000);
-        line(text, "timer", &format!("\"{whole}.{rest:03} Hz\""));
     }
 }
 
@@ -163,16 +168,9 @@ fn link(groups: &Groups<'_>, group: &Group<'_>, text: &mut String) {
         Some(Joining::Groups(groups)) => line(text, "groups", &groups.to_string()),
         Some(Joining::Planes(planes)) => line(text, "planes", &planes.to_string()),
     }
-    line(text, "rate", &rate(link.config.rate));
-    line(text, "delay", &time(link.config.delay));
-    line(text, "mtu", &size(link.config.mtu));
-    line(text, "overhead", &size(link.config.overhead));
-    let wire = match link.wire {
-        Wire::Time => "time",
-        Wire::Frames => "frames",
-    };
-    line(text, "wire", &string(wire));
-    line(text, "gso", &link.gso.to_string());
+    for (name, value) in written(&link.config).into_iter().chain(written(&link.lab)) {
+        line(text, name, &value);
+    }
     for (side, end) in ends.iter().enumerate() {
         let path = format!("link.{name}.at.");
         let usual = usual_end(members, side);
@@ -218,22 +216,17 @@ fn link_end(
     if let Some(address) = address {
         line(&mut own, "address", &string(&address.to_string()));
     }
-    let link::Config { rate: usual_rate, delay: usual_delay, .. } = *config;
-    let usual_trace = usual.and_then(|usual| usual.trace.as_ref());
-    match &end.trace {
-        trace if usual_trace == trace.as_ref() => {
-            if usual.map_or(usual_rate, |usual| usual.rate) != end.rate {
-                line(&mut own, "rate", &rate(end.rate));
-            }
+    let usual_direction = usual.map_or_else(|| Direction::from(config), |usual| usual.direction);
+    let varies = end.trace.as_ref().filter(|_| usual.is_none_or(|usual| usual.trace != end.trace));
+    if let Some(trace) = varies {
+        line(&mut own, "trace", &string(&trace::text(trace)));
+    }
+    let steady = end.trace.is_none() && usual.is_some_and(|usual| usual.trace.is_some());
+    for (name, value) in written(&end.direction) {
+        let is_usual = usual_direction.get(name) == end.direction.get(name);
+        if (name == "rate" && steady) || !(is_usual || name == "rate" && varies.is_some()) {
+            line(&mut own, name, &value);
         }
-        Some(given) => line(&mut own, "trace", &string(&trace::text(given))),
-        None => line(&mut own, "rate", &rate(end.rate)),
-    }
-    if usual.map_or(usual_delay, |usual| usual.delay) != end.delay {
-        line(&mut own, "delay", &time(end.delay));
-    }
-    if usual.map_or(Bytes(0), |usual| usual.device_buffer) != end.device_buffer {
-        line(&mut own, "device_buffer", &size(end.device_buffer));
     }
     for one in impairments.iter().filter(single) {
         written(one.settings()).iter().for_each(|(_, value)| line(&mut own, one.name(), value));

@@ -1,24 +1,24 @@
-//! Nodes as they stand in the file: each kind is a file of its own and a line of the registry here. Its table is a
-//! field of that name in [`Scenario`], where its doc comment is.
+//! Nodes as they stand in the file: each kind is a line of the registry here. Its table is a field of that name in
+//! [`Scenario`], where its doc comment is.
 
-use network::node::Kind;
+mod end_system;
+
+use network::node::{Config, Kind};
+use network::{balancer, emulator, host, router};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+pub(crate) use end_system::{Host, HostKeys, write as write_host};
 
 use crate::diagnostic::Problems;
 use crate::file::Scenario;
-use crate::plan::Node;
-use crate::value::{Count, Name, PeriodUnit, Quantity};
+use crate::setting::{Declared, Named, With};
+use crate::value::{Count, Name};
 
 /// The table of a node.
 pub(crate) trait Table {
-    /// How many; without it, one that bears the bare name.
-    fn count(&self) -> Option<&Count> {
-        None
-    }
-
-    /// How often the timer ticks that its ports' disciplines wait by.
-    fn timer(&self) -> Option<&Quantity<PeriodUnit>> {
-        None
-    }
+    /// How many, named NAME.1, NAME.2, …; without it, one that bears the bare name.
+    fn count(&self) -> Option<&Count>;
 
     /// What it is.
     fn kind(&self, problems: &mut Problems) -> Option<Kind>;
@@ -29,11 +29,41 @@ pub(crate) trait Table {
     }
 }
 
-/// The registry: the table's name, its type, and the kind of node.
+/// The table of a node of which nothing is known but its settings and how many there are.
+pub(crate) type Plain<C> = With<Declared<C>, Counted>;
+
+// What it is, the settings say.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Counted {
+    /// How many; without it, one that bears the bare name.
+    pub(crate) count: Option<Count>,
+}
+
+impl<C: Config + Named + Into<Kind>> Table for Plain<C> {
+    fn count(&self) -> Option<&Count> {
+        self.count.as_ref()
+    }
+
+    fn kind(&self, problems: &mut Problems) -> Option<Kind> {
+        config(&self.settings, problems).map(Into::into)
+    }
+}
+
+/// The settings of a kind of node with what hangs on others filled in.
+fn config<C: Config + Named>(given: &Declared<C>, problems: &mut Problems) -> Option<C> {
+    let mut config = given.read(problems)?;
+    let settled = config.settle();
+    given.accept(settled, problems)?;
+    Some(config)
+}
+
+/// The registry: the table's name, its type, and its name in the schema.
 macro_rules! registry {
-    ($($table:ident::$type:ident;)*) => {
-        $(mod $table;
-        pub(crate) use $table::$type;)*
+    ($($table:ident: $type:ty = $config:ty as $name:literal;)*) => {
+        $(impl Named for $config {
+            const NAME: &'static str = $name;
+        })*
 
         /// The tables of nodes in the file, with their names.
         pub(crate) fn tables(file: &Scenario) -> Vec<(&Name, &dyn Table)> {
@@ -41,19 +71,12 @@ macro_rules! registry {
             $(tables.extend(file.$table.iter().map(|(name, table)| (name, table as &dyn Table)));)*
             tables
         }
-
-        /// What is of its kind in the lock file's table of nodes that are alike.
-        pub(crate) fn write(members: &[Node], text: &mut String) {
-            match &members[0].kind {
-                $(Kind::$type(config) => $table::write(config, members, text),)*
-            }
-        }
     };
 }
 
 registry! {
-    host::Host;
-    router::Router;
-    emulator::Emulator;
-    balancer::Balancer;
+    host: Host = host::Config as "Host";
+    router: Plain<router::Config> = router::Config as "Router";
+    emulator: Plain<emulator::Config> = emulator::Config as "Emulator";
+    balancer: Plain<balancer::Config> = balancer::Config as "Balancer";
 }

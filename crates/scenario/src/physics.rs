@@ -338,7 +338,7 @@ fn way(plan: &Plan, flow: usize, ends: [HostId; 2]) -> Option<(Vec<Hop>, Duratio
     while node != to && hops.len() <= plan.nodes.len() {
         let link = plan.next_link(node, flow, ends)? as usize;
         let end = usize::from(plan.links[link].ends[0].node != node);
-        delay += plan.links[link].ends[end].delay;
+        delay += plan.links[link].ends[end].direction.delay;
         if let NodeKind::Emulator(emulator) = &plan.nodes[node].kind {
             delay += emulator.delay;
         }

@@ -13,12 +13,11 @@ use network::trace::Trace;
 use network::workload::Workload;
 use network::{datagram, forwarding, impairment, link};
 use traffic::header::{Header, Ports};
-use traffic::{
-    Bytes, Distribution, Duration, FlowId, HostId, Instant, Random, Rate, condition, qdisc,
-};
+use traffic::setting::CodePoint;
+use traffic::{Duration, FlowId, HostId, Instant, Random, choice, condition, qdisc, settings};
 
 pub use self::change::{Action, Change, Options, Target};
-pub use crate::arrival::Arrival;
+pub use crate::demand::Demand;
 pub use crate::resolve::{Attachment, Routes};
 use crate::units::Units;
 
@@ -163,8 +162,6 @@ pub struct Node {
     pub kind: NodeKind,
     /// A host's address, whatever links it has; no other node's is seen.
     pub address: IpAddr,
-    /// The period of the timer that its ports' disciplines wait by; zero for one as fine as is needed.
-    pub timer: Duration,
     /// What runs on a host during the whole run, each as its words.
     pub programs: Vec<Vec<String>>,
     /// As whom they run.
@@ -215,10 +212,8 @@ pub struct Link {
     pub name: String,
     /// MTU and overhead; rate and delay where an end has none of its own.
     pub config: link::Config,
-    /// How gaps pass it where packets are real.
-    pub wire: Wire,
-    /// Whether hosts may hand over many segments as one where packets are real (GSO).
-    pub gso: bool,
+    /// What it is in the lab.
+    pub lab: LabLink,
     /// The two ends.
     pub ends: [End; 2],
 }
@@ -226,19 +221,33 @@ pub struct Link {
 impl Link {
     /// What it is in the direction that leads from the end of that number.
     pub const fn from_end(&self, end: usize) -> link::Config {
-        let End { rate, delay, .. } = self.ends[end];
+        let link::Direction { rate, delay, .. } = self.ends[end].direction;
         link::Config { rate, delay, ..self.config }
     }
 }
 
-/// How the gaps of a discipline pass a link on real packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Wire {
-    /// The wire is taken for as long, and nothing is sent.
-    #[default]
-    Time,
-    /// As PAUSE frames.
-    Frames,
+settings! {
+    /// What a link is in the lab.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct LabLink {
+        /// What a discipline's gaps are in the lab: "time" takes the wire for as long, "frames" sends PAUSE frames;
+        /// time unless given.
+        pub wire: Wire,
+        /// Whether the lab's hosts may hand over many segments as one (GSO); false unless given.
+        pub gso: bool,
+    }
+}
+
+choice! {
+    /// How the gaps of a discipline pass a link on real packets.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Wire {
+        /// The wire is taken for as long, and nothing is sent.
+        #[default]
+        Time = "time",
+        /// As PAUSE frames.
+        Frames = "frames",
+    }
 }
 
 /// One end of a link: a node's port.
@@ -248,14 +257,10 @@ pub struct End {
     pub node: usize,
     /// The discipline on that port's output (an emulator's port has its buffer instead).
     pub queue: qdisc::Parameters,
-    /// The line rate from there on; the mean of one that varies.
-    pub rate: Rate,
+    /// Its rate, the mean of one that varies, delay and device.
+    pub direction: link::Direction,
     /// What that rate follows, if it varies.
     pub trace: Option<Trace>,
-    /// The propagation delay from there to the other end.
-    pub delay: Duration,
-    /// What the device behind the discipline takes ahead of the wire, by wire bytes.
-    pub device_buffer: Bytes,
     /// What is done to the packets that come in there.
     pub conditioner: Option<condition::Parameters>,
     /// What happens to packets on the wire that leads from there, in the order in which they meet it.
@@ -279,12 +284,23 @@ pub struct Flow {
     pub header: Header,
     /// When the program sends, and how much.
     pub span: ActivePeriod,
-    /// What the file says of the start, which the one above was drawn from.
-    pub arrival: Arrival,
-    /// What the file says of the size, which the one above was drawn from.
-    pub size: Option<Distribution<Bytes>>,
+    /// What the file says of that, which the one above was drawn from.
+    pub demand: Demand,
     /// By which protocol.
     pub transport: Transport,
+}
+
+settings! {
+    /// What a file says of the headers of a flow's packets.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Marks {
+        /// The code point of its packets, both directions; "cs0" unless given.
+        #[like(CodePoint)]
+        pub dscp: u8,
+        /// Its IPv6 flow label; 0 unless given.
+        #[range(..1 << 20)]
+        pub flow_label: u32,
+    }
 }
 
 /// How a flow's bytes travel.

@@ -1,10 +1,10 @@
 //! From the file's tables to the plan: names become numbers, defaults are filled in, quantities are
 //! checked against each other. Problems are collected; a part that depends on a faulty one is left out.
 
-mod arrivals;
 mod changes;
 mod conditioners;
 mod datagrams;
+mod demand;
 mod directory;
 mod expectations;
 mod filters;
@@ -33,7 +33,6 @@ use crate::topology;
 use crate::units::Units;
 use crate::value::{Quantity, UnitOfTime};
 use directory::Directory;
-pub(crate) use links::rate as link_rate;
 pub use routes::{Attachment, Routes};
 
 /// The plan, or `None` with the reasons in `problems`; its units are those `written` where the file says nothing of

@@ -22,13 +22,13 @@ impl Plan {
         }
         for link in &mut plan.links {
             rate(&mut link.config.rate, by);
-            for End { queue, rate: own, trace, device_buffer, .. } in &mut link.ends {
+            for End { queue, direction, trace, .. } in &mut link.ends {
                 if trace.is_some() {
                     return None;
                 }
-                rate(own, by);
+                rate(&mut direction.rate, by);
                 regulate(queue, by)?;
-                bytes(device_buffer, by);
+                bytes(&mut direction.device_buffer, by);
             }
         }
         for node in &mut plan.nodes {

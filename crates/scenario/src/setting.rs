@@ -1,6 +1,7 @@
 //! Settings as they stand in a file, in the schema and in a lock file, whatever they are of: parameters say what can be
 //! set in them (`traffic::setting`), and this reads, describes and writes it.
 
+mod beside;
 mod declared;
 mod schema;
 
@@ -15,15 +16,17 @@ use traffic::setting::{Kind, Setting, Settings, Value};
 use traffic::{Bytes, Share};
 
 use crate::diagnostic::{Problems, Span};
-use crate::lock::{rate, size, string, time};
+use crate::header::code_point_text;
+use crate::lock::{frequency, rate, size, string, time};
 use crate::nearest;
 use crate::quantity::UNLIMITED;
 use crate::queue::Queue;
 use crate::value::{
-    FractionUnit, Name, Quantity, RandomSizeUnit, RandomTimeUnit, RateLimitUnit, RateUnit,
-    ShareUnit, SizeUnit, TimeUnit, Unit,
+    CodePointUnit, FractionUnit, Name, PeriodUnit, Quantity, RandomSizeUnit, RandomTimeUnit,
+    RateLimitUnit, RateUnit, ShareUnit, SizeUnit, TimeUnit, Unit,
 };
 
+pub(crate) use beside::{Keys, With};
 pub(crate) use declared::{Declared, Named};
 pub(crate) use schema::{doc, object, properties, required};
 
@@ -92,6 +95,8 @@ impl Scalar {
             Kind::Share => self.read::<ShareUnit>(problems).map(|share| Value::Share(Share(share))),
             Kind::Flag => self.flag(problems).map(Value::Flag),
             Kind::Count => self.count(problems).map(Value::Count),
+            Kind::Frequency => self.read::<PeriodUnit>(problems).map(Value::Frequency),
+            Kind::CodePoint => self.read::<CodePointUnit>(problems).map(Value::CodePoint),
             Kind::Choice(words) => words
                 .iter()
                 .find(|word| **word == self.text)
@@ -291,6 +296,8 @@ pub(crate) fn text(value: &Value) -> String {
         Value::Time(duration) => time(*duration),
         Value::RandomTime(distribution) => string(&crate::distribution::text(distribution)),
         Value::RandomBytes(distribution) => string(&crate::distribution::text(distribution)),
+        Value::Frequency(period) => frequency(*period),
+        Value::CodePoint(dscp) => string(&code_point_text(*dscp)),
         Value::Share(share) => format!("\"{share}\""),
         Value::Fraction(over, under) => format!("\"{over}/{under}\""),
         // What a file can say is at most 2^64 bits; anything above was written "unlimited".

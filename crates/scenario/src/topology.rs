@@ -10,13 +10,13 @@ mod leaf_spine;
 mod parking_lot;
 mod star;
 
+use network::router;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::diagnostic::{Problems, Span};
-use crate::file::{Link, Scenario};
-use crate::impairment::Impairments;
-use crate::node::{Host, Router};
+use crate::file::{Link, LinkKeys, Scenario};
+use crate::node::{self, Host, Plain};
 use crate::queue::Queue;
 use crate::value::{Count, Name, Quantity, RateUnit, Table, TimeUnit};
 
@@ -75,7 +75,7 @@ struct Parts<'f> {
     name: &'f Name,
     topology: &'f Topology,
     hosts: Vec<(Name, Host)>,
-    routers: Vec<(Name, Router)>,
+    routers: Vec<(Name, Plain<router::Config>)>,
     links: Vec<(Name, Link)>,
 }
 
@@ -101,12 +101,15 @@ impl Parts<'_> {
 
     fn hosts(&mut self, part: &str, count: u64) {
         let (count, profile) = (Some(self.count(count)), self.topology.profile.clone());
-        self.hosts.push((self.named(part), Host { count, profile, ..Host::default() }));
+        self.hosts.push((
+            self.named(part),
+            Host::of(node::HostKeys { count, profile, ..<_>::default() }),
+        ));
     }
 
     fn routers(&mut self, part: &str, count: u64) {
-        let count = Some(self.count(count));
-        self.routers.push((self.named(part), Router { count, ..Router::default() }));
+        let counted = node::Counted { count: Some(self.count(count)) };
+        self.routers.push((self.named(part), Plain::of(counted)));
     }
 
     /// A link's table between two parts, at the topology's rate unless it has its own.
@@ -126,21 +129,17 @@ impl Parts<'_> {
             Joins::Groups(groups) => (Some(self.count(groups)), None),
             Joins::Planes(planes) => (None, Some(self.count(planes))),
         };
-        let link = Link {
+        let mut link = Link::of(LinkKeys {
             between: between.map(|part| self.named(part)),
-            rate: Some(rate),
-            trace: None,
-            delay: Some(delay),
             groups,
             planes,
+            trace: None,
             queue: self.topology.queue.clone(),
-            mtu: None,
-            overhead: None,
-            impairments: Impairments::default(),
-            wire: None,
-            gso: None,
             at: Table::default(),
-        };
+        });
+        let settings = &mut link.settings.0;
+        settings.give("rate", rate.scalar());
+        settings.give("delay", delay.scalar());
         self.links.push((self.named(part), link));
     }
 }

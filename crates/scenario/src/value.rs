@@ -15,7 +15,7 @@ use traffic::condition::Action;
 use traffic::{Bytes, Distribution, Duration, Rate};
 
 use crate::diagnostic::{Problems, Span};
-use crate::{condition, distribution, header, quantity, trace, units};
+use crate::{condition, distribution, header, quantity, setting, trace, units};
 
 /// A kind of quantity: how it is read, and how an editor is told of it.
 pub(crate) trait Unit {
@@ -108,26 +108,32 @@ unit!(RatioUnit, f64, quantity::ratio, true, "A ratio from 0 to 1: 0.95, \"95 %\
 
 /// A quantity as it stands in the file.
 #[derive(Clone, Debug)]
-pub(crate) struct Quantity<U: Unit> {
-    value: Result<U::Value, quantity::Error>,
+pub(crate) struct Quantity<U> {
+    text: String,
     pub(crate) span: Span,
+    unit: PhantomData<U>,
 }
 
 impl<U: Unit> Quantity<U> {
     /// What `text` at `span` says.
     pub(crate) fn of(text: &str, span: Span) -> Self {
-        Self { value: U::parse(text), span }
+        Self { text: text.to_owned(), span, unit: PhantomData }
     }
 
     /// Its value; what is wrong with it goes to `problems`.
     pub(crate) fn read(&self, problems: &mut Problems) -> Option<U::Value> {
-        match &self.value {
-            Ok(value) => Some(value.clone()),
+        match U::parse(&self.text) {
+            Ok(value) => Some(value),
             Err(error) => {
-                problems.push(&self.span, error.message.clone(), error.help.clone());
+                problems.push(&self.span, error.message, error.help);
                 None
             }
         }
+    }
+
+    /// Its text, and where it stands.
+    pub(crate) fn scalar(&self) -> setting::Scalar {
+        setting::Scalar { text: self.text.clone(), span: self.span.clone() }
     }
 }
 

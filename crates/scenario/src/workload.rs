@@ -58,7 +58,9 @@ fn place(exchange: &Declared<Exchange>) -> &Span {
 
 /// Complains of what has no meaning beside requests and their responses.
 fn answered(workload: &Span, name: &str, table: &Flow, problems: &mut Problems) {
-    for (given, key) in [(table.bytes.is_some(), "bytes"), (table.read.is_some(), "read")] {
+    for (given, key) in
+        [(table.settings.1.span_of("bytes").is_some(), "bytes"), (table.read.is_some(), "read")]
+    {
         if given {
             beside(workload, key, name, problems);
         }

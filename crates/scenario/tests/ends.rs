@@ -25,7 +25,7 @@ fn one_member_keeps_what_all_have() {
     let [first, second] = [0, 1].map(|link| &plan.links[link].ends[0]);
     assert!(first.conditioner.is_some());
     assert_eq!(first.conditioner, second.conditioner);
-    assert_eq!(first.device_buffer, second.device_buffer);
+    assert_eq!(first.direction.device_buffer, second.direction.device_buffer);
     assert_ne!(first.queue, second.queue);
 }
 
@@ -122,7 +122,7 @@ fn a_rate_may_follow_a_trace() {
     document.supply("own".to_owned(), "# recorded today\n1\n\n2 # and again\n2\n".to_owned());
     let plan = document.plan().unwrap_or_else(|errors| panic!("{errors}"));
     let ends = plan.links.iter().map(|link| &link.ends[0]);
-    let rates: Vec<_> = ends.clone().map(|end| end.rate.bits_per_second()).collect();
+    let rates: Vec<_> = ends.clone().map(|end| end.direction.rate.bits_per_second()).collect();
     // Four frames of 1538 bytes in 10 ms, and three in 2 ms.
     assert_eq!(rates, [4_921_600, 1_000_000, 18_456_000]);
     let milliseconds = |end: &scenario::plan::End| {

@@ -162,8 +162,8 @@ fn a_stagger_past_the_end_says_how_many_flows_start_and_what_to_change() {
 fn absurd_rates_and_intervals_are_refused() {
     assert_eq!(
         said("\"1 Gbit/s\"", "\"99999999 Gbit/s\"", ""),
-        "x.toml:7:8: no link has a rate of 99999999 Gbit/s\n  \
-         help: look at its unit: the fastest is 100 Tbit/s"
+        "x.toml:7:8: `rate` cannot be 99999999 Gbit/s\n  \
+         help: give at most 100000 Gbit/s: Line rate; required unless there is a `trace`."
     );
     assert_eq!(
         added("train = { message = \"1 kB\", every = \"0.0000001 ms\" }\n"),

@@ -29,20 +29,36 @@ fn balancers(plan: &Plan) -> Vec<Config> {
 
 #[test]
 fn a_balancer_spreads_by_what_its_table_says() {
-    for (table, by) in [
-        ("", Unit::Flow),
-        ("by = \"flow\"", Unit::Flow),
-        ("by = \"packet\"", Unit::Packet),
-        ("by = \"flowlet\"", Unit::Flowlet(Duration::from_us(500))),
-        ("by = \"flowlet\"\ngap = \"2 ms\"", Unit::Flowlet(Duration::from_ms(2))),
-        ("by = \"packet\"\ntimer = \"1 kHz\"", Unit::Packet),
+    let ms = Duration::from_ms(1);
+    for (table, by, gap, timer) in [
+        ("", Unit::Flow, None, Duration::ZERO),
+        ("by = \"flow\"", Unit::Flow, None, Duration::ZERO),
+        ("by = \"packet\"", Unit::Packet, None, Duration::ZERO),
+        ("by = \"flowlet\"", Unit::Flowlet, Some(Duration::from_us(500)), Duration::ZERO),
+        (
+            "by = \"flowlet\"\ngap = \"2 ms\"",
+            Unit::Flowlet,
+            Some(Duration::from_ms(2)),
+            Duration::ZERO,
+        ),
+        ("by = \"packet\"\ntimer = \"1 kHz\"", Unit::Packet, None, ms),
     ] {
         let plan = plan(&text(table)).unwrap();
-        assert_eq!(balancers(&plan), [Config { by }], "{table}");
+        assert_eq!(balancers(&plan), [Config { timer, by, gap }], "{table}");
         let locked = self::plan(&scenario::lock(&plan)).unwrap();
-        assert_eq!(balancers(&locked), [Config { by }], "{}", scenario::lock(&plan));
-        assert_eq!(locked.nodes[2].timer, plan.nodes[2].timer);
+        assert_eq!(balancers(&locked), balancers(&plan), "{}", scenario::lock(&plan));
     }
+}
+
+#[test]
+fn counted_emulators_are_as_many() {
+    let text = text("") + "[emulator.wan]\ncount = 2\nrate = \"1 Gbit/s\"\nbuffer = \"1 MB\"\n";
+    let plan = plan(&text).unwrap();
+    let names: Vec<&str> = plan.nodes[3..].iter().map(|node| node.name.as_str()).collect();
+    assert_eq!(names, ["wan.1", "wan.2"]);
+    let locked = scenario::lock(&plan);
+    assert!(locked.contains("[emulator.wan]\ncount = 2\n"), "{locked}");
+    assert_eq!(scenario::lock(&self::plan(&locked).unwrap()), locked);
 }
 
 #[test]

@@ -6,8 +6,9 @@ mod values;
 
 use network::bulk::Train;
 use network::exchange::{Exchange, Ping};
-use network::impairment;
+use network::{balancer, emulator, host, impairment, link, router};
 use proptest::prelude::*;
+use scenario::plan::{Demand, LabLink, Marks};
 use scenario::{Document, Errors, Plan, lock};
 use traffic::qdisc;
 use traffic::setting::{Kind, Setting, Settings, Value};
@@ -37,6 +38,8 @@ fn written(value: &Value) -> String {
         Value::RandomTime(Distribution::Fixed(time)) => span(*time),
         Value::RandomBytes(Distribution::Fixed(bytes)) => format!("\"{bytes}\""),
         Value::Share(share) => format!("\"{share}\""),
+        Value::Frequency(period) => format!("\"{} Hz\"", 1_000_000_000_000 / period.as_ps()),
+        Value::CodePoint(dscp) => dscp.to_string(),
         Value::Fraction(over, under) => format!("\"{over}/{under}\""),
         Value::RateLimit(u64::MAX) => "\"unlimited\"".into(),
         Value::RateLimit(bytes) => format!("\"{bytes} B/s\""),
@@ -87,10 +90,26 @@ fn least(setting: Setting) -> Value {
     values::of_number(setting.kind, setting.range.least).expect("what is required is counted")
 }
 
-/// Every table whose settings are declared: of disciplines and their classes, of impairments, of algorithms, of TCP, of
-/// workloads.
+/// Every table whose settings are declared: of nodes, links and their ends, of flows, of disciplines and their classes, of
+/// impairments, of algorithms, of TCP, of workloads.
 fn tables() -> Vec<Table> {
     let mut tables = Vec::new();
+    let nodes: [(_, &dyn Settings); 4] = [
+        ("host", &host::Config::default()),
+        ("router", &router::Config::default()),
+        ("balancer", &balancer::Config::default()),
+        ("emulator", &emulator::Config::default()),
+    ];
+    for (kind, settings) in nodes {
+        tables.push(Table::new(format!("{kind}.x"), settings.settings()));
+    }
+    let mut link = link::Config::default().settings();
+    // It may be left out for a trace only.
+    link.iter_mut().filter(|setting| setting.name == "rate").for_each(|rate| rate.required = true);
+    link.extend(LabLink::default().settings());
+    let rest = "between = [\"a\", \"b\"]\n".to_owned();
+    tables.push(Table { rest, ..Table::new("link.x".into(), link) });
+    tables.push(Table::new("link.l.at.b".into(), link::Direction::default().settings()));
     for entry in qdisc::REGISTRY {
         let blank = qdisc::Parameters::blank(entry.name).expect("a discipline");
         let header = format!("link.l.at.a.queue.{}", entry.name);
@@ -125,6 +144,9 @@ fn tables() -> Vec<Table> {
             tables.push(Table::new(format!("flow.f.{end}.{section}"), settings.settings()));
         }
     }
+    let flow = [Marks::default().settings(), Demand::default().settings()].concat();
+    let rest = "from = \"a\"\nto = \"b\"\n".to_owned();
+    tables.push(Table { rest, ..Table::new("flow.x".into(), flow) });
     let workloads: [(_, &dyn Settings); 3] = [
         ("train", &Train::default()),
         ("exchange", &Exchange::default()),

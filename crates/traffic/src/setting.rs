@@ -27,6 +27,8 @@ pub enum Kind {
     Rate,
     /// A span of time.
     Time,
+    /// A span of time, written as how often it fits into a second.
+    Frequency,
     /// A span of time, or a distribution that it is drawn from.
     RandomTime,
     /// A size, or a distribution that it is drawn from.
@@ -35,6 +37,8 @@ pub enum Kind {
     Share,
     /// A numerator and a denominator.
     Fraction,
+    /// A code point of differentiated services, 0 to 63.
+    CodePoint,
     /// A rate, or none.
     RateLimit,
     /// A size, or one that is tuned between two.
@@ -60,6 +64,8 @@ pub enum Value {
     Rate(Rate),
     /// See [`Kind::Time`].
     Time(Duration),
+    /// See [`Kind::Frequency`].
+    Frequency(Duration),
     /// See [`Kind::RandomTime`].
     RandomTime(Distribution<Duration>),
     /// See [`Kind::RandomBytes`].
@@ -68,6 +74,8 @@ pub enum Value {
     Share(Share),
     /// See [`Kind::Fraction`].
     Fraction(u32, u32),
+    /// See [`Kind::CodePoint`].
+    CodePoint(u8),
     /// See [`Kind::RateLimit`]: bytes per second, `u64::MAX` for none.
     RateLimit(u64),
     /// See [`Kind::TunedBytes`]; one that is not tuned is [`Self::Bytes`].
@@ -244,6 +252,16 @@ like! {
     RateLimit(u64)
 }
 
+like! {
+    /// The period of what goes on at a frequency; zero for what has none.
+    Frequency(Duration)
+}
+
+like! {
+    /// A code point of differentiated services (RFC 2474), 0 to 63.
+    CodePoint(u8)
+}
+
 impl Field for Bytes32 {
     const KIND: Option<Kind> = Some(Kind::Bytes);
     type Measure = u32;
@@ -263,6 +281,28 @@ impl Field for RateLimit {
     }
     fn from_value(value: Value) -> Option<Self> {
         if let Value::RateLimit(limit) = value { Some(Self(limit)) } else { None }
+    }
+}
+
+impl Field for Frequency {
+    const KIND: Option<Kind> = Some(Kind::Frequency);
+    type Measure = ();
+    fn to_value(&self) -> Option<Value> {
+        (self.0 > Duration::ZERO).then_some(Value::Frequency(self.0))
+    }
+    fn from_value(value: Value) -> Option<Self> {
+        if let Value::Frequency(period) = value { Some(Self(period)) } else { None }
+    }
+}
+
+impl Field for CodePoint {
+    const KIND: Option<Kind> = Some(Kind::CodePoint);
+    type Measure = ();
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::CodePoint(self.0))
+    }
+    fn from_value(value: Value) -> Option<Self> {
+        if let Value::CodePoint(dscp) = value { Some(Self(dscp)) } else { None }
     }
 }
 

@@ -74,7 +74,7 @@ pub fn apply(at: &mut Port, plan: &mut Plan, id: PortId, action: &Action) {
 /// A port of `plan` with that discipline.
 fn port(plan: &Plan, id: PortId, queue: &qdisc::Parameters) -> Port {
     let (_, end) = place(plan, id);
-    let line = end.rate;
+    let line = end.direction.rate;
     if let NodeKind::Emulator(config) = &plan.nodes[end.node].kind {
         return Port {
             discipline: "emulator".into(),

@@ -54,8 +54,8 @@ impl BridgeView {
             ..plan.clone()
         };
         for (port, far) in self.sides {
-            plan.nodes[far].kind = NodeKind::Host(host::Config { processor: None });
-            plan.links[port.0 as usize / 2].wire = Wire::Frames;
+            plan.nodes[far].kind = NodeKind::Host(host::Config::default());
+            plan.links[port.0 as usize / 2].lab.wire = Wire::Frames;
         }
         plan
     }

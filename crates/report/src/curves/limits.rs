@@ -22,7 +22,7 @@ pub(super) struct Limit {
 /// The line rate of a port.
 pub(super) fn line_rate(plan: &Plan, port: PortId) -> Limit {
     let link = &plan.links[port.0 as usize / 2];
-    let rate = link.ends[port.0 as usize % 2].rate.bits_per_second() as f64 / 8.0;
+    let rate = link.ends[port.0 as usize % 2].direction.rate.bits_per_second() as f64 / 8.0;
     Limit { name: format!("line rate of {}", link.name), rate }
 }
 

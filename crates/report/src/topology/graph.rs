@@ -209,7 +209,7 @@ fn discipline(plan: &Plan, link: &Link, end: usize) -> String {
 }
 
 fn facts(units: Units, link: &Link) -> String {
-    let [there, back] = &link.ends;
+    let [there, back] = link.ends.each_ref().map(|end| end.direction);
     let both = |there: String, back: String| {
         if there == back { there } else { format!("{there} there, {back} back") }
     };

@@ -11,8 +11,8 @@ use network::{PortId, emulator, host, link};
 use results::{Drops, Ending, EngineTotals, FlowTotals, PortTotals, Recorder, Totals};
 use scenario::Plan;
 use scenario::plan::{
-    Bandwidth, Capture, End, Flow, Link, Node, NodeKind, Probes, Sequence, Tcp as Connection,
-    Transport, User, Window,
+    Bandwidth, Capture, End, Flow, LabLink, Link, Node, NodeKind, Probes, Sequence,
+    Tcp as Connection, Transport, User, Window,
 };
 use traffic::header::Header;
 use traffic::packet::{SackBlock, Tcp, ecn, flags};
@@ -46,10 +46,9 @@ pub(crate) fn at_us(us: u64) -> Instant {
 pub(crate) const ALWAYS: Window = Window { from: Instant::ZERO, until: Instant::NEVER };
 
 pub(crate) fn plan() -> Plan {
-    let timer = traffic::Duration::ZERO;
     let node = |name: &str, number, kind| {
         let address = Node::usual_address(number);
-        Node { name: name.into(), kind, address, timer, programs: Vec::new(), user: User::Nobody }
+        Node { name: name.into(), kind, address, programs: Vec::new(), user: User::Nobody }
     };
     let emulator = emulator::Config {
         rate: rate(500_000_000),
@@ -83,27 +82,18 @@ pub(crate) fn plan() -> Plan {
 
 fn link(name: &str, a: usize, b: usize) -> Link {
     let fifo = qdisc::fifo::Parameters { bytes: Some(Bytes(1 << 20)), packets: Some(1_000) };
-    let end = |node| {
-        let queue = qdisc::Parameters::Fifo(fifo);
-        End {
-            node,
-            queue,
-            rate: rate(1_000_000_000),
-            trace: None,
-            delay: Duration::from_us(5),
-            device_buffer: Bytes(0),
-            conditioner: None,
-            impairments: Vec::new(),
-        }
+    let (rate, delay) = (rate(1_000_000_000), Duration::from_us(5));
+    let config = link::Config { rate, delay, ..link::Config::default() };
+    let end = |node| End {
+        node,
+        queue: qdisc::Parameters::Fifo(fifo),
+        direction: link::Direction::from(&config),
+        trace: None,
+        conditioner: None,
+        impairments: Vec::new(),
     };
-    let config = link::Config {
-        rate: rate(1_000_000_000),
-        delay: Duration::from_us(5),
-        mtu: Bytes(1500),
-        overhead: Bytes(20),
-    };
-    let wire = scenario::plan::Wire::Time;
-    Link { name: name.into(), config, wire, gso: false, ends: [end(a), end(b)] }
+    let ends = [end(a), end(b)];
+    Link { name: name.into(), config, lab: LabLink::default(), ends }
 }
 
 fn flow(name: &str, number: usize) -> Flow {
@@ -121,8 +111,7 @@ fn flow(name: &str, number: usize) -> Flow {
             Flow::usual_ports(number),
         ),
         span: ActivePeriod::ALWAYS,
-        arrival: scenario::plan::Arrival::at(Duration::ZERO),
-        size: None,
+        demand: scenario::plan::Demand::default(),
         transport: Transport::Tcp(Box::new(Connection {
             sender: Arc::new(config),
             receiver: Arc::new(config),

@@ -1,15 +1,17 @@
 //! Flows of a lock file.
 
+use network::application::ActivePeriod;
 use network::datagram;
-use traffic::{Bytes, Instant};
+use traffic::header::Header;
+use traffic::setting::Settings;
+use traffic::{Bytes, Distribution, Instant};
 
 use super::groups::{self, FlowEnds, Group, Groups};
-use super::{header, instant, key, line, rate, size, string, time};
-use crate::arrival::draw;
-use crate::header::code_point_text;
+use super::{header, key, line, rate, size, string, time};
 use crate::matrix::Matrix;
-use crate::plan::{Flow, Tcp, Transport};
-use crate::{distribution, tcp, workload};
+use crate::plan::{Demand, Flow, Marks, Tcp, Transport};
+use crate::setting::written;
+use crate::{tcp, workload};
 
 /// A flow's table.
 pub(super) fn flow(plan: &Groups<'_>, group: &Group<'_>, text: &mut String) {
@@ -27,22 +29,12 @@ pub(super) fn flow(plan: &Groups<'_>, group: &Group<'_>, text: &mut String) {
         line(text, "source_port", &port.to_string());
     }
     if !program {
-        line(text, "dscp", &string(&code_point_text(flow.header.tos >> 2)));
-        line(text, "flow_label", &flow.header.flow_label.to_string());
+        let Header { tos, flow_label, .. } = flow.header;
+        settings(&Marks { dscp: tos >> 2, flow_label }, text);
     }
-    start(plan, group, flow, text);
-    if flow.span.stop != Instant::NEVER {
-        line(text, "stop", &instant(flow.span.stop));
-    }
-    if let (Some(bytes), Some(drawn_from)) = (flow.span.bytes, &flow.size) {
-        let drawn = draw(drawn_from, plan.plan.seed, &flow.name, "bytes").max(Bytes(1));
-        let bytes = match group.counted || drawn == bytes {
-            true => string(&distribution::text(drawn_from)),
-            // A member that is written out alone.
-            false => size(bytes),
-        };
-        line(text, "bytes", &bytes);
-    }
+    let stagger = |&(name, _): &(&str, String)| name != "stagger" || group.range.len() > 1;
+    let demand = written(&demand(plan, group, flow));
+    demand.iter().filter(|line| stagger(line)).for_each(|(name, value)| line(text, name, value));
     match &flow.transport {
         Transport::Tcp(tcp) => connection(&name, tcp, members, text),
         Transport::Udp(config) => datagrams(&name, config, members, text),
@@ -80,17 +72,25 @@ fn ends(plan: &Groups<'_>, group: &Group<'_>, members: &[Flow], text: &mut Strin
     }
 }
 
-/// What the starts are drawn from, where they are; the start of a member that is written out alone.
-fn start(plan: &Groups<'_>, group: &Group<'_>, flow: &Flow, text: &mut String) {
-    let drawn = flow.arrival.starts(plan.plan.seed, [flow.name.as_str()]).next();
-    if group.counted || drawn == Some(flow.span.start) {
-        line(text, "start", &string(&distribution::text(&flow.arrival.start)));
-    } else {
-        line(text, "start", &instant(flow.span.start));
+/// What the file says of when and how much; of a member that is written out alone, what was drawn for it.
+fn demand(plan: &Groups<'_>, group: &Group<'_>, flow: &Flow) -> Demand {
+    let mut demand = flow.demand.clone();
+    let seed = plan.plan.seed;
+    if !group.counted {
+        let ActivePeriod { start, bytes, .. } = flow.span;
+        if demand.starts(seed, [flow.name.as_str()]).next() != Some(start) {
+            demand.start = Distribution::Fixed(start - Instant::ZERO);
+        }
+        if demand.bytes(seed, &flow.name) != bytes {
+            demand.bytes = bytes.map(Distribution::Fixed);
+        }
     }
-    if group.range.len() > 1 {
-        line(text, "stagger", &string(&distribution::text(&flow.arrival.stagger)));
-    }
+    demand
+}
+
+/// Every setting, one a line.
+fn settings(settings: &dyn Settings, text: &mut String) {
+    written(settings).iter().for_each(|(name, value)| line(text, name, value));
 }
 
 fn connection(name: &str, flow: &Tcp, members: &[Flow], text: &mut String) {
@@ -102,13 +102,13 @@ fn connection(name: &str, flow: &Tcp, members: &[Flow], text: &mut String) {
         line(text, "read.rate", &rate(read));
     }
     header(text, &format!("flow.{name}.tcp"));
-    settings(&flow.sender, groups::same_length(members, groups::sender_mtu), text);
+    tcp_settings(&flow.sender, groups::same_length(members, groups::sender_mtu), text);
     header(text, &format!("flow.{name}.receiver_tcp"));
-    settings(&flow.receiver, groups::same_length(members, groups::receiver_mtu), text);
+    tcp_settings(&flow.receiver, groups::same_length(members, groups::receiver_mtu), text);
 }
 
 /// All settings of an end; without its MTU where each member has its own path's.
-fn settings(config: &transport::Config, mtu: bool, text: &mut String) {
+fn tcp_settings(config: &transport::Config, mtu: bool, text: &mut String) {
     let mut all = String::new();
     tcp::write(config, &mut all);
     let lines = all.split_inclusive('\n');

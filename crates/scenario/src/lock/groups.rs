@@ -247,8 +247,7 @@ impl<'p> Groups<'p> {
         let (first, same) = (&members[0], kind(&members[0]));
         let like = |(index, node): (usize, &Node)| {
             let address = crate::resolve::later_address(first.address, index);
-            node.timer == first.timer
-                && node.user == first.user
+            node.user == first.user
                 && (address == Some(node.address) || !matches!(node.kind, NodeKind::Host(_)))
                 && kind(node) == same
         };
@@ -260,9 +259,7 @@ impl<'p> Groups<'p> {
         let members = &self.plan.links[range];
         let Some((ends, _)) = self.link_ends(members, true).filter(|_| said) else { return false };
         let first = &members[0];
-        let like = |link: &Link| {
-            link.config == first.config && link.wire == first.wire && link.gso == first.gso
-        };
+        let like = |link: &Link| link.config == first.config && link.lab == first.lab;
         ends.iter().any(|end| end.counted) && members.iter().all(like)
     }
 
@@ -270,16 +267,13 @@ impl<'p> Groups<'p> {
         let members = &self.plan.flows[range.clone()];
         let first = &members[0];
         let like = |flow: &Flow| {
-            let (span, usual) = (flow.span, first.span);
-            flow.arrival == first.arrival
-                && span.stop == usual.stop
-                && flow.size == first.size
+            flow.demand == first.demand
                 && flow.header.tos == first.header.tos
                 && flow.header.flow_label == first.header.flow_label
                 && same_transport(&flow.transport, &first.transport)
         };
         let names = members.iter().map(|flow| flow.name.as_str());
-        let starts = first.arrival.starts(self.plan.seed, names);
+        let starts = first.demand.starts(self.plan.seed, names);
         self.flow_ends(members, true).is_some()
             && members.iter().all(like)
             && members.iter().zip(starts).all(|(flow, start)| flow.span.start == start)

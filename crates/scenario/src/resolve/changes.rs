@@ -99,7 +99,8 @@ fn of_port(
         return None;
     }
     let config = &link.config;
-    let port_seen = Port { rate: end.rate, mtu: config.mtu, overhead: config.overhead, seed: 0 };
+    let port_seen =
+        Port { rate: end.direction.rate, mtu: config.mtu, overhead: config.overhead, seed: 0 };
     let entities = Entities { nodes: &network.nodes, interfaces: &network.interfaces, flows };
     let action = if let Some(queue) = &table.queue {
         Action::Switch(queues::resolve(Some(queue), port_seen, entities, problems)?)

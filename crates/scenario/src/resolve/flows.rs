@@ -9,19 +9,18 @@ use network::application::ActivePeriod;
 use network::sink::Reader;
 use traffic::header::{Header, Ports};
 use traffic::packet::Protocol;
-use traffic::{Bytes, Distribution, Duration, HostId, Instant};
+use traffic::{HostId, Instant};
 use transport::Config;
 
 use super::directory::{Members, count, member_name, pairs};
 use super::nodes::Nodes;
-use super::{Directory, Network, arrivals, datagrams, load, programs, seed};
-use crate::arrival::{Arrival, draw};
+use super::{Directory, Network, datagrams, demand, programs, seed};
 use crate::congestion::Congestion;
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
 use crate::lock::same_config;
 use crate::matrix::{self, Matrix};
-use crate::plan::{Flow, NodeKind, Tcp, Transport};
+use crate::plan::{Flow, Marks, NodeKind, Tcp, Transport};
 use crate::value::{Name, PortUnit, Quantity};
 use crate::{nearest, tcp, workload};
 
@@ -145,12 +144,8 @@ fn add(
         Some(typical) => Some(ends(typical, links, network, problems)?),
         None => None,
     };
-    let size = size(table, problems);
-    let drawn_from = size.as_ref().and_then(Option::as_ref);
-    let load =
-        load::stagger(table, drawn_from, typical.as_ref().unwrap_or(&pairs), network, problems);
-    let arrival = arrivals::read(table, members.range.len(), load, problems);
-    let span = arrival.as_ref().and_then(|at| span(table, at, network.duration, problems));
+    let typical = typical.as_ref().unwrap_or(&pairs);
+    let demand = demand::read(table, members.range.len(), typical, network, problems);
     programs::check(table, problems);
     programs::check_user(name, table.user, table.program.is_some(), problems);
     check_paths(table, &pairs, network, problems)?;
@@ -168,27 +163,26 @@ fn add(
         }
     };
     let transports: Vec<_> = pairs.iter().map(&mut transport).collect::<Option<_>>()?;
-    let (arrival, size, span) = (arrival?, size?, span?);
+    let (demand, marks) = (demand?, table.settings.0.read(problems)?);
     let names =
         (0..members.range.len()).map(|index| member_name(&name.text, members.counted, index));
     let names: Vec<String> = names.collect();
-    let starts = arrival.starts(network.seed, names.iter().map(String::as_str));
+    let starts = demand.starts(network.seed, names.iter().map(String::as_str));
     let starts: Vec<Instant> = starts.collect();
-    let ends = (pairs.len(), span.stop);
-    arrivals::check(name, table, ends, (&arrival, &starts), network, problems);
+    demand::check(name, table, pairs.len(), (&demand, &starts), network, problems);
     for (index, (name, start)) in names.into_iter().zip(starts).enumerate() {
         // The pairs take turns, so that `stagger` spreads the hosts' starts.
         let pair = index % pairs.len();
         let ends = pairs[pair];
         let [from, to] = ends.map(|end| network.node(end));
-        let header = header(table, index, flows.len(), ends, network, problems)?;
+        let header = header(table, marks, (index, flows.len()), ends, network, problems)?;
         let program = table.program.as_ref().map(|program| {
             let addresses = ends.map(|end| network.address(end));
             programs::resolve(program, table, addresses, &header, problems).map(Transport::Program)
         });
         let transport = transports[pair].clone().or_else(|| program?)?;
-        let bytes = size.as_ref().map(|size| drawn_size(size, network.seed, &name));
-        let span = ActivePeriod { start, bytes, ..span };
+        let bytes = demand.bytes(network.seed, &name);
+        let span = ActivePeriod { start, stop: demand.stops(), bytes };
         flows.push(Flow {
             name,
             from,
@@ -197,8 +191,7 @@ fn add(
             destination: ends[1],
             header,
             span,
-            arrival: arrival.clone(),
-            size: size.clone(),
+            demand: demand.clone(),
             transport,
         });
     }
@@ -209,8 +202,8 @@ fn add(
 /// number.
 fn header(
     table: &file::Flow,
-    index: usize,
-    number: usize,
+    marks: Marks,
+    (index, number): (usize, usize),
     ends: Ends,
     network: &Network<'_>,
     problems: &mut Problems,
@@ -238,24 +231,12 @@ fn header(
     };
     let protocol = if table.datagrams.is_some() { Protocol::Udp } else { Protocol::Tcp };
     let header = Header::between(source, destination, protocol as u8, ports);
-    let (tos, flow_label) = (dscp(table, problems)? << 2, flow_label(table, problems)?);
-    Some(Header { tos, flow_label, ..header })
-}
-
-fn flow_label(table: &file::Flow, problems: &mut Problems) -> Option<u32> {
-    const MOST: u64 = (1 << 20) - 1;
-    let Some(label) = &table.flow_label else { return Some(0) };
-    if label.value > MOST {
-        let message = format!("the flow label {} is out of range", label.value);
-        problems.push(&label.span, message, format!("give 0 to {MOST}"));
-        return None;
-    }
-    Some(label.value as u32)
+    Some(Header { tos: marks.dscp << 2, flow_label: marks.flow_label, ..header })
 }
 
 /// The code point of its packets.
 pub(super) fn dscp(table: &file::Flow, problems: &mut Problems) -> Option<u8> {
-    table.dscp.as_ref().map_or(Some(0), |dscp| dscp.read(problems))
+    table.settings.0.read(problems).map(|marks| marks.dscp)
 }
 
 fn connection(
@@ -463,48 +444,6 @@ fn check_paths(
     let help = "join them with a [link.NAME], by way of routers or emulators: hosts do not forward";
     problems.push(&table.to.span, message, help);
     None
-}
-
-/// When its flows send, from the earliest that one may start.
-fn span(
-    table: &file::Flow,
-    arrival: &Arrival,
-    duration: Duration,
-    problems: &mut Problems,
-) -> Option<ActivePeriod> {
-    let stop = match &table.stop {
-        Some(stop) => stop.read(problems).map(|stop| Instant::ZERO + stop),
-        None => Some(Instant::NEVER),
-    };
-    let start = arrival.start.min();
-    if let Some(quantity) = table.start.as_ref().filter(|_| start >= duration) {
-        let help = "start before the scenario's duration";
-        problems.push(&quantity.span, "it starts when the run is over", help);
-    }
-    let start = Instant::ZERO + start;
-    if let (Some(quantity), Some(stop)) = (&table.stop, stop)
-        && stop <= start
-    {
-        let help = "stop after the start; both count from the start of the run";
-        problems.push(&quantity.span, "it stops before it starts", help);
-    }
-    Some(ActivePeriod { start, stop: stop?, bytes: None })
-}
-
-/// How much each of its flows sends; `Some(None)` for without end.
-fn size(table: &file::Flow, problems: &mut Problems) -> Option<Option<Distribution<Bytes>>> {
-    let Some(quantity) = &table.bytes else { return Some(None) };
-    let size = quantity.read(problems)?;
-    if size == Distribution::Fixed(Bytes(0)) {
-        let help = "leave `bytes` out to send without end";
-        problems.push(&quantity.span, "it sends nothing", help);
-    }
-    Some(Some(size))
-}
-
-/// The size of the flow of that name; never nothing.
-fn drawn_size(size: &Distribution<Bytes>, seed: u64, name: &str) -> Bytes {
-    draw(size, seed, name, "bytes").max(Bytes(1))
 }
 
 fn reader(table: &file::Flow, problems: &mut Problems) -> Option<Reader> {

@@ -1,8 +1,10 @@
 //! Links and the queues at their ends.
 
+use network::link::{Direction, RATE_MAX};
 use network::trace::Trace;
 use network::{impairment, link};
-use traffic::{Bytes, Duration, Port, Rate, condition, qdisc};
+use traffic::setting::{Settings, Value};
+use traffic::{Port, Rate, condition, qdisc};
 
 use super::Directory;
 use super::directory::{Members, member_name, pairs};
@@ -12,23 +14,14 @@ use super::{conditioners, impairments, queues};
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
 use crate::joining::Joining;
-use crate::plan::{End, Link, NodeKind, Wire};
-use crate::value::{Count, Name, Quantity, RateUnit, SizeUnit, TraceUnit};
+use crate::plan::{End, Link, NodeKind};
+use crate::setting::{Declared, Named};
+use crate::value::{Count, Name, Quantity, RateUnit, TraceUnit};
 
+/// The setting in whose place a trace may stand.
+const RATE: &str = "rate";
 /// More than a fat tree of 8 192 hosts has.
 const LINKS_MAX: usize = 65_536;
-/// Ethernet's MTU.
-const MTU: Bytes = Bytes(1_500);
-/// What every IPv4 host must take (RFC 791), and IP's own limit.
-const MTU_RANGE: std::ops::RangeInclusive<u64> = 576..=65_535;
-/// Ethernet's preamble, start delimiter and least gap.
-const OVERHEAD: Bytes = Bytes(traffic::packet::PREAMBLE_AND_GAP as u64);
-/// Overheads of real links are tens of bytes.
-const OVERHEAD_MAX: Bytes = Bytes(1_000_000);
-
-/// Sixty times Ethernet's fastest (IEEE 802.3dj): what is faster is a unit mistaken.
-const RATE_MAX: Rate = Rate::from_bits_per_second(100_000_000_000_000).unwrap();
-
 /// The links and their names.
 pub(super) struct Links<'f> {
     pub(super) list: Vec<Link>,
@@ -104,30 +97,26 @@ fn add<'f>(
     let count = counted.then_some(ends.len());
     let port = Port { rate: config.rate, mtu: config.mtu, overhead: config.overhead, seed: 0 };
     let queue = queues::resolve(table.queue.as_ref(), port, entities, problems)?;
-    let wire = match table.wire {
-        None | Some(file::Wire::Time) => Wire::Time,
-        Some(file::Wire::Frames) => Wire::Frames,
-    };
-    let given = impairments::resolve(&table.impairments.0, problems)?;
+    let (lab, given) = &table.settings.1;
+    let lab = lab.read(problems)?;
+    let given = impairments::resolve(&given.0, problems)?;
     let mut impairments = Vec::new();
     impairments::override_by(&mut impairments, &given);
-    let gso = table.gso.unwrap_or(false);
     let members = links.names.add(name, count, problems)?;
     let first = links.list.len();
     for (index, (from, to)) in ends.into_iter().enumerate() {
         let name = member_name(&name.text, members.counted, index);
         let end = |node| {
             let (queue, trace, impairments) = (queue.clone(), trace.clone(), impairments.clone());
-            let link::Config { rate, delay, .. } = config;
-            let (device_buffer, conditioner) = (Bytes(0), None);
-            End { node, queue, rate, trace, delay, device_buffer, conditioner, impairments }
+            let (direction, conditioner) = (Direction::from(&config), None);
+            End { node, queue, direction, trace, conditioner, impairments }
         };
         let ends = [from, to].map(end);
-        links.list.push(Link { name, config, wire, gso, ends });
+        links.list.push(Link { name, config, lab, ends });
     }
     for (node, end) in table.at.iter() {
         let Some(at) = nodes.names.find(node, problems) else { continue };
-        let Some(own) = own(node, end, port, entities, problems) else { continue };
+        let Some(own) = own(node, end, &config, entities, problems) else { continue };
         if !override_end(&mut links.list[first..], &at, &own) {
             let help = format!("the ends are `{}` and `{}`", a.text, b.text);
             let message = format!("`{}` is not an end of this link", node.text);
@@ -186,10 +175,9 @@ fn joined(
 
 /// What an end has of its own.
 struct Own {
+    settings: Vec<(&'static str, Value)>,
     queue: Option<qdisc::Parameters>,
-    line: Option<Line>,
-    delay: Option<Duration>,
-    device_buffer: Option<Bytes>,
+    trace: Option<Trace>,
     conditioner: Option<condition::Parameters>,
     impairments: Vec<impairment::Parameters>,
 }
@@ -198,27 +186,31 @@ struct Own {
 fn own(
     node: &Name,
     end: &file::LinkEnd,
-    port: Port,
+    link: &link::Config,
     entities: Entities<'_>,
     problems: &mut Problems,
 ) -> Option<Own> {
-    let own_line = line(end.rate.as_ref(), end.trace.as_ref(), port.overhead, problems)?;
-    let delay = end.delay.as_ref().map(|delay| delay.read(problems));
-    let own_rate = own_line.as_ref().map_or(port.rate, |line| line.rate);
-    let port = Port { rate: own_rate, ..port };
+    let (declared, impaired) = &end.settings;
+    let mut settings = declared.values(problems)?;
+    let trace = trace(declared, end.trace.as_ref(), problems)?;
+    if let Some(trace) = &trace {
+        settings.push((RATE, Value::Rate(trace.mean(link.overhead))));
+    }
+    let mut direction = Direction::from(link);
+    apply(&settings, &mut direction);
+    let port = Port { rate: direction.rate, mtu: link.mtu, overhead: link.overhead, seed: 0 };
     let queue = end.queue.as_ref().map(|own| queues::resolve(Some(own), port, entities, problems));
-    let device_buffer = end.device_buffer.as_ref().map(|buffer| buffer.read(problems));
     let table = end.conditioner.as_ref();
     let conditioner = table.map(|own| conditioners::resolve(node, own, entities, problems));
-    let impairments = impairments::resolve(&end.impairments.0, problems);
-    Some(Own {
-        queue: settled(queue)?,
-        line: own_line,
-        delay: settled(delay)?,
-        device_buffer: settled(device_buffer)?,
-        conditioner: settled(conditioner)?,
-        impairments: impairments?,
-    })
+    let impairments = impairments::resolve(&impaired.0, problems);
+    let (queue, conditioner) = (settled(queue)?, settled(conditioner)?);
+    Some(Own { settings, queue, trace, conditioner, impairments: impairments? })
+}
+
+fn apply(settings: &[(&'static str, Value)], direction: &mut Direction) {
+    for (name, value) in settings {
+        direction.set(name, value.clone());
+    }
 }
 
 /// `None` if what is given is faulty.
@@ -234,11 +226,10 @@ fn override_end(links: &mut [Link], at: &Members, own: &Own) -> bool {
             if let Some(queue) = &own.queue {
                 end.queue = queue.clone();
             }
-            if let Some(Line { rate, trace }) = &own.line {
-                (end.rate, end.trace) = (*rate, trace.clone());
+            apply(&own.settings, &mut end.direction);
+            if own.settings.iter().any(|(name, _)| *name == RATE) {
+                end.trace.clone_from(&own.trace);
             }
-            end.delay = own.delay.unwrap_or(end.delay);
-            end.device_buffer = own.device_buffer.unwrap_or(end.device_buffer);
             if own.conditioner.is_some() {
                 end.conditioner.clone_from(&own.conditioner);
             }
@@ -249,7 +240,7 @@ fn override_end(links: &mut [Link], at: &Members, own: &Own) -> bool {
     found
 }
 
-/// The rate of a link, an emulator or a source; a complaint if nothing is as fast.
+/// The rate of a link or a source; a complaint if nothing is as fast.
 pub(crate) fn rate(quantity: &Quantity<RateUnit>, problems: &mut Problems) -> Option<Rate> {
     let rate = quantity.read(problems)?;
     if rate > RATE_MAX {
@@ -258,12 +249,6 @@ pub(crate) fn rate(quantity: &Quantity<RateUnit>, problems: &mut Problems) -> Op
         return None;
     }
     Some(rate)
-}
-
-/// The rate of a wire, and what it follows if it varies.
-struct Line {
-    rate: Rate,
-    trace: Option<Trace>,
 }
 
 /// An emulator has a rate of its own, which follows nothing.
@@ -282,25 +267,18 @@ fn check_traces(between: &[Name; 2], links: &[Link], nodes: &Nodes<'_>, problems
     }
 }
 
-/// What is given of a wire's rate, if anything is; the outer `None` if it is faulty.
-fn line(
-    given: Option<&Quantity<RateUnit>>,
-    trace: Option<&Quantity<TraceUnit>>,
-    overhead: Bytes,
+/// What a wire's rate follows, if it varies; the outer `None` if that is faulty.
+fn trace<T: Named>(
+    settings: &Declared<T>,
+    given: Option<&Quantity<TraceUnit>>,
     problems: &mut Problems,
-) -> Option<Option<Line>> {
-    match (given, trace) {
-        (None, None) => Some(None),
-        (Some(given), None) => Some(Some(Line { rate: rate(given, problems)?, trace: None })),
-        (None, Some(trace)) => {
-            let trace = trace.read(problems)?;
-            Some(Some(Line { rate: trace.mean(overhead), trace: Some(trace) }))
-        }
-        (Some(_), Some(trace)) => {
-            problems.push(&trace.span, "`trace` beside `rate`", "leave out one of them");
-            None
-        }
+) -> Option<Option<Trace>> {
+    let Some(trace) = given else { return Some(None) };
+    if settings.span_of(RATE).is_some() {
+        problems.push(&trace.span, "`trace` beside `rate`", "leave out one of them");
+        return None;
     }
+    trace.read(problems).map(Some)
 }
 
 /// What a link is in both directions, and the trace that its rate follows.
@@ -309,37 +287,17 @@ fn config(
     table: &file::Link,
     problems: &mut Problems,
 ) -> Option<(link::Config, Option<Trace>)> {
-    let delay = match &table.delay {
-        Some(quantity) => quantity.read(problems),
-        None => Some(Duration::ZERO),
-    };
-    let within = |bytes: Bytes| MTU_RANGE.contains(&bytes.0);
-    let mtu = size(table.mtu.as_ref(), MTU, within, "an MTU is 576 B to 65535 B", problems);
-    let within = |bytes: Bytes| bytes <= OVERHEAD_MAX;
-    let help = "an overhead is 0 B to 1 MB; Ethernet's is 20 B";
-    let overhead = size(table.overhead.as_ref(), OVERHEAD, within, help, problems);
-    let usual = overhead.unwrap_or(OVERHEAD);
-    let line = line(table.rate.as_ref(), table.trace.as_ref(), usual, problems)?;
-    let Some(Line { rate, trace }) = line else {
+    let settings = &table.settings.0;
+    let config = settings.read(problems);
+    let trace = trace(settings, table.trace.as_ref(), problems)?;
+    if trace.is_none() && settings.span_of(RATE).is_none() {
         let message = format!("link `{}` has no rate", name.text);
         problems.push(&name.span, message, "add `rate = \"1 Gbit/s\"`, or a `trace`");
         return None;
-    };
-    Some((link::Config { rate, delay: delay?, mtu: mtu?, overhead: overhead? }, trace))
-}
-
-fn size(
-    quantity: Option<&Quantity<SizeUnit>>,
-    default: Bytes,
-    within: impl Fn(Bytes) -> bool,
-    help: &str,
-    problems: &mut Problems,
-) -> Option<Bytes> {
-    let Some(quantity) = quantity else { return Some(default) };
-    let bytes = quantity.read(problems)?;
-    if !within(bytes) {
-        problems.push(&quantity.span, format!("{bytes} is out of range"), help);
-        return None;
     }
-    Some(bytes)
+    let mut config = config?;
+    if let Some(trace) = &trace {
+        config.rate = trace.mean(config.overhead);
+    }
+    Some((config, trace))
 }

@@ -23,9 +23,9 @@ pub(super) fn stagger(
 ) -> Option<Distribution<Duration>> {
     let load = table.load.as_ref()?;
     let share = f64::from(load.read(problems)?) / 2_f64.powi(32);
-    if let Some(stagger) = &table.stagger {
+    if let Some(stagger) = table.settings.1.span_of("stagger") {
         let help = "leave out one: a load says how far apart the flows start";
-        problems.push(&stagger.span, "`stagger` beside `load`", help);
+        problems.push(stagger, "`stagger` beside `load`", help);
         return None;
     }
     if share == 0.0 {
@@ -73,8 +73,9 @@ fn seconds_of_busiest(bytes: f64, pairs: &[Ends], network: &Network<'_>) -> f64 
         let (mtu, overhead) = (link.config.mtu.0 as f64, link.config.overhead.0 as f64);
         let frame = mtu + f64::from(ETHERNET_HEADER_AND_FCS) + overhead;
         let wire = bytes * frame / (mtu - HEADERS);
-        let of =
-            |end: usize| shares[end] * wire * 8.0 / link.ends[end].rate.bits_per_second() as f64;
+        let of = |end: usize| {
+            shares[end] * wire * 8.0 / link.ends[end].direction.rate.bits_per_second() as f64
+        };
         [0, 1].map(of)
     });
     taken.fold(0.0, f64::max)

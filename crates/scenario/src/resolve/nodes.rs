@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use network::router;
-use traffic::Duration;
 use transport::Profile;
 
 use super::Directory;
@@ -88,12 +87,8 @@ fn add<'f>(nodes: &mut Nodes<'f>, name: &'f Name, table: &dyn Table, problems: &
     }
     let Some(count) = count(table.count(), problems) else { return };
     let Some(members) = nodes.names.add(name, count, problems) else { return };
-    let timer = match table.timer() {
-        Some(quantity) => quantity.read(problems).unwrap_or(Duration::ZERO),
-        None => Duration::ZERO,
-    };
     // A faulty node keeps its number, so that what refers to it is still looked at.
-    let kind = kind.unwrap_or(NodeKind::Router(router::Config));
+    let kind = kind.unwrap_or(NodeKind::Router(router::Config::default()));
     let given = host.and_then(|host| host.address.as_ref());
     let first = given.and_then(|given| first_address(given, members.range.len(), problems));
     let user = host.and_then(|host| host.user).map(Into::into).unwrap_or_default();
@@ -102,7 +97,7 @@ fn add<'f>(nodes: &mut Nodes<'f>, name: &'f Name, table: &dyn Table, problems: &
         let given = first.and_then(|first| later(first, index));
         let address = given.unwrap_or_else(|| Node::usual_address(number));
         let programs = host.map(|host| programs(host, address, problems)).unwrap_or_default();
-        nodes.list.push(Node { name, kind: kind.clone(), address, timer, programs, user });
+        nodes.list.push(Node { name, kind: kind.clone(), address, programs, user });
         nodes.profiles.push(profile);
     }
 }

@@ -52,8 +52,9 @@ pub(super) fn check(table: &file::Flow, problems: &mut Problems) {
         }
         return;
     };
+    let (marks, demand) = &table.settings;
     let given = [
-        (table.bytes.is_some(), "bytes"),
+        (demand.span_of("bytes").is_some(), "bytes"),
         (table.datagrams.is_some(), "datagrams"),
         (table.train.is_some(), "train"),
         (table.exchange.is_some(), "exchange"),
@@ -63,8 +64,8 @@ pub(super) fn check(table: &file::Flow, problems: &mut Problems) {
         (table.tcp.is_some(), "tcp"),
         (table.receiver_tcp.is_some(), "receiver_tcp"),
         (table.source_port.is_some(), "source_port"),
-        (table.dscp.is_some(), "dscp"),
-        (table.flow_label.is_some(), "flow_label"),
+        (marks.span_of("dscp").is_some(), "dscp"),
+        (marks.span_of("flow_label").is_some(), "flow_label"),
     ];
     if let Some((_, key)) = given.iter().find(|(given, _)| *given) {
         let message = format!("`{key}` is for our own programs, and this flow is of another");

@@ -5,14 +5,15 @@ use std::marker::PhantomData;
 
 use network::invalid::Invalid;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::{Deserialize, Deserializer};
+use serde::de::{Deserialize, Deserializer, MapAccess};
+use serde_json::{Map, Value as Json};
 use serde_spanned::Spanned;
-use traffic::setting::Settings;
+use traffic::setting::{Settings, Value};
 
 use super::schema::one_line;
-use super::{Given, NO_QUEUES, adjust, object, properties, required};
+use super::{Given, Keys, NO_QUEUES, Scalar, adjust, object, properties, required};
 use crate::diagnostic::{Problems, Span};
-use crate::value::Table;
+use crate::value::{Name, Table};
 
 /// Parameters that have a table of the file to themselves.
 pub(crate) trait Named: Settings + Default {
@@ -32,8 +33,27 @@ impl<T: Named> Declared<T> {
     /// The parameters with what the file sets; `None` if any of that is faulty.
     pub(crate) fn read(&self, problems: &mut Problems) -> Option<T> {
         let mut parameters = T::blank();
-        adjust(&mut parameters, &self.given.0, &self.span, NO_QUEUES, problems)?;
+        self.adjust(&mut parameters, problems)?;
         Some(parameters)
+    }
+
+    /// Sets what the file sets; `None` if any of that is faulty.
+    pub(crate) fn adjust(&self, parameters: &mut T, problems: &mut Problems) -> Option<()> {
+        adjust(parameters, &self.given.0, &self.span, NO_QUEUES, problems)
+    }
+
+    /// What the file sets, and nothing else; `None` if any of that is faulty.
+    pub(crate) fn values(&self, problems: &mut Problems) -> Option<Vec<(&'static str, Value)>> {
+        let parameters = self.read(problems)?;
+        let settings = parameters.settings().into_iter().map(|setting| setting.name);
+        let given = settings.filter(|name| self.span_of(name).is_some());
+        Some(given.filter_map(|name| Some((name, parameters.get(name)?))).collect())
+    }
+
+    /// Gives a setting that the file does not write.
+    pub(crate) fn give(&mut self, setting: &str, scalar: Scalar) {
+        let name = Name { text: setting.to_owned(), span: scalar.span.clone() };
+        self.given.0.push((name, Given::Scalar(scalar)));
     }
 
     /// Where the setting of that name is given.
@@ -52,6 +72,39 @@ impl<T: Named> Declared<T> {
         let span = self.span_of(invalid.setting).unwrap_or(&self.span);
         problems.push(span, invalid.message, invalid.help);
         None
+    }
+}
+
+impl<T> Default for Declared<T> {
+    fn default() -> Self {
+        Self { given: Table::default(), span: 0..0, of: PhantomData }
+    }
+}
+
+impl<T: Named> Keys for Declared<T> {
+    fn takes(name: &str) -> bool {
+        T::blank().settings().iter().any(|setting| setting.name == name)
+    }
+
+    fn take<'de, A: MapAccess<'de>>(&mut self, key: Name, map: &mut A) -> Result<(), A::Error> {
+        self.given.0.push((key, map.next_value()?));
+        Ok(())
+    }
+
+    fn about() -> (&'static str, String) {
+        (T::NAME, one_line(T::blank().doc()))
+    }
+
+    fn place(&mut self, span: &Span) {
+        self.span.clone_from(span);
+    }
+
+    fn properties(generator: &mut SchemaGenerator) -> Map<String, Json> {
+        properties(&T::blank().settings(), generator)
+    }
+
+    fn required() -> Vec<&'static str> {
+        required(&T::blank().settings())
     }
 }
 

@@ -52,6 +52,11 @@ pub(crate) fn value(setting: Setting) -> BoxedStrategy<Value> {
             let fixed = (1_u64 << 16..1 << 30).prop_map(|bytes| Value::Bytes(Bytes(bytes)));
             prop_oneof![fixed, (1_u64..1 << 30, 0_u64..1 << 30).prop_map(tuned)].boxed()
         }
+        Kind::Frequency => {
+            let period = |hertz| Duration::from_ps(1_000_000_000_000 / hertz);
+            (1_u64..100_000).prop_map(move |hertz| Value::Frequency(period(hertz))).boxed()
+        }
+        Kind::CodePoint => (0_u8..64).prop_map(Value::CodePoint).boxed(),
         Kind::Text => "[a-d]".prop_map(Value::Text).boxed(),
         Kind::Queue => {
             let plain = (1_518_u64..9_000).prop_map(|bytes| {

@@ -11,22 +11,23 @@ use crate::diagnostic::Problems;
 use crate::file::User;
 use crate::lock::{line, node_programs, string, time};
 use crate::plan::Node;
-use crate::value::{AddressUnit, Commands, Count, Name, PeriodUnit, Quantity, TimeUnit};
+use crate::setting::{Declared, With};
+use crate::value::{AddressUnit, Commands, Count, Name, Quantity, TimeUnit};
 
-/// An end system, or `count` of them named NAME.1, NAME.2, …
+/// The table of a host.
+pub(crate) type Host = With<Declared<host::Config>, HostKeys>;
+
+// What it is, the settings say.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Host {
-    /// How many; without it, one that bears the bare name.
+pub(crate) struct HostKeys {
+    /// How many, named NAME.1, NAME.2, …; without it, one that bears the bare name.
     pub(crate) count: Option<Count>,
     /// Its address, and with a count those that follow; 10.0.0.1 and so on, by place in the file, unless
     /// given.
     pub(crate) address: Option<Quantity<AddressUnit>>,
     /// The TCP stack of its connections; "linux-6" unless given.
     pub(crate) profile: Option<Name>,
-    /// How often the timer ticks that its interfaces' disciplines wait by; as often as is needed unless
-    /// given.
-    pub(crate) timer: Option<Quantity<PeriodUnit>>,
     /// What a segment costs its processor; nothing unless given.
     pub(crate) processor: Option<Processor>,
     /// What runs there during the whole run, in the lab: "python3 -m http.server 80", or several in an
@@ -70,12 +71,10 @@ impl Table for Host {
         self.count.as_ref()
     }
 
-    fn timer(&self) -> Option<&Quantity<PeriodUnit>> {
-        self.timer.as_ref()
-    }
-
     fn kind(&self, problems: &mut Problems) -> Option<Kind> {
-        config(self, problems).map(Kind::Host)
+        let (config, processor) =
+            (super::config(&self.settings, problems), processor(self, problems));
+        Some(Kind::Host(host::Config { processor: processor?, ..config? }))
     }
 
     fn as_host(&self) -> Option<&Host> {
@@ -83,8 +82,9 @@ impl Table for Host {
     }
 }
 
-fn config(table: &Host, problems: &mut Problems) -> Option<host::Config> {
-    let Some(processor) = &table.processor else { return Some(host::Config::default()) };
+/// What a segment costs; `Some(None)` for nothing.
+fn processor(table: &Host, problems: &mut Problems) -> Option<Option<host::Processor>> {
+    let Some(processor) = &table.processor else { return Some(None) };
     let machine = match processor.machine {
         Some(Machine::Pentium4Linux24) => Some(host::Processor::PENTIUM_4_LINUX_2_4),
         Some(Machine::Ideal) | None => None,
@@ -110,7 +110,7 @@ fn config(table: &Host, problems: &mut Problems) -> Option<host::Config> {
     let Processor { per_segment, per_walked, backlog, throttle, .. } = processor;
     let given = per_segment.is_some() || per_walked.is_some() || backlog.is_some();
     let modelled = machine.is_some() || given || throttle.is_some();
-    Some(host::Config { processor: modelled.then_some(costs) })
+    Some(modelled.then_some(costs))
 }
 
 fn backlog(count: &Count, problems: &mut Problems) -> Option<u32> {
@@ -122,7 +122,8 @@ fn backlog(count: &Count, problems: &mut Problems) -> Option<u32> {
     backlog
 }
 
-pub(super) fn write(config: &host::Config, members: &[Node], text: &mut String) {
+/// What a lock file says of hosts beyond their settings.
+pub(crate) fn write(config: &host::Config, members: &[Node], text: &mut String) {
     let node = &members[0];
     line(text, "address", &string(&node.address.to_string()));
     if let Some(processor) = &config.processor {

@@ -1,24 +1,47 @@
-//! When flows start: at a time, or at one drawn at random from the run's seed and the flow's name.
+//! When flows start and how much they send: at a time, or at one drawn at random from the run's seed and the flow's
+//! name.
 
 use traffic::distribution::Scalar;
-use traffic::{Distribution, Duration, Instant, Random};
+use traffic::{Bytes, Distribution, Duration, Instant, Random, settings};
 
-/// When the flows of one table start, as the file says it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Arrival {
-    /// The start, drawn for each flow; the stagger comes on top.
-    pub start: Distribution<Duration>,
-    /// From each flow's start to the next one's, drawn for each.
-    pub stagger: Distribution<Duration>,
+settings! {
+    /// When the flows of one table send, and how much.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Demand {
+        /// When it begins; at 0 s unless given. "0 s..1 s" draws each flow's start from the run's seed and its name.
+        pub start: Distribution<Duration>,
+        /// From each flow's start to the next one's, on top of `start`; 0 unless given. "exponential 50 ms" makes Poisson
+        /// arrivals.
+        pub stagger: Distribution<Duration>,
+        /// When the program stops sending; never unless given.
+        pub stop: Option<Duration>,
+        /// How much payload each flow sends; without end unless given. "web search" draws each flow's size from the
+        /// run's seed and its name.
+        #[range(Bytes(1)..)]
+        pub bytes: Option<Distribution<Bytes>>,
+    }
 }
 
-impl Arrival {
-    /// At that time.
-    pub const fn at(start: Duration) -> Self {
-        Self { start: Distribution::Fixed(start), stagger: Distribution::Fixed(Duration::ZERO) }
+impl Default for Demand {
+    /// All the time.
+    fn default() -> Self {
+        let now = Distribution::Fixed(Duration::ZERO);
+        Self { start: now.clone(), stagger: now, stop: None, bytes: None }
+    }
+}
+
+impl Demand {
+    /// When all of it stops; `NEVER` to go on to the run's end.
+    pub fn stops(&self) -> Instant {
+        self.stop.map_or(Instant::NEVER, |stop| Instant::ZERO + stop)
     }
 
-    /// Whether the seed has no part in it.
+    /// How much the flow of that name sends in a run with `seed`, never nothing; `None` for without end.
+    pub fn bytes(&self, seed: u64, name: &str) -> Option<Bytes> {
+        self.bytes.as_ref().map(|bytes| draw(bytes, seed, name, "bytes").max(Bytes(1)))
+    }
+
+    /// Whether the seed has no part in the starts.
     pub const fn is_fixed(&self) -> bool {
         self.start.is_fixed() && self.stagger.is_fixed()
     }
@@ -32,8 +55,7 @@ impl Arrival {
         let mut staggered = Duration::ZERO;
         names.into_iter().enumerate().map(move |(index, name)| {
             if index > 0 {
-                let gap = draw(&self.stagger, seed, name, "stagger");
-                staggered += gap;
+                staggered += draw(&self.stagger, seed, name, "stagger");
             }
             let start = draw(&self.start, seed, name, "start");
             Instant::ZERO + (start + staggered)
@@ -42,7 +64,7 @@ impl Arrival {
 }
 
 /// What the flow of that name draws for a key of its table: each has a stream of its own.
-pub(crate) fn draw<T: Scalar>(from: &Distribution<T>, seed: u64, name: &str, key: &str) -> T {
+fn draw<T: Scalar>(from: &Distribution<T>, seed: u64, name: &str, key: &str) -> T {
     match from {
         Distribution::Fixed(value) => *value,
         // No name of a flow has a blank.
@@ -60,8 +82,8 @@ mod tests {
     fn starts(start: &str, stagger: &str, seed: u64, names: &[&str]) -> Vec<Instant> {
         let read =
             |text| distribution::read(text).unwrap_or_else(|error| panic!("{text}: {error}"));
-        let arrival = Arrival { start: read(start), stagger: read(stagger) };
-        arrival.starts(seed, names.iter().copied()).collect()
+        let demand = Demand { start: read(start), stagger: read(stagger), ..Demand::default() };
+        demand.starts(seed, names.iter().copied()).collect()
     }
 
     #[test]

@@ -1,0 +1,167 @@
+//! Tables of the file in which settings stand beside keys of other kinds.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::value::{MapAccessDeserializer, StringDeserializer};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor};
+use serde_json::{Map, Value as Json};
+use serde_spanned::Spanned;
+
+use crate::diagnostic::Span;
+use crate::value::Name;
+
+/// What takes some of the keys of a table.
+pub(crate) trait Keys: Default {
+    /// Whether it takes the key of that name.
+    fn takes(name: &str) -> bool;
+
+    /// Takes a key, whose value is the next of `map`.
+    fn take<'de, A: MapAccess<'de>>(&mut self, key: Name, map: &mut A) -> Result<(), A::Error>;
+
+    /// The name in the schema of a table that has them, and what it is unless its other keys say so.
+    fn about() -> (&'static str, String);
+
+    /// Learns where the table stands.
+    fn place(&mut self, span: &Span);
+
+    /// What the schema says of these keys.
+    fn properties(generator: &mut SchemaGenerator) -> Map<String, Json>;
+
+    /// Those that must be given.
+    fn required() -> Vec<&'static str>;
+}
+
+/// Two kinds of keys in one table, which is named after the first.
+impl<A: Keys, B: Keys> Keys for (A, B) {
+    fn takes(name: &str) -> bool {
+        A::takes(name) || B::takes(name)
+    }
+
+    fn take<'de, M: MapAccess<'de>>(&mut self, key: Name, map: &mut M) -> Result<(), M::Error> {
+        if A::takes(&key.text) { self.0.take(key, map) } else { self.1.take(key, map) }
+    }
+
+    fn about() -> (&'static str, String) {
+        A::about()
+    }
+
+    fn place(&mut self, span: &Span) {
+        self.0.place(span);
+        self.1.place(span);
+    }
+
+    fn properties(generator: &mut SchemaGenerator) -> Map<String, Json> {
+        let mut properties = A::properties(generator);
+        properties.extend(B::properties(generator));
+        properties
+    }
+
+    fn required() -> Vec<&'static str> {
+        [A::required(), B::required()].concat()
+    }
+}
+
+/// A table `T` of the file, and the settings that stand among its keys.
+#[derive(Clone, Debug)]
+pub(crate) struct With<K, T> {
+    pub(crate) settings: K,
+    table: T,
+}
+
+impl<K: Keys, T> With<K, T> {
+    /// A table in which no setting is given.
+    pub(crate) fn of(table: T) -> Self {
+        Self { settings: K::default(), table }
+    }
+}
+
+impl<K, T> Deref for With<K, T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.table
+    }
+}
+
+/// The keys of a map that `K` does not take: it has taken the others when all are read.
+struct Rest<'k, K, A> {
+    keys: &'k mut K,
+    map: A,
+}
+
+impl<'de, K: Keys, A: MapAccess<'de>> MapAccess<'de> for Rest<'_, K, A> {
+    type Error = A::Error;
+
+    fn next_key_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, A::Error> {
+        while let Some(key) = self.map.next_key::<Name>()? {
+            if !K::takes(&key.text) {
+                let text: StringDeserializer<A::Error> = key.text.into_deserializer();
+                return seed.deserialize(text).map(Some);
+            }
+            self.keys.take(key, &mut self.map)?;
+        }
+        Ok(None)
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
+        self.map.next_value_seed(seed)
+    }
+}
+
+impl<'de, K: Keys, T: Deserialize<'de>> Deserialize<'de> for With<K, T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// The two before their place is known.
+        struct Parts<K, T>(K, T);
+        struct AnyTable<K, T>(PhantomData<(K, T)>);
+        impl<'de, K: Keys, T: Deserialize<'de>> Visitor<'de> for AnyTable<K, T> {
+            type Value = Parts<K, T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a table")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Parts<K, T>, A::Error> {
+                let mut keys = K::default();
+                let rest = MapAccessDeserializer::new(Rest { keys: &mut keys, map });
+                let table = T::deserialize(rest)?;
+                Ok(Parts(keys, table))
+            }
+        }
+        impl<'de, K: Keys, T: Deserialize<'de>> Deserialize<'de> for Parts<K, T> {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_map(AnyTable(PhantomData))
+            }
+        }
+        let parts = Spanned::<Parts<K, T>>::deserialize(deserializer)?;
+        let span = parts.span();
+        let Parts(mut settings, table) = parts.into_inner();
+        settings.place(&span);
+        Ok(Self { settings, table })
+    }
+}
+
+impl<K: Keys, T: JsonSchema> JsonSchema for With<K, T> {
+    fn schema_name() -> Cow<'static, str> {
+        K::about().0.into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut table = T::json_schema(generator).to_value();
+        let object = table.as_object_mut().expect("a table is an object");
+        object.entry("description").or_insert_with(|| K::about().1.into());
+        let own = object.entry("properties").or_insert_with(|| Map::new().into());
+        let own = own.as_object_mut().expect("properties have names");
+        own.extend(K::properties(generator));
+        let required = K::required();
+        if !required.is_empty() {
+            let names = object.entry("required").or_insert_with(|| Vec::<Json>::new().into());
+            let names = names.as_array_mut().expect("names are listed");
+            names.extend(required.into_iter().map(Json::from));
+        }
+        Schema::try_from(table).expect("an object is a schema")
+    }
+}
