@@ -75,7 +75,7 @@ impl DefaultCongestion {
         Err(io::Error::other("this build has no BPF objects (feature `bpf`)"))
     }
 
-    /// Where connections get CUBIC from, in words; an error, likewise, if they do not.
+    /// Where connections get CUBIC from, in words; an error, in words, if they do not.
     pub(crate) fn source(&self) -> Result<&'static str, String> {
         if let Some(Substitute { name, refusal, bpf }) = &self.substitute {
             return Err(format!("programs get `{name}`: {SETTING}: {refusal}; BPF: {bpf}"));

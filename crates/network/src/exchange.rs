@@ -17,7 +17,7 @@ settings! {
         /// A request's size; one that is drawn is drawn for each.
         #[range(Bytes(1)..)]
         pub request: Distribution<Bytes>,
-        /// A response's size, likewise.
+        /// A response's size; one that is drawn is drawn for each.
         #[range(Bytes(1)..)]
         pub response: Distribution<Bytes>,
         /// From one request to the next, which waits for the response in any case; at once unless given.
@@ -131,12 +131,12 @@ impl Sizes {
         Self { of, requests: stream("request"), responses: stream("response") }
     }
 
-    /// The next request's; never nothing, for then nobody would see it come.
+    /// The next request's size; never nothing, for then nobody would see it come.
     fn request(&mut self) -> u64 {
         self.of.request.draw(&mut self.requests).0.max(1)
     }
 
-    /// The next response's, likewise.
+    /// The next response's size; never nothing, for the same reason.
     fn response(&mut self) -> u64 {
         self.of.response.draw(&mut self.responses).0.max(1)
     }

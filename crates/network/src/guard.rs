@@ -20,7 +20,7 @@ pub enum Fault {
     /// The port would ask again at once, for ever.
     #[error("it says to wait until a time that has come")]
     NoWait,
-    /// Likewise.
+    /// The port would ask again at once, for no time has passed.
     #[error("it sends a gap of no bytes")]
     EmptyGap,
     /// A driver found it.

@@ -233,10 +233,10 @@ pub struct ClassSummary {
     /// p50 of the time that its packets waited, to 6 %; none where delays were not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sojourn_p50_seconds: Option<f64>,
-    /// p99, likewise.
+    /// p99 of that time, to 6 %.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sojourn_p99_seconds: Option<f64>,
-    /// Max, likewise.
+    /// The longest of these times, exact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sojourn_max_seconds: Option<f64>,
     /// Packets for which a guarantee was relaxed, by what was guaranteed, where a discipline does so.

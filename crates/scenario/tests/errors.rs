@@ -713,7 +713,7 @@ fn exchanges() {
     assert_eq!(flow(exchange), "nothing");
     assert_eq!(
         flow(&exchange.replace("64 KiB", "0 B")),
-        "x.toml:14:44: `response` cannot be 0 B\n  help: give at least 1 B: A response's size, likewise."
+        "x.toml:14:44: `response` cannot be 0 B\n  help: give at least 1 B: A response's size; one that is drawn is drawn for each."
     );
     assert_eq!(
         flow(&format!("{exchange}\nbytes = \"1 MB\"")),

@@ -65,7 +65,7 @@ pub struct Header {
     pub family: Family,
     /// Source address; an IPv4 address is in the low 32 bits.
     pub source: u128,
-    /// Destination address, likewise.
+    /// Destination address; an IPv4 address is in the low 32 bits.
     pub destination: u128,
     /// The transport protocol: IANA's number. In IPv6 that of the first header that is no
     /// extension.

@@ -24,7 +24,7 @@ pub(super) struct Recipe<'a> {
     pub(super) path: &'a CStr,
     /// Ends with a null.
     pub(super) arguments: &'a [*const c_char],
-    /// Likewise.
+    /// Ends with a null.
     pub(super) environment: &'a [*const c_char],
     /// The host's name.
     pub(super) host: &'a [u8],

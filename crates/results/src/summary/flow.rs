@@ -104,10 +104,10 @@ pub struct ExchangeSummary {
     /// p50 of these, to 6 %, seconds; none in runs of before it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_p50_seconds: Option<f64>,
-    /// p95, likewise.
+    /// p95 of these, to 6 %, seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_p95_seconds: Option<f64>,
-    /// p99, likewise.
+    /// p99 of these, to 6 %, seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_p99_seconds: Option<f64>,
     /// The longest of these, seconds.

@@ -23,7 +23,7 @@ pub struct Run {
     /// From when on everything is counted, where only a part of the run is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_from_seconds: Option<f64>,
-    /// Until when, likewise.
+    /// Until when everything is counted, where only a part of the run is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_until_seconds: Option<f64>,
     /// Whether the plan's duration was reached.

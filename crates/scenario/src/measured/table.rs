@@ -52,7 +52,7 @@ pub(super) const RUN: &[Quantity] = &[
         "From when on everything is counted, where only a part of the run is measured.",
     )
     .at("measured_from_seconds"),
-    quantity("measured_until", Duration, Aggregate::None, Neither, "Until when, likewise.")
+    quantity("measured_until", Duration, Aggregate::None, Neither, "Until when everything is counted, where only a part of the run is measured.")
         .at("measured_until_seconds"),
     quantity("complete", Number, Aggregate::None, Higher, "1 if the plan's duration was reached."),
     quantity("seed", Number, Aggregate::None, Neither, "The seed."),

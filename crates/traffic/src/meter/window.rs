@@ -31,7 +31,7 @@ const BYTES_MAX: u128 = 1 << 42;
 pub struct Window {
     /// Bytes in a window, scaled as above.
     average: u64,
-    /// Of the rates likewise.
+    /// Bytes in a window at the committed rate, and at the peak rate, scaled as above.
     committed: u64,
     peak: u64,
     window: Duration,
