@@ -2,53 +2,100 @@
 //! that takes what arrives. As `iperf -u` and ns-3's `OnOffApplication` do.
 
 use traffic::packet::{ETHERNET_HEADER_AND_FCS, FRAME_MIN, ecn};
+use traffic::setting::{Bytes32, choice, settings};
 use traffic::units::Serializer;
 use traffic::{Bytes, Duration, Instant, Random, Rate};
 
 use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
+use crate::invalid::Invalid;
+use crate::link::RATE_MAX;
+use crate::workload::INTERVAL_MIN;
 
 /// What UDP puts before the payload (RFC 768).
 pub const UDP_HEADER: u32 = 8;
 
-/// A sender's settings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config {
-    /// Payload a second while it is on.
-    pub rate: Rate,
-    /// Payload of a datagram in bytes, 1 to 65507 (RFC 791, RFC 768); the last of a limited number of
-    /// bytes may be shorter.
-    pub size: u32,
-    /// The IP header in bytes: 20 over IPv4, 40 over IPv6.
-    pub ip_header: u32,
+settings! {
+    besides: ip_header, dscp;
+    required: rate;
+    /// An open-loop sender, as iperf -u or ns-3's OnOffApplication.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Config {
+        /// UDP payload a second, while on.
+        #[range(..=RATE_MAX)]
+        pub rate: Rate,
+        /// UDP payload of each (RFC 791, RFC 768); what the narrowest MTU on the way leaves unless given. The last of
+        /// a limited number of bytes may be shorter.
+        #[range(1..=65_507)]
+        #[like(Bytes32)]
+        pub size: u32,
+        /// "even": the same time from each to the next; "poisson": exponential times of that mean; "even" unless
+        /// given.
+        pub spacing: Spacing,
+        /// How long it sends before it is silent for `off`; all the time unless given.
+        #[range(INTERVAL_MIN..)]
+        pub on: Option<Duration>,
+        /// How long it is silent after each `on`.
+        pub off: Option<Duration>,
+        /// Whether the datagrams say that they are ECN-capable (ECT(0)), though the sender ignores marks; false
+        /// unless given.
+        pub ecn: bool,
+        /// The IP header in bytes: 20 over IPv4, 40 over IPv6.
+        pub ip_header: u32,
+        /// The code point of every datagram (RFC 2474), 0 to 63.
+        pub dscp: u8,
+    }
+}
+
+choice! {
     /// From datagram to datagram.
-    pub spacing: Spacing,
-    /// Silence in between; `None` sends all the time.
-    pub on_off: Option<OnOff>,
-    /// The code point of every datagram (RFC 2474), 0 to 63.
-    pub dscp: u8,
-    /// Whether datagrams say that their transport speaks ECN (ECT(0)); the sender ignores marks.
-    pub ecn: bool,
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Spacing {
+        /// The same time always: what one takes at the rate.
+        Even = "even",
+        /// Exponential times of that mean: Poisson arrivals.
+        Poisson = "poisson",
+    }
 }
 
-/// From datagram to datagram.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spacing {
-    /// The same time always: what one takes at the rate.
-    Even,
-    /// Exponential times of that mean: Poisson arrivals.
-    Poisson,
-}
-
-/// Periods of sending and of silence, in turn from the start on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OnOff {
-    /// How long it sends; above zero.
-    pub on: Duration,
-    /// How long it is silent then.
-    pub off: Duration,
+/// Over IPv4 and Ethernet, all the time.
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            rate: Rate::from_bits_per_second(1_000_000).expect("above zero"),
+            size: 1_472,
+            spacing: Spacing::Even,
+            on: None,
+            off: None,
+            ecn: false,
+            ip_header: 20,
+            dscp: 0,
+        }
+    }
 }
 
 impl Config {
+    /// Whether it makes sense, if each of its settings is within its range.
+    ///
+    /// # Errors
+    ///
+    /// `on` or `off` without the other, or a silence that no program keeps.
+    pub fn check(&self) -> Result<(), Invalid> {
+        let half = |setting| {
+            let help = "give both `on` and `off`, or neither to send all the time";
+            Err(Invalid { setting, message: "half a period", help })
+        };
+        match (self.on, self.off) {
+            (Some(_), None) => half("on"),
+            (None, Some(_)) => half("off"),
+            (_, Some(off)) if (Duration::from_ps(1)..INTERVAL_MIN).contains(&off) => {
+                let message = "no program keeps an interval as short";
+                let help = "look at its unit: the shortest is 100 ns";
+                Err(Invalid { setting: "off", message, help })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// A datagram's frame, header and FCS included.
     pub fn frame(&self) -> Bytes {
         Bytes(frame_length(self.size, self.ip_header).into())
@@ -134,8 +181,8 @@ impl Application for Sender {
 
     /// When the next datagram leaves; `NEVER` after the last.
     fn next_wakeup(&self) -> Instant {
-        let silence = match self.config.on_off {
-            Some(OnOff { on, off }) => off.times(self.next.as_ps() / on.as_ps().max(1)),
+        let silence = match self.config.on.zip(self.config.off) {
+            Some((on, off)) => off.times(self.next.as_ps() / on.as_ps().max(1)),
             None => Duration::ZERO,
         };
         let at = self.span.start + self.next + silence;
@@ -247,11 +294,9 @@ mod tests {
         let config = Config {
             rate: Rate::from_bits_per_second(8_000_000).expect("not 0"),
             size: 1_000,
-            spacing: Spacing::Even,
-            on_off: Some(OnOff { on: Duration::from_ms(10), off: Duration::from_ms(10) }),
-            dscp: 0,
-            ecn: false,
-            ip_header: 20,
+            on: Some(Duration::from_ms(10)),
+            off: Some(Duration::from_ms(10)),
+            ..Config::default()
         };
         Sender::new(config, span, Random::new(1, "sender"))
     }

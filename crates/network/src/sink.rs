@@ -1,15 +1,18 @@
 //! The program that reads and drops what comes: at once, or at a rate.
 
 use traffic::units::Serializer;
-use traffic::{Bytes, Instant, Rate};
+use traffic::{Bytes, Instant, Rate, settings};
 
 use crate::application::{Application, SocketEvent, SocketId, Sockets};
 
-/// How the receiving program reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reader {
-    /// The rate at which it reads; `None` reads at once whatever comes.
-    pub rate: Option<Rate>,
+settings! {
+    required: rate;
+    /// How the receiving program reads: at once whatever comes, unless it has a rate.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Reader {
+        /// The rate at which it reads.
+        pub rate: Option<Rate>,
+    }
 }
 
 /// What a slow reader takes at a time, in bytes: a page.

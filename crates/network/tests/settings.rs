@@ -1,11 +1,16 @@
-//! Laws of everything that can be set in an impairment, drawn from the declarations alone.
+//! Laws of everything that can be set in an impairment or of a program, drawn from the declarations alone.
 
 #[path = "../../traffic/tests/drawn/values.rs"]
 mod values;
 
+use network::application::{ActivePeriod, Application};
+use network::bulk::Train;
+use network::datagram;
+use network::exchange::{Exchange, Ping};
 use network::impairment::{Impairment, Parameters, REGISTRY, Transit};
+use network::sink::Reader;
 use proptest::prelude::*;
-use traffic::setting::{Value, in_range};
+use traffic::setting::{Settings, Value, in_range};
 use traffic::{Duration, Instant, Random};
 use values::{beside, values};
 
@@ -18,6 +23,18 @@ fn drawn() -> impl Strategy<Value = (&'static str, Vec<(&'static str, Value)>)> 
     let given = |name| (Just(name), values(blank(name).settings().settings()));
     prop::sample::select(names).prop_flat_map(given)
 }
+
+/// Parameters, and what they start from.
+type Blank = (&'static str, fn() -> Box<dyn Settings>);
+
+/// What can be set of each program.
+const PROGRAMS: [Blank; 5] = [
+    ("train", || Box::new(Train::default())),
+    ("exchange", || Box::new(Exchange::default())),
+    ("ping", || Box::new(Ping::default())),
+    ("datagrams", || Box::new(datagram::Config::default())),
+    ("read", || Box::new(Reader::default())),
+];
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(600) })]
@@ -41,6 +58,38 @@ proptest! {
             impairment.apply(&mut Transit::new(Instant::ZERO + Duration::from_ms(ms)));
         }
     }
+
+    /// What is drawn within the ranges of a program comes back as set.
+    #[test]
+    fn drawn_settings_of_a_program_are_held(
+        (blank, given) in prop::sample::select(&PROGRAMS[..])
+            .prop_flat_map(|(_, blank)| (Just(blank), values(blank().settings()))),
+    ) {
+        let mut settings = blank();
+        for (setting, value) in &given {
+            prop_assert!(settings.set(setting, value.clone()), "{setting}");
+            prop_assert_eq!(&settings.get(setting), &Some(value.clone()));
+        }
+        in_range(&*settings).expect("drawn within");
+    }
+
+    /// A source of datagrams within the ranges has a time for its first one, or is refused at one of its settings.
+    #[test]
+    fn drawn_datagrams_leave_or_are_refused_at_a_setting(
+        given in values(datagram::Config::default().settings()),
+    ) {
+        let mut config = datagram::Config::default();
+        for (setting, value) in given {
+            prop_assert!(config.set(setting, value), "{setting}");
+        }
+        match config.check() {
+            Ok(()) => {
+                let sender = datagram::Sender::new(config, ActivePeriod::ALWAYS, Random::from_seed(1));
+                prop_assert!(sender.next_wakeup() < Instant::NEVER);
+            }
+            Err(invalid) => prop_assert!(["on", "off"].contains(&invalid.setting)),
+        }
+    }
 }
 
 #[test]
@@ -58,4 +107,38 @@ fn what_is_out_of_range_is_refused_at_its_setting() {
         }
     }
     assert_eq!(refused, [("gemodel", "to_good"), ("down", "lasts"), ("reorder", "by")]);
+}
+
+#[test]
+fn what_is_out_of_a_programs_range_is_refused_at_its_setting() {
+    let mut refused = Vec::new();
+    for (name, blank) in PROGRAMS {
+        for setting in blank().settings() {
+            for value in beside(setting) {
+                let mut settings = blank();
+                // What its type cannot hold is not even set.
+                if settings.set(setting.name, value.clone()) {
+                    assert_eq!(settings.get(setting.name), Some(value.clone()));
+                }
+                assert_eq!(setting.check(&value).expect_err(name).setting, setting.name);
+                refused.push(format!("{name}.{}", setting.name));
+            }
+        }
+    }
+    refused.dedup();
+    let expected = [
+        "train.message",
+        "train.every",
+        "exchange.request",
+        "exchange.response",
+        "exchange.every",
+        "exchange.count",
+        "ping.every",
+        "ping.size",
+        "ping.count",
+        "datagrams.rate",
+        "datagrams.size",
+        "datagrams.on",
+    ];
+    assert_eq!(refused, expected);
 }

@@ -5,7 +5,9 @@
 mod outcome;
 
 use network::bulk::Train;
+use network::datagram;
 use network::exchange::{Exchange, Ping};
+use network::sink::Reader;
 use network::{balancer, emulator, link, router};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -189,7 +191,7 @@ pub(crate) struct FlowKeys {
     /// it makes Poisson arrivals in place of `stagger`.
     pub(crate) load: Option<Quantity<ShareUnit>>,
     /// UDP datagrams at a rate, whatever the network makes of them, in place of TCP.
-    pub(crate) datagrams: Option<Datagrams>,
+    pub(crate) datagrams: Option<Declared<datagram::Config>>,
     /// Messages with silence between, rather than writing all the time.
     pub(crate) train: Option<Declared<Train>>,
     /// Requests and responses in turn on one connection, rather than writing all the time.
@@ -206,7 +208,7 @@ pub(crate) struct FlowKeys {
     #[serde(rename = "as")]
     pub(crate) user: Option<User>,
     /// How the receiving program reads.
-    pub(crate) read: Option<Read>,
+    pub(crate) read: Option<Declared<Reader>>,
     /// The sender's TCP where it differs from its host's profile.
     pub(crate) tcp: Option<Tcp>,
     /// The receiver's TCP where it differs from its host's profile.
@@ -238,44 +240,6 @@ impl From<User> for crate::plan::User {
             User::Root => Self::Root,
         }
     }
-}
-
-/// An open-loop sender, as iperf -u or ns-3's OnOffApplication.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Datagrams {
-    /// UDP payload a second, while on.
-    pub(crate) rate: Quantity<RateUnit>,
-    /// UDP payload of each; what the narrowest MTU on the way leaves unless given.
-    pub(crate) size: Option<Quantity<SizeUnit>>,
-    /// "even": the same time from each to the next; "poisson": exponential times of that mean; "even" unless
-    /// given.
-    pub(crate) spacing: Option<Spacing>,
-    /// How long it sends before it is silent for `off`; all the time unless given.
-    pub(crate) on: Option<Quantity<TimeUnit>>,
-    /// How long it is silent after each `on`.
-    pub(crate) off: Option<Quantity<TimeUnit>>,
-    /// Whether the datagrams say that they are ECN-capable (ECT(0)), though the sender ignores marks; false
-    /// unless given.
-    pub(crate) ecn: Option<bool>,
-}
-
-/// From datagram to datagram.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Spacing {
-    /// The same time always.
-    Even,
-    /// Exponential times: Poisson arrivals.
-    Poisson,
-}
-
-/// How the receiving program reads.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Read {
-    /// The rate at which it reads.
-    pub(crate) rate: Quantity<RateUnit>,
 }
 
 /// One change while the run goes on: of a port (a queue, `enabled`, a reservation, a release, or the wire's rate), or of

@@ -293,7 +293,7 @@ fn excess(names: &Groups<'_>) -> Vec<Warning> {
 fn load(config: &datagram::Config, overhead: Bytes) -> i128 {
     let frame = i128::from((config.frame() + overhead).0);
     let bits = i128::from(config.rate.bits_per_second()) * frame / i128::from(config.size);
-    let Some(datagram::OnOff { on, off }) = config.on_off else { return bits };
+    let Some((on, off)) = config.on.zip(config.off) else { return bits };
     let (on, off) = (i128::from(on.as_ps()), i128::from(off.as_ps()));
     bits * on / (on + off)
 }

@@ -5,7 +5,6 @@ use std::marker::PhantomData;
 use std::net::IpAddr;
 
 use network::trace::Trace;
-use network::workload::INTERVAL_MIN;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -134,19 +133,6 @@ impl<U: Unit> Quantity<U> {
     /// Its text, and where it stands.
     pub(crate) fn scalar(&self) -> setting::Scalar {
         setting::Scalar { text: self.text.clone(), span: self.span.clone() }
-    }
-}
-
-impl Quantity<TimeUnit> {
-    /// The time from one thing that a program does to the next; a complaint if no program is as fast.
-    pub(crate) fn interval(&self, problems: &mut Problems) -> Option<Duration> {
-        let time = self.read(problems)?;
-        if (Duration::from_ps(1)..INTERVAL_MIN).contains(&time) {
-            let message = format!("no program keeps an interval of {}", quantity::nearly(time));
-            problems.push(&self.span, message, "look at its unit: the shortest is 100 ns");
-            return None;
-        }
-        Some(time)
     }
 }
 

@@ -1,8 +1,10 @@
-//! Workloads as they stand in the file: what a flow's programs do, beyond writing as much as they can. What can be set of
-//! each, its parameters say.
+//! Workloads as they stand in the file: what a flow's programs do, beyond writing as much as they can, and how the
+//! receiving one reads. What can be set of each, its parameters say.
 
 use network::bulk::Train;
+use network::datagram;
 use network::exchange::{Exchange, Ping};
+use network::sink::Reader;
 use network::workload::Workload;
 use traffic::setting::Settings;
 
@@ -21,6 +23,14 @@ impl Named for Exchange {
 
 impl Named for Ping {
     const NAME: &'static str = "Ping";
+}
+
+impl Named for datagram::Config {
+    const NAME: &'static str = "Datagrams";
+}
+
+impl Named for Reader {
+    const NAME: &'static str = "Read";
 }
 
 /// What the flow's programs do.

@@ -401,6 +401,27 @@ fn datagrams() {
          help: give 1 B to 1472 B: the least MTU on it less 28 B"
     );
     assert_eq!(
+        datagrams("{ rate = \"1 Mbit/s\", size = \"0 B\" }"),
+        "x.toml:17:41: `size` cannot be 0 B\n  help: give 1 B to 65507 B: UDP payload of each (RFC 791, \
+         RFC 768); what the narrowest MTU on the way leaves unless given. The last of a limited number of \
+         bytes may be shorter."
+    );
+    assert_eq!(
+        datagrams("{ rate = \"101 Tbit/s\" }"),
+        "x.toml:17:22: `rate` cannot be 101 Tbit/s\n  help: give at most 100000 Gbit/s: UDP payload a \
+         second, while on."
+    );
+    assert_eq!(
+        datagrams("{ rate = \"1 Mbit/s\", on = \"0 s\", off = \"1 s\" }"),
+        "x.toml:17:39: `on` cannot be 0 s\n  help: give at least 100 ns: How long it sends before it is \
+         silent for `off`; all the time unless given."
+    );
+    assert_eq!(
+        datagrams("{ rate = \"1 Mbit/s\", on = \"1 s\", off = \"9 ns\" }"),
+        "x.toml:17:52: no program keeps an interval as short\n  \
+         help: look at its unit: the shortest is 100 ns"
+    );
+    assert_eq!(
         datagrams("{ rate = \"1 Mbit/s\", on = \"1 s\" }"),
         "x.toml:17:39: half a period\n  \
          help: give both `on` and `off`, or neither to send all the time"

@@ -6,7 +6,8 @@ mod values;
 
 use network::bulk::Train;
 use network::exchange::{Exchange, Ping};
-use network::{balancer, emulator, host, impairment, link, router};
+use network::sink::Reader;
+use network::{balancer, datagram, emulator, host, impairment, link, router};
 use proptest::prelude::*;
 use scenario::plan::{Demand, LabLink, Marks};
 use scenario::{Document, Errors, Plan, lock};
@@ -91,7 +92,7 @@ fn least(setting: Setting) -> Value {
 }
 
 /// Every table whose settings are declared: of nodes, links and their ends, of flows, of disciplines and their classes, of
-/// impairments, of algorithms, of TCP, of workloads.
+/// impairments, of algorithms, of TCP, of what a flow's programs do.
 fn tables() -> Vec<Table> {
     let mut tables = Vec::new();
     let nodes: [(_, &dyn Settings); 4] = [
@@ -147,13 +148,15 @@ fn tables() -> Vec<Table> {
     let flow = [Marks::default().settings(), Demand::default().settings()].concat();
     let rest = "from = \"a\"\nto = \"b\"\n".to_owned();
     tables.push(Table { rest, ..Table::new("flow.x".into(), flow) });
-    let workloads: [(_, &dyn Settings); 3] = [
-        ("train", &Train::default()),
-        ("exchange", &Exchange::default()),
-        ("ping", &Ping::default()),
+    let whole: [(_, &dyn Settings); 5] = [
+        ("flow.f.train", &Train::default()),
+        ("flow.f.exchange", &Exchange::default()),
+        ("flow.f.ping", &Ping::default()),
+        ("flow.f.datagrams", &datagram::Config::default()),
+        ("flow.f.read", &Reader::default()),
     ];
-    for (name, settings) in workloads {
-        tables.push(Table::new(format!("flow.f.{name}"), settings.settings()));
+    for (header, settings) in whole {
+        tables.push(Table::new(header.into(), settings.settings()));
     }
     tables
 }

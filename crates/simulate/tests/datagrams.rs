@@ -3,7 +3,7 @@
 mod driver;
 
 use network::application::{ActivePeriod, Application, SocketEvent, Sockets};
-use network::datagram::{Config, Spacing};
+use network::datagram::Config;
 use network::host::{Host, SocketConfig, SocketKind};
 use network::{Event, Observer, PortId};
 use results::summary::{DatagramSummary, FlowSummary};
@@ -234,11 +234,9 @@ fn a_program_answers_datagrams() {
     let config = Config {
         rate: Rate::from_bits_per_second(800_000).expect("not 0"),
         size: 1_000,
-        spacing: Spacing::Even,
-        on_off: None,
         dscp: 46,
         ecn: true,
-        ip_header: 20,
+        ..Config::default()
     };
     let span = ActivePeriod { bytes: Some(Bytes(9_500)), ..ActivePeriod::ALWAYS };
     let [sender, _] = config.applications(span, (1, "u"));

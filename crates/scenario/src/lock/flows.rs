@@ -4,10 +4,10 @@ use network::application::ActivePeriod;
 use network::datagram;
 use traffic::header::Header;
 use traffic::setting::Settings;
-use traffic::{Bytes, Distribution, Instant};
+use traffic::{Distribution, Instant};
 
 use super::groups::{self, FlowEnds, Group, Groups};
-use super::{header, key, line, rate, size, string, time};
+use super::{header, key, line, string};
 use crate::matrix::Matrix;
 use crate::plan::{Demand, Flow, Marks, Tcp, Transport};
 use crate::setting::written;
@@ -98,8 +98,8 @@ fn connection(name: &str, flow: &Tcp, members: &[Flow], text: &mut String) {
         line(text, "congestion", &string(&format!("kernel:{name}")));
     }
     workload::write(&flow.workload, text);
-    if let Some(read) = flow.reader.rate {
-        line(text, "read.rate", &rate(read));
+    for (name, value) in written(&flow.reader) {
+        line(text, &format!("read.{name}"), &value);
     }
     header(text, &format!("flow.{name}.tcp"));
     tcp_settings(&flow.sender, groups::same_length(members, groups::sender_mtu), text);
@@ -117,18 +117,8 @@ fn tcp_settings(config: &transport::Config, mtu: bool, text: &mut String) {
 
 fn datagrams(name: &str, config: &datagram::Config, members: &[Flow], text: &mut String) {
     header(text, &format!("flow.{name}.datagrams"));
-    line(text, "rate", &rate(config.rate));
-    if groups::same_length(members, groups::datagram_size) {
-        line(text, "size", &size(Bytes(config.size.into())));
+    let sized = groups::same_length(members, groups::datagram_size);
+    for (name, value) in written(config).iter().filter(|(name, _)| sized || *name != "size") {
+        line(text, name, value);
     }
-    let spacing = match config.spacing {
-        datagram::Spacing::Even => "even",
-        datagram::Spacing::Poisson => "poisson",
-    };
-    line(text, "spacing", &string(spacing));
-    if let Some(datagram::OnOff { on, off }) = config.on_off {
-        line(text, "on", &time(on));
-        line(text, "off", &time(off));
-    }
-    line(text, "ecn", &config.ecn.to_string());
 }

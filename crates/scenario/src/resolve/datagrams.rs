@@ -1,17 +1,17 @@
 //! `[flow.NAME.datagrams]`: an open-loop sender.
 
-use network::datagram::{Config, OnOff, Spacing, UDP_HEADER};
-use traffic::{Bytes, Duration};
+use network::datagram::{Config, UDP_HEADER};
+use traffic::Bytes;
 
+use super::Network;
 use super::flows::{Ends, dscp, ip_header};
-use super::{Network, links};
-use crate::diagnostic::Problems;
+use crate::diagnostic::{Problems, Span};
 use crate::file;
-use crate::value::{Quantity, SizeUnit};
+use crate::setting::Declared;
 
 /// The source of a flow from one host to another.
 pub(super) fn resolve(
-    table: &file::Datagrams,
+    table: &Declared<Config>,
     flow: &file::Flow,
     ends: Ends,
     network: &Network<'_>,
@@ -22,24 +22,21 @@ pub(super) fn resolve(
     if connection || flow.tcp.is_some() || flow.receiver_tcp.is_some() {
         let help =
             "leave out congestion, train, exchange, ping, read, tcp and receiver_tcp, or datagrams";
-        problems.push(&table.rate.span, "datagrams are sent without TCP", help);
+        let span = table.span_of("rate").unwrap_or(&table.span);
+        problems.push(span, "datagrams are sent without TCP", help);
     }
-    let rate = links::rate(&table.rate, problems);
+    let config = table.read(problems);
     let ip_header = ip_header(ends, flow, network, problems)?;
+    let dscp = dscp(flow, problems);
+    let config = config?;
+    let accepted = table.accept(config.check(), problems);
     let headers = ip_header + UDP_HEADER;
     let fits = u32::try_from(mtu(ends, network)?.0).ok()?.saturating_sub(headers);
-    let size = match &table.size {
-        Some(quantity) => size(quantity, fits, headers, problems),
+    let size = match table.span_of("size") {
+        Some(span) => size(config.size, span, fits, headers, problems),
         None => Some(fits),
     };
-    let on_off = on_off(table, problems);
-    let spacing = match table.spacing {
-        None | Some(file::Spacing::Even) => Spacing::Even,
-        Some(file::Spacing::Poisson) => Spacing::Poisson,
-    };
-    let (dscp, ecn) = (dscp(flow, problems)?, table.ecn.unwrap_or(false));
-    let (rate, size, on_off) = (rate?, size?, on_off?);
-    Some(Config { rate, size, ip_header, spacing, on_off, dscp, ecn })
+    accepted.and(Some(Config { size: size?, ip_header, dscp: dscp?, ..config }))
 }
 
 /// The least MTU on the paths.
@@ -50,39 +47,12 @@ fn mtu([from, to]: Ends, network: &Network<'_>) -> Option<Bytes> {
 }
 
 /// Fragments are not modelled: a datagram that does not fit its way would never arrive.
-fn size(
-    quantity: &Quantity<SizeUnit>,
-    fits: u32,
-    headers: u32,
-    problems: &mut Problems,
-) -> Option<u32> {
-    let size = quantity.read(problems)?;
-    let within = u32::try_from(size.0).ok().filter(|size| (1..=fits).contains(size));
-    if within.is_none() {
-        let message = format!("datagrams of {size} do not fit the way");
+fn size(size: u32, span: &Span, fits: u32, headers: u32, problems: &mut Problems) -> Option<u32> {
+    if size > fits {
+        let message = format!("datagrams of {size} B do not fit the way");
         let help = format!("give 1 B to {fits} B: the least MTU on it less {headers} B");
-        problems.push(&quantity.span, message, help);
+        problems.push(span, message, help);
+        return None;
     }
-    within
-}
-
-fn on_off(table: &file::Datagrams, problems: &mut Problems) -> Option<Option<OnOff>> {
-    match (&table.on, &table.off) {
-        (None, None) => Some(None),
-        (Some(on), Some(off)) => {
-            let (on_time, off_time) = (on.interval(problems), off.interval(problems));
-            let periods = OnOff { on: on_time?, off: off_time? };
-            if periods.on == Duration::ZERO {
-                let help = "give the time that it sends before each silence: \"500 ms\"";
-                problems.push(&on.span, "it is never on", help);
-                return None;
-            }
-            Some(Some(periods))
-        }
-        (Some(one), None) | (None, Some(one)) => {
-            let help = "give both `on` and `off`, or neither to send all the time";
-            problems.push(&one.span, "half a period", help);
-            None
-        }
-    }
+    Some(size)
 }

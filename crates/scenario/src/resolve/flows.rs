@@ -448,7 +448,7 @@ fn check_paths(
 
 fn reader(table: &file::Flow, problems: &mut Problems) -> Option<Reader> {
     match &table.read {
-        Some(read) => Some(Reader { rate: Some(read.rate.read(problems)?) }),
-        None => Some(Reader { rate: None }),
+        Some(read) => read.read(problems),
+        None => Some(Reader::default()),
     }
 }
