@@ -15,7 +15,7 @@ use traffic::{DropReason, Duration, FlowId, Instant, PacketId, Packets, settings
 use transport::{Connection, Info, OptionError, ProcessingCost, SocketOption};
 
 use self::processor::Processing;
-pub use self::processor::Processor;
+pub use self::processor::{Machine, Processor};
 use self::sockets::{Applications, Open, Told};
 pub use self::sockets::{SocketConfig, SocketKind};
 use crate::application::Application;

@@ -7,6 +7,7 @@ use network::application::{ActivePeriod, Application};
 use network::bulk::Train;
 use network::datagram;
 use network::exchange::{Exchange, Ping};
+use network::host::Processor;
 use network::impairment::{Impairment, Parameters, REGISTRY, Transit};
 use network::sink::Reader;
 use proptest::prelude::*;
@@ -27,13 +28,14 @@ fn drawn() -> impl Strategy<Value = (&'static str, Vec<(&'static str, Value)>)> 
 /// Parameters, and what they start from.
 type Blank = (&'static str, fn() -> Box<dyn Settings>);
 
-/// What can be set of each program.
-const PROGRAMS: [Blank; 5] = [
+/// What can be set of each program, and of its host.
+const PROGRAMS: [Blank; 6] = [
     ("train", || Box::new(Train::default())),
     ("exchange", || Box::new(Exchange::default())),
     ("ping", || Box::new(Ping::default())),
     ("datagrams", || Box::new(datagram::Config::default())),
     ("read", || Box::new(Reader::default())),
+    ("processor", || Box::new(Processor::default())),
 ];
 
 proptest! {
@@ -73,7 +75,7 @@ proptest! {
         in_range(&*settings).expect("drawn within");
     }
 
-    /// A source of datagrams within the ranges has a time for its first one, or is refused at one of its settings.
+    /// A source of datagrams within the ranges has a time for its next one, or is refused at one of its settings.
     #[test]
     fn drawn_datagrams_leave_or_are_refused_at_a_setting(
         given in values(datagram::Config::default().settings()),
@@ -85,7 +87,8 @@ proptest! {
         match config.check() {
             Ok(()) => {
                 let sender = datagram::Sender::new(config, ActivePeriod::ALWAYS, Random::from_seed(1));
-                prop_assert!(sender.next_wakeup() < Instant::NEVER);
+                let at_once = config.spacing == datagram::Spacing::Even;
+                prop_assert_eq!(sender.next_wakeup() == Instant::ZERO, at_once);
             }
             Err(invalid) => prop_assert!(["on", "off"].contains(&invalid.setting)),
         }
@@ -139,6 +142,7 @@ fn what_is_out_of_a_programs_range_is_refused_at_its_setting() {
         "datagrams.rate",
         "datagrams.size",
         "datagrams.on",
+        "processor.backlog",
     ];
     assert_eq!(refused, expected);
 }

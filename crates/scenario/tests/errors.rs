@@ -219,6 +219,11 @@ fn a_processor_is_that_of_the_machine_that_is_named() {
         said("[host.sender]\n", "[host.sender]\nprocessor.machine = \"pentium-4\"\n", ""),
         "x.toml:3:21: `machine` has no choice `pentium-4`\n  help: did you mean `pentium-4-linux-2.4`?"
     );
+    assert_eq!(
+        said("[host.sender]\n", "[host.sender]\nprocessor.backlog = 0\n", ""),
+        "x.toml:3:21: `backlog` cannot be 0\n  help: give 1 to 4294967295: Segments that may wait, 300 to \
+         1000 in Linux (netdev_max_backlog); more are dropped."
+    );
 }
 
 #[test]

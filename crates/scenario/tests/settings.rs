@@ -6,6 +6,7 @@ mod values;
 
 use network::bulk::Train;
 use network::exchange::{Exchange, Ping};
+use network::host::Processor;
 use network::sink::Reader;
 use network::{balancer, datagram, emulator, host, impairment, link, router};
 use proptest::prelude::*;
@@ -92,7 +93,7 @@ fn least(setting: Setting) -> Value {
 }
 
 /// Every table whose settings are declared: of nodes, links and their ends, of flows, of disciplines and their classes, of
-/// impairments, of algorithms, of TCP, of what a flow's programs do.
+/// impairments, of algorithms, of TCP, of what a flow's programs do, of what a segment costs.
 fn tables() -> Vec<Table> {
     let mut tables = Vec::new();
     let nodes: [(_, &dyn Settings); 4] = [
@@ -148,12 +149,13 @@ fn tables() -> Vec<Table> {
     let flow = [Marks::default().settings(), Demand::default().settings()].concat();
     let rest = "from = \"a\"\nto = \"b\"\n".to_owned();
     tables.push(Table { rest, ..Table::new("flow.x".into(), flow) });
-    let whole: [(_, &dyn Settings); 5] = [
+    let whole: [(_, &dyn Settings); 6] = [
         ("flow.f.train", &Train::default()),
         ("flow.f.exchange", &Exchange::default()),
         ("flow.f.ping", &Ping::default()),
         ("flow.f.datagrams", &datagram::Config::default()),
         ("flow.f.read", &Reader::default()),
+        ("host.a.processor", &Processor::default()),
     ];
     for (header, settings) in whole {
         tables.push(Table::new(header.into(), settings.settings()));

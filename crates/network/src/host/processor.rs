@@ -2,24 +2,55 @@
 
 use std::collections::VecDeque;
 
-use traffic::setting::{Field, Kind, Value};
+use traffic::setting::{Field, Kind, Value, choice, settings};
 use traffic::{DropReason, Duration, Instant, PacketId};
 
 use super::Host;
 use crate::node::{Context, Egress};
 use crate::observer::{Observer, Place};
 
-/// What a segment costs the host's processor. Segments wait in its backlog meanwhile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Processor {
-    /// For each segment received.
-    pub per_segment: Duration,
-    /// For each entry of the retransmission queue that the stack walks (see `transport::ProcessingCost`).
-    pub per_walked: Duration,
-    /// Segments that may wait; more are dropped.
-    pub backlog: u32,
-    /// A backlog that overflowed takes nothing before it is empty (Linux 2.4, `netif_rx`: throttle).
-    pub throttle: bool,
+settings! {
+    /// What a segment costs a host's processor. What is not given is the machine's, or free.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Processor {
+        /// For each segment received.
+        pub per_segment: Duration,
+        /// For each entry of the retransmission queue that an ACK makes the stack walk.
+        pub per_walked: Duration,
+        /// Segments that may wait, 300 to 1000 in Linux (netdev_max_backlog); more are dropped.
+        #[range(1..)]
+        pub backlog: u32,
+        /// Whether a backlog that overflowed takes nothing before it is empty, as in Linux 2.4 (`netif_rx`).
+        pub throttle: bool,
+    }
+}
+
+choice! {
+    /// A machine whose costs are known.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Machine {
+        /// See [`Processor::FREE`].
+        Ideal = "ideal",
+        /// See [`Processor::PENTIUM_4_LINUX_2_4`].
+        Pentium4Linux24 = "pentium-4-linux-2.4",
+    }
+}
+
+impl Machine {
+    /// Its costs.
+    pub const fn processor(self) -> Processor {
+        match self {
+            Self::Ideal => Processor::FREE,
+            Self::Pentium4Linux24 => Processor::PENTIUM_4_LINUX_2_4,
+        }
+    }
+}
+
+/// One that takes no time.
+impl Default for Processor {
+    fn default() -> Self {
+        Self::FREE
+    }
 }
 
 impl Processor {

@@ -1,18 +1,18 @@
 //! `[host.NAME]`: an end system.
 
-use network::host;
+use network::host::{self, Machine};
 use network::node::Kind;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use traffic::Duration;
+use traffic::setting::{Field, Setting, Settings, Value};
 
 use super::Table;
 use crate::diagnostic::Problems;
 use crate::file::User;
-use crate::lock::{line, node_programs, string, time};
+use crate::lock::{line, node_programs, string};
 use crate::plan::Node;
-use crate::setting::{Declared, With};
-use crate::value::{AddressUnit, Commands, Count, Name, Quantity, TimeUnit};
+use crate::setting::{Declared, Named, With, written};
+use crate::value::{AddressUnit, Commands, Count, Name, Quantity};
 
 /// The table of a host.
 pub(crate) type Host = With<Declared<host::Config>, HostKeys>;
@@ -29,7 +29,7 @@ pub(crate) struct HostKeys {
     /// The TCP stack of its connections; "linux-6" unless given.
     pub(crate) profile: Option<Name>,
     /// What a segment costs its processor; nothing unless given.
-    pub(crate) processor: Option<Processor>,
+    pub(crate) processor: Option<Declared<Processor>>,
     /// What runs there during the whole run, in the lab: "python3 -m http.server 80", or several in an
     /// array. `{address}` is the host's own.
     pub(crate) program: Option<Commands>,
@@ -39,31 +39,45 @@ pub(crate) struct HostKeys {
     pub(crate) user: Option<User>,
 }
 
-/// What a segment costs a host's processor. What is not given is the machine's, or free.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Processor {
-    /// A machine whose costs are known; "ideal" unless given.
-    pub(crate) machine: Option<Machine>,
-    /// For each segment received.
-    pub(crate) per_segment: Option<Quantity<TimeUnit>>,
-    /// For each entry of the retransmission queue that an ACK makes the stack walk.
-    pub(crate) per_walked: Option<Quantity<TimeUnit>>,
-    /// Segments that may wait (Linux: netdev_max_backlog).
-    pub(crate) backlog: Option<Count>,
-    /// Whether a backlog that overflowed takes nothing before it is empty, as in Linux 2.4.
-    pub(crate) throttle: Option<bool>,
+/// A processor as the file describes it: by `machine`, what that one costs, and by the others what is different.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Processor(host::Processor);
+
+/// The machine that the other settings start from, which are read after it.
+const MACHINE: Setting = Setting {
+    name: "machine",
+    kind: <Machine as Field>::KIND.expect("a choice"),
+    required: false,
+    range: <Machine as Field>::RANGE,
+    doc: "A machine whose costs are known: \"pentium-4-linux-2.4\" is paper 0's, a Pentium 4 of 2.8 GHz with Linux \
+          2.4.26, calibrated to that paper's tables 4 to 6; \"ideal\" unless given, which takes no time for a segment.",
+};
+
+impl Settings for Processor {
+    fn settings(&self) -> Vec<Setting> {
+        [vec![MACHINE], self.0.settings()].concat()
+    }
+
+    fn get(&self, name: &str) -> Option<Value> {
+        self.0.get(name)
+    }
+
+    fn set(&mut self, name: &str, value: Value) -> bool {
+        if name != MACHINE.name {
+            return self.0.set(name, value);
+        }
+        let machine = Machine::from_value(value);
+        self.0 = machine.map_or(self.0, Machine::processor);
+        machine.is_some()
+    }
+
+    fn doc(&self) -> &'static str {
+        self.0.doc()
+    }
 }
 
-/// A machine by name.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-pub(crate) enum Machine {
-    /// Takes no time for a segment.
-    #[serde(rename = "ideal")]
-    Ideal,
-    /// Paper 0's: a Pentium 4 of 2.8 GHz with Linux 2.4.26, calibrated to that paper's tables 4 to 6.
-    #[serde(rename = "pentium-4-linux-2.4")]
-    Pentium4Linux24,
+impl Named for Processor {
+    const NAME: &'static str = "Processor";
 }
 
 impl Table for Host {
@@ -85,41 +99,9 @@ impl Table for Host {
 /// What a segment costs; `Some(None)` for nothing.
 fn processor(table: &Host, problems: &mut Problems) -> Option<Option<host::Processor>> {
     let Some(processor) = &table.processor else { return Some(None) };
-    let machine = match processor.machine {
-        Some(Machine::Pentium4Linux24) => Some(host::Processor::PENTIUM_4_LINUX_2_4),
-        Some(Machine::Ideal) | None => None,
-    };
-    let usual = machine.unwrap_or(host::Processor::FREE);
-    let mut time = |given: &Option<Quantity<TimeUnit>>, usual: Duration| match given {
-        Some(quantity) => quantity.read(problems),
-        None => Some(usual),
-    };
-    let per_segment = time(&processor.per_segment, usual.per_segment);
-    let per_walked = time(&processor.per_walked, usual.per_walked);
-    let backlog = match &processor.backlog {
-        Some(count) => backlog(count, problems),
-        None => Some(usual.backlog),
-    };
-    let costs = host::Processor {
-        per_segment: per_segment?,
-        per_walked: per_walked?,
-        backlog: backlog?,
-        throttle: processor.throttle.unwrap_or(usual.throttle),
-    };
+    let Processor(costs) = processor.read(problems)?;
     // Where nothing costs time nothing waits, and there is no backlog to model.
-    let Processor { per_segment, per_walked, backlog, throttle, .. } = processor;
-    let given = per_segment.is_some() || per_walked.is_some() || backlog.is_some();
-    let modelled = machine.is_some() || given || throttle.is_some();
-    Some(modelled.then_some(costs))
-}
-
-fn backlog(count: &Count, problems: &mut Problems) -> Option<u32> {
-    let backlog = u32::try_from(count.value).ok().filter(|&n| n > 0);
-    if backlog.is_none() {
-        let message = format!("a backlog of {} segments", count.value);
-        problems.push(&count.span, message, "give 1 to 4294967295; Linux has 300 to 1000");
-    }
-    backlog
+    Some((costs != host::Processor::FREE).then_some(costs))
 }
 
 /// What a lock file says of hosts beyond their settings.
@@ -127,10 +109,9 @@ pub(crate) fn write(config: &host::Config, members: &[Node], text: &mut String) 
     let node = &members[0];
     line(text, "address", &string(&node.address.to_string()));
     if let Some(processor) = &config.processor {
-        line(text, "processor.per_segment", &time(processor.per_segment));
-        line(text, "processor.per_walked", &time(processor.per_walked));
-        line(text, "processor.backlog", &processor.backlog.to_string());
-        line(text, "processor.throttle", &processor.throttle.to_string());
+        for (name, value) in written(processor) {
+            line(text, &format!("processor.{name}"), &value);
+        }
     }
     let programs = node_programs(members).unwrap_or_default();
     let programs: Vec<String> = programs.iter().map(|line| string(line)).collect();
