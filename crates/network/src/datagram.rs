@@ -57,11 +57,11 @@ choice! {
     }
 }
 
-/// Over IPv4 and Ethernet, all the time.
+/// Over IPv4 and Ethernet, all the time; the rate is to be given.
 impl Default for Config {
     fn default() -> Self {
         Self {
-            rate: Rate::from_bits_per_second(1_000_000).expect("above zero"),
+            rate: Rate::MIN,
             size: 1_472,
             spacing: Spacing::Even,
             on: None,

@@ -14,8 +14,8 @@ use crate::queue::sentence;
 use crate::setting::{self, doc};
 use crate::templates::without_schema;
 use crate::value::{
-    CodePointUnit, FractionUnit, PeriodUnit, RandomSizeUnit, RandomTimeUnit, RateLimitUnit,
-    RateUnit, ShareUnit, SizeUnit, TimeUnit, Unit,
+    ActionUnit, CodePointUnit, FractionUnit, PeriodUnit, RandomSizeUnit, RandomTimeUnit,
+    RateLimitUnit, RateUnit, ShareUnit, SizeUnit, TimeUnit, Unit,
 };
 
 pub use algorithms::{AlgorithmPage, algorithm, algorithms};
@@ -161,6 +161,7 @@ fn takes(kind: Kind) -> String {
             return words.join(" or ");
         }
         Kind::Queue => "discipline",
+        Kind::Action => "action",
         Kind::Text => "name",
     };
     word.to_owned()
@@ -179,6 +180,7 @@ fn written(kind: Kind) -> Option<&'static str> {
         Kind::Share => Some(ShareUnit::SUMMARY),
         Kind::Fraction => Some(FractionUnit::SUMMARY),
         Kind::RateLimit => Some(RateLimitUnit::SUMMARY),
+        Kind::Action => Some(ActionUnit::SUMMARY),
         Kind::Flag | Kind::Count | Kind::Choice(_) | Kind::Queue | Kind::Text => None,
     }
 }

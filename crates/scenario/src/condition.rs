@@ -1,101 +1,126 @@
-//! A conditioner as it stands in the file: elements, each with a meter and what is done by its colours.
+//! A conditioner as it stands in the file: elements, each with a meter of the registry's and what is done by its
+//! colours.
 
-use schemars::JsonSchema;
-use serde::Deserialize;
-use traffic::condition::Action;
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::{Deserialize, Deserializer, MapAccess};
+use serde_json::{Value as Json, json};
+use traffic::condition::{self, Action};
+use traffic::meter::{self, REGISTRY};
+use traffic::setting::Settings;
 
 use crate::filter::Match;
 use crate::header::{code_point, code_point_text};
 use crate::quantity::Error;
-use crate::value::{ActionUnit, OneOrMany, Quantity, RateUnit, SizeUnit, Table, TimeUnit};
+use crate::queue::{Entries, entries, matches, sentence};
+use crate::setting::{Given, object, one_line, properties, required};
+use crate::value::{Name, OneOrMany, Table};
 
 /// What is done to packets that come in, before they are forwarded.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Conditioner {
-    /// What happens to a packet that no element matches, or that returns; "pass" unless given.
-    pub(crate) default: Option<Quantity<ActionUnit>>,
-    /// Elements, by name.
-    #[serde(default)]
-    pub(crate) element: Table<Element>,
+    /// What is set, by name.
+    pub(crate) given: Vec<(Name, Given)>,
+    pub(crate) elements: Table<Element>,
 }
 
 /// A meter, at most one, and what is done by the colour that it gives a packet.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Element {
-    /// Which packets come here first: a table, or an array of tables of which any may match. None unless
-    /// given: then only other elements lead here.
-    #[serde(rename = "match")]
     pub(crate) matches: Option<OneOrMany<Match>>,
-    /// Green within the profile, red beyond.
-    pub(crate) token_bucket: Option<TokenBucket>,
-    /// Single-rate three-colour marker (RFC 2697).
-    pub(crate) single_rate: Option<SingleRate>,
-    /// Two-rate three-colour marker (RFC 2698).
-    pub(crate) two_rate: Option<TwoRate>,
-    /// Time-sliding-window three-colour marker (RFC 2859).
-    pub(crate) window: Option<Window>,
-    /// For a green packet, or any if there is no meter; "pass" unless given.
-    pub(crate) green: Option<Quantity<ActionUnit>>,
-    /// For a yellow packet; "pass" unless given.
-    pub(crate) yellow: Option<Quantity<ActionUnit>>,
-    /// For a red packet; "pass" unless given.
-    pub(crate) red: Option<Quantity<ActionUnit>>,
+    /// The meters that are given, by name.
+    pub(crate) meters: Vec<(Name, Table<Given>)>,
+    /// What else is set, by name.
+    pub(crate) given: Vec<(Name, Given)>,
 }
 
-/// A token bucket. It counts bytes of IP packets, as all meters do.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct TokenBucket {
-    /// What is earned over time.
-    pub(crate) rate: Quantity<RateUnit>,
-    /// The most that is kept.
-    pub(crate) burst: Quantity<SizeUnit>,
+impl<'de> Entries<'de> for Conditioner {
+    fn empty() -> Self {
+        Self::default()
+    }
+    fn entry<A: MapAccess<'de>>(&mut self, key: Name, map: &mut A) -> Result<(), A::Error> {
+        match key.text.as_str() {
+            "element" => self.elements = map.next_value()?,
+            _ => self.given.push((key, map.next_value()?)),
+        }
+        Ok(())
+    }
 }
 
-/// A single-rate three-colour marker.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct SingleRate {
-    /// CIR: what is earned over time.
-    pub(crate) committed_rate: Quantity<RateUnit>,
-    /// CBS: the most that is kept for green packets.
-    pub(crate) committed_burst: Quantity<SizeUnit>,
-    /// EBS: the most that is kept for yellow packets.
-    pub(crate) excess_burst: Quantity<SizeUnit>,
-    /// Whether a packet's earlier colour counts; false unless given.
-    #[serde(default)]
-    pub(crate) colour_aware: bool,
+impl<'de> Deserialize<'de> for Conditioner {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        entries(deserializer)
+    }
 }
 
-/// A two-rate three-colour marker.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct TwoRate {
-    /// PIR: beyond it a packet is red.
-    pub(crate) peak_rate: Quantity<RateUnit>,
-    /// PBS: the most that is kept at the peak rate.
-    pub(crate) peak_burst: Quantity<SizeUnit>,
-    /// CIR: beyond it a packet is yellow.
-    pub(crate) committed_rate: Quantity<RateUnit>,
-    /// CBS: the most that is kept at the committed rate.
-    pub(crate) committed_burst: Quantity<SizeUnit>,
-    /// Whether a packet's earlier colour counts; false unless given.
-    #[serde(default)]
-    pub(crate) colour_aware: bool,
+impl<'de> Entries<'de> for Element {
+    fn empty() -> Self {
+        Self::default()
+    }
+    fn entry<A: MapAccess<'de>>(&mut self, key: Name, map: &mut A) -> Result<(), A::Error> {
+        match key.text.as_str() {
+            "match" => self.matches = map.next_value()?,
+            name if REGISTRY.iter().any(|entry| entry.name == name) => {
+                self.meters.push((key, map.next_value()?));
+            }
+            _ => self.given.push((key, map.next_value()?)),
+        }
+        Ok(())
+    }
 }
 
-/// A time-sliding-window three-colour marker.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Window {
-    /// CTR: below it every packet is green.
-    pub(crate) committed_rate: Quantity<RateUnit>,
-    /// PTR: beyond it some packets are red.
-    pub(crate) peak_rate: Quantity<RateUnit>,
-    /// How long a time the average remembers; for TCP a round-trip time or more.
-    pub(crate) window: Quantity<TimeUnit>,
+impl<'de> Deserialize<'de> for Element {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        entries(deserializer)
+    }
+}
+
+impl JsonSchema for Conditioner {
+    fn schema_name() -> Cow<'static, str> {
+        "Conditioner".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let parameters = condition::Parameters::default();
+        let mut properties = properties(&parameters.settings(), generator);
+        let mut elements = generator.subschema_for::<Table<Element>>().to_value();
+        elements["description"] = json!("Elements, by name.");
+        properties.insert("element".into(), elements);
+        let table = object(one_line(parameters.doc()), properties, Vec::new());
+        Schema::try_from(table).expect("an object is a schema")
+    }
+}
+
+impl JsonSchema for Element {
+    fn schema_name() -> Cow<'static, str> {
+        "Element".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let parameters = condition::Element::default();
+        let mut properties = properties(&parameters.settings(), generator);
+        let matches = matches(
+            "Which packets come here first: a table, or an array of tables of which any may match. None unless \
+             given: then only other elements lead here.",
+            generator,
+        );
+        properties.insert("match".into(), matches);
+        for entry in REGISTRY {
+            properties.insert(entry.name.into(), meter(entry, generator));
+        }
+        let table = object(one_line(parameters.doc()), properties, Vec::new());
+        Schema::try_from(table).expect("an object is a schema")
+    }
+}
+
+/// The key of a meter.
+fn meter(entry: &meter::Entry, generator: &mut SchemaGenerator) -> Json {
+    let parameters = meter::Parameters::blank(entry.name).expect("the registry names meters");
+    let settings = parameters.settings();
+    let own = settings.settings();
+    let table = object(one_line(settings.doc()), properties(&own, generator), required(&own));
+    json!({ "anyOf": [table], "description": sentence(entry.summary) })
 }
 
 /// What is done to a packet: `pass`, `drop`, `mark CODE-POINT`, `next ELEMENT`, `return`.

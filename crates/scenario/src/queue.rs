@@ -32,13 +32,15 @@ pub(crate) struct Class {
 }
 
 /// What a table holds under keys that are known, and the rest.
-trait Entries<'de>: Sized {
+pub(crate) trait Entries<'de>: Sized {
     fn empty() -> Self;
     fn entry<A: MapAccess<'de>>(&mut self, key: Name, map: &mut A) -> Result<(), A::Error>;
 }
 
 /// Reads a table entry by entry.
-fn entries<'de, T: Entries<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+pub(crate) fn entries<'de, T: Entries<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
     struct Reader<T>(PhantomData<T>);
     impl<'de, T: Entries<'de>> Visitor<'de> for Reader<T> {
         type Value = T;
@@ -196,11 +198,18 @@ fn class(settings: &[Setting], generator: &mut SchemaGenerator) -> Json {
     let mut properties = properties(settings, generator);
     let parent = "The class that it is within; none unless given.";
     properties.insert("parent".into(), json!({ "type": "string", "description": parent }));
-    let mut matches = generator.subschema_for::<OneOrMany<Match>>().to_value();
-    matches["description"] = json!(
+    let matches = matches(
         "Which packets: a table, or an array of tables of which any may match. Of the classes that match, \
-         the first takes a packet, unless `priority` says otherwise."
+         the first takes a packet, unless `priority` says otherwise.",
+        generator,
     );
     properties.insert("match".into(), matches);
     object("A class.".into(), properties, required(settings))
+}
+
+/// The key that says which packets.
+pub(crate) fn matches(description: &str, generator: &mut SchemaGenerator) -> Json {
+    let mut matches = generator.subschema_for::<OneOrMany<Match>>().to_value();
+    matches["description"] = json!(description);
+    matches
 }

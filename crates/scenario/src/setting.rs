@@ -15,6 +15,7 @@ use traffic::qdisc::Parameters;
 use traffic::setting::{Kind, Setting, Settings, Value};
 use traffic::{Bytes, Share};
 
+use crate::condition::action_text;
 use crate::diagnostic::{Problems, Span};
 use crate::header::code_point_text;
 use crate::lock::{frequency, rate, size, string, time};
@@ -22,13 +23,13 @@ use crate::nearest;
 use crate::quantity::UNLIMITED;
 use crate::queue::Queue;
 use crate::value::{
-    CodePointUnit, FractionUnit, Name, PeriodUnit, Quantity, RandomSizeUnit, RandomTimeUnit,
-    RateLimitUnit, RateUnit, ShareUnit, SizeUnit, TimeUnit, Unit,
+    ActionUnit, CodePointUnit, FractionUnit, Name, PeriodUnit, Quantity, RandomSizeUnit,
+    RandomTimeUnit, RateLimitUnit, RateUnit, ShareUnit, SizeUnit, TimeUnit, Unit,
 };
 
 pub(crate) use beside::{Keys, With};
 pub(crate) use declared::{Declared, Named};
-pub(crate) use schema::{doc, object, properties, required};
+pub(crate) use schema::{doc, object, one_line, properties, required};
 
 /// Reads a queue that is a setting's value: its filters may name what the settings know nothing of.
 pub(crate) type Queues<'q> = dyn Fn(&Queue, &mut Problems) -> Option<Parameters> + 'q;
@@ -107,6 +108,7 @@ impl Scalar {
                     problems.push(&self.span, message, nearest::suggest(&self.text, words));
                     None
                 }),
+            Kind::Action => self.read::<ActionUnit>(problems).map(Value::Action),
             Kind::Text => Some(Value::Text(self.text.clone())),
             Kind::Queue => None,
         }
@@ -308,6 +310,7 @@ pub(crate) fn text(value: &Value) -> String {
         }
         Value::Choice(word @ ("true" | "false")) => (*word).into(),
         Value::Choice(word) => string(word),
+        Value::Action(action) => string(&action_text(action)),
         Value::Text(text) => string(text),
         Value::Queue(queue) => {
             let pair = |(name, value)| format!("{name} = {value}");

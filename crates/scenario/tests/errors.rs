@@ -528,8 +528,20 @@ fn conditioners() {
     );
     assert_eq!(
         said("a = { token_bucket = { rate = \"1 Mbit/s\", burst = \"0 B\" } }"),
-        "x.toml:15:1: element `a`: a burst of zero lets no packet pass\n  \
+        "x.toml:15:51: `burst` cannot be 0 B\n  help: give at least 1 B: The most that is kept: no less than \
+         the longest packet, or that one never conforms."
+    );
+    let bursts = "committed_burst = \"0 B\", excess_burst = \"0 B\"";
+    assert_eq!(
+        said(&format!("a = {{ single_rate = {{ committed_rate = \"1 Mbit/s\", {bursts} }} }}")),
+        "x.toml:15:70: element `a`: a burst of zero lets no packet pass\n  \
          help: give it room for at least one, such as 1500 B"
+    );
+    let rates = "committed_rate = \"2 Mbit/s\", peak_rate = \"1 Mbit/s\"";
+    assert_eq!(
+        said(&format!("a = {{ window = {{ {rates}, window = \"1 s\" }} }}")),
+        "x.toml:15:59: element `a`: the peak rate 1 Mbit/s is below the committed rate 2 Mbit/s\n  \
+         help: raise the one or lower the other"
     );
     assert_eq!(
         said("a = {}\nb = { match = { flow_label = 1, source = \"10.0.0.0/8\" } }"),

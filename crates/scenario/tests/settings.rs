@@ -12,9 +12,10 @@ use network::{balancer, datagram, emulator, host, impairment, link, router};
 use proptest::prelude::*;
 use scenario::plan::{Demand, LabLink, Marks};
 use scenario::{Document, Errors, Plan, lock};
-use traffic::qdisc;
+use traffic::condition::{self, Action};
 use traffic::setting::{Kind, Setting, Settings, Value};
 use traffic::{Bytes, Distribution, Duration};
+use traffic::{meter, qdisc};
 use values::{beside, values};
 
 /// Two hosts, a link between them and a flow, to which a table is added.
@@ -50,6 +51,8 @@ fn written(value: &Value) -> String {
         }
         Value::Choice(word @ ("true" | "false")) => (*word).into(),
         Value::Choice(word) => format!("\"{word}\""),
+        Value::Action(Action::Mark(dscp)) => format!("\"mark {dscp}\""),
+        Value::Action(action) => format!("\"{action:?}\"").to_lowercase(),
         Value::Text(text) => format!("\"{text}\""),
         Value::Queue(_) => "{ fifo = { packets = 7 } }".into(),
         Value::RandomTime(_) | Value::RandomBytes(_) => panic!("{value:?}: none is drawn"),
@@ -93,7 +96,7 @@ fn least(setting: Setting) -> Value {
 }
 
 /// Every table whose settings are declared: of nodes, links and their ends, of flows, of disciplines and their classes, of
-/// impairments, of algorithms, of TCP, of what a flow's programs do, of what a segment costs.
+/// conditioners and meters, of impairments, of algorithms, of TCP, of what a flow's programs do, of what a segment costs.
 fn tables() -> Vec<Table> {
     let mut tables = Vec::new();
     let nodes: [(_, &dyn Settings); 4] = [
@@ -149,7 +152,15 @@ fn tables() -> Vec<Table> {
     let flow = [Marks::default().settings(), Demand::default().settings()].concat();
     let rest = "from = \"a\"\nto = \"b\"\n".to_owned();
     tables.push(Table { rest, ..Table::new("flow.x".into(), flow) });
-    let whole: [(_, &dyn Settings); 6] = [
+    let conditioner = "link.l.at.a.conditioner";
+    let element = format!("{conditioner}.element.x");
+    for entry in meter::REGISTRY {
+        let blank = meter::Parameters::blank(entry.name).expect("a meter");
+        tables.push(Table::new(format!("{element}.{}", entry.name), blank.settings().settings()));
+    }
+    let whole: [(_, &dyn Settings); 8] = [
+        (conditioner, &condition::Parameters::default()),
+        (&element, &condition::Element::default()),
         ("flow.f.train", &Train::default()),
         ("flow.f.exchange", &Exchange::default()),
         ("flow.f.ping", &Ping::default()),

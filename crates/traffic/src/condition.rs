@@ -10,59 +10,46 @@ use core::ops::AddAssign;
 
 use crate::classify::{self, Fields, Filter, Rules};
 use crate::discipline::DropReason;
-use crate::meter::bucket::TokenBucket;
-use crate::meter::single_rate::SingleRate;
-use crate::meter::two_rate::TwoRate;
-use crate::meter::window::Window;
-use crate::meter::{self, Colour};
+use crate::meter::{self, Colour, Meter};
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets, ecn};
 use crate::random::Random;
+use crate::setting::settings;
 use crate::subject::Subject;
 use crate::tree;
 use crate::units::Instant;
 use chain::Step;
 
-/// What a user may set.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Parameters {
-    /// The elements, in any order.
-    pub elements: Vec<Element>,
-    /// Which element a packet goes to first.
-    pub rules: Vec<Rule>,
-    /// What happens to a packet that no rule matches, or that returns; any action but
-    /// [`Action::Return`]. Default: pass.
-    pub default: Action,
+settings! {
+    /// What is done to packets that come in, before they are forwarded.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct Parameters {
+        /// The elements, in any order.
+        pub elements: Vec<Element>,
+        /// Which element a packet goes to first.
+        pub rules: Vec<Rule>,
+        /// What happens to a packet that no element matches, or that returns; "pass" unless given. There
+        /// is nowhere to return to from here.
+        pub default: Action,
+    }
 }
 
-/// A meter and what is done by its colours.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Element {
-    /// Its name, for rules and other elements.
-    pub name: String,
-    /// The meter; default none.
-    pub meter: Meter,
-    /// For a packet that is green, or conforms to a token bucket, or is not metered. Default: pass.
-    pub green: Action,
-    /// For a yellow packet. Default: pass.
-    pub yellow: Action,
-    /// For a packet that is red or does not conform to a token bucket. Default: pass.
-    pub red: Action,
-}
-
-/// Which meter an element has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Meter {
-    /// None: every packet is green, and keeps the colour it came with for later meters.
-    #[default]
-    None,
-    /// Token bucket: green or red.
-    TokenBucket(meter::bucket::Parameters),
-    /// Single-rate three-colour marker, RFC 2697.
-    SingleRate(meter::single_rate::Parameters),
-    /// Two-rate three-colour marker, RFC 2698.
-    TwoRate(meter::two_rate::Parameters),
-    /// Time-sliding-window three-colour marker, RFC 2859.
-    Window(meter::window::Parameters),
+settings! {
+    /// A meter, at most one, and what is done by the colour that it gives a packet.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct Element {
+        /// Its name, for rules and other elements.
+        pub name: String,
+        /// The meter. Without one every packet is green, and keeps the colour it came with for later
+        /// meters.
+        pub meter: Option<meter::Parameters>,
+        /// For a packet that is green or conforms to a token bucket, or for any if there is no meter;
+        /// "pass" unless given.
+        pub green: Action,
+        /// For a yellow packet; "pass" unless given.
+        pub yellow: Action,
+        /// For a packet that is red or does not conform to a token bucket; "pass" unless given.
+        pub red: Action,
+    }
 }
 
 /// What is done to a packet.
@@ -150,9 +137,8 @@ impl Error {
     /// What it is about: `class` is the element.
     pub fn subject(&self) -> Subject<'_> {
         match self {
-            Self::DuplicateName(element)
-            | Self::Meter { element, .. }
-            | Self::Rule { element, .. } => Subject::class(element),
+            Self::DuplicateName(element) | Self::Rule { element, .. } => Subject::class(element),
+            Self::Meter { element, error } => Subject::class(element).at(error.settings()),
             Self::UnknownElement { from, .. } | Self::Dscp { from, .. } => from.subject(),
             Self::Cycle(elements) => {
                 elements.first().map_or(Subject::WHOLE, |first| Subject::class(first))
@@ -238,18 +224,9 @@ pub enum Verdict {
 }
 
 #[derive(Clone, Debug)]
-enum State {
-    None,
-    TokenBucket(TokenBucket),
-    SingleRate(SingleRate),
-    TwoRate(TwoRate),
-    Window(Window),
-}
-
-#[derive(Clone, Debug)]
 struct Node {
     name: String,
-    meter: State,
+    meter: Option<Meter>,
     /// By colour, green first.
     steps: [Step; 3],
     counts: [Count; 3],
@@ -272,7 +249,9 @@ impl Conditioner {
         let chains = chain::resolve(parameters)?;
         let mut nodes = Vec::with_capacity(parameters.elements.len());
         for (element, steps) in parameters.elements.iter().zip(chains.steps) {
-            let meter = State::new(element, seed, now).map_err(refused(element))?;
+            let stream = Random::new(seed, &element.name).next_u64();
+            let meter = element.meter.as_ref().map(|meter| Meter::new(meter, stream, now));
+            let meter = meter.transpose().map_err(refused(element))?;
             nodes.push(Node { name: element.name.clone(), meter, steps, counts: <_>::default() });
         }
         let mut rules = Rules::new(seed);
@@ -292,11 +271,11 @@ impl Conditioner {
         let mut new = Self::attach(parameters, self.seed, now)?;
         for (node, element) in new.nodes.iter_mut().zip(&parameters.elements) {
             let Some(old) = self.nodes.iter().find(|old| old.name == node.name) else { continue };
-            let mut meter = old.meter.clone();
-            if meter.change(&element.meter, now).map_err(refused(element))? {
-                node.meter = meter;
-            }
             node.counts = old.counts;
+            let Some((mut meter, new)) = old.meter.clone().zip(element.meter) else { continue };
+            if meter.change(&new, now).map_err(refused(element))? {
+                node.meter = Some(meter);
+            }
         }
         new.statistics = self.statistics;
         *self = new;
@@ -330,7 +309,10 @@ impl Conditioner {
         let mut step = self.rules.class_of_fields(fields).map_or(self.default, Step::Next);
         // Chains have been checked to end.
         while let Some(node) = step.target().and_then(|index| self.nodes.get_mut(index)) {
-            let (result, kept) = node.meter.colour(bytes, colour, now);
+            let (result, kept) = match &mut node.meter {
+                Some(meter) => meter.meter(bytes, colour, now),
+                None => (Colour::Green, colour),
+            };
             colour = kept;
             node.counts[result as usize] += bytes;
             step = node.steps[result as usize];
@@ -374,47 +356,4 @@ impl Conditioner {
 
 fn refused(element: &Element) -> impl Fn(meter::Error) -> Error {
     |error| Error::Meter { element: element.name.clone(), error }
-}
-
-impl State {
-    fn new(element: &Element, seed: u64, now: Instant) -> Result<Self, meter::Error> {
-        Ok(match &element.meter {
-            Meter::None => Self::None,
-            Meter::TokenBucket(parameters) => Self::TokenBucket(TokenBucket::new(parameters, now)?),
-            Meter::SingleRate(parameters) => Self::SingleRate(SingleRate::new(parameters, now)?),
-            Meter::TwoRate(parameters) => Self::TwoRate(TwoRate::new(parameters, now)?),
-            Meter::Window(parameters) => {
-                let seed = Random::new(seed, &element.name).next_u64();
-                Self::Window(Window::new(parameters, seed, now)?)
-            }
-        })
-    }
-
-    /// Takes new parameters if they are for its kind; else false.
-    fn change(&mut self, parameters: &Meter, now: Instant) -> Result<bool, meter::Error> {
-        match (self, parameters) {
-            (Self::TokenBucket(meter), Meter::TokenBucket(new)) => meter.change(new, now)?,
-            (Self::SingleRate(meter), Meter::SingleRate(new)) => meter.change(new, now)?,
-            (Self::TwoRate(meter), Meter::TwoRate(new)) => meter.change(new, now)?,
-            (Self::Window(meter), Meter::Window(new)) => meter.change(new)?,
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-
-    /// The colour that decides the action, and the one that the packet has for later meters. A
-    /// token bucket says whether a packet conforms; only three-colour markers colour it anew.
-    fn colour(&mut self, bytes: u64, earlier: Colour, now: Instant) -> (Colour, Colour) {
-        let colour = match self {
-            Self::None => return (Colour::Green, earlier),
-            Self::TokenBucket(meter) => {
-                let conforms = meter.conforms(bytes, now);
-                return (if conforms { Colour::Green } else { Colour::Red }, earlier);
-            }
-            Self::SingleRate(meter) => meter.colour(bytes, earlier, now),
-            Self::TwoRate(meter) => meter.colour(bytes, earlier, now),
-            Self::Window(meter) => meter.colour(bytes, now),
-        };
-        (colour, colour)
-    }
 }

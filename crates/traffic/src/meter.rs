@@ -1,12 +1,16 @@
 //! Meters: whether a stream of packets keeps to its profile.
 //!
 //! They count bytes of IP packets (RFC 2697, section 2), in whole numbers: a bucket's part of a
-//! byte is carried on, so a meter is exact to the byte over any time.
+//! byte is carried on, so a meter is exact to the byte over any time. Each is a file of its own and
+//! a line of the registry here.
 
 pub mod bucket;
 pub mod single_rate;
 pub mod two_rate;
 pub mod window;
+
+use crate::setting::{OutOfRange, Settings};
+use crate::units::Instant;
 
 /// How well a packet keeps to its profile (RFC 2697, section 1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,8 +46,11 @@ impl Colour {
 }
 
 /// Why a meter's parameters are refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
+    /// A setting is out of its range.
+    #[error(transparent)]
+    Range(#[from] OutOfRange),
     /// Nothing would ever conform.
     #[error("a burst of zero lets no packet pass: give it room for at least one, such as 1500 B")]
     NoBurst,
@@ -58,13 +65,147 @@ pub enum Error {
         /// The committed rate.
         committed: crate::Rate,
     },
-    /// An average over no time.
-    #[error("a window of zero has no average: give it time, such as 1 s")]
-    NoWindow,
     /// Past the arithmetic's range.
     #[error("{rate} for the whole window is more than 4 TiB: shorten the window")]
     WindowTooLong {
         /// The greater of the meter's rates.
         rate: crate::Rate,
     },
+}
+
+impl Error {
+    /// The settings that it is about.
+    pub fn settings(&self) -> &[&'static str] {
+        match self {
+            Self::Range(error) => core::slice::from_ref(&error.setting),
+            Self::NoBurst => &["committed_burst"],
+            Self::PeakBelowCommitted { .. } => &["peak_rate"],
+            Self::WindowTooLong { .. } => &["window"],
+        }
+    }
+}
+
+/// What the registry asks of a meter.
+trait Metering: Sized {
+    /// What a user may set of it.
+    type Parameters: Settings;
+    /// Which colours it gives, green first.
+    const GIVES: [bool; 3] = [true; 3];
+
+    /// A meter with nothing spent at `now`; one that draws at random does so from the stream that
+    /// starts at `seed`.
+    fn attach(parameters: &Self::Parameters, seed: u64, now: Instant) -> Result<Self, Error>;
+
+    /// Takes new parameters at `now`, and keeps its tokens or average as far as they fit.
+    fn renew(&mut self, parameters: &Self::Parameters, now: Instant) -> Result<(), Error>;
+
+    /// The colour that decides what is done to an IP packet of so many bytes, and the one that it
+    /// has for later meters; `earlier` is the one that it came with.
+    fn meter(&mut self, bytes: u64, earlier: Colour, now: Instant) -> (Colour, Colour);
+}
+
+/// A meter that there is.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Its name, as in a scenario.
+    pub name: &'static str,
+    /// What it does, without a full stop.
+    pub summary: &'static str,
+}
+
+/// The registry: variant, module and type, name in a scenario, what it does.
+macro_rules! registry {
+    ($($variant:ident = $module:ident :: $type:ident, $name:literal, $summary:literal;)*) => {
+        /// Every meter.
+        pub const REGISTRY: &[Entry] = &[$(Entry { name: $name, summary: $summary },)*];
+
+        /// What a user may set of a meter.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Parameters {
+            $(#[doc = concat!("See [`", stringify!($module), "`].")]
+            $variant($module::Parameters),)*
+        }
+
+        /// A meter at work.
+        #[derive(Clone, Debug)]
+        pub(crate) enum Meter {
+            $($variant($module::$type),)*
+        }
+
+        impl Parameters {
+            /// What the meter of that name has before anything is set.
+            pub fn blank(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$variant(Settings::blank())),)*
+                    _ => None,
+                }
+            }
+
+            /// The name of the meter, as in a scenario.
+            pub const fn name(&self) -> &'static str {
+                match self { $(Self::$variant(_) => $name,)* }
+            }
+
+            /// Its settings.
+            pub fn settings(&self) -> &dyn Settings {
+                match self { $(Self::$variant(own) => own,)* }
+            }
+
+            /// Its settings, to be changed.
+            pub fn settings_mut(&mut self) -> &mut dyn Settings {
+                match self { $(Self::$variant(own) => own,)* }
+            }
+
+            /// Which colours the meter gives, green first.
+            pub(crate) const fn gives(&self) -> [bool; 3] {
+                match self { $(Self::$variant(_) => <$module::$type as Metering>::GIVES,)* }
+            }
+        }
+
+        impl Meter {
+            /// See [`Metering::attach`].
+            pub(crate) fn new(
+                parameters: &Parameters,
+                seed: u64,
+                now: Instant,
+            ) -> Result<Self, Error> {
+                Ok(match parameters {
+                    $(Parameters::$variant(own) => {
+                        Self::$variant(Metering::attach(own, seed, now)?)
+                    })*
+                })
+            }
+
+            /// Takes new parameters if they are for its kind; else false.
+            pub(crate) fn change(
+                &mut self,
+                parameters: &Parameters,
+                now: Instant,
+            ) -> Result<bool, Error> {
+                match (self, parameters) {
+                    $((Self::$variant(own), Parameters::$variant(new)) => own.renew(new, now)?,)*
+                    _ => return Ok(false),
+                }
+                Ok(true)
+            }
+
+            /// See [`Metering::meter`].
+            #[inline]
+            pub(crate) fn meter(
+                &mut self,
+                bytes: u64,
+                earlier: Colour,
+                now: Instant,
+            ) -> (Colour, Colour) {
+                match self { $(Self::$variant(own) => own.meter(bytes, earlier, now),)* }
+            }
+        }
+    };
+}
+
+registry! {
+    TokenBucket = bucket::TokenBucket, "token_bucket", "green within the profile, red beyond";
+    SingleRate = single_rate::SingleRate, "single_rate", "single-rate three-colour marker (RFC 2697)";
+    TwoRate = two_rate::TwoRate, "two_rate", "two-rate three-colour marker (RFC 2698)";
+    Window = window::Window, "window", "time-sliding-window three-colour marker (RFC 2859)";
 }

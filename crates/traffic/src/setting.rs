@@ -10,7 +10,9 @@ mod range;
 pub use range::{Measure, OutOfRange, Range, in_range};
 
 use crate::classify::Rule;
+use crate::condition::Action;
 use crate::distribution::Distribution;
+use crate::meter;
 use crate::qdisc::{self, fifo};
 use crate::units::{Bytes, Duration, Rate, Share};
 
@@ -47,6 +49,8 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// A queueing discipline.
     Queue,
+    /// What is done to a packet.
+    Action,
     /// Plain text: a name.
     Text,
 }
@@ -89,6 +93,8 @@ pub enum Value {
     Choice(&'static str),
     /// See [`Kind::Queue`].
     Queue(Box<qdisc::Parameters>),
+    /// See [`Kind::Action`].
+    Action(Action),
     /// See [`Kind::Text`].
     Text(String),
 }
@@ -201,6 +207,7 @@ field!(Duration, Time, Duration);
 field!(Distribution<Duration>, RandomTime, Duration);
 field!(Distribution<Bytes>, RandomBytes, Bytes);
 field!(Share, Share, Share);
+field!(Action, Action, ());
 field!(String, Text, ());
 
 macro_rules! short {
@@ -325,6 +332,18 @@ impl Field for qdisc::Parameters {
     }
     fn from_value(value: Value) -> Option<Self> {
         if let Value::Queue(queue) = value { Some(*queue) } else { None }
+    }
+}
+
+/// An element's meter is chosen by name.
+impl Field for meter::Parameters {
+    const KIND: Option<Kind> = None;
+    type Measure = ();
+    fn to_value(&self) -> Option<Value> {
+        None
+    }
+    fn from_value(_: Value) -> Option<Self> {
+        None
     }
 }
 

@@ -13,9 +13,9 @@ use proptest::test_runner::TestRunner;
 
 use counting::allocations;
 use traffic::classify::{Filter, Fragments, PortRange, Prefix, Rules};
-use traffic::condition::{Action, Conditioner, Element, Meter, Parameters, Rule};
+use traffic::condition::{Action, Conditioner, Element, Parameters, Rule};
 use traffic::header::Header;
-use traffic::meter::window;
+use traffic::meter::{self, window};
 use traffic::packet::ecn;
 use traffic::qdisc::{Qdisc, REGISTRY};
 use traffic::units::Serializer;
@@ -47,7 +47,11 @@ fn nothing_is_allocated_to_classify_and_condition() {
     let window = Duration::from_ms(10);
     let element = Element {
         name: "a".into(),
-        meter: Meter::Window(window::Parameters { committed_rate: rate, peak_rate: rate, window }),
+        meter: Some(meter::Parameters::Window(window::Parameters {
+            committed_rate: rate,
+            peak_rate: rate,
+            window,
+        })),
         red: Action::Drop,
         ..Element::default()
     };

@@ -2,18 +2,16 @@
 
 use proptest::prelude::*;
 use traffic::classify::Filter;
-use traffic::condition::{
-    Action, Conditioner, Count, Element, Meter, Parameters, Rule, Statistics,
-};
-use traffic::meter::{bucket, single_rate, two_rate, window};
+use traffic::condition::{Action, Conditioner, Count, Element, Parameters, Rule, Statistics};
+use traffic::meter::{Parameters as Meter, bucket, single_rate, two_rate, window};
 use traffic::{Bytes, DropReason, Duration, FlowId, Instant, Packet, Packets, Rate};
 
 fn rate(bits: u64) -> Rate {
     Rate::from_bits_per_second(bits).expect("a rate above zero")
 }
 
-fn bucket(bits: u64, burst: u64) -> Meter {
-    Meter::TokenBucket(bucket::Parameters { rate: rate(bits), burst: Bytes(burst) })
+fn bucket(bits: u64, burst: u64) -> Option<Meter> {
+    Some(Meter::TokenBucket(bucket::Parameters { rate: rate(bits), burst: Bytes(burst) }))
 }
 
 /// What a conditioner does with a packet, which it may mark.
@@ -54,12 +52,12 @@ fn counts(conditioner: &Conditioner) -> Vec<(String, [Count; 3])> {
 fn a_packet_goes_from_element_to_element() {
     let green = Element {
         name: "assured".into(),
-        meter: Meter::SingleRate(single_rate::Parameters {
+        meter: Some(Meter::SingleRate(single_rate::Parameters {
             committed_rate: rate(8),
             committed_burst: Bytes(1_000),
             excess_burst: Bytes(1_000),
             colour_aware: false,
-        }),
+        })),
         green: Action::Mark(10),
         yellow: next("rest"),
         red: Action::Return,
@@ -110,25 +108,25 @@ fn a_packet_goes_from_element_to_element() {
 fn a_colour_is_carried_on() {
     let aware = |name: &str| Element {
         name: name.into(),
-        meter: Meter::TwoRate(two_rate::Parameters {
+        meter: Some(Meter::TwoRate(two_rate::Parameters {
             peak_rate: rate(1_000),
             peak_burst: Bytes(10_000),
             committed_rate: rate(1_000),
             committed_burst: Bytes(10_000),
             colour_aware: true,
-        }),
+        })),
         green: Action::Mark(10),
         yellow: Action::Mark(12),
         red: Action::Mark(14),
     };
     let blind = Element {
         name: "blind".into(),
-        meter: Meter::SingleRate(single_rate::Parameters {
+        meter: Some(Meter::SingleRate(single_rate::Parameters {
             committed_rate: rate(1_000),
             committed_burst: Bytes(500),
             excess_burst: Bytes(500),
             colour_aware: false,
-        }),
+        })),
         green: next("aware"),
         yellow: next("aware"),
         red: next("aware"),
@@ -188,11 +186,11 @@ fn what_is_refused_says_what_to_change() {
     let metered = |meter| of(vec![Element { name: "a".into(), meter, ..Element::default() }]);
     let window = |committed, peak, ms| {
         let (committed_rate, peak_rate) = (rate(committed), rate(peak));
-        metered(Meter::Window(window::Parameters {
+        metered(Some(Meter::Window(window::Parameters {
             committed_rate,
             peak_rate,
             window: Duration::from_ms(ms),
-        }))
+        })))
     };
     let rule = |element: &str, filter| Rule { filter, priority: 0, element: element.into() };
     let bad = Filter { vlan_priority: Some(9), ..Filter::default() };
@@ -233,11 +231,10 @@ fn what_is_refused_says_what_to_change() {
         "element `a` marks with the code point 64: it has 6 bits, at most 63",
         "rule 1 leads to the element `b`, which does not exist: name one of `a`",
         "rule 1: the VLAN priority 9 passes 7: it has 3 bits",
-        "element `a`: a burst of zero lets no packet pass: give it room for at least one, such as \
-         1500 B",
+        "element `a`: `burst` cannot be 0 B: give at least 1 B",
         "element `a`: the peak rate 10 Mbit/s is below the committed rate 20 Mbit/s: raise the one \
          or lower the other",
-        "element `a`: a window of zero has no average: give it time, such as 1 s",
+        "element `a`: `window` cannot be 0 s: give more than 0 s",
         "element `a`: 800 Gbit/s for the whole window is more than 4 TiB: shorten the window",
     ];
     assert_eq!(wrong.iter().map(text).collect::<Vec<_>>(), expected);
@@ -253,7 +250,7 @@ fn action() -> impl Strategy<Value = Action> {
     ]
 }
 
-fn meter() -> impl Strategy<Value = Meter> {
+fn meter() -> impl Strategy<Value = Option<Meter>> {
     let (rate, bytes) = (rate(1_000_000), Bytes(2_000));
     let two = two_rate::Parameters {
         peak_rate: rate,
@@ -264,10 +261,10 @@ fn meter() -> impl Strategy<Value = Meter> {
     };
     let (committed_rate, peak_rate, window) = (rate, rate, Duration::from_ms(10));
     prop::sample::select(vec![
-        Meter::None,
+        None,
         bucket(1_000_000, 2_000),
-        Meter::TwoRate(two),
-        Meter::Window(window::Parameters { committed_rate, peak_rate, window }),
+        Some(Meter::TwoRate(two)),
+        Some(Meter::Window(window::Parameters { committed_rate, peak_rate, window })),
     ])
 }
 
@@ -286,8 +283,8 @@ fn goes_round(parameters: &Parameters) -> bool {
     for (from, element) in parameters.elements.iter().enumerate() {
         let Element { green, yellow, red, .. } = element;
         let actions: &[_] = match element.meter {
-            Meter::None => &[green],
-            Meter::TokenBucket(_) => &[green, red],
+            None => &[green],
+            Some(Meter::TokenBucket(_)) => &[green, red],
             _ => &[green, yellow, red],
         };
         for to in actions.iter().filter_map(|action| place(action)) {

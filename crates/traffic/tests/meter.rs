@@ -271,7 +271,8 @@ proptest! {
         let spent = spent.min(old.1);
         prop_assert!(meter.conforms(spent, Instant::ZERO));
         let at = Instant::from_ps(gaps.0);
-        prop_assert_eq!(meter.change(&bucket::Parameters { burst: Bytes(0), ..parameters(new) }, at), Err(Error::NoBurst));
+        let refused = meter.change(&bucket::Parameters { burst: Bytes(0), ..parameters(new) }, at);
+        prop_assert!(matches!(refused, Err(Error::Range(error)) if error.setting == "burst"));
         meter.change(&parameters(new), at).expect("a change");
         let parts = u128::from(old.0) * u128::from(gaps.0);
         let had = (u128::from(old.1 - spent) + parts / BYTE).min(old.1.into()).min(new.1.into());

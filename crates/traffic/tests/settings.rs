@@ -1,4 +1,4 @@
-//! Laws of everything that can be set in a discipline, drawn from the declarations alone.
+//! Laws of everything that can be set in a discipline or a meter, drawn from the declarations alone.
 
 #[path = "drawn/values.rs"]
 mod values;
@@ -6,9 +6,11 @@ mod values;
 use proptest::prelude::*;
 
 use traffic::classify::{Filter, Rule};
+use traffic::condition::{self, Conditioner, Element};
+use traffic::meter;
 use traffic::qdisc::{Error, Parameters, Qdisc, REGISTRY};
 use traffic::setting::{Setting, Settings, Value, in_range};
-use traffic::{Bytes, Discipline, FlowId, Port, Rate};
+use traffic::{Bytes, Discipline, FlowId, Instant, Port, Rate};
 use values::{beside, value, values};
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
@@ -82,6 +84,24 @@ fn any_discipline() -> impl Strategy<Value = (&'static str, Given, Vec<Given>)> 
     prop::sample::select(names).prop_flat_map(given)
 }
 
+fn any_meter() -> impl Strategy<Value = (&'static str, Given, Given)> {
+    let names: Vec<_> = meter::REGISTRY.iter().map(|entry| entry.name).collect();
+    prop::sample::select(names).prop_flat_map(|name| {
+        let blank = blank_meter(name);
+        (Just(name), values(blank.settings().settings()), values(Element::default().settings()))
+    })
+}
+
+fn blank_meter(name: &str) -> meter::Parameters {
+    meter::Parameters::blank(name).expect("the registry names meters")
+}
+
+/// A conditioner whose one element has this meter.
+fn conditioner(meter: meter::Parameters) -> condition::Parameters {
+    let element = Element { name: "a".into(), meter: Some(meter), ..Element::default() };
+    condition::Parameters { elements: vec![element], ..Default::default() }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(600) })]
 
@@ -113,6 +133,59 @@ proptest! {
             Err(error) => is_about_something(&parameters, &error),
         }
     }
+
+    /// A meter holds what it is given, and so does its element; it is attached, and changed to the same, or refused at
+    /// one of its settings.
+    #[test]
+    fn drawn_meters_attach_or_are_refused_at_a_setting((name, of_meter, of_element) in any_meter()) {
+        let mut meter = blank_meter(name);
+        set(meter.settings_mut(), &of_meter);
+        in_range(meter.settings()).expect("drawn within");
+        let mut parameters = conditioner(meter);
+        set(&mut parameters.elements[0], &of_element);
+        let element = &parameters.elements[0];
+        for (name, value) in of_meter {
+            prop_assert_eq!(meter.settings().get(name), Some(value));
+        }
+        for (name, value) in of_element {
+            prop_assert_eq!(element.get(name), Some(value));
+        }
+        match Conditioner::attach(&parameters, 1, Instant::ZERO) {
+            Ok(mut conditioner) => {
+                prop_assert_eq!(conditioner.change(&parameters, Instant::ZERO), Ok(()));
+            }
+            Err(error) => {
+                let subject = error.subject();
+                prop_assert_eq!(subject.class, Some("a"));
+                let known: Vec<_> = meter.settings().settings().iter().map(|s| s.name).collect();
+                prop_assert!(subject.settings.iter().any(|name| known.contains(name)), "{}", error);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_out_of_a_meters_range_is_refused_at_its_setting() {
+    let mut refused = Vec::new();
+    for entry in meter::REGISTRY {
+        for setting in blank_meter(entry.name).settings().settings() {
+            for value in beside(setting) {
+                let mut wrong = blank_meter(entry.name);
+                assert!(wrong.settings_mut().set(setting.name, value));
+                let error = Conditioner::attach(&conditioner(wrong), 1, Instant::ZERO);
+                let error = error.expect_err(setting.name);
+                assert_eq!(error.subject().settings, [setting.name]);
+                refused.push((entry.name, setting.name));
+            }
+        }
+    }
+    let expected = [
+        ("token_bucket", "burst"),
+        ("two_rate", "peak_burst"),
+        ("two_rate", "committed_burst"),
+        ("window", "window"),
+    ];
+    assert_eq!(refused, expected);
 }
 
 /// A value beside its range is refused, and the error says by data which setting of which class it is.

@@ -1,12 +1,10 @@
 //! Queues and conditioners of a lock file, and what packets must look like.
 
 use traffic::classify::Filter;
-use traffic::condition::{self, Meter};
-use traffic::{FlowId, HostId, qdisc};
+use traffic::{FlowId, HostId, condition, qdisc};
 
 use super::groups::{Group, Groups, starting};
-use super::{header, key, line, rate, size, string, time};
-use crate::condition::action_text;
+use super::{header, key, line, string};
 use crate::header::{dscp_text, ports_text, prefix_text, protocol_text};
 use crate::setting::written;
 
@@ -150,44 +148,21 @@ pub(super) fn conditioner(
     text: &mut String,
 ) {
     header(text, path);
-    line(text, "default", &string(&action_text(&parameters.default)));
+    for (name, value) in written(parameters) {
+        line(text, name, &value);
+    }
     for element in &parameters.elements {
         header(text, &format!("{path}.element.{}", key(&element.name)));
         let rules = parameters.rules.iter().filter(|rule| rule.element == element.name);
         let rules: Vec<_> = rules.map(|rule| (rule.filter, rule.priority)).collect();
         line(text, "match", &matches(plan, &rules));
-        meter(&element.meter, text);
-        line(text, "green", &string(&action_text(&element.green)));
-        line(text, "yellow", &string(&action_text(&element.yellow)));
-        line(text, "red", &string(&action_text(&element.red)));
-    }
-}
-
-fn meter(meter: &Meter, text: &mut String) {
-    let mut write = |key: &str, value: String| line(text, key, &value);
-    match meter {
-        Meter::None => {}
-        Meter::TokenBucket(p) => {
-            write("token_bucket.rate", rate(p.rate));
-            write("token_bucket.burst", size(p.burst));
+        if let Some(meter) = &element.meter {
+            for (name, value) in written(meter.settings()) {
+                line(text, &format!("{}.{name}", meter.name()), &value);
+            }
         }
-        Meter::SingleRate(p) => {
-            write("single_rate.committed_rate", rate(p.committed_rate));
-            write("single_rate.committed_burst", size(p.committed_burst));
-            write("single_rate.excess_burst", size(p.excess_burst));
-            write("single_rate.colour_aware", p.colour_aware.to_string());
-        }
-        Meter::TwoRate(p) => {
-            write("two_rate.peak_rate", rate(p.peak_rate));
-            write("two_rate.peak_burst", size(p.peak_burst));
-            write("two_rate.committed_rate", rate(p.committed_rate));
-            write("two_rate.committed_burst", size(p.committed_burst));
-            write("two_rate.colour_aware", p.colour_aware.to_string());
-        }
-        Meter::Window(p) => {
-            write("window.committed_rate", rate(p.committed_rate));
-            write("window.peak_rate", rate(p.peak_rate));
-            write("window.window", time(p.window));
+        for (name, value) in written(element) {
+            line(text, name, &value);
         }
     }
 }

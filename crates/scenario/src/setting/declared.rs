@@ -10,8 +10,7 @@ use serde_json::{Map, Value as Json};
 use serde_spanned::Spanned;
 use traffic::setting::{Settings, Value};
 
-use super::schema::one_line;
-use super::{Given, Keys, NO_QUEUES, Scalar, adjust, object, properties, required};
+use super::{Given, Keys, NO_QUEUES, Scalar, adjust, object, one_line, properties, required};
 use crate::diagnostic::{Problems, Span};
 use crate::value::{Name, Table};
 

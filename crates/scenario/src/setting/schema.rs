@@ -8,7 +8,7 @@ use traffic::setting::{Kind, Range, Setting};
 
 use crate::queue::Queue;
 use crate::value::{
-    CodePointUnit, FractionUnit, PeriodUnit, Quantity, RandomSizeUnit, RandomTimeUnit,
+    ActionUnit, CodePointUnit, FractionUnit, PeriodUnit, Quantity, RandomSizeUnit, RandomTimeUnit,
     RateLimitUnit, RateUnit, ShareUnit, SizeUnit, TimeUnit,
 };
 
@@ -18,7 +18,7 @@ pub(crate) fn doc(setting: &Setting) -> String {
 }
 
 /// Documentation, whose lines are those of the source.
-pub(super) fn one_line(doc: &str) -> String {
+pub(crate) fn one_line(doc: &str) -> String {
     doc.lines().map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
@@ -112,6 +112,7 @@ pub(crate) fn properties(
             Kind::TunedBytes => generator.subschema_for::<Tuned>().to_value(),
             Kind::Choice(words) => choice(words),
             Kind::Queue => generator.subschema_for::<Queue>().to_value(),
+            Kind::Action => generator.subschema_for::<Quantity<ActionUnit>>().to_value(),
             Kind::Text => json!({ "type": "string" }),
         };
         let described = json!({ "anyOf": [kind], "description": described(setting) });

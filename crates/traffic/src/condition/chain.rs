@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{Action, Element, Error, Meter, Parameters, Source};
+use super::{Action, Element, Error, Parameters, Source};
 use crate::tree::list;
 
 /// An action whose element is an index.
@@ -82,11 +82,7 @@ pub(super) fn resolve(parameters: &Parameters) -> Result<Chains, Error> {
 
 /// The elements that a packet may go to from this one, also by way of the default action.
 fn successors(element: &Element, steps: [Step; 3], default: Step) -> impl Iterator<Item = usize> {
-    let possible = match element.meter {
-        Meter::None => [true, false, false],
-        Meter::TokenBucket(_) => [true, false, true],
-        Meter::SingleRate(_) | Meter::TwoRate(_) | Meter::Window(_) => [true; 3],
-    };
+    let possible = element.meter.map_or([true, false, false], |meter| meter.gives());
     let taken = steps.into_iter().zip(possible).filter(|&(_, possible)| possible);
     taken.filter_map(move |(step, _)| if step == Step::Return { default } else { step }.target())
 }

@@ -1,16 +1,27 @@
 //! A token bucket: bytes are earned at a rate, kept up to a burst, and spent by packets.
 
-use super::Error;
+use super::{Colour, Error, Metering};
+use crate::setting::{in_range, settings};
 use crate::units::{Bytes, Instant, PS_PER_SECOND, Rate};
 
-/// The profile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parameters {
-    /// Bytes of IP packets earned over time, in bits per second.
-    pub rate: Rate,
-    /// The most bytes kept, at least 1 and no less than the longest packet, or that one never
-    /// conforms.
-    pub burst: Bytes,
+settings! {
+    required: rate, burst;
+    /// A token bucket. It counts bytes of IP packets, as all meters do.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Parameters {
+        /// What is earned over time.
+        pub rate: Rate,
+        /// The most that is kept: no less than the longest packet, or that one never conforms.
+        #[range(Bytes(1)..)]
+        pub burst: Bytes,
+    }
+}
+
+impl Default for Parameters {
+    /// Both are to be given.
+    fn default() -> Self {
+        Self { rate: Rate::MIN, burst: Bytes(1) }
+    }
 }
 
 /// Picoseconds times bits per second in a byte: the remainder's unit is one of so many parts.
@@ -104,13 +115,13 @@ pub struct TokenBucket {
 impl TokenBucket {
     /// A full bucket at `now`.
     pub fn new(parameters: &Parameters, now: Instant) -> Result<Self, Error> {
-        parameters.check()?;
+        in_range(parameters)?;
         Ok(Self::full(parameters.rate, parameters.burst, now))
     }
 
     /// Takes new parameters at `now`, and keeps the tokens that it still has room for.
     pub fn change(&mut self, parameters: &Parameters, now: Instant) -> Result<(), Error> {
-        parameters.check()?;
+        in_range(parameters)?;
         self.earn(now);
         self.set(parameters.rate, parameters.burst);
         Ok(())
@@ -149,8 +160,22 @@ impl TokenBucket {
     }
 }
 
-impl Parameters {
-    const fn check(&self) -> Result<(), Error> {
-        if self.burst.0 == 0 { Err(Error::NoBurst) } else { Ok(()) }
+/// It says whether a packet conforms, and colours none anew for later meters.
+impl Metering for TokenBucket {
+    type Parameters = Parameters;
+    const GIVES: [bool; 3] = [true, false, true];
+
+    fn attach(parameters: &Parameters, _: u64, now: Instant) -> Result<Self, Error> {
+        Self::new(parameters, now)
+    }
+
+    fn renew(&mut self, parameters: &Parameters, now: Instant) -> Result<(), Error> {
+        self.change(parameters, now)
+    }
+
+    #[inline]
+    fn meter(&mut self, bytes: u64, earlier: Colour, now: Instant) -> (Colour, Colour) {
+        let conforms = self.conforms(bytes, now);
+        (if conforms { Colour::Green } else { Colour::Red }, earlier)
     }
 }

@@ -2,21 +2,34 @@
 //! what that has no room for fills an excess bucket. The length of a burst decides its colour.
 
 use super::bucket::{TokenBucket, Tokens};
-use super::{Colour, Error};
+use super::{Colour, Error, Metering};
+use crate::setting::settings;
 use crate::units::{Bytes, Instant, Rate};
 
-/// The profile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parameters {
-    /// CIR: bytes of IP packets earned over time, in bits per second.
-    pub committed_rate: Rate,
-    /// CBS: the most bytes kept for green packets. It or `excess_burst` is above zero; the RFC
-    /// recommends no less than the longest packet.
-    pub committed_burst: Bytes,
-    /// EBS: the most bytes kept for yellow packets.
-    pub excess_burst: Bytes,
-    /// Whether a packet's earlier colour counts: it can become worse and never better.
-    pub colour_aware: bool,
+settings! {
+    required: committed_rate, committed_burst, excess_burst;
+    /// A single-rate three-colour marker.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Parameters {
+        /// CIR: what is earned over time.
+        pub committed_rate: Rate,
+        /// CBS: the most that is kept for green packets. It or `excess_burst` is above zero; the RFC
+        /// recommends no less than the longest packet.
+        pub committed_burst: Bytes,
+        /// EBS: the most that is kept for yellow packets.
+        pub excess_burst: Bytes,
+        /// Whether a packet's earlier colour counts: it can become worse and never better; false
+        /// unless given.
+        pub colour_aware: bool,
+    }
+}
+
+impl Default for Parameters {
+    /// The rate and the bursts are to be given.
+    fn default() -> Self {
+        let (committed_burst, excess_burst) = (Bytes(0), Bytes(0));
+        Self { committed_rate: Rate::MIN, committed_burst, excess_burst, colour_aware: false }
+    }
 }
 
 /// The marker.
@@ -69,6 +82,24 @@ impl SingleRate {
     fn earn(&mut self, now: Instant) {
         let left = self.committed.earn(now);
         self.excess.put(left);
+    }
+}
+
+impl Metering for SingleRate {
+    type Parameters = Parameters;
+
+    fn attach(parameters: &Parameters, _: u64, now: Instant) -> Result<Self, Error> {
+        Self::new(parameters, now)
+    }
+
+    fn renew(&mut self, parameters: &Parameters, now: Instant) -> Result<(), Error> {
+        self.change(parameters, now)
+    }
+
+    #[inline]
+    fn meter(&mut self, bytes: u64, earlier: Colour, now: Instant) -> (Colour, Colour) {
+        let colour = self.colour(bytes, earlier, now);
+        (colour, colour)
     }
 }
 

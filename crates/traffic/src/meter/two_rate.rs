@@ -2,23 +2,43 @@
 //! beyond the committed rate yellow.
 
 use super::bucket::TokenBucket;
-use super::{Colour, Error};
+use super::{Colour, Error, Metering};
+use crate::setting::{in_range, settings};
 use crate::units::{Bytes, Instant, Rate};
 
-/// The profile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parameters {
-    /// PIR: the peak, at least `committed_rate`; bytes of IP packets, in bits per second.
-    pub peak_rate: Rate,
-    /// PBS: the most bytes kept at the peak rate, above zero; the RFC recommends no less than the
-    /// longest packet.
-    pub peak_burst: Bytes,
-    /// CIR: the committed rate, counted likewise.
-    pub committed_rate: Rate,
-    /// CBS: the most bytes kept at the committed rate, likewise.
-    pub committed_burst: Bytes,
-    /// Whether a packet's earlier colour counts: it can become worse and never better.
-    pub colour_aware: bool,
+settings! {
+    required: peak_rate, peak_burst, committed_rate, committed_burst;
+    /// A two-rate three-colour marker.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Parameters {
+        /// PIR: beyond it a packet is red; at least `committed_rate`.
+        pub peak_rate: Rate,
+        /// PBS: the most that is kept at the peak rate; the RFC recommends no less than the longest
+        /// packet.
+        #[range(Bytes(1)..)]
+        pub peak_burst: Bytes,
+        /// CIR: beyond it a packet is yellow.
+        pub committed_rate: Rate,
+        /// CBS: the most that is kept at the committed rate; no less than the longest packet, too.
+        #[range(Bytes(1)..)]
+        pub committed_burst: Bytes,
+        /// Whether a packet's earlier colour counts: it can become worse and never better; false
+        /// unless given.
+        pub colour_aware: bool,
+    }
+}
+
+impl Default for Parameters {
+    /// The rates and the bursts are to be given.
+    fn default() -> Self {
+        Self {
+            peak_rate: Rate::MIN,
+            peak_burst: Bytes(1),
+            committed_rate: Rate::MIN,
+            committed_burst: Bytes(1),
+            colour_aware: false,
+        }
+    }
 }
 
 /// The marker.
@@ -76,12 +96,28 @@ impl TwoRate {
     }
 }
 
+impl Metering for TwoRate {
+    type Parameters = Parameters;
+
+    fn attach(parameters: &Parameters, _: u64, now: Instant) -> Result<Self, Error> {
+        Self::new(parameters, now)
+    }
+
+    fn renew(&mut self, parameters: &Parameters, now: Instant) -> Result<(), Error> {
+        self.change(parameters, now)
+    }
+
+    #[inline]
+    fn meter(&mut self, bytes: u64, earlier: Colour, now: Instant) -> (Colour, Colour) {
+        let colour = self.colour(bytes, earlier, now);
+        (colour, colour)
+    }
+}
+
 impl Parameters {
     fn check(&self) -> Result<(), Error> {
         let (peak, committed) = (self.peak_rate, self.committed_rate);
-        if self.peak_burst.0 == 0 || self.committed_burst.0 == 0 {
-            return Err(Error::NoBurst);
-        }
+        in_range(self)?;
         if peak < committed { Err(Error::PeakBelowCommitted { peak, committed }) } else { Ok(()) }
     }
 }

@@ -2,20 +2,33 @@
 //! and colours drawn at random, so that over time the committed rate is green, what is between it
 //! and the peak yellow, and the rest red, whichever packets they are.
 
-use super::{Colour, Error};
+use super::{Colour, Error, Metering};
 use crate::random::Random;
+use crate::setting::{in_range, settings};
 use crate::units::{Duration, Instant, PS_PER_SECOND, Rate};
 
-/// The profile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parameters {
-    /// CTR: the committed target rate; bytes of IP packets, in bits per second.
-    pub committed_rate: Rate,
-    /// PTR: the peak target rate, at least `committed_rate`.
-    pub peak_rate: Rate,
-    /// AVG_INTERVAL: how long a time the average remembers, above zero. The RFC (section 5) leaves
-    /// it open; for TCP it is best about a round-trip time or more.
-    pub window: Duration,
+settings! {
+    required: committed_rate, peak_rate, window;
+    /// A time-sliding-window three-colour marker.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Parameters {
+        /// CTR: below it every packet is green.
+        pub committed_rate: Rate,
+        /// PTR: beyond it some packets are red; at least `committed_rate`.
+        pub peak_rate: Rate,
+        /// AVG_INTERVAL: how long a time the average remembers. The RFC (section 5) leaves it open;
+        /// for TCP it is best about a round-trip time or more.
+        #[range(Duration::from_ps(1)..)]
+        pub window: Duration,
+    }
+}
+
+impl Default for Parameters {
+    /// All are to be given.
+    fn default() -> Self {
+        let (committed_rate, peak_rate) = (Rate::MIN, Rate::MIN);
+        Self { committed_rate, peak_rate, window: Duration::from_ps(1) }
+    }
 }
 
 /// The average is kept as the bytes that arrive in a window at that rate, in units of 2^-20 byte.
@@ -95,13 +108,29 @@ fn scale(value: u128, by: u128, of: u128) -> u64 {
     u64::try_from(value.saturating_mul(by) / of).unwrap_or(u64::MAX)
 }
 
+impl Metering for Window {
+    type Parameters = Parameters;
+
+    fn attach(parameters: &Parameters, seed: u64, now: Instant) -> Result<Self, Error> {
+        Self::new(parameters, seed, now)
+    }
+
+    fn renew(&mut self, parameters: &Parameters, _: Instant) -> Result<(), Error> {
+        self.change(parameters)
+    }
+
+    #[inline]
+    fn meter(&mut self, bytes: u64, _: Colour, now: Instant) -> (Colour, Colour) {
+        let colour = self.colour(bytes, now);
+        (colour, colour)
+    }
+}
+
 impl Parameters {
     /// What arrives in a window at the committed and at the peak rate.
     fn bytes(&self) -> Result<(u64, u64), Error> {
+        in_range(self)?;
         let (committed, peak) = (self.committed_rate, self.peak_rate);
-        if self.window == Duration::ZERO {
-            return Err(Error::NoWindow);
-        }
         if peak < committed {
             return Err(Error::PeakBelowCommitted { peak, committed });
         }

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use traffic::condition::Action;
 use traffic::qdisc::Parameters;
 use traffic::setting::{Kind, Range, Setting, Value};
 use traffic::{Bytes, Distribution, Duration, Rate, Share};
@@ -25,6 +26,12 @@ fn numbers(Range { least, greatest }: Range) -> impl Strategy<Value = u64> {
     let long = (0_u32..64, any::<u64>()).prop_map(|(bits, number)| number >> bits);
     let near = least..=least.saturating_add(20).min(greatest);
     prop_oneof![near, long.prop_map(move |number| number.clamp(least, greatest))]
+}
+
+/// What may be done to a packet, without an element that it would go on to.
+fn action() -> impl Strategy<Value = Action> {
+    let mark = (0_u8..64).prop_map(Action::Mark);
+    prop_oneof![Just(Action::Pass), Just(Action::Drop), Just(Action::Return), mark]
 }
 
 /// A value that the setting may have.
@@ -57,6 +64,7 @@ pub(crate) fn value(setting: Setting) -> BoxedStrategy<Value> {
             (1_u64..100_000).prop_map(move |hertz| Value::Frequency(period(hertz))).boxed()
         }
         Kind::CodePoint => (0_u8..64).prop_map(Value::CodePoint).boxed(),
+        Kind::Action => action().prop_map(Value::Action).boxed(),
         Kind::Text => "[a-d]".prop_map(Value::Text).boxed(),
         Kind::Queue => {
             let plain = (1_518_u64..9_000).prop_map(|bytes| {
