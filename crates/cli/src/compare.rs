@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     comparison.notes.iter().for_each(|note| output::note(note));
     if let Some(path) = &arguments.report {
         let page = comparison.page(arguments.command())?;
-        results::folder::write(path, &page.to_html())?;
+        record::folder::write(path, &page.to_html())?;
     }
     if arguments.json {
         output::print_json(&comparison.to_value())?;

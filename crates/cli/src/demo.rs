@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use experiment::{Driver, Job, Outcome, Steering};
-use results::{folder, summary::Summary};
+use record::{folder, summary::Summary};
 use scenario::{Document, Units};
 
 use crate::exit::Exit;

@@ -41,7 +41,7 @@ macro_rules! experiment_error {
     };
 }
 
-experiment_error!(scenario::Errors, results::Error, simulate::Refusal, lab::Error);
+experiment_error!(scenario::Errors, record::Error, simulate::Refusal, lab::Error);
 
 impl Failure {
     /// The command line is wrong.

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use experiment::folders::SWEEP;
-use results::StoredRun;
-use results::folder::SCENARIO;
+use record::StoredRun;
+use record::folder::SCENARIO;
 use scenario::Document;
 
 use crate::exit::Exit;

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use experiment::{Experiment, Job, Outcome, Steering, folders};
-use results::LabReport;
+use record::LabReport;
 use scenario::{Plan, Run};
 
 use crate::exit::Exit;

@@ -80,7 +80,7 @@ pub(crate) fn run_all(
     } else {
         output::print(&render::table(&outcome.points))?;
         if outcome.unwritten.is_none() {
-            let report = outcome.folder.join(results::folder::REPORT);
+            let report = outcome.folder.join(record::folder::REPORT);
             output::print(&format!("\nreport: {}\n", report.display()))?;
         }
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
-use results::quantity::{self, Kind};
+use record::quantity::{self, Kind};
 use scenario::Units;
 
 use crate::sanitise;

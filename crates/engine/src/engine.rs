@@ -7,7 +7,7 @@
 use network::node::{Behaviour, MACHINE};
 use network::observer::Place;
 use network::{Context, Egress, Event, Node, Observer, PortId};
-use results::totals::{EngineTotals, PortTotals};
+use record::totals::{EngineTotals, PortTotals};
 use scenario::plan::Action;
 use traffic::{Bytes, Discipline, DropReason, FlowId, HostId, Instant, Packet, PacketId, Packets};
 use transport::{OptionError, SocketOption};

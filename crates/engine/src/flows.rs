@@ -2,7 +2,7 @@
 
 use network::observer::{Event, Observer};
 use network::{Node, host::Host};
-use results::totals::FlowTotals;
+use record::totals::FlowTotals;
 use scenario::Plan;
 use traffic::{FlowId, Instant};
 use transport::Info;

@@ -1,7 +1,7 @@
 //! What a flow's receiver has read when it matters for goodput, and what became of the flow then: for modelled hosts and a
 //! kernel's alike.
 
-use results::totals::FlowTotals;
+use record::totals::FlowTotals;
 use scenario::Plan;
 use scenario::plan::Flow;
 use traffic::{Bytes, Instant};

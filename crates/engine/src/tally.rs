@@ -2,8 +2,8 @@
 
 use network::Fault;
 use network::observer::{Event, Observer, Place, PortId};
-use results::AllDelays;
-use results::totals::Drops;
+use record::AllDelays;
+use record::totals::Drops;
 use scenario::Plan;
 use traffic::{DropReason, FlowId, Instant};
 

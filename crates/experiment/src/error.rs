@@ -12,7 +12,7 @@ pub enum Error {
     Scenario(#[from] scenario::Errors),
     /// Results could not be written, read or judged.
     #[error(transparent)]
-    Results(#[from] results::Error),
+    Results(#[from] record::Error),
     /// The simulator refused the plan.
     #[error(transparent)]
     Simulator(#[from] simulate::Refusal),
@@ -36,7 +36,7 @@ pub enum Error {
         source: io::Error,
     },
     /// A folder cannot be made or read.
-    #[error("{}: {source}; {}", path.display(), results::error::remedy(source))]
+    #[error("{}: {source}; {}", path.display(), record::error::remedy(source))]
     Folder {
         /// Which.
         path: PathBuf,
@@ -88,7 +88,7 @@ impl Error {
     /// Who can do something about it.
     pub const fn kind(&self) -> ErrorKind {
         match self {
-            Self::Results(results::Error::Io { .. } | results::Error::Busy { .. })
+            Self::Results(record::Error::Io { .. } | record::Error::Busy { .. })
             | Self::Lab(lab::Error::Lacking { .. } | lab::Error::System { .. })
             | Self::DiskFull { .. }
             | Self::Folder { .. } => ErrorKind::Lacking,

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-use report::RunReport;
-use report::run::Lab as ReportOfLab;
-use results::manifest::Environment;
-use results::{
+use record::manifest::Environment;
+use record::{
     Cost, Files, LabReport, Manifest, Recorder, Recording, RunFolder, Summary, Totals, Verdict,
 };
+use report::RunReport;
+use report::run::Lab as ReportOfLab;
 use scenario::Plan;
 use serde_json::{Value, json};
 use traffic::Instant;
@@ -122,7 +122,7 @@ impl Outcome {
 impl Job {
     /// A run of `plan` as it is; the scenario's lock file in its folder runs it again.
     pub fn new(driver: Driver, plan: Plan, folder: PathBuf) -> Self {
-        let run = ["suimon", "run", results::folder::SCENARIO].map(str::to_owned);
+        let run = ["suimon", "run", record::folder::SCENARIO].map(str::to_owned);
         let command = [run.to_vec(), driver.words()].concat();
         let lock = scenario::lock(&plan);
         Self { driver, plan, lock, folder, command, left_out: Vec::new() }
@@ -165,7 +165,7 @@ impl Job {
                 steering.interrupted.store(true, Ordering::Relaxed);
             }
         };
-        let of_run = results::Steering { interrupted: steering.interrupted, progress: &progress };
+        let of_run = record::Steering { interrupted: steering.interrupted, progress: &progress };
         let meter = Meter::start();
         let run = match self.driver {
             Driver::Simulator => simulate(&self.plan, folder.files(), &live, of_run)?,
@@ -192,7 +192,7 @@ impl Job {
         let summary = Summary::new(&self.plan, &totals);
         let judged = if totals.ending.complete { &self.plan.expectations[..] } else { &[] };
         // Should that fail, what was measured is kept all the same.
-        let verdicts = results::judge(judged, &summary);
+        let verdicts = record::judge(judged, &summary);
         let environment = Environment::read();
         let report = RunReport {
             plan: &self.plan,
@@ -221,7 +221,7 @@ impl Job {
         fabric: Fabric,
         files: &Files,
         live: &Live,
-        steering: results::Steering<'_>,
+        steering: record::Steering<'_>,
     ) -> Result<Run, Error> {
         let plan = &self.plan;
         let interrupted = Some(steering.interrupted);
@@ -247,7 +247,7 @@ fn simulate(
     plan: &Plan,
     files: &Files,
     live: &Live,
-    steering: results::Steering<'_>,
+    steering: record::Steering<'_>,
 ) -> Result<Run, Error> {
     if !Recorder::is_needed(plan) {
         let totals = simulate::run(plan, &mut (), steering)?;

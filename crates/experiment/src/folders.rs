@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use results::folder::{FolderLock, LOCK};
+use record::folder::{FolderLock, LOCK};
 use serde::Serialize;
 
 use crate::driver::Driver;

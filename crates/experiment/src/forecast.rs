@@ -2,8 +2,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use results::Summary;
-use results::expectation::{may_come, measured, unknown};
+use record::Summary;
+use record::expectation::{may_come, measured, unknown};
 use scenario::Plan;
 use simulate::Steering;
 

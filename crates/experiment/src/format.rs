@@ -23,7 +23,7 @@ pub fn things(number: usize, one: &str, many: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use results::quantity;
+    use record::quantity;
 
     use super::*;
 

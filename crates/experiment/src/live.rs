@@ -12,8 +12,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use network::{Event, Observer};
-use results::folder::SOCKET;
-use results::{FlowRow, Name, QueueRow};
+use record::folder::SOCKET;
+use record::{FlowRow, Name, QueueRow};
 use scenario::Plan;
 use serde_json::{Value, json};
 use traffic::Instant;

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
-use results::Cost;
+use record::Cost;
 
 /// Runs from when it is made; for one run on one thread.
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use results::folder::{FolderLock, REPORT};
-use results::paper::Results;
+use record::folder::{FolderLock, REPORT};
+use record::paper::Results;
 use serde_json::Value;
 
 use crate::driver::Driver;
@@ -108,7 +108,7 @@ impl Paper {
             driver: self.mode.driver.name().into(),
             items: Vec::new(),
         };
-        results::folder::write(&self.folder.join(ITEMS), &json_text(&items))?;
+        record::folder::write(&self.folder.join(ITEMS), &json_text(&items))?;
         Ok(OpenPaper { paper: self, lock })
     }
 }
@@ -189,11 +189,11 @@ impl PaperRuns {
     pub fn finish(self) -> Result<PaperOutcome, Error> {
         let Paper { published, mode, folder, cells, costs, command } = self.paper;
         let measured = measure::all(&published, &cells, &costs, mode.driver)?;
-        results::folder::write(&folder.join(ITEMS), &json_text(&measured.results()))?;
+        record::folder::write(&folder.join(ITEMS), &json_text(&measured.results()))?;
         let notes = notes(&cells);
         let report = folder.join(REPORT);
         let page = page::page(&published, &cells, &measured, &notes, &command)?;
-        results::folder::write(&report, &page.to_html())?;
+        record::folder::write(&report, &page.to_html())?;
         Ok(PaperOutcome { published, measured, notes, report, complete: cells.complete() })
     }
 }

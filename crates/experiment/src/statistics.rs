@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use results::Lateness;
-use results::summary::Named;
+use record::Lateness;
+use record::summary::Named;
 use scenario::Units;
 use serde::{Deserialize, Serialize};
 

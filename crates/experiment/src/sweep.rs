@@ -6,8 +6,8 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use results::LabReport;
-use results::folder::FolderLock;
+use record::LabReport;
+use record::folder::FolderLock;
 use scenario::Run;
 use serde_json::{Value, json};
 use simulate::sweep::{WorkerPool, sweep, weight};
@@ -106,7 +106,7 @@ impl Sweep {
 fn refuse_another(folder: &Path, jobs: &[Job]) -> Result<(), Error> {
     let entries = std::fs::read_dir(folder).map_err(Error::folder(folder))?;
     let runs = entries.flatten().map(|entry| entry.path());
-    let runs = runs.filter(|place| place.join(results::manifest::FILE).exists());
+    let runs = runs.filter(|place| place.join(record::manifest::FILE).exists());
     match runs.filter(|place| jobs.iter().all(|job| job.folder != *place)).min() {
         None => Ok(()),
         Some(other) => {

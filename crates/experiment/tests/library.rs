@@ -74,7 +74,7 @@ fn a_run_is_watched_and_its_folder_tells_the_same() {
     assert_eq!(outcome.status(), Status::Met);
     assert_eq!(count.steps.into_inner(), STEPS);
     assert_eq!(count.ended.into_inner(), 1);
-    let stored = results::StoredRun::read(&outcome.folder).expect("a run folder");
+    let stored = record::StoredRun::read(&outcome.folder).expect("a run folder");
     assert_eq!(stored.summary, outcome.summary.to_value());
     assert!(outcome.summary.run.goodput > 6e6, "{}", outcome.summary.run.goodput);
 }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use nix::sys::eventfd::{EfdFlags, EventFd};
-use results::totals::FlowTotals;
+use record::totals::FlowTotals;
 use scenario::Plan;
 use scenario::plan::Transport;
 use traffic::packet::Protocol;

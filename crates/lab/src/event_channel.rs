@@ -7,7 +7,7 @@ use std::time;
 
 use network::observer::{Captured, Place};
 use network::{Event, Fault, Observer, PortId};
-use results::capture::KEPT;
+use record::capture::KEPT;
 use scenario::Plan;
 use traffic::{Bytes, DropReason, FlowId, Instant, Packet, Statistics};
 use transport::Info;

@@ -3,7 +3,7 @@
 use std::process::ExitStatus;
 use std::thread;
 
-use results::LabReport;
+use record::LabReport;
 use scenario::Plan;
 use traffic::Duration;
 

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use engine::{Agenda, Delivery, Engine, Tally, Task, World};
 use network::PortId;
 use network::observer::{Event, Observer, Place};
-use results::totals::{Carried, Drops, EngineTotals, PortTotals};
+use record::totals::{Carried, Drops, EngineTotals, PortTotals};
 use scenario::Plan;
 use scenario::plan::Action;
 use traffic::header::Header;

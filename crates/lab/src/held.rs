@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::process::ExitStatus;
 
 use nix::sched::{CloneFlags, setns};
-use results::LabReport;
+use record::LabReport;
 use scenario::Plan;
 
 use crate::error::Error;

@@ -1,6 +1,6 @@
 //! How late packets were released: whether the machine kept up.
 
-use results::Histogram;
+use record::Histogram;
 use traffic::{Duration, Instant};
 
 /// Delays from the moment that a packet was due.
@@ -30,8 +30,8 @@ impl Lateness {
     }
 
     /// As results tell it.
-    pub fn told(&self) -> results::Lateness {
-        results::Lateness {
+    pub fn told(&self) -> record::Lateness {
+        record::Lateness {
             p50_ns: self.quantile(0.5).as_ns(),
             p99_ns: self.quantile(0.99).as_ns(),
             max_ns: self.longest().as_ns(),

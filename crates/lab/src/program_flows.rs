@@ -4,7 +4,7 @@
 //! the program's: by the port that the plan gave it, else, where several programs are at work between the two,
 //! the one that was started last.
 
-use results::totals::Carried;
+use record::totals::Carried;
 use scenario::Plan;
 use scenario::plan::Transport;
 use traffic::header::{Header, Ports};

@@ -9,7 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
-use results::totals::FlowTotals;
+use record::totals::FlowTotals;
 use scenario::Plan;
 use scenario::plan::{Transport, User};
 use traffic::Instant;

@@ -13,7 +13,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::{thread, time};
 
 use network::PortId;
-use results::{LabPort, LabReport};
+use record::{LabPort, LabReport};
 use scenario::Plan;
 use scenario::plan::Action;
 use traffic::{Duration, Packets};

@@ -8,8 +8,8 @@ use std::thread;
 use std::time;
 
 use network::Observer;
-use results::totals::{Ending, FlowTotals, Totals};
-use results::{LabPort, LabReport, Steering};
+use record::totals::{Ending, FlowTotals, Totals};
+use record::{LabPort, LabReport, Steering};
 use scenario::Plan;
 use scenario::plan::Node;
 use traffic::{Bytes, Instant, Packets};

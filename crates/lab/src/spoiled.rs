@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use results::lab::{Burst, RoundTrip, Spoiled};
-use results::totals::PortTotals;
+use record::lab::{Burst, RoundTrip, Spoiled};
+use record::totals::PortTotals;
 use scenario::plan::{Flow, Plan, Transport};
 use scenario::{Hop, Path};
 use traffic::{Duration, Rate};

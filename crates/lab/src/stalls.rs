@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
-use results::Histogram;
+use record::Histogram;
 use traffic::{Duration, Instant};
 
 use crate::clock::{self, Clock};
@@ -39,8 +39,8 @@ impl Stalls {
     }
 
     /// As results tell it.
-    pub(crate) fn told(&self) -> results::HostStalls {
-        results::HostStalls { longest_ns: self.longest().as_ns(), sum_ns: self.sum.as_ns() }
+    pub(crate) fn told(&self) -> record::HostStalls {
+        record::HostStalls { longest_ns: self.longest().as_ns(), sum_ns: self.sum.as_ns() }
     }
 
     /// Those of the processor that had most of them.

@@ -12,7 +12,7 @@ use lab::agents::Agents;
 use lab::clock::Clock;
 use lab::congestion::Congestion;
 use pair::{Pair, lacks, plan, plan_at};
-use results::totals::FlowTotals;
+use record::totals::FlowTotals;
 use scenario::plan::Flow;
 use traffic::{Bytes, Distribution, Duration, Instant, Random};
 use transport::Phase;

@@ -1,7 +1,7 @@
 //! The line that makes a report's results again.
 
 use super::Section;
-use results::folder::SCENARIO;
+use record::folder::SCENARIO;
 
 impl Section {
     /// Adds the line to type; one that names a run folder's own scenario is typed in that folder.

@@ -8,10 +8,10 @@ use traffic::Instant;
 
 use crate::chart::{Axis, COLUMNS, Chart, Decimator, Series, Shape};
 use crate::run::Run;
-use results::error::Error;
-use results::recorder::Recording;
-use results::rows::{Name, Row};
-use results::table::Table;
+use record::error::Error;
+use record::recorder::Recording;
+use record::rows::{Name, Row};
+use record::table::Table;
 
 mod bandwidth;
 mod classes;

@@ -10,7 +10,7 @@ use crate::curves::overlay;
 use crate::curves::{Colours, Figure};
 use crate::interval::Span;
 use crate::{Cell, Mood, Page, Section, escape};
-use results::error::Error;
+use record::error::Error;
 
 /// So far the scale of differences is linear, percent, and logarithmic beyond: a quantity that is many
 /// times another neither is cut off nor presses the rest together.
@@ -134,7 +134,7 @@ fn dots(row: &Row, span: Span) -> String {
 }
 
 fn scale(far: f64) -> String {
-    let text = results::quantity::digits(far);
+    let text = record::quantity::digits(far);
     let log = if far > LINEAR { format!(", logarithmic beyond {LINEAR} %") } else { String::new() };
     format!("−{text} % .. +{text} %{log}")
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use scenario::Units;
 
 use super::escape;
-use results::quantity::{self, Kind};
+use record::quantity::{self, Kind};
 
 /// A table for people.
 #[derive(Clone, Debug, Default)]

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::escape;
-use results::quantity::digits;
+use record::quantity::digits;
 
 const WIDTH: f64 = 760.0;
 /// Room for the scale of colours and its numbers.

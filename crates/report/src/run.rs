@@ -5,14 +5,14 @@ use scenario::Plan;
 
 use crate::curves::{self, Colours, Figure};
 use crate::{Cell, Grid, Mood, Page, Section, topology};
-use results::error::Error;
-use results::expectation::Verdict;
-use results::lab::LabReport;
-use results::manifest::Environment;
-use results::quantity::Kind;
-use results::recorder::Recording;
-use results::summary::Summary;
-use results::totals::Cost;
+use record::error::Error;
+use record::expectation::Verdict;
+use record::lab::LabReport;
+use record::manifest::Environment;
+use record::quantity::Kind;
+use record::recorder::Recording;
+use record::summary::Summary;
+use record::totals::Cost;
 
 mod environment;
 mod glance;
@@ -35,7 +35,7 @@ pub struct Run<'a> {
     pub recording: Option<&'a Recording>,
     /// The command line that makes the same results again (`Manifest::command`).
     pub command: &'a [String],
-    /// What of the scenario the driver left out ([`results::Manifest::left_out`]).
+    /// What of the scenario the driver left out ([`record::Manifest::left_out`]).
     pub left_out: &'a [String],
     /// What it tells of the machine, if it moved real packets.
     pub lab: Option<Lab<'a>>,

@@ -6,7 +6,7 @@ use scenario::{Measure, Unit, Units, measure};
 
 use crate::confidence::Sample;
 use crate::{Mood, Page, Section};
-use results::quantity::Kind;
+use record::quantity::Kind;
 
 mod figures;
 mod tables;

@@ -1,18 +1,18 @@
 //! The run folder and its report.
 
-#[path = "../../results/tests/scene/mod.rs"]
+#[path = "../../record/tests/scene/mod.rs"]
 mod scene;
 
 use std::path::Path;
 
-use report::RunReport;
-use report::run::Lab;
-use results::manifest::Environment;
-use results::summary::Summary;
-use results::{
+use record::manifest::Environment;
+use record::summary::Summary;
+use record::{
     Cost, Ending, Error, HostStalls, LabPort, LabReport, Lateness, Manifest, Recorder, RunFolder,
     StoredRun, Totals, Verdict, judge,
 };
+use report::RunReport;
+use report::run::Lab;
 use scenario::plan::Expectation;
 
 fn manifest() -> Manifest {
@@ -276,10 +276,10 @@ fn no_file_is_written_through_a_symlink() {
             .filter(|name| *name != "programs")
             .all(|name| { std::fs::symlink_metadata(path.join(name)).unwrap().is_file() })
     );
-    results::folder::write(&path.join("page.html"), "a").unwrap();
+    record::folder::write(&path.join("page.html"), "a").unwrap();
     std::fs::remove_file(path.join("page.html")).unwrap();
     std::os::unix::fs::symlink(&precious, path.join("page.html")).unwrap();
-    results::folder::write(&path.join("page.html"), "b").unwrap();
+    record::folder::write(&path.join("page.html"), "b").unwrap();
     assert_eq!(std::fs::read_to_string(&precious).unwrap(), "years of work");
 }
 

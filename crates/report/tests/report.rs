@@ -1,10 +1,10 @@
 //! The report of runs that are long, or wide.
 
-#[path = "../../results/tests/scene/mod.rs"]
+#[path = "../../record/tests/scene/mod.rs"]
 mod scene;
 
+use record::{Drops, PortTotals, Recorder, Summary};
 use report::RunReport;
-use results::{Drops, PortTotals, Recorder, Summary};
 use scenario::Plan;
 use serde_json::Value;
 use traffic::{Duration, FlowId};

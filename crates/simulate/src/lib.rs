@@ -9,6 +9,6 @@ pub mod sweep;
 
 pub use engine::{Engine, World};
 pub use left_out::{leave_out, left_out};
+pub use record::Steering;
 pub use refusal::Refusal;
-pub use results::Steering;
 pub use run::run;

@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 
 use engine::{Agenda, Engine, GoodputMarks, Tally, Task, World};
 use network::Observer;
-use results::Steering;
-use results::totals::{Ending, FlowTotals, Totals};
+use record::Steering;
+use record::totals::{Ending, FlowTotals, Totals};
 use scenario::Plan;
 use scenario::plan::Target;
 use traffic::{Duration, FlowId, Instant};

@@ -2,8 +2,8 @@
 
 mod driver;
 
-use results::totals::FlowTotals;
-use results::{Recorder, Summary};
+use record::totals::FlowTotals;
+use record::{Recorder, Summary};
 
 /// `voice` has 1 of 10 Mbit/s promised from 2 s to 6 s, and competes as any other flow before and after.
 const TEXT: &str = r#"

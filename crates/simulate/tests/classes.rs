@@ -2,7 +2,7 @@
 
 mod driver;
 
-use results::{Recorder, Summary};
+use record::{Recorder, Summary};
 
 /// Two flows, each in a class of its own on the first link.
 const TEXT: &str = r#"

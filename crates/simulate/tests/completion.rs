@@ -2,7 +2,7 @@
 
 mod driver;
 
-use results::Summary;
+use record::Summary;
 
 fn run(flows: &str) -> Summary {
     let text = format!(

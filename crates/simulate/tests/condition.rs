@@ -2,7 +2,7 @@
 
 mod driver;
 
-use results::Summary;
+use record::Summary;
 use traffic::DropReason;
 
 /// Through a router whose input polices `bulk` and marks `gold`; its output knows gold by the mark.

@@ -6,7 +6,7 @@ use network::application::{ActivePeriod, Application, SocketEvent, Sockets};
 use network::datagram::Config;
 use network::host::{Host, SocketConfig, SocketKind};
 use network::{Event, Observer, PortId};
-use results::summary::{DatagramSummary, FlowSummary};
+use record::summary::{DatagramSummary, FlowSummary};
 use simulate::{Engine, World};
 use traffic::{Bytes, Duration, FlowId, HostId, Instant, Rate};
 
@@ -171,7 +171,7 @@ fairness = { min = "95 %" }
 fn a_count_of_calls_stands_for_all_and_no_call_is_a_victim_of_bulk_flows() {
     let plan = driver::plan(CALLS);
     let summary = driver::summary(&plan);
-    for verdict in results::judge(&plan.expectations, &summary).expect("known quantities") {
+    for verdict in record::judge(&plan.expectations, &summary).expect("known quantities") {
         assert!(verdict.ok, "{verdict:?}");
     }
     let group = summary.group.get("call").expect("a group").datagrams.clone().expect("datagrams");

@@ -6,7 +6,7 @@ mod driver;
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
-use results::{Recorder, Summary};
+use record::{Recorder, Summary};
 use scenario::{Document, Plan};
 use simulate::sweep::{WorkerPool, sweep, weight};
 

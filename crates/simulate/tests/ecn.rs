@@ -2,7 +2,7 @@
 
 mod driver;
 
-use results::Summary;
+use record::Summary;
 
 /// ACKs with an echo that a sender gets, where `tcp` are its flow's keys and `profile` is the receiving
 /// host's; the queue marks rather than drops.

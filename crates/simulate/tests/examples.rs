@@ -4,12 +4,12 @@ mod driver;
 
 use std::path::{Path, PathBuf};
 
-use results::{Summary, Verdict, judge};
+use record::{Summary, Verdict, judge};
 use scenario::measured::Quantity;
 use scenario::{Document, Plan};
 use traffic::qdisc::{Parameters, REGISTRY};
 
-fn verdicts(plan: &Plan) -> Result<Vec<Verdict>, results::Error> {
+fn verdicts(plan: &Plan) -> Result<Vec<Verdict>, record::Error> {
     let summary = driver::summary(plan);
     declared_and_read_back(&summary);
     judge(&plan.expectations, &summary)

@@ -43,7 +43,7 @@ congestion = "{algorithm}"
     let plan = driver::plan(&text);
     let summary = driver::summary(&plan);
     let late = summary.flow.0.iter().map(|(_, flow)| flow.goodput_last_half.unwrap_or(0.0));
-    (results::summary::jain(late.clone()), late.sum::<f64>() * 8e-6)
+    (record::summary::jain(late.clone()), late.sum::<f64>() * 8e-6)
 }
 
 /// What Ethernet leaves of 100 Mbit/s to payload: 1448 of 1538 byte times.

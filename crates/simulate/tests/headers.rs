@@ -2,7 +2,7 @@
 
 mod driver;
 
-use results::Summary;
+use record::Summary;
 
 /// One flow for each rule; what is sent without one is in the last class.
 const TEXT: &str = r#"

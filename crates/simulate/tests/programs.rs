@@ -22,7 +22,7 @@ to = "b"
     ))
 }
 
-fn path(duration: &str, flow: &str) -> results::Summary {
+fn path(duration: &str, flow: &str) -> record::Summary {
     driver::summary(&plan(duration, flow))
 }
 
@@ -178,7 +178,7 @@ fn both_ends_draw_the_same_sizes_and_close_after_the_last() {
 #[test]
 fn samples_of_an_exchange_are_of_the_responses() {
     let plan = plan("2 s", r#"exchange = { request = "100 B", response = "1 MB" }"#);
-    let mut recorder = results::Recorder::new(&plan, None).expect("tables in memory");
+    let mut recorder = record::Recorder::new(&plan, None).expect("tables in memory");
     let totals = driver::totals_observed(&plan, &mut recorder);
     let recording = recorder.finish(&totals).expect("tables in memory");
     let (rows, _) = recording.flows.rows().expect("tables in memory");
@@ -192,7 +192,7 @@ fn an_exchange_that_stops_asks_no_more() {
     let stopped =
         path("2 s", "stop = \"1 s\"\nexchange = { request = \"1 kB\", response = \"1 kB\" }");
     let all = path("2 s", "exchange = { request = \"1 kB\", response = \"1 kB\" }");
-    let completed = |summary: &results::Summary| {
+    let completed = |summary: &record::Summary| {
         summary.flow.get("one").and_then(|flow| flow.exchanges.as_ref()).expect("asks").completed
     };
     assert!(completed(&stopped).abs_diff(completed(&all) / 2) <= 1);

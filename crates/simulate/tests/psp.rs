@@ -6,7 +6,7 @@ mod driver;
 use std::path::Path;
 
 use network::{Event, Observer, PortId};
-use results::Summary;
+use record::Summary;
 use scenario::{Document, Plan};
 use traffic::{Duration, Instant};
 

@@ -9,7 +9,7 @@ mod driver;
 
 use std::fmt::Write;
 
-use results::summary::FlowSummary;
+use record::summary::FlowSummary;
 
 const LOSSES: [f64; 5] = [0.0003, 0.001, 0.003, 0.01, 0.03];
 const RTTS_MS: [u64; 3] = [10, 40, 160];

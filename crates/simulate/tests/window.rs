@@ -3,8 +3,8 @@
 mod driver;
 
 use proptest::prelude::*;
-use results::Summary;
-use results::totals::{FlowTotals, PortTotals, Totals};
+use record::Summary;
+use record::totals::{FlowTotals, PortTotals, Totals};
 use scenario::Document;
 
 /// Connections, datagrams and requests through classes, a conditioner and impairments.
@@ -88,7 +88,7 @@ fn port(t: &PortTotals) -> Vec<u64> {
         impaired.delay_sum as u64,
     ];
     all.extend(t.classes.iter().map(|(_, class)| class.sent_packets));
-    all.extend(t.sojourns.iter().map(results::Histogram::total));
+    all.extend(t.sojourns.iter().map(record::Histogram::total));
     all.extend(t.elements.iter().map(|(_, [green, ..])| green.packets));
     all
 }

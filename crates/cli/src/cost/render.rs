@@ -1,6 +1,6 @@
 //! Costs as a table.
 
-use results::quantity::digits;
+use record::quantity::digits;
 
 use super::{Cost, Costs};
 use crate::table::Table;

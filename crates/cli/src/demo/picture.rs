@@ -2,7 +2,7 @@
 
 use std::env;
 
-use results::{BandwidthRow, Names, Recording};
+use record::{BandwidthRow, Names, Recording};
 
 use scenario::Unit;
 

@@ -53,7 +53,7 @@ fn bytes() -> Result<u64, Failure> {
     let plan = Document::parse("doctor", SCENARIO)?.plan()?;
     let steering = Steering { interrupted: &AtomicBool::new(false), progress: &|_| {} };
     let totals = simulate::run(&plan, &mut (), steering)?;
-    let summary = results::Summary::new(&plan, &totals);
+    let summary = record::Summary::new(&plan, &totals);
     Ok(summary.flow.0.iter().map(|(_, flow)| flow.bytes).sum())
 }
 

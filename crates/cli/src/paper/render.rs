@@ -2,7 +2,7 @@
 
 use experiment::format;
 use experiment::paper::MeasuredItem;
-use results::quantity::digits;
+use record::quantity::digits;
 
 use crate::table::{Cell, Table};
 
@@ -37,7 +37,7 @@ pub(super) fn text(
 
 #[cfg(test)]
 mod tests {
-    use results::paper::Item;
+    use record::paper::Item;
 
     use super::*;
 

@@ -3,9 +3,9 @@
 use experiment::statistics::{Interface, Port as Promised};
 use lab::device::LinkState;
 use lab::router::{InterfaceLook, Look, Port};
-use results::LabReport;
-use results::quantity::{self, Kind};
-use results::totals::{Drops, PortTotals};
+use record::LabReport;
+use record::quantity::{self, Kind};
+use record::totals::{Drops, PortTotals};
 use scenario::Units;
 use serde_json::{Map, Value, json};
 use traffic::{DropReason, Statistics};

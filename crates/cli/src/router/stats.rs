@@ -3,7 +3,7 @@
 use experiment::format;
 use experiment::statistics::{Counts, Interface, Port, Statistics};
 use lab::device::LinkState;
-use results::quantity::{self, Kind};
+use record::quantity::{self, Kind};
 
 use crate::table::{Cell, Table};
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use experiment::{Driver, Job, Outcome, format};
-use results::quantity::{self, Kind};
-use results::summary::{DatagramSummary, FlowSummary, Group, ProgramSummary, Summary};
-use results::{Verdict, folder};
+use record::quantity::{self, Kind};
+use record::summary::{DatagramSummary, FlowSummary, Group, ProgramSummary, Summary};
+use record::{Verdict, folder};
 use scenario::{Plan, Units};
 
 use crate::table::{Cell, Table};

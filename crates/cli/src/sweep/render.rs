@@ -1,7 +1,7 @@
 //! A sweep as text.
 
 use experiment::sweep::Point;
-use results::quantity::Kind;
+use record::quantity::Kind;
 use scenario::Units;
 
 use crate::table::{Cell, Table};

@@ -6,7 +6,7 @@ use ratatui::layout::{Constraint, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line as Text, Span};
 use ratatui::widgets::{Cell, Row, Table};
-use results::quantity::{self, Kind};
+use record::quantity::{self, Kind};
 use scenario::Units;
 
 use super::history::History;

@@ -48,7 +48,7 @@ impl History {
 
 #[cfg(test)]
 mod tests {
-    use results::summary::Named;
+    use record::summary::Named;
 
     use super::*;
     use experiment::statistics::{Counts, Port};

@@ -149,7 +149,7 @@ fn below<'a>(above: &Line<'a>, within: &mut Within<'a>, lines: &mut Vec<Line<'a>
 
 #[cfg(test)]
 mod tests {
-    use results::summary::Named;
+    use record::summary::Named;
 
     use super::*;
 

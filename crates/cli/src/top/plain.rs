@@ -1,7 +1,7 @@
 //! One look as plain text, and as a line of JSON.
 
 use experiment::statistics::{Flow, Statistics};
-use results::quantity::{self, Kind};
+use record::quantity::{self, Kind};
 
 use super::lines::{self, Line, Sort};
 use crate::table::{Cell, Table};

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use experiment::statistics::sampled::{self, Pair};
 use experiment::statistics::{Statistics, configured_rate};
-use results::summary::Named;
-use results::{ClassRow, FlowRow, Name, QueueRow, Row, StoredRun, Table};
+use record::summary::Named;
+use record::{ClassRow, FlowRow, Name, QueueRow, Row, StoredRun, Table};
 use scenario::{Document, Plan, Units};
 use traffic::{Duration, Instant};
 
@@ -35,7 +35,7 @@ impl Replay {
     /// Reads what a run left in `folder`.
     pub(super) fn read(folder: &Path) -> Result<Self, Failure> {
         let stored = StoredRun::read(folder)?;
-        let document = Document::parse(results::folder::SCENARIO, &stored.scenario);
+        let document = Document::parse(record::folder::SCENARIO, &stored.scenario);
         let plan = document.and_then(|document| document.plan()).ok();
         let seconds = stored.summary["run"]["seconds"].as_f64().unwrap_or(0.0);
         // Picoseconds of any run fit.

@@ -101,7 +101,7 @@ pub(super) fn chosen<T>(ports: &[(&str, T)], name: Option<&str>) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use results::summary::Named;
+    use record::summary::Named;
 
     use super::*;
     use experiment::statistics::Port;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use results::StoredRun;
+use record::StoredRun;
 use serde_json::Value;
 
 use crate::error::Error;

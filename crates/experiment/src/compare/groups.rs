@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use record::StoredRun;
+use record::expectation::{measured, unknown};
 use report::confidence::{Interval, Sample};
-use results::StoredRun;
-use results::expectation::{measured, unknown};
 use scenario::plan::Within;
 use scenario::{Plan, Units};
 

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use record::paper::{Item, Results};
+use record::quantity::digits;
 use report::Cell as PageCell;
 use report::confidence::Interval;
 use report::differences::{Differences, Row as PageRow};
-use results::paper::{Item, Results};
-use results::quantity::digits;
 use serde_json::{Value, json};
 
 use super::render_groups::{number, percent};

@@ -1,8 +1,8 @@
 //! Compared runs in words, as JSON and as a page.
 
+use record::StoredRun;
+use record::quantity::Kind;
 use report::differences::{Differences, Row as PageRow};
-use results::StoredRun;
-use results::quantity::Kind;
 use scenario::plan::Within;
 use scenario::{Unit, Units};
 use serde_json::{Value, json};
@@ -102,7 +102,7 @@ pub(super) fn json(comparison: &Comparison) -> Value {
 }
 
 /// The same as a page with dots.
-pub(super) fn page(comparison: &Comparison) -> Result<Differences, results::Error> {
+pub(super) fn page(comparison: &Comparison) -> Result<Differences, record::Error> {
     let row = |row: &Row| {
         let (words, judgement) = words(row, comparison.units);
         let cells = page_row(words, judgement, row.values.len());

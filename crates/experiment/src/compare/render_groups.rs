@@ -1,9 +1,9 @@
 //! Compared groups in words, as JSON and as a page.
 
+use record::quantity::digits;
 use report::Cell as PageCell;
 use report::confidence::{Interval, Sample};
 use report::differences::{Differences, Row as PageRow};
-use results::quantity::digits;
 use scenario::Units;
 use serde_json::{Value, json};
 
@@ -132,7 +132,7 @@ pub(super) fn json(comparison: &Comparison) -> Value {
 }
 
 /// The same as a page with dots.
-pub(super) fn page(comparison: &Comparison) -> Result<Differences, results::Error> {
+pub(super) fn page(comparison: &Comparison) -> Result<Differences, record::Error> {
     let row = |row: &Row| {
         let (words, judgement) = words(row, comparison.units);
         let cells = page_row(words, judgement, row.samples.len());

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use record::expectation::{measured, unknown};
+use record::{LabReport, StoredRun};
 use report::Overlaid;
 use report::differences::Differences;
-use results::expectation::{measured, unknown};
-use results::{LabReport, StoredRun};
 use scenario::plan::Within;
 use scenario::{Document, Plan, Units};
 
@@ -73,7 +73,7 @@ pub(super) fn overlay<'r>(
     names: &[String],
     runs: impl IntoIterator<Item = &'r StoredRun>,
     plans: &[Plan],
-) -> Result<Differences, results::Error> {
+) -> Result<Differences, record::Error> {
     let runs = names.iter().zip(runs).zip(plans);
     let runs: Vec<_> = runs.map(|((name, run), plan)| Overlaid { name, run, plan }).collect();
     page.overlay(&runs)?;
@@ -98,7 +98,7 @@ pub(super) fn plans(runs: &[&StoredRun]) -> Result<Vec<Plan>, Error> {
 }
 
 fn plan(run: &StoredRun) -> Result<Plan, Error> {
-    let path = run.folder.join(results::folder::SCENARIO);
+    let path = run.folder.join(record::folder::SCENARIO);
     Ok(Document::parse(&path.to_string_lossy(), &run.scenario)?.plan()?)
 }
 

@@ -1,7 +1,7 @@
 //! Curves of a paper's figures, thinned on the way from the runs' tables.
 
+use record::{BandwidthRow, FlowRow, Name, Names, QueueRow, Row, SequenceRow, Table};
 use report::chart::{COLUMNS, Decimator};
-use results::{BandwidthRow, FlowRow, Name, Names, QueueRow, Row, SequenceRow, Table};
 
 use super::cells::Cell;
 use super::published::Kind;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use results::paper::{Item as Row, Results};
+use record::paper::{Item as Row, Results};
 
 use super::cells::{Cell, Cells};
 use super::costs::Costs;

@@ -1,8 +1,8 @@
 //! A paper's items for people, and its report.
 
+use record::paper::Item as Row;
+use record::quantity::digits;
 use report::{Cell, Grid, Mood, Page, Section};
-use results::paper::Item as Row;
-use results::quantity::digits;
 
 use super::cells::Cells;
 use super::figures;
@@ -153,7 +153,7 @@ mod tests {
     /// One case of each item, by that driver.
     fn measured(published: &Published, driver: Driver) -> Measured {
         let rows = published.item.iter().enumerate().map(|(item, of)| {
-            let row = results::paper::Item {
+            let row = record::paper::Item {
                 item: of.item.clone(),
                 calibrated: is_calibrated(of, driver),
                 ..Default::default()

@@ -1,6 +1,6 @@
 //! One number out of what a probe recorded.
 
-use results::{Names, Recording};
+use record::{Names, Recording};
 
 use super::cells::Cell;
 use super::published::Statistic;
@@ -46,7 +46,7 @@ pub(super) fn recording(cell: &Cell) -> Result<&Recording, String> {
 fn bins(probe: &str, cell: &Cell, recording: &Recording) -> Result<Vec<f64>, String> {
     let width = width(probe, cell)?;
     let mut values = Vec::new();
-    let each = |row: &results::BandwidthRow, names: &Names| {
+    let each = |row: &record::BandwidthRow, names: &Names| {
         if names.text(row.name) == probe {
             values.push(row.bytes as f64 / width);
         }
@@ -66,7 +66,7 @@ pub(super) fn width(probe: &str, cell: &Cell) -> Result<f64, String> {
 /// Times from each packet of a sequence probe to the next, seconds.
 fn spacings(probe: &str, recording: &Recording) -> Result<Vec<f64>, String> {
     let (mut values, mut before) = (Vec::new(), None);
-    let each = |row: &results::SequenceRow, names: &Names| {
+    let each = |row: &record::SequenceRow, names: &Names| {
         if names.text(row.name) == probe && row.payload_bytes > 0 {
             let spacing = |before: u64| row.time_ns.saturating_sub(before) as f64 * 1e-9;
             values.extend(before.replace(row.time_ns).map(spacing));
@@ -79,7 +79,7 @@ fn spacings(probe: &str, recording: &Recording) -> Result<Vec<f64>, String> {
 /// A flow's congestion windows, packets.
 fn windows(flow: &str, recording: &Recording) -> Result<Vec<f64>, String> {
     let mut values = Vec::new();
-    let each = |row: &results::FlowRow, names: &Names| {
+    let each = |row: &record::FlowRow, names: &Names| {
         if names.text(row.flow) == flow {
             values.push(row.cwnd_packets as f64);
         }
@@ -91,7 +91,7 @@ fn windows(flow: &str, recording: &Recording) -> Result<Vec<f64>, String> {
 /// A queue's lengths, bytes.
 fn queues(port: &str, recording: &Recording) -> Result<Vec<f64>, String> {
     let mut values = Vec::new();
-    let each = |row: &results::QueueRow, names: &Names| {
+    let each = |row: &record::QueueRow, names: &Names| {
         if names.text(row.port) == port {
             values.push(row.backlog_bytes as f64);
         }

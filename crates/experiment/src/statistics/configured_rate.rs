@@ -1,7 +1,7 @@
 //! What a plan promises its ports and classes: the rates that what was measured is held against.
 
 use network::PortId;
-use results::summary::Named;
+use record::summary::Named;
 use scenario::Plan;
 use scenario::plan::{Action, End, Link, NodeKind};
 use traffic::setting::{Classes, Settings, Value};

@@ -1,6 +1,6 @@
 //! What two samples tell: the later one's counts, and the rates between them.
 
-use results::{FlowRow, QueueRow};
+use record::{FlowRow, QueueRow};
 
 use super::{Class, Counts, Flow, Port};
 
@@ -76,8 +76,8 @@ fn rate(before: u64, now: u64, from_ns: u64, until_ns: u64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use results::Name;
-    use results::summary::Named;
+    use record::Name;
+    use record::summary::Named;
 
     use super::*;
 

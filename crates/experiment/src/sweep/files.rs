@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use record::expectation::unknown;
+use record::sweep_table::{SweepTable, Values};
 use report::sweep::{Axis, Point as Shown, Sweep};
-use results::expectation::unknown;
-use results::sweep_table::{SweepTable, Values};
 use scenario::{Units, measure};
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ const TABLE: &str = "sweep.parquet";
 /// Marks the folder as that of a sweep which is not complete, and takes away what an earlier one told.
 pub(super) fn begin(folder: &Path) -> Result<(), Error> {
     put(folder, &json!({ "complete": false, "runs": [] }))?;
-    for name in [TABLE, results::folder::REPORT] {
+    for name in [TABLE, record::folder::REPORT] {
         let path = folder.join(name);
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -47,7 +47,7 @@ pub(super) fn write(
     // A measure that is not there leaves the page out, not what was measured.
     let page = page(points, axes, command, measures);
     if let Ok(page) = &page {
-        results::folder::write(&folder.join(results::folder::REPORT), &page.to_html())?;
+        record::folder::write(&folder.join(record::folder::REPORT), &page.to_html())?;
     }
     // Last: that it says "complete" means that the others are there.
     put(folder, document)?;
@@ -55,7 +55,7 @@ pub(super) fn write(
 }
 
 fn put(folder: &Path, document: &Value) -> Result<(), Error> {
-    Ok(results::folder::write(&folder.join(SWEEP), &json_text(document))?)
+    Ok(record::folder::write(&folder.join(SWEEP), &json_text(document))?)
 }
 
 /// What is varied, the seed aside; values in the order in which they come.

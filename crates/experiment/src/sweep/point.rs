@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use results::{StoredRun, Verdict};
+use record::{StoredRun, Verdict};
 use scenario::Run;
 
 use crate::error::Error;
@@ -57,7 +57,7 @@ impl Point {
         let quantities = stored.as_ref().map(StoredRun::quantities).unwrap_or_default();
         let complete = stored.as_ref().is_some_and(|stored| stored.complete);
         let judged = if complete { &job.plan.expectations[..] } else { &[] };
-        let verdicts = results::judge_quantities(judged, &quantities)?;
+        let verdicts = record::judge_quantities(judged, &quantities)?;
         Ok(Self { run, job, stored, quantities, verdicts })
     }
 
@@ -84,7 +84,7 @@ impl Point {
 
     /// What it has for a path of the summary, or for what that is short for.
     pub fn measured(&self, path: &str) -> Option<f64> {
-        results::expectation::measured(path, &self.quantities)
+        record::expectation::measured(path, &self.quantities)
     }
 
     /// The name of its folder.

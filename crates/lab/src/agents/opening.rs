@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use engine::GoodputMarks;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use results::totals::FlowTotals;
+use record::totals::FlowTotals;
 use scenario::Plan;
 use scenario::plan::{Flow, Tcp, Transport};
 use traffic::Instant;

@@ -10,7 +10,7 @@ use network::Schedule;
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::eventfd::EventFd;
-use results::totals::FlowTotals;
+use record::totals::FlowTotals;
 use scenario::Plan;
 use scenario::plan::Target;
 use traffic::{FlowId, Instant};

@@ -3,7 +3,7 @@
 use engine::Tally;
 use network::PortId;
 use network::observer::{Event, Observer, Place};
-use results::capture::KEPT;
+use record::capture::KEPT;
 use traffic::{DropReason, Instant, Packet, PacketId};
 
 use crate::buffers::Buffers;

@@ -3,7 +3,7 @@
 use std::sync::mpsc::{Receiver, Sender};
 
 use network::PortId;
-use results::totals::{Drops, PortTotals};
+use record::totals::{Drops, PortTotals};
 use scenario::plan::Action;
 use traffic::Instant;
 
@@ -33,7 +33,7 @@ pub struct Look {
     /// Drops within each node, by number.
     pub nodes: Vec<Drops>,
     /// How late packets were let go.
-    pub lateness: results::Lateness,
+    pub lateness: record::Lateness,
     /// Frames that the machine has lost on their way in or out, of which no queue knows.
     pub missed_frames: u64,
     /// Whether the machine has kept up.

@@ -1,4 +1,4 @@
-use results::Drops;
+use record::Drops;
 use scenario::Document;
 use traffic::{DropReason, Instant};
 

@@ -13,7 +13,7 @@ use lab::Namespace;
 use lab::agents::{Agents, Sample};
 use lab::clock::Clock;
 use lab::congestion::Congestion;
-use results::totals::FlowTotals;
+use record::totals::FlowTotals;
 use scenario::{Document, Plan};
 
 /// Skips `test`, and returns true, if this machine cannot run lab tests.

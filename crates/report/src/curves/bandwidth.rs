@@ -10,9 +10,9 @@ use super::{Figure, Points, greatest, range, read, scaled, seconds, series, time
 use crate::chart::{Axis, Chart, Shape};
 use crate::path::path_of;
 use crate::run::Run;
-use results::error::Error;
-use results::rows::{BandwidthRow, PlanNames};
-use results::table::Table;
+use record::error::Error;
+use record::rows::{BandwidthRow, PlanNames};
+use record::table::Table;
 
 /// A chart for each probe.
 pub(super) fn figures(run: &Run<'_>, table: &Table<BandwidthRow>) -> Result<Vec<Figure>, Error> {

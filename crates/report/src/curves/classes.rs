@@ -11,10 +11,10 @@ use super::{
 };
 use crate::chart::{Axis, Chart, Shape};
 use crate::run::Run;
-use results::error::Error;
-use results::rows::ClassRow;
-use results::summary::ClassSummary;
-use results::table::Table;
+use record::error::Error;
+use record::rows::ClassRow;
+use record::summary::ClassSummary;
+use record::table::Table;
 
 const fn key(row: &ClassRow) -> Key {
     (row.port, Some(row.class))

@@ -7,11 +7,11 @@ use scenario::Units;
 use super::{Figure, TOGETHER, series, some_of};
 use crate::chart::{Axis, Chart, Shape};
 use crate::{Cell, Grid};
-use results::error::Error;
-use results::quantity::{Kind, count};
-use results::rows::DelayRow;
-use results::summary::Summary;
-use results::table::Table;
+use record::error::Error;
+use record::quantity::{Kind, count};
+use record::rows::DelayRow;
+use record::summary::Summary;
+use record::table::Table;
 
 /// The least that is drawn, of the greatest: so many decades below it.
 const DECADES: i32 = 6;

@@ -13,10 +13,10 @@ use super::{
 use crate::chart::{Axis, COLUMNS, Chart, Decimator, Shape};
 use crate::run::Run;
 use crate::{Cell, Grid};
-use results::error::Error;
-use results::quantity::{Kind, count};
-use results::rows::FlowRow;
-use results::table::Table;
+use record::error::Error;
+use record::quantity::{Kind, count};
+use record::rows::FlowRow;
+use record::table::Table;
 
 pub(super) const fn key(row: &FlowRow) -> Key {
     (row.flow, None)

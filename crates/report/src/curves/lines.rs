@@ -4,7 +4,7 @@
 use scenario::Plan;
 
 use super::TOGETHER;
-use results::summary::group_of;
+use record::summary::group_of;
 
 /// Lines that one chart takes where groups stand for their flows.
 const LINES_MAX: usize = 12;

@@ -8,10 +8,10 @@ use super::distributions::{self, Distribution};
 use super::lines::{self, Line};
 use super::{Figure, Points, TOGETHER, flows, greatest, read, scaled, seconds, series, time_axis};
 use crate::chart::{Axis, Chart, Shape};
-use results::error::Error;
-use results::rows::{DelayRow, FlowRow, QueueRow, Row};
-use results::stored_run::StoredRun;
-use results::table::Table;
+use record::error::Error;
+use record::rows::{DelayRow, FlowRow, QueueRow, Row};
+use record::stored_run::StoredRun;
+use record::table::Table;
 
 /// Connections whose windows are drawn, a chart each.
 const WINDOWS_MAX: usize = 2;

@@ -11,10 +11,10 @@ use super::{
 };
 use crate::chart::{Axis, Chart, Shape};
 use crate::run::Run;
-use results::error::Error;
-use results::rows::QueueRow;
-use results::summary::Direction;
-use results::table::Table;
+use record::error::Error;
+use record::rows::QueueRow;
+use record::summary::Direction;
+use record::table::Table;
 
 /// A queue that never held more than a full frame has nothing to show.
 const FRAME: u64 = 1518;

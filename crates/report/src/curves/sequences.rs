@@ -5,9 +5,9 @@ use scenario::plan::Sequence;
 use super::{Figure, Points, greatest, range, read, scaled, seconds, series, time_axis};
 use crate::chart::{Axis, Chart, Shape};
 use crate::run::Run;
-use results::error::Error;
-use results::rows::SequenceRow;
-use results::table::Table;
+use record::error::Error;
+use record::rows::SequenceRow;
+use record::table::Table;
 
 /// A chart for each probe.
 pub(super) fn figures(run: &Run<'_>, table: &Table<SequenceRow>) -> Result<Vec<Figure>, Error> {

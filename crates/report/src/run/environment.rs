@@ -4,8 +4,8 @@ use scenario::plan::{NodeKind, Plan, Transport};
 
 use super::{Lab, Run};
 use crate::{Cell, Grid, Section};
-use results::manifest::SCHEMA;
-use results::quantity::{count, size, time};
+use record::manifest::SCHEMA;
+use record::quantity::{count, size, time};
 
 /// What was run, in a sentence.
 pub(super) fn what(run: &Run<'_>) -> String {

@@ -3,8 +3,8 @@
 use scenario::Units;
 
 use crate::{Card, Measure, Section};
-use results::quantity::{count, digits, share};
-use results::summary::Summary;
+use record::quantity::{count, digits, share};
+use record::summary::Summary;
 
 pub(super) fn section(summary: &Summary, units: Units) -> Section {
     let mut section = Section::new("At a glance");

@@ -1,7 +1,7 @@
 //! Whether the machine that moved real packets kept up.
 
-use results::lab::{HostStalls, LabReport, listed, nanoseconds};
-use results::quantity::count;
+use record::lab::{HostStalls, LabReport, listed, nanoseconds};
+use record::quantity::count;
 
 use crate::{Cell, Grid, Section};
 

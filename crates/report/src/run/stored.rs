@@ -1,7 +1,7 @@
 //! The report of a run that a folder keeps.
 
-use results::expectation;
-use results::{Error, StoredRun};
+use record::expectation;
+use record::{Error, StoredRun};
 use scenario::Plan;
 
 use super::{Lab, Run};

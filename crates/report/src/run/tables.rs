@@ -3,8 +3,8 @@
 use scenario::Units;
 
 use crate::{Cell, Grid, Section};
-use results::quantity::{Kind, count, digits, share};
-use results::summary::{
+use record::quantity::{Kind, count, digits, share};
+use record::summary::{
     CarriedSummary, ClassSummary, DatagramSummary, EmulatorSummary, FlowSummary, Named, Port,
     ProgramSummary, Summary,
 };

@@ -6,7 +6,7 @@ use crate::confidence::Sample;
 use crate::interval::Span;
 use crate::sweep::{Digest, Point};
 use crate::{Section, escape};
-use results::quantity::digits;
+use record::quantity::digits;
 
 /// Rows of the table of means; the others are in `sweep.parquet`.
 const MEANS_MAX: usize = 400;

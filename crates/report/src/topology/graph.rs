@@ -9,7 +9,7 @@ use scenario::plan::{Link, NodeKind, Plan};
 use traffic::{Duration, Share};
 
 use crate::path::path_of;
-use results::quantity::{count, share};
+use record::quantity::{count, share};
 
 /// Boxes and the wires between them.
 #[derive(Debug)]

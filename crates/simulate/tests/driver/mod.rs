@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use network::Observer;
-use results::{Summary, Totals};
+use record::{Summary, Totals};
 use scenario::{Document, Plan};
 use simulate::{Steering, run};
 

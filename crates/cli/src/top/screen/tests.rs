@@ -7,8 +7,8 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier};
-use results::Lateness;
-use results::summary::Named;
+use record::Lateness;
+use record::summary::Named;
 
 use super::*;
 

@@ -8,7 +8,7 @@ use network::application::ActivePeriod;
 use network::sink::Reader;
 use network::workload::Workload;
 use network::{PortId, emulator, host, link};
-use results::{Drops, Ending, EngineTotals, FlowTotals, PortTotals, Recorder, Totals};
+use record::{Drops, Ending, EngineTotals, FlowTotals, PortTotals, Recorder, Totals};
 use scenario::Plan;
 use scenario::plan::{
     Bandwidth, Capture, End, Flow, LabLink, Link, Node, NodeKind, Probes, Sequence,

@@ -2,7 +2,7 @@
 
 mod scene;
 
-use results::{Error, Summary, judge};
+use record::{Error, Summary, judge};
 use scenario::Plan;
 use scenario::plan::{Expectation, Program, Transport, User};
 use traffic::{Bytes, Duration};

@@ -5,7 +5,7 @@ mod scene;
 use std::path::Path;
 use std::process::Command;
 
-use results::Recorder;
+use record::Recorder;
 use scene::{ACCESS, BACK, WAN, at_us, back, data, datagram, packet, sack, syn, totals_until};
 use traffic::header::Header;
 use traffic::packet::{ecn, flags};
@@ -47,7 +47,7 @@ fn capture(folder: &Path) {
 
 /// tshark's output, or `None` (said loudly) where there is no tshark.
 fn tshark(folder: &Path, arguments: &[&str]) -> Option<String> {
-    let file = folder.join(results::capture::FILE);
+    let file = folder.join(record::capture::FILE);
     let mut command = Command::new("tshark");
     for protocol in ["ip", "tcp", "udp"] {
         command.args(["-o", &format!("{protocol}.check_checksum:TRUE")]);

@@ -3,7 +3,7 @@
 mod scene;
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use results::{
+use record::{
     BandwidthRow, FlowRow, Names, QueueRow, Recorder, Recording, Row, SequenceRow, Table,
 };
 
@@ -90,7 +90,7 @@ fn the_same_run_writes_the_same_bytes() {
         record(Some(folder.path()));
         let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
         let tables = [BandwidthRow::FILE, SequenceRow::FILE, FlowRow::FILE, QueueRow::FILE];
-        tables.into_iter().chain([results::capture::FILE]).map(read).collect::<Vec<_>>()
+        tables.into_iter().chain([record::capture::FILE]).map(read).collect::<Vec<_>>()
     });
     assert!(files[0] == files[1]);
     assert!(files[0].iter().all(|file| file.len() > 500));
@@ -113,7 +113,7 @@ fn a_table_that_is_none_is_an_error() {
 /// What other tools read of a table beside its rows.
 #[test]
 fn a_table_tells_its_run_and_the_units_of_its_columns() {
-    let manifest = results::Manifest {
+    let manifest = record::Manifest {
         run: String::new(),
         driver: "simulate".to_owned(),
         seed: 7,
@@ -125,7 +125,7 @@ fn a_table_tells_its_run_and_the_units_of_its_columns() {
     };
     let folder = tempfile::tempdir().unwrap();
     let folder =
-        results::RunFolder::create(&folder.path().join("run"), manifest, "seed = 7").unwrap();
+        record::RunFolder::create(&folder.path().join("run"), manifest, "seed = 7").unwrap();
     let mut recorder = Recorder::in_folder(&scene::plan(), folder.files()).unwrap();
     scene::drive(&mut recorder);
     recorder.finish(&scene::totals()).unwrap();
