@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use network::PortId;
 use scenario::Plan;
-use scenario::plan::{End, Link, Node, NodeKind};
+use scenario::plan::{End, Flow, Link, Node, NodeKind, Transport};
 use traffic::qdisc::Parameters;
 use traffic::{Bytes, Duration, HostId, Rate};
 
@@ -87,6 +87,7 @@ impl Hosts {
             mtu: link.config.mtu.0 as u32,
             address: plan.nodes[here.node].address,
             own_address: plan.interface_at(here.node, number).map(|interface| interface.address),
+            own_ports: &server_ports(plan, here.node, number),
             routes: match interfaces {
                 1 => Routes::Everything,
                 _ => Routes::Only(&targets),
@@ -128,6 +129,16 @@ fn links(plan: &Plan) -> Vec<u16> {
     let mut counts = vec![0; plan.nodes.len()];
     plan.links.iter().flat_map(|link| &link.ends).for_each(|end| counts[end.node] += 1);
     counts
+}
+
+/// The ports of the servers that programs on that node reach by that link, where a flow says so: a program that binds
+/// to no address would take the host's first link.
+fn server_ports(plan: &Plan, node: usize, link: usize) -> Vec<u16> {
+    let leaves = |id| plan.interface(id).map(|interface| (interface.node, interface.link));
+    let by_it = |flow: &&Flow| leaves(flow.source) == Some((node, link));
+    let programs = plan.flows.iter().filter(|flow| matches!(flow.transport, Transport::Program(_)));
+    let ports = programs.filter(by_it).filter_map(|flow| flow.header.ports);
+    ports.map(|ports| ports.destination).collect()
 }
 
 /// The addresses of the hosts, and of their interfaces, that `node` reaches by that link.

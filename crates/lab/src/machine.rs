@@ -239,6 +239,7 @@ impl Ground {
             mtu: 1500,
             address: [10, 0, 0, 1].into(),
             own_address: None,
+            own_ports: &[],
             routes: Routes::Everything,
             line: Some(Line { rate, overhead: 24, limit: Bytes(1 << 20), burst: None }),
             segmentation: Segmentation::Tcp,

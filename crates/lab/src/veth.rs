@@ -37,6 +37,8 @@ pub struct Settings<'a> {
     /// The interface's own address, of the same version of IP, where the host has several: what is sent from it leaves
     /// by this cable.
     pub own_address: Option<IpAddr>,
+    /// What programs of the host send to these ports, wherever, goes by that address too.
+    pub own_ports: &'a [u16],
     /// What is reached by this cable.
     pub routes: Routes<'a>,
     /// The line at whose rate the host sends; `None`: as fast as it can.

@@ -263,3 +263,39 @@ fn every_kind_of_port_carries_programs() {
         check_rate(&run, "tcp", 1448.0, 1518.0);
     }
 }
+
+/// A program that binds to no address sends by the link that its flow names, and so does one whose flow names none.
+#[test]
+fn a_program_sends_by_the_link_that_its_flow_names() {
+    let Some(ground) = Ground::take("a program's link", &["iperf3"]) else { return };
+    let scenario = r#"
+duration = "3 s"
+[host.a]
+[host.b]
+[router.r]
+[link.near]
+between = ["a", "r"]
+rate = "20 Mbit/s"
+[link.far]
+between = ["a", "r"]
+rate = "10 Mbit/s"
+[link.out]
+between = ["r", "b"]
+rate = "100 Mbit/s"
+[flow.far]
+from = "a:far"
+to = "b"
+program = "iperf3 -c {to} -p {port} -n 1M"
+server = "iperf3 -s -1 -p {port}"
+[flow.any]
+from = "a"
+to = "b"
+program = "iperf3 -c {to} -p {port} -n 500K"
+server = "iperf3 -s -1 -p {port}"
+"#;
+    let summary = ground.run(scenario, &[]).summary();
+    let sent = |link: &str| summary["link"][link]["forward"]["bytes"].as_f64().expect("bytes");
+    // iperf3 may end before its last blocks are sent.
+    let by = [sent("near"), sent("far")];
+    assert!((0.3e6..0.7e6).contains(&by[0]) && (0.8e6..1.3e6).contains(&by[1]), "{by:?}");
+}

@@ -9,7 +9,7 @@ use netlink_packet_route::address::{
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };
-use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
+use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage, RulePortRange};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage as Message};
 
 use super::{Routes, Settings};
@@ -35,23 +35,34 @@ pub(super) fn give(socket: &mut Socket, index: u32, settings: &Settings) -> Resu
         Error::unfit(message, "the lab routes by no more addresses: simulate it")
     })?;
     route(socket, (index, table), own, None)?;
-    rule(socket, own, table)
+    let source = RuleAttribute::Source(own);
+    rule(socket, own, (full(own), source), table, format!("what is sent from {own}"))?;
+    settings.own_ports.iter().try_for_each(|&port| {
+        let ports = RuleAttribute::DestinationPortRange(RulePortRange { start: port, end: port });
+        rule(socket, own, (0, ports), table, format!("what is sent to port {port}"))
+    })
 }
 
 /// The first routing table that Linux has a use for.
 const TABLES_END: u8 = 253;
 
-/// Lets what is sent from `source` go by that table, before the main one.
-fn rule(socket: &mut Socket, source: IpAddr, table: u8) -> Result<(), Error> {
+/// Lets what it is for, with so long a prefix of its source, go by that table, before the main one.
+fn rule(
+    socket: &mut Socket,
+    own: IpAddr,
+    (source_prefix, what): (u8, RuleAttribute),
+    table: u8,
+    name: String,
+) -> Result<(), Error> {
     let mut message = RuleMessage::default();
-    message.header.family = family(source);
-    message.header.src_len = full(source);
+    message.header.family = family(own);
+    message.header.src_len = source_prefix;
     message.header.table = table;
     message.header.action = RuleAction::ToTable;
-    message.attributes = vec![RuleAttribute::Source(source)];
+    message.attributes = vec![what];
     socket
         .change(Message::NewRule(message), NLM_F_CREATE | NLM_F_EXCL)
-        .map_err(Error::system(format!("route what is sent from {source}")))
+        .map_err(Error::system(format!("route {name}")))
 }
 
 /// Gives the interface an address.

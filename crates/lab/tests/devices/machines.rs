@@ -52,6 +52,7 @@ impl Machines {
                 mtu: 1500,
                 address: address.parse().expect("an address"),
                 own_address: None,
+                own_ports: &[],
                 routes: Routes::Everything,
                 line: None,
                 segmentation,
