@@ -140,7 +140,7 @@ mod tests {
         fn attach((): &(), _: Port) -> Result<Self, ()> {
             Ok(Self { queue: VecDeque::new(), next: None, panics: false })
         }
-        fn change(&mut self, (): &()) -> Result<(), ()> {
+        fn change(&mut self, (): &(), _: WireClock) -> Result<(), ()> {
             Ok(())
         }
         fn enqueue(&mut self, _: &mut Packets, packet: PacketId, _: WireClock) -> Enqueued {

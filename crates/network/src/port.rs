@@ -227,7 +227,7 @@ impl Port {
     ) -> Result<(), qdisc::Error> {
         self.report_classes(cx);
         if self.qdisc().name() == parameters.name() {
-            self.qdisc.get_mut().change(parameters)?;
+            self.qdisc.get_mut().change(parameters, self.device.clock(cx.now))?;
         } else {
             let fresh = Qdisc::attach(parameters, self.link)?;
             self.install(fresh, owner, cx);
@@ -279,7 +279,7 @@ impl Port {
         cx: &mut Context<'_, E, O>,
     ) -> Result<(), Refusal> {
         self.report_classes(cx);
-        self.qdisc.get_mut().reserve(request)?;
+        self.qdisc.get_mut().reserve(request, self.device.clock(cx.now))?;
         self.leave_classes(cx);
         self.go_on(cx);
         Ok(())
@@ -296,7 +296,7 @@ impl Port {
         cx: &mut Context<'_, E, O>,
     ) -> Result<(), Refusal> {
         self.report_classes(cx);
-        self.qdisc.get_mut().release(name)?;
+        self.qdisc.get_mut().release(name, self.device.clock(cx.now))?;
         self.leave_classes(cx);
         self.go_on(cx);
         Ok(())

@@ -288,18 +288,22 @@ pub trait Discipline: Sized {
     fn attach(parameters: &Self::Parameters, port: Port) -> Result<Self, Self::Error>;
 
     /// Takes new parameters; what is queued stays queued. On an error the old ones stay in force.
-    fn change(&mut self, parameters: &Self::Parameters) -> Result<(), Self::Error>;
+    fn change(
+        &mut self,
+        parameters: &Self::Parameters,
+        clock: WireClock,
+    ) -> Result<(), Self::Error>;
 
     /// Admits a class from now on, or refuses it with the arithmetic; then nothing has changed. A
     /// reservation stays through a change of parameters, which is refused if it leaves no room for it.
-    fn reserve(&mut self, request: &Request) -> Result<(), Refusal> {
-        let _ = request;
+    fn reserve(&mut self, request: &Request, clock: WireClock) -> Result<(), Refusal> {
+        let _ = (request, clock);
         Err(Refusal::none_taken())
     }
 
     /// Gives the promise of a reservation back; what its class has queued is still sent.
-    fn release(&mut self, name: &str) -> Result<(), Refusal> {
-        let _ = name;
+    fn release(&mut self, name: &str, clock: WireClock) -> Result<(), Refusal> {
+        let _ = (name, clock);
         Err(Refusal::none_taken())
     }
 

@@ -266,21 +266,21 @@ macro_rules! registry {
                     $(Parameters::$variant(p) => Self::$variant($module::$type::attach(p, port)?.into())),+
                 })
             }
-            fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
+            fn change(&mut self, parameters: &Parameters, clock: WireClock) -> Result<(), Error> {
                 let (is, wanted) = (self.name(), parameters.name());
                 match (self, parameters) {
-                    $((Self::$variant(q), Parameters::$variant(p)) => Ok(q.change(p)?),)+
+                    $((Self::$variant(q), Parameters::$variant(p)) => Ok(q.change(p, clock)?),)+
                     _ => Err(Error::OtherDiscipline { is, wanted }),
                 }
             }
-            fn reserve(&mut self, request: &Request) -> Result<(), Refusal> {
+            fn reserve(&mut self, request: &Request, clock: WireClock) -> Result<(), Refusal> {
                 match self {
-                    $(Self::$variant(q) => q.reserve(request)),+
+                    $(Self::$variant(q) => q.reserve(request, clock)),+
                 }
             }
-            fn release(&mut self, name: &str) -> Result<(), Refusal> {
+            fn release(&mut self, name: &str, clock: WireClock) -> Result<(), Refusal> {
                 match self {
-                    $(Self::$variant(q) => q.release(name)),+
+                    $(Self::$variant(q) => q.release(name, clock)),+
                 }
             }
             fn reservations(&self) -> &[Request] {

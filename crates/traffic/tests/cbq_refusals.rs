@@ -5,7 +5,7 @@ mod wire;
 use traffic::classify::{Filter, Rule};
 use traffic::qdisc::cbq::{Cbq, Class, Parameters};
 use traffic::qdisc::{self, fifo, psp, tbr, tbr::Tbr};
-use traffic::{Bytes, Discipline, Share};
+use traffic::{Bytes, Discipline, Instant, Share};
 use wire::{port, rate};
 
 const MEGABIT: u64 = 1_000_000;
@@ -105,7 +105,7 @@ fn a_refused_change_changes_nothing() {
         Parameters { classes: vec![class("a", "", 10)], default: "a".into(), ..Default::default() };
     let mut cbq = Cbq::attach(&parameters, port(1000 * MEGABIT, 1500)).unwrap();
     let wrong = Parameters { classes: vec![class("b", "", 10)], ..parameters };
-    assert!(cbq.change(&wrong).is_err());
+    assert!(cbq.change(&wrong, Instant::ZERO.into()).is_err());
     let mut names = Vec::new();
     cbq.classes(&mut |_, name, _| names.push(name.to_string()));
     assert_eq!(names, ["a"]);

@@ -254,7 +254,8 @@ impl Model {
             }
             Operation::Pass(time) => self.now += *time,
             Operation::Change(parameters) => {
-                self.discipline.change(parameters).expect("parameters that make sense");
+                let clock = self.clock();
+                self.discipline.change(parameters, clock).expect("parameters that make sense");
                 self.parameters = parameters.clone();
                 self.changes += 1;
             }
@@ -333,7 +334,8 @@ fn every_discipline_keeps_the_laws() {
 fn a_discipline_never_becomes_another() {
     let port = port(LINK, 1500);
     let mut fifo = Qdisc::attach(&Parameters::Fifo(fifo::Parameters::default()), port).unwrap();
-    let refused = fifo.change(&Parameters::Psp(psp::Parameters::single(rate(LINK)))).unwrap_err();
+    let psp = Parameters::Psp(psp::Parameters::single(rate(LINK)));
+    let refused = fifo.change(&psp, Instant::ZERO.into()).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "a running fifo cannot become psp: attach a new psp in its place"

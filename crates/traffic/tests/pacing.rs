@@ -465,7 +465,7 @@ fn a_change_keeps_packets_and_pace() {
         wire.offer(0, 1518);
     }
     wire.step();
-    wire.discipline.change(&flat(&[GIGABIT / 4])).expect("rates that the link has");
+    wire.discipline.change(&flat(&[GIGABIT / 4]), wire.clock()).expect("rates that the link has");
     wire.drain();
     assert_eq!(starts(&wire, 0), [0, 3036, 3036 + 6072, 3036 + 2 * 6072]);
 }
@@ -480,7 +480,7 @@ fn packets_of_a_removed_class_leave_unclassified() {
     wire.step();
     wire.step();
     let before = wire.discipline.statistics();
-    wire.discipline.change(&flat(&[GIGABIT / 2])).expect("rates that the link has");
+    wire.discipline.change(&flat(&[GIGABIT / 2]), wire.clock()).expect("rates that the link has");
     assert_eq!(wire.discipline.statistics(), before);
     wire.drain();
     assert_eq!(starts(&wire, 1), [0, 3076, 3076 + 1538]);
@@ -492,7 +492,9 @@ fn a_refused_change_changes_nothing() {
     let mut wire = wire(&flat(&[GIGABIT / 2]), port(GIGABIT, 1500));
     wire.offer(0, 1518);
     wire.offer(0, 1518);
-    wire.discipline.change(&flat(&[2 * GIGABIT])).expect_err("more than the link has");
+    wire.discipline
+        .change(&flat(&[2 * GIGABIT]), wire.clock())
+        .expect_err("more than the link has");
     wire.drain();
     assert_eq!(starts(&wire, 0), [0, 3036]);
 }

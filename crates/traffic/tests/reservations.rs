@@ -226,7 +226,7 @@ impl Run {
     fn reserve(&mut self, mut request: Request) -> Result<(), TestCaseError> {
         let before = self.seen();
         for _ in 0..30 {
-            if self.discipline.reserve(&request).is_ok() {
+            if self.discipline.reserve(&request, Instant::from_ps(self.now).into()).is_ok() {
                 let slot: u32 = request.name.parse().expect("a slot's number");
                 let tokens = u128::from(request.burst.0) * PICOBITS_PER_BYTE;
                 self.buckets.insert(slot, Bucket { request, tokens, filled: self.now });
@@ -251,7 +251,8 @@ impl Run {
     fn release(&mut self, slot: u32) -> Result<(), TestCaseError> {
         let before = self.discipline.statistics();
         let known = self.buckets.remove(&slot).is_some();
-        prop_assert_eq!(self.discipline.release(&slot.to_string()).is_ok(), known);
+        let now = Instant::from_ps(self.now);
+        prop_assert_eq!(self.discipline.release(&slot.to_string(), now.into()).is_ok(), known);
         prop_assert_eq!(before, self.discipline.statistics(), "what is queued stays queued");
         // It is still sent, but not within the bound.
         self.due.remove(&slot);
@@ -432,9 +433,13 @@ fn a_refusal_tells_the_numbers() {
     let mut cbq = Qdisc::attach(&cbq(100 * MEGABIT, 100, 1, true), port).unwrap();
     let mut told = Vec::new();
     let mut refuse = |cbq: &mut Qdisc, request: Request| {
-        told.push(cbq.reserve(&request).expect_err("cannot be promised").to_string());
+        told.push(
+            cbq.reserve(&request, Instant::ZERO.into())
+                .expect_err("cannot be promised")
+                .to_string(),
+        );
     };
-    cbq.reserve(&request("a", 10, 6_400, 2_000)).unwrap();
+    cbq.reserve(&request("a", 10, 6_400, 2_000), Instant::ZERO.into()).unwrap();
     refuse(&mut cbq, request("b", 10, 0, 2_000));
     refuse(&mut cbq, Request { filters: vec![], ..request("b", 10, 1_000, 2_000) });
     refuse(&mut cbq, Request { parent: Some("rest".into()), ..request("b", 10, 1_000, 2_000) });
@@ -445,15 +450,16 @@ fn a_refusal_tells_the_numbers() {
     refuse(&mut cbq, request("b", 10, 6_400, 1_000));
     refuse(&mut cbq, request("b", 10, 64_000, 20_000));
     refuse(&mut cbq, Request { parent: Some("group".into()), ..request("b", 48, 640, 20_000) });
-    cbq.reserve(&request("b", 10, 6_400, 1_839)).expect("the bound that was named");
+    cbq.reserve(&request("b", 10, 6_400, 1_839), Instant::ZERO.into())
+        .expect("the bound that was named");
     refuse(&mut cbq, Request { parent: Some("group".into()), ..request("c", 48, 64, 20_000) });
-    told.push(cbq.release("c").unwrap_err().to_string());
-    cbq.release("a").unwrap();
-    cbq.release("b").unwrap();
-    told.push(cbq.release("b").unwrap_err().to_string());
-    cbq.reserve(&request("a", 29, 64, 1_000_000)).unwrap();
+    told.push(cbq.release("c", Instant::ZERO.into()).unwrap_err().to_string());
+    cbq.release("a", Instant::ZERO.into()).unwrap();
+    cbq.release("b", Instant::ZERO.into()).unwrap();
+    told.push(cbq.release("b", Instant::ZERO.into()).unwrap_err().to_string());
+    cbq.reserve(&request("a", 29, 64, 1_000_000), Instant::ZERO.into()).unwrap();
     let crowded = Request { parent: Some("group".into()), ..request("b", 48, 64, 1_000_000) };
-    told.push(cbq.reserve(&crowded).unwrap_err().to_string());
+    told.push(cbq.reserve(&crowded, Instant::ZERO.into()).unwrap_err().to_string());
     let told = told.join("\n") + "\n";
     assert_eq!(told, include_str!("reservations.txt"), "\n{told}");
 }
@@ -467,12 +473,13 @@ fn the_average_estimator_promises_nothing() {
     let text =
         "the `average` estimator is off by some per cent: set `exact` where classes are reserved";
     let mut forgetful = cbq::Cbq::attach(&average, port).unwrap();
-    let refused = forgetful.reserve(&request("a", 1, 1_000, 2_000)).unwrap_err();
+    let refused =
+        forgetful.reserve(&request("a", 1, 1_000, 2_000), Instant::ZERO.into()).unwrap_err();
     assert_eq!(refused.to_string(), text);
     let mut cbq = cbq::Cbq::attach(&exact, port).unwrap();
-    cbq.reserve(&request("a", 1, 1_000, 2_000)).unwrap();
-    assert_eq!(cbq.change(&average).unwrap_err().to_string(), text);
-    cbq.change(&exact).unwrap();
+    cbq.reserve(&request("a", 1, 1_000, 2_000), Instant::ZERO.into()).unwrap();
+    assert_eq!(cbq.change(&average, Instant::ZERO.into()).unwrap_err().to_string(), text);
+    cbq.change(&exact, Instant::ZERO.into()).unwrap();
     assert_eq!(cbq.reservations().len(), 1);
 }
 
@@ -489,9 +496,9 @@ fn only_the_takers_take_reservations() {
         };
         // Some make no sense without classes.
         let Ok(mut discipline) = Qdisc::attach(&parameters, port) else { continue };
-        let answer = discipline.reserve(&request("a", 1, 1_000, 2_000));
+        let answer = discipline.reserve(&request("a", 1, 1_000, 2_000), Instant::ZERO.into());
         assert_eq!(answer.is_ok(), TAKERS.contains(&entry.name), "{}", entry.name);
-        assert_eq!(discipline.release("a").is_ok(), answer.is_ok());
+        assert_eq!(discipline.release("a", Instant::ZERO.into()).is_ok(), answer.is_ok());
         let Err(refusal) = answer else { continue };
         refused += 1;
         assert_eq!(
@@ -513,7 +520,7 @@ fn a_reserved_class_has_its_rate() {
             let filters = vec![flow(slot)];
             let request =
                 Request { filters, ..request(&slot.to_string(), megabits, 3_200, 20_000) };
-            run.discipline.reserve(&request).unwrap();
+            run.discipline.reserve(&request, Instant::ZERO.into()).unwrap();
         }
         let mut before = BTreeMap::new();
         for round in 0..2_000 {
@@ -558,8 +565,12 @@ fn a_burst_is_not_promised_twice_at_once() {
     run.flood(2).unwrap();
     run.pass(3_000_000_000).unwrap();
     run.release(1).unwrap();
-    let refused = run.discipline.reserve(&slot(1)).expect_err("it may have been sent").to_string();
+    let refused = run
+        .discipline
+        .reserve(&slot(1), Instant::from_ps(run.now).into())
+        .expect_err("it may have been sent")
+        .to_string();
     assert!(refused.contains("`1 (before)`"), "{refused}");
     run.finish().unwrap();
-    run.discipline.reserve(&slot(1)).expect("nobody waits");
+    run.discipline.reserve(&slot(1), Instant::from_ps(run.now).into()).expect("nobody waits");
 }

@@ -129,7 +129,7 @@ proptest! {
     fn drawn_settings_attach_or_are_refused_with_a_subject((name, own, classes) in any_discipline()) {
         let parameters = parameters(name, &own, &classes);
         match Qdisc::attach(&parameters, port()) {
-            Ok(mut qdisc) => prop_assert_eq!(qdisc.change(&parameters), Ok(())),
+            Ok(mut qdisc) => prop_assert_eq!(qdisc.change(&parameters, Instant::ZERO.into()), Ok(())),
             Err(error) => is_about_something(&parameters, &error),
         }
     }

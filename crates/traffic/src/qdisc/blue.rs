@@ -188,7 +188,7 @@ impl Discipline for Blue {
         })
     }
 
-    fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
+    fn change(&mut self, parameters: &Parameters, _clock: WireClock) -> Result<(), Error> {
         parameters.check(self.port)?;
         self.parameters = parameters.clone();
         Ok(())

@@ -262,7 +262,7 @@ impl Cbq {
     }
 
     /// Lets `fresh` nodes, of these parameters, go on from those that run.
-    fn take_over(&mut self, fresh: Nodes, parameters: &Parameters) {
+    fn take_over(&mut self, fresh: Nodes, parameters: &Parameters, now: Instant) {
         let old = core::mem::replace(&mut self.nodes, fresh);
         let link = self.nodes.link();
         for group in &old.groups[..old.link()] {
@@ -273,7 +273,7 @@ impl Cbq {
         }
         let mut leaving = Vec::new();
         for leaf in old.leaves {
-            let Some(leaf) = self.hand_over(leaf, parameters) else { continue };
+            let Some(leaf) = self.hand_over(leaf, parameters, now) else { continue };
             if leaf.queue.is_empty() {
                 self.retired += leaf.queue.statistics();
             } else {
@@ -286,12 +286,12 @@ impl Cbq {
 
     /// Lets the class of the same name go on from a leaf; the leaf, if that cannot take its queue. One that
     /// has left does not come back.
-    fn hand_over(&mut self, mut old: Leaf, parameters: &Parameters) -> Option<Leaf> {
+    fn hand_over(&mut self, mut old: Leaf, parameters: &Parameters, now: Instant) -> Option<Leaf> {
         let same = |leaf: &&mut Leaf| leaf.name == old.name && !old.leaving;
         let Some(new) = self.nodes.leaves.iter_mut().find(same) else { return Some(old) };
         new.meter.continue_from(&old.meter);
         let class = parameters.classes.iter().find(|class| class.name == old.name);
-        if class.is_none_or(|class| old.queue.change(&class.queue).is_err()) {
+        if class.is_none_or(|class| old.queue.change(&class.queue, now.into()).is_err()) {
             return Some(old);
         }
         new.queue = old.queue;
@@ -390,17 +390,17 @@ impl Discipline for Cbq {
         self.bytes = 0;
     }
 
-    fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
-        self.reconfigure(parameters.clone(), self.reservations.clone())
+    fn change(&mut self, parameters: &Parameters, clock: WireClock) -> Result<(), Error> {
+        self.reconfigure(parameters.clone(), self.reservations.clone(), clock.now)
     }
 
-    fn reserve(&mut self, request: &Request) -> Result<(), Refusal> {
-        Ok(self.reconfigure(self.base.clone(), self.reservations.with(request)?)?)
+    fn reserve(&mut self, request: &Request, clock: WireClock) -> Result<(), Refusal> {
+        Ok(self.reconfigure(self.base.clone(), self.reservations.with(request)?, clock.now)?)
     }
 
     /// What the class has queued is sent after all others, at its rate or faster.
-    fn release(&mut self, name: &str) -> Result<(), Refusal> {
-        Ok(self.reconfigure(self.base.clone(), self.reservations.without(name)?)?)
+    fn release(&mut self, name: &str, clock: WireClock) -> Result<(), Refusal> {
+        Ok(self.reconfigure(self.base.clone(), self.reservations.without(name)?, clock.now)?)
     }
 
     fn reservations(&self) -> &[Request] {

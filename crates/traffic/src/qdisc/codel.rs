@@ -189,7 +189,7 @@ impl Discipline for Codel {
         })
     }
 
-    fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
+    fn change(&mut self, parameters: &Parameters, _clock: WireClock) -> Result<(), Error> {
         self.law = parameters.law(self.port)?;
         self.parameters = parameters.clone();
         Ok(())

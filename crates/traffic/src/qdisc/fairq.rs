@@ -178,7 +178,7 @@ impl ClassSpec for Class {
         })
     }
 
-    fn change(&self, queue: &mut Buckets) -> bool {
+    fn change(&self, queue: &mut Buckets, _now: Instant) -> bool {
         let same = self.buckets == queue.class.buckets;
         if same {
             queue.class = self.clone();

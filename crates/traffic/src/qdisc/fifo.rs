@@ -216,7 +216,7 @@ impl Discipline for Fifo {
         })
     }
 
-    fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
+    fn change(&mut self, parameters: &Parameters, _clock: WireClock) -> Result<(), Error> {
         check(parameters, self.port)?;
         self.limit(parameters);
         Ok(())

@@ -73,8 +73,8 @@ macro_rules! queue_of_choice {
             ) -> Result<Self::Queue, $crate::qdisc::leaves::Error> {
                 $crate::qdisc::leaves::attach(&self.name, &self.queue, port)
             }
-            fn change(&self, queue: &mut Self::Queue) -> bool {
-                $crate::discipline::Discipline::change(queue, &self.queue).is_ok()
+            fn change(&self, queue: &mut Self::Queue, now: $crate::units::Instant) -> bool {
+                $crate::discipline::Discipline::change(queue, &self.queue, now.into()).is_ok()
             }
         }
     };
@@ -143,11 +143,12 @@ impl<S: Scheduler> Discipline for Flat<S> {
         Ok(Self { leaves, scheduler })
     }
 
-    fn change(&mut self, parameters: &S::Parameters) -> Result<(), S::Error> {
+    fn change(&mut self, parameters: &S::Parameters, clock: WireClock) -> Result<(), S::Error> {
         in_range(parameters)?;
         let (classes, filters) = (FlatParameters::classes(parameters), parameters.filters());
         let mut scheduler = S::new(classes, self.leaves.port())?;
-        let leaving = self.leaves.change(classes, filters, parameters.default_class())?;
+        let leaving =
+            self.leaves.change(classes, filters, parameters.default_class(), clock.now)?;
         scheduler.succeed(&self.scheduler, &leaving, &self.leaves);
         self.scheduler = scheduler;
         Ok(())

@@ -226,7 +226,7 @@ impl Discipline for FqCodel {
         })
     }
 
-    fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
+    fn change(&mut self, parameters: &Parameters, _clock: WireClock) -> Result<(), Error> {
         self.law = parameters.law(self.port)?;
         self.parameters = parameters.clone();
         self.flows.reserve(parameters.slots());
@@ -408,7 +408,7 @@ mod tests {
         // 50 and 87 are left. By bytes now: the longest, of 94 kB then, loses half.
         (0..62).for_each(|_| bench.offer(3, 100, 0));
         let parameters = Parameters { bytes: Bytes(150_000), packets: 300, ..parameters };
-        bench.qdisc.change(&parameters).expect("parameters that make sense");
+        bench.qdisc.change(&parameters, bench.now.into()).expect("parameters that make sense");
         (0..7).for_each(|_| bench.offer(2, 1_000, 0));
         let dropped = bench.dropped();
         assert_eq!(dropped.len(), 47, "half of 94");
@@ -484,7 +484,7 @@ mod tests {
         }
         for flows in [1_000, 2, 65_536] {
             let parameters = Parameters { flows, ..Parameters::default() };
-            bench.qdisc.change(&parameters).expect("parameters that make sense");
+            bench.qdisc.change(&parameters, bench.now.into()).expect("parameters that make sense");
         }
         let mut lengths = [0; 3];
         for _ in 0..300 {

@@ -436,17 +436,17 @@ impl Discipline for Hfsc {
         Ok(Self::build(checked, parameters.clone(), parameters.clone(), port))
     }
 
-    fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
-        self.reconfigure(parameters.clone(), self.reservations.clone())
+    fn change(&mut self, parameters: &Parameters, clock: WireClock) -> Result<(), Error> {
+        self.reconfigure(parameters.clone(), self.reservations.clone(), clock.now)
     }
 
-    fn reserve(&mut self, request: &Request) -> Result<(), Refusal> {
-        Ok(self.reconfigure(self.base.clone(), self.reservations.with(request)?)?)
+    fn reserve(&mut self, request: &Request, clock: WireClock) -> Result<(), Refusal> {
+        Ok(self.reconfigure(self.base.clone(), self.reservations.with(request)?, clock.now)?)
     }
 
     /// What the class has queued goes to the default class.
-    fn release(&mut self, name: &str) -> Result<(), Refusal> {
-        Ok(self.reconfigure(self.base.clone(), self.reservations.without(name)?)?)
+    fn release(&mut self, name: &str, clock: WireClock) -> Result<(), Refusal> {
+        Ok(self.reconfigure(self.base.clone(), self.reservations.without(name)?, clock.now)?)
     }
 
     fn reservations(&self) -> &[Request] {

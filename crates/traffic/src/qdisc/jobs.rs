@@ -225,7 +225,7 @@ impl Discipline for Jobs {
         })
     }
 
-    fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
+    fn change(&mut self, parameters: &Parameters, _clock: WireClock) -> Result<(), Error> {
         (self.classifier, self.default) = parameters::check(parameters, self.port)?;
         (self.limits, self.separate) = (parameters.limits(), parameters.separate);
         let classes = &parameters.classes;

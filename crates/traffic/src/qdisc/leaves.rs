@@ -79,7 +79,7 @@ pub trait ClassSpec {
     fn attach(&self, port: Port) -> Result<Self::Queue, Error>;
 
     /// Sets its queue, which runs; false if that has to be another one.
-    fn change(&self, queue: &mut Self::Queue) -> bool;
+    fn change(&self, queue: &mut Self::Queue, now: Instant) -> bool;
 }
 
 /// The queue of the class `of`, one of [`LEAVES`].
@@ -171,6 +171,7 @@ impl<C: ClassSpec> Leaves<C> {
         given: &[C],
         filters: &[Rule],
         default: Option<&str>,
+        now: Instant,
     ) -> Result<Vec<usize>, Error> {
         let checked = check(given, filters, default, self.port)?;
         let old = core::mem::replace(&mut self.leaves, checked.leaves);
@@ -178,11 +179,11 @@ impl<C: ClassSpec> Leaves<C> {
         let (mut kept, mut leaving) = (vec![false; given.len()], Vec::new());
         for (was, mut leaf) in old.into_iter().enumerate() {
             let same = given.iter().position(|class| class.name() == leaf.name);
-            let same = same.filter(|&now| !kept[now] && given[now].change(&mut leaf.queue));
+            let same = same.filter(|&to| !kept[to] && given[to].change(&mut leaf.queue, now));
             match same {
-                Some(now) => {
-                    kept[now] = true;
-                    self.leaves[now] = leaf;
+                Some(to) => {
+                    kept[to] = true;
+                    self.leaves[to] = leaf;
                 }
                 None if leaf.queue.is_empty() => self.retired += leaf.queue.statistics(),
                 None => {

@@ -218,7 +218,7 @@ impl Discipline for Pie {
         })
     }
 
-    fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
+    fn change(&mut self, parameters: &Parameters, _clock: WireClock) -> Result<(), Error> {
         parameters.check(self.port)?;
         self.parameters = parameters.clone();
         // The clock starts anew with the next packet, for its period may be another.

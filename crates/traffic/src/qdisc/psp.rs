@@ -282,7 +282,7 @@ impl Discipline for Psp {
         })
     }
 
-    fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
+    fn change(&mut self, parameters: &Parameters, _clock: WireClock) -> Result<(), Error> {
         let parameters = &*parameters.in_classes()?;
         let checked = parameters::check(parameters, self.port)?;
         let nodes = nodes(parameters, &checked.parents, self.port)?;

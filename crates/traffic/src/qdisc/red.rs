@@ -304,7 +304,7 @@ impl Discipline for Red {
         })
     }
 
-    fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
+    fn change(&mut self, parameters: &Parameters, _clock: WireClock) -> Result<(), Error> {
         parameters.check(self.port)?;
         let same_measure = self.in_bytes == parameters.in_bytes;
         self.average = match same_measure {

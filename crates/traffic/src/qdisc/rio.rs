@@ -277,7 +277,7 @@ impl Discipline for Rio {
         })
     }
 
-    fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
+    fn change(&mut self, parameters: &Parameters, _clock: WireClock) -> Result<(), Error> {
         parameters.check(self.port)?;
         for (level, curve) in self.levels.iter_mut().zip(parameters.curves()) {
             level.curve = curve;

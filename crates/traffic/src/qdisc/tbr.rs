@@ -183,9 +183,11 @@ impl Discipline for Tbr {
         Ok(Self { port, serializer, depth, zero: Instant::ZERO, queue, queue_waits })
     }
 
-    fn change(&mut self, parameters: &Parameters) -> Result<(), Error> {
+    fn change(&mut self, parameters: &Parameters, clock: WireClock) -> Result<(), Error> {
         let Bucket { rate, depth } = check(parameters, self.port)?;
-        self.queue.change(&parameters.queue).map_err(|error| Error::Queue(Box::new(error)))?;
+        self.queue
+            .change(&parameters.queue, clock)
+            .map_err(|error| Error::Queue(Box::new(error)))?;
         if rate != self.serializer.rate() {
             self.serializer = Serializer::new(rate);
         }

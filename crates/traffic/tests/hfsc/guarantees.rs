@@ -73,9 +73,9 @@ proptest! {
         }
         let parameters = parameters(classes);
         let mut run = Run::new(&parameters, port(link, MTU));
-        run.carry(&arrivals, |hfsc, index| {
+        run.carry(&arrivals, |hfsc, index, now| {
             if changes && index % 5 == 0 {
-                hfsc.change(&parameters).unwrap();
+                hfsc.change(&parameters, now.into()).unwrap();
             }
         });
         let frame = rate(link).time_for(Bytes(FRAME_MAX)).as_ps();

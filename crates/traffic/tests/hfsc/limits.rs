@@ -68,7 +68,7 @@ proptest! {
             }
         }
         let mut run = Run::new(&parameters(classes), port(link, MTU));
-        run.carry(&arrivals, |_, _| {});
+        run.carry(&arrivals, |_, _, _| {});
         for (class, limit) in limits.iter().enumerate() {
             if let Some(limit) = limit {
                 check_limit(&shape, class, *limit, &run.events)?;

@@ -5,7 +5,7 @@ use traffic::classify::{Filter, Rule};
 use traffic::qdisc::hfsc::{Class, Hfsc, Parameters};
 use traffic::qdisc::{self, fifo, psp};
 use traffic::reservation::Request;
-use traffic::{Bytes, Discipline, Duration, Rate};
+use traffic::{Bytes, Discipline, Duration, Instant, Rate};
 
 const MEGABIT: u64 = 1_000_000;
 
@@ -59,7 +59,9 @@ fn reserved(reservation: Request) -> String {
         class("b", "group", &[("ls", (0, 0, 1))]),
     ];
     let mut hfsc = Hfsc::attach(&parameters(classes, "a"), port(100 * MEGABIT, 1500)).unwrap();
-    let refused = hfsc.reserve(&reservation).expect_err("a promise that cannot be kept");
+    let refused = hfsc
+        .reserve(&reservation, Instant::ZERO.into())
+        .expect_err("a promise that cannot be kept");
     assert!(hfsc.reservations().is_empty());
     refused.to_string()
 }

@@ -33,27 +33,28 @@ fn reservation(name: &str, megabits: u64, burst: u64, milliseconds: u64) -> Requ
 #[test]
 fn never_more_is_promised_than_the_link_has() {
     let mut hfsc = hfsc();
-    hfsc.reserve(&reservation("a", 40, 10_000, 10)).unwrap();
-    hfsc.reserve(&reservation("b", 40, 10_000, 10)).unwrap();
-    let refused = hfsc.reserve(&reservation("c", 40, 10_000, 10)).unwrap_err();
+    hfsc.reserve(&reservation("a", 40, 10_000, 10), Instant::ZERO.into()).unwrap();
+    hfsc.reserve(&reservation("b", 40, 10_000, 10), Instant::ZERO.into()).unwrap();
+    let refused =
+        hfsc.reserve(&reservation("c", 40, 10_000, 10), Instant::ZERO.into()).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "in the long run the real_time curves of `a`, `b`, `c` guarantee 120000000 bit/s, but \
          the link has only 100000000 bit/s: lower them by 20000000 bit/s in all"
     );
     // The rates fit, but not the bursts within 4 ms less a frame's 123.04 us.
-    let refused = hfsc.reserve(&reservation("c", 10, 60_000, 4)).unwrap_err();
+    let refused = hfsc.reserve(&reservation("c", 10, 60_000, 4), Instant::ZERO.into()).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "by 3876960 ns the real_time curves of `a`, `b`, `c` guarantee 480001 bits, but the \
          link carries only 387696 bits: lower them by 92305 bits in all, or allow more time"
     );
-    hfsc.release("a").unwrap();
-    hfsc.reserve(&reservation("c", 40, 10_000, 10)).unwrap();
+    hfsc.release("a", Instant::ZERO.into()).unwrap();
+    hfsc.reserve(&reservation("c", 40, 10_000, 10), Instant::ZERO.into()).unwrap();
     let names: Vec<_> = hfsc.reservations().iter().map(|r| r.name.as_str()).collect();
     assert_eq!(names, ["b", "c"]);
     assert_eq!(
-        hfsc.release("a").unwrap_err().to_string(),
+        hfsc.release("a", Instant::ZERO.into()).unwrap_err().to_string(),
         "no reservation is named `a`: name one of `b`, `c`"
     );
 }
@@ -70,7 +71,7 @@ fn backlogs(hfsc: &Hfsc) -> BTreeMap<String, u64> {
 #[test]
 fn a_released_class_leaves_its_packets_to_the_default_class() {
     let mut hfsc = hfsc();
-    hfsc.reserve(&reservation("call", 40, 10_000, 10)).unwrap();
+    hfsc.reserve(&reservation("call", 40, 10_000, 10), Instant::ZERO.into()).unwrap();
     let mut packets = Packets::new();
     let mut offer = |hfsc: &mut Hfsc, flow| {
         let packet = Packet { flow: FlowId(flow), length: 1_000, ..Packet::default() };
@@ -84,7 +85,7 @@ fn a_released_class_leaves_its_packets_to_the_default_class() {
         list.iter().map(|&(name, n)| (name.to_string(), n)).collect::<BTreeMap<_, _>>()
     };
     assert_eq!(backlogs(&hfsc), backlog(&[("0", 1), ("1", 1), ("call", 3)]));
-    hfsc.release("call").unwrap();
+    hfsc.release("call", Instant::ZERO.into()).unwrap();
     assert_eq!(backlogs(&hfsc), backlog(&[("0", 4), ("1", 1)]));
     offer(&mut hfsc, 7);
     assert_eq!(backlogs(&hfsc), backlog(&[("0", 5), ("1", 1)]));
@@ -101,15 +102,15 @@ fn a_released_class_leaves_its_packets_to_the_default_class() {
 #[test]
 fn a_change_keeps_reservations_or_is_refused() {
     let mut hfsc = hfsc();
-    hfsc.reserve(&reservation("call", 40, 10_000, 10)).unwrap();
+    hfsc.reserve(&reservation("call", 40, 10_000, 10), Instant::ZERO.into()).unwrap();
     let guaranteed = |megabits| {
         let class = Class { real_time_m2: Some(rate(megabits * MEGABIT)), ..leaf(0, None) };
         parameters(vec![class])
     };
-    hfsc.change(&guaranteed(60)).unwrap();
+    hfsc.change(&guaranteed(60), Instant::ZERO.into()).unwrap();
     assert_eq!(hfsc.reservations().len(), 1);
     assert_eq!(
-        hfsc.change(&guaranteed(61)).unwrap_err().to_string(),
+        hfsc.change(&guaranteed(61), Instant::ZERO.into()).unwrap_err().to_string(),
         "in the long run the real_time curves of `0`, `call` guarantee 101000000 bit/s, but \
          the link has only 100000000 bit/s: lower them by 1000000 bit/s in all"
     );
@@ -144,7 +145,7 @@ proptest! {
                 delay: Duration::from_ps(delay * frame),
                 filters: vec![Filter { flow: Some(FlowId(flow as u32)), ..Filter::default() }],
             };
-            let admitted = run.hfsc.reserve(&reservation).is_ok();
+            let admitted = run.hfsc.reserve(&reservation, Instant::ZERO.into()).is_ok();
             if admitted && flow < 7 {
                 let burst = u128::from(reservation.burst.0) * PICOBITS_PER_BYTE;
                 buckets.insert(flow as u32, (reservation, burst, 0_u64));
@@ -176,7 +177,7 @@ proptest! {
                 gap = 0;
             }
         }
-        run.carry(&sound, |_, _| {});
+        run.carry(&sound, |_, _, _| {});
         for (flow, (reservation, ..)) in &buckets {
             let ends = run.events.iter().filter_map(|event| match event {
                 Event::Sent(sent) if sent.flow == *flow => Some(sent.end),

@@ -128,7 +128,7 @@ impl Run {
     pub(crate) fn carry(
         &mut self,
         arrivals: &[Arrival],
-        mut between: impl FnMut(&mut Hfsc, usize),
+        mut between: impl FnMut(&mut Hfsc, usize, Instant),
     ) {
         let step = self.serializer.rate().time_for(Bytes(FRAME_MAX)).as_ps() / 16;
         let (mut arrives, mut idle_at) = (0_u64, 0_u64);
@@ -145,7 +145,7 @@ impl Run {
                 }
                 self.held |= held;
             }
-            between(&mut self.hfsc, index);
+            between(&mut self.hfsc, index, Instant::from_ps(arrives));
             for _ in 0..arrival.count {
                 self.offer(arrival.flow, arrival.length, arrives);
             }

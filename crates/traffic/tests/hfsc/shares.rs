@@ -123,9 +123,9 @@ proptest! {
         let (classes, arrivals) = tree(&shape, arrivals);
         let parameters = parameters(classes);
         let mut run = Run::new(&parameters, port(link, MTU));
-        run.carry(&arrivals, |hfsc, index| {
+        run.carry(&arrivals, |hfsc, index, now| {
             if changes && index % 5 == 0 {
-                hfsc.change(&parameters).unwrap();
+                hfsc.change(&parameters, now.into()).unwrap();
             }
         });
         prop_assert!(!run.held);

@@ -38,7 +38,7 @@ use crate::discipline::Port;
 use crate::packet::FRAME_MIN;
 use crate::reservation::{self, Former, Promise, Refusal, Reservations, refusals, time_text};
 use crate::tree;
-use crate::units::{Duration, PS_PER_SECOND};
+use crate::units::{Duration, Instant, PS_PER_SECOND};
 
 /// The priority of reservations.
 const HIGHEST: usize = PRIORITIES - 1;
@@ -222,6 +222,7 @@ impl Cbq {
         &mut self,
         base: Parameters,
         reservations: Reservations,
+        now: Instant,
     ) -> Result<(), Error> {
         let all = with_reservations(&base, &reservations, self.port)?;
         let mut checked = parameters::check(&all, self.port)?;
@@ -242,7 +243,7 @@ impl Cbq {
         }
         self.formers = formers;
         (self.base, self.reservations) = (base, reservations);
-        self.take_over(fresh, &all);
+        self.take_over(fresh, &all, now);
         Ok(())
     }
 

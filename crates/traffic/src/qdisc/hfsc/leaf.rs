@@ -125,8 +125,8 @@ impl Leaf {
 
     /// Goes on from `old` with `parameters`, for which this leaf was attached: a queue of the same
     /// discipline keeps its packets itself, any other one's go before the new one's.
-    pub(super) fn follow(&mut self, mut old: Self, parameters: &Parameters) {
-        if old.queue.change(parameters).is_ok() {
+    pub(super) fn follow(&mut self, mut old: Self, parameters: &Parameters, now: Instant) {
+        if old.queue.change(parameters, now.into()).is_ok() {
             *self = old;
         } else {
             self.inherit(old);

@@ -24,7 +24,7 @@ use super::parameters::{self, Class, Error, Parameters};
 use super::{Hfsc, wire_time_max};
 use crate::discipline::Port;
 use crate::reservation::{self, Former, Promise, Request, Reservations, refusals, time_text};
-use crate::units::{Duration, Rate};
+use crate::units::{Duration, Instant, Rate};
 
 refusals!();
 
@@ -90,6 +90,7 @@ impl Hfsc {
         &mut self,
         base: Parameters,
         reservations: Reservations,
+        now: Instant,
     ) -> Result<(), Error> {
         let all = with_reservations(&base, &reservations, self.port)?;
         let checked = parameters::check(&all, self.port)?;
@@ -103,7 +104,7 @@ impl Hfsc {
         let old = core::mem::replace(self, fresh);
         self.reservations = reservations;
         self.formers = formers;
-        self.take_over(old);
+        self.take_over(old, now);
         Ok(())
     }
 

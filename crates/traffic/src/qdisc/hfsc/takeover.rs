@@ -9,6 +9,7 @@ use super::leaf::Leaf;
 use super::turns::Criterion;
 use super::{Hfsc, Node, ps};
 use crate::discipline::Discipline;
+use crate::units::Instant;
 
 /// A class of the old parameters.
 struct OldClass {
@@ -35,7 +36,7 @@ impl Hfsc {
     /// Takes over what `old`, which has run until now, holds.
     ///
     /// Packets of a class that is no more, or that is divided now, go to the default class.
-    pub(super) fn take_over(&mut self, old: Self) {
+    pub(super) fn take_over(&mut self, old: Self, now: Instant) {
         self.latest = old.latest;
         self.backlog = old.backlog;
         self.backlog_bytes_max = old.backlog_bytes_max;
@@ -47,7 +48,7 @@ impl Hfsc {
         let mut leaves: Vec<Option<Leaf>> = Vec::with_capacity(root);
         for index in 0..root {
             let was = former.remove(&self.names[index]);
-            leaves.extend(was.map(|was| self.take_over_class(index, was)));
+            leaves.extend(was.map(|was| self.take_over_class(index, was, now)));
         }
         let gone = former.into_values().map(|was| Some(was.node.leaf));
         let frame_max = self.frame_max();
@@ -80,7 +81,7 @@ impl Hfsc {
     }
 
     /// Lets a class go on where it was; its leaf, if it has children now.
-    fn take_over_class(&mut self, index: usize, was: OldClass) -> Option<Leaf> {
+    fn take_over_class(&mut self, index: usize, was: OldClass, now: Instant) -> Option<Leaf> {
         let same_parent = self.name(self.nodes[index].parent) == was.parent.as_deref();
         let siblings = &mut self.siblings[index];
         (siblings.virtual_time, siblings.virtual_time_last) = was.virtual_times;
@@ -106,7 +107,7 @@ impl Hfsc {
             return Some(old.leaf);
         }
         let queue = &self.parameters.classes[index].queue;
-        node.leaf.follow(old.leaf, queue);
+        node.leaf.follow(old.leaf, queue, now);
         None
     }
 
