@@ -64,6 +64,7 @@ impl Sender {
                 return 0;
             }
         }
+        self.look_again();
         let walked = self.on_any_ack(ack, tcp, now);
         self.settle();
         walked

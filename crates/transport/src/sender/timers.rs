@@ -82,7 +82,7 @@ impl Sender {
     #[inline(never)]
     pub(super) fn rearm(&mut self, now: Instant) {
         if self.board.out() == 0 {
-            self.timer.set(Purpose::None, Instant::NEVER);
+            self.timer = Timer::default();
         } else if self.timer.is_reordering() && self.timer.armed == now {
             // By this very ACK RACK is about to decide.
         } else {
@@ -103,6 +103,15 @@ impl Sender {
         debug_assert!(self.rtt.backoff() == 0 && self.rtt.srtt8() != 0);
         self.set_tail_probe(MARGIN, now + self.rtt.rto(), now);
         self.timer.armed = now;
+    }
+
+    /// An ACK is looked at closely: what one before it, at the same instant, set in untroubled times does not
+    /// hold for what is sent now.
+    #[inline]
+    pub(super) fn look_again(&mut self) {
+        if self.timer.purpose == Purpose::TailProbe {
+            self.timer.armed = Instant::NEVER;
+        }
     }
 
     /// Two round trips and `margin` from now, or at the timeout's time if that is earlier: the probe
