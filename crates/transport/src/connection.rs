@@ -122,9 +122,10 @@ impl Connection {
     fn receive_ack(&mut self, packet: &Packet, now: Instant) -> ProcessingCost {
         let tcp = &packet.tcp;
         if self.is_plain(packet)
+            && let Some(ack) = self.sender.predicts_ack(tcp)
             && self.receiver.on_predicted_ack(tcp)
-            && self.sender.on_predicted_ack(tcp, now)
         {
+            self.sender.on_plain_ack(ack, tcp, now);
             return ProcessingCost { walked: 0, pure_ack: true };
         }
         self.receive_any(packet, now)

@@ -70,19 +70,17 @@ impl Sender {
         walked
     }
 
-    /// Header prediction (Jacobson 1990) where data is sent: an ACK without blocks or echo that
-    /// acknowledges something new, in untroubled times, is dealt with here. False if it is not
-    /// that; then nothing has changed.
+    /// Header prediction (Jacobson 1990) where data is sent: what an ACK without blocks or echo
+    /// acknowledges, if it is something new, in untroubled times. It is [`Self::on_plain_ack`]'s then.
     #[inline]
-    pub(crate) fn on_predicted_ack(&mut self, tcp: &Tcp, now: Instant) -> bool {
+    pub(crate) fn predicts_ack(&self, tcp: &Tcp) -> Option<u64> {
         let distance = tcp.ack.wrapping_sub(self.space.wire(self.una)) as i32;
         let ack = self.una.wrapping_add_signed(i64::from(distance));
         if distance <= 0 || ack > self.nxt || !self.untroubled {
-            return false;
+            return None;
         }
         debug_assert!(self.is_untroubled());
-        self.on_plain_ack(ack, tcp, now);
-        true
+        Some(ack)
     }
 
     /// The same where data only comes in: the ACK on it is the one expected. True if so.
@@ -103,7 +101,7 @@ impl Sender {
     /// New data is acknowledged in order, nothing is marked and nothing is wrong: the common case,
     /// and what [`Self::on_any_ack`] would do about it.
     #[inline(always)]
-    fn on_plain_ack(&mut self, ack: u64, tcp: &Tcp, now: Instant) {
+    pub(crate) fn on_plain_ack(&mut self, ack: u64, tcp: &Tcp, now: Instant) {
         let in_flight = self.board.out();
         self.refresh_fast_path();
         self.window_from = tcp.seq;
