@@ -70,7 +70,8 @@ impl Sender {
             if self.closing && self.is_last(mss) {
                 return Next::Unclear;
             }
-            self.stop_at(full, out, now);
+            // The congestion window is asked first, of whatever there is to send (Linux's `tcp_write_xmit`).
+            self.stop_at(out >= cwnd && self.nxt < written, out, now);
             return Next::Nothing;
         }
         if !self.burst_may_go(cwnd - out, written, now) {
