@@ -1,8 +1,8 @@
 //! Upper-limit curves: no class passes its limit by more than a packet, and none saves it up.
 
 use proptest::prelude::*;
-use traffic::Bytes;
 use traffic::qdisc::hfsc::Class;
+use traffic::{Bytes, Discipline, Duration, Instant};
 
 use crate::curves::{Fluid, PICOBITS_PER_BYTE, fluid};
 use crate::run::{Event, FRAME_MAX, MTU, Run, leaf, parameters, thousandths};
@@ -48,6 +48,25 @@ fn check_limit(
         within.count(event);
     }
     Ok(())
+}
+
+/// The limit of a class that has packets starts when it is given, not when the discipline was asked last.
+#[test]
+fn a_limit_given_to_a_class_with_packets_starts_then() {
+    const LINK: u64 = 100_000_000;
+    let limited = |limit: Option<u64>| {
+        let (link_share_m2, upper_limit_m2) = (Some(rate(LINK)), limit.map(rate));
+        parameters(vec![Class { link_share_m2, upper_limit_m2, ..leaf(0, None) }])
+    };
+    let mut run = Run::new(&limited(None), port(LINK, MTU));
+    (0..3).for_each(|_| run.offer(0, 1_000, 0));
+    run.take();
+    let given = Instant::ZERO + Duration::from_ms(1_000);
+    run.hfsc.change(&limited(Some(1_000_000)), given.into()).unwrap();
+    run.now = given.as_ps();
+    run.now = run.take().expect("the second packet");
+    // 1020 bytes at 1 Mbit/s.
+    assert_eq!(run.take(), Some((given + Duration::from_us(8_160)).as_ps()));
 }
 
 proptest! {

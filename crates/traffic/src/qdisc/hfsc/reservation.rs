@@ -95,7 +95,7 @@ impl Hfsc {
         let all = with_reservations(&base, &reservations, self.port)?;
         let checked = parameters::check(&all, self.port)?;
         let mut new = guaranteed(&all.classes, &checked.curves);
-        let formers = self.formers(&new)?;
+        let formers = self.formers(&new, now)?;
         if !reservations.list().is_empty() {
             new.extend(formers.iter().map(|former| former.promise.clone()));
             parameters::check_link(&new, self.port)?;
@@ -109,8 +109,12 @@ impl Hfsc {
     }
 
     /// Those that still count beside `new` ones: they are no more, or are not as they were.
-    fn formers(&mut self, new: &[Guarantee]) -> Result<Vec<Former<Guarantee>>, Error> {
-        if self.deadlines.first(self.latest.as_ps(), &mut self.seats).is_none() {
+    fn formers(
+        &mut self,
+        new: &[Guarantee],
+        now: Instant,
+    ) -> Result<Vec<Former<Guarantee>>, Error> {
+        if self.deadlines.first(now.as_ps(), &mut self.seats).is_none() {
             return Ok(Vec::new());
         }
         let curves = parameters::check(&self.parameters, self.port)?.curves;
@@ -119,6 +123,6 @@ impl Hfsc {
             let curves = promises.iter().map(|promise| &promise.curve);
             busy_max(curves, self.frame_max(), self.port)
         };
-        Ok(Former::beside(new, old, &self.formers, self.latest, busy))
+        Ok(Former::beside(new, old, &self.formers, now, busy))
     }
 }

@@ -33,11 +33,11 @@ fn go_on(new: &mut RuntimeCurve, old: RuntimeCurve) {
 }
 
 impl Hfsc {
-    /// Takes over what `old`, which has run until now, holds.
+    /// Takes over what `old`, which has run until `now`, holds.
     ///
     /// Packets of a class that is no more, or that is divided now, go to the default class.
     pub(super) fn take_over(&mut self, old: Self, now: Instant) {
-        self.latest = old.latest;
+        self.latest = now;
         self.backlog = old.backlog;
         self.backlog_bytes_max = old.backlog_bytes_max;
         let (root, before) = (self.root(), old.root());
@@ -60,7 +60,7 @@ impl Hfsc {
             }
             default.leaf.inherit(leaf);
         }
-        self.resume();
+        self.resume(now);
     }
 
     fn into_former(mut self) -> BTreeMap<String, OldClass> {
@@ -85,7 +85,6 @@ impl Hfsc {
         let same_parent = self.name(self.nodes[index].parent) == was.parent.as_deref();
         let siblings = &mut self.siblings[index];
         (siblings.virtual_time, siblings.virtual_time_last) = was.virtual_times;
-        let latest = ps(self.latest);
         let (node, old) = (&mut self.nodes[index], was.node);
         node.next_bytes = old.next_bytes;
         node.goes_on = old.active && old.real_time.is_some();
@@ -100,7 +99,7 @@ impl Hfsc {
         }
         match (&mut node.upper_limit, old.upper_limit) {
             (Some(new), Some(old)) => go_on(new, *old),
-            (Some(new), None) => new.restart(latest),
+            (Some(new), None) => new.restart(ps(now)),
             (None, _) => {}
         }
         if !node.is_leaf {
@@ -111,11 +110,11 @@ impl Hfsc {
         None
     }
 
-    /// Every leaf that has packets takes part.
-    fn resume(&mut self) {
+    /// Every leaf that has packets takes part from `now` on.
+    fn resume(&mut self, now: Instant) {
         for index in 0..self.nodes.len() {
             if !self.nodes[index].leaf.is_empty() {
-                self.activate(index, self.latest);
+                self.activate(index, now);
             }
         }
         for node in &mut self.nodes {
