@@ -282,10 +282,14 @@ impl Discipline for Psp {
         })
     }
 
-    fn change(&mut self, parameters: &Parameters, _clock: WireClock) -> Result<(), Error> {
+    fn change(&mut self, parameters: &Parameters, clock: WireClock) -> Result<(), Error> {
         let parameters = &*parameters.in_classes()?;
         let checked = parameters::check(parameters, self.port)?;
         let nodes = nodes(parameters, &checked.parents, self.port)?;
+        if self.gaps.is_none() {
+            // From now on gap frames may be what moves the clock.
+            self.clock.idle(clock);
+        }
         self.gaps = parameters.gaps.then(|| GapFrames::new(self.port));
         self.classifier = checked.classifier;
         self.unclassified.limit(&parameters.unclassified);
