@@ -196,7 +196,10 @@ impl Port {
             Control::Notification(_) => control.notify(),
         }
         self.divert(cx.now);
-        self.go_on(cx);
+        // A turn that is to come stays where nothing waits any more: some disciplines keep accounts of an empty one.
+        if !self.is_empty() {
+            self.go_on(cx);
+        }
     }
 
     /// Sends a control frame to the port at the other end of its wire, before all that is queued here; the frame
