@@ -1,7 +1,8 @@
 //! An output port: a discipline, and the device behind it, which the far end may stop.
 
-use traffic::qdisc::{self, Qdisc, fifo};
-use traffic::reservation::{Refusal, Request};
+mod switching;
+
+use traffic::qdisc::{self, Qdisc};
 use traffic::{
     Bytes, Control, Dequeued, Discipline, DropReason, Duration, Enqueued, Instant, PacketId, Rate,
     Ring, Statistics,
@@ -10,7 +11,7 @@ use traffic::{
 use crate::custody::{Fate, Left, Owner};
 use crate::device::Device;
 use crate::flow_control::{Counters, FlowControl};
-use crate::guard::{Fault, Guard};
+use crate::guard::Guard;
 use crate::node::{Context, Egress};
 use crate::observer::{Event, Observer, Place, PortId};
 use crate::timer::Timer;
@@ -215,148 +216,6 @@ impl Port {
         self.go_on(cx);
     }
 
-    /// ALTQ's switch: gives the port these parameters, of the discipline that it has or of another. No
-    /// queued packet is lost: the same discipline keeps what it can in its classes, and what another
-    /// left goes out before the new one's.
-    ///
-    /// # Errors
-    ///
-    /// The discipline's refusal; then everything stays as it was.
-    pub fn switch<E: Egress, O: Observer>(
-        &mut self,
-        parameters: &qdisc::Parameters,
-        owner: &mut dyn Owner,
-        cx: &mut Context<'_, E, O>,
-    ) -> Result<(), qdisc::Error> {
-        self.report_classes(cx);
-        if self.qdisc().name() == parameters.name() {
-            self.qdisc.get_mut().change(parameters, self.device.clock(cx.now))?;
-        } else {
-            let fresh = Qdisc::attach(parameters, self.link)?;
-            self.install(fresh, owner, cx);
-        }
-        self.asked = parameters.clone();
-        self.leave_classes(cx);
-        self.go_on(cx);
-        Ok(())
-    }
-
-    /// Puts a plain FIFO in the discipline's place until it is enabled again.
-    ///
-    /// # Errors
-    ///
-    /// None that a port whose frames fit a FIFO's default could meet.
-    pub fn disable<E: Egress, O: Observer>(
-        &mut self,
-        owner: &mut dyn Owner,
-        cx: &mut Context<'_, E, O>,
-    ) -> Result<(), qdisc::Error> {
-        let asked = self.asked.clone();
-        self.switch(&qdisc::Parameters::Fifo(fifo::Parameters::default()), owner, cx)?;
-        self.asked = asked;
-        Ok(())
-    }
-
-    /// Puts the discipline that was asked for last in its place again.
-    ///
-    /// # Errors
-    ///
-    /// None, for it was accepted before.
-    pub fn enable<E: Egress, O: Observer>(
-        &mut self,
-        owner: &mut dyn Owner,
-        cx: &mut Context<'_, E, O>,
-    ) -> Result<(), qdisc::Error> {
-        let asked = self.asked.clone();
-        self.switch(&asked, owner, cx)
-    }
-
-    /// Asks the discipline for a class, admitted or refused with the arithmetic.
-    ///
-    /// # Errors
-    ///
-    /// The discipline's refusal; then everything stays as it was.
-    pub fn reserve<E: Egress, O: Observer>(
-        &mut self,
-        request: &Request,
-        cx: &mut Context<'_, E, O>,
-    ) -> Result<(), Refusal> {
-        self.report_classes(cx);
-        self.qdisc.get_mut().reserve(request, self.device.clock(cx.now))?;
-        self.leave_classes(cx);
-        self.go_on(cx);
-        Ok(())
-    }
-
-    /// Gives a class's promise back; what it has queued is still sent.
-    ///
-    /// # Errors
-    ///
-    /// There is no reservation of that name.
-    pub fn release<E: Egress, O: Observer>(
-        &mut self,
-        name: &str,
-        cx: &mut Context<'_, E, O>,
-    ) -> Result<(), Refusal> {
-        self.report_classes(cx);
-        self.qdisc.get_mut().release(name, self.device.clock(cx.now))?;
-        self.leave_classes(cx);
-        self.go_on(cx);
-        Ok(())
-    }
-
-    /// Tells of each class before it may get another number.
-    #[cold]
-    fn report_classes<E, O: Observer>(&self, cx: &mut Context<'_, E, O>) {
-        let port = self.id;
-        self.qdisc().classes(&mut |class, name, _| {
-            cx.observer.on(Event::Renumbered { port, class, name });
-        });
-    }
-
-    /// What waits here bears no number of the classes that there were.
-    #[cold]
-    fn leave_classes<E, O>(&self, cx: &mut Context<'_, E, O>) {
-        let held: Vec<PacketId> = cx.packets.held_by(self.holder()).map(|(id, _)| id).collect();
-        held.into_iter().for_each(|id| cx.packets[id].class = 0);
-    }
-
-    /// Takes over from the discipline that is there. What that does not give back is dropped; returns how
-    /// many packets these are.
-    fn install<E, O: Observer>(
-        &mut self,
-        fresh: Qdisc,
-        owner: &mut dyn Owner,
-        cx: &mut Context<'_, E, O>,
-    ) -> u64 {
-        self.report_discarded(owner, cx);
-        let old = core::mem::replace(&mut self.qdisc, Guard::new(fresh));
-        let (counted, lost) = old.abandon(&mut self.left, cx.packets, cx.now);
-        self.divert(cx.now);
-        let longest = self.longest_with(&counted);
-        self.retired += counted;
-        self.retired.backlog_bytes_max = longest;
-        self.left_bytes = self.retired.backlog_bytes;
-        if lost > 0 {
-            self.drop_lost(owner, cx);
-        }
-        lost
-    }
-
-    /// Drops what is in the port's custody, and not `left`.
-    #[cold]
-    fn drop_lost<E, O: Observer>(&self, owner: &mut dyn Owner, cx: &mut Context<'_, E, O>) {
-        let mut left: Vec<PacketId> = self.left.iter().collect();
-        left.sort_unstable();
-        let kept = self.flow_control.as_ref().and_then(|control| control.held_packet());
-        let held = cx.packets.held_by(self.holder()).map(|(id, _)| id);
-        let held = held.filter(|&id| Some(id) != kept);
-        let lost: Vec<PacketId> = held.filter(|id| left.binary_search(id).is_err()).collect();
-        for id in lost {
-            self.drop(id, DropReason::Fault, owner, cx);
-        }
-    }
-
     /// What its packets have as their holder.
     #[inline]
     pub(crate) fn holder(&self) -> u32 {
@@ -402,25 +261,6 @@ impl Port {
             self.drop(id, reason, owner, cx);
         }
         Offered::Refused
-    }
-
-    /// Puts a plain FIFO in the place of a discipline that broke its contract, and tells of it. What it
-    /// held goes out first, as far as it gives it back. [`Port::enable`] attaches it anew.
-    #[cold]
-    pub fn fail<E: Egress, O: Observer>(
-        &mut self,
-        fault: &Fault,
-        owner: &mut dyn Owner,
-        cx: &mut Context<'_, E, O>,
-    ) {
-        let name = self.qdisc().name();
-        let parameters = qdisc::Parameters::Fifo(fifo::Parameters::default());
-        let Ok(fresh) = Qdisc::attach(&parameters, self.link) else { return };
-        self.report_classes(cx);
-        let lost = self.install(fresh, owner, cx);
-        self.leave_classes(cx);
-        cx.observer.on(Event::Failed { port: self.id, name, fault, lost, now: cx.now });
-        self.go_on(cx);
     }
 
     /// Asks for the next turn after something else than a packet came or went: the one that was asked for may be
