@@ -67,6 +67,7 @@ fn settings(fabric_interface: &str, number: u8) -> Settings<'_> {
         mtu: 1500,
         address: IpAddr::from([10, 0, 0, number]),
         own_address: None,
+        own_ports: &[],
         routes: Routes::Everything,
         line: None,
         segmentation: Segmentation::Tcp,
