@@ -29,8 +29,13 @@ struct Reference {
     last_count: u32,
     dropping: bool,
     dropped: Vec<usize>,
+    /// The least that a drop's time was away from when it was asked for.
+    closest: f64,
 }
 
+/// What the roundings of a long run of drops come to, 2^-31 of the interval each: whose drop is as close to the time of
+/// a packet is not known here.
+const ROUNDING: f64 = 1e-7;
 const TARGET: f64 = 0.005;
 const INTERVAL: f64 = 0.1;
 
@@ -62,6 +67,7 @@ impl Reference {
         };
         if self.dropping {
             self.dropping = ok;
+            self.closest = self.closest.min((now - self.drop_next).abs());
             while self.dropping && now >= self.drop_next {
                 self.dropped.push(packet);
                 self.count += 1;
@@ -70,6 +76,7 @@ impl Reference {
                 (packet, ok) = next?;
                 if ok {
                     self.drop_next = Self::control_law(self.drop_next, self.count);
+                    self.closest = self.closest.min((now - self.drop_next).abs());
                 }
             }
         } else if ok {
@@ -92,7 +99,8 @@ impl Reference {
 fn drops_of_both(phases: &[(u64, u64)]) -> usize {
     let parameters = codel::Parameters { packets: Some(1 << 20), ..Default::default() };
     let mut codel = codel::Codel::attach(&parameters, port()).expect("the RFC's");
-    let (mut packets, mut reference) = (Packets::new(), Reference::default());
+    let mut reference = Reference { closest: f64::INFINITY, ..Reference::default() };
+    let mut packets = Packets::new();
     let (mut now, mut came, mut owed, mut dropped) = (Instant::ZERO, 0, 0, Vec::new());
     for &(ms, quarters) in phases {
         let end = now + Duration::from_ms(ms);
@@ -117,7 +125,11 @@ fn drops_of_both(phases: &[(u64, u64)]) -> usize {
                 dropped.push(packets[id].tcp.seq as usize);
                 packets.release(id);
             }
-            assert_eq!(sent, reference.dequeue(now.as_secs_f64()), "at {now:?}");
+            let wanted = reference.dequeue(now.as_secs_f64());
+            if reference.closest < ROUNDING {
+                return dropped.len();
+            }
+            assert_eq!(sent, wanted, "at {now:?}, {} s from a drop", reference.closest);
             // No divisor of any of the law's times, lest roundings decide.
             now += Duration::from_ns(800_123);
         }
@@ -134,6 +146,13 @@ proptest! {
     ) {
         drops_of_both(&phases);
     }
+}
+
+/// Drawn once: a drop that is due within 2 ns of a packet that is asked for, by the pseudo-code's roundings and not by ours.
+#[test]
+fn codel_drops_what_the_pseudo_code_drops_up_to_roundings() {
+    let phases = [(263, 2), (1290, 6), (569, 0), (1, 0), (1012, 5), (906, 4), (1336, 9), (1305, 1)];
+    assert!(drops_of_both(&phases) > 100);
 }
 
 /// Overload, a pause that ends the run of drops, and overload again, which takes up its rate.
