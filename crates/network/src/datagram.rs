@@ -1,6 +1,8 @@
 //! Open-loop senders: UDP datagrams that leave at their times whatever becomes of them, and the program
 //! that takes what arrives. As `iperf -u` and ns-3's `OnOffApplication` do.
 
+mod counters;
+
 use traffic::packet::{ETHERNET_HEADER_AND_FCS, FRAME_MIN, ecn};
 use traffic::setting::{Bytes32, choice, settings};
 use traffic::units::Serializer;
@@ -10,6 +12,8 @@ use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Socke
 use crate::invalid::Invalid;
 use crate::link::RATE_MAX;
 use crate::workload::INTERVAL_MIN;
+
+pub use counters::Counters;
 
 /// What UDP puts before the payload (RFC 768).
 pub const UDP_HEADER: u32 = 8;

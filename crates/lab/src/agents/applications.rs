@@ -61,7 +61,7 @@ impl Socket {
     pub(super) fn progress(&self) -> (u64, Instant) {
         match &self.kind {
             Kind::Connection(connection) => connection.progress(),
-            Kind::Datagrams(datagrams) => datagrams.progress(),
+            Kind::Datagrams(datagrams) => datagrams.counters().progress(),
         }
     }
 
@@ -69,7 +69,7 @@ impl Socket {
     pub(super) fn info(&self) -> Info {
         match &self.kind {
             Kind::Connection(connection) => connection.info(),
-            Kind::Datagrams(datagrams) => datagrams.info(),
+            Kind::Datagrams(datagrams) => datagrams.counters().info(),
         }
     }
 

@@ -13,7 +13,7 @@ use transport::Info;
 use super::applications::{Applications, Socket};
 use super::stack;
 use super::tcp::{self, Listener};
-use super::udp::{self, Datagrams};
+use super::udp;
 use crate::clock::Clock;
 use crate::congestion::Congestion;
 use crate::{Error, Namespace, sysctl};
@@ -75,7 +75,7 @@ impl Agent {
         FlowTotals {
             sender,
             receiver,
-            delay: datagrams.map(Datagrams::delay),
+            delay: datagrams.map(|datagrams| datagrams.counters().delay()),
             unseen: datagrams.map(|datagrams| datagrams.unseen(sender.segments_sent)),
             exchanges: self.sockets.and_then(|sockets| applications.exchanges(sockets.ends[0])),
             ..self.marks.totals(flow, now, self.progress(applications))

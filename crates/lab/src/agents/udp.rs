@@ -3,14 +3,13 @@
 use std::io::IoSliceMut;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use network::datagram::{Config, Delay};
+use network::datagram::{Config, Counters};
 use nix::sys::socket::{
     ControlMessageOwned, MsgFlags, SockType, recvmsg, send, setsockopt, sockopt,
 };
 use scenario::plan::Flow;
 use traffic::packet::ecn;
 use traffic::{Duration, Instant};
-use transport::Info;
 
 use super::socket::{self, Route};
 use crate::Error;
@@ -27,24 +26,11 @@ const BUFFER: usize = 8 << 20;
 #[derive(Debug)]
 pub(super) struct Datagrams {
     socket: OwnedFd,
-    sent: Count,
-    received: Count,
-    /// Those received that bear a congestion mark.
-    marks: u64,
+    counters: Counters,
     /// The highest number that arrived; numbers begin at 1.
     highest: u64,
-    last: Instant,
-    delay: Delay,
     /// The application is told of no datagram.
     reads_always: bool,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Count {
-    packets: u64,
-    bytes: u64,
-    /// What the socket had no room for.
-    refused: u64,
 }
 
 /// Memory that all sockets send from and receive into.
@@ -65,16 +51,7 @@ impl Scratch {
 impl Datagrams {
     /// What is sent and received by a socket that is connected to its peer.
     fn new(socket: OwnedFd) -> Self {
-        Self {
-            socket,
-            sent: Count::default(),
-            received: Count::default(),
-            marks: 0,
-            highest: 0,
-            last: Instant::ZERO,
-            delay: Delay::default(),
-            reads_always: false,
-        }
+        Self { socket, counters: Counters::default(), highest: 0, reads_always: false }
     }
 
     pub(super) fn socket(&self) -> &OwnedFd {
@@ -93,17 +70,16 @@ impl Datagrams {
     /// Sends a datagram of so many bytes. As at a simulated host, what is refused is lost.
     pub(super) fn send(&mut self, bytes: u32, clock: Clock, scratch: &mut Scratch) {
         let Some(payload) = scratch.payload.get_mut(..bytes as usize) else { return };
-        self.sent.packets += 1;
+        self.counters.send(bytes);
         if let Some(stamp) = payload.first_chunk_mut::<STAMP>() {
             *stamp = clock.now().as_ns().to_be_bytes();
         }
         if let Some(number) = payload.get_mut(STAMP..NUMBERED) {
-            number.copy_from_slice(&self.sent.packets.to_be_bytes());
+            number.copy_from_slice(&self.counters.packets_sent().to_be_bytes());
         }
-        self.sent.bytes += u64::from(bytes);
         let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
         if send(self.socket.as_raw_fd(), payload, flags).is_err() {
-            self.sent.refused += 1;
+            self.counters.refuse();
         }
     }
 
@@ -119,64 +95,40 @@ impl Datagrams {
         for control in message.cmsgs().ok()? {
             match control {
                 ControlMessageOwned::ScmTimestampns(stamp) => at = Some(clock.when(stamp.into())),
-                ControlMessageOwned::RxqOvfl(lost) => self.received.refused = lost.into(),
+                ControlMessageOwned::RxqOvfl(lost) => self.counters.overflow(lost.into()),
                 ControlMessageOwned::Ipv4Tos(tos) => self.count_mark(tos),
                 ControlMessageOwned::Ipv6TClass(class) => self.count_mark(class as u8),
                 _ => {}
             }
         }
         let at = at.unwrap_or_else(|| clock.now());
-        self.received.packets += 1;
-        self.received.bytes += bytes as u64;
-        self.last = at;
-        if bytes >= STAMP {
-            let sent = Instant::ZERO + Duration::from_ns(u64::from_be_bytes(stamp));
-            self.delay.add(at.since(sent));
-        }
+        let sent = Instant::ZERO + Duration::from_ns(u64::from_be_bytes(stamp));
+        let delay = (bytes >= STAMP).then(|| at.since(sent));
+        // A datagram has at most 65507.
+        let payload = bytes as u32;
+        self.counters.receive(payload, at, delay);
         if bytes >= NUMBERED {
             self.highest = self.highest.max(u64::from_be_bytes(number));
         }
-        // A datagram has at most 65507.
-        Some(bytes as u32)
+        Some(payload)
     }
 
     fn count_mark(&mut self, tos: u8) {
-        self.marks += u64::from(tos & ecn::MASK == ecn::CE);
+        if tos & ecn::MASK == ecn::CE {
+            self.counters.mark();
+        }
     }
 
-    /// The bytes that arrived, and when the last of them did.
-    pub(super) fn progress(&self) -> (u64, Instant) {
-        (self.received.bytes, self.last)
-    }
-
-    pub(super) fn delay(&self) -> Delay {
-        self.delay
+    pub(super) fn counters(&self) -> &Counters {
+        &self.counters
     }
 
     /// Of `sent` datagrams those after the last one that arrived here; none is known to be such where they bear
     /// no number.
     pub(super) fn unseen(&self, sent: u64) -> u64 {
         match self.highest {
-            0 if self.received.packets > 0 => 0,
+            0 if self.counters.packets_received() > 0 => 0,
             highest => sent.saturating_sub(highest),
-        }
-    }
-
-    /// Its counters, where a connection's have the same meaning.
-    pub(super) fn info(&self) -> Info {
-        let Self { sent, received, .. } = self;
-        Info {
-            bytes_written: sent.bytes,
-            bytes_sent: sent.bytes,
-            segments_sent: sent.packets,
-            data_segments_sent: sent.packets,
-            bytes_received: received.bytes,
-            bytes_read: received.bytes,
-            segments_received: received.packets,
-            data_segments_received: received.packets,
-            local_drops: sent.refused + received.refused,
-            ecn_marks: self.marks,
-            ..Info::default()
         }
     }
 }

@@ -520,7 +520,7 @@ impl Applications {
         let Socket { config, state, .. } = self.sockets.get(number as usize)?;
         match state {
             State::Closed(closed) => Some(closed.info),
-            State::Datagrams(datagrams) => Some(datagrams.info()),
+            State::Datagrams(datagrams) => Some(datagrams.counters.info()),
             State::Planned | State::Open(_) => config.open().map(|connection| connection.info()),
         }
     }
@@ -528,7 +528,7 @@ impl Applications {
     /// How long the datagrams that came for the socket of that number were on their way.
     pub(super) fn delay(&self, number: u32) -> Option<Delay> {
         match &self.sockets.get(number as usize)?.state {
-            State::Datagrams(datagrams) => Some(datagrams.delay()),
+            State::Datagrams(datagrams) => Some(datagrams.counters.delay()),
             State::Planned | State::Open(_) | State::Closed(_) => None,
         }
     }
@@ -537,7 +537,7 @@ impl Applications {
     pub(super) fn progress(&self, number: u32) -> Option<(u64, Instant)> {
         match &self.sockets.get(number as usize)?.state {
             State::Closed(closed) => Some(closed.progress),
-            State::Datagrams(datagrams) => Some(datagrams.progress()),
+            State::Datagrams(datagrams) => Some(datagrams.counters.progress()),
             State::Planned | State::Open(_) => Some((0, Instant::ZERO)),
         }
     }
