@@ -2,6 +2,7 @@
 #
 #   make demo    paper 0's result on this machine: needs Rust and a C compiler
 #   make install the command suimon, optimised, in Cargo's folder of programs
+#   make linux  the guest kernel, Linux on the simulator's clock, into the user's cache: ten minutes of a processor, once
 #   make test    every test, and at the end which were skipped here; SUIMON_TESTS=all fails where one is
 #                for want of root or of a program
 #   make soak    the tests that draw what they do, at length: hook sequences beside the kernel's, 280 connections
@@ -12,7 +13,7 @@
 
 CARGO ?= cargo
 
-.PHONY: demo install test soak docs bench
+.PHONY: demo install linux test soak docs bench
 
 demo:
 	@.ci/packages gcc libc6-dev
@@ -21,6 +22,10 @@ demo:
 install:
 	@.ci/packages gcc libc6-dev make pkg-config clang libbpf-dev libelf-dev zlib1g-dev
 	$(CARGO) install --locked --path crates/cli
+
+linux:
+	@.ci/packages gcc libc6-dev make flex bison bc patch binutils tar xz-utils
+	$(CARGO) run --profile demo --locked --package suimon --no-default-features -- linux build
 
 test:
 	@.ci/packages gcc libc6-dev make pkg-config clang llvm libbpf-dev libelf-dev zlib1g-dev \

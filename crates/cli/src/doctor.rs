@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::table::{Cell, Table};
 
+mod guest_kernel;
 mod programs;
 mod simulator;
 
@@ -34,6 +35,8 @@ enum Topic {
     Xdp,
     /// Congestion control loaded into the kernel
     Congestion,
+    /// The guest kernel: Linux on the simulator's clock
+    Linux,
     /// Programs that scenarios and people run in the lab, and what the build needs
     Programs,
 }
@@ -50,6 +53,7 @@ impl Topic {
             Self::Lab => of_lab(Machine::lab),
             Self::Xdp => of_lab(Machine::xdp),
             Self::Congestion => of_lab(Machine::congestion),
+            Self::Linux => guest_kernel::findings(),
             Self::Programs => programs::findings(),
         }
     }

@@ -20,6 +20,14 @@ pub(crate) enum Failure {
     /// A discipline refused its parameters.
     #[error(transparent)]
     Discipline(#[from] traffic::qdisc::Error),
+    /// The machine lacks something.
+    #[error("{message}\n  help: {help}")]
+    Lacking {
+        /// What.
+        message: String,
+        /// What would help.
+        help: String,
+    },
     /// A file or stream takes nothing.
     #[error("{}: {source}\n  help: {}", path.display(), room(source))]
     Unwritten {
@@ -47,6 +55,11 @@ impl Failure {
     /// The command line is wrong.
     pub(crate) fn usage(message: impl Into<String>, help: impl Into<String>) -> Self {
         Self::Experiment(Error::usage(message, help))
+    }
+
+    /// The machine lacks something.
+    pub(crate) fn lacking(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::Lacking { message: message.into(), help: help.into() }
     }
 
     /// A file failed that was to be read.
@@ -87,7 +100,7 @@ impl Failure {
                 ErrorKind::Lacking => Exit::Lacking,
             },
             Self::Discipline(_) => Exit::Usage,
-            Self::Unwritten { .. } => Exit::Lacking,
+            Self::Lacking { .. } | Self::Unwritten { .. } => Exit::Lacking,
         }
     }
 

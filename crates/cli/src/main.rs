@@ -13,6 +13,7 @@ mod failure;
 mod init;
 mod interruption;
 mod lab;
+mod linux;
 mod list;
 mod manual;
 mod output;
@@ -73,6 +74,8 @@ enum Verb {
     List(list::Arguments),
     /// Measure what a queueing discipline costs a packet on this machine
     Cost(cost::Arguments),
+    /// Build the guest kernel, Linux on the simulator's clock, or say whether it is built
+    Linux(linux::Arguments),
     /// Say what this machine can do, and what to type for what it cannot
     Doctor(doctor::Arguments),
     /// Write the JSON Schema of scenarios, for editors
@@ -99,6 +102,7 @@ impl Verb {
             Self::List(arguments) => list::run(arguments),
             Self::Cost(arguments) => cost::run(arguments),
             Self::Demo(arguments) => demo::run(arguments),
+            Self::Linux(arguments) => linux::run(arguments),
             Self::Doctor(arguments) => doctor::run(arguments),
             Self::Schema(arguments) => editor::run(arguments),
             Self::Completions(arguments) => manual::completions(arguments),

@@ -64,6 +64,11 @@ pub fn disturbed(test: &str, figures: &str) {
     note_skipped(test, &format!("this machine did not keep up: {figures}"));
 }
 
+/// `test` needs what takes longer to build than every test to run, and is not built: told, and never a failure.
+pub fn unbuilt(test: &str, what: &str) {
+    note_skipped(test, what);
+}
+
 fn all_asked_for() -> bool {
     env::var_os("SUIMON_TESTS").is_some_and(|tests| tests == "all")
 }

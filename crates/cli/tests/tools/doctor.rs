@@ -10,7 +10,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use testbed::{alone, lacks, skip};
 
-const TOPICS: [&str; 5] = ["simulator", "lab", "xdp", "congestion", "programs"];
+const TOPICS: [&str; 6] = ["simulator", "lab", "xdp", "congestion", "linux", "programs"];
 
 fn doctor(words: &[&str]) -> Output {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,0 +1,99 @@
+//! `suimon linux`: the guest kernel, Linux as a program (user-mode Linux) on the simulator's clock.
+
+mod build;
+pub(crate) mod cache;
+mod child;
+mod needs;
+mod recipe;
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+use crate::table::Table;
+use cache::Kernel;
+use needs::Missing;
+
+/// What is typed to have a kernel.
+pub(crate) const BUILD: &str = "suimon linux build";
+
+/// What `linux` is told.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Build it once, into this user's cache: from Debian's source, some ten minutes of a processor
+    Build(build::Arguments),
+    /// Say whether it is built, where, which version, and what a build lacks here
+    Status {
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Builds it, or says what there is.
+pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    match &arguments.verb {
+        Verb::Build(arguments) => build::run(arguments),
+        Verb::Status { json } => status(*json),
+    }
+}
+
+/// Exit 3 where none is built.
+fn status(json: bool) -> Result<Exit, Failure> {
+    let kernel = cache::built()?;
+    let missing = needs::missing(None);
+    if json {
+        output::print_json(&document(kernel.as_ref(), &missing)?)?;
+    } else {
+        output::print(&text(kernel.as_ref(), &missing)?)?;
+    }
+    Ok(if kernel.is_some() { Exit::Fine } else { Exit::Lacking })
+}
+
+/// What programs are told, of what is built and of what a build lacks.
+fn document(kernel: Option<&Kernel>, missing: &[Missing]) -> Result<Value, Failure> {
+    let as_json = |it: &Missing| json!({ "what": it.what, "package": it.packages });
+    Ok(json!({
+        "built": kernel.is_some(),
+        "version": kernel.map(|kernel| &kernel.version),
+        "path": kernel.map(|kernel| &kernel.path),
+        "recipe": recipe::hash(),
+        "folder": cache::folder()?,
+        "missing": missing.iter().map(as_json).collect::<Vec<_>>(),
+        "command": command(kernel, missing),
+    }))
+}
+
+/// What to type next; nothing where a kernel is built.
+fn command(kernel: Option<&Kernel>, missing: &[Missing]) -> Option<String> {
+    let next = || if missing.is_empty() { BUILD.to_owned() } else { needs::command(missing) };
+    kernel.is_none().then(next)
+}
+
+fn text(kernel: Option<&Kernel>, missing: &[Missing]) -> Result<String, Failure> {
+    let mut table = Table::new(&["", ""]);
+    table.row(["series".into(), recipe::SERIES.into()]);
+    table.row(["recipe".into(), recipe::hash().into()]);
+    table.row(["folder".into(), cache::folder()?.display().to_string().into()]);
+    if let Some(Kernel { version, path }) = kernel {
+        table.row(["built".into(), version.as_str().into()]);
+        table.row(["program".into(), path.display().to_string().into()]);
+    } else {
+        table.row(["built".into(), "no".into()]);
+    }
+    let lacks: Vec<&str> = missing.iter().map(|it| it.what).collect();
+    if !lacks.is_empty() {
+        table.row(["a build lacks".into(), lacks.join(", ").into()]);
+    }
+    let table = table.render();
+    Ok(command(kernel, missing)
+        .map_or(table.clone(), |next| format!("{table}\nto have it, type:\n  {next}\n")))
+}

@@ -1,0 +1,323 @@
+//! `suimon linux build`: source, patches, configuration, compilation, all in a temporary folder of the cache; what
+//! is finished gets its name last, and the rest goes.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+
+use clap::Args;
+use nix::fcntl::{Flock, FlockArg};
+
+use super::cache::{self, Kernel};
+use super::child::{Runner, Stop};
+use super::needs::{self, Source};
+use super::recipe::{self, CONFIG, PACKAGE, PATCHES, SERIES, TCP_FILES};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::{interruption, output};
+
+/// What `linux build` is told.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Build it even if it is there
+    #[arg(long)]
+    rebuild: bool,
+    /// The source, a tarball of Linux 6.12; otherwise Debian's, fetched if it is not installed
+    #[arg(long, value_name = "TARBALL")]
+    source: Option<PathBuf>,
+    /// Compile so many files at once; as many as there are processors unless given
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    /// Say nothing of what goes on
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// How the folder of a build begins.
+const PREFIX: &str = "build-";
+/// What is compiled with this configuration, of which progress is shown.
+const OBJECTS: usize = 807;
+
+/// Parts of the source that this configuration compiles nothing of: half of the disk that it takes. Their Kconfig
+/// files stay.
+const UNUSED: [&str; 10] = [
+    "*/Documentation/*.rst",
+    "*/arch/*/boot/dts/*",
+    "*/drivers/gpu/*.[ch]",
+    "*/drivers/infiniband/*.[ch]",
+    "*/drivers/media/*.[ch]",
+    "*/drivers/net/ethernet/*.[ch]",
+    "*/drivers/net/wireless/*.[ch]",
+    "*/drivers/scsi/*.[ch]",
+    "*/drivers/staging/*.[ch]",
+    "*/sound/*.[ch]",
+];
+
+/// What would change the kernel if it came from whoever builds it, or from the make that calls us.
+const VARIABLES: [&str; 10] = [
+    "ARCH",
+    "CROSS_COMPILE",
+    "KBUILD_OUTPUT",
+    "KCFLAGS",
+    "CFLAGS",
+    "LDFLAGS",
+    "MAKEFLAGS",
+    "MAKELEVEL",
+    "MAKEOVERRIDES",
+    "MFLAGS",
+];
+
+/// The kernel says in its log when, where and by whom it was built: the same for everybody.
+const BUILT_BY: [(&str, &str); 5] = [
+    ("KBUILD_BUILD_TIMESTAMP", "1970-01-01 00:00:00 UTC"),
+    ("KBUILD_BUILD_USER", "suimon"),
+    ("KBUILD_BUILD_HOST", "suimon"),
+    ("KBUILD_BUILD_VERSION", "1"),
+    ("LC_ALL", "C"),
+];
+
+/// Builds it unless it is there, and prints where it is.
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    if !cfg!(target_arch = "x86_64") {
+        let message = "user-mode Linux runs on x86-64 only";
+        return Err(Failure::lacking(message, "build it on such a machine"));
+    }
+    let built = cache::built()?.filter(|_| !arguments.rebuild);
+    if let Some(kernel) = built {
+        arguments.note("it is built already; --rebuild builds it anew");
+        return arguments.print(&kernel);
+    }
+    let missing = needs::missing(arguments.source.as_deref());
+    if !missing.is_empty() {
+        let what: Vec<&str> = missing.iter().map(|it| it.what).collect();
+        let message = format!("to build Linux, this machine lacks {}", what.join(", "));
+        return Err(Failure::lacking(message, needs::command(&missing)));
+    }
+    let interrupted = interruption::watch()?;
+    let folder = cache::folder()?;
+    let _lock = claim(&folder)?;
+    let scratch = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&folder);
+    let scratch = scratch.map_err(|error| refused(&folder, &error))?;
+    let runner = Runner { folder: scratch.path(), interrupted: &interrupted };
+    match (Build { arguments, runner, folder: &folder }).build() {
+        Ok(kernel) => arguments.print(&kernel),
+        Err(Stop::Failed(failure)) => Err(failure),
+        Err(Stop::Interrupted) => {
+            output::note("interrupted: nothing is left of this build");
+            Ok(Exit::Interrupted)
+        }
+    }
+}
+
+impl Arguments {
+    fn note(&self, text: &str) {
+        if !self.quiet {
+            output::note(text);
+        }
+    }
+
+    fn print(&self, kernel: &Kernel) -> Result<Exit, Failure> {
+        if self.json {
+            output::print_json(&super::document(Some(kernel), &[])?)?;
+        } else {
+            output::print(&format!("{}\n", kernel.path.display()))?;
+        }
+        Ok(Exit::Fine)
+    }
+}
+
+fn refused(folder: &Path, error: &io::Error) -> Failure {
+    Failure::lacking(format!("{}: {error}", folder.display()), cache::HELP)
+}
+
+/// Makes the folder if it is not there, and keeps other builds out of it; what builds left that were killed goes.
+fn claim(folder: &Path) -> Result<Flock<File>, Failure> {
+    let refused = |error: &io::Error| refused(folder, error);
+    fs::create_dir_all(folder).map_err(|error| refused(&error))?;
+    let file = File::create(folder.join("lock")).map_err(|error| refused(&error))?;
+    let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| {
+        let error = io::Error::from(errno);
+        if error.kind() != ErrorKind::WouldBlock {
+            return refused(&error);
+        }
+        let message = format!("{}: another build is under way", folder.display());
+        Failure::lacking(message, "wait for it")
+    })?;
+    let entries = fs::read_dir(folder).map_err(|error| refused(&error))?.flatten();
+    for entry in entries.filter(|it| it.file_name().to_string_lossy().starts_with(PREFIX)) {
+        fs::remove_dir_all(entry.path()).map_err(|error| refused(&error))?;
+    }
+    Ok(lock)
+}
+
+/// A build under way.
+#[derive(Debug)]
+struct Build<'a> {
+    arguments: &'a Arguments,
+    runner: Runner<'a>,
+    /// For what it makes.
+    folder: &'a Path,
+}
+
+impl Build<'_> {
+    fn build(&self) -> Result<Kernel, Stop> {
+        let tree = self.unpacked(&self.tarball()?)?;
+        let version = version(&tree)?;
+        self.patch(&tree)?;
+        self.configure(&tree)?;
+        let jobs = self.arguments.jobs.map_or_else(processors, usize::from);
+        self.note(&format!("compiling Linux {version}, {jobs} files at once"));
+        self.compile(&tree, jobs)?;
+        Ok(self.keep(&Kernel::named(self.folder, &version))?)
+    }
+
+    fn note(&self, text: &str) {
+        self.arguments.note(text);
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.runner.folder.join(name)
+    }
+
+    /// The source, fetched if need be; what is fetched goes with the build.
+    fn tarball(&self) -> Result<PathBuf, Stop> {
+        if let Source::Tarball(path) = Source::of(self.arguments.source.as_deref()) {
+            return Ok(path);
+        }
+        self.note(&format!("fetching Debian's {PACKAGE}, some 150 MB"));
+        let fetched = self.path("package");
+        make_folder(&fetched)?;
+        let mut fetch = Command::new("apt-get");
+        self.runner.run(fetch.args(["download", "--quiet", PACKAGE]).current_dir(&fetched))?;
+        let mut entries = fs::read_dir(&fetched).map_err(Failure::folder(&fetched))?.flatten();
+        let package = entries.next().map(|entry| entry.path());
+        let package = package.ok_or_else(|| {
+            let message = format!("`apt-get download {PACKAGE}` brought nothing");
+            Failure::lacking(message, format!("sudo apt-get install {PACKAGE}"))
+        })?;
+        let mut unpack = Command::new("dpkg-deb");
+        self.runner.run(unpack.arg("--extract").arg(&package).arg(&fetched))?;
+        fs::remove_file(&package).map_err(Failure::unwritten(&package))?;
+        Ok(fetched.join(format!("usr/src/{PACKAGE}.tar.xz")))
+    }
+
+    fn unpacked(&self, tarball: &Path) -> Result<PathBuf, Stop> {
+        self.note(&format!("unpacking {}", tarball.display()));
+        let tree = self.path("tree");
+        make_folder(&tree)?;
+        let mut tar = Command::new("tar");
+        tar.args(UNUSED.map(|pattern| format!("--exclude={pattern}")));
+        tar.args(["--strip-components=1", "--extract", "--file"]).arg(tarball);
+        self.runner.run(tar.arg("--directory").arg(&tree))?;
+        Ok(tree)
+    }
+
+    fn patch(&self, tree: &Path) -> Result<(), Stop> {
+        for (name, text) in PATCHES {
+            let file = self.written(name, text)?;
+            let mut patch = Command::new("patch");
+            patch.args(["--strip=1", "--batch", "--forward", "--fuzz=0", "--input"]).arg(file);
+            self.runner.run(patch.current_dir(tree))?;
+        }
+        let folder = tree.join("net/ipv4");
+        for (name, text) in TCP_FILES {
+            let path = folder.join(name);
+            fs::write(&path, text).map_err(Failure::unwritten(&path))?;
+        }
+        let makefile = folder.join("Makefile");
+        let lines = fs::read_to_string(&makefile).map_err(Failure::file(&makefile))?;
+        let lines = lines + &recipe::makefile_lines();
+        Ok(fs::write(&makefile, lines).map_err(Failure::unwritten(&makefile))?)
+    }
+
+    /// A setting that the kernel does not take, for want of another, is an error.
+    fn configure(&self, tree: &Path) -> Result<(), Stop> {
+        let wanted = self.written("wanted", CONFIG)?;
+        let mut make = self.make(tree)?;
+        self.runner.run(make.arg("allnoconfig").env("KCONFIG_ALLCONFIG", wanted))?;
+        let path = self.path("objects/.config");
+        let complete = fs::read_to_string(&path).map_err(Failure::file(&path))?;
+        let refused: Vec<&str> =
+            recipe::settings().filter(|wanted| !complete.lines().any(|it| it == *wanted)).collect();
+        if refused.is_empty() {
+            return Ok(());
+        }
+        let message = format!("this source does not take: {}", refused.join(", "));
+        Err(Failure::lacking(message, format!("give another version of {SERIES}: --source")).into())
+    }
+
+    fn compile(&self, tree: &Path, jobs: usize) -> Result<(), Stop> {
+        let progress = Progress::of_work("compiling Linux", OBJECTS, self.arguments.quiet);
+        let mut make = self.make(tree)?;
+        let compiled = self.runner.watch(make.arg(format!("-j{jobs}")).arg("linux"), |line| {
+            if line.starts_with("  CC ") || line.starts_with("  AS ") {
+                progress.step();
+            }
+        });
+        progress.finish();
+        compiled?;
+        self.runner.run(Command::new("strip").arg(self.path("objects/linux")))
+    }
+
+    /// The kernel's make, for a program of this machine, away from the tree.
+    fn make(&self, tree: &Path) -> Result<Command, Failure> {
+        let objects = self.path("objects");
+        make_folder(&objects)?;
+        let mut make = Command::new("make");
+        for name in VARIABLES {
+            make.env_remove(name);
+        }
+        make.envs(BUILT_BY).arg("ARCH=um").arg(format!("O={}", objects.display()));
+        make.current_dir(tree);
+        Ok(make)
+    }
+
+    /// Gives what is finished its name: the program last, whole at once.
+    fn keep(&self, kernel: &Kernel) -> Result<Kernel, Failure> {
+        let files = [("objects/.config", kernel.config()), ("objects/linux", kernel.path.clone())];
+        for (from, to) in files {
+            let from = self.path(from);
+            File::open(&from).and_then(|it| it.sync_all()).map_err(Failure::file(&from))?;
+            fs::rename(&from, &to).map_err(Failure::unwritten(&to))?;
+        }
+        Ok(kernel.clone())
+    }
+
+    /// A file of the build's own.
+    fn written(&self, name: &str, text: &str) -> Result<PathBuf, Failure> {
+        let path = self.path(name);
+        fs::write(&path, text).map_err(Failure::unwritten(&path))?;
+        Ok(path)
+    }
+}
+
+fn make_folder(path: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(path).map_err(Failure::folder(path))
+}
+
+fn processors() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// As the source's Makefile has it; another series is refused.
+fn version(tree: &Path) -> Result<String, Failure> {
+    let path = tree.join("Makefile");
+    let text = fs::read_to_string(&path).map_err(Failure::file(&path))?;
+    let number = |name: &str| {
+        let line = text.lines().find(|line| line.split('=').next().map(str::trim) == Some(name));
+        line.and_then(|line| line.split('=').nth(1)).unwrap_or_default().trim()
+    };
+    let (major, minor, patch) = (number("VERSION"), number("PATCHLEVEL"), number("SUBLEVEL"));
+    let series = format!("{major}.{minor}");
+    if series != SERIES {
+        let message = format!("the source is of Linux {series}, not {SERIES}");
+        return Err(Failure::usage(message, format!("give a tarball of Linux {SERIES}: --source")));
+    }
+    Ok(format!("{series}.{patch}"))
+}

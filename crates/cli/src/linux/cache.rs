@@ -1,0 +1,78 @@
+//! Where built kernels lie: `suimon/linux` in this user's cache.
+
+use std::env;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+
+use super::recipe;
+
+/// What helps where the cache is of no use.
+pub(super) const HELP: &str = "name a folder of your own: export XDG_CACHE_HOME=FOLDER";
+
+/// A kernel of this recipe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Kernel {
+    /// Of Linux, as in "6.12.117".
+    pub(crate) version: String,
+    /// The program.
+    pub(crate) path: PathBuf,
+}
+
+impl Kernel {
+    /// What is, or will be, built in that folder from that version.
+    pub(super) fn named(folder: &Path, version: &str) -> Self {
+        let name = format!("linux-{version}-{}", recipe::hash());
+        Self { version: version.to_owned(), path: folder.join(name) }
+    }
+
+    /// The complete configuration, kept beside the program.
+    pub(super) fn config(&self) -> PathBuf {
+        let mut path = self.path.clone().into_os_string();
+        path.push(".config");
+        path.into()
+    }
+}
+
+/// By the XDG base directory specification: `$XDG_CACHE_HOME` unless it is relative, else `~/.cache`.
+///
+/// # Errors
+/// If neither is set.
+pub(crate) fn folder() -> Result<PathBuf, Failure> {
+    let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache =
+        absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
+    let cache = cache.ok_or_else(|| {
+        Failure::lacking("neither XDG_CACHE_HOME nor HOME names a folder for the kernel", HELP)
+    })?;
+    Ok(cache.join("suimon/linux"))
+}
+
+/// The newest kernel of this recipe that is built.
+///
+/// # Errors
+/// If this user has no cache.
+pub(crate) fn built() -> Result<Option<Kernel>, Failure> {
+    let folder = folder()?;
+    let names = fs::read_dir(&folder).into_iter().flatten().flatten();
+    let versions = names.filter_map(|entry| version(entry.file_name().to_str()?));
+    let kernels = versions.map(|version| Kernel::named(&folder, &version));
+    Ok(kernels.filter(|kernel| is_program(&kernel.path)).max_by_key(|it| numbers(&it.version)))
+}
+
+/// Of a file that this recipe names.
+fn version(name: &str) -> Option<String> {
+    let version = name.strip_prefix("linux-")?.strip_suffix(&recipe::hash())?.strip_suffix('-')?;
+    Some(version.to_owned())
+}
+
+/// In the order of versions, 6.12.9 is before 6.12.10.
+fn numbers(version: &str) -> Vec<u32> {
+    version.split('.').map(|number| number.parse().unwrap_or(0)).collect()
+}
+
+fn is_program(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+}

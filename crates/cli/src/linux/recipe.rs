@@ -1,0 +1,89 @@
+//! What the guest kernel is made of: its series, our configuration, our patches, and files added to its TCP.
+
+/// The series; Debian's package has its newest version.
+pub(super) const SERIES: &str = "6.12";
+/// Debian's package of its source.
+pub(super) const PACKAGE: &str = "linux-source-6.12";
+/// What is set beyond `allnoconfig`.
+pub(super) const CONFIG: &str = include_str!("../../../../kernel/config");
+
+/// A file by its name, and its text.
+type File = (&'static str, &'static str);
+
+/// Names a patch of ours.
+macro_rules! patch {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../../../../kernel/patches/", $name)))
+    };
+}
+
+/// Our patches, in the order in which they are applied.
+pub(super) const PATCHES: [File; 3] =
+    [patch!("hz.patch"), patch!("seed.patch"), patch!("syscall-cost.patch")];
+
+/// C files and headers that are put into `net/ipv4`; each `.c` is compiled into the kernel.
+pub(super) const TCP_FILES: &[File] = &[];
+
+/// The lines of the configuration that must hold once it is complete.
+pub(super) fn settings() -> impl Iterator<Item = &'static str> {
+    let sets = |line: &&str| line.starts_with("CONFIG_") || line.starts_with("# CONFIG_");
+    CONFIG.lines().filter(sets)
+}
+
+/// What `net/ipv4/Makefile` is to have beside its own lines.
+pub(super) fn makefile_lines() -> String {
+    let objects = TCP_FILES.iter().filter_map(|(name, _)| name.strip_suffix(".c"));
+    objects.map(|name| format!("obj-y += {name}.o\n")).collect()
+}
+
+/// Of configuration, patches and files: another recipe, another kernel.
+pub(super) fn hash() -> String {
+    let files = PATCHES.iter().chain(TCP_FILES);
+    let texts = files.flat_map(|(name, text)| [*name, *text]);
+    format!("{:016x}", fnv([SERIES, CONFIG].into_iter().chain(texts)))
+}
+
+/// FNV-1a of 64 bits (Fowler, Noll and Vo); each text ends with a byte that no UTF-8 has.
+fn fnv<'a>(texts: impl Iterator<Item = &'a str>) -> u64 {
+    const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0100_0000_01b3;
+    let bytes = texts.flat_map(|text| text.bytes().chain([0xff]));
+    bytes.fold(BASIS, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_of_the_configuration_sets_something_or_says_why() {
+        for line in CONFIG.lines().filter(|line| !line.is_empty()) {
+            let holds = line.starts_with("# ")
+                || line.strip_prefix("CONFIG_").is_some_and(|it| it.contains('='));
+            assert!(holds, "{line}");
+        }
+        let mut names: Vec<_> = settings().map(|line| line.split('=').next()).collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count, "something is set twice");
+    }
+
+    #[test]
+    fn every_patch_begins_with_what_it_is_for() {
+        for (name, text) in PATCHES {
+            let (why, diff) = text.split_once("\n\n--- a/").expect(name);
+            assert!(why.ends_with('.') && !why.contains('\n'), "{name}: {why}");
+            assert!(diff.contains("\n+++ b/") && diff.contains("\n@@ "), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_hash_tells_texts_and_their_borders_apart() {
+        let of = |texts: &[&'static str]| fnv(texts.iter().copied());
+        // FNV-1a of the single byte 0xff.
+        assert_eq!(of(&[""]), (0xcbf2_9ce4_8422_2325_u64 ^ 0xff).wrapping_mul(0x0100_0000_01b3));
+        assert_ne!(of(&["ab", "c"]), of(&["a", "bc"]));
+        assert_eq!(hash().len(), 16);
+    }
+}
