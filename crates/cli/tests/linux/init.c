@@ -1,4 +1,7 @@
-/* The first program of a guest: prints what the kernel makes of time, of the seed and of its file systems, and turns it off. */
+/*
+ * The first program of a guest: prints what the kernel makes of time, of the seed and of its file systems, and
+ * powers it off.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mount.h>
