@@ -12,26 +12,23 @@ mod orders;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::{Agenda, Delivery, Engine, Tally, Task, World};
+use frames::{FlowEntry, Flows, Neighbours, checksum, frame};
 use network::PortId;
 use network::observer::{Event, Observer, Place};
 use record::totals::{Carried, Drops, EngineTotals, PortTotals};
 use scenario::Plan;
 use scenario::plan::Action;
 use traffic::header::Header;
-use traffic::packet::{Protocol, ecn};
+use traffic::packet::{FRAME_MIN, Protocol, ecn};
 use traffic::{DropReason, Duration, FlowId, Instant, Packet, PacketId, Packets};
 
 use crate::attachment::{Attachment, Entry};
 use crate::buffers::Buffers;
-use crate::checksum;
 use crate::clock::Clock;
-use crate::device::Received;
+use crate::device::{Received, Segments};
 use crate::error::Error;
 use crate::event_channel::{self, EventSender};
-use crate::flows::{FlowEntry, Flows};
-use crate::frame;
 use crate::lateness::Lateness;
-use crate::neighbours::Neighbours;
 use crate::program_flows::ProgramFlows;
 use crate::stalls::Stalls;
 
@@ -119,6 +116,27 @@ fn deliver_damaged(
 
 fn kept_up(missed: u64, lateness: &Lateness) -> bool {
     missed == 0 && lateness.quantile(0.99) <= LATE
+}
+
+/// A frame's length on the wire, frame::FCS included, by that of what the machine gave; if that is to be cut, the
+/// sum of the frames it makes, each with headers of its own.
+fn wire_length(bytes: u32, segments: Option<Segments>) -> u32 {
+    match segments {
+        None => (bytes + frame::FCS).max(FRAME_MIN),
+        Some(Segments { count, headers, .. }) => {
+            let count = u32::from(count.max(1));
+            bytes + (count - 1) * u32::from(headers) + count * frame::FCS
+        }
+    }
+}
+
+/// Fills what a frame of `length` bytes, without FCS, lacks of the shortest with zeros (RFC 1042), so that
+/// nothing of an earlier packet leaves with it.
+fn pad(buffers: &mut Buffers, packet: PacketId, length: u32) {
+    let whole = buffers.bytes_mut(packet, frame::padded(length));
+    if let Some(padding) = whole.get_mut(length as usize..) {
+        padding.fill(0);
+    }
 }
 
 /// The nodes and wires, the interfaces at their ends, and whoever watches.
@@ -409,7 +427,7 @@ impl Fabric {
     #[inline]
     fn enter(&mut self, attachment: usize, received: Received) -> Result<(), Error> {
         let Received { packet, length, segments } = received;
-        frame::pad(&mut self.buffers, packet, length);
+        pad(&mut self.buffers, packet, length);
         let frame = self.buffers.bytes_mut(packet, length);
         let header = Header::parse(frame);
         if self.attachments[attachment].place.pending_checksums {
@@ -432,7 +450,7 @@ impl Fabric {
         packets[packet] = Packet {
             created: now,
             queued: now,
-            length: frame::wire_length(length, segments),
+            length: wire_length(length, segments),
             flow: known.flow,
             source: known.source,
             destination: known.destination,

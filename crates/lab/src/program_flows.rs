@@ -12,7 +12,7 @@ use traffic::packet::ecn;
 use traffic::{FlowId, HostId, Instant, Packet};
 use transport::Info;
 
-use crate::flows::FlowEntry;
+use frames::FlowEntry;
 
 /// Whose packets a flow's are that the plan does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

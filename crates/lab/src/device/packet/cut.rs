@@ -3,9 +3,9 @@
 use traffic::frame::{checksum as internet_checksum, u16_at, u32_at};
 
 use crate::buffers::OFFLOAD;
-use crate::checksum;
 use crate::device::Segments;
-use crate::frame::Datagram;
+use frames::checksum;
+use frames::frame::Datagram;
 
 /// `VIRTIO_NET_HDR_GSO_*` of what is cut here: TCP over IPv4 and IPv6, and UDP datagrams of one size.
 const TCP_V4: u8 = 1;
@@ -134,7 +134,7 @@ mod tests {
     use traffic::header::Header;
 
     use super::*;
-    use crate::frame::samples::{TCP_AT, tcp_frame};
+    use frames::frame::samples::{TCP_AT, tcp_frame};
 
     const SIZE: usize = 1_000;
     const HEADER: usize = 56;
@@ -171,7 +171,7 @@ mod tests {
                 let mut one = vec![0; cut.length(number) as usize];
                 cut.write(number, &mut one).expect("it fits");
                 let header = Header::parse(&one);
-                let tcp = crate::frame::segment(&one, &header);
+                let tcp = frames::frame::segment(&one, &header);
                 assert_eq!(tcp.seq, 100 + u32::from(number) * SIZE as u32);
                 let (first, last) = (number == 0, number == 3);
                 assert_eq!(tcp.flags & (FIN | PUSH) != 0, last);

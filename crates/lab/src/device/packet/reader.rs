@@ -8,7 +8,7 @@ use super::super::{Received, Segments, segments};
 use super::cut::Cut;
 use super::ring::Frame;
 use crate::buffers::{Buffers, OFFLOAD};
-use crate::checksum;
+use frames::checksum;
 
 /// The longest super-frame, with what the kernel puts before it: an IP datagram of 64 KB behind an Ethernet
 /// header and a tag.

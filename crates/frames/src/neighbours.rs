@@ -25,11 +25,11 @@ const TARGET_ADDRESS_OPTION: u8 = 2;
 
 /// The hosts by their addresses, and their interfaces by theirs.
 #[derive(Clone, Debug)]
-pub(crate) struct Neighbours(BTreeMap<IpAddr, (u16, [u8; 6])>);
+pub struct Neighbours(BTreeMap<IpAddr, (u16, [u8; 6])>);
 
 impl Neighbours {
     /// Those of a plan.
-    pub(crate) fn in_plan(plan: &Plan) -> Self {
+    pub fn in_plan(plan: &Plan) -> Self {
         let is_host = |id: &HostId| matches!(plan.nodes[plan.node_of(*id)].kind, NodeKind::Host(_));
         let entry =
             |id: HostId| (plan.address(id), (id.0, Node::ethernet_address(plan.node_of(id))));
@@ -37,14 +37,14 @@ impl Neighbours {
     }
 
     /// The hosts between which a packet of that header goes.
-    pub(crate) fn of(&self, header: &Header) -> Option<(HostId, HostId)> {
+    pub fn of(&self, header: &Header) -> Option<(HostId, HostId)> {
         let host = |bits| self.0.get(&header.address(bits)?).map(|&(host, _)| HostId(host));
         Some((host(header.source)?, host(header.destination)?))
     }
 
     /// If the frame asks for a host's address, writes the answer over it and returns its length. `frame`
     /// has room for `length` bytes and more.
-    pub(crate) fn answer(&self, frame: &mut [u8], length: usize) -> Option<usize> {
+    pub fn answer(&self, frame: &mut [u8], length: usize) -> Option<usize> {
         match payload(frame.get(..length)?)?.ether_type {
             ARP => self.answer_arp(frame),
             ether_type::IPV6 => self.answer_solicitation(frame, length),

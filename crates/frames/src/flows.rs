@@ -31,15 +31,18 @@ impl Key {
 
 /// What a packet of a flow says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FlowEntry {
-    pub(crate) flow: FlowId,
-    pub(crate) source: HostId,
-    pub(crate) destination: HostId,
+pub struct FlowEntry {
+    /// The flow; those that the plan does not know are numbered from its last on.
+    pub flow: FlowId,
+    /// Where it comes from.
+    pub source: HostId,
+    /// Where it goes.
+    pub destination: HostId,
 }
 
 /// The flows seen so far, both directions of each.
 #[derive(Debug)]
-pub(crate) struct Flows {
+pub struct Flows {
     known: HashMap<Key, FlowEntry, BuildHasherDefault<Mixer>>,
     /// The flow seen last: packets come in trains.
     last: Option<(Key, FlowEntry)>,
@@ -50,7 +53,7 @@ pub(crate) struct Flows {
 
 impl Flows {
     /// The plan's flows.
-    pub(crate) fn of(plan: &Plan) -> Self {
+    pub fn of(plan: &Plan) -> Self {
         let mut flows = Self::none(plan);
         for (number, flow) in plan.flows.iter().enumerate() {
             // A program chooses its ports itself.
@@ -72,7 +75,7 @@ impl Flows {
     }
 
     /// Flows between real networks, of which the plan knows none: there is no end to them.
-    pub(crate) fn between_networks(plan: &Plan) -> Self {
+    pub fn between_networks(plan: &Plan) -> Self {
         Self { strangers: Some(plan.flows.len()), ..Self::none(plan) }
     }
 
@@ -85,7 +88,7 @@ impl Flows {
     /// The flow of a packet that says `header`; of one that was not seen before, `ends` tells whence and
     /// whither. `None` if that is no host of the plan.
     #[inline]
-    pub(crate) fn find(
+    pub fn find(
         &mut self,
         header: &Header,
         packets: &mut Packets,

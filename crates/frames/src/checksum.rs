@@ -18,7 +18,7 @@ const IN_UDP: usize = 6;
 /// field `offset` bytes behind `start`. `None`, and nothing changed, if they lie beyond the frame.
 ///
 /// Zero is written as 0xffff, which is the same sum; in UDP zero says that there is none (RFC 768).
-pub(crate) fn finish(frame: &mut [u8], start: usize, offset: usize) -> Option<()> {
+pub fn finish(frame: &mut [u8], start: usize, offset: usize) -> Option<()> {
     let finished = match checksum(&[frame.get(start..)?]) {
         0 => u16::MAX,
         sum => sum,
@@ -31,7 +31,7 @@ pub(crate) fn finish(frame: &mut [u8], start: usize, offset: usize) -> Option<()
 /// Finishes the checksum of a frame of TCP or UDP if it holds the bare sum of the pseudo-header, where nobody
 /// tells which frames do. One that is right stays as it is, even if it looks like that; of those that are
 /// wrong, 1 in 65 536 does.
-pub(crate) fn finish_if_pending(frame: &mut [u8], header: &Header) -> Option<()> {
+pub fn finish_if_pending(frame: &mut [u8], header: &Header) -> Option<()> {
     let offset = match header.protocol {
         protocol if protocol == Protocol::Tcp as u8 => IN_TCP,
         protocol if protocol == Protocol::Udp as u8 => IN_UDP,
@@ -46,7 +46,7 @@ pub(crate) fn finish_if_pending(frame: &mut [u8], header: &Header) -> Option<()>
 }
 
 /// Flips a bit of a frame, the last of its datagram, so that the checksum of TCP or UDP is wrong.
-pub(crate) fn damage(frame: &mut [u8]) {
+pub fn damage(frame: &mut [u8]) {
     let end = Datagram::of(frame).map_or(frame.len(), |datagram| datagram.end);
     if let Some(last) = frame.get_mut(..end).and_then(<[u8]>::last_mut) {
         *last ^= 1;
@@ -64,7 +64,7 @@ fn pseudo_header(header: &Header, length: usize) -> u16 {
 }
 
 /// The sum in a checksum field that is still to be finished, for another length of transport.
-pub(crate) fn of_other_length(field: u16, before: usize, now: usize) -> u16 {
+pub fn of_other_length(field: u16, before: usize, now: usize) -> u16 {
     // RFC 1624, equation 3, without its complements: the field is a bare sum.
     let gone = fold((before as u64).to_be_bytes().chunks(4).map(sum).sum());
     let come = fold((now as u64).to_be_bytes().chunks(4).map(sum).sum());

@@ -2,67 +2,43 @@
 //!
 //! Anything may come from a program: what cannot be read stays zero, and nothing here fails.
 
-use traffic::PacketId;
 use traffic::frame::{Payload, ether_type, pause_head, payload, u16_at, u32_at};
 use traffic::header::Header;
 use traffic::packet::{FRAME_MIN, Protocol, SackBlock, Tcp};
 
-use crate::buffers::Buffers;
-use crate::device::Segments;
-
 const ETHERNET_HEADER: usize = 14;
-const FCS: u32 = 4;
+/// Bytes of the frame check sequence, which a machine does not see.
+pub const FCS: u32 = 4;
 const TCP_HEADER: usize = 20;
 
-/// A frame's length on the wire, FCS included, by that of what the machine gave; if that is to be cut, the
-/// sum of the frames it makes, each with headers of its own.
-pub(crate) fn wire_length(bytes: u32, segments: Option<Segments>) -> u32 {
-    match segments {
-        None => (bytes + FCS).max(FRAME_MIN),
-        Some(Segments { count, headers, .. }) => {
-            let count = u32::from(count.max(1));
-            bytes + (count - 1) * u32::from(headers) + count * FCS
-        }
-    }
-}
-
-/// Fills what a frame of `length` bytes, without FCS, lacks of the shortest with zeros (RFC 1042), so that
-/// nothing of an earlier packet leaves with it.
-pub(crate) fn pad(buffers: &mut Buffers, packet: PacketId, length: u32) {
-    let whole = buffers.bytes_mut(packet, padded(length));
-    if let Some(padding) = whole.get_mut(length as usize..) {
-        padding.fill(0);
-    }
-}
-
 /// The length, without FCS, of a frame that is not shorter than the shortest.
-pub(crate) fn padded(length: u32) -> u32 {
+pub fn padded(length: u32) -> u32 {
     length.max(FRAME_MIN - FCS)
 }
 
 /// Whether the frame is for whoever is at the other end of the wire alone: MAC control, as PAUSE is (IEEE
 /// 802.3, clause 31).
-pub(crate) fn is_for_the_wire(frame: &[u8]) -> bool {
+pub fn is_for_the_wire(frame: &[u8]) -> bool {
     u16_at(frame, 12) == Some(ether_type::MAC_CONTROL)
 }
 
 /// Where the parts of an IP datagram lie in a frame, bytes from the frame's beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Datagram {
+pub struct Datagram {
     /// The IP header.
-    pub(crate) ip: usize,
+    pub ip: usize,
     /// The transport header, behind IPv6's hop-by-hop and destination options.
-    pub(crate) transport: usize,
+    pub transport: usize,
     /// The datagram's end; padding may follow.
-    pub(crate) end: usize,
+    pub end: usize,
     /// The transport protocol: IANA's number.
-    pub(crate) protocol: u8,
+    pub protocol: u8,
 }
 
 impl Datagram {
     /// `None` without IP, in a fragment, where a routing header names another destination for the
     /// pseudo-header (RFC 8200, 8.1), and where the frame ends too early.
-    pub(crate) fn of(frame: &[u8]) -> Option<Self> {
+    pub fn of(frame: &[u8]) -> Option<Self> {
         let Payload { at: ip, ether_type } = payload(frame)?;
         let version = *frame.get(ip)? >> 4;
         let found = match (ether_type, version) {
@@ -113,7 +89,7 @@ impl Datagram {
 
 /// The TCP segment that the frame of `header` holds, as far as it can be read; of another protocol, how
 /// many bytes it carries.
-pub(crate) fn segment(frame: &[u8], header: &Header) -> Tcp {
+pub fn segment(frame: &[u8], header: &Header) -> Tcp {
     read(frame, header).unwrap_or_default()
 }
 
@@ -187,7 +163,7 @@ fn blocks(value: &[u8], tcp: &mut Tcp) {
 
 /// Gives the frame's IP header this type of service, as a discipline or conditioner marked it, and
 /// keeps its checksum right (RFC 1624). What is no header, as [`Header::parse`] has it, stays as it is.
-pub(crate) fn set_tos(frame: &mut [u8], tos: u8) -> Option<()> {
+pub fn set_tos(frame: &mut [u8], tos: u8) -> Option<()> {
     let Payload { at, ether_type } = payload(frame)?;
     let first = *frame.get(at)?;
     match (ether_type, first >> 4) {
@@ -217,26 +193,26 @@ pub(crate) fn set_tos(frame: &mut [u8], tos: u8) -> Option<()> {
 }
 
 /// Makes the frame a PAUSE from that address. A pause time of zero stops nobody: the frame only takes the wire.
-pub(crate) fn pause(frame: &mut [u8], from: [u8; 6]) {
+pub fn pause(frame: &mut [u8], from: [u8; 6]) {
     frame.fill(0);
     frame.iter_mut().zip(pause_head(from)).for_each(|(byte, head)| *byte = head);
 }
 
 /// Bytes of the Ethernet header.
-pub(crate) const fn ethernet_header() -> usize {
+pub const fn ethernet_header() -> usize {
     ETHERNET_HEADER
 }
 
 /// Frames for tests.
-#[cfg(test)]
-pub(crate) mod samples {
+#[doc(hidden)]
+pub mod samples {
     use traffic::frame::checksum;
 
     /// Where the TCP header of [`tcp_frame`] begins, over IPv4 and over IPv6.
-    pub(crate) const TCP_AT: [usize; 2] = [34, 54];
+    pub const TCP_AT: [usize; 2] = [34, 54];
 
     /// A TCP segment with timestamps and a SACK block, 4 bytes of payload, over IPv4 or IPv6.
-    pub(crate) fn tcp_frame(six: bool) -> Vec<u8> {
+    pub fn tcp_frame(six: bool) -> Vec<u8> {
         let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
         let segment: Vec<u8> = [
             &[0x4e, 0x20, 0x23, 0x28][..],
