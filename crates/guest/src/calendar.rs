@@ -1,0 +1,425 @@
+//! Who runs when: guests and what is outside of them, one at a time.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::Duration;
+
+use crate::card::{Address, Card};
+use crate::kernel::{self, Kernel, Settings};
+use crate::page::Page;
+use crate::time_travel::{self, Message, Operation};
+use crate::{Error, NEVER, socket, vhost_user};
+
+/// What lies between the guests' cards.
+pub trait Outside {
+    /// A guest sent a frame by the card of that number, at exactly that time.
+    fn send(&mut self, card: usize, frame: &[u8], now: u64);
+
+    /// When it has something to do, [`NEVER`] if nothing.
+    fn next(&self) -> u64;
+
+    /// Its time has come: it does what is due, and gives frames that arrive to their cards.
+    fn act(&mut self, now: u64, cards: &mut Cards<'_>);
+}
+
+/// The guests' cards, to be given frames.
+#[derive(Debug)]
+pub struct Cards<'a> {
+    guests: &'a mut [Guest],
+    places: &'a [(usize, usize)],
+    failed: Option<Error>,
+}
+
+impl Cards<'_> {
+    /// Gives a frame to the card of that number; false where the guest has no room for it, or is gone.
+    pub fn deliver(&mut self, card: usize, frame: &[u8]) -> bool {
+        let Some(&(guest, own)) = self.places.get(card) else { return false };
+        match self.guests[guest].cards[own].deliver(frame) {
+            Ok(taken) => taken,
+            Err(error) => {
+                self.failed.get_or_insert(broken(guest, &error));
+                false
+            }
+        }
+    }
+}
+
+/// How a stretch of time ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The time asked for is reached.
+    Reached,
+    /// All guests have ended.
+    Halted,
+}
+
+/// A guest of the calendar.
+#[derive(Debug)]
+struct Guest {
+    folder: PathBuf,
+    process: Child,
+    console: PathBuf,
+    /// Its time-travel socket; `None` once it has ended.
+    time: Option<UnixStream>,
+    /// The sequence number of its first message, which is answered when it is to run.
+    start: Option<u32>,
+    cards: Vec<Card>,
+    /// What it asked for by a message: before it has the page.
+    requested: u64,
+}
+
+/// Guests, and the clock that they share.
+#[derive(Debug)]
+pub struct Calendar {
+    guests: Vec<Guest>,
+    /// By number of a card: its guest, and its place there.
+    places: Vec<(usize, usize)>,
+    page: Page,
+    now: u64,
+    patience: Duration,
+    sequence: u32,
+}
+
+/// The end of a guest's console that an error shows.
+const CONSOLE_LINES: usize = 12;
+
+impl Calendar {
+    /// Starts a guest for each list of cards, each in a folder of its own within `folder`; a card has an address and
+    /// an MTU. No guest may let its clock stand still for longer than `patience` of wall time while it runs.
+    ///
+    /// # Errors
+    ///
+    /// A machine that refuses something, and guests that do not start.
+    pub fn start(
+        kernel: &Kernel,
+        settings: &Settings,
+        guests: &[Vec<(Address, u16)>],
+        folder: &Path,
+        patience: Duration,
+    ) -> Result<Self, Error> {
+        let page = u16::try_from(guests.len()).map_err(|_| too_many(guests.len()))?;
+        let page = Page::new(page).map_err(Error::system("share a page of memory"))?;
+        let mut calendar =
+            Self { guests: Vec::new(), places: Vec::new(), page, now: 0, patience, sequence: 0 };
+        for (number, cards) in guests.iter().enumerate() {
+            let folder = folder.join(format!("guest{number}"));
+            let guest = Guest::start(kernel, settings, number, cards, folder, patience)?;
+            calendar.places.extend((0..cards.len()).map(|own| (number, own)));
+            calendar.guests.push(guest);
+        }
+        Ok(calendar)
+    }
+
+    /// The time, in nanoseconds.
+    pub const fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// Where what the guest of that number says is written.
+    pub fn console(&self, guest: usize) -> &Path {
+        &self.guests[guest].console
+    }
+
+    /// Lets time pass to `until`, or to the end of all guests.
+    ///
+    /// # Errors
+    ///
+    /// A guest that breaks its protocol, or loops for ever.
+    pub fn run(&mut self, outside: &mut impl Outside, until: u64) -> Result<End, Error> {
+        loop {
+            let mut guest = None;
+            let mut at = outside.next();
+            for (number, candidate) in self.guests.iter().enumerate() {
+                if candidate.time.is_some() && self.wanted(number) < at {
+                    (guest, at) = (Some(number), self.wanted(number));
+                }
+            }
+            if self.guests.iter().all(|guest| guest.time.is_none()) {
+                return Ok(End::Halted);
+            }
+            self.now = self.now.max(at.min(until));
+            self.page.set_now(self.now);
+            if at >= until {
+                return Ok(End::Reached);
+            }
+            match guest {
+                Some(number) => self.run_guest(number, outside, until)?,
+                None => self.run_outside(outside)?,
+            }
+        }
+    }
+
+    /// When a guest wants to run.
+    fn wanted(&self, number: usize) -> u64 {
+        match self.page.is_shared_by(number) {
+            true => self.page.requested(number),
+            false => self.guests[number].requested,
+        }
+    }
+
+    /// The outside does what is due, and guests learn of frames that arrived.
+    fn run_outside(&mut self, outside: &mut impl Outside) -> Result<(), Error> {
+        let mut cards = Cards { guests: &mut self.guests, places: &self.places, failed: None };
+        outside.act(self.now, &mut cards);
+        if let Some(error) = cards.failed {
+            return Err(error);
+        }
+        for guest in 0..self.guests.len() {
+            for card in 0..self.guests[guest].cards.len() {
+                if std::mem::take(&mut self.guests[guest].cards[card].delivered) {
+                    self.interrupt(guest, card)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Interrupts a guest, and waits until it has taken note.
+    fn interrupt(&mut self, number: usize, card: usize) -> Result<(), Error> {
+        let of = &self.guests[number].cards[card];
+        let (Some(interrupts), true) = (&of.interrupts, of.wants_interrupt()) else {
+            return Ok(());
+        };
+        let interrupts = interrupts.try_clone().map_err(|error| broken(number, &error))?;
+        vhost_user::call(&interrupts, 0).map_err(|error| broken(number, &error))?;
+        loop {
+            let Some(time) = &self.guests[number].time else { return Ok(()) };
+            let mut sockets = vec![socket::input(&interrupts), socket::input(time)];
+            if !wait(&mut sockets, self.patience)? {
+                return Err(self.stuck(number));
+            }
+            let [called, spoke] = [0, 1].map(|place: usize| !sockets[place].revents().is_empty());
+            if spoke {
+                self.hear(number)?;
+            }
+            if called {
+                let _ = vhost_user::called(&interrupts).map_err(|error| broken(number, &error))?;
+                return Ok(());
+            }
+        }
+    }
+
+    /// Lets a guest run until it waits again.
+    fn run_guest(
+        &mut self,
+        number: usize,
+        outside: &mut impl Outside,
+        until: u64,
+    ) -> Result<(), Error> {
+        let others = (0..self.guests.len()).filter(|&other| other != number);
+        let others = others.filter(|&other| self.guests[other].time.is_some());
+        let free_until = others.map(|other| self.wanted(other)).min().unwrap_or(NEVER);
+        let free_until = free_until.min(outside.next()).min(until);
+        self.page.let_run(number, free_until);
+        self.let_go(number)?;
+        while self.guests[number].time.is_some() {
+            let guest = &self.guests[number];
+            let Some(time) = &guest.time else { break };
+            let mut sockets = vec![socket::input(time)];
+            sockets.extend(guest.cards.iter().map(Card::heard_by));
+            if !wait(&mut sockets, self.patience)? {
+                return Err(self.stuck(number));
+            }
+            let heard: Vec<bool> = sockets.iter().map(|s| !s.revents().is_empty()).collect();
+            // A card first: what it sent, it sent before it said that it waits.
+            for card in 0..guest.cards.len() {
+                if heard[card + 1] {
+                    self.serve(number, card, outside)?;
+                }
+            }
+            if heard[0] && self.hear(number)? {
+                break;
+            }
+        }
+        self.now = self.now.max(self.page.now());
+        self.page.take_back();
+        Ok(())
+    }
+
+    /// Says to a guest that it may run.
+    fn let_go(&mut self, number: usize) -> Result<(), Error> {
+        self.sequence = self.sequence.wrapping_add(1);
+        let guest = &mut self.guests[number];
+        guest.requested = NEVER;
+        let Some(time) = &guest.time else { return Ok(()) };
+        let sent = match guest.start.take() {
+            Some(sequence) => {
+                // With the answer to its first message it gets the page, in which it has this place.
+                let operation = Operation::Acknowledge;
+                let message = Message { operation, sequence, time: number as u64 };
+                let files = [self.page.file.as_fd(), self.page.log.as_fd()];
+                socket::send(time, &message.bytes(), &files).map(|()| true)
+            }
+            None => {
+                let (operation, sequence) = (Operation::Run, self.sequence);
+                time_travel::send(time, Message { operation, sequence, time: self.now })
+            }
+        };
+        if !sent.map_err(|error| broken(number, &error))? {
+            guest.time = None;
+        }
+        Ok(())
+    }
+
+    /// Takes a message of a guest. True if it waits now, or has ended.
+    fn hear(&mut self, number: usize) -> Result<bool, Error> {
+        let now = self.now.max(self.page.now());
+        let guest = &mut self.guests[number];
+        let Some(time) = &guest.time else { return Ok(true) };
+        let received = time_travel::receive(time);
+        let Some(message) = received.map_err(|error| broken(number, &error))? else {
+            guest.time = None;
+            return Ok(true);
+        };
+        let mut answer = 0;
+        match message.operation {
+            Operation::Wait if self.page.is_shared_by(number) => return Ok(true),
+            Operation::Wait | Operation::Acknowledge => {}
+            Operation::Request => guest.requested = message.time,
+            Operation::Get => answer = now,
+            Operation::Update => self.page.set_now(message.time.max(now)),
+            Operation::TimeOfDay => answer = EPOCH + now,
+            other => {
+                let what = format!("{other:?} is not a guest's to say");
+                return Err(Error::Protocol { guest: number, what });
+            }
+        }
+        if message.operation != Operation::Acknowledge {
+            let (operation, sequence) = (Operation::Acknowledge, message.sequence);
+            let acknowledged =
+                time_travel::send(time, Message { operation, sequence, time: answer });
+            if !acknowledged.map_err(|error| broken(number, &error))? {
+                guest.time = None;
+            }
+        }
+        Ok(message.operation == Operation::Wait)
+    }
+
+    /// Does what a guest asks of a card while it runs.
+    fn serve(
+        &mut self,
+        number: usize,
+        own: usize,
+        outside: &mut impl Outside,
+    ) -> Result<(), Error> {
+        let now = self.now.max(self.page.now());
+        let place = self.places.iter().position(|&place| place == (number, own)).unwrap_or(own);
+        let card = &mut self.guests[number].cards[own];
+        let served = card.serve(|frame| outside.send(place, frame, now));
+        if served.map_err(|error| broken(number, &error))? {
+            self.now = now;
+            // What it sent may arrive somewhere before it would have stopped. It goes on once it is answered.
+            self.page.end_freedom(outside.next());
+            card.answer().map_err(|error| broken(number, &error))?;
+        }
+        Ok(())
+    }
+
+    fn stuck(&self, guest: usize) -> Error {
+        Error::Stuck { guest, now: self.page.now(), waited: self.patience }
+    }
+}
+
+/// What a guest's clock of the day shows at the calendar's start: 14 November 2023, 22:13:20 UTC.
+const EPOCH: u64 = 1_700_000_000_000_000_000;
+
+impl Guest {
+    fn start(
+        kernel: &Kernel,
+        settings: &Settings,
+        number: usize,
+        cards: &[(Address, u16)],
+        folder: PathBuf,
+        patience: Duration,
+    ) -> Result<Self, Error> {
+        std::fs::create_dir_all(&folder).map_err(Error::system("make a guest's folder"))?;
+        let listen = |name: &str| {
+            let path = folder.join(name);
+            UnixListener::bind(&path)
+                .map_err(Error::system(format!("listen at {}", path.display())))
+        };
+        let listener = listen(kernel::TIME)?;
+        let mut own = Vec::new();
+        for (card, &(address, mtu)) in cards.iter().enumerate() {
+            own.push(Card::new(listen(&kernel::card(card))?, address, mtu));
+        }
+        let console = folder.join("console");
+        let file = File::create(&console).map_err(Error::system("write the guest's console"))?;
+        let process = kernel.start(number, cards.len(), &folder, settings, file)?;
+        let (time, start, requested) = (None, None, 0);
+        let mut guest = Self { folder, process, console, time, start, cards: own, requested };
+        guest.greet(number, &listener, patience)?;
+        Ok(guest)
+    }
+
+    /// Waits for its first message.
+    fn greet(
+        &mut self,
+        number: usize,
+        listener: &UnixListener,
+        patience: Duration,
+    ) -> Result<(), Error> {
+        const STEP: Duration = Duration::from_millis(50);
+        let mut waited = Duration::ZERO;
+        while !wait(&mut vec![socket::input(listener)], STEP)? {
+            let ended = self.process.try_wait().map_err(Error::system("wait for a guest"))?;
+            waited += STEP;
+            if ended.is_some() || waited >= patience {
+                let status =
+                    ended.map_or("it said nothing".to_owned(), |status| status.to_string());
+                return Err(Error::NotStarted {
+                    guest: number,
+                    status,
+                    console: self.last_words(),
+                });
+            }
+        }
+        let (time, _) = listener.accept().map_err(Error::system("hear a guest"))?;
+        let first = time_travel::receive(&time).map_err(|error| broken(number, &error))?;
+        match first {
+            Some(Message { operation: Operation::Start, sequence, .. }) => {
+                self.start = Some(sequence);
+                self.time = Some(time);
+                Ok(())
+            }
+            other => {
+                let what = format!("its first message is {other:?}");
+                Err(Error::Protocol { guest: number, what })
+            }
+        }
+    }
+
+    /// The last of what it said.
+    fn last_words(&self) -> String {
+        let text = std::fs::read_to_string(&self.console).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(CONSOLE_LINES)..].join("\n")
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        // It ends when its calendar hangs up; if not, by force.
+        self.time = None;
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = std::fs::remove_file(self.folder.join(kernel::TIME));
+    }
+}
+
+fn wait(sockets: &mut Vec<rustix::event::PollFd<'_>>, patience: Duration) -> Result<bool, Error> {
+    socket::wait(sockets, patience).map_err(Error::system("wait for a guest"))
+}
+
+fn broken(guest: usize, error: &io::Error) -> Error {
+    Error::Protocol { guest, what: error.to_string() }
+}
+
+fn too_many(guests: usize) -> Error {
+    let error = io::Error::other("a calendar has 65 534 at most");
+    Error::System { what: format!("start {guests} guests"), error }
+}

@@ -1,0 +1,256 @@
+//! A guest's network card: virtio-net over vhost-user, whose frames are the calendar's.
+
+use std::io::{self, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::atomic::Ordering;
+
+use virtio_queue::{Queue, QueueT};
+use vm_memory::{Bytes, FileOffset, GuestAddress, GuestMemoryMmap};
+
+use crate::vhost_user::{self, Request, request};
+
+/// An Ethernet address.
+pub type Address = [u8; 6];
+
+/// The rings: what the guest receives into, and what it sends from.
+const RECEIVE: usize = 0;
+const SEND: usize = 1;
+/// Slots of a ring at most, a power of two.
+const RING_MAX: u16 = 256;
+/// What stands before each frame (virtio 1.2, section 5.1.6).
+const HEADER: usize = 12;
+/// Where the number of buffers stands in it.
+const BUFFERS: usize = 10;
+/// A frame at most: no offloads, so a jumbo frame with tags.
+const FRAME_MAX: usize = 1 << 16;
+/// The ring says that the guest wants no interrupt (VRING_AVAIL_F_NO_INTERRUPT).
+const NO_INTERRUPT: u16 = 1;
+
+/// A card.
+#[derive(Debug)]
+pub(crate) struct Card {
+    listener: UnixListener,
+    /// The guest's requests, once it has found the card.
+    pub(crate) requests: Option<UnixStream>,
+    /// By which the guest is interrupted.
+    pub(crate) interrupts: Option<UnixStream>,
+    address: Address,
+    mtu: u16,
+    memory: GuestMemoryMmap,
+    rings: [Queue; 2],
+    /// What was asked last, and what is to be said to it.
+    request: Request,
+    reply: Option<Vec<u8>>,
+    frame: Vec<u8>,
+    /// Frames were put into the guest's memory, of which it has not been told.
+    pub(crate) delivered: bool,
+    /// Frames for which the guest had no buffer.
+    pub(crate) missed: u64,
+}
+
+impl Card {
+    pub(crate) fn new(listener: UnixListener, address: Address, mtu: u16) -> Self {
+        let ring = || Queue::new(RING_MAX).expect("a power of two");
+        Self {
+            listener,
+            requests: None,
+            interrupts: None,
+            address,
+            mtu,
+            memory: GuestMemoryMmap::new(),
+            rings: [ring(), ring()],
+            request: Request::default(),
+            reply: None,
+            frame: Vec::with_capacity(FRAME_MAX),
+            delivered: false,
+            missed: 0,
+        }
+    }
+
+    /// By which the guest can be heard: it connects, or asks for something.
+    pub(crate) fn heard_by(&self) -> rustix::event::PollFd<'_> {
+        match &self.requests {
+            Some(requests) => crate::socket::input(requests),
+            None => crate::socket::input(&self.listener),
+        }
+    }
+
+    /// Takes what the guest has to say; each frame that it sends is given to `sent`. It goes on when it is answered, by
+    /// [`Card::answer`]; false where there is nothing to answer.
+    pub(crate) fn serve(&mut self, mut sent: impl FnMut(&[u8])) -> io::Result<bool> {
+        let Some(requests) = &self.requests else {
+            let (stream, _) = self.listener.accept()?;
+            self.requests = Some(stream);
+            return Ok(false);
+        };
+        let mut asked = std::mem::take(&mut self.request);
+        if !asked.receive(requests)? {
+            self.requests = None;
+            return Ok(false);
+        }
+        self.reply = match asked.number {
+            request::VRING_KICK if asked.u32(0)? == SEND as u32 => {
+                self.send(&mut sent).map(|()| None)
+            }
+            request::VRING_KICK => Ok(None),
+            _ => self.configure(&mut asked),
+        }?;
+        self.request = asked;
+        Ok(true)
+    }
+
+    /// Answers what was served last.
+    pub(crate) fn answer(&mut self) -> io::Result<()> {
+        let Some(requests) = &self.requests else { return Ok(()) };
+        match self.reply.take() {
+            Some(reply) => self.request.answer(requests, &reply),
+            None => self.request.done(requests),
+        }
+    }
+
+    /// Does what a request asks, or answers it.
+    fn configure(&mut self, asked: &mut Request) -> io::Result<Option<Vec<u8>>> {
+        match asked.number {
+            request::GET_FEATURES => {
+                return Ok(Some(vhost_user::FEATURES.to_ne_bytes().to_vec()));
+            }
+            request::GET_PROTOCOL_FEATURES => {
+                return Ok(Some(vhost_user::PROTOCOL_FEATURES.to_ne_bytes().to_vec()));
+            }
+            request::GET_CONFIG => return Ok(Some(self.settings(asked))),
+            request::SET_MEM_TABLE => self.map(asked)?,
+            request::SET_VRING_NUM => self.ring(asked)?.set_size(u16_of(asked.u32(4)?)?),
+            request::SET_VRING_BASE => {
+                let next = u16_of(asked.u32(4)?)?;
+                let ring = self.ring(asked)?;
+                ring.set_next_avail(next);
+                ring.set_next_used(next);
+            }
+            request::SET_VRING_ADDR => self.place(asked)?,
+            request::SET_VRING_ENABLE => {
+                let enabled = asked.u32(4)? != 0;
+                self.ring(asked)?.set_ready(enabled);
+            }
+            request::SET_BACKEND_REQUESTS => {
+                self.interrupts = asked.files.pop().map(UnixStream::from);
+            }
+            request::SET_FEATURES
+            | request::SET_PROTOCOL_FEATURES
+            | request::SET_OWNER
+            | request::SET_VRING_KICK
+            | request::SET_VRING_CALL
+            | request::SET_CONFIG => {}
+            other => return Err(io::Error::other(format!("request {other} of vhost-user"))),
+        }
+        Ok(None)
+    }
+
+    /// The ring of the request's first number.
+    fn ring(&mut self, asked: &Request) -> io::Result<&mut Queue> {
+        let number = asked.u32(0)?;
+        let none = || io::Error::other(format!("a card has no ring {number}"));
+        self.rings.get_mut(number as usize).ok_or_else(none)
+    }
+
+    /// The answer to a question for `struct virtio_net_config`: the same head, and what was asked for behind it.
+    fn settings(&self, asked: &Request) -> Vec<u8> {
+        const ASKED_AT: usize = 12;
+        let mut config = [0; 12];
+        config[..6].copy_from_slice(&self.address);
+        // The link is up; one pair of rings.
+        config[6] = 1;
+        config[8] = 1;
+        config[10..].copy_from_slice(&self.mtu.to_le_bytes());
+        let mut answer = asked.payload.clone();
+        let offset = asked.u32(0).unwrap_or_default() as usize;
+        let rest = config.get(offset..).unwrap_or_default();
+        for (to, from) in answer.iter_mut().skip(ASKED_AT).zip(rest.iter().chain([0; 64].iter())) {
+            *to = *from;
+        }
+        answer
+    }
+
+    /// Maps the guest's memory.
+    fn map(&mut self, asked: &mut Request) -> io::Result<()> {
+        const FIRST: usize = 8;
+        const REGION: usize = 32;
+        let count = asked.u32(0)? as usize;
+        let mut regions = Vec::new();
+        for (number, file) in asked.files.drain(..).take(count).enumerate() {
+            let at = FIRST + number * REGION;
+            regions.push((at, file));
+        }
+        let mut ranges = Vec::new();
+        for (at, file) in regions {
+            let [guest, size, _, offset] = [0, 8, 16, 24].map(|field| asked.u64(at + field));
+            let file = FileOffset::new(file.into(), offset?);
+            ranges.push((GuestAddress(guest?), usize::try_from(size?).unwrap_or(0), Some(file)));
+        }
+        self.memory = GuestMemoryMmap::from_ranges_with_files(ranges).map_err(io::Error::other)?;
+        Ok(())
+    }
+
+    /// Where a ring lies: addresses within the guest's own memory, as `virtio_uml` gives them.
+    fn place(&mut self, asked: &Request) -> io::Result<()> {
+        let [table, used, available] = [8, 16, 24].map(|at| asked.u64(at));
+        let (table, used, available) = (table?, used?, available?);
+        let half = |address: u64| (Some(address as u32), Some((address >> 32) as u32));
+        let ring = self.ring(asked)?;
+        let (low, high) = half(table);
+        ring.set_desc_table_address(low, high);
+        let (low, high) = half(available);
+        ring.set_avail_ring_address(low, high);
+        let (low, high) = half(used);
+        ring.set_used_ring_address(low, high);
+        // A ring without a kick by file is ready once it has its place.
+        ring.set_ready(true);
+        Ok(())
+    }
+
+    /// Takes all frames that the guest has put into its ring.
+    fn send(&mut self, sent: &mut impl FnMut(&[u8])) -> io::Result<()> {
+        while let Some(chain) = self.rings[SEND].pop_descriptor_chain(&self.memory) {
+            let head = chain.head_index();
+            let mut reader = chain.reader(&self.memory).map_err(io::Error::other)?;
+            let length = reader.available_bytes().min(FRAME_MAX);
+            self.frame.resize(length, 0);
+            reader.read_exact(&mut self.frame)?;
+            if let Some(frame) = self.frame.get(HEADER..) {
+                sent(frame);
+            }
+            let memory = &self.memory;
+            self.rings[SEND].add_used(memory, head, 0).map_err(io::Error::other)?;
+        }
+        Ok(())
+    }
+
+    /// Puts a frame into the guest's memory, of which it is told later; false where it has no room for it.
+    pub(crate) fn deliver(&mut self, frame: &[u8]) -> io::Result<bool> {
+        let chain = self.rings[RECEIVE].pop_descriptor_chain(&self.memory);
+        let Some(chain) = chain.filter(|_| self.requests.is_some()) else {
+            self.missed += 1;
+            return Ok(false);
+        };
+        let head = chain.head_index();
+        let mut header = [0; HEADER];
+        header[BUFFERS] = 1;
+        let mut writer = chain.writer(&self.memory).map_err(io::Error::other)?;
+        writer.write_all(&header)?;
+        writer.write_all(frame)?;
+        let length = (HEADER + frame.len()) as u32;
+        self.rings[RECEIVE].add_used(&self.memory, head, length).map_err(io::Error::other)?;
+        self.delivered = true;
+        Ok(true)
+    }
+
+    /// Whether the guest wants to be told of frames that were delivered.
+    pub(crate) fn wants_interrupt(&self) -> bool {
+        let flags = GuestAddress(self.rings[RECEIVE].avail_ring());
+        let flags: u16 = self.memory.load(flags, Ordering::Acquire).unwrap_or_default();
+        flags & NO_INTERRUPT == 0
+    }
+}
+
+fn u16_of(number: u32) -> io::Result<u16> {
+    u16::try_from(number).map_err(io::Error::other)
+}

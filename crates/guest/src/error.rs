@@ -1,0 +1,64 @@
+//! Why guests do not go on.
+
+use std::io;
+use std::time::Duration;
+
+/// Why guests do not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The machine refuses something.
+    #[error("cannot {what}: {error}")]
+    System {
+        /// What was tried.
+        what: String,
+        /// The system's reason.
+        error: io::Error,
+    },
+    /// A plan that cannot be run.
+    #[error("{why}")]
+    Refused {
+        /// Why.
+        why: String,
+    },
+    /// A guest says what its protocol does not allow.
+    #[error(
+        "the guest {guest} broke its protocol: {what}; is its kernel one that `suimon linux build` made?"
+    )]
+    Protocol {
+        /// Its number.
+        guest: usize,
+        /// What it said.
+        what: String,
+    },
+    /// A guest's clock stands still though it runs: a program in it loops without a system call.
+    #[error(
+        "the clock of guest {guest} stood still at {now} ns for {waited:?} of wall time: a program there loops for \
+         ever without a system call; end it, or give a longer patience"
+    )]
+    Stuck {
+        /// Its number.
+        guest: usize,
+        /// When, in nanoseconds.
+        now: u64,
+        /// For how long.
+        waited: Duration,
+    },
+    /// A guest's process ended before it ever spoke.
+    #[error("the guest {guest} did not start: {status}\n{console}")]
+    NotStarted {
+        /// Its number.
+        guest: usize,
+        /// How the process ended.
+        status: String,
+        /// The last of what it said.
+        console: String,
+    },
+}
+
+impl Error {
+    /// The system's refusal of what was tried.
+    pub(crate) fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let what = what.into();
+        move |error| Self::System { what, error }
+    }
+}

@@ -1,0 +1,139 @@
+//! The page of memory in which guests and calendar agree on the time without a message (`um_timetravel.h`, struct
+//! `um_timetravel_schedshm`, version 2).
+
+use std::fs::File;
+use std::io;
+use std::sync::atomic::Ordering;
+
+use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use vm_memory::{Bytes, FileOffset, MmapRegion, VolatileMemory, VolatileSlice};
+
+use crate::NEVER;
+
+const VERSION: u32 = 2;
+/// Where a participant's part begins, and how long one is.
+const PARTS: usize = 4096;
+const PART: usize = 128;
+/// Places within the header.
+const LENGTH_AT: usize = 4;
+const FREE_UNTIL: usize = 8;
+const CURRENT_TIME: usize = 16;
+const RUNNING: usize = 24;
+const PARTICIPANTS: usize = 26;
+/// Places within a participant's part.
+const CAPABILITIES: usize = 0;
+const FLAGS: usize = 4;
+const REQUESTED: usize = 8;
+/// It keeps the time by the page.
+const SHARES_TIME: u32 = 1;
+/// It wants to run at the time that it requested.
+const WANTS_TO_RUN: u32 = 1;
+
+/// The shared page.
+#[derive(Debug)]
+pub(crate) struct Page {
+    region: MmapRegion,
+    /// The file that it is, to be handed to guests.
+    pub(crate) file: File,
+    /// What guests log by; nobody reads it.
+    pub(crate) log: File,
+    guests: u16,
+}
+
+impl Page {
+    /// A page for so many guests, and the calendar as the last participant.
+    pub(crate) fn new(guests: u16) -> io::Result<Self> {
+        let length = PARTS + PART * (usize::from(guests) + 1);
+        let file = File::from(memfd_create("suimon-time", MemfdFlags::CLOEXEC)?);
+        ftruncate(&file, length as u64)?;
+        let log = File::from(memfd_create("suimon-time-log", MemfdFlags::CLOEXEC)?);
+        let offset = FileOffset::new(file.try_clone()?, 0);
+        let region = MmapRegion::from_file(offset, length).map_err(io::Error::other)?;
+        let page = Self { region, file, log, guests };
+        page.write(0, VERSION);
+        page.write(LENGTH_AT, length as u32);
+        page.write(PARTICIPANTS, guests + 1);
+        page.write(RUNNING, guests);
+        page.write(page.part(guests.into(), CAPABILITIES), SHARES_TIME);
+        Ok(page)
+    }
+
+    const fn part(&self, participant: usize, at: usize) -> usize {
+        PARTS + PART * participant + at
+    }
+
+    fn whole(&self) -> VolatileSlice<'_> {
+        self.region.as_volatile_slice()
+    }
+
+    // The places are the layout's own, all within the region.
+    fn write<T: vm_memory::AtomicAccess>(&self, at: usize, value: T) {
+        self.whole().store(value, at, Ordering::SeqCst).expect("a place of the page");
+    }
+
+    fn read<T: vm_memory::AtomicAccess>(&self, at: usize) -> T {
+        self.whole().load(at, Ordering::SeqCst).expect("a place of the page")
+    }
+
+    /// The time, which whoever runs moves on.
+    pub(crate) fn now(&self) -> u64 {
+        self.read(CURRENT_TIME)
+    }
+
+    pub(crate) fn set_now(&self, now: u64) {
+        self.write(CURRENT_TIME, now);
+    }
+
+    /// Lets a guest run by itself, until somebody else is to.
+    pub(crate) fn let_run(&self, guest: usize, free_until: u64) {
+        self.write(FREE_UNTIL, free_until);
+        self.write(RUNNING, guest as u16);
+    }
+
+    /// No guest runs any more.
+    pub(crate) fn take_back(&self) {
+        self.write(RUNNING, self.guests);
+    }
+
+    /// Somebody else is to run at `time`, if not before.
+    pub(crate) fn end_freedom(&self, time: u64) {
+        if time < self.read(FREE_UNTIL) {
+            self.write(FREE_UNTIL, time);
+        }
+    }
+
+    /// Whether the guest keeps its time by the page.
+    pub(crate) fn is_shared_by(&self, guest: usize) -> bool {
+        self.read::<u32>(self.part(guest, CAPABILITIES)) & SHARES_TIME != 0
+    }
+
+    /// When the guest wants to run.
+    pub(crate) fn requested(&self, guest: usize) -> u64 {
+        match self.read::<u32>(self.part(guest, FLAGS)) & WANTS_TO_RUN {
+            0 => NEVER,
+            _ => self.read(self.part(guest, REQUESTED)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_has_the_kernels_layout() {
+        let page = Page::new(3).unwrap();
+        page.set_now(5);
+        page.let_run(2, 9);
+        page.end_freedom(8);
+        page.end_freedom(12);
+        let mut bytes = vec![0; PARTS + PART * 4];
+        page.whole().read_slice(&mut bytes, 0).unwrap();
+        let u64_at = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap());
+        let u16_at = |at: usize| u16::from_ne_bytes(bytes[at..at + 2].try_into().unwrap());
+        assert_eq!((bytes[0], bytes[4] as usize), (2, bytes.len() % 256));
+        assert_eq!((u64_at(8), u64_at(16), u16_at(24), u16_at(26)), (8, 5, 2, 4));
+        assert_eq!(bytes[PARTS + 3 * PART], 1);
+        assert_eq!((page.requested(0), page.is_shared_by(0)), (NEVER, false));
+    }
+}

@@ -1,0 +1,70 @@
+//! Sockets over which open files are passed.
+
+use std::io::{self, IoSlice, IoSliceMut, Read};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+};
+
+/// The most files that one message brings: a vhost-user peer maps at most 8 regions.
+const FILES_MAX: usize = 8;
+
+/// Sends all bytes with these files.
+pub(crate) fn send(to: &UnixStream, bytes: &[u8], files: &[BorrowedFd<'_>]) -> io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES_MAX))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !files.is_empty() && !control.push(SendAncillaryMessage::ScmRights(files)) {
+        return Err(io::Error::other("too many files for one message"));
+    }
+    let sent = sendmsg(to, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL)?;
+    if sent != bytes.len() {
+        return Err(io::ErrorKind::WriteZero.into());
+    }
+    Ok(())
+}
+
+/// Fills `bytes`; the files that came with them are added to `files`. False where the peer has hung up.
+pub(crate) fn receive(
+    from: &UnixStream,
+    bytes: &mut [u8],
+    files: &mut Vec<OwnedFd>,
+) -> io::Result<bool> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES_MAX))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut whole = [IoSliceMut::new(bytes)];
+    let received = recvmsg(from, &mut whole, &mut control, RecvFlags::CMSG_CLOEXEC)?.bytes;
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(rights) = message {
+            files.extend(rights);
+        }
+    }
+    if received == 0 && !bytes.is_empty() {
+        return Ok(false);
+    }
+    let mut rest = from;
+    rest.read_exact(&mut bytes[received..])?;
+    Ok(true)
+}
+
+/// Which of these have something to say; none if nothing comes for so long.
+pub(crate) fn wait(sockets: &mut Vec<PollFd<'_>>, patience: Duration) -> io::Result<bool> {
+    let limit = Timespec::try_from(patience).map_err(io::Error::other)?;
+    loop {
+        match poll(sockets, Some(&limit)) {
+            Ok(ready) => return Ok(ready > 0),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// A socket to be waited for.
+pub(crate) fn input<'s>(socket: &'s impl AsFd) -> PollFd<'s> {
+    PollFd::new(socket, PollFlags::IN)
+}

@@ -1,0 +1,49 @@
+//! The kernel that `suimon linux build` made, and how a guest of it is run here.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use guest::{Address, Calendar, End, Kernel, Outside, Settings};
+
+/// The newest kernel in this user's cache, or the one that SUIMON_LINUX names; skips `test` where there is none.
+pub(crate) fn kernel(test: &str) -> Option<Kernel> {
+    let variable = |name| std::env::var_os(name).map(PathBuf::from);
+    let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
+    let folder = cache.and_then(|cache| std::fs::read_dir(cache.join("suimon/linux")).ok());
+    let files = folder.into_iter().flatten().flatten().map(|entry| entry.path());
+    let built = files.filter(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("linux-") && !name.ends_with(".config") && path.is_file()
+    });
+    let newest = built.max_by_key(|path| path.metadata().and_then(|file| file.modified()).ok());
+    let binary = variable("SUIMON_LINUX").or(newest);
+    if binary.is_none() {
+        testbed::unbuilt(test, "no guest kernel is built: make linux");
+    }
+    binary.map(|binary| Kernel { binary })
+}
+
+/// A guest with these cards that runs a shell's program; what it says, and when it ended.
+pub(crate) fn run(
+    kernel: &Kernel,
+    cards: Vec<(Address, u16)>,
+    program: &str,
+    folder: &Path,
+    outside: &mut impl Outside,
+) -> (String, u64) {
+    let work = folder.join("guest0/work");
+    std::fs::create_dir_all(&work).expect("a folder");
+    std::fs::write(work.join("program"), program).expect("a file");
+    // The folder of the guest's process: its name is not in the command line, of which the kernel's randomness depends.
+    let words = "root=/dev/root rootfstype=hostfs rootflags=/ ro init=/bin/sh -- -c \
+                 \"mount -t hostfs none /mnt -o /proc/self/cwd/work; . /mnt/program\"";
+    let settings = Settings { memory: 256, seed: 1, words: vec![words.into()] };
+    let patience = Duration::from_secs(60);
+    let mut calendar = Calendar::start(kernel, &settings, &[cards], folder, patience)
+        .unwrap_or_else(|error| panic!("{error}"));
+    const MINUTE: u64 = 60_000_000_000;
+    let end = calendar.run(outside, MINUTE);
+    let console = std::fs::read_to_string(calendar.console(0)).unwrap_or_default();
+    assert_eq!(end.unwrap_or_else(|error| panic!("{error}\n{console}")), End::Halted, "{console}");
+    (console, calendar.now())
+}
