@@ -11,6 +11,7 @@ use std::time::Duration;
 use crate::card::{Address, Card};
 use crate::kernel::{self, Kernel, Settings};
 use crate::page::Page;
+use crate::pinned::Pinned;
 use crate::time_travel::{self, Message, Operation};
 use crate::{Error, NEVER, socket, vhost_user};
 
@@ -82,6 +83,7 @@ pub struct Calendar {
     now: u64,
     patience: Duration,
     sequence: u32,
+    _pinned: Pinned,
 }
 
 /// The end of a guest's console that an error shows.
@@ -103,8 +105,15 @@ impl Calendar {
     ) -> Result<Self, Error> {
         let page = u16::try_from(guests.len()).map_err(|_| too_many(guests.len()))?;
         let page = Page::new(page).map_err(Error::system("share a page of memory"))?;
-        let mut calendar =
-            Self { guests: Vec::new(), places: Vec::new(), page, now: 0, patience, sequence: 0 };
+        let mut calendar = Self {
+            guests: Vec::new(),
+            places: Vec::new(),
+            page,
+            now: 0,
+            patience,
+            sequence: 0,
+            _pinned: Pinned::here(),
+        };
         for (number, cards) in guests.iter().enumerate() {
             let folder = folder.join(format!("guest{number}"));
             let guest = Guest::start(kernel, settings, number, cards, folder, patience)?;

@@ -16,6 +16,7 @@ pub mod hosts;
 mod kernel;
 pub mod network;
 mod page;
+mod pinned;
 mod socket;
 mod time_travel;
 mod vhost_user;
