@@ -85,12 +85,13 @@ fn real_tcp_gets_its_share_and_the_same_nanoseconds_twice() {
         [(40, 15, 150, 36.9, 37.6), (80, 5, 64, 74.0, 76.0), (80, 60, 400, 67.0, 71.0)]
     {
         let plan = scenario(rate, delay, buffer, 10);
-        let [one, other] = [(); 2].map(|()| run(&kernel, &plan));
-        let (goodput, retransmits) = told(&one.0);
-        println!(
-            "{rate} Mbit/s {delay} ms {buffer} kB: {goodput} Mbit/s, {retransmits} sent again"
-        );
-        assert_eq!((one.1, one.2), (other.1, other.2));
+        let (log, passed, now) = run(&kernel, &plan);
+        let (goodput, again) = told(&log);
+        println!("{rate} Mbit/s {delay} ms {buffer} kB: {goodput} Mbit/s, {again} sent again");
         assert!((low..high).contains(&goodput), "{goodput}");
+        if rate == 40 {
+            let (_, same, then) = run(&kernel, &plan);
+            assert_eq!((passed, now), (same, then));
+        }
     }
 }
