@@ -137,7 +137,7 @@ impl Calendar {
     ///
     /// # Errors
     ///
-    /// A guest that breaks its protocol, or loops for ever.
+    /// A guest that breaks its protocol, or never waits.
     pub fn run(&mut self, outside: &mut impl Outside, until: u64) -> Result<End, Error> {
         loop {
             let mut guest = None;

@@ -32,8 +32,8 @@ pub enum Error {
     },
     /// A guest's clock stands still though it runs: a program in it loops without a system call.
     #[error(
-        "the clock of guest {guest} stood still at {now} ns for {waited:?} of wall time: a program there loops for \
-         ever without a system call; end it, or give a longer patience"
+        "the clock of guest {guest} stays at {now} ns after {waited:?} of wall time: a program there loops \
+         without a system call; end it, or give a longer patience"
     )]
     Stuck {
         /// Its number.

@@ -31,7 +31,7 @@ pub fn program(plan: &Plan, sockets: &[Socket], logs: &str) -> String {
         }
         let prefix = if host.address.is_ipv4() { 32 } else { 128 };
         let mut first = true;
-        for (card, socket) in sockets.iter().enumerate().filter(|(_, own)| own.node == node) {
+        for (card, _) in sockets.iter().enumerate().filter(|(_, own)| own.node == node) {
             line(&mut text, &format!("ip link set eth{card} netns {name}"));
             line(
                 &mut text,
@@ -41,7 +41,6 @@ pub fn program(plan: &Plan, sockets: &[Socket], logs: &str) -> String {
             if std::mem::take(&mut first) {
                 line(&mut text, &within(&everything(host.address, card)));
             }
-            let _ = socket;
         }
     }
     commands(plan, logs, &mut text);

@@ -49,7 +49,7 @@ pub fn sockets(plan: &Plan) -> Vec<Socket> {
     sockets
 }
 
-/// The network of a plan all of whose hosts are guests'.
+/// The network of a plan; every host is a guest's.
 #[derive(Debug)]
 pub struct Network<O> {
     engine: Engine,

@@ -54,7 +54,7 @@ choice! {
     /// From datagram to datagram.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Spacing {
-        /// The same time always: what one takes at the rate.
+        /// A constant interval: what one takes at the rate.
         Even = "even",
         /// Exponential times of that mean: Poisson arrivals.
         Poisson = "poisson",

@@ -280,16 +280,22 @@ impl Field for Bytes32 {
     }
 }
 
-impl Field for RateLimit {
-    const KIND: Option<Kind> = Some(Kind::RateLimit);
-    type Measure = ();
-    fn to_value(&self) -> Option<Value> {
-        Some(Value::RateLimit(self.0))
-    }
-    fn from_value(value: Value) -> Option<Self> {
-        if let Value::RateLimit(limit) = value { Some(Self(limit)) } else { None }
-    }
+macro_rules! plain {
+    ($($name:ident)+) => {
+        $(impl Field for $name {
+            const KIND: Option<Kind> = Some(Kind::$name);
+            type Measure = ();
+            fn to_value(&self) -> Option<Value> {
+                Some(Value::$name(self.0))
+            }
+            fn from_value(value: Value) -> Option<Self> {
+                if let Value::$name(plain) = value { Some(Self(plain)) } else { None }
+            }
+        })+
+    };
 }
+
+plain! { RateLimit CodePoint }
 
 impl Field for Frequency {
     const KIND: Option<Kind> = Some(Kind::Frequency);
@@ -299,17 +305,6 @@ impl Field for Frequency {
     }
     fn from_value(value: Value) -> Option<Self> {
         if let Value::Frequency(period) = value { Some(Self(period)) } else { None }
-    }
-}
-
-impl Field for CodePoint {
-    const KIND: Option<Kind> = Some(Kind::CodePoint);
-    type Measure = ();
-    fn to_value(&self) -> Option<Value> {
-        Some(Value::CodePoint(self.0))
-    }
-    fn from_value(value: Value) -> Option<Self> {
-        if let Value::CodePoint(dscp) = value { Some(Self(dscp)) } else { None }
     }
 }
 
