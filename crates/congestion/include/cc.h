@@ -121,7 +121,8 @@ struct cc_ack {
 /*
  * What an ACK says of the rate of delivery: Linux's struct rate_sample, in nanoseconds and packets
  * (draft-cheng-iccrg-delivery-rate-estimation). The sampled packet is the one sent last of those
- * that the ACK delivers. The Rust side's `RateSample` is this, field for field.
+ * that the ACK delivers. It is apart from cc_ack, for it is known only later: pkts_acked is called before the
+ * losses that the ACK shows are. The Rust side's `RateSample` is this, field for field.
  */
 struct cc_rate {
 	s64 rtt_ns;          /* round trip of the last packet delivered, below zero if none is known */

@@ -288,7 +288,7 @@ impl Fabric {
                 now = self.clock.now().min(end);
             }
             self.advance(now)?;
-            let busy = self.take_in()?;
+            let busy = self.take_in(end)?;
             if now >= report_at {
                 self.glance()?;
                 reached(now);
@@ -303,11 +303,11 @@ impl Fabric {
 
     /// Does what is due and takes in what came, as one turn of a run; how many frames it sent.
     pub(crate) fn step(&mut self) -> Result<usize, Error> {
-        self.due.clear();
+        let before = self.lateness.releases();
         let now = self.clock.now();
         self.advance(now)?;
-        self.take_in()?;
-        Ok(self.due.len())
+        self.take_in(Instant::NEVER)?;
+        Ok((self.lateness.releases() - before) as usize)
     }
 
     #[inline]
@@ -332,8 +332,10 @@ impl Fabric {
     #[inline]
     fn advance(&mut self, now: Instant) -> Result<(), Error> {
         #[cfg(debug_assertions)]
-        self.engine
-            .set_lent(self.attachments.iter().map(|attachment| attachment.device.lent()).sum());
+        {
+            let lent = self.attachments.iter().map(|attachment| attachment.device.lent());
+            self.engine.set_lent(lent.sum::<usize>() + self.received.len());
+        }
         let Self { engine, monitor, buffers, .. } = self;
         engine.run_until(now, &mut FrameMonitor { monitor, buffers });
         self.fill_copies();
@@ -406,14 +408,20 @@ impl Fabric {
         Ok(())
     }
 
-    /// Reads what came in and has it enter; whether there was anything.
+    /// Reads what came in and has it enter, at `end` at the latest; whether there was anything.
     #[inline]
-    fn take_in(&mut self) -> Result<bool, Error> {
+    fn take_in(&mut self, end: Instant) -> Result<bool, Error> {
         let mut any = false;
         for number in 0..self.attachments.len() {
             let device = &mut self.attachments[number].device;
             device.receive(&mut self.buffers, self.engine.packets(), &mut self.received)?;
-            any |= !self.received.is_empty();
+            if self.received.is_empty() {
+                continue;
+            }
+            any = true;
+            // They enter at the clock as it is now that they are here: the thread may have stood still since it
+            // looked, and at an earlier time they would have come sooner than they were sent.
+            self.advance(self.clock.now().min(end))?;
             for place in 0..self.received.len() {
                 let received = self.received[place];
                 self.enter(number, received)?;
