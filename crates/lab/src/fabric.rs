@@ -419,8 +419,8 @@ impl Fabric {
                 continue;
             }
             any = true;
-            // They enter at the clock as it is now that they are here: the thread may have stood still since it
-            // looked, and at an earlier time they would have come sooner than they were sent.
+            // They enter at the clock as it is now that they are here: the thread may have been preempted since the
+            // last reading, and at that time they would have entered before they were sent.
             self.advance(self.clock.now().min(end))?;
             for place in 0..self.received.len() {
                 let received = self.received[place];
