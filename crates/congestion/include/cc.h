@@ -36,9 +36,8 @@ typedef long long s64;
 enum cc_state { CC_OPEN, CC_DISORDER, CC_CWR, CC_RECOVERY, CC_LOSS };
 
 /*
- * What may concern the window, numbered as Linux's enum tcp_ca_event. The two of ECN are told of data that
- * comes in, and only to an algorithm that cannot do without ECN (TCP_CONG_NEEDS_ECN), of which there is none
- * yet: neither build is told of them.
+ * What may concern the window, numbered as Linux's enum tcp_ca_event. The two of ECN are told of each segment
+ * of data that comes in, and only to an algorithm that cannot do without ECN (CC_NEEDS_ECN).
  */
 enum cc_event {
 	CC_TX_START,
@@ -50,10 +49,12 @@ enum cc_event {
 };
 
 /*
- * What an algorithm asks of its caller, in its `CC_FLAGS`. Linux calls cong_avoid also while the
- * application limits sending; one that does nothing then need not be called by the simulator.
+ * What an algorithm asks of its caller, in its `CC_FLAGS`; the low 16 bits are Linux's own. Linux calls
+ * cong_avoid also while the application limits sending; one that does nothing then need not be called by the
+ * simulator.
  */
 enum cc_flag {
+	CC_NEEDS_ECN = 1U << 1,    /* ECN is negotiated whatever the stack's setting: Linux's TCP_CONG_NEEDS_ECN */
 	CC_TOLD_UNUSED = 1U << 16, /* cong_avoid has something to do also where cwnd_limited is 0 */
 	CC_WINDOW_ONLY = 1U << 17, /* cong_avoid reads no more than cwnd* and ssthresh of the view */
 };

@@ -42,10 +42,10 @@ pub enum Event {
     CompleteCwr = 2,
     /// A retransmission timeout fired.
     Loss = 3,
-    /// An ECN-capable packet arrived without a congestion mark. As in Linux this one and the next are told only
-    /// to an algorithm that needs ECN, of which there is none yet.
+    /// Data arrived that is ECN-capable and has no congestion mark. As in Linux this event and the next are
+    /// told only to an algorithm that needs ECN.
     EcnNoCe = 4,
-    /// A packet arrived with a congestion mark.
+    /// Data arrived with a congestion mark.
     EcnIsCe = 5,
 }
 
@@ -192,10 +192,12 @@ pub struct Hooks {
     pub set_state: Option<extern "C" fn(&mut Sock, u32)>,
     pub cong_control: Option<extern "C" fn(&mut Sock, u32, &RateSample)>,
     pub parameters: &'static Parameters,
-    /// What is asked of the caller: [`TOLD_UNUSED`], [`WINDOW_ONLY`].
+    /// What is asked of the caller: [`NEEDS_ECN`], [`TOLD_UNUSED`], [`WINDOW_ONLY`].
     pub flags: u32,
 }
 
+/// `enum cc_flag` of `cc.h`: ECN is negotiated whatever the stack's setting (Linux's `TCP_CONG_NEEDS_ECN`).
+pub const NEEDS_ECN: u32 = 1 << 1;
 /// `enum cc_flag` of `cc.h`: `cong_avoid` has something to do also where `cwnd_limited` is 0.
 pub const TOLD_UNUSED: u32 = 1 << 16;
 /// `cong_avoid` reads no more than the window, the threshold and what bounds and limits the window.
@@ -299,6 +301,13 @@ impl Algorithm {
     /// The threshold to fall to, on entering CWR, Recovery or Loss.
     pub fn ssthresh(&self, sock: &mut Sock) -> u32 {
         (self.ops.ssthresh)(sock)
+    }
+
+    /// Whether the algorithm cannot do without ECN: its connections negotiate it whatever the stack's
+    /// setting, and it is told of the marks on data that arrives ([`Event::EcnIsCe`]).
+    #[inline]
+    pub const fn needs_ecn(&self) -> bool {
+        self.ops.flags & NEEDS_ECN != 0
     }
 
     /// Whether [`Self::cong_avoid`] does anything also where `cwnd_limited` is 0, so that a transport

@@ -148,7 +148,7 @@ impl Connection {
     fn receive_any(&mut self, packet: &Packet, now: Instant) -> ProcessingCost {
         let tcp = &packet.tcp;
         if self.phase != Phase::Established || tcp.flags & (flags::SYN | flags::RST) != 0 {
-            self.receive_early(tcp, now);
+            self.receive_early(packet, now);
             if self.phase != Phase::Established || tcp.flags & flags::SYN != 0 {
                 return ProcessingCost::default();
             }
@@ -162,8 +162,12 @@ impl Connection {
             return ProcessingCost::default();
         }
         let walked = self.sender.on_ack(tcp, now);
-        let marked = packet.tos & ecn::MASK == ecn::CE;
-        self.receiver.on_segment(tcp, marked, self.sender.fin_sent, now);
+        let codepoint = packet.tos & ecn::MASK;
+        let marked = codepoint == ecn::CE;
+        let taken = self.receiver.on_segment(tcp, marked, self.sender.fin_sent, now);
+        if taken && tcp.payload != 0 && codepoint != 0 {
+            self.sender.on_capable_data(marked, now);
+        }
         self.event |= self.sender.is_finished() || self.receiver.is_finished();
         let pure_ack = tcp.payload == 0 && tcp.flags & flags::FIN == 0;
         ProcessingCost { walked, pure_ack }
@@ -286,8 +290,9 @@ impl Connection {
             packet.tcp.ts_val = self.sender.clock.read(now);
             packet.tcp.ts_ecr = self.receiver.ts_recent;
         }
-        // RFC 3168, section 6.1.4 and 6.1.5: neither ACKs nor retransmissions are ECN-capable.
-        if agreed.ecn && out.payload != 0 && !out.retransmission {
+        // RFC 3168, section 6.1.4 and 6.1.5: neither ACKs nor retransmissions are ECN-capable, but those of an
+        // algorithm that needs ECN, as Linux has it (`tcp_ecn_send`).
+        if agreed.ecn && (out.payload != 0 && !out.retransmission || self.sender.needs_ecn()) {
             packet.tos |= ecn::ECT0;
         }
         packet.retransmission = out.retransmission;

@@ -51,12 +51,28 @@ impl Handshake {
     }
 }
 
+/// Whether this end asks for ECN: as its stack is set, or because its algorithm cannot do without
+/// (Linux's `tcp_ecn_send_syn`).
+fn asks_for_ecn(config: &Config) -> bool {
+    config.segment.ecn == Ecn::Request || config.congestion.algorithm().needs_ecn()
+}
+
+/// The SYN as it is answered: without its wish for ECN if this end does not agree to that. A SYN that is
+/// ECN-capable itself (`capable`) is of an algorithm that needs ECN, with which Linux agrees only if its own
+/// does too (`tcp_ecn_create_request`).
+pub(crate) fn granted(config: &Config, syn: &Tcp, capable: bool) -> Tcp {
+    let set = config.segment.ecn != Ecn::Off && !capable;
+    let refused = if set || config.congestion.algorithm().needs_ecn() { 0 } else { ECN_SETUP };
+    Tcp { flags: syn.flags & !refused, ..*syn }
+}
+
 /// The window scale that lets `window` bytes be advertised (RFC 7323, section 2.3).
 pub(crate) fn scale_for(window: u64, limit: u8) -> u8 {
     (0..limit).find(|&shift| window >> shift <= 65_535).unwrap_or(limit)
 }
 
-/// Writes the options that this end offers; on a SYN-ACK (`peer` is the SYN) only what both know.
+/// Writes the options that this end offers; on a SYN-ACK (`peer` is the SYN as [`granted`]) only what both
+/// know.
 pub(crate) fn offer(config: &Config, scale: u8, peer: Option<&Tcp>, tcp: &mut Tcp) {
     let segment = &config.segment;
     tcp.mss = config.mss_option() as u16;
@@ -65,9 +81,9 @@ pub(crate) fn offer(config: &Config, scale: u8, peer: Option<&Tcp>, tcp: &mut Tc
     let scales = segment.window_scaling && peer.is_none_or(|p| p.window_scale != NO_SCALE);
     tcp.window_scale = if scales { scale } else { NO_SCALE };
     tcp.flags |= flags::SYN;
-    tcp.flags |= match (segment.ecn, peer) {
-        (Ecn::Request, None) => ECN_SETUP,
-        (Ecn::Accept | Ecn::Request, Some(p)) if p.flags & ECN_SETUP == ECN_SETUP => flags::ECE,
+    tcp.flags |= match peer {
+        None if asks_for_ecn(config) => ECN_SETUP,
+        Some(p) if p.flags & ECN_SETUP == ECN_SETUP => flags::ECE,
         _ => 0,
     };
 }
@@ -86,17 +102,17 @@ pub(crate) fn option_bytes(tcp: &Tcp) -> u32 {
     4 + timestamps + sack + scale
 }
 
-/// What both ends agreed on, from the peer's SYN or SYN-ACK.
+/// What both ends agreed on, from the peer's SYN as [`granted`], or its SYN-ACK.
 pub(crate) fn agree(config: &Config, scale: u8, peer: &Tcp) -> (Agreed, Accepted) {
     let segment = &config.segment;
     let timestamps = segment.timestamps && peer.has_timestamps;
     let sack = segment.sack && peer.sack_permitted;
     let scales = segment.window_scaling && peer.window_scale != NO_SCALE;
-    let ecn = match segment.ecn {
-        Ecn::Off => false,
-        _ if peer.flags & flags::ACK == 0 => peer.flags & ECN_SETUP == ECN_SETUP,
-        Ecn::Accept => false,
-        Ecn::Request => peer.flags & ECN_SETUP == flags::ECE,
+    let setup = peer.flags & ECN_SETUP;
+    let ecn = if peer.flags & flags::ACK == 0 {
+        setup == ECN_SETUP
+    } else {
+        setup == flags::ECE && asks_for_ecn(config)
     };
     let told = if peer.mss == 0 { MSS_DEFAULT } else { peer.mss };
     let taken = if timestamps { TIMESTAMPS_BYTES } else { 0 };

@@ -374,6 +374,24 @@ impl Sender {
         self.algorithm().cwnd_event(&mut self.sock, event);
     }
 
+    /// Whether the algorithm cannot do without ECN.
+    pub(crate) fn needs_ecn(&self) -> bool {
+        self.algorithm().needs_ecn()
+    }
+
+    /// Whether the algorithm is told of marks on data that comes in.
+    fn tells_marks(&self) -> bool {
+        self.agreed.ecn && self.needs_ecn()
+    }
+
+    /// ECN-capable data came in; an algorithm that needs ECN is told whether it was marked (Linux:
+    /// `tcp_data_ecn_check`).
+    pub(crate) fn on_capable_data(&mut self, marked: bool, now: Instant) {
+        if self.tells_marks() {
+            self.notify(if marked { Event::EcnIsCe } else { Event::EcnNoCe }, now);
+        }
+    }
+
     fn set_cwnd(&mut self, cwnd: u32, now: Instant) {
         self.sock.cwnd = cwnd.clamp(1, self.sock.cwnd_clamp);
         self.window_stamp = now;
@@ -409,8 +427,9 @@ impl Sender {
             && !self.send_new_first
             // What comes then may end the connection.
             && !self.fin_sent
-            // Each segment and each ACK is sampled.
+            // Each segment and each ACK is sampled, or each mark told.
             && !self.controls()
+            && !self.tells_marks()
     }
 
     #[cfg(test)]

@@ -1,6 +1,6 @@
 //! How a connection opens: the SYNs of both ends, what they agree on, and the resets that end it.
 
-use traffic::packet::{ETHERNET_HEADER_AND_FCS, Tcp, flags};
+use traffic::packet::{ETHERNET_HEADER_AND_FCS, Tcp, ecn, flags};
 use traffic::{Instant, Packet};
 
 use super::Connection;
@@ -12,7 +12,8 @@ use crate::seq::ORIGIN;
 impl Connection {
     /// Handshake segments, and resets.
     #[cold]
-    pub(super) fn receive_early(&mut self, tcp: &Tcp, now: Instant) {
+    pub(super) fn receive_early(&mut self, packet: &Packet, now: Instant) {
+        let tcp = &packet.tcp;
         if tcp.flags & flags::RST != 0 {
             if self.phase != Phase::Listen {
                 self.fail();
@@ -22,7 +23,7 @@ impl Connection {
         let (syn, ack) = (tcp.flags & flags::SYN != 0, tcp.flags & flags::ACK != 0);
         let acks_syn = ack && tcp.ack == self.sender.space.wire(ORIGIN + 1);
         match self.phase {
-            Phase::Listen if syn && !ack => self.answer(tcp),
+            Phase::Listen if syn && !ack => self.answer(packet),
             Phase::SynReceived if syn && !ack => self.handshake.due = true,
             Phase::SynSent if syn && acks_syn => {
                 self.agree_with(tcp, now);
@@ -43,9 +44,10 @@ impl Connection {
         self.sender.space.unwrap(tcp.ack, ORIGIN + 1) == ORIGIN + 1
     }
 
-    fn answer(&mut self, syn: &Tcp) {
-        self.syn = *syn;
-        self.receiver.ts_recent = syn.ts_val;
+    fn answer(&mut self, packet: &Packet) {
+        let capable = packet.tos & ecn::MASK != 0;
+        self.syn = handshake::granted(&self.sender.config, &packet.tcp, capable);
+        self.receiver.ts_recent = self.syn.ts_val;
         self.phase = Phase::SynReceived;
         self.handshake.due = true;
     }
@@ -100,7 +102,9 @@ impl Connection {
         let options = handshake::option_bytes(&tcp);
         let length = config.segment.headers() + options + ETHERNET_HEADER_AND_FCS;
         let retransmission = self.handshake.times > 0;
-        *packet = Packet { created: now, length, retransmission, tcp, ..self.template };
+        let ect = if self.sender.needs_ecn() { ecn::ECT0 } else { 0 };
+        let tos = self.template.tos | ect;
+        *packet = Packet { created: now, length, retransmission, tcp, tos, ..self.template };
         self.handshake.sent(&config, now);
         self.segments_sent += 1;
         true

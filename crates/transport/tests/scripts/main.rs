@@ -4,6 +4,7 @@ mod acknowledging;
 mod calls;
 mod cubic;
 mod emission;
+mod marks;
 mod options;
 #[path = "../pipe/mod.rs"]
 mod pipe;
