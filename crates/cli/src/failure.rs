@@ -49,7 +49,7 @@ macro_rules! experiment_error {
     };
 }
 
-experiment_error!(scenario::Errors, record::Error, simulate::Refusal, lab::Error);
+experiment_error!(scenario::Errors, record::Error, guest::Error, simulate::Refusal, lab::Error);
 
 impl Failure {
     /// The command line is wrong.

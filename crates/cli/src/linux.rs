@@ -1,19 +1,18 @@
 //! `suimon linux`: the guest kernel, Linux as a program (user-mode Linux) on the simulator's clock.
 
 mod build;
-pub(crate) mod cache;
 mod child;
 mod needs;
-mod recipe;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
+
+use guest::{Kernel, built, recipe};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 use crate::table::Table;
-use cache::Kernel;
 use needs::Missing;
 
 /// What is typed to have a kernel.
@@ -48,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 /// Exit 3 where none is built.
 fn status(json: bool) -> Result<Exit, Failure> {
-    let kernel = cache::built()?;
+    let kernel = built::newest()?;
     let missing = needs::missing(None);
     if json {
         output::print_json(&document(kernel.as_ref(), &missing)?)?;
@@ -64,9 +63,9 @@ fn document(kernel: Option<&Kernel>, missing: &[Missing]) -> Result<Value, Failu
     Ok(json!({
         "built": kernel.is_some(),
         "version": kernel.map(|kernel| &kernel.version),
-        "path": kernel.map(|kernel| &kernel.path),
+        "path": kernel.map(|kernel| &kernel.binary),
         "recipe": recipe::hash(),
-        "folder": cache::folder()?,
+        "folder": built::folder()?,
         "missing": missing.iter().map(as_json).collect::<Vec<_>>(),
         "command": command(kernel, missing),
     }))
@@ -82,10 +81,10 @@ fn text(kernel: Option<&Kernel>, missing: &[Missing]) -> Result<String, Failure>
     let mut table = Table::new(&["", ""]);
     table.row(["series".into(), recipe::SERIES.into()]);
     table.row(["recipe".into(), recipe::hash().into()]);
-    table.row(["folder".into(), cache::folder()?.display().to_string().into()]);
-    if let Some(Kernel { version, path }) = kernel {
+    table.row(["folder".into(), built::folder()?.display().to_string().into()]);
+    if let Some(Kernel { version, binary }) = kernel {
         table.row(["built".into(), version.as_str().into()]);
-        table.row(["program".into(), path.display().to_string().into()]);
+        table.row(["program".into(), binary.display().to_string().into()]);
     } else {
         table.row(["built".into(), "no".into()]);
     }

@@ -10,6 +10,7 @@ mod editor;
 mod excerpt;
 mod exit;
 mod failure;
+mod guest_program;
 mod init;
 mod interruption;
 mod lab;
@@ -76,6 +77,9 @@ enum Verb {
     Cost(cost::Arguments),
     /// Build the guest kernel, Linux on the simulator's clock, or say whether it is built
     Linux(linux::Arguments),
+    /// Be the first program of a guest kernel
+    #[command(hide = true)]
+    Guest(guest_program::Arguments),
     /// Say what this machine can do, and what to type for what it cannot
     Doctor(doctor::Arguments),
     /// Write the JSON Schema of scenarios, for editors
@@ -103,6 +107,7 @@ impl Verb {
             Self::Cost(arguments) => cost::run(arguments),
             Self::Demo(arguments) => demo::run(arguments),
             Self::Linux(arguments) => linux::run(arguments),
+            Self::Guest(arguments) => guest_program::run(arguments),
             Self::Doctor(arguments) => doctor::run(arguments),
             Self::Schema(arguments) => editor::run(arguments),
             Self::Completions(arguments) => manual::completions(arguments),

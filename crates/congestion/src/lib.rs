@@ -15,6 +15,7 @@ pub use parameter::{Config, PARAMETERS_MAX, Parameter, Parameters, Refused};
 
 /// Where a connection stands, as Linux names it (`enum tcp_ca_state`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(u32)]
 pub enum State {
     /// Nothing unusual.

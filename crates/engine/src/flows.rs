@@ -14,7 +14,7 @@ impl Engine {
     /// Tells of both ends of each flow that has begun, as they are now. What takes a real kernel is left out.
     pub fn sample_flows(&self, plan: &Plan, now: Instant, observer: &mut impl Observer) {
         for (number, flow) in plan.flows.iter().enumerate() {
-            if now >= flow.span.start && !flow.takes_a_kernel() {
+            if now >= flow.span.start && plan.is_modelled(flow) {
                 let id = FlowId(number as u32);
                 let [sender, receiver] =
                     [flow.writer(), flow.reader()].map(|node| self.info(node, id));
@@ -38,7 +38,7 @@ impl Engine {
             receiver,
             delay: self.host(flow.to).and_then(|host| host.delay(id)),
             exchanges: self.host(flow.from).and_then(|host| host.exchanges(id)),
-            left_out: flow.takes_a_kernel(),
+            left_out: !plan.is_simulated(flow),
             ..marks.totals(flow, self.now(), self.progress(plan, number))
         }
     }

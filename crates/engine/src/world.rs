@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use network::forwarding::{Destination, ForwardingTable, NO_ROUTE};
-use network::host::{Host, SocketConfig, SocketKind};
+use network::host::{self, Host, SocketConfig, SocketKind};
 use network::impairment::{Impairment, Parameters};
 use network::ingress::Side;
 use network::link::Wire;
@@ -71,8 +71,27 @@ impl World {
     /// # Errors
     /// See [`Refusal`].
     pub fn of_machines(plan: &Plan, packets: Packets) -> Result<Self, Refusal> {
+        Self::with_machines(plan, packets, |_| true)
+    }
+
+    /// The same of hosts that have kernels of their own; the others are modelled, and so are the flows between these.
+    ///
+    /// # Errors
+    /// See [`Refusal`].
+    pub fn of_kernels(plan: &Plan, packets: Packets) -> Result<Self, Refusal> {
+        let mut world = Self::with_machines(plan, packets, |host| host.kernel.is_some())?;
+        world.connect(plan);
+        Ok(world)
+    }
+
+    fn with_machines(
+        plan: &Plan,
+        packets: Packets,
+        is_machine: impl Fn(&host::Config) -> bool,
+    ) -> Result<Self, Refusal> {
+        let is_machine = |kind: &Kind| matches!(kind, Kind::Host(host) if is_machine(host));
         let interfaces = |kind: &Kind, parts: Parts| match kind {
-            Kind::Host(_) => {
+            _ if is_machine(kind) => {
                 // The machine itself verifies checksums.
                 let verified = parts.sides.into_iter().map(|side| Side { verifies: false, ..side });
                 let (table, sides) = (parts.table.local(), verified.collect());
@@ -85,7 +104,7 @@ impl World {
         for channel in 0..world.channels.len() {
             let frames = plan.links[channel / 2].lab.wire == scenario::plan::Wire::Frames;
             let far = world.channels[channel].far as usize;
-            let machine = matches!(plan.nodes[far].kind, Kind::Host(_));
+            let machine = is_machine(&plan.nodes[far].kind);
             world.channels[channel].gap_frames = frames && machine;
         }
         if plan.links.iter().any(|link| link.lab.gso) {
@@ -191,7 +210,7 @@ impl World {
         }
     }
 
-    /// Adds both ends of every flow but those that take a real kernel. Of what is due at a host at one time, what
+    /// Adds both ends of every modelled flow. Of what is due at a host at one time, what
     /// was added first comes first: connections before datagrams.
     fn connect(&mut self, plan: &Plan) {
         self.describe(plan);
@@ -204,10 +223,10 @@ impl World {
         }
     }
 
-    /// Adds both ends of a flow, unless it takes a real kernel.
+    /// Adds both ends of a flow, if it is modelled.
     fn add(&mut self, plan: &Plan, id: FlowId, flow: &Flow) {
         let kinds = match &flow.transport {
-            _ if flow.takes_a_kernel() => return,
+            _ if !plan.is_modelled(flow) => return,
             Transport::Tcp(tcp) => {
                 let isn = Random::new(plan.seed, &flow.name).next_u32();
                 let (near, far) = (tcp.sender.clone(), tcp.receiver.clone());

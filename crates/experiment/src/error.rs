@@ -16,6 +16,9 @@ pub enum Error {
     /// The simulator refused the plan.
     #[error(transparent)]
     Simulator(#[from] simulate::Refusal),
+    /// A guest kernel could not be started, or did not go on.
+    #[error(transparent)]
+    Guest(#[from] guest::Error),
     /// The lab could not be built, or broke.
     #[error(transparent)]
     Lab(#[from] lab::Error),

@@ -1,8 +1,10 @@
 //! One run from plan to closed run folder.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
+use guest::Kernel;
+use network::observer::Observer;
 use record::manifest::Environment;
 use record::{
     Cost, Files, LabReport, Manifest, Recorder, Recording, RunFolder, Summary, Totals, Verdict,
@@ -55,6 +57,15 @@ impl Status {
     }
 }
 
+/// What guest kernels found.
+#[derive(Clone, Debug, Default)]
+pub struct Guests {
+    /// What a reader should know.
+    pub notes: Vec<String>,
+    /// The scenario's programs that failed, each with its status and what it said last.
+    pub failed_programs: Vec<String>,
+}
+
 /// What came out of a run.
 #[derive(Debug)]
 pub struct Outcome {
@@ -70,7 +81,9 @@ pub struct Outcome {
     pub cost: Cost,
     /// What the lab found of the machine.
     pub lab: Option<LabReport>,
-    /// Why it ended before its time, if the lab broke or the disk was full; the rest is of what went before.
+    /// What the guest kernels found, where hosts of a simulation have any.
+    pub guests: Option<Guests>,
+    /// Why it ended before its time, if lab or guests broke or the disk was full; the rest is of what went before.
     pub failure: Option<Error>,
     /// What the driver left out.
     pub left_out: Vec<String>,
@@ -89,7 +102,11 @@ impl Outcome {
 
     /// The scenario's programs that failed, each with its status and what it said last.
     pub fn failed_programs(&self) -> &[String] {
-        self.lab.as_ref().map_or(&[], |lab| &lab.failed_programs)
+        match (&self.lab, &self.guests) {
+            (Some(lab), _) => &lab.failed_programs,
+            (None, Some(guests)) => &guests.failed_programs,
+            (None, None) => &[],
+        }
     }
 
     /// What its programs had to use in place of what they were to use.
@@ -155,6 +172,7 @@ impl Job {
             lab: None,
             disk_full: false,
         };
+        let kernel = self.kernel()?;
         let folder = RunFolder::create(&self.folder, manifest, &self.lock)?;
         let advance = steering.of(&self.plan);
         let live = Live::open(&self.plan, self.driver.name(), folder.path());
@@ -168,7 +186,9 @@ impl Job {
         let of_run = record::Steering { interrupted: steering.interrupted, progress: &progress };
         let meter = Meter::start();
         let run = match self.driver {
-            Driver::Simulator => simulate(&self.plan, folder.files(), &live, of_run)?,
+            Driver::Simulator => {
+                simulate(&self.plan, kernel.as_ref(), folder.files(), &live, of_run)?
+            }
             Driver::Lab(fabric) => self.in_lab(fabric, folder.files(), &live, of_run)?,
         };
         let cost = meter.read();
@@ -184,8 +204,16 @@ impl Job {
         })
     }
 
+    /// The kernel that hosts of a simulation have; `None` if none has one.
+    fn kernel(&self) -> Result<Option<Kernel>, Error> {
+        if self.driver.is_lab() || !self.plan.has_kernels() {
+            return Ok(None);
+        }
+        Ok(Some(guest::built::newest()?.ok_or(guest::Error::NotBuilt)?))
+    }
+
     fn close(&self, mut folder: RunFolder, run: Run, cost: Cost) -> Result<Outcome, Error> {
-        let Run { totals, mut recording, lab, failure } = run;
+        let Run { totals, mut recording, lab, guests, failure } = run;
         if let Some(lab) = &lab {
             folder.set_lab(lab.clone());
         }
@@ -209,10 +237,10 @@ impl Job {
         }
         let verdicts = verdicts?;
         let full = full.then(|| Error::DiskFull { folder: self.folder.clone() });
-        let failure = failure.map(Error::from).or(full);
+        let failure = failure.or(full);
         let left_out = self.left_out.clone();
         let folder = self.folder.clone();
-        Ok(Outcome { folder, summary, verdicts, recording, cost, lab, failure, left_out })
+        Ok(Outcome { folder, summary, verdicts, recording, cost, lab, guests, failure, left_out })
     }
 
     /// Runs the plan in the lab.
@@ -230,7 +258,8 @@ impl Job {
         let lab::Outcome { totals, report, failure, .. } =
             lab::run(plan, options, &mut live.tap(&mut recorder), steering)?;
         let recording = Some(recorder.finish(&totals)?);
-        Ok(Run { totals, recording, lab: Some(report), failure })
+        let failure = failure.map(Error::from);
+        Ok(Run { totals, recording, lab: Some(report), guests: None, failure })
     }
 }
 
@@ -239,22 +268,43 @@ struct Run {
     totals: Totals,
     recording: Option<Recording>,
     lab: Option<LabReport>,
-    failure: Option<lab::Error>,
+    guests: Option<Guests>,
+    failure: Option<Error>,
 }
 
 /// Simulates `plan`, with a recorder only if a probe asks for one.
 fn simulate(
     plan: &Plan,
+    kernel: Option<&Kernel>,
     files: &Files,
     live: &Live,
     steering: record::Steering<'_>,
 ) -> Result<Run, Error> {
     if !Recorder::is_needed(plan) {
-        let totals = simulate::run(plan, &mut (), steering)?;
-        return Ok(Run { totals, recording: None, lab: None, failure: None });
+        return simulate_for(plan, kernel, files, &mut (), steering);
     }
     let mut recorder = Recorder::in_folder(plan, files)?;
-    let totals = simulate::run(plan, &mut live.tap(&mut recorder), steering)?;
-    let recording = Some(recorder.finish(&totals)?);
-    Ok(Run { totals, recording, lab: None, failure: None })
+    let run = simulate_for(plan, kernel, files, &mut live.tap(&mut recorder), steering)?;
+    let recording = Some(recorder.finish(&run.totals)?);
+    Ok(Run { recording, ..run })
+}
+
+fn simulate_for(
+    plan: &Plan,
+    kernel: Option<&Kernel>,
+    files: &Files,
+    observer: &mut impl Observer,
+    steering: record::Steering<'_>,
+) -> Result<Run, Error> {
+    let (recording, lab) = (None, None);
+    let Some(kernel) = kernel else {
+        let totals = simulate::run(plan, observer, steering)?;
+        return Ok(Run { totals, recording, lab, guests: None, failure: None });
+    };
+    let program = std::env::current_exe().map_err(Error::file(Path::new("/proc/self/exe")))?;
+    let options = simulate::guests::Options { kernel, program: &program, folder: files.path() };
+    let simulate::guests::Outcome { totals, notes, failed_programs, failure } =
+        simulate::guests::run(plan, options, observer, steering)?;
+    let guests = Some(Guests { notes, failed_programs });
+    Ok(Run { totals, recording, lab, guests, failure: failure.map(Error::from) })
 }

@@ -7,6 +7,8 @@ pub mod checksum;
 pub mod flows;
 pub mod frame;
 pub mod neighbours;
+pub mod programs;
 
 pub use flows::{FlowEntry, Flows};
 pub use neighbours::Neighbours;
+pub use programs::ProgramFlows;

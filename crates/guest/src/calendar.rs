@@ -328,13 +328,33 @@ impl Calendar {
         Ok(())
     }
 
+    /// How the guest of that number ended, which has.
+    pub fn ended(&mut self, guest: usize) -> Error {
+        let of = &mut self.guests[guest];
+        // Its socket is closed: the process is at its end, if it does not hang there.
+        let mut status = of.process.try_wait();
+        for _ in 0..100 {
+            if !matches!(status, Ok(None)) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+            status = of.process.try_wait();
+        }
+        let status = match status {
+            Ok(Some(status)) => status.to_string(),
+            Ok(None) => "it hangs".into(),
+            Err(error) => error.to_string(),
+        };
+        Error::Ended { guest, now: self.now, status, console: of.last_words() }
+    }
+
     fn stuck(&self, guest: usize) -> Error {
         Error::Stuck { guest, now: self.page.now(), waited: self.patience }
     }
 }
 
 /// What a guest's clock of the day shows at the calendar's start: 14 November 2023, 22:13:20 UTC.
-const EPOCH: u64 = 1_700_000_000_000_000_000;
+pub const EPOCH: u64 = 1_700_000_000_000_000_000;
 
 impl Guest {
     fn start(

@@ -20,6 +20,37 @@ pub enum Error {
         /// Why.
         why: String,
     },
+    /// None is built.
+    #[error(
+        "no guest kernel is built, and a host of the scenario has one\n  help: suimon linux build"
+    )]
+    NotBuilt,
+    /// There is no place for one.
+    #[error(
+        "neither XDG_CACHE_HOME nor HOME names a folder for the guest kernel\n  help: {}",
+        crate::built::HELP
+    )]
+    NoCache,
+    /// What the scenario's hosts run in a guest failed.
+    #[error("in guest {guest}: {why}")]
+    Within {
+        /// Its number.
+        guest: usize,
+        /// Why.
+        why: String,
+    },
+    /// A guest's process ended before the run did.
+    #[error("the guest {guest} ended at {now} ns, before the run did: {status}\n{console}")]
+    Ended {
+        /// Its number.
+        guest: usize,
+        /// When.
+        now: u64,
+        /// How the process ended.
+        status: String,
+        /// The last of what it said.
+        console: String,
+    },
     /// A guest says what its protocol does not allow.
     #[error(
         "the guest {guest} broke its protocol: {what}; is its kernel one that `suimon linux build` made?"
@@ -57,7 +88,7 @@ pub enum Error {
 
 impl Error {
     /// The system's refusal of what was tried.
-    pub(crate) fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+    pub fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let what = what.into();
         move |error| Self::System { what, error }
     }

@@ -10,6 +10,8 @@ use crate::Error;
 /// A kernel that can be a guest's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
+    /// Of Linux, as in "6.12.117".
+    pub version: String,
     /// User-mode Linux, as `suimon linux build` makes it.
     pub binary: PathBuf,
 }

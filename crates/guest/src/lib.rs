@@ -9,19 +9,20 @@
 
 #![forbid(unsafe_code)]
 
+pub mod built;
 mod calendar;
 mod card;
 mod error;
-pub mod hosts;
 mod kernel;
 pub mod network;
 mod page;
 mod pinned;
+pub mod recipe;
 mod socket;
 mod time_travel;
 mod vhost_user;
 
-pub use calendar::{Calendar, Cards, End, Outside};
+pub use calendar::{Calendar, Cards, EPOCH, End, Outside};
 pub use card::Address;
 pub use error::Error;
 pub use kernel::{Kernel, Settings};

@@ -3,13 +3,12 @@
 use std::collections::VecDeque;
 
 use engine::{Delivery, Engine, Tally, World};
-use frames::{FlowEntry, Flows, Neighbours, frame};
+use frames::{FlowEntry, Flows, Neighbours, ProgramFlows, frame};
 use network::PortId;
-use network::observer::Observer;
+use network::observer::{Event, Observer};
 use scenario::Plan;
-use scenario::plan::NodeKind;
 use traffic::header::Header;
-use traffic::packet::{FRAME_MIN, Protocol};
+use traffic::packet::{FRAME_MIN, Protocol, ecn};
 use traffic::{Instant, Packet, Packets};
 
 use crate::calendar::{Cards, Outside};
@@ -31,12 +30,12 @@ pub struct Socket {
     pub mtu: u16,
 }
 
-/// The cards of a plan's hosts, in the order of its links: each end that is a host's.
+/// The cards of a plan's hosts that have kernels, in the order of its links.
 pub fn sockets(plan: &Plan) -> Vec<Socket> {
     let mut sockets = Vec::new();
     for (link, joined) in plan.links.iter().enumerate() {
         for (end, here) in joined.ends.iter().enumerate() {
-            if !matches!(plan.nodes[here.node].kind, NodeKind::Host(_)) {
+            if !plan.has_kernel(here.node) {
                 continue;
             }
             let fed_by = PortId((2 * link + 1 - end) as u32);
@@ -49,11 +48,33 @@ pub fn sockets(plan: &Plan) -> Vec<Socket> {
     sockets
 }
 
-/// The network of a plan; every host is a guest's.
+/// Counts drops to the programs whose packets they were; passes every event on.
+#[derive(Debug)]
+pub struct ProgramTap<O> {
+    /// What programs sent.
+    pub flows: ProgramFlows,
+    /// The next observer.
+    pub inner: O,
+}
+
+impl<O: Observer> Observer for ProgramTap<O> {
+    fn on(&mut self, event: Event<'_>) {
+        if let Event::Dropped { packet, now, .. } = event {
+            self.flows.dropped(packet, now);
+        }
+        self.inner.on(event);
+    }
+}
+
+/// The network of a plan, with its modelled hosts; the others are guests'.
 #[derive(Debug)]
 pub struct Network<O> {
     engine: Engine,
-    tally: Tally<O>,
+    tally: Tally<ProgramTap<O>>,
+    /// Packets of each flow that reached a guest with a congestion mark.
+    marks: Vec<u64>,
+    /// When the run starts, on the guests' clock. Before, and after its end, frames get nowhere.
+    start: Option<u64>,
     flows: Flows,
     neighbours: Neighbours,
     sockets: Vec<Socket>,
@@ -74,7 +95,7 @@ impl<O: Observer> Network<O> {
     ///
     /// A plan that a discipline refuses.
     pub fn new(plan: &Plan, sockets: Vec<Socket>, observer: O) -> Result<Self, Error> {
-        let world = World::of_machines(plan, Packets::new())
+        let world = World::of_kernels(plan, Packets::new())
             .map_err(|refusal| Error::Refused { why: refusal.to_string() })?;
         let mut gates = vec![None; 2 * plan.links.len()];
         for (number, socket) in sockets.iter().enumerate() {
@@ -82,7 +103,9 @@ impl<O: Observer> Network<O> {
         }
         Ok(Self {
             engine: Engine::new(world),
-            tally: Tally::new(plan, observer),
+            tally: Tally::new(plan, ProgramTap { flows: ProgramFlows::of(plan), inner: observer }),
+            marks: vec![0; plan.flows.len()],
+            start: None,
             flows: Flows::of(plan),
             neighbours: Neighbours::in_plan(plan),
             sockets,
@@ -94,18 +117,43 @@ impl<O: Observer> Network<O> {
     }
 
     /// The engine, and what was counted.
-    pub fn parts(&self) -> (&Engine, &Tally<O>) {
-        (&self.engine, &self.tally)
+    pub fn parts(&mut self) -> (&mut Engine, &mut Tally<ProgramTap<O>>) {
+        (&mut self.engine, &mut self.tally)
     }
 
-    /// What everybody does up to `now` happens.
-    fn advance(&mut self, now: u64) {
-        let now = Instant::from_ps(now.saturating_mul(1_000));
-        self.engine.run_until(now, &mut self.tally);
+    /// Packets of each flow that reached a guest with a congestion mark.
+    pub fn marks(&self) -> &[u64] {
+        &self.marks
+    }
+
+    /// The run starts then, on the guests' clock.
+    pub fn start(&mut self, at: u64) {
+        self.start = Some(at);
+    }
+
+    /// The run is over: what is sent from now on gets nowhere, and nothing arrives.
+    pub fn close(&mut self) {
+        self.start = None;
+    }
+
+    /// That time of the run, on the guests' clock.
+    pub fn on_clock(&self, at: Instant) -> u64 {
+        self.start.map_or(NEVER, |start| start.saturating_add(at.as_ps() / 1_000))
+    }
+
+    /// What everybody does up to `now` happens, of the run's time.
+    pub fn run_until(&mut self, now: Instant) {
+        self.engine.run_until(now.max(self.engine.now()), &mut self.tally);
         while let Some((packet, copy)) = self.engine.packets().take_copy() {
             let frame = self.bytes[packet.place() as usize].clone();
             self.keep(copy.place(), &frame);
         }
+    }
+
+    /// The same up to `now` of the guests' clock.
+    fn advance(&mut self, now: u64) {
+        let since = now.saturating_sub(self.start.unwrap_or(now));
+        self.run_until(Instant::from_ps(since.saturating_mul(1_000)));
     }
 
     /// Keeps the frame of the packet at that place.
@@ -121,11 +169,14 @@ impl<O: Observer> Network<O> {
 
 impl<O: Observer> Outside for Network<O> {
     fn send(&mut self, card: usize, sent: &[u8], now: u64) {
-        self.advance(now);
+        if self.start.is_some() {
+            self.advance(now);
+        }
         let header = Header::parse(sent);
         let neighbours = &self.neighbours;
         let known = self.flows.find(&header, self.engine.packets(), || neighbours.of(&header));
-        let Some(FlowEntry { flow, source, destination }) = known else {
+        let known = known.filter(|_| self.start.is_some());
+        let Some(entry @ FlowEntry { flow, source, destination }) = known else {
             // A question for an address, or for nobody.
             const ROOM: usize = 128;
             let mut asked = sent.to_vec();
@@ -138,6 +189,7 @@ impl<O: Observer> Outside for Network<O> {
         };
         let udp = header.protocol == Protocol::Udp as u8;
         let at = self.engine.now();
+        self.tally.inner.flows.entered(&entry, &header, at);
         let packet = self.engine.packets().insert(Packet {
             created: at,
             queued: at,
@@ -157,23 +209,36 @@ impl<O: Observer> Outside for Network<O> {
     }
 
     fn next(&self) -> u64 {
-        if !self.answers.is_empty() || self.engine.has_delivered() {
-            return self.engine.now().as_ps().div_ceil(1_000);
+        if !self.answers.is_empty() {
+            return 0;
         }
-        match self.engine.quiet_until() {
+        let Some(start) = self.start else { return NEVER };
+        let at = match self.engine.has_delivered() {
+            true => self.engine.now(),
+            false => self.engine.quiet_until(),
+        };
+        match at {
             Instant::NEVER => NEVER,
-            at => at.as_ps().div_ceil(1_000),
+            at => start.saturating_add(at.as_ps().div_ceil(1_000)),
         }
     }
 
     fn act(&mut self, now: u64, cards: &mut Cards<'_>) {
-        self.advance(now);
         for (card, answer) in self.answers.drain(..) {
             cards.deliver(card, &answer);
         }
+        if self.start.is_none() {
+            return;
+        }
+        self.advance(now);
+        let at = self.engine.now();
         let (delivered, packets) = self.engine.take_delivered();
         for Delivery { by, packet, .. } in delivered {
-            let Packet { tos, corrupted, .. } = packets[packet];
+            let Packet { tos, corrupted, flow, .. } = packets[packet];
+            self.tally.inner.flows.delivered(&packets[packet], at);
+            if let Some(marks) = self.marks.get_mut(flow.0 as usize) {
+                *marks += u64::from(tos & ecn::MASK == ecn::CE);
+            }
             if let (Some(card), false) = (self.gates[by.0 as usize], corrupted) {
                 let bytes = &mut self.bytes[packet.place() as usize];
                 frame::set_tos(bytes, tos);

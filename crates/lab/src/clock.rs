@@ -17,6 +17,13 @@ impl Clock {
         Self { epoch: time::Instant::now() + ahead }
     }
 
+    /// A clock whose epoch is when the system's wall clock shows `stamp`, counted from 1970; `None` if that has passed.
+    #[allow(clippy::disallowed_methods, reason = "the simulator tells the start by the wall clock")]
+    pub fn starting_when(stamp: time::Duration) -> Option<Self> {
+        let ahead = (time::UNIX_EPOCH + stamp).duration_since(time::SystemTime::now());
+        ahead.ok().map(Self::starting_in)
+    }
+
     /// The time; zero before the epoch.
     #[allow(clippy::disallowed_methods, reason = "the real-time driver's clock")]
     #[inline]

@@ -12,7 +12,7 @@ mod orders;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::{Agenda, Delivery, Engine, Tally, Task, World};
-use frames::{FlowEntry, Flows, Neighbours, checksum, frame};
+use frames::{FlowEntry, Flows, Neighbours, ProgramFlows, checksum, frame};
 use network::PortId;
 use network::observer::{Event, Observer, Place};
 use record::totals::{Carried, Drops, EngineTotals, PortTotals};
@@ -29,7 +29,6 @@ use crate::device::{Received, Segments};
 use crate::error::Error;
 use crate::event_channel::{self, EventSender};
 use crate::lateness::Lateness;
-use crate::program_flows::ProgramFlows;
 use crate::stalls::Stalls;
 
 use idle::Idle;

@@ -1,8 +1,10 @@
-//! The hosts of a plan: a network namespace each, and a cable from each of its interfaces to the fabric.
+//! The hosts of a plan: a network namespace each, and a cable from each of its interfaces to the fabric; in a guest
+//! kernel its network cards.
 
 use std::net::IpAddr;
 
 use network::PortId;
+use record::guest::Card;
 use scenario::Plan;
 use scenario::plan::{End, Flow, Link, Node, NodeKind, Transport};
 use traffic::qdisc::Parameters;
@@ -42,17 +44,8 @@ pub(crate) struct Hosts {
 impl Hosts {
     /// Makes the hosts of `plan`; their kernels receive on `cpus`, if any are given.
     pub(crate) fn new(plan: &Plan, cpus: &[usize]) -> Result<Self, Error> {
-        let fabric = Namespace::new()?;
-        let mut namespaces = Vec::new();
-        for (node, buffers) in plan.nodes.iter().zip(&buffers(plan)) {
-            let host = matches!(node.kind, NodeKind::Host(_)).then(Namespace::new).transpose()?;
-            if let Some(host) = &host {
-                sysctl::prepare_host(host, buffers)?;
-            }
-            namespaces.push(host);
-        }
-        let congestion = DefaultCongestion::set(&namespaces.iter().flatten().collect::<Vec<_>>())?;
-        let mut hosts = Self { namespaces, fabric, interfaces: Vec::new(), congestion };
+        let is_host = |node: usize| matches!(plan.nodes[node].kind, NodeKind::Host(_));
+        let mut hosts = Self::bare(plan, Namespace::new()?, is_host)?;
         let links = links(plan);
         let mut laid = vec![0; plan.nodes.len()];
         for number in 0..plan.links.len() {
@@ -63,6 +56,48 @@ impl Hosts {
             }
         }
         Ok(hosts)
+    }
+
+    /// Makes the hosts whose network cards these are, in a guest kernel; `eth0` is the first. The fabric's namespace is
+    /// this thread's.
+    pub(crate) fn of_cards(plan: &Plan, cards: &[Card]) -> Result<Self, Error> {
+        let is_here = |node: usize| cards.iter().any(|card| card.node == node);
+        let hosts = Self::bare(plan, Namespace::current()?, is_here)?;
+        let links = links(plan);
+        let mut given = vec![0; plan.nodes.len()];
+        for (number, card) in cards.iter().enumerate() {
+            let link = &plan.links[card.link];
+            let end = usize::from(link.ends[0].node != card.node);
+            let Some(host) = &hosts.namespaces[card.node] else { continue };
+            let targets = targets_of(plan, (card.node, card.link), links[card.node]);
+            let settings = veth::Settings {
+                interface: given[card.node],
+                routes: targets.as_deref().map_or(Routes::Everything, Routes::Only),
+                own_ports: &server_ports(plan, card.node, card.link),
+                ..settings(plan, (card.link, end))
+            };
+            veth::adopt(host, &format!("eth{number}"), &settings)?;
+            given[card.node] += 1;
+        }
+        Ok(hosts)
+    }
+
+    /// A namespace for each node that is one of these hosts, without interfaces.
+    fn bare(
+        plan: &Plan,
+        fabric: Namespace,
+        is_host: impl Fn(usize) -> bool,
+    ) -> Result<Self, Error> {
+        let mut namespaces = Vec::new();
+        for (number, buffers) in buffers(plan).iter().enumerate() {
+            let host = is_host(number).then(Namespace::new).transpose()?;
+            if let Some(host) = &host {
+                sysctl::prepare_host(host, buffers)?;
+            }
+            namespaces.push(host);
+        }
+        let congestion = DefaultCongestion::set(&namespaces.iter().flatten().collect::<Vec<_>>())?;
+        Ok(Self { namespaces, fabric, interfaces: Vec::new(), congestion })
     }
 
     /// Lays the cable of one end of a link, if that is a host's: its interface of that number, of so many.
@@ -76,25 +111,14 @@ impl Hosts {
         let link = &plan.links[number];
         let here = &link.ends[end];
         let Some(host) = &self.namespaces[here.node] else { return Ok(()) };
-        let targets = match interfaces {
-            1 => Vec::new(),
-            _ => targets(plan, here.node, number as u32),
-        };
+        let targets = targets_of(plan, (here.node, number), interfaces);
         let settings = veth::Settings {
             interface,
             fabric_interface: &format!("p{}", 2 * number + end),
-            mac: Node::ethernet_address(here.node),
-            mtu: link.config.mtu.0 as u32,
-            address: plan.nodes[here.node].address,
-            own_address: plan.interface_at(here.node, number).map(|interface| interface.address),
             own_ports: &server_ports(plan, here.node, number),
-            routes: match interfaces {
-                1 => Routes::Everything,
-                _ => Routes::Only(&targets),
-            },
-            line: Some(line(link, here)),
-            segmentation: segmentation(link, here),
+            routes: targets.as_deref().map_or(Routes::Everything, Routes::Only),
             receive_cpus: cpus,
+            ..settings(plan, (number, end))
         };
         let cable = veth::lay(host, &self.fabric, &settings)?;
         let fed_by = PortId((2 * number + 1 - end) as u32);
@@ -106,6 +130,30 @@ impl Hosts {
     pub(crate) fn shaped(&self) -> bool {
         self.interfaces.iter().all(|interface| interface.cable.shaped)
     }
+}
+
+/// What a host's interface is by its link, at that end of it: the host's first, and only, one.
+fn settings(plan: &Plan, (number, end): (usize, usize)) -> veth::Settings<'static> {
+    let link = &plan.links[number];
+    let here = &link.ends[end];
+    veth::Settings {
+        interface: 0,
+        fabric_interface: "",
+        mac: Node::ethernet_address(here.node),
+        mtu: link.config.mtu.0 as u32,
+        address: plan.nodes[here.node].address,
+        own_address: plan.interface_at(here.node, number).map(|interface| interface.address),
+        own_ports: &[],
+        routes: Routes::Everything,
+        line: Some(line(link, here)),
+        segmentation: segmentation(link, here),
+        receive_cpus: &[],
+    }
+}
+
+/// What a host that has so many interfaces reaches by that link; `None` if everything.
+fn targets_of(plan: &Plan, (node, link): (usize, usize), interfaces: u16) -> Option<Vec<IpAddr>> {
+    (interfaces > 1).then(|| targets(plan, node, link as u32))
 }
 
 /// How large TCP's buffers may grow on each node: as large as its flows ask, and as programs may find usual.

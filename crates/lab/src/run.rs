@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time;
 
+use frames::programs;
 use network::Observer;
 use record::totals::{Ending, FlowTotals, Totals};
 use record::{LabPort, LabReport, Steering};
@@ -29,7 +30,7 @@ use crate::hosts::{Hosts, Interface};
 use crate::programs::Programs;
 use crate::spoiled::{self, Evidence};
 use crate::stalls::{StallDetector, Stalls};
-use crate::{program_flows, refusal, threads};
+use crate::{refusal, threads};
 
 /// What of a lab is not the scenario's to say.
 #[derive(Clone, Copy, Debug, Default)]
@@ -332,7 +333,7 @@ fn totals(counted: Counted, complete: bool) -> Totals {
     let flows = flows.map(|(&drops, &marks)| FlowTotals { drops, marks, ..Default::default() });
     let mut flows: Vec<_> = flows.collect();
     for (flow, carried, [drops, marks]) in counted.programs {
-        let [sender, receiver] = program_flows::infos(carried);
+        let [sender, receiver] = programs::infos(carried);
         let received = Bytes(receiver.bytes_read);
         let program = Some(carried);
         flows[flow.0 as usize] =

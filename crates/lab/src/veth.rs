@@ -1,6 +1,8 @@
-//! A cable: a veth pair whose one end is a host's interface and whose other end is the fabric's.
+//! A cable: a veth pair whose one end is a host's interface and whose other end is the fabric's. In a guest kernel
+//! it is a network card, at whose other end is the simulator.
 
 mod address;
+mod card;
 mod offload;
 mod shaper;
 mod steering;
@@ -16,6 +18,7 @@ use netlink_packet_route::link::{
     LinkInfo, LinkMessage,
 };
 
+pub(crate) use card::adopt;
 pub use shaper::Line;
 
 use crate::netlink::{self, Socket};
@@ -104,20 +107,25 @@ pub fn lay(host: &Namespace, fabric: &Namespace, settings: &Settings) -> Result<
     let fabric_index = at_fabric.index(settings.fabric_interface)?;
     offload::set_host(host, &name, settings.segmentation == Segmentation::Reader)?;
     offload::set_fabric(fabric, settings.fabric_interface)?;
-    if settings.address.is_ipv4() {
-        silence(&mut at_host, host_index)?;
-    }
     silence(&mut at_fabric, fabric_index)?;
-    let shaped = match &settings.line {
-        Some(line) => shaper::install(&mut at_host, host_index, line, settings)?,
-        None => false,
-    };
+    let shaped = furnish(&mut at_host, host_index, settings)?;
     at_fabric.raise(fabric_index)?;
     at_host.raise(host_index)?;
     at_fabric.await_carrier(fabric_index)?;
     at_host.await_carrier(host_index)?;
     address::give(&mut at_host, host_index, settings)?;
     Ok(Cable { fabric_index, host_index, shaped, steered })
+}
+
+/// Prepares a host's interface that is still down; returns whether the kernel holds the host to its line.
+fn furnish(at_host: &mut Socket, index: u32, settings: &Settings) -> Result<bool, Error> {
+    if settings.address.is_ipv4() {
+        silence(at_host, index)?;
+    }
+    match &settings.line {
+        Some(line) => shaper::install(at_host, index, line, settings),
+        None => Ok(false),
+    }
 }
 
 /// Refuses an MTU that the kernel or a host of this address does not bear.
@@ -166,14 +174,18 @@ fn end(name: &str, settings: &Settings) -> LinkMessage {
         LinkAttribute::NumTxQueues(1),
         LinkAttribute::NumRxQueues(1),
     ];
-    // TCP builds super-frames of so many segments, whatever ethtool says.
+    link.attributes.extend(longest(settings));
+    link
+}
+
+/// TCP builds super-frames of so many segments, whatever ethtool says.
+fn longest(settings: &Settings) -> Option<LinkAttribute> {
     let segments = match settings.segmentation {
         Segmentation::Tcp => Some(1),
         Segmentation::BehindQueue(frames) => Some(frames.max(1)),
         Segmentation::Reader => None,
     };
-    link.attributes.extend(segments.map(LinkAttribute::GsoMaxSegs));
-    link
+    segments.map(LinkAttribute::GsoMaxSegs)
 }
 
 /// Keeps the kernel from giving an interface an IPv6 address, and from telling its groups.

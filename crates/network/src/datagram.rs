@@ -212,6 +212,7 @@ impl Application for Receiver {
 
 /// How long datagrams were on their way, from the sending program to the receiving one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Delay {
     /// Picoseconds, summed over all.
     pub sum: u128,

@@ -144,6 +144,7 @@ impl Sizes {
 
 /// What became of the requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Exchanges {
     /// Requests whose whole response was read.
     pub completed: u64,

@@ -9,6 +9,7 @@ const BUCKETS: usize = (41 - FINE as usize) << FINE;
 
 /// How often durations came, each known to 6 % of itself; without memory of its own before the first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Histogram {
     counts: Vec<u64>,
     longest: u64,

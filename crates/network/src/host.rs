@@ -11,7 +11,7 @@ mod sockets;
 
 use traffic::packet::flags;
 use traffic::setting::Frequency;
-use traffic::{DropReason, Duration, FlowId, Instant, PacketId, Packets, settings};
+use traffic::{DropReason, Duration, FlowId, Instant, PacketId, Packets, choice, settings};
 use transport::{Connection, Info, OptionError, ProcessingCost, SocketOption};
 
 use self::processor::Processing;
@@ -37,8 +37,20 @@ settings! {
         /// How often the timer ticks that its interfaces' disciplines wait by; as often as is needed unless given.
         #[like(Frequency)]
         pub timer: Duration,
+        /// Whose TCP/IP stack it has in the simulator: "linux-6.12", a real kernel on the simulator's clock, built once by
+        /// `suimon linux build`; modelled unless given. In the lab every host has this machine's.
+        pub kernel: Option<Kernel>,
         /// The processor model; `None` takes no time.
         pub processor: Option<Processor>,
+    }
+}
+
+choice! {
+    /// A kernel that a host has on the simulator's clock.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Kernel {
+        /// Linux of the series 6.12.
+        Linux6_12 = "linux-6.12",
     }
 }
 

@@ -12,6 +12,7 @@ pub mod delays;
 pub mod error;
 pub mod expectation;
 pub mod folder;
+pub mod guest;
 pub mod lab;
 pub mod manifest;
 pub mod paper;

@@ -48,7 +48,7 @@ impl Drops {
 }
 
 /// What became of one flow.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct FlowTotals {
     /// When its program connected, or began to send datagrams.
     pub start: Instant,
@@ -115,7 +115,7 @@ impl FlowTotals {
 }
 
 /// What a network carried in one direction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Carried {
     /// Packets that entered it.
     pub sent: u64,

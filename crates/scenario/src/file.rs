@@ -198,7 +198,7 @@ pub(crate) struct FlowKeys {
     pub(crate) exchange: Option<Declared<Exchange>>,
     /// Small requests by the clock, for the latency that they meet: `ping = {}`.
     pub(crate) ping: Option<Declared<Ping>>,
-    /// A program that sends in place of ours, in the lab: "iperf3 -c {to} -p {port} -t 10". `{from}` and
+    /// A program that sends in place of ours, in the lab or where its hosts have a `kernel`: "iperf3 -c {to} -p {port} -t 10". `{from}` and
     /// `{to}` are the hosts' addresses, `{port}` is the receiver's port.
     pub(crate) program: Option<Name>,
     /// What is started on the receiving host before: "iperf3 -s -1 -p {port}".
@@ -223,7 +223,7 @@ impl Named for Demand {
     const NAME: &'static str = "Demand";
 }
 
-/// As whom a program runs in the lab.
+/// As whom a program runs.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum User {

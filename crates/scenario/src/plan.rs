@@ -136,6 +136,26 @@ impl Plan {
         Random::new(self.seed, &format!("{}:paths", self.nodes[node].name)).next_u64()
     }
 
+    /// Whether the node of that number is a host whose stack is a kernel's in the simulator too.
+    pub fn has_kernel(&self, node: usize) -> bool {
+        matches!(&self.nodes[node].kind, NodeKind::Host(host) if host.kernel.is_some())
+    }
+
+    /// Whether any host is that.
+    pub fn has_kernels(&self) -> bool {
+        (0..self.nodes.len()).any(|node| self.has_kernel(node))
+    }
+
+    /// Whether the simulator's own stack runs the flow, at both ends.
+    pub fn is_modelled(&self, flow: &Flow) -> bool {
+        !flow.takes_a_kernel() && ![flow.from, flow.to].iter().any(|&end| self.has_kernel(end))
+    }
+
+    /// Whether the simulator can run the flow: its own stack does, or kernels at both ends.
+    pub fn is_simulated(&self, flow: &Flow) -> bool {
+        self.is_modelled(flow) || self.has_kernel(flow.from) && self.has_kernel(flow.to)
+    }
+
     /// Every program that the plan starts on real hosts: those of hosts first, then of flows, servers first.
     pub fn commands(&self) -> impl Iterator<Item = Command<'_>> {
         let of_hosts = self.nodes.iter().enumerate().flat_map(|(number, node)| {

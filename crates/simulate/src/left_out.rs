@@ -7,24 +7,26 @@ use scenario::plan::{Flow, Transport};
 /// leaves out, in words: programs at hosts, flows (those of a `count` once), expectations.
 pub fn leave_out(plan: &mut Plan) -> Vec<String> {
     let mut found = left_out(plan);
-    let Plan { flows, expectations, .. } = plan;
+    let mut expectations = std::mem::take(&mut plan.expectations);
     expectations.retain(|expectation| {
-        let judged =
-            !flows.iter().any(|flow| flow.takes_a_kernel() && is_of(&expectation.path, flow));
+        let out = |flow: &Flow| !plan.is_simulated(flow) && is_of(&expectation.path, flow);
+        let judged = !plan.flows.iter().any(out);
         if !judged {
             found.push(format!("`{}` is not judged", expectation.path));
         }
         judged
     });
+    plan.expectations = expectations;
     found
 }
 
 /// What a simulation of `plan` leaves out, in words; the flows of a `count` once.
 pub fn left_out(plan: &Plan) -> Vec<String> {
-    let hosts = plan.nodes.iter().filter(|node| !node.programs.is_empty());
+    let hosts = plan.nodes.iter().enumerate().filter(|(number, _)| !plan.has_kernel(*number));
+    let hosts = hosts.filter(|(_, node)| !node.programs.is_empty());
     let mut found: Vec<String> =
-        hosts.map(|host| format!("host `{}` runs a program", host.name)).collect();
-    let mut flows = plan.flows.iter().filter(|flow| flow.takes_a_kernel()).peekable();
+        hosts.map(|(_, host)| format!("host `{}` runs a program", host.name)).collect();
+    let mut flows = plan.flows.iter().filter(|flow| !plan.is_simulated(flow)).peekable();
     while let Some(flow) = flows.next() {
         let group = group_of(&flow.name);
         let mut count = 1;
@@ -36,6 +38,9 @@ pub fn left_out(plan: &Plan) -> Vec<String> {
             None => format!("flow `{}`", flow.name),
         };
         found.push(match &flow.transport {
+            _ if plan.has_kernel(flow.from) != plan.has_kernel(flow.to) => {
+                format!("{name} has a `kernel` at one end only")
+            }
             Transport::Tcp(tcp) => {
                 let control = tcp.kernel_congestion.as_deref().unwrap_or_default();
                 format!("{name} has the kernel's own congestion control `{control}`")

@@ -2,6 +2,7 @@
 //!
 //! Same seed, same bytes of output, whatever the number of workers.
 
+pub mod guests;
 mod left_out;
 pub mod refusal;
 pub mod run;

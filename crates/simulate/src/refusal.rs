@@ -5,11 +5,14 @@ use scenario::Plan;
 use scenario::plan::{Flow, Transport};
 
 /// Why a plan cannot be simulated.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// A discipline or conditioner refused its parameters.
     #[error(transparent)]
     World(#[from] engine::Refusal),
+    /// A guest kernel does not start.
+    #[error(transparent)]
+    Guest(#[from] guest::Error),
     /// It takes a real kernel, and nothing is left to simulate.
     #[error("{message}\n  help: {help}")]
     Real {
@@ -26,20 +29,22 @@ pub enum Refusal {
 /// # Errors
 /// [`Refusal::Real`] for the first of it.
 pub fn check(plan: &Plan) -> Result<(), Refusal> {
-    if plan.flows.iter().any(|flow| !flow.takes_a_kernel()) {
+    if plan.flows.iter().any(|flow| plan.is_simulated(flow)) {
         return Ok(());
     }
     if let Some(flow) = plan.flows.first() {
-        return Err(of_flow(flow));
+        return Err(of_flow(plan, flow));
     }
-    match plan.nodes.iter().find(|node| !node.programs.is_empty()) {
-        Some(host) => Err(program(&format!("host `{}`", host.name))),
+    let (mut nodes, has_kernel) = (plan.nodes.iter().enumerate(), |number| plan.has_kernel(number));
+    match nodes.find(|(number, node)| !node.programs.is_empty() && !has_kernel(*number)) {
+        Some((_, host)) => Err(program(&format!("host `{}`", host.name))),
         None => Ok(()),
     }
 }
 
-fn of_flow(flow: &Flow) -> Refusal {
+fn of_flow(plan: &Plan, flow: &Flow) -> Refusal {
     match &flow.transport {
+        _ if plan.has_kernel(flow.from) != plan.has_kernel(flow.to) => half(flow),
         Transport::Tcp(tcp) => {
             congestion(flow, tcp.kernel_congestion.as_deref().unwrap_or_default())
         }
@@ -50,7 +55,14 @@ fn of_flow(flow: &Flow) -> Refusal {
 fn program(whose: &str) -> Refusal {
     Refusal::Real {
         message: format!("{whose} runs a program, which takes a real kernel"),
-        help: "run it with --on lab".into(),
+        help: "give its hosts a `kernel`, or run it with --on lab".into(),
+    }
+}
+
+fn half(flow: &Flow) -> Refusal {
+    Refusal::Real {
+        message: format!("flow `{}` has a `kernel` at one end only", flow.name),
+        help: "give the host at its other end a `kernel`, too".into(),
     }
 }
 
@@ -58,6 +70,9 @@ fn congestion(flow: &Flow, name: &str) -> Refusal {
     let ours: Vec<&str> = Algorithm::all().iter().map(Algorithm::name).collect();
     Refusal::Real {
         message: format!("flow `{}` has the kernel's own congestion control `{name}`", flow.name),
-        help: format!("run it with --on lab, or give it one of {}", ours.join(", ")),
+        help: format!(
+            "give its hosts a `kernel`, run it with --on lab, or give it one of {}",
+            ours.join(", ")
+        ),
     }
 }

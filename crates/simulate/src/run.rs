@@ -1,5 +1,6 @@
 //! A run from start to end: the engine between samples, the samples between its stretches.
 
+use std::convert::Infallible;
 use std::sync::atomic::Ordering;
 
 use engine::{Agenda, Engine, GoodputMarks, Tally, Task, World};
@@ -12,7 +13,7 @@ use traffic::{Duration, FlowId, Instant};
 
 use crate::refusal::{self, Refusal};
 
-/// Runs `plan` to its end, or to an interruption. What takes a real kernel is left out; see
+/// Runs `plan` to its end, or to an interruption, with modelled hosts alone. What takes a real kernel is left out; see
 /// [`crate::left_out`].
 ///
 /// # Errors
@@ -23,31 +24,86 @@ pub fn run(
     steering: Steering<'_>,
 ) -> Result<Totals, Refusal> {
     refusal::check(plan)?;
-    let mut tally = Tally::new(plan, observer);
-    let mut engine = Engine::new(World::new(plan)?);
+    let engine = Engine::new(World::new(plan)?);
+    let mut modelled = Modelled { engine, tally: Tally::new(plan, observer) };
+    let Driven { totals, looks, .. } = drive(plan, &mut modelled, steering);
+    Ok(totals.measured(plan, looks))
+}
+
+/// An engine, and who lets time pass in it.
+pub(crate) trait Mover<O> {
+    /// Why time could not pass.
+    type Failure;
+
+    /// Lets everything up to `now` happen, or some of it; whether all has.
+    fn advance(&mut self, now: Instant) -> Result<bool, Self::Failure>;
+
+    /// The engine, and what is counted.
+    fn parts(&mut self) -> (&mut Engine, &mut Tally<O>);
+}
+
+/// Modelled hosts alone: the engine's own events are all there is.
+struct Modelled<O> {
+    engine: Engine,
+    tally: Tally<O>,
+}
+
+impl<O: Observer> Mover<O> for Modelled<O> {
+    type Failure = Infallible;
+
+    fn advance(&mut self, now: Instant) -> Result<bool, Infallible> {
+        Ok(self.engine.run_some(now, EVENTS, &mut self.tally))
+    }
+
+    fn parts(&mut self) -> (&mut Engine, &mut Tally<O>) {
+        (&mut self.engine, &mut self.tally)
+    }
+}
+
+/// What came of a run.
+pub(crate) struct Driven<F> {
+    /// All of it.
+    pub(crate) totals: Totals,
+    /// The same when the part of it began and ended that is measured.
+    pub(crate) looks: Vec<Totals>,
+    /// Why it ended before its time, if not by an interruption.
+    pub(crate) failure: Option<F>,
+}
+
+/// Lets time pass from each task of the run to the next.
+pub(crate) fn drive<O: Observer, M: Mover<O>>(
+    plan: &Plan,
+    mover: &mut M,
+    steering: Steering<'_>,
+) -> Driven<M::Failure> {
     let (end, stride) = (Instant::ZERO + plan.duration, stride(plan.duration));
     let mut agenda = Agenda::new(plan);
     let mut marks: Vec<_> = plan.flows.iter().map(|flow| GoodputMarks::new(plan, flow)).collect();
     let (mut changes, mut looks, mut complete) = (Vec::new(), Vec::new(), false);
-    let mut report_at = Instant::ZERO;
+    let (mut report_at, mut failure) = (Instant::ZERO, None);
     let goes_on = || !steering.interrupted.load(Ordering::Relaxed);
     'run: while goes_on() {
         let now = agenda.next().min(report_at).min(end);
-        while !engine.run_some(now, EVENTS, &mut tally) {
-            (steering.progress)(engine.now());
-            if !goes_on() {
+        loop {
+            match mover.advance(now) {
+                Ok(true) => break,
+                Ok(false) => (steering.progress)(mover.parts().0.now()),
+                Err(error) => failure = Some(error),
+            }
+            if failure.is_some() || !goes_on() {
                 break 'run;
             }
         }
+        let (engine, tally) = mover.parts();
         while let Some((_, task)) = agenda.due(now) {
             match task {
-                Task::SampleFlows => engine.sample_flows(plan, now, tally.inner),
+                Task::SampleFlows => engine.sample_flows(plan, now, &mut tally.inner),
                 Task::Mark(flow) => engine.mark_goodput(plan, flow, &mut marks[flow]),
-                Task::SampleQueues => engine.sample_queues(now, tally.inner),
-                Task::Look => looks.push(totals(plan, &engine, &tally, &marks, false)),
+                Task::SampleQueues => engine.sample_queues(now, &mut tally.inner),
+                Task::Look => looks.push(totals(plan, engine, tally, &marks, false)),
                 Task::Change(change) => {
                     let target = &plan.changes[change].target;
-                    changes.push(change_now(plan, &mut engine, target, &mut tally));
+                    changes.push(change_now(plan, engine, target, tally));
                 }
             }
         }
@@ -60,8 +116,9 @@ pub fn run(
             report_at = now + stride;
         }
     }
-    let totals = totals(plan, &engine, &tally, &marks, complete);
-    Ok(Totals { changes, ..totals }.measured(plan, looks))
+    let (engine, tally) = mover.parts();
+    let totals = Totals { changes, ..totals(plan, engine, tally, &marks, complete) };
+    Driven { totals, looks, failure }
 }
 
 /// Makes a change; what was refused of it.
@@ -90,7 +147,7 @@ fn stride(duration: Duration) -> Duration {
 fn totals(
     plan: &Plan,
     engine: &Engine,
-    tally: &Tally<&mut impl Observer>,
+    tally: &Tally<impl Observer>,
     marks: &[GoodputMarks],
     complete: bool,
 ) -> Totals {

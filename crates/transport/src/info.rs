@@ -4,6 +4,7 @@ use traffic::Duration;
 
 /// Where the connection itself stands (RFC 9293, section 3.3.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Phase {
     /// Waits for a SYN.
     #[default]
@@ -22,6 +23,7 @@ pub enum Phase {
 
 /// A snapshot of a connection. Counters count from the connection's start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Info {
     /// Where the connection stands.
     pub phase: Phase,

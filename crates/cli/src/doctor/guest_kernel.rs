@@ -2,16 +2,16 @@
 
 use lab::machine::{Finding, State};
 
-use crate::linux::{self, cache};
+use crate::linux;
 
 /// One line.
 pub(super) fn findings() -> Vec<Finding> {
-    let (state, why, command) = match cache::built() {
+    let (state, why, command) = match guest::built::newest() {
         Ok(Some(kernel)) => {
-            (State::Ok, format!("Linux {}: {}", kernel.version, kernel.path.display()), "")
+            (State::Ok, format!("Linux {}: {}", kernel.version, kernel.binary.display()), "")
         }
         Ok(None) => (State::Missing, "none is built".to_owned(), linux::BUILD),
-        Err(failure) => (State::Missing, failure.to_string(), linux::BUILD),
+        Err(error) => (State::Missing, error.to_string(), linux::BUILD),
     };
     vec![Finding { what: "guest kernel", state, why, command: command.into() }]
 }

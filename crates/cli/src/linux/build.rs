@@ -8,12 +8,12 @@ use std::process::Command;
 use std::thread;
 
 use clap::Args;
+use guest::recipe::{self, CONFIG, PACKAGE, PATCHES, SERIES, TCP_FILES};
+use guest::{Kernel, built};
 use nix::fcntl::{Flock, FlockArg};
 
-use super::cache::{self, Kernel};
 use super::child::{Runner, Stop};
 use super::needs::{self, Source};
-use super::recipe::{self, CONFIG, PACKAGE, PATCHES, SERIES, TCP_FILES};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -88,7 +88,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         let message = "user-mode Linux runs on x86-64 only";
         return Err(Failure::lacking(message, "build it on such a machine"));
     }
-    let built = cache::built()?.filter(|_| !arguments.rebuild);
+    let built = built::newest()?.filter(|_| !arguments.rebuild);
     if let Some(kernel) = built {
         arguments.note("it is built already; --rebuild builds it anew");
         return arguments.print(&kernel);
@@ -100,7 +100,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return Err(Failure::lacking(message, needs::command(&missing)));
     }
     let interrupted = interruption::watch()?;
-    let folder = cache::folder()?;
+    let folder = built::folder()?;
     let _lock = claim(&folder)?;
     let scratch = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&folder);
     let scratch = scratch.map_err(|error| refused(&folder, &error))?;
@@ -126,14 +126,14 @@ impl Arguments {
         if self.json {
             output::print_json(&super::document(Some(kernel), &[])?)?;
         } else {
-            output::print(&format!("{}\n", kernel.path.display()))?;
+            output::print(&format!("{}\n", kernel.binary.display()))?;
         }
         Ok(Exit::Fine)
     }
 }
 
 fn refused(folder: &Path, error: &io::Error) -> Failure {
-    Failure::lacking(format!("{}: {error}", folder.display()), cache::HELP)
+    Failure::lacking(format!("{}: {error}", folder.display()), built::HELP)
 }
 
 /// Makes the folder if it is not there, and keeps other builds out of it; what builds left that were killed goes.
@@ -280,7 +280,8 @@ impl Build<'_> {
 
     /// Gives what is finished its name: the program last, whole at once.
     fn keep(&self, kernel: &Kernel) -> Result<Kernel, Failure> {
-        let files = [("objects/.config", kernel.config()), ("objects/linux", kernel.path.clone())];
+        let files =
+            [("objects/.config", kernel.config()), ("objects/linux", kernel.binary.clone())];
         for (from, to) in files {
             let from = self.path(from);
             File::open(&from).and_then(|it| it.sync_all()).map_err(Failure::file(&from))?;

@@ -3,7 +3,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use super::recipe::PACKAGE;
+use guest::recipe::PACKAGE;
 
 /// Where Debian's package puts the source.
 const TARBALL: &str = "/usr/src/linux-source-6.12.tar.xz";

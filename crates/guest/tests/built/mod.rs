@@ -7,20 +7,13 @@ use guest::{Address, Calendar, End, Kernel, Outside, Settings};
 
 /// The newest kernel in this user's cache, or the one that SUIMON_LINUX names; skips `test` where there is none.
 pub(crate) fn kernel(test: &str) -> Option<Kernel> {
-    let variable = |name| std::env::var_os(name).map(PathBuf::from);
-    let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
-    let folder = cache.and_then(|cache| std::fs::read_dir(cache.join("suimon/linux")).ok());
-    let files = folder.into_iter().flatten().flatten().map(|entry| entry.path());
-    let built = files.filter(|path| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.starts_with("linux-") && !name.ends_with(".config") && path.is_file()
-    });
-    let newest = built.max_by_key(|path| path.metadata().and_then(|file| file.modified()).ok());
-    let binary = variable("SUIMON_LINUX").or(newest);
-    if binary.is_none() {
+    let named = std::env::var_os("SUIMON_LINUX").map(PathBuf::from);
+    let named = named.map(|binary| Kernel { version: "of SUIMON_LINUX".into(), binary });
+    let kernel = named.or_else(|| guest::built::newest().ok().flatten());
+    if kernel.is_none() {
         testbed::unbuilt(test, "no guest kernel is built: make linux");
     }
-    binary.map(|binary| Kernel { binary })
+    kernel
 }
 
 /// A guest with these cards that runs a shell's program; what it says, and when it ended.

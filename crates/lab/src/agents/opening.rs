@@ -23,7 +23,7 @@ use crate::{Error, Namespace, sysctl};
 pub(super) struct Agent {
     pub(super) start: Instant,
     marks: GoodputMarks,
-    /// Its sockets; none of a program's, of which only the times are known.
+    /// Its sockets; none of a program's, of which only the times are known, and where its hosts are not.
     pub(super) sockets: Option<FlowSockets>,
 }
 
@@ -125,7 +125,8 @@ pub(super) fn open(
                 let reader = ends[usize::from(flow.reader() == flow.to)];
                 Some(FlowSockets { ends, reader })
             }
-            (None, _) => None,
+            // A program's own, or at hosts that are not here.
+            (None, _) | (_, [None, None]) => None,
             _ => {
                 let message = format!("flow `{}` has an end that is no host", flow.name);
                 return Err(Error::unfit(message, "connect hosts"));

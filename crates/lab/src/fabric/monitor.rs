@@ -8,8 +8,7 @@ use traffic::{DropReason, Instant, Packet, PacketId};
 
 use crate::buffers::Buffers;
 use crate::event_channel::{EventSender, Message, Watched};
-use crate::program_flows::ProgramFlows;
-use frames::frame;
+use frames::{ProgramFlows, frame};
 
 /// Observes the engine: counts, and sends what the listener records.
 #[derive(Debug)]

@@ -30,7 +30,7 @@ pub(crate) struct HostKeys {
     pub(crate) profile: Option<Name>,
     /// What a segment costs its processor; nothing unless given.
     pub(crate) processor: Option<Declared<Processor>>,
-    /// What runs there during the whole run, in the lab: "python3 -m http.server 80", or several in an
+    /// What runs there during the whole run, in the lab or where the host has a `kernel`: "python3 -m http.server 80", or several in an
     /// array. `{address}` is the host's own.
     pub(crate) program: Option<Commands>,
     /// As whom its programs run: "nobody" has no rights and writes to its own folder only, "root" may do

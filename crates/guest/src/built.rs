@@ -5,32 +5,21 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::failure::Failure;
-
-use super::recipe;
+use crate::{Error, Kernel, recipe};
 
 /// What helps where the cache is of no use.
-pub(super) const HELP: &str = "name a folder of your own: export XDG_CACHE_HOME=FOLDER";
-
-/// A kernel of this recipe.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Kernel {
-    /// Of Linux, as in "6.12.117".
-    pub(crate) version: String,
-    /// The program.
-    pub(crate) path: PathBuf,
-}
+pub const HELP: &str = "name a folder of your own: export XDG_CACHE_HOME=FOLDER";
 
 impl Kernel {
-    /// What is, or will be, built in that folder from that version.
-    pub(super) fn named(folder: &Path, version: &str) -> Self {
+    /// What is, or will be, built by this recipe in that folder from that version of Linux.
+    pub fn named(folder: &Path, version: &str) -> Self {
         let name = format!("linux-{version}-{}", recipe::hash());
-        Self { version: version.to_owned(), path: folder.join(name) }
+        Self { version: version.to_owned(), binary: folder.join(name) }
     }
 
     /// The complete configuration, kept beside the program.
-    pub(super) fn config(&self) -> PathBuf {
-        let mut path = self.path.clone().into_os_string();
+    pub fn config(&self) -> PathBuf {
+        let mut path = self.binary.clone().into_os_string();
         path.push(".config");
         path.into()
     }
@@ -40,26 +29,23 @@ impl Kernel {
 ///
 /// # Errors
 /// If neither is set.
-pub(crate) fn folder() -> Result<PathBuf, Failure> {
+pub fn folder() -> Result<PathBuf, Error> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache =
         absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
-    let cache = cache.ok_or_else(|| {
-        Failure::lacking("neither XDG_CACHE_HOME nor HOME names a folder for the kernel", HELP)
-    })?;
-    Ok(cache.join("suimon/linux"))
+    Ok(cache.ok_or(Error::NoCache)?.join("suimon/linux"))
 }
 
 /// The newest kernel of this recipe that is built.
 ///
 /// # Errors
 /// If this user has no cache.
-pub(crate) fn built() -> Result<Option<Kernel>, Failure> {
+pub fn newest() -> Result<Option<Kernel>, Error> {
     let folder = folder()?;
     let names = fs::read_dir(&folder).into_iter().flatten().flatten();
     let versions = names.filter_map(|entry| version(entry.file_name().to_str()?));
     let kernels = versions.map(|version| Kernel::named(&folder, &version));
-    Ok(kernels.filter(|kernel| is_program(&kernel.path)).max_by_key(|it| numbers(&it.version)))
+    Ok(kernels.filter(|kernel| is_program(&kernel.binary)).max_by_key(|it| numbers(&it.version)))
 }
 
 /// Of a file that this recipe names.

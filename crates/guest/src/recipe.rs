@@ -1,11 +1,11 @@
 //! What the guest kernel is made of: its series, our configuration, our patches, and files added to its TCP.
 
 /// The series; Debian's package has its newest version.
-pub(super) const SERIES: &str = "6.12";
+pub const SERIES: &str = "6.12";
 /// Debian's package of its source.
-pub(super) const PACKAGE: &str = "linux-source-6.12";
+pub const PACKAGE: &str = "linux-source-6.12";
 /// What is set beyond `allnoconfig`.
-pub(super) const CONFIG: &str = include_str!("../../../../kernel/config");
+pub const CONFIG: &str = include_str!("../../../kernel/config");
 
 /// A file by its name, and its text.
 type File = (&'static str, &'static str);
@@ -13,31 +13,31 @@ type File = (&'static str, &'static str);
 /// Names a patch of ours.
 macro_rules! patch {
     ($name:literal) => {
-        ($name, include_str!(concat!("../../../../kernel/patches/", $name)))
+        ($name, include_str!(concat!("../../../kernel/patches/", $name)))
     };
 }
 
 /// Our patches, in the order in which they are applied.
-pub(super) const PATCHES: [File; 3] =
+pub const PATCHES: [File; 3] =
     [patch!("hz.patch"), patch!("seed.patch"), patch!("syscall-cost.patch")];
 
 /// C files and headers that are put into `net/ipv4`; each `.c` is compiled into the kernel.
-pub(super) const TCP_FILES: &[File] = &[];
+pub const TCP_FILES: &[File] = &[];
 
 /// The lines of the configuration that must hold once it is complete.
-pub(super) fn settings() -> impl Iterator<Item = &'static str> {
+pub fn settings() -> impl Iterator<Item = &'static str> {
     let sets = |line: &&str| line.starts_with("CONFIG_") || line.starts_with("# CONFIG_");
     CONFIG.lines().filter(sets)
 }
 
 /// What `net/ipv4/Makefile` is to have beside its own lines.
-pub(super) fn makefile_lines() -> String {
+pub fn makefile_lines() -> String {
     let objects = TCP_FILES.iter().filter_map(|(name, _)| name.strip_suffix(".c"));
     objects.map(|name| format!("obj-y += {name}.o\n")).collect()
 }
 
 /// Of configuration, patches and files: another recipe, another kernel.
-pub(super) fn hash() -> String {
+pub fn hash() -> String {
     let files = PATCHES.iter().chain(TCP_FILES);
     let texts = files.flat_map(|(name, text)| [*name, *text]);
     format!("{:016x}", fnv([SERIES, CONFIG].into_iter().chain(texts)))

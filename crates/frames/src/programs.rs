@@ -12,7 +12,7 @@ use traffic::packet::ecn;
 use traffic::{FlowId, HostId, Instant, Packet};
 use transport::Info;
 
-use frames::FlowEntry;
+use crate::FlowEntry;
 
 /// Whose packets a flow's are that the plan does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Program {
 
 /// The plan's programs, and what was counted of each.
 #[derive(Debug)]
-pub(crate) struct ProgramFlows {
+pub struct ProgramFlows {
     /// The earliest first.
     programs: Vec<Program>,
     /// The host of each number in packets: a program sends by whichever interface it likes.
@@ -60,7 +60,7 @@ pub(crate) struct ProgramFlows {
 
 impl ProgramFlows {
     /// Those of `plan`.
-    pub(crate) fn of(plan: &Plan) -> Self {
+    pub fn of(plan: &Plan) -> Self {
         let flows = (0..).map(FlowId).zip(&plan.flows);
         let programs = flows.filter(|(_, flow)| matches!(flow.transport, Transport::Program(_)));
         let mut programs: Vec<_> = programs
@@ -86,13 +86,13 @@ impl ProgramFlows {
     }
 
     /// Whether there are any.
-    pub(crate) const fn any(&self) -> bool {
+    pub const fn any(&self) -> bool {
         !self.programs.is_empty()
     }
 
     /// A packet of a flow that was perhaps not met before came from a host.
     #[inline]
-    pub(crate) fn entered(&mut self, known: &FlowEntry, header: &Header, now: Instant) {
+    pub fn entered(&mut self, known: &FlowEntry, header: &Header, now: Instant) {
         if self.programs.is_empty() {
             return;
         }
@@ -107,7 +107,7 @@ impl ProgramFlows {
 
     /// A packet reached a host.
     #[inline]
-    pub(crate) fn delivered(&mut self, packet: &Packet, now: Instant) {
+    pub fn delivered(&mut self, packet: &Packet, now: Instant) {
         let Some(index) = self.owner(packet.flow, now) else { return };
         let source = self.host(packet.source);
         let program = &mut self.programs[index];
@@ -118,7 +118,7 @@ impl ProgramFlows {
     }
 
     /// A packet was dropped.
-    pub(crate) fn dropped(&mut self, packet: &Packet, now: Instant) {
+    pub fn dropped(&mut self, packet: &Packet, now: Instant) {
         if let Some(index) = self.owner(packet.flow, now) {
             self.programs[index].drops += 1;
         }
@@ -170,13 +170,13 @@ impl ProgramFlows {
     }
 
     /// What was counted of each so far: its flow, both directions, drops and marks.
-    pub(crate) fn counts(&self) -> impl Iterator<Item = (FlowId, [Carried; 2], [u64; 2])> + '_ {
+    pub fn counts(&self) -> impl Iterator<Item = (FlowId, [Carried; 2], [u64; 2])> + '_ {
         let each = self.programs.iter();
         each.map(|program| (program.flow, program.carried, [program.drops, program.marks]))
     }
 
     /// The programs that have started by `now`, each as a sample of its two hosts.
-    pub(crate) fn samples(&self, now: Instant) -> impl Iterator<Item = (FlowId, [Info; 2])> + '_ {
+    pub fn samples(&self, now: Instant) -> impl Iterator<Item = (FlowId, [Info; 2])> + '_ {
         let started = self.programs.iter().take_while(move |program| program.start <= now);
         started.map(|program| (program.flow, infos(program.carried)))
     }
@@ -184,7 +184,7 @@ impl ProgramFlows {
 
 /// What was carried, as a connection's counters have it: what the second host reads is the payload of both
 /// directions, as totals count it.
-pub(crate) fn infos([there, back]: [Carried; 2]) -> [Info; 2] {
+pub fn infos([there, back]: [Carried; 2]) -> [Info; 2] {
     let end = |out: Carried, into: Carried| Info {
         segments_sent: out.sent,
         segments_received: into.received,

@@ -1,0 +1,142 @@
+//! The first program of a guest kernel, Linux on the simulator's clock: the same hosts, programs and agents as the
+//! lab's, but what lies between the hosts is the simulator's, at the far ends of the guest's network cards.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time;
+
+use nix::mount::{MsFlags, mount};
+use nix::sys::reboot::{RebootMode, reboot};
+use record::guest::{ASSIGNMENT, Assignment, Ended, LINES, Line, SCENARIO, START};
+use scenario::{Document, Plan};
+use traffic::Instant;
+
+use crate::agents::{self, Agents, Sample};
+use crate::clock::Clock;
+use crate::congestion::Congestion;
+use crate::hosts::Hosts;
+use crate::programs::Programs;
+use crate::{Error, refusal};
+
+/// From one look for the start to the next, in the guest's own time.
+const GLANCE: time::Duration = time::Duration::from_millis(1);
+/// From one look at the programs to the next.
+const TURN: traffic::Duration = traffic::Duration::from_ms(1);
+
+/// What a Linux system has mounted; its root is the machine's, and read-only.
+const MOUNTS: [(&str, &str); 6] = [
+    ("proc", "/proc"),
+    ("sysfs", "/sys"),
+    ("devtmpfs", "/dev"),
+    ("tmpfs", "/dev/shm"),
+    ("tmpfs", "/tmp"),
+    ("tmpfs", "/run"),
+];
+
+/// Does what the files in `folder` say, tells there what came of it, and ends the guest. Only for the first program of
+/// one.
+///
+/// # Errors
+/// If it is not that, or cannot end.
+pub fn run(folder: &Path) -> Result<(), Error> {
+    if std::process::id() != 1 {
+        let help = "the simulator starts it where a host has `kernel`: suimon run FILE";
+        return Err(Error::unfit("this is for the first program of a guest kernel", help));
+    }
+    let path = folder.join(LINES);
+    let file = File::create(&path).map_err(Error::system(format!("write {}", path.display())))?;
+    let lines = Arc::new(Mutex::new(BufWriter::new(file)));
+    let ended = match take_part(folder, &lines) {
+        Ok(ended) => Line::Ended(Box::new(ended)),
+        Err(error) => Line::Failed(error.to_string()),
+    };
+    tell(&lines, &ended, true);
+    reboot(RebootMode::RB_POWER_OFF).map_err(Error::system("power off"))?;
+    Ok(())
+}
+
+/// Where lines go.
+type Lines = Mutex<BufWriter<File>>;
+
+/// What cannot be written the simulator misses.
+fn tell(lines: &Lines, line: &Line, flush: bool) {
+    let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+    let _ = line.write(&mut *lines);
+    if flush {
+        let _ = io::Write::flush(&mut *lines);
+    }
+}
+
+fn take_part(folder: &Path, lines: &Arc<Lines>) -> Result<Ended, Error> {
+    for (kind, place) in MOUNTS {
+        // A folder of the machine's may be missing; whoever needs it says so.
+        let _ = fs::create_dir(place);
+        let _ = mount(Some(kind), place, Some(kind), MsFlags::empty(), None::<&str>);
+    }
+    let (plan, assignment) = read(folder)?;
+    refusal::check(&plan)?;
+    let hosts = Hosts::of_cards(&plan, &assignment.cards)?;
+    let congestion = Congestion::load(&plan)?;
+    let mut programs = Programs::start(&plan, &hosts, Some(folder))?;
+    programs.wait_until_ready(|| false)?;
+    tell(lines, &Line::Ready, true);
+    let clock = start(folder)?;
+    let written = Arc::clone(lines);
+    let asks: Vec<bool> = plan.flows.iter().map(|flow| flow.reader() == flow.from).collect();
+    let told = move |Sample { now, flow, mut ends }: Sample| {
+        if asks[flow.0 as usize] {
+            ends.reverse();
+        }
+        tell(&written, &Line::Sample { now, flow: flow.0, ends: Box::new(ends) }, false);
+    };
+    let agents = Agents::start(&plan, &hosts.namespaces, clock, &congestion, told)?;
+    let end = Instant::ZERO + plan.duration;
+    let works = plan.commands().next().is_some();
+    loop {
+        let now = clock.now();
+        programs.serve(&plan, &hosts, now)?;
+        if now >= end {
+            break;
+        }
+        thread::sleep(clock.until(if works { end.min(now + TURN) } else { end }));
+    }
+    let agents::Ended { mut flows, looks, changes, .. } = agents.finish()?;
+    let found = programs.finish(end, &mut flows)?;
+    let notes = [congestion.notes(), found.notes].concat();
+    let kernel_congestion = congestion.of_the_kernel(&plan);
+    Ok(Ended { flows, looks, changes, notes, failed_programs: found.failures, kernel_congestion })
+}
+
+fn read(folder: &Path) -> Result<(Plan, Assignment), Error> {
+    let text = |name: &str| {
+        let path = folder.join(name);
+        fs::read_to_string(&path).map_err(Error::system(format!("read {}", path.display())))
+    };
+    let unfit = |what: &str, why: String| {
+        let help = "suimon in the guest must be the one that started it";
+        Error::unfit(format!("{what} from the simulator: {why}"), help)
+    };
+    let document = Document::parse(SCENARIO, &text(SCENARIO)?);
+    let plan = document.and_then(|document| document.plan());
+    let plan = plan.map_err(|errors| unfit("the scenario", errors.to_string()))?;
+    let assignment = serde_json::from_str(&text(ASSIGNMENT)?);
+    Ok((plan, assignment.map_err(|error| unfit("what to do", error.to_string()))?))
+}
+
+/// Waits until the simulator says when the run starts.
+fn start(folder: &Path) -> Result<Clock, Error> {
+    let path = folder.join(START);
+    loop {
+        thread::sleep(GLANCE);
+        let Ok(text) = fs::read_to_string(&path) else { continue };
+        let at: Option<u64> = text.trim().parse().ok();
+        let clock = at.and_then(|at| Clock::starting_when(time::Duration::from_nanos(at)));
+        return clock.ok_or_else(|| {
+            let why = format!("{}: {text}", path.display());
+            Error::System { what: "start in time".into(), source: io::Error::other(why) }
+        });
+    }
+}

@@ -1,0 +1,35 @@
+//! A network card of this kernel's as a host's interface.
+
+use std::os::fd::{AsFd, AsRawFd};
+
+use netlink_packet_route::RouteNetlinkMessage as Message;
+use netlink_packet_route::link::LinkAttribute;
+
+use super::{Settings, address, furnish, longest};
+use crate::netlink::{self, Socket};
+use crate::{Error, Namespace};
+
+/// Takes the card of that name from this thread's namespace into `host`, and makes it what `settings` say; returns
+/// whether the kernel holds the host to its line. Who serves the card has given it an Ethernet address, and neither
+/// segments nor sums up for it.
+pub(crate) fn adopt(host: &Namespace, card: &str, settings: &Settings) -> Result<bool, Error> {
+    super::check_mtu(settings.mtu, settings.address)?;
+    let what = || format!("give network card {card} to a host");
+    let name = format!("eth{}", settings.interface);
+    let mut outside = Socket::here()?;
+    let mut link = netlink::of(outside.index(card)?);
+    link.attributes.push(LinkAttribute::NetNsFd(host.as_fd().as_raw_fd()));
+    link.attributes.push(LinkAttribute::IfName(name.clone()));
+    outside.change(Message::SetLink(link), 0).map_err(Error::system(what()))?;
+    let mut at_host = Socket::open(host)?;
+    let index = at_host.index(&name)?;
+    let mut link = netlink::of(index);
+    link.attributes.push(LinkAttribute::Mtu(settings.mtu));
+    link.attributes.extend(longest(settings));
+    at_host.change(Message::SetLink(link), 0).map_err(Error::system(what()))?;
+    let shaped = furnish(&mut at_host, index, settings)?;
+    at_host.raise(index)?;
+    at_host.await_carrier(index)?;
+    address::give(&mut at_host, index, settings)?;
+    Ok(shaped)
+}

@@ -1,0 +1,118 @@
+//! What the simulator and the programs in a guest kernel tell each other: files in a folder that both have.
+//!
+//! The simulator writes the scenario and an [`Assignment`]; the guest's first program writes [`Line`]s.
+
+use std::io::{self, BufRead, Write};
+
+use serde::{Deserialize, Serialize};
+use traffic::Instant;
+use transport::Info;
+
+use crate::totals::FlowTotals;
+
+/// The scenario with every default written out.
+pub const SCENARIO: &str = "scenario.toml";
+/// The [`Assignment`], in JSON.
+pub const ASSIGNMENT: &str = "assignment.json";
+/// The [`Line`]s, each in JSON.
+pub const LINES: &str = "lines.json";
+
+/// When the run starts: what the guest's wall clock shows then, nanoseconds since 1970, in decimal. It is written once all
+/// guests are ready.
+pub const START: &str = "start";
+
+/// What a guest is to do.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Assignment {
+    /// Whose each network card is, `eth0` first.
+    pub cards: Vec<Card>,
+}
+
+/// A network card's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Card {
+    /// The host, by its number in the plan.
+    pub node: usize,
+    /// Its link, by its number in the plan.
+    pub link: usize,
+}
+
+/// What a guest tells.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Line {
+    /// Hosts are made and what serves there can be talked to: the run may start.
+    Ready,
+    /// Both ends of a flow at some time.
+    Sample {
+        /// When.
+        now: Instant,
+        /// The flow, by its number in the plan.
+        flow: u32,
+        /// The one that writes what counts, and the one that reads it.
+        ends: Box<[Info; 2]>,
+    },
+    /// It is over.
+    Ended(Box<Ended>),
+    /// Something went wrong, and it is over.
+    Failed(String),
+}
+
+/// What came of a guest's part of a run.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Ended {
+    /// What became of each flow, in the order of the plan; of those at other hosts nothing is known.
+    pub flows: Vec<FlowTotals>,
+    /// The same when the part of the run began and ended that is measured.
+    pub looks: Vec<Vec<FlowTotals>>,
+    /// For each change of connections, by its number in the plan: what was refused of it.
+    pub changes: Vec<(usize, Option<String>)>,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+    /// The scenario's programs that failed, each with its status and what it said last.
+    pub failed_programs: Vec<String>,
+    /// Congestion control of the kernel's own that was used.
+    pub kernel_congestion: Vec<String>,
+}
+
+impl Line {
+    /// Writes it.
+    ///
+    /// # Errors
+    /// A full disk.
+    pub fn write(&self, mut to: impl Write) -> io::Result<()> {
+        serde_json::to_writer(&mut to, self)?;
+        to.write_all(b"\n")
+    }
+}
+
+/// The lines that were written whole.
+pub fn lines(from: impl BufRead) -> impl Iterator<Item = Line> {
+    from.lines().map_while(|line| serde_json::from_str(&line.ok()?).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_as_they_were_written_and_what_was_cut_off_is_left() {
+        let info = Info { cwnd: 7, bytes_acked: 1 << 60, ..Info::default() };
+        let now = Instant::from_ps(123_456_789_012_345);
+        let sample = Line::Sample { now, flow: 3, ends: Box::new([info, Info::default()]) };
+        let exchanges = network::exchange::Exchanges { sum: u128::MAX, ..Default::default() };
+        let flow = FlowTotals { exchanges: Some(exchanges), ..FlowTotals::default() };
+        let ended = Ended { flows: vec![flow], ..Ended::default() };
+        let mut bytes = Vec::new();
+        for line in [&sample, &Line::Ended(Box::new(ended))] {
+            line.write(&mut bytes).expect("memory");
+        }
+        bytes.extend(b"{\"Sample\":{\"now\":1,\"fl");
+        let read: Vec<Line> = lines(&*bytes).collect();
+        let [Line::Sample { now: then, flow: 3, ends }, Line::Ended(ended)] = &*read else {
+            panic!("{read:?}");
+        };
+        assert_eq!((*then, ends[0]), (now, info));
+        let sum = ended.flows[0].exchanges.as_ref().map(|exchanges| exchanges.sum);
+        assert_eq!(sum, Some(u128::MAX));
+    }
+}
