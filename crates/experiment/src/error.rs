@@ -91,6 +91,10 @@ impl Error {
     /// Who can do something about it.
     pub const fn kind(&self) -> ErrorKind {
         match self {
+            Self::Guest(error) | Self::Simulator(simulate::Refusal::Guest(error)) => match error {
+                guest::Error::Refused { .. } => ErrorKind::Usage,
+                _ => ErrorKind::Lacking,
+            },
             Self::Results(record::Error::Io { .. } | record::Error::Busy { .. })
             | Self::Lab(lab::Error::Lacking { .. } | lab::Error::System { .. })
             | Self::DiskFull { .. }

@@ -63,8 +63,8 @@ pub enum Error {
     },
     /// A guest's clock stands still though it runs: a program in it loops without a system call.
     #[error(
-        "the clock of guest {guest} stays at {now} ns after {waited:?} of wall time: a program there loops \
-         without a system call; end it, or give a longer patience"
+        "the clock of guest {guest} stays at {now} ns after {waited:?} of wall time: a program there computes, or loops, \
+         without a system call, and no time passes for it\n  help: leave that program out, or run it with --on lab"
     )]
     Stuck {
         /// Its number.

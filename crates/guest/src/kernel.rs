@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -60,6 +61,8 @@ impl Kernel {
         let temporary = std::env::var_os("TMPDIR").unwrap_or_else(|| OsString::from("/dev/shm"));
         command.env("TMPDIR", temporary);
         command.current_dir(folder).stdin(Stdio::null()).stdout(console).stderr(said);
+        // What a person types to interrupt a run is for the one who runs it.
+        command.process_group(0);
         command.spawn().map_err(Error::system(format!("start {}", self.binary.display())))
     }
 }

@@ -188,8 +188,12 @@ impl<O: Observer> Guests<O> {
                 };
             }
         };
+        let ended = self.told.ended.take();
+        if ended.is_none() {
+            self.told.so_far(&mut totals.flows);
+        }
         let Ended { flows, looks: seen, changes, notes, failed_programs, .. } =
-            self.told.ended.take().unwrap_or_else(|| self.told.so_far());
+            ended.unwrap_or_default();
         complete(plan, &mut totals.flows, flows, &marks);
         carried(&mut totals.flows);
         looks.truncate(seen.len());
@@ -310,13 +314,13 @@ impl Told {
         }
     }
 
-    /// What is known of flows though nobody told of their end.
-    fn so_far(&self) -> Ended {
-        let totals = |last: &Option<[Info; 2]>| {
-            let [sender, receiver] = last.unwrap_or_default();
-            let received = Bytes(receiver.bytes_read);
-            FlowTotals { sender, receiver, received, ..FlowTotals::default() }
-        };
-        Ended { flows: self.last.iter().map(totals).collect(), ..Ended::default() }
+    /// Puts the last samples of flows in the place of what nobody told of their end.
+    fn so_far(&self, flows: &mut [FlowTotals]) {
+        for (flow, last) in flows.iter_mut().zip(&self.last) {
+            if let Some([sender, receiver]) = *last {
+                let received = Bytes(receiver.bytes_read);
+                *flow = FlowTotals { sender, receiver, received, ..flow.clone() };
+            }
+        }
     }
 }

@@ -7,3 +7,4 @@ mod typed;
 
 mod boot;
 mod building;
+mod hosts;

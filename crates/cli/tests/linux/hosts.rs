@@ -1,0 +1,219 @@
+//! Hosts with kernels of their own: what comes out is the model's within what it knows, the same to the byte each
+//! time, and a run that goes wrong says so and leaves nothing.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use testbed::{lacks_programs, unbuilt};
+
+use crate::typed::{SUIMON, code, json, stderr, stdout};
+
+/// A folder for scenarios and their runs; `None`, and `test` is skipped, where no kernel is built.
+fn ground(test: &str) -> Option<TempDir> {
+    if lacks_programs(test, &["setarch"]) {
+        return None;
+    }
+    let status = Command::new(SUIMON).args(["linux", "status", "--json"]).output();
+    if json(&status.expect("it starts"))["built"] != true {
+        unbuilt(test, "no guest kernel is built: make linux");
+        return None;
+    }
+    Some(tempfile::tempdir().expect("a folder"))
+}
+
+/// Runs a scenario of that text into the folder of that name.
+fn run(ground: &TempDir, name: &str, text: &str) -> (Output, PathBuf) {
+    let (file, out) = (ground.path().join("scenario.toml"), ground.path().join(name));
+    fs::write(&file, text).expect("a file");
+    let mut suimon = Command::new(SUIMON);
+    suimon.args(["run", "--json", "-q", "-o"]).args([&out, &file]);
+    (suimon.output().expect("it starts"), out)
+}
+
+/// The same, which is to come to its end; what it tells.
+fn told(ground: &TempDir, name: &str, text: &str) -> (Value, PathBuf) {
+    let (output, out) = run(ground, name, text);
+    assert_eq!(code(&output), 0, "{}\n{text}", stderr(&output));
+    (json(&output), out)
+}
+
+/// In bit/s, of the flow of that name.
+fn goodput(told: &Value, flow: &str) -> f64 {
+    8.0 * told["flow"][flow]["goodput"].as_f64().unwrap_or_else(|| panic!("{told:#}"))
+}
+
+/// An ordinary path between `flows` pairs of hosts, drawn.
+struct Way {
+    rate: u64,
+    delay: u64,
+    buffer: u64,
+    loss: &'static str,
+    queue: &'static str,
+    algorithm: &'static str,
+    flows: u64,
+}
+
+impl Way {
+    fn drawn(number: u64) -> Self {
+        // Mixed radices: every setting meets every other.
+        let mut left = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+        let mut draw = |of: u64| {
+            let drawn = left % of;
+            left /= of;
+            drawn
+        };
+        Self {
+            rate: [5, 10, 40, 80][draw(4) as usize],
+            delay: [1, 2, 15, 40][draw(4) as usize],
+            buffer: [20, 64, 150][draw(3) as usize],
+            loss: ["0 %", "0.1 %", "1 %"][draw(3) as usize],
+            queue: ["fifo.bytes = \"BUFFER kB\"", "codel = {}", "fq_codel = {}"][draw(3) as usize],
+            algorithm: ["newreno", "cubic"][draw(2) as usize],
+            flows: [1, 2, 4, 16][draw(4) as usize],
+        }
+    }
+
+    /// As a scenario, its hosts with `kernel` or modelled.
+    fn text(&self, kernel: bool, seconds: u64) -> String {
+        let Self { rate, delay, loss, algorithm, flows, .. } = self;
+        let queue = self.queue.replace("BUFFER", &self.buffer.to_string());
+        let kernel = if kernel { "kernel = \"linux-6.12\"" } else { "" };
+        format!(
+            r#"
+duration = "{seconds} s"
+[host.a]
+{kernel}
+[host.b]
+{kernel}
+[router.r]
+[link.access]
+between = ["a", "r"]
+rate = "1 Gbit/s"
+[link.bottleneck]
+between = ["r", "b"]
+rate = "{rate} Mbit/s"
+delay = "{delay} ms"
+loss = "{loss}"
+queue.{queue}
+[probe.capture.wire]
+at = "r:bottleneck"
+[flow.f]
+from = "a"
+to = "b"
+count = {flows}
+tcp.algorithm = "{algorithm}"
+"#
+        )
+    }
+}
+
+/// Every file of a run that is a result: by its name, what is in it.
+fn results(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let files = fs::read_dir(folder).expect("a folder").flatten();
+    let named = files.map(|file| (file.file_name().to_string_lossy().into_owned(), file.path()));
+    let results = named.filter(|(name, _)| name != "manifest.json" && name != "guest.console");
+    results.map(|(name, path)| (name, fs::read(path).expect("a file"))).collect()
+}
+
+/// Keeps every processor busy while `work` is done.
+fn busily<T>(work: impl FnOnce() -> T) -> T {
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| while !over.load(Ordering::Relaxed) {});
+        }
+        let done = work();
+        over.store(true, Ordering::Relaxed);
+        done
+    })
+}
+
+#[test]
+fn twelve_drawn_paths_give_the_same_bytes_beside_busy_loops() {
+    let Some(ground) = ground("drawn paths between kernels, twice") else { return };
+    for number in 0..12 {
+        let text = Way::drawn(number).text(true, 2);
+        let (_, one) = told(&ground, &format!("{number}"), &text);
+        let (_, other) = busily(|| told(&ground, &format!("{number}-again"), &text));
+        let (one, other) = (results(&one), results(&other));
+        assert!(one.contains_key("summary.json") && one.keys().any(|name| name.contains("pcap")));
+        let differing: Vec<_> =
+            one.keys().filter(|name| one.get(*name) != other.get(*name)).collect();
+        assert!(differing.is_empty() && one.len() == other.len(), "{differing:?} of\n{text}");
+    }
+}
+
+#[test]
+fn a_kernel_gets_what_the_model_gets() {
+    let Some(ground) = ground("ordinary paths, kernel and model") else { return };
+    let paths = [(10, 15, 40, "newreno"), (40, 15, 150, "cubic"), (80, 2, 64, "cubic")];
+    for (rate, delay, buffer, algorithm) in paths {
+        let queue = "fifo.bytes = \"BUFFER kB\"";
+        let path = Way { rate, delay, buffer, loss: "0 %", queue, algorithm, flows: 1 };
+        let [kernel, model] = [true, false].map(|kernel| {
+            let name = format!("{rate}-{delay}-{kernel}");
+            let (told, _) = told(&ground, &name, &path.text(kernel, 10));
+            goodput(&told, "f.1")
+        });
+        println!("{rate} Mbit/s {delay} ms {buffer} kB {algorithm}: {kernel} and {model}");
+        assert!((kernel / model - 1.0).abs() < 0.05, "{kernel} and {model}");
+    }
+}
+
+#[test]
+fn programs_of_the_machine_run_there() {
+    let Some(ground) = ground("iperf3 between kernels") else { return };
+    if lacks_programs("iperf3 between kernels", &["iperf3"]) {
+        return;
+    }
+    let path = Way::drawn(1);
+    let text =
+        Way { rate: 40, delay: 15, buffer: 150, loss: "0 %", flows: 1, ..path }.text(true, 7);
+    let program =
+        "program = \"iperf3 -c {to} -p {port} -t 5 -J\"\nserver = \"iperf3 -s -1 -p {port}\"";
+    let text = text.replace("count = 1\n", "").replace("tcp.algorithm = \"cubic\"", program);
+    let text = text.replace("tcp.algorithm = \"newreno\"", program);
+    let (_, out) = told(&ground, "iperf3", &text);
+    let log = fs::read_to_string(out.join("programs/f.log")).expect("what iperf3 said");
+    let said: Value = serde_json::from_str(&log).unwrap_or_else(|error| panic!("{error}: {log}"));
+    let rate = said["end"]["sum_received"]["bits_per_second"].as_f64().expect("a rate");
+    assert!((30e6..38e6).contains(&rate), "{rate}");
+}
+
+#[test]
+fn modelled_hosts_and_kernels_share_a_network() {
+    let Some(ground) = ground("modelled hosts beside kernels") else { return };
+    let path = Way::drawn(2);
+    let path = Way { rate: 40, delay: 5, buffer: 150, loss: "0 %", flows: 1, ..path };
+    let text = path.text(true, 5)
+        + "[host.m]\n[link.m]\nbetween = [\"m\", \"r\"]\nrate = \"1 Gbit/s\"\n[host.n]\n[router.s]\n\
+           [link.n]\nbetween = [\"n\", \"r\"]\nrate = \"20 Mbit/s\"\n\
+           [link.s]\nbetween = [\"s\", \"r\"]\nrate = \"1 Gbit/s\"\n\
+           [flow.model]\nfrom = \"m\"\nto = \"n\"\n";
+    let (told, _) = told(&ground, "beside", &text);
+    // The kernel's flow has a bottleneck of 40 Mbit/s for itself, and the modelled one of 20.
+    assert!((30e6..40e6).contains(&goodput(&told, "f.1")), "{told:#}");
+    assert!((15e6..20e6).contains(&goodput(&told, "model")), "{told:#}");
+}
+
+#[test]
+fn what_goes_wrong_is_said() {
+    let Some(ground) = ground("guests that go wrong") else { return };
+    let text = Way::drawn(3).text(true, 60);
+    let missing = text.replace("[host.a]\n", "[host.a]\nprogram = \"no-such-program\"\n");
+    let (output, _) = run(&ground, "missing", &missing);
+    assert_eq!(code(&output), 3);
+    assert!(stdout(&output).contains("no-such-program"), "{}", stdout(&output));
+    // Another user's cache, in which nothing is.
+    let mut suimon = Command::new(SUIMON);
+    suimon.args(["run", "-q"]).arg(ground.path().join("scenario.toml"));
+    let output = suimon.env("XDG_CACHE_HOME", ground.path()).output().expect("it starts");
+    assert_eq!(code(&output), 3);
+    assert!(stderr(&output).contains("suimon linux build"), "{}", stderr(&output));
+}
