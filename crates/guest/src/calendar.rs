@@ -54,8 +54,11 @@ impl Cards<'_> {
 pub enum End {
     /// The time asked for is reached.
     Reached,
-    /// All guests have ended.
-    Halted,
+    /// A guest has ended, of which that was not told before; or none is left.
+    Halted {
+        /// Its number.
+        guest: usize,
+    },
 }
 
 /// A guest of the calendar.
@@ -66,6 +69,8 @@ struct Guest {
     console: PathBuf,
     /// Its time-travel socket; `None` once it has ended.
     time: Option<UnixStream>,
+    /// Its end was told.
+    told: bool,
     /// The sequence number of its first message, which is answered when it is to run.
     start: Option<u32>,
     cards: Vec<Card>,
@@ -133,7 +138,7 @@ impl Calendar {
         &self.guests[guest].console
     }
 
-    /// Lets time pass to `until`, or to the end of all guests.
+    /// Lets time pass to `until`, or to the end of a guest.
     ///
     /// # Errors
     ///
@@ -147,8 +152,13 @@ impl Calendar {
                     (guest, at) = (Some(number), self.wanted(number));
                 }
             }
-            if self.guests.iter().all(|guest| guest.time.is_none()) {
-                return Ok(End::Halted);
+            let ended = self.guests.iter().position(|guest| guest.time.is_none() && !guest.told);
+            if let Some(guest) = ended {
+                self.guests[guest].told = true;
+                return Ok(End::Halted { guest });
+            }
+            if self.guests.iter().all(|guest| guest.told) {
+                return Ok(End::Halted { guest: 0 });
             }
             self.now = self.now.max(at.min(until));
             self.page.set_now(self.now);
@@ -379,8 +389,8 @@ impl Guest {
         let console = folder.join("console");
         let file = File::create(&console).map_err(Error::system("write the guest's console"))?;
         let process = kernel.start(number, cards.len(), &folder, settings, file)?;
-        let (time, start, requested) = (None, None, 0);
-        let mut guest = Self { folder, process, console, time, start, cards: own, requested };
+        let (time, told, start, requested) = (None, false, None, 0);
+        let mut guest = Self { folder, process, console, time, told, start, cards: own, requested };
         guest.greet(number, &listener, patience)?;
         Ok(guest)
     }

@@ -30,9 +30,21 @@ pub struct Socket {
     pub mtu: u16,
 }
 
-/// The cards of a plan's hosts that have kernels, in the order of its links.
-pub fn sockets(plan: &Plan) -> Vec<Socket> {
-    let mut sockets = Vec::new();
+/// The cards of a plan's hosts that have kernels, by guest: hosts in the order of the plan, as many to a guest as have so many
+/// cards together, and one at least. A host's cards are in the order of its links.
+pub fn sockets(plan: &Plan, most: usize) -> Vec<Vec<Socket>> {
+    let mut guests: Vec<Vec<Socket>> = Vec::new();
+    for own in sockets_by_node(plan).into_iter().filter(|own| !own.is_empty()) {
+        match guests.last_mut() {
+            Some(guest) if guest.len() + own.len() <= most => guest.extend(own),
+            _ => guests.push(own),
+        }
+    }
+    guests
+}
+
+fn sockets_by_node(plan: &Plan) -> Vec<Vec<Socket>> {
+    let mut sockets = vec![Vec::new(); plan.nodes.len()];
     for (link, joined) in plan.links.iter().enumerate() {
         for (end, here) in joined.ends.iter().enumerate() {
             if !plan.has_kernel(here.node) {
@@ -42,7 +54,7 @@ pub fn sockets(plan: &Plan) -> Vec<Socket> {
             let address = scenario::plan::Node::ethernet_address(here.node);
             // The schema's greatest is 65535.
             let mtu = u16::try_from(joined.config.mtu.0).unwrap_or(u16::MAX);
-            sockets.push(Socket { node: here.node, link, fed_by, address, mtu });
+            sockets[here.node].push(Socket { node: here.node, link, fed_by, address, mtu });
         }
     }
     sockets
@@ -89,7 +101,7 @@ pub struct Network<O> {
 }
 
 impl<O: Observer> Network<O> {
-    /// The plan's network with these cards plugged in; what happens there is told to `observer`.
+    /// The plan's network with these cards plugged in, those of the first guest first; what happens there is told to `observer`.
     ///
     /// # Errors
     ///

@@ -1,6 +1,7 @@
 //! A run with hosts that are real kernels: what lies between their network cards is the engine's, on the clock that
 //! guests and engine share.
 
+use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::symlink;
@@ -11,12 +12,13 @@ use std::time;
 use ::network::observer::{Event, Observer};
 use engine::{Engine, Tally};
 use frames::programs;
-use guest::network::{self, Network, ProgramTap};
+use guest::network::{self, Network, ProgramTap, Socket};
 use guest::{Calendar, End, Error, Kernel, Settings};
 use record::Steering;
 use record::guest::{ASSIGNMENT, Assignment, Card, Ended, LINES, Line, SCENARIO, START};
 use record::totals::{FlowTotals, Totals};
 use scenario::Plan;
+use scenario::plan::{Flow, Transport};
 use tempfile::TempDir;
 use traffic::{Bytes, Duration, FlowId, Instant};
 use transport::Info;
@@ -58,6 +60,8 @@ const READY: u64 = 60_000_000_000;
 const FAREWELL: u64 = 60_000_000_000;
 /// The time that passes between two looks at an interruption.
 const STEP: Duration = Duration::from_ms(20);
+/// The most cards of a guest: user-mode Linux has 64 interrupts, and others need some.
+const CARDS: usize = 32;
 /// A guest's memory, MiB.
 const MEMORY: u32 = 256;
 
@@ -88,7 +92,9 @@ pub fn run(
 struct Guests<O> {
     calendar: Calendar,
     network: Network<O>,
-    told: Told,
+    /// What each has told.
+    told: Vec<Told>,
+    samples: Samples,
     /// When the guests are at rest, on their clock.
     now: u64,
     folder: TempDir,
@@ -98,42 +104,55 @@ impl<O: Observer> Guests<O> {
     fn start(plan: &Plan, options: Options<'_>, observer: O) -> Result<Self, Error> {
         let folder = tempfile::Builder::new().prefix("suimon-").tempdir();
         let folder = folder.map_err(Error::system("make a folder for the guests"))?;
-        let sockets = network::sockets(plan);
-        let work = work(folder.path());
-        let cards = sockets.iter().map(|card| Card { node: card.node, link: card.link }).collect();
-        let assignment = serde_json::to_string(&Assignment { cards }).unwrap_or_default();
-        let prepare = || {
+        let sockets = network::sockets(plan, CARDS);
+        let lock = scenario::lock(plan);
+        let prepare = |(number, own): (usize, &Vec<Socket>)| {
+            let work = work(folder.path(), number);
+            let cards = own.iter().map(|card| Card { node: card.node, link: card.link }).collect();
+            let assignment = serde_json::to_string(&Assignment { cards })?;
             fs::create_dir_all(&work)?;
-            fs::write(work.join(SCENARIO), scenario::lock(plan))?;
+            fs::write(work.join(SCENARIO), &lock)?;
             fs::write(work.join(ASSIGNMENT), assignment)?;
             symlink(options.program, work.join("suimon"))
         };
-        prepare().map_err(Error::system("write what the guests are to do"))?;
-        let own = sockets.iter().map(|card| (card.address, card.mtu)).collect();
-        let network = Network::new(plan, sockets, observer)?;
+        let prepared = sockets.iter().enumerate().try_for_each(prepare);
+        prepared.map_err(Error::system("write what the guests are to do"))?;
+        let cards = |own: &Vec<Socket>| own.iter().map(|card| (card.address, card.mtu)).collect();
+        let cards: Vec<Vec<_>> = sockets.iter().map(cards).collect();
+        let (samples, told) = (Samples::of(plan, &sockets), Told::each(folder.path(), cards.len()));
+        let network = Network::new(plan, sockets.into_iter().flatten().collect(), observer)?;
         let settings = Settings { memory: MEMORY, seed: plan.seed, words: vec![WORDS.into()] };
-        let calendar = Calendar::start(options.kernel, &settings, &[own], folder.path(), PATIENCE)?;
-        let told = Told::new(work.join(LINES), plan.flows.len());
-        Ok(Self { calendar, network, told, now: 0, folder })
+        let calendar = Calendar::start(options.kernel, &settings, &cards, folder.path(), PATIENCE)?;
+        Ok(Self { calendar, network, told, samples, now: 0, folder })
+    }
+
+    /// The number of a guest of which that does not hold.
+    fn without(&self, holds: impl Fn(&Told) -> bool) -> Option<usize> {
+        self.told.iter().position(|told| !holds(told))
     }
 
     /// Lets guests run until what serves in them can be talked to, and sets the run's start.
     fn wait_until_ready(&mut self, interrupted: &AtomicBool) -> Result<(), Error> {
-        while !self.told.ready {
+        while let Some(late) = self.without(|told| told.ready) {
             if interrupted.load(Ordering::Relaxed) {
                 return Ok(());
             }
             if self.now >= READY {
-                return Err(self.failed("it was not ready within a minute of its own time"));
+                let why = "it was not ready within a minute of its own time".into();
+                return Err(Error::Within { guest: late, why });
             }
             self.run_to(self.now + GLANCE)?;
         }
         let start = self.now + GLANCE;
         self.network.start(start);
-        let (work, told) = (work(self.folder.path()), (guest::EPOCH + start).to_string());
-        let (written, path) = (work.join("start.new"), work.join(START));
-        let write = fs::write(&written, told).and_then(|()| fs::rename(&written, &path));
-        write.map_err(Error::system(format!("write {}", path.display())))
+        let told = (guest::EPOCH + start).to_string();
+        for guest in 0..self.told.len() {
+            let work = work(self.folder.path(), guest);
+            let (written, path) = (work.join("start.new"), work.join(START));
+            let write = fs::write(&written, &told).and_then(|()| fs::rename(&written, &path));
+            write.map_err(Error::system(format!("write {}", path.display())))?;
+        }
+        Ok(())
     }
 
     /// Lets guests run to that time of their clock, and hears what they tell.
@@ -141,20 +160,38 @@ impl<O: Observer> Guests<O> {
         let end = self.calendar.run(&mut self.network, until)?;
         self.now = until;
         let (_, tally) = self.network.parts();
-        self.told.hear(&mut tally.inner.inner);
+        for (guest, told) in self.told.iter_mut().enumerate() {
+            for sample in told.hear() {
+                self.samples.take(guest, sample, &mut tally.inner.inner);
+            }
+        }
         match end {
             End::Reached => Ok(()),
-            End::Halted => Err(self.failed("")),
+            End::Halted { guest } => Err(self.failed(guest)),
         }
     }
 
-    /// Why a guest did not go on: what it told itself, or `why`, or how it ended.
-    fn failed(&mut self, why: &str) -> Error {
-        match (self.told.failed.take(), why) {
-            (Some(why), _) => Error::Within { guest: 0, why },
-            (None, "") => self.calendar.ended(0),
-            (None, why) => Error::Within { guest: 0, why: why.into() },
+    /// Why that guest ended: what one of them told itself, or how it did.
+    fn failed(&mut self, guest: usize) -> Error {
+        let mut each = (0..).zip(&mut self.told);
+        let own =
+            each.find_map(|(guest, told)| Some(Error::Within { guest, why: told.failed.take()? }));
+        own.unwrap_or_else(|| self.calendar.ended(guest))
+    }
+
+    /// Lets guests tell what came of the run, and end, which they do by themselves.
+    fn hear_out(&mut self) -> Result<(), Error> {
+        let until = self.now.saturating_add(FAREWELL);
+        while let Some(silent) = self.without(|told| told.ended.is_some()) {
+            if self.now >= until {
+                return Err(Error::Within { guest: silent, why: "it does not end".into() });
+            }
+            match self.run_to(self.now + GLANCE) {
+                Err(Error::Ended { guest, .. }) if self.told[guest].ended.is_some() => {}
+                heard => heard?,
+            }
         }
+        Ok(())
     }
 
     /// Hears the guests out, and says what came of the run.
@@ -162,12 +199,7 @@ impl<O: Observer> Guests<O> {
         let Driven { mut totals, mut looks, mut failure } = driven;
         self.network.close();
         if totals.ending.complete {
-            // A guest that tells what came of the run ends by itself.
-            match self.run_to(self.now.saturating_add(FAREWELL)) {
-                Err(_) if self.told.ended.is_some() => {}
-                Err(error) => failure = Some(error),
-                Ok(()) => failure = Some(self.failed("it does not end")),
-            }
+            failure = self.hear_out().err();
         }
         let marks = self.network.marks().to_vec();
         let (_, tally) = self.network.parts();
@@ -188,24 +220,30 @@ impl<O: Observer> Guests<O> {
                 };
             }
         };
-        let ended = self.told.ended.take();
-        if ended.is_none() {
-            self.told.so_far(&mut totals.flows);
+        let told: Option<Vec<Ended>> = self.told.iter_mut().map(|told| told.ended.take()).collect();
+        if told.is_none() {
+            self.samples.so_far(&mut totals.flows);
         }
-        let Ended { flows, looks: seen, changes, notes, failed_programs, .. } =
-            ended.unwrap_or_default();
-        complete(plan, &mut totals.flows, flows, &marks);
         carried(&mut totals.flows);
-        looks.truncate(seen.len());
-        for (look, flows) in looks.iter_mut().zip(seen) {
-            complete(plan, &mut look.flows, flows, &marks);
-        }
-        for (number, refused) in changes {
-            if let Some(made) = totals.changes.get_mut(number) {
-                *made = refused;
+        let (mut notes, mut failed_programs) = (Vec::new(), Vec::new());
+        for (guest, ended) in told.into_iter().flatten().enumerate() {
+            let here = Here { guest, places: &self.samples.places };
+            here.complete(plan, &mut totals.flows, &ended.flows, &marks);
+            looks.truncate(ended.looks.len());
+            for (look, flows) in looks.iter_mut().zip(&ended.looks) {
+                here.complete(plan, &mut look.flows, flows, &marks);
             }
+            for (number, refused) in ended.changes {
+                if let Some(made) = totals.changes.get_mut(number) {
+                    *made = refused;
+                }
+            }
+            notes.extend(ended.notes);
+            failed_programs.extend(ended.failed_programs);
         }
-        let kept = keep(self.folder.path(), folder);
+        notes.sort_unstable();
+        notes.dedup();
+        let kept = keep(self.folder.path(), self.told.len(), folder);
         if let (Err(error), None) = (kept, &failure) {
             failure = Some(Error::system("keep what guests and programs said")(error));
         }
@@ -213,9 +251,9 @@ impl<O: Observer> Guests<O> {
     }
 }
 
-/// The first guest's folder that it has, too.
-fn work(folder: &Path) -> PathBuf {
-    folder.join("guest0/work")
+/// The folder that the guest of that number has, too.
+fn work(folder: &Path, guest: usize) -> PathBuf {
+    folder.join(format!("guest{guest}/work"))
 }
 
 impl<O: Observer> Mover<ProgramTap<O>> for Guests<O> {
@@ -234,22 +272,59 @@ impl<O: Observer> Mover<ProgramTap<O>> for Guests<O> {
     }
 }
 
-/// Puts what guests know of flows at their hosts beside what the network counted.
-fn complete(plan: &Plan, counted: &mut [FlowTotals], known: Vec<FlowTotals>, marks: &[u64]) {
-    for (((known, counted), flow), &marks) in
-        known.into_iter().zip(counted).zip(&plan.flows).zip(marks)
-    {
-        if plan.is_simulated(flow) && !plan.is_modelled(flow) {
-            *counted = FlowTotals { drops: counted.drops, marks, ..known };
+/// A guest, and where flows' ends are.
+#[derive(Clone, Copy)]
+struct Here<'a> {
+    guest: usize,
+    /// By flow, in which guests the hosts `from` and `to` are.
+    places: &'a [[Option<usize>; 2]],
+}
+
+impl Here<'_> {
+    /// Puts what the guest knows of flows at its hosts beside what the network counted, which is every drop.
+    fn complete(
+        self,
+        plan: &Plan,
+        counted: &mut [FlowTotals],
+        known: &[FlowTotals],
+        marks: &[u64],
+    ) {
+        for (number, flow) in plan.flows.iter().enumerate() {
+            let [near, far] = self.places[number].map(|place| place == Some(self.guest));
+            let (counted, known) = (&mut counted[number], &known[number]);
+            let program = matches!(flow.transport, Transport::Program(_));
+            if near && !program {
+                (counted.sender, counted.marks) = (known.sender, marks[number]);
+                counted.exchanges.clone_from(&known.exchanges);
+            }
+            if far && !program {
+                (counted.receiver, counted.delay) = (known.receiver, known.delay);
+            }
+            let reads = if flow.reader() == flow.from { near } else { far };
+            if reads && !program {
+                counted.received = known.received;
+                counted.received_by_half = known.received_by_half;
+            }
+            // Of a program those know who started it.
+            if if program { near } else { reads } {
+                (counted.start, counted.end) = (known.start, known.end);
+                counted.completed = known.completed;
+            }
         }
     }
 }
 
 /// Keeps in the run's folder what guests and their programs said.
-fn keep(from: &Path, folder: &Path) -> io::Result<()> {
-    fs::copy(from.join("guest0/console"), folder.join("guest.console"))?;
-    let programs = work(from).join(PROGRAMS);
-    if programs.is_dir() { copy(&programs, &folder.join(PROGRAMS)) } else { Ok(()) }
+fn keep(from: &Path, guests: usize, folder: &Path) -> io::Result<()> {
+    for guest in 0..guests {
+        let console = folder.join(format!("guest{guest}.console"));
+        fs::copy(from.join(format!("guest{guest}/console")), console)?;
+        let programs = work(from, guest).join(PROGRAMS);
+        if programs.is_dir() {
+            copy(&programs, &folder.join(PROGRAMS))?;
+        }
+    }
+    Ok(())
 }
 
 /// Where programs' words are, in either folder.
@@ -269,7 +344,11 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// A sample of a flow: when, which flow, and both ends, the one that writes what counts first.
+type Sample = (Instant, u32, [Info; 2]);
+
 /// What a guest has told so far.
+#[derive(Default)]
 struct Told {
     path: PathBuf,
     /// How much of the file was read.
@@ -277,40 +356,81 @@ struct Told {
     ready: bool,
     failed: Option<String>,
     ended: Option<Ended>,
-    /// The last sample of each flow.
-    last: Vec<Option<[Info; 2]>>,
 }
 
 impl Told {
-    fn new(path: PathBuf, flows: usize) -> Self {
-        let last = vec![None; flows];
-        Self { path, read: 0, ready: false, failed: None, ended: None, last }
+    /// Of so many guests in that folder.
+    fn each(folder: &Path, guests: usize) -> Vec<Self> {
+        let path = |guest| work(folder, guest).join(LINES);
+        (0..guests).map(|guest| Self { path: path(guest), ..Self::default() }).collect()
     }
 
-    /// Reads the lines that have come, and tells of the samples.
-    fn hear(&mut self, observer: &mut impl Observer) {
-        let Ok(mut file) = File::open(&self.path) else { return };
-        let mut text = Vec::new();
+    /// Reads the lines that have come; the samples among them.
+    fn hear(&mut self) -> Vec<Sample> {
+        let (mut samples, mut text) = (Vec::new(), Vec::new());
+        let Ok(mut file) = File::open(&self.path) else { return samples };
         let read = file.seek(SeekFrom::Start(self.read)).and_then(|_| file.read_to_end(&mut text));
         let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
         if read.is_err() || whole == 0 {
-            return;
+            return samples;
         }
         self.read += whole as u64;
         for line in record::guest::lines(&text[..whole]) {
             match line {
                 Line::Ready => self.ready = true,
-                Line::Sample { now, flow, ends } => {
-                    let [writer, reader] = &*ends;
-                    let flow_id = FlowId(flow);
-                    observer.on(Event::FlowSample { flow: flow_id, now, ends: [writer, reader] });
-                    if let Some(last) = self.last.get_mut(flow as usize) {
-                        *last = Some(*ends);
-                    }
-                }
+                Line::Sample { now, flow, ends } => samples.push((now, flow, *ends)),
                 Line::Failed(why) => self.failed = Some(why),
                 Line::Ended(ended) => self.ended = Some(*ended),
             }
+        }
+        samples
+    }
+}
+
+/// Samples of flows, whose two ends may be at different guests.
+struct Samples {
+    /// By flow, in which guests the hosts `from` and `to` are.
+    places: Vec<[Option<usize>; 2]>,
+    /// The same of the one that writes what counts, and the one that reads it.
+    ends: Vec<[Option<usize>; 2]>,
+    /// By flow and end: samples that wait for the other end's.
+    halves: Vec<[VecDeque<(Instant, Info)>; 2]>,
+    /// The last of each flow.
+    last: Vec<Option<[Info; 2]>>,
+}
+
+impl Samples {
+    fn of(plan: &Plan, guests: &[Vec<Socket>]) -> Self {
+        let mut guest_of = vec![None; plan.nodes.len()];
+        for (guest, sockets) in guests.iter().enumerate() {
+            sockets.iter().for_each(|socket| guest_of[socket.node] = Some(guest));
+        }
+        let by = |ends: fn(&Flow) -> [usize; 2]| {
+            plan.flows.iter().map(|flow| ends(flow).map(|node| guest_of[node])).collect()
+        };
+        Self {
+            places: by(|flow| [flow.from, flow.to]),
+            ends: by(|flow| [flow.writer(), flow.reader()]),
+            halves: vec![Default::default(); plan.flows.len()],
+            last: vec![None; plan.flows.len()],
+        }
+    }
+
+    /// Takes a sample that a guest told, and tells of the flow once both ends are known.
+    fn take(&mut self, guest: usize, (now, flow, ends): Sample, observer: &mut impl Observer) {
+        let number = flow as usize;
+        let Some(halves) = self.halves.get_mut(number) else { return };
+        for (end, half) in halves.iter_mut().enumerate() {
+            if self.ends[number][end] == Some(guest) {
+                half.push_back((now, ends[end]));
+            }
+        }
+        let [writers, readers] = halves;
+        if let (Some((now, writer)), Some((_, reader))) = (writers.front(), readers.front()) {
+            let (now, ends) = (*now, [*writer, *reader]);
+            observer.on(Event::FlowSample { flow: FlowId(flow), now, ends: [&ends[0], &ends[1]] });
+            self.last[number] = Some(ends);
+            (writers.pop_front(), readers.pop_front());
         }
     }
 

@@ -117,7 +117,7 @@ tcp.algorithm = "{algorithm}"
 fn results(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let files = fs::read_dir(folder).expect("a folder").flatten();
     let named = files.map(|file| (file.file_name().to_string_lossy().into_owned(), file.path()));
-    let results = named.filter(|(name, _)| name != "manifest.json" && name != "guest.console");
+    let results = named.filter(|(name, _)| name != "manifest.json" && !name.ends_with(".console"));
     results.map(|(name, path)| (name, fs::read(path).expect("a file"))).collect()
 }
 
@@ -204,6 +204,55 @@ fn modelled_hosts_and_kernels_share_a_network() {
     // The kernel's flow has a bottleneck of 40 Mbit/s for itself, and the modelled one of 20.
     assert!((30e6..40e6).contains(&goodput(&told, "f.1")), "{told:#}");
     assert!((15e6..20e6).contains(&goodput(&told, "model")), "{told:#}");
+}
+
+#[test]
+fn hosts_of_several_guests_talk_to_each_other() {
+    let Some(ground) = ground("forty hosts in two guests") else { return };
+    let text = r#"
+duration = "3 s"
+[host.a]
+count = 20
+kernel = "linux-6.12"
+[host.b]
+count = 20
+kernel = "linux-6.12"
+[router.r]
+[link.a]
+between = ["a", "r"]
+rate = "100 Mbit/s"
+[link.b]
+between = ["b", "r"]
+rate = "10 Mbit/s"
+delay = "2 ms"
+[probe.flows]
+every = "1 s"
+[flow.bulk]
+from = "a"
+to = "b"
+stop = "1500 ms"
+[flow.ask]
+from = "a.20"
+to = "b.20"
+start = "1600 ms"
+exchange = { request = "200 B", response = "10 kB" }
+[flow.datagrams]
+from = "a.19"
+to = "b.19"
+start = "1600 ms"
+datagrams = { rate = "1 Mbit/s", size = "1000 B" }
+"#;
+    let (told, out) = told(&ground, "forty", text);
+    for number in [1, 12, 13, 20] {
+        let name = format!("bulk.{number}");
+        assert!((8e6..10e6).contains(&goodput(&told, &name)), "{name}: {told:#}");
+        // The sender's end and the receiver's are known, wherever they are.
+        let flow = &told["flow"][&name];
+        assert!(flow["srtt_seconds"].as_f64().is_some_and(|srtt| srtt > 0.004), "{flow:#}");
+    }
+    assert!((3e6..10e6).contains(&goodput(&told, "ask")), "{told:#}");
+    assert!((0.95e6..1.05e6).contains(&goodput(&told, "datagrams")), "{told:#}");
+    assert!(out.join("guest1.console").exists() && !out.join("guest2.console").exists());
 }
 
 #[test]

@@ -37,6 +37,10 @@ pub(crate) fn run(
     const MINUTE: u64 = 60_000_000_000;
     let end = calendar.run(outside, MINUTE);
     let console = std::fs::read_to_string(calendar.console(0)).unwrap_or_default();
-    assert_eq!(end.unwrap_or_else(|error| panic!("{error}\n{console}")), End::Halted, "{console}");
+    assert_eq!(
+        end.unwrap_or_else(|error| panic!("{error}\n{console}")),
+        End::Halted { guest: 0 },
+        "{console}"
+    );
     (console, calendar.now())
 }

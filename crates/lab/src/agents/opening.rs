@@ -27,13 +27,13 @@ pub(super) struct Agent {
     pub(super) sockets: Option<FlowSockets>,
 }
 
-/// The sockets at the two ends of a flow.
+/// The sockets at the two ends of a flow, as far as these are here.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FlowSockets {
     /// Their numbers, that at `from` first.
-    pub(super) ends: [u32; 2],
+    pub(super) ends: [Option<u32>; 2],
     /// That whose application reads what counts.
-    reader: u32,
+    reader: Option<u32>,
 }
 
 impl Agent {
@@ -47,18 +47,20 @@ impl Agent {
 
     /// Its socket at that node of the plan's.
     pub(super) fn socket_at(&self, flow: &Flow, node: usize) -> Option<u32> {
-        Some(self.sockets?.ends[usize::from(node != flow.from)])
+        self.sockets?.ends[usize::from(node != flow.from)]
     }
 
     pub(super) fn infos(&self, applications: &Applications) -> [Info; 2] {
         self.sockets.map_or_else(Default::default, |sockets| {
-            sockets.ends.map(|number| applications.sockets()[number as usize].info())
+            let info = |number: u32| applications.sockets()[number as usize].info();
+            sockets.ends.map(|number| number.map_or_else(Info::default, info))
         })
     }
 
     fn progress(&self, applications: &Applications) -> (u64, Instant) {
-        self.sockets.map_or_else(Default::default, |sockets| {
-            applications.sockets()[sockets.reader as usize].progress()
+        let reader = self.sockets.and_then(|sockets| sockets.reader);
+        reader.map_or_else(Default::default, |number| {
+            applications.sockets()[number as usize].progress()
         })
     }
 
@@ -70,14 +72,14 @@ impl Agent {
         applications: &Applications,
     ) -> FlowTotals {
         let [sender, receiver] = self.infos(applications);
-        let far = self.sockets.map(|FlowSockets { ends: [_, far], .. }| far as usize);
-        let datagrams = far.and_then(|far| applications.sockets()[far].datagrams());
+        let [near, far] = self.sockets.map_or([None; 2], |sockets| sockets.ends);
+        let datagrams = far.and_then(|far| applications.sockets()[far as usize].datagrams());
         FlowTotals {
             sender,
             receiver,
             delay: datagrams.map(|datagrams| datagrams.counters().delay()),
             unseen: datagrams.map(|datagrams| datagrams.unseen(sender.segments_sent)),
-            exchanges: self.sockets.and_then(|sockets| applications.exchanges(sockets.ends[0])),
+            exchanges: near.and_then(|near| applications.exchanges(near)),
             ..self.marks.totals(flow, now, self.progress(applications))
         }
     }
@@ -119,19 +121,14 @@ pub(super) fn open(
     let mut applications = Applications::new(modules.names().clone(), clock);
     for (flow, ends) in plan.flows.iter().zip(opened) {
         let (start, marks) = (flow.span.start, GoodputMarks::new(plan, flow));
-        let sockets = match (flow.applications(plan.seed), ends) {
-            (Some([sender, receiver]), [Some(near), Some(far)]) => {
-                let ends = [applications.add(sender, [near]), applications.add(receiver, [far])];
-                let reader = ends[usize::from(flow.reader() == flow.to)];
-                Some(FlowSockets { ends, reader })
-            }
-            // A program's own, or at hosts that are not here.
-            (None, _) | (_, [None, None]) => None,
-            _ => {
-                let message = format!("flow `{}` has an end that is no host", flow.name);
-                return Err(Error::unfit(message, "connect hosts"));
-            }
-        };
+        // A program opens its own; and hosts may be elsewhere.
+        let sockets = flow.applications(plan.seed).map(|both| {
+            let mut add = |application, socket| Some(applications.add(application, [socket?]));
+            let ([sender, receiver], [near, far]) = (both, ends);
+            let ends = [add(sender, near), add(receiver, far)];
+            FlowSockets { ends, reader: ends[usize::from(flow.reader() == flow.to)] }
+        });
+        let sockets = sockets.filter(|sockets| sockets.ends != [None; 2]);
         agents.push(Agent { start, marks, sockets });
     }
     Ok(Opened { agents, applications, listeners })
@@ -157,7 +154,10 @@ fn open_at(
     for (flow, ends) in plan.flows.iter().zip(opened) {
         match &flow.transport {
             Transport::Tcp(tcp) if flow.from == number => {
-                *ends = tcp::open(flow, tcp, modules)?.map(|end| Some(end.into()));
+                ends[0] = Some(tcp::open(flow, tcp, modules)?.into());
+            }
+            Transport::Tcp(tcp) if flow.to == number => {
+                ends[1] = Some(tcp::expect(flow, tcp, modules).into());
             }
             Transport::Udp(config) if flow.from == number => {
                 ends[0] = Some(udp::open_source(flow, config)?.into());

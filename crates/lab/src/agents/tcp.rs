@@ -12,16 +12,18 @@ use super::socket::{self, Route};
 use crate::Error;
 use crate::congestion::Congestion;
 
-/// Makes the socket of the end that connects, in the namespace of this thread, and the one that waits for it.
-pub(super) fn open(flow: &Flow, tcp: &Tcp, modules: &Congestion) -> Result<[Connection; 2], Error> {
+/// Makes the socket of the end that connects, in the namespace of this thread.
+pub(super) fn open(flow: &Flow, tcp: &Tcp, modules: &Congestion) -> Result<Connection, Error> {
     let route = Route::of(flow)?;
     let near = sender(flow, tcp, route, modules.name_for(tcp, &tcp.sender))
         .map_err(Error::system(format!("open a socket for flow `{}`", flow.name)))?;
+    Ok(Connection::connecting(near, route.destination, flow.header.flow_label))
+}
+
+/// The end that waits for it.
+pub(super) fn expect(flow: &Flow, tcp: &Tcp, modules: &Congestion) -> Connection {
     let answers_by = tcp.workload.asks().then(|| modules.name_for(tcp, &tcp.receiver).to_owned());
-    Ok([
-        Connection::connecting(near, route.destination, flow.header.flow_label),
-        Connection::accepting(flow.header, tcp.receiver.clone(), answers_by),
-    ])
+    Connection::accepting(flow.header, tcp.receiver.clone(), answers_by)
 }
 
 fn sender(flow: &Flow, tcp: &Tcp, route: Route, congestion: &str) -> nix::Result<OwnedFd> {

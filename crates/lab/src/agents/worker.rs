@@ -225,7 +225,8 @@ impl<S: FnMut(Sample)> Worker<S> {
         let accept = |listeners: &[Listener]| listeners.get(listener as usize)?.accept();
         while let Some((socket, peer, flow)) = accept(&self.listeners) {
             let agent = self.agents.get(flow as usize);
-            let Some(FlowSockets { ends: [_, far], .. }) = agent.and_then(|agent| agent.sockets)
+            let Some(FlowSockets { ends: [_, Some(far)], .. }) =
+                agent.and_then(|agent| agent.sockets)
             else {
                 continue;
             };
