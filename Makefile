@@ -5,7 +5,8 @@
 #   make linux  the guest kernel, Linux on the simulator's clock, into the user's cache: ten minutes of a processor, once
 #   make test    every test, and at the end which were skipped here; SUIMON_TESTS=all fails where one is
 #                for want of root or of a program
-#   make soak    the tests that draw what they do, at length: hook sequences beside the kernel's, 280 connections
+#   make soak    the tests that draw what they do, at length: hook sequences beside the kernel's, 280 connections; and
+#                200 paths between guest kernels, each twice, where one is built
 #   make docs    the docs as a book, target/book/index.html; what it shows is tested by make test
 #   make bench   what the simulator, the disciplines and the lab cost: nanoseconds, instructions, memory
 #
@@ -37,6 +38,7 @@ test:
 soak:
 	@.ci/packages gcc libc6-dev make pkg-config clang llvm libbpf-dev libelf-dev zlib1g-dev iproute2
 	SUIMON_TESTS=all SUIMON_SEQUENCES=40 $(CARGO) test --locked --package transport --test sequence
+	SUIMON_DRAWN=200 $(CARGO) test --locked --package suimon --test linux drawn_paths
 
 # Built once, beside the rest of the build.
 MDBOOK = target/mdbook/bin/mdbook

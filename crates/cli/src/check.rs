@@ -129,7 +129,9 @@ fn left_out(plans: &[Plan]) -> Vec<String> {
 /// Why a driver cannot run them all, if it cannot. What only this machine lacks the lab tells in a run.
 fn refusal(driver: Driver, plans: &[Plan]) -> Option<String> {
     plans.iter().find_map(|plan| match driver {
-        Driver::Simulator => simulate::refusal::check(plan).err().map(|error| error.to_string()),
+        Driver::Simulator | Driver::Kernel(_) => {
+            simulate::refusal::check(plan).err().map(|error| error.to_string())
+        }
         Driver::Lab(_) => lab::refusal::check(plan).err().map(|error| error.to_string()),
     })
 }

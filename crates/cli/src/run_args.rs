@@ -55,7 +55,7 @@ impl RunArgs {
     /// # Errors
     /// A lab that this machine does not grant, options that do not fit.
     pub(crate) fn experiment(&self) -> Result<Experiment, Failure> {
-        if self.on == Driver::Simulator && self.fabric != Fabric::default() {
+        if self.on != Driver::Lab && self.fabric != Fabric::default() {
             let help = "leave them out, or run on real packets: --on lab";
             return Err(Failure::usage("--port and --sleep are for the lab", help));
         }

@@ -49,7 +49,8 @@ impl Engine {
         host.and_then(|host| host.progress(FlowId(number as u32))).unwrap_or_default()
     }
 
-    fn info(&self, node: usize, flow: FlowId) -> Info {
+    /// The end of a flow at that node, if it is modelled there.
+    pub fn info(&self, node: usize, flow: FlowId) -> Info {
         self.host(node).and_then(|host| host.info(flow)).unwrap_or_default()
     }
 

@@ -210,7 +210,7 @@ impl World {
         }
     }
 
-    /// Adds both ends of every modelled flow. Of what is due at a host at one time, what
+    /// Adds both ends of every modelled flow, and the modelled ones of others. Of what is due at a host at one time, what
     /// was added first comes first: connections before datagrams.
     fn connect(&mut self, plan: &Plan) {
         self.describe(plan);
@@ -223,10 +223,10 @@ impl World {
         }
     }
 
-    /// Adds both ends of a flow, if it is modelled.
+    /// Adds the ends of a flow that are modelled.
     fn add(&mut self, plan: &Plan, id: FlowId, flow: &Flow) {
         let kinds = match &flow.transport {
-            _ if !plan.is_modelled(flow) => return,
+            _ if !plan.is_simulated(flow) => return,
             Transport::Tcp(tcp) => {
                 let isn = Random::new(plan.seed, &flow.name).next_u32();
                 let (near, far) = (tcp.sender.clone(), tcp.receiver.clone());
@@ -247,6 +247,9 @@ impl World {
         for ((node, local, peer), (application, kind)) in
             ends.into_iter().zip(applications.into_iter().zip(kinds))
         {
+            if plan.has_kernel(node) {
+                continue;
+            }
             let port = self.port_towards(plan, local, peer);
             self.host(node).add(application, [SocketConfig { flow: id, port, local, peer, kind }]);
         }

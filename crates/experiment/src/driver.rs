@@ -1,6 +1,9 @@
 //! Who moves the packets of an experiment.
 
 use lab::device::Kind;
+use network::host::Kernel;
+use scenario::Plan;
+use scenario::plan::NodeKind;
 
 use crate::error::Error;
 
@@ -10,6 +13,8 @@ pub enum Driver {
     /// The simulator: virtual time, modelled TCP.
     #[default]
     Simulator,
+    /// The simulator with a real kernel at every host: virtual time, the kernel's TCP.
+    Kernel(Kernel),
     /// The lab: real packets and the kernel's TCP, in real time on this machine.
     Lab(Fabric),
 }
@@ -28,6 +33,7 @@ impl Driver {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Simulator => "simulate",
+            Self::Kernel(_) => "kernel",
             Self::Lab(_) => "lab",
         }
     }
@@ -35,6 +41,21 @@ impl Driver {
     /// Whether it is the lab.
     pub const fn is_lab(self) -> bool {
         matches!(self, Self::Lab(_))
+    }
+
+    /// Whether its hosts are real stacks, whatever profile they are to have.
+    pub(crate) const fn is_real(self) -> bool {
+        !matches!(self, Self::Simulator)
+    }
+
+    /// Puts a kernel at every host of `plan`, if the driver is that.
+    pub(crate) fn equip(self, plan: &mut Plan) {
+        let Self::Kernel(kernel) = self else { return };
+        for node in &mut plan.nodes {
+            if let NodeKind::Host(host) = &mut node.kind {
+                host.kernel = Some(kernel);
+            }
+        }
     }
 
     /// Gets the right to build a lab, if that is the driver: root's, or a user namespace, for which the process
@@ -53,6 +74,7 @@ impl Driver {
     pub(crate) fn words(self) -> Vec<String> {
         match self {
             Self::Simulator => Vec::new(),
+            Self::Kernel(kernel) => vec!["--on".into(), kernel.name().into()],
             Self::Lab(fabric) => [vec!["--on".into(), "lab".into()], fabric.words()].concat(),
         }
     }
@@ -62,6 +84,7 @@ impl Driver {
     pub(crate) const fn suffix(self) -> &'static str {
         match self {
             Self::Simulator => "",
+            Self::Kernel(_) => "-kernel",
             Self::Lab(_) => "-lab",
         }
     }

@@ -138,7 +138,8 @@ impl Outcome {
 
 impl Job {
     /// A run of `plan` as it is; the scenario's lock file in its folder runs it again.
-    pub fn new(driver: Driver, plan: Plan, folder: PathBuf) -> Self {
+    pub fn new(driver: Driver, mut plan: Plan, folder: PathBuf) -> Self {
+        driver.equip(&mut plan);
         let run = ["suimon", "run", record::folder::SCENARIO].map(str::to_owned);
         let command = [run.to_vec(), driver.words()].concat();
         let lock = scenario::lock(&plan);
@@ -150,7 +151,7 @@ impl Job {
     /// # Errors
     /// Either.
     pub fn check(&self) -> Result<(), Error> {
-        if self.driver == Driver::Simulator {
+        if !self.driver.is_lab() {
             simulate::refusal::check(&self.plan)?;
         }
         forecast::check_expectations(&self.plan)
@@ -186,7 +187,7 @@ impl Job {
         let of_run = record::Steering { interrupted: steering.interrupted, progress: &progress };
         let meter = Meter::start();
         let run = match self.driver {
-            Driver::Simulator => {
+            Driver::Simulator | Driver::Kernel(_) => {
                 simulate(&self.plan, kernel.as_ref(), folder.files(), &live, of_run)?
             }
             Driver::Lab(fabric) => self.in_lab(fabric, folder.files(), &live, of_run)?,

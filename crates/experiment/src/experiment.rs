@@ -112,9 +112,10 @@ impl Experiment {
         folder: impl FnOnce(&Plan) -> PathBuf,
     ) -> Result<Job, Error> {
         let mut plan = run.plan()?;
+        driver.equip(&mut plan);
         let lock = scenario::lock(&plan);
         let left_out = match driver {
-            Driver::Simulator => {
+            Driver::Simulator | Driver::Kernel(_) => {
                 simulate::refusal::check(&plan)?;
                 simulate::leave_out(&mut plan)
             }

@@ -77,8 +77,8 @@ impl Paper {
         let name = format!("{}{}", published.paper, driver.suffix());
         let folder = out.unwrap_or_else(|| Path::new("runs").join(name));
         let cells = Cells::new(&published, &folder, mode)?;
-        if cells.len() == 0 && driver.is_lab() {
-            let message = "nothing of that is to run on real packets";
+        if cells.len() == 0 && driver.is_real() {
+            let message = "nothing of that is to run on real packets or kernels";
             return Err(Error::usage(message, "leave out --only or --quick, or simulate it"));
         }
         cells.check()?;
@@ -172,7 +172,7 @@ pub struct PaperRuns {
 impl PaperRuns {
     /// The costs that are to be measured now, if any: those of simulated runs that all came to their end.
     pub fn cost_cases(&self) -> Vec<CostCase> {
-        let due = self.paper.cells.complete() && !self.paper.mode.driver.is_lab();
+        let due = self.paper.cells.complete() && !self.paper.mode.driver.is_real();
         if due { self.paper.costs.cases() } else { Vec::new() }
     }
 

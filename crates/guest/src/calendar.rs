@@ -199,15 +199,22 @@ impl Calendar {
 
     /// Interrupts a guest, and waits until it has taken note.
     fn interrupt(&mut self, number: usize, card: usize) -> Result<(), Error> {
-        let of = &self.guests[number].cards[card];
-        let (Some(interrupts), true) = (&of.interrupts, of.wants_interrupt()) else {
+        let of = &mut self.guests[number].cards[card];
+        if !of.wants_interrupt() {
             return Ok(());
-        };
-        let interrupts = interrupts.try_clone().map_err(|error| broken(number, &error))?;
-        vhost_user::call(&interrupts, 0).map_err(|error| broken(number, &error))?;
+        }
+        // It is heard while the guest may have more to say.
+        let Some(interrupts) = of.interrupts.take() else { return Ok(()) };
+        let heard = self.call(number, &interrupts);
+        self.guests[number].cards[card].interrupts = Some(interrupts);
+        heard
+    }
+
+    fn call(&mut self, number: usize, interrupts: &UnixStream) -> Result<(), Error> {
+        vhost_user::call(interrupts, 0).map_err(|error| broken(number, &error))?;
         loop {
             let Some(time) = &self.guests[number].time else { return Ok(()) };
-            let mut sockets = vec![socket::input(&interrupts), socket::input(time)];
+            let mut sockets = [socket::input(interrupts), socket::input(time)];
             if !wait(&mut sockets, self.patience)? {
                 return Err(self.stuck(number));
             }
@@ -216,7 +223,7 @@ impl Calendar {
                 self.hear(number)?;
             }
             if called {
-                let _ = vhost_user::called(&interrupts).map_err(|error| broken(number, &error))?;
+                let _ = vhost_user::called(interrupts).map_err(|error| broken(number, &error))?;
                 return Ok(());
             }
         }
@@ -404,7 +411,7 @@ impl Guest {
     ) -> Result<(), Error> {
         const STEP: Duration = Duration::from_millis(50);
         let mut waited = Duration::ZERO;
-        while !wait(&mut vec![socket::input(listener)], STEP)? {
+        while !wait(&mut [socket::input(listener)], STEP)? {
             let ended = self.process.try_wait().map_err(Error::system("wait for a guest"))?;
             waited += STEP;
             if ended.is_some() || waited >= patience {
@@ -450,7 +457,7 @@ impl Drop for Guest {
     }
 }
 
-fn wait(sockets: &mut Vec<rustix::event::PollFd<'_>>, patience: Duration) -> Result<bool, Error> {
+fn wait(sockets: &mut [rustix::event::PollFd<'_>], patience: Duration) -> Result<bool, Error> {
     socket::wait(sockets, patience).map_err(Error::system("wait for a guest"))
 }
 

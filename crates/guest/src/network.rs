@@ -6,10 +6,11 @@ use engine::{Delivery, Engine, Tally, World};
 use frames::{FlowEntry, Flows, Neighbours, ProgramFlows, frame};
 use network::PortId;
 use network::observer::{Event, Observer};
+use record::wire::{self, Hop};
 use scenario::Plan;
 use traffic::header::Header;
 use traffic::packet::{FRAME_MIN, Protocol, ecn};
-use traffic::{Instant, Packet, Packets};
+use traffic::{HostId, Instant, Packet, Packets};
 
 use crate::calendar::{Cards, Outside};
 use crate::card::Address;
@@ -92,8 +93,12 @@ pub struct Network<O> {
     sockets: Vec<Socket>,
     /// By port: the card at the far end of the wire that it feeds.
     gates: Vec<Option<usize>>,
-    /// By place of a packet, its frame.
+    /// By place of a packet that a guest sent, its frame.
     bytes: Vec<Vec<u8>>,
+    /// By number in packets, whether the host is a guest's.
+    guests: Vec<bool>,
+    /// By flow, what its packets are from, and what their headers say.
+    headers: Vec<(HostId, Header)>,
     /// Answers to questions for addresses, which take no time.
     answers: VecDeque<(usize, Vec<u8>)>,
     /// Frames for which a host had no room.
@@ -123,6 +128,8 @@ impl<O: Observer> Network<O> {
             sockets,
             gates,
             bytes: Vec::new(),
+            guests: plan.host_ids().map(|id| plan.has_kernel(plan.node_of(id))).collect(),
+            headers: plan.flows.iter().map(|flow| (flow.source, flow.header)).collect(),
             answers: VecDeque::new(),
             missed: 0,
         })
@@ -157,8 +164,10 @@ impl<O: Observer> Network<O> {
     pub fn run_until(&mut self, now: Instant) {
         self.engine.run_until(now.max(self.engine.now()), &mut self.tally);
         while let Some((packet, copy)) = self.engine.packets().take_copy() {
-            let frame = self.bytes[packet.place() as usize].clone();
-            self.keep(copy.place(), &frame);
+            // A modelled host's packet has none.
+            if let Some(frame) = self.bytes.get(packet.place() as usize).cloned() {
+                self.keep(copy.place(), &frame);
+            }
         }
     }
 
@@ -252,8 +261,19 @@ impl<O: Observer> Outside for Network<O> {
                 *marks += u64::from(tos & ecn::MASK == ecn::CE);
             }
             if let (Some(card), false) = (self.gates[by.0 as usize], corrupted) {
-                let bytes = &mut self.bytes[packet.place() as usize];
-                frame::set_tos(bytes, tos);
+                let place = packet.place() as usize;
+                if self.bytes.len() <= place {
+                    self.bytes.resize_with(place + 1, Vec::new);
+                }
+                let (packet, bytes) = (&packets[packet], &mut self.bytes[place]);
+                if self.guests[usize::from(packet.source.0)] {
+                    frame::set_tos(bytes, tos);
+                } else if let Some(&(from, header)) = self.headers.get(flow.0 as usize) {
+                    let header = if packet.source == from { header } else { header.reversed() };
+                    let to = self.sockets[card].node as u16;
+                    let length = wire::packet(bytes, packet, Hop { from: to, to }, &header);
+                    bytes.resize(length as usize, 0);
+                }
                 self.missed += u64::from(!cards.deliver(card, bytes));
             }
             packets.release(packet);

@@ -53,7 +53,7 @@ pub(crate) fn receive(
 }
 
 /// Which of these have something to say; none if nothing comes for so long.
-pub(crate) fn wait(sockets: &mut Vec<PollFd<'_>>, patience: Duration) -> io::Result<bool> {
+pub(crate) fn wait(sockets: &mut [PollFd<'_>], patience: Duration) -> io::Result<bool> {
     let limit = Timespec::try_from(patience).map_err(io::Error::other)?;
     loop {
         match poll(sockets, Some(&limit)) {

@@ -54,6 +54,15 @@ choice! {
     }
 }
 
+impl Kernel {
+    /// As scenarios name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Linux6_12 => "linux-6.12",
+        }
+    }
+}
+
 impl node::Config for Config {
     fn timer(&self) -> Duration {
         self.timer

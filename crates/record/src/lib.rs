@@ -26,13 +26,13 @@ pub mod summary;
 pub mod sweep_table;
 pub mod table;
 pub mod totals;
+pub mod wire;
 
 mod bandwidth;
 mod parquet_file;
 mod pcapng;
 mod provenance;
 mod sequence;
-mod wire;
 
 pub use delays::{AllDelays, Delays};
 pub use error::Error;

@@ -24,16 +24,16 @@ const TTL: u8 = 64;
 
 /// Where on its way a packet is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Hop {
+pub struct Hop {
     /// The node that transmits it.
-    pub(crate) from: u16,
+    pub from: u16,
     /// The node at the other end of the wire.
-    pub(crate) to: u16,
+    pub to: u16,
 }
 
 /// Writes the headers of `packet` into `out` and returns the frame's length without FCS. What does not
 /// stand in the packet's metadata is its flow's, in this direction.
-pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet, hop: Hop, flow: &Header) -> u32 {
+pub fn packet(out: &mut Vec<u8>, packet: &Packet, hop: Hop, flow: &Header) -> u32 {
     out.clear();
     let six = flow.family == Family::V6;
     let ether_type = if six { ether_type::IPV6 } else { ether_type::IPV4 };

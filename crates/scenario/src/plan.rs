@@ -151,9 +151,11 @@ impl Plan {
         !flow.takes_a_kernel() && ![flow.from, flow.to].iter().any(|&end| self.has_kernel(end))
     }
 
-    /// Whether the simulator can run the flow: its own stack does, or kernels at both ends.
+    /// Whether the simulator can run the flow: its own stack does, kernels at both ends, or a connection between the
+    /// two.
     pub fn is_simulated(&self, flow: &Flow) -> bool {
-        self.is_modelled(flow) || self.has_kernel(flow.from) && self.has_kernel(flow.to)
+        let joins = !flow.takes_a_kernel() && flow.tcp().is_some();
+        joins || self.is_modelled(flow) || self.has_kernel(flow.from) && self.has_kernel(flow.to)
     }
 
     /// Every program that the plan starts on real hosts: those of hosts first, then of flows, servers first.

@@ -162,7 +162,7 @@ impl<O: Observer> Guests<O> {
         let (_, tally) = self.network.parts();
         for (guest, told) in self.told.iter_mut().enumerate() {
             for sample in told.hear() {
-                self.samples.take(guest, sample, &mut tally.inner.inner);
+                self.samples.take(Some(guest), sample, &mut tally.inner.inner);
             }
         }
         match end {
@@ -267,6 +267,18 @@ impl<O: Observer> Mover<ProgramTap<O>> for Guests<O> {
         Ok(now <= step)
     }
 
+    fn sample(&mut self, plan: &Plan, now: Instant) {
+        let (engine, tally) = self.network.parts();
+        engine.sample_flows(plan, now, &mut tally.inner);
+        for (number, flow) in (0..).zip(&plan.flows) {
+            if now >= flow.span.start && plan.is_simulated(flow) && !plan.is_modelled(flow) {
+                let ends = [flow.writer(), flow.reader()];
+                let ends = ends.map(|node| engine.info(node, FlowId(number)));
+                self.samples.take(None, (now, number, ends), &mut tally.inner.inner);
+            }
+        }
+    }
+
     fn parts(&mut self) -> (&mut Engine, &mut Tally<ProgramTap<O>>) {
         self.network.parts()
     }
@@ -293,8 +305,12 @@ impl Here<'_> {
             let [near, far] = self.places[number].map(|place| place == Some(self.guest));
             let (counted, known) = (&mut counted[number], &known[number]);
             let program = matches!(flow.transport, Transport::Program(_));
+            if near || far && self.places[number][0].is_none() {
+                // Beside those that a modelled end counted itself.
+                counted.marks += marks[number];
+            }
             if near && !program {
-                (counted.sender, counted.marks) = (known.sender, marks[number]);
+                counted.sender = known.sender;
                 counted.exchanges.clone_from(&known.exchanges);
             }
             if far && !program {
@@ -416,12 +432,17 @@ impl Samples {
         }
     }
 
-    /// Takes a sample that a guest told, and tells of the flow once both ends are known.
-    fn take(&mut self, guest: usize, (now, flow, ends): Sample, observer: &mut impl Observer) {
+    /// Takes a sample that a guest told, or the engine, and tells of the flow once both ends are known.
+    fn take(
+        &mut self,
+        guest: Option<usize>,
+        (now, flow, ends): Sample,
+        observer: &mut impl Observer,
+    ) {
         let number = flow as usize;
         let Some(halves) = self.halves.get_mut(number) else { return };
         for (end, half) in halves.iter_mut().enumerate() {
-            if self.ends[number][end] == Some(guest) {
+            if self.ends[number][end] == guest {
                 half.push_back((now, ends[end]));
             }
         }
@@ -430,7 +451,8 @@ impl Samples {
             let (now, ends) = (*now, [*writer, *reader]);
             observer.on(Event::FlowSample { flow: FlowId(flow), now, ends: [&ends[0], &ends[1]] });
             self.last[number] = Some(ends);
-            (writers.pop_front(), readers.pop_front());
+            writers.pop_front();
+            readers.pop_front();
         }
     }
 

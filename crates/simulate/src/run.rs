@@ -38,6 +38,9 @@ pub(crate) trait Mover<O> {
     /// Lets everything up to `now` happen, or some of it; whether all has.
     fn advance(&mut self, now: Instant) -> Result<bool, Self::Failure>;
 
+    /// Samples flows, now.
+    fn sample(&mut self, plan: &Plan, now: Instant);
+
     /// The engine, and what is counted.
     fn parts(&mut self) -> (&mut Engine, &mut Tally<O>);
 }
@@ -53,6 +56,10 @@ impl<O: Observer> Mover<O> for Modelled<O> {
 
     fn advance(&mut self, now: Instant) -> Result<bool, Infallible> {
         Ok(self.engine.run_some(now, EVENTS, &mut self.tally))
+    }
+
+    fn sample(&mut self, plan: &Plan, now: Instant) {
+        self.engine.sample_flows(plan, now, &mut self.tally.inner);
     }
 
     fn parts(&mut self) -> (&mut Engine, &mut Tally<O>) {
@@ -94,10 +101,10 @@ pub(crate) fn drive<O: Observer, M: Mover<O>>(
                 break 'run;
             }
         }
-        let (engine, tally) = mover.parts();
         while let Some((_, task)) = agenda.due(now) {
+            let (engine, tally) = mover.parts();
             match task {
-                Task::SampleFlows => engine.sample_flows(plan, now, &mut tally.inner),
+                Task::SampleFlows => mover.sample(plan, now),
                 Task::Mark(flow) => engine.mark_goodput(plan, flow, &mut marks[flow]),
                 Task::SampleQueues => engine.sample_queues(now, &mut tally.inner),
                 Task::Look => looks.push(totals(plan, engine, tally, &marks, false)),

@@ -94,6 +94,7 @@ pub(crate) fn beginning(job: &Job) -> String {
     let (seed, time) = (plan.seed, plan.units.duration.text(plan.duration.as_secs_f64()));
     let driver = match job.driver {
         Driver::Simulator => "simulating",
+        Driver::Kernel(_) => "kernels for",
         Driver::Lab(_) => "real packets for",
     };
     format!("{folder}: {driver} {time}, seed {seed}, suimon {}", env!("CARGO_PKG_VERSION"))

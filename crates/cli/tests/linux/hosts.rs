@@ -15,7 +15,7 @@ use testbed::{lacks_programs, unbuilt};
 use crate::typed::{SUIMON, code, json, stderr, stdout};
 
 /// A folder for scenarios and their runs; `None`, and `test` is skipped, where no kernel is built.
-fn ground(test: &str) -> Option<TempDir> {
+pub(crate) fn ground(test: &str) -> Option<TempDir> {
     if lacks_programs(test, &["setarch"]) {
         return None;
     }
@@ -37,7 +37,7 @@ fn run(ground: &TempDir, name: &str, text: &str) -> (Output, PathBuf) {
 }
 
 /// The same, which is to come to its end; what it tells.
-fn told(ground: &TempDir, name: &str, text: &str) -> (Value, PathBuf) {
+pub(crate) fn told(ground: &TempDir, name: &str, text: &str) -> (Value, PathBuf) {
     let (output, out) = run(ground, name, text);
     assert_eq!(code(&output), 0, "{}\n{text}", stderr(&output));
     (json(&output), out)
@@ -139,9 +139,11 @@ fn busily<T>(work: impl FnOnce() -> T) -> T {
 }
 
 #[test]
-fn twelve_drawn_paths_give_the_same_bytes_beside_busy_loops() {
+fn drawn_paths_give_the_same_bytes_beside_busy_loops() {
     let Some(ground) = ground("drawn paths between kernels, twice") else { return };
-    for number in 0..12 {
+    // `make soak` draws more.
+    let drawn = std::env::var("SUIMON_DRAWN").ok().and_then(|count| count.parse().ok());
+    for number in 0..drawn.unwrap_or(12) {
         let text = Way::drawn(number).text(true, 2);
         let (_, one) = told(&ground, &format!("{number}"), &text);
         let (_, other) = busily(|| told(&ground, &format!("{number}-again"), &text));
@@ -199,11 +201,20 @@ fn modelled_hosts_and_kernels_share_a_network() {
         + "[host.m]\n[link.m]\nbetween = [\"m\", \"r\"]\nrate = \"1 Gbit/s\"\n[host.n]\n[router.s]\n\
            [link.n]\nbetween = [\"n\", \"r\"]\nrate = \"20 Mbit/s\"\n\
            [link.s]\nbetween = [\"s\", \"r\"]\nrate = \"1 Gbit/s\"\n\
-           [flow.model]\nfrom = \"m\"\nto = \"n\"\n";
+           [flow.model]\nfrom = \"m\"\nto = \"n\"\n\
+           [flow.there]\nfrom = \"m\"\nto = \"b.1\"\nbytes = \"1 MB\"\n\
+           [flow.back]\nfrom = \"b.1\"\nto = \"n\"\nbytes = \"1 MB\"\n";
+    let text = text.replace("[host.b]\n", "[host.b]\ncount = 1\n");
     let (told, _) = told(&ground, "beside", &text);
-    // The kernel's flow has a bottleneck of 40 Mbit/s for itself, and the modelled one of 20.
+    // The kernel's flow has most of a bottleneck of 40 Mbit/s for itself, and the modelled one of 20.
     assert!((30e6..40e6).contains(&goodput(&told, "f.1")), "{told:#}");
     assert!((15e6..20e6).contains(&goodput(&told, "model")), "{told:#}");
+    // A model's connection to a kernel, and the other way round.
+    for name in ["there", "back"] {
+        let flow = &told["flow"][name];
+        assert!(flow["completed"] == true && flow["bytes"] == 1_000_000, "{name}: {flow:#}");
+        assert!(flow["srtt_seconds"].as_f64().is_some_and(|srtt| srtt > 0.009), "{name}: {flow:#}");
+    }
 }
 
 #[test]
@@ -253,6 +264,20 @@ datagrams = { rate = "1 Mbit/s", size = "1000 B" }
     assert!((3e6..10e6).contains(&goodput(&told, "ask")), "{told:#}");
     assert!((0.95e6..1.05e6).contains(&goodput(&told, "datagrams")), "{told:#}");
     assert!(out.join("guest1.console").exists() && !out.join("guest2.console").exists());
+}
+
+#[test]
+fn a_driver_gives_every_host_a_kernel() {
+    let Some(ground) = ground("a scenario on kernels alone") else { return };
+    let path = Way { flows: 2, ..Way::drawn(4) };
+    let (kernel, _) = told(&ground, "key", &path.text(true, 2));
+    let mut suimon = Command::new(SUIMON);
+    let scenario = ground.path().join("scenario.toml");
+    fs::write(&scenario, path.text(false, 2)).expect("a file");
+    suimon.args(["run", "--json", "-q", "--on", "linux-6.12", "-o"]).arg(ground.path().join("on"));
+    let output = suimon.arg(scenario).output().expect("it starts");
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert_eq!(json(&output)["flow"], kernel["flow"]);
 }
 
 #[test]

@@ -7,4 +7,5 @@ mod typed;
 
 mod boot;
 mod building;
+mod grid;
 mod hosts;

@@ -40,12 +40,12 @@ impl Mode {
     fn settings(self, run: &Run) -> Option<Vec<&toml::Table>> {
         match (self.driver, &run.lab) {
             (Driver::Simulator, _) => Some(Vec::new()),
-            (Driver::Lab(_), Some(lab)) if lab.same_as.is_none() => match &lab.quick {
+            (_, Some(lab)) if lab.same_as.is_none() => match &lab.quick {
                 Some(quick) if self.quick => Some(vec![&lab.set, &quick.set]),
                 None if self.quick => None,
                 _ => Some(vec![&lab.set]),
             },
-            (Driver::Lab(_), _) => None,
+            (_, _) => None,
         }
     }
 
@@ -137,7 +137,7 @@ impl Cells {
             let message = format!("run `{run}`: cell `{name}` has the folder of another");
             return Err(Error::Paper { paper: published.paper.clone(), message });
         }
-        let shared = published.run.iter().filter(|_| mode.driver.is_lab());
+        let shared = published.run.iter().filter(|_| mode.driver.is_real());
         let stand_in = |run: &Run| Some((run.name.clone(), run.lab.as_ref()?.same_as.clone()?));
         Ok(Self { list: cells, stand_ins: shared.filter_map(stand_in).collect() })
     }
@@ -230,7 +230,9 @@ impl Cell {
         steering: Steering<'_>,
     ) -> Result<(Outcome, NonZeroU64), Error> {
         let run = |job: &Job| job.execute(steering).and_then(unbroken);
-        if let Some(slower) = self.slower.as_ref().filter(|_| late.load(Ordering::Relaxed)) {
+        // A kernel takes as much of the processor for each frame as several at the paper's rate would have.
+        let slower = |_: &&Slower| late.load(Ordering::Relaxed) || !self.job.driver.is_lab();
+        if let Some(slower) = self.slower.as_ref().filter(slower) {
             return Ok((run(&slower.job)?, slower.by));
         }
         let outcome = run(&self.job)?;
@@ -297,7 +299,7 @@ fn cell(run: &Run, point: &scenario::Run, folder: &Path, mode: Mode) -> Result<C
     let folder = folder.join("cells").join(folders::plain(folder_name.trim_end_matches('-')));
     let job = Job::new(mode.driver, plan, folder);
     let place = Place { run: run.name.clone(), name, varied: !point.parameters.is_empty() };
-    let by = run.lab.as_ref().filter(|_| mode.driver.is_lab()).and_then(|lab| lab.slower);
+    let by = run.lab.as_ref().filter(|_| mode.driver.is_real()).and_then(|lab| lab.slower);
     let slower = by.and_then(|by| Slower::of(&job, by));
     let (included, again) = (true, !mode.quick);
     Ok(Cell { place, job, included, slower, again, slowed_by: NonZeroU64::MIN, outcome: None })

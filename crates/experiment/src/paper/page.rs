@@ -86,7 +86,11 @@ pub(super) fn page(
     notes: &[String],
     command: &[String],
 ) -> Result<Page, Error> {
-    let by = if measured.driver.is_lab() { "on real packets" } else { "in the simulator" };
+    let by = match measured.driver {
+        Driver::Simulator => "in the simulator",
+        Driver::Kernel(_) => "of real kernels in the simulator",
+        Driver::Lab(_) => "on real packets",
+    };
     let lead =
         format!("Paper {}, its published numbers beside what came out {by}", published.paper);
     let mut page = Page::new(&published.title, &lead);

@@ -225,7 +225,7 @@ impl Case {
     pub(super) fn limits(&self, driver: Driver) -> Limits {
         match driver {
             Driver::Simulator => Limits { low: self.low, high: self.high },
-            Driver::Lab(_) => self.lab.unwrap_or_default(),
+            Driver::Kernel(_) | Driver::Lab(_) => self.lab.unwrap_or_default(),
         }
     }
 }

@@ -20,7 +20,7 @@ use super::applications::{Applications, Socket};
 use super::opening::{Agent, FlowSockets, Opened};
 use super::tcp::Listener;
 use super::{Ended, Sample};
-use crate::clock::Clock;
+use crate::clock::{self, Clock};
 use crate::{Error, threads};
 
 /// What an event concerns, beside the number of the socket, flow or listener.
@@ -122,12 +122,17 @@ impl<S: FnMut(Sample)> Worker<S> {
         while !self.stopped {
             let now = self.clock.now();
             // What would begin after the end does not.
+            let mut fresh = true;
             for _ in 0..=self.agents.len() + self.applications.len() {
                 let Some((_, number)) = self.timers.due(now.min(end)) else { break };
                 self.wake(number, now);
+                fresh = false;
             }
             let next = Some(self.timers.earliest()).filter(|&at| at <= end);
-            let patience = self.clock.until(next.unwrap_or(Instant::NEVER));
+            let next = next.unwrap_or(Instant::NEVER);
+            // A look at the clock is a system call in a guest.
+            let patience =
+                if fresh { clock::system(next.since(now)) } else { self.clock.until(next) };
             let count = wait(&self.epoll, &mut events, patience)
                 .map_err(Error::system("wait for sockets (epoll_pwait2, Linux 5.11)"))?;
             for event in events.iter().take(count) {
