@@ -1,5 +1,5 @@
 //! Ordinary paths that no paper holds, with nothing set that need not be: what TCP gets of them by the model and by
-//! the kernel, laid side by side in `docs/reference/kernel.md`.
+//! the kernel, laid side by side in `docs/explanation/kernel.md`.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::hosts::{ground, told};
 
 /// Where the table stands. It takes some ten minutes: `UPDATE_GRID=1 cargo test -p suimon --test linux grid`.
-const TABLE: &str = "docs/reference/kernel.md";
+const TABLE: &str = "docs/explanation/kernel.md";
 
 /// A path: Mbit/s, ms one way, buffer in tenths of what is under way on it, congestion control, discipline.
 type Cell = (u64, u64, u64, &'static str, &'static str);
