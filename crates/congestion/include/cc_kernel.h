@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The kernel binding of cc.h: each hook becomes a struct_ops program that loads the view from
+ * The BPF binding of cc.h: each hook becomes a struct_ops program that loads the view from
  * `struct tcp_sock`, calls the algorithm's function and stores what a congestion control may write.
  *
  * The kernel's structures are declared here only as far as they are read. The names are matched and
@@ -114,80 +114,24 @@ static u64 (*const cc_jiffies64)(void) = (void *)118;
 			__builtin_preserve_field_info((base)->field, 5);                           \
 	})
 
-/* In slow start a window that is half used still limits: it is about to double. */
-static CC_INLINE u32 cc_cwnd_limited(const struct tcp_sock *tp)
+static CC_INLINE u32 cc_jiffies(void)
 {
-	if (CC_BITS(tp, is_cwnd_limited))
-		return 1;
-	return tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out;
+	return (u32)cc_jiffies64();
 }
 
-static CC_INLINE void cc_load(struct cc *c, struct tcp_sock *tp)
-{
-	c->cwnd = tp->snd_cwnd;
-	c->ssthresh = tp->snd_ssthresh;
-	c->cwnd_cnt = tp->snd_cwnd_cnt;
-	c->cwnd_clamp = tp->snd_cwnd_clamp;
-	c->prior_cwnd = tp->prior_cwnd;
-	c->mss = tp->mss_cache;
-	c->in_flight = tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
-	c->cwnd_limited = cc_cwnd_limited(tp);
-	c->srtt_us8 = tp->srtt_us;
-	c->min_rtt_us = tp->rtt_min.s[0].v;
-	c->snd_una = tp->snd_una;
-	c->snd_nxt = tp->snd_nxt;
-	c->state = (u32)CC_BITS(&tp->inet_conn, icsk_ca_state);
-	c->delivered = tp->delivered;
-	c->jiffies = (u32)cc_jiffies64();
-	c->last_sent = tp->lsndtime;
-	c->gso_max = tp->inet_conn.icsk_inet.sk.sk_gso_max_size;
-	c->hz = (u16)CONFIG_HZ;
-	c->paced = tp->inet_conn.icsk_inet.sk.sk_pacing_status != 0;
-	c->pacing_rate = tp->inet_conn.icsk_inet.sk.sk_pacing_rate;
-	c->now_us = tp->tcp_mstamp;
-#pragma unroll
-	for (int i = 0; i < CC_PRIVATE_BYTES / 8; i++)
-		c->priv[i] = tp->inet_conn.icsk_ca_priv[i];
-}
+/* An element's offset is filled in only where its number is a constant. */
+#define CC_UNROLL _Pragma("unroll")
 
 /*
- * A pacing rate is stored only if the algorithm set one: the kernel owns it otherwise. What the program
- * allows at most (SO_MAX_PACING_RATE) bounds it, as in Linux's tcp_bbr.c. Pacing that it asks for is the
- * transport's own (SK_PACING_NEEDED), unless sch_fq does it.
+ * What the parameters are set to: the loader writes the values before it loads the object, whose own
+ * are the defaults. A file without parameters has zeros, as the private state before init.
  */
-static CC_INLINE void cc_store(struct tcp_sock *tp, const struct cc *c)
-{
-	u64 most = tp->inet_conn.icsk_inet.sk.sk_max_pacing_rate;
+static const volatile u32 cc_values[CC_PARAMETERS_MAX] SEC(".rodata.values");
 
-	tp->snd_cwnd = c->cwnd;
-	tp->snd_ssthresh = c->ssthresh;
-	tp->snd_cwnd_cnt = c->cwnd_cnt;
-	if (c->pacing_rate != tp->inet_conn.icsk_inet.sk.sk_pacing_rate)
-		tp->inet_conn.icsk_inet.sk.sk_pacing_rate =
-			c->pacing_rate < most ? c->pacing_rate : most;
-	if (c->paced && !tp->inet_conn.icsk_inet.sk.sk_pacing_status)
-		tp->inet_conn.icsk_inet.sk.sk_pacing_status = 1;
-#pragma unroll
-	for (int i = 0; i < CC_PRIVATE_BYTES / 8; i++)
-		tp->inet_conn.icsk_ca_priv[i] = c->priv[i];
-}
+#define CC_PARAMETERS(each)                                                                        \
+	static const volatile u32 cc_values[CC_PARAMETERS_MAX] = { each(CC_PARAMETER_VALUE) }
 
-/* An ACK that gives no sample has an interval, or a number of packets, below zero. */
-static CC_INLINE void cc_load_rate(struct cc_rate *rate, const struct rate_sample *sample)
-{
-	int sampled = sample->interval_us > 0 && sample->delivered > 0;
-
-	rate->rtt_ns = sample->rtt_us < 0 ? -1 : (s64)sample->rtt_us * 1000;
-	rate->interval_ns = sampled ? (u64)sample->interval_us * 1000 : 0;
-	rate->delivered = sampled ? (u32)sample->delivered : 0;
-	rate->delivered_ce = sampled ? (u32)sample->delivered_ce : 0;
-	rate->prior_delivered = sample->prior_delivered;
-	rate->acked = sample->acked_sacked;
-	rate->lost = sample->losses > 0 ? (u32)sample->losses : 0;
-	rate->in_flight = sample->prior_in_flight;
-	rate->app_limited = sample->is_app_limited != 0;
-	rate->retransmitted = sample->is_retrans != 0;
-}
+#include "cc_tcp_sock.h"
 
 /*
  * A window or threshold beyond this is none: the kernel's hook call came back without the program having
@@ -217,30 +161,6 @@ static CC_INLINE int cc_lost(const struct tcp_sock *tp)
 		lost.cwnd = window;                                                                \
 		cc_store(tp, &lost);                                                               \
 	}
-
-/*
- * What the parameters are set to: the loader writes the values before it loads the object, whose own
- * are the defaults. A file without parameters has zeros, as the private state before init.
- */
-static const volatile u32 cc_values[CC_PARAMETERS_MAX] SEC(".rodata.values");
-
-#define CC_PARAMETER_VALUE(name, initial, least, greatest, doc) initial,
-#define CC_PARAMETERS(each)                                                                        \
-	static const volatile u32 cc_values[CC_PARAMETERS_MAX] = { each(CC_PARAMETER_VALUE) }
-
-/* Before init. Linux calls cong_control for the ACK of the SYN, before that: what it left goes. */
-static CC_INLINE void cc_preset(struct tcp_sock *tp)
-{
-	u64 *priv = tp->inet_conn.icsk_ca_priv;
-
-#pragma unroll
-	for (int i = CC_PARAMETERS_MAX / 2; i < CC_PRIVATE_BYTES / 8; i++)
-		priv[i] = 0;
-
-#pragma unroll
-	for (int i = 0; i < CC_PARAMETERS_MAX / 2; i++)
-		priv[i] = cc_values[2 * i] | (u64)cc_values[2 * i + 1] << 32;
-}
 
 /* The hooks' numbers in a log. */
 enum cc_hook {
@@ -317,19 +237,14 @@ enum cc_hook {
 	}                                                                                          \
 	static CC_INLINE void alg##_init(__VA_ARGS__)
 
-/* Linux tells the packets in flight as bytes: their number times mss_cache (tcp_clean_rtx_queue). */
 #define CC_PKTS_ACKED(alg, ...)                                                                    \
 	static CC_INLINE u32 alg##_ssthresh(struct cc *c);                                         \
 	static CC_INLINE void alg##_pkts_acked(__VA_ARGS__);                                       \
 	CC_PROGRAM(alg, pkts_acked)                                                                \
 	{                                                                                          \
 		const struct ack_sample *sample = (const struct ack_sample *)ctx[1];               \
-		u32 mss = ((struct tcp_sock *)ctx[0])->mss_cache;                                  \
-		struct cc_ack ack = {                                                              \
-			.rtt_ns = sample->rtt_us < 0 ? -1 : (s64)sample->rtt_us * 1000,            \
-			.acked = sample->pkts_acked,                                               \
-			.in_flight = mss ? sample->in_flight / mss : 0,                            \
-		};                                                                                 \
+		struct cc_ack ack;                                                                 \
+		cc_load_ack(&ack, (struct tcp_sock *)ctx[0], sample);                              \
 		CC_WRAP(alg, CC_HOOK_PKTS_ACKED, ack.acked, (u32)sample->rtt_us, ack.in_flight,    \
 			alg##_pkts_acked(&view, &ack));                                            \
 	}                                                                                          \
@@ -397,10 +312,6 @@ enum cc_hook {
 	static CC_INLINE void alg##_set_state(__VA_ARGS__)
 
 #define CC_HAS(alg, hook) .hook = (void *)bpf_##alg##_##hook
-
-/* Linux asks nothing of what the flags ask: it calls every hook whatever the window's use. */
-#define CC_FLAGS(alg, asked) .flags = (asked) & CC_FLAGS_OF_LINUX
-#define CC_FLAGS_OF_LINUX 0xffffU
 
 /* The kernel allows 15 characters, and has a cubic of its own: hence the short prefix. */
 #define CC_REGISTER(alg, ...)                                                                      \

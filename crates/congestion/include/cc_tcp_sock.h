@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What both bindings to Linux share: how the view is loaded from `struct tcp_sock` and stored back, and how
+ * samples and parameters are. cc_kernel.h declares Linux's structures, a kernel that the algorithms are compiled
+ * into has them; each binding defines CC_BITS, CC_UNROLL, cc_jiffies and cc_values.
+ */
+#ifndef SUIMON_CC_TCP_SOCK_H
+#define SUIMON_CC_TCP_SOCK_H
+
+/* In slow start a window that is half used still limits: it is about to double. */
+static CC_INLINE u32 cc_cwnd_limited(const struct tcp_sock *tp)
+{
+	if (CC_BITS(tp, is_cwnd_limited))
+		return 1;
+	return tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out;
+}
+
+static CC_INLINE void cc_load(struct cc *c, struct tcp_sock *tp)
+{
+	c->cwnd = tp->snd_cwnd;
+	c->ssthresh = tp->snd_ssthresh;
+	c->cwnd_cnt = tp->snd_cwnd_cnt;
+	c->cwnd_clamp = tp->snd_cwnd_clamp;
+	c->prior_cwnd = tp->prior_cwnd;
+	c->mss = tp->mss_cache;
+	c->in_flight = tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
+	c->cwnd_limited = cc_cwnd_limited(tp);
+	c->srtt_us8 = tp->srtt_us;
+	c->min_rtt_us = tp->rtt_min.s[0].v;
+	c->snd_una = tp->snd_una;
+	c->snd_nxt = tp->snd_nxt;
+	c->state = (u32)CC_BITS(&tp->inet_conn, icsk_ca_state);
+	c->delivered = tp->delivered;
+	c->jiffies = cc_jiffies();
+	c->last_sent = tp->lsndtime;
+	c->gso_max = tp->inet_conn.icsk_inet.sk.sk_gso_max_size;
+	c->hz = (u16)CONFIG_HZ;
+	c->paced = tp->inet_conn.icsk_inet.sk.sk_pacing_status != 0;
+	c->pacing_rate = tp->inet_conn.icsk_inet.sk.sk_pacing_rate;
+	c->now_us = tp->tcp_mstamp;
+	CC_UNROLL
+	for (int i = 0; i < CC_PRIVATE_BYTES / 8; i++)
+		c->priv[i] = tp->inet_conn.icsk_ca_priv[i];
+}
+
+/*
+ * A pacing rate is stored only if the algorithm set one: the kernel owns it otherwise. What the program
+ * allows at most (SO_MAX_PACING_RATE) bounds it, as in Linux's tcp_bbr.c. Pacing that it asks for is the
+ * transport's own (SK_PACING_NEEDED), unless sch_fq does it.
+ */
+static CC_INLINE void cc_store(struct tcp_sock *tp, const struct cc *c)
+{
+	u64 most = tp->inet_conn.icsk_inet.sk.sk_max_pacing_rate;
+
+	tp->snd_cwnd = c->cwnd;
+	tp->snd_ssthresh = c->ssthresh;
+	tp->snd_cwnd_cnt = c->cwnd_cnt;
+	if (c->pacing_rate != tp->inet_conn.icsk_inet.sk.sk_pacing_rate)
+		tp->inet_conn.icsk_inet.sk.sk_pacing_rate =
+			c->pacing_rate < most ? c->pacing_rate : most;
+	if (c->paced && !tp->inet_conn.icsk_inet.sk.sk_pacing_status)
+		tp->inet_conn.icsk_inet.sk.sk_pacing_status = 1;
+	CC_UNROLL
+	for (int i = 0; i < CC_PRIVATE_BYTES / 8; i++)
+		tp->inet_conn.icsk_ca_priv[i] = c->priv[i];
+}
+
+/* An ACK that gives no sample has an interval, or a number of packets, below zero. */
+static CC_INLINE void cc_load_rate(struct cc_rate *rate, const struct rate_sample *sample)
+{
+	int sampled = sample->interval_us > 0 && sample->delivered > 0;
+
+	rate->rtt_ns = sample->rtt_us < 0 ? -1 : (s64)sample->rtt_us * 1000;
+	rate->interval_ns = sampled ? (u64)sample->interval_us * 1000 : 0;
+	rate->delivered = sampled ? (u32)sample->delivered : 0;
+	rate->delivered_ce = sampled ? (u32)sample->delivered_ce : 0;
+	rate->prior_delivered = sample->prior_delivered;
+	rate->acked = sample->acked_sacked;
+	rate->lost = sample->losses > 0 ? (u32)sample->losses : 0;
+	rate->in_flight = sample->prior_in_flight;
+	rate->app_limited = sample->is_app_limited != 0;
+	rate->retransmitted = sample->is_retrans != 0;
+}
+
+/* Linux tells the packets in flight as bytes: their number times mss_cache (tcp_clean_rtx_queue). */
+static CC_INLINE void cc_load_ack(struct cc_ack *ack, const struct tcp_sock *tp,
+				  const struct ack_sample *sample)
+{
+	u32 mss = tp->mss_cache;
+
+	ack->rtt_ns = sample->rtt_us < 0 ? -1 : (s64)sample->rtt_us * 1000;
+	ack->acked = sample->pkts_acked;
+	ack->in_flight = mss ? sample->in_flight / mss : 0;
+}
+
+/* Before init. Linux calls cong_control for the ACK of the SYN, before that: what it left goes. */
+static CC_INLINE void cc_preset(struct tcp_sock *tp)
+{
+	u64 *priv = tp->inet_conn.icsk_ca_priv;
+
+	CC_UNROLL
+	for (int i = CC_PARAMETERS_MAX / 2; i < CC_PRIVATE_BYTES / 8; i++)
+		priv[i] = 0;
+
+	CC_UNROLL
+	for (int i = 0; i < CC_PARAMETERS_MAX / 2; i++)
+		priv[i] = cc_values[2 * i] | (u64)cc_values[2 * i + 1] << 32;
+}
+
+#define CC_PARAMETER_VALUE(name, initial, least, greatest, doc) initial,
+
+/* Linux asks nothing of what the others ask: it calls every hook whatever the window's use. */
+#define CC_FLAGS_OF_LINUX 0xffffU
+#define CC_FLAGS(alg, asked) .flags = (asked) & CC_FLAGS_OF_LINUX
+
+#endif
