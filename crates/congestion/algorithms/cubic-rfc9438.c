@@ -30,7 +30,7 @@
 #define ALPHA 9 /* of ALPHA_ONE: W_est's increase a round trip */
 #define ALPHA_ONE 17
 #define TICKS_PER_S 1024
-#define OFFSET_MAX (1U << 20) /* ticks */
+#define OFFSET_TICKS_MAX (1U << 20) /* ticks */
 #define W_BITS 10 /* fractional bits of W(t) */
 
 enum cubic_epoch { NO_EPOCH, IN_EPOCH };
@@ -56,8 +56,8 @@ struct cubic {
 
 static CC_INLINE u32 ticks(u64 us)
 {
-	if (us >= OFFSET_MAX / TICKS_PER_S * 1000000ULL)
-		return OFFSET_MAX;
+	if (us >= OFFSET_TICKS_MAX / TICKS_PER_S * 1000000ULL)
+		return OFFSET_TICKS_MAX;
 	return (u32)(us * TICKS_PER_S / 1000000);
 }
 
@@ -104,7 +104,7 @@ static CC_INLINE u32 time_to_regain(u32 packets)
 {
 	u64 seconds_cubed = (u64)cc_min(packets, CC_CWND_MAX) * 10 / 4;
 
-	return cc_min(cube_root(seconds_cubed << 30), OFFSET_MAX);
+	return cc_min(cube_root(seconds_cubed << 30), OFFSET_TICKS_MAX);
 }
 
 /*

@@ -34,7 +34,7 @@
 #define C_SCALE 410 /* C, of 1024 */
 #define C_BITS 40 /* of C_SCALE * (1/1024 s)^3 in a packet */
 #define TICK_BITS 10 /* a tick of the curve is 2^-10 s */
-#define OFFSET_MAX (1U << 18) /* ticks */
+#define OFFSET_TICKS_MAX (1U << 18) /* ticks */
 #define PER_MIN 2
 #define PER_MAX_NO_LOSS 20
 #define WINDOWS_AT_TARGET 100
@@ -110,7 +110,7 @@ static CC_INLINE u64 w_cubic(const struct cubic *s, u64 t)
 	u64 offset = t < s->k ? s->k - t : t - s->k;
 	u64 change;
 
-	offset = offset < OFFSET_MAX ? offset : OFFSET_MAX;
+	offset = offset < OFFSET_TICKS_MAX ? offset : OFFSET_TICKS_MAX;
 	change = C_SCALE * offset * offset * offset >> C_BITS;
 	if (t >= s->k)
 		return s->origin + change;

@@ -2,25 +2,30 @@
 /*
  * The view of a connection that every congestion control algorithm is written against.
  *
- * One algorithm is one file in algorithms/; its text is compiled twice. Natively, for the
+ * One algorithm is one file in algorithms/; its text is compiled three times. Natively, for the
  * simulator, a hook is a plain function over `struct cc` and the file ends up as one table of
  * function pointers. With `clang -target bpf` (see cc_kernel.h) the same hooks become struct_ops
  * programs: the view is loaded from `struct tcp_sock`, the hook runs, and what a congestion
- * control may write is stored back.
+ * control may write is stored back. Within the guest kernel's own source (see cc_builtin.h) they become
+ * functions of that kernel, which do the same.
  *
  * Windows count packets and times are microseconds or jiffies, as in Linux; an ACK's round trip is in
- * nanoseconds, which only the kernel's binding rounds to what Linux tells. There is no floating
+ * nanoseconds, which only the bindings to Linux round to what it tells. There is no floating
  * point, no clock (now_us and jiffies are fields), no libc, and no loop without a bound.
  */
 #ifndef SUIMON_CC_H
 #define SUIMON_CC_H
 
+#ifdef __KERNEL__
+#include <linux/types.h>
+#else
 typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef int s32;
 typedef long long s64;
+#endif
 
 #define CC_U32_MAX 0xffffffffU
 /* No threshold yet: Linux's TCP_INFINITE_SSTHRESH. */
@@ -70,7 +75,7 @@ enum cc_flag {
  *
  * with name, default, least and greatest value, and a sentence for the user. Its private state begins
  * with them, `struct vegas { CC_FIELDS(PARAMETERS) ... }`; they stand there before init, in the
- * simulator per connection, in the kernel as the loader of the object wrote them.
+ * simulator per connection, in the kernel as the loader of the object wrote them or its command line has them.
  */
 #define CC_PARAMETERS_MAX 8
 #define CC_PARAMETER_FIELD(name, initial, least, greatest, doc) u32 name;
@@ -106,7 +111,7 @@ struct cc {
  * A window that a program saves is cwnd and ssthresh, and nothing of priv: that is of its time, such as
  * epochs, rounds, sequence numbers, and the least RTT of a path that may be another by then. Where a window is
  * restored the algorithm begins anew at it, by init with priv zero, as where it is chosen for a connection
- * that is established (TCP_CONGESTION). So save and restore take no hook, in neither build.
+ * that is established (TCP_CONGESTION). So save and restore take no hook, in any build.
  */
 
 /*
@@ -160,6 +165,8 @@ _Static_assert(sizeof(struct cc) == 88 + CC_PRIVATE_BYTES, "packs as Sock");
 
 #if defined(__bpf__)
 #include "cc_kernel.h"
+#elif defined(__KERNEL__)
+#include "cc_builtin.h"
 #else
 #include "cc_native.h"
 #endif

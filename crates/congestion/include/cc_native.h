@@ -4,7 +4,7 @@
  * `cc_NAME` that the Rust registry links to.
  *
  * The macros take the hook's parameters spelled out, so that an algorithm's text reads as C; their
- * twins in cc_kernel.h wrap the same function in a struct_ops program.
+ * twins in cc_kernel.h wrap the same function in a struct_ops program, those in cc_builtin.h in a function of Linux.
  */
 #ifndef SUIMON_CC_NATIVE_H
 #define SUIMON_CC_NATIVE_H

@@ -1,7 +1,8 @@
 //! Congestion control: one C file per algorithm (`algorithms/`), written against `include/cc.h`.
 //!
 //! This is their Rust face, for the simulator. The same C text is compiled for the kernel by
-//! `clang -target bpf`: with the feature `bpf` the crate embeds those objects. Window arithmetic
+//! `clang -target bpf`: with the feature `bpf` the crate embeds those objects. And it is compiled into the guest
+//! kernel, whose build takes [`Algorithm::source`] and [`HEADERS`]. Window arithmetic
 //! counts packets, as Linux does; no floating point anywhere.
 //!
 //! A new algorithm is one file in `algorithms/` and one line in `src/registry.rs`; the tests over
@@ -145,6 +146,16 @@ pub struct RateSample {
     pub retransmitted: u32,
 }
 
+/// The headers, by their names, that [`Algorithm::source`] includes where a kernel is built of both.
+pub const HEADERS: [(&str, &str); 6] = [
+    ("cc.h", include_str!("../include/cc.h")),
+    ("cc_builtin.h", include_str!("../include/cc_builtin.h")),
+    ("cc_tcp_sock.h", include_str!("../include/cc_tcp_sock.h")),
+    ("highspeed_table.h", include_str!(concat!(env!("OUT_DIR"), "/highspeed_table.h"))),
+    ("hystart.h", include_str!("../include/hystart.h")),
+    ("hystartpp.h", include_str!("../include/hystartpp.h")),
+];
+
 /// A pacing rate that does not bind.
 pub const UNPACED: u64 = u64::MAX;
 
@@ -262,6 +273,11 @@ impl Algorithm {
     #[cfg(feature = "bpf")]
     pub fn bpf_object(&self) -> &'static [u8] {
         self.bpf_object
+    }
+
+    /// The C file itself.
+    pub fn source(&self) -> &'static str {
+        self.text
     }
 
     /// One line on what it is and where it is specified.

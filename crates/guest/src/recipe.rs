@@ -1,4 +1,6 @@
-//! What the guest kernel is made of: its series, our configuration, our patches, and files added to its TCP.
+//! What the guest kernel is made of: its series, our configuration, our patches, and our congestion control.
+
+use congestion::{Algorithm, HEADERS};
 
 /// The series; Debian's package has its newest version.
 pub const SERIES: &str = "6.12";
@@ -21,8 +23,13 @@ macro_rules! patch {
 pub const PATCHES: [File; 3] =
     [patch!("hz.patch"), patch!("seed.patch"), patch!("syscall-cost.patch")];
 
-/// C files and headers that are put into `net/ipv4`; each `.c` is compiled into the kernel.
-pub const TCP_FILES: &[File] = &[];
+/// Our congestion control: C files and headers, by their names, that are put into `net/ipv4`. A file is named after its
+/// algorithm, for the kernel calls its parameters by that: `sui_vegas.alpha`.
+pub fn tcp_files() -> impl Iterator<Item = (String, &'static str)> {
+    let sources =
+        Algorithm::all().iter().map(|it| (format!("{}.c", it.kernel_name()), it.source()));
+    sources.chain(HEADERS.map(|(name, text)| (name.to_owned(), text)))
+}
 
 /// The lines of the configuration that must hold once it is complete.
 pub fn settings() -> impl Iterator<Item = &'static str> {
@@ -32,14 +39,14 @@ pub fn settings() -> impl Iterator<Item = &'static str> {
 
 /// What `net/ipv4/Makefile` is to have beside its own lines.
 pub fn makefile_lines() -> String {
-    let objects = TCP_FILES.iter().filter_map(|(name, _)| name.strip_suffix(".c"));
-    objects.map(|name| format!("obj-y += {name}.o\n")).collect()
+    Algorithm::all().iter().map(|it| format!("obj-y += {}.o\n", it.kernel_name())).collect()
 }
 
 /// Of configuration, patches and files: another recipe, another kernel.
 pub fn hash() -> String {
-    let files = PATCHES.iter().chain(TCP_FILES);
-    let texts = files.flat_map(|(name, text)| [*name, *text]);
+    let files: Vec<_> = tcp_files().collect();
+    let files = files.iter().map(|(name, text)| (name.as_str(), *text));
+    let texts = PATCHES.into_iter().chain(files).flat_map(|(name, text)| [name, text]);
     format!("{:016x}", fnv([SERIES, CONFIG].into_iter().chain(texts)))
 }
 
@@ -75,6 +82,21 @@ mod tests {
             let (why, diff) = text.split_once("\n\n--- a/").expect(name);
             assert!(why.ends_with('.') && !why.contains('\n'), "{name}: {why}");
             assert!(diff.contains("\n+++ b/") && diff.contains("\n@@ "), "{name}");
+        }
+    }
+
+    /// The other bindings' headers, which this build does not come to.
+    const OTHERS: [&str; 2] = ["cc_kernel.h", "cc_native.h"];
+
+    #[test]
+    fn every_header_that_a_file_includes_is_there() {
+        let names: Vec<String> = tcp_files().map(|(name, _)| name).collect();
+        for (name, text) in tcp_files() {
+            let included = text.lines().filter_map(|line| line.strip_prefix("#include \""));
+            for header in included.filter_map(|rest| rest.strip_suffix('"')) {
+                let found = names.iter().any(|it| it == header) || OTHERS.contains(&header);
+                assert!(found, "{name} includes {header}");
+            }
         }
     }
 

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::thread;
 
 use clap::Args;
-use guest::recipe::{self, CONFIG, PACKAGE, PATCHES, SERIES, TCP_FILES};
+use guest::recipe::{self, CONFIG, PACKAGE, PATCHES, SERIES};
 use guest::{Kernel, built};
 use nix::fcntl::{Flock, FlockArg};
 
@@ -41,7 +41,7 @@ pub(super) struct Arguments {
 
 /// How the folder of a build begins.
 const PREFIX: &str = "build-";
-/// What is compiled with this configuration, of which progress is shown.
+/// What is compiled with this configuration beside our files, of which progress is shown.
 const OBJECTS: usize = 807;
 
 /// Parts of the source that this configuration compiles nothing of: half of the disk that it takes. Their Kconfig
@@ -226,7 +226,7 @@ impl Build<'_> {
             self.runner.run(patch.current_dir(tree))?;
         }
         let folder = tree.join("net/ipv4");
-        for (name, text) in TCP_FILES {
+        for (name, text) in recipe::tcp_files() {
             let path = folder.join(name);
             fs::write(&path, text).map_err(Failure::unwritten(&path))?;
         }
@@ -253,7 +253,8 @@ impl Build<'_> {
     }
 
     fn compile(&self, tree: &Path, jobs: usize) -> Result<(), Stop> {
-        let progress = Progress::of_work("compiling Linux", OBJECTS, self.arguments.quiet);
+        let objects = OBJECTS + recipe::makefile_lines().lines().count();
+        let progress = Progress::of_work("compiling Linux", objects, self.arguments.quiet);
         let mut make = self.make(tree)?;
         let compiled = self.runner.watch(make.arg(format!("-j{jobs}")).arg("linux"), |line| {
             if line.starts_with("  CC ") || line.starts_with("  AS ") {
