@@ -7,8 +7,8 @@ use ::congestion::{self, Algorithm};
 use nix::errno::Errno;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
 use scenario::Plan;
-use scenario::plan::{Flow, Target, Tcp};
-use transport::{Config, SocketOption};
+use scenario::plan::{Flow, Tcp};
+use transport::Config;
 
 use crate::Error;
 
@@ -46,26 +46,26 @@ impl Congestion {
     /// # Errors
     /// `Lacking` for an algorithm that the kernel has not, either.
     pub fn load(plan: &Plan) -> Result<Self, Error> {
+        Self::with(plan, Self::add)
+    }
+
+    /// The same in a guest kernel, which is built with ours: they are there, each with the parameters that the kernel was
+    /// started with.
+    ///
+    /// # Errors
+    /// `Lacking` for an algorithm that this kernel has not.
+    pub fn built_in(plan: &Plan) -> Result<Self, Error> {
+        Self::with(plan, |_, config| exists(config.algorithm().kernel_name()))
+    }
+
+    fn with(
+        plan: &Plan,
+        mut add: impl FnMut(&mut Self, &congestion::Config) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
         let mut loaded = Self::default();
-        for tcp in plan.flows.iter().filter_map(Flow::tcp) {
-            if let Some(name) = &tcp.kernel_congestion {
-                exists(name)?;
-                continue;
-            }
-            // A receiver sends if it answers.
-            let answers = tcp.workload.asks().then_some(tcp.receiver.congestion);
-            for config in std::iter::once(tcp.sender.congestion).chain(answers) {
-                loaded.add(&config)?;
-            }
-        }
-        for change in &plan.changes {
-            let Target::Sockets(options) = &change.target else { continue };
-            for option in &options.list {
-                if let SocketOption::Congestion(config) = option {
-                    loaded.add(config)?;
-                }
-            }
-        }
+        let tcp = plan.flows.iter().filter_map(Flow::tcp);
+        tcp.filter_map(|tcp| tcp.kernel_congestion.as_deref()).try_for_each(exists)?;
+        plan.congestion(|_| true).try_for_each(|config| add(&mut loaded, &config))?;
         Ok(loaded)
     }
 

@@ -79,7 +79,7 @@ fn take_part(folder: &Path, lines: &Arc<Lines>) -> Result<Ended, Error> {
     let (plan, assignment) = read(folder)?;
     refusal::check(&plan)?;
     let hosts = Hosts::of_cards(&plan, &assignment.cards)?;
-    let congestion = Congestion::load(&plan)?;
+    let congestion = Congestion::built_in(&plan)?;
     let mut programs = Programs::start(&plan, &hosts, Some(folder))?;
     programs.wait_until_ready(|| false)?;
     tell(lines, &Line::Ready, true);

@@ -15,6 +15,7 @@ use network::{datagram, forwarding, impairment, link};
 use traffic::header::{Header, Ports};
 use traffic::setting::CodePoint;
 use traffic::{Duration, FlowId, HostId, Instant, Random, choice, condition, qdisc, settings};
+use transport::SocketOption;
 
 pub use self::change::{Action, Change, Options, Target};
 pub use crate::demand::Demand;
@@ -156,6 +157,24 @@ impl Plan {
     pub fn is_simulated(&self, flow: &Flow) -> bool {
         let joins = !flow.takes_a_kernel() && flow.tcp().is_some();
         joins || self.is_modelled(flow) || self.has_kernel(flow.from) && self.has_kernel(flow.to)
+    }
+
+    /// The congestion control, of ours, that the flows which `of` picks send with, from the start or by a change.
+    pub fn congestion<'a>(
+        &'a self,
+        of: impl Fn(&Flow) -> bool + Copy + 'a,
+    ) -> impl Iterator<Item = congestion::Config> + 'a {
+        let flows = self.flows.iter().filter(move |flow| of(flow));
+        let at_first = flows.filter_map(Flow::tcp).flat_map(Tcp::congestion);
+        let changed = self.changes.iter().flat_map(move |change| {
+            let Target::Sockets(options) = &change.target else { return [].iter() };
+            let any = self.flows[options.flows.clone()].iter().any(of);
+            if any { options.list.iter() } else { [].iter() }
+        });
+        at_first.chain(changed.filter_map(|option| match option {
+            SocketOption::Congestion(config) => Some(*config),
+            _ => None,
+        }))
     }
 
     /// Every program that the plan starts on real hosts: those of hosts first, then of flows, servers first.
@@ -380,6 +399,16 @@ pub struct Tcp {
     pub workload: Workload,
     /// How the receiving program reads.
     pub reader: Reader,
+}
+
+impl Tcp {
+    /// The congestion control of those ends that send, unless it is the kernel's own: a receiver sends if it answers.
+    fn congestion(&self) -> impl Iterator<Item = congestion::Config> + use<> {
+        let ours = self.kernel_congestion.is_none();
+        let answers = ours && self.workload.asks();
+        let receiver = answers.then_some(self.receiver.congestion);
+        ours.then_some(self.sender.congestion).into_iter().chain(receiver)
+    }
 }
 
 impl Flow {

@@ -26,6 +26,8 @@ use transport::Info;
 use crate::refusal::{self, Refusal};
 use crate::run::{Driven, Mover, drive};
 
+mod parameters;
+
 /// What a run with kernels takes beside its plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'a> {
@@ -82,7 +84,9 @@ pub fn run(
     steering: Steering<'_>,
 ) -> Result<Outcome, Refusal> {
     refusal::check(plan)?;
-    let mut guests = Guests::start(plan, options, observer)?;
+    let mut words = parameters::words(plan)?;
+    words.push(WORDS.into());
+    let mut guests = Guests::start(plan, options, words, observer)?;
     guests.wait_until_ready(steering.interrupted)?;
     let driven = drive(plan, &mut guests, steering);
     Ok(guests.finish(plan, options.folder, driven))
@@ -101,7 +105,12 @@ struct Guests<O> {
 }
 
 impl<O: Observer> Guests<O> {
-    fn start(plan: &Plan, options: Options<'_>, observer: O) -> Result<Self, Error> {
+    fn start(
+        plan: &Plan,
+        options: Options<'_>,
+        words: Vec<String>,
+        observer: O,
+    ) -> Result<Self, Error> {
         let folder = tempfile::Builder::new().prefix("suimon-").tempdir();
         let folder = folder.map_err(Error::system("make a folder for the guests"))?;
         let sockets = network::sockets(plan, CARDS);
@@ -121,7 +130,7 @@ impl<O: Observer> Guests<O> {
         let cards: Vec<Vec<_>> = sockets.iter().map(cards).collect();
         let (samples, told) = (Samples::of(plan, &sockets), Told::each(folder.path(), cards.len()));
         let network = Network::new(plan, sockets.into_iter().flatten().collect(), observer)?;
-        let settings = Settings { memory: MEMORY, seed: plan.seed, words: vec![WORDS.into()] };
+        let settings = Settings { memory: MEMORY, seed: plan.seed, words };
         let calendar = Calendar::start(options.kernel, &settings, &cards, folder.path(), PATIENCE)?;
         Ok(Self { calendar, network, told, samples, now: 0, folder })
     }

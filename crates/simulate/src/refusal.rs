@@ -13,6 +13,14 @@ pub enum Refusal {
     /// A guest kernel does not start.
     #[error(transparent)]
     Guest(#[from] guest::Error),
+    /// Flows of guest kernels set an algorithm differently.
+    #[error("{message}\n  help: {help}")]
+    Parameters {
+        /// Which, and how.
+        message: String,
+        /// What to do.
+        help: String,
+    },
     /// It takes a real kernel, and nothing is left to simulate.
     #[error("{message}\n  help: {help}")]
     Real {
