@@ -76,6 +76,7 @@ fn take_part(folder: &Path, lines: &Arc<Lines>) -> Result<Ended, Error> {
         let _ = fs::create_dir(place);
         let _ = mount(Some(kind), place, Some(kind), MsFlags::empty(), None::<&str>);
     }
+    give_memory_to_tcp()?;
     let (plan, assignment) = read(folder)?;
     refusal::check(&plan)?;
     let hosts = Hosts::of_cards(&plan, &assignment.cards)?;
@@ -108,6 +109,19 @@ fn take_part(folder: &Path, lines: &Arc<Lines>) -> Result<Ended, Error> {
     let notes = [congestion.notes(), found.notes].concat();
     let kernel_congestion = congestion.of_the_kernel(&plan);
     Ok(Ended { flows, looks, changes, notes, failed_programs: found.failures, kernel_congestion })
+}
+
+/// Lets TCP have one half of the memory, as much as the sockets of a large machine may, before it counts as scarce
+/// (tcp(7), `tcp_mem`): the guest has it for that.
+fn give_memory_to_tcp() -> Result<(), Error> {
+    const FILE: &str = "/proc/sys/net/ipv4/tcp_mem";
+    let set = || {
+        let told = fs::read_to_string("/proc/meminfo")?;
+        let total = told.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok());
+        let pages = total.ok_or(io::ErrorKind::InvalidData)? / 4 / 2;
+        fs::write(FILE, format!("{pages} {pages} {pages}"))
+    };
+    set().map_err(Error::system(format!("write {FILE}")))
 }
 
 fn read(folder: &Path) -> Result<(Plan, Assignment), Error> {

@@ -64,8 +64,9 @@ const FAREWELL: u64 = 60_000_000_000;
 const STEP: Duration = Duration::from_ms(20);
 /// The most cards of a guest: user-mode Linux has 64 interrupts, and others need some.
 const CARDS: usize = 32;
-/// A guest's memory, MiB.
-const MEMORY: u32 = 256;
+/// A guest's memory without what flows may hold in their buffers, and the most that it has; MiB. What it does not use it
+/// does not take.
+const MEMORY: (u64, u64) = (256, 2048);
 
 /// Mounts the folder of the guest's process, whose name is not on the command line, for the kernel's randomness depends on
 /// that; and gives the word to our own program there.
@@ -130,7 +131,7 @@ impl<O: Observer> Guests<O> {
         let cards: Vec<Vec<_>> = sockets.iter().map(cards).collect();
         let (samples, told) = (Samples::of(plan, &sockets), Told::each(folder.path(), cards.len()));
         let network = Network::new(plan, sockets.into_iter().flatten().collect(), observer)?;
-        let settings = Settings { memory: MEMORY, seed: plan.seed, words };
+        let settings = Settings { memory: memory(plan), seed: plan.seed, words };
         let calendar = Calendar::start(options.kernel, &settings, &cards, folder.path(), PATIENCE)?;
         Ok(Self { calendar, network, told, samples, now: 0, folder })
     }
@@ -258,6 +259,18 @@ impl<O: Observer> Guests<O> {
         }
         Outcome { totals: totals.measured(plan, looks), notes, failed_programs, failure }
     }
+}
+
+/// What a guest needs, MiB: the kernel counts what packets take, which is up to twice their payload, and TCP may have one half
+/// of the memory.
+fn memory(plan: &Plan) -> u32 {
+    let real = plan.flows.iter().filter(|flow| plan.is_simulated(flow) && !plan.is_modelled(flow));
+    let buffers = real.filter_map(Flow::tcp).map(|tcp| {
+        tcp.sender.buffers.send.max().saturating_add(tcp.receiver.buffers.receive.max())
+    });
+    let (least, most) = MEMORY;
+    let needed = buffers.fold(0, u64::saturating_add) >> 18;
+    least.saturating_add(needed).min(most) as u32
 }
 
 /// The folder that the guest of that number has, too.
