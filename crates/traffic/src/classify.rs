@@ -109,7 +109,7 @@ impl Classifier {
     }
 
     /// The class of the rule that decides; `None` if none matches.
-    // By force, with `Qdisc::offer` and `Qdisc::take` of a class's queue: left to the compiler, a packet costs 2 %
+    // By force, with what a class's queue offers and takes: left to the compiler, a packet costs 2 %
     // more instructions in `benches/cost wfq`, and of cbq what `Cbq::depart` says.
     #[inline(always)]
     pub(crate) fn class_of(&self, packets: &Packets, id: PacketId) -> Option<usize> {

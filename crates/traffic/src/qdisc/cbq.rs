@@ -28,7 +28,7 @@ use alloc::vec::Vec;
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{PacketId, Packets};
 use crate::qdisc::Page;
-use crate::qdisc::class_queue::Change;
+use crate::qdisc::class_queue::{self, Change};
 use crate::reservation::{Former, Refusal, Request, Reservations};
 use crate::units::{Bytes, Duration, Instant, Pace};
 
@@ -218,7 +218,7 @@ impl Cbq {
         at: Instant,
     ) -> Option<PacketId> {
         let queue = &mut self.nodes.leaves[pick.leaf()].queue;
-        let (sent, Change { more, empty }) = queue.take(packets, now);
+        let (sent, Change { more, empty }) = class_queue::ClassQueue::take(queue, packets, now);
         self.bytes = self.bytes.wrapping_add(more.bytes);
         let Some((id, length)) = sent else {
             self.deactivate(pick.leaf());
@@ -336,7 +336,8 @@ impl Discipline for Cbq {
         let leaf = self.nodes.leaf_of[class] as usize;
         packets[packet].enter_class(leaf);
         let node = &mut self.nodes.leaves[leaf];
-        let (answer, Change { more, empty }) = node.queue.offer(packets, packet, now);
+        let (answer, Change { more, empty }) =
+            class_queue::ClassQueue::offer(&mut node.queue, packets, packet, now);
         let linked = node.linked;
         self.bytes = self.bytes.wrapping_add(more.bytes);
         self.bytes_max = self.bytes_max.max(self.bytes);
