@@ -233,7 +233,7 @@ impl Connection {
         self.write_data(&out, now, packet)
     }
 
-    #[inline(always)]
+    #[inline]
     fn write_data(&mut self, out: &Outgoing, now: Instant, packet: &mut Packet) -> bool {
         self.receiver.on_data_sent(now);
         self.write_segment(out, now, packet);
@@ -254,7 +254,7 @@ impl Connection {
         self.write_pure_ack(now, packet)
     }
 
-    #[inline(always)]
+    #[inline]
     fn write_pure_ack(&mut self, now: Instant, packet: &mut Packet) -> bool {
         let at = self.sender.nxt;
         let ack = Outgoing { at, payload: 0, flags: 0, retransmission: false };
@@ -431,7 +431,7 @@ impl Connection {
 
     /// Whether something happened since [`clear_event`](Self::clear_event) was last called: it was established,
     /// an end has closed, it failed; and where it is watched, a segment came.
-    #[inline(always)]
+    #[inline]
     pub const fn has_event(&self) -> bool {
         self.event
     }

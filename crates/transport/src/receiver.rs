@@ -237,7 +237,7 @@ impl Receiver {
     }
 
     /// Bytes arrived in order.
-    #[inline(always)]
+    #[inline]
     fn in_order(&mut self, bytes: u64, tcp: &Tcp, now: Instant) {
         self.news = self.news.max(AckContent::Progress);
         if self.tuning.is_on() || !self.delayed.is_off() {

@@ -100,7 +100,7 @@ impl Sender {
 
     /// New data is acknowledged in order, nothing is marked and nothing is wrong: the common case,
     /// and what [`Self::on_any_ack`] would do about it.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn on_plain_ack(&mut self, ack: u64, tcp: &Tcp, now: Instant) {
         let in_flight = self.board.out();
         self.refresh_fast_path();
@@ -314,7 +314,7 @@ impl Sender {
     }
 
     /// The window grows by the algorithm's law, if it was used.
-    #[inline(always)]
+    #[inline]
     fn grow_window(&mut self, acked: u32, delivered: u32, in_flight_before: u32, now: Instant) {
         let limited = self.window_was_used(acked, in_flight_before);
         // Linux stamps the window whenever it calls the algorithm (`tcp_cong_avoid`), and asks since 2.6.13 only

@@ -102,7 +102,7 @@ impl Sender {
     }
 
     /// Segments of a burst, worked out anew once a burst was delivered.
-    #[inline(always)]
+    #[inline]
     fn goal(&mut self) -> u32 {
         // No goal yet is one that was reached.
         if self.delivered.wrapping_sub(self.burst.goal_at) >= self.burst.goal {
@@ -153,7 +153,7 @@ impl Sender {
 
     /// Whether a full new segment may leave now as far as pacing and bursts are concerned; the
     /// window has `room` for more packets, and what is there to send ends at `written`.
-    #[inline(always)]
+    #[inline]
     pub(super) fn burst_may_go(&mut self, room: u32, written: u64, now: Instant) -> bool {
         self.burst.left != 0 || !self.burst.on || self.begin_burst(room, written, now)
     }
@@ -181,7 +181,7 @@ impl Sender {
         true
     }
 
-    #[inline(always)]
+    #[inline]
     fn begin_burst(&mut self, room: u32, written: u64, now: Instant) -> bool {
         if self.must_wait(now) {
             return false;
@@ -233,7 +233,7 @@ impl Sender {
     }
 
     /// A segment left.
-    #[inline(always)]
+    #[inline]
     pub(super) fn burst_sent(&mut self, bytes: u32, now: Instant) {
         self.burst.left = self.burst.left.saturating_sub(1);
         if self.paces {

@@ -53,7 +53,7 @@ impl Sender {
     }
 
     /// The next segment to send now, if that can be told at a glance: a full one, or none.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn next_plain(&mut self, now: Instant) -> Next {
         if !self.untroubled {
             return Next::Unclear;
@@ -92,7 +92,7 @@ impl Sender {
     }
 
     /// A full segment is not there or does not fit, and neither does a smaller one go.
-    #[inline(always)]
+    #[inline]
     fn has_no_full_segment(&self, written: u64) -> bool {
         let end = self.nxt + u64::from(self.agreed.mss);
         end > self.window_end.min(written) && self.has_no_segment(written)
@@ -203,7 +203,7 @@ impl Sender {
     }
 
     /// Counts a segment that leaves.
-    #[inline(always)]
+    #[inline]
     fn sent(&mut self, payload: u32, now: Instant) {
         self.stats.data_segments += 1;
         self.stats.bytes_sent += u64::from(payload);
@@ -282,7 +282,7 @@ impl Sender {
     }
 
     /// The same, with so many packets in flight.
-    #[inline(always)]
+    #[inline]
     fn stop_at(&mut self, limited: bool, in_flight: u32, now: Instant) {
         self.resting = true;
         self.burst_ended();

@@ -61,7 +61,7 @@ impl Sender {
     }
 
     /// Whether the window limited sending, so that it may grow.
-    #[inline(always)]
+    #[inline]
     pub(super) fn window_was_used(&mut self, acked: u32, in_flight_before: u32) -> bool {
         if self.growth != Growth::LimitedLastRound {
             return self.window_was_used_before(acked, in_flight_before);
@@ -113,7 +113,7 @@ impl Sender {
     /// Sending stopped, for want of window (`limited`) or of something to send (Linux's
     /// `tcp_cwnd_validate`). That the window limited is kept for the round trip; of one that did not
     /// limit, the most that was out.
-    #[inline(always)]
+    #[inline]
     pub(super) fn note_usage(&mut self, limited: bool, in_flight: u32, now: Instant) {
         if limited || in_flight >= self.sock.cwnd {
             self.window_limited = true;

@@ -95,7 +95,7 @@ impl Sender {
     }
 
     /// The same in untroubled times, after a round trip was sampled.
-    #[inline(always)]
+    #[inline]
     pub(super) fn rearm_untroubled(&mut self, now: Instant) {
         if !self.probes_tail || self.board.out() <= 1 || self.timer.is_reordering() {
             return self.rearm(now);
@@ -116,7 +116,7 @@ impl Sender {
 
     /// Two round trips and `margin` from now, or at the timeout's time if that is earlier: the probe
     /// takes its place.
-    #[inline(always)]
+    #[inline]
     fn set_tail_probe(&mut self, margin: Duration, timeout: Instant, now: Instant) {
         // Two eighths of a microsecond for each of `srtt8`.
         let wait = Duration::from_ps(u64::from(self.rtt.srtt8()) * 250_000) + margin;
@@ -124,13 +124,13 @@ impl Sender {
     }
 
     /// When the head times out, counted from when it was last sent.
-    #[inline(always)]
+    #[inline]
     fn head_timeout(&self) -> Instant {
         self.board.segment(self.board.head()).sent + self.rtt.rto()
     }
 
     /// The same where it lies ahead: a probe does not wait for it.
-    #[inline(always)]
+    #[inline]
     fn head_timeout_ahead(&self, now: Instant) -> Instant {
         let timeout = self.head_timeout();
         if timeout > now { timeout } else { Instant::NEVER }
@@ -160,7 +160,7 @@ impl Sender {
 
     /// The sender stopped; if it sent before, at `now`, the probe's time is set anew. What this
     /// instant's ACK set for many packets out holds, but not beyond the head's timeout.
-    #[inline(always)]
+    #[inline]
     pub(super) fn arm_tail_probe_after(&mut self, now: Instant) {
         if !self.probes_tail || self.last_sent != now || self.timer.is_reordering() {
             return;
