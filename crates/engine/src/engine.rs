@@ -51,9 +51,9 @@ struct EventSink<'a> {
 }
 
 impl EventSink<'_> {
-    // Inlined by force here, and in the event queue, the tally, the recorder, the ports, the router and the
-    // ingress: so a packet's way is one loop. Left to the compiler, a packet-hop costs 19 to 28 % more
-    // instructions in the scenarios of `benches/cost`.
+    // Inlined by force here, and in the tally, the recorder, the ports, the host and the sender: so a packet's way
+    // is one loop. Left to the compiler, a packet-hop costs 26 to 36 % more instructions in the scenarios of
+    // `benches/cost`.
     /// The packet that arrives from `channel` now, the node it reaches, and the port there.
     #[inline(always)]
     fn arrival(&mut self, channel: u32) -> Option<(PacketId, u32, u16)> {
@@ -351,7 +351,7 @@ impl Engine {
 }
 
 /// The source whose time has come acts, and is set to its next time.
-#[inline(always)]
+#[inline]
 fn act<O: Observer>(source: u32, nodes: &mut [Node], cx: &mut Context<'_, EventSink<'_>, O>) {
     let channels = cx.egress.channels.len() as u32;
     if source < channels {
@@ -374,7 +374,7 @@ fn act<O: Observer>(source: u32, nodes: &mut [Node], cx: &mut Context<'_, EventS
 }
 
 /// A packet reaches a node's port `ingress` by the wire that `by` feeds.
-#[inline(always)]
+#[inline]
 fn reach<O: Observer>(
     node: &mut Node,
     ingress: u16,

@@ -71,8 +71,7 @@ const NONE: u32 = u32::MAX;
 
 /// Puts `key` in its place among entries of which all but the last are in order; what the last was
 /// does not count. Most are set for soon, so the place is looked for from the early end.
-// By force, as all of a packet's way: see `engine/src/engine.rs`.
-#[inline(always)]
+#[inline]
 fn sink(mut entries: &mut [u64], key: u64) {
     while let [.., before, last] = entries {
         if *before >= key {
@@ -165,7 +164,7 @@ impl Wheel {
     }
 
     /// Lets a source that is not armed act at `at`.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn insert(&mut self, source: u32, at: Instant) {
         debug_assert!(self.sources[source as usize].at == Instant::NEVER, "it is not armed");
         let ps = at.as_ps();

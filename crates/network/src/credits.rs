@@ -28,7 +28,7 @@ pub(crate) struct Credits<'a> {
 
 impl<'a> Credits<'a> {
     /// The view of an interface with so many bytes of datagrams in its queue.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn new(
         datagrams: &'a mut u64,
         endpoints: &'a mut [Endpoint],
@@ -40,7 +40,7 @@ impl<'a> Credits<'a> {
     }
 
     /// The connection of that number, or no connection, is about to offer a packet.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn offering(mut self, sender: u32, id: PacketId, packet: &Packet) -> Self {
         (self.offered, self.sender) = (Some(id), sender);
         *self.of(sender) += u64::from(packet.length);
@@ -48,7 +48,7 @@ impl<'a> Credits<'a> {
     }
 
     /// The bytes that the connection of that number, or datagrams, have in the queue.
-    #[inline(always)]
+    #[inline]
     fn of(&mut self, index: u32) -> &mut u64 {
         match self.endpoints.get_mut(index as usize) {
             Some(endpoint) => &mut endpoint.queued,

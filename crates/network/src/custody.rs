@@ -43,6 +43,6 @@ pub trait Owner {
 
 /// Keeps no credits.
 impl Owner for () {
-    #[inline(always)]
+    #[inline]
     fn left(&mut self, _: Left<'_>) {}
 }

@@ -65,13 +65,13 @@ impl Device {
     }
 
     /// When it takes the next frame.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn ready_at(&self) -> Instant {
         self.ready_at
     }
 
     /// When the wire is free again.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn free_at(&self) -> Instant {
         self.free_at
     }

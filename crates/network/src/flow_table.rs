@@ -35,7 +35,7 @@ impl Default for FlowTable {
 
 impl FlowTable {
     /// The place of `flow`, or the free one where it would be.
-    #[inline(always)]
+    #[inline]
     fn place(&self, flow: FlowId) -> usize {
         let mask = self.slots.len() - 1;
         // 2^32 divided by the golden ratio: numbers in a row lie far apart.
@@ -50,7 +50,7 @@ impl FlowTable {
     }
 
     /// The endpoint of `flow`, [`NO_ENDPOINT`] if it does not end here.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn get(&self, flow: FlowId) -> u32 {
         self.slots[self.place(flow)].endpoint
     }

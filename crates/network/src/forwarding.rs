@@ -126,7 +126,7 @@ impl ForwardingTable {
     }
 
     /// The port by which a packet leaves at `now`; if that is none of the node's, [`LOCAL`] or [`NO_ROUTE`].
-    #[inline(always)]
+    #[inline]
     pub(crate) fn port(&mut self, packet: &Packet, now: Instant) -> u16 {
         let Some(to) = self.destinations.get(usize::from(packet.destination.0)) else {
             return self.other(packet, NO_ROUTE, now);

@@ -260,7 +260,7 @@ impl Host {
     }
 
     /// A port, and the owner of its packets.
-    #[inline(always)]
+    #[inline]
     fn custody(&mut self, port: u16) -> (&mut Port, Credits<'_>) {
         let number = usize::from(port);
         let datagrams = &mut self.datagrams_queued[number];
@@ -271,7 +271,7 @@ impl Host {
     /// The law of custody: each connection's credit is the sum of its packets, and so is that of datagrams,
     /// and a port holds what its discipline counts. The sums are compared after every event, each packet is
     /// looked at after every event of a small run, and in a large one after so many that a look costs 64.
-    #[inline(always)]
+    #[inline]
     #[cfg_attr(not(debug_assertions), expect(unused_variables, reason = "checked in debug builds"))]
     fn assert_credits(&mut self, packets: &Packets) {
         #[cfg(debug_assertions)]
@@ -312,7 +312,7 @@ impl Host {
     }
 
     /// Lets the connections go on that an interface's queue has room for again.
-    #[inline(always)]
+    #[inline]
     fn send_released<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
         while let Some(index) = self.released.pop() {
             self.fill_queue(index, cx);

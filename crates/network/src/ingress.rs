@@ -65,8 +65,7 @@ impl Ingress {
     }
 
     /// Whether a packet that arrived at the port of that number goes on into the node; if not, it is gone.
-    // By force, as all of a packet's way: see `engine/src/engine.rs`.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn admit<E: Egress, O: Observer>(
         &mut self,
         ports: &mut [Port],

@@ -124,7 +124,7 @@ impl Wire {
     }
 
     /// Whether it has impairments: then packets enter by [`Wire::send_impaired`].
-    #[inline(always)]
+    #[inline]
     pub fn is_impaired(&self) -> bool {
         self.impaired.is_some()
     }

@@ -142,7 +142,7 @@ pub enum Event<'a> {
 
 impl Event<'_> {
     /// Whether a driver looked it up, at times of its own choice.
-    #[inline(always)]
+    #[inline]
     pub const fn is_sample(&self) -> bool {
         matches!(
             self,
@@ -172,7 +172,7 @@ pub trait Observer {
 
 /// Watches nothing.
 impl Observer for () {
-    #[inline(always)]
+    #[inline]
     fn on(&mut self, _: Event<'_>) {}
 }
 

@@ -61,8 +61,7 @@ impl Router {
 }
 
 impl Behaviour for Router {
-    // By force, as all of a packet's way: see `engine/src/engine.rs`.
-    #[inline(always)]
+    #[inline]
     fn receive<E: Egress, O: Observer>(
         &mut self,
         ingress: u16,

@@ -322,7 +322,7 @@ impl Observer for Recorder {
 
 impl Recorder {
     /// Notes a packet whose first bit left `port` at `start`, and whose last bit leaves at `end`.
-    #[inline(always)]
+    #[inline]
     pub fn transmitted(&mut self, port: PortId, packet: &Packet, start: Instant, end: Instant) {
         if self.recorded.get(port.0 as usize) == Some(&true) {
             self.note_packet(port, packet, start, end);
