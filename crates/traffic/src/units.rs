@@ -231,7 +231,7 @@ impl Serializer {
     }
 
     /// The time the next `bytes` take where each takes a whole number of picoseconds; `None` elsewhere.
-    #[inline(always)]
+    #[inline]
     pub fn whole(&self, bytes: Bytes) -> Option<Duration> {
         let whole = self.pace.whole_byte;
         (whole != 0).then(|| Duration(bytes.0.saturating_mul(whole)))

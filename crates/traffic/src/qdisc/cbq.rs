@@ -176,7 +176,7 @@ impl Cbq {
     }
 
     /// A packet of a leaf goes out at `now`, and starts on the wire at `at`.
-    // By force, with `send`, `foremost` and what of RED, the classifier and a class's queue is: left to the
+    // By force, with `send`, `within_rate` and what of RED, the classifier and a class's queue is: left to the
     // compiler, a packet costs 23 % more instructions in `benches/cost cbq-10`.
     #[inline(always)]
     fn depart(&mut self, pick: Pick, length: u32, now: Instant, at: Instant) {

@@ -261,8 +261,7 @@ impl Cbq {
 impl Cbq {
     /// Whom both guidelines mostly choose, the one of the highest priority within its own rate, if nobody
     /// of a higher priority may borrow.
-    // By force: see `Cbq::depart`.
-    #[inline(always)]
+    #[inline]
     pub(super) fn foremost(&mut self, at: Instant) -> Option<usize> {
         let priority = self.nodes.rings.occupied(0).checked_ilog2()?;
         let higher = |level| self.nodes.rings.occupied(level) >> priority > 1;
@@ -357,6 +356,7 @@ impl Cbq {
         None
     }
 
+    // By force: see `Cbq::depart`.
     #[inline(always)]
     fn within_rate(&mut self, priority: usize, at: Instant) -> Option<usize> {
         let ring = own_ring(priority);
