@@ -109,9 +109,13 @@ impl Outcome {
         }
     }
 
-    /// What its programs had to use in place of what they were to use.
+    /// What its programs had to use in place of what they were to use, and what else is to be known of them.
     pub fn substitutions(&self) -> &[String] {
-        self.lab.as_ref().map_or(&[], |lab| &lab.substitutions)
+        match (&self.lab, &self.guests) {
+            (Some(lab), _) => &lab.substitutions,
+            (None, Some(guests)) => &guests.notes,
+            (None, None) => &[],
+        }
     }
 
     /// Whether it came to its end.
@@ -163,6 +167,7 @@ impl Job {
     /// A folder that cannot be written, a plan that the driver refuses, a lab that cannot be built. One that broke
     /// later is the outcome's failure.
     pub fn execute(&self, steering: Steering<'_>) -> Result<Outcome, Error> {
+        let kernel = self.kernel()?;
         let manifest = Manifest {
             run: String::new(),
             driver: self.driver.name().into(),
@@ -170,10 +175,10 @@ impl Job {
             command: self.command.clone(),
             arguments: std::env::args().collect(),
             left_out: self.left_out.clone(),
+            guest_kernel: kernel.as_ref().map(Kernel::name),
             lab: None,
             disk_full: false,
         };
-        let kernel = self.kernel()?;
         let folder = RunFolder::create(&self.folder, manifest, &self.lock)?;
         let advance = steering.of(&self.plan);
         let live = Live::open(&self.plan, self.driver.name(), folder.path());

@@ -17,6 +17,11 @@ impl Kernel {
         Self { version: version.to_owned(), binary: folder.join(name) }
     }
 
+    /// Its file's name: Linux' version, and the hash of the recipe.
+    pub fn name(&self) -> String {
+        self.binary.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
     /// The complete configuration, kept beside the program.
     pub fn config(&self) -> PathBuf {
         let mut path = self.binary.clone().into_os_string();

@@ -140,6 +140,11 @@ impl<O: Observer> Network<O> {
         (&mut self.engine, &mut self.tally)
     }
 
+    /// What programs sent.
+    pub const fn programs(&self) -> &ProgramFlows {
+        &self.tally.inner.flows
+    }
+
     /// Packets of each flow that reached a guest with a congestion mark.
     pub fn marks(&self) -> &[u64] {
         &self.marks

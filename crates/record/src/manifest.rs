@@ -45,6 +45,9 @@ pub struct Manifest {
     /// What of the scenario the driver left out, in words: what takes a real kernel, in the simulator.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
+    /// The guest kernel of hosts that have one: Linux' version, and a hash of our configuration and patches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guest_kernel: Option<String>,
     /// What a run on real packets tells of the machine; known at its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lab: Option<LabReport>,

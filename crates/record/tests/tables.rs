@@ -120,6 +120,7 @@ fn a_table_tells_its_run_and_the_units_of_its_columns() {
         command: Vec::new(),
         arguments: Vec::new(),
         left_out: Vec::new(),
+        guest_kernel: None,
         lab: None,
         disk_full: false,
     };

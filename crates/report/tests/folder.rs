@@ -24,6 +24,7 @@ fn manifest() -> Manifest {
         command: words.clone(),
         arguments: words,
         left_out: vec!["flow `ping` runs a program".into()],
+        guest_kernel: None,
         lab: None,
         disk_full: false,
     }

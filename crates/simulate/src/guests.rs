@@ -131,7 +131,7 @@ impl<O: Observer> Guests<O> {
         let cards: Vec<Vec<_>> = sockets.iter().map(cards).collect();
         let (samples, told) = (Samples::of(plan, &sockets), Told::each(folder.path(), cards.len()));
         let network = Network::new(plan, sockets.into_iter().flatten().collect(), observer)?;
-        let settings = Settings { memory: memory(plan), seed: plan.seed, words };
+        let settings = Settings { memory: memory(plan, cards.len()), seed: plan.seed, words };
         let calendar = Calendar::start(options.kernel, &settings, &cards, folder.path(), PATIENCE)?;
         Ok(Self { calendar, network, told, samples, now: 0, folder })
     }
@@ -211,37 +211,17 @@ impl<O: Observer> Guests<O> {
         if totals.ending.complete {
             failure = self.hear_out().err();
         }
-        let marks = self.network.marks().to_vec();
-        let (_, tally) = self.network.parts();
-        let carried = |flows: &mut [FlowTotals]| {
-            for (flow, program, [drops, marks]) in tally.inner.flows.counts() {
-                let [sender, receiver] = programs::infos(program);
-                let received = Bytes(receiver.bytes_read);
-                let program = Some(program);
-                let flow = &mut flows[flow.0 as usize];
-                *flow = FlowTotals {
-                    drops,
-                    marks,
-                    received,
-                    sender,
-                    receiver,
-                    program,
-                    ..flow.clone()
-                };
-            }
-        };
         let told: Option<Vec<Ended>> = self.told.iter_mut().map(|told| told.ended.take()).collect();
         if told.is_none() {
             self.samples.so_far(&mut totals.flows);
         }
-        carried(&mut totals.flows);
         let (mut notes, mut failed_programs) = (Vec::new(), Vec::new());
         for (guest, ended) in told.into_iter().flatten().enumerate() {
             let here = Here { guest, places: &self.samples.places };
-            here.complete(plan, &mut totals.flows, &ended.flows, &marks);
+            here.complete(plan, &mut totals.flows, &ended.flows);
             looks.truncate(ended.looks.len());
             for (look, flows) in looks.iter_mut().zip(&ended.looks) {
-                here.complete(plan, &mut look.flows, flows, &marks);
+                here.complete(plan, &mut look.flows, flows);
             }
             for (number, refused) in ended.changes {
                 if let Some(made) = totals.changes.get_mut(number) {
@@ -261,15 +241,15 @@ impl<O: Observer> Guests<O> {
     }
 }
 
-/// What a guest needs, MiB: the kernel counts what packets take, which is up to twice their payload, and TCP may have one half
-/// of the memory.
-fn memory(plan: &Plan) -> u32 {
+/// What each of so many guests needs, MiB: the kernel counts what packets take, which is up to twice their payload, and TCP may
+/// have one half of the memory.
+fn memory(plan: &Plan, guests: usize) -> u32 {
     let real = plan.flows.iter().filter(|flow| plan.is_simulated(flow) && !plan.is_modelled(flow));
     let buffers = real.filter_map(Flow::tcp).map(|tcp| {
         tcp.sender.buffers.send.max().saturating_add(tcp.receiver.buffers.receive.max())
     });
     let (least, most) = MEMORY;
-    let needed = buffers.fold(0, u64::saturating_add) >> 18;
+    let needed = (buffers.fold(0, u64::saturating_add) >> 18) / guests.max(1) as u64;
     least.saturating_add(needed).min(most) as u32
 }
 
@@ -299,6 +279,23 @@ impl<O: Observer> Mover<ProgramTap<O>> for Guests<O> {
                 self.samples.take(None, (now, number, ends), &mut tally.inner.inner);
             }
         }
+        let ProgramTap { flows, inner } = &mut tally.inner;
+        for (flow, ends) in flows.samples(now) {
+            inner.on(Event::FlowSample { flow, now, ends: [&ends[0], &ends[1]] });
+        }
+    }
+
+    fn add_counts(&self, flows: &mut [FlowTotals]) {
+        for (flow, &marks) in flows.iter_mut().zip(self.network.marks()) {
+            flow.marks += marks;
+        }
+        for (number, carried, [drops, marks]) in self.network.programs().counts() {
+            let [sender, receiver] = programs::infos(carried);
+            let (received, program) = (Bytes(receiver.bytes_read), Some(carried));
+            let flow = &mut flows[number.0 as usize];
+            *flow =
+                FlowTotals { drops, marks, received, sender, receiver, program, ..flow.clone() };
+        }
     }
 
     fn parts(&mut self) -> (&mut Engine, &mut Tally<ProgramTap<O>>) {
@@ -316,21 +313,11 @@ struct Here<'a> {
 
 impl Here<'_> {
     /// Puts what the guest knows of flows at its hosts beside what the network counted, which is every drop.
-    fn complete(
-        self,
-        plan: &Plan,
-        counted: &mut [FlowTotals],
-        known: &[FlowTotals],
-        marks: &[u64],
-    ) {
+    fn complete(self, plan: &Plan, counted: &mut [FlowTotals], known: &[FlowTotals]) {
         for (number, flow) in plan.flows.iter().enumerate() {
             let [near, far] = self.places[number].map(|place| place == Some(self.guest));
             let (counted, known) = (&mut counted[number], &known[number]);
             let program = matches!(flow.transport, Transport::Program(_));
-            if near || far && self.places[number][0].is_none() {
-                // Beside those that a modelled end counted itself.
-                counted.marks += marks[number];
-            }
             if near && !program {
                 counted.sender = known.sender;
                 counted.exchanges.clone_from(&known.exchanges);

@@ -41,6 +41,9 @@ pub(crate) trait Mover<O> {
     /// Samples flows, now.
     fn sample(&mut self, plan: &Plan, now: Instant);
 
+    /// Adds what is known of flows so far beside what the engine knows.
+    fn add_counts(&self, flows: &mut [FlowTotals]);
+
     /// The engine, and what is counted.
     fn parts(&mut self) -> (&mut Engine, &mut Tally<O>);
 }
@@ -61,6 +64,8 @@ impl<O: Observer> Mover<O> for Modelled<O> {
     fn sample(&mut self, plan: &Plan, now: Instant) {
         self.engine.sample_flows(plan, now, &mut self.tally.inner);
     }
+
+    fn add_counts(&self, _flows: &mut [FlowTotals]) {}
 
     fn parts(&mut self) -> (&mut Engine, &mut Tally<O>) {
         (&mut self.engine, &mut self.tally)
@@ -107,7 +112,11 @@ pub(crate) fn drive<O: Observer, M: Mover<O>>(
                 Task::SampleFlows => mover.sample(plan, now),
                 Task::Mark(flow) => engine.mark_goodput(plan, flow, &mut marks[flow]),
                 Task::SampleQueues => engine.sample_queues(now, &mut tally.inner),
-                Task::Look => looks.push(totals(plan, engine, tally, &marks, false)),
+                Task::Look => {
+                    let mut look = totals(plan, engine, tally, &marks, false);
+                    mover.add_counts(&mut look.flows);
+                    looks.push(look);
+                }
                 Task::Change(change) => {
                     let target = &plan.changes[change].target;
                     changes.push(change_now(plan, engine, target, tally));
@@ -124,7 +133,8 @@ pub(crate) fn drive<O: Observer, M: Mover<O>>(
         }
     }
     let (engine, tally) = mover.parts();
-    let totals = Totals { changes, ..totals(plan, engine, tally, &marks, complete) };
+    let mut totals = Totals { changes, ..totals(plan, engine, tally, &marks, complete) };
+    mover.add_counts(&mut totals.flows);
     Driven { totals, looks, failure }
 }
 

@@ -278,6 +278,11 @@ fn a_driver_gives_every_host_a_kernel() {
     let output = suimon.arg(scenario).output().expect("it starts");
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert_eq!(json(&output)["flow"], kernel["flow"]);
+    let manifest = fs::read_to_string(ground.path().join("on/manifest.json")).expect("a file");
+    let manifest: Value = serde_json::from_str(&manifest).expect("JSON");
+    assert_eq!(manifest["driver"], "kernel");
+    let of = manifest["guest_kernel"].as_str().expect("which kernel");
+    assert!(of.starts_with("linux-6.12."), "{of}");
 }
 
 #[test]
