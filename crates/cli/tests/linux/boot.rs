@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
-use testbed::{lacks_programs, skip, unbuilt};
-
-use crate::typed::{SUIMON, json};
+use testbed::skip;
 
 /// The kernel that is built, and a folder that is a guest's file system.
 struct Guest {
@@ -18,15 +16,7 @@ struct Guest {
 impl Guest {
     /// Skips `test` where no kernel is built, and where nothing compiles its first program.
     fn new(test: &str) -> Option<Self> {
-        if lacks_programs(test, &["cc", "setarch"]) {
-            return None;
-        }
-        let status = Command::new(SUIMON).args(["linux", "status", "--json"]).output();
-        let status = json(&status.expect("it starts"));
-        let Some(kernel) = status["path"].as_str() else {
-            unbuilt(test, "no guest kernel is built: make linux");
-            return None;
-        };
+        let kernel = crate::kernel(test, &["cc", "setarch"])?;
         let folder = tempfile::tempdir().expect("a folder");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/linux/init.c");
         let mut cc = Command::new("cc");
@@ -38,7 +28,7 @@ impl Guest {
         for name in ["private", "dev", "proc"] {
             fs::create_dir(folder.path().join(name)).expect("a folder");
         }
-        Some(Self { kernel: kernel.into(), folder })
+        Some(Self { kernel, folder })
     }
 
     /// What it prints from boot to power-off.

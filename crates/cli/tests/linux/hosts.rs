@@ -10,20 +10,14 @@ use std::thread;
 
 use serde_json::Value;
 use tempfile::TempDir;
-use testbed::{lacks_programs, unbuilt};
+use testbed::lacks_programs;
 
+use crate::kernel;
 use crate::typed::{SUIMON, code, json, stderr, stdout};
 
 /// A folder for scenarios and their runs; `None`, and `test` is skipped, where no kernel is built.
 pub(crate) fn ground(test: &str) -> Option<TempDir> {
-    if lacks_programs(test, &["setarch"]) {
-        return None;
-    }
-    let status = Command::new(SUIMON).args(["linux", "status", "--json"]).output();
-    if json(&status.expect("it starts"))["built"] != true {
-        unbuilt(test, "no guest kernel is built: make linux");
-        return None;
-    }
+    kernel(test, &["setarch"])?;
     Some(tempfile::tempdir().expect("a folder"))
 }
 

@@ -1,5 +1,5 @@
-//! `suimon linux`: how a build goes and fails, with programs that only pretend; and a boot of the kernel, where one is
-//! built.
+//! `suimon linux`: how a build goes and fails, with programs that only pretend; and the kernel itself, where one is
+//! built: its boot, our congestion control in it, and hosts of scenarios that have it.
 
 #[allow(dead_code, reason = "shared with tests that need more")]
 #[path = "../typed/mod.rs"]
@@ -7,5 +7,27 @@ mod typed;
 
 mod boot;
 mod building;
+mod congestion;
 mod grid;
 mod hosts;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use testbed::{lacks_programs, unbuilt};
+
+use crate::typed::{SUIMON, json};
+
+/// The kernel that is built. Skips `test` where there is none, or where one of `programs` is missing.
+fn kernel(test: &str, programs: &[&str]) -> Option<PathBuf> {
+    if lacks_programs(test, programs) {
+        return None;
+    }
+    let status = Command::new(SUIMON).args(["linux", "status", "--json"]).output();
+    let status = json(&status.expect("it starts"));
+    let path = status["path"].as_str().map(PathBuf::from);
+    if path.is_none() {
+        unbuilt(test, "no guest kernel is built: make linux");
+    }
+    path
+}
