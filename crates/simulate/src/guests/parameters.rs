@@ -88,8 +88,7 @@ mod tests {
 
     #[test]
     fn a_change_sets_it_too() {
-        let change =
-            "[change.c]\nat = \"500 ms\"\nflow = \"one\"\ncongestion = { vegas = { gamma = 2 } }\n";
+        let change = "[change.c]\nwhen = \"500 ms\"\nflow = \"one\"\ncongestion = { vegas = { gamma = 2 } }\n";
         let words = words_of(&(flow("one", ["a", "b"], "\"newreno\"") + change));
         assert_eq!(words.expect("one setting"), ["sui_vegas.gamma=2"]);
     }
