@@ -114,8 +114,10 @@ more goodput the model has; differences of more than 5 % are in bold.
 Where they differ most, buffers hold two to eight packets: there the bursts count that a modelled host of `linux-6` sends, as
 segmentation offload makes them, and a host with a kernel does not, whose TCP hands over one packet at a time as in the lab. With
 `flow.x.tcp.emission.tso = false` the model has 34.3 of the kernel's 35.5 Mbit/s (40 Mbit/s, 2 ms, 0.3, cubic) and 65.8 of 65.4
-(80 Mbit/s, 2 ms, 0.3, newreno). What makes the kernel faster through two packets of buffer at 10 Mbit/s with newreno, and the model
-by 5 to 7 % with newreno and CoDel in buffers of 3.0, is not known yet.
+(80 Mbit/s, 2 ms, 0.3, newreno). Through two packets of buffer at 10 Mbit/s newreno's figure hangs on when packets meet: the model's
+flow falls into a pattern in which every retransmission meets a full buffer, and waits for the timer 37 times, for nothing here
+is random; the kernel's does so never. What makes the model 5 to 7 % faster with newreno and CoDel in buffers of 3.0 is not known
+yet.
 
 | Mbit/s | ms | buffer | congestion | queue | goodput | drops | sent again | wait, median | wait, p99 | |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
