@@ -79,7 +79,8 @@ pub(crate) struct Findings {
 }
 
 impl Programs {
-    /// Starts what serves, in `hosts`; what programs say goes to files in `folder`, or nowhere.
+    /// Starts what serves in `hosts`, those of the plan that are here; what programs say goes to files in `folder`, or
+    /// nowhere.
     pub(crate) fn start(plan: &Plan, hosts: &Hosts, folder: Option<&Path>) -> Result<Self, Error> {
         let mut programs = Self {
             servers: Vec::new(),
@@ -88,7 +89,8 @@ impl Programs {
             folder: folder.map(|folder| folder.join(FOLDER)),
             taken: BTreeSet::new(),
         };
-        for (number, node) in plan.nodes.iter().enumerate() {
+        let is_here = |node: usize| hosts.namespaces[node].is_some();
+        for (number, node) in plan.nodes.iter().enumerate().filter(|(number, _)| is_here(*number)) {
             for (index, words) in node.programs.iter().enumerate() {
                 let log = format!("{}.{}", node.name, index + 1);
                 let running = programs.spawn(plan, hosts, number, words, node.user, &log)?;
@@ -97,10 +99,13 @@ impl Programs {
         }
         for (number, flow) in plan.flows.iter().enumerate() {
             let Transport::Program(program) = &flow.transport else { continue };
-            if let Some(words) = &program.server {
+            if let Some(words) = program.server.as_ref().filter(|_| is_here(flow.to)) {
                 let log = format!("{}.server", flow.name);
                 let running = programs.spawn(plan, hosts, flow.to, words, program.user, &log)?;
                 programs.servers.push(running);
+            }
+            if !is_here(flow.from) {
+                continue;
             }
             programs.clients.push(Client {
                 flow: number,

@@ -214,6 +214,9 @@ fn modelled_hosts_and_kernels_share_a_network() {
 #[test]
 fn hosts_of_several_guests_talk_to_each_other() {
     let Some(ground) = ground("forty hosts in two guests") else { return };
+    if lacks_programs("forty hosts in two guests", &["python3"]) {
+        return;
+    }
     let text = r#"
 duration = "3 s"
 [host.a]
@@ -246,6 +249,12 @@ from = "a.19"
 to = "b.19"
 start = "1600 ms"
 datagrams = { rate = "1 Mbit/s", size = "1000 B" }
+[flow.program]
+from = "a.18"
+to = "b.18"
+start = "1600 ms"
+program = "python3 -c 'import socket; socket.create_connection((\"{to}\", {port})).sendall(bytes(100000))'"
+server = "python3 -c 'import socket; s = socket.create_server((\"\", {port})).accept()[0]; print(sum(iter(lambda: len(s.recv(9999)), 0)))'"
 "#;
     let (told, out) = told(&ground, "forty", text);
     for number in [1, 12, 13, 20] {
@@ -257,6 +266,12 @@ datagrams = { rate = "1 Mbit/s", size = "1000 B" }
     }
     assert!((3e6..10e6).contains(&goodput(&told, "ask")), "{told:#}");
     assert!((0.95e6..1.05e6).contains(&goodput(&told, "datagrams")), "{told:#}");
+    // A program is started where its host is.
+    let said = fs::read_to_string(out.join("programs/program.server.log")).expect("what it said");
+    assert_eq!(
+        (said.trim(), &told["flow"]["program"]["completed"]),
+        ("100000", &Value::Bool(true))
+    );
     assert!(out.join("guest1.console").exists() && !out.join("guest2.console").exists());
 }
 
