@@ -10,6 +10,7 @@ use std::time;
 
 use nix::mount::{MsFlags, mount};
 use nix::sys::reboot::{RebootMode, reboot};
+use record::folder::PROGRAMS;
 use record::guest::{ASSIGNMENT, Assignment, Ended, LINES, Line, SCENARIO, START};
 use scenario::{Document, Plan};
 use traffic::Instant;
@@ -35,6 +36,10 @@ const MOUNTS: [(&str, &str); 6] = [
     ("tmpfs", "/tmp"),
     ("tmpfs", "/run"),
 ];
+
+/// Where programs have folders of their own: in memory, for files of the shared folder belong to who runs the simulator,
+/// whichever user of the guest makes them.
+const OWN: &str = "/run";
 
 /// Does what the files in `folder` say, tells there what came of it, and ends the guest. Only for the first program of
 /// one.
@@ -81,7 +86,9 @@ fn take_part(folder: &Path, lines: &Arc<Lines>) -> Result<Ended, Error> {
     refusal::check(&plan)?;
     let hosts = Hosts::of_cards(&plan, &assignment.cards)?;
     let congestion = Congestion::built_in(&plan)?;
-    let mut programs = Programs::start(&plan, &hosts, Some(folder))?;
+    let own = Path::new(OWN);
+    fs::create_dir(own.join(PROGRAMS)).map_err(Error::system("make a folder"))?;
+    let mut programs = Programs::start(&plan, &hosts, Some(folder), Some(own))?;
     programs.wait_until_ready(|| false)?;
     tell(lines, &Line::Ready, true);
     let clock = start(folder)?;
@@ -106,6 +113,10 @@ fn take_part(folder: &Path, lines: &Arc<Lines>) -> Result<Ended, Error> {
     }
     let agents::Ended { mut flows, looks, changes, .. } = agents.finish()?;
     let found = programs.finish(end, &mut flows)?;
+    if works {
+        record::folder::copy(&own.join(PROGRAMS), &folder.join(PROGRAMS))
+            .map_err(Error::system("keep what programs wrote"))?;
+    }
     let notes = [congestion.notes(), found.notes].concat();
     let kernel_congestion = congestion.of_the_kernel(&plan);
     Ok(Ended { flows, looks, changes, notes, failed_programs: found.failures, kernel_congestion })

@@ -93,7 +93,7 @@ pub fn hold(
     let mut lab = Lab::build(plan, options)?;
     let mut programs = match lab.programs.take() {
         Some(programs) => programs,
-        None => Programs::start(plan, &lab.hosts, None)?,
+        None => Programs::start(plan, &lab.hosts, None, None)?,
     };
     let Outcome { report, failure, .. } = lab.serve(plan, &mut (), |hosts, _| {
         over(&mut Held { plan, hosts, programs: &mut programs })

@@ -9,6 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
+use record::folder::PROGRAMS;
 use record::totals::FlowTotals;
 use scenario::Plan;
 use scenario::plan::{Transport, User};
@@ -19,9 +20,6 @@ use crate::hosts::Hosts;
 use crate::program::{Program, Rights, Site};
 use crate::readiness::{self, Readiness};
 use crate::transcript::Transcript;
-
-/// The folder, in a run's folder, of what programs say, and of what they write.
-pub const FOLDER: &str = "programs";
 
 /// The plan's hosts by name, as programs may call them.
 pub(crate) fn names(plan: &Plan) -> Vec<(String, IpAddr)> {
@@ -36,6 +34,8 @@ pub(crate) struct Programs {
     clients: Vec<Client>,
     names: Vec<(String, IpAddr)>,
     folder: Option<PathBuf>,
+    /// Where each has a folder of its own.
+    own: Option<PathBuf>,
     /// The names of files that are taken.
     taken: BTreeSet<String>,
 }
@@ -80,13 +80,19 @@ pub(crate) struct Findings {
 
 impl Programs {
     /// Starts what serves in `hosts`, those of the plan that are here; what programs say goes to files in `folder`, or
-    /// nowhere.
-    pub(crate) fn start(plan: &Plan, hosts: &Hosts, folder: Option<&Path>) -> Result<Self, Error> {
+    /// nowhere, and each writes to a folder in `own`.
+    pub(crate) fn start(
+        plan: &Plan,
+        hosts: &Hosts,
+        folder: Option<&Path>,
+        own: Option<&Path>,
+    ) -> Result<Self, Error> {
         let mut programs = Self {
             servers: Vec::new(),
             clients: Vec::new(),
             names: names(plan),
-            folder: folder.map(|folder| folder.join(FOLDER)),
+            folder: folder.map(|folder| folder.join(PROGRAMS)),
+            own: own.map(|own| own.join(PROGRAMS)),
             taken: BTreeSet::new(),
         };
         let is_here = |node: usize| hosts.namespaces[node].is_some();
@@ -152,7 +158,7 @@ impl Programs {
             create(folder, &path).map_err(Error::system(format!("write {}", path.display())))
         });
         let (transcript, output) = Transcript::open(file.transpose()?)?;
-        let folder = self.folder.as_ref().map(|folder| folder.join(log));
+        let folder = self.own.as_ref().map(|own| own.join(log));
         let rights = match user {
             User::Nobody => Rights::Nobody(folder.as_deref()),
             User::Root => Rights::Own,

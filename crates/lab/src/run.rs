@@ -183,7 +183,7 @@ impl Lab {
         let mut memory = memory(plan)?;
         let (attachments, kind) = attachments(plan, &hosts, options, &mut memory, &mut notes)?;
         let restored = layout.leave_fabric_alone();
-        let mut programs = Programs::start(plan, &hosts, options.folder)?;
+        let mut programs = Programs::start(plan, &hosts, options.folder, options.folder)?;
         let cancelled = || options.interrupted.is_some_and(|it| it.load(Ordering::Relaxed));
         programs.wait_until_ready(cancelled)?;
         let clock = Clock::starting_in(AHEAD);

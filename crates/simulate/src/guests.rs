@@ -15,6 +15,7 @@ use frames::programs;
 use guest::network::{self, Network, ProgramTap, Socket};
 use guest::{Calendar, End, Error, Kernel, Settings};
 use record::Steering;
+use record::folder::PROGRAMS;
 use record::guest::{ASSIGNMENT, Assignment, Card, Ended, LINES, Line, SCENARIO, START};
 use record::totals::{FlowTotals, Totals};
 use scenario::Plan;
@@ -346,24 +347,7 @@ fn keep(from: &Path, guests: usize, folder: &Path) -> io::Result<()> {
         fs::copy(from.join(format!("guest{guest}/console")), console)?;
         let programs = work(from, guest).join(PROGRAMS);
         if programs.is_dir() {
-            copy(&programs, &folder.join(PROGRAMS))?;
-        }
-    }
-    Ok(())
-}
-
-/// Where programs' words are, in either folder.
-const PROGRAMS: &str = "programs";
-
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let (kind, to) = (entry.file_type()?, to.join(entry.file_name()));
-        if kind.is_dir() {
-            copy(&entry.path(), &to)?;
-        } else if kind.is_file() {
-            fs::copy(entry.path(), to)?;
+            record::folder::copy(&programs, &folder.join(PROGRAMS))?;
         }
     }
     Ok(())

@@ -187,6 +187,16 @@ fn programs_of_the_machine_run_there() {
 }
 
 #[test]
+fn what_a_program_writes_is_its_own_and_kept() {
+    let Some(ground) = ground("what programs write in a guest") else { return };
+    let program = "program = \"sh -c 'mkdir /tmp/x && echo made > /tmp/x/y && cat /tmp/x/y; id -u; sleep 9'\"";
+    let text = Way::drawn(5).text(true, 1).replace("[host.a]\n", &format!("[host.a]\n{program}\n"));
+    let (_, out) = told(&ground, "written", &text);
+    let read = |file: &str| fs::read_to_string(out.join("programs").join(file)).expect(file);
+    assert_eq!((&*read("a.1.log"), &*read("a.1/x/y")), ("made\n65534\n", "made\n"));
+}
+
+#[test]
 fn modelled_hosts_and_kernels_share_a_network() {
     let Some(ground) = ground("modelled hosts beside kernels") else { return };
     let path = Way::drawn(2);
