@@ -20,6 +20,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitStatus;
+use std::time;
 
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
@@ -28,6 +29,7 @@ use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::{getpgrp, pipe2};
 
+use crate::clock::Clock;
 use crate::{Error, Namespace, readiness};
 use init::{Recipe, Step};
 use nobody::Nobody;
@@ -68,7 +70,7 @@ pub enum Output {
 }
 
 /// How long a program is given to end when it is asked to, in milliseconds.
-const GRACE_MS: u16 = 1_000;
+const GRACE_MS: u64 = 1_000;
 
 /// A program that was started. It ends with this value at the latest.
 #[derive(Debug)]
@@ -82,6 +84,8 @@ pub struct Program {
     terminal: bool,
     /// The first process is gone, too.
     reaped: bool,
+    /// Since when it is asked to end.
+    asked: Option<Clock>,
 }
 
 impl Program {
@@ -138,6 +142,7 @@ impl Program {
             ended: None,
             terminal: streams.terminal,
             reaped: false,
+            asked: None,
         };
         program.check(failure.into())?;
         Ok(program)
@@ -217,14 +222,23 @@ impl Program {
         if self.reaped {
             return Ok(());
         }
-        let _ = system::send(self.init.as_fd(), Signal::SIGTERM);
-        if !is_readable(self.init.as_fd(), PollTimeout::from(GRACE_MS)) {
+        let asked = self.ask_to_end();
+        let left = GRACE_MS.saturating_sub(asked.now().as_us() / 1_000);
+        if !is_readable(self.init.as_fd(), PollTimeout::from(left as u16)) {
             let _ = system::send(self.init.as_fd(), Signal::SIGKILL);
         }
         waitid(Id::PIDFd(self.init.as_fd()), WaitPidFlag::WEXITED)
             .map_err(|errno| self.refused("end")(errno.into()))?;
         self.reaped = true;
         self.wait().map(drop)
+    }
+
+    /// Sends it SIGTERM, unless that was done before, and does not wait; the time since.
+    pub(crate) fn ask_to_end(&mut self) -> Clock {
+        *self.asked.get_or_insert_with(|| {
+            let _ = system::send(self.init.as_fd(), Signal::SIGTERM);
+            Clock::starting_in(time::Duration::ZERO)
+        })
     }
 
     /// A process of a group that is not the terminal's may take it only with SIGTTOU blocked (tcsetpgrp(3)).

@@ -231,6 +231,15 @@ impl Programs {
         flows: &mut [FlowTotals],
     ) -> Result<Findings, Error> {
         let mut findings = Findings::default();
+        // All at once: those that take their time take it together.
+        let clients = self.clients.iter_mut().filter_map(|client| client.running.as_mut());
+        for running in clients.chain(&mut self.servers) {
+            running.look()?;
+            running.stopped = true;
+            if running.status.is_none() {
+                running.program.ask_to_end();
+            }
+        }
         for client in &mut self.clients {
             let totals = &mut flows[client.flow];
             (totals.start, totals.end) = (client.start, client.ended.unwrap_or(now));

@@ -65,9 +65,9 @@ const FAREWELL: u64 = 60_000_000_000;
 const STEP: Duration = Duration::from_ms(20);
 /// The most cards of a guest: user-mode Linux has 64 interrupts, and others need some.
 const CARDS: usize = 32;
-/// A guest's memory without what flows may hold in their buffers, and the most that it has; MiB. What it does not use it
-/// does not take.
-const MEMORY: (u64, u64) = (256, 2048);
+/// A guest's memory without what flows may hold in their buffers, what each of the scenario's programs has beside, and the
+/// most that it has; MiB. What it does not use it does not take.
+const MEMORY: (u64, u64, u64) = (256, 128, 2048);
 
 /// Mounts the folder of the guest's process, whose name is not on the command line, for the kernel's randomness depends on
 /// that; and gives the word to our own program there.
@@ -91,7 +91,7 @@ pub fn run(
     let mut guests = Guests::start(plan, options, words, observer)?;
     guests.wait_until_ready(steering.interrupted)?;
     let driven = drive(plan, &mut guests, steering);
-    Ok(guests.finish(plan, options.folder, driven))
+    Ok(guests.finish(plan, options.folder, driven, steering.interrupted))
 }
 
 /// Guests at work, and the network between them.
@@ -190,10 +190,13 @@ impl<O: Observer> Guests<O> {
         own.unwrap_or_else(|| self.calendar.ended(guest))
     }
 
-    /// Lets guests tell what came of the run, and end, which they do by themselves.
-    fn hear_out(&mut self) -> Result<(), Error> {
+    /// Lets guests tell what came of the run, and end, which they do by themselves; whether all have.
+    fn hear_out(&mut self, interrupted: &AtomicBool) -> Result<bool, Error> {
         let until = self.now.saturating_add(FAREWELL);
         while let Some(silent) = self.without(|told| told.ended.is_some()) {
+            if interrupted.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
             if self.now >= until {
                 return Err(Error::Within { guest: silent, why: "it does not end".into() });
             }
@@ -202,15 +205,23 @@ impl<O: Observer> Guests<O> {
                 heard => heard?,
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Hears the guests out, and says what came of the run.
-    fn finish(mut self, plan: &Plan, folder: &Path, driven: Driven<Error>) -> Outcome {
+    fn finish(
+        mut self,
+        plan: &Plan,
+        folder: &Path,
+        driven: Driven<Error>,
+        interrupted: &AtomicBool,
+    ) -> Outcome {
         let Driven { mut totals, mut looks, mut failure } = driven;
         self.network.close();
         if totals.ending.complete {
-            failure = self.hear_out().err();
+            let heard = self.hear_out(interrupted);
+            totals.ending.complete = matches!(heard, Ok(true));
+            failure = heard.err();
         }
         let told: Option<Vec<Ended>> = self.told.iter_mut().map(|told| told.ended.take()).collect();
         if told.is_none() {
@@ -249,8 +260,9 @@ fn memory(plan: &Plan, guests: usize) -> u32 {
     let buffers = real.filter_map(Flow::tcp).map(|tcp| {
         tcp.sender.buffers.send.max().saturating_add(tcp.receiver.buffers.receive.max())
     });
-    let (least, most) = MEMORY;
+    let (least, program, most) = MEMORY;
     let needed = (buffers.fold(0, u64::saturating_add) >> 18) / guests.max(1) as u64;
+    let needed = needed.saturating_add(program * plan.commands().count() as u64);
     least.saturating_add(needed).min(most) as u32
 }
 
