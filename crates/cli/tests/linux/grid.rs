@@ -1,5 +1,5 @@
 //! Ordinary paths that no paper holds, with nothing set that need not be: what TCP gets of them by the model and by
-//! the kernel, laid side by side in `docs/explanation/kernel.md`.
+//! the kernel, compared in `docs/explanation/kernel.md`.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::hosts::{ground, told};
+use crate::scenario::{KERNEL, ground, path, results};
 
 /// Where the table stands. It takes some ten minutes: `UPDATE_GRID=1 cargo test -p suimon --test linux grid`.
 const TABLE: &str = "docs/explanation/kernel.md";
@@ -40,36 +40,16 @@ fn text((rate, delay, buffer, algorithm, qdisc): Cell, kernel: bool) -> String {
         "fifo" => format!("fifo.bytes = \"{bytes} B\""),
         _ => format!("codel.bytes = \"{bytes} B\""),
     };
-    let kernel = if kernel { "kernel = \"linux-6.12\"" } else { "" };
-    format!(
-        r#"
-duration = "10 s"
-[host.a]
-{kernel}
-[host.b]
-{kernel}
-[router.r]
-[link.access]
-between = ["a", "r"]
-rate = "1 Gbit/s"
-[link.bottleneck]
-between = ["r", "b"]
-rate = "{rate} Mbit/s"
-delay = "{delay} ms"
-at.r.queue.{queue}
-[flow.f]
-from = "a"
-to = "b"
-tcp.algorithm = "{algorithm}"
-"#
-    )
+    let bottleneck =
+        format!("rate = \"{rate} Mbit/s\"\ndelay = \"{delay} ms\"\nat.r.queue.{queue}");
+    let flow = format!("tcp.algorithm = \"{algorithm}\"");
+    path(10, if kernel { KERNEL } else { "" }, &bottleneck, &flow)
 }
 
-/// What is laid side by side: goodput in Mbit/s, drops, retransmissions, and how long packets waited at the
-/// bottleneck, in ms, the median and the 99th percentile.
-fn measured(told: &Value) -> [f64; 5] {
-    let (flow, queue) = (&told["flow"]["f"], &told["link"]["bottleneck"]["forward"]);
-    let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{told:#}"));
+/// What is compared: goodput in Mbit/s, drops, retransmits, and the sojourn times at the bottleneck in ms, p50 and p99.
+fn measured(summary: &Value) -> [f64; 5] {
+    let (flow, queue) = (&summary["flow"]["f"], &summary["link"]["bottleneck"]["forward"]);
+    let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{summary:#}"));
     [
         8e-6 * number(&flow["goodput"]),
         number(&queue["drops"]),
@@ -81,10 +61,7 @@ fn measured(told: &Value) -> [f64; 5] {
 
 /// By the kernel, and by the model.
 fn run(ground: &TempDir, cell: Cell) -> [[f64; 5]; 2] {
-    [true, false].map(|kernel| {
-        let _ = fs::remove_dir_all(ground.path().join("cell"));
-        measured(&told(ground, "cell", &text(cell, kernel)).0)
-    })
+    [true, false].map(|kernel| measured(&results(ground, "cell", &text(cell, kernel)).0))
 }
 
 fn row(cell: Cell, [kernel, model]: [[f64; 5]; 2]) -> String {
@@ -107,9 +84,8 @@ const HEAD: &str = "\
 # Kernel and model
 
 One connection for 10 s over a path with one bottleneck, its hosts once with `kernel = \"linux-6.12\"` and once modelled, with
-nothing set but what the table says. A buffer of 1.0 holds what is under way on the path. Each pair is kernel / model: goodput in
-Mbit/s, drops at the bottleneck, segments sent again, and how long packets waited there in ms. The last column is how much
-more goodput the model has; differences of more than 5 % are in bold.
+nothing set but what the table says. Buffers are in bandwidth-delay products. Each pair is kernel / model: goodput in Mbit/s,
+drops at the bottleneck, retransmits, and the sojourn time there in ms. The last column is how much more goodput the model has; differences of more than 5 % are in bold.
 
 Where they differ most, buffers hold two to eight packets: there the bursts count that a modelled host of `linux-6` sends, as
 segmentation offload makes them, and a host with a kernel does not, whose TCP hands over one packet at a time as in the lab. With
@@ -119,7 +95,7 @@ flow falls into a pattern in which every retransmission meets a full buffer, and
 is random; the kernel's does so never. What makes the model 5 to 7 % faster with newreno and CoDel in buffers of 3.0 is not known
 yet.
 
-| Mbit/s | ms | buffer | congestion | queue | goodput | drops | sent again | wait, median | wait, p99 | |
+| Mbit/s | ms | buffer | congestion | queue | goodput | drops | retransmits | sojourn p50 | sojourn p99 | |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 ";
 

@@ -3,47 +3,19 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use serde_json::Value;
-use tempfile::TempDir;
 use testbed::lacks_programs;
 
-use crate::kernel;
+use crate::scenario::{KERNEL, goodput, ground, path, results, run};
 use crate::typed::{SUIMON, code, json, stderr, stdout};
 
-/// A folder for scenarios and their runs; `None`, and `test` is skipped, where no kernel is built.
-pub(crate) fn ground(test: &str) -> Option<TempDir> {
-    kernel(test, &["setarch"])?;
-    Some(tempfile::tempdir().expect("a folder"))
-}
-
-/// Runs a scenario of that text into the folder of that name.
-fn run(ground: &TempDir, name: &str, text: &str) -> (Output, PathBuf) {
-    let (file, out) = (ground.path().join("scenario.toml"), ground.path().join(name));
-    fs::write(&file, text).expect("a file");
-    let mut suimon = Command::new(SUIMON);
-    suimon.args(["run", "--json", "-q", "-o"]).args([&out, &file]);
-    (suimon.output().expect("it starts"), out)
-}
-
-/// The same, which is to come to its end; what it tells.
-pub(crate) fn told(ground: &TempDir, name: &str, text: &str) -> (Value, PathBuf) {
-    let (output, out) = run(ground, name, text);
-    assert_eq!(code(&output), 0, "{}\n{text}", stderr(&output));
-    (json(&output), out)
-}
-
-/// In bit/s, of the flow of that name.
-fn goodput(told: &Value, flow: &str) -> f64 {
-    8.0 * told["flow"][flow]["goodput"].as_f64().unwrap_or_else(|| panic!("{told:#}"))
-}
-
 /// An ordinary path between `flows` pairs of hosts, drawn.
-struct Way {
+struct Bottleneck {
     rate: u64,
     delay: u64,
     buffer: u64,
@@ -53,7 +25,7 @@ struct Way {
     flows: u64,
 }
 
-impl Way {
+impl Bottleneck {
     fn drawn(number: u64) -> Self {
         // Mixed radices: every setting meets every other.
         let mut left = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
@@ -77,42 +49,21 @@ impl Way {
     fn text(&self, kernel: bool, seconds: u64) -> String {
         let Self { rate, delay, loss, algorithm, flows, .. } = self;
         let queue = self.queue.replace("BUFFER", &self.buffer.to_string());
-        let kernel = if kernel { "kernel = \"linux-6.12\"" } else { "" };
-        format!(
-            r#"
-duration = "{seconds} s"
-[host.a]
-{kernel}
-[host.b]
-{kernel}
-[router.r]
-[link.access]
-between = ["a", "r"]
-rate = "1 Gbit/s"
-[link.bottleneck]
-between = ["r", "b"]
-rate = "{rate} Mbit/s"
-delay = "{delay} ms"
-loss = "{loss}"
-queue.{queue}
-[probe.capture.wire]
-at = "r:bottleneck"
-[flow.f]
-from = "a"
-to = "b"
-count = {flows}
-tcp.algorithm = "{algorithm}"
-"#
-        )
+        let bottleneck = format!(
+            "rate = \"{rate} Mbit/s\"\ndelay = \"{delay} ms\"\nloss = \"{loss}\"\nqueue.{queue}\n\
+             [probe.capture.wire]\nat = \"r:bottleneck\""
+        );
+        let flow = format!("count = {flows}\ntcp.algorithm = \"{algorithm}\"");
+        path(seconds, if kernel { KERNEL } else { "" }, &bottleneck, &flow)
     }
 }
 
 /// Every file of a run that is a result: by its name, what is in it.
-fn results(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let files = fs::read_dir(folder).expect("a folder").flatten();
     let named = files.map(|file| (file.file_name().to_string_lossy().into_owned(), file.path()));
-    let results = named.filter(|(name, _)| name != "manifest.json" && !name.ends_with(".console"));
-    results.map(|(name, path)| (name, fs::read(path).expect("a file"))).collect()
+    let kept = named.filter(|(name, _)| name != "manifest.json" && !name.ends_with(".console"));
+    kept.map(|(name, path)| (name, fs::read(path).expect("a file"))).collect()
 }
 
 /// Keeps every processor busy while `work` is done.
@@ -136,12 +87,12 @@ fn busily<T>(work: impl FnOnce() -> T) -> T {
 fn drawn_paths_give_the_same_bytes_beside_busy_loops() {
     let Some(ground) = ground("drawn paths between kernels, twice") else { return };
     // `make soak` draws more.
-    let drawn = std::env::var("SUIMON_DRAWN").ok().and_then(|count| count.parse().ok());
-    for number in 0..drawn.unwrap_or(12) {
-        let text = Way::drawn(number).text(true, 2);
-        let (_, one) = told(&ground, &format!("{number}"), &text);
-        let (_, other) = busily(|| told(&ground, &format!("{number}-again"), &text));
-        let (one, other) = (results(&one), results(&other));
+    let count = std::env::var("SUIMON_DRAWN").ok().and_then(|count| count.parse().ok());
+    for number in 0..count.unwrap_or(12) {
+        let text = Bottleneck::drawn(number).text(true, 2);
+        let (_, one) = results(&ground, &format!("{number}"), &text);
+        let (_, other) = busily(|| results(&ground, &format!("{number}-again"), &text));
+        let (one, other) = (files(&one), files(&other));
         assert!(one.contains_key("summary.json") && one.keys().any(|name| name.contains("pcap")));
         let differing: Vec<_> =
             one.keys().filter(|name| one.get(*name) != other.get(*name)).collect();
@@ -155,11 +106,11 @@ fn a_kernel_gets_what_the_model_gets() {
     let paths = [(10, 15, 40, "newreno"), (40, 15, 150, "cubic"), (80, 2, 64, "cubic")];
     for (rate, delay, buffer, algorithm) in paths {
         let queue = "fifo.bytes = \"BUFFER kB\"";
-        let path = Way { rate, delay, buffer, loss: "0 %", queue, algorithm, flows: 1 };
+        let drawn = Bottleneck { rate, delay, buffer, loss: "0 %", queue, algorithm, flows: 1 };
         let [kernel, model] = [true, false].map(|kernel| {
             let name = format!("{rate}-{delay}-{kernel}");
-            let (told, _) = told(&ground, &name, &path.text(kernel, 10));
-            goodput(&told, "f.1")
+            let (summary, _) = results(&ground, &name, &drawn.text(kernel, 10));
+            goodput(&summary, "f.1")
         });
         println!("{rate} Mbit/s {delay} ms {buffer} kB {algorithm}: {kernel} and {model}");
         assert!((kernel / model - 1.0).abs() < 0.05, "{kernel} and {model}");
@@ -172,14 +123,14 @@ fn programs_of_the_machine_run_there() {
     if lacks_programs("iperf3 between kernels", &["iperf3"]) {
         return;
     }
-    let path = Way::drawn(1);
-    let text =
-        Way { rate: 40, delay: 15, buffer: 150, loss: "0 %", flows: 1, ..path }.text(true, 7);
+    let drawn = Bottleneck::drawn(1);
+    let text = Bottleneck { rate: 40, delay: 15, buffer: 150, loss: "0 %", flows: 1, ..drawn }
+        .text(true, 7);
     let program =
         "program = \"iperf3 -c {to} -p {port} -t 5 -J\"\nserver = \"iperf3 -s -1 -p {port}\"";
     let text = text.replace("count = 1\n", "").replace("tcp.algorithm = \"cubic\"", program);
     let text = text.replace("tcp.algorithm = \"newreno\"", program);
-    let (_, out) = told(&ground, "iperf3", &text);
+    let (_, out) = results(&ground, "iperf3", &text);
     let log = fs::read_to_string(out.join("programs/f.log")).expect("what iperf3 said");
     let said: Value = serde_json::from_str(&log).unwrap_or_else(|error| panic!("{error}: {log}"));
     let rate = said["end"]["sum_received"]["bits_per_second"].as_f64().expect("a rate");
@@ -190,8 +141,9 @@ fn programs_of_the_machine_run_there() {
 fn what_a_program_writes_is_its_own_and_kept() {
     let Some(ground) = ground("what programs write in a guest") else { return };
     let program = "program = \"sh -c 'mkdir /tmp/x && echo made > /tmp/x/y && cat /tmp/x/y; id -u; sleep 9'\"";
-    let text = Way::drawn(5).text(true, 1).replace("[host.a]\n", &format!("[host.a]\n{program}\n"));
-    let (_, out) = told(&ground, "written", &text);
+    let text =
+        Bottleneck::drawn(5).text(true, 1).replace("[host.a]\n", &format!("[host.a]\n{program}\n"));
+    let (_, out) = results(&ground, "written", &text);
     let read = |file: &str| fs::read_to_string(out.join("programs").join(file)).expect(file);
     assert_eq!((&*read("a.1.log"), &*read("a.1/x/y")), ("made\n65534\n", "made\n"));
 }
@@ -199,9 +151,9 @@ fn what_a_program_writes_is_its_own_and_kept() {
 #[test]
 fn modelled_hosts_and_kernels_share_a_network() {
     let Some(ground) = ground("modelled hosts beside kernels") else { return };
-    let path = Way::drawn(2);
-    let path = Way { rate: 40, delay: 5, buffer: 150, loss: "0 %", flows: 1, ..path };
-    let text = path.text(true, 5)
+    let drawn = Bottleneck::drawn(2);
+    let drawn = Bottleneck { rate: 40, delay: 5, buffer: 150, loss: "0 %", flows: 1, ..drawn };
+    let text = drawn.text(true, 5)
         + "[host.m]\n[link.m]\nbetween = [\"m\", \"r\"]\nrate = \"1 Gbit/s\"\n[host.n]\n[router.s]\n\
            [link.n]\nbetween = [\"n\", \"r\"]\nrate = \"20 Mbit/s\"\n\
            [link.s]\nbetween = [\"s\", \"r\"]\nrate = \"1 Gbit/s\"\n\
@@ -209,13 +161,13 @@ fn modelled_hosts_and_kernels_share_a_network() {
            [flow.there]\nfrom = \"m\"\nto = \"b.1\"\nbytes = \"1 MB\"\n\
            [flow.back]\nfrom = \"b.1\"\nto = \"n\"\nbytes = \"1 MB\"\n";
     let text = text.replace("[host.b]\n", "[host.b]\ncount = 1\n");
-    let (told, _) = told(&ground, "beside", &text);
+    let (summary, _) = results(&ground, "beside", &text);
     // The kernel's flow has most of a bottleneck of 40 Mbit/s for itself, and the modelled one of 20.
-    assert!((30e6..40e6).contains(&goodput(&told, "f.1")), "{told:#}");
-    assert!((15e6..20e6).contains(&goodput(&told, "model")), "{told:#}");
+    assert!((30e6..40e6).contains(&goodput(&summary, "f.1")), "{summary:#}");
+    assert!((15e6..20e6).contains(&goodput(&summary, "model")), "{summary:#}");
     // A model's connection to a kernel, and the other way round.
     for name in ["there", "back"] {
-        let flow = &told["flow"][name];
+        let flow = &summary["flow"][name];
         assert!(flow["completed"] == true && flow["bytes"] == 1_000_000, "{name}: {flow:#}");
         assert!(flow["srtt_seconds"].as_f64().is_some_and(|srtt| srtt > 0.009), "{name}: {flow:#}");
     }
@@ -266,20 +218,20 @@ start = "1600 ms"
 program = "python3 -c 'import socket; socket.create_connection((\"{to}\", {port})).sendall(bytes(100000))'"
 server = "python3 -c 'import socket; s = socket.create_server((\"\", {port})).accept()[0]; print(sum(iter(lambda: len(s.recv(9999)), 0)))'"
 "#;
-    let (told, out) = told(&ground, "forty", text);
+    let (summary, out) = results(&ground, "forty", text);
     for number in [1, 12, 13, 20] {
         let name = format!("bulk.{number}");
-        assert!((8e6..10e6).contains(&goodput(&told, &name)), "{name}: {told:#}");
+        assert!((8e6..10e6).contains(&goodput(&summary, &name)), "{name}: {summary:#}");
         // The sender's end and the receiver's are known, wherever they are.
-        let flow = &told["flow"][&name];
+        let flow = &summary["flow"][&name];
         assert!(flow["srtt_seconds"].as_f64().is_some_and(|srtt| srtt > 0.004), "{flow:#}");
     }
-    assert!((3e6..10e6).contains(&goodput(&told, "ask")), "{told:#}");
-    assert!((0.95e6..1.05e6).contains(&goodput(&told, "datagrams")), "{told:#}");
+    assert!((3e6..10e6).contains(&goodput(&summary, "ask")), "{summary:#}");
+    assert!((0.95e6..1.05e6).contains(&goodput(&summary, "datagrams")), "{summary:#}");
     // A program is started where its host is.
     let said = fs::read_to_string(out.join("programs/program.server.log")).expect("what it said");
     assert_eq!(
-        (said.trim(), &told["flow"]["program"]["completed"]),
+        (said.trim(), &summary["flow"]["program"]["completed"]),
         ("100000", &Value::Bool(true))
     );
     assert!(out.join("guest1.console").exists() && !out.join("guest2.console").exists());
@@ -288,16 +240,12 @@ server = "python3 -c 'import socket; s = socket.create_server((\"\", {port})).ac
 #[test]
 fn a_driver_gives_every_host_a_kernel() {
     let Some(ground) = ground("a scenario on kernels alone") else { return };
-    let path = Way { flows: 2, ..Way::drawn(4) };
-    let (kernel, _) = told(&ground, "key", &path.text(true, 2));
-    let mut suimon = Command::new(SUIMON);
-    let scenario = ground.path().join("scenario.toml");
-    fs::write(&scenario, path.text(false, 2)).expect("a file");
-    suimon.args(["run", "--json", "-q", "--on", "linux-6.12", "-o"]).arg(ground.path().join("on"));
-    let output = suimon.arg(scenario).output().expect("it starts");
+    let drawn = Bottleneck { flows: 2, ..Bottleneck::drawn(4) };
+    let (kernel, _) = results(&ground, "key", &drawn.text(true, 2));
+    let (output, out) = run(&ground, "on", &drawn.text(false, 2), &["--on", "linux-6.12"]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert_eq!(json(&output)["flow"], kernel["flow"]);
-    let manifest = fs::read_to_string(ground.path().join("on/manifest.json")).expect("a file");
+    let manifest = fs::read_to_string(out.join("manifest.json")).expect("a file");
     let manifest: Value = serde_json::from_str(&manifest).expect("JSON");
     assert_eq!(manifest["driver"], "kernel");
     let of = manifest["guest_kernel"].as_str().expect("which kernel");
@@ -307,9 +255,9 @@ fn a_driver_gives_every_host_a_kernel() {
 #[test]
 fn what_goes_wrong_is_said() {
     let Some(ground) = ground("guests that go wrong") else { return };
-    let text = Way::drawn(3).text(true, 60);
+    let text = Bottleneck::drawn(3).text(true, 60);
     let missing = text.replace("[host.a]\n", "[host.a]\nprogram = \"no-such-program\"\n");
-    let (output, _) = run(&ground, "missing", &missing);
+    let (output, _) = run(&ground, "missing", &missing, &[]);
     assert_eq!(code(&output), 3);
     assert!(stdout(&output).contains("no-such-program"), "{}", stdout(&output));
     // Another user's cache, in which nothing is.

@@ -10,6 +10,7 @@ mod building;
 mod congestion;
 mod grid;
 mod hosts;
+mod scenario;
 
 use std::path::PathBuf;
 use std::process::Command;
