@@ -74,7 +74,7 @@ impl World {
         Self::with_machines(plan, packets, |_| true)
     }
 
-    /// The same of hosts that have kernels of their own; the others are modelled, and so are the flows between these.
+    /// Builds what `plan` describes with machines behind the hosts that have kernels, and modelled hosts otherwise.
     ///
     /// # Errors
     /// See [`Refusal`].

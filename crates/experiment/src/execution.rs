@@ -13,6 +13,7 @@ use report::RunReport;
 use report::run::Lab as ReportOfLab;
 use scenario::Plan;
 use serde_json::{Value, json};
+use simulate::guests::Findings;
 use traffic::Instant;
 
 use crate::driver::{Driver, Fabric};
@@ -57,15 +58,6 @@ impl Status {
     }
 }
 
-/// What guest kernels found.
-#[derive(Clone, Debug, Default)]
-pub struct Guests {
-    /// What a reader should know.
-    pub notes: Vec<String>,
-    /// The scenario's programs that failed, each with its status and what it said last.
-    pub failed_programs: Vec<String>,
-}
-
 /// What came out of a run.
 #[derive(Debug)]
 pub struct Outcome {
@@ -81,8 +73,8 @@ pub struct Outcome {
     pub cost: Cost,
     /// What the lab found of the machine.
     pub lab: Option<LabReport>,
-    /// What the guest kernels found, where hosts of a simulation have any.
-    pub guests: Option<Guests>,
+    /// What is known of programs at guest kernels, where hosts of a simulation have any.
+    pub guests: Option<Findings>,
     /// Why it ended before its time, if lab or guests broke or the disk was full; the rest is of what went before.
     pub failure: Option<Error>,
     /// What the driver left out.
@@ -143,7 +135,7 @@ impl Outcome {
 impl Job {
     /// A run of `plan` as it is; the scenario's lock file in its folder runs it again.
     pub fn new(driver: Driver, mut plan: Plan, folder: PathBuf) -> Self {
-        driver.equip(&mut plan);
+        driver.set_kernels(&mut plan);
         let run = ["suimon", "run", record::folder::SCENARIO].map(str::to_owned);
         let command = [run.to_vec(), driver.words()].concat();
         let lock = scenario::lock(&plan);
@@ -274,7 +266,7 @@ struct Run {
     totals: Totals,
     recording: Option<Recording>,
     lab: Option<LabReport>,
-    guests: Option<Guests>,
+    guests: Option<Findings>,
     failure: Option<Error>,
 }
 
@@ -309,8 +301,8 @@ fn simulate_for(
     };
     let program = std::env::current_exe().map_err(Error::file(Path::new("/proc/self/exe")))?;
     let options = simulate::guests::Options { kernel, program: &program, folder: files.path() };
-    let simulate::guests::Outcome { totals, notes, failed_programs, failure } =
+    let simulate::guests::Outcome { totals, findings, failure } =
         simulate::guests::run(plan, options, observer, steering)?;
-    let guests = Some(Guests { notes, failed_programs });
-    Ok(Run { totals, recording, lab, guests, failure: failure.map(Error::from) })
+    let failure = failure.map(Error::from);
+    Ok(Run { totals, recording, lab, guests: Some(findings), failure })
 }

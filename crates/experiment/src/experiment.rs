@@ -112,7 +112,7 @@ impl Experiment {
         folder: impl FnOnce(&Plan) -> PathBuf,
     ) -> Result<Job, Error> {
         let mut plan = run.plan()?;
-        driver.equip(&mut plan);
+        driver.set_kernels(&mut plan);
         let lock = scenario::lock(&plan);
         let left_out = match driver {
             Driver::Simulator | Driver::Kernel(_) => {

@@ -4,12 +4,12 @@
 //! the program's: by the port that the plan gave it, else, where several programs are at work between the two,
 //! the one that was started last.
 
-use record::totals::Carried;
+use record::totals::{Carried, FlowTotals};
 use scenario::Plan;
 use scenario::plan::Transport;
 use traffic::header::{Header, Ports};
 use traffic::packet::ecn;
-use traffic::{FlowId, HostId, Instant, Packet};
+use traffic::{Bytes, FlowId, HostId, Instant, Packet};
 use transport::Info;
 
 use crate::FlowEntry;
@@ -180,6 +180,13 @@ impl ProgramFlows {
         let started = self.programs.iter().take_while(move |program| program.start <= now);
         started.map(|program| (program.flow, infos(program.carried)))
     }
+}
+
+/// What is known of a program's flow, but for its times.
+pub fn totals(carried: [Carried; 2], drops: u64, marks: u64) -> FlowTotals {
+    let [sender, receiver] = infos(carried);
+    let (received, program) = (Bytes(receiver.bytes_read), Some(carried));
+    FlowTotals { drops, marks, received, sender, receiver, program, ..FlowTotals::default() }
 }
 
 /// What was carried, as a connection's counters have it: what the second host reads is the payload of both

@@ -54,7 +54,7 @@ impl Cards<'_> {
 pub enum End {
     /// The time asked for is reached.
     Reached,
-    /// A guest has ended, of which that was not told before; or none is left.
+    /// A guest has ended, whose end was not reported before; or none is left.
     Halted {
         /// Its number.
         guest: usize,
@@ -69,8 +69,8 @@ struct Guest {
     console: PathBuf,
     /// Its time-travel socket; `None` once it has ended.
     time: Option<UnixStream>,
-    /// Its end was told.
-    told: bool,
+    /// Its end was reported.
+    reported: bool,
     /// The sequence number of its first message, which is answered when it is to run.
     start: Option<u32>,
     cards: Vec<Card>,
@@ -152,12 +152,13 @@ impl Calendar {
                     (guest, at) = (Some(number), self.wanted(number));
                 }
             }
-            let ended = self.guests.iter().position(|guest| guest.time.is_none() && !guest.told);
+            let ended =
+                self.guests.iter().position(|guest| guest.time.is_none() && !guest.reported);
             if let Some(guest) = ended {
-                self.guests[guest].told = true;
+                self.guests[guest].reported = true;
                 return Ok(End::Halted { guest });
             }
-            if self.guests.iter().all(|guest| guest.told) {
+            if self.guests.iter().all(|guest| guest.reported) {
                 return Ok(End::Halted { guest: 0 });
             }
             self.now = self.now.max(at.min(until));
@@ -396,8 +397,9 @@ impl Guest {
         let console = folder.join("console");
         let file = File::create(&console).map_err(Error::system("write the guest's console"))?;
         let process = kernel.start(number, cards.len(), &folder, settings, file)?;
-        let (time, told, start, requested) = (None, false, None, 0);
-        let mut guest = Self { folder, process, console, time, told, start, cards: own, requested };
+        let (time, reported, start, requested) = (None, false, None, 0);
+        let mut guest =
+            Self { folder, process, console, time, reported, start, cards: own, requested };
         guest.greet(number, &listener, patience)?;
         Ok(guest)
     }

@@ -176,7 +176,7 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// The same up to `now` of the guests' clock.
+    /// Runs the engine up to `now` of the guests' clock.
     fn advance(&mut self, now: u64) {
         let since = now.saturating_sub(self.start.unwrap_or(now));
         self.run_until(Instant::from_ps(since.saturating_mul(1_000)));

@@ -37,7 +37,7 @@ pub struct Sample {
     pub now: Instant,
     /// Of which flow.
     pub flow: FlowId,
-    /// The sender and the receiver; what `TCP_INFO` does not tell is zero.
+    /// The end that writes what counts, and the one that reads it; what `TCP_INFO` does not tell is zero.
     pub ends: [Info; 2],
 }
 

@@ -49,8 +49,7 @@ impl Congestion {
         Self::with(plan, Self::add)
     }
 
-    /// The same in a guest kernel, which is built with ours: they are there, each with the parameters that the kernel was
-    /// started with.
+    /// Our algorithms as a guest kernel has them built in, each with the parameters that the kernel was started with.
     ///
     /// # Errors
     /// `Lacking` for an algorithm that this kernel has not.

@@ -11,7 +11,7 @@ use std::time;
 use nix::mount::{MsFlags, mount};
 use nix::sys::reboot::{RebootMode, reboot};
 use record::folder::PROGRAMS;
-use record::guest::{ASSIGNMENT, Assignment, Ended, LINES, Line, SCENARIO, START};
+use record::guest::{ASSIGNMENT, Assignment, Ended, MESSAGES, Message, SCENARIO, START};
 use scenario::{Document, Plan};
 use traffic::Instant;
 
@@ -51,31 +51,31 @@ pub fn run(folder: &Path) -> Result<(), Error> {
         let help = "the simulator starts it where a host has `kernel`: suimon run FILE";
         return Err(Error::unfit("this is for the first program of a guest kernel", help));
     }
-    let path = folder.join(LINES);
+    let path = folder.join(MESSAGES);
     let file = File::create(&path).map_err(Error::system(format!("write {}", path.display())))?;
-    let lines = Arc::new(Mutex::new(BufWriter::new(file)));
-    let ended = match take_part(folder, &lines) {
-        Ok(ended) => Line::Ended(Box::new(ended)),
-        Err(error) => Line::Failed(error.to_string()),
+    let messages = Arc::new(Mutex::new(BufWriter::new(file)));
+    let ended = match take_part(folder, &messages) {
+        Ok(ended) => Message::Ended(Box::new(ended)),
+        Err(error) => Message::Failed(error.to_string()),
     };
-    tell(&lines, &ended, true);
+    send(&messages, &ended, true);
     reboot(RebootMode::RB_POWER_OFF).map_err(Error::system("power off"))?;
     Ok(())
 }
 
-/// Where lines go.
-type Lines = Mutex<BufWriter<File>>;
+/// Where messages go.
+type Messages = Mutex<BufWriter<File>>;
 
 /// What cannot be written the simulator misses.
-fn tell(lines: &Lines, line: &Line, flush: bool) {
-    let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
-    let _ = line.write(&mut *lines);
+fn send(messages: &Messages, message: &Message, flush: bool) {
+    let mut messages = messages.lock().unwrap_or_else(PoisonError::into_inner);
+    let _ = message.write(&mut *messages);
     if flush {
-        let _ = io::Write::flush(&mut *lines);
+        let _ = io::Write::flush(&mut *messages);
     }
 }
 
-fn take_part(folder: &Path, lines: &Arc<Lines>) -> Result<Ended, Error> {
+fn take_part(folder: &Path, messages: &Arc<Messages>) -> Result<Ended, Error> {
     for (kind, place) in MOUNTS {
         // A folder of the machine's may be missing; whoever needs it says so.
         let _ = fs::create_dir(place);
@@ -90,17 +90,13 @@ fn take_part(folder: &Path, lines: &Arc<Lines>) -> Result<Ended, Error> {
     fs::create_dir(own.join(PROGRAMS)).map_err(Error::system("make a folder"))?;
     let mut programs = Programs::start(&plan, &hosts, Some(folder), Some(own))?;
     programs.wait_until_ready(|| false)?;
-    tell(lines, &Line::Ready, true);
+    send(messages, &Message::Ready, true);
     let clock = start(folder)?;
-    let written = Arc::clone(lines);
-    let asks: Vec<bool> = plan.flows.iter().map(|flow| flow.reader() == flow.from).collect();
-    let told = move |Sample { now, flow, mut ends }: Sample| {
-        if asks[flow.0 as usize] {
-            ends.reverse();
-        }
-        tell(&written, &Line::Sample { now, flow: flow.0, ends: Box::new(ends) }, false);
+    let written = Arc::clone(messages);
+    let samples = move |Sample { now, flow, ends }: Sample| {
+        send(&written, &Message::Sample { now, flow: flow.0, ends: Box::new(ends) }, false);
     };
-    let agents = Agents::start(&plan, &hosts.namespaces, clock, &congestion, told)?;
+    let agents = Agents::start(&plan, &hosts.namespaces, clock, &congestion, samples)?;
     let end = Instant::ZERO + plan.duration;
     let works = plan.commands().next().is_some();
     loop {
@@ -118,8 +114,7 @@ fn take_part(folder: &Path, lines: &Arc<Lines>) -> Result<Ended, Error> {
             .map_err(Error::system("keep what programs wrote"))?;
     }
     let notes = [congestion.notes(), found.notes].concat();
-    let kernel_congestion = congestion.of_the_kernel(&plan);
-    Ok(Ended { flows, looks, changes, notes, failed_programs: found.failures, kernel_congestion })
+    Ok(Ended { flows, looks, changes, notes, failed_programs: found.failures })
 }
 
 /// Lets TCP have one half of the memory, as much as the sockets of a large machine may, before it counts as scarce

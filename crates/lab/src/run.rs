@@ -13,7 +13,7 @@ use record::totals::{Ending, FlowTotals, Totals};
 use record::{LabPort, LabReport, Steering};
 use scenario::Plan;
 use scenario::plan::Node;
-use traffic::{Bytes, Instant, Packets};
+use traffic::{Instant, Packets};
 
 pub use fabric_bench::FabricBench;
 
@@ -83,13 +83,7 @@ pub fn run(
     let mut lab = Lab::build(plan, options)?;
     lab.notes.extend(congestion.notes());
     let mut sender = lab.listener.sender();
-    let asking: Vec<bool> = plan.flows.iter().map(|flow| flow.reader() == flow.from).collect();
-    let told = move |sample: Sample| {
-        let Sample { now, flow, mut ends } = sample;
-        // What counts of a flow that asks is written by whom it asks.
-        if asking.get(flow.0 as usize) == Some(&true) {
-            ends.reverse();
-        }
+    let told = move |Sample { now, flow, ends }: Sample| {
         sender.send(Message::Flow { flow, now, ends: Box::new(ends) });
         sender.flush();
     };
@@ -333,11 +327,7 @@ fn totals(counted: Counted, complete: bool) -> Totals {
     let flows = flows.map(|(&drops, &marks)| FlowTotals { drops, marks, ..Default::default() });
     let mut flows: Vec<_> = flows.collect();
     for (flow, carried, [drops, marks]) in counted.programs {
-        let [sender, receiver] = programs::infos(carried);
-        let received = Bytes(receiver.bytes_read);
-        let program = Some(carried);
-        flows[flow.0 as usize] =
-            FlowTotals { drops, marks, received, sender, receiver, program, ..Default::default() };
+        flows[flow.0 as usize] = programs::totals(carried, drops, marks);
     }
     Totals {
         flows,

@@ -33,7 +33,7 @@ pub struct Settings<'a> {
     pub fabric_interface: &'a str,
     /// The Ethernet address of the host's end.
     pub mac: [u8; 6],
-    /// The longest IP datagram, bytes.
+    /// The gso_max_segs IP datagram, bytes.
     pub mtu: u32,
     /// The host's address, alone in its network.
     pub address: IpAddr,
@@ -108,7 +108,7 @@ pub fn lay(host: &Namespace, fabric: &Namespace, settings: &Settings) -> Result<
     offload::set_host(host, &name, settings.segmentation == Segmentation::Reader)?;
     offload::set_fabric(fabric, settings.fabric_interface)?;
     silence(&mut at_fabric, fabric_index)?;
-    let shaped = furnish(&mut at_host, host_index, settings)?;
+    let shaped = configure(&mut at_host, host_index, settings)?;
     at_fabric.raise(fabric_index)?;
     at_host.raise(host_index)?;
     at_fabric.await_carrier(fabric_index)?;
@@ -118,7 +118,7 @@ pub fn lay(host: &Namespace, fabric: &Namespace, settings: &Settings) -> Result<
 }
 
 /// Prepares a host's interface that is still down; returns whether the kernel holds the host to its line.
-fn furnish(at_host: &mut Socket, index: u32, settings: &Settings) -> Result<bool, Error> {
+fn configure(at_host: &mut Socket, index: u32, settings: &Settings) -> Result<bool, Error> {
     if settings.address.is_ipv4() {
         silence(at_host, index)?;
     }
@@ -174,12 +174,12 @@ fn end(name: &str, settings: &Settings) -> LinkMessage {
         LinkAttribute::NumTxQueues(1),
         LinkAttribute::NumRxQueues(1),
     ];
-    link.attributes.extend(longest(settings));
+    link.attributes.extend(gso_max_segs(settings));
     link
 }
 
 /// TCP builds super-frames of so many segments, whatever ethtool says.
-fn longest(settings: &Settings) -> Option<LinkAttribute> {
+fn gso_max_segs(settings: &Settings) -> Option<LinkAttribute> {
     let segments = match settings.segmentation {
         Segmentation::Tcp => Some(1),
         Segmentation::BehindQueue(frames) => Some(frames.max(1)),

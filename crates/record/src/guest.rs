@@ -1,6 +1,6 @@
 //! What the simulator and the programs in a guest kernel tell each other: files in a folder that both have.
 //!
-//! The simulator writes the scenario and an [`Assignment`]; the guest's first program writes [`Line`]s.
+//! The simulator writes the scenario and an [`Assignment`]; the guest's first program writes [`Message`]s.
 
 use std::io::{self, BufRead, Write};
 
@@ -14,8 +14,8 @@ use crate::totals::FlowTotals;
 pub const SCENARIO: &str = "scenario.toml";
 /// The [`Assignment`], in JSON.
 pub const ASSIGNMENT: &str = "assignment.json";
-/// The [`Line`]s, each in JSON.
-pub const LINES: &str = "lines.json";
+/// The [`Message`]s, a line of JSON each.
+pub const MESSAGES: &str = "messages.json";
 
 /// When the run starts: what the guest's wall clock shows then, nanoseconds since 1970, in decimal. It is written once all
 /// guests are ready.
@@ -39,7 +39,7 @@ pub struct Card {
 
 /// What a guest tells.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Line {
+pub enum Message {
     /// Hosts are made and what serves there can be talked to: the run may start.
     Ready,
     /// Both ends of a flow at some time.
@@ -62,7 +62,7 @@ pub enum Line {
 pub struct Ended {
     /// What became of each flow, in the order of the plan; of those at other hosts nothing is known.
     pub flows: Vec<FlowTotals>,
-    /// The same when the part of the run began and ended that is measured.
+    /// What became of each flow until the measured part of the run began, and until it ended.
     pub looks: Vec<Vec<FlowTotals>>,
     /// For each change of connections, by its number in the plan: what was refused of it.
     pub changes: Vec<(usize, Option<String>)>,
@@ -70,11 +70,9 @@ pub struct Ended {
     pub notes: Vec<String>,
     /// The scenario's programs that failed, each with its status and what it said last.
     pub failed_programs: Vec<String>,
-    /// Congestion control of the kernel's own that was used.
-    pub kernel_congestion: Vec<String>,
 }
 
-impl Line {
+impl Message {
     /// Writes it.
     ///
     /// # Errors
@@ -85,8 +83,8 @@ impl Line {
     }
 }
 
-/// The lines that were written whole.
-pub fn lines(from: impl BufRead) -> impl Iterator<Item = Line> {
+/// The messages that were written whole.
+pub fn messages(from: impl BufRead) -> impl Iterator<Item = Message> {
     from.lines().map_while(|line| serde_json::from_str(&line.ok()?).ok())
 }
 
@@ -95,20 +93,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_read_as_they_were_written_and_what_was_cut_off_is_left() {
+    fn messages_are_read_as_they_were_written_and_what_was_cut_off_is_left() {
         let info = Info { cwnd: 7, bytes_acked: 1 << 60, ..Info::default() };
         let now = Instant::from_ps(123_456_789_012_345);
-        let sample = Line::Sample { now, flow: 3, ends: Box::new([info, Info::default()]) };
+        let sample = Message::Sample { now, flow: 3, ends: Box::new([info, Info::default()]) };
         let exchanges = network::exchange::Exchanges { sum: u128::MAX, ..Default::default() };
         let flow = FlowTotals { exchanges: Some(exchanges), ..FlowTotals::default() };
         let ended = Ended { flows: vec![flow], ..Ended::default() };
         let mut bytes = Vec::new();
-        for line in [&sample, &Line::Ended(Box::new(ended))] {
-            line.write(&mut bytes).expect("memory");
+        for message in [&sample, &Message::Ended(Box::new(ended))] {
+            message.write(&mut bytes).expect("memory");
         }
         bytes.extend(b"{\"Sample\":{\"now\":1,\"fl");
-        let read: Vec<Line> = lines(&*bytes).collect();
-        let [Line::Sample { now: then, flow: 3, ends }, Line::Ended(ended)] = &*read else {
+        let read: Vec<Message> = messages(&*bytes).collect();
+        let [Message::Sample { now: then, flow: 3, ends }, Message::Ended(ended)] = &*read else {
             panic!("{read:?}");
         };
         assert_eq!((*then, ends[0]), (now, info));

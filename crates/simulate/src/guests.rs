@@ -1,9 +1,8 @@
 //! A run with hosts that are real kernels: what lies between their network cards is the engine's, on the clock that
 //! guests and engine share.
 
-use std::collections::VecDeque;
-use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::fs;
+use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,18 +15,21 @@ use guest::network::{self, Network, ProgramTap, Socket};
 use guest::{Calendar, End, Error, Kernel, Settings};
 use record::Steering;
 use record::folder::PROGRAMS;
-use record::guest::{ASSIGNMENT, Assignment, Card, Ended, LINES, Line, SCENARIO, START};
+use record::guest::{ASSIGNMENT, Assignment, Card, Ended, SCENARIO, START};
 use record::totals::{FlowTotals, Totals};
 use scenario::Plan;
-use scenario::plan::{Flow, Transport};
+use scenario::plan::Flow;
 use tempfile::TempDir;
-use traffic::{Bytes, Duration, FlowId, Instant};
-use transport::Info;
+use traffic::{Duration, FlowId, Instant};
 
 use crate::refusal::{self, Refusal};
-use crate::run::{Driven, Mover, drive};
+use crate::run::{Finished, Simulation, drive};
+use inbox::Inbox;
+use samples::Samples;
 
+mod inbox;
 mod parameters;
+mod samples;
 
 /// What a run with kernels takes beside its plan.
 #[derive(Clone, Copy, Debug)]
@@ -40,17 +42,24 @@ pub struct Options<'a> {
     pub folder: &'a Path,
 }
 
-/// What a run with kernels tells beside its totals.
+/// The results of a run with kernels.
 #[derive(Debug)]
 pub struct Outcome {
     /// Everything counted, or in the part of the run that is measured.
     pub totals: Totals,
-    /// What a reader should know.
-    pub notes: Vec<String>,
-    /// The scenario's programs that failed, each with its status and what it said last.
-    pub failed_programs: Vec<String>,
+    /// What is known of the scenario's programs.
+    pub findings: Findings,
     /// Why it ended before its time, if not by an interruption.
     pub failure: Option<Error>,
+}
+
+/// What is known of the scenario's programs at guests.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    /// What a reader should know.
+    pub notes: Vec<String>,
+    /// Those that failed, each with its status and what it said last.
+    pub failed_programs: Vec<String>,
 }
 
 /// A guest's clock may stand still for so long on the wall while it runs.
@@ -59,7 +68,7 @@ const PATIENCE: time::Duration = time::Duration::from_secs(60);
 const GLANCE: u64 = 10_000_000;
 /// Guests that are not ready after so long never will be: a minute for their programs to listen.
 const READY: u64 = 60_000_000_000;
-/// What a guest may take to tell what came of the run, and to end.
+/// What a guest may take to send its results, and to end.
 const FAREWELL: u64 = 60_000_000_000;
 /// The time that passes between two looks at an interruption.
 const STEP: Duration = Duration::from_ms(20);
@@ -98,8 +107,8 @@ pub fn run(
 struct Guests<O> {
     calendar: Calendar,
     network: Network<O>,
-    /// What each has told.
-    told: Vec<Told>,
+    /// What each has sent.
+    inboxes: Vec<Inbox>,
     samples: Samples,
     /// When the guests are at rest, on their clock.
     now: u64,
@@ -130,21 +139,22 @@ impl<O: Observer> Guests<O> {
         prepared.map_err(Error::system("write what the guests are to do"))?;
         let cards = |own: &Vec<Socket>| own.iter().map(|card| (card.address, card.mtu)).collect();
         let cards: Vec<Vec<_>> = sockets.iter().map(cards).collect();
-        let (samples, told) = (Samples::of(plan, &sockets), Told::each(folder.path(), cards.len()));
+        let samples = Samples::of(plan, &sockets);
+        let inboxes = Inbox::each(folder.path(), cards.len());
         let network = Network::new(plan, sockets.into_iter().flatten().collect(), observer)?;
         let settings = Settings { memory: memory(plan, cards.len()), seed: plan.seed, words };
         let calendar = Calendar::start(options.kernel, &settings, &cards, folder.path(), PATIENCE)?;
-        Ok(Self { calendar, network, told, samples, now: 0, folder })
+        Ok(Self { calendar, network, inboxes, samples, now: 0, folder })
     }
 
     /// The number of a guest of which that does not hold.
-    fn without(&self, holds: impl Fn(&Told) -> bool) -> Option<usize> {
-        self.told.iter().position(|told| !holds(told))
+    fn without(&self, holds: impl Fn(&Inbox) -> bool) -> Option<usize> {
+        self.inboxes.iter().position(|inbox| !holds(inbox))
     }
 
     /// Lets guests run until what serves in them can be talked to, and sets the run's start.
     fn wait_until_ready(&mut self, interrupted: &AtomicBool) -> Result<(), Error> {
-        while let Some(late) = self.without(|told| told.ready) {
+        while let Some(late) = self.without(|inbox| inbox.ready) {
             if interrupted.load(Ordering::Relaxed) {
                 return Ok(());
             }
@@ -156,23 +166,23 @@ impl<O: Observer> Guests<O> {
         }
         let start = self.now + GLANCE;
         self.network.start(start);
-        let told = (guest::EPOCH + start).to_string();
-        for guest in 0..self.told.len() {
+        let start = (guest::EPOCH + start).to_string();
+        for guest in 0..self.inboxes.len() {
             let work = work(self.folder.path(), guest);
             let (written, path) = (work.join("start.new"), work.join(START));
-            let write = fs::write(&written, &told).and_then(|()| fs::rename(&written, &path));
+            let write = fs::write(&written, &start).and_then(|()| fs::rename(&written, &path));
             write.map_err(Error::system(format!("write {}", path.display())))?;
         }
         Ok(())
     }
 
-    /// Lets guests run to that time of their clock, and hears what they tell.
+    /// Lets guests run to that time of their clock, and reads what they sent.
     fn run_to(&mut self, until: u64) -> Result<(), Error> {
         let end = self.calendar.run(&mut self.network, until)?;
         self.now = until;
         let (_, tally) = self.network.parts();
-        for (guest, told) in self.told.iter_mut().enumerate() {
-            for sample in told.hear() {
+        for (guest, inbox) in self.inboxes.iter_mut().enumerate() {
+            for sample in inbox.read() {
                 self.samples.take(Some(guest), sample, &mut tally.inner.inner);
             }
         }
@@ -182,18 +192,18 @@ impl<O: Observer> Guests<O> {
         }
     }
 
-    /// Why that guest ended: what one of them told itself, or how it did.
+    /// Why that guest ended: what one of them says itself, or how its process did.
     fn failed(&mut self, guest: usize) -> Error {
-        let mut each = (0..).zip(&mut self.told);
-        let own =
-            each.find_map(|(guest, told)| Some(Error::Within { guest, why: told.failed.take()? }));
+        let mut each = (0..).zip(&mut self.inboxes);
+        let own = each
+            .find_map(|(guest, inbox)| Some(Error::Within { guest, why: inbox.failed.take()? }));
         own.unwrap_or_else(|| self.calendar.ended(guest))
     }
 
-    /// Lets guests tell what came of the run, and end, which they do by themselves; whether all have.
-    fn hear_out(&mut self, interrupted: &AtomicBool) -> Result<bool, Error> {
+    /// Lets guests send their results and end, which they do by themselves; whether all have.
+    fn wait_until_ended(&mut self, interrupted: &AtomicBool) -> Result<bool, Error> {
         let until = self.now.saturating_add(FAREWELL);
-        while let Some(silent) = self.without(|told| told.ended.is_some()) {
+        while let Some(silent) = self.without(|inbox| inbox.ended.is_some()) {
             if interrupted.load(Ordering::Relaxed) {
                 return Ok(false);
             }
@@ -201,55 +211,55 @@ impl<O: Observer> Guests<O> {
                 return Err(Error::Within { guest: silent, why: "it does not end".into() });
             }
             match self.run_to(self.now + GLANCE) {
-                Err(Error::Ended { guest, .. }) if self.told[guest].ended.is_some() => {}
-                heard => heard?,
+                Err(Error::Ended { guest, .. }) if self.inboxes[guest].ended.is_some() => {}
+                ran => ran?,
             }
         }
         Ok(true)
     }
 
-    /// Hears the guests out, and says what came of the run.
+    /// Waits for the guests' results, and puts them together.
     fn finish(
         mut self,
         plan: &Plan,
         folder: &Path,
-        driven: Driven<Error>,
+        driven: Finished<Error>,
         interrupted: &AtomicBool,
     ) -> Outcome {
-        let Driven { mut totals, mut looks, mut failure } = driven;
+        let Finished { mut totals, mut looks, mut failure } = driven;
         self.network.close();
         if totals.ending.complete {
-            let heard = self.hear_out(interrupted);
-            totals.ending.complete = matches!(heard, Ok(true));
-            failure = heard.err();
+            let ended = self.wait_until_ended(interrupted);
+            totals.ending.complete = matches!(ended, Ok(true));
+            failure = ended.err();
         }
-        let told: Option<Vec<Ended>> = self.told.iter_mut().map(|told| told.ended.take()).collect();
-        if told.is_none() {
+        let results: Option<Vec<Ended>> =
+            self.inboxes.iter_mut().map(|inbox| inbox.ended.take()).collect();
+        if results.is_none() {
             self.samples.so_far(&mut totals.flows);
         }
-        let (mut notes, mut failed_programs) = (Vec::new(), Vec::new());
-        for (guest, ended) in told.into_iter().flatten().enumerate() {
-            let here = Here { guest, places: &self.samples.places };
-            here.complete(plan, &mut totals.flows, &ended.flows);
+        let mut findings = Findings::default();
+        for (guest, ended) in results.into_iter().flatten().enumerate() {
+            self.samples.complete(plan, guest, &mut totals.flows, &ended.flows);
             looks.truncate(ended.looks.len());
             for (look, flows) in looks.iter_mut().zip(&ended.looks) {
-                here.complete(plan, &mut look.flows, flows);
+                self.samples.complete(plan, guest, &mut look.flows, flows);
             }
             for (number, refused) in ended.changes {
                 if let Some(made) = totals.changes.get_mut(number) {
                     *made = refused;
                 }
             }
-            notes.extend(ended.notes);
-            failed_programs.extend(ended.failed_programs);
+            findings.notes.extend(ended.notes);
+            findings.failed_programs.extend(ended.failed_programs);
         }
-        notes.sort_unstable();
-        notes.dedup();
-        let kept = keep(self.folder.path(), self.told.len(), folder);
+        findings.notes.sort_unstable();
+        findings.notes.dedup();
+        let kept = keep(self.folder.path(), self.inboxes.len(), folder);
         if let (Err(error), None) = (kept, &failure) {
             failure = Some(Error::system("keep what guests and programs said")(error));
         }
-        Outcome { totals: totals.measured(plan, looks), notes, failed_programs, failure }
+        Outcome { totals: totals.measured(plan, looks), findings, failure }
     }
 }
 
@@ -271,7 +281,7 @@ fn work(folder: &Path, guest: usize) -> PathBuf {
     folder.join(format!("guest{guest}/work"))
 }
 
-impl<O: Observer> Mover<ProgramTap<O>> for Guests<O> {
+impl<O: Observer> Simulation<ProgramTap<O>> for Guests<O> {
     type Failure = Error;
 
     fn advance(&mut self, now: Instant) -> Result<bool, Error> {
@@ -303,52 +313,15 @@ impl<O: Observer> Mover<ProgramTap<O>> for Guests<O> {
             flow.marks += marks;
         }
         for (number, carried, [drops, marks]) in self.network.programs().counts() {
-            let [sender, receiver] = programs::infos(carried);
-            let (received, program) = (Bytes(receiver.bytes_read), Some(carried));
             let flow = &mut flows[number.0 as usize];
-            *flow =
-                FlowTotals { drops, marks, received, sender, receiver, program, ..flow.clone() };
+            let FlowTotals { start, end, completed, .. } = *flow;
+            let counted = programs::totals(carried, drops, marks);
+            *flow = FlowTotals { start, end, completed, ..counted };
         }
     }
 
     fn parts(&mut self) -> (&mut Engine, &mut Tally<ProgramTap<O>>) {
         self.network.parts()
-    }
-}
-
-/// A guest, and where flows' ends are.
-#[derive(Clone, Copy)]
-struct Here<'a> {
-    guest: usize,
-    /// By flow, in which guests the hosts `from` and `to` are.
-    places: &'a [[Option<usize>; 2]],
-}
-
-impl Here<'_> {
-    /// Puts what the guest knows of flows at its hosts beside what the network counted, which is every drop.
-    fn complete(self, plan: &Plan, counted: &mut [FlowTotals], known: &[FlowTotals]) {
-        for (number, flow) in plan.flows.iter().enumerate() {
-            let [near, far] = self.places[number].map(|place| place == Some(self.guest));
-            let (counted, known) = (&mut counted[number], &known[number]);
-            let program = matches!(flow.transport, Transport::Program(_));
-            if near && !program {
-                counted.sender = known.sender;
-                counted.exchanges.clone_from(&known.exchanges);
-            }
-            if far && !program {
-                (counted.receiver, counted.delay) = (known.receiver, known.delay);
-            }
-            let reads = if flow.reader() == flow.from { near } else { far };
-            if reads && !program {
-                counted.received = known.received;
-                counted.received_by_half = known.received_by_half;
-            }
-            // Of a program those know who started it.
-            if if program { near } else { reads } {
-                (counted.start, counted.end) = (known.start, known.end);
-                counted.completed = known.completed;
-            }
-        }
     }
 }
 
@@ -363,111 +336,4 @@ fn keep(from: &Path, guests: usize, folder: &Path) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// A sample of a flow: when, which flow, and both ends, the one that writes what counts first.
-type Sample = (Instant, u32, [Info; 2]);
-
-/// What a guest has told so far.
-#[derive(Default)]
-struct Told {
-    path: PathBuf,
-    /// How much of the file was read.
-    read: u64,
-    ready: bool,
-    failed: Option<String>,
-    ended: Option<Ended>,
-}
-
-impl Told {
-    /// Of so many guests in that folder.
-    fn each(folder: &Path, guests: usize) -> Vec<Self> {
-        let path = |guest| work(folder, guest).join(LINES);
-        (0..guests).map(|guest| Self { path: path(guest), ..Self::default() }).collect()
-    }
-
-    /// Reads the lines that have come; the samples among them.
-    fn hear(&mut self) -> Vec<Sample> {
-        let (mut samples, mut text) = (Vec::new(), Vec::new());
-        let Ok(mut file) = File::open(&self.path) else { return samples };
-        let read = file.seek(SeekFrom::Start(self.read)).and_then(|_| file.read_to_end(&mut text));
-        let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
-        if read.is_err() || whole == 0 {
-            return samples;
-        }
-        self.read += whole as u64;
-        for line in record::guest::lines(&text[..whole]) {
-            match line {
-                Line::Ready => self.ready = true,
-                Line::Sample { now, flow, ends } => samples.push((now, flow, *ends)),
-                Line::Failed(why) => self.failed = Some(why),
-                Line::Ended(ended) => self.ended = Some(*ended),
-            }
-        }
-        samples
-    }
-}
-
-/// Samples of flows, whose two ends may be at different guests.
-struct Samples {
-    /// By flow, in which guests the hosts `from` and `to` are.
-    places: Vec<[Option<usize>; 2]>,
-    /// The same of the one that writes what counts, and the one that reads it.
-    ends: Vec<[Option<usize>; 2]>,
-    /// By flow and end: samples that wait for the other end's.
-    halves: Vec<[VecDeque<(Instant, Info)>; 2]>,
-    /// The last of each flow.
-    last: Vec<Option<[Info; 2]>>,
-}
-
-impl Samples {
-    fn of(plan: &Plan, guests: &[Vec<Socket>]) -> Self {
-        let mut guest_of = vec![None; plan.nodes.len()];
-        for (guest, sockets) in guests.iter().enumerate() {
-            sockets.iter().for_each(|socket| guest_of[socket.node] = Some(guest));
-        }
-        let by = |ends: fn(&Flow) -> [usize; 2]| {
-            plan.flows.iter().map(|flow| ends(flow).map(|node| guest_of[node])).collect()
-        };
-        Self {
-            places: by(|flow| [flow.from, flow.to]),
-            ends: by(|flow| [flow.writer(), flow.reader()]),
-            halves: vec![Default::default(); plan.flows.len()],
-            last: vec![None; plan.flows.len()],
-        }
-    }
-
-    /// Takes a sample that a guest told, or the engine, and tells of the flow once both ends are known.
-    fn take(
-        &mut self,
-        guest: Option<usize>,
-        (now, flow, ends): Sample,
-        observer: &mut impl Observer,
-    ) {
-        let number = flow as usize;
-        let Some(halves) = self.halves.get_mut(number) else { return };
-        for (end, half) in halves.iter_mut().enumerate() {
-            if self.ends[number][end] == guest {
-                half.push_back((now, ends[end]));
-            }
-        }
-        let [writers, readers] = halves;
-        if let (Some((now, writer)), Some((_, reader))) = (writers.front(), readers.front()) {
-            let (now, ends) = (*now, [*writer, *reader]);
-            observer.on(Event::FlowSample { flow: FlowId(flow), now, ends: [&ends[0], &ends[1]] });
-            self.last[number] = Some(ends);
-            writers.pop_front();
-            readers.pop_front();
-        }
-    }
-
-    /// Puts the last samples of flows in the place of what nobody told of their end.
-    fn so_far(&self, flows: &mut [FlowTotals]) {
-        for (flow, last) in flows.iter_mut().zip(&self.last) {
-            if let Some([sender, receiver]) = *last {
-                let received = Bytes(receiver.bytes_read);
-                *flow = FlowTotals { sender, receiver, received, ..flow.clone() };
-            }
-        }
-    }
 }

@@ -13,8 +13,8 @@ use traffic::{Duration, FlowId, Instant};
 
 use crate::refusal::{self, Refusal};
 
-/// Runs `plan` to its end, or to an interruption, with modelled hosts alone. What takes a real kernel is left out; see
-/// [`crate::left_out`].
+/// Runs `plan` to its end, or to an interruption, with modelled hosts alone: hosts with kernels take
+/// [`crate::guests::run`]. What takes a real kernel is left out; see [`crate::left_out`].
 ///
 /// # Errors
 /// See [`Refusal`].
@@ -26,12 +26,12 @@ pub fn run(
     refusal::check(plan)?;
     let engine = Engine::new(World::new(plan)?);
     let mut modelled = Modelled { engine, tally: Tally::new(plan, observer) };
-    let Driven { totals, looks, .. } = drive(plan, &mut modelled, steering);
+    let Finished { totals, looks, .. } = drive(plan, &mut modelled, steering);
     Ok(totals.measured(plan, looks))
 }
 
 /// An engine, and who lets time pass in it.
-pub(crate) trait Mover<O> {
+pub(crate) trait Simulation<O> {
     /// Why time could not pass.
     type Failure;
 
@@ -54,7 +54,7 @@ struct Modelled<O> {
     tally: Tally<O>,
 }
 
-impl<O: Observer> Mover<O> for Modelled<O> {
+impl<O: Observer> Simulation<O> for Modelled<O> {
     type Failure = Infallible;
 
     fn advance(&mut self, now: Instant) -> Result<bool, Infallible> {
@@ -73,21 +73,21 @@ impl<O: Observer> Mover<O> for Modelled<O> {
 }
 
 /// What came of a run.
-pub(crate) struct Driven<F> {
+pub(crate) struct Finished<F> {
     /// All of it.
     pub(crate) totals: Totals,
-    /// The same when the part of it began and ended that is measured.
+    /// Everything until the measured part began, and until it ended.
     pub(crate) looks: Vec<Totals>,
     /// Why it ended before its time, if not by an interruption.
     pub(crate) failure: Option<F>,
 }
 
 /// Lets time pass from each task of the run to the next.
-pub(crate) fn drive<O: Observer, M: Mover<O>>(
+pub(crate) fn drive<O: Observer, M: Simulation<O>>(
     plan: &Plan,
-    mover: &mut M,
+    simulation: &mut M,
     steering: Steering<'_>,
-) -> Driven<M::Failure> {
+) -> Finished<M::Failure> {
     let (end, stride) = (Instant::ZERO + plan.duration, stride(plan.duration));
     let mut agenda = Agenda::new(plan);
     let mut marks: Vec<_> = plan.flows.iter().map(|flow| GoodputMarks::new(plan, flow)).collect();
@@ -97,9 +97,9 @@ pub(crate) fn drive<O: Observer, M: Mover<O>>(
     'run: while goes_on() {
         let now = agenda.next().min(report_at).min(end);
         loop {
-            match mover.advance(now) {
+            match simulation.advance(now) {
                 Ok(true) => break,
-                Ok(false) => (steering.progress)(mover.parts().0.now()),
+                Ok(false) => (steering.progress)(simulation.parts().0.now()),
                 Err(error) => failure = Some(error),
             }
             if failure.is_some() || !goes_on() {
@@ -107,14 +107,14 @@ pub(crate) fn drive<O: Observer, M: Mover<O>>(
             }
         }
         while let Some((_, task)) = agenda.due(now) {
-            let (engine, tally) = mover.parts();
+            let (engine, tally) = simulation.parts();
             match task {
-                Task::SampleFlows => mover.sample(plan, now),
+                Task::SampleFlows => simulation.sample(plan, now),
                 Task::Mark(flow) => engine.mark_goodput(plan, flow, &mut marks[flow]),
                 Task::SampleQueues => engine.sample_queues(now, &mut tally.inner),
                 Task::Look => {
                     let mut look = totals(plan, engine, tally, &marks, false);
-                    mover.add_counts(&mut look.flows);
+                    simulation.add_counts(&mut look.flows);
                     looks.push(look);
                 }
                 Task::Change(change) => {
@@ -132,10 +132,10 @@ pub(crate) fn drive<O: Observer, M: Mover<O>>(
             report_at = now + stride;
         }
     }
-    let (engine, tally) = mover.parts();
+    let (engine, tally) = simulation.parts();
     let mut totals = Totals { changes, ..totals(plan, engine, tally, &marks, complete) };
-    mover.add_counts(&mut totals.flows);
-    Driven { totals, looks, failure }
+    simulation.add_counts(&mut totals.flows);
+    Finished { totals, looks, failure }
 }
 
 /// Makes a change; what was refused of it.

@@ -201,13 +201,13 @@ impl<S: FnMut(Sample)> Worker<S> {
 
     /// Tells the state of every flow that has started; of programs the fabric does.
     fn sample(&mut self, now: Instant) {
-        for (number, agent) in (0..).zip(&self.agents) {
+        for ((number, agent), flow) in (0..).zip(&self.agents).zip(&self.plan.flows) {
             if now >= agent.start && agent.sockets.is_some() {
-                (self.samples)(Sample {
-                    now,
-                    flow: FlowId(number),
-                    ends: agent.infos(&self.applications),
-                });
+                let mut ends = agent.infos(&self.applications);
+                if flow.reader() == flow.from {
+                    ends.reverse();
+                }
+                (self.samples)(Sample { now, flow: FlowId(number), ends });
             }
         }
     }

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use netlink_packet_route::RouteNetlinkMessage as Message;
 use netlink_packet_route::link::LinkAttribute;
 
-use super::{Settings, address, furnish, longest};
+use super::{Settings, address, configure, gso_max_segs};
 use crate::netlink::{self, Socket};
 use crate::{Error, Namespace};
 
@@ -25,9 +25,9 @@ pub(crate) fn adopt(host: &Namespace, card: &str, settings: &Settings) -> Result
     let index = at_host.index(&name)?;
     let mut link = netlink::of(index);
     link.attributes.push(LinkAttribute::Mtu(settings.mtu));
-    link.attributes.extend(longest(settings));
+    link.attributes.extend(gso_max_segs(settings));
     at_host.change(Message::SetLink(link), 0).map_err(Error::system(what()))?;
-    let shaped = furnish(&mut at_host, index, settings)?;
+    let shaped = configure(&mut at_host, index, settings)?;
     at_host.raise(index)?;
     at_host.await_carrier(index)?;
     address::give(&mut at_host, index, settings)?;

@@ -1,0 +1,54 @@
+//! The messages that a guest writes into the folder that it shares.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use record::guest::{Ended, MESSAGES, Message};
+use traffic::Instant;
+use transport::Info;
+
+use super::work;
+
+/// A sample of a flow: when, which flow, and both ends, the one that writes what counts first.
+pub(super) type Sample = (Instant, u32, [Info; 2]);
+
+/// What a guest has sent so far.
+#[derive(Default)]
+pub(super) struct Inbox {
+    path: PathBuf,
+    /// How much of the file was read.
+    read: u64,
+    pub(super) ready: bool,
+    pub(super) failed: Option<String>,
+    pub(super) ended: Option<Ended>,
+}
+
+impl Inbox {
+    /// Of so many guests in that folder.
+    pub(super) fn each(folder: &Path, guests: usize) -> Vec<Self> {
+        let path = |guest| work(folder, guest).join(MESSAGES);
+        (0..guests).map(|guest| Self { path: path(guest), ..Self::default() }).collect()
+    }
+
+    /// Reads the lines that have come; the samples among them.
+    pub(super) fn read(&mut self) -> Vec<Sample> {
+        let (mut samples, mut text) = (Vec::new(), Vec::new());
+        let Ok(mut file) = File::open(&self.path) else { return samples };
+        let read = file.seek(SeekFrom::Start(self.read)).and_then(|_| file.read_to_end(&mut text));
+        let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
+        if read.is_err() || whole == 0 {
+            return samples;
+        }
+        self.read += whole as u64;
+        for message in record::guest::messages(&text[..whole]) {
+            match message {
+                Message::Ready => self.ready = true,
+                Message::Sample { now, flow, ends } => samples.push((now, flow, *ends)),
+                Message::Failed(why) => self.failed = Some(why),
+                Message::Ended(ended) => self.ended = Some(*ended),
+            }
+        }
+        samples
+    }
+}

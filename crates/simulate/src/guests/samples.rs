@@ -1,0 +1,109 @@
+//! What guests know of flows, put together: a flow's two ends may be at two guests, or one of them modelled.
+
+use std::collections::VecDeque;
+
+use ::network::observer::{Event, Observer};
+use guest::network::Socket;
+use record::totals::FlowTotals;
+use scenario::Plan;
+use scenario::plan::{Flow, Transport};
+use traffic::{Bytes, FlowId, Instant};
+use transport::Info;
+
+use super::inbox::Sample;
+
+/// Samples of flows, whose two ends may be at different guests.
+pub(super) struct Samples {
+    /// By flow, in which guests the hosts `from` and `to` are.
+    places: Vec<[Option<usize>; 2]>,
+    /// The same of the one that writes what counts, and the one that reads it.
+    ends: Vec<[Option<usize>; 2]>,
+    /// By flow and end: samples that wait for the other end's.
+    halves: Vec<[VecDeque<(Instant, Info)>; 2]>,
+    /// The last of each flow.
+    last: Vec<Option<[Info; 2]>>,
+}
+
+impl Samples {
+    pub(super) fn of(plan: &Plan, guests: &[Vec<Socket>]) -> Self {
+        let mut guest_of = vec![None; plan.nodes.len()];
+        for (guest, sockets) in guests.iter().enumerate() {
+            sockets.iter().for_each(|socket| guest_of[socket.node] = Some(guest));
+        }
+        let by = |ends: fn(&Flow) -> [usize; 2]| {
+            plan.flows.iter().map(|flow| ends(flow).map(|node| guest_of[node])).collect()
+        };
+        Self {
+            places: by(|flow| [flow.from, flow.to]),
+            ends: by(|flow| [flow.writer(), flow.reader()]),
+            halves: vec![Default::default(); plan.flows.len()],
+            last: vec![None; plan.flows.len()],
+        }
+    }
+
+    /// Takes a sample of a guest, or of the engine, and passes it on once both ends are known.
+    pub(super) fn take(
+        &mut self,
+        guest: Option<usize>,
+        (now, flow, ends): Sample,
+        observer: &mut impl Observer,
+    ) {
+        let number = flow as usize;
+        let Some(halves) = self.halves.get_mut(number) else { return };
+        for (end, half) in halves.iter_mut().enumerate() {
+            if self.ends[number][end] == guest {
+                half.push_back((now, ends[end]));
+            }
+        }
+        let [writers, readers] = halves;
+        if let (Some((now, writer)), Some((_, reader))) = (writers.front(), readers.front()) {
+            let (now, ends) = (*now, [*writer, *reader]);
+            observer.on(Event::FlowSample { flow: FlowId(flow), now, ends: [&ends[0], &ends[1]] });
+            self.last[number] = Some(ends);
+            writers.pop_front();
+            readers.pop_front();
+        }
+    }
+
+    /// Puts the last samples of flows in the place of results that never came.
+    pub(super) fn so_far(&self, flows: &mut [FlowTotals]) {
+        for (flow, last) in flows.iter_mut().zip(&self.last) {
+            if let Some([sender, receiver]) = *last {
+                let received = Bytes(receiver.bytes_read);
+                *flow = FlowTotals { sender, receiver, received, ..flow.clone() };
+            }
+        }
+    }
+
+    /// Puts what the guest knows of flows at its hosts beside what the network counted, which is every drop.
+    pub(super) fn complete(
+        &self,
+        plan: &Plan,
+        guest: usize,
+        counted: &mut [FlowTotals],
+        known: &[FlowTotals],
+    ) {
+        for (number, flow) in plan.flows.iter().enumerate() {
+            let [near, far] = self.places[number].map(|place| place == Some(guest));
+            let (counted, known) = (&mut counted[number], &known[number]);
+            let program = matches!(flow.transport, Transport::Program(_));
+            if near && !program {
+                counted.sender = known.sender;
+                counted.exchanges.clone_from(&known.exchanges);
+            }
+            if far && !program {
+                (counted.receiver, counted.delay) = (known.receiver, known.delay);
+            }
+            let reads = if flow.reader() == flow.from { near } else { far };
+            if reads && !program {
+                counted.received = known.received;
+                counted.received_by_half = known.received_by_half;
+            }
+            // Of a program those know who started it.
+            if if program { near } else { reads } {
+                (counted.start, counted.end) = (known.start, known.end);
+                counted.completed = known.completed;
+            }
+        }
+    }
+}
