@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::Duration;
 
-use crate::card::{Address, Card};
+use crate::card::{Address, Card, RECEIVE, RINGS, SEND};
 use crate::kernel::{self, Kernel, Settings};
 use crate::page::Page;
 use crate::pinned::Pinned;
 use crate::time_travel::{self, Message, Operation};
-use crate::{Error, NEVER, socket, vhost_user};
+use crate::{Error, NEVER, socket};
 
 /// What lies between the guests' cards.
 pub trait Outside {
@@ -74,6 +74,8 @@ struct Guest {
     /// The sequence number of its first message, which is answered when it is to run.
     start: Option<u32>,
     cards: Vec<Card>,
+    /// The number of its first one among all guests' cards.
+    first_card: usize,
     /// What it asked for by a message: before it has the page.
     requested: u64,
 }
@@ -91,6 +93,8 @@ pub struct Calendar {
     _pinned: Pinned,
 }
 
+/// The most cards of a guest: the page has two bits for each.
+pub const CARDS_MAX: usize = 64 / RINGS;
 /// The end of a guest's console that an error shows.
 const CONSOLE_LINES: usize = 12;
 
@@ -100,7 +104,7 @@ impl Calendar {
     ///
     /// # Errors
     ///
-    /// A machine that refuses something, and guests that do not start.
+    /// A machine that refuses something, more than [`CARDS_MAX`] cards, and guests that do not start.
     pub fn start(
         kernel: &Kernel,
         settings: &Settings,
@@ -108,6 +112,10 @@ impl Calendar {
         folder: &Path,
         patience: Duration,
     ) -> Result<Self, Error> {
+        if let Some(cards) = guests.iter().map(Vec::len).find(|&cards| cards > CARDS_MAX) {
+            let why = format!("a guest with {cards} cards: {CARDS_MAX} at most");
+            return Err(Error::Refused { why });
+        }
         let page = u16::try_from(guests.len()).map_err(|_| too_many(guests.len()))?;
         let page = Page::new(page).map_err(Error::system("share a page of memory"))?;
         let mut calendar = Self {
@@ -121,7 +129,8 @@ impl Calendar {
         };
         for (number, cards) in guests.iter().enumerate() {
             let folder = folder.join(format!("guest{number}"));
-            let guest = Guest::start(kernel, settings, number, cards, folder, patience)?;
+            let mut guest = Guest::start(kernel, settings, number, cards, folder, patience)?;
+            guest.first_card = calendar.places.len();
             calendar.places.extend((0..cards.len()).map(|own| (number, own)));
             calendar.guests.push(guest);
         }
@@ -181,53 +190,21 @@ impl Calendar {
         }
     }
 
-    /// The outside does what is due, and guests learn of frames that arrived.
+    /// The outside does what is due, and guests are interrupted for frames that arrived.
     fn run_outside(&mut self, outside: &mut impl Outside) -> Result<(), Error> {
         let mut cards = Cards { guests: &mut self.guests, places: &self.places, failed: None };
         outside.act(self.now, &mut cards);
         if let Some(error) = cards.failed {
             return Err(error);
         }
-        for guest in 0..self.guests.len() {
-            for card in 0..self.guests[guest].cards.len() {
-                if std::mem::take(&mut self.guests[guest].cards[card].delivered) {
-                    self.interrupt(guest, card)?;
+        for (number, guest) in self.guests.iter_mut().enumerate() {
+            for (own, card) in guest.cards.iter_mut().enumerate() {
+                if std::mem::take(&mut card.delivered) && card.wants_interrupt(RECEIVE) {
+                    self.page.call(number, own * RINGS + RECEIVE, self.now);
                 }
             }
         }
         Ok(())
-    }
-
-    /// Interrupts a guest, and waits until it has taken note.
-    fn interrupt(&mut self, number: usize, card: usize) -> Result<(), Error> {
-        let of = &mut self.guests[number].cards[card];
-        if !of.wants_interrupt() {
-            return Ok(());
-        }
-        // It is heard while the guest may have more to say.
-        let Some(interrupts) = of.interrupts.take() else { return Ok(()) };
-        let heard = self.call(number, &interrupts);
-        self.guests[number].cards[card].interrupts = Some(interrupts);
-        heard
-    }
-
-    fn call(&mut self, number: usize, interrupts: &UnixStream) -> Result<(), Error> {
-        vhost_user::call(interrupts, 0).map_err(|error| broken(number, &error))?;
-        loop {
-            let Some(time) = &self.guests[number].time else { return Ok(()) };
-            let mut sockets = [socket::input(interrupts), socket::input(time)];
-            if !wait(&mut sockets, self.patience)? {
-                return Err(self.stuck(number));
-            }
-            let [called, spoke] = [0, 1].map(|place: usize| !sockets[place].revents().is_empty());
-            if spoke {
-                self.hear(number)?;
-            }
-            if called {
-                let _ = vhost_user::called(interrupts).map_err(|error| broken(number, &error))?;
-                return Ok(());
-            }
-        }
     }
 
     /// Lets a guest run until it waits again.
@@ -252,10 +229,10 @@ impl Calendar {
                 return Err(self.stuck(number));
             }
             let heard: Vec<bool> = sockets.iter().map(|s| !s.revents().is_empty()).collect();
-            // A card first: what it sent, it sent before it said that it waits.
             for card in 0..guest.cards.len() {
                 if heard[card + 1] {
-                    self.serve(number, card, outside)?;
+                    let served = self.guests[number].cards[card].serve();
+                    served.map_err(|error| broken(number, &error))?;
                 }
             }
             if heard[0] && self.hear(number)? {
@@ -264,6 +241,26 @@ impl Calendar {
         }
         self.now = self.now.max(self.page.now());
         self.page.take_back();
+        self.send(number, outside).map_err(|error| broken(number, &error))
+    }
+
+    /// Takes the frames that a guest has sent, which waits since.
+    fn send(&mut self, number: usize, outside: &mut impl Outside) -> io::Result<()> {
+        let mut kicks = self.page.take_kicks(number);
+        let guest = &mut self.guests[number];
+        while kicks != 0 {
+            let ring = kicks.trailing_zeros() as usize;
+            kicks &= kicks - 1;
+            let own = ring / RINGS;
+            let Some(card) = guest.cards.get_mut(own).filter(|_| ring % RINGS == SEND) else {
+                continue;
+            };
+            card.send(|frame| outside.send(guest.first_card + own, frame, self.now))?;
+            // Its ring was full.
+            if card.wants_interrupt(SEND) {
+                self.page.call(number, ring, self.now);
+            }
+        }
         Ok(())
     }
 
@@ -326,26 +323,6 @@ impl Calendar {
         Ok(message.operation == Operation::Wait)
     }
 
-    /// Does what a guest asks of a card while it runs.
-    fn serve(
-        &mut self,
-        number: usize,
-        own: usize,
-        outside: &mut impl Outside,
-    ) -> Result<(), Error> {
-        let now = self.now.max(self.page.now());
-        let place = self.places.iter().position(|&place| place == (number, own)).unwrap_or(own);
-        let card = &mut self.guests[number].cards[own];
-        let served = card.serve(|frame| outside.send(place, frame, now));
-        if served.map_err(|error| broken(number, &error))? {
-            self.now = now;
-            // What it sent may arrive somewhere before it would have stopped. It goes on once it is answered.
-            self.page.end_freedom(outside.next());
-            card.answer().map_err(|error| broken(number, &error))?;
-        }
-        Ok(())
-    }
-
     /// How the guest of that number ended, which has.
     pub fn ended(&mut self, guest: usize) -> Error {
         let of = &mut self.guests[guest];
@@ -397,9 +374,17 @@ impl Guest {
         let console = folder.join("console");
         let file = File::create(&console).map_err(Error::system("write the guest's console"))?;
         let process = kernel.start(number, cards.len(), &folder, settings, file)?;
-        let (time, reported, start, requested) = (None, false, None, 0);
-        let mut guest =
-            Self { folder, process, console, time, reported, start, cards: own, requested };
+        let mut guest = Self {
+            folder,
+            process,
+            console,
+            time: None,
+            reported: false,
+            start: None,
+            cards: own,
+            first_card: 0,
+            requested: 0,
+        };
         guest.greet(number, &listener, patience)?;
         Ok(guest)
     }

@@ -13,8 +13,10 @@ use crate::vhost_user::{self, Request, request};
 pub type Address = [u8; 6];
 
 /// The rings: what the guest receives into, and what it sends from.
-const RECEIVE: usize = 0;
-const SEND: usize = 1;
+pub(crate) const RECEIVE: usize = 0;
+pub(crate) const SEND: usize = 1;
+/// How many that are.
+pub(crate) const RINGS: usize = 2;
 /// Slots of a ring at most, a power of two.
 const RING_MAX: u16 = 256;
 /// What stands before each frame (virtio 1.2, section 5.1.6).
@@ -32,15 +34,10 @@ pub(crate) struct Card {
     listener: UnixListener,
     /// The guest's requests, once it has found the card.
     pub(crate) requests: Option<UnixStream>,
-    /// By which the guest is interrupted.
-    pub(crate) interrupts: Option<UnixStream>,
     address: Address,
     mtu: u16,
     memory: GuestMemoryMmap,
-    rings: [Queue; 2],
-    /// What was asked last, and what is to be said to it.
-    request: Request,
-    reply: Option<Vec<u8>>,
+    rings: [Queue; RINGS],
     frame: Vec<u8>,
     /// Frames were put into the guest's memory, of which it has not been told.
     pub(crate) delivered: bool,
@@ -54,13 +51,10 @@ impl Card {
         Self {
             listener,
             requests: None,
-            interrupts: None,
             address,
             mtu,
             memory: GuestMemoryMmap::new(),
             rings: [ring(), ring()],
-            request: Request::default(),
-            reply: None,
             frame: Vec::with_capacity(FRAME_MAX),
             delivered: false,
             missed: 0,
@@ -75,37 +69,22 @@ impl Card {
         }
     }
 
-    /// Takes what the guest has to say; each frame that it sends is given to `sent`. It goes on when it is answered, by
-    /// [`Card::answer`]; false where there is nothing to answer.
-    pub(crate) fn serve(&mut self, mut sent: impl FnMut(&[u8])) -> io::Result<bool> {
-        let Some(requests) = &self.requests else {
-            let (stream, _) = self.listener.accept()?;
-            self.requests = Some(stream);
-            return Ok(false);
+    /// Takes what the guest has to say, and answers it.
+    pub(crate) fn serve(&mut self) -> io::Result<()> {
+        let Some(requests) = self.requests.take() else {
+            self.requests = Some(self.listener.accept()?.0);
+            return Ok(());
         };
-        let mut asked = std::mem::take(&mut self.request);
-        if !asked.receive(requests)? {
-            self.requests = None;
-            return Ok(false);
+        let mut asked = Request::default();
+        if !asked.receive(&requests)? {
+            return Ok(());
         }
-        self.reply = match asked.number {
-            request::VRING_KICK if asked.u32(0)? == SEND as u32 => {
-                self.send(&mut sent).map(|()| None)
-            }
-            request::VRING_KICK => Ok(None),
-            _ => self.configure(&mut asked),
+        match self.configure(&mut asked)? {
+            Some(reply) => asked.answer(&requests, &reply),
+            None => asked.done(&requests),
         }?;
-        self.request = asked;
-        Ok(true)
-    }
-
-    /// Answers what was served last.
-    pub(crate) fn answer(&mut self) -> io::Result<()> {
-        let Some(requests) = &self.requests else { return Ok(()) };
-        match self.reply.take() {
-            Some(reply) => self.request.answer(requests, &reply),
-            None => self.request.done(requests),
-        }
+        self.requests = Some(requests);
+        Ok(())
     }
 
     /// Does what a request asks, or answers it.
@@ -130,9 +109,6 @@ impl Card {
             request::SET_VRING_ENABLE => {
                 let enabled = asked.u32(4)? != 0;
                 self.ring(asked)?.set_ready(enabled);
-            }
-            request::SET_BACKEND_REQUESTS => {
-                self.interrupts = asked.files.pop().map(UnixStream::from);
             }
             request::SET_FEATURES
             | request::SET_PROTOCOL_FEATURES
@@ -207,8 +183,8 @@ impl Card {
         Ok(())
     }
 
-    /// Takes all frames that the guest has put into its ring.
-    fn send(&mut self, sent: &mut impl FnMut(&[u8])) -> io::Result<()> {
+    /// Takes all frames that the guest has put into its ring; each is given to `sent`.
+    pub(crate) fn send(&mut self, mut sent: impl FnMut(&[u8])) -> io::Result<()> {
         while let Some(chain) = self.rings[SEND].pop_descriptor_chain(&self.memory) {
             let head = chain.head_index();
             let mut reader = chain.reader(&self.memory).map_err(io::Error::other)?;
@@ -243,9 +219,9 @@ impl Card {
         Ok(true)
     }
 
-    /// Whether the guest wants to be told of frames that were delivered.
-    pub(crate) fn wants_interrupt(&self) -> bool {
-        let flags = GuestAddress(self.rings[RECEIVE].avail_ring());
+    /// Whether the guest wants to be interrupted when buffers of that ring were used.
+    pub(crate) fn wants_interrupt(&self, ring: usize) -> bool {
+        let flags = GuestAddress(self.rings[ring].avail_ring());
         let flags: u16 = self.memory.load(flags, Ordering::Acquire).unwrap_or_default();
         flags & NO_INTERRUPT == 0
     }

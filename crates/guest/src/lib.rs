@@ -1,7 +1,7 @@
 //! Linux kernels as guests on a simulator's clock.
 //!
 //! A guest is user-mode Linux with time travel: a process whose clock stands still until a [`Calendar`] lets it go on,
-//! and whose network cards are [`Card`]s, served over vhost-user. What lies between the cards is the caller's, an
+//! and whose network cards are [`Card`]s, made over vhost-user and served in shared memory. What lies between the cards is the caller's, an
 //! [`Outside`]: it gets each frame with the exact time at which it was sent, and says when frames arrive. One guest
 //! or the outside runs at a time, so that the same seed gives the same frames however busy the machine is.
 //!
@@ -22,7 +22,7 @@ mod socket;
 mod time_travel;
 mod vhost_user;
 
-pub use calendar::{Calendar, Cards, EPOCH, End, Outside};
+pub use calendar::{CARDS_MAX, Calendar, Cards, EPOCH, End, Outside};
 pub use card::Address;
 pub use error::Error;
 pub use kernel::{Kernel, Settings};

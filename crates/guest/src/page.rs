@@ -1,5 +1,6 @@
 //! The page of memory in which guests and calendar agree on the time without a message (`um_timetravel.h`, struct
-//! `um_timetravel_schedshm`, version 2).
+//! `um_timetravel_schedshm`, version 2), and tell each other of their cards' rings (a patch of ours): a message for each
+//! frame would cost more than the frame.
 
 use std::fs::File;
 use std::io;
@@ -24,6 +25,8 @@ const PARTICIPANTS: usize = 26;
 const CAPABILITIES: usize = 0;
 const FLAGS: usize = 4;
 const REQUESTED: usize = 8;
+const CALLS: usize = 24;
+const KICKS: usize = 32;
 /// It keeps the time by the page.
 const SHARES_TIME: u32 = 1;
 /// It wants to run at the time that it requested.
@@ -90,16 +93,28 @@ impl Page {
         self.write(RUNNING, guest as u16);
     }
 
+    /// The rings, two bits a card, that the guest has put something into since it was asked last; it waits.
+    pub(crate) fn take_kicks(&self, guest: usize) -> u64 {
+        let at = self.part(guest, KICKS);
+        let kicks = self.read(at);
+        if kicks != 0 {
+            self.write(at, 0_u64);
+        }
+        kicks
+    }
+
+    /// Interrupts the guest, which waits, for that ring: it runs at `now`.
+    pub(crate) fn call(&self, guest: usize, ring: usize, now: u64) {
+        let [calls, flags, requested] =
+            [CALLS, FLAGS, REQUESTED].map(|field| self.part(guest, field));
+        self.write(calls, self.read::<u64>(calls) | 1 << ring);
+        self.write(requested, now);
+        self.write(flags, self.read::<u32>(flags) | WANTS_TO_RUN);
+    }
+
     /// No guest runs any more.
     pub(crate) fn take_back(&self) {
         self.write(RUNNING, self.guests);
-    }
-
-    /// Somebody else is to run at `time`, if not before.
-    pub(crate) fn end_freedom(&self, time: u64) {
-        if time < self.read(FREE_UNTIL) {
-            self.write(FREE_UNTIL, time);
-        }
     }
 
     /// Whether the guest keeps its time by the page.
@@ -125,15 +140,18 @@ mod tests {
         let page = Page::new(3).unwrap();
         page.set_now(5);
         page.let_run(2, 9);
-        page.end_freedom(8);
-        page.end_freedom(12);
         let mut bytes = vec![0; PARTS + PART * 4];
         page.whole().read_slice(&mut bytes, 0).unwrap();
         let u64_at = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap());
         let u16_at = |at: usize| u16::from_ne_bytes(bytes[at..at + 2].try_into().unwrap());
         assert_eq!((bytes[0], bytes[4] as usize), (2, bytes.len() % 256));
-        assert_eq!((u64_at(8), u64_at(16), u16_at(24), u16_at(26)), (8, 5, 2, 4));
+        assert_eq!((u64_at(8), u64_at(16), u16_at(24), u16_at(26)), (9, 5, 2, 4));
         assert_eq!(bytes[PARTS + 3 * PART], 1);
         assert_eq!((page.requested(0), page.is_shared_by(0)), (NEVER, false));
+        page.call(0, 2, 77);
+        page.call(0, 0, 77);
+        assert_eq!((page.requested(0), page.read::<u64>(page.part(0, CALLS))), (77, 0b101));
+        page.write(page.part(1, KICKS), 6_u64);
+        assert_eq!([page.take_kicks(1), page.take_kicks(1)], [6, 0]);
     }
 }

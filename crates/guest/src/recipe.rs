@@ -20,8 +20,13 @@ macro_rules! patch {
 }
 
 /// Our patches, in the order in which they are applied.
-pub const PATCHES: [File; 3] =
-    [patch!("hz.patch"), patch!("seed.patch"), patch!("syscall-cost.patch")];
+pub const PATCHES: [File; 5] = [
+    patch!("hz.patch"),
+    patch!("seed.patch"),
+    patch!("syscall-cost.patch"),
+    patch!("fp-registers.patch"),
+    patch!("rings.patch"),
+];
 
 /// Our congestion control: C files and headers, by their names, that are put into `net/ipv4`. A file is named after its
 /// algorithm, for the kernel calls its parameters by that: `sui_vegas.alpha`.

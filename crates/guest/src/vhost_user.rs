@@ -1,5 +1,5 @@
-//! The messages of vhost-user that a guest's card sends (QEMU's `docs/interop/vhost-user.rst`), as `virtio_uml` of
-//! Linux 6.12 speaks it: kicks and calls are messages, for only so do they have a time.
+//! The messages of vhost-user that a guest's card sends while it is made (QEMU's `docs/interop/vhost-user.rst`), as
+//! `virtio_uml` of Linux 6.12 speaks it. Kicks and calls are in the page that guest and calendar share.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -21,19 +21,15 @@ pub(crate) mod request {
     pub(crate) const GET_PROTOCOL_FEATURES: u32 = 15;
     pub(crate) const SET_PROTOCOL_FEATURES: u32 = 16;
     pub(crate) const SET_VRING_ENABLE: u32 = 18;
-    pub(crate) const SET_BACKEND_REQUESTS: u32 = 21;
     pub(crate) const GET_CONFIG: u32 = 24;
     pub(crate) const SET_CONFIG: u32 = 25;
-    pub(crate) const VRING_KICK: u32 = 35;
-    /// The other way: the card interrupts the guest.
-    pub(crate) const BACKEND_VRING_CALL: u32 = 4;
 }
 
 /// What a device may be able to do: VIRTIO_F_VERSION_1, VHOST_USER_F_PROTOCOL_FEATURES, VIRTIO_NET_F_MAC and
 /// VIRTIO_NET_F_MTU. No offloads: every packet is a frame of its own on the wire.
 pub(crate) const FEATURES: u64 = 1 << 32 | 1 << 30 | 1 << 5 | 1 << 3;
-/// What the protocol may be able to do: REPLY_ACK, BACKEND_REQ, CONFIG, INBAND_NOTIFICATIONS.
-pub(crate) const PROTOCOL_FEATURES: u64 = 1 << 3 | 1 << 5 | 1 << 9 | 1 << 14;
+/// What the protocol may be able to do: REPLY_ACK, CONFIG, INBAND_NOTIFICATIONS (no files to kick and call by).
+pub(crate) const PROTOCOL_FEATURES: u64 = 1 << 3 | 1 << 9 | 1 << 14;
 
 const VERSION: u32 = 1;
 const REPLY: u32 = 1 << 2;
@@ -102,17 +98,4 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
 fn message(number: u32, flags: u32, payload: &[u8]) -> Vec<u8> {
     let header = [number, flags, payload.len() as u32].map(u32::to_ne_bytes);
     [header.as_flattened(), payload].concat()
-}
-
-/// Interrupts the guest for that ring. It answers when it has taken the interrupt.
-pub(crate) fn call(to: &UnixStream, ring: u32) -> io::Result<()> {
-    let payload = [ring, 0].map(u32::to_ne_bytes);
-    let flags = VERSION | NEED_REPLY;
-    socket::send(to, &message(request::BACKEND_VRING_CALL, flags, payload.as_flattened()), &[])
-}
-
-/// Takes the answer to [`call`]; false where the guest has hung up.
-pub(crate) fn called(from: &UnixStream) -> io::Result<bool> {
-    let mut answer = [0; HEADER + 8];
-    socket::receive(from, &mut answer, &mut Vec::new())
 }

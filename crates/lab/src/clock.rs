@@ -2,19 +2,24 @@
 
 use std::time;
 
+use nix::sys::time::TimeSpec;
+use nix::time::ClockId;
 use traffic::{Duration, Instant};
 
 /// Reads the time since an epoch; copies agree.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
-    epoch: time::Instant,
+    /// When that is by the system's monotonic clock.
+    epoch: time::Duration,
 }
+
+/// The longest that is waited at once.
+const DAY: time::Duration = time::Duration::from_secs(86_400);
 
 impl Clock {
     /// A clock whose epoch is `ahead` from now.
-    #[allow(clippy::disallowed_methods, reason = "the real-time driver's clock")]
     pub fn starting_in(ahead: time::Duration) -> Self {
-        Self { epoch: time::Instant::now() + ahead }
+        Self { epoch: monotonic() + ahead }
     }
 
     /// A clock whose epoch is when the system's wall clock shows `stamp`, counted from 1970; `None` if that has passed.
@@ -25,21 +30,21 @@ impl Clock {
     }
 
     /// The time; zero before the epoch.
-    #[allow(clippy::disallowed_methods, reason = "the real-time driver's clock")]
     #[inline]
     pub fn now(&self) -> Instant {
-        let since = time::Instant::now().saturating_duration_since(self.epoch);
+        let since = monotonic().saturating_sub(self.epoch);
         // 2^64 ps are 213 days.
         Instant::from_ps((since.as_nanos() as u64).saturating_mul(1_000))
     }
 
     /// How long it is until `at`; zero if that has passed, and at most a day.
-    #[allow(clippy::disallowed_methods, reason = "the real-time driver's clock")]
     pub fn until(&self, at: Instant) -> time::Duration {
-        const DAY: time::Duration = time::Duration::from_secs(86_400);
-        let since_epoch = at.since(Instant::ZERO);
-        let wanted = self.epoch + time::Duration::from_nanos(since_epoch.as_ps() / 1_000).min(DAY);
-        wanted.saturating_duration_since(time::Instant::now())
+        self.on_system(at).saturating_sub(monotonic()).min(DAY)
+    }
+
+    /// What the system's monotonic clock shows at `at`, or within the nanosecond after it.
+    pub fn on_system(&self, at: Instant) -> time::Duration {
+        self.epoch + time::Duration::from_nanos(at.since(Instant::ZERO).as_ps().div_ceil(1_000))
     }
 
     /// The time when the system's wall clock showed `stamp`, counted from 1970: that long before now.
@@ -54,4 +59,10 @@ impl Clock {
 /// A span as the system's clocks have it, to the nanosecond.
 pub fn system(span: Duration) -> time::Duration {
     time::Duration::from_nanos(span.as_ps() / 1_000)
+}
+
+/// What the system's monotonic clock shows.
+fn monotonic() -> time::Duration {
+    // Every Linux has it.
+    ClockId::CLOCK_MONOTONIC.now().unwrap_or(TimeSpec::new(0, 0)).into()
 }

@@ -12,7 +12,7 @@ use ::network::observer::{Event, Observer};
 use engine::{Engine, Tally};
 use frames::programs;
 use guest::network::{self, Network, ProgramTap, Socket};
-use guest::{Calendar, End, Error, Kernel, Settings};
+use guest::{CARDS_MAX, Calendar, End, Error, Kernel, Settings};
 use record::Steering;
 use record::folder::PROGRAMS;
 use record::guest::{ASSIGNMENT, Assignment, Card, Ended, SCENARIO, START};
@@ -72,8 +72,6 @@ const READY: u64 = 60_000_000_000;
 const FAREWELL: u64 = 60_000_000_000;
 /// The time that passes between two looks at an interruption.
 const STEP: Duration = Duration::from_ms(20);
-/// The most cards of a guest: user-mode Linux has 64 interrupts, and others need some.
-const CARDS: usize = 32;
 /// A guest's memory without what flows may hold in their buffers, what each of the scenario's programs has beside, and the
 /// most that it has; MiB. What it does not use it does not take.
 const MEMORY: (u64, u64, u64) = (256, 128, 2048);
@@ -124,7 +122,7 @@ impl<O: Observer> Guests<O> {
     ) -> Result<Self, Error> {
         let folder = tempfile::Builder::new().prefix("suimon-").tempdir();
         let folder = folder.map_err(Error::system("make a folder for the guests"))?;
-        let sockets = network::sockets(plan, CARDS);
+        let sockets = network::sockets(plan, CARDS_MAX);
         let lock = scenario::lock(plan);
         let prepare = |(number, own): (usize, &Vec<Socket>)| {
             let work = work(folder.path(), number);

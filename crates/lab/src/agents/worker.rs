@@ -1,15 +1,14 @@
 //! The agents' thread: waits for sockets and times, and gives each flow what is its.
 
-use std::io;
-use std::os::fd::AsRawFd;
 use std::sync::Arc;
-use std::time;
 
 use engine::{Agenda, Task};
 use network::Schedule;
 use nix::errno::Errno;
-use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::eventfd::EventFd;
+use nix::sys::time::TimeSpec;
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use record::totals::FlowTotals;
 use scenario::Plan;
 use scenario::plan::Target;
@@ -20,7 +19,7 @@ use super::applications::{Applications, Socket};
 use super::opening::{Agent, FlowSockets, Opened};
 use super::tcp::Listener;
 use super::{Ended, Sample};
-use crate::clock::{self, Clock};
+use crate::clock::Clock;
 use crate::{Error, threads};
 
 /// What an event concerns, beside the number of the socket, flow or listener.
@@ -29,6 +28,7 @@ use crate::{Error, threads};
 enum Token {
     Socket,
     Listener,
+    Timer,
     Stop,
 }
 
@@ -41,6 +41,7 @@ impl Token {
         let token = match event.data() >> 32 {
             0 => Self::Socket,
             1 => Self::Listener,
+            2 => Self::Timer,
             _ => Self::Stop,
         };
         (token, event.data() as u32)
@@ -60,6 +61,9 @@ pub(super) struct Worker<S> {
     listeners: Vec<Listener>,
     /// One source for each flow, one for the agenda, and one for each application.
     timers: Schedule,
+    /// The system's timer, and what it is set to.
+    timer: TimerFd,
+    armed: Instant,
     agenda: Agenda,
     /// What was seen by each look.
     looks: Vec<Vec<FlowTotals>>,
@@ -80,6 +84,8 @@ impl<S: FnMut(Sample)> Worker<S> {
     ) -> nix::Result<Self> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         epoll.add(stop, Token::Stop.event(0, EpollFlags::EPOLLIN))?;
+        let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC)?;
+        epoll.add(&timer, Token::Timer.event(0, EpollFlags::EPOLLIN))?;
         for (number, listener) in (0..).zip(&listeners) {
             epoll.add(listener.socket(), Token::Listener.event(number, EpollFlags::EPOLLIN))?;
         }
@@ -105,6 +111,8 @@ impl<S: FnMut(Sample)> Worker<S> {
             applications,
             listeners,
             timers,
+            timer,
+            armed: Instant::NEVER,
             agenda,
             looks: Vec::new(),
             changes: Vec::new(),
@@ -115,33 +123,52 @@ impl<S: FnMut(Sample)> Worker<S> {
 
     /// Works until told to stop; returns what became of each flow.
     pub(super) fn run(mut self) -> Result<Ended, Error> {
-        // Times are to be kept to better than the usual 50 us.
-        let _ = nix::sys::prctl::set_timerslack(1);
         let mut events = [EpollEvent::empty(); EVENTS];
-        let end = Instant::ZERO + self.plan.duration;
+        let mut now = self.clock.now();
         while !self.stopped {
-            let now = self.clock.now();
-            // What would begin after the end does not.
-            let mut fresh = true;
-            for _ in 0..=self.agents.len() + self.applications.len() {
-                let Some((_, number)) = self.timers.due(now.min(end)) else { break };
-                self.wake(number, now);
-                fresh = false;
-            }
-            let next = Some(self.timers.earliest()).filter(|&at| at <= end);
-            let next = next.unwrap_or(Instant::NEVER);
-            // A look at the clock is a system call in a guest.
-            let patience =
-                if fresh { clock::system(next.since(now)) } else { self.clock.until(next) };
-            let count = wait(&self.epoll, &mut events, patience)
-                .map_err(Error::system("wait for sockets (epoll_pwait2, Linux 5.11)"))?;
-            for event in events.iter().take(count) {
-                // Those before it took their time.
-                self.handle(event, self.clock.now())?;
+            self.wake_due(now);
+            self.arm().map_err(Error::system("set a timer"))?;
+            let count = match self.epoll.wait(&mut events, EpollTimeout::NONE) {
+                Err(Errno::EINTR) => 0,
+                result => result.map_err(Error::system("wait for sockets"))?,
+            };
+            now = self.clock.now();
+            for (nth, event) in events.iter().take(count).enumerate() {
+                if nth > 0 {
+                    // Those before it took their time.
+                    now = self.clock.now();
+                }
+                self.handle(event, now)?;
             }
         }
         let (flows, waited) = (self.totals(), threads::waited());
         Ok(Ended { flows, looks: self.looks, changes: self.changes, waited })
+    }
+
+    /// Wakes those whose time has come, as many as there are; sockets have their turn before one comes again. What
+    /// would begin after the end does not.
+    fn wake_due(&mut self, now: Instant) {
+        let end = Instant::ZERO + self.plan.duration;
+        for _ in 0..=self.agents.len() + self.applications.len() {
+            let Some((_, number)) = self.timers.due(now.min(end)) else { break };
+            self.wake(number, now);
+        }
+    }
+
+    /// Sets the system's timer to the next time at which one is to be woken. To set a timer takes a system call, as a
+    /// look at the clock does in a guest: most segments move neither.
+    fn arm(&mut self) -> nix::Result<()> {
+        let end = Instant::ZERO + self.plan.duration;
+        let next = Some(self.timers.earliest()).filter(|&at| at <= end).unwrap_or(Instant::NEVER);
+        if next == self.armed {
+            return Ok(());
+        }
+        self.armed = next;
+        if next == Instant::NEVER {
+            return self.timer.unset();
+        }
+        let at = Expiration::OneShot(TimeSpec::from_duration(self.clock.on_system(next)));
+        self.timer.set(at, TimerSetTimeFlags::TFD_TIMER_ABSTIME)
     }
 
     fn wake(&mut self, number: u32, now: Instant) {
@@ -217,6 +244,8 @@ impl<S: FnMut(Sample)> Worker<S> {
         let flags = event.events();
         match token {
             Token::Stop => self.stopped = true,
+            // Whom it is for is in the schedule; it is silent once it is set anew.
+            Token::Timer => {}
             Token::Listener => self.accept(number)?,
             Token::Socket => {
                 self.applications.on_ready(number, flags, now);
@@ -253,28 +282,5 @@ impl<S: FnMut(Sample)> Worker<S> {
         let now = self.clock.now().min(Instant::ZERO + self.plan.duration);
         let flows = self.plan.flows.iter().zip(&self.agents);
         flows.map(|(flow, agent)| agent.totals(flow, now, &self.applications)).collect()
-    }
-}
-
-/// Waits for events, at most for `patience`, to the nanosecond; returns how many came.
-fn wait(epoll: &Epoll, events: &mut [EpollEvent], patience: time::Duration) -> io::Result<usize> {
-    let timeout = libc::timespec {
-        tv_sec: patience.as_secs() as libc::time_t,
-        tv_nsec: patience.subsec_nanos().into(),
-    };
-    // SAFETY: `EpollEvent` is the kernel's `epoll_event`, of which it writes at most so many; it reads
-    // `timeout` during the call; there is no signal mask.
-    let count = unsafe {
-        libc::epoll_pwait2(
-            epoll.0.as_raw_fd(),
-            events.as_mut_ptr().cast(),
-            events.len() as i32,
-            &raw const timeout,
-            std::ptr::null(),
-        )
-    };
-    match Errno::result(count) {
-        Err(Errno::EINTR) => Ok(0),
-        result => Ok(result? as usize),
     }
 }
