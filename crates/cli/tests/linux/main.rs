@@ -8,6 +8,7 @@ mod typed;
 mod boot;
 mod building;
 mod congestion;
+mod faults;
 mod grid;
 mod hosts;
 mod scenario;

@@ -1,0 +1,70 @@
+//! What goes wrong in a guest is said within a bounded time, what was measured is kept, and nothing else is left.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::scenario::{KERNEL, ground, path};
+use crate::typed::{SUIMON, code, json, stderr, stdout};
+
+/// Runs a scenario of `seconds` with a flow from `a` to `b`, and that program at `a`; nothing is left where the guest's files are.
+fn run(ground: &TempDir, seconds: u64, program: &str, user: &str) -> (Output, PathBuf) {
+    let [file, out, temporary] =
+        ["fault.toml", "fault", "temporary"].map(|name| ground.path().join(name));
+    let text = path(seconds, KERNEL, "rate = \"10 Mbit/s\"\ndelay = \"5 ms\"", "");
+    let program = format!("[host.a]\nas = \"{user}\"\nprogram = {}\n", Value::from(program));
+    fs::write(&file, text.replace("[host.a]\n", &program)).expect("a file");
+    let _ = fs::remove_dir_all(&out);
+    fs::create_dir_all(&temporary).expect("a folder");
+    let mut suimon = Command::new(SUIMON);
+    suimon.args(["run", "--json", "-q", "-o"]).args([&out, &file]).env("TMPDIR", &temporary);
+    let output = suimon.output().expect("it starts");
+    let left: Vec<_> = fs::read_dir(temporary).expect("a folder").flatten().collect();
+    assert!(left.is_empty(), "{left:?}");
+    (output, out)
+}
+
+fn said(output: &Output) -> String {
+    stderr(output).to_owned() + stdout(output)
+}
+
+/// What the flow from `a` to `b` received until the run ended, in bytes.
+fn received(output: &Output) -> u64 {
+    json(output)["flow"]["f"]["bytes"].as_u64().unwrap_or_else(|| panic!("{}", stdout(output)))
+}
+
+#[test]
+fn a_program_that_is_missing() {
+    let Some(ground) = ground("a guest without a program") else { return };
+    let (output, _) = run(&ground, 60, "no-such-program", "nobody");
+    assert_eq!(code(&output), 3);
+    assert!(stdout(&output).contains("no-such-program"), "{}", stdout(&output));
+}
+
+#[test]
+fn a_kernel_that_is_not_built() {
+    let Some(ground) = ground("no guest kernel") else { return };
+    let file = ground.path().join("scenario.toml");
+    fs::write(&file, path(1, KERNEL, "rate = \"10 Mbit/s\"", "")).expect("a file");
+    // Another user's cache, in which nothing is.
+    let mut suimon = Command::new(SUIMON);
+    suimon.args(["run", "-q"]).arg(file).env("XDG_CACHE_HOME", ground.path());
+    let output = suimon.output().expect("it starts");
+    assert_eq!(code(&output), 3);
+    assert!(stderr(&output).contains("suimon linux build"), "{}", stderr(&output));
+}
+
+#[test]
+fn output_that_never_ends_is_cut() {
+    let Some(ground) = ground("a program that floods its output") else { return };
+    let (output, out) = run(&ground, 5, "yes", "nobody");
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let said = said(&output);
+    assert!(said.contains("its output was cut after 16 MiB"), "{said}");
+    let log = fs::metadata(out.join("programs/a.1.log")).expect("what it said").len();
+    assert!((16 << 20..17 << 20).contains(&log), "{log}");
+    assert!(received(&output) > 5_000_000, "{said}");
+}
