@@ -95,8 +95,10 @@ pub struct Calendar {
 
 /// The most cards of a guest: the page has two bits for each.
 pub const CARDS_MAX: usize = 64 / RINGS;
-/// The end of a guest's console that an error shows.
+/// The lines of a guest's console that an error shows.
 const CONSOLE_LINES: usize = 12;
+/// A guest's console gets no longer than about so many bytes.
+const CONSOLE_BYTES: u64 = 16 << 20;
 
 impl Calendar {
     /// Starts a guest for each list of cards, each in a folder of its own within `folder`; a card has an address and
@@ -151,8 +153,11 @@ impl Calendar {
     ///
     /// # Errors
     ///
-    /// A guest that breaks its protocol, or never waits.
+    /// A guest that breaks its protocol, never waits, or floods its console.
     pub fn run(&mut self, outside: &mut impl Outside, until: u64) -> Result<End, Error> {
+        if let Some(flooded) = (0..self.guests.len()).find_map(|guest| self.flooded(guest)) {
+            return Err(flooded);
+        }
         loop {
             let mut guest = None;
             let mut at = outside.next();
@@ -344,7 +349,15 @@ impl Calendar {
     }
 
     fn stuck(&self, guest: usize) -> Error {
-        Error::Stuck { guest, now: self.page.now(), waited: self.patience }
+        let now = self.page.now();
+        self.flooded(guest).unwrap_or(Error::Stuck { guest, now, waited: self.patience })
+    }
+
+    /// That a guest's console is too long, if it is.
+    fn flooded(&self, guest: usize) -> Option<Error> {
+        let bytes = std::fs::metadata(&self.guests[guest].console).ok()?.len();
+        let now = self.page.now();
+        (bytes > CONSOLE_BYTES).then_some(Error::Flooded { guest, now, bytes })
     }
 }
 
@@ -426,11 +439,15 @@ impl Guest {
         }
     }
 
-    /// The last of what it said.
+    /// The last of what it said, from the reason of a panic on.
     fn last_words(&self) -> String {
-        let text = std::fs::read_to_string(&self.console).unwrap_or_default();
+        let text = std::fs::read(&self.console).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
         let lines: Vec<&str> = text.lines().collect();
-        lines[lines.len().saturating_sub(CONSOLE_LINES)..].join("\n")
+        let panic = lines.iter().rposition(|line| line.contains("Kernel panic"));
+        let from = panic.unwrap_or(lines.len().saturating_sub(CONSOLE_LINES));
+        let shown = lines.into_iter().skip(from).take(CONSOLE_LINES);
+        shown.collect::<Vec<_>>().join("\n")
     }
 }
 

@@ -74,6 +74,19 @@ pub enum Error {
         /// For how long.
         waited: Duration,
     },
+    /// A guest says more on its console than anyone reads.
+    #[error(
+        "the console of guest {guest} has {bytes} bytes at {now} ns: a program there floods it\n  help: leave out what \
+         writes to /dev/console or /dev/kmsg"
+    )]
+    Flooded {
+        /// Its number.
+        guest: usize,
+        /// When, in nanoseconds.
+        now: u64,
+        /// How long it is.
+        bytes: u64,
+    },
     /// A guest's process ended before it ever spoke.
     #[error("the guest {guest} did not start: {status}\n{console}")]
     NotStarted {

@@ -58,6 +58,33 @@ fn a_kernel_that_is_not_built() {
 }
 
 #[test]
+fn a_panic_is_told_with_its_reason() {
+    let Some(ground) = ground("a guest that panics") else { return };
+    let program = "sh -c 'sleep 1; cd /proc/sys/vm; echo 1 > panic_on_oom; echo 1000000 > min_free_kbytes; \
+                   head -c 10000000 /dev/zero | tail'";
+    let (output, out) = run(&ground, 3, program, "root");
+    assert_eq!(code(&output), 3);
+    let said = said(&output);
+    assert!(said.contains("the guest 0 ended at 1"), "{said}");
+    assert!(said.contains("Kernel panic - not syncing: Out of memory"), "{said}");
+    // Some 0.7 s of 10 Mbit/s.
+    assert!((500_000..1_000_000).contains(&received(&output)), "{said}");
+    assert!(out.join("flows.parquet").exists() && out.join("guest0.console").exists());
+}
+
+#[test]
+fn a_console_that_is_flooded() {
+    let Some(ground) = ground("a guest whose console is flooded") else { return };
+    let program =
+        "sh -c 'sleep 1; while :; do head -c 1000000 /dev/zero > /dev/console; sleep .01; done'";
+    let (output, _) = run(&ground, 60, program, "root");
+    assert_eq!(code(&output), 3);
+    let said = said(&output);
+    assert!(said.contains("a program there floods it"), "{said}");
+    assert!((200_000..2_000_000).contains(&received(&output)), "{said}");
+}
+
+#[test]
 fn output_that_never_ends_is_cut() {
     let Some(ground) = ground("a program that floods its output") else { return };
     let (output, out) = run(&ground, 5, "yes", "nobody");
