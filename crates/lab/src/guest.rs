@@ -113,7 +113,7 @@ fn take_part(folder: &Path, messages: &Arc<Messages>) -> Result<Ended, Error> {
         record::folder::copy(&own.join(PROGRAMS), &folder.join(PROGRAMS))
             .map_err(Error::system("keep what programs wrote"))?;
     }
-    let notes = [congestion.notes(), found.notes].concat();
+    let notes = [congestion.notes(), found.notes, out_of_memory()].concat();
     Ok(Ended { flows, looks, changes, notes, failed_programs: found.failures })
 }
 
@@ -128,6 +128,22 @@ fn give_memory_to_tcp() -> Result<(), Error> {
         fs::write(FILE, format!("{pages} {pages} {pages}"))
     };
     set().map_err(Error::system(format!("write {FILE}")))
+}
+
+/// That programs were killed because the guest had no memory left, if any were (`oom_kill` of /proc/vmstat).
+fn out_of_memory() -> Vec<String> {
+    let told = fs::read_to_string("/proc/vmstat").unwrap_or_default();
+    let killed = told.lines().find_map(|line| line.strip_prefix("oom_kill ")?.parse().ok());
+    match killed.unwrap_or(0_u64) {
+        0 => Vec::new(),
+        killed => {
+            let memory = nix::sys::sysinfo::sysinfo().map_or(0, |info| info.ram_total() >> 20);
+            vec![format!(
+                "a guest, which has {memory} MiB, was out of memory, and its kernel killed {killed} of its processes: \
+                 its console has their names"
+            )]
+        }
+    }
 }
 
 fn read(folder: &Path) -> Result<(Plan, Assignment), Error> {

@@ -190,6 +190,13 @@ impl<O: Observer> Guests<O> {
         }
     }
 
+    /// Whether a guest's kernel says on its console that it could not map a program's page: each is a mapping of a process
+    /// of this machine.
+    fn lacked_mappings(&self, guest: usize) -> bool {
+        let console = fs::read(self.calendar.console(guest)).unwrap_or_default();
+        String::from_utf8_lossy(&console).contains("vm.max_map_count has been reached")
+    }
+
     /// Why that guest ended: what one of them says itself, or how its process did.
     fn failed(&mut self, guest: usize) -> Error {
         let mut each = (0..).zip(&mut self.inboxes);
@@ -251,6 +258,13 @@ impl<O: Observer> Guests<O> {
             findings.notes.extend(ended.notes);
             findings.failed_programs.extend(ended.failed_programs);
         }
+        let exhausted = (0..self.inboxes.len()).filter(|&guest| self.lacked_mappings(guest));
+        findings.notes.extend(exhausted.map(|guest| {
+            format!(
+                "a program of guest {guest} was ended with SIGSEGV: its memory takes more mappings than a process of this \
+                 machine may have; help: sudo sysctl vm.max_map_count=1048576"
+            )
+        }));
         findings.notes.sort_unstable();
         findings.notes.dedup();
         let kept = keep(self.folder.path(), self.inboxes.len(), folder);

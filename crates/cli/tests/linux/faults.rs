@@ -95,3 +95,25 @@ fn output_that_never_ends_is_cut() {
     assert!((16 << 20..17 << 20).contains(&log), "{log}");
     assert!(received(&output) > 5_000_000, "{said}");
 }
+
+#[test]
+fn memory_that_runs_out() {
+    let Some(ground) = ground("a guest without memory") else { return };
+    let program = "sh -c 'echo 300000 > /proc/sys/vm/min_free_kbytes; tail /dev/zero'";
+    let (output, _) = run(&ground, 2, program, "root");
+    assert_eq!(code(&output), 1);
+    let said = said(&output);
+    assert!(said.contains("was out of memory, and its kernel killed 1 of its processes"), "{said}");
+    assert!(received(&output) > 1_500_000, "{said}");
+}
+
+#[test]
+fn more_memory_than_the_machine_maps() {
+    let Some(ground) = ground("a guest that maps too much") else { return };
+    let (output, _) = run(&ground, 2, "tail /dev/zero", "nobody");
+    assert_eq!(code(&output), 1);
+    let said = said(&output);
+    // Which of both comes first hangs on the machine's limit.
+    let why = ["vm.max_map_count=1048576", "was out of memory"];
+    assert!(why.iter().any(|why| said.contains(why)), "{said}");
+}
