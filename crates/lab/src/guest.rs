@@ -140,7 +140,7 @@ fn out_of_memory() -> Vec<String> {
             let memory = nix::sys::sysinfo::sysinfo().map_or(0, |info| info.ram_total() >> 20);
             vec![format!(
                 "a guest, which has {memory} MiB, was out of memory, and its kernel killed {killed} of its processes: \
-                 its console has their names"
+                 its console has their names; help: give their host more, memory = \"1 GiB\""
             )]
         }
     }

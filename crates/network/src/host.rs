@@ -11,7 +11,7 @@ mod sockets;
 
 use traffic::packet::flags;
 use traffic::setting::Frequency;
-use traffic::{DropReason, Duration, FlowId, Instant, PacketId, Packets, choice, settings};
+use traffic::{Bytes, DropReason, Duration, FlowId, Instant, PacketId, Packets, choice, settings};
 use transport::{Connection, Info, OptionError, ProcessingCost, SocketOption};
 
 use self::processor::Processing;
@@ -30,6 +30,9 @@ use crate::observer::{Observer, Place};
 use crate::port::{Offered, Port};
 use crate::schedule::Schedule;
 
+/// More no machine that simulates has.
+const MEMORY_MAX: Bytes = Bytes(1 << 40);
+
 settings! {
     /// An end system.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,6 +43,10 @@ settings! {
         /// Whose TCP/IP stack it has in the simulator: "linux-6.12", a real kernel on the simulator's clock, built once by
         /// `suimon linux build`; modelled unless given. In the lab every host has this machine's.
         pub kernel: Option<Kernel>,
+        /// What its programs may take of the memory of a guest kernel, where it has one, all together; 128 MiB for each unless
+        /// given. What they do not use is not taken of this machine.
+        #[range(..=MEMORY_MAX)]
+        pub memory: Option<Bytes>,
         /// The processor model; `None` takes no time.
         pub processor: Option<Processor>,
     }

@@ -18,9 +18,9 @@ use record::folder::PROGRAMS;
 use record::guest::{ASSIGNMENT, Assignment, Card, Ended, SCENARIO, START};
 use record::totals::{FlowTotals, Totals};
 use scenario::Plan;
-use scenario::plan::Flow;
+use scenario::plan::{Flow, NodeKind};
 use tempfile::TempDir;
-use traffic::{Duration, FlowId, Instant};
+use traffic::{Bytes, Duration, FlowId, Instant};
 
 use crate::refusal::{self, Refusal};
 use crate::run::{Finished, Simulation, drive};
@@ -72,8 +72,8 @@ const READY: u64 = 60_000_000_000;
 const FAREWELL: u64 = 60_000_000_000;
 /// The time that passes between two looks at an interruption.
 const STEP: Duration = Duration::from_ms(20);
-/// A guest's memory without what flows may hold in their buffers, what each of the scenario's programs has beside, and the
-/// most that it has; MiB. What it does not use it does not take.
+/// A guest's memory without what flows may hold in their buffers, what each program has beside unless its host says, and the
+/// most that it has without what hosts say; MiB. What it does not use it does not take.
 const MEMORY: (u64, u64, u64) = (256, 128, 2048);
 
 /// Mounts the folder of the guest's process, whose name is not on the command line, for the kernel's randomness depends on
@@ -284,8 +284,20 @@ fn memory(plan: &Plan, guests: usize) -> u32 {
     });
     let (least, program, most) = MEMORY;
     let needed = (buffers.fold(0, u64::saturating_add) >> 18) / guests.max(1) as u64;
-    let needed = needed.saturating_add(program * plan.commands().count() as u64);
-    least.saturating_add(needed).min(most) as u32
+    let usual = plan.commands().filter(|it| given(plan, it.node).is_none());
+    let needed = needed.saturating_add(program * usual.count() as u64);
+    let given = (0..plan.nodes.len()).filter_map(|node| given(plan, node));
+    let given = given.map(|bytes| bytes.0.div_ceil(1 << 20)).fold(0, u64::saturating_add);
+    let all = least.saturating_add(needed).min(most).saturating_add(given);
+    u32::try_from(all).unwrap_or(u32::MAX)
+}
+
+/// The memory that the scenario gives the programs of a host with a kernel.
+fn given(plan: &Plan, node: usize) -> Option<Bytes> {
+    match &plan.nodes[node].kind {
+        NodeKind::Host(host) if host.kernel.is_some() => host.memory,
+        _ => None,
+    }
 }
 
 /// The folder that the guest of that number has, too.
@@ -348,4 +360,30 @@ fn keep(from: &Path, guests: usize, folder: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use scenario::Document;
+
+    use super::*;
+
+    /// For two hosts, `a` with these lines.
+    fn memory_of(lines: &str) -> u32 {
+        let text = format!(
+            "duration = \"1 s\"\n[host.a]\nkernel = \"linux-6.12\"\n{lines}\n[host.b]\nkernel = \"linux-6.12\"\n\
+             [link.l]\nbetween = [\"a\", \"b\"]\nrate = \"10 Mbit/s\"\n\
+             [flow.f]\nfrom = \"a\"\nto = \"b\"\nprogram = \"true\"\n"
+        );
+        let plan = Document::parse("test.toml", &text).and_then(|document| document.plan());
+        memory(&plan.unwrap_or_else(|errors| panic!("{errors}")), 1)
+    }
+
+    #[test]
+    fn programs_have_what_is_usual_or_what_their_host_says() {
+        assert_eq!(memory_of(""), 256 + 128);
+        assert_eq!(memory_of("program = [\"true\", \"true\"]"), 256 + 3 * 128);
+        assert_eq!(memory_of("memory = \"1 GiB\"\nprogram = [\"true\", \"true\"]"), 256 + 1024);
+        assert_eq!(memory_of("memory = \"3 GiB\""), 256 + 3 * 1024);
+    }
 }

@@ -148,6 +148,18 @@ fn what_a_program_writes_is_its_own_and_kept() {
 }
 
 #[test]
+fn programs_have_the_memory_that_their_host_says() {
+    let Some(ground) = ground("a guest with more memory") else { return };
+    let program = "memory = \"3 GiB\"\nprogram = \"grep MemTotal /proc/meminfo\"";
+    let text = path(1, KERNEL, "rate = \"10 Mbit/s\"", "");
+    let text = text.replace("[host.a]\n", &format!("[host.a]\n{program}\n"));
+    let (_, out) = results(&ground, "memory", &text);
+    let log = fs::read_to_string(out.join("programs/a.1.log")).expect("what it said");
+    let kib: u64 = log.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).expect("a size");
+    assert!((3 << 20..4 << 20).contains(&kib), "{log}");
+}
+
+#[test]
 fn modelled_hosts_and_kernels_share_a_network() {
     let Some(ground) = ground("modelled hosts beside kernels") else { return };
     let drawn = Bottleneck::drawn(2);
