@@ -262,3 +262,17 @@ fn a_driver_gives_every_host_a_kernel() {
     let of = manifest["guest_kernel"].as_str().expect("which kernel");
     assert!(of.starts_with("linux-6.12."), "{of}");
 }
+
+/// Twelve hosts of one guest, whose segments arrive while others' system calls take their time.
+#[test]
+fn an_example_runs_on_kernels() {
+    let Some(ground) = ground("an example on kernels") else { return };
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/mpi-over-wan.toml");
+    let example = fs::read_to_string(example).expect("an example");
+    let words = ["--on", "linux-6.12", "--set", "duration=500 ms"];
+    let (output, _) = run(&ground, "example", &example, &words);
+    // 1 means that an expectation failed, as it may when a run is cut short.
+    assert!(matches!(code(&output), 0 | 1), "{}", stderr(&output));
+    let flow = &json(&output)["flow"]["far.4"];
+    assert!(flow["exchanges"]["completed"].as_u64() >= Some(2), "{flow:#}");
+}
