@@ -12,8 +12,9 @@ use crate::card::{Address, Card, RECEIVE, RINGS, SEND};
 use crate::kernel::{self, Kernel, Settings};
 use crate::page::Page;
 use crate::pinned::Pinned;
+use crate::socket::{self, Watch};
 use crate::time_travel::{self, Message, Operation};
-use crate::{Error, NEVER, socket};
+use crate::{Error, NEVER};
 
 /// What lies between the guests' cards.
 pub trait Outside {
@@ -32,6 +33,8 @@ pub trait Outside {
 pub struct Cards<'a> {
     guests: &'a mut [Guest],
     places: &'a [(usize, usize)],
+    /// Those that were given one, by guest and place there.
+    delivered: &'a mut Vec<(usize, usize)>,
     failed: Option<Error>,
 }
 
@@ -39,8 +42,14 @@ impl Cards<'_> {
     /// Gives a frame to the card of that number; false where the guest has no room for it, or is gone.
     pub fn deliver(&mut self, card: usize, frame: &[u8]) -> bool {
         let Some(&(guest, own)) = self.places.get(card) else { return false };
-        match self.guests[guest].cards[own].deliver(frame) {
-            Ok(taken) => taken,
+        let card = &mut self.guests[guest].cards[own];
+        match card.deliver(frame) {
+            Ok(taken) => {
+                if taken && !std::mem::replace(&mut card.delivered, true) {
+                    self.delivered.push((guest, own));
+                }
+                taken
+            }
             Err(error) => {
                 self.failed.get_or_insert(broken(guest, &error));
                 false
@@ -74,6 +83,8 @@ struct Guest {
     /// The sequence number of its first message, which is answered when it is to run.
     start: Option<u32>,
     cards: Vec<Card>,
+    /// Its time-travel socket by 0, and its cards by their numbers from 1 on.
+    watch: Watch,
     /// The number of its first one among all guests' cards.
     first_card: usize,
     /// What it asked for by a message: before it has the page.
@@ -86,6 +97,10 @@ pub struct Calendar {
     guests: Vec<Guest>,
     /// By number of a card: its guest, and its place there.
     places: Vec<(usize, usize)>,
+    /// Cards that were given frames of which their guests do not know yet.
+    delivered: Vec<(usize, usize)>,
+    /// Who has something to say, while a guest runs.
+    heard: Vec<usize>,
     page: Page,
     now: u64,
     patience: Duration,
@@ -123,6 +138,8 @@ impl Calendar {
         let mut calendar = Self {
             guests: Vec::new(),
             places: Vec::new(),
+            delivered: Vec::new(),
+            heard: Vec::new(),
             page,
             now: 0,
             patience,
@@ -197,16 +214,17 @@ impl Calendar {
 
     /// The outside does what is due, and guests are interrupted for frames that arrived.
     fn run_outside(&mut self, outside: &mut impl Outside) -> Result<(), Error> {
-        let mut cards = Cards { guests: &mut self.guests, places: &self.places, failed: None };
+        let Self { guests, places, delivered, .. } = self;
+        let mut cards = Cards { guests, places, delivered, failed: None };
         outside.act(self.now, &mut cards);
         if let Some(error) = cards.failed {
             return Err(error);
         }
-        for (number, guest) in self.guests.iter_mut().enumerate() {
-            for (own, card) in guest.cards.iter_mut().enumerate() {
-                if std::mem::take(&mut card.delivered) && card.wants_interrupt(RECEIVE) {
-                    self.page.call(number, own * RINGS + RECEIVE, self.now);
-                }
+        for (number, own) in self.delivered.drain(..) {
+            let card = &mut self.guests[number].cards[own];
+            card.delivered = false;
+            if card.wants_interrupt(RECEIVE) {
+                self.page.call(number, own * RINGS + RECEIVE, self.now);
             }
         }
         Ok(())
@@ -226,21 +244,24 @@ impl Calendar {
         self.page.let_run(number, free_until);
         self.let_go(number)?;
         while self.guests[number].time.is_some() {
-            let guest = &self.guests[number];
-            let Some(time) = &guest.time else { break };
-            let mut sockets = vec![socket::input(time)];
-            sockets.extend(guest.cards.iter().map(Card::heard_by));
-            if !wait(&mut sockets, self.patience)? {
+            let mut heard = std::mem::take(&mut self.heard);
+            let waited = self.guests[number].watch.wait(self.patience, &mut heard);
+            waited.map_err(Error::system("wait for a guest"))?;
+            if heard.is_empty() {
                 return Err(self.stuck(number));
             }
-            let heard: Vec<bool> = sockets.iter().map(|s| !s.revents().is_empty()).collect();
-            for card in 0..guest.cards.len() {
-                if heard[card + 1] {
-                    let served = self.guests[number].cards[card].serve();
-                    served.map_err(|error| broken(number, &error))?;
-                }
+            let mut waits = false;
+            for &who in &heard {
+                match who.checked_sub(1) {
+                    Some(own) => {
+                        let served = self.guests[number].serve(own);
+                        served.map_err(|error| broken(number, &error))
+                    }
+                    None => self.hear(number).map(|ended| waits = ended),
+                }?;
             }
-            if heard[0] && self.hear(number)? {
+            self.heard = heard;
+            if waits {
                 break;
             }
         }
@@ -380,9 +401,12 @@ impl Guest {
                 .map_err(Error::system(format!("listen at {}", path.display())))
         };
         let listener = listen(kernel::TIME)?;
+        let watch = Watch::new().map_err(Error::system("wait for a guest"))?;
         let mut own = Vec::new();
-        for (card, &(address, mtu)) in cards.iter().enumerate() {
-            own.push(Card::new(listen(&kernel::card(card))?, address, mtu));
+        for (number, &(address, mtu)) in cards.iter().enumerate() {
+            let card = Card::new(listen(&kernel::card(number))?, address, mtu);
+            watch.add(card.listener(), number + 1).map_err(Error::system("wait for a card"))?;
+            own.push(card);
         }
         let console = folder.join("console");
         let file = File::create(&console).map_err(Error::system("write the guest's console"))?;
@@ -395,23 +419,38 @@ impl Guest {
             reported: false,
             start: None,
             cards: own,
+            watch,
             first_card: 0,
             requested: 0,
         };
-        guest.greet(number, &listener, patience)?;
+        guest.greet(number, listener, patience)?;
         Ok(guest)
+    }
+
+    /// Does what it asks of a card.
+    fn serve(&mut self, own: usize) -> io::Result<()> {
+        match self.cards[own].serve()? {
+            Some(requests) => self.watch.add(requests, own + 1),
+            None => Ok(()),
+        }
     }
 
     /// Waits for its first message.
     fn greet(
         &mut self,
         number: usize,
-        listener: &UnixListener,
+        listener: UnixListener,
         patience: Duration,
     ) -> Result<(), Error> {
         const STEP: Duration = Duration::from_millis(50);
-        let mut waited = Duration::ZERO;
-        while !wait(&mut [socket::input(listener)], STEP)? {
+        let system = || Error::system("wait for a guest");
+        self.watch.add(&listener, 0).map_err(system())?;
+        let (mut waited, mut heard) = (Duration::ZERO, Vec::new());
+        loop {
+            self.watch.wait(STEP, &mut heard).map_err(system())?;
+            if heard.contains(&0) {
+                break;
+            }
             let ended = self.process.try_wait().map_err(Error::system("wait for a guest"))?;
             waited += STEP;
             if ended.is_some() || waited >= patience {
@@ -425,6 +464,7 @@ impl Guest {
             }
         }
         let (time, _) = listener.accept().map_err(Error::system("hear a guest"))?;
+        self.watch.add(&time, 0).map_err(system())?;
         let first = time_travel::receive(&time).map_err(|error| broken(number, &error))?;
         match first {
             Some(Message { operation: Operation::Start, sequence, .. }) => {
@@ -459,10 +499,6 @@ impl Drop for Guest {
         let _ = self.process.wait();
         let _ = std::fs::remove_file(self.folder.join(kernel::TIME));
     }
-}
-
-fn wait(sockets: &mut [rustix::event::PollFd<'_>], patience: Duration) -> Result<bool, Error> {
-    socket::wait(sockets, patience).map_err(Error::system("wait for a guest"))
 }
 
 fn broken(guest: usize, error: &io::Error) -> Error {

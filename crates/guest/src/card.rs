@@ -61,30 +61,26 @@ impl Card {
         }
     }
 
-    /// By which the guest can be heard: it connects, or asks for something.
-    pub(crate) fn heard_by(&self) -> rustix::event::PollFd<'_> {
-        match &self.requests {
-            Some(requests) => crate::socket::input(requests),
-            None => crate::socket::input(&self.listener),
-        }
+    /// Where the guest finds the card.
+    pub(crate) const fn listener(&self) -> &UnixListener {
+        &self.listener
     }
 
-    /// Takes what the guest has to say, and answers it.
-    pub(crate) fn serve(&mut self) -> io::Result<()> {
+    /// Takes what the guest has to say, and answers it. The guest's requests, if it has found the card just now.
+    pub(crate) fn serve(&mut self) -> io::Result<Option<&UnixStream>> {
         let Some(requests) = self.requests.take() else {
-            self.requests = Some(self.listener.accept()?.0);
-            return Ok(());
+            return Ok(Some(self.requests.insert(self.listener.accept()?.0)));
         };
         let mut asked = Request::default();
         if !asked.receive(&requests)? {
-            return Ok(());
+            return Ok(None);
         }
         match self.configure(&mut asked)? {
             Some(reply) => asked.answer(&requests, &reply),
             None => asked.done(&requests),
         }?;
         self.requests = Some(requests);
-        Ok(())
+        Ok(None)
     }
 
     /// Does what a request asks, or answers it.
@@ -215,7 +211,6 @@ impl Card {
         writer.write_all(frame)?;
         let length = (HEADER + frame.len()) as u32;
         self.rings[RECEIVE].add_used(&self.memory, head, length).map_err(io::Error::other)?;
-        self.delivered = true;
         Ok(true)
     }
 

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{Timespec, epoll};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
@@ -52,19 +52,39 @@ pub(crate) fn receive(
     Ok(true)
 }
 
-/// Which of these have something to say; none if nothing comes for so long.
-pub(crate) fn wait(sockets: &mut [PollFd<'_>], patience: Duration) -> io::Result<bool> {
-    let limit = Timespec::try_from(patience).map_err(io::Error::other)?;
-    loop {
-        match poll(sockets, Some(&limit)) {
-            Ok(ready) => return Ok(ready > 0),
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
+/// Sockets that are waited for together, each by a number. One that is closed leaves.
+#[derive(Debug)]
+pub(crate) struct Watch(OwnedFd);
+
+impl Watch {
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self(epoll::create(epoll::CreateFlags::CLOEXEC)?))
+    }
+
+    /// Waits for this one too.
+    pub(crate) fn add(&self, socket: &impl AsFd, number: usize) -> io::Result<()> {
+        let data = epoll::EventData::new_u64(number as u64);
+        Ok(epoll::add(&self.0, socket, data, epoll::EventFlags::IN)?)
+    }
+
+    /// The numbers of those that have something to say, the highest first, into `heard`; none if nothing comes for so
+    /// long.
+    pub(crate) fn wait(&self, patience: Duration, heard: &mut Vec<usize>) -> io::Result<()> {
+        /// What more sockets say is heard the next time.
+        const EVENTS: usize = 8;
+        let limit = Timespec::try_from(patience).map_err(io::Error::other)?;
+        let mut events = [MaybeUninit::uninit(); EVENTS];
+        heard.clear();
+        loop {
+            match epoll::wait(&self.0, &mut events, Some(&limit)) {
+                Ok((events, _)) => {
+                    heard.extend(events.iter().map(|event| event.data.u64() as usize));
+                    heard.sort_unstable_by(|a, b| b.cmp(a));
+                    return Ok(());
+                }
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
     }
-}
-
-/// A socket to be waited for.
-pub(crate) fn input<'s>(socket: &'s impl AsFd) -> PollFd<'s> {
-    PollFd::new(socket, PollFlags::IN)
 }
