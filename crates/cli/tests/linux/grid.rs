@@ -133,6 +133,16 @@ each class or organisation got of the link, in Mbit/s. The last column is what t
 Every bound of the paper's page holds. The kernels take a minute to three of wall time for each of these runs of 30 or 40 s at 100
 and 135 Mbit/s beside a compiler on two cores, the model a few seconds.
 
+## What it costs
+
+A frame that is delivered takes some 42 us of a processor (cubic at 40 Mbit/s and 30 ms, debug build): 16 system calls and 7 task
+switches on the machine, two of them each time that a program in the guest makes a system call, which user-mode Linux follows by
+ptrace. 75 % of the time is in the machine's kernel, 13 % in the guest's, 8 % in the simulator. Programs that make more system
+calls for a packet take more: `iperf3 -t 60` through 50 Mbit/s and 100 ms takes 25 s. Where more hosts are busy at once, each
+system call's microsecond crosses somebody else's event: with 256 hosts in eight guests a frame takes 130 us.
+
+A guest takes 34 MB and 1.2 MB for each of its hosts, and the simulator 1.1 MB for each.
+
 ## Programs that compute: NPB
 
 NPB 3.4.1 on eight ranks of Open MPI, one at each of eight hosts of one guest, over links of 1 Gbit/s and 100 us to a router. What the
