@@ -168,6 +168,7 @@ impl Job {
             arguments: std::env::args().collect(),
             left_out: self.left_out.clone(),
             guest_kernel: kernel.as_ref().map(Kernel::name),
+            guest_notes: Vec::new(),
             lab: None,
             disk_full: false,
         };
@@ -215,6 +216,8 @@ impl Job {
         if let Some(lab) = &lab {
             folder.set_lab(lab.clone());
         }
+        let notes = guests.as_ref().map_or(&[][..], |guests| &guests.notes);
+        folder.set_guest_notes(notes.to_vec());
         let summary = Summary::new(&self.plan, &totals);
         let judged = if totals.ending.complete { &self.plan.expectations[..] } else { &[] };
         // Should that fail, what was measured is kept all the same.
@@ -227,6 +230,7 @@ impl Job {
             recording: recording.as_ref(),
             command: &self.command,
             left_out: &self.left_out,
+            guest_notes: notes,
             lab: lab.as_ref().map(|report| ReportOfLab { report, environment: &environment, cost }),
         };
         let full = folder.finish(&summary, &report.to_html()?, totals.ending, cost)?;

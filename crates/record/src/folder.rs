@@ -137,6 +137,11 @@ impl RunFolder {
         self.manifest.lab = Some(lab);
     }
 
+    /// Notes what else is to be known of guests.
+    pub fn set_guest_notes(&mut self, notes: Vec<String>) {
+        self.manifest.guest_notes = notes;
+    }
+
     /// Adds summary and report and puts all in place of what was there: complete, or as far as a run came that
     /// was interrupted or filled the disk. Returns whether the disk was full.
     ///

@@ -48,6 +48,9 @@ pub struct Manifest {
     /// The guest kernel of hosts that have one: Linux' version, and a hash of our configuration and patches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guest_kernel: Option<String>,
+    /// What else is to be known of guests, in words; known at the run's end.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub guest_notes: Vec<String>,
     /// What a run on real packets tells of the machine; known at its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lab: Option<LabReport>,
@@ -91,6 +94,8 @@ pub(crate) struct Stored {
     pub(crate) lab: Option<LabReport>,
     #[serde(default)]
     pub(crate) left_out: Vec<String>,
+    #[serde(default)]
+    pub(crate) guest_notes: Vec<String>,
     pub(crate) engine: Option<Cost>,
     #[serde(default)]
     pub(crate) environment: Environment,

@@ -39,6 +39,8 @@ pub struct StoredRun {
     pub files: BTreeMap<String, u64>,
     /// What of the scenario its driver left out.
     pub left_out: Vec<String>,
+    /// What else is to be known of its guests.
+    pub guest_notes: Vec<String>,
     /// What it cost.
     pub cost: Cost,
     /// The machine that it ran on.
@@ -67,6 +69,7 @@ impl StoredRun {
             lab: made.lab,
             files: made.files,
             left_out: made.left_out,
+            guest_notes: made.guest_notes,
             cost: made.engine.unwrap_or_default(),
             environment: made.environment,
             scenario: text(folder, SCENARIO)?,

@@ -121,6 +121,7 @@ fn a_table_tells_its_run_and_the_units_of_its_columns() {
         arguments: Vec::new(),
         left_out: Vec::new(),
         guest_kernel: None,
+        guest_notes: Vec::new(),
         lab: None,
         disk_full: false,
     };

@@ -37,6 +37,8 @@ pub struct Run<'a> {
     pub command: &'a [String],
     /// What of the scenario the driver left out ([`record::Manifest::left_out`]).
     pub left_out: &'a [String],
+    /// What else is to be known of guests ([`record::Manifest::guest_notes`]).
+    pub guest_notes: &'a [String],
     /// What it tells of the machine, if it moved real packets.
     pub lab: Option<Lab<'a>>,
 }
@@ -52,6 +54,10 @@ pub struct Lab<'a> {
     /// What the run cost it.
     pub cost: Cost,
 }
+
+/// What a simulated kernel's figures leave out.
+const IN_NO_TIME: &str = "At hosts with a kernel each system call takes 1 us, and what programs and the stack compute takes no \
+                          time: how fast a machine is does not show.";
 
 impl Run<'_> {
     /// The page.
@@ -105,6 +111,12 @@ impl Run<'_> {
                 Mood::Neutral,
                 &format!("Left out of the simulation, as it takes a real kernel: {what}."),
             );
+        }
+        if self.lab.is_none() && self.plan.has_kernels() {
+            page.banner(Mood::Neutral, IN_NO_TIME);
+        }
+        for note in self.guest_notes {
+            page.banner(Mood::Neutral, note);
         }
         let run = &self.summary.run;
         if !run.complete {

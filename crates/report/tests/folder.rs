@@ -24,6 +24,7 @@ fn manifest() -> Manifest {
         command: words.clone(),
         arguments: words,
         left_out: vec!["flow `ping` runs a program".into()],
+        guest_notes: vec!["a guest had too little memory".into()],
         guest_kernel: None,
         lab: None,
         disk_full: false,
@@ -55,6 +56,7 @@ fn run_with(path: &Path, totals: &Totals, cost: Cost, lab: Option<LabReport>) ->
         recording: Some(&recording),
         command: &folder.manifest().command,
         left_out: &folder.manifest().left_out,
+        guest_notes: &folder.manifest().guest_notes,
         lab: lab.as_ref().map(|report| Lab { report, environment: &environment, cost }),
     };
     let report = report.to_html().unwrap();
@@ -102,6 +104,8 @@ fn a_complete_run_says_so() {
         "summary.json",
     ];
     assert_eq!(names(&path), all);
+    let page = std::fs::read_to_string(path.join("report.html")).unwrap();
+    assert!(page.contains("a guest had too little memory"));
 }
 
 #[test]

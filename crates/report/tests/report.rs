@@ -23,6 +23,7 @@ fn report(plan: &Plan, recorder: Recorder) -> String {
         recording: Some(&recording),
         command: &command,
         left_out: &[],
+        guest_notes: &[],
         lab: None,
     };
     report.to_html().unwrap()

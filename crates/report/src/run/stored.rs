@@ -19,6 +19,6 @@ pub fn stored_to_html(stored: &StoredRun, plan: &Plan) -> Result<String, Error> 
     let lab = stored.lab.as_ref().map(|report| Lab { report, environment, cost: *cost });
     let (summary, verdicts) = (&summary, &verdicts[..]);
     let (recording, command) = (recording.as_ref(), &stored.command[..]);
-    let left_out = &stored.left_out[..];
-    Run { plan, summary, verdicts, recording, command, lab, left_out }.to_html()
+    let (left_out, guest_notes) = (&stored.left_out[..], &stored.guest_notes[..]);
+    Run { plan, summary, verdicts, recording, command, lab, left_out, guest_notes }.to_html()
 }
