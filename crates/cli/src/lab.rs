@@ -1,5 +1,7 @@
 //! `suimon lab`: a scenario's hosts and network, to work in by hand.
 
+mod console;
+mod in_simulator;
 mod runtime;
 mod up;
 
@@ -9,6 +11,7 @@ use clap::{Args, Subcommand};
 use lab::Attached;
 use serde_json::json;
 
+use crate::driver::Driver;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::port::Fabric;
@@ -35,6 +38,7 @@ enum Verb {
     },
     /// Run a command in a host of a network that stands (FILE is its name or its scenario), or of one for this
     /// command alone
+    #[command(after_help = in_simulator::HELP)]
     Exec {
         #[command(flatten)]
         network: Network,
@@ -46,6 +50,7 @@ enum Verb {
     },
     /// Open a shell in a host of a network that stands (FILE is its name or its scenario), or of one for this
     /// shell alone
+    #[command(after_help = in_simulator::HELP)]
     Shell {
         #[command(flatten)]
         network: Network,
@@ -69,6 +74,9 @@ struct Network {
     scenario: ScenarioArgs,
     #[command(flatten)]
     fabric: Fabric,
+    /// Who moves the packets
+    #[arg(long, value_enum, default_value_t = Driver::Lab, value_name = "DRIVER")]
+    on: Driver,
 }
 
 /// Works on networks that stand, or on one of its own; a command's exit code is this one's.
@@ -76,10 +84,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     match &arguments.verb {
         Verb::Up(arguments) => up::run(arguments),
         Verb::Ps { json } => list(*json),
+        Verb::Exec { network, host, words } if network.on != Driver::Lab => {
+            in_simulator::exec(network, host, words)
+        }
         Verb::Exec { network, host, words } => within(network, host, words),
         Verb::Shell { network, host } => {
             let shell = std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".into());
-            within(network, host, &[shell])
+            if network.on == Driver::Lab {
+                within(network, host, &[shell])
+            } else {
+                in_simulator::shell(network, host, shell)
+            }
         }
         Verb::Down { name, all } => down(name.as_deref(), *all),
     }
@@ -87,7 +102,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 /// Runs a command in a host: of the network that stands if there is one, or else of one that is built for it.
 fn within(network: &Network, host: &str, words: &[String]) -> Result<Exit, Failure> {
-    let Network { scenario, fabric } = network;
+    let Network { scenario, fabric, .. } = network;
     if let Some(mut standing) = runtime::find(&scenario.file)? {
         if !scenario.is_plain() || *fabric != Fabric::default() {
             let message = format!("the network `{}` stands already", standing.name);

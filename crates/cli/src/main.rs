@@ -55,7 +55,7 @@ enum Verb {
     Run(run::Arguments),
     /// Run a grid of settings and seeds into one table and report, going on where it was interrupted
     Sweep(sweep::Arguments),
-    /// Work by hand in a scenario's hosts, on real packets
+    /// Work by hand in a scenario's hosts, on real packets or in virtual time
     Lab(lab::Arguments),
     /// Bridge two interfaces of this machine through a scenario's router
     Router(router::Arguments),

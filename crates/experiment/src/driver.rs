@@ -49,7 +49,7 @@ impl Driver {
     }
 
     /// Puts a kernel at every host of `plan`, if the driver is that.
-    pub(crate) fn set_kernels(self, plan: &mut Plan) {
+    pub fn set_kernels(self, plan: &mut Plan) {
         let Self::Kernel(kernel) = self else { return };
         for node in &mut plan.nodes {
             if let NodeKind::Host(host) = &mut node.kind {

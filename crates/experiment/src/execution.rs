@@ -304,9 +304,9 @@ fn simulate_for(
         return Ok(Run { totals, recording, lab, guests: None, failure: None });
     };
     let program = std::env::current_exe().map_err(Error::file(Path::new("/proc/self/exe")))?;
-    let options = simulate::guests::Options { kernel, program: &program, folder: files.path() };
+    let options = simulate::guests::Options { kernel, program: &program };
     let simulate::guests::Outcome { totals, findings, failure } =
-        simulate::guests::run(plan, options, observer, steering)?;
+        simulate::guests::run(plan, options, files.path(), observer, steering)?;
     let failure = failure.map(Error::from);
     Ok(Run { totals, recording, lab, guests: Some(findings), failure })
 }

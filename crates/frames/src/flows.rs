@@ -79,6 +79,11 @@ impl Flows {
         Self { strangers: Some(plan.flows.len()), ..Self::none(plan) }
     }
 
+    /// Gives none of the first so many numbers to a flow that the plan does not know.
+    pub fn keep_numbers(&mut self, count: usize) {
+        self.count = self.count.max(count);
+    }
+
     fn add(&mut self, header: &Header, known: FlowEntry) {
         let back = FlowEntry { source: known.destination, destination: known.source, ..known };
         self.known.insert(Key::of(header), known);
@@ -164,5 +169,26 @@ impl Hasher for Mixer {
         const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
         let product = u128::from(self.0 ^ n) * u128::from(GOLDEN);
         self.0 = product as u64 ^ (product >> 64) as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use scenario::Document;
+
+    use super::*;
+
+    #[test]
+    fn numbers_that_are_kept_are_no_unknown_flows() {
+        let text = "duration = \"1 s\"\n[host.a]\n[host.b]\n\
+                    [link.l]\nbetween = [\"a\", \"b\"]\nrate = \"10 Mbit/s\"\n\
+                    [flow.f]\nfrom = \"a\"\nto = \"b\"\n";
+        let plan = Document::parse("test.toml", text).and_then(|document| document.plan());
+        let plan = plan.unwrap_or_else(|errors| panic!("{errors}"));
+        let mut flows = Flows::of(&plan.by_hand());
+        flows.keep_numbers(plan.flows.len());
+        let ends = Some((HostId(0), HostId(1)));
+        let found = flows.find(&plan.flows[0].header, &mut Packets::new(), || ends);
+        assert_eq!(found.map(|entry| entry.flow), Some(FlowId(1)));
     }
 }

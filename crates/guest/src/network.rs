@@ -150,6 +150,12 @@ impl<O: Observer> Network<O> {
         &self.marks
     }
 
+    /// No packet is of a flow of the first so many numbers, unless the plan says so: another plan had flows of these, which its
+    /// classes may name.
+    pub fn keep_numbers(&mut self, count: usize) {
+        self.flows.keep_numbers(count);
+    }
+
     /// The run starts then, on the guests' clock.
     pub fn start(&mut self, at: u64) {
         self.start = Some(at);

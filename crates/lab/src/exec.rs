@@ -5,7 +5,6 @@ use std::thread;
 
 use record::LabReport;
 use scenario::Plan;
-use traffic::Duration;
 
 use crate::error::Error;
 use crate::hosts::Hosts;
@@ -13,11 +12,6 @@ use crate::namespace::Namespace;
 use crate::program::{Output, Program, Rights, Site};
 use crate::programs;
 use crate::run::{Lab, Options, Outcome};
-
-/// `plan` without its flows, and without end.
-pub(crate) fn by_hand(plan: &Plan) -> Plan {
-    Plan { duration: Duration::MAX, flows: Vec::new(), ..plan.clone() }
-}
 
 /// The network of the host of that name.
 ///
@@ -46,7 +40,7 @@ pub fn exec(
     name: &str,
     words: &[String],
 ) -> Result<(ExitStatus, LabReport), Error> {
-    let plan = &by_hand(plan);
+    let plan = &plan.by_hand();
     let mut lab = Lab::build(plan, options)?;
     let mut servers = lab.programs.take();
     let namespace = host(plan, &lab.hosts, name)?.try_clone()?;

@@ -3,6 +3,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -21,6 +22,9 @@ use crate::congestion::Congestion;
 use crate::hosts::Hosts;
 use crate::programs::Programs;
 use crate::{Error, refusal};
+
+mod command;
+mod terminal;
 
 /// From one look for the start to the next, in the guest's own time.
 const GLANCE: time::Duration = time::Duration::from_millis(1);
@@ -83,15 +87,23 @@ fn take_part(folder: &Path, messages: &Arc<Messages>) -> Result<Ended, Error> {
     }
     give_memory_to_tcp()?;
     let (plan, assignment) = read(folder)?;
+    let plan = if assignment.command.is_some() { plan.by_hand() } else { plan };
     refusal::check(&plan)?;
     let hosts = Hosts::of_cards(&plan, &assignment.cards)?;
-    let congestion = Congestion::built_in(&plan)?;
     let own = Path::new(OWN);
     fs::create_dir(own.join(PROGRAMS)).map_err(Error::system("make a folder"))?;
     let mut programs = Programs::start(&plan, &hosts, Some(folder), Some(own))?;
     programs.wait_until_ready(|| false)?;
     send(messages, &Message::Ready, true);
     let clock = start(folder)?;
+    if let Some(command) = &assignment.command {
+        let status = command::run(&plan, &hosts, folder, command, clock)?;
+        programs.states()?;
+        let failed_programs = programs.failures();
+        send(messages, &Message::Exited { status: status.into_raw(), failed_programs }, true);
+        return Ok(Ended::default());
+    }
+    let congestion = Congestion::built_in(&plan)?;
     let written = Arc::clone(messages);
     let samples = move |Sample { now, flow, ends }: Sample| {
         send(&written, &Message::Sample { now, flow: flow.0, ends: Box::new(ends) }, false);

@@ -11,7 +11,7 @@ use record::LabReport;
 use scenario::Plan;
 
 use crate::error::Error;
-use crate::exec::{by_hand, host};
+use crate::exec::host;
 use crate::hosts::Hosts;
 use crate::namespace::Namespace;
 use crate::program::{self, Output, Program, Rights, Site};
@@ -89,7 +89,7 @@ pub fn hold(
     options: Options<'_>,
     mut over: impl FnMut(&mut Held<'_>) -> Result<bool, Error>,
 ) -> Result<LabReport, Error> {
-    let plan = &by_hand(plan);
+    let plan = &plan.by_hand();
     let mut lab = Lab::build(plan, options)?;
     let mut programs = match lab.programs.take() {
         Some(programs) => programs,

@@ -31,7 +31,7 @@ use nix::unistd::{getpgrp, pipe2};
 
 use crate::clock::Clock;
 use crate::{Error, Namespace, readiness};
-use init::{Recipe, Step};
+use init::{Recipe, Step, Terminal};
 use nobody::Nobody;
 use system::Cloned;
 
@@ -67,6 +67,10 @@ pub enum Output {
     Pipes(OwnedFd, OwnedFd),
     /// Its three streams are this process's, and a terminal is its own as long as it runs.
     Inherited,
+    /// Its three streams are these.
+    Streams([OwnedFd; 3]),
+    /// Its three streams are this terminal, which nobody else has.
+    Terminal(OwnedFd),
 }
 
 /// How long a program is given to end when it is asked to, in milliseconds.
@@ -100,6 +104,20 @@ impl Program {
         output: Output,
         rights: Rights<'_>,
     ) -> Result<Self, Error> {
+        Self::spawn_with(site, words, &[], output, rights)
+    }
+
+    /// The same with `variables` in its environment, too.
+    ///
+    /// # Errors
+    /// As [`Self::spawn`].
+    pub(crate) fn spawn_with(
+        site: &Site<'_>,
+        words: &[String],
+        variables: &[(String, String)],
+        output: Output,
+        rights: Rights<'_>,
+    ) -> Result<Self, Error> {
         let Some(name) = words.first().cloned() else {
             return Err(Error::unfit("a program without a name", "say which one to run"));
         };
@@ -109,7 +127,7 @@ impl Program {
         };
         let path = string(nobody::find(&name, nobody.as_ref())?.as_os_str())?;
         let arguments = Strings::new(words.iter().map(OsStr::new))?;
-        let variables = nobody::environment(nobody.as_ref());
+        let variables = with(nobody::environment(nobody.as_ref()), variables);
         let environment = Strings::new(variables.iter().map(OsString::as_os_str))?;
         let channels = Channels::open().map_err(Error::system(format!("start `{name}`")))?;
         let Channels {
@@ -140,7 +158,7 @@ impl Program {
             init,
             status: status.into(),
             ended: None,
-            terminal: streams.terminal,
+            terminal: streams.terminal == Terminal::Shared,
             reaped: false,
             asked: None,
         };
@@ -282,26 +300,26 @@ impl Channels {
 /// The program's standard streams.
 struct Streams<'a> {
     descriptors: [BorrowedFd<'a>; 3],
-    terminal: bool,
+    terminal: Terminal,
 }
 
 impl<'a> Streams<'a> {
     fn new(output: &'a Output, empty: &'a File) -> Self {
-        match output {
-            Output::Log(file) => {
-                let descriptors = [empty.as_fd(), file.as_fd(), file.as_fd()];
-                Self { descriptors, terminal: false }
-            }
+        let (descriptors, terminal) = match output {
+            Output::Log(file) => ([empty.as_fd(), file.as_fd(), file.as_fd()], Terminal::None),
             Output::Pipes(output, errors) => {
-                let descriptors = [empty.as_fd(), output.as_fd(), errors.as_fd()];
-                Self { descriptors, terminal: false }
+                ([empty.as_fd(), output.as_fd(), errors.as_fd()], Terminal::None)
             }
+            Output::Streams(streams) => (streams.each_ref().map(AsFd::as_fd), Terminal::None),
+            Output::Terminal(terminal) => ([terminal.as_fd(); 3], Terminal::Own),
             Output::Inherited => {
                 // SAFETY: the three are open as long as the process lives.
                 let descriptors = [0, 1, 2].map(|raw| unsafe { BorrowedFd::borrow_raw(raw) });
-                Self { descriptors, terminal: io::stdin().is_terminal() }
+                let is_terminal = io::stdin().is_terminal();
+                (descriptors, if is_terminal { Terminal::Shared } else { Terminal::None })
             }
-        }
+        };
+        Self { descriptors, terminal }
     }
 }
 
@@ -355,6 +373,16 @@ pub(crate) fn is_gone(process: BorrowedFd<'_>) -> bool {
 fn is_readable(descriptor: BorrowedFd<'_>, patience: PollTimeout) -> bool {
     let mut polled = [PollFd::new(descriptor, PollFlags::POLLIN)];
     poll(&mut polled, patience).is_ok_and(|ready| ready > 0)
+}
+
+/// An environment, each variable as `NAME=VALUE`, with these in the place of others of their names.
+fn with(mut environment: Vec<OsString>, variables: &[(String, String)]) -> Vec<OsString> {
+    for (name, value) in variables {
+        let start = format!("{name}=");
+        environment.retain(|other| !other.as_bytes().starts_with(start.as_bytes()));
+        environment.push((start + value).into());
+    }
+    environment
 }
 
 /// Strings as C takes them.

@@ -3,6 +3,7 @@
 //! The simulator writes the scenario and an [`Assignment`]; the guest's first program writes [`Message`]s.
 
 use std::io::{self, BufRead, Write};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use traffic::Instant;
@@ -17,6 +18,13 @@ pub const ASSIGNMENT: &str = "assignment.json";
 /// The [`Message`]s, a line of JSON each.
 pub const MESSAGES: &str = "messages.json";
 
+/// What a [`Command`] reads, where it has no terminal.
+pub const INPUT: &str = "input";
+/// What a [`Command`] writes to its standard output, or to its terminal.
+pub const OUTPUT: &str = "output";
+/// What a [`Command`] writes to its standard error, where it has no terminal.
+pub const ERRORS: &str = "errors";
+
 /// When the run starts: what the guest's wall clock shows then, nanoseconds since 1970, in decimal. It is written once all
 /// guests are ready.
 pub const START: &str = "start";
@@ -26,6 +34,48 @@ pub const START: &str = "start";
 pub struct Assignment {
     /// Whose each network card is, `eth0` first.
     pub cards: Vec<Card>,
+    /// What runs in a host, perhaps another guest's, until it ends. There are no flows then.
+    pub command: Option<Command>,
+}
+
+/// A command in a host, as a person typed it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Command {
+    /// The host, by its number in the plan.
+    pub node: usize,
+    /// The program and its arguments.
+    pub words: Vec<String>,
+    /// Variables of its environment, beside those that every program has.
+    pub environment: Vec<(String, String)>,
+    /// Where it runs, if there is such a folder in the guest.
+    pub folder: PathBuf,
+    /// The size of its terminal; if it has none, its streams are files.
+    pub terminal: Option<TerminalSize>,
+}
+
+/// Rows and columns of letters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TerminalSize {
+    /// From top to bottom.
+    pub rows: u16,
+    /// From left to right.
+    pub columns: u16,
+}
+
+/// What a person does at the terminal of a [`Command`]: the simulator writes a file for each, in JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Typed {
+    /// Keys, as a terminal sends them.
+    Keys(Vec<u8>),
+    /// The terminal's size is another.
+    Resized(TerminalSize),
+}
+
+impl Typed {
+    /// The name of that file, counted from 0.
+    pub fn file(number: u64) -> String {
+        format!("typed.{number}")
+    }
 }
 
 /// A network card's place.
@@ -50,6 +100,13 @@ pub enum Message {
         flow: u32,
         /// The one that writes what counts, and the one that reads it.
         ends: Box<[Info; 2]>,
+    },
+    /// The command has ended, with a status as of wait(2).
+    Exited {
+        /// The status.
+        status: i32,
+        /// The programs of hosts here that failed, each with its status and what it said last.
+        failed_programs: Vec<String>,
     },
     /// It is over.
     Ended(Box<Ended>),

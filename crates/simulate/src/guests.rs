@@ -15,7 +15,7 @@ use guest::network::{self, Network, ProgramTap, Socket};
 use guest::{CARDS_MAX, Calendar, End, Error, Kernel, Settings};
 use record::Steering;
 use record::folder::PROGRAMS;
-use record::guest::{ASSIGNMENT, Assignment, Card, Ended, SCENARIO, START};
+use record::guest::{ASSIGNMENT, Assignment, Card, Command, Ended, SCENARIO, START};
 use record::totals::{FlowTotals, Totals};
 use scenario::Plan;
 use scenario::plan::{Flow, NodeKind};
@@ -27,19 +27,21 @@ use crate::run::{Finished, Simulation, drive};
 use inbox::Inbox;
 use samples::Samples;
 
+pub use command::{Console, Ending, Stream, run_command};
+pub use inbox::Exited;
+
+mod command;
 mod inbox;
 mod parameters;
 mod samples;
 
-/// What a run with kernels takes beside its plan.
+/// What guests are made of.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'a> {
     /// The kernel.
     pub kernel: &'a Kernel,
     /// The program of which a guest runs `guest FOLDER` first: this one.
     pub program: &'a Path,
-    /// The run's folder, for what guests and their programs say.
-    pub folder: &'a Path,
 }
 
 /// The results of a run with kernels.
@@ -75,6 +77,8 @@ const STEP: Duration = Duration::from_ms(20);
 /// A guest's memory without what flows may hold in their buffers, what each program has beside unless its host says, and the
 /// most that it has without what hosts say; MiB. What it does not use it does not take.
 const MEMORY: (u64, u64, u64) = (256, 128, 2048);
+/// What it has beside for a command, and all that it starts; MiB.
+const MEMORY_OF_COMMAND: u32 = 512;
 
 /// Mounts the folder of the guest's process, whose name is not on the command line, for the kernel's randomness depends on
 /// that; and gives the word to our own program there.
@@ -82,23 +86,23 @@ const WORDS: &str = "root=/dev/root rootfstype=hostfs rootflags=/ ro init=/bin/s
                      \"export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin; \
                      mount -t hostfs none /mnt -o /proc/self/cwd/work; exec /mnt/suimon guest /mnt\"";
 
-/// Runs `plan`, in which hosts have kernels, to its end, to an interruption or until a guest fails.
+/// Runs `plan`, in which hosts have kernels, to its end, to an interruption or until a guest fails. What guests and their
+/// programs say is kept in `folder`, the run's.
 ///
 /// # Errors
 /// See [`Refusal`]; guests that do not start.
 pub fn run(
     plan: &Plan,
     options: Options<'_>,
+    folder: &Path,
     observer: &mut impl Observer,
     steering: Steering<'_>,
 ) -> Result<Outcome, Refusal> {
     refusal::check(plan)?;
-    let mut words = parameters::words(plan)?;
-    words.push(WORDS.into());
-    let mut guests = Guests::start(plan, options, words, observer)?;
-    guests.wait_until_ready(steering.interrupted)?;
+    let mut guests = Guests::start(plan, options, None, observer)?;
+    guests.wait_until_ready(0, steering.interrupted)?;
     let driven = drive(plan, &mut guests, steering);
-    Ok(guests.finish(plan, options.folder, driven, steering.interrupted))
+    Ok(guests.finish(plan, folder, driven, steering.interrupted))
 }
 
 /// Guests at work, and the network between them.
@@ -117,17 +121,22 @@ impl<O: Observer> Guests<O> {
     fn start(
         plan: &Plan,
         options: Options<'_>,
-        words: Vec<String>,
+        command: Option<&Command>,
         observer: O,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, Refusal> {
+        let (lock, known) = (scenario::lock(plan), plan.flows.len());
+        let by_hand = command.map(|_| plan.by_hand());
+        let plan = by_hand.as_ref().unwrap_or(plan);
+        let mut words = parameters::words(plan)?;
+        words.push(WORDS.into());
         let folder = tempfile::Builder::new().prefix("suimon-").tempdir();
         let folder = folder.map_err(Error::system("make a folder for the guests"))?;
         let sockets = network::sockets(plan, CARDS_MAX);
-        let lock = scenario::lock(plan);
         let prepare = |(number, own): (usize, &Vec<Socket>)| {
             let work = work(folder.path(), number);
             let cards = own.iter().map(|card| Card { node: card.node, link: card.link }).collect();
-            let assignment = serde_json::to_string(&Assignment { cards })?;
+            let command = command.cloned();
+            let assignment = serde_json::to_string(&Assignment { cards, command })?;
             fs::create_dir_all(&work)?;
             fs::write(work.join(SCENARIO), &lock)?;
             fs::write(work.join(ASSIGNMENT), assignment)?;
@@ -139,8 +148,11 @@ impl<O: Observer> Guests<O> {
         let cards: Vec<Vec<_>> = sockets.iter().map(cards).collect();
         let samples = Samples::of(plan, &sockets);
         let inboxes = Inbox::each(folder.path(), cards.len());
-        let network = Network::new(plan, sockets.into_iter().flatten().collect(), observer)?;
-        let settings = Settings { memory: memory(plan, cards.len()), seed: plan.seed, words };
+        let mut network = Network::new(plan, sockets.into_iter().flatten().collect(), observer)?;
+        network.keep_numbers(known);
+        let beside = command.map_or(0, |_| MEMORY_OF_COMMAND);
+        let memory = memory(plan, cards.len()).saturating_add(beside);
+        let settings = Settings { memory, seed: plan.seed, words };
         let calendar = Calendar::start(options.kernel, &settings, &cards, folder.path(), PATIENCE)?;
         Ok(Self { calendar, network, inboxes, samples, now: 0, folder })
     }
@@ -150,8 +162,9 @@ impl<O: Observer> Guests<O> {
         self.inboxes.iter().position(|inbox| !holds(inbox))
     }
 
-    /// Lets guests run until what serves in them can be talked to, and sets the run's start.
-    fn wait_until_ready(&mut self, interrupted: &AtomicBool) -> Result<(), Error> {
+    /// Lets guests run until what serves in them can be talked to, and sets the run's start, not before `earliest` of their
+    /// clock.
+    fn wait_until_ready(&mut self, earliest: u64, interrupted: &AtomicBool) -> Result<(), Error> {
         while let Some(late) = self.without(|inbox| inbox.ready) {
             if interrupted.load(Ordering::Relaxed) {
                 return Ok(());
@@ -162,7 +175,7 @@ impl<O: Observer> Guests<O> {
             }
             self.run_to(self.now + GLANCE)?;
         }
-        let start = self.now + GLANCE;
+        let start = earliest.max(self.now + GLANCE);
         self.network.start(start);
         let start = (guest::EPOCH + start).to_string();
         for guest in 0..self.inboxes.len() {

@@ -7,6 +7,7 @@ mod typed;
 
 mod boot;
 mod building;
+mod by_hand;
 mod congestion;
 mod faults;
 mod grid;

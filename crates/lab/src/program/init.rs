@@ -13,7 +13,7 @@ use nix::sched::{CloneFlags, setns};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::{Pid, getpid, setpgid, write};
+use nix::unistd::{Pid, getpid, setpgid, setsid, write};
 
 use super::system::{self, Cloned};
 use super::view::{self, Folder};
@@ -34,14 +34,25 @@ pub(super) struct Recipe<'a> {
     pub(super) nobody: Option<Nobody<'a>>,
     /// Standard input, output and error.
     pub(super) streams: [BorrowedFd<'a>; 3],
-    /// Standard input is a terminal, which the program is to have.
-    pub(super) terminal: bool,
+    /// The terminal that standard input is.
+    pub(super) terminal: Terminal,
     /// Each is readable when one is gone with whom the program ends.
     pub(super) holders: [BorrowedFd<'a>; 2],
     /// Where a failure to start is told; closed when the program runs.
     pub(super) failure: OwnedFd,
     /// Where the program's status is told.
     pub(super) status: OwnedFd,
+}
+
+/// Whether standard input is a terminal, and whose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Terminal {
+    /// It is none.
+    None,
+    /// This process's, which the program has as long as it runs.
+    Shared,
+    /// The program's own.
+    Own,
 }
 
 /// A user who owns nothing.
@@ -130,10 +141,15 @@ impl Recipe<'_> {
     }
 
     fn become_program(&self) -> ! {
-        // Of its own group, so that the terminal's signals are for it alone; SIGTTOU is still blocked.
-        let _ = setpgid(Pid::from_raw(0), Pid::from_raw(0));
-        if self.terminal {
-            let [input, ..] = self.streams;
+        let [input, ..] = self.streams;
+        if self.terminal == Terminal::Own {
+            let _ = setsid();
+            let _ = system::take_terminal(input);
+        } else {
+            // Of its own group, so that the terminal's signals are for it alone; SIGTTOU is still blocked.
+            let _ = setpgid(Pid::from_raw(0), Pid::from_raw(0));
+        }
+        if self.terminal == Terminal::Shared {
             let _ = system::give_terminal(input, getpid());
         }
         let result = self.connect_streams();

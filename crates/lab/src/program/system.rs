@@ -172,6 +172,12 @@ pub(super) fn give_terminal(terminal: BorrowedFd<'_>, group: Pid) -> nix::Result
     Errno::result(unsafe { libc::tcsetpgrp(terminal.as_raw_fd(), group.as_raw()) }).map(drop)
 }
 
+/// Makes a terminal the one of this process's session, which it leads (`TIOCSCTTY`, ioctl_tty(2)).
+pub(super) fn take_terminal(terminal: BorrowedFd<'_>) -> nix::Result<()> {
+    // SAFETY: the call takes numbers.
+    Errno::result(unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCSCTTY, 0) }).map(drop)
+}
+
 /// Ends this process at once, without what a process usually does at its end.
 pub(super) fn leave() -> ! {
     // SAFETY: the call does not return.

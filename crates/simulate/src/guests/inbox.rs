@@ -13,6 +13,15 @@ use super::work;
 /// A sample of a flow: when, which flow, and both ends, the one that writes what counts first.
 pub(super) type Sample = (Instant, u32, [Info; 2]);
 
+/// How a command in a host ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exited {
+    /// Its status as of wait(2).
+    pub status: i32,
+    /// The programs of hosts of its guest that failed, each with its status and what it said last.
+    pub failed_programs: Vec<String>,
+}
+
 /// What a guest has sent so far.
 #[derive(Default)]
 pub(super) struct Inbox {
@@ -21,6 +30,7 @@ pub(super) struct Inbox {
     read: u64,
     pub(super) ready: bool,
     pub(super) failed: Option<String>,
+    pub(super) exited: Option<Exited>,
     pub(super) ended: Option<Ended>,
 }
 
@@ -45,6 +55,9 @@ impl Inbox {
             match message {
                 Message::Ready => self.ready = true,
                 Message::Sample { now, flow, ends } => samples.push((now, flow, *ends)),
+                Message::Exited { status, failed_programs } => {
+                    self.exited = Some(Exited { status, failed_programs });
+                }
                 Message::Failed(why) => self.failed = Some(why),
                 Message::Ended(ended) => self.ended = Some(*ended),
             }

@@ -1,0 +1,211 @@
+//! A command in a host that has a kernel, while the scenario's network is there for it: its flows are left out.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use engine::{Engine, Tally};
+use guest::network::{self, ProgramTap};
+use guest::{CARDS_MAX, Error};
+use record::Steering;
+use record::guest::{Command, ERRORS, INPUT, OUTPUT, Typed};
+use record::totals::FlowTotals;
+use scenario::Plan;
+use traffic::Instant;
+
+use super::{Exited, Guests, Options, work};
+use crate::refusal::Refusal;
+use crate::run::{Simulation, drive};
+
+/// Where a command's output goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output, or its terminal.
+    Output,
+    /// Standard error.
+    Errors,
+}
+
+/// Where a command was typed.
+pub trait Console {
+    /// The command has written this.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BrokenPipe`] if nobody reads it any more, which ends the command.
+    fn show(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()>;
+
+    /// The simulation has come to `now`: what was typed since it was asked last. A console that paces the simulation waits
+    /// here.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BrokenPipe`] if nobody is there any more, which ends the command.
+    fn typed(&mut self, now: Instant) -> io::Result<Vec<Typed>>;
+}
+
+/// How a run of a command ended.
+#[derive(Debug)]
+pub enum Ending {
+    /// The command did.
+    Exited(Exited),
+    /// Nobody is there any more to whom it talks.
+    Unread,
+    /// It was interrupted.
+    Interrupted,
+    /// At the end of all time, 213 days.
+    Never,
+}
+
+/// How long guests have been up when the command starts, nanoseconds: ping takes a clock that shows less than a second
+/// for one that was never read, and sends at once.
+const UP: u64 = 1_000_000_000;
+
+/// Runs `command` in a host of `plan` that has a kernel, without the plan's flows but with its hosts' programs, which are
+/// waited for until they listen. It reads `input` unless it has a terminal.
+///
+/// # Errors
+/// See [`Refusal`]; guests that do not start, or break.
+pub fn run_command(
+    plan: &Plan,
+    options: Options<'_>,
+    (command, input): (&Command, &[u8]),
+    console: &mut impl Console,
+    interrupted: &AtomicBool,
+) -> Result<Ending, Refusal> {
+    let place = network::sockets(plan, CARDS_MAX)
+        .iter()
+        .position(|cards| cards.iter().any(|card| card.node == command.node))
+        .ok_or_else(|| {
+            let name = &plan.nodes[command.node].name;
+            Error::Refused { why: format!("the host `{name}` has no `kernel`, or no link") }
+        })?;
+    let mut guests = Guests::start(plan, options, Some(command), ())?;
+    let folder = work(guests.folder.path(), place);
+    let write = fs::write(folder.join(INPUT), input);
+    write.map_err(Error::system("write what the command reads"))?;
+    guests.wait_until_ready(UP, interrupted)?;
+    let streams = [OUTPUT, ERRORS].map(|name| Tail { path: folder.join(name), read: 0 });
+    let mut simulation = Attended { guests, place, folder, streams, typed: 0, console };
+    let steering = Steering { interrupted, progress: &|_| () };
+    match drive(&plan.by_hand(), &mut simulation, steering).failure {
+        Some(Stop::Ended(ending)) => Ok(ending),
+        Some(Stop::Failed(error)) => Err(error.into()),
+        None if interrupted.load(Ordering::Relaxed) => Ok(Ending::Interrupted),
+        None => Ok(Ending::Never),
+    }
+}
+
+/// Why time goes no further.
+enum Stop {
+    Ended(Ending),
+    Failed(Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// Guests in one of which a command runs, and who typed it.
+struct Attended<'a, C> {
+    guests: Guests<()>,
+    /// The guest of the command.
+    place: usize,
+    /// The folder that it has, too.
+    folder: PathBuf,
+    streams: [Tail; 2],
+    /// How many files of what was typed were written.
+    typed: u64,
+    console: &'a mut C,
+}
+
+impl<C: Console> Attended<'_, C> {
+    /// Passes on what the command has written, and how it ended if it has.
+    fn listen(&mut self) -> Result<(), Stop> {
+        for (tail, stream) in self.streams.iter_mut().zip([Stream::Output, Stream::Errors]) {
+            let more = tail.more().map_err(Error::system("read what the command says"))?;
+            if !more.is_empty() {
+                self.console.show(stream, &more).map_err(gone)?;
+            }
+        }
+        let exited = self.guests.inboxes[self.place].exited.take();
+        exited.map_or(Ok(()), |exited| Err(Stop::Ended(Ending::Exited(exited))))
+    }
+
+    /// Lets the command have what was typed until `now`.
+    fn type_in(&mut self, now: Instant) -> Result<(), Stop> {
+        for typed in self.console.typed(now).map_err(gone)? {
+            self.write(&typed).map_err(Error::system("write what was typed"))?;
+            self.typed += 1;
+        }
+        Ok(())
+    }
+
+    /// Whole at once: the guest reads it as soon as it is there.
+    fn write(&self, typed: &Typed) -> io::Result<()> {
+        let (new, path) =
+            (self.folder.join("typed.new"), self.folder.join(Typed::file(self.typed)));
+        fs::write(&new, serde_json::to_vec(typed)?)?;
+        fs::rename(new, path)
+    }
+}
+
+/// Of a console that failed.
+fn gone(error: io::Error) -> Stop {
+    match error.kind() {
+        ErrorKind::BrokenPipe => Stop::Ended(Ending::Unread),
+        _ => Stop::Failed(Error::system("talk to the terminal")(error)),
+    }
+}
+
+impl<C: Console> Simulation<ProgramTap<()>> for Attended<'_, C> {
+    type Failure = Stop;
+
+    fn advance(&mut self, now: Instant) -> Result<bool, Stop> {
+        let advanced = self.guests.advance(now);
+        // A guest ends after its command.
+        self.listen()?;
+        let reached = advanced?;
+        let now = self.guests.network.parts().0.now();
+        self.type_in(now)?;
+        Ok(reached)
+    }
+
+    fn sample(&mut self, plan: &Plan, now: Instant) {
+        self.guests.sample(plan, now);
+    }
+
+    fn add_counts(&self, flows: &mut [FlowTotals]) {
+        self.guests.add_counts(flows);
+    }
+
+    fn parts(&mut self) -> (&mut Engine, &mut Tally<ProgramTap<()>>) {
+        self.guests.parts()
+    }
+}
+
+/// A file that the guest writes, and that keeps nothing which was read.
+struct Tail {
+    path: PathBuf,
+    /// How much of it was read.
+    read: u64,
+}
+
+impl Tail {
+    /// What has come since the last time.
+    fn more(&mut self) -> io::Result<Vec<u8>> {
+        let mut more = Vec::new();
+        let mut file = match File::options().read(true).write(true).open(&self.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(more),
+            file => file?,
+        };
+        file.seek(SeekFrom::Start(self.read))?;
+        if file.read_to_end(&mut more)? > 0 {
+            self.read += more.len() as u64;
+            // The guest goes on where it was: what is before that is a hole, which takes no room.
+            file.set_len(0)?;
+        }
+        Ok(more)
+    }
+}
