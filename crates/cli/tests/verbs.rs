@@ -90,6 +90,7 @@ fn list_prints_every_registry() {
         "cubic",
         "cubic-rfc9438",
         "highspeed",
+        "illinois",
         "newreno",
         "scalable",
         "scalable50",

@@ -31,6 +31,8 @@ registry! {
     "cubic-rfc9438", "cubic9438", cc_cubic9438, "CUBIC of RFC 9438, with HyStart++ (RFC 9406)";
     "highspeed", "highspeed", cc_highspeed,
         "HighSpeed TCP, RFC 3649: increase and decrease by the window";
+    "illinois", "illinois", cc_illinois,
+        "Illinois, Liu 2006: loss lowers the window, delay sets by how much it moves";
     "newreno", "newreno", cc_newreno,
         "standard TCP, RFC 5681: one packet a round trip, halved at a loss";
     "scalable", "scalable", cc_scalable,

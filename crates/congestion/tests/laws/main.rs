@@ -9,6 +9,7 @@ mod cubic_rfc9438;
 mod highspeed;
 mod hystart;
 mod hystartpp;
+mod illinois;
 mod invariants;
 mod newreno;
 mod path;
