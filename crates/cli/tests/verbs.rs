@@ -89,6 +89,7 @@ fn list_prints_every_registry() {
         "bic",
         "cubic",
         "cubic-rfc9438",
+        "dctcp",
         "highspeed",
         "illinois",
         "newreno",

@@ -100,12 +100,25 @@ struct cc {
 	u32 jiffies;      /* the time in ticks of the stack's clock, wrapping: Linux's tcp_jiffies32 */
 	u32 last_sent;    /* when data was last sent, in the same ticks */
 	u32 gso_max;      /* largest segment handed to the device for it to cut up, bytes */
+	u32 delivered_ce; /* of `delivered`, packets whose ACKs echoed a congestion mark, wrapping */
+	u32 rcv_nxt;      /* next sequence number expected of the peer; up to date at the two events of ECN */
+	u32 ack_prior;    /* acknowledged first, see ack_now; written at the two events of ECN */
 	u16 hz;           /* ticks a second */
 	u16 paced;        /* 1 if segments are spread over the round trip; 1 written by init asks for it */
+	u16 echo_ce;      /* 1 if ACKs echo a congestion mark; written at the two events of ECN */
+	u16 ack_now;      /* 0; 1 written at the two events of ECN acknowledges at once, see below */
 	u64 pacing_rate;  /* bytes per second, worked out also if nothing paces; written by cong_control */
 	u64 now_us;       /* the time */
 	u64 priv[CC_PRIVATE_BYTES / 8]; /* the algorithm's own; zero before init */
 };
+
+/*
+ * How an algorithm that needs ECN has marks echoed. Left alone, the receiver does as RFC 3168 section 6.1.3:
+ * a mark is echoed by every ACK until the peer says that it reduced. One that echoes each mark, and no more
+ * (RFC 8257 section 3.2), writes echo_ce at each of the two events, and ack_now where the mark differs from
+ * the last one. Then an ACK that was delayed goes out before any other, up to ack_prior and with the other
+ * echo, so that no ACK speaks for segments of both kinds; the segment at hand is acknowledged at once.
+ */
 
 /*
  * A window that a program saves is cwnd and ssthresh, and nothing of priv: that is of its time, such as
@@ -148,11 +161,11 @@ _Static_assert(sizeof(struct cc_ack) == 16, "packs as AckSample");
 _Static_assert(__builtin_offsetof(struct cc_rate, delivered) == 16, "packs as RateSample");
 _Static_assert(sizeof(struct cc_rate) == 48, "packs as RateSample");
 _Static_assert(__builtin_offsetof(struct cc, delivered) == 52, "packs as Sock");
-_Static_assert(__builtin_offsetof(struct cc, paced) == 70, "packs as Sock");
-_Static_assert(__builtin_offsetof(struct cc, pacing_rate) == 72, "packs as Sock");
-_Static_assert(__builtin_offsetof(struct cc, now_us) == 80, "packs as Sock");
-_Static_assert(__builtin_offsetof(struct cc, priv) == 88, "packs as Sock");
-_Static_assert(sizeof(struct cc) == 88 + CC_PRIVATE_BYTES, "packs as Sock");
+_Static_assert(__builtin_offsetof(struct cc, paced) == 82, "packs as Sock");
+_Static_assert(__builtin_offsetof(struct cc, pacing_rate) == 88, "packs as Sock");
+_Static_assert(__builtin_offsetof(struct cc, now_us) == 96, "packs as Sock");
+_Static_assert(__builtin_offsetof(struct cc, priv) == 104, "packs as Sock");
+_Static_assert(sizeof(struct cc) == 104 + CC_PRIVATE_BYTES, "packs as Sock");
 
 #define CC_INLINE inline __attribute__((always_inline))
 

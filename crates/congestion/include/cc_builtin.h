@@ -22,6 +22,11 @@ static CC_INLINE u32 cc_jiffies(void)
 	return tcp_jiffies32;
 }
 
+static CC_INLINE void cc_send_ack(struct tcp_sock *tp, u32 rcv_nxt)
+{
+	__tcp_send_ack((struct sock *)tp, rcv_nxt, 0);
+}
+
 /*
  * What the parameters are set to: the command line's values are there before the first connection. A file
  * without parameters has zeros, as the private state before init.
@@ -98,7 +103,7 @@ static u32 cc_values[CC_PARAMETERS_MAX];
 	static void alg##_cwnd_event(__VA_ARGS__);                                                 \
 	static void sui_##alg##_cwnd_event(struct sock *sk, enum tcp_ca_event event)               \
 	{                                                                                          \
-		CC_CALL(sk, alg##_cwnd_event(&view, event));                                       \
+		CC_CALL(sk, alg##_cwnd_event(&view, event); cc_store_echo(tp, &view, event));      \
 	}                                                                                          \
 	static void alg##_cwnd_event(__VA_ARGS__)
 

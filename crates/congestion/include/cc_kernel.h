@@ -32,6 +32,9 @@ struct inet_sock {
 struct inet_connection_sock {
 	struct inet_sock icsk_inet;
 	u8 icsk_ca_state : 5;
+	struct {
+		u8 pending;
+	} icsk_ack;
 	u64 icsk_ca_priv[CC_PRIVATE_BYTES / 8];
 } CC_CORE;
 
@@ -62,6 +65,9 @@ struct tcp_sock {
 	u32 snd_una;
 	u32 snd_nxt;
 	u32 delivered;
+	u32 delivered_ce;
+	u32 rcv_nxt;
+	u8 ecn_flags;
 	u32 lsndtime;
 	u64 tcp_mstamp;
 } CC_CORE;
@@ -105,6 +111,7 @@ struct tcp_congestion_ops {
 extern unsigned long CONFIG_HZ __attribute__((section(".kconfig")));
 
 static u64 (*const cc_jiffies64)(void) = (void *)118;
+static long (*const cc_send_ack)(void *tp, u32 rcv_nxt) = (void *)116;
 
 /* A bit field's value: CO-RE says which byte it lies in and how far to shift (kinds 0, 4 and 5). */
 #define CC_BITS(base, field)                                                                       \
@@ -297,7 +304,8 @@ enum cc_hook {
 	CC_PROGRAM(alg, cwnd_event)                                                                \
 	{                                                                                          \
 		u32 event = (u32)ctx[1];                                                           \
-		CC_WRAP(alg, CC_HOOK_CWND_EVENT, event, 0, 0, alg##_cwnd_event(&view, event));          \
+		CC_WRAP(alg, CC_HOOK_CWND_EVENT, event, 0, 0, alg##_cwnd_event(&view, event);      \
+			cc_store_echo(tp, &view, event));                                          \
 	}                                                                                          \
 	static CC_INLINE void alg##_cwnd_event(__VA_ARGS__)
 

@@ -15,6 +15,11 @@ static CC_INLINE u32 cc_cwnd_limited(const struct tcp_sock *tp)
 	return tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out;
 }
 
+/* Linux's TCP_ECN_DEMAND_CWR (every ACK echoes a mark), ICSK_ACK_TIMER and ICSK_ACK_NOW. */
+#define CC_DEMAND_CWR 4
+#define CC_ACK_TIMER 2
+#define CC_ACK_NOW 16
+
 static CC_INLINE void cc_load(struct cc *c, struct tcp_sock *tp)
 {
 	c->cwnd = tp->snd_cwnd;
@@ -34,6 +39,11 @@ static CC_INLINE void cc_load(struct cc *c, struct tcp_sock *tp)
 	c->jiffies = cc_jiffies();
 	c->last_sent = tp->lsndtime;
 	c->gso_max = tp->inet_conn.icsk_inet.sk.sk_gso_max_size;
+	c->delivered_ce = tp->delivered_ce;
+	c->rcv_nxt = tp->rcv_nxt;
+	c->ack_prior = 0;
+	c->echo_ce = (tp->ecn_flags & CC_DEMAND_CWR) != 0;
+	c->ack_now = 0;
 	c->hz = (u16)CONFIG_HZ;
 	c->paced = tp->inet_conn.icsk_inet.sk.sk_pacing_status != 0;
 	c->pacing_rate = tp->inet_conn.icsk_inet.sk.sk_pacing_rate;
@@ -63,6 +73,29 @@ static CC_INLINE void cc_store(struct tcp_sock *tp, const struct cc *c)
 	CC_UNROLL
 	for (int i = 0; i < CC_PRIVATE_BYTES / 8; i++)
 		tp->inet_conn.icsk_ca_priv[i] = c->priv[i];
+}
+
+static CC_INLINE void cc_demand(struct tcp_sock *tp, u32 echo)
+{
+	if (echo)
+		tp->ecn_flags |= CC_DEMAND_CWR;
+	else
+		tp->ecn_flags &= ~CC_DEMAND_CWR;
+}
+
+/* What an algorithm says of ACKs at the two events of ECN: Linux's dctcp_ece_ack_update (net/ipv4/tcp_dctcp.h). */
+static CC_INLINE void cc_store_echo(struct tcp_sock *tp, const struct cc *c, u32 event)
+{
+	if (event != CC_ECN_NO_CE && event != CC_ECN_IS_CE)
+		return;
+	if (c->ack_now) {
+		if (tp->inet_conn.icsk_ack.pending & CC_ACK_TIMER) {
+			cc_demand(tp, !c->echo_ce);
+			cc_send_ack(tp, c->ack_prior);
+		}
+		tp->inet_conn.icsk_ack.pending |= CC_ACK_NOW;
+	}
+	cc_demand(tp, c->echo_ce);
 }
 
 /* An ACK that gives no sample has an interval, or a number of packets, below zero. */

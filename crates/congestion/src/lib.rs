@@ -94,10 +94,20 @@ pub struct Sock {
     pub last_sent: u32,
     /// The largest segment handed to the device for it to cut up, in bytes; read.
     pub gso_max: u32,
+    /// Of those delivered, packets whose ACKs echoed a congestion mark, wrapping; read.
+    pub delivered_ce: u32,
+    /// Next sequence number expected of the peer; read, at the two events of ECN.
+    pub rcv_nxt: u32,
+    /// What a delayed ACK acknowledges where `ack_now` is written; written with it.
+    pub ack_prior: u32,
     /// Ticks a second; read.
     pub hz: u16,
     /// 1 if segments are spread over the round trip; an algorithm that needs it writes 1 in `init`.
     pub paced: u16,
+    /// 1 if ACKs echo a congestion mark; written at the two events of ECN.
+    pub echo_ce: u16,
+    /// 0; 1 written at the two events of ECN acknowledges at once, and what waited for its ACK before that.
+    pub ack_now: u16,
     /// Pacing rate in bytes per second, worked out also if nothing paces; written by algorithms with
     /// `cong_control`, whose own it is. [`UNPACED`] does not bind.
     pub pacing_rate: u64,
@@ -166,11 +176,11 @@ pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 const _: () = {
     use core::mem::{offset_of, size_of};
     assert!(offset_of!(Sock, delivered) == 52);
-    assert!(offset_of!(Sock, paced) == 70);
-    assert!(offset_of!(Sock, pacing_rate) == 72);
-    assert!(offset_of!(Sock, now_us) == 80);
-    assert!(offset_of!(Sock, private) == 88);
-    assert!(size_of::<Sock>() == 88 + PRIVATE_BYTES);
+    assert!(offset_of!(Sock, paced) == 82);
+    assert!(offset_of!(Sock, pacing_rate) == 88);
+    assert!(offset_of!(Sock, now_us) == 96);
+    assert!(offset_of!(Sock, private) == 104);
+    assert!(size_of::<Sock>() == 104 + PRIVATE_BYTES);
     assert!(offset_of!(AckSample, acked) == 8);
     assert!(size_of::<AckSample>() == 16);
     assert!(offset_of!(RateSample, delivered) == 16);

@@ -29,6 +29,8 @@ registry! {
     "bic", "bic", cc_bic, "BIC, Xu 2004: binary search towards the window of the last loss";
     "cubic", "cubic", cc_cubic, "CUBIC as in Linux 6: a cubic function of time, with HyStart (Ha 2008)";
     "cubic-rfc9438", "cubic9438", cc_cubic9438, "CUBIC of RFC 9438, with HyStart++ (RFC 9406)";
+    "dctcp", "dctcp", cc_dctcp,
+        "DCTCP, RFC 8257: falls by the share of packets that carry congestion marks";
     "highspeed", "highspeed", cc_highspeed,
         "HighSpeed TCP, RFC 3649: increase and decrease by the window";
     "illinois", "illinois", cc_illinois,

@@ -164,9 +164,13 @@ impl Connection {
         let walked = self.sender.on_ack(tcp, now);
         let codepoint = packet.tos & ecn::MASK;
         let marked = codepoint == ecn::CE;
-        let taken = self.receiver.on_segment(tcp, marked, self.sender.fin_sent, now);
-        if taken && tcp.payload != 0 && codepoint != 0 {
-            self.sender.on_capable_data(marked, now);
+        let told = self.sender.tells_marks();
+        let waited = self.receiver.ack_waits();
+        let taken = self.receiver.on_segment(tcp, marked && !told, self.sender.fin_sent, now);
+        if told && taken && tcp.payload != 0 && codepoint != 0 {
+            let (next, echoing) = self.receiver.expected();
+            let echo = self.sender.on_capable_data(marked, next, echoing, now);
+            self.receiver.on_told_mark(marked, echo, waited);
         }
         self.event |= self.sender.is_finished() || self.receiver.is_finished();
         let pure_ack = tcp.payload == 0 && tcp.flags & flags::FIN == 0;

@@ -8,6 +8,7 @@ use traffic::Instant;
 use traffic::packet::{SackBlock, Tcp, flags};
 
 use crate::config::Config;
+use crate::sender::Echo;
 use crate::seq::{ORIGIN, SequenceSpace};
 use delayed::DelayedAck;
 use reassembly::Reassembly;
@@ -49,6 +50,9 @@ pub(crate) struct Receiver {
     ecn: bool,
     /// A mark is echoed until the peer says it reduced (RFC 3168, section 6.1.3).
     echoing: bool,
+    /// What the next ACK acknowledges in place of all that came, and whether it echoes a mark: it was delayed,
+    /// and what came since is of the other kind.
+    prior: Option<(u64, bool)>,
     /// How the next ACK differs from the last, but for its timestamps.
     news: AckContent,
     /// When the application read last.
@@ -110,6 +114,7 @@ impl Receiver {
             fin: None,
             ts_recent: 0,
             echoing: false,
+            prior: None,
             news: AckContent::Any,
             delayed: DelayedAck::new(&config.ack),
             tuning,
@@ -329,11 +334,42 @@ impl Receiver {
             self.echoing = false;
         }
         if marked {
-            self.stats.marks += 1;
-            if !self.echoing {
-                self.delayed.on_duplicate();
+            self.on_mark();
+        }
+    }
+
+    fn on_mark(&mut self) {
+        self.stats.marks += 1;
+        if !self.echoing {
+            self.delayed.on_duplicate();
+        }
+        self.echoing = true;
+    }
+
+    /// Whether an ACK is due, or delayed.
+    pub(crate) fn ack_waits(&self) -> bool {
+        self.delayed.waits()
+    }
+
+    /// The next number expected, and whether ACKs echo a mark.
+    pub(crate) fn expected(&self) -> (u32, bool) {
+        (self.space.wire(self.nxt), self.echoing)
+    }
+
+    /// The algorithm was told of a segment's mark and says how it is echoed; `waited` is whether an ACK was due
+    /// or delayed before the segment.
+    pub(crate) fn on_told_mark(&mut self, marked: bool, echo: Echo, waited: bool) {
+        self.echoing = echo.ce;
+        self.news = AckContent::Any;
+        if let Some(prior) = echo.prior {
+            if waited && self.prior.is_none() {
+                let prior = self.space.unwrap(prior, self.nxt).clamp(self.acked, self.nxt);
+                self.prior = Some((prior, !echo.ce));
             }
-            self.echoing = true;
+            self.delayed.now();
+        }
+        if marked {
+            self.on_mark();
         }
     }
 
@@ -395,6 +431,9 @@ impl Receiver {
     /// SACK blocks.
     #[inline(never)]
     pub(crate) fn acknowledge_any(&mut self, tcp: &mut Tcp, payload: u32) -> u32 {
+        if let Some((prior, echo)) = self.prior.take() {
+            return self.acknowledge_prior(tcp, prior, echo);
+        }
         (tcp.ack, tcp.window) = self.acknowledge();
         tcp.flags = if self.echoing { flags::ACK | flags::ECE } else { flags::ACK };
         tcp.sack_len = 0;
@@ -410,6 +449,18 @@ impl Receiver {
             self.news = AckContent::Any;
         }
         blocks
+    }
+
+    /// An ACK up to `prior`; the one that is due stays due.
+    #[cold]
+    fn acknowledge_prior(&mut self, tcp: &mut Tcp, prior: u64, echo: bool) -> u32 {
+        let window = (self.edge - prior) >> self.window_shift;
+        (tcp.ack, tcp.window) = (self.space.wire(prior), window.min(65_535) as u16);
+        tcp.flags = if echo { flags::ACK | flags::ECE } else { flags::ACK };
+        tcp.sack_len = 0;
+        self.acked = prior;
+        self.delayed.sent_quickly();
+        0
     }
 
     /// Moves the right edge, by a worthwhile step only (RFC 9293, section 3.8.6.2.2).

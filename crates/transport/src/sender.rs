@@ -169,6 +169,15 @@ pub(crate) struct Sender {
     pub(crate) general: bool,
 }
 
+/// What an algorithm that needs ECN has ACKs say.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Echo {
+    /// They echo a congestion mark.
+    pub(crate) ce: bool,
+    /// One goes out at once, and before it one that was delayed, with the other echo and up to this number.
+    pub(crate) prior: Option<u32>,
+}
+
 /// A segment that goes out although the window would forbid it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Forced {
@@ -199,6 +208,11 @@ fn sock(config: &Config) -> Sock {
         jiffies: 0,
         last_sent: 0,
         gso_max: config.emission.tso_max,
+        delivered_ce: 0,
+        rcv_nxt: 0,
+        ack_prior: 0,
+        echo_ce: 0,
+        ack_now: 0,
         hz: config.hz(),
         paced: u16::from(config.emission.pacing),
         pacing_rate: 0,
@@ -380,16 +394,24 @@ impl Sender {
     }
 
     /// Whether the algorithm is told of marks on data that comes in.
-    fn tells_marks(&self) -> bool {
+    pub(crate) fn tells_marks(&self) -> bool {
         self.agreed.ecn && self.needs_ecn()
     }
 
     /// ECN-capable data came in; an algorithm that needs ECN is told whether it was marked (Linux:
-    /// `tcp_data_ecn_check`).
-    pub(crate) fn on_capable_data(&mut self, marked: bool, now: Instant) {
-        if self.tells_marks() {
-            self.notify(if marked { Event::EcnIsCe } else { Event::EcnNoCe }, now);
-        }
+    /// `tcp_data_ecn_check`). `rcv_nxt` is what is expected next, `echoing` whether ACKs echo a mark.
+    pub(crate) fn on_capable_data(
+        &mut self,
+        marked: bool,
+        rcv_nxt: u32,
+        echoing: bool,
+        now: Instant,
+    ) -> Echo {
+        (self.sock.rcv_nxt, self.sock.echo_ce) = (rcv_nxt, u16::from(echoing));
+        self.sock.ack_now = 0;
+        self.notify(if marked { Event::EcnIsCe } else { Event::EcnNoCe }, now);
+        let prior = (self.sock.ack_now != 0).then_some(self.sock.ack_prior);
+        Echo { ce: self.sock.echo_ce != 0, prior }
     }
 
     fn set_cwnd(&mut self, cwnd: u32, now: Instant) {

@@ -2,11 +2,15 @@
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::sys::socket::{getsockopt, setsockopt, sockopt::TcpCongestion};
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockType, SockaddrIn, connect, getsockopt, setsockopt, socket,
+    sockopt::TcpCongestion,
+};
 
 use crate::namespace::{Pair, RECEIVER};
 
@@ -58,6 +62,31 @@ impl Transfer {
         let name = OsString::from(congestion);
         setsockopt(&from, TcpCongestion, &name).expect("the algorithm is registered");
         assert_eq!(getsockopt(&from, TcpCongestion).expect("a TCP socket"), name);
+        Self::of(from, to)
+    }
+
+    /// Connects two ends that use `congestion` from the SYN on.
+    pub(crate) fn open_chosen(pair: &Pair, congestion: &str) -> Self {
+        let name = OsString::from(congestion);
+        let listener = pair
+            .at_receiver(|| TcpListener::bind((RECEIVER, 0)))
+            .expect("the receiver's address is up");
+        setsockopt(&listener, TcpCongestion, &name).expect("the algorithm is registered");
+        let SocketAddr::V4(address) = listener.local_addr().expect("a bound socket") else {
+            unreachable!("the receiver's address is of IPv4")
+        };
+        let from = pair.at_sender(|| {
+            let kind = (AddressFamily::Inet, SockType::Stream);
+            let socket = socket(kind.0, kind.1, SockFlag::empty(), None).expect("a TCP socket");
+            setsockopt(&socket, TcpCongestion, &name).expect("the algorithm is registered");
+            connect(socket.as_raw_fd(), &SockaddrIn::from(address)).expect("they are joined");
+            TcpStream::from(socket)
+        });
+        let (to, _) = listener.accept().expect("the connection is there");
+        Self::of(from, to)
+    }
+
+    fn of(from: TcpStream, to: TcpStream) -> Self {
         for end in [&from, &to] {
             end.set_read_timeout(Some(PATIENCE)).expect("a TCP socket");
             end.set_write_timeout(Some(PATIENCE)).expect("a TCP socket");

@@ -81,3 +81,34 @@ fn every_hook_call_replays_to_the_same_bits() {
         assert!(tally.losses() > 0, "{}: no loss was seen", algorithm.name());
     }
 }
+
+/// One that needs ECN, where packets are marked: both of its ends are told of marks, and its ACKs echo them.
+#[test]
+fn marks_are_told_echoed_and_replayed() {
+    if machine::lacks("the replay of marks") {
+        return;
+    }
+    for algorithm in Algorithm::all().iter().filter(|algorithm| algorithm.needs_ecn()) {
+        let pair = Pair::new();
+        pair.limit_rate();
+        let _marks = pair.mark_some();
+        let mut object = object::load(algorithm, Flavour::Logging);
+        let registered = object.register();
+        let transfer = Transfer::open_chosen(&pair, registered.name());
+        let (moved, log) = std::thread::scope(|scope| {
+            let moving = scope.spawn(|| transfer.run(REPLAY_BYTES));
+            let log = registered.collect(|| moving.is_finished());
+            (moving.join().expect("the transfer"), log)
+        });
+        assert_eq!(moved.sent, moved.received, "{}: the receiver's bytes", algorithm.name());
+        let tally = replay::compare(algorithm, &log);
+        let (echoed, marks, at_once) = (tally.delivered_ce, tally.marks, tally.acks_at_once);
+        testbed::say(&format!(
+            "{}: {tally}; {marks} marks, {at_once} ACKs at once, {echoed} packets with an echo",
+            algorithm.name()
+        ));
+        assert!(marks > 0 && at_once > 0, "{}: no mark was told", algorithm.name());
+        // Each mark once, but for the packets that share an ACK with it where the path reorders none.
+        assert!((echoed as usize).abs_diff(marks) < marks / 10, "{}", algorithm.name());
+    }
+}

@@ -101,10 +101,21 @@ impl Pair {
 
     /// Drops packets on their way into the receiver while the link lives.
     pub(crate) fn drop_some(&self) -> Link {
-        let program = object::build(Path::new("tests/kernel/drop.bpf.c"), "drop", &[]);
+        self.at_entrance("drop")
+    }
+
+    /// Marks packets on their way into the receiver while the link lives.
+    pub(crate) fn mark_some(&self) -> Link {
+        self.at_entrance("mark")
+    }
+
+    /// Has the XDP program of `NAME.bpf.c` see what comes to the receiver.
+    fn at_entrance(&self, name: &str) -> Link {
+        let file = format!("tests/kernel/{name}.bpf.c");
+        let program = object::build(Path::new(&file), name, &[]);
         self.receiver.within(|| {
-            let open = ObjectBuilder::default().open_memory(&program).expect("the drop object");
-            let object = open.load().expect("the kernel takes the drop program");
+            let open = ObjectBuilder::default().open_memory(&program).expect("the XDP object");
+            let object = open.load().expect("the kernel takes the XDP program");
             let program = object.progs_mut().next().expect("one program");
             let index = nix::net::if_::if_nametoindex("b0").expect("b0");
             program.attach_xdp(index as i32).expect("veth takes XDP")

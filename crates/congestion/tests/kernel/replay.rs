@@ -1,7 +1,7 @@
 //! Replays logged hook calls through the native build.
 
 use std::fmt;
-use std::mem::{offset_of, size_of};
+use std::mem::size_of;
 
 use congestion::{AckSample, Algorithm, Event, INFINITE_SSTHRESH, Sock, State};
 
@@ -14,6 +14,10 @@ pub(crate) struct Tally {
     calls: [usize; HOOKS.len()],
     lost: u32,
     cwnd_max: u32,
+    /// Packets delivered with an echo, at most, and calls that told of a mark and made an ACK go at once.
+    pub(crate) delivered_ce: u32,
+    pub(crate) marks: usize,
+    pub(crate) acks_at_once: usize,
     /// Views whose threshold no hook answered: above infinity.
     foreign: usize,
 }
@@ -55,6 +59,10 @@ pub(crate) fn compare(algorithm: &Algorithm, log: &[u8]) -> Tally {
         assert_eq!(ret, record.ret, "{place}: result from {:?}", record.before);
         assert_eq!(fields(&sock), fields(&record.after), "{place}: from {:?}", record.before);
         tally.compared += 1;
+        tally.delivered_ce = tally.delivered_ce.max(record.before.delivered_ce);
+        let marked = Event::EcnIsCe as u32;
+        tally.marks += usize::from(hook == "cwnd_event" && record.args[0] == marked);
+        tally.acks_at_once += usize::from(sock.ack_now != 0);
         tally.calls[record.hook as usize] += 1;
         tally.cwnd_max = tally.cwnd_max.max(record.after.cwnd);
         tally.foreign += usize::from(record.before.ssthresh > INFINITE_SSTHRESH);
@@ -93,11 +101,10 @@ fn state(number: u32) -> State {
 }
 
 /// Every word of the view that a hook may write. `cwnd_limited` is left out, for the kernel's answer
-/// depends on the window that the hook has just written, and the clock, which goes on meanwhile.
+/// depends on the window that the hook has just written, and the clock, which goes on meanwhile, and the
+/// ACKs that a hook asks for, which the kernel keeps elsewhere.
 fn fields(sock: &Sock) -> [u32; size_of::<Sock>() / 4] {
+    let written = Sock { cwnd_limited: 0, jiffies: 0, ack_prior: 0, ack_now: 0, ..*sock };
     // SAFETY: a `Sock` is whole words without padding (asserted where it is defined).
-    let mut words: [u32; size_of::<Sock>() / 4] = unsafe { std::mem::transmute(*sock) };
-    words[offset_of!(Sock, cwnd_limited) / 4] = 0;
-    words[offset_of!(Sock, jiffies) / 4] = 0;
-    words
+    unsafe { std::mem::transmute(written) }
 }

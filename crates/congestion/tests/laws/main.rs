@@ -6,6 +6,7 @@ mod bbr;
 mod bic;
 mod cubic;
 mod cubic_rfc9438;
+mod dctcp;
 mod highspeed;
 mod hystart;
 mod hystartpp;

@@ -39,8 +39,13 @@ pub(crate) fn established(cwnd: u32, ssthresh: u32) -> Sock {
         jiffies: 250,
         last_sent: 250,
         gso_max: 65_536,
+        delivered_ce: 0,
+        rcv_nxt: 0,
+        ack_prior: 0,
         hz: HZ,
         paced: 0,
+        echo_ce: 0,
+        ack_now: 0,
         pacing_rate: 0,
         now_us: 1_000_000,
         private: [0; 13],
@@ -118,6 +123,17 @@ impl Path {
         self.enter(State::Recovery);
         self.sock.cwnd = self.sock.ssthresh;
         self.sock.cwnd_cnt = 0;
+        self.enter(State::Open);
+    }
+
+    /// A mark came back, and the reduction for it, which takes no time here.
+    pub(crate) fn reduce(&mut self) {
+        self.sock.prior_cwnd = self.sock.cwnd;
+        self.sock.ssthresh = self.algorithm.ssthresh(&mut self.sock);
+        self.enter(State::Cwr);
+        self.sock.cwnd = self.sock.ssthresh;
+        self.sock.cwnd_cnt = 0;
+        self.event(Event::CompleteCwr);
         self.enter(State::Open);
     }
 

@@ -122,6 +122,11 @@ impl DelayedAck {
         self.due
     }
 
+    /// An ACK is due, or delayed.
+    pub(super) fn waits(&self) -> bool {
+        self.due || self.deadline != Instant::NEVER
+    }
+
     #[inline]
     pub(super) fn deadline(&self) -> Instant {
         self.deadline

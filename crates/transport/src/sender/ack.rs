@@ -170,6 +170,9 @@ impl Sender {
             self.uncount_duplicates(&mut event);
         }
         self.count_delivered(event.delivered);
+        if event.echo_ce {
+            self.sock.delivered_ce = self.sock.delivered_ce.wrapping_add(event.delivered);
+        }
         let mut rtt_ns = -1;
         if progress.delivered != 0 {
             rtt_ns = self.on_delivery(&progress, top, &mut event, now);

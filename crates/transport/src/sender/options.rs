@@ -60,7 +60,7 @@ impl Sender {
             self.rates = None;
         } else if self.rates.is_none() {
             let last = (self.stats.sample_from.0, self.stats.sample_to.0);
-            self.rates = Some(Box::new(Rates::among(&self.board, last)));
+            self.rates = Some(Box::new(Rates::among(&self.board, last, self.sock.delivered_ce)));
         }
         if established {
             self.begin_congestion(now);

@@ -31,7 +31,6 @@ pub(super) struct Rates {
     stamps: Vec<Stamp>,
     first_sent: Instant,
     delivered_at: Instant,
-    delivered_ce: u32,
     /// Until so many segments are delivered, samples are of an application that had no more to send;
     /// 0 if they are not.
     app_limited: u32,
@@ -47,7 +46,6 @@ impl Rates {
             stamps: vec![Stamp::default(); SLOTS_MIN],
             first_sent: Instant::ZERO,
             delivered_at: Instant::ZERO,
-            delivered_ce: 0,
             app_limited: 0,
             sample: RateSample::default(),
         }
@@ -55,7 +53,7 @@ impl Rates {
 
     /// One that begins while segments are out; the last delivery was of one sent and delivered at `last`. Of what
     /// is out it is not known whether the application limited: it counts as if.
-    pub(super) fn among(board: &Scoreboard, last: (Instant, Instant)) -> Self {
+    pub(super) fn among(board: &Scoreboard, last: (Instant, Instant), delivered_ce: u32) -> Self {
         let (head, out) = (board.head(), board.out());
         let slots = (out as usize + 1).next_power_of_two().max(SLOTS_MIN);
         let mut rates = Self { stamps: vec![Stamp::default(); slots], ..Self::new() };
@@ -64,7 +62,7 @@ impl Rates {
             let sent = board.segment(place).sent;
             let slot = rates.slot(place);
             rates.stamps[slot] =
-                Stamp { first_sent: sent, delivered_at: sent, delivered_ce: 0, app_limited: true };
+                Stamp { first_sent: sent, delivered_at: sent, delivered_ce, app_limited: true };
         }
         rates
     }
@@ -102,7 +100,7 @@ impl Sender {
         rates.stamps[slot] = Stamp {
             first_sent: rates.first_sent,
             delivered_at: rates.delivered_at,
-            delivered_ce: rates.delivered_ce,
+            delivered_ce: self.sock.delivered_ce,
             app_limited: rates.app_limited != 0,
         };
     }
@@ -129,9 +127,6 @@ impl Sender {
         now: Instant,
     ) {
         let Some(rates) = &mut self.rates else { return };
-        if event.echo_ce {
-            rates.delivered_ce = rates.delivered_ce.wrapping_add(event.delivered);
-        }
         let reached = self.delivered.wrapping_sub(rates.app_limited) as i32 > 0;
         if rates.app_limited != 0 && reached {
             rates.app_limited = 0;
@@ -160,7 +155,7 @@ impl Sender {
         }
         sample.interval_ns = interval.as_ns();
         sample.delivered = self.delivered.wrapping_sub(newest.delivered);
-        sample.delivered_ce = rates.delivered_ce.wrapping_sub(stamp.delivered_ce);
+        sample.delivered_ce = self.sock.delivered_ce.wrapping_sub(stamp.delivered_ce);
         sample.app_limited = u32::from(stamp.app_limited);
         sample.retransmitted = u32::from(newest.retransmitted);
     }

@@ -144,3 +144,33 @@ fn it_is_negotiated_whatever_the_setting_but_only_between_two_that_need_it() {
         assert_eq!(agreed(&with(&DOES_NOT, Ecn::Off), &needs), (false, 0), "{setting:?}");
     }
 }
+
+/// RFC 8257, section 3.2: what waits for its ACK when the mark changes is acknowledged first, with its own echo; the
+/// segment that changed it at once; and in between every other segment, as ever. CWR ends no echo.
+#[test]
+fn dctcp_echoes_each_mark_and_a_delayed_ack_speaks_for_one_kind() {
+    let mut config = config(Algorithm::by_name("dctcp").unwrap());
+    config.ack.quick_acks = 0;
+    let mut script = Script::new(&config, 100, 60_000);
+    script.now = at(200);
+    let first = script.seq;
+    let mut acks = |segment: u32, codepoint: u8, cwr: u8| -> Vec<(u32, bool)> {
+        let mut packet = data(&script, segment, codepoint);
+        packet.tcp.flags |= cwr;
+        script.end.receive(&packet, script.now);
+        let sent = script.sends();
+        let segments = |packet: &Packet| packet.tcp.ack.wrapping_sub(first) / MSS as u32;
+        sent.iter().map(|packet| (segments(packet), packet.tcp.flags & flags::ECE != 0)).collect()
+    };
+    assert_eq!(acks(0, ecn::ECT0, 0), []);
+    assert_eq!(acks(1, ecn::CE, 0), [(1, false), (2, true)]);
+    assert_eq!(acks(2, ecn::CE, 0), []);
+    assert_eq!(acks(3, ecn::CE, flags::CWR), [(4, true)]);
+    assert_eq!(acks(4, ecn::CE, 0), []);
+    assert_eq!(acks(5, ecn::ECT0, 0), [(5, true), (6, false)]);
+    // Nothing waits: one ACK is enough.
+    assert_eq!(acks(6, ecn::CE, 0), [(7, true)]);
+    assert_eq!(acks(7, ecn::ECT0, 0), [(8, false)]);
+    assert_eq!(acks(8, ecn::ECT0, 0), []);
+    assert_eq!(acks(9, ecn::ECT0, 0), [(10, false)]);
+}
