@@ -1,5 +1,5 @@
 //! The page of memory in which guests and calendar agree on the time without a message (`um_timetravel.h`, struct
-//! `um_timetravel_schedshm`, version 2), and tell each other of their cards' rings (a patch of ours): a message for each
+//! `um_timetravel_schedshm`, version 2), and by which they kick and call their cards' rings (a patch of ours): a message for each
 //! frame would cost more than the frame.
 
 use std::fs::File;

@@ -107,7 +107,7 @@ impl Program {
         Self::spawn_with(site, words, &[], output, rights)
     }
 
-    /// The same with `variables` in its environment, too.
+    /// A program that has `variables` in its environment beside.
     ///
     /// # Errors
     /// As [`Self::spawn`].

@@ -70,7 +70,7 @@ pub struct Command<'a> {
 }
 
 impl Plan {
-    /// The same network with its hosts' programs, without flows and without end: to work in by hand.
+    /// A plan of this network and its hosts' programs, without flows and without end: to work in by hand.
     pub fn by_hand(&self) -> Self {
         let mut plan = Self {
             duration: Duration::MAX,

@@ -79,7 +79,7 @@ fn dctcp_keeps_the_queue_at_the_marking_threshold_and_the_link_full() {
     }
 }
 
-/// The same, section 3.4: a threshold of a seventh of what the path holds is enough, where standard TCP, which halves
+/// RFC 8257, section 3.4: a threshold of a seventh of what the path holds is enough, where standard TCP, which halves
 /// its window at a mark, needs all of it.
 #[test]
 fn where_dctcp_fills_the_link_with_a_short_queue_newreno_does_not() {

@@ -108,7 +108,7 @@ fn keys(patience: time::Duration) -> io::Result<Vec<u8>> {
     Ok(keys)
 }
 
-/// Of a terminal that tells none, the usual.
+/// The usual one for a terminal that has none.
 fn size() -> TerminalSize {
     let (Width(columns), Height(rows)) =
         terminal_size_of(io::stdin()).unwrap_or((Width(80), Height(24)));

@@ -24,7 +24,7 @@ use crate::hosts::Hosts;
 use crate::program::{Output, Program, Rights, Site};
 use crate::programs;
 
-/// Runs it, from the run's start to its end; a guest without its host waits for ever.
+/// Runs it, from the run's start to its end; a guest without its host waits without end.
 pub(super) fn run(
     plan: &Plan,
     hosts: &Hosts,

@@ -65,7 +65,7 @@ fn type_in(folder: &Path, keyboard: &mut File, over: &AtomicBool) {
     }
 }
 
-/// Gives the terminal another size, of which its programs hear (`TIOCSWINSZ`, ioctl_tty(2)).
+/// Gives the terminal another size, which its programs are notified of (`TIOCSWINSZ`, ioctl_tty(2)).
 fn resize(terminal: &File, size: TerminalSize) {
     let size = window(size);
     // SAFETY: the kernel reads a size, which outlives the call.
