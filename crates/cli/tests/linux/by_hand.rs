@@ -1,19 +1,17 @@
 //! Commands and shells in hosts with kernels: what they print is the same each time, a terminal is theirs, and nothing is
 //! left of them.
 
-use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::{Arc, Mutex};
-use std::thread;
+use std::process::{Command, Output, Stdio};
 
-use nix::pty::{Winsize, openpty};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tempfile::TempDir;
 use testbed::{eventually, lacks_programs};
 
+use crate::on_terminal::OnTerminal;
 use crate::scenario::ground;
 use crate::typed::{SUIMON, code, stderr, stdout};
 
@@ -136,45 +134,13 @@ fn a_shell_runs_what_is_piped_in() {
 }
 
 /// A shell in host `a` on a terminal of 100 columns and 30 lines.
-struct Shell {
-    child: Child,
-    keyboard: File,
-    /// Everything that was written to it.
-    text: Arc<Mutex<String>>,
+fn shell(place: &Place) -> OnTerminal {
+    let words = ["shell", "my.toml", "a", "--on", "simulator"];
+    OnTerminal::start(&mut place.command(&words), [30, 100])
 }
 
-impl Shell {
-    fn open(place: &Place) -> Self {
-        let size = Winsize { ws_row: 30, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
-        let ends = openpty(Some(&size), None).expect("a terminal");
-        let end = || Stdio::from(ends.slave.try_clone().expect("a terminal"));
-        let mut command = place.command(&["shell", "my.toml", "a", "--on", "simulator"]);
-        let child = command.stdin(end()).stdout(end()).stderr(end()).spawn().expect("it starts");
-        let mut screen = File::from(ends.master.try_clone().expect("a terminal"));
-        let text = Arc::new(Mutex::new(String::new()));
-        let written = Arc::clone(&text);
-        thread::spawn(move || {
-            let mut bytes = [0; 4096];
-            while let Ok(count @ 1..) = screen.read(&mut bytes) {
-                let more = String::from_utf8_lossy(&bytes[..count]).into_owned();
-                written.lock().expect("no panic").push_str(&more);
-            }
-        });
-        Self { child, keyboard: File::from(ends.master), text }
-    }
-
-    fn types(&mut self, keys: &str) {
-        self.keyboard.write_all(keys.as_bytes()).expect("typed");
-    }
-
-    fn shows(&self, part: &str) {
-        eventually(part, || self.text.lock().expect("no panic").contains(part));
-    }
-
-    fn ends(&mut self, wanted: i32) {
-        let status = self.child.wait().expect("it ends");
-        assert_eq!(status.code(), Some(wanted), "{}", self.text.lock().expect("no panic"));
-    }
+fn shows(shell: &OnTerminal, part: &str) {
+    eventually(part, || shell.text().contains(part));
 }
 
 #[test]
@@ -182,18 +148,18 @@ fn a_terminal_is_the_shells() {
     let Some(place) = Place::take("a shell in a host with a kernel, on a terminal") else {
         return;
     };
-    let mut shell = Shell::open(&place);
-    shell.shows("b     10.0.0.2");
-    shell.shows("# ");
+    let mut shell = shell(&place);
+    shows(&shell, "b     10.0.0.2");
+    shows(&shell, "# ");
     // What is shown as typed is not what comes of it.
     shell.types("stty size; echo to-day | tr - n\r");
-    shell.shows("30 100");
-    shell.shows("tonday");
+    shows(&shell, "30 100");
+    shows(&shell, "tonday");
     shell.types("sleep 100000\r");
-    shell.shows("sleep 100000");
+    shows(&shell, "sleep 100000");
     shell.types("\x03");
     shell.types("ec\x7f\x7fecho inter-upted | tr - r\r");
-    shell.shows("interrupted");
+    shows(&shell, "interrupted");
     shell.types("exit 5\r");
     shell.ends(5);
     place.check_nothing_is_left();
@@ -203,8 +169,8 @@ fn a_terminal_is_the_shells() {
 fn a_signal_ends_a_shell_and_nothing_is_left() {
     let Some(place) = Place::take("a shell in a host with a kernel, ended") else { return };
     for signal in [Signal::SIGTERM, Signal::SIGHUP] {
-        let mut shell = Shell::open(&place);
-        shell.shows("# ");
+        let mut shell = shell(&place);
+        shows(&shell, "# ");
         kill(Pid::from_raw(shell.child.id() as i32), signal).expect("it runs");
         shell.ends(130);
         place.check_nothing_is_left();

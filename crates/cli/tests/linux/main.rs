@@ -2,6 +2,9 @@
 //! built: its boot, our congestion control in it, and hosts of scenarios that have it.
 
 #[allow(dead_code, reason = "shared with tests that need more")]
+#[path = "../typed/on_terminal.rs"]
+mod on_terminal;
+#[allow(dead_code, reason = "shared with tests that need more")]
 #[path = "../typed/mod.rs"]
 mod typed;
 

@@ -3,6 +3,8 @@
 #[path = "../router/machines.rs"]
 #[allow(dead_code, reason = "the router's own tests need more of it")]
 mod machines;
+#[path = "../typed/on_terminal.rs"]
+mod on_terminal;
 mod scenario;
 mod terminal;
 #[path = "../typed/mod.rs"]

@@ -1,19 +1,17 @@
 //! The view on a terminal of its own: what it shows, and that it gives the terminal back.
 
 use std::fs::File;
-use std::io::{Read, Write};
-use std::os::fd::OwnedFd;
+use std::io::Read;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
-use std::thread;
+use std::process::{Command, Stdio};
 
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
-use nix::pty::{Winsize, openpty};
+use nix::pty::openpty;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::termios::{LocalFlags, tcgetattr};
 use nix::unistd::Pid;
 
+use crate::on_terminal::OnTerminal;
 use crate::typed::SUIMON;
 use crate::{finished, folder};
 use testbed::eventually;
@@ -23,37 +21,17 @@ const LEFT: &str = "\x1b[?1049l";
 const SEEN: &str = "\x1b[?25h";
 
 /// `suimon top` on a terminal of 80 columns and 24 lines.
-struct Shown {
-    child: Child,
-    keyboard: File,
-    terminal: OwnedFd,
-    /// Everything that was written to it.
-    text: Arc<Mutex<String>>,
-}
+struct Shown(OnTerminal);
 
 impl Shown {
     fn start(folder: &Path, words: &[&str]) -> Self {
-        let size = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
-        let ends = openpty(Some(&size), None).expect("a terminal");
-        let end = || Stdio::from(ends.slave.try_clone().expect("a terminal"));
         let mut command = Command::new(SUIMON);
         command.arg("top").args(words).current_dir(folder).env("TERM", "xterm-256color");
-        let child = command.stdin(end()).stdout(end()).stderr(end()).spawn().expect("it starts");
-        let mut screen = File::from(ends.master.try_clone().expect("a terminal"));
-        let text = Arc::new(Mutex::new(String::new()));
-        let written = Arc::clone(&text);
-        thread::spawn(move || {
-            let mut bytes = [0; 4096];
-            while let Ok(count @ 1..) = screen.read(&mut bytes) {
-                let more = String::from_utf8_lossy(&bytes[..count]).into_owned();
-                written.lock().expect("no panic").push_str(&more);
-            }
-        });
-        Self { child, keyboard: File::from(ends.master), terminal: ends.slave, text }
+        Self(OnTerminal::start(&mut command, [24, 80]))
     }
 
     fn text(&self) -> String {
-        self.text.lock().expect("no panic").clone()
+        self.0.text()
     }
 
     fn shows(&self, part: &str) {
@@ -61,31 +39,22 @@ impl Shown {
     }
 
     fn types(&mut self, keys: &str) {
-        self.keyboard.write_all(keys.as_bytes()).expect("typed");
+        self.0.types(keys);
     }
 
     /// Whether keys come line by line, and are shown, as a shell has it.
     fn is_plain(&self) -> bool {
-        let flags = tcgetattr(&self.terminal).expect("a terminal").local_flags;
+        let flags = tcgetattr(&self.0.terminal).expect("a terminal").local_flags;
         flags.contains(LocalFlags::ICANON | LocalFlags::ECHO)
     }
 
     /// Waits for its end; the terminal is as it was.
     fn ends(mut self, wanted: i32) {
-        let status = self.child.wait().expect("it ends");
-        assert_eq!(status.code(), Some(wanted), "{}", self.text());
+        self.0.ends(wanted);
         let last = |part: &str| self.text().rfind(part);
         eventually("the other screen is left", || last(LEFT) > last("\x1b[?1049h"));
         eventually("the cursor is seen", || last(SEEN) > last("\x1b[?25l"));
         assert!(self.is_plain());
-    }
-}
-
-impl Drop for Shown {
-    fn drop(&mut self) {
-        // Of one that has ended, this does nothing.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -156,7 +125,7 @@ fn a_signal_ends_it_and_the_terminal_is_as_before() {
     for signal in [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT] {
         let shown = Shown::start(folder.path(), &["run"]);
         shown.shows("gold");
-        kill(Pid::from_raw(shown.child.id() as i32), signal).expect("it runs");
+        kill(Pid::from_raw(shown.0.child.id() as i32), signal).expect("it runs");
         shown.ends(130);
     }
 }
@@ -172,7 +141,7 @@ fn the_last_picture_stays_when_the_run_ends() {
     shown.shows("gold");
     run.end(Signal::SIGTERM);
     shown.shows("come to its end");
-    assert!(shown.child.try_wait().expect("it runs").is_none(), "the picture stays");
+    assert!(shown.0.child.try_wait().expect("it runs").is_none(), "the picture stays");
     shown.types("q");
     shown.ends(0);
 }
