@@ -78,12 +78,7 @@ CC_SSTHRESH(dctcp, struct cc *c)
 
 CC_CONG_AVOID(dctcp, struct cc *c, u32 ack, u32 acked)
 {
-	if (!c->cwnd_limited)
-		return;
-	if (cc_in_slow_start(c))
-		acked = cc_slow_start(c, acked);
-	if (acked)
-		cc_increase_reno(c, acked);
+	cc_avoid_reno(c, acked);
 }
 
 /* Section 3.3, steps 4 to 8. */

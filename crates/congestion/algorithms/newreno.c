@@ -19,12 +19,7 @@ CC_SSTHRESH(newreno, struct cc *c)
 
 CC_CONG_AVOID(newreno, struct cc *c, u32 ack, u32 acked)
 {
-	if (!c->cwnd_limited)
-		return;
-	if (cc_in_slow_start(c))
-		acked = cc_slow_start(c, acked);
-	if (acked)
-		cc_increase_reno(c, acked);
+	cc_avoid_reno(c, acked);
 }
 
 CC_UNDO_CWND(newreno, struct cc *c)

@@ -60,17 +60,6 @@ static CC_INLINE void restart(struct vegas *s, const struct cc *c)
 	start_round(s, c);
 }
 
-/* Standard TCP, RFC 5681. */
-static CC_INLINE void follow_reno(struct cc *c, u32 acked)
-{
-	if (!c->cwnd_limited)
-		return;
-	if (cc_in_slow_start(c))
-		acked = cc_slow_start(c, acked);
-	if (acked)
-		cc_increase_reno(c, acked);
-}
-
 /* The threshold follows the window down, so that slow start is not entered again. */
 static CC_INLINE void lower(struct cc *c, u32 cwnd)
 {
@@ -115,10 +104,10 @@ CC_CONG_AVOID(vegas, struct cc *c, u32 ack, u32 acked)
 	struct vegas *s = CC_PRIVATE(c, struct vegas);
 
 	if (!s->enabled) {
-		follow_reno(c, acked);
+		cc_avoid_reno(c, acked);
 	} else if (cc_before(s->round_end, ack)) {
 		if (s->samples < SAMPLES_MIN)
-			follow_reno(c, acked);
+			cc_avoid_reno(c, acked);
 		else
 			decide(s, c, acked);
 		start_round(s, c);

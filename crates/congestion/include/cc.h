@@ -280,6 +280,17 @@ static CC_INLINE void cc_increase_reno(struct cc *c, u32 acked)
 	cc_increase(c, 1, cc_max(c->cwnd, 1), acked);
 }
 
+/* Standard TCP's whole answer to an ACK: slow start and increase (RFC 5681 section 3.1), if the window limits. */
+static CC_INLINE void cc_avoid_reno(struct cc *c, u32 acked)
+{
+	if (!c->cwnd_limited)
+		return;
+	if (cc_in_slow_start(c))
+		acked = cc_slow_start(c, acked);
+	if (acked)
+		cc_increase_reno(c, acked);
+}
+
 /* cwnd * `num` / `den`, and at least RFC 5681's two packets. */
 static CC_INLINE u32 cc_reduced(const struct cc *c, u32 num, u32 den)
 {
