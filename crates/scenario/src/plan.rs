@@ -1,6 +1,7 @@
 //! The plan: a scenario with every name resolved, every default filled in and every quantity checked.
 //! Drivers read it and nothing else.
 
+mod by_hand;
 mod change;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -70,21 +71,6 @@ pub struct Command<'a> {
 }
 
 impl Plan {
-    /// A plan of this network and its hosts' programs, without flows and without end: to work in by hand.
-    pub fn by_hand(&self) -> Self {
-        let mut plan = Self {
-            duration: Duration::MAX,
-            measure: None,
-            flows: Vec::new(),
-            probes: Probes::default(),
-            expectations: Vec::new(),
-            comparison: Comparison::default(),
-            ..self.clone()
-        };
-        plan.changes.retain(|change| change.of_port().is_some());
-        plan
-    }
-
     /// When all that was counted so far is to be known, for what is measured: at the last instant before the measured part
     /// begins, unless the run does then, and at its last one, unless the run ends then.
     pub fn looks(&self) -> impl DoubleEndedIterator<Item = Instant> + Clone + use<> {
