@@ -1,4 +1,4 @@
-//! A guest's network card: virtio-net over vhost-user, whose frames are the calendar's.
+//! A guest's network card: virtio-net, made over vhost-user, whose rings lie in shared memory and whose frames are the calendar's.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
