@@ -1,17 +1,28 @@
 //! Flow control of a port (IEEE 802.3, annex 31B; 802.1Qbb): the port at the other end of the wire stops it, as a
 //! whole or by priorities, and control frames of its own go out before all that its discipline has.
 //!
-//! A packet of a priority that is stopped holds up those behind it in the same queue: what the discipline gave, the
-//! port keeps until the priority goes on.
+//! A discipline with classes passes over those that are stopped ([`traffic::Discipline::hold`]). In any other a packet
+//! of a priority that is stopped holds up those behind it: what the discipline gave, the port keeps until the
+//! priority goes on.
 
 use traffic::control::PRIORITIES;
-use traffic::{Duration, Instant, PacketId, Packets, Pause, Rate, Ring};
+use traffic::{Duration, Instant, PacketId, Packets, Pause, Priorities, Rate, Ring};
+
+/// When a priority stops, and when it goes on.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stop {
+    from: Instant,
+    until: Instant,
+}
 
 /// What a port has been told, and what it has to say.
 #[derive(Debug, Default)]
 pub(crate) struct FlowControl {
-    /// When each priority goes on.
-    stopped_until: [Instant; PRIORITIES],
+    /// What it is told takes effect so much later (802.3, 31B.3.7).
+    response: Duration,
+    stops: [Stop; PRIORITIES],
+    /// The priorities that the discipline was told are stopped.
+    told: Priorities,
     /// A packet that the discipline gave and that may not go yet.
     held: Option<PacketId>,
     held_bytes: u64,
@@ -34,9 +45,33 @@ pub struct Counters {
 }
 
 impl FlowControl {
-    /// Whether neither packets nor frames wait here, and no priority is stopped at `now`.
+    /// Of a port that does as it is told so much later.
+    pub(crate) fn new(response: Duration) -> Self {
+        Self { response, ..Self::default() }
+    }
+
+    /// Whether neither packets nor frames wait here, and no priority is or will be stopped from `now` on.
     pub(crate) fn is_idle(&self, now: Instant) -> bool {
-        !self.has_waiting() && self.stopped_until.iter().all(|&until| until <= now)
+        !self.has_waiting() && self.stops.iter().all(|stop| stop.until <= now)
+    }
+
+    /// The priorities that are stopped at `now`, if the discipline was last told of others.
+    pub(crate) fn news(&mut self, now: Instant) -> Option<Priorities> {
+        let stopped = self.stopped(now);
+        let changed = stopped != self.told;
+        self.told = stopped;
+        changed.then_some(stopped)
+    }
+
+    /// Another discipline is there, which was told nothing.
+    pub(crate) fn forget_told(&mut self) {
+        self.told = Priorities::NONE;
+    }
+
+    /// The priorities that are stopped at `now`.
+    fn stopped(&self, now: Instant) -> Priorities {
+        let bit = |(n, stop): (usize, &Stop)| u8::from(stop.from <= now && now < stop.until) << n;
+        Priorities::of(self.stops.iter().enumerate().map(bit).sum())
     }
 
     /// Whether a packet or frame waits here.
@@ -49,15 +84,20 @@ impl FlowControl {
         self.waiting.len()
     }
 
-    /// The far end's port says to stop or to go on, at `now` to a port of `rate`.
+    /// The far end's port says to stop or to go on, at `now` to a port of `rate`. A stop that comes to its end before
+    /// another takes effect lasts until then.
     pub(crate) fn pause(&mut self, pause: &Pause, rate: Rate, now: Instant) {
         self.counted.pauses_received += 1;
-        for (priority, until) in self.stopped_until.iter_mut().enumerate() {
+        let effect = now + self.response;
+        for (priority, stop) in self.stops.iter_mut().enumerate() {
             let Some(time) = pause.time(priority as u8, rate) else { continue };
+            if stop.until <= now {
+                stop.from = effect;
+            }
             let stopped = &mut self.counted.stopped[priority];
             // What it was told before counts only as far as it lasted.
-            *stopped = *stopped - until.since(now) + time;
-            *until = now + time;
+            *stopped = *stopped - stop.until.since(effect) + time;
+            stop.until = effect + time;
         }
     }
 
@@ -79,8 +119,15 @@ impl FlowControl {
     }
 
     /// When something may be sent at all, if not at `now`.
-    pub(crate) fn stopped(&self, now: Instant) -> Option<Instant> {
-        self.stopped_until.iter().copied().min().filter(|&until| until > now)
+    pub(crate) fn all_stopped(&self, now: Instant) -> Option<Instant> {
+        let first = self.stops.iter().map(|stop| stop.until).min();
+        first.filter(|_| self.stopped(now) == Priorities::ALL)
+    }
+
+    /// When another priority stops or goes on after `now`; never, if none does.
+    pub(crate) fn next_change(&self, now: Instant) -> Instant {
+        let times = self.stops.iter().flat_map(|stop| [stop.from, stop.until]);
+        times.filter(|&at| at > now).min().unwrap_or(Instant::NEVER)
     }
 
     /// Keeps a packet that the discipline gave if its priority is stopped at `now`; until when, then.
@@ -90,13 +137,13 @@ impl FlowControl {
         packets: &Packets,
         now: Instant,
     ) -> Option<Instant> {
-        let until = self.stopped_until[usize::from(packets[packet].priority) % PRIORITIES];
-        let stopped = until > now;
+        let priority = packets[packet].priority;
+        let stopped = self.stopped(now).contains(priority);
         if stopped {
             self.held = Some(packet);
             self.held_bytes = packets[packet].length.into();
         }
-        stopped.then_some(until)
+        stopped.then(|| self.stops[usize::from(priority)].until)
     }
 
     /// Takes the packet that is kept.

@@ -5,7 +5,8 @@
 //! a discipline that panics ends the program everywhere, and `suimon` exits with 70.
 
 use traffic::{
-    Bytes, Dequeued, Discipline, Enqueued, Instant, PacketId, Packets, Ring, Statistics, WireClock,
+    Bytes, Dequeued, Discipline, Enqueued, Instant, PacketId, Packets, Priorities, Ring,
+    Statistics, WireClock,
 };
 
 /// What is wrong with a discipline.
@@ -33,11 +34,13 @@ pub enum Fault {
 pub(crate) struct Guard<Q> {
     qdisc: Q,
     held: u64,
+    /// Some priorities may not be sent.
+    stopped: bool,
 }
 
 impl<Q: Discipline> Guard<Q> {
     pub(crate) fn new(qdisc: Q) -> Self {
-        Self { qdisc, held: 0 }
+        Self { qdisc, held: 0, stopped: false }
     }
 
     /// The discipline itself, to ask of it what moves no packet.
@@ -48,6 +51,12 @@ impl<Q: Discipline> Guard<Q> {
     /// The same, to change its parameters, and for a plain FIFO, which needs no watch.
     pub(crate) fn get_mut(&mut self) -> &mut Q {
         &mut self.qdisc
+    }
+
+    /// [`Discipline::hold`].
+    pub(crate) fn hold(&mut self, stopped: Priorities) {
+        self.stopped = !stopped.is_empty();
+        self.qdisc.hold(stopped);
     }
 
     /// [`Discipline::enqueue`].
@@ -75,7 +84,7 @@ impl<Q: Discipline> Guard<Q> {
             Dequeued::Send(_) if held == 0 => Err(Fault::Invented),
             Dequeued::NotBefore(at) if at <= clock.now => Err(Fault::NoWait),
             Dequeued::Gap(Bytes(0)) => Err(Fault::EmptyGap),
-            Dequeued::Empty if held > 0 => Err(Fault::Stalled(held)),
+            Dequeued::Empty if held > 0 && !self.stopped => Err(Fault::Stalled(held)),
             Dequeued::Send(_) => {
                 self.held -= 1;
                 Ok(answer)

@@ -106,10 +106,11 @@ impl Port {
         self.frame_max = u32::MAX;
     }
 
-    /// The same, which the far end may stop by control frames, and which sends such.
+    /// The same, which the far end may stop by control frames, and which sends such. What it is told takes effect
+    /// after `response` ([`Pause::response`]).
     #[must_use]
-    pub fn with_flow_control(self) -> Self {
-        Self { flow_control: Some(Box::default()), ..self }
+    pub fn with_flow_control(self, response: Duration) -> Self {
+        Self { flow_control: Some(Box::new(FlowControl::new(response))), ..self }
     }
 
     /// What its flow control counted; `None` if it has none.
@@ -180,8 +181,14 @@ impl Port {
     /// Looks again whether the discipline may be asked straight away.
     #[cold]
     fn divert(&mut self, now: Instant) {
-        let stopped = self.flow_control.as_ref().is_some_and(|control| !control.is_idle(now));
-        self.diverted = stopped || !self.left.is_empty();
+        let mut busy = false;
+        if let Some(control) = &mut self.flow_control {
+            busy = !control.is_idle(now);
+            if let Some(stopped) = control.news(now) {
+                self.qdisc.hold(stopped);
+            }
+        }
+        self.diverted = busy || !self.left.is_empty();
     }
 
     /// The port at the other end of its wire speaks to it.
@@ -395,7 +402,7 @@ impl Port {
         let answer = if let Some(frame) = control.pop() {
             self.send_frame(frame, cx);
             Err(self.device.ready_at().max(cx.now))
-        } else if let Some(until) = control.stopped(cx.now) {
+        } else if let Some(until) = control.all_stopped(cx.now) {
             Err(until)
         } else {
             let next = match control.take_held() {
@@ -407,6 +414,8 @@ impl Port {
                     Some(until) => Err(until),
                     None => Ok(next),
                 },
+                // What is queued may not go yet.
+                Dequeued::Empty if !self.is_empty() => Err(control.next_change(cx.now)),
                 _ => Ok(next),
             }
         };

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use traffic::control::{Notification, PRIORITIES};
 use traffic::qdisc::{self, Parameters};
 use traffic::{
-    Bytes, Control, Duration, FlowId, HostId, Instant, Packet, PacketId, Packets, Pause,
+    Bytes, Control, Duration, FlowId, HostId, Instant, Packet, PacketId, Packets, Pause, Priorities,
 };
 use wire::{Wire, gigabit};
 
@@ -38,7 +38,7 @@ impl Bench {
         let table = ForwardingTable::new(7, [nowhere, to].into(), std::iter::empty(), 0);
         let sides =
             vec![Side { control: true, ..Side::default() }, Side { trust, ..Side::default() }];
-        let ports = vec![port(0).with_flow_control(), port(1)];
+        let ports = vec![port(0).with_flow_control(Duration::ZERO), port(1)];
         let node = Kind::Router(router::Config::default());
         let node = node.build(Parts { number: 7, ports, sides, table, seed: 0 });
         Self { node, packets: Packets::new(), wire: Wire::default(), now: Instant::ZERO }
@@ -230,7 +230,7 @@ fn a_pause_speaks_of_what_it_names() {
     let rate = gigabit().rate;
     assert_eq!(Pause::priority(3, 2).time(3, rate), Some(rate.time_for(Bytes(128))));
     assert_eq!(Pause::priority(3, 2).time(4, rate), None);
-    assert_eq!(Pause::priority(9, 2).enabled, 0);
+    assert_eq!(Pause::priority(9, 2).enabled, Priorities::NONE);
     assert_eq!(Pause::port(1).time(8, rate), None);
 }
 
@@ -270,7 +270,7 @@ proptest! {
                             *until = (*until).min(bench.now);
                         }
                     }
-                    let pause = Pause { enabled, quanta: [quanta; PRIORITIES] };
+                    let pause = Pause { enabled: Priorities::of(enabled), quanta: [quanta; PRIORITIES] };
                     let until = bench.now + self::quanta(quanta);
                     let named = (0..8).filter(|priority| enabled >> priority & 1 == 1);
                     stops.extend(named.map(|priority| (priority, bench.now, until)));

@@ -14,8 +14,8 @@ use crate::queue::sentence;
 use crate::setting::{self, doc};
 use crate::templates::without_schema;
 use crate::value::{
-    ActionUnit, CodePointUnit, FractionUnit, PeriodUnit, RandomSizeUnit, RandomTimeUnit,
-    RateLimitUnit, RateUnit, ShareUnit, SizeUnit, TimeUnit, Unit,
+    ActionUnit, CodePointUnit, FractionUnit, PeriodUnit, PrioritiesUnit, RandomSizeUnit,
+    RandomTimeUnit, RateLimitUnit, RateUnit, ShareUnit, SizeUnit, TimeUnit, Unit,
 };
 
 pub use algorithms::{AlgorithmPage, algorithm, algorithms};
@@ -149,6 +149,7 @@ fn takes(kind: Kind) -> String {
         Kind::Rate => "rate",
         Kind::Time => "time",
         Kind::Frequency => "frequency",
+        Kind::Priorities => "priorities",
         Kind::CodePoint => "code point",
         Kind::RandomTime => "time, or a distribution",
         Kind::RandomBytes => "size, or a distribution",
@@ -174,6 +175,7 @@ fn written(kind: Kind) -> Option<&'static str> {
         Kind::Rate => Some(RateUnit::SUMMARY),
         Kind::Time => Some(TimeUnit::SUMMARY),
         Kind::Frequency => Some(PeriodUnit::SUMMARY),
+        Kind::Priorities => Some(PrioritiesUnit::SUMMARY),
         Kind::CodePoint => Some(CodePointUnit::SUMMARY),
         Kind::RandomTime => Some(RandomTimeUnit::SUMMARY),
         Kind::RandomBytes => Some(RandomSizeUnit::SUMMARY),

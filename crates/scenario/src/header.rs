@@ -3,6 +3,7 @@
 
 use std::net::IpAddr;
 
+use traffic::Priorities;
 use traffic::classify::{Dscp, PortRange, Prefix};
 
 use crate::quantity::Error;
@@ -147,6 +148,44 @@ pub(crate) fn code_point(text: &str) -> Result<u8, Error> {
         let help = "write its name, such as \"ef\", \"af21\" or \"cs6\", or 0 to 63";
         Error::new(format!("`{text}` is no code point"), help)
     })
+}
+
+/// Priorities: single ones and ranges, with commas between.
+///
+/// # Errors
+///
+/// One is neither 0 to 7 nor a range of such, or there is none.
+pub(crate) fn priorities(text: &str) -> Result<Priorities, Error> {
+    let help = "list priorities from 0 to 7: 3, \"0-2,5\"";
+    let digit = |text: &str| text.trim().parse().ok().filter(|&priority: &u8| priority < 8);
+    let mut listed = Priorities::NONE;
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (Some(first), Some(last)) = (digit(first), digit(last)) else {
+            return Err(Error::new(format!("`{}` is no priority", part.trim()), help));
+        };
+        if first > last {
+            return Err(Error::new(format!("`{}` is no range", part.trim()), help));
+        }
+        listed = (first..=last).fold(listed, |listed, one| listed.with(Priorities::one(one)));
+    }
+    Ok(listed)
+}
+
+/// Priorities as they are read.
+pub(crate) fn priorities_text(priorities: Priorities) -> String {
+    let mut parts: Vec<(u8, u8)> = Vec::new();
+    for priority in priorities.iter() {
+        match parts.last_mut() {
+            Some((_, last)) if *last + 1 == priority => *last = priority,
+            _ => parts.push((priority, priority)),
+        }
+    }
+    let part = |(first, last): (u8, u8)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    };
+    parts.into_iter().map(part).collect::<Vec<_>>().join(",")
 }
 
 /// A code point, of which after a slash only some bits count.

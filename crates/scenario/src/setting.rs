@@ -17,14 +17,14 @@ use traffic::{Bytes, Share};
 
 use crate::condition::action_text;
 use crate::diagnostic::{Problems, Span};
-use crate::header::code_point_text;
+use crate::header::{code_point_text, priorities_text};
 use crate::lock::{frequency, rate, size, string, time};
 use crate::nearest;
 use crate::quantity::UNLIMITED;
 use crate::queue::Queue;
 use crate::value::{
-    ActionUnit, CodePointUnit, FractionUnit, Name, PeriodUnit, Quantity, RandomSizeUnit,
-    RandomTimeUnit, RateLimitUnit, RateUnit, ShareUnit, SizeUnit, TimeUnit, Unit,
+    ActionUnit, CodePointUnit, FractionUnit, Name, PeriodUnit, PrioritiesUnit, Quantity,
+    RandomSizeUnit, RandomTimeUnit, RateLimitUnit, RateUnit, ShareUnit, SizeUnit, TimeUnit, Unit,
 };
 
 pub(crate) use beside::{Keys, With};
@@ -97,6 +97,7 @@ impl Scalar {
             Kind::Flag => self.flag(problems).map(Value::Flag),
             Kind::Count => self.count(problems).map(Value::Count),
             Kind::Frequency => self.read::<PeriodUnit>(problems).map(Value::Frequency),
+            Kind::Priorities => self.read::<PrioritiesUnit>(problems).map(Value::Priorities),
             Kind::CodePoint => self.read::<CodePointUnit>(problems).map(Value::CodePoint),
             Kind::Choice(words) => words
                 .iter()
@@ -299,6 +300,7 @@ pub(crate) fn text(value: &Value) -> String {
         Value::RandomTime(distribution) => string(&crate::distribution::text(distribution)),
         Value::RandomBytes(distribution) => string(&crate::distribution::text(distribution)),
         Value::Frequency(period) => frequency(*period),
+        Value::Priorities(priorities) => string(&priorities_text(*priorities)),
         Value::CodePoint(dscp) => string(&code_point_text(*dscp)),
         Value::Share(share) => format!("\"{share}\""),
         Value::Fraction(over, under) => format!("\"{over}/{under}\""),

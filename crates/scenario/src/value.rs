@@ -11,7 +11,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_spanned::Spanned;
 use traffic::classify::{Dscp, PortRange, Prefix};
 use traffic::condition::Action;
-use traffic::{Bytes, Distribution, Duration, Rate};
+use traffic::{Bytes, Distribution, Duration, Priorities, Rate};
 
 use crate::diagnostic::{Problems, Span};
 use crate::{condition, distribution, header, quantity, setting, trace, units};
@@ -86,6 +86,13 @@ unit!(PortUnit, u16, header::port, true, "A port: 5001");
 unit!(PortsUnit, PortRange, header::ports, true, "Ports: 80, \"1024-65535\"");
 unit!(ProtocolUnit, u8, header::protocol, true, "A protocol: \"tcp\", \"udp\", or IANA's number");
 unit!(CodePointUnit, u8, header::code_point, true, "A code point: \"ef\", \"af21\", 0 to 63");
+unit!(
+    PrioritiesUnit,
+    Priorities,
+    header::priorities,
+    true,
+    "Priorities of IEEE 802.1Q: 3, \"0-2,5\""
+);
 unit!(
     DscpUnit,
     Dscp,

@@ -42,6 +42,10 @@ fn written(value: &Value) -> String {
         Value::RandomBytes(Distribution::Fixed(bytes)) => format!("\"{bytes}\""),
         Value::Share(share) => format!("\"{share}\""),
         Value::Frequency(period) => format!("\"{} Hz\"", 1_000_000_000_000 / period.as_ps()),
+        Value::Priorities(priorities) => {
+            let list: Vec<_> = priorities.iter().map(|priority| priority.to_string()).collect();
+            format!("\"{}\"", list.join(", "))
+        }
         Value::CodePoint(dscp) => dscp.to_string(),
         Value::Fraction(over, under) => format!("\"{over}/{under}\""),
         Value::RateLimit(u64::MAX) => "\"unlimited\"".into(),

@@ -11,6 +11,55 @@ use crate::units::{Bytes, Duration, Rate};
 /// Priorities that Ethernet tells apart (IEEE 802.1Q, 6.6: three bits).
 pub const PRIORITIES: usize = 8;
 
+/// A set of priorities.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Priorities(u8);
+
+impl Priorities {
+    /// None of them.
+    pub const NONE: Self = Self(0);
+    /// All of them.
+    pub const ALL: Self = Self(u8::MAX);
+
+    /// Those whose bit is set: the lowest bit is priority 0's.
+    pub const fn of(bits: u8) -> Self {
+        Self(bits)
+    }
+
+    /// A bit for each, the lowest for priority 0.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// One, 0 to 7; none otherwise.
+    pub const fn one(priority: u8) -> Self {
+        if priority < PRIORITIES as u8 { Self(1 << priority) } else { Self::NONE }
+    }
+
+    /// Whether `priority` is among them.
+    #[inline]
+    pub const fn contains(self, priority: u8) -> bool {
+        priority < PRIORITIES as u8 && self.0 >> priority & 1 == 1
+    }
+
+    /// Whether there are none.
+    #[inline]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// These and others.
+    #[must_use]
+    pub const fn with(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
+
+    /// Each of them, the lowest first.
+    pub fn iter(self) -> impl Iterator<Item = u8> {
+        (0..PRIORITIES as u8).filter(move |&priority| self.contains(priority))
+    }
+}
+
 /// What a control frame says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
@@ -23,8 +72,8 @@ pub enum Control {
 /// A PAUSE frame (IEEE 802.3, annex 31B), or a priority-based one (IEEE 802.1Qbb; 802.3, annex 31D).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pause {
-    /// The priorities that it speaks of, one bit each; the others go on as they are.
-    pub enabled: u8,
+    /// The priorities that it speaks of; the others go on as they are.
+    pub enabled: Priorities,
     /// For how long each of them stops, in quanta of 512 bit times; zero lets it go on.
     pub quanta: [u16; PRIORITIES],
 }
@@ -32,20 +81,36 @@ pub struct Pause {
 impl Pause {
     /// Of all that a port sends (802.3 annex 31B).
     pub const fn port(quanta: u16) -> Self {
-        Self { enabled: u8::MAX, quanta: [quanta; PRIORITIES] }
+        Self { enabled: Priorities::ALL, quanta: [quanta; PRIORITIES] }
     }
 
     /// Of one priority, 0 to 7; of none otherwise.
     pub const fn priority(priority: u8, quanta: u16) -> Self {
-        let enabled = if priority < PRIORITIES as u8 { 1 << priority } else { 0 };
-        Self { enabled, quanta: [quanta; PRIORITIES] }
+        Self { enabled: Priorities::one(priority), quanta: [quanta; PRIORITIES] }
+    }
+
+    /// How long after its arrival a port of `rate` does as it says, at the latest and therefore here: 2 quanta up to
+    /// 1 Gbit/s (802.3, 31B.3.7), and of faster ones what the headroom of switches allows for the far end (SONiC's
+    /// table by speed, of 64 bytes each).
+    pub fn response(rate: Rate) -> Duration {
+        const GIGABIT: u64 = 1_000_000_000;
+        let quanta = match rate.bits_per_second().div_ceil(GIGABIT) {
+            0..=1 => 2,
+            2..=10 => 67,
+            11..=25 => 80,
+            26..=40 => 118,
+            41..=50 => 147,
+            51..=100 => 394,
+            101..=200 => 453,
+            _ => 905,
+        };
+        rate.time_for(Bytes(64 * quanta))
     }
 
     /// For how long a priority stops at a port of `rate`; `None` if the frame does not speak of it.
     pub fn time(&self, priority: u8, rate: Rate) -> Option<Duration> {
         let quanta = *self.quanta.get(usize::from(priority))?;
-        let spoken_of = self.enabled >> priority & 1 == 1;
-        spoken_of.then(|| rate.time_for(Bytes(64 * u64::from(quanta))))
+        self.enabled.contains(priority).then(|| rate.time_for(Bytes(64 * u64::from(quanta))))
     }
 }
 

@@ -3,6 +3,7 @@
 
 use core::ops::AddAssign;
 
+use crate::control::Priorities;
 use crate::packet::{PacketId, Packets};
 use crate::reservation::{Refusal, Request};
 use crate::units::{Bytes, Duration, Instant, Rate};
@@ -328,10 +329,18 @@ pub trait Discipline: Sized {
     /// What the next [`Discipline::dequeue`] at the same time will return.
     fn peek(&mut self, packets: &Packets, clock: WireClock) -> Dequeued;
 
+    /// From now on no packet of the priorities `stopped` may be sent (IEEE 802.1Qbb), and any other may. A
+    /// discipline whose classes have queues of their own passes over those whose first packet may not go, so that
+    /// its answer may be [`Dequeued::Empty`] while packets are queued; one that knows nothing of it has
+    /// what is stopped hold up what is queued behind, at the port.
+    fn hold(&mut self, stopped: Priorities) {
+        let _ = stopped;
+    }
+
     /// Discards everything queued, with [`DropReason::Flushed`].
     fn flush(&mut self, packets: &mut Packets, now: Instant);
 
-    /// Whether nothing is queued, so that a dequeue would answer [`Dequeued::Empty`].
+    /// Whether nothing is queued, so that a dequeue would answer [`Dequeued::Empty`], whatever is stopped.
     fn is_empty(&self) -> bool;
 
     /// The counters.

@@ -25,7 +25,7 @@ pub mod subject;
 pub mod tree;
 pub mod units;
 
-pub use control::{Control, Pause};
+pub use control::{Control, Pause, Priorities};
 pub use discipline::{
     Backlog, Dequeued, Discipline, DropReason, Enqueued, Port, Relaxed, Statistics, WireClock,
 };

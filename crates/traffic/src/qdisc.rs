@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 
+use crate::control::Priorities;
 use crate::discipline::{
     Backlog, Dequeued, Discipline, Enqueued, Port, Relaxed, Statistics, WireClock,
 };
@@ -314,6 +315,11 @@ macro_rules! registry {
                     return q.peek(packets, clock);
                 }
                 self.peek_any(packets, clock)
+            }
+            fn hold(&mut self, stopped: Priorities) {
+                match self {
+                    $(Self::$variant(q) => q.hold(stopped)),+
+                }
             }
             fn flush(&mut self, packets: &mut Packets, now: Instant) {
                 match self {

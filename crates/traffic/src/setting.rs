@@ -11,6 +11,7 @@ pub use range::{Measure, OutOfRange, Range, in_range};
 
 use crate::classify::Rule;
 use crate::condition::Action;
+use crate::control::Priorities;
 use crate::distribution::Distribution;
 use crate::meter;
 use crate::qdisc::{self, fifo};
@@ -41,6 +42,8 @@ pub enum Kind {
     Fraction,
     /// A code point of differentiated services, 0 to 63.
     CodePoint,
+    /// A set of priorities, 0 to 7.
+    Priorities,
     /// A rate, or none.
     RateLimit,
     /// A size, or one that is tuned between two.
@@ -80,6 +83,8 @@ pub enum Value {
     Fraction(u32, u32),
     /// See [`Kind::CodePoint`].
     CodePoint(u8),
+    /// See [`Kind::Priorities`]; never none of them.
+    Priorities(Priorities),
     /// See [`Kind::RateLimit`]: bytes per second, `u64::MAX` for none.
     RateLimit(u64),
     /// See [`Kind::TunedBytes`]; one that is not tuned is [`Self::Bytes`].
@@ -305,6 +310,18 @@ impl Field for Frequency {
     }
     fn from_value(value: Value) -> Option<Self> {
         if let Value::Frequency(period) = value { Some(Self(period)) } else { None }
+    }
+}
+
+/// None of them is what applies where nothing is given.
+impl Field for Priorities {
+    const KIND: Option<Kind> = Some(Kind::Priorities);
+    type Measure = ();
+    fn to_value(&self) -> Option<Value> {
+        (!self.is_empty()).then_some(Value::Priorities(*self))
+    }
+    fn from_value(value: Value) -> Option<Self> {
+        if let Value::Priorities(priorities) = value { Some(priorities) } else { None }
     }
 }
 

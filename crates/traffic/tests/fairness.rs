@@ -157,7 +157,7 @@ proptest! {
         lengths in lengths(),
     ) {
         let share = |(flow, &percent): (usize, &u32)| ets::Class {
-            name: flow.to_string(), percent: Some(percent), parent: None, queue: roomy(),
+            name: flow.to_string(), percent: Some(percent), queue: roomy(), ..Default::default()
         };
         let mut classes: Vec<_> = percents.iter().enumerate().map(share).collect();
         let strict = percents.len() as u32;

@@ -127,6 +127,9 @@ impl Port {
     ) -> u64 {
         self.report_discarded(owner, cx);
         let old = core::mem::replace(&mut self.qdisc, Guard::new(fresh));
+        if let Some(control) = &mut self.flow_control {
+            control.forget_told();
+        }
         let (counted, lost) = old.abandon(&mut self.left, cx.packets, cx.now);
         self.divert(cx.now);
         let longest = self.longest_with(&counted);

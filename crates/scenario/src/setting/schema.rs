@@ -8,8 +8,8 @@ use traffic::setting::{Kind, Range, Setting};
 
 use crate::queue::Queue;
 use crate::value::{
-    ActionUnit, CodePointUnit, FractionUnit, PeriodUnit, Quantity, RandomSizeUnit, RandomTimeUnit,
-    RateLimitUnit, RateUnit, ShareUnit, SizeUnit, TimeUnit,
+    ActionUnit, CodePointUnit, FractionUnit, PeriodUnit, PrioritiesUnit, Quantity, RandomSizeUnit,
+    RandomTimeUnit, RateLimitUnit, RateUnit, ShareUnit, SizeUnit, TimeUnit,
 };
 
 /// A setting's documentation as one line.
@@ -103,6 +103,7 @@ pub(crate) fn properties(
             Kind::Rate => generator.subschema_for::<Quantity<RateUnit>>().to_value(),
             Kind::Time => generator.subschema_for::<Quantity<TimeUnit>>().to_value(),
             Kind::Frequency => generator.subschema_for::<Quantity<PeriodUnit>>().to_value(),
+            Kind::Priorities => generator.subschema_for::<Quantity<PrioritiesUnit>>().to_value(),
             Kind::CodePoint => generator.subschema_for::<Quantity<CodePointUnit>>().to_value(),
             Kind::RandomTime => generator.subschema_for::<Quantity<RandomTimeUnit>>().to_value(),
             Kind::RandomBytes => generator.subschema_for::<Quantity<RandomSizeUnit>>().to_value(),

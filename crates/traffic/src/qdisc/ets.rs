@@ -8,6 +8,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::control::Priorities;
 use crate::discipline::Port;
 use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
 use crate::qdisc;
@@ -42,6 +43,8 @@ settings! {
         /// classes listed after it.
         #[range(1..=100)]
         pub percent: Option<u32>,
+        /// The priorities whose packets belong there, unless a filter sends them elsewhere.
+        pub priorities: Priorities,
         /// Its queue: any that has no classes and holds nothing back; a FIFO unless given.
         pub queue: qdisc::Parameters,
     }
@@ -51,11 +54,12 @@ impl Default for Class {
     /// Strict, with an interface's FIFO.
     fn default() -> Self {
         let queue = qdisc::Parameters::Fifo(Default::default());
-        Self { name: String::new(), parent: None, percent: None, queue }
+        let priorities = Priorities::NONE;
+        Self { name: String::new(), parent: None, percent: None, priorities, queue }
     }
 }
 
-queue_of_choice!();
+queue_of_choice!(priorities);
 flat_parameters!();
 
 /// Why parameters are refused.

@@ -294,12 +294,18 @@ pub struct FairPriority(Priorities);
 impl FairPriority {
     /// The class that sends next: the first that is below its bandwidth, or else the first of all.
     #[inline]
-    fn choose(&self, leaves: &Leaves<Class>, packets: &Packets, now: Instant) -> Option<usize> {
-        let order = self.0.order().iter().copied();
-        let mut some = order.filter(|&class| !leaves.is_empty_at(class));
-        let first = some.next()?;
-        let mut all = core::iter::once(first).chain(some);
-        Some(all.find(|&class| !leaves.queue(class).is_over(packets, now)).unwrap_or(first))
+    fn choose(&self, leaves: &mut Leaves<Class>, packets: &Packets, now: Instant) -> Option<usize> {
+        let mut first = None;
+        for &class in self.0.order() {
+            if leaves.is_empty_at(class) || leaves.is_stopped(class, packets, now) {
+                continue;
+            }
+            if !leaves.queue(class).is_over(packets, now) {
+                return Some(class);
+            }
+            first = first.or(Some(class));
+        }
+        first
     }
 }
 

@@ -2,6 +2,7 @@
 //! that lead to them, and the operations of a discipline on their queues.
 
 use crate::classify::Rule;
+use crate::control::Priorities;
 use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
 use crate::packet::{PacketId, Packets};
 use crate::qdisc::leaves::{self, ClassSpec, Leaves};
@@ -56,9 +57,10 @@ macro_rules! flat_parameters {
 }
 pub(super) use flat_parameters;
 
-/// Makes a module's `Class` one whose `queue` is any of the queues that a class may have.
+/// Makes a module's `Class` one whose `queue` is any of the queues that a class may have; with the field that has the
+/// priorities which belong there, if there is one.
 macro_rules! queue_of_choice {
-    () => {
+    ($($priorities:ident)?) => {
         impl $crate::qdisc::leaves::ClassSpec for Class {
             type Queue = $crate::qdisc::Qdisc;
             fn name(&self) -> &str {
@@ -67,6 +69,9 @@ macro_rules! queue_of_choice {
             fn parent(&self) -> Option<&str> {
                 self.parent.as_deref()
             }
+            $(fn priorities(&self) -> $crate::control::Priorities {
+                self.$priorities
+            })?
             fn attach(
                 &self,
                 port: $crate::discipline::Port,
@@ -175,6 +180,12 @@ impl<S: Scheduler> Discipline for Flat<S> {
     fn peek(&mut self, packets: &Packets, WireClock { now, .. }: WireClock) -> Dequeued {
         let head = self.scheduler.head(&mut self.leaves, packets, now);
         head.map_or(Dequeued::Empty, Dequeued::Send)
+    }
+
+    fn hold(&mut self, stopped: Priorities) {
+        self.leaves.hold(stopped);
+        // A class may have left the round while it was stopped.
+        self.leaves.backlogged().for_each(|class| self.scheduler.wake(class));
     }
 
     fn flush(&mut self, packets: &mut Packets, now: Instant) {

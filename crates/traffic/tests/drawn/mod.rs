@@ -8,7 +8,7 @@ use traffic::qdisc::{
     Parameters, blue, cbq, codel, drr, ets, fairq, fifo, fq_codel, hfsc, pie, priq, psp, red, rio,
     tbr, wfq,
 };
-use traffic::{Bytes, Duration, FlowId, Share};
+use traffic::{Bytes, Duration, FlowId, Priorities, Share};
 
 use crate::wire::{OVERHEAD, rate};
 
@@ -202,7 +202,8 @@ fn ets() -> impl Strategy<Value = ets::Parameters> {
     (names(), proptest::collection::vec(share, 6)).prop_map(|(names, shares)| {
         let class = |(name, share): (&String, &(Option<u32>, Parameters))| {
             let (name, (percent, queue)) = (name.clone(), share.clone());
-            ets::Class { name, parent: None, percent, queue }
+            let priorities = Priorities::NONE;
+            ets::Class { name, parent: None, percent, priorities, queue }
         };
         let classes = names.iter().zip(&shares).map(class).collect();
         ets::Parameters { classes, filters: by_flow(&names), default_class: None }

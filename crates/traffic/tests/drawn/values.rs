@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use traffic::condition::Action;
 use traffic::qdisc::Parameters;
 use traffic::setting::{Kind, Range, Setting, Value};
-use traffic::{Bytes, Distribution, Duration, Rate, Share};
+use traffic::{Bytes, Distribution, Duration, Priorities, Rate, Share};
 
 /// The value of that kind that has so many units; `None` of a kind that is not counted.
 pub(crate) fn of_number(kind: Kind, number: u64) -> Option<Value> {
@@ -62,6 +62,9 @@ pub(crate) fn value(setting: Setting) -> BoxedStrategy<Value> {
         Kind::Frequency => {
             let period = |hertz| Duration::from_ps(1_000_000_000_000 / hertz);
             (1_u64..100_000).prop_map(move |hertz| Value::Frequency(period(hertz))).boxed()
+        }
+        Kind::Priorities => {
+            (1..=u8::MAX).prop_map(|bits| Value::Priorities(Priorities::of(bits))).boxed()
         }
         Kind::CodePoint => (0_u8..64).prop_map(Value::CodePoint).boxed(),
         Kind::Action => action().prop_map(Value::Action).boxed(),
