@@ -403,11 +403,23 @@ pub struct Tcp {
 }
 
 impl Tcp {
-    /// The congestion control of those ends that send, unless it is the kernel's own: a receiver sends if it answers.
+    /// Whether the receiver's congestion control needs ECN; of Linux' own only DCTCP does.
+    pub fn receiver_needs_ecn(&self) -> bool {
+        match &self.kernel_congestion {
+            Some(name) => name == "dctcp",
+            None => self.receiver.congestion.algorithm().needs_ecn(),
+        }
+    }
+
+    /// Whether the receiver's congestion control matters: where the receiver answers, and where it decides what ACKs echo.
+    pub fn receiver_controls(&self) -> bool {
+        self.workload.asks() || self.receiver_needs_ecn()
+    }
+
+    /// The congestion control of each end where it matters, unless it is the kernel's own.
     fn congestion(&self) -> impl Iterator<Item = congestion::Config> + use<> {
         let ours = self.kernel_congestion.is_none();
-        let answers = ours && self.workload.asks();
-        let receiver = answers.then_some(self.receiver.congestion);
+        let receiver = (ours && self.receiver_controls()).then_some(self.receiver.congestion);
         ours.then_some(self.sender.congestion).into_iter().chain(receiver)
     }
 }

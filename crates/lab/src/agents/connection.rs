@@ -31,7 +31,7 @@ enum Opening {
         header: Header,
         /// Its TCP.
         config: Arc<Config>,
-        /// Its congestion control, where it sends more than ACKs.
+        /// Its congestion control, where that matters.
         congestion: Option<String>,
     },
 }

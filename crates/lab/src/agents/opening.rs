@@ -114,7 +114,7 @@ pub(super) fn open(
             stack::set(plan, number, host)?;
             reflect_labels(plan, number, host)?;
             open_at(plan, number, modules, &mut opened)?;
-            listen_at(plan, number, &mut listeners)?;
+            listen_at(plan, number, modules, &mut listeners)?;
         }
     }
     let mut agents = Vec::with_capacity(opened.len());
@@ -172,7 +172,12 @@ fn open_at(
 }
 
 /// Listens at the host `number`, where this thread is, at every port that connections go to.
-fn listen_at(plan: &Plan, number: usize, listeners: &mut Vec<Listener>) -> Result<(), Error> {
+fn listen_at(
+    plan: &Plan,
+    number: usize,
+    modules: &Congestion,
+    listeners: &mut Vec<Listener>,
+) -> Result<(), Error> {
     let mut ports: BTreeMap<u16, Vec<(u32, &Flow, &Tcp)>> = BTreeMap::new();
     for (flow_number, flow) in (0..).zip(&plan.flows).filter(|(_, flow)| flow.to == number) {
         if let (Some(tcp), Some(header_ports)) = (flow.tcp(), flow.header.ports) {
@@ -180,7 +185,7 @@ fn listen_at(plan: &Plan, number: usize, listeners: &mut Vec<Listener>) -> Resul
         }
     }
     for flows in ports.values() {
-        listeners.push(Listener::open(flows)?);
+        listeners.push(Listener::open(flows, modules)?);
     }
     Ok(())
 }

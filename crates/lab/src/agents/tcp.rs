@@ -22,8 +22,9 @@ pub(super) fn open(flow: &Flow, tcp: &Tcp, modules: &Congestion) -> Result<Conne
 
 /// The end that waits for it.
 pub(super) fn expect(flow: &Flow, tcp: &Tcp, modules: &Congestion) -> Connection {
-    let answers_by = tcp.workload.asks().then(|| modules.name_for(tcp, &tcp.receiver).to_owned());
-    Connection::accepting(flow.header, tcp.receiver.clone(), answers_by)
+    let controlled = tcp.receiver_controls();
+    let congestion = controlled.then(|| modules.name_for(tcp, &tcp.receiver).to_owned());
+    Connection::accepting(flow.header, tcp.receiver.clone(), congestion)
 }
 
 fn sender(flow: &Flow, tcp: &Tcp, route: Route, congestion: &str) -> nix::Result<OwnedFd> {
@@ -50,7 +51,7 @@ pub(super) struct Listener {
 impl Listener {
     /// Listens for `flows`, given with their numbers, in the namespace of this thread. All go to the same
     /// address and port.
-    pub(super) fn open(flows: &[(u32, &Flow, &Tcp)]) -> Result<Self, Error> {
+    pub(super) fn open(flows: &[(u32, &Flow, &Tcp)], modules: &Congestion) -> Result<Self, Error> {
         let mut sources = Vec::new();
         let mut socket = None;
         for &(number, flow, tcp) in flows {
@@ -60,8 +61,9 @@ impl Listener {
                 Some(socket) => Ok(socket),
                 None => socket::open(SockType::Stream, route.destination),
             };
-            let dressed =
-                opened.and_then(|listener| dress(&listener, flow, tcp, route).map(|()| listener));
+            let dressed = opened.and_then(|listener| {
+                dress(&listener, flow, tcp, route, modules).map(|()| listener)
+            });
             let what = format!("listen for flow `{}`", flow.name);
             socket = Some(dressed.map_err(Error::system(what))?);
         }
@@ -94,8 +96,15 @@ fn peer_key(peer: SocketAddr) -> SocketAddr {
 }
 
 /// What a connection takes over from its listener: the window scale is agreed on before it is accepted, so
-/// the largest buffer counts.
-fn dress(listener: &OwnedFd, flow: &Flow, tcp: &Tcp, route: Route) -> nix::Result<()> {
+/// the largest buffer counts. So is ECN: the SYN of an algorithm that needs it is ECN-capable itself, and Linux agrees only
+/// where the listener's algorithm needs it, too (`tcp_ecn_create_request`).
+fn dress(
+    listener: &OwnedFd,
+    flow: &Flow,
+    tcp: &Tcp,
+    route: Route,
+    modules: &Congestion,
+) -> nix::Result<()> {
     let header = Header { flow_label: 0, ..flow.header };
     socket::mark(listener, &header, 0, route.source)?;
     if route.source.is_ipv6() && flow.header.flow_label != 0 {
@@ -103,6 +112,9 @@ fn dress(listener: &OwnedFd, flow: &Flow, tcp: &Tcp, route: Route) -> nix::Resul
     }
     if getsockopt(listener, sockopt::RcvBuf)? as u64 / 2 < tcp.receiver.buffers.receive.max() {
         socket::size(listener, &tcp.receiver.buffers)?;
+    }
+    if tcp.receiver_needs_ecn() {
+        socket::control(listener, modules.name_for(tcp, &tcp.receiver))?;
     }
     Ok(())
 }
