@@ -5,6 +5,7 @@
  * congestion control may write. The kernel registers it as it starts.
  *
  * The name is that of the BPF object, and what may be set stands on the kernel's command line: `sui_vegas.alpha=3`.
+ * Every call is logged while a program has /proc/sui_vegas_log open; see cc_log_proc.h.
  */
 #ifndef SUIMON_CC_BUILTIN_H
 #define SUIMON_CC_BUILTIN_H
@@ -43,22 +44,26 @@ static u32 cc_values[CC_PARAMETERS_MAX];
 	static u32 cc_values[CC_PARAMETERS_MAX] = { each(CC_PARAMETER_VALUE) }
 
 #include "cc_tcp_sock.h"
+#include "cc_log.h"
+#include "cc_log_proc.h"
 
-/* The body around a hook: `call` works on `view`. */
-#define CC_CALL(sk, call)                                                                          \
+/* The body around a hook: `call` works on `view`, and `a0`..`a2` are the hook's arguments, for the log. */
+#define CC_CALL(sk, hook, a0, a1, a2, call)                                                        \
 	struct tcp_sock *tp = tcp_sk(sk);                                                          \
 	struct cc view;                                                                            \
+	u32 ret = 0;                                                                               \
 	cc_load(&view, tp);                                                                        \
+	CC_LOG_BEFORE(hook, a0, a1, a2);                                                           \
 	call;                                                                                      \
-	cc_store(tp, &view)
+	cc_store(tp, &view);                                                                       \
+	CC_LOG_AFTER(ret)
 
 #define CC_SSTHRESH(alg, ...)                                                                      \
 	static u32 alg##_ssthresh(__VA_ARGS__);                                                    \
 	static u32 sui_##alg##_ssthresh(struct sock *sk)                                           \
 	{                                                                                          \
-		u32 ssthresh;                                                                      \
-		CC_CALL(sk, ssthresh = alg##_ssthresh(&view));                                     \
-		return ssthresh;                                                                   \
+		CC_CALL(sk, CC_HOOK_SSTHRESH, 0, 0, 0, ret = alg##_ssthresh(&view));               \
+		return ret;                                                                        \
 	}                                                                                          \
 	static u32 alg##_ssthresh(__VA_ARGS__)
 
@@ -66,7 +71,8 @@ static u32 cc_values[CC_PARAMETERS_MAX];
 	static void alg##_cong_avoid(__VA_ARGS__);                                                 \
 	static void sui_##alg##_cong_avoid(struct sock *sk, u32 ack, u32 acked)                    \
 	{                                                                                          \
-		CC_CALL(sk, alg##_cong_avoid(&view, ack, acked));                                  \
+		CC_CALL(sk, CC_HOOK_CONG_AVOID, ack, acked, 0,                                     \
+			alg##_cong_avoid(&view, ack, acked));                                      \
 	}                                                                                          \
 	static void alg##_cong_avoid(__VA_ARGS__)
 
@@ -74,9 +80,8 @@ static u32 cc_values[CC_PARAMETERS_MAX];
 	static u32 alg##_undo_cwnd(__VA_ARGS__);                                                   \
 	static u32 sui_##alg##_undo_cwnd(struct sock *sk)                                          \
 	{                                                                                          \
-		u32 cwnd;                                                                          \
-		CC_CALL(sk, cwnd = alg##_undo_cwnd(&view));                                        \
-		return cwnd;                                                                       \
+		CC_CALL(sk, CC_HOOK_UNDO_CWND, 0, 0, 0, ret = alg##_undo_cwnd(&view));             \
+		return ret;                                                                        \
 	}                                                                                          \
 	static u32 alg##_undo_cwnd(__VA_ARGS__)
 
@@ -85,7 +90,7 @@ static u32 cc_values[CC_PARAMETERS_MAX];
 	static void sui_##alg##_init(struct sock *sk)                                              \
 	{                                                                                          \
 		cc_preset(tcp_sk(sk));                                                             \
-		CC_CALL(sk, alg##_init(&view));                                                    \
+		CC_CALL(sk, CC_HOOK_INIT, 0, 0, 0, alg##_init(&view));                             \
 	}                                                                                          \
 	static void alg##_init(__VA_ARGS__)
 
@@ -95,7 +100,8 @@ static u32 cc_values[CC_PARAMETERS_MAX];
 	{                                                                                          \
 		struct cc_ack ack;                                                                 \
 		cc_load_ack(&ack, tcp_sk(sk), sample);                                             \
-		CC_CALL(sk, alg##_pkts_acked(&view, &ack));                                        \
+		CC_CALL(sk, CC_HOOK_PKTS_ACKED, ack.acked, (u32)sample->rtt_us, ack.in_flight,     \
+			alg##_pkts_acked(&view, &ack));                                            \
 	}                                                                                          \
 	static void alg##_pkts_acked(__VA_ARGS__)
 
@@ -103,7 +109,8 @@ static u32 cc_values[CC_PARAMETERS_MAX];
 	static void alg##_cwnd_event(__VA_ARGS__);                                                 \
 	static void sui_##alg##_cwnd_event(struct sock *sk, enum tcp_ca_event event)               \
 	{                                                                                          \
-		CC_CALL(sk, alg##_cwnd_event(&view, event); cc_store_echo(tp, &view, event));      \
+		CC_CALL(sk, CC_HOOK_CWND_EVENT, event, 0, 0, alg##_cwnd_event(&view, event);       \
+			cc_store_echo(tp, &view, event));                                          \
 	}                                                                                          \
 	static void alg##_cwnd_event(__VA_ARGS__)
 
@@ -111,7 +118,7 @@ static u32 cc_values[CC_PARAMETERS_MAX];
 	static void alg##_set_state(__VA_ARGS__);                                                  \
 	static void sui_##alg##_set_state(struct sock *sk, u8 state)                               \
 	{                                                                                          \
-		CC_CALL(sk, alg##_set_state(&view, state));                                        \
+		CC_CALL(sk, CC_HOOK_SET_STATE, state, 0, 0, alg##_set_state(&view, state));        \
 	}                                                                                          \
 	static void alg##_set_state(__VA_ARGS__)
 
@@ -122,7 +129,8 @@ static u32 cc_values[CC_PARAMETERS_MAX];
 	{                                                                                          \
 		struct cc_rate rate;                                                               \
 		cc_load_rate(&rate, sample);                                                       \
-		CC_CALL(sk, alg##_cong_control(&view, ack, &rate));                                \
+		CC_CALL(sk, CC_HOOK_CONG_CONTROL, ack, 0, 0, CC_LOG_RATE(&rate);                   \
+			alg##_cong_control(&view, ack, &rate));                                    \
 	}                                                                                          \
 	static void alg##_cong_control(__VA_ARGS__)
 
@@ -141,6 +149,8 @@ static u32 cc_values[CC_PARAMETERS_MAX];
 	};                                                                                         \
 	static int __init sui_##alg##_register(void)                                               \
 	{                                                                                          \
+		if (!proc_create("sui_" #alg "_log", 0400, NULL, &cc_log_file))                    \
+			return -ENOMEM;                                                            \
 		return tcp_register_congestion_control(&sui_##alg);                                \
 	}                                                                                          \
 	module_init(sui_##alg##_register);                                                         \

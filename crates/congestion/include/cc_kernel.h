@@ -169,20 +169,9 @@ static CC_INLINE int cc_lost(const struct tcp_sock *tp)
 		cc_store(tp, &lost);                                                               \
 	}
 
-/* The hooks' numbers in a log. */
-enum cc_hook {
-	CC_HOOK_SSTHRESH,
-	CC_HOOK_CONG_AVOID,
-	CC_HOOK_UNDO_CWND,
-	CC_HOOK_INIT,
-	CC_HOOK_PKTS_ACKED,
-	CC_HOOK_CWND_EVENT,
-	CC_HOOK_SET_STATE,
-	CC_HOOK_CONG_CONTROL,
-};
-
 #ifdef CC_LOG
 #include "cc_log.h"
+#include "cc_log_ring.h"
 #else
 #define CC_LOG_BEFORE(hook, a0, a1, a2)
 #define CC_LOG_RATE(rate)

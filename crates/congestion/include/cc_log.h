@@ -1,43 +1,47 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The logging flavour of cc_kernel.h: every hook call, with its arguments, the view before, the
- * view as the kernel holds it after, and the result, goes to user space through a ring buffer. A
- * test replays the calls through the native build and compares them to the bit.
+ * What both bindings to Linux log of a hook call: its arguments, the view before, the view as the kernel holds it
+ * after, and the result. A test replays the calls through the native build and compares them to the bit.
+ *
+ * Where records go is the binding's: cc_log_ring.h for BPF, cc_log_proc.h for the guest kernel.
  */
 #ifndef SUIMON_CC_LOG_H
 #define SUIMON_CC_LOG_H
+
+/* The hooks' numbers in a log. */
+enum cc_hook {
+	CC_HOOK_SSTHRESH,
+	CC_HOOK_CONG_AVOID,
+	CC_HOOK_UNDO_CWND,
+	CC_HOOK_INIT,
+	CC_HOOK_PKTS_ACKED,
+	CC_HOOK_CWND_EVENT,
+	CC_HOOK_SET_STATE,
+	CC_HOOK_CONG_CONTROL,
+};
 
 struct cc_record {
 	u32 hook; /* enum cc_hook */
 	u32 args[3];
 	u32 ret;
-	u32 lost; /* records that found the ring buffer full so far */
+	u32 lost; /* calls that found the log full so far */
 	struct cc_rate rate; /* of cong_control */
 	struct cc before;
 	struct cc after;
 };
 
-struct {
-	int (*type)[27]; /* BPF_MAP_TYPE_RINGBUF */
-	int (*max_entries)[1 << 24];
-} records SEC(".maps");
-
-static u32 lost;
-
-static void *(*const cc_ringbuf_reserve)(void *map, u64 size, u64 flags) = (void *)131;
-static void (*const cc_ringbuf_submit)(void *data, u64 flags) = (void *)132;
+/* The binding's: a record to fill, or null where the call is not logged; and what to do with it once it is filled. */
+static CC_INLINE struct cc_record *cc_log_reserve(void);
+static CC_INLINE void cc_log_submit(struct cc_record *record);
 
 static CC_INLINE struct cc_record *cc_log_begin(const struct cc *view, u32 hook)
 {
-	struct cc_record *record = cc_ringbuf_reserve(&records, sizeof(*record), 0);
+	struct cc_record *record = cc_log_reserve();
 
-	if (!record) {
-		__sync_fetch_and_add(&lost, 1);
-		return 0;
+	if (record) {
+		record->hook = hook;
+		record->before = *view;
 	}
-	record->hook = hook;
-	record->lost = lost;
-	record->before = *view;
 	return record;
 }
 
@@ -57,7 +61,7 @@ static CC_INLINE struct cc_record *cc_log_begin(const struct cc *view, u32 hook)
 	if (record) {                                                                              \
 		record->ret = result;                                                              \
 		cc_load(&record->after, tp);                                                       \
-		cc_ringbuf_submit(record, 0);                                                      \
+		cc_log_submit(record);                                                             \
 	}
 
 #endif

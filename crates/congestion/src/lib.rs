@@ -157,9 +157,11 @@ pub struct RateSample {
 }
 
 /// The headers, by their names, that [`Algorithm::source`] includes where a kernel is built of both.
-pub const HEADERS: [(&str, &str); 6] = [
+pub const HEADERS: [(&str, &str); 8] = [
     ("cc.h", include_str!("../include/cc.h")),
     ("cc_builtin.h", include_str!("../include/cc_builtin.h")),
+    ("cc_log.h", include_str!("../include/cc_log.h")),
+    ("cc_log_proc.h", include_str!("../include/cc_log_proc.h")),
     ("cc_tcp_sock.h", include_str!("../include/cc_tcp_sock.h")),
     ("highspeed_table.h", include_str!(concat!(env!("OUT_DIR"), "/highspeed_table.h"))),
     ("hystart.h", include_str!("../include/hystart.h")),

@@ -14,7 +14,12 @@ mod by_hand;
 mod congestion;
 mod faults;
 mod grid;
+mod hook_calls;
 mod hosts;
+#[path = "../../../congestion/tests/kernel/record.rs"]
+mod record;
+#[path = "../../../congestion/tests/kernel/replay.rs"]
+mod replay;
 mod scenario;
 
 use std::path::PathBuf;

@@ -11,8 +11,10 @@ use crate::record::{HOOKS, Record, records};
 #[derive(Default)]
 pub(crate) struct Tally {
     pub(crate) compared: usize,
-    calls: [usize; HOOKS.len()],
-    lost: u32,
+    /// Calls of each of [`HOOKS`].
+    pub(crate) calls: [usize; HOOKS.len()],
+    /// Calls that found the log full.
+    pub(crate) lost: u32,
     cwnd_max: u32,
     /// Packets delivered with an echo, at most, and calls that told of a mark and made an ACK go at once.
     pub(crate) delivered_ce: u32,
