@@ -27,6 +27,7 @@ pub mod hfsc;
 pub mod jobs;
 mod leaves;
 mod longest;
+pub mod mark;
 pub mod pie;
 mod priorities;
 pub mod priq;
@@ -42,7 +43,8 @@ pub mod wfq;
 
 /// The disciplines that may be a class's queue: without classes of their own, and sending whenever they
 /// hold anything.
-pub(crate) const LEAVES: &[&str] = &["fifo", "red", "rio", "blue", "codel", "pie", "fq_codel"];
+pub(crate) const LEAVES: &[&str] =
+    &["fifo", "red", "mark", "rio", "blue", "codel", "pie", "fq_codel"];
 
 /// What a person reads about a discipline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -372,6 +374,7 @@ registry! {
     Fairq, fairq, Fairq, Box<fairq::Fairq>, "priorities, and fair turns among the flows within each, thin flows first";
     FqCodel, fq_codel, FqCodel, Box<fq_codel::FqCodel>, "fair turns for flows, sparse ones first, and CoDel on each";
     Red, red, Red, Box<red::Red>, "random early detection: drops or marks before the queue is full";
+    Mark, mark, Mark, Box<mark::Mark>, "marks above a threshold, and drops only when full: for DCTCP and DCQCN";
     Rio, rio, Rio, Box<rio::Rio>, "RED for three drop precedences: what is out of profile goes first";
     Blue, blue, Blue, Box<blue::Blue>, "drops or marks as often as overflows and idle links have taught it";
     Codel, codel, Codel, Box<codel::Codel>, "controlled delay: drops or marks once packets wait too long";

@@ -43,7 +43,7 @@ settings! {
         /// classes listed after it.
         #[range(1..=100)]
         pub percent: Option<u32>,
-        /// The priorities whose packets belong there, unless a filter sends them elsewhere.
+        /// The priorities whose packets belong there, unless a filter sends them elsewhere; none unless given.
         pub priorities: Priorities,
         /// Its queue: any that has no classes and holds nothing back; a FIFO unless given.
         pub queue: qdisc::Parameters,

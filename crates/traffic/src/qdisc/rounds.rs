@@ -147,6 +147,9 @@ impl Rounds {
         packets: &mut Packets,
         now: Instant,
     ) -> Option<PacketId> {
+        if leaves.stops_some() {
+            self.retire_stopped(leaves, packets, now);
+        }
         let cost = |packets: &Packets, id| u64::from(packets[id].length) * byte_cost;
         while let Some(turn) =
             self.next(|class| leaves.head(class, packets, now).map(|id| cost(packets, id)))
@@ -163,6 +166,29 @@ impl Rounds {
         None
     }
 
+    /// Classes whose first packet may not go leave the round; they are woken when others are stopped.
+    #[cold]
+    #[inline(never)]
+    fn retire_stopped<C: ClassSpec>(
+        &mut self,
+        leaves: &mut Leaves<C>,
+        packets: &Packets,
+        now: Instant,
+    ) {
+        let turn = (self.active.first(), self.granted);
+        for _ in 0..self.active.len() {
+            let Some(class) = self.active.first() else { break };
+            if leaves.is_stopped(class, packets, now) {
+                self.retire();
+            } else {
+                self.active.pop();
+                self.active.push(class);
+            }
+        }
+        // The others are in their order again.
+        self.granted = turn == (self.active.first(), true);
+    }
+
     /// What [`Rounds::take`] would take.
     pub(super) fn head<C: ClassSpec>(
         &mut self,
@@ -171,6 +197,9 @@ impl Rounds {
         packets: &Packets,
         now: Instant,
     ) -> Option<PacketId> {
+        if leaves.stops_some() {
+            self.retire_stopped(leaves, packets, now);
+        }
         let cost = |id| u64::from(packets[id].length) * byte_cost;
         for _ in 0..=self.active.len() {
             match self.next(|class| leaves.head(class, packets, now).map(cost))? {

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 
 use traffic::classify::{Filter, Rule};
 use traffic::qdisc::{
-    Parameters, blue, cbq, codel, drr, ets, fairq, fifo, fq_codel, hfsc, pie, priq, psp, red, rio,
-    tbr, wfq,
+    Parameters, blue, cbq, codel, drr, ets, fairq, fifo, fq_codel, hfsc, mark, pie, priq, psp, red,
+    rio, tbr, wfq,
 };
 use traffic::{Bytes, Duration, FlowId, Priorities, Share};
 
@@ -344,6 +344,18 @@ fn rio() -> impl Strategy<Value = rio::Parameters> {
     })
 }
 
+fn mark() -> impl Strategy<Value = mark::Parameters> {
+    (queue(), 0_u64..10_000, proptest::option::of(0_u64..10_000), any::<u32>()).prop_map(
+        |(queue, threshold, more, probability)| mark::Parameters {
+            threshold: Bytes(threshold),
+            threshold_max: more.map(|more| Bytes(threshold + more)),
+            probability: Share(probability),
+            packets: queue.packets,
+            bytes: queue.bytes,
+        },
+    )
+}
+
 fn blue() -> impl Strategy<Value = blue::Parameters> {
     let threshold = proptest::option::of(1_u64..5);
     (queue(), 1_u32 << 30.., 1_u64..100_000, threshold, any::<bool>()).prop_map(
@@ -418,6 +430,7 @@ pub(crate) fn parameters(name: &'static str) -> BoxedStrategy<Parameters> {
         "fifo" => queue().prop_map(Parameters::Fifo).boxed(),
         "red" => red().prop_map(Parameters::Red).boxed(),
         "rio" => rio().prop_map(Parameters::Rio).boxed(),
+        "mark" => mark().prop_map(Parameters::Mark).boxed(),
         "blue" => blue().prop_map(Parameters::Blue).boxed(),
         "pie" => pie().prop_map(Parameters::Pie).boxed(),
         "codel" => codel().prop_map(Parameters::Codel).boxed(),
