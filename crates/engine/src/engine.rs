@@ -6,8 +6,9 @@
 
 use network::node::{Behaviour, MACHINE};
 use network::observer::Place;
+use network::switch::Switch;
 use network::{Context, Egress, Event, Node, Observer, PortId};
-use record::totals::{EngineTotals, PortTotals};
+use record::totals::{EngineTotals, NodeTotals, PortTotals};
 use scenario::plan::Action;
 use traffic::{Bytes, Discipline, DropReason, FlowId, HostId, Instant, Packet, PacketId, Packets};
 use transport::{OptionError, SocketOption};
@@ -329,6 +330,8 @@ impl Engine {
                 totals.impairments = self.world.channels[port.id().0 as usize].wire.counters();
                 let delays = tally.delays.of(port.id());
                 totals.delays = delays.cloned();
+                totals.flow_control = port.flow_control(self.now);
+                totals.headroom = node.as_switch().map(|switch| switch.headroom(number as u16));
                 port.qdisc().classes(&mut |class, name, counted| {
                     totals.classes.push((name.to_owned(), counted));
                     totals.sojourns.extend(delays.map(|delays| delays.of_class(class, name)));
@@ -342,6 +345,15 @@ impl Engine {
             }
         }
         ports
+    }
+
+    /// What the nodes themselves did, with what was counted while they did.
+    pub fn node_totals<O>(&self, tally: &Tally<O>) -> Vec<NodeTotals> {
+        let each = self.world.nodes.iter().zip(&tally.nodes).map(|(node, &drops)| NodeTotals {
+            drops,
+            memory: node.as_switch().map(Switch::occupancy),
+        });
+        each.collect()
     }
 
     /// What it did so far.

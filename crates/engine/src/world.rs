@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use network::forwarding::{Destination, ForwardingTable, NO_ROUTE};
+use network::headroom::headroom;
 use network::host::{self, Host, SocketConfig, SocketKind};
 use network::impairment::{Impairment, Parameters};
 use network::ingress::Side;
@@ -13,7 +14,7 @@ use network::{Node, Port, PortId};
 use scenario::Plan;
 use scenario::plan::{Attachment, Flow, Transport};
 use traffic::condition::{self, Conditioner};
-use traffic::{FlowId, HostId, Instant, Packets, Random, qdisc};
+use traffic::{Bytes, FlowId, HostId, Instant, Packets, Pause, Random, qdisc};
 
 /// One direction of a link: a wire, the port that feeds it, and the node at its far end.
 #[derive(Debug)]
@@ -306,9 +307,26 @@ fn output(
                 Some(trace) => port.with_trace(trace.clone()),
                 None => port,
             };
+            let port = match link.ends.iter().any(|end| pauses(plan, end)) {
+                true => port.with_flow_control(Pause::response(rate), patience(plan, end)),
+                false => port,
+            };
             (port, config.delay)
         }
     })
+}
+
+/// Whether what is at that end stops the far end of the link.
+fn pauses(plan: &Plan, end: &scenario::plan::End) -> bool {
+    matches!(&plan.nodes[end.node].kind, Kind::Switch(switch) if switch.pauses())
+}
+
+/// For how long a port there lets itself be stopped.
+fn patience(plan: &Plan, end: &scenario::plan::End) -> traffic::Duration {
+    match &plan.nodes[end.node].kind {
+        Kind::Switch(switch) => switch.watchdog.unwrap_or(traffic::Duration::MAX),
+        _ => traffic::Duration::MAX,
+    }
 }
 
 /// The ingress side of one end of a link.
@@ -317,9 +335,16 @@ fn side(
     end: &scenario::plan::End,
     link: &scenario::plan::Link,
 ) -> Result<Side, Refusal> {
-    let Some(parameters) = &end.conditioner else { return Ok(Side::default()) };
+    let mut ends = link.ends.iter();
+    let far = ends.find(|far| far.node != end.node).unwrap_or(end);
+    let headroom = match pauses(plan, end) {
+        true => headroom(&far.direction, &end.direction, &link.config),
+        false => Bytes(0),
+    };
+    let plain = Side { control: pauses(plan, far), headroom, ..Side::default() };
+    let Some(parameters) = &end.conditioner else { return Ok(plain) };
     let name = format!("{}:{}:queue:input", plan.nodes[end.node].name, link.name);
     let seed = Random::new(plan.seed, &name).next_u64();
     let conditioner = Some(Conditioner::attach(parameters, seed, Instant::ZERO)?);
-    Ok(Side { conditioner, ..Side::default() })
+    Ok(Side { conditioner, ..plain })
 }

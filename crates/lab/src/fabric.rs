@@ -15,7 +15,7 @@ use engine::{Agenda, Delivery, Engine, Tally, Task, World};
 use frames::{FlowEntry, Flows, Neighbours, ProgramFlows, checksum, frame};
 use network::PortId;
 use network::observer::{Event, Observer, Place};
-use record::totals::{Carried, Drops, EngineTotals, PortTotals};
+use record::totals::{Carried, EngineTotals, NodeTotals, PortTotals};
 use scenario::Plan;
 use scenario::plan::Action;
 use traffic::header::Header;
@@ -40,7 +40,7 @@ pub(crate) use orders::{Order, Orders};
 #[derive(Debug)]
 pub(crate) struct Counted {
     pub(crate) ports: Vec<PortTotals>,
-    pub(crate) nodes: Vec<Drops>,
+    pub(crate) nodes: Vec<NodeTotals>,
     /// Drops by flow of the plan.
     pub(crate) flows: Vec<u64>,
     /// Packets that reached a machine with a congestion mark, by flow.
@@ -472,6 +472,7 @@ impl Fabric {
             corrupted: false,
             priority: Packet::priority_of(header.tos),
             class: 0,
+            ingress: 0,
             holder: 0,
             tcp: frame::segment(frame, &header),
         };
@@ -519,7 +520,7 @@ impl Fabric {
         let Self { engine, monitor: Monitor { tally, programs, .. }, marks, .. } = self;
         Counted {
             ports: engine.port_totals(tally),
-            nodes: tally.nodes.clone(),
+            nodes: engine.node_totals(tally),
             flows: tally.flows.clone(),
             marks: marks.clone(),
             programs: programs.counts().collect(),

@@ -13,6 +13,15 @@ use traffic::{Duration, Instant, PacketId, Packets, Pause, Priorities, Rate, Rin
 struct Stop {
     from: Instant,
     until: Instant,
+    /// It has lasted longer than the watchdog lets it.
+    storm: bool,
+}
+
+impl Stop {
+    /// Whether it is in force, if `patience` is the longest that one may last.
+    fn holds(&self, patience: Duration, now: Instant) -> bool {
+        self.from <= now && now < self.until.min(self.from + patience)
+    }
 }
 
 /// What a port has been told, and what it has to say.
@@ -20,6 +29,8 @@ struct Stop {
 pub(crate) struct FlowControl {
     /// What it is told takes effect so much later (802.3, 31B.3.7).
     response: Duration,
+    /// For how long it heeds a stop, and then does not for as long again.
+    patience: Duration,
     stops: [Stop; PRIORITIES],
     /// The priorities that the discipline was told are stopped.
     told: Priorities,
@@ -40,14 +51,35 @@ pub struct Counters {
     pub pauses_received: u64,
     /// Congestion notifications received.
     pub notifications_received: u64,
-    /// For how long each priority was told to stop, and did not go on before.
+    /// Pause storms: times that a priority was stopped for longer than the watchdog lets it, and went on.
+    pub storms: u64,
+    /// For how long each priority was told to stop.
     pub stopped: [Duration; PRIORITIES],
 }
 
+impl Counters {
+    /// What was counted since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let mut stopped = self.stopped;
+        stopped
+            .iter_mut()
+            .zip(earlier.stopped)
+            .for_each(|(later, before)| *later = *later - before);
+        Self {
+            pauses_sent: self.pauses_sent - earlier.pauses_sent,
+            pauses_received: self.pauses_received - earlier.pauses_received,
+            notifications_received: self.notifications_received - earlier.notifications_received,
+            storms: self.storms - earlier.storms,
+            stopped,
+        }
+    }
+}
+
 impl FlowControl {
-    /// Of a port that does as it is told so much later.
-    pub(crate) fn new(response: Duration) -> Self {
-        Self { response, ..Self::default() }
+    /// Of a port that does as it is told after `response`, for `patience` at a time.
+    pub(crate) fn new(response: Duration, patience: Duration) -> Self {
+        Self { response, patience, ..Self::default() }
     }
 
     /// Whether neither packets nor frames wait here, and no priority is or will be stopped from `now` on.
@@ -70,7 +102,8 @@ impl FlowControl {
 
     /// The priorities that are stopped at `now`.
     fn stopped(&self, now: Instant) -> Priorities {
-        let bit = |(n, stop): (usize, &Stop)| u8::from(stop.from <= now && now < stop.until) << n;
+        let holds = |stop: &Stop| u8::from(stop.holds(self.patience, now));
+        let bit = |(n, stop): (usize, &Stop)| holds(stop) << n;
         Priorities::of(self.stops.iter().enumerate().map(bit).sum())
     }
 
@@ -91,8 +124,12 @@ impl FlowControl {
         let effect = now + self.response;
         for (priority, stop) in self.stops.iter_mut().enumerate() {
             let Some(time) = pause.time(priority as u8, rate) else { continue };
-            if stop.until <= now {
-                stop.from = effect;
+            let over = stop.from + self.patience;
+            if stop.until <= now || over + self.patience <= now {
+                (stop.from, stop.storm) = (effect, false);
+            } else if over <= now && !stop.storm {
+                stop.storm = true;
+                self.counted.storms += 1;
             }
             let stopped = &mut self.counted.stopped[priority];
             // What it was told before counts only as far as it lasted.
@@ -120,13 +157,12 @@ impl FlowControl {
 
     /// When something may be sent at all, if not at `now`.
     pub(crate) fn all_stopped(&self, now: Instant) -> Option<Instant> {
-        let first = self.stops.iter().map(|stop| stop.until).min();
-        first.filter(|_| self.stopped(now) == Priorities::ALL)
+        (self.stopped(now) == Priorities::ALL).then(|| self.next_change(now))
     }
 
     /// When another priority stops or goes on after `now`; never, if none does.
     pub(crate) fn next_change(&self, now: Instant) -> Instant {
-        let times = self.stops.iter().flat_map(|stop| [stop.from, stop.until]);
+        let times = self.stops.iter().flat_map(|s| [s.from, s.from + self.patience, s.until]);
         times.filter(|&at| at > now).min().unwrap_or(Instant::NEVER)
     }
 
@@ -143,7 +179,7 @@ impl FlowControl {
             self.held = Some(packet);
             self.held_bytes = packets[packet].length.into();
         }
-        stopped.then(|| self.stops[usize::from(priority)].until)
+        stopped.then(|| self.next_change(now))
     }
 
     /// Takes the packet that is kept.
@@ -161,8 +197,12 @@ impl FlowControl {
         self.held.map(|_| (1, self.held_bytes))
     }
 
-    /// What it counted.
-    pub(crate) fn counted(&self) -> Counters {
-        self.counted
+    /// What it counted until `now`.
+    pub(crate) fn counted(&self, now: Instant) -> Counters {
+        let mut counted = self.counted;
+        for (stopped, stop) in counted.stopped.iter_mut().zip(&self.stops) {
+            *stopped = *stopped - stop.until.since(now.max(stop.from));
+        }
+        counted
     }
 }

@@ -4,7 +4,7 @@
 //! that it reaches. Any other packet is given its priority, and then conditioned: marked, or dropped.
 
 use traffic::condition::Conditioner;
-use traffic::{DropReason, FlowId, Packet, PacketId};
+use traffic::{Bytes, DropReason, FlowId, Packet, PacketId};
 
 use crate::node::{Context, Egress};
 use crate::observer::{Observer, Place};
@@ -29,6 +29,8 @@ pub struct Side {
     pub trust: Trust,
     /// Whether the far end sends control frames.
     pub control: bool,
+    /// What still comes in after the far end was told to stop: see [`crate::headroom`].
+    pub headroom: Bytes,
     /// Whether checksums are verified, as hosts do: of use where a link damages packets.
     pub verifies: bool,
 }

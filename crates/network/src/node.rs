@@ -16,6 +16,7 @@ use crate::invalid::Invalid;
 use crate::observer::{Event, Observer, Place, PortId};
 use crate::port::Port;
 use crate::router::{self, Router};
+use crate::switch::{self, Switch};
 
 /// The far side of the output ports: where a node's packets go. In the simulator a wire and the event
 /// queue, on a machine an interface and a timer.
@@ -286,11 +287,16 @@ registry! {
         let table = parts.table.balanced(Balancer::new(config, parts.seed));
         Node::Router(Router::new(Parts { table, ..parts }))
     };
+    /// A switch whose ports share a packet memory, and which stops the far ends of its links before it loses anything
+    /// of a lossless priority.
+    Switch(switch::Config) = "switch", |config, parts| Node::Switch(Box::new(Switch::new(config, parts)));
     =>
     /// An end system.
     Host(Box<Host>);
     /// A router, a load balancer, a WAN emulator, or the interfaces of a machine.
     Router(Router);
+    /// A switch.
+    Switch(Box<Switch>);
 }
 
 impl Node {
@@ -298,7 +304,7 @@ impl Node {
     pub fn as_host(&self) -> Option<&Host> {
         match self {
             Self::Host(host) => Some(host),
-            Self::Router(_) => None,
+            Self::Router(_) | Self::Switch(_) => None,
         }
     }
 
@@ -306,7 +312,15 @@ impl Node {
     pub fn as_host_mut(&mut self) -> Option<&mut Host> {
         match self {
             Self::Host(host) => Some(host),
-            Self::Router(_) => None,
+            Self::Router(_) | Self::Switch(_) => None,
+        }
+    }
+
+    /// The switch it is, if it is one.
+    pub fn as_switch(&self) -> Option<&Switch> {
+        match self {
+            Self::Switch(switch) => Some(switch),
+            Self::Host(_) | Self::Router(_) => None,
         }
     }
 }

@@ -107,15 +107,15 @@ impl Port {
     }
 
     /// The same, which the far end may stop by control frames, and which sends such. What it is told takes effect
-    /// after `response` ([`Pause::response`]).
+    /// after `response` ([`traffic::Pause::response`]), and is no longer heeded when it has lasted for `patience`.
     #[must_use]
-    pub fn with_flow_control(self, response: Duration) -> Self {
-        Self { flow_control: Some(Box::new(FlowControl::new(response))), ..self }
+    pub fn with_flow_control(self, response: Duration, patience: Duration) -> Self {
+        Self { flow_control: Some(Box::new(FlowControl::new(response, patience))), ..self }
     }
 
-    /// What its flow control counted; `None` if it has none.
-    pub fn flow_control(&self) -> Option<Counters> {
-        self.flow_control.as_ref().map(|control| control.counted())
+    /// What its flow control counted until `now`; `None` if it has none.
+    pub fn flow_control(&self, now: Instant) -> Option<Counters> {
+        self.flow_control.as_ref().map(|control| control.counted(now))
     }
 
     /// Control frames that wait to be sent.

@@ -54,7 +54,7 @@ impl Bench {
         let nowhere = Destination { gateway: NO_ROUTE, ..to };
         let table = ForwardingTable::new(7, [nowhere, to].into(), std::iter::empty(), 0);
         let sides = vec![Side { control: true, ..Side::default() }, Side::default()];
-        let ports = vec![port(0).with_flow_control(Duration::ZERO), port(1)];
+        let ports = vec![port(0).with_flow_control(Duration::ZERO, Duration::MAX), port(1)];
         let node = Kind::Router(router::Config::default());
         let node = node.build(Parts { number: 7, ports, sides, table, seed: 0 });
         Self { node, packets: Packets::new(), wire: Wire::default(), now: Instant::ZERO }

@@ -38,7 +38,7 @@ impl Bench {
         let table = ForwardingTable::new(7, [nowhere, to].into(), std::iter::empty(), 0);
         let sides =
             vec![Side { control: true, ..Side::default() }, Side { trust, ..Side::default() }];
-        let ports = vec![port(0).with_flow_control(Duration::ZERO), port(1)];
+        let ports = vec![port(0).with_flow_control(Duration::ZERO, Duration::MAX), port(1)];
         let node = Kind::Router(router::Config::default());
         let node = node.build(Parts { number: 7, ports, sides, table, seed: 0 });
         Self { node, packets: Packets::new(), wire: Wire::default(), now: Instant::ZERO }
@@ -129,7 +129,7 @@ fn a_stopped_port_goes_on_when_its_time_is_over() {
     assert_eq!((bench.statistics().backlog_packets, bench.statistics().sent_packets), (1, 0));
     bench.run(us(1_000));
     assert_eq!(bench.starts(), [(packet, Instant::ZERO + quanta(100))]);
-    let counted = bench.node.ports()[0].flow_control().expect("it has flow control");
+    let counted = bench.node.ports()[0].flow_control(bench.now).expect("it has flow control");
     assert_eq!((counted.pauses_received, counted.stopped), (1, [quanta(100); PRIORITIES]));
 }
 
@@ -152,7 +152,7 @@ fn zero_quanta_let_it_go_on_at_once_and_more_prolong() {
     bench.pause(Pause::port(0));
     bench.run(us(20));
     assert_eq!(bench.starts(), [(packet, us(10))]);
-    let counted = bench.node.ports()[0].flow_control().expect("it has flow control");
+    let counted = bench.node.ports()[0].flow_control(bench.now).expect("it has flow control");
     assert_eq!(counted.stopped, [Duration::from_us(10); PRIORITIES]);
     bench.pause(Pause::port(100));
     bench.run(us(40));
@@ -192,7 +192,7 @@ fn a_control_frame_goes_before_the_queue_and_after_the_frame_on_the_wire() {
     bench.run(us(10_000));
     let order: Vec<_> = bench.starts().iter().map(|(packet, _)| *packet).collect();
     assert_eq!(order, [data[0], frame, data[1], data[2]]);
-    assert_eq!(bench.node.ports()[0].flow_control().unwrap().pauses_sent, 1);
+    assert_eq!(bench.node.ports()[0].flow_control(bench.now).unwrap().pauses_sent, 1);
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn control_frames_go_no_further_than_the_port_and_mean_nothing_without_flow_cont
     let mut bench = Bench::fifo();
     let notification = Notification { flow: FlowId(3), feedback: 9 };
     bench.told(Control::Notification(notification));
-    assert_eq!(bench.node.ports()[0].flow_control().unwrap().notifications_received, 1);
+    assert_eq!(bench.node.ports()[0].flow_control(bench.now).unwrap().notifications_received, 1);
     let frame = bench.packets.insert_control(Control::Pause(Pause::port(9)));
     bench.act(|node, cx| node.receive(1, frame, cx));
     assert_eq!(bench.packets.live(), 0);

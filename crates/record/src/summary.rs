@@ -10,9 +10,10 @@ use scenario::plan::{Change, Link, NodeKind, Plan};
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use traffic::condition::Count;
-use traffic::{Duration, Rate};
+use traffic::{Bytes, Duration, Rate};
 
-use crate::totals::{Drops, EngineTotals, PortTotals, Totals};
+use crate::totals::{Drops, EngineTotals, NodeTotals, PortTotals, Totals};
+use network::flow_control;
 use network::histogram::Histogram;
 use network::link::Counters;
 
@@ -165,6 +166,9 @@ pub struct Direction {
     /// What the impairments of the wire did, where it has some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub impairments: Option<ImpairmentSummary>,
+    /// Its pauses, where a link has any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause: Option<PauseSummary>,
 }
 
 /// What the impairments of one direction of a link did to the packets on it.
@@ -261,13 +265,48 @@ pub struct EmulatorSummary {
     pub backlog_bytes_max: u64,
 }
 
-/// What a node itself dropped.
+/// The pauses of a port (IEEE 802.3 annex 31B, 802.1Qbb).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PauseSummary {
+    /// PAUSE frames that it sent, to stop what comes in there or let it go on.
+    pub sent: u64,
+    /// PAUSE frames that it received.
+    pub received: u64,
+    /// Times that a priority was stopped for longer than the switch's watchdog lets it, and went on.
+    pub storms: u64,
+    /// For how long it was told to stop: of its priorities, the one that was for longest.
+    pub stopped_seconds: f64,
+    /// By priority, for how long each was that ever was.
+    pub stopped_seconds_by_priority: Named<f64>,
+    /// The most bytes that came in there after it had said "stop"; none where it is no switch's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headroom_max_bytes: Option<u64>,
+    /// The room for them, of each lossless priority.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headroom_bytes: Option<u64>,
+}
+
+/// The packet memory that a switch's ports share.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MemorySummary {
+    /// The most bytes that were ever in it.
+    pub bytes_max: u64,
+    /// The most of them in the part that all share.
+    pub shared_bytes_max: u64,
+    /// The size of that part.
+    pub shared_bytes: u64,
+}
+
+/// What a node itself did, rather than its ports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeSummary {
     /// Packets.
     pub drops: u64,
     /// The same by reason.
     pub drops_by_reason: Named<u64>,
+    /// How full its packet memory was, where its ports share one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemorySummary>,
 }
 
 /// What the engine did.
@@ -418,6 +457,22 @@ fn sum_direction(
         faults: port.faults.clone(),
         element: Named(far.elements.iter().map(sum_element).collect()),
         impairments: port.impairments.as_ref().map(sum_impairments),
+        pause: port.flow_control.as_ref().map(|counted| sum_pauses(counted, port.headroom)),
+    }
+}
+
+fn sum_pauses(counted: &flow_control::Counters, headroom: Option<[Bytes; 2]>) -> PauseSummary {
+    let stopped = counted.stopped.iter().map(|time| time.as_secs_f64());
+    let by_priority = stopped.clone().enumerate().filter(|&(_, seconds)| seconds > 0.0);
+    let by_priority = by_priority.map(|(priority, seconds)| (priority.to_string(), seconds));
+    PauseSummary {
+        sent: counted.pauses_sent,
+        received: counted.pauses_received,
+        storms: counted.storms,
+        stopped_seconds: stopped.fold(0.0, f64::max),
+        stopped_seconds_by_priority: Named(by_priority.collect()),
+        headroom_max_bytes: headroom.map(|[Bytes(most), _]| most),
+        headroom_bytes: headroom.map(|[_, Bytes(size)]| size),
     }
 }
 
@@ -512,8 +567,13 @@ fn changes(plan: &Plan, totals: &Totals) -> Vec<(String, ChangeSummary)> {
     plan.changes.iter().zip(&totals.changes).map(change).collect()
 }
 
-fn sum_node(drops: &Drops) -> NodeSummary {
-    NodeSummary { drops: drops.total(), drops_by_reason: by_reason(drops) }
+fn sum_node(NodeTotals { drops, memory }: &NodeTotals) -> NodeSummary {
+    let memory = memory.map(|counted| MemorySummary {
+        bytes_max: counted.bytes_max.0,
+        shared_bytes_max: counted.shared_max.0,
+        shared_bytes: counted.shared_size.0,
+    });
+    NodeSummary { drops: drops.total(), drops_by_reason: by_reason(drops), memory }
 }
 
 fn sum_engine(engine: &EngineTotals) -> EngineSummary {

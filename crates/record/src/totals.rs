@@ -2,8 +2,10 @@
 
 use network::datagram::Delay;
 use network::exchange::Exchanges;
+use network::flow_control;
 use network::histogram::Histogram;
 use network::link::Counters;
+use network::switch::Occupancy;
 use scenario::plan::Window;
 use traffic::condition::Count;
 use traffic::{Bytes, DropReason, Instant, Relaxed, Statistics};
@@ -146,6 +148,20 @@ pub struct PortTotals {
     pub elements: Vec<(String, [Count; 3])>,
     /// What the impairments of the wire behind it did; `None` where it has none.
     pub impairments: Option<Counters>,
+    /// What pauses it was told and told; `None` where the far end stops nothing, nor is stopped.
+    pub flow_control: Option<flow_control::Counters>,
+    /// The most bytes that came in there after one of a switch's priorities was stopped, and the room for them; `None`
+    /// at what is no such switch.
+    pub headroom: Option<[Bytes; 2]>,
+}
+
+/// What a node itself did, rather than its ports.
+#[derive(Clone, Debug, Default)]
+pub struct NodeTotals {
+    /// Packets that it dropped (no route, receive ring, shared buffer).
+    pub drops: Drops,
+    /// How full its packet memory was; `None` where its ports share none.
+    pub memory: Option<Occupancy>,
 }
 
 /// What the engine did. Deterministic: a function of plan and seed alone.
@@ -186,8 +202,8 @@ pub struct Totals {
     pub ports: Vec<PortTotals>,
     /// The part of the run that these are of, if not all.
     pub measured: Option<Window>,
-    /// Drops within each of `Plan::nodes` (no route, receive ring).
-    pub nodes: Vec<Drops>,
+    /// One for each of `Plan::nodes`.
+    pub nodes: Vec<NodeTotals>,
     /// For each of `Plan::changes` whose time came: why it was refused, if it was.
     pub changes: Vec<Option<String>>,
     /// What the engine did.

@@ -3,7 +3,8 @@
 #[path = "../../record/tests/scene/mod.rs"]
 mod scene;
 
-use record::{Drops, PortTotals, Recorder, Summary};
+use record::totals::NodeTotals;
+use record::{PortTotals, Recorder, Summary};
 use report::RunReport;
 use scenario::Plan;
 use serde_json::Value;
@@ -12,7 +13,7 @@ use traffic::{Duration, FlowId};
 fn report(plan: &Plan, recorder: Recorder) -> String {
     let mut totals = scene::totals();
     totals.ports.resize_with(2 * plan.links.len(), PortTotals::default);
-    totals.nodes.resize(plan.nodes.len(), Drops::default());
+    totals.nodes.resize(plan.nodes.len(), NodeTotals::default());
     let recording = recorder.finish(&totals).unwrap();
     let command = ["suimon".to_owned()];
     let summary = Summary::new(plan, &totals);

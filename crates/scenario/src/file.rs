@@ -8,7 +8,7 @@ use network::bulk::Train;
 use network::datagram;
 use network::exchange::{Exchange, Ping};
 use network::sink::Reader;
-use network::{balancer, emulator, link, router};
+use network::{balancer, emulator, link, router, switch};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -61,6 +61,9 @@ pub(crate) struct Scenario {
     /// Load balancers, by name.
     #[serde(default)]
     pub(crate) balancer: Table<Plain<balancer::Config>>,
+    /// Switches of lossless Ethernet, by name.
+    #[serde(default)]
+    pub(crate) switch: Table<Plain<switch::Config>>,
     /// Links, by name.
     #[serde(default)]
     pub(crate) link: Table<Link>,
@@ -126,7 +129,8 @@ pub(crate) struct LinkKeys {
     pub(crate) planes: Option<Count>,
     /// What the line rate follows, in place of `rate`, from the run's start and over again; each direction by itself.
     pub(crate) trace: Option<Quantity<TraceUnit>>,
-    /// The queueing discipline at both ends; a fifo of 1000 packets unless given.
+    /// The queueing discipline at both ends; a fifo of 1000 packets unless given, and where a switch stops priorities one
+    /// by one a queue for each, the highest first (at the switch limited by its memory alone).
     pub(crate) queue: Option<Queue>,
     /// What is different at one end, by node.
     #[serde(default)]

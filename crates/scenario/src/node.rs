@@ -4,7 +4,7 @@
 mod end_system;
 
 use network::node::{Config, Kind};
-use network::{balancer, emulator, host, router};
+use network::{balancer, emulator, host, router, switch};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -79,4 +79,5 @@ registry! {
     router: Plain<router::Config> = router::Config as "Router";
     emulator: Plain<emulator::Config> = emulator::Config as "Emulator";
     balancer: Plain<balancer::Config> = balancer::Config as "Balancer";
+    switch: Plain<switch::Config> = switch::Config as "Switch";
 }

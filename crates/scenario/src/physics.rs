@@ -15,6 +15,7 @@ use crate::plan::{Flow, Node, NodeKind, Plan, Tcp, Transport};
 use crate::quantity;
 use crate::units::Units;
 
+mod lossless;
 mod reservations;
 mod warning;
 
@@ -67,6 +68,8 @@ pub fn physics(plan: &Plan) -> Vec<Warning> {
     warnings.extend(excess(&names));
     warnings.extend(samples(plan));
     warnings.extend(reservations::refused(plan));
+    warnings.extend(lossless::small_headrooms(plan));
+    warnings.extend(lossless::circles(plan));
     warnings
 }
 

@@ -19,6 +19,7 @@ mod probes;
 mod programs;
 mod queues;
 mod routes;
+mod switches;
 mod tolerances;
 
 use std::net::IpAddr;
@@ -48,6 +49,7 @@ pub(crate) fn resolve(file: &Scenario, written: Units, problems: &mut Problems) 
     let entities =
         filters::Entities { nodes: &nodes, interfaces: &interfaces, flows: &declared.names };
     let links = links::resolve(file, laid, entities, problems);
+    switches::check(file, &nodes, &links.list, written, problems);
     routes::check(file, &nodes.list, &links.list, problems);
     // A network with a faulty node or link has no routes worth complaining about.
     let complete = problems.is_empty();

@@ -46,6 +46,11 @@ pub const TEMPLATES: &[Template] = &[
         text: include_str!("../../../scenarios/incast.toml"),
     },
     Template {
+        name: "incast-lossless",
+        summary: "sixty-four servers answer one client at once through a switch that loses nothing",
+        text: include_str!("../../../scenarios/incast-lossless.toml"),
+    },
+    Template {
         name: "mpi-over-wan",
         summary: "ranks of two clusters compute and exchange messages over a WAN, in step",
         text: include_str!("../../../scenarios/mpi-over-wan.toml"),

@@ -175,7 +175,7 @@ fn totals(
     Totals {
         flows: marks.iter().enumerate().map(flow).collect(),
         ports: engine.port_totals(tally),
-        nodes: tally.nodes.clone(),
+        nodes: engine.node_totals(tally),
         changes: Vec::new(),
         measured: None,
         engine: engine.totals(),

@@ -83,6 +83,6 @@ fn an_emulator_conditions_what_comes_in_too() {
     let emulator = "[emulator.r]\nrate = \"100 Mbit/s\"\nbuffer = \"1 MB\"";
     let text = TEXT.replace("[router.r]", emulator);
     let summary = driver::totals(&driver::plan(&text));
-    let policed = summary.nodes.iter().map(|drops| drops.of(DropReason::Policed)).sum::<u64>();
+    let policed = summary.nodes.iter().map(|node| node.drops.of(DropReason::Policed)).sum::<u64>();
     assert!(policed > 0);
 }

@@ -55,7 +55,7 @@ impl Priorities {
     }
 
     /// Each of them, the lowest first.
-    pub fn iter(self) -> impl Iterator<Item = u8> {
+    pub fn iter(self) -> impl DoubleEndedIterator<Item = u8> {
         (0..PRIORITIES as u8).filter(move |&priority| self.contains(priority))
     }
 }

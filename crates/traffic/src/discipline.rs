@@ -36,11 +36,13 @@ pub enum DropReason {
     Fault,
     /// A link damaged it, and the host that it reached found its checksum wrong.
     Checksum,
+    /// The memory that a switch's ports share had no room for it.
+    SharedBuffer,
 }
 
 impl DropReason {
     /// Every reason, in the order of the results' columns.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::QueueBytes,
         Self::QueuePackets,
         Self::Flushed,
@@ -53,6 +55,7 @@ impl DropReason {
         Self::Policed,
         Self::Fault,
         Self::Checksum,
+        Self::SharedBuffer,
     ];
 
     /// The reason's name in results: `queue_bytes`, `link_loss`, and so on.
@@ -70,6 +73,7 @@ impl DropReason {
             Self::Policed => "policed",
             Self::Fault => "fault",
             Self::Checksum => "checksum",
+            Self::SharedBuffer => "shared_buffer",
         }
     }
 }

@@ -157,6 +157,9 @@ pub struct Packet {
     pub priority: u8,
     /// The class that the latest discipline with classes put it in: its number plus one; 0 is none.
     pub class: u16,
+    /// The port by which it came into the node that it is in, counted within that, where a node's memory is accounted
+    /// by ports.
+    pub ingress: u16,
     /// Whose queue it is in, for those who keep custody: a port's number plus one; 0 is nobody's.
     pub holder: u32,
     /// The TCP segment. Of a UDP datagram only `payload` is on the wire; `seq` counts the payload bytes

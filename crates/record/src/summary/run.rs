@@ -99,7 +99,7 @@ pub(super) fn sum_run(
 ) -> Run {
     let mut drops = Drops::default();
     totals.ports.iter().for_each(|p| drops.add(&p.drops));
-    totals.nodes.iter().for_each(|n| drops.add(n));
+    totals.nodes.iter().for_each(|n| drops.add(&n.drops));
     let sent = known.iter().map(|(_, f)| f.sender.segments_sent + f.receiver.segments_sent);
     // What a program read nobody knows, and for how long it ran says nothing of the others.
     let counted = known.iter().zip(flows);

@@ -10,7 +10,7 @@ use scenario::plan::{Plan, Window};
 use traffic::condition::Count;
 use traffic::{Bytes, Instant};
 
-use super::{Carried, Drops, EngineTotals, FlowTotals, PortTotals, Totals};
+use super::{Carried, Drops, EngineTotals, FlowTotals, NodeTotals, PortTotals, Totals};
 
 impl Totals {
     /// What `plan` wants of a run: all of it, or what was counted between two looks. A run that ended before a look has
@@ -150,6 +150,11 @@ impl PortTotals {
             delays,
             elements: elements.collect(),
             impairments,
+            flow_control: self.flow_control.map(|later| match &earlier.flow_control {
+                Some(earlier) => later.since(earlier),
+                None => later,
+            }),
+            headroom: self.headroom,
         }
     }
 }
@@ -166,6 +171,12 @@ impl Drops {
         let mut own = *self;
         own.0.iter_mut().zip(earlier.0).for_each(|(count, before)| *count -= before.min(*count));
         own
+    }
+}
+
+impl NodeTotals {
+    fn since(&self, earlier: &Self) -> Self {
+        Self { drops: self.drops.since(&earlier.drops), memory: self.memory }
     }
 }
 

@@ -8,6 +8,7 @@ use network::application::ActivePeriod;
 use network::sink::Reader;
 use network::workload::Workload;
 use network::{PortId, emulator, host, link};
+use record::totals::NodeTotals;
 use record::{Drops, Ending, EngineTotals, FlowTotals, PortTotals, Recorder, Totals};
 use scenario::Plan;
 use scenario::plan::{
@@ -299,7 +300,7 @@ pub(crate) fn totals() -> Totals {
     Totals {
         flows: vec![flow(300_000), flow(100_000), flow(200_000)],
         ports: vec![port(400, none), port(0, none), port(395, drops), port(200, none)],
-        nodes: vec![none, none, ring],
+        nodes: [none, none, ring].map(|drops| NodeTotals { drops, memory: None }).into(),
         changes: Vec::new(),
         measured: None,
         engine: EngineTotals { events: 2_000, packet_hops: 995 },

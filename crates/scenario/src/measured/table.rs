@@ -450,6 +450,34 @@ pub(super) const LINK: &[Quantity] = &[
     CORRUPTED,
     ADDED_DELAY_MEAN,
     ADDED_DELAY_MAX,
+    quantity("pauses_sent", Number, Sum, Lower, "PAUSE frames that its port sent.")
+        .at("pause.sent"),
+    quantity("pauses_received", Number, Sum, Lower, "PAUSE frames that its port received.")
+        .at("pause.received"),
+    quantity(
+        "pause_storms",
+        Number,
+        Sum,
+        Lower,
+        "Times that the watchdog of its switch let a stopped priority go on.",
+    )
+    .at("pause.storms"),
+    quantity(
+        "paused",
+        Time,
+        Max,
+        Lower,
+        "For how long its port was stopped by the far end, of the priority that was for longest.",
+    )
+    .at("pause.stopped_seconds"),
+    quantity(
+        "headroom_max",
+        Size,
+        Max,
+        Lower,
+        "The most bytes that came in at its port after the switch had stopped them.",
+    )
+    .at("pause.headroom_max_bytes"),
 ];
 
 pub(super) const DIRECTION: &[Quantity] = &[
@@ -574,8 +602,17 @@ pub(super) const EMULATOR: &[Quantity] = &[
     quantity("bytes", Size, Sum, Neither, "Their bytes, Ethernet header and FCS included."),
 ];
 
-pub(super) const NODE: &[Quantity] =
-    &[quantity("drops", Number, Sum, Lower, "Packets that the node itself dropped.")];
+pub(super) const NODE: &[Quantity] = &[
+    quantity("drops", Number, Sum, Lower, "Packets that the node itself dropped."),
+    quantity(
+        "memory_max",
+        Size,
+        Max,
+        Lower,
+        "The most bytes that a switch's ports shared at once.",
+    )
+    .at("memory.bytes_max"),
+];
 
 pub(super) const CHANGE: &[Quantity] = &[quantity(
     "made",

@@ -42,4 +42,8 @@ pub enum Kind {
     ManySamples,
     /// A change that no run can make.
     Refused,
+    /// A switch has less room than a link needs after "stop".
+    Headroom,
+    /// Switches that may wait for each other in a circle.
+    Circle,
 }

@@ -106,8 +106,10 @@ fn add<'f>(
     let first = links.list.len();
     for (index, (from, to)) in ends.into_iter().enumerate() {
         let name = member_name(&name.text, members.counted, index);
-        let end = |node| {
-            let (queue, trace, impairments) = (queue.clone(), trace.clone(), impairments.clone());
+        let end = |node: usize| {
+            let (trace, impairments) = (trace.clone(), impairments.clone());
+            let usual = usual(nodes, node, [from, to]).filter(|_| table.queue.is_none());
+            let queue = usual.unwrap_or_else(|| queue.clone());
             let (direction, conditioner) = (Direction::from(&config), None);
             End { node, queue, direction, trace, conditioner, impairments }
         };
@@ -128,6 +130,17 @@ fn add<'f>(
         end.impairments.retain(|own| !own.is_idle());
     }
     Some(())
+}
+
+/// The discipline at the end of a link at `node`, one of the two, where a switch says what it is unless given.
+fn usual(nodes: &Nodes<'_>, node: usize, [from, to]: [usize; 2]) -> Option<qdisc::Parameters> {
+    let far = if node == from { to } else { from };
+    match (&nodes.list[node].kind, &nodes.list[far].kind) {
+        (NodeKind::Switch(switch), _) => Some(switch.queue()),
+        (NodeKind::Emulator(_), _) => None,
+        (_, NodeKind::Switch(switch)) => Some(switch.far_queue()),
+        _ => None,
+    }
 }
 
 /// How the table joins two counted ends, if not by number.

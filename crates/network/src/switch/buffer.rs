@@ -1,0 +1,250 @@
+//! The packet memory of a switch, which its ports share, with its bytes accounted by the port and priority by which they
+//! came in.
+//!
+//! A group, which is one priority of one ingress port (all of them where the port is stopped as a whole), has a minimum of
+//! its own, then takes from what all share up to a threshold, and then, if it is lossless, from its headroom. It is
+//! stopped from the threshold on. A threshold is fixed, or a multiple of what is left of the shared part (Choudhury and
+//! Hahne, IEEE/ACM ToN 6(2), 1998). Lossy priorities are held to such a multiple by their egress queues, and have no
+//! headroom. A packet takes room from when it came in as a whole until its first bit leaves.
+
+use traffic::control::PRIORITIES;
+use traffic::{Bytes, DropReason, Priorities};
+
+/// How much of the shared part one group or queue may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Threshold {
+    /// So many bytes.
+    Fixed(u64),
+    /// So many times what is left of it: a numerator and a denominator.
+    Dynamic(u32, u32),
+}
+
+impl Threshold {
+    #[inline]
+    fn of(self, left: u64) -> u64 {
+        match self {
+            Self::Fixed(bytes) => bytes,
+            Self::Dynamic(over, under) => {
+                let bytes = u128::from(left) * u128::from(over) / u128::from(under.max(1));
+                u64::try_from(bytes).unwrap_or(u64::MAX)
+            }
+        }
+    }
+}
+
+/// What holds for all groups.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules {
+    /// Priorities of which nothing may be lost.
+    pub(super) lossless: Priorities,
+    /// Whether a port is stopped as a whole, so that its priorities are one group.
+    pub(super) whole_ports: bool,
+    /// What stops a lossless group.
+    pub(super) xoff: Threshold,
+    /// It goes on when so much below.
+    pub(super) xon_offset: u64,
+    /// What an egress queue of a lossy priority may have.
+    pub(super) lossy: Threshold,
+    /// Each group's minimum.
+    pub(super) reserved: u64,
+    /// Bytes that all share.
+    pub(super) shared: u64,
+}
+
+/// One ingress port and priority.
+#[derive(Clone, Copy, Debug, Default)]
+struct Group {
+    /// Bytes within its minimum and the shared part.
+    held: u64,
+    /// Bytes in its headroom.
+    headroom: u64,
+    /// The size of that.
+    headroom_size: u64,
+    headroom_max: u64,
+    stopped: bool,
+}
+
+/// What the memory counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Occupancy {
+    /// The most bytes that were ever in it.
+    pub bytes_max: Bytes,
+    /// The most of them that were in the shared part.
+    pub shared_max: Bytes,
+    /// The size of the shared part.
+    pub shared_size: Bytes,
+}
+
+/// The memory.
+#[derive(Debug)]
+pub(super) struct Buffer {
+    rules: Rules,
+    groups: Box<[Group]>,
+    /// Bytes by egress port and priority.
+    queues: Box<[u64]>,
+    /// Bytes of the shared part that are taken.
+    shared: u64,
+    bytes: u64,
+    occupancy: Occupancy,
+    /// Groups that may go on, and were not yet told.
+    going_on: Vec<u16>,
+}
+
+impl Buffer {
+    /// The memory of a switch whose ports have this headroom for each of their lossless groups.
+    pub(super) fn new(rules: Rules, headrooms: impl Iterator<Item = Bytes>) -> Self {
+        let groups = headrooms.flat_map(|Bytes(headroom_size)| {
+            [Group { headroom_size, ..Group::default() }; PRIORITIES]
+        });
+        let groups: Box<[Group]> = groups.collect();
+        let occupancy = Occupancy { shared_size: Bytes(rules.shared), ..Occupancy::default() };
+        let queues = vec![0; groups.len()].into();
+        Self { rules, groups, queues, shared: 0, bytes: 0, occupancy, going_on: Vec::new() }
+    }
+
+    /// The group of what comes in by a port with a priority.
+    #[inline]
+    fn group_of(&self, ingress: u16, priority: u8) -> usize {
+        let priority = if self.rules.whole_ports { 0 } else { usize::from(priority) % PRIORITIES };
+        usize::from(ingress) * PRIORITIES + priority
+    }
+
+    #[inline]
+    fn queue_of(egress: u16, priority: u8) -> usize {
+        usize::from(egress) * PRIORITIES + usize::from(priority) % PRIORITIES
+    }
+
+    /// What of a group that holds so much lies in the shared part.
+    #[inline]
+    fn above_minimum(&self, held: u64) -> u64 {
+        held.saturating_sub(self.rules.reserved)
+    }
+
+    /// Takes a packet that came in at one port and is to leave by another.
+    ///
+    /// # Errors
+    ///
+    /// There is no room for it.
+    #[inline]
+    pub(super) fn admit(
+        &mut self,
+        [ingress, egress]: [u16; 2],
+        priority: u8,
+        length: u32,
+    ) -> Result<(), DropReason> {
+        let (length, number) = (u64::from(length), self.group_of(ingress, priority));
+        let (group, left) = (&self.groups[number], self.rules.shared - self.shared);
+        let above = self.above_minimum(group.held + length);
+        let more = above - self.above_minimum(group.held);
+        let queue = Self::queue_of(egress, priority);
+        let lossless = self.rules.lossless.contains(priority);
+        let (taken, threshold) = match lossless {
+            true => (above, self.rules.xoff),
+            false => (self.queues[queue] + length, self.rules.lossy),
+        };
+        if more == 0 || (more <= left && taken <= threshold.of(left)) {
+            self.groups[number].held += length;
+            self.shared += more;
+            self.occupancy.shared_max = self.occupancy.shared_max.max(Bytes(self.shared));
+        } else if lossless && group.headroom + length <= group.headroom_size {
+            let group = &mut self.groups[number];
+            group.headroom += length;
+            group.headroom_max = group.headroom_max.max(group.headroom);
+        } else {
+            return Err(DropReason::SharedBuffer);
+        }
+        self.queues[queue] += length;
+        self.bytes += length;
+        self.occupancy.bytes_max = self.occupancy.bytes_max.max(Bytes(self.bytes));
+        Ok(())
+    }
+
+    /// Gives back what a packet took: the headroom first, the minimum last.
+    #[inline]
+    pub(super) fn release(&mut self, [ingress, egress]: [u16; 2], priority: u8, length: u32) {
+        let (length, number) = (u64::from(length), self.group_of(ingress, priority));
+        let group = &mut self.groups[number];
+        let headroom = length.min(group.headroom);
+        group.headroom -= headroom;
+        let before = group.held;
+        group.held -= length - headroom;
+        let (after, stopped) = (group.held, group.stopped);
+        self.shared -= self.above_minimum(before) - self.above_minimum(after);
+        self.queues[Self::queue_of(egress, priority)] -= length;
+        self.bytes -= length;
+        if stopped && self.may_go_on(number) {
+            self.groups[number].stopped = false;
+            self.going_on.push(number as u16);
+        }
+    }
+
+    fn may_go_on(&self, number: usize) -> bool {
+        let group = &self.groups[number];
+        let above = self.above_minimum(group.held);
+        let threshold = self.rules.xoff.of(self.rules.shared - self.shared);
+        group.headroom == 0 && (above == 0 || above + self.rules.xon_offset <= threshold)
+    }
+
+    /// Whether the group of what came in by a port with a priority has to be stopped, and was not before; its number.
+    #[inline]
+    pub(super) fn stop(&mut self, ingress: u16, priority: u8) -> Option<u16> {
+        if !self.rules.lossless.contains(priority) {
+            return None;
+        }
+        let number = self.group_of(ingress, priority);
+        let group = &self.groups[number];
+        let threshold = self.rules.xoff.of(self.rules.shared - self.shared);
+        let above = self.above_minimum(group.held);
+        let full = group.headroom > 0 || (above > 0 && above >= threshold);
+        if !full || group.stopped {
+            return None;
+        }
+        self.groups[number].stopped = true;
+        Some(number as u16)
+    }
+
+    /// A group that may go on since this was last asked.
+    #[inline]
+    pub(super) fn take_going_on(&mut self) -> Option<u16> {
+        self.going_on.pop()
+    }
+
+    /// The ingress port of a group, and its priority.
+    pub(super) const fn place(group: u16) -> (u16, u8) {
+        let priorities = PRIORITIES as u16;
+        (group / priorities, (group % priorities) as u8)
+    }
+
+    /// Bytes in it.
+    pub(super) const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// What it counted.
+    pub(super) const fn occupancy(&self) -> Occupancy {
+        self.occupancy
+    }
+
+    /// The most bytes that a port ever had in the headroom of one of its groups, and that one's size.
+    pub(super) fn headroom(&self, ingress: u16) -> [Bytes; 2] {
+        let first = usize::from(ingress) * PRIORITIES;
+        let groups = self.groups.get(first..first + PRIORITIES).unwrap_or_default();
+        let most = groups.iter().map(|group| group.headroom_max).max().unwrap_or(0);
+        let size = groups.first().map_or(0, |group| group.headroom_size);
+        [Bytes(most), Bytes(size)]
+    }
+
+    /// The law of its accounts, of packets that it holds by ingress, egress, priority and length.
+    #[cfg(debug_assertions)]
+    pub(super) fn assert_accounts(&self, packets: impl Iterator<Item = ([u16; 2], u8, u32)>) {
+        let (mut groups, mut queues) = (vec![0; self.groups.len()], vec![0; self.queues.len()]);
+        for ([ingress, egress], priority, length) in packets {
+            groups[self.group_of(ingress, priority)] += u64::from(length);
+            queues[Self::queue_of(egress, priority)] += u64::from(length);
+        }
+        let counted: Vec<u64> = self.groups.iter().map(|g| g.held + g.headroom).collect();
+        assert_eq!((groups, queues), (counted, self.queues.to_vec()), "the switch's memory");
+        let shared: u64 = self.groups.iter().map(|group| self.above_minimum(group.held)).sum();
+        assert_eq!(shared, self.shared, "what its groups share");
+    }
+}

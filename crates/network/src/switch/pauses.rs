@@ -1,0 +1,99 @@
+//! The pauses that a switch has told the far ends of its links, said again before they end.
+
+use traffic::control::PRIORITIES;
+use traffic::{Bytes, Control, Instant, Pause};
+
+use super::PauseBy;
+use super::buffer::Buffer;
+use crate::node::{Context, Egress};
+use crate::observer::Observer;
+use crate::port::Port;
+
+/// As long as can be said: the far end is told to go on before.
+const LONGEST: u16 = u16::MAX;
+
+/// A group that is stopped, and when the far end is told so again.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    group: u16,
+    again: Instant,
+}
+
+/// Those in force.
+#[derive(Debug)]
+pub(super) struct Pauses {
+    by: PauseBy,
+    told: Vec<Told>,
+}
+
+impl Pauses {
+    /// None yet.
+    pub(super) const fn new(by: PauseBy) -> Self {
+        Self { by, told: Vec::new() }
+    }
+
+    /// Stops a group.
+    #[cold]
+    pub(super) fn begin<E: Egress, O: Observer>(
+        &mut self,
+        group: u16,
+        ports: &mut [Port],
+        cx: &mut Context<'_, E, O>,
+    ) {
+        if let Some(again) = self.say(group, LONGEST, ports, cx) {
+            self.told.push(Told { group, again });
+        }
+    }
+
+    /// Lets a group go on.
+    #[cold]
+    pub(super) fn end<E: Egress, O: Observer>(
+        &mut self,
+        group: u16,
+        ports: &mut [Port],
+        cx: &mut Context<'_, E, O>,
+    ) {
+        self.told.retain(|told| told.group != group);
+        self.say(group, 0, ports, cx);
+    }
+
+    /// Says again what would end.
+    pub(super) fn refresh<E: Egress, O: Observer>(
+        &mut self,
+        ports: &mut [Port],
+        cx: &mut Context<'_, E, O>,
+    ) {
+        for place in 0..self.told.len() {
+            let Told { group, again } = self.told[place];
+            if again <= cx.now
+                && let Some(later) = self.say(group, LONGEST, ports, cx)
+            {
+                self.told[place].again = later;
+            }
+        }
+    }
+
+    /// When [`Self::refresh`] has something to say.
+    pub(super) fn next_refresh(&self) -> Instant {
+        self.told.iter().map(|told| told.again).min().unwrap_or(Instant::NEVER)
+    }
+
+    /// Tells the far end; returns when half of that time is over.
+    fn say<E: Egress, O: Observer>(
+        &self,
+        group: u16,
+        quanta: u16,
+        ports: &mut [Port],
+        cx: &mut Context<'_, E, O>,
+    ) -> Option<Instant> {
+        let (ingress, priority) = Buffer::place(group);
+        debug_assert!(usize::from(priority) < PRIORITIES, "a group is of a priority");
+        let port = ports.get_mut(usize::from(ingress))?;
+        let pause = match self.by {
+            PauseBy::Priority => Pause::priority(priority, quanta),
+            PauseBy::Port => Pause::port(quanta),
+        };
+        port.send_control(Control::Pause(pause), cx);
+        Some(cx.now + port.rate().time_for(Bytes(u64::from(quanta / 2) * 64)))
+    }
+}

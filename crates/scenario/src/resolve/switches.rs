@@ -1,0 +1,81 @@
+//! Whether a switch's packet memory holds what its ports have to themselves, and whether the two ends of a link agree
+//! on what is stopped.
+
+use network::headroom::headroom;
+use network::switch;
+use traffic::Bytes;
+
+use super::nodes::Nodes;
+use crate::diagnostic::Problems;
+use crate::file::Scenario;
+use crate::plan::{Link, NodeKind};
+use crate::units::Units;
+
+/// Complains of switches that cannot be built as they are given.
+pub(super) fn check(
+    file: &Scenario,
+    nodes: &Nodes<'_>,
+    links: &[Link],
+    written: Units,
+    problems: &mut Problems,
+) {
+    for (name, table) in file.switch.iter() {
+        let Some(mut members) = nodes.names.get(&name.text).map(|members| members.range) else {
+            continue;
+        };
+        let span = table.settings.span_of("buffer").unwrap_or(&name.span);
+        let too_much = members.clone().find_map(|node| {
+            let config = switch_at(nodes, node)?;
+            config.shared(headrooms(node, links)).err().map(|own| (config, own))
+        });
+        if let Some((config, own)) = too_much {
+            let (has, text) = (config.buffer, &name.text);
+            let (needs, has) = (written.size(own), written.size(has));
+            let message = format!(
+                "the ports of `{text}` need {needs} to themselves, and its buffer is {has}"
+            );
+            let help =
+                "give it a greater `buffer`, fewer `lossless` priorities, or less `reserved`";
+            problems.push(span, message, help);
+        }
+        let other = members.find_map(|node| disagreeing(nodes, node, links));
+        if let Some(other) = other {
+            let other = &nodes.list[other].name;
+            let message =
+                format!("`{}` and `{other}` stop each other by different frames", name.text);
+            problems.push(&name.span, message, "give both the same `pause`");
+        }
+    }
+}
+
+/// The switch of that number, if it is one.
+fn switch_at<'n>(nodes: &'n Nodes<'_>, node: usize) -> Option<&'n switch::Config> {
+    match &nodes.list.get(node)?.kind {
+        NodeKind::Switch(config) => Some(config),
+        _ => None,
+    }
+}
+
+/// The same, if it stops the far ends of its links.
+fn pausing<'n>(nodes: &'n Nodes<'_>, node: usize) -> Option<&'n switch::Config> {
+    switch_at(nodes, node).filter(|config| config.pauses())
+}
+
+/// What each port of a node needs as headroom.
+fn headrooms(node: usize, links: &[Link]) -> impl Iterator<Item = Bytes> {
+    links.iter().filter_map(move |link| {
+        let near = link.ends.iter().position(|end| end.node == node)?;
+        let [out, far] = [near, 1 - near].map(|end| &link.ends[end].direction);
+        Some(headroom(far, out, &link.config))
+    })
+}
+
+/// The switch at the other end of one of a switch's links that pauses by other frames.
+fn disagreeing(nodes: &Nodes<'_>, node: usize, links: &[Link]) -> Option<usize> {
+    let config = pausing(nodes, node)?;
+    links.iter().find_map(|link| {
+        let near = link.ends.iter().position(|end| end.node == node)?;
+        let far = link.ends[1 - near].node;
+        pausing(nodes, far).filter(|far| far.pause != config.pause).map(|_| far)
+    })
+}
