@@ -274,6 +274,7 @@ fn every_template_is_a_right_scenario_and_is_never_written_over() {
         "many-flows",
         "link-sharing",
         "incast",
+        "incast-lossless",
         "mpi-over-wan",
     ];
     let list = suimon(folder.path(), &["init"]);

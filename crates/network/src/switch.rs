@@ -7,11 +7,11 @@
 mod buffer;
 mod pauses;
 
+#[cfg(debug_assertions)]
+use traffic::Packets;
 use traffic::qdisc::{self, ets, fifo};
 use traffic::setting::Frequency;
-use traffic::{
-    Bytes, DropReason, Duration, Instant, PacketId, Packets, Priorities, choice, settings,
-};
+use traffic::{Bytes, DropReason, Duration, Instant, PacketId, Priorities, choice, settings};
 
 pub use buffer::Occupancy;
 

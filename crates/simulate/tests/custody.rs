@@ -70,6 +70,11 @@ fn one_queue(name: &str, drawn: &Drawn) -> Option<String> {
                 drawn.flag(3),
             )
         }
+        "mark" => {
+            let (threshold, more) = (number(0, 90, 400), number(1, 0, 200));
+            let max = threshold + more;
+            format!("threshold = '{threshold} kB', threshold_max = '{max} kB', packets = 1000")
+        }
         "blue" => {
             let (packets, freeze) = (number(0, 60, 500), number(1, 50, 500));
             format!("packets = {packets}, freeze_time = '{freeze} ms', ecn = {ecn}")

@@ -216,6 +216,7 @@ impl Buffer {
     }
 
     /// Bytes in it.
+    #[cfg(debug_assertions)]
     pub(super) const fn bytes(&self) -> u64 {
         self.bytes
     }
