@@ -126,6 +126,8 @@ pub enum Part {
     Sojourn,
     /// What impairments did, where a wire has some.
     Impairments,
+    /// Pauses, where one end of a link stops the other.
+    Pauses,
 }
 
 /// Entries whose names are not known beforehand: drops by reason, relaxed guarantees by kind.
@@ -228,6 +230,9 @@ impl Quantity {
         if counted(".drops_by_reason") || counted(".relaxed") {
             return Some(&COUNTED);
         }
+        if counted(".stopped_seconds_by_priority") {
+            return Some(&table::PAUSED_PRIORITY);
+        }
         let ends = |name: &str| path.strip_suffix(name).is_some_and(|entity| entity.ends_with('.'));
         let of = |entity: Entity| {
             let known = entity.quantities().iter().filter(|q| ends(q.name) || ends(q.field));
@@ -245,6 +250,7 @@ impl Quantity {
             Some(("exchanges", _)) => Some(Part::Exchanges),
             Some(("completion", _)) => Some(Part::Completion),
             Some(("impairments", _)) => Some(Part::Impairments),
+            Some(("pause", _)) => Some(Part::Pauses),
             _ if self.field == "min_rtt_seconds" => Some(Part::Connection),
             _ if self.field.starts_with("sojourn_") => Some(Part::Sojourn),
             _ => None,

@@ -450,34 +450,12 @@ pub(super) const LINK: &[Quantity] = &[
     CORRUPTED,
     ADDED_DELAY_MEAN,
     ADDED_DELAY_MAX,
-    quantity("pauses_sent", Number, Sum, Lower, "PAUSE frames that its port sent.")
-        .at("pause.sent"),
-    quantity("pauses_received", Number, Sum, Lower, "PAUSE frames that its port received.")
-        .at("pause.received"),
-    quantity(
-        "pause_storms",
-        Number,
-        Sum,
-        Lower,
-        "Times that the watchdog of its switch let a stopped priority go on.",
-    )
-    .at("pause.storms"),
-    quantity(
-        "paused",
-        Time,
-        Max,
-        Lower,
-        "For how long its port was stopped by the far end, of the priority that was for longest.",
-    )
-    .at("pause.stopped_seconds"),
-    quantity(
-        "headroom_max",
-        Size,
-        Max,
-        Lower,
-        "The most bytes that came in at its port after the switch had stopped them.",
-    )
-    .at("pause.headroom_max_bytes"),
+    PAUSES_SENT,
+    PAUSES_RECEIVED,
+    PAUSE_STORMS,
+    PAUSED,
+    HEADROOM_MAX,
+    HEADROOM,
 ];
 
 pub(super) const DIRECTION: &[Quantity] = &[
@@ -514,7 +492,55 @@ pub(super) const DIRECTION: &[Quantity] = &[
     CORRUPTED,
     ADDED_DELAY_MEAN,
     ADDED_DELAY_MAX,
+    PAUSES_SENT,
+    PAUSES_RECEIVED,
+    PAUSE_STORMS,
+    PAUSED,
+    HEADROOM_MAX,
+    HEADROOM,
 ];
+
+const PAUSES_SENT: Quantity =
+    quantity("pauses_sent", Number, Sum, Lower, "PAUSE frames that its port sent.")
+        .at("pause.sent");
+const PAUSES_RECEIVED: Quantity =
+    quantity("pauses_received", Number, Sum, Lower, "PAUSE frames that its port received.")
+        .at("pause.received");
+const PAUSE_STORMS: Quantity = quantity(
+    "pause_storms",
+    Number,
+    Sum,
+    Lower,
+    "Times that the watchdog of its switch let a stopped priority go on.",
+)
+.at("pause.storms");
+const PAUSED: Quantity = quantity(
+    "paused",
+    Time,
+    Max,
+    Lower,
+    "For how long its port was stopped by the far end, of the priority that was for longest.",
+)
+.at("pause.stopped_seconds");
+const HEADROOM_MAX: Quantity = quantity(
+    "headroom_max",
+    Size,
+    Max,
+    Lower,
+    "The most bytes that came in at its port after the switch had stopped them.",
+)
+.at("pause.headroom_max_bytes");
+const HEADROOM: Quantity = quantity(
+    "headroom",
+    Size,
+    Max,
+    Neither,
+    "The room that its port has for them, of each lossless priority.",
+)
+.at("pause.headroom_bytes");
+/// By priority.
+pub(super) const PAUSED_PRIORITY: Quantity =
+    quantity("paused", Time, Max, Lower, "For how long a priority was stopped at its port.");
 
 const LOST: Quantity =
     impaired("lost", "Packets that the impairments of the wire lost.").at("impairments.lost");
@@ -612,6 +638,15 @@ pub(super) const NODE: &[Quantity] = &[
         "The most bytes that a switch's ports shared at once.",
     )
     .at("memory.bytes_max"),
+    quantity(
+        "shared_max",
+        Size,
+        Max,
+        Lower,
+        "The most bytes in the part of a switch's memory that all ports share.",
+    )
+    .at("memory.shared_bytes_max"),
+    quantity("shared", Size, Max, Neither, "The size of that part.").at("memory.shared_bytes"),
 ];
 
 pub(super) const CHANGE: &[Quantity] = &[quantity(

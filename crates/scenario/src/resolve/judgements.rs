@@ -54,6 +54,7 @@ pub(super) fn each<'f, V>(
                 match quantity.part() {
                     Some(Part::Sojourn) if !delays => no_sojourn(name, problems),
                     Some(Part::Impairments) => check_impaired(name, key, network, problems),
+                    Some(Part::Pauses) => check_paused(name, key, network, problems),
                     _ => {}
                 }
                 found(format!("{at}.{}", quantity.name), quantity, value, problems);
@@ -190,6 +191,23 @@ fn check_impaired(name: &Name, key: &Name, network: &Network<'_>, problems: &mut
         let message =
             format!("`{}` has no impairments that could tell of `{}`", name.text, key.text);
         problems.push(&key.span, message, "give the link some, such as `loss`, or name another");
+    }
+}
+
+/// Complains of pauses on links where nobody stops anybody.
+fn check_paused(name: &Name, key: &Name, network: &Network<'_>, problems: &mut Problems) {
+    let links = network.links.list.iter();
+    let mut own = links.filter(|link| link.name == name.text || is_member(&link.name, &name.text));
+    let pauses = |node: usize| matches!(&network.nodes.list[node].kind, NodeKind::Switch(switch) if switch.pauses());
+    let paused = own.any(|link| link.ends.iter().any(|end| pauses(end.node)));
+    if !paused && problems.is_empty() {
+        let message =
+            format!("no end of `{}` stops the other: there is no `{}`", name.text, key.text);
+        problems.push(
+            &key.span,
+            message,
+            "give a switch there `lossless` priorities, or name another link",
+        );
     }
 }
 
