@@ -22,7 +22,7 @@ use crate::attachment::{self, Attachment, Entry, Place};
 use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::congestion::Congestion;
-use crate::device::Kind;
+use crate::device::{Device, Kind};
 use crate::error::Error;
 use crate::event_channel::{Listener, Message};
 use crate::fabric::{Counted, Fabric, Moved};
@@ -233,7 +233,7 @@ impl Lab {
     }
 }
 
-/// The packets' buffers: what wires and queues may hold at once, and what interfaces hold ready.
+/// The packets' buffers: what wires and queues may hold at once, and what each cable's interface holds ready.
 pub(crate) fn memory(plan: &Plan) -> Result<(Buffers, Packets), Error> {
     const FRAME_MEAN: u64 = 700;
     const LEAST: u64 = 1 << 15;
@@ -253,7 +253,9 @@ pub(crate) fn memory(plan: &Plan) -> Result<(Buffers, Packets), Error> {
             places += (bytes as u64) / FRAME_MEAN;
         }
     }
-    let places = places.min(MOST) as u32;
+    let ends = plan.links.iter().flat_map(|link| &link.ends);
+    let cables = ends.filter(|end| plan.nodes[end.node].kind.name() == "host").count() as u32;
+    let places = places.min(MOST) as u32 + cables * Device::PLACES;
     let mtu = plan.links.iter().map(|link| link.config.mtu.0 as u32).max().unwrap_or(1500);
     // A super-frame is an IP datagram as long as there are, however short the frames that it is cut into.
     let (places, mtu) =
@@ -337,5 +339,23 @@ fn totals(counted: Counted, complete: bool) -> Totals {
         measured: None,
         engine: counted.engine,
         ending: Ending { at: counted.end, complete },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Thirty-two interfaces once held all the places there were, and the others received nothing.
+    #[test]
+    fn every_interface_finds_places_to_receive_into() {
+        const HOSTS: usize = 60;
+        let text = format!(
+            "duration = \"1 s\"\n[host.a]\ncount = {HOSTS}\n[router.r]\n[link.l]\nbetween = [\"a\", \"r\"]\n\
+             rate = \"1 Mbit/s\"\n"
+        );
+        let document = scenario::Document::parse("many.toml", &text).expect("a scenario");
+        let (_, packets) = memory(&document.plan().expect("a plan")).expect("buffers");
+        assert!(packets.places() >= HOSTS * Device::PLACES as usize + (1 << 15));
     }
 }
