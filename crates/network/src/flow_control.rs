@@ -29,7 +29,7 @@ impl Stop {
 pub(crate) struct FlowControl {
     /// What it is told takes effect so much later (802.3, 31B.3.7).
     response: Duration,
-    /// For how long it heeds a stop, and then does not for as long again.
+    /// For how long it obeys a stop, and then does not for as long again.
     patience: Duration,
     stops: [Stop; PRIORITIES],
     /// The priorities that the discipline was told are stopped.

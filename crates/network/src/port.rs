@@ -106,8 +106,8 @@ impl Port {
         self.frame_max = u32::MAX;
     }
 
-    /// The same, which the far end may stop by control frames, and which sends such. What it is told takes effect
-    /// after `response` ([`traffic::Pause::response`]), and is no longer heeded when it has lasted for `patience`.
+    /// This port, which the far end may stop by control frames, and which sends such. What it is told takes effect
+    /// after `response` ([`traffic::Pause::response`]), and is no longer obeyed when it has lasted for `patience`.
     #[must_use]
     pub fn with_flow_control(self, response: Duration, patience: Duration) -> Self {
         Self { flow_control: Some(Box::new(FlowControl::new(response, patience))), ..self }

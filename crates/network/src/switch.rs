@@ -38,7 +38,7 @@ choice! {
 }
 
 settings! {
-    /// A switch whose ports share a packet memory, of whose lossless priorities none is lost.
+    /// A switch whose ports share a packet memory, and which loses nothing of its lossless priorities.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Config {
         /// How often the timer ticks that its ports' disciplines wait by; as often as is needed unless given.
@@ -64,7 +64,7 @@ settings! {
         /// The minimum that each priority of an ingress port has to itself; 3 kB unless given.
         pub reserved: Bytes,
         /// How long a priority lets itself be stopped at one of the switch's ports: it then sends for as long again,
-        /// whatever it is told (a pause storm), at the risk of a loss; for ever unless given.
+        /// whatever it is told (a pause storm), at the risk of a loss; without end unless given.
         #[range(Duration::from_us(1)..)]
         pub watchdog: Option<Duration>,
         /// How many times what is left of the shared part an egress queue of any other priority may have; 1/1 unless

@@ -122,7 +122,7 @@ fn warning(plan: &Plan, ports: &[Stoppable]) -> Warning {
         kind: Kind::Circle,
         about: names[0].clone(),
         message: format!(
-            "priority {priority} can stop for ever: {} wait for each other in a circle (cyclic buffer dependency)",
+            "priority {priority} can stop without end: {} wait for each other in a circle (cyclic buffer dependency)",
             names.join(", ")
         ),
         help: "let routes go up and then down a tree only, or make the priority lossy at one of these switches".into(),

@@ -56,7 +56,7 @@ fn switch_at<'n>(nodes: &'n Nodes<'_>, node: usize) -> Option<&'n switch::Config
     }
 }
 
-/// The same, if it stops the far ends of its links.
+/// The switch of that number, if it stops the far ends of its links.
 fn pausing<'n>(nodes: &'n Nodes<'_>, node: usize) -> Option<&'n switch::Config> {
     switch_at(nodes, node).filter(|config| config.pauses())
 }
