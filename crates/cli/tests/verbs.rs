@@ -95,6 +95,7 @@ fn list_prints_every_registry() {
         "newreno",
         "scalable",
         "scalable50",
+        "sluice",
         "vegas",
     ];
     assert_eq!(algorithms, all);

@@ -41,5 +41,7 @@ registry! {
         "Scalable TCP, Kelly 2003: 1 % a round trip, an eighth off at a loss";
     "scalable50", "scalable50", cc_scalable50,
         "Scalable TCP as in Linux 2.6.13: a packet for every 50 ACKs";
+    "sluice", "sluice", cc_sluice,
+        "ours, for lossless Ethernet: steers the queueing delay by the logarithm of a paced rate";
     "vegas", "vegas", cc_vegas, "Vegas, Brakmo 1995: keeps two to four packets of its own in queues";
 }

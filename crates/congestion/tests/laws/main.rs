@@ -16,4 +16,5 @@ mod newreno;
 mod path;
 mod scalable;
 mod scalable50;
+mod sluice;
 mod vegas;
