@@ -1,10 +1,11 @@
 //! A host: programs, their TCP connections and datagrams, and the interfaces they send through.
 //!
-//! A packet's way in: the processor's backlog (where modelled), connection, reading program. Its way
+//! A packet's way in: the interface's interrupt and the processor's backlog (where modelled), connection, reading program. Its way
 //! out: writing program, connection, the interface's discipline, the wire. What the interface's queue
 //! refuses goes back to its connection, as in Linux; it is no loss in the network. A datagram that it
 //! refuses is lost there.
 
+mod coalescing;
 mod datagrams;
 mod processor;
 mod sockets;
@@ -14,6 +15,8 @@ use traffic::setting::Frequency;
 use traffic::{Bytes, DropReason, Duration, FlowId, Instant, PacketId, Packets, choice, settings};
 use transport::{Connection, Info, OptionError, ProcessingCost, SocketOption};
 
+pub use self::coalescing::Coalescing;
+use self::coalescing::Interrupts;
 use self::processor::Processing;
 pub use self::processor::{Machine, Processor};
 use self::sockets::{Applications, Open, Told};
@@ -49,6 +52,8 @@ settings! {
         pub memory: Option<Bytes>,
         /// The processor model; `None` takes no time.
         pub processor: Option<Processor>,
+        /// How its interfaces tell it of frames; `None` of each at once.
+        pub coalesce: Option<Coalescing>,
     }
 }
 
@@ -112,6 +117,9 @@ pub struct Host {
     datagrams_queued: Vec<u64>,
     timers: Schedule,
     processing: Option<Processing>,
+    interrupts: Option<Interrupts>,
+    /// Neither of these: what arrives is taken at once.
+    at_once: bool,
     /// Events since each packet was last looked at; see [`Host::assert_credits`].
     #[cfg(debug_assertions)]
     unchecked: usize,
@@ -128,6 +136,8 @@ impl Host {
     pub fn new(config: &Config, parts: Parts) -> Self {
         let Parts { number, ports, sides, .. } = parts;
         let processing = config.processor.map(Processing::new);
+        let interrupts = config.coalesce.map(Interrupts::new);
+        let at_once = processing.is_none() && interrupts.is_none();
         Self {
             number,
             datagrams_queued: vec![0; ports.len()],
@@ -140,6 +150,8 @@ impl Host {
             released: Vec::new(),
             timers: Schedule::default(),
             processing,
+            interrupts,
+            at_once,
             #[cfg(debug_assertions)]
             unchecked: 0,
         }
@@ -152,6 +164,17 @@ impl Host {
         sockets: impl IntoIterator<Item = SocketConfig>,
     ) {
         self.applications.add(application, sockets, &mut self.by_flow);
+    }
+
+    /// What arrived waits for the interrupt, or for the processor.
+    #[inline(never)]
+    fn wait<E: Egress, O: Observer>(&mut self, packet: PacketId, cx: &mut Context<'_, E, O>) {
+        if self.interrupts.is_some() {
+            self.wait_for_interrupt(packet, cx);
+        } else {
+            self.queue_for_processor(packet, cx);
+        }
+        self.assert_credits(cx.packets);
     }
 
     /// Gives a segment to its connection; returns the endpoint's index, and the work it was.
@@ -506,8 +529,8 @@ impl Behaviour for Host {
         if !self.ingress.admit(&mut self.ports, ingress, packet, cx) {
             return;
         }
-        if self.processing.is_some() {
-            return self.queue_for_processor(packet, cx);
+        if !self.at_once {
+            return self.wait(packet, cx);
         }
         if let Some((index, _)) = self.deliver(packet, cx) {
             self.send_pending(index, cx);
@@ -548,10 +571,20 @@ impl Behaviour for Host {
     #[inline]
     fn next_wakeup(&self) -> Instant {
         let timer = self.timers.earliest().min(self.applications.next_wakeup());
-        self.processing.as_ref().map_or(timer, |processing| timer.min(processing.next_wakeup()))
+        if self.at_once {
+            return timer;
+        }
+        let processing = self
+            .processing
+            .as_ref()
+            .map_or(timer, |processing| timer.min(processing.next_wakeup()));
+        self.interrupts
+            .as_ref()
+            .map_or(processing, |interrupts| processing.min(interrupts.next_wakeup()))
     }
 
     fn wake<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
+        self.interrupt_if_due(cx);
         self.serve(cx);
         while let Some((_, index)) = self.timers.due(cx.now) {
             self.timers.set(index, Instant::NEVER);
@@ -588,5 +621,6 @@ impl Behaviour for Host {
 
     fn held(&self) -> usize {
         self.processing.as_ref().map_or(0, Processing::waiting)
+            + self.interrupts.as_ref().map_or(0, Interrupts::waiting)
     }
 }

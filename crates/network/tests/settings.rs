@@ -7,7 +7,7 @@ use network::application::{ActivePeriod, Application};
 use network::bulk::Train;
 use network::datagram;
 use network::exchange::{Exchange, Ping};
-use network::host::Processor;
+use network::host::{Coalescing, Processor};
 use network::impairment::{Impairment, Parameters, REGISTRY, Transit};
 use network::sink::Reader;
 use proptest::prelude::*;
@@ -29,13 +29,14 @@ fn drawn() -> impl Strategy<Value = (&'static str, Vec<(&'static str, Value)>)> 
 type Blank = (&'static str, fn() -> Box<dyn Settings>);
 
 /// What can be set of each program, and of its host.
-const PROGRAMS: [Blank; 6] = [
+const PROGRAMS: [Blank; 7] = [
     ("train", || Box::new(Train::default())),
     ("exchange", || Box::new(Exchange::default())),
     ("ping", || Box::new(Ping::default())),
     ("datagrams", || Box::new(datagram::Config::default())),
     ("read", || Box::new(Reader::default())),
     ("processor", || Box::new(Processor::default())),
+    ("coalesce", || Box::new(Coalescing::default())),
 ];
 
 proptest! {
@@ -143,6 +144,8 @@ fn what_is_out_of_a_programs_range_is_refused_at_its_setting() {
         "datagrams.size",
         "datagrams.on",
         "processor.backlog",
+        "coalesce.delay",
+        "coalesce.frames",
     ];
     assert_eq!(refused, expected);
 }

@@ -129,6 +129,15 @@ fn a_guess_that_would_mislead_is_not_made() {
 }
 
 #[test]
+fn coalescing_is_refused_beside_a_processor() {
+    let both = "[host.sender]\nprocessor.machine = \"ideal\"\ncoalesce.delay = \"25 us\"\n";
+    let told = said("[host.sender]\n", both, "");
+    assert!(told.contains("`coalesce` beside `processor`"), "{told}");
+    let told = said("[host.sender]\n", "[host.sender]\ncoalesce.frames = 8\n", "");
+    assert!(told.contains("`delay`"), "{told}");
+}
+
+#[test]
 fn a_processor_is_that_of_the_machine_that_is_named() {
     let backlog = |host: &str| {
         let text = GOOD.replacen("[host.sender]\n", &format!("[host.sender]\n{host}"), 1);

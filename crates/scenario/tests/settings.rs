@@ -6,7 +6,7 @@ mod values;
 
 use network::bulk::Train;
 use network::exchange::{Exchange, Ping};
-use network::host::Processor;
+use network::host::{Coalescing, Processor};
 use network::sink::Reader;
 use network::{balancer, datagram, emulator, host, impairment, link, router};
 use proptest::prelude::*;
@@ -162,7 +162,7 @@ fn tables() -> Vec<Table> {
         let blank = meter::Parameters::blank(entry.name).expect("a meter");
         tables.push(Table::new(format!("{element}.{}", entry.name), blank.settings().settings()));
     }
-    let whole: [(_, &dyn Settings); 8] = [
+    let whole: [(_, &dyn Settings); 9] = [
         (conditioner, &condition::Parameters::default()),
         (&element, &condition::Element::default()),
         ("flow.f.train", &Train::default()),
@@ -171,6 +171,7 @@ fn tables() -> Vec<Table> {
         ("flow.f.datagrams", &datagram::Config::default()),
         ("flow.f.read", &Reader::default()),
         ("host.a.processor", &Processor::default()),
+        ("host.a.coalesce", &Coalescing::default()),
     ];
     for (header, settings) in whole {
         tables.push(Table::new(header.into(), settings.settings()));

@@ -1,6 +1,6 @@
 //! `[host.NAME]`: an end system.
 
-use network::host::{self, Machine};
+use network::host::{self, Coalescing, Machine};
 use network::node::Kind;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -30,6 +30,8 @@ pub(crate) struct HostKeys {
     pub(crate) profile: Option<Name>,
     /// What a segment costs its processor; nothing unless given.
     pub(crate) processor: Option<Declared<Processor>>,
+    /// How its interfaces tell it of frames; of each at once unless given.
+    pub(crate) coalesce: Option<Declared<Coalescing>>,
     /// What runs there during the whole run, in the lab or where the host has a `kernel`: "python3 -m http.server 80", or several in an
     /// array. `{address}` is the host's own.
     pub(crate) program: Option<Commands>,
@@ -80,15 +82,22 @@ impl Named for Processor {
     const NAME: &'static str = "Processor";
 }
 
+impl Named for Coalescing {
+    const NAME: &'static str = "Coalescing";
+}
+
 impl Table for Host {
     fn count(&self) -> Option<&Count> {
         self.count.as_ref()
     }
 
     fn kind(&self, problems: &mut Problems) -> Option<Kind> {
-        let (config, processor) =
-            (super::config(&self.settings, problems), processor(self, problems));
-        Some(Kind::Host(host::Config { processor: processor?, ..config? }))
+        let (config, processor, coalesce) = (
+            super::config(&self.settings, problems),
+            processor(self, problems),
+            coalesce(self, problems),
+        );
+        Some(Kind::Host(host::Config { processor: processor?, coalesce: coalesce?, ..config? }))
     }
 
     fn as_host(&self) -> Option<&Host> {
@@ -104,6 +113,18 @@ fn processor(table: &Host, problems: &mut Problems) -> Option<Option<host::Proce
     Some((costs != host::Processor::FREE).then_some(costs))
 }
 
+/// How frames are told of; `Some(None)` for each at once.
+fn coalesce(table: &Host, problems: &mut Problems) -> Option<Option<Coalescing>> {
+    let Some(coalesce) = &table.coalesce else { return Some(None) };
+    if table.processor.is_some() {
+        let help =
+            "leave out one: a processor whose work is modelled is told of each frame at once";
+        problems.push(&coalesce.span, "`coalesce` beside `processor`", help);
+        return None;
+    }
+    coalesce.read(problems).map(Some)
+}
+
 /// What a lock file says of hosts beyond their settings.
 pub(crate) fn write(config: &host::Config, members: &[Node], text: &mut String) {
     let node = &members[0];
@@ -111,6 +132,11 @@ pub(crate) fn write(config: &host::Config, members: &[Node], text: &mut String) 
     if let Some(processor) = &config.processor {
         for (name, value) in written(processor) {
             line(text, &format!("processor.{name}"), &value);
+        }
+    }
+    if let Some(coalesce) = &config.coalesce {
+        for (name, value) in written(coalesce) {
+            line(text, &format!("coalesce.{name}"), &value);
         }
     }
     let programs = node_programs(members).unwrap_or_default();

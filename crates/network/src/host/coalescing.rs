@@ -1,0 +1,209 @@
+//! Interrupt coalescing: how long frames wait in an interface before the host hears of them, and how it joins them
+//! then (`ethtool -C`, Linux's NAPI and GRO). It is the noise that a delay as a congestion signal has from its host.
+
+use traffic::packet::flags;
+use traffic::setting::{Field, Kind, Value, settings};
+use traffic::{Bytes, Duration, Instant, Packet, PacketId};
+
+use super::Host;
+use crate::node::{Context, Egress};
+use crate::observer::Observer;
+
+/// The longest that an interface waits: no driver takes more.
+const DELAY_MAX: Duration = Duration::from_ms(100);
+
+/// What GRO makes of segments at most (Linux's `GRO_LEGACY_MAX_SIZE`).
+const JOINED_MAX: Bytes = Bytes(65_536);
+
+settings! {
+    required: delay;
+    /// How an interface tells its host of frames (`ethtool -C`). Where the table is not given the host hears of each at once.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Coalescing {
+        /// From one interrupt to the next at least: ethtool's rx-usecs, as Intel's interfaces have it. A frame that comes
+        /// after a longer silence is told of at once.
+        #[range(..=DELAY_MAX)]
+        pub delay: Duration,
+        /// So many frames that wait make the interrupt come at once: ethtool's rx-frames. However many wait unless given.
+        #[range(1..)]
+        pub frames: Option<u32>,
+        /// Whether segments of one connection that come with one interrupt and follow one another are one to the stack, up
+        /// to 64 KiB, and acknowledged once (generic receive offload, GRO); yes unless given.
+        pub gro: bool,
+    }
+}
+
+impl Default for Coalescing {
+    fn default() -> Self {
+        Self { delay: Duration::ZERO, frames: None, gro: true }
+    }
+}
+
+/// It has a table of the file to itself.
+impl Field for Coalescing {
+    const KIND: Option<Kind> = None;
+    type Measure = ();
+    fn to_value(&self) -> Option<Value> {
+        None
+    }
+    fn from_value(_: Value) -> Option<Self> {
+        None
+    }
+}
+
+/// Segments that follow one another, and that the connection has taken as one.
+#[derive(Clone, Copy, Debug)]
+struct Joined {
+    /// The connection's endpoint.
+    index: u32,
+    /// Where the next one begins.
+    next: u32,
+    ack: u32,
+    /// The payload of the first; a smaller one ends it.
+    payload: u32,
+    bytes: u32,
+}
+
+impl Joined {
+    /// Those of `packet` alone; `None` if nothing may follow it.
+    fn of(index: u32, packet: &Packet) -> Option<Self> {
+        let tcp = &packet.tcp;
+        (tcp.payload != 0 && tcp.flags == flags::ACK && tcp.sack_len == 0).then_some(Self {
+            index,
+            next: tcp.seq.wrapping_add(tcp.payload),
+            ack: tcp.ack,
+            payload: tcp.payload,
+            bytes: tcp.payload,
+        })
+    }
+
+    /// Takes `packet` in, if it follows. Returns whether more may.
+    fn join(&mut self, packet: &Packet) -> Option<bool> {
+        let tcp = &packet.tcp;
+        let follows = tcp.seq == self.next
+            && tcp.ack == self.ack
+            && tcp.payload != 0
+            && tcp.payload <= self.payload
+            && tcp.flags & !flags::PSH == flags::ACK
+            && tcp.sack_len == 0
+            && u64::from(self.bytes + tcp.payload) <= JOINED_MAX.0;
+        if !follows {
+            return None;
+        }
+        self.next = self.next.wrapping_add(tcp.payload);
+        self.bytes += tcp.payload;
+        Some(tcp.flags == flags::ACK && tcp.payload == self.payload)
+    }
+}
+
+/// The frames that wait for an interrupt, and when it comes.
+#[derive(Debug)]
+pub(super) struct Interrupts {
+    config: Coalescing,
+    waiting: Vec<PacketId>,
+    due: Instant,
+    /// No interrupt comes earlier, unless enough frames wait.
+    allowed: Instant,
+    /// Empty between interrupts.
+    joined: Vec<Joined>,
+}
+
+impl Interrupts {
+    pub(super) const fn new(config: Coalescing) -> Self {
+        Self {
+            config,
+            waiting: Vec::new(),
+            due: Instant::NEVER,
+            allowed: Instant::ZERO,
+            joined: Vec::new(),
+        }
+    }
+
+    /// Frames that wait.
+    pub(super) const fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// When the interrupt comes; `NEVER` if no frame waits.
+    pub(super) const fn next_wakeup(&self) -> Instant {
+        self.due
+    }
+}
+
+impl Host {
+    /// A frame waits for the interrupt.
+    pub(super) fn wait_for_interrupt<E: Egress, O: Observer>(
+        &mut self,
+        packet: PacketId,
+        cx: &mut Context<'_, E, O>,
+    ) {
+        let Some(interrupts) = &mut self.interrupts else { return };
+        interrupts.waiting.push(packet);
+        if interrupts.waiting.len() == 1 {
+            interrupts.due = interrupts.allowed.max(cx.now);
+        }
+        let most = interrupts.config.frames.map_or(usize::MAX, |frames| frames as usize);
+        if interrupts.waiting.len() >= most || interrupts.due <= cx.now {
+            self.interrupt(cx);
+        } else {
+            cx.egress.wake(self.number, interrupts.due);
+        }
+    }
+
+    /// Takes all that waits, if the interrupt is due.
+    pub(super) fn interrupt_if_due<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
+        if self.interrupts.as_ref().is_some_and(|interrupts| interrupts.due <= cx.now) {
+            self.interrupt(cx);
+        }
+    }
+
+    /// Takes all that waits. A connection answers what was joined once, when all has come or what follows cannot be joined.
+    fn interrupt<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
+        let Some(interrupts) = &mut self.interrupts else { return };
+        interrupts.due = Instant::NEVER;
+        interrupts.allowed = cx.now + interrupts.config.delay;
+        let gro = interrupts.config.gro;
+        let mut waiting = std::mem::take(&mut interrupts.waiting);
+        let mut joined = std::mem::take(&mut interrupts.joined);
+        for packet in waiting.drain(..) {
+            let index = self.by_flow.get(cx.packets[packet].flow);
+            let answer = !gro || self.ends_run(index, &mut joined, packet, cx);
+            if let Some((index, _)) = self.deliver(packet, cx)
+                && answer
+            {
+                self.send_pending(index, cx);
+            }
+        }
+        for Joined { index, .. } in joined.drain(..) {
+            self.send_pending(index, cx);
+        }
+        if let Some(interrupts) = &mut self.interrupts {
+            (interrupts.waiting, interrupts.joined) = (waiting, joined);
+        }
+    }
+
+    /// Joins a packet to those of its connection before it, or begins with it, or neither. Returns whether it is to be
+    /// answered now: nothing may follow it.
+    fn ends_run<E: Egress, O: Observer>(
+        &mut self,
+        index: u32,
+        joined: &mut Vec<Joined>,
+        packet: PacketId,
+        cx: &mut Context<'_, E, O>,
+    ) -> bool {
+        if let Some(place) = joined.iter().position(|joined| joined.index == index) {
+            if let Some(more) = joined[place].join(&cx.packets[packet]) {
+                if !more {
+                    joined.swap_remove(place);
+                }
+                return !more;
+            }
+            joined.swap_remove(place);
+            self.send_pending(index, cx);
+        }
+        let first = Joined::of(index, &cx.packets[packet]);
+        let first = first.filter(|_| (index as usize) < self.endpoints.len());
+        joined.extend(first);
+        first.is_none()
+    }
+}
