@@ -406,7 +406,7 @@ impl Receiver {
     /// Where the window's right edge could be now.
     #[inline]
     fn candidate_edge(&self) -> u64 {
-        self.nxt + self.tuning.room(self.nxt - self.read)
+        self.nxt + self.tuning.room(self.nxt - self.read, self.reassembly.held())
     }
 
     /// What the next ACK says that the last did not.
@@ -544,10 +544,12 @@ impl Receiver {
     pub(crate) fn read(&mut self, bytes: u64, now: Instant) -> u64 {
         let taken = bytes.min(self.readable());
         self.news = self.news.max(AckContent::Progress);
+        // Linux measures at the first segment that is copied, which after a hole was filled is not all.
+        let first = self.read + taken.min(u64::from(self.mss));
         if taken > 0 {
             (self.read, self.read_at) = (self.read + taken, now);
         }
-        self.tuning.on_read(self.read, self.mss, now);
+        self.tuning.on_read(first, self.mss, now);
         if self.delayed.is_due() {
             return taken;
         }

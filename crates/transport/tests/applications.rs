@@ -124,3 +124,43 @@ fn a_tuned_buffer_grows_until_its_maximum_limits() {
     let small = 10 * initial / 2;
     assert!((small * 90 / 100..=small).contains(&fixed), "{fixed} of {small}");
 }
+
+/// What the receiver knows after each event, where the segments of these numbers are lost once, over 100 ms of round trip.
+fn around_holes(holes: &'static [u64], send: Buffer, receive: Buffer) -> Vec<transport::Info> {
+    const SEGMENTS: u64 = 3_000;
+    let (mut config, mut receiver) = (linux6(), linux6());
+    (config.buffers.send, receiver.buffers.receive) = (send, receive);
+    let (mut first, mut lost) = (None, 0);
+    let mut pipe = Pipe::new([&config, &receiver], ms(50), move |side, packet: &Packet, _| {
+        if side == RECEIVER || packet.tcp.payload == 0 {
+            return Fate::Pass;
+        }
+        let start = *first.get_or_insert(packet.tcp.seq);
+        let number = u64::from(packet.tcp.seq.wrapping_sub(start)) / 1_448;
+        if holes.get(lost) == Some(&number) {
+            lost += 1;
+            return Fate::Drop;
+        }
+        Fate::Pass
+    });
+    pipe.ends[RECEIVER].read_always(pipe.now);
+    pipe.establish();
+    let now = pipe.now;
+    pipe.ends[SENDER].supply(SEGMENTS * 1_448, now);
+    let mut seen = Vec::new();
+    pipe.run(Duration::from_secs(30), |ends| {
+        seen.push(ends[RECEIVER].info());
+        ends[SENDER].acknowledged_bytes() == SEGMENTS * 1_448
+    });
+    seen
+}
+
+#[test]
+fn what_lies_beyond_a_hole_takes_room_in_the_buffer() {
+    const BUFFER: u64 = 2_000 * 1_448;
+    let seen = around_holes(&[600, 604], linux6().buffers.send, Buffer::Fixed(BUFFER));
+    // The first hole is filled: the right edge stays, for what lies beyond the second one takes more room than that.
+    let between = seen.iter().find(|info| info.bytes_received == 604 * 1_448).expect("a hole");
+    assert!(between.out_of_order > 100 * 1_448, "{between:?}");
+    assert_eq!(between.receive_window, BUFFER / 2 - 4 * 1_448, "{between:?}");
+}

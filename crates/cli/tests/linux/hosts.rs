@@ -263,6 +263,20 @@ fn a_driver_gives_every_host_a_kernel() {
     assert!(of.starts_with("linux-6.12."), "{of}");
 }
 
+/// Slow start overshoots into CoDel, and what lies beyond the holes fills the receive buffer: how far its window opens
+/// then decides how often the sender halves.
+#[test]
+fn a_receive_window_opens_after_losses_as_the_kernels_does() {
+    let Some(ground) = ground("a receive window by kernel and model") else { return };
+    let bottleneck = "rate = \"80 Mbit/s\"\ndelay = \"15 ms\"\nat.r.queue.codel.bytes = \"900 kB\"";
+    let flow = "tcp.algorithm = \"newreno\"\ntcp.emission.tso = false";
+    let [kernel, model] =
+        [KERNEL, ""].map(|host| results(&ground, "losses", &path(10, host, bottleneck, flow)).0);
+    let [kernel, model] = [kernel, model].map(|summary| goodput(&summary, "f"));
+    // Before the model's window knew of what is out of order the model had 7.4 % more.
+    assert!((model / kernel - 1.0).abs() < 0.01, "{model} {kernel}");
+}
+
 /// Twelve hosts of one guest, whose segments arrive while others' system calls take their time.
 #[test]
 fn an_example_runs_on_kernels() {

@@ -106,10 +106,12 @@ impl Tuning {
         self.window
     }
 
-    /// The same while `unread` bytes wait for the application.
+    /// The same while `unread` bytes wait for the application, and `early` ones for what lies before them: Linux's
+    /// buffer holds both (`__tcp_select_window` of `sk_rmem_alloc`), and a BSD's has a queue of its own for these.
     #[inline]
-    pub(super) fn room(&self, unread: u64) -> u64 {
-        self.clamp.saturating_sub(unread).min(self.window)
+    pub(super) fn room(&self, unread: u64, early: u64) -> u64 {
+        let held = if self.opens { unread + early } else { unread };
+        self.clamp.saturating_sub(held).min(self.window)
     }
 
     /// What decides the window scale: the window of a buffer whose size is fixed; where the kernel
@@ -247,7 +249,7 @@ mod tests {
         assert!(tuning.open(MSS, 0, MSS));
         assert!(!tuning.is_on(), "all of half the buffer is open");
         assert_eq!(tuning.window(), 70_000);
-        assert_eq!(tuning.room(69_000), 1_000);
+        assert_eq!(tuning.room(60_000, 9_000), 1_000);
     }
 
     #[test]
