@@ -13,6 +13,9 @@ const UNPACED: u64 = 10;
 /// A write longer ago than this is not worth waiting for more.
 const DEFER_WITHIN: Duration = Duration::from_ms(1);
 
+/// Nor is an ACK that is expected later (Linux 6.12.117; before, half a round trip was all that counted).
+const DEFER_AT_MOST: Duration = Duration::from_ms(1);
+
 /// What small queues allow at most in the interface's queue where nothing paces: Linux's
 /// `tcp_limit_output_bytes`.
 const SMALL_QUEUE_MAX: u64 = 1 << 20;
@@ -31,6 +34,8 @@ pub(super) struct Burst {
     goal_at: u32,
     /// What small queues allow in the interface's queue, worked out with the goal.
     queue_limit: u64,
+    /// The position after the last byte of the buffer that is being sent; no burst reaches beyond.
+    buffer_end: u64,
     /// Segments leave in bursts, or paced, or counted by small queues.
     on: bool,
 }
@@ -44,6 +49,7 @@ impl Burst {
             goal: 0,
             goal_at: 0,
             queue_limit: u64::MAX,
+            buffer_end: 0,
             on: config.tso || config.pacing || config.small_queues,
         }
     }
@@ -142,13 +148,34 @@ impl Sender {
         if !emission.tso {
             return 1;
         }
-        let mss = u64::from(self.agreed.mss);
-        let most = (u64::from(emission.tso_max) / mss).max(1);
+        let (mss, most) = (u64::from(self.agreed.mss), self.burst_max());
         if rate == 0 {
             return most as u32;
         }
         let bytes = scaled(rate, emission.tso_time.as_ps(), PS_PER_SECOND);
         (bytes / mss).clamp(2, most.max(2)) as u32
+    }
+
+    /// Segments of the largest burst.
+    fn burst_max(&self) -> u64 {
+        u64::from(self.config.emission.tso_max / self.agreed.mss).max(1)
+    }
+
+    /// Segments left of the buffer that is being sent. A write fills buffers of the largest burst, or half the peer's
+    /// window (Linux's `tcp_xmit_size_goal`), in whole segments. Theirs is the window of the write, here of the sending.
+    fn buffer_left(&mut self) -> u64 {
+        let mss = u64::from(self.agreed.mss);
+        if self.nxt >= self.burst.buffer_end {
+            let segments = self.burst_max().min(self.window_max / 2 / mss).max(1);
+            self.burst.buffer_end = self.nxt + segments * mss;
+        }
+        (self.burst.buffer_end - self.nxt).div_ceil(mss)
+    }
+
+    /// What was written went out whole: what comes next fills a buffer of its own.
+    #[inline]
+    pub(super) fn buffer_ended(&mut self) {
+        self.burst.buffer_end = self.nxt;
     }
 
     /// Whether a full new segment may leave now as far as pacing and bursts are concerned; the
@@ -193,11 +220,14 @@ impl Sender {
             // Less than a burst, so 32 bits hold it.
             allowed = window as u32 / self.agreed.mss;
         }
+        let left = self.buffer_left();
+        // The end of a buffer with another one behind it gets no more data, and goes (Linux's `tcp_tso_should_defer`).
+        let ends = left <= u64::from(allowed) && written > self.burst.buffer_end;
         let more = written >= self.nxt + u64::from(allowed + 1) * mss;
-        if allowed < goal && more && self.should_defer(allowed, now) {
+        if allowed < goal && more && !ends && self.should_defer(allowed, now) {
             return false;
         }
-        self.burst.left = allowed.max(1);
+        self.burst.left = u64::from(allowed).min(left).max(1) as u32;
         true
     }
 
@@ -223,13 +253,15 @@ impl Sender {
         {
             return false;
         }
-        let window = self.window_max / u64::from(self.agreed.mss);
+        let window = self.window_end.saturating_sub(self.una) / u64::from(self.agreed.mss);
         if u64::from(allowed) >= u64::from(self.sock.cwnd).min(window) / u64::from(divisor) {
             return false;
         }
-        // The first ACK to come is for the head: more than half a round trip away is too far.
+        // The first ACK to come is for the head: half a round trip, and a millisecond, are too far away.
         let age = now.since(self.board.segment(self.board.head()).sent);
-        age.as_ns() >= u64::from(self.rtt.srtt8()) * 125 / 2
+        let round_trip = self.rtt.srtt();
+        let far = Duration::from_ps(round_trip.as_ps() / 2).min(DEFER_AT_MOST);
+        age + far >= round_trip
     }
 
     /// A segment left.

@@ -328,6 +328,9 @@ impl Sender {
             }
         }
         self.nxt = end + u64::from(fin);
+        if end >= written {
+            self.buffer_ended();
+        }
         let delivered = self.delivered;
         self.board.push(Segment { end: self.nxt, sent: now, delivered, flags: fate });
         if payload < self.agreed.mss {

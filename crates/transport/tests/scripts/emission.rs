@@ -229,6 +229,41 @@ fn a_burst_waits_for_what_a_millisecond_of_the_pacing_rate_takes() {
 }
 
 #[test]
+fn the_last_segment_of_a_buffer_waits_for_no_other() {
+    let mut config = bursty(10);
+    config.emission.tso_max = 5 * MSS as u32;
+    let mut script = Script::new(&config, 100, 65_535);
+    script.supply(1_000);
+    assert_eq!(script.numbers().len(), 10);
+    script.ack(200, 2, &[]);
+    assert_eq!(script.numbers(), [10, 11]);
+    // A millisecond without anything sent lets a lone segment go, so within this one:
+    script.ack(200, 3, &[]);
+    assert_eq!(script.numbers(), []);
+    script.ack(200, 4, &[]);
+    assert_eq!(script.numbers(), [12, 13]);
+    script.ack(200, 5, &[]);
+    assert_eq!(script.numbers(), [14], "what a write filled ends here");
+    script.ack(200, 6, &[]);
+    assert_eq!(script.numbers(), []);
+    // Two are a burst, and the third waits for company, though the buffer goes on.
+    script.ack(200, 8, &[]);
+    assert_eq!(script.numbers(), [15, 16]);
+}
+
+#[test]
+fn what_waits_for_an_ack_a_millisecond_away_waits_no_longer() {
+    let mut script = Script::new(&bursty(10), 100, 65_535);
+    script.supply(1_000);
+    assert_eq!(script.numbers().len(), 10);
+    script.ack(150, 2, &[]);
+    assert_eq!(script.numbers(), [10, 11]);
+    // The next ACK is expected in 50 ms, half a round trip.
+    script.ack(150, 3, &[]);
+    assert_eq!(script.numbers(), [12]);
+}
+
+#[test]
 fn small_queues_hold_two_bursts_or_a_millisecond_of_the_pacing_rate() {
     let limit_of = |config: &Config, rtt| {
         let mut script = Script::new(config, rtt, 65_535);
