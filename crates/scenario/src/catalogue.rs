@@ -14,8 +14,8 @@ use crate::queue::sentence;
 use crate::setting::{self, doc};
 use crate::templates::without_schema;
 use crate::value::{
-    ActionUnit, CodePointUnit, FractionUnit, PeriodUnit, PrioritiesUnit, RandomSizeUnit,
-    RandomTimeUnit, RateLimitUnit, RateUnit, ShareUnit, SizeUnit, TimeUnit, Unit,
+    ActionUnit, CodePointUnit, FractionUnit, MeasuredFractionUnit, PeriodUnit, PrioritiesUnit,
+    RandomSizeUnit, RandomTimeUnit, RateLimitUnit, RateUnit, ShareUnit, SizeUnit, TimeUnit, Unit,
 };
 
 pub use algorithms::{AlgorithmPage, algorithm, algorithms};
@@ -155,6 +155,7 @@ fn takes(kind: Kind) -> String {
         Kind::RandomBytes => "size, or a distribution",
         Kind::Share => "share",
         Kind::Fraction => "fraction",
+        Kind::FractionOrMeasured => "fraction, or measured",
         Kind::RateLimit => "rate, or unlimited",
         Kind::TunedBytes => "size, or one that is tuned",
         Kind::Choice(words) => {
@@ -181,6 +182,7 @@ fn written(kind: Kind) -> Option<&'static str> {
         Kind::RandomBytes => Some(RandomSizeUnit::SUMMARY),
         Kind::Share => Some(ShareUnit::SUMMARY),
         Kind::Fraction => Some(FractionUnit::SUMMARY),
+        Kind::FractionOrMeasured => Some(MeasuredFractionUnit::SUMMARY),
         Kind::RateLimit => Some(RateLimitUnit::SUMMARY),
         Kind::Action => Some(ActionUnit::SUMMARY),
         Kind::Flag | Kind::Count | Kind::Choice(_) | Kind::Queue | Kind::Text => None,

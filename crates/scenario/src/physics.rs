@@ -164,7 +164,7 @@ fn windows(
     product: Bytes,
     round_trip: Duration,
 ) -> Option<Warning> {
-    let share = tcp.receiver.buffers.window_share;
+    let share = tcp.receiver.window_share();
     let of_share = |bytes: u64, (over, under): (u32, u32)| {
         let bytes = u128::from(bytes) * u128::from(over) / u128::from(under.max(1));
         Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))

@@ -353,6 +353,9 @@ pub fn ratio(text: &str) -> Result<f64, Error> {
 /// What stands for a rate without limit.
 pub(crate) const UNLIMITED: &str = "unlimited";
 
+/// What stands for a fraction that is measured.
+pub(crate) const MEASURED: &str = "measured";
+
 /// A limit on a rate in bytes per second, `u64::MAX` for none.
 pub(crate) fn rate_limit(text: &str) -> Result<u64, Error> {
     if text.trim() == UNLIMITED {
@@ -360,6 +363,15 @@ pub(crate) fn rate_limit(text: &str) -> Result<u64, Error> {
     }
     // Rounded up: a limit of a few bits is no limit of zero.
     rate(text).map(|rate| rate.bits_per_second().div_ceil(8))
+}
+
+/// A numerator and a denominator; none where it is measured.
+pub(crate) fn fraction_or_measured(text: &str) -> Result<Option<(u32, u32)>, Error> {
+    if text.trim() == MEASURED {
+        return Ok(None);
+    }
+    let help = |error| Error { help: "write a fraction: \"3/4\", or \"measured\"".into(), ..error };
+    fraction(text).map(Some).map_err(help)
 }
 
 /// A numerator and a denominator.

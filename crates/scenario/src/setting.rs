@@ -20,11 +20,12 @@ use crate::diagnostic::{Problems, Span};
 use crate::header::{code_point_text, priorities_text};
 use crate::lock::{frequency, rate, size, string, time};
 use crate::nearest;
-use crate::quantity::UNLIMITED;
+use crate::quantity::{MEASURED, UNLIMITED};
 use crate::queue::Queue;
 use crate::value::{
-    ActionUnit, CodePointUnit, FractionUnit, Name, PeriodUnit, PrioritiesUnit, Quantity,
-    RandomSizeUnit, RandomTimeUnit, RateLimitUnit, RateUnit, ShareUnit, SizeUnit, TimeUnit, Unit,
+    ActionUnit, CodePointUnit, FractionUnit, MeasuredFractionUnit, Name, PeriodUnit,
+    PrioritiesUnit, Quantity, RandomSizeUnit, RandomTimeUnit, RateLimitUnit, RateUnit, ShareUnit,
+    SizeUnit, TimeUnit, Unit,
 };
 
 pub(crate) use beside::{Keys, With};
@@ -93,6 +94,9 @@ impl Scalar {
             Kind::Fraction => self
                 .read::<FractionUnit>(problems)
                 .map(|(over, under)| Value::Fraction(over, under)),
+            Kind::FractionOrMeasured => self.read::<MeasuredFractionUnit>(problems).map(|share| {
+                share.map_or(Value::Measured, |(over, under)| Value::Fraction(over, under))
+            }),
             Kind::Share => self.read::<ShareUnit>(problems).map(|share| Value::Share(Share(share))),
             Kind::Flag => self.flag(problems).map(Value::Flag),
             Kind::Count => self.count(problems).map(Value::Count),
@@ -304,6 +308,7 @@ pub(crate) fn text(value: &Value) -> String {
         Value::CodePoint(dscp) => string(&code_point_text(*dscp)),
         Value::Share(share) => format!("\"{share}\""),
         Value::Fraction(over, under) => format!("\"{over}/{under}\""),
+        Value::Measured => string(MEASURED),
         // What a file can say is at most 2^64 bits; anything above was written "unlimited".
         Value::RateLimit(u64::MAX) => string(UNLIMITED),
         Value::RateLimit(bytes) => format!("\"{bytes} B/s\""),

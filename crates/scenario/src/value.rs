@@ -77,6 +77,13 @@ unit!(
     "A rate such as \"500 Mbit/s\", or \"unlimited\""
 );
 unit!(FractionUnit, (u32, u32), quantity::fraction, false, "A fraction: \"3/4\"");
+unit!(
+    MeasuredFractionUnit,
+    Option<(u32, u32)>,
+    quantity::fraction_or_measured,
+    false,
+    "A fraction: \"3/4\", or \"measured\""
+);
 unit!(PeriodUnit, Duration, quantity::period, false, "A frequency: \"100 Hz\", \"1 kHz\"");
 unit!(ShareUnit, u32, quantity::share, true, "A share: \"0.01 %\" or 0.0001");
 unit!(NumberUnit, f64, quantity::number, true, "How many: 3");

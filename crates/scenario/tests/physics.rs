@@ -178,8 +178,8 @@ receiver_tcp.buffers.receive = "3 MB"
     let wanted = [
         "`flow.move`: the buffer of 2 MB at r:wan is 2 % of the path's BDP of 100 MB: raise \
          `link.wan.at.r.queue.fifo.bytes`, pace at 8 Gbit/s, or expect losses",
-        "`flow.move`: the receive buffer of 3 MB allows a window of 1.5 MB, below the path's BDP of 100 MB \
-         and lets at most 0.12 Gbit/s through: set `flow.move.receiver_tcp.buffers.receive` to 200 MB or more",
+        "`flow.move`: the receive buffer of 3 MB allows a window of 1.992 MB, below the path's BDP of 100 MB \
+         and lets at most 0.1594 Gbit/s through: set `flow.move.receiver_tcp.buffers.receive` to 150.6 MB or more",
     ];
     assert_eq!(said_of(text, &[]), wanted);
     let binary = said_of(text, &["units.size=KiB", "units.rate=B/s"]);

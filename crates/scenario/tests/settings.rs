@@ -48,6 +48,7 @@ fn written(value: &Value) -> String {
         }
         Value::CodePoint(dscp) => dscp.to_string(),
         Value::Fraction(over, under) => format!("\"{over}/{under}\""),
+        Value::Measured => "\"measured\"".into(),
         Value::RateLimit(u64::MAX) => "\"unlimited\"".into(),
         Value::RateLimit(bytes) => format!("\"{bytes} B/s\""),
         Value::TunedBytes { initial, max } => {

@@ -40,6 +40,8 @@ pub enum Kind {
     Share,
     /// A numerator and a denominator.
     Fraction,
+    /// A numerator and a denominator, or "measured".
+    FractionOrMeasured,
     /// A code point of differentiated services, 0 to 63.
     CodePoint,
     /// A set of priorities, 0 to 7.
@@ -79,8 +81,10 @@ pub enum Value {
     RandomBytes(Distribution<Bytes>),
     /// See [`Kind::Share`].
     Share(Share),
-    /// See [`Kind::Fraction`].
+    /// See [`Kind::Fraction`] and [`Kind::FractionOrMeasured`].
     Fraction(u32, u32),
+    /// See [`Kind::FractionOrMeasured`].
+    Measured,
     /// See [`Kind::CodePoint`].
     CodePoint(u8),
     /// See [`Kind::Priorities`]; never none of them.

@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use traffic::{Duration, FlowId, HostId, Instant, Packet};
-use transport::config::Buffer;
+use transport::config::{Buffer, WindowShare};
 use transport::{Connection, Profile};
 
 const SERVICE: Duration = Duration::from_us(24);
@@ -63,7 +63,7 @@ fn main() {
     config.congestion = algorithm.into();
     config.buffers.receive = Buffer::Fixed(14_000_000);
     config.buffers.send = Buffer::Fixed(arguments.send_buffer);
-    config.buffers.window_share = (1, 1);
+    config.buffers.window_share = WindowShare::Fraction(1, 1);
     config.ack.every = 1;
     config.check().expect("usable");
     let (flow, a, b) = (FlowId(0), HostId(0), HostId(1));

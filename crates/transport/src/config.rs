@@ -436,6 +436,66 @@ impl Buffer {
     }
 }
 
+/// Room of a receive buffer around an IP packet: virtio's header, `NET_SKB_PAD` and `NET_IP_ALIGN`, Ethernet's header
+/// with a VLAN tag.
+const FRAME_HEADROOM: u32 = 12 + 66 + 18;
+/// What the buffer is rounded up to: `SMP_CACHE_BYTES`.
+const CACHE_LINE: u32 = 64;
+/// `struct skb_shared_info` and `struct sk_buff` (Linux's `SKB_TRUESIZE`, x86-64).
+const FRAME_STRUCTURES: u32 = 320 + 256;
+
+/// The share of a receive buffer that is advertised as window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowShare {
+    /// A numerator and a denominator.
+    Fraction(u32, u32),
+    /// One half before the first data (Linux's `TCP_DEFAULT_SCALING_RATIO`), then what the longest segment's payload
+    /// is of the memory that its frame takes (`scaling_ratio`, `tcp_measure_rcv_mss`), in steps of 1/256: 170/256
+    /// for 1448 bytes in 2176, as `virtio_net` receives them into buffers of an MTU. Up to 536 bytes
+    /// (`TCP_MSS_DEFAULT`) are not measured. Linux since 6.6.
+    Measured,
+}
+
+impl Field for WindowShare {
+    const KIND: Option<Kind> = Some(Kind::FractionOrMeasured);
+    type Measure = ();
+    fn to_value(&self) -> Option<Value> {
+        Some(match *self {
+            Self::Fraction(over, under) => Value::Fraction(over, under),
+            Self::Measured => Value::Measured,
+        })
+    }
+    fn from_value(value: Value) -> Option<Self> {
+        match value {
+            Value::Fraction(over, under) => Some(Self::Fraction(over, under)),
+            Value::Measured => Some(Self::Measured),
+            _ => None,
+        }
+    }
+}
+
+impl WindowShare {
+    /// The fraction when a connection begins.
+    pub const fn initial(self) -> (u32, u32) {
+        match self {
+            Self::Fraction(over, under) => (over, under),
+            Self::Measured => (1, 2),
+        }
+    }
+
+    /// The fraction once the longest segment had `payload` bytes, over links of `mtu`.
+    pub const fn after(self, payload: u32, mtu: u32) -> (u32, u32) {
+        match self {
+            Self::Fraction(over, under) => (over, under),
+            Self::Measured => {
+                let memory = (mtu + FRAME_HEADROOM).next_multiple_of(CACHE_LINE) + FRAME_STRUCTURES;
+                let ratio = (payload << 8) / memory;
+                (if ratio == 0 { 1 } else { ratio }, 256)
+            }
+        }
+    }
+}
+
 settings! {
     /// Socket buffers. They count payload bytes.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -447,8 +507,10 @@ settings! {
         /// tunes.
         pub receive: Buffer,
         /// The share of the receive buffer that is advertised as window; the rest is the kernel's overhead.
-        /// Linux's `tcp_adv_win_scale` 1 is "1/2" and 2 is "3/4"; 4.4BSD advertises "1/1".
-        pub window_share: (u32, u32),
+        /// Linux's `tcp_adv_win_scale` 1 is "1/2" and 2 is "3/4"; 4.4BSD advertises "1/1". Linux since 6.6 has
+        /// "measured": one half in the handshake, then what the longest segment's payload is of the memory that its
+        /// frame takes (`tcp_measure_rcv_mss`), 170/256 for 1448 bytes.
+        pub window_share: WindowShare,
         /// The window starts with what a SYN can say, at most 65535 bytes, and opens by two segments for
         /// each that arrives (Linux's `rcv_ssthresh`, `tcp_grow_window`); off advertises all of it from the
         /// start (4.4BSD).
@@ -504,6 +566,12 @@ impl Config {
         self.mss_option() - if timestamps { TIMESTAMPS_BYTES } else { 0 }
     }
 
+    /// The share of the receive buffer that is window while full segments come in.
+    pub const fn window_share(&self) -> (u32, u32) {
+        let payload = self.payload_max(self.segment.timestamps);
+        self.buffers.window_share.after(payload, self.segment.mtu)
+    }
+
     /// Ticks a second of the clock that congestion control sees: jiffies, where the RTO has them,
     /// or milliseconds. 4.4BSD's slow timer is no clock to time a window's growth by.
     pub(crate) const fn hz(&self) -> u16 {
@@ -541,7 +609,7 @@ impl Config {
     }
 
     fn check_buffers(&self) -> Result<(), ConfigError> {
-        let (numerator, denominator) = self.buffers.window_share;
+        let (numerator, denominator) = self.buffers.window_share.initial();
         if numerator == 0 || numerator > denominator {
             return Err(ConfigError::WindowShare { numerator, denominator });
         }

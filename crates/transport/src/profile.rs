@@ -6,7 +6,7 @@ use traffic::Duration;
 use crate::config::{
     AckConfig, Buffer, BufferConfig, Config, Ecn, EmissionConfig, IdleRestart, LocalCongestion,
     LossDetection, LostRetransmission, PartialAck, RecoveryConfig, Reduction, RtoConfig, RtoFloor,
-    SegmentConfig, Validation, WindowConfig,
+    SegmentConfig, Validation, WindowConfig, WindowShare,
 };
 
 /// Where a setting of a profile comes from.
@@ -187,7 +187,7 @@ fn linux_2_4_web100() -> Config {
         buffers: BufferConfig {
             send: Buffer::Fixed(32 << 20),
             receive: Buffer::Fixed(32 << 20),
-            window_share: (3, 4),
+            window_share: WindowShare::Fraction(3, 4),
             window_slow_start: false,
         },
         emission: EmissionConfig { tso: false, small_queues: false, ..emission_linux() },
@@ -310,7 +310,7 @@ fn freebsd_2_2_8() -> Config {
         buffers: BufferConfig {
             send: Buffer::Fixed(16 << 10),
             receive: Buffer::Fixed(16 << 10),
-            window_share: (1, 1),
+            window_share: WindowShare::Fraction(1, 1),
             window_slow_start: false,
         },
         emission: EmissionConfig {
@@ -338,7 +338,10 @@ const LINUX_6_SOURCES: &[Source] = &[
     source("rto.tick", "CONFIG_HZ = 250, as on the machine of research/linux.md"),
     source("buffers.receive", "tcp_rmem = 4096 131072 6291456 (ip-sysctl.rst)"),
     source("buffers.send", "tcp_wmem = 4096 16384 4194304 (ip-sysctl.rst)"),
-    source("buffers.window_share", "tcp_adv_win_scale = 1 (ip-sysctl.rst): one half"),
+    source(
+        "buffers.window_share",
+        "scaling_ratio: tcp_measure_rcv_mss (tcp_input.c), since 6.6; 1448 bytes in 2176 with virtio_net",
+    ),
     source("buffers.window_slow_start", "rcv_ssthresh: tcp_grow_window (tcp_input.c)"),
     source("emission.tso_time", "tcp_tso_autosize: pacing rate >> 10 (tcp_output.c)"),
     source("emission.tso_win_divisor", "tcp_tso_win_divisor = 3 (ip-sysctl.rst)"),
@@ -379,7 +382,7 @@ fn linux_6() -> Config {
         buffers: BufferConfig {
             send: Buffer::Auto { initial: 16_384, max: 4_194_304 },
             receive: Buffer::Auto { initial: 131_072, max: 6_291_456 },
-            window_share: (1, 2),
+            window_share: WindowShare::Measured,
             window_slow_start: true,
         },
         emission: emission_linux(),
@@ -489,7 +492,7 @@ mod tests {
         config.rto.min = Duration::ZERO;
         assert_eq!(named(&config), "min");
         let mut config = linux_6();
-        config.buffers.window_share = (3, 2);
+        config.buffers.window_share = WindowShare::Fraction(3, 2);
         assert!(config.check().is_err());
     }
 }

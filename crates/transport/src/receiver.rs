@@ -257,6 +257,7 @@ impl Receiver {
     /// The same where the buffer is tuned, the window opens or ACKs are delayed.
     #[inline(never)]
     fn in_order_any(&mut self, bytes: u64, tcp: &Tcp, now: Instant) {
+        self.tuning.measure(tcp.payload);
         self.tuning.on_data(bytes, tcp, self.mss, now);
         self.open(tcp.payload);
         if self.delayed.is_off() {
@@ -277,8 +278,8 @@ impl Receiver {
     /// sender in slow start learns of the window without delay (Linux's `tcp_grow_window`).
     #[inline]
     fn open(&mut self, payload: u32) {
-        let unread = if self.reads_always { 0 } else { self.nxt - self.read };
-        let held = unread + self.reassembly.held();
+        // This segment counts too: no application has read it yet.
+        let held = self.nxt - self.read + self.reassembly.held();
         if self.tuning.open(payload, held, self.mss) {
             self.delayed.on_opening();
         }
@@ -406,7 +407,8 @@ impl Receiver {
     /// Where the window's right edge could be now.
     #[inline]
     fn candidate_edge(&self) -> u64 {
-        self.nxt + self.tuning.room(self.nxt - self.read, self.reassembly.held())
+        let room = self.tuning.room(self.nxt - self.read, self.reassembly.held());
+        self.nxt + self.tuning.rounded(room, self.window_shift)
     }
 
     /// What the next ACK says that the last did not.
@@ -549,7 +551,7 @@ impl Receiver {
         if taken > 0 {
             (self.read, self.read_at) = (self.read + taken, now);
         }
-        self.tuning.on_read(first, self.mss, now);
+        self.tuning.on_read(first, self.nxt - first, self.mss, now);
         if self.delayed.is_due() {
             return taken;
         }

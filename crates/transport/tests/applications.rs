@@ -4,7 +4,7 @@ mod pipe;
 
 use pipe::{Fate, Pipe, ms};
 use traffic::{Duration, Packet};
-use transport::config::Buffer;
+use transport::config::{Buffer, WindowShare};
 use transport::{Config, Profile};
 
 const MSS: u64 = 1_448;
@@ -22,7 +22,7 @@ fn linux6() -> Config {
 fn pipe_to_buffer(bytes: u64) -> Pipe<impl FnMut(usize, &Packet, traffic::Instant) -> Fate> {
     let (config, mut receiver) = (linux6(), linux6());
     receiver.buffers.receive = Buffer::Fixed(bytes);
-    receiver.buffers.window_share = (1, 1);
+    receiver.buffers.window_share = WindowShare::Fraction(1, 1);
     let mut pipe = Pipe::new([&config, &receiver], ms(10), |_, _, _| Fate::Pass);
     pipe.establish();
     pipe.keep = true;
@@ -116,12 +116,14 @@ fn a_tuned_buffer_grows_until_its_maximum_limits() {
     let Buffer::Auto { initial, max } = linux6().buffers.receive else { panic!("tuned") };
     let (tuned, buffer) = last_second(Buffer::Auto { initial, max });
     assert_eq!(buffer, max);
-    // A window of half the buffer each round trip (tcp_adv_win_scale = 1).
-    let full = 10 * max / 2;
+    // That share of the buffer each round trip.
+    let (over, under) = linux6().window_share();
+    let window = |buffer: u64| buffer * u64::from(over) / u64::from(under);
+    let full = 10 * window(max);
     assert!((full * 95 / 100..=full).contains(&tuned), "{tuned} of {full}");
     let (fixed, buffer) = last_second(Buffer::Fixed(initial));
     assert_eq!(buffer, initial);
-    let small = 10 * initial / 2;
+    let small = 10 * window(initial);
     assert!((small * 90 / 100..=small).contains(&fixed), "{fixed} of {small}");
 }
 
@@ -158,9 +160,13 @@ fn around_holes(holes: &'static [u64], send: Buffer, receive: Buffer) -> Vec<tra
 #[test]
 fn what_lies_beyond_a_hole_takes_room_in_the_buffer() {
     const BUFFER: u64 = 2_000 * 1_448;
-    let seen = around_holes(&[600, 604], linux6().buffers.send, Buffer::Fixed(BUFFER));
+    let seen = around_holes(&[700, 704], linux6().buffers.send, Buffer::Fixed(BUFFER));
     // The first hole is filled: the right edge stays, for what lies beyond the second one takes more room than that.
-    let between = seen.iter().find(|info| info.bytes_received == 604 * 1_448).expect("a hole");
+    let between = seen.iter().find(|info| info.bytes_received == 704 * 1_448).expect("a hole");
     assert!(between.out_of_order > 100 * 1_448, "{between:?}");
-    assert_eq!(between.receive_window, BUFFER / 2 - 4 * 1_448, "{between:?}");
+    // All of it was open by then, two segments for each that came, but for the segment that opened it; rounded up to
+    // what the scale can say.
+    let (over, under) = linux6().window_share();
+    let window = (BUFFER * u64::from(over) / u64::from(under) - 1_448).next_multiple_of(32);
+    assert_eq!(between.receive_window, window - 4 * 1_448, "{between:?}");
 }

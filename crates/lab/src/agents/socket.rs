@@ -176,7 +176,7 @@ pub(super) fn size(socket: &OwnedFd, buffers: &BufferConfig) -> nix::Result<()> 
     }
     if let Buffer::Fixed(bytes) = buffers.receive {
         // Of the buffer this share is window; the kernel begins with one half of what it keeps.
-        let (numerator, denominator) = buffers.window_share;
+        let (numerator, denominator) = buffers.window_share.initial();
         let window = bytes.saturating_mul(numerator.into()) / u64::from(denominator.max(1));
         let bytes = clamp(window);
         setsockopt(socket, sockopt::RcvBufForce, &bytes)

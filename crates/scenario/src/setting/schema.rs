@@ -8,8 +8,9 @@ use traffic::setting::{Kind, Range, Setting};
 
 use crate::queue::Queue;
 use crate::value::{
-    ActionUnit, CodePointUnit, FractionUnit, PeriodUnit, PrioritiesUnit, Quantity, RandomSizeUnit,
-    RandomTimeUnit, RateLimitUnit, RateUnit, ShareUnit, SizeUnit, TimeUnit,
+    ActionUnit, CodePointUnit, FractionUnit, MeasuredFractionUnit, PeriodUnit, PrioritiesUnit,
+    Quantity, RandomSizeUnit, RandomTimeUnit, RateLimitUnit, RateUnit, ShareUnit, SizeUnit,
+    TimeUnit,
 };
 
 /// A setting's documentation as one line.
@@ -109,6 +110,9 @@ pub(crate) fn properties(
             Kind::RandomBytes => generator.subschema_for::<Quantity<RandomSizeUnit>>().to_value(),
             Kind::Share => generator.subschema_for::<Quantity<ShareUnit>>().to_value(),
             Kind::Fraction => generator.subschema_for::<Quantity<FractionUnit>>().to_value(),
+            Kind::FractionOrMeasured => {
+                generator.subschema_for::<Quantity<MeasuredFractionUnit>>().to_value()
+            }
             Kind::RateLimit => generator.subschema_for::<Quantity<RateLimitUnit>>().to_value(),
             Kind::TunedBytes => generator.subschema_for::<Tuned>().to_value(),
             Kind::Choice(words) => choice(words),

@@ -47,6 +47,11 @@ pub(crate) fn value(setting: Setting) -> BoxedStrategy<Value> {
             let parts = (1_u32..9, 0_u32..9);
             parts.prop_map(|(over, more)| Value::Fraction(over, over + more)).boxed()
         }
+        Kind::FractionOrMeasured => {
+            let parts = (1_u32..9, 0_u32..9);
+            let fraction = parts.prop_map(|(over, more)| Value::Fraction(over, over + more));
+            prop_oneof![Just(Value::Measured), fraction].boxed()
+        }
         Kind::RateLimit => {
             let rate = prop_oneof![Just(u64::MAX), 1..1_u64 << 60];
             rate.prop_map(Value::RateLimit).boxed()

@@ -5,7 +5,7 @@
 use traffic::packet::Tcp;
 use traffic::{Duration, Instant};
 
-use crate::config::{Buffer, Config};
+use crate::config::{Buffer, Config, WindowShare};
 
 /// What the first round trip is taken to bring, in segments (Linux's `TCP_INIT_CWND`, as
 /// `tcp_init_buffer_space` uses it).
@@ -14,6 +14,9 @@ const FIRST_ROUND: u64 = 10;
 const OPENING: u64 = 2;
 /// Shorter segments do not open it, in payload bytes (Linux's `tcp_event_data_recv`).
 const OPENING_PAYLOAD_MIN: u32 = 128;
+/// The window's share of the buffer is not measured by segments below this, in payload bytes (Linux's
+/// `TCP_MSS_DEFAULT`, as `tcp_initialize_rcv_mss` uses it).
+const MEASURED_PAYLOAD_MIN: u32 = 536;
 /// A SYN's window field is never scaled (RFC 7323, section 2.2).
 const SYN_WINDOW_MAX: u64 = 65_535;
 
@@ -23,6 +26,11 @@ pub(super) struct Tuning {
     buffer: u64,
     max: u64,
     tuned: bool,
+    window_share: WindowShare,
+    mtu: u32,
+    /// The longest segment so far, in payload bytes, and the window's share of the buffer by it (Linux's `rcv_mss`
+    /// and `scaling_ratio`).
+    longest: u32,
     share: (u32, u32),
     /// The window opens gradually.
     opens: bool,
@@ -49,7 +57,10 @@ impl Tuning {
             buffer: receive.initial(config.initial_window_bytes()),
             max: receive.max(),
             tuned: matches!(receive, Buffer::Auto { .. }),
-            share: config.buffers.window_share,
+            window_share: config.buffers.window_share,
+            mtu: config.segment.mtu,
+            longest: MEASURED_PAYLOAD_MIN,
+            share: config.buffers.window_share.initial(),
             opens: config.buffers.window_slow_start,
             clamp: 0,
             window: 0,
@@ -83,7 +94,14 @@ impl Tuning {
     /// `tcp_init_buffer_space`).
     pub(super) fn establish(&mut self, position: u64, mss: u32, now: Instant) {
         (self.mark, self.since) = (position, now);
+        self.longest = MEASURED_PAYLOAD_MIN.min(mss);
         if self.opens {
+            if self.window_share == WindowShare::Measured {
+                // One segment is kept back until the first of them is measured (`tcp_init_buffer_space`).
+                let rest = self.clamp.saturating_sub(mss.into()).max(2 * u64::from(mss));
+                self.clamp = self.clamp.min(rest);
+                self.window = self.window.min(self.clamp);
+            }
             self.space = self.window.min(FIRST_ROUND * u64::from(mss));
         }
     }
@@ -94,10 +112,10 @@ impl Tuning {
         u64::try_from(window).unwrap_or(u64::MAX)
     }
 
-    /// The buffer may grow, or the window open.
+    /// The buffer may grow, the window open, or its share be measured.
     #[inline]
     pub(super) fn is_on(&self) -> bool {
-        self.tuned || self.window < self.clamp
+        self.tuned || self.window < self.clamp || self.window_share == WindowShare::Measured
     }
 
     /// The most that may be advertised, in bytes.
@@ -114,6 +132,13 @@ impl Tuning {
         self.clamp.saturating_sub(held).min(self.window)
     }
 
+    /// A window as it is advertised: where it opens gradually, rounded up to what the scale can say
+    /// (Linux's `__tcp_select_window`).
+    #[inline]
+    pub(super) fn rounded(&self, window: u64, shift: u8) -> u64 {
+        if self.opens { window.next_multiple_of(1 << shift) } else { window }
+    }
+
     /// What decides the window scale: the window of a buffer whose size is fixed; where the kernel
     /// tunes it, all of the greatest size (Linux's `tcp_select_initial_window` takes `tcp_rmem[2]`).
     pub(super) fn window_max(config: &Config) -> u64 {
@@ -124,6 +149,22 @@ impl Tuning {
     }
     pub(super) fn buffer(&self) -> u64 {
         self.buffer
+    }
+
+    /// The next segment in order has `payload` bytes; one longer than any before sets the window's share of the
+    /// buffer where that is measured (Linux's `tcp_measure_rcv_mss`, whose estimate of the MSS also falls after two
+    /// short segments of the same length; here it does not).
+    #[inline]
+    pub(super) fn measure(&mut self, payload: u32) {
+        if payload > self.longest && self.window_share == WindowShare::Measured {
+            self.longest = payload;
+            self.share = self.window_share.after(payload, self.mtu);
+            self.clamp = self.share_of(self.buffer);
+            self.space = self.space.min(self.clamp);
+            if !self.opens {
+                self.window = self.clamp;
+            }
+        }
     }
 
     /// A full segment echoes a timestamp of ours: a round trip, by a clock that ticks.
@@ -153,27 +194,30 @@ impl Tuning {
 
     fn sample(&mut self, echo: u32, now: Instant) {
         self.echo = echo;
-        let sent = u64::from(echo.wrapping_sub(1)).saturating_mul(self.tick.as_ps());
-        let rtt = now.since(Instant::from_ps(sent)).max(self.tick);
-        self.rtt = if self.rtt == Duration::ZERO {
+        // Both by the clock that ticks (`tcp_rtt_tsopt_us`).
+        let sent = u64::from(echo.wrapping_sub(1));
+        let ticks = (now.since(Instant::ZERO).as_ps() / self.tick.as_ps()).saturating_sub(sent);
+        let rtt = self.tick.times(ticks.max(1));
+        self.rtt = if self.rtt == Duration::ZERO || rtt < self.rtt {
             rtt
         } else {
-            // An eighth of the way, as Linux smooths it.
+            // A shorter one counts at once, a longer one by an eighth (Linux's `tcp_rcv_rtt_update`).
             Duration::from_ps(self.rtt.as_ps() - self.rtt.as_ps() / 8 + rtt.as_ps() / 8)
         };
     }
 
-    /// The application read up to `position`.
+    /// The application read up to `position`, and `unread` bytes in order wait beyond.
     #[inline]
-    pub(super) fn on_read(&mut self, position: u64, mss: u32, now: Instant) {
+    pub(super) fn on_read(&mut self, position: u64, unread: u64, mss: u32, now: Instant) {
         if !self.tuned || self.rtt == Duration::ZERO || now.since(self.since) < self.rtt {
             return;
         }
-        self.adjust(position, mss, now);
+        self.adjust(position, unread, mss, now);
     }
 
-    fn adjust(&mut self, position: u64, mss: u32, now: Instant) {
-        let copied = position - self.mark;
+    fn adjust(&mut self, position: u64, unread: u64, mss: u32, now: Instant) {
+        // What waits has not been read (`tcp_rcv_space_adjust` of 6.12.117).
+        let copied = (position - self.mark).saturating_sub(unread);
         if copied > self.space {
             self.grow(copied, mss);
             self.space = copied;
@@ -212,10 +256,11 @@ mod tests {
         Instant::ZERO + Duration::from_ms(ms)
     }
 
-    /// The buffer of a connection of `linux-6` established at zero.
+    /// The buffer of a connection of `linux-6` established at zero, half of which is the window.
     fn established(receive: Buffer) -> Tuning {
         let mut config = Profile::by_name("linux-6").unwrap().config();
         config.buffers.receive = receive;
+        config.buffers.window_share = WindowShare::Fraction(1, 2);
         let mut tuning = Tuning::new(&config);
         tuning.start(MSS);
         tuning.establish(ORIGIN, MSS, at(0));
@@ -227,13 +272,13 @@ mod tests {
         let mut tuning = established(Buffer::Auto { initial: 131_072, max: 6_291_456 });
         let tcp = Tcp { has_timestamps: true, ts_ecr: 1, ..Tcp::default() };
         tuning.on_data(1_448, &tcp, MSS, at(100));
-        tuning.on_read(ORIGIN + 14_480, MSS, at(100));
+        tuning.on_read(ORIGIN + 14_480, 0, MSS, at(100));
         assert_eq!(tuning.buffer(), 131_072, "ten segments were expected");
-        tuning.on_read(ORIGIN + 14_480 + 28_960, MSS, at(200));
+        tuning.on_read(ORIGIN + 14_480 + 28_960, 0, MSS, at(200));
         let window = 2 * 28_960 + 16 * 1_448;
         let growth = window * (28_960 - 14_480) / 14_480;
         assert_eq!(tuning.buffer(), 2 * (window + 2 * growth));
-        tuning.on_read(ORIGIN + 100_000_000, MSS, at(300));
+        tuning.on_read(ORIGIN + 100_000_000, 0, MSS, at(300));
         assert_eq!(tuning.buffer(), 6_291_456);
         assert_eq!(tuning.window(), 45 * 1_448, "no segment has opened it");
     }
@@ -253,9 +298,26 @@ mod tests {
     }
 
     #[test]
+    fn the_longest_segment_sets_the_window_s_share() {
+        let mut config = Profile::by_name("linux-6").unwrap().config();
+        config.buffers.receive = Buffer::Fixed(140_000);
+        let mut tuning = Tuning::new(&config);
+        assert_eq!(tuning.start(MSS), 65_535);
+        tuning.establish(ORIGIN, MSS, at(0));
+        assert_eq!(tuning.room(60_000, 0), 70_000 - 1_448 - 60_000, "half, but for a segment");
+        tuning.measure(536);
+        assert_eq!(tuning.clamp, 70_000 - 1_448, "too short");
+        tuning.measure(700);
+        assert_eq!(tuning.clamp, 140_000 * 82 / 256, "82.4 of 256");
+        tuning.measure(MSS);
+        tuning.measure(700);
+        assert_eq!(tuning.clamp, 140_000 * 170 / 256, "170.4 of 256");
+    }
+
+    #[test]
     fn a_fixed_buffer_stays() {
         let mut tuning = established(Buffer::Fixed(100_000));
-        tuning.on_read(ORIGIN + (1 << 30), MSS, Instant::ZERO + Duration::from_secs(9));
+        tuning.on_read(ORIGIN + (1 << 30), 0, MSS, Instant::ZERO + Duration::from_secs(9));
         assert_eq!((tuning.buffer(), tuning.window()), (100_000, 34 * 1_448));
     }
 }
