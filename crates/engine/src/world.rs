@@ -12,7 +12,7 @@ use network::node::{Behaviour, Kind, Parts};
 use network::router::Router;
 use network::{Node, Port, PortId};
 use scenario::Plan;
-use scenario::plan::{Attachment, Flow, Transport};
+use scenario::plan::{Attachment, PlannedApplication, Transport};
 use traffic::condition::{self, Conditioner};
 use traffic::{Bytes, FlowId, HostId, Instant, Packets, Pause, Random, qdisc};
 
@@ -216,44 +216,53 @@ impl World {
     fn connect(&mut self, plan: &Plan) {
         self.describe(plan);
         for datagrams in [false, true] {
-            for (number, flow) in (0..).zip(&plan.flows) {
-                if matches!(flow.transport, Transport::Udp(_)) == datagrams {
-                    self.add(plan, FlowId(number), flow);
+            for flows in plan.sharing() {
+                let flow = &plan.flows[flows.start];
+                if matches!(flow.transport, Transport::Udp(_)) == datagrams
+                    && plan.is_simulated(flow)
+                {
+                    plan.applications(flows).for_each(|planned| self.add(plan, planned));
                 }
             }
         }
     }
 
-    /// Adds the ends of a flow that are modelled.
-    fn add(&mut self, plan: &Plan, id: FlowId, flow: &Flow) {
-        let kinds = match &flow.transport {
-            _ if !plan.is_simulated(flow) => return,
+    /// Adds an application with its sockets, if it is modelled.
+    fn add(
+        &mut self,
+        plan: &Plan,
+        PlannedApplication { application, end, flows }: PlannedApplication,
+    ) {
+        let flow = &plan.flows[flows.start];
+        let node = [flow.from, flow.to][end];
+        if plan.has_kernel(node) {
+            return;
+        }
+        let sockets: Vec<_> = flows.filter_map(|number| self.socket(plan, number, end)).collect();
+        self.host(node).add(application, sockets);
+    }
+
+    /// The socket at that end of the flow of that number.
+    fn socket(&self, plan: &Plan, number: usize, end: usize) -> Option<SocketConfig> {
+        let flow = &plan.flows[number];
+        let kind = match &flow.transport {
             Transport::Tcp(tcp) => {
                 let isn = Random::new(plan.seed, &flow.name).next_u32();
-                let (near, far) = (tcp.sender.clone(), tcp.receiver.clone());
-                [
-                    SocketKind::Connection { isn, connects: true, tcp: near },
-                    SocketKind::Connection { isn: !isn, connects: false, tcp: far },
-                ]
+                let (isn, tcp) = [(isn, &tcp.sender), (!isn, &tcp.receiver)][end];
+                SocketKind::Connection { isn, connects: end == 0, tcp: tcp.clone() }
             }
             Transport::Udp(config) => {
                 let (tos, ip_header) = (config.tos(), config.ip_header);
-                [(); 2].map(|()| SocketKind::Datagrams { tos, ip_header })
+                SocketKind::Datagrams { tos, ip_header }
             }
-            Transport::Program(_) => return,
+            Transport::Program(_) => return None,
         };
-        let Some(applications) = flow.applications(plan.seed) else { return };
-        let (from, to) = (flow.source, flow.destination);
-        let ends = [(flow.from, from, to), (flow.to, to, from)];
-        for ((node, local, peer), (application, kind)) in
-            ends.into_iter().zip(applications.into_iter().zip(kinds))
-        {
-            if plan.has_kernel(node) {
-                continue;
-            }
-            let port = self.port_towards(plan, local, peer);
-            self.host(node).add(application, [SocketConfig { flow: id, port, local, peer, kind }]);
-        }
+        let [local, peer] = match end {
+            0 => [flow.source, flow.destination],
+            _ => [flow.destination, flow.source],
+        };
+        let port = self.port_towards(plan, local, peer);
+        Some(SocketConfig { flow: FlowId(number as u32), port, local, peer, kind })
     }
 
     fn host(&mut self, node: usize) -> &mut Host {

@@ -1,13 +1,14 @@
 //! The plan: a scenario with every name resolved, every default filled in and every quantity checked.
 //! Drivers read it and nothing else.
 
+mod applications;
 mod by_hand;
 mod change;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
-use network::application::{ActivePeriod, Application};
+use network::application::ActivePeriod;
 pub use network::node::Kind as NodeKind;
 use network::sink::Reader;
 use network::trace::Trace;
@@ -18,6 +19,7 @@ use traffic::setting::CodePoint;
 use traffic::{Duration, FlowId, HostId, Instant, Random, choice, condition, qdisc, settings};
 use transport::SocketOption;
 
+pub use self::applications::PlannedApplication;
 pub use self::change::{Action, Change, Options, Target};
 pub use crate::demand::Demand;
 pub use crate::resolve::{Attachment, Routes};
@@ -436,16 +438,6 @@ impl Flow {
     /// The port that the program of that number listens on, where the file gives none: each has its own.
     pub const fn usual_server_port(number: usize) -> u16 {
         10_000 + (number % 10_000) as u16
-    }
-
-    /// The applications at its ends, that at `from` first; `None` where programs of this machine are.
-    pub fn applications(&self, seed: u64) -> Option<[Box<dyn Application>; 2]> {
-        let stream = (seed, self.name.as_str());
-        match &self.transport {
-            Transport::Tcp(tcp) => Some(tcp.workload.applications(self.span, tcp.reader, stream)),
-            Transport::Udp(config) => Some(config.applications(self.span, stream)),
-            Transport::Program(_) => None,
-        }
     }
 
     /// The connection it is, if it is one.

@@ -6,7 +6,7 @@ use engine::GoodputMarks;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use record::totals::FlowTotals;
 use scenario::Plan;
-use scenario::plan::{Flow, Tcp, Transport};
+use scenario::plan::{Flow, PlannedApplication, Tcp, Transport};
 use traffic::Instant;
 use transport::Info;
 
@@ -117,21 +117,38 @@ pub(super) fn open(
             listen_at(plan, number, modules, &mut listeners)?;
         }
     }
-    let mut agents = Vec::with_capacity(opened.len());
     let mut applications = Applications::new(modules.names().clone(), clock);
-    for (flow, ends) in plan.flows.iter().zip(opened) {
+    let numbers = add_applications(plan, opened, &mut applications);
+    let agents = plan.flows.iter().zip(numbers).map(|(flow, ends)| {
         let (start, marks) = (flow.span.start, GoodputMarks::new(plan, flow));
+        let reader = ends[usize::from(flow.reader() == flow.to)];
         // A program opens its own; and hosts may be elsewhere.
-        let sockets = flow.applications(plan.seed).map(|both| {
-            let mut add = |application, socket| Some(applications.add(application, [socket?]));
-            let ([sender, receiver], [near, far]) = (both, ends);
-            let ends = [add(sender, near), add(receiver, far)];
-            FlowSockets { ends, reader: ends[usize::from(flow.reader() == flow.to)] }
-        });
-        let sockets = sockets.filter(|sockets| sockets.ends != [None; 2]);
-        agents.push(Agent { start, marks, sockets });
-    }
+        let sockets = (ends != [None; 2]).then_some(FlowSockets { ends, reader });
+        Agent { start, marks, sockets }
+    });
+    let agents = agents.collect();
     Ok(Opened { agents, applications, listeners })
+}
+
+/// Gives the applications of all flows their sockets, and returns the numbers of each flow's.
+fn add_applications(
+    plan: &Plan,
+    mut opened: Vec<Ends>,
+    applications: &mut Applications,
+) -> Vec<[Option<u32>; 2]> {
+    let mut numbers = vec![[None; 2]; opened.len()];
+    for planned in plan.sharing().flat_map(|flows| plan.applications(flows)) {
+        let PlannedApplication { application, end, flows } = planned;
+        let sockets: Option<Vec<Socket>> =
+            opened[flows.clone()].iter_mut().map(|ends| ends[end].take()).collect();
+        // Its host may be elsewhere.
+        let Some(sockets) = sockets else { continue };
+        let first = applications.add(application, sockets);
+        for (ends, number) in numbers[flows].iter_mut().zip(first..) {
+            ends[end] = Some(number);
+        }
+    }
+    numbers
 }
 
 /// Lets listening sockets at the host `number` answer with the flow label that they were called with, if
