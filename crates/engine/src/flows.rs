@@ -38,6 +38,7 @@ impl Engine {
             receiver,
             delay: self.host(flow.to).and_then(|host| host.delay(id)),
             exchanges: self.host(flow.from).and_then(|host| host.exchanges(id)),
+            events: self.host(flow.to).and_then(|host| host.events(id)),
             left_out: !plan.is_simulated(flow),
             ..marks.totals(flow, self.now(), self.progress(plan, number))
         }

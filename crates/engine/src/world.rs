@@ -221,7 +221,9 @@ impl World {
                 if matches!(flow.transport, Transport::Udp(_)) == datagrams
                     && plan.is_simulated(flow)
                 {
-                    plan.applications(flows).for_each(|planned| self.add(plan, planned));
+                    for planned in plan.applications(flows) {
+                        self.add(plan, planned);
+                    }
                 }
             }
         }

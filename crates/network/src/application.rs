@@ -5,6 +5,7 @@ use core::fmt::Debug;
 use traffic::{Bytes, Instant};
 use transport::{OptionError, SocketOption};
 
+use crate::event_builder::Events;
 use crate::exchange::Exchanges;
 
 /// When a program sends, and how much.
@@ -103,6 +104,11 @@ pub trait Application: Debug + Send {
 
     /// What became of its requests, if it makes any.
     fn exchanges(&self) -> Option<Exchanges> {
+        None
+    }
+
+    /// What became of the events that it builds, with the fragments that came by that socket, if it builds any.
+    fn events(&self, _socket: SocketId) -> Option<Events> {
         None
     }
 }

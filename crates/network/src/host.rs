@@ -25,6 +25,7 @@ use crate::application::Application;
 use crate::credits::Credits;
 use crate::custody::Owner;
 use crate::datagram::Delay;
+use crate::event_builder::Events;
 use crate::exchange::Exchanges;
 use crate::flow_table::{FlowTable, NO_ENDPOINT};
 use crate::ingress::Ingress;
@@ -500,11 +501,20 @@ impl Host {
 
     /// What became of the requests of `flow` that are asked here.
     pub fn exchanges(&self, flow: FlowId) -> Option<Exchanges> {
-        let socket = match self.by_flow.get(flow) {
-            number @ SOCKETS.. => number - SOCKETS,
-            index => self.endpoints.get(index as usize)?.socket,
-        };
-        self.applications.exchanges(socket)
+        self.applications.exchanges(self.socket(flow)?)
+    }
+
+    /// What became of the events that are built here, with the fragments of `flow`.
+    pub fn events(&self, flow: FlowId) -> Option<Events> {
+        self.applications.events(self.socket(flow)?)
+    }
+
+    /// The number of the socket of `flow`.
+    fn socket(&self, flow: FlowId) -> Option<u32> {
+        match self.by_flow.get(flow) {
+            number @ SOCKETS.. => Some(number - SOCKETS),
+            index => Some(self.endpoints.get(index as usize)?.socket),
+        }
     }
 
     /// How long the datagrams of `flow` that arrived here were on their way.

@@ -14,6 +14,7 @@ pub mod custody;
 pub mod datagram;
 mod device;
 pub mod emulator;
+pub mod event_builder;
 pub mod exchange;
 pub mod flow_control;
 mod flow_table;

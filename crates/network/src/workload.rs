@@ -5,6 +5,7 @@ use traffic::Duration;
 
 use crate::application::{ActivePeriod, Application};
 use crate::bulk::{BulkSender, Train};
+use crate::event_builder::{Names, Readout};
 use crate::exchange::{Exchange, Ping, RequestClient, RequestServer, Requests};
 use crate::sink::{Reader, Sink};
 
@@ -22,11 +23,14 @@ pub enum Workload {
     Exchange(Exchange),
     /// Asks by the clock.
     Ping(Ping),
+    /// Sends its fragments of events to an event builder, which it shares with other sources.
+    Events(Readout),
 }
 
 impl Workload {
     /// The programs of the flow of that name in a run with that seed, the one that connects first. It is active
-    /// for `span`; what is written to the other, that one reads as `reader` says.
+    /// for `span`; what is written to the other, that one reads as `reader` says. A source of events has a builder of its
+    /// own.
     pub fn applications(
         &self,
         span: ActivePeriod,
@@ -47,6 +51,13 @@ impl Workload {
             Self::Train(train) => bulk(Some(*train)),
             Self::Exchange(exchange) => asking(&exchange.into()),
             Self::Ping(ping) => asking(&ping.into()),
+            Self::Events(readout) => {
+                let names = Names { seed: stream.0, flow: stream.1, group: stream.1 };
+                [
+                    Box::new(readout.source(span, (0, 1), names)),
+                    Box::new(readout.builder(span, [names])),
+                ]
+            }
         }
     }
 

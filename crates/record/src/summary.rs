@@ -23,7 +23,9 @@ mod run;
 
 pub use completion::Completion;
 use flow::sum_flow;
-pub use flow::{CarriedSummary, DatagramSummary, ExchangeSummary, FlowSummary, ProgramSummary};
+pub use flow::{
+    CarriedSummary, DatagramSummary, EventSummary, ExchangeSummary, FlowSummary, ProgramSummary,
+};
 pub use run::group_of;
 pub use run::{Group, Run, jain};
 use run::{sum_groups, sum_run};

@@ -1,6 +1,7 @@
 //! What a driver counts in any run, probes or not. It fills these; the summary is made from them.
 
 use network::datagram::Delay;
+use network::event_builder::Events;
 use network::exchange::Exchanges;
 use network::flow_control;
 use network::histogram::Histogram;
@@ -79,6 +80,8 @@ pub struct FlowTotals {
     pub unseen: Option<u64>,
     /// What became of its requests, if it asks.
     pub exchanges: Option<Exchanges>,
+    /// What became of the events of the builder that it sends fragments to, and of its fragments.
+    pub events: Option<Events>,
     /// What the network carried of a program's packets, from the flow's first host to its second and back.
     pub program: Option<[Carried; 2]>,
     /// The driver could not run it, and nothing is known of it.

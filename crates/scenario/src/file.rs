@@ -6,6 +6,7 @@ mod outcome;
 
 use network::bulk::Train;
 use network::datagram;
+use network::event_builder::Readout;
 use network::exchange::{Exchange, Ping};
 use network::sink::Reader;
 use network::{balancer, emulator, link, router, switch};
@@ -192,7 +193,7 @@ pub(crate) struct FlowKeys {
     /// lab; { vegas = { alpha = 3 } } sets what can be set in it.
     pub(crate) congestion: Option<Congestion>,
     /// The share of the busiest link on their ways that the flows of `bytes` bytes each take, headers included:
-    /// it makes Poisson arrivals in place of `stagger`.
+    /// it makes Poisson arrivals in place of `stagger`, and Poisson triggers of `events`.
     pub(crate) load: Option<Quantity<ShareUnit>>,
     /// UDP datagrams at a rate, whatever the network makes of them, in place of TCP.
     pub(crate) datagrams: Option<Declared<datagram::Config>>,
@@ -202,6 +203,9 @@ pub(crate) struct FlowKeys {
     pub(crate) exchange: Option<Declared<Exchange>>,
     /// Small requests by the clock, for the latency that they meet: `ping = {}`.
     pub(crate) ping: Option<Declared<Ping>>,
+    /// Data acquisition: at each trigger every flow of the table has a fragment of an event for one event builder on the
+    /// receiving host.
+    pub(crate) events: Option<Declared<Readout>>,
     /// A program that sends in place of ours, in the lab or where its hosts have a `kernel`: "iperf3 -c {to} -p {port} -t 10". `{from}` and
     /// `{to}` are the hosts' addresses, `{port}` is the receiver's port.
     pub(crate) program: Option<Name>,

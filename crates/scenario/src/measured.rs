@@ -120,6 +120,8 @@ pub enum Part {
     Datagrams,
     /// What became of requests.
     Exchanges,
+    /// What became of events.
+    Events,
     /// Completion times of flows of a set size.
     Completion,
     /// Sojourn times, where they are counted.
@@ -248,6 +250,7 @@ impl Quantity {
         match self.field.split_once('.') {
             Some(("datagrams", _)) => Some(Part::Datagrams),
             Some(("exchanges", _)) => Some(Part::Exchanges),
+            Some(("events", _)) => Some(Part::Events),
             Some(("completion", _)) => Some(Part::Completion),
             Some(("impairments", _)) => Some(Part::Impairments),
             Some(("pause", _)) => Some(Part::Pauses),

@@ -6,6 +6,7 @@ mod conditioners;
 mod datagrams;
 mod demand;
 mod directory;
+mod events;
 mod expectations;
 mod filters;
 mod flows;

@@ -3,6 +3,7 @@
 
 use network::bulk::Train;
 use network::datagram;
+use network::event_builder::Readout;
 use network::exchange::{Exchange, Ping};
 use network::sink::Reader;
 use network::workload::Workload;
@@ -25,6 +26,10 @@ impl Named for Ping {
     const NAME: &'static str = "Ping";
 }
 
+impl Named for Readout {
+    const NAME: &'static str = "Events";
+}
+
 impl Named for datagram::Config {
     const NAME: &'static str = "Datagrams";
 }
@@ -36,6 +41,9 @@ impl Named for Reader {
 /// What the flow's programs do.
 pub(crate) fn read(table: &Flow, problems: &mut Problems) -> Option<Workload> {
     let flow = &table.from.span;
+    if let Some(events) = &table.events {
+        return read_events(events, table, problems).map(Workload::Events);
+    }
     match (&table.train, &table.exchange, &table.ping) {
         (None, None, None) => Some(Workload::Bulk),
         (Some(train), None, None) => train.read(problems).map(Workload::Train),
@@ -59,6 +67,41 @@ pub(crate) fn read(table: &Flow, problems: &mut Problems) -> Option<Workload> {
             None
         }
     }
+}
+
+/// What the flow's sources of events do. What `load` makes of the triggers, the network says.
+fn read_events(
+    events: &Declared<Readout>,
+    table: &Flow,
+    problems: &mut Problems,
+) -> Option<Readout> {
+    let place = events.span_of("fragment").unwrap_or(&events.span);
+    let others = [
+        (table.train.is_some(), "train"),
+        (table.exchange.is_some(), "exchange"),
+        (table.ping.is_some(), "ping"),
+    ];
+    if let Some((_, key)) = others.into_iter().find(|(given, _)| *given) {
+        beside(place, key, "events", problems);
+        return None;
+    }
+    answered(place, "events", table, problems);
+    let readout = events.read(problems)?;
+    events.accept(readout.check(), problems)?;
+    match (&readout.every, &table.load) {
+        (None, None) => {
+            let help = "add `every = \"exponential 1 ms\"` to the events, or `load = \"50 %\"` to the flow";
+            problems.push(place, "events without triggers", help);
+            return None;
+        }
+        (Some(_), Some(load)) => {
+            let help = "leave out one: a load says how far apart the triggers are";
+            problems.push(&load.span, "`load` beside `every`", help);
+            return None;
+        }
+        _ => {}
+    }
+    Some(readout)
 }
 
 /// Where an exchange stands.
@@ -91,6 +134,7 @@ pub(crate) fn write(workload: &Workload, text: &mut String) {
         Workload::Train(train) => ("train", train),
         Workload::Exchange(exchange) => ("exchange", exchange),
         Workload::Ping(ping) => ("ping", ping),
+        Workload::Events(readout) => ("events", readout),
     };
     for (name, value) in written(settings) {
         line(text, &format!("{table}.{name}"), &value);

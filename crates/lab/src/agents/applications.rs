@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
 use network::application::{Application, SocketEvent, SocketId, Sockets};
+use network::event_builder::Events;
 use network::exchange::Exchanges;
 use nix::sys::epoll::EpollFlags;
 use traffic::Instant;
@@ -266,6 +267,12 @@ impl Applications {
     pub(super) fn exchanges(&self, socket: u32) -> Option<Exchanges> {
         let socket = self.sockets.get(socket as usize)?;
         self.list[socket.application as usize].application.exchanges()
+    }
+
+    /// What became of the events that the application of the socket builds, with the fragments that came by it.
+    pub(super) fn events(&self, socket: u32) -> Option<Events> {
+        let socket = self.sockets.get(socket as usize)?;
+        self.list[socket.application as usize].application.events(socket.number)
     }
 
     /// The application that has the socket.

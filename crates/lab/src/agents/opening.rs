@@ -80,6 +80,7 @@ impl Agent {
             delay: datagrams.map(|datagrams| datagrams.counters().delay()),
             unseen: datagrams.map(|datagrams| datagrams.unseen(sender.segments_sent)),
             exchanges: near.and_then(|near| applications.exchanges(near)),
+            events: far.and_then(|far| applications.events(far)),
             ..self.marks.totals(flow, now, self.progress(applications))
         }
     }

@@ -13,6 +13,7 @@ use super::datagrams::DatagramSocket;
 use super::{Endpoint, SOCKETS};
 use crate::application::{Application, SocketEvent, SocketId, Sockets};
 use crate::datagram::Delay;
+use crate::event_builder::Events;
 use crate::exchange::Exchanges;
 use crate::flow_table::FlowTable;
 use crate::schedule::Schedule;
@@ -546,6 +547,13 @@ impl Applications {
     pub(super) fn exchanges(&self, number: u32) -> Option<Exchanges> {
         let Socket { application, .. } = self.sockets.get(number as usize)?;
         self.list[*application as usize].application.exchanges()
+    }
+
+    /// What became of the events that the application of the socket builds, with the fragments that came by it.
+    pub(super) fn events(&self, number: u32) -> Option<Events> {
+        let Socket { application, .. } = self.sockets.get(number as usize)?;
+        let Running { application, first } = &self.list[*application as usize];
+        application.events(SocketId(number - first))
     }
 
     /// When the first application is to be woken.

@@ -1,6 +1,7 @@
 //! A flow's part of the summary.
 
 use network::datagram::Delay;
+use network::event_builder::Events;
 use network::exchange::Exchanges;
 use serde::{Deserialize, Serialize};
 use traffic::Bytes;
@@ -61,6 +62,10 @@ pub struct FlowSummary {
     /// sent again is of both ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exchanges: Option<ExchangeSummary>,
+    /// What became of the events of the builder that it sends fragments to, and of its own fragments. What was sent again is
+    /// of both ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<EventSummary>,
     /// What the network carried of a program's packets. The bytes above are then payload of both directions, and
     /// what TCP counts is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -114,6 +119,30 @@ pub struct ExchangeSummary {
     pub response_max_seconds: f64,
 }
 
+/// What became of the events of a builder, and of the fragments of one source or of several.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EventSummary {
+    /// Events of which the builder read the fragments of all sources.
+    pub completed: u64,
+    /// Of these, how many a second.
+    pub rate: f64,
+    /// Mean time from the trigger to reading the last byte of the last fragment, seconds.
+    pub completion_mean_seconds: f64,
+    /// p50 of these, to 6 %, seconds.
+    pub completion_p50_seconds: f64,
+    /// p99 of these, to 6 %, seconds.
+    pub completion_p99_seconds: f64,
+    /// p99.9 of these, to 6 %, seconds.
+    pub completion_p999_seconds: f64,
+    /// The longest of these, seconds.
+    pub completion_max_seconds: f64,
+    /// Fragments that the builder read.
+    pub fragments: u64,
+    /// Of these, read after the deadline; none where there is no deadline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fragments_late: Option<u64>,
+}
+
 /// What became of a flow's datagrams, from the sending program to the receiving one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DatagramSummary {
@@ -165,7 +194,8 @@ pub(super) fn sum_flow(t: &FlowTotals) -> FlowSummary {
     let seconds = until.since(from).as_secs_f64();
     let late = |half: Bytes| per(t.received.0.saturating_sub(half.0) as f64, seconds / 2.0);
     // Who asks sends little: what the answers cost counts too.
-    let ends = if t.exchanges.is_some() { &[t.sender, t.receiver][..] } else { &[t.sender] };
+    let asks = t.exchanges.is_some() || t.events.is_some();
+    let ends = if asks { &[t.sender, t.receiver][..] } else { &[t.sender] };
     let both = |count: fn(&transport::Info) -> u64| ends.iter().map(count).sum();
     FlowSummary {
         goodput: per(t.received.0 as f64, seconds),
@@ -190,6 +220,7 @@ pub(super) fn sum_flow(t: &FlowTotals) -> FlowSummary {
         cwnd_packets: t.sender.cwnd,
         datagrams: t.delay.as_ref().map(|delay| sum_datagrams(t, delay)),
         exchanges: t.exchanges.as_ref().map(sum_exchanges),
+        events: t.events.as_ref().map(|events| sum_events(events, seconds)),
         program: t.program.map(|[forward, reverse]| ProgramSummary {
             forward: sum_carried(forward),
             reverse: sum_carried(reverse),
@@ -228,5 +259,22 @@ pub(super) fn sum_exchanges(exchanges: &Exchanges) -> ExchangeSummary {
         response_p95_seconds: percentile(0.95),
         response_p99_seconds: percentile(0.99),
         response_max_seconds: exchanges.max.as_secs_f64(),
+    }
+}
+
+/// What became of the events of one builder, in so many seconds.
+pub(super) fn sum_events(events: &Events, seconds: f64) -> EventSummary {
+    let sum = events.sum as f64 / PS_PER_SECOND as f64;
+    let percentile = |share| events.times.quantile(share).as_secs_f64();
+    EventSummary {
+        completed: events.completed,
+        rate: per(events.completed as f64, seconds),
+        completion_mean_seconds: per(sum, events.completed as f64),
+        completion_p50_seconds: percentile(0.5),
+        completion_p99_seconds: percentile(0.99),
+        completion_p999_seconds: percentile(0.999),
+        completion_max_seconds: events.max.as_secs_f64(),
+        fragments: events.fragments,
+        fragments_late: events.late,
     }
 }

@@ -1,5 +1,6 @@
 //! The run as a whole, and the flows of a `count` together.
 
+use network::event_builder::Events;
 use network::exchange::Exchanges;
 use network::workload::Workload;
 use scenario::plan::{Flow, Plan, Transport};
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use traffic::{Duration, Instant};
 
 use super::completion::{Completion, Ideal, ideal, sum_completion};
-use super::flow::{DatagramSummary, ExchangeSummary, sum_exchanges};
+use super::flow::{DatagramSummary, EventSummary, ExchangeSummary, sum_events, sum_exchanges};
 use super::{FlowSummary, Named, per};
 use crate::totals::{Drops, FlowTotals, Totals};
 
@@ -80,6 +81,9 @@ pub struct Group {
     /// What became of their requests, if they ask: the mean of all, and the longest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exchanges: Option<ExchangeSummary>,
+    /// What became of the events that they are the sources of, and of all fragments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<EventSummary>,
     /// Completion times, if they are of a set size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion: Option<Completion>,
@@ -165,6 +169,8 @@ fn sum_group(group: &[Member<'_>]) -> Group {
     }));
     let (completion, size) = completion.unzip();
     let exchanges = group.iter().filter_map(|(_, (t, _))| t.exchanges.clone());
+    let totals = group.iter().map(|&(_, (t, _))| t);
+    let seconds = busy(totals.clone()).as_secs_f64();
     Group {
         flows: group.len() as u64,
         goodput: goodput(group.iter().map(|&(_, (t, _))| t)),
@@ -178,9 +184,17 @@ fn sum_group(group: &[Member<'_>]) -> Group {
         timeouts: members.clone().map(|f| f.timeouts).sum(),
         datagrams: members.filter_map(|f| f.datagrams.clone()).reduce(DatagramSummary::and),
         exchanges: exchanges.reduce(Exchanges::and).map(|all| sum_exchanges(&all)),
+        events: built(totals).map(|events| sum_events(&events, seconds)),
         completion,
         size: size.unwrap_or_default(),
     }
+}
+
+/// What became of the events that these flows are the sources of: each of them knows all that their builder does.
+fn built<'t>(flows: impl Iterator<Item = &'t FlowTotals>) -> Option<Events> {
+    let mut all = flows.filter_map(|flow| flow.events.as_ref());
+    let first = all.next()?.clone();
+    Some(all.fold(first, Events::and_source))
 }
 
 /// Bytes that the flows received, per second of the time in which any of them ran: no more than the links

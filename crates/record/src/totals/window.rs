@@ -74,6 +74,10 @@ impl FlowTotals {
             Some(earlier) => later.since(earlier),
             None => later.clone(),
         };
+        let events = |later: &network::event_builder::Events| match &earlier.events {
+            Some(earlier) => later.since(earlier),
+            None => later.clone(),
+        };
         let program = |later: [Carried; 2]| {
             let earlier = earlier.program.unwrap_or_default();
             [0, 1].map(|way| later[way].since(earlier[way]))
@@ -91,6 +95,7 @@ impl FlowTotals {
             delay: later.delay.as_ref().map(delay),
             unseen: later.unseen,
             exchanges: later.exchanges.as_ref().map(exchanges),
+            events: later.events.as_ref().map(events),
             program: later.program.map(program),
             left_out: self.left_out,
             measured: Some([from, until]),

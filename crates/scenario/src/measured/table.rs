@@ -127,6 +127,31 @@ pub(super) const FLOW: &[Quantity] = &[
     )
     .at("exchanges.response_max_seconds")
     .samples("exchanges.completed"),
+    quantity(
+        "events",
+        Number,
+        Aggregate::None,
+        Higher,
+        "Events of which the builder read the fragments of all sources.",
+    )
+    .at("events.completed"),
+    quantity("event_rate", Number, Aggregate::None, Higher, "The same per second.")
+        .at("events.rate"),
+    EVENT_COMPLETION_MEAN,
+    EVENT_COMPLETION_P50,
+    EVENT_COMPLETION_P99,
+    EVENT_COMPLETION_P999,
+    EVENT_COMPLETION_MAX,
+    quantity("fragments", Number, Sum, Higher, "Fragments that the builder read.")
+        .at("events.fragments"),
+    quantity(
+        "fragments_late",
+        Number,
+        Sum,
+        Lower,
+        "Fragments that the builder read after their deadline.",
+    )
+    .at("events.fragments_late"),
     quantity("datagrams.sent", Number, Sum, Neither, "Datagrams sent."),
     quantity("datagrams.received", Number, Sum, Higher, "Datagrams received."),
     quantity(
@@ -314,6 +339,31 @@ pub(super) const GROUP: &[Quantity] = &[
     )
     .at("exchanges.response_max_seconds")
     .samples("exchanges.completed"),
+    quantity(
+        "events",
+        Number,
+        Aggregate::None,
+        Higher,
+        "Events of which the builder read the fragments of all sources.",
+    )
+    .at("events.completed"),
+    quantity("event_rate", Number, Aggregate::None, Higher, "The same per second.")
+        .at("events.rate"),
+    EVENT_COMPLETION_MEAN,
+    EVENT_COMPLETION_P50,
+    EVENT_COMPLETION_P99,
+    EVENT_COMPLETION_P999,
+    EVENT_COMPLETION_MAX,
+    quantity("fragments", Number, Sum, Higher, "Fragments that the builder read.")
+        .at("events.fragments"),
+    quantity(
+        "fragments_late",
+        Number,
+        Sum,
+        Lower,
+        "Fragments that the builder read after their deadline.",
+    )
+    .at("events.fragments_late"),
     quantity("datagrams.sent", Number, Sum, Neither, "Datagrams sent."),
     quantity("datagrams.received", Number, Sum, Higher, "Datagrams received."),
     quantity(
@@ -372,6 +422,28 @@ const RESPONSE_P99: Quantity =
 
 const fn response(name: &'static str, what: &'static str) -> Quantity {
     quantity(name, Time, Aggregate::None, Lower, what).samples("exchanges.completed")
+}
+
+const EVENT_COMPLETION_MEAN: Quantity = event_completion(
+    "event_completion_mean",
+    "Mean time from a trigger to the end of the last fragment of its event.",
+)
+.at("events.completion_mean_seconds");
+const EVENT_COMPLETION_P50: Quantity =
+    event_completion("event_completion_p50", "p50 of the same, to 6 %.")
+        .at("events.completion_p50_seconds")
+        .compared();
+const EVENT_COMPLETION_P99: Quantity = event_completion("event_completion_p99", "p99 of the same.")
+    .at("events.completion_p99_seconds")
+    .compared();
+const EVENT_COMPLETION_P999: Quantity =
+    event_completion("event_completion_p999", "p99.9 of the same.")
+        .at("events.completion_p999_seconds");
+const EVENT_COMPLETION_MAX: Quantity = event_completion("event_completion_max", "Max of the same.")
+    .at("events.completion_max_seconds");
+
+const fn event_completion(name: &'static str, what: &'static str) -> Quantity {
+    quantity(name, Time, Aggregate::None, Lower, what).samples("events.completed")
 }
 
 const fn fct(name: &'static str, what: &'static str) -> Quantity {

@@ -1,8 +1,10 @@
-//! The applications of a plan's flows.
+//! The applications of a plan's flows: two of each flow, but sources of events have one builder together.
 
 use std::ops::Range;
 
 use network::application::Application;
+use network::event_builder::{Names, Readout};
+use network::workload::Workload;
 
 use super::{Flow, Plan, Transport};
 
@@ -20,19 +22,42 @@ pub struct PlannedApplication {
 impl Plan {
     /// All flows in their order, those together that have an application in common.
     pub fn sharing(&self) -> impl Iterator<Item = Range<usize>> + '_ {
-        (0..self.flows.len()).map(|number| number..number + 1)
+        let mut next = 0;
+        self.flows.chunk_by(|a, b| a.shares_builder(b)).map(move |flows| {
+            let first = next;
+            next += flows.len();
+            first..next
+        })
     }
 
     /// The applications of flows that [`Self::sharing`] names, in the order in which hosts have them; none where programs of
     /// this machine are.
     pub fn applications(&self, flows: Range<usize>) -> Vec<PlannedApplication> {
         let first = &self.flows[flows.start];
+        if let Some(readout) = first.readout() {
+            return self.readout(readout, flows);
+        }
         let both = first.applications(self.seed).into_iter().flatten().enumerate();
         let planned = |(end, application)| {
             let flows = flows.clone();
             PlannedApplication { application, end, flows }
         };
         both.map(planned).collect()
+    }
+
+    /// The sources of these flows, and after the first of them their builder.
+    fn readout(&self, readout: &Readout, flows: Range<usize>) -> Vec<PlannedApplication> {
+        let members = &self.flows[flows.clone()];
+        let sources = flows.clone().zip(members).enumerate().map(|(index, (number, flow))| {
+            let source = readout.source(flow.span, (index, members.len()), flow.names(self.seed));
+            let flows = number..number + 1;
+            PlannedApplication { application: Box::new(source), end: 0, flows }
+        });
+        let mut planned: Vec<_> = sources.collect();
+        let builder =
+            readout.builder(members[0].span, members.iter().map(|flow| flow.names(self.seed)));
+        planned.insert(1, PlannedApplication { application: Box::new(builder), end: 1, flows });
+        planned
     }
 }
 
@@ -45,5 +70,33 @@ impl Flow {
             Transport::Udp(config) => Some(config.applications(self.span, stream)),
             Transport::Program(_) => None,
         }
+    }
+
+    /// Its name without the number that a count gave it.
+    fn group(&self) -> &str {
+        match self.name.rsplit_once('.') {
+            Some((group, number)) if number.bytes().all(|b| b.is_ascii_digit()) => group,
+            _ => &self.name,
+        }
+    }
+
+    /// What its programs draw random numbers by, if it is a source of events.
+    fn names(&self, seed: u64) -> Names<'_> {
+        Names { seed, flow: &self.name, group: self.group() }
+    }
+
+    /// What it does as a source of events, if it is one.
+    pub fn readout(&self) -> Option<&Readout> {
+        match &self.tcp()?.workload {
+            Workload::Events(readout) => Some(readout),
+            _ => None,
+        }
+    }
+
+    /// Whether both send to one event builder.
+    fn shares_builder(&self, other: &Self) -> bool {
+        let readout = self.readout();
+        readout.is_some()
+            && (readout, self.to, self.group()) == (other.readout(), other.to, other.group())
     }
 }

@@ -18,10 +18,10 @@ pub(super) fn resolve(
     problems: &mut Problems,
 ) -> Option<Config> {
     let connection = flow.congestion.is_some() || flow.train.is_some() || flow.read.is_some();
-    let connection = connection || flow.exchange.is_some() || flow.ping.is_some();
+    let connection =
+        connection || flow.exchange.is_some() || flow.ping.is_some() || flow.events.is_some();
     if connection || flow.tcp.is_some() || flow.receiver_tcp.is_some() {
-        let help =
-            "leave out congestion, train, exchange, ping, read, tcp and receiver_tcp, or datagrams";
+        let help = "leave out congestion, train, exchange, ping, events, read, tcp and receiver_tcp, or datagrams";
         let span = table.span_of("rate").unwrap_or(&table.span);
         problems.push(span, "datagrams are sent without TCP", help);
     }

@@ -22,7 +22,11 @@ pub(super) fn read(
     let (_, declared) = &table.settings;
     let demand = declared.read(problems);
     let bytes = demand.as_ref().and_then(|demand| demand.bytes.as_ref());
-    let load = load::stagger(table, bytes, pairs, network, problems);
+    let load = match &table.events {
+        None => load::stagger(table, bytes, pairs, network, problems),
+        // Its triggers make the load.
+        Some(_) => None,
+    };
     let mut demand = demand?;
     demand.stagger = match members {
         // One flow has no next one.

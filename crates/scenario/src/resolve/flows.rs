@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use network::application::ActivePeriod;
 use network::sink::Reader;
+use network::workload::Workload;
 use traffic::header::{Header, Ports};
 use traffic::packet::Protocol;
 use traffic::{HostId, Instant};
@@ -14,7 +15,7 @@ use transport::Config;
 
 use super::directory::{Members, count, member_name, pairs};
 use super::nodes::Nodes;
-use super::{Directory, Network, datagrams, demand, programs, seed};
+use super::{Directory, Network, datagrams, demand, events, load, programs, seed};
 use crate::congestion::Congestion;
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
@@ -146,6 +147,8 @@ fn add(
     };
     let typical = typical.as_ref().unwrap_or(&pairs);
     let demand = demand::read(table, members.range.len(), typical, network, problems);
+    let every = load::triggers(table, members.range.len(), typical, network, problems);
+    events::check(name, table, &pairs, network, problems)?;
     programs::check(table, problems);
     programs::check_user(name, table.user, table.program.is_some(), problems);
     check_paths(table, &pairs, network, problems)?;
@@ -158,7 +161,10 @@ fn add(
             Some(Some(Transport::Udp(config)))
         }
         (None, None) => {
-            let connection = connection(ends, table, name, &mut configs, network, problems)?;
+            let mut connection = connection(ends, table, name, &mut configs, network, problems)?;
+            if let (Workload::Events(readout), Some(every)) = (&mut connection.workload, &every) {
+                readout.every = Some(every.clone());
+            }
             Some(Some(Transport::Tcp(connection.into())))
         }
     };
@@ -370,8 +376,9 @@ fn tcp(
     if let Some(link) = first {
         config.segment.mtu = network.links.list[link as usize].config.mtu.0 as u32;
     }
-    // What a ping measures is the way there and back, and not what waits for it.
-    config.emission.nagle &= table.ping.is_none();
+    // What a ping measures is the way there and back, and not what waits for it; nor does the end of a fragment wait for the
+    // ACK of what is before it.
+    config.emission.nagle &= table.ping.is_none() && table.events.is_none();
     if let Some(changes) = changes {
         changes.apply(&mut config, problems);
     }

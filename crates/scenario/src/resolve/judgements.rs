@@ -143,6 +143,13 @@ fn check_flow(
         (Some(Part::Exchanges), transport) if !matches!(transport, Transport::Tcp(tcp) if tcp.workload.asks()) => {
             ("exchanges", "name a flow with an `exchange` or a `ping`")
         }
+        (Some(Part::Events), _) => match flow.readout() {
+            None => ("events", "name a flow with `events`"),
+            Some(readout) if quantity.name == "fragments_late" && readout.deadline.is_none() => {
+                ("deadline for its fragments", "give its events a `deadline`")
+            }
+            Some(_) => return,
+        },
         (Some(Part::Completion), _) => return check_sized(name, key, flows, problems),
         (Some(Part::Connection), Transport::Udp(_) | Transport::Program(_)) => {
             ("round trip time", "name a flow that is a connection")

@@ -1,4 +1,5 @@
-//! `load`: the stagger at which the flows of a table take that share of the busiest link on their ways.
+//! `load`: the stagger at which the flows of a table take that share of the busiest link on their ways, or the triggers
+//! at which their events do.
 
 use std::collections::BTreeMap;
 
@@ -9,6 +10,7 @@ use super::Network;
 use super::flows::Ends;
 use crate::diagnostic::Problems;
 use crate::file;
+use crate::value::{Quantity, ShareUnit};
 
 /// IP and TCP headers, timestamps included.
 const HEADERS: f64 = 52.0;
@@ -21,15 +23,10 @@ pub(super) fn stagger(
     network: &Network<'_>,
     problems: &mut Problems,
 ) -> Option<Distribution<Duration>> {
-    let load = table.load.as_ref()?;
-    let share = f64::from(load.read(problems)?) / 2_f64.powi(32);
+    let (load, share) = share(table, problems)?;
     if let Some(stagger) = table.settings.1.span_of("stagger") {
         let help = "leave out one: a load says how far apart the flows start";
         problems.push(stagger, "`stagger` beside `load`", help);
-        return None;
-    }
-    if share == 0.0 {
-        problems.push(&load.span, "a load of nothing", "give a share: \"60 %\"");
         return None;
     }
     let Some(size) = size else {
@@ -37,10 +34,41 @@ pub(super) fn stagger(
         problems.push(&load.span, "a load by flows without end", help);
         return None;
     };
-    let seconds = seconds_of_busiest(size.mean().0 as f64, pairs, network) / share;
+    Some(poisson(seconds_of_busiest(size.mean().0 as f64, pairs, network) / share))
+}
+
+/// Poisson triggers of events, of which so many flows between these pairs of hosts have a fragment each.
+pub(super) fn triggers(
+    table: &file::Flow,
+    flows: usize,
+    pairs: &[Ends],
+    network: &Network<'_>,
+    problems: &mut Problems,
+) -> Option<Distribution<Duration>> {
+    let readout = table.events.as_ref()?.read(&mut Problems::default())?;
+    let (_, share) = share(table, problems)?;
+    let event = readout.fragment.mean().0 as f64 * flows as f64;
+    Some(poisson(seconds_of_busiest(event, pairs, network) / share))
+}
+
+/// The share that is asked for, above nothing, and where it stands.
+fn share<'f>(
+    table: &'f file::Flow,
+    problems: &mut Problems,
+) -> Option<(&'f Quantity<ShareUnit>, f64)> {
+    let load = table.load.as_ref()?;
+    let share = f64::from(load.read(problems)?) / 2_f64.powi(32);
+    if share == 0.0 {
+        problems.push(&load.span, "a load of nothing", "give a share: \"60 %\"");
+        return None;
+    }
+    Some((load, share))
+}
+
+fn poisson(seconds: f64) -> Distribution<Duration> {
     // At least a picosecond, so that there is a mean.
     let ps = (seconds * 1e12).max(1.0) as u64;
-    Some(Distribution::Exponential { mean: Duration::from_ps(ps) })
+    Distribution::Exponential { mean: Duration::from_ps(ps) }
 }
 
 /// For how long a flow of that size takes the link that the flows take most, on average over all pairs. Where

@@ -59,6 +59,7 @@ pub(super) fn check(table: &file::Flow, problems: &mut Problems) {
         (table.train.is_some(), "train"),
         (table.exchange.is_some(), "exchange"),
         (table.ping.is_some(), "ping"),
+        (table.events.is_some(), "events"),
         (table.read.is_some(), "read"),
         (table.congestion.is_some(), "congestion"),
         (table.tcp.is_some(), "tcp"),

@@ -93,6 +93,7 @@ impl Samples {
             }
             if far && !program {
                 (counted.receiver, counted.delay) = (known.receiver, known.delay);
+                counted.events.clone_from(&known.events);
             }
             let reads = if flow.reader() == flow.from { near } else { far };
             if reads && !program {

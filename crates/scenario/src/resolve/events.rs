@@ -1,0 +1,43 @@
+//! Events: whether a table's flows can be the sources of one event builder.
+
+use traffic::{Distribution, Duration};
+
+use super::Network;
+use super::flows::Ends;
+use crate::diagnostic::Problems;
+use crate::file;
+use crate::value::Name;
+
+/// Complains of several builders, and of sources that do not start together: they would have different triggers.
+pub(super) fn check(
+    name: &Name,
+    table: &file::Flow,
+    pairs: &[Ends],
+    network: &Network<'_>,
+    problems: &mut Problems,
+) -> Option<()> {
+    if table.events.is_none() {
+        return Some(());
+    }
+    let node = |end| network.node(end);
+    if pairs.iter().any(|&[_, to]| node(to) != node(pairs[0][1])) {
+        let message = format!("`{}` has several event builders", name.text);
+        let help = "name one host, and a flow for each builder";
+        problems.push(&table.to.span, message, help);
+        return None;
+    }
+    let (_, demand) = &table.settings;
+    let read = demand.read(problems)?;
+    let together = Distribution::Fixed(Duration::ZERO);
+    if let Some(stagger) = demand.span_of("stagger").filter(|_| read.stagger != together) {
+        let help = "leave it out; `spread` has the sources send one after another";
+        problems.push(stagger, "`stagger` beside events", help);
+        return None;
+    }
+    if let Some(start) = demand.span_of("start").filter(|_| !read.start.is_fixed()) {
+        let help = "give one time: the sources have their triggers in common";
+        problems.push(start, "a start that is drawn, beside events", help);
+        return None;
+    }
+    Some(())
+}
