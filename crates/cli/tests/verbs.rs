@@ -276,6 +276,7 @@ fn every_template_is_a_right_scenario_and_is_never_written_over() {
         "link-sharing",
         "incast",
         "incast-lossless",
+        "daq",
         "mpi-over-wan",
     ];
     let list = suimon(folder.path(), &["init"]);

@@ -5,7 +5,7 @@ use traffic::Duration;
 
 use crate::application::{ActivePeriod, Application};
 use crate::bulk::{BulkSender, Train};
-use crate::event_builder::{Names, Readout};
+use crate::event_builder::{Mode, Names, Readout};
 use crate::exchange::{Exchange, Ping, RequestClient, RequestServer, Requests};
 use crate::sink::{Reader, Sink};
 
@@ -64,5 +64,10 @@ impl Workload {
     /// Whether what counts is what the program that connects reads: responses.
     pub const fn asks(&self) -> bool {
         matches!(self, Self::Exchange(_) | Self::Ping(_))
+    }
+
+    /// Whether the program that is connected to writes, too: responses, or requests for fragments.
+    pub fn both_write(&self) -> bool {
+        self.asks() || matches!(self, Self::Events(Readout { mode: Mode::Pull, .. }))
     }
 }

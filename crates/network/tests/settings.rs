@@ -6,6 +6,7 @@ mod values;
 use network::application::{ActivePeriod, Application};
 use network::bulk::Train;
 use network::datagram;
+use network::event_builder::Readout;
 use network::exchange::{Exchange, Ping};
 use network::host::{Coalescing, Processor};
 use network::impairment::{Impairment, Parameters, REGISTRY, Transit};
@@ -33,6 +34,7 @@ const PROGRAMS: [Blank; 7] = [
     ("train", || Box::new(Train::default())),
     ("exchange", || Box::new(Exchange::default())),
     ("ping", || Box::new(Ping::default())),
+    ("events", || Box::new(Readout::default())),
     ("datagrams", || Box::new(datagram::Config::default())),
     ("read", || Box::new(Reader::default())),
     ("processor", || Box::new(Processor::default())),
@@ -140,6 +142,12 @@ fn what_is_out_of_a_programs_range_is_refused_at_its_setting() {
         "ping.every",
         "ping.size",
         "ping.count",
+        "events.fragment",
+        "events.every",
+        "events.credits",
+        "events.requests_max",
+        "events.request",
+        "events.count",
         "datagrams.rate",
         "datagrams.size",
         "datagrams.on",

@@ -3,6 +3,7 @@
 //! Nothing here is an error: an experiment may want it so.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use network::datagram;
 use network::workload::Workload;
@@ -66,6 +67,7 @@ pub fn physics(plan: &Plan) -> Vec<Warning> {
     }
     warnings.extend(late(&names));
     warnings.extend(excess(&names));
+    warnings.extend(triggers(&names));
     warnings.extend(samples(plan));
     warnings.extend(reservations::refused(plan));
     warnings.extend(lossless::small_headrooms(plan));
@@ -231,6 +233,35 @@ fn overload(units: Units, about: &str, tcp: &Tcp, bottleneck: Rate) -> Option<Wa
             "set `{about}.train.every` above {every}, or a smaller `{about}.train.message`"
         ),
     })
+}
+
+/// Events that come faster than the last link to their builder takes them.
+fn triggers(names: &Groups<'_>) -> Vec<Warning> {
+    let plan = names.plan;
+    let warning = |flows: Range<usize>| {
+        let flow = &plan.flows[flows.start];
+        let readout = flow.readout()?;
+        let (last, sources) = (path(plan, flow, flows.start)?.links.pop()?, flows.len() as u64);
+        let event = Bytes(readout.fragment.mean().0.saturating_mul(sources));
+        let every = readout.every.as_ref()?.mean();
+        let offered = rate_of(event, every).filter(|&offered| offered > last.rate)?;
+        let about = names.flow_path(flows.start);
+        let [offered, carried] = [offered, last.rate].map(|rate| plan.units.rate(rate));
+        let size = plan.units.size(event);
+        let least = quantity::nearly(last.rate.time_for(event));
+        Some(Warning {
+            kind: Kind::Overload,
+            message: format!(
+                "`{about}`: events of {size} from {sources} sources offer {offered}, but the path carries \
+                 {carried}: they pile up"
+            ),
+            help: format!(
+                "set `{about}.events.every` above {least}, or a smaller `{about}.events.fragment`"
+            ),
+            about,
+        })
+    };
+    plan.sharing().filter_map(warning).collect()
 }
 
 /// Counted flows of which not all start, as their starts are drawn.

@@ -413,9 +413,9 @@ impl Tcp {
         }
     }
 
-    /// Whether the receiver's congestion control matters: where the receiver answers, and where it decides what ACKs echo.
+    /// Whether the receiver's congestion control matters: where the receiver writes, and where it decides what ACKs echo.
     pub fn receiver_controls(&self) -> bool {
-        self.workload.asks() || self.receiver_needs_ecn()
+        self.workload.both_write() || self.receiver_needs_ecn()
     }
 
     /// The congestion control of each end where it matters, unless it is the kernel's own.

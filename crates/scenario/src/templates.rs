@@ -51,6 +51,11 @@ pub const TEMPLATES: &[Template] = &[
         text: include_str!("../../../scenarios/incast-lossless.toml"),
     },
     Template {
+        name: "daq",
+        summary: "sixty-four sources send their fragments of each event to one event builder",
+        text: include_str!("../../../scenarios/daq.toml"),
+    },
+    Template {
         name: "mpi-over-wan",
         summary: "ranks of two clusters compute and exchange messages over a WAN, in step",
         text: include_str!("../../../scenarios/mpi-over-wan.toml"),

@@ -97,7 +97,7 @@ fn datagrams() {
     assert_eq!(
         datagrams("{ rate = \"1 Mbit/s\" }\ncongestion = \"cubic\""),
         "x.toml:17:22: datagrams are sent without TCP\n  help: leave out congestion, train, exchange, ping, \
-         read, tcp and receiver_tcp, or datagrams"
+         events, read, tcp and receiver_tcp, or datagrams"
     );
 }
 

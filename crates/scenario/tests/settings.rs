@@ -5,6 +5,7 @@
 mod values;
 
 use network::bulk::Train;
+use network::event_builder::Readout;
 use network::exchange::{Exchange, Ping};
 use network::host::{Coalescing, Processor};
 use network::sink::Reader;
@@ -169,6 +170,7 @@ fn tables() -> Vec<Table> {
         ("flow.f.train", &Train::default()),
         ("flow.f.exchange", &Exchange::default()),
         ("flow.f.ping", &Ping::default()),
+        ("flow.f.events", &Readout::default()),
         ("flow.f.datagrams", &datagram::Config::default()),
         ("flow.f.read", &Reader::default()),
         ("host.a.processor", &Processor::default()),

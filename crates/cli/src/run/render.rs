@@ -23,6 +23,10 @@ const DATAGRAMS: [&str; 8] =
 const COMPLETION: [&str; 8] =
     ["completion time", ">completed", ">p50", ">p95", ">p99", ">slowdown p50", ">p95", ">p99"];
 
+/// What is told of the events of a builder, their completion times in the middle.
+const EVENTS: [&str; 8] =
+    ["events", ">completed", ">per second", ">p50", ">p99", ">p99.9", ">max", ">late fragments"];
+
 /// What is told of a flow that a program is: what the network carried.
 const PROGRAM: [&str; 7] = [
     "program",
@@ -47,6 +51,7 @@ pub(crate) fn results(outcome: &Outcome, units: Units) -> String {
         heading(summary, units),
         flows(summary, units),
         completions(summary, units),
+        events(summary, units),
         datagrams(summary, units),
         programs(summary, units),
         classes(summary, units),
@@ -156,6 +161,30 @@ fn completions(summary: &Summary, units: Units) -> String {
                 format!("{:.2}", times.slowdown_p99).into(),
             ]);
         }
+    }
+    if table.is_empty() { String::new() } else { table.render() }
+}
+
+/// Events by their builder: a group's, or those of a flow that is a builder's only source.
+fn events(summary: &Summary, units: Units) -> String {
+    let mut table = Table::new(&EVENTS).in_units(units);
+    let groups = group_names(summary);
+    let built = summary.group.0.iter().map(|(name, group)| (name, &group.events));
+    let singles = summary.flow.0.iter().filter(|(name, _)| !is_member(name, &groups));
+    let singles = singles.map(|(name, flow)| (name, &flow.events));
+    for (name, events) in built.chain(singles) {
+        let Some(events) = events else { continue };
+        let late = events.fragments_late;
+        table.row(vec![
+            name.as_str().into(),
+            Cell::quantity(Kind::Number, events.completed as f64),
+            Cell::quantity(Kind::Number, events.rate),
+            Cell::quantity(Kind::Time, events.completion_p50_seconds),
+            Cell::quantity(Kind::Time, events.completion_p99_seconds),
+            Cell::quantity(Kind::Time, events.completion_p999_seconds),
+            Cell::quantity(Kind::Time, events.completion_max_seconds),
+            late.map_or_else(|| "".into(), |late| Cell::quantity(Kind::Number, late as f64)),
+        ]);
     }
     if table.is_empty() { String::new() } else { table.render() }
 }

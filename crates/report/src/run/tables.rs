@@ -57,6 +57,7 @@ pub(super) fn flows(summary: &Summary, units: Units) -> Section {
     for grid in [
         groups(summary),
         completions(summary),
+        events(summary),
         connections(summary),
         datagrams(summary),
         programs(summary),
@@ -123,6 +124,41 @@ fn completions(summary: &Summary) -> Grid {
             of.digits("slowdown_p50", times.slowdown_p50),
             of.digits("slowdown_p95", times.slowdown_p95),
             of.digits("slowdown_p99", times.slowdown_p99),
+        ]);
+    }
+    grid
+}
+
+/// Events by their builder: a group's, or those of a flow that is a builder's only source.
+fn events(summary: &Summary) -> Grid {
+    let mut grid = Grid::new(&[
+        "Events",
+        "Completed",
+        "Per second",
+        "Completion time p50",
+        "p99",
+        "p99.9",
+        "Max",
+        "Late fragments",
+    ]);
+    let groups = summary.group.0.iter().map(|(name, group)| (name, "group", &group.events));
+    let singles = summary.flow.0.iter().filter(|(name, _)| {
+        record::summary::group_of(name).is_none_or(|group| summary.group.get(group).is_none())
+    });
+    let singles = singles.map(|(name, flow)| (name, "flow", &flow.events));
+    for (name, kind, events) in groups.chain(singles).take(ROWS_MAX) {
+        let Some(events) = events else { continue };
+        let of = Below(format!("{kind}.{name}.events"));
+        let late = events.fragments_late.map(|late| of.count("fragments_late", late));
+        grid.row(vec![
+            Cell::text_of(name),
+            of.count("completed", events.completed),
+            of.digits("rate", events.rate),
+            of.time("completion_p50_seconds", events.completion_p50_seconds),
+            of.time("completion_p99_seconds", events.completion_p99_seconds),
+            of.time("completion_p999_seconds", events.completion_p999_seconds),
+            of.time("completion_max_seconds", events.completion_max_seconds),
+            late.unwrap_or_else(|| Cell::text_of("")),
         ]);
     }
     grid

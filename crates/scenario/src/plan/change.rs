@@ -76,8 +76,8 @@ impl Options {
         let mut refused = Vec::new();
         for number in self.flows.clone() {
             let flow = &plan.flows[number];
-            let answers = flow.tcp().is_some_and(|tcp| tcp.workload.asks());
-            for node in std::iter::once(flow.from).chain(answers.then_some(flow.to)) {
+            let both = flow.tcp().is_some_and(|tcp| tcp.workload.both_write());
+            for node in std::iter::once(flow.from).chain(both.then_some(flow.to)) {
                 for option in &self.list {
                     if let Err(error) = set(node, number, option) {
                         let why = format!("{} of `{}`: {error}", option.name(), flow.name);

@@ -80,6 +80,7 @@ fn every_key_of_the_file_is_there_with_an_example() {
         "`duration`",
         "`between`",
         "`exchange`",
+        "`spread`",
         "`fairness`",
         "`token_bucket`",
         "`device_buffer`",
