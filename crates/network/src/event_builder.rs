@@ -24,14 +24,14 @@ settings! {
         #[range(Bytes(1)..)]
         pub fragment: Distribution<Bytes>,
         /// From one trigger to the next, the same triggers for all sources: a time makes them periodic, "exponential 1 ms" a
-        /// Poisson process. What the flow's `load` makes of it unless given.
+        /// Poisson process; by the flow's `load` unless given.
         #[range(INTERVAL_MIN..)]
         pub every: Option<Distribution<Duration>>,
-        /// "push": each source sends its fragment when the trigger comes. "pull": the builder asks each source for it. Push
+        /// "push": each source sends its fragment when the trigger comes. "pull": the builder asks each source for it; push
         /// unless given.
         pub mode: Mode,
-        /// With push, the time over which the sources' turns are spread: source i of N sends (i - 1)/N of it after the trigger.
-        /// All at once unless given.
+        /// With push, the time over which the sources' turns are spread: source i of N sends (i - 1)/N of it after the trigger;
+        /// all at once unless given.
         pub spread: Option<Duration>,
         /// With pull, the most events that are asked for and not complete; 1 unless given.
         #[range(1..)]

@@ -171,8 +171,6 @@ fn flow() -> impl Strategy<Value = String> {
         "datagrams.rate = \"1 Mbit/s\"\n",
         "datagrams = { rate = \"1 Mbit/s\", size = \"100 B\" }\ndestination_port = 53\n",
         "program = \"iperf3 -c {to} -B {from} -p {port} -t 9000\"\nserver = \"iperf3 -s -p {port}\"\n",
-        "events = { fragment = \"16 kB\", every = \"exponential 1 ms\", deadline = \"3 ms\" }\n",
-        "events = { fragment = \"1 B..1 kB\", every = \"1 ms\", mode = \"pull\", credits = 2 }\n",
         "exchange = { request = \"1 kB\", response = \"64 KiB\" }\nstop = \"900 ms\"\n",
     ]);
     (ends, count, time.clone(), time, kind).prop_map(

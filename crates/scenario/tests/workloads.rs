@@ -5,8 +5,16 @@ use scenario::{Document, Plan, lock};
 const LINES: &str = "duration = \"10 s\"\n[topology.t.star]\nhosts = 16\n";
 
 fn parsed(flow: &str) -> Result<Plan, String> {
-    let text = format!("{LINES}[flow.f]\nfrom = \"t-host\"\nto = \"t-host\"\n{flow}");
-    let document = Document::parse("x.toml", &text);
+    read(&format!("{LINES}[flow.f]\nfrom = \"t-host\"\nto = \"t-host\"\n{flow}"))
+}
+
+/// Four hosts and one through a router.
+const SINK: &str = "duration = \"10 s\"\n[host.t-host]\ncount = 4\n[host.sink]\n[router.r]\n\
+                    [link.in]\nbetween = [\"t-host\", \"r\"]\nrate = \"1 Gbit/s\"\n\
+                    [link.out]\nbetween = [\"r\", \"sink\"]\nrate = \"1 Gbit/s\"\n";
+
+fn read(text: &str) -> Result<Plan, String> {
+    let document = Document::parse("x.toml", text);
     document.and_then(|document| document.plan()).map_err(|errors| errors.to_string())
 }
 
@@ -122,6 +130,97 @@ fn mistakes_are_told_with_what_to_change() {
         let told = said(flow);
         assert!(told.contains(message), "{flow}: {told}");
     }
+}
+
+#[test]
+fn sources_of_events_share_a_builder_and_are_locked_with_their_triggers() {
+    let events = "from = \"t-host\"\nto = \"sink\"\nload = \"90 %\"\n\
+                  events = { fragment = \"1 kB..3 kB\", mode = \"pull\", credits = 2, deadline = \"1 ms\" }";
+    let text = format!("{SINK}[flow.f]\n{events}\n[flow.g]\n{events}\n");
+    let plan = read(&text).unwrap_or_else(|errors| panic!("{errors}"));
+    let sources = plan.flows.len() / 2;
+    // Each table has a builder of its own, with a socket for each source, which comes behind the first source.
+    assert_eq!(plan.sharing().collect::<Vec<_>>(), [0..sources, sources..2 * sources]);
+    let applications = plan.applications(0..sources);
+    let sockets: Vec<_> = applications.iter().map(|a| (a.end, a.flows.clone())).collect();
+    assert_eq!(sockets[..3], [(0, 0..1), (1, 0..sources), (0, 1..2)]);
+    assert_eq!(sockets.len(), sources + 1);
+    let text = lock(&plan);
+    for line in
+        ["events.fragment = \"1000 B..3000 B\"", "events.mode = \"pull\"", "events.credits = 2"]
+    {
+        assert_eq!(text.matches(line).count(), 2, "{line}: {text}");
+    }
+    assert!(text.contains("events.every = \"exponential "), "{text}");
+    let again = read(&text).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+    assert_eq!(lock(&again), text);
+    assert_eq!(again.flows[0].readout(), plan.flows[0].readout());
+}
+
+#[test]
+fn mistakes_about_events_are_told_with_what_to_change() {
+    for (flow, message) in [
+        ("events = { every = \"1 ms\" }", "`events` lacks `fragment`"),
+        ("events.fragment = \"1 kB\"", "events without triggers"),
+        (
+            "events = { fragment = \"1 kB\", every = \"1 ms\" }\nload = \"9 %\"",
+            "`load` beside `every`",
+        ),
+        ("events.fragment = \"1 kB\"\nload = \"0 %\"", "a load of nothing"),
+        ("events = { fragment = \"0 B\", every = \"1 ms\" }", "`fragment` cannot be 0 B"),
+        (
+            "events = { fragment = \"1 kB\", every = \"exponential 1 ns\" }",
+            "triggers come too fast",
+        ),
+        (
+            "events = { fragment = \"1 kB\", every = \"1 ms\", credits = 2 }",
+            "`credits` without pull",
+        ),
+        (
+            "events = { fragment = \"1 kB\", every = \"1 ms\", requests_max = 2 }",
+            "`requests_max` without",
+        ),
+        (
+            "events = { fragment = \"1 kB\", every = \"1 ms\", request = \"9 B\" }",
+            "`request` without",
+        ),
+        (
+            "events = { fragment = \"1 kB\", every = \"1 ms\", spread = \"1 ms\", mode = \"pull\" }",
+            "`spread` with pull",
+        ),
+        ("events = { fragment = \"1 kB\", every = \"1 ms\", mode = \"poll\" }", "no choice `poll`"),
+        (
+            "events = { fragment = \"1 kB\", every = \"1 ms\" }\nbytes = \"1 MB\"",
+            "`bytes` beside events",
+        ),
+        (
+            "events = { fragment = \"1 kB\", every = \"1 ms\" }\nread.rate = \"1 MB/s\"",
+            "`read` beside events",
+        ),
+        ("events = { fragment = \"1 kB\", every = \"1 ms\" }\nping = {}", "`ping` beside events"),
+        (
+            "events = { fragment = \"1 kB\", every = \"1 ms\" }\nstagger = \"1 us\"",
+            "`stagger` beside events",
+        ),
+        (
+            "events = { fragment = \"1 kB\", every = \"1 ms\" }\nstart = \"0 s..1 s\"",
+            "a start that is drawn",
+        ),
+        (
+            "events = { fragment = \"1 kB\", every = \"1 ms\" }\n[expect.flow.f]\nfragments_late.max = 0",
+            "`f` has no deadline for its fragments",
+        ),
+        ("[expect.flow.f]\nevents.min = 1", "`f` has no events"),
+    ] {
+        let text = format!("{SINK}[flow.f]\nfrom = \"t-host\"\nto = \"sink\"\n{flow}\n");
+        let told = read(&text).map(|_| "nothing".to_owned()).unwrap_or_else(|errors| errors);
+        assert!(told.contains(message), "{flow}: {told}");
+    }
+    let several = format!(
+        "{SINK}[flow.f]\nfrom = \"sink\"\nto = \"t-host\"\nload = \"9 %\"\nevents.fragment = \"1 kB\"\n"
+    );
+    let told = read(&several).expect_err("many builders");
+    assert!(told.contains("`f` has several event builders"), "{told}");
 }
 
 #[test]
