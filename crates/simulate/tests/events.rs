@@ -8,14 +8,13 @@ use record::Totals;
 use traffic::Duration;
 
 /// So many sources and one builder at 10 Gbit/s and 1 us through a switch.
-fn text(sources: u64, switch: &str, events: &str) -> String {
+fn text(duration: &str, sources: u64, (switch, queue): (&str, &str), events: &str) -> String {
     format!(
         r#"
-        duration = "3 s"
+        duration = "{duration}"
         [host.source]
         count = {sources}
         [host.builder]
-        [switch.tor]
         {switch}
         [link.rack]
         between = ["source", "tor"]
@@ -25,6 +24,7 @@ fn text(sources: u64, switch: &str, events: &str) -> String {
         between = ["tor", "builder"]
         rate = "10 Gbit/s"
         delay = "1 us"
+        {queue}
         [flow.data]
         from = "source"
         to = "builder"
@@ -33,7 +33,11 @@ fn text(sources: u64, switch: &str, events: &str) -> String {
     )
 }
 
-const LOSSLESS: &str = "lossless = \"0-7\"\nbuffer = \"3 MB\"\nxoff = \"9 kB\"";
+/// What finds no room in the switch waits in the sources.
+const LOSSLESS: (&str, &str) =
+    ("[switch.tor]\nlossless = 0\nbuffer = \"3 MB\"\nxoff = \"9 kB\"", "");
+/// What finds no room in the builder's queue is lost.
+const LOSSY: (&str, &str) = ("[router.tor]", "at.tor.queue.fifo.bytes = \"700 kB\"");
 
 fn events(totals: &Totals) -> Vec<Events> {
     totals.flows.iter().map(|flow| flow.events.clone().expect("a source of events")).collect()
@@ -62,11 +66,11 @@ proptest! {
         ]),
         every in prop::sample::select(vec!["1 ms", "exponential 500 us"]),
     ) {
-        let switch = if lossless { LOSSLESS } else { "buffer = \"400 kB\"" };
+        let switch = if lossless { LOSSLESS } else { LOSSY };
         let flow = format!(
             "events = {{ fragment = \"{fragment} B\", every = \"{every}\", count = 20, {mode} }}"
         );
-        let plan = driver::plan(&text(sources, switch, &flow));
+        let plan = driver::plan(&text("3 s", sources, switch, &flow));
         let totals = driver::totals(&plan);
         let ideal = ideal(sources * fragment).as_ns();
         for (events, flow) in events(&totals).iter().zip(&totals.flows) {
@@ -86,7 +90,7 @@ proptest! {
 fn the_same_seed_gives_the_same_events() {
     let flow = "load = \"70 %\"\nevents = { fragment = \"1 B..40 kB\", deadline = \"500 us\" }";
     let run = |seed: u64| {
-        let text = format!("seed = {seed}\n{}", text(12, "", flow)).replace("3 s", "200 ms");
+        let text = format!("seed = {seed}\n{}", text("200 ms", 12, LOSSY, flow));
         events(&driver::totals(&driver::plan(&text)))
     };
     assert_eq!(run(1), run(1));
@@ -97,13 +101,15 @@ fn the_same_seed_gives_the_same_events() {
 fn a_load_is_offered_to_the_builders_link() {
     for (load, share) in [("30 %", 0.3), ("80 %", 0.8)] {
         let flow = format!("load = \"{load}\"\nevents.fragment = \"14480 B\"");
-        let summary = driver::summary(&driver::plan(&text(20, LOSSLESS, &flow)));
+        let summary = driver::summary(&driver::plan(&text("1 s", 20, LOSSY, &flow)));
         let utilisation = summary.link.get("builder").expect("the link").forward.utilisation;
-        assert!((utilisation - share).abs() < 0.03 * share, "{load}: {utilisation}");
+        assert!((utilisation - share).abs() < 0.08 * share, "{load}: {utilisation}");
         let data = summary.group.get("data").expect("the flows");
         let events = data.events.as_ref().expect("events");
-        assert_eq!(events.fragments, data.bytes / 14_480);
-        assert!((events.rate * 3.0 - events.completed as f64).abs() < 1e-6, "{events:?}");
+        // Of each source's last fragment a part may have come.
+        let whole = data.bytes.div_ceil(14_480);
+        assert!((events.fragments..=events.fragments + 20).contains(&whole), "{events:?}");
+        assert!((events.rate - events.completed as f64).abs() < 1e-6, "{events:?}");
     }
 }
 
@@ -112,13 +118,13 @@ fn a_load_is_offered_to_the_builders_link() {
 fn a_pull_keeps_the_queue_to_what_was_asked_for() {
     let most = |mode: &str| {
         let flow = format!("events = {{ fragment = \"14480 B\", every = \"2 ms\", {mode} }}");
-        let summary = driver::summary(&driver::plan(&text(64, "buffer = \"4 MB\"", &flow)));
+        let summary = driver::summary(&driver::plan(&text("300 ms", 64, LOSSY, &flow)));
         let data = summary.group.get("data").expect("the flows").events.clone();
         let link = summary.link.get("builder").expect("the link").forward.clone();
         (link.backlog_bytes_max, data.expect("events").completed)
     };
     let (push, pushed) = most("mode = \"push\"");
-    assert!(push > 400_000, "64 fragments meet: {push} bytes");
+    assert!(push > 600_000, "64 fragments meet: {push} bytes");
     let (pull, pulled) = most("mode = \"pull\", credits = 2, requests_max = 8");
     assert!(pull <= 8 * 10 * 1_518, "{pull} bytes");
     assert!(pushed.abs_diff(pulled) <= 1, "the rate is the same: {pushed} and {pulled}");
@@ -129,17 +135,17 @@ fn a_pull_keeps_the_queue_to_what_was_asked_for() {
 fn fragments_are_late_after_the_deadline() {
     let late = |deadline: &str| {
         let flow = format!(
-            "events = {{ fragment = \"14480 B\", every = \"1 ms\", deadline = \"{deadline}\" }}"
+            "events = {{ fragment = \"1500 B..28 kB\", every = \"1 ms\", deadline = \"{deadline}\" }}"
         );
-        let summary = driver::summary(&driver::plan(&text(8, LOSSLESS, &flow)));
+        let summary = driver::summary(&driver::plan(&text("300 ms", 8, LOSSLESS, &flow)));
         let events = summary.group.get("data").expect("the flows").events.clone();
         let events = events.expect("events");
         (events.fragments_late.expect("a deadline"), events.fragments)
     };
     let (none, all) = late("900 us");
-    assert_eq!((none, all > 20_000), (0, true));
+    assert_eq!((none, all > 2_000), (0, true));
     let (every, all) = late("2 us");
     assert_eq!(every, all);
-    let (some, all) = late("60 us");
+    let (some, all) = late("80 us");
     assert!(some > 0 && some < all, "{some} of {all}");
 }
