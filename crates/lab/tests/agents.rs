@@ -243,6 +243,37 @@ fn both_ends_of_an_exchange_draw_the_same_sizes() {
     assert_eq!(sender.bytes_read, responses);
 }
 
+/// One program has the receiving ends of all connections of a table.
+#[test]
+fn sources_share_an_event_builder() {
+    if lacks("an event builder") {
+        return;
+    }
+    for mode in
+        ["mode = \"push\", spread = \"1 ms\"", "mode = \"pull\", credits = 2, requests_max = 5"]
+    {
+        let flow = format!(
+            "[flow.data]\nfrom = \"a\"\nto = \"b\"\ncount = 4\nstart = \"100 ms\"\n\
+             events = {{ fragment = \"1 B..20 kB\", every = \"5 ms\", count = 100, deadline = \"1 s\", {mode} }}"
+        );
+        let (totals, _) = Pair::new("200mbit").flows(&plan("3 s", &flow));
+        assert_eq!(totals.len(), 4);
+        for (number, flow) in (1..).zip(&totals) {
+            let events = flow.events.as_ref().expect("a source of events");
+            assert_eq!((events.completed, events.fragments), (100, 100), "{mode}");
+            assert_eq!(events.late, Some(0), "{mode}");
+            let mut random = Random::new(1, &format!("data.{number} fragment"));
+            let size = Distribution::Uniform { min: Bytes(1), max: Bytes(20_000) };
+            let drawn = (0..100).map(|_| size.draw(&mut random).0.max(1)).sum::<u64>();
+            assert_eq!([flow.sender.bytes_written, flow.receiver.bytes_read], [drawn; 2], "{mode}");
+            let mean = events.sum as f64 / 100.0 / 1e12;
+            // 40 KB at 200 Mbit/s on average.
+            assert!(mean > 0.000_5 && mean < 0.01 + HICCUP, "{mode}: {mean} s");
+            assert_eq!([flow.sender.phase, flow.receiver.phase], [Phase::Closed; 2], "{mode}");
+        }
+    }
+}
+
 #[test]
 fn datagrams_leave_at_their_times_and_are_counted() {
     if lacks("datagrams") {
