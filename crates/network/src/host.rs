@@ -360,7 +360,11 @@ impl Host {
         loop {
             let endpoint = &mut self.endpoints[index as usize];
             endpoint.throttled = endpoint.queued >= limit;
-            if endpoint.throttled || !endpoint.connection.may_transmit(cx.now) {
+            if endpoint.throttled {
+                endpoint.connection.held_back(cx.now);
+                break;
+            }
+            if !endpoint.connection.may_transmit(cx.now) {
                 break;
             }
             let packet = cx.packets.alloc();

@@ -148,7 +148,9 @@ fn the_wait_of_each_packet_that_a_class_sends_is_counted() {
             "{before}[link.wire.at.a.queue.{name}]\n{own}\n[link.wire.at.a.queue.{name}.class]\n\
              slow = {{ {slow}, match = {{ flow = \"one\" }} }}\n\
              fast = {{ {fast}, match = {{ flow = \"two\" }} }}\n\
-             [link.wire.at.b.queue.fifo]{after}"
+             [link.wire.at.b.queue.fifo]{after}\
+             [flow.one.tcp.emission]\nsmall_queues = false\n\
+             [flow.two.tcp.emission]\nsmall_queues = false\n"
         ));
         let totals = driver::totals(&plan);
         let port = &totals.ports[0];

@@ -5,13 +5,14 @@ mod driver;
 use record::Summary;
 
 /// ACKs with an echo that a sender gets, where `tcp` are its flow's keys and `profile` is the receiving
-/// host's; the queue marks rather than drops.
+/// host's; the queue marks rather than drops, and small queues do not keep it short.
 fn echoes(tcp: &str, profile: &str) -> f64 {
     let plan = driver::plan(&format!(
         "duration = \"5 s\"\n[host]\na = {{}}\nb.profile = \"{profile}\"\n\
          [link.wire]\nbetween = [\"a\", \"b\"]\nrate = \"10 Mbit/s\"\ndelay = \"10 ms\"\n\
          at.a.queue.codel = {{ packets = 1000, ecn = true }}\n\
-         [flow.bulk]\nfrom = \"a\"\nto = \"b\"\n{tcp}\n"
+         [flow.bulk]\nfrom = \"a\"\nto = \"b\"\n\
+         tcp.emission.small_queues = false\n{tcp}\n"
     ));
     let quantities = Summary::new(&plan, &driver::totals(&plan)).quantities();
     let found = quantities.iter().find(|(name, _)| *name == "flow.bulk.congestion_echoes");

@@ -360,6 +360,13 @@ impl Connection {
         self.sender.small_queue_limit()
     }
 
+    /// The driver sends no more of it for now, for as much as [`Self::small_queue_limit`] allows is in the
+    /// interface's queue.
+    #[inline]
+    pub fn held_back(&mut self, now: Instant) {
+        self.sender.held_back(now);
+    }
+
     /// The application writes up to `bytes`; returns how many the send buffer took.
     pub fn write(&mut self, bytes: u64, now: Instant) -> u64 {
         self.sender.write(bytes, now)

@@ -231,10 +231,16 @@ impl Sender {
         true
     }
 
+    /// The pacer's time for the next burst comes later.
+    #[inline]
+    pub(super) fn has_to_be_paced(&self, now: Instant) -> bool {
+        now < self.burst.next_at && self.paces
+    }
+
     /// The pacer's time for the next burst has not come.
     #[inline]
     fn must_wait(&mut self, now: Instant) -> bool {
-        let waits = now < self.burst.next_at && self.paces;
+        let waits = self.has_to_be_paced(now);
         if waits {
             self.burst.wakeup = self.burst.next_at;
         }

@@ -76,6 +76,7 @@ impl Sender {
         }
         if !self.burst_may_go(cwnd - out, written, now) {
             self.resting = true;
+            self.note_wait(out, now);
             return Next::Nothing;
         }
         let segment = self.send_new(mss, written, now);
@@ -240,6 +241,7 @@ impl Sender {
             return self.next_small(payload, window, now);
         }
         if !self.burst_may_go(cwnd - in_flight, written, now) {
+            self.note_wait(self.in_flight(), now);
             return None;
         }
         Some(self.send_small(payload, now))
@@ -286,10 +288,33 @@ impl Sender {
     fn stop_at(&mut self, limited: bool, in_flight: u32, now: Instant) {
         self.resting = true;
         self.burst_ended();
+        self.note_stop(limited, in_flight, now);
+    }
+
+    /// Sending stopped, for whatever reason: what Linux's `tcp_write_xmit` does at its end.
+    #[inline]
+    fn note_stop(&mut self, limited: bool, in_flight: u32, now: Instant) {
         if limited || self.nxt != self.stopped_at {
             self.stopped_at = self.nxt;
             self.note_usage(limited, in_flight, now);
             self.arm_tail_probe_after(now);
+        }
+    }
+
+    /// The next burst waits for the pacer's time; or for more window, and then that is what limits, if it is the
+    /// congestion window (Linux's `tcp_tso_should_defer`).
+    #[inline]
+    fn note_wait(&mut self, in_flight: u32, now: Instant) {
+        let room = u64::from(self.sock.cwnd.saturating_sub(in_flight)) * u64::from(self.agreed.mss);
+        let limited = !self.has_to_be_paced(now) && self.nxt + room < self.window_end;
+        self.note_stop(limited, in_flight, now);
+    }
+
+    /// The interface's queue holds enough of this connection (TCP small queues), which is no want of window.
+    #[inline]
+    pub(crate) fn held_back(&mut self, now: Instant) {
+        if self.nxt != self.stopped_at {
+            self.note_stop(false, self.in_flight(), now);
         }
     }
 
