@@ -74,10 +74,8 @@ fn the_examples_of_congestion_control_hold() {
 }
 
 #[test]
-fn the_example_of_events_holds() {
-    let all = scenarios("workloads");
-    let (path, text) = all.iter().find(|(path, _)| path.ends_with("events.toml")).expect("there");
-    holds(path, text);
+fn the_examples_of_workloads_hold() {
+    all_hold("workloads", 6);
 }
 
 #[test]
