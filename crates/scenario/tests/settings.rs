@@ -164,7 +164,7 @@ fn tables() -> Vec<Table> {
         let blank = meter::Parameters::blank(entry.name).expect("a meter");
         tables.push(Table::new(format!("{element}.{}", entry.name), blank.settings().settings()));
     }
-    let whole: [(_, &dyn Settings); 9] = [
+    let whole: [(_, &dyn Settings); 10] = [
         (conditioner, &condition::Parameters::default()),
         (&element, &condition::Element::default()),
         ("flow.f.train", &Train::default()),

@@ -245,7 +245,7 @@ impl Receiver {
     #[inline]
     fn in_order(&mut self, bytes: u64, tcp: &Tcp, now: Instant) {
         self.news = self.news.max(AckContent::Progress);
-        if self.tuning.is_on() || !self.delayed.is_off() {
+        if self.tuning.is_on(tcp.payload) || !self.delayed.is_off() {
             return self.in_order_any(bytes, tcp, now);
         }
         if self.reads_always {

@@ -29,7 +29,7 @@ pub(super) struct Tuning {
     window_share: WindowShare,
     mtu: u32,
     /// The longest segment so far, in payload bytes, and the window's share of the buffer by it (Linux's `rcv_mss`
-    /// and `scaling_ratio`).
+    /// and `scaling_ratio`); the greatest number where the share is not measured.
     longest: u32,
     share: (u32, u32),
     /// The window opens gradually.
@@ -59,7 +59,7 @@ impl Tuning {
             tuned: matches!(receive, Buffer::Auto { .. }),
             window_share: config.buffers.window_share,
             mtu: config.segment.mtu,
-            longest: MEASURED_PAYLOAD_MIN,
+            longest: u32::MAX,
             share: config.buffers.window_share.initial(),
             opens: config.buffers.window_slow_start,
             clamp: 0,
@@ -94,9 +94,12 @@ impl Tuning {
     /// `tcp_init_buffer_space`).
     pub(super) fn establish(&mut self, position: u64, mss: u32, now: Instant) {
         (self.mark, self.since) = (position, now);
-        self.longest = MEASURED_PAYLOAD_MIN.min(mss);
+        let measured = self.window_share == WindowShare::Measured;
+        if measured {
+            self.longest = MEASURED_PAYLOAD_MIN.min(mss);
+        }
         if self.opens {
-            if self.window_share == WindowShare::Measured {
+            if measured {
                 // One segment is kept back until the first of them is measured (`tcp_init_buffer_space`).
                 let rest = self.clamp.saturating_sub(mss.into()).max(2 * u64::from(mss));
                 self.clamp = self.clamp.min(rest);
@@ -112,10 +115,10 @@ impl Tuning {
         u64::try_from(window).unwrap_or(u64::MAX)
     }
 
-    /// The buffer may grow, the window open, or its share be measured.
+    /// With a segment in order of `payload` bytes the buffer may grow, the window open, or its share be measured.
     #[inline]
-    pub(super) fn is_on(&self) -> bool {
-        self.tuned || self.window < self.clamp || self.window_share == WindowShare::Measured
+    pub(super) fn is_on(&self, payload: u32) -> bool {
+        self.tuned || payload > self.longest || self.window + u64::from(payload) < self.clamp
     }
 
     /// The most that may be advertised, in bytes.
@@ -136,7 +139,8 @@ impl Tuning {
     /// (Linux's `__tcp_select_window`).
     #[inline]
     pub(super) fn rounded(&self, window: u64, shift: u8) -> u64 {
-        if self.opens { window.next_multiple_of(1 << shift) } else { window }
+        let below = if self.opens { (1 << shift) - 1 } else { 0 };
+        (window + below) & !below
     }
 
     /// What decides the window scale: the window of a buffer whose size is fixed; where the kernel
@@ -156,7 +160,7 @@ impl Tuning {
     /// short segments of the same length; here it does not).
     #[inline]
     pub(super) fn measure(&mut self, payload: u32) {
-        if payload > self.longest && self.window_share == WindowShare::Measured {
+        if payload > self.longest {
             self.longest = payload;
             self.share = self.window_share.after(payload, self.mtu);
             self.clamp = self.share_of(self.buffer);
@@ -292,7 +296,7 @@ mod tests {
         assert_eq!(tuning.window(), 65_535 + 2 * 1_448);
         assert!(!tuning.open(MSS, 2 * 1_448, MSS), "what waits leaves no more");
         assert!(tuning.open(MSS, 0, MSS));
-        assert!(!tuning.is_on(), "all of half the buffer is open");
+        assert!(!tuning.is_on(MSS), "all of half the buffer is open");
         assert_eq!(tuning.window(), 70_000);
         assert_eq!(tuning.room(60_000, 9_000), 1_000);
     }

@@ -214,6 +214,10 @@ impl Sender {
             return false;
         }
         let (goal, mss) = (self.goal(), u64::from(self.agreed.mss));
+        if goal == 1 {
+            self.burst.left = 1;
+            return true;
+        }
         let mut allowed = room.min(goal);
         let window = self.window_end.saturating_sub(self.nxt);
         if window < u64::from(allowed) * mss {
