@@ -30,7 +30,7 @@ fn drawn() -> impl Strategy<Value = (&'static str, Vec<(&'static str, Value)>)> 
 type Blank = (&'static str, fn() -> Box<dyn Settings>);
 
 /// What can be set of each program, and of its host.
-const PROGRAMS: [Blank; 7] = [
+const PROGRAMS: [Blank; 8] = [
     ("train", || Box::new(Train::default())),
     ("exchange", || Box::new(Exchange::default())),
     ("ping", || Box::new(Ping::default())),
