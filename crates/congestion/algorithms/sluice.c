@@ -310,6 +310,9 @@ CC_CONG_CONTROL(sluice, struct cc *c, u32 ack, const struct cc_rate *rate)
 {
 	struct sluice *s = CC_PRIVATE(c, struct sluice);
 
+	/* Linux calls it for the ACK that ends a handshake, before init: there are no parameters yet, nor a rate to divide by. */
+	if (!s->rate)
+		return;
 	sluice_update(s, c, rate);
 	write_rate(s, c);
 }

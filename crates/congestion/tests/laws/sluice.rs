@@ -211,3 +211,19 @@ fn of_a_burst_the_first_ack_alone_counts() {
     assert!((0.81..1.23).contains(&ratio), "{ratio}");
     assert_eq!(later.cwnd, sock.cwnd);
 }
+
+/// Linux tells the accepting end of its handshake's ACK before it calls init.
+#[test]
+fn an_ack_before_init_changes_nothing() {
+    let mut sock = established(10, INFINITE_SSTHRESH);
+    let before = sock;
+    let rate = RateSample {
+        rtt_ns: 30_000,
+        interval_ns: 1,
+        delivered: 1,
+        acked: 1,
+        ..RateSample::default()
+    };
+    Algorithm::by_name("sluice").expect("registered").cong_control(&mut sock, 0, &rate);
+    assert_eq!((sock.cwnd, sock.pacing_rate), (before.cwnd, before.pacing_rate));
+}
