@@ -376,7 +376,7 @@ impl Events {
         }
     }
 
-    /// The same events, with the fragments of another source of the same builder.
+    /// These events, with the fragments of another source of their builder too.
     #[must_use]
     pub fn and_source(self, other: &Self) -> Self {
         let late = self.late.map(|late| late + other.late.unwrap_or_default());

@@ -1,9 +1,18 @@
 //! The tables of quantities, an entry each.
 
+mod events;
+mod pauses;
+
 use super::Aggregate::{self, Max, Mean, Sum};
 use super::Better::{self, Higher, Lower, Neither};
 use super::Kind::{self, Duration, Number, Rate, Ratio, Share, Size, Time};
 use super::Quantity;
+use events::{
+    EVENT_COMPLETION_MAX, EVENT_COMPLETION_MEAN, EVENT_COMPLETION_P50, EVENT_COMPLETION_P99,
+    EVENT_COMPLETION_P999, EVENT_RATE, EVENTS, FRAGMENTS, FRAGMENTS_LATE,
+};
+pub(super) use pauses::PAUSED_PRIORITY;
+use pauses::{HEADROOM, HEADROOM_MAX, PAUSE_STORMS, PAUSED, PAUSES_RECEIVED, PAUSES_SENT};
 
 /// A quantity that the summary has under its own name.
 const fn quantity(
@@ -127,31 +136,15 @@ pub(super) const FLOW: &[Quantity] = &[
     )
     .at("exchanges.response_max_seconds")
     .samples("exchanges.completed"),
-    quantity(
-        "events",
-        Number,
-        Aggregate::None,
-        Higher,
-        "Events of which the builder read the fragments of all sources.",
-    )
-    .at("events.completed"),
-    quantity("event_rate", Number, Aggregate::None, Higher, "The same per second.")
-        .at("events.rate"),
+    EVENTS,
+    EVENT_RATE,
     EVENT_COMPLETION_MEAN,
     EVENT_COMPLETION_P50,
     EVENT_COMPLETION_P99,
     EVENT_COMPLETION_P999,
     EVENT_COMPLETION_MAX,
-    quantity("fragments", Number, Sum, Higher, "Fragments that the builder read.")
-        .at("events.fragments"),
-    quantity(
-        "fragments_late",
-        Number,
-        Sum,
-        Lower,
-        "Fragments that the builder read after their deadline.",
-    )
-    .at("events.fragments_late"),
+    FRAGMENTS,
+    FRAGMENTS_LATE,
     quantity("datagrams.sent", Number, Sum, Neither, "Datagrams sent."),
     quantity("datagrams.received", Number, Sum, Higher, "Datagrams received."),
     quantity(
@@ -339,31 +332,15 @@ pub(super) const GROUP: &[Quantity] = &[
     )
     .at("exchanges.response_max_seconds")
     .samples("exchanges.completed"),
-    quantity(
-        "events",
-        Number,
-        Aggregate::None,
-        Higher,
-        "Events of which the builder read the fragments of all sources.",
-    )
-    .at("events.completed"),
-    quantity("event_rate", Number, Aggregate::None, Higher, "The same per second.")
-        .at("events.rate"),
+    EVENTS,
+    EVENT_RATE,
     EVENT_COMPLETION_MEAN,
     EVENT_COMPLETION_P50,
     EVENT_COMPLETION_P99,
     EVENT_COMPLETION_P999,
     EVENT_COMPLETION_MAX,
-    quantity("fragments", Number, Sum, Higher, "Fragments that the builder read.")
-        .at("events.fragments"),
-    quantity(
-        "fragments_late",
-        Number,
-        Sum,
-        Lower,
-        "Fragments that the builder read after their deadline.",
-    )
-    .at("events.fragments_late"),
+    FRAGMENTS,
+    FRAGMENTS_LATE,
     quantity("datagrams.sent", Number, Sum, Neither, "Datagrams sent."),
     quantity("datagrams.received", Number, Sum, Higher, "Datagrams received."),
     quantity(
@@ -422,28 +399,6 @@ const RESPONSE_P99: Quantity =
 
 const fn response(name: &'static str, what: &'static str) -> Quantity {
     quantity(name, Time, Aggregate::None, Lower, what).samples("exchanges.completed")
-}
-
-const EVENT_COMPLETION_MEAN: Quantity = event_completion(
-    "event_completion_mean",
-    "Mean time from a trigger to the end of the last fragment of its event.",
-)
-.at("events.completion_mean_seconds");
-const EVENT_COMPLETION_P50: Quantity =
-    event_completion("event_completion_p50", "p50 of the same, to 6 %.")
-        .at("events.completion_p50_seconds")
-        .compared();
-const EVENT_COMPLETION_P99: Quantity = event_completion("event_completion_p99", "p99 of the same.")
-    .at("events.completion_p99_seconds")
-    .compared();
-const EVENT_COMPLETION_P999: Quantity =
-    event_completion("event_completion_p999", "p99.9 of the same.")
-        .at("events.completion_p999_seconds");
-const EVENT_COMPLETION_MAX: Quantity = event_completion("event_completion_max", "Max of the same.")
-    .at("events.completion_max_seconds");
-
-const fn event_completion(name: &'static str, what: &'static str) -> Quantity {
-    quantity(name, Time, Aggregate::None, Lower, what).samples("events.completed")
 }
 
 const fn fct(name: &'static str, what: &'static str) -> Quantity {
@@ -571,48 +526,6 @@ pub(super) const DIRECTION: &[Quantity] = &[
     HEADROOM_MAX,
     HEADROOM,
 ];
-
-const PAUSES_SENT: Quantity =
-    quantity("pauses_sent", Number, Sum, Lower, "PAUSE frames that its port sent.")
-        .at("pause.sent");
-const PAUSES_RECEIVED: Quantity =
-    quantity("pauses_received", Number, Sum, Lower, "PAUSE frames that its port received.")
-        .at("pause.received");
-const PAUSE_STORMS: Quantity = quantity(
-    "pause_storms",
-    Number,
-    Sum,
-    Lower,
-    "Times that the watchdog of its switch let a stopped priority go on.",
-)
-.at("pause.storms");
-const PAUSED: Quantity = quantity(
-    "paused",
-    Time,
-    Max,
-    Lower,
-    "For how long its port was stopped by the far end, of the priority that was for longest.",
-)
-.at("pause.stopped_seconds");
-const HEADROOM_MAX: Quantity = quantity(
-    "headroom_max",
-    Size,
-    Max,
-    Lower,
-    "The most bytes that came in at its port after the switch had stopped them.",
-)
-.at("pause.headroom_max_bytes");
-const HEADROOM: Quantity = quantity(
-    "headroom",
-    Size,
-    Max,
-    Neither,
-    "The room that its port has for them, of each lossless priority.",
-)
-.at("pause.headroom_bytes");
-/// By priority.
-pub(super) const PAUSED_PRIORITY: Quantity =
-    quantity("paused", Time, Max, Lower, "For how long a priority was stopped at its port.");
 
 const LOST: Quantity =
     impaired("lost", "Packets that the impairments of the wire lost.").at("impairments.lost");

@@ -127,7 +127,7 @@ impl Tuning {
         self.window
     }
 
-    /// The same while `unread` bytes wait for the application, and `early` ones for what lies before them: Linux's
+    /// The most that may be advertised while `unread` bytes wait for the application, and `early` ones for what lies before them: Linux's
     /// buffer holds both (`__tcp_select_window` of `sk_rmem_alloc`), and a BSD's has a queue of its own for these.
     #[inline]
     pub(super) fn room(&self, unread: u64, early: u64) -> u64 {

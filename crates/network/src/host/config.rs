@@ -1,0 +1,55 @@
+//! What can be set of a host.
+
+use traffic::setting::Frequency;
+use traffic::{Bytes, Duration, choice, settings};
+
+use super::{Coalescing, Processor};
+use crate::node;
+
+/// More no machine that simulates has.
+const MEMORY_MAX: Bytes = Bytes(1 << 40);
+
+settings! {
+    /// An end system.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct Config {
+        /// How often the timer ticks that its interfaces' disciplines wait by; as often as is needed unless given.
+        #[like(Frequency)]
+        pub timer: Duration,
+        /// Whose TCP/IP stack it has in the simulator: "linux-6.12", a real kernel on the simulator's clock, built once by
+        /// `suimon linux build`; modelled unless given. In the lab every host has this machine's.
+        pub kernel: Option<Kernel>,
+        /// What its programs may take of the memory of a guest kernel, where it has one, all together; 128 MiB for each unless
+        /// given. What they do not use is not taken of this machine.
+        #[range(..=MEMORY_MAX)]
+        pub memory: Option<Bytes>,
+        /// The processor model; `None` takes no time.
+        pub processor: Option<Processor>,
+        /// How its interfaces tell it of frames; `None` of each at once.
+        pub coalesce: Option<Coalescing>,
+    }
+}
+
+choice! {
+    /// A kernel that a host has on the simulator's clock.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Kernel {
+        /// Linux of the series 6.12.
+        Linux6_12 = "linux-6.12",
+    }
+}
+
+impl Kernel {
+    /// As scenarios name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Linux6_12 => "linux-6.12",
+        }
+    }
+}
+
+impl node::Config for Config {
+    fn timer(&self) -> Duration {
+        self.timer
+    }
+}
