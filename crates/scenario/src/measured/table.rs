@@ -1,15 +1,24 @@
 //! The tables of quantities, an entry each.
 
+mod completion;
 mod events;
+mod impairments;
 mod pauses;
 
 use super::Aggregate::{self, Max, Mean, Sum};
 use super::Better::{self, Higher, Lower, Neither};
 use super::Kind::{self, Duration, Number, Rate, Ratio, Share, Size, Time};
 use super::Quantity;
+use completion::{
+    COMPLETED, FCT_P50, FCT_P95, FCT_P99, RESPONSE_P50, RESPONSE_P95, RESPONSE_P99, SLOWDOWN_P50,
+    SLOWDOWN_P95, SLOWDOWN_P99,
+};
 use events::{
     EVENT_COMPLETION_MAX, EVENT_COMPLETION_MEAN, EVENT_COMPLETION_P50, EVENT_COMPLETION_P99,
     EVENT_COMPLETION_P999, EVENT_RATE, EVENTS, FRAGMENTS, FRAGMENTS_LATE,
+};
+use impairments::{
+    ADDED_DELAY_MAX, ADDED_DELAY_MEAN, CORRUPTED, DUPLICATED, LOST, PASSED, REORDERED,
 };
 pub(super) use pauses::PAUSED_PRIORITY;
 use pauses::{HEADROOM, HEADROOM_MAX, PAUSE_STORMS, PAUSED, PAUSES_RECEIVED, PAUSES_SENT};
@@ -374,41 +383,6 @@ pub(super) const GROUP: &[Quantity] = &[
     COMPLETED.at("completion.completed"),
 ];
 
-const FCT_P50: Quantity = fct(
-    "fct_p50",
-    "p50 of the completion times of flows of a set size, from connecting to the last byte read.",
-);
-const FCT_P95: Quantity = fct("fct_p95", "p95 of the same.");
-const FCT_P99: Quantity = fct("fct_p99", "p99 of the same.");
-const SLOWDOWN_P50: Quantity = slowdown(
-    "slowdown_p50",
-    "p50 of completion time over ideal time: handshake, one-way delay, and the flow's frames at the slowest rate of its path.",
-);
-const SLOWDOWN_P95: Quantity = slowdown("slowdown_p95", "p95 of the same.");
-const SLOWDOWN_P99: Quantity = slowdown("slowdown_p99", "p99 of the same.");
-const COMPLETED: Quantity =
-    quantity("completed", Number, Sum, Higher, "Flows of a set size that completed.");
-
-const RESPONSE_P50: Quantity =
-    response("response_p50", "p50 of the times from a request to the end of its response, to 6 %.")
-        .at("exchanges.response_p50_seconds");
-const RESPONSE_P95: Quantity =
-    response("response_p95", "p95 of the same.").at("exchanges.response_p95_seconds");
-const RESPONSE_P99: Quantity =
-    response("response_p99", "p99 of the same.").at("exchanges.response_p99_seconds");
-
-const fn response(name: &'static str, what: &'static str) -> Quantity {
-    quantity(name, Time, Aggregate::None, Lower, what).samples("exchanges.completed")
-}
-
-const fn fct(name: &'static str, what: &'static str) -> Quantity {
-    quantity(name, Time, Aggregate::None, Lower, what)
-}
-
-const fn slowdown(name: &'static str, what: &'static str) -> Quantity {
-    quantity(name, Number, Aggregate::None, Lower, what)
-}
-
 pub(super) const SIZE: &[Quantity] = &[
     FCT_P50.at("fct_p50_seconds").samples("completed"),
     FCT_P95.at("fct_p95_seconds").samples("completed"),
@@ -526,41 +500,6 @@ pub(super) const DIRECTION: &[Quantity] = &[
     HEADROOM_MAX,
     HEADROOM,
 ];
-
-const LOST: Quantity =
-    impaired("lost", "Packets that the impairments of the wire lost.").at("impairments.lost");
-const PASSED: Quantity =
-    impaired("passed", "Packets that passed the impairments of the wire, copies included.")
-        .at("impairments.passed");
-const REORDERED: Quantity =
-    impaired("reordered", "Packets held back while later ones passed them.")
-        .at("impairments.reordered");
-const DUPLICATED: Quantity =
-    impaired("duplicated", "Copies that the wire made of packets.").at("impairments.duplicated");
-const CORRUPTED: Quantity =
-    impaired("corrupted", "Packets damaged on the wire.").at("impairments.corrupted");
-const ADDED_DELAY_MEAN: Quantity = quantity(
-    "added_delay_mean",
-    Time,
-    Max,
-    Neither,
-    "Mean of what packets took on the wire beyond its propagation delay.",
-)
-.at("impairments.added_delay_mean_seconds")
-.samples("impairments.passed");
-const ADDED_DELAY_MAX: Quantity = quantity(
-    "added_delay_max",
-    Time,
-    Max,
-    Neither,
-    "Max of what packets took on the wire beyond its propagation delay.",
-)
-.at("impairments.added_delay_max_seconds")
-.samples("impairments.passed");
-
-const fn impaired(name: &'static str, what: &'static str) -> Quantity {
-    quantity(name, Number, Sum, Neither, what)
-}
 
 pub(super) const CLASS: &[Quantity] = &[
     quantity(

@@ -1,0 +1,42 @@
+//! How long flows and requests took.
+
+use super::super::Aggregate::{self, Sum};
+use super::super::Better::{Higher, Lower};
+use super::super::Kind::{Number, Time};
+use super::super::Quantity;
+use super::quantity;
+
+pub(super) const FCT_P50: Quantity = fct(
+    "fct_p50",
+    "p50 of the completion times of flows of a set size, from connecting to the last byte read.",
+);
+pub(super) const FCT_P95: Quantity = fct("fct_p95", "p95 of the same.");
+pub(super) const FCT_P99: Quantity = fct("fct_p99", "p99 of the same.");
+pub(super) const SLOWDOWN_P50: Quantity = slowdown(
+    "slowdown_p50",
+    "p50 of completion time over ideal time: handshake, one-way delay, and the flow's frames at the slowest rate of its path.",
+);
+pub(super) const SLOWDOWN_P95: Quantity = slowdown("slowdown_p95", "p95 of the same.");
+pub(super) const SLOWDOWN_P99: Quantity = slowdown("slowdown_p99", "p99 of the same.");
+pub(super) const COMPLETED: Quantity =
+    quantity("completed", Number, Sum, Higher, "Flows of a set size that completed.");
+
+pub(super) const RESPONSE_P50: Quantity =
+    response("response_p50", "p50 of the times from a request to the end of its response, to 6 %.")
+        .at("exchanges.response_p50_seconds");
+pub(super) const RESPONSE_P95: Quantity =
+    response("response_p95", "p95 of the same.").at("exchanges.response_p95_seconds");
+pub(super) const RESPONSE_P99: Quantity =
+    response("response_p99", "p99 of the same.").at("exchanges.response_p99_seconds");
+
+const fn response(name: &'static str, what: &'static str) -> Quantity {
+    quantity(name, Time, Aggregate::None, Lower, what).samples("exchanges.completed")
+}
+
+const fn fct(name: &'static str, what: &'static str) -> Quantity {
+    quantity(name, Time, Aggregate::None, Lower, what)
+}
+
+const fn slowdown(name: &'static str, what: &'static str) -> Quantity {
+    quantity(name, Number, Aggregate::None, Lower, what)
+}
