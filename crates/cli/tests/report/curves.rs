@@ -127,3 +127,24 @@ fn compared_runs_have_their_curves_in_one_chart() {
     both("x", "wait");
     both("x", "goodput of a flow");
 }
+
+#[test]
+fn goodputs_are_those_of_the_flows_that_were_measured() {
+    let folder = crowd();
+    // The first ninety have ended when measuring begins: the summary has the last eleven flows of the plan.
+    let words =
+        ["--set", "flow.web.bytes=1 kB", "--set", "measure.from=3 s", "--out", "run", "--quiet"];
+    suimon(folder.path(), &[&["run", "crowd.toml"], &words[..]].concat());
+    let summary = fs::read(folder.path().join("run/summary.json")).expect("a summary");
+    let summary: Value = serde_json::from_slice(&summary).expect("JSON");
+    let flows = summary["flow"].as_object().expect("flows");
+    assert_eq!(flows.len(), 11, "{flows:?}");
+    let of_bulk = flows.iter().filter(|(name, _)| name.starts_with("bulk"));
+    let most = of_bulk.filter_map(|(_, flow)| flow["goodput"].as_f64()).fold(0.0, f64::max);
+    let (charts, xs) = charts(&folder.path().join("run/report.html"));
+    let distribution = labelled(&charts, "x", "goodput of a flow");
+    assert_eq!(names(distribution), ["bulk (10 flows)"]);
+    let shown = abscissas(distribution, &xs).into_iter().fold(0.0, f64::max);
+    let factors = [1.0, 1e3, 1e6].map(|unit| shown * unit / 8.0 / most);
+    assert!(factors.iter().any(|factor| (factor - 1.0).abs() < 1e-3), "{shown}, {most}");
+}

@@ -16,6 +16,7 @@ use crate::{Cell, Grid};
 use record::error::Error;
 use record::quantity::{Kind, count};
 use record::rows::FlowRow;
+use record::summary::FlowSummary;
 use record::table::Table;
 
 pub(super) const fn key(row: &FlowRow) -> Key {
@@ -33,7 +34,9 @@ pub(super) fn rates(run: &Run<'_>, table: &Table<FlowRow>) -> Result<Vec<Figure>
     }
     let busiest = run.summary.flow.0.iter().map(|(_, flow)| flow.goodput).fold(0.0, f64::max);
     let frames = counter::least(busiest, span);
-    let bins: Vec<f64> = lines.iter().map(|line| shortest_bin(run, line, frames)).collect();
+    let known = measured(run);
+    let bins = lines.iter().map(|line| shortest_bin(run, &known, line, frames));
+    let bins: Vec<f64> = bins.collect();
     let curves = received(run.plan, table, &lines, span, &bins)?;
     let top = greatest(&curves);
     if top <= 0.0 {
@@ -65,13 +68,22 @@ pub(super) fn rates(run: &Run<'_>, table: &Table<FlowRow>) -> Result<Vec<Figure>
     Ok(vec![Figure { chart, caption }])
 }
 
+/// The flows of the summary by name: those that nothing was measured of are not in it.
+fn measured<'r>(run: &Run<'r>) -> BTreeMap<&'r str, &'r FlowSummary> {
+    run.summary.flow.0.iter().map(|(name, flow)| (name.as_str(), flow)).collect()
+}
+
 /// The least time over which a line's rate is drawn, seconds: `frames`, which carries enough full frames,
 /// and no less than a round trip of its flows, within which a window is sent in one burst; but of a run of
 /// few round trips a quarter at most.
-fn shortest_bin(run: &Run<'_>, line: &Line, frames: f64) -> f64 {
-    let flows = &run.summary.flow.0;
-    let round_trips =
-        line.flows.iter().filter_map(|&flow| Some(flows.get(flow)?.1.min_rtt_seconds));
+fn shortest_bin(
+    run: &Run<'_>,
+    measured: &BTreeMap<&str, &FlowSummary>,
+    line: &Line,
+    frames: f64,
+) -> f64 {
+    let names = line.flows.iter().map(|&flow| run.plan.flows[flow].name.as_str());
+    let round_trips = names.filter_map(|name| Some(measured.get(name)?.min_rtt_seconds));
     let known = round_trips.filter(|round_trip| *round_trip > 0.0);
     let most = run.summary.run.seconds / 4.0;
     known.reduce(f64::min).unwrap_or(0.0).min(most).max(frames)
@@ -151,13 +163,18 @@ pub(crate) fn goodputs(run: &Run<'_>) -> Option<(Figure, Grid)> {
     if flows.len() <= TOGETHER {
         return None;
     }
+    let measured = measured(run);
     let units = run.plan.units;
     let head = ["Group", "Flows", "Min", "p5", "p50", "p95", "Max"];
     let mut grid = Grid::new(&head).in_units(units);
     let mut curves = Vec::new();
     for line in lines::of(run.plan).into_iter().filter(|line| line.flows.len() > 1) {
-        let goodputs = line.flows.iter().filter_map(|&flow| Some(flows.get(flow)?.1.goodput));
-        let mut goodputs: Vec<f64> = goodputs.collect();
+        let names = line.flows.iter().map(|&flow| run.plan.flows[flow].name.as_str());
+        let mut goodputs: Vec<f64> =
+            names.filter_map(|name| Some(measured.get(name)?.goodput)).collect();
+        if goodputs.is_empty() {
+            continue;
+        }
         goodputs.sort_unstable_by(f64::total_cmp);
         let quantile = |percent: usize| goodputs[(goodputs.len() - 1) * percent / 100];
         let mut cells = vec![Cell::text_of(&line.name), Cell::number(count(goodputs.len() as u64))];
