@@ -12,13 +12,14 @@ use serde::{Deserialize, Serialize, Serializer};
 use traffic::condition::Count;
 use traffic::{Bytes, Duration, Rate};
 
-use crate::totals::{Drops, EngineTotals, NodeTotals, PortTotals, Totals};
+use crate::totals::{Drops, EngineTotals, PortTotals, Totals};
 use network::flow_control;
 use network::histogram::Histogram;
 use network::link::Counters;
 
 mod completion;
 mod flow;
+mod node;
 mod run;
 
 pub use completion::Completion;
@@ -26,6 +27,8 @@ use flow::sum_flow;
 pub use flow::{
     CarriedSummary, DatagramSummary, EventSummary, ExchangeSummary, FlowSummary, ProgramSummary,
 };
+use node::sum_node;
+pub use node::{MemorySummary, NodePauseSummary, NodeSummary};
 pub use run::group_of;
 pub use run::{Group, Run, jain};
 use run::{sum_groups, sum_run};
@@ -288,29 +291,6 @@ pub struct PauseSummary {
     pub headroom_bytes: Option<u64>,
 }
 
-/// The packet memory that a switch's ports share.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MemorySummary {
-    /// The most bytes that were ever in it.
-    pub bytes_max: u64,
-    /// The most of them in the part that all share.
-    pub shared_bytes_max: u64,
-    /// The size of that part.
-    pub shared_bytes: u64,
-}
-
-/// What a node itself did, rather than its ports.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct NodeSummary {
-    /// Packets.
-    pub drops: u64,
-    /// The same by reason.
-    pub drops_by_reason: Named<u64>,
-    /// How full its packet memory was, where its ports share one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub memory: Option<MemorySummary>,
-}
-
 /// What the engine did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EngineSummary {
@@ -329,7 +309,8 @@ impl Summary {
         let known = known.filter(|(_, (_, t))| t.is_known());
         let (numbers, known): (Vec<usize>, Vec<_>) = known.unzip();
         let flow: Vec<_> = known.iter().map(|(f, t)| (f.name.clone(), sum_flow(t))).collect();
-        let node = plan.nodes.iter().zip(&totals.nodes).map(|(n, d)| (n.name.clone(), sum_node(d)));
+        let node = plan.nodes.iter().enumerate();
+        let node = node.map(|(number, n)| (n.name.clone(), sum_node(plan, totals, number)));
         Self {
             run: sum_run(plan, totals, &known, &flow),
             group: Named(sum_groups(plan, &numbers, &known, &flow)),
@@ -567,15 +548,6 @@ fn changes(plan: &Plan, totals: &Totals) -> Vec<(String, ChangeSummary)> {
         (change.name.clone(), ChangeSummary { made, refusal })
     };
     plan.changes.iter().zip(&totals.changes).map(change).collect()
-}
-
-fn sum_node(NodeTotals { drops, memory }: &NodeTotals) -> NodeSummary {
-    let memory = memory.map(|counted| MemorySummary {
-        bytes_max: counted.bytes_max.0,
-        shared_bytes_max: counted.shared_max.0,
-        shared_bytes: counted.shared_size.0,
-    });
-    NodeSummary { drops: drops.total(), drops_by_reason: by_reason(drops), memory }
 }
 
 fn sum_engine(engine: &EngineTotals) -> EngineSummary {

@@ -571,6 +571,8 @@ pub(super) const NODE: &[Quantity] = &[
     )
     .at("memory.shared_bytes_max"),
     quantity("shared", Size, Max, Neither, "The size of that part.").at("memory.shared_bytes"),
+    pauses::NODE_PAUSES_SENT,
+    pauses::NODE_PAUSED,
 ];
 
 pub(super) const CHANGE: &[Quantity] = &[quantity(

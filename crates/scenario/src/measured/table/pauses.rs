@@ -44,6 +44,17 @@ pub(super) const HEADROOM: Quantity = quantity(
     "The room that its port has for them, of each lossless priority.",
 )
 .at("pause.headroom_bytes");
+pub(super) const NODE_PAUSES_SENT: Quantity =
+    quantity("pauses_sent", Number, Sum, Lower, "Pause frames that a switch's ports sent.")
+        .at("pause.sent");
+pub(super) const NODE_PAUSED: Quantity = quantity(
+    "paused",
+    Time,
+    Max,
+    Lower,
+    "For how long a switch stopped a priority of a far end, of those that it stopped for longest.",
+)
+.at("pause.stopped_seconds");
 /// By priority.
 pub(in crate::measured) const PAUSED_PRIORITY: Quantity =
     quantity("paused", Time, Max, Lower, "For how long a priority was stopped at its port.");

@@ -1,0 +1,65 @@
+//! What nodes themselves did: drops, a switch's memory and pauses.
+
+use scenario::plan::Plan;
+use serde::{Deserialize, Serialize};
+use traffic::Duration;
+
+use super::{Named, by_reason, ports_of};
+use crate::totals::{NodeTotals, Totals};
+
+/// The packet memory that a switch's ports share.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MemorySummary {
+    /// The most bytes that were ever in it.
+    pub bytes_max: u64,
+    /// The most of them in the part that all share.
+    pub shared_bytes_max: u64,
+    /// The size of that part.
+    pub shared_bytes: u64,
+}
+
+/// The pause frames of all ports of a switch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NodePauseSummary {
+    /// Pause frames that they sent.
+    pub sent: u64,
+    /// For how long a priority of a far end was stopped, of those that was for longest.
+    pub stopped_seconds: f64,
+}
+
+/// What a node itself did, rather than its ports.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NodeSummary {
+    /// Packets.
+    pub drops: u64,
+    /// The same by reason.
+    pub drops_by_reason: Named<u64>,
+    /// How full its packet memory was, where its ports share one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemorySummary>,
+    /// What it paused, where it pauses far ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause: Option<NodePauseSummary>,
+}
+
+/// Sums up a node.
+pub(super) fn sum_node(plan: &Plan, totals: &Totals, node: usize) -> NodeSummary {
+    let NodeTotals { drops, memory } = &totals.nodes[node];
+    let memory = memory.map(|counted| MemorySummary {
+        bytes_max: counted.bytes_max.0,
+        shared_bytes_max: counted.shared_max.0,
+        shared_bytes: counted.shared_size.0,
+    });
+    let pause = sum_node_pauses(plan, totals, node).filter(|_| memory.is_some());
+    NodeSummary { drops: drops.total(), drops_by_reason: by_reason(drops), memory, pause }
+}
+
+fn sum_node_pauses(plan: &Plan, totals: &Totals, node: usize) -> Option<NodePauseSummary> {
+    let counters = |port: usize| totals.ports[port].flow_control.as_ref();
+    let sent = ports_of(plan, node).filter_map(counters).map(|counted| counted.pauses_sent);
+    // A link's two ends have numbers of their own, one after the other.
+    let stopped = ports_of(plan, node).filter_map(|port| counters(port ^ 1));
+    let stopped = stopped.flat_map(|counted| counted.stopped).map(Duration::as_secs_f64);
+    let any = ports_of(plan, node).any(|port| counters(port).is_some());
+    any.then(|| NodePauseSummary { sent: sent.sum(), stopped_seconds: stopped.fold(0.0, f64::max) })
+}
