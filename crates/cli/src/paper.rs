@@ -77,6 +77,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         let text = render::text(
             outcome.title(),
             &outcome.items(),
+            &outcome.tables(),
             outcome.calibration().as_deref(),
             &outcome.verdict(),
         );

@@ -19,9 +19,11 @@ mod curves;
 mod figures;
 mod library;
 mod measure;
+mod measured_table;
 mod page;
 mod published;
 mod statistic;
+mod table;
 
 use cells::{Cells, Mode};
 use costs::Costs;
@@ -30,6 +32,7 @@ use published::Published;
 
 pub use costs::CostCase;
 pub use library::{papers, title};
+pub use measured_table::{MeasuredTable, value};
 pub use page::MeasuredItem;
 
 /// The items as JSON, and the mark of a paper's folder.
@@ -239,7 +242,12 @@ impl PaperOutcome {
         self.measured.results()
     }
 
-    /// The items for people, in the paper's order.
+    /// The tables of several runs for people, by quantities.
+    pub fn tables(&self) -> Vec<MeasuredTable<'_>> {
+        measured_table::tables(&self.published, &self.measured)
+    }
+
+    /// The other items for people, in the paper's order.
     pub fn items(&self) -> Vec<MeasuredItem<'_>> {
         page::items(&self.published, &self.measured)
     }

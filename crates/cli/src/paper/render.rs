@@ -1,15 +1,16 @@
 //! A paper's items as text.
 
 use experiment::format;
-use experiment::paper::MeasuredItem;
+use experiment::paper::{MeasuredItem, MeasuredTable, value};
 use record::quantity::digits;
 
 use crate::table::{Cell, Table};
 
-/// Item by item, a line for each case; the verdict at the end.
+/// Item by item, a line for each case; then the tables, a line for each row; the verdict at the end.
 pub(super) fn text(
     title: &str,
     items: &[MeasuredItem<'_>],
+    tables: &[MeasuredTable<'_>],
     calibration: Option<&str>,
     verdict: &str,
 ) -> String {
@@ -31,8 +32,22 @@ pub(super) fn text(
     let noted = items.iter().filter(|item| !item.note.is_empty());
     let notes: String = noted.map(|item| format!("\n{}: {}\n", item.heading, item.note)).collect();
     let calibration = calibration.map_or_else(String::new, |text| format!("\n{text}\n"));
-    let table = table.render();
-    format!("{title}\n\n{table}{calibration}{notes}\n{verdict}\n")
+    let items = if items.is_empty() { String::new() } else { table.render() };
+    let tables: String = tables.iter().map(matrix).collect();
+    format!("{title}\n\n{items}{calibration}{notes}{tables}\n{verdict}\n")
+}
+
+/// One quantity of a table, and what is to be said of it.
+fn matrix(of: &MeasuredTable<'_>) -> String {
+    let columns: Vec<String> = of.columns.iter().map(|column| format!(">{column}")).collect();
+    let head = std::iter::once(of.columns_are).chain(columns.iter().map(String::as_str));
+    let mut table = Table::new(&head.collect::<Vec<_>>());
+    for (label, values) in &of.rows {
+        let values = values.iter().map(|row| Cell::from(value(*row)));
+        table.row(std::iter::once(Cell::from(*label)).chain(values));
+    }
+    let notes: String = of.notes().iter().map(|note| format!("{note}\n")).collect();
+    format!("\n{}\n{}{notes}", of.heading, table.render())
 }
 
 #[cfg(test)]
@@ -51,7 +66,7 @@ mod tests {
             note: "of one flow",
             cases: vec![&row, &row],
         };
-        let text = text("A paper", &[item], Some("calibrated: a buffer"), "2 of 2 within");
+        let text = text("A paper", &[item], &[], Some("calibrated: a buffer"), "2 of 2 within");
         assert_eq!(text.matches("T4 bandwidth (MB/s), calibrated").count(), 2, "{text}");
         assert!(
             text.contains("at least 50") && text.contains("\ncalibrated: a buffer\n"),

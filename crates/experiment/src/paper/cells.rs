@@ -266,14 +266,9 @@ fn of_run(paper: &str, run: &Run, folder: &Path, mode: Mode) -> Result<Vec<Cell>
     for (path, value) in std::iter::once(&run.set).chain(more).flatten() {
         document.set(&format!("{path}={value}"))?;
     }
-    for (path, values) in &run.vary {
-        let values = values.as_array().map(Vec::as_slice).unwrap_or_default();
-        let values: Vec<String> = values.iter().map(ToString::to_string).collect();
-        document.vary(&format!("{path}={}", values.join(",")))?;
-    }
     let mut cells = Vec::new();
-    for point in document.runs()? {
-        let cell = cell(run, &point, folder, mode)?;
+    for (name, point) in points(run, document)? {
+        let cell = cell(run, name, &point, folder, mode)?;
         let included = settings.is_some() && mode.has(run, &cell.place.name);
         cells.push(Cell { included, ..cell });
     }
@@ -284,6 +279,41 @@ fn of_run(paper: &str, run: &Run, folder: &Path, mode: Mode) -> Result<Vec<Cell>
     Ok(cells)
 }
 
+/// The points of a run's grid, by name.
+fn points(run: &Run, mut document: Document) -> Result<Vec<(String, scenario::Run)>, Error> {
+    if !run.with.is_empty() {
+        return points_in_step(run, &document);
+    }
+    for (path, values) in &run.vary {
+        let values: Vec<String> = array(values).iter().map(ToString::to_string).collect();
+        document.vary(&format!("{path}={}", values.join(",")))?;
+    }
+    let name = |point: &scenario::Run| {
+        let values = point.parameters.iter().map(|(_, value)| value.as_str());
+        values.collect::<Vec<_>>().join(" / ")
+    };
+    Ok(document.runs()?.into_iter().map(|point| (name(&point), point)).collect())
+}
+
+/// Those of a run that has values which change with those of `vary`.
+fn points_in_step(run: &Run, document: &Document) -> Result<Vec<(String, scenario::Run)>, Error> {
+    let mut points = Vec::new();
+    let varied = run.vary.iter().next().map(|(_, values)| array(values)).unwrap_or_default();
+    for (place, value) in varied.iter().enumerate() {
+        let mut document = document.clone();
+        for (path, values) in run.vary.iter().chain(&run.with) {
+            document.set(&format!("{path}={}", array(values)[place]))?;
+        }
+        let name = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        points.extend(document.runs()?.into_iter().map(|point| (name.clone(), point)));
+    }
+    Ok(points)
+}
+
+fn array(values: &toml::Value) -> &[toml::Value] {
+    values.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
 /// A quick cell that the run has not.
 fn missing<'r>(run: &'r Run, cells: &[Cell]) -> Option<&'r str> {
     let quick = run.lab.as_ref()?.quick.as_ref()?.cells.as_ref()?;
@@ -291,14 +321,18 @@ fn missing<'r>(run: &'r Run, cells: &[Cell]) -> Option<&'r str> {
     quick.iter().find(|name| !has(name)).map(String::as_str)
 }
 
-fn cell(run: &Run, point: &scenario::Run, folder: &Path, mode: Mode) -> Result<Cell, Error> {
-    let values: Vec<&str> = point.parameters.iter().map(|(_, value)| value.as_str()).collect();
-    let name = values.join(" / ");
+fn cell(
+    run: &Run,
+    name: String,
+    point: &scenario::Run,
+    folder: &Path,
+    mode: Mode,
+) -> Result<Cell, Error> {
     let folder_name = format!("{}-{name}", run.name);
     let plan = point.plan()?;
     let folder = folder.join("cells").join(folders::plain(folder_name.trim_end_matches('-')));
     let job = Job::new(mode.driver, plan, folder);
-    let place = Place { run: run.name.clone(), name, varied: !point.parameters.is_empty() };
+    let place = Place { run: run.name.clone(), name, varied: !run.vary.is_empty() };
     let by = run.lab.as_ref().filter(|_| mode.driver.is_real()).and_then(|lab| lab.slower);
     let slower = by.and_then(|by| Slower::of(&job, by));
     let (included, again) = (true, !mode.quick);

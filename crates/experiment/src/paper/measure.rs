@@ -95,6 +95,8 @@ pub(super) fn all(
             })?;
             if let Some(value) = value {
                 let note = reader.slowed(item, case);
+                let short = case.short_of.filter(|limits| !limits.hold(value));
+                let note = short.map_or(note, |limits| limits.short_of());
                 let row = Row { note, ..row(item, case, value, driver) };
                 rows.push(MeasuredCase {
                     item: number,

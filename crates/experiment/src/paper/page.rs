@@ -7,6 +7,7 @@ use report::{Cell, Grid, Mood, Page, Section};
 use super::cells::Cells;
 use super::figures;
 use super::measure::{Measured, MeasuredCase};
+use super::measured_table;
 use super::published::{Item, Published};
 use crate::driver::Driver;
 use crate::error::Error;
@@ -37,19 +38,20 @@ pub(super) fn verdict(measured: &Measured) -> (Mood, String) {
     (if kept == judged { Mood::Good } else { Mood::Bad }, text)
 }
 
-/// Items with their cases, in the paper's order; none of those without.
+/// Items of no table with their cases, in the paper's order; none of those without.
 fn groups<'a>(
     published: &'a Published,
     measured: &'a Measured,
 ) -> impl Iterator<Item = (&'a Item, Vec<&'a MeasuredCase>)> {
-    let groups = published.item.iter().enumerate().map(|(number, item)| {
+    let items = published.item.iter().enumerate().filter(|(_, item)| item.place.is_none());
+    let groups = items.map(|(number, item)| {
         let cases = measured.rows.iter().filter(move |case| case.item == number);
         (item, cases.collect::<Vec<_>>())
     });
     groups.filter(|(_, cases)| !cases.is_empty())
 }
 
-/// The items for people.
+/// The items of no table for people.
 pub(super) fn items<'a>(published: &'a Published, measured: &'a Measured) -> Vec<MeasuredItem<'a>> {
     let items = groups(published, measured).map(|(item, cases)| MeasuredItem {
         heading: heading(item, measured.driver),
@@ -110,10 +112,11 @@ pub(super) fn page(
     Ok(page)
 }
 
-/// A table for each item.
+/// A section for each item, and for each quantity of the tables.
 fn sections(published: &Published, measured: &Measured) -> Vec<Section> {
     let items = items(published, measured);
-    items.iter().map(section).collect()
+    let tables = measured_table::tables(published, measured);
+    items.iter().map(section).chain(tables.iter().map(measured_table::section)).collect()
 }
 
 fn section(item: &MeasuredItem<'_>) -> Section {

@@ -2,13 +2,16 @@
 //!
 //! A `[[run]]` is one scenario, perhaps varied over a grid; it executes once however many items use it.
 //! So is a `[[cost]]`, which is what a discipline costs a packet (`suimon cost`).
-//! An `[[item]]` holds a table's cells, a `[[figure]]` is drawn in the report.
+//! An `[[item]]` holds a table's cells, a `[[table]]` is such items of several runs, a `[[figure]]` is drawn in the report.
 
 use std::num::NonZeroU64;
 
+use record::quantity::digits;
 use serde::Deserialize;
 
+use super::table::{InTable, Table};
 use crate::driver::Driver;
+use crate::format;
 
 /// A paper.
 #[derive(Clone, Debug, Deserialize)]
@@ -27,9 +30,12 @@ pub(super) struct Published {
     /// What disciplines cost; items call these runs too.
     #[serde(default)]
     pub(super) cost: Vec<Cost>,
-    /// Tables and figures as numbers.
+    /// Tables and figures as numbers; those of `table` come last.
     #[serde(default)]
     pub(super) item: Vec<Item>,
+    /// Several runs over the same cells.
+    #[serde(default)]
+    pub(super) table: Vec<Table>,
     /// Figures as pictures.
     #[serde(default)]
     pub(super) figure: Vec<Figure>,
@@ -49,6 +55,9 @@ pub(super) struct Run {
     /// Paths with the values they take in turn; a cell's name is its values joined with " / ".
     #[serde(default)]
     pub(super) vary: toml::Table,
+    /// Paths that change with the one of `vary`: as many values as that has.
+    #[serde(default)]
+    pub(super) with: toml::Table,
     /// How it runs on real packets; not at all unless given.
     pub(super) lab: Option<InLab>,
 }
@@ -98,7 +107,7 @@ pub(super) struct Cost {
 }
 
 /// A table, a row of one, or a figure's numbers.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Item {
     /// The table or figure: `T4`.
@@ -135,6 +144,9 @@ pub(super) struct Item {
     /// What the reader should know.
     #[serde(default)]
     pub(super) note: String,
+    /// Where it stands in a table.
+    #[serde(skip)]
+    pub(super) place: Option<InTable>,
 }
 
 const fn one() -> f64 {
@@ -180,7 +192,7 @@ pub(super) enum Statistic {
 }
 
 /// One cell of a table.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Case {
     /// What it is called; the run's cell of the same name is measured.
@@ -208,6 +220,9 @@ pub(super) struct Case {
     pub(super) high: Option<f64>,
     /// The same on real packets; nothing is asked of them unless given.
     pub(super) lab: Option<Limits>,
+    /// What it is known to fall short of: told beside the value, and nothing fails.
+    #[serde(skip)]
+    pub(super) short_of: Option<Limits>,
 }
 
 /// What is asked of a value.
@@ -218,6 +233,18 @@ pub(super) struct Limits {
     pub(super) low: Option<f64>,
     /// At most this.
     pub(super) high: Option<f64>,
+}
+
+impl Limits {
+    /// Whether a value lies within.
+    pub(super) fn hold(self, value: f64) -> bool {
+        self.low.is_none_or(|low| value >= low) && self.high.is_none_or(|high| value <= high)
+    }
+
+    /// What is said of a value that does not.
+    pub(super) fn short_of(self) -> String {
+        format!("falls short of {}", format::range(self.low, self.high, digits))
+    }
 }
 
 impl Case {
@@ -320,7 +347,21 @@ pub(super) struct Mark {
 impl Published {
     /// Reads the file, and looks whether what it refers to is in it.
     pub(super) fn read(text: &str) -> Result<Self, String> {
-        let published: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        let mut published: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        for run in published.run.iter().filter(|run| !run.with.is_empty()) {
+            let counts = |paths: &toml::Table| -> Vec<usize> {
+                paths.values().map(|values| values.as_array().map_or(0, Vec::len)).collect()
+            };
+            let [count] = counts(&run.vary)[..] else {
+                return Err(format!("run `{}`: `with` goes with one path of `vary`", run.name));
+            };
+            if counts(&run.with).iter().any(|&values| values != count) {
+                return Err(format!("run `{}`: `with` has other than {count} values", run.name));
+            }
+        }
+        for (number, table) in published.table.iter().enumerate() {
+            published.item.extend(table.items(number)?);
+        }
         for name in published.run_names() {
             let costs = published.cost.iter().map(|cost| &cost.name);
             if !published.run.iter().map(|run| &run.name).chain(costs).any(|known| known == name) {
