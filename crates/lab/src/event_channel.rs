@@ -9,7 +9,7 @@ use network::observer::{Captured, Place};
 use network::{Event, Fault, Observer, PortId};
 use record::capture::KEPT;
 use scenario::Plan;
-use traffic::{Bytes, DropReason, FlowId, Instant, Packet, Statistics};
+use traffic::{Bytes, Control, DropReason, FlowId, Instant, Packet, Statistics};
 use transport::Info;
 
 /// An [`Event`] that owns what it tells. A flow's and a class's samples, rare and large, lie in a box.
@@ -17,6 +17,7 @@ use transport::Info;
 pub(crate) enum Message {
     Transmitted { port: PortId, packet: Packet, start: Instant, end: Instant },
     Gap { port: PortId, length: Bytes, start: Instant, end: Instant },
+    Control { port: PortId, control: Control, start: Instant, end: Instant },
     Dropped { place: Place, packet: Packet, reason: DropReason, now: Instant },
     Failed { port: PortId, name: String, fault: Fault, lost: u64, now: Instant },
     Frame { port: PortId, at: Instant, length: u32, dropped: Option<DropReason>, bytes: [u8; KEPT] },
@@ -109,6 +110,9 @@ fn replay(message: Message, observer: &mut impl Observer) {
         }
         Message::Gap { port, length, start, end } => {
             observer.on(Event::Gap { port, length, start, end });
+        }
+        Message::Control { port, control, start, end } => {
+            observer.on(Event::Control { port, control, start, end });
         }
         Message::Dropped { place, packet, reason, now } => {
             observer.on(Event::Dropped { place, id: None, packet: &packet, reason, now });

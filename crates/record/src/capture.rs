@@ -7,7 +7,7 @@ use network::PortId;
 use network::observer::Captured;
 use scenario::plan::{Capture, Plan, Window};
 use traffic::header::Header;
-use traffic::{Bytes, DropReason, HostId, Instant, Packet};
+use traffic::{Bytes, Control, DropReason, HostId, Instant, Packet};
 
 use crate::error::Error;
 use crate::folder::files::{Files, OutFile};
@@ -85,6 +85,17 @@ impl Captures {
     /// A gap frame left `port`.
     pub(crate) fn gap(&mut self, port: PortId, length: Bytes, now: Instant) {
         self.each_tap(port, now, None, |bytes, hop| wire::gap(bytes, length.0, hop));
+    }
+
+    /// A control frame left `port`.
+    pub(crate) fn control(&mut self, port: PortId, control: &Control, now: Instant) {
+        match control {
+            Control::Pause(pause) => {
+                self.each_tap(port, now, None, |bytes, hop| wire::pause(bytes, pause, hop));
+            }
+            // No switch sends one yet.
+            Control::Notification(_) => {}
+        }
     }
 
     fn each_tap(

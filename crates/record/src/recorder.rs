@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use network::observer::{Event, Observer, Place, PortId};
 use scenario::plan::{Plan, Window};
-use traffic::{Bytes, DropReason, FlowId, Instant, Packet, Statistics};
+use traffic::{Bytes, Control, DropReason, FlowId, Instant, Packet, Statistics};
 
 use crate::bandwidth::{Bins, Load};
 use crate::capture::Captures;
@@ -311,8 +311,8 @@ impl Observer for Recorder {
                 self.class_sample(now, port, class, statistics);
             }
             Event::Frame { port, frame } => self.captures.frame(port, &frame),
-            Event::Control { .. }
-            | Event::Dropped { .. }
+            Event::Control { port, control, start, .. } => self.control(port, &control, start),
+            Event::Dropped { .. }
             | Event::Failed { .. }
             | Event::Renumbered { .. }
             | Event::Received { .. } => {}
@@ -353,6 +353,14 @@ impl Recorder {
             self.captures.gap(port, length, start);
         }
         self.load(port, None, length.0, (start, end));
+    }
+
+    /// Notes a control frame on the wire of `port`.
+    #[inline(never)]
+    pub fn control(&mut self, port: PortId, control: &Control, start: Instant) {
+        if self.ports.get(port.0 as usize).is_some_and(|port| port.captured) {
+            self.captures.control(port, control, start);
+        }
     }
 
     /// Notes a packet dropped at `port`.

@@ -1,13 +1,13 @@
-//! The bytes on a wire that a packet's metadata stands for: Ethernet, IPv4, TCP and UDP headers, and the
-//! 802.3x PAUSE frames that gaps are.
+//! The bytes on a wire that a packet's metadata stands for: Ethernet, IPv4, TCP and UDP headers, the 802.3x
+//! PAUSE frames that gaps are, and the pause frames that switches send.
 //!
 //! Ethernet and IP addresses and ports are the plan's, so that captures of different runs compare.
 
 use scenario::plan::Node;
-use traffic::Packet;
-use traffic::frame::{checksum, ether_type, pause_head};
+use traffic::frame::{checksum, ether_type, mac_control_head, opcode, pause_head};
 use traffic::header::{Family, Header, Ports};
 use traffic::packet::{ETHERNET_HEADER_AND_FCS, FRAME_MIN, Protocol, Tcp, flags};
+use traffic::{Packet, Pause};
 
 const ETHERNET_HEADER: usize = 14;
 const FCS: u32 = 4;
@@ -77,6 +77,26 @@ pub(crate) fn gap(out: &mut Vec<u8>, length: u64, hop: Hop) -> u32 {
     let length = u32::try_from(length).unwrap_or(u32::MAX).max(FRAME_MIN) - FCS;
     out.resize((FRAME_MIN - FCS) as usize, 0);
     length
+}
+
+/// Writes a pause frame and returns its length without FCS: PAUSE of the whole port (802.3, annex 31B), or
+/// priority-based (annex 31D) with a zero as the time of each priority that it does not speak of.
+pub(crate) fn pause(out: &mut Vec<u8>, pause: &Pause, hop: Hop) -> u32 {
+    out.clear();
+    let from = Node::ethernet_address(hop.from.into());
+    if let Some(quanta) = pause.of_port() {
+        out.extend(mac_control_head(from, opcode::PAUSE));
+        out.extend(quanta.to_be_bytes());
+    } else {
+        out.extend(mac_control_head(from, opcode::PRIORITY_PAUSE));
+        out.extend([0, pause.enabled.bits()]);
+        for (priority, quanta) in (0..).zip(pause.quanta) {
+            let quanta = if pause.enabled.contains(priority) { quanta } else { 0 };
+            out.extend(quanta.to_be_bytes());
+        }
+    }
+    out.resize((FRAME_MIN - FCS) as usize, 0);
+    FRAME_MIN - FCS
 }
 
 fn ethernet(out: &mut Vec<u8>, destination: [u8; 6], source: [u8; 6], ether_type: u16) {

@@ -5,11 +5,12 @@ mod scene;
 use std::path::Path;
 use std::process::Command;
 
+use network::PortId;
 use record::Recorder;
 use scene::{ACCESS, BACK, WAN, at_us, back, data, datagram, packet, sack, syn, totals_until};
 use traffic::header::Header;
 use traffic::packet::{ecn, flags};
-use traffic::{Bytes, DropReason, Duration, Instant, Packet};
+use traffic::{Bytes, Control, DropReason, Duration, Instant, Packet, Pause, Priorities};
 
 /// Payload of zeros with which the sum over the scene's addresses, ports and lengths comes to zero.
 const SUMS_TO_ZERO: u32 = 15_688;
@@ -194,6 +195,55 @@ fn gaps_are_pause_frames_of_their_true_length() {
     // 20.000123456 ms is written to the nanosecond.
     assert_eq!(rows[0], ["1486", "0.020000123", to, "0x0001", "0"]);
     assert_eq!(rows[1], ["60", "0.020013000", to, "0x0001", "0"]);
+}
+
+/// 802.1Qbb: the vector has a bit for each priority, and of those without one the time is zero.
+#[test]
+fn pause_frames_read_as_they_were_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recorder = Recorder::new(&scene::plan(), Some(folder.path())).unwrap();
+    let mut several = Pause::priority(7, 300);
+    several.enabled = Priorities::of(0b1000_0010);
+    several.quanta[1] = 0;
+    let said = [Pause::priority(3, u16::MAX), Pause::priority(3, 0), several]
+        .into_iter()
+        .chain([Pause::port(513), Pause::port(0)]);
+    for (us, pause) in (1..).zip(said) {
+        recorder.control(BACK, &Control::Pause(pause), at_us(us));
+    }
+    // What is not captured.
+    recorder.control(PortId(1), &Control::Pause(Pause::port(1)), at_us(9));
+    recorder.finish(&totals_until(at_us(30))).unwrap();
+
+    let bad = "_ws.malformed || _ws.expert.severity >= 6291456";
+    let Some(text) = tshark(folder.path(), &["-Y", bad]) else { return };
+    assert_eq!(text, "");
+    let names =
+        ["frame.len", "frame.time_epoch", "eth.src", "eth.dst", "macc.opcode", "macc.pause_time"];
+    let times = (0..8).map(|priority| format!("macc.cbfc.pause_time.c{priority}"));
+    let times: Vec<String> = times.collect();
+    let names: Vec<&str> = names
+        .into_iter()
+        .chain(["macc.cbfc.enbv"])
+        .chain(times.iter().map(String::as_str))
+        .collect();
+    let rows = fields(folder.path(), "macc", &names).unwrap();
+    let row = |us: u64, opcode: &str, said: &str| {
+        let head = format!("60 0.{:09} 02:00:00:00:00:03 01:80:c2:00:00:01 {opcode}", 1_000 * us);
+        format!("{head} {said}")
+    };
+    let expected = [
+        row(1, "0x0101", "- 0x0008 0 0 0 65535 0 0 0 0"),
+        row(2, "0x0101", "- 0x0008 0 0 0 0 0 0 0 0"),
+        row(3, "0x0101", "- 0x0082 0 0 0 0 0 0 0 300"),
+        row(4, "0x0001", "513 - - - - - - - - -"),
+        row(5, "0x0001", "0 - - - - - - - - -"),
+    ];
+    let shown = |row: &Vec<String>| {
+        let cells = row.iter().map(|cell| if cell.is_empty() { "-" } else { cell });
+        cells.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(rows.iter().map(shown).collect::<Vec<_>>(), expected);
 }
 
 #[test]

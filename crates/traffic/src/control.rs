@@ -89,6 +89,12 @@ impl Pause {
         Self { enabled: Priorities::one(priority), quanta: [quanta; PRIORITIES] }
     }
 
+    /// The pause time of an 802.3 PAUSE frame, which is all priorities'; `None` of a priority-based one.
+    pub fn of_port(&self) -> Option<u16> {
+        let [first, ..] = self.quanta;
+        (self.enabled == Priorities::ALL && self.quanta == [first; PRIORITIES]).then_some(first)
+    }
+
     /// How long after its arrival a port of `rate` does as it says, at the latest and therefore here: 2 quanta up to
     /// 1 Gbit/s (802.3, 31B.3.7), and of faster ones what the headroom of switches allows for the far end (SONiC's
     /// table by speed, of 64 bytes each).

@@ -84,12 +84,24 @@ pub fn checksum(parts: &[&[u8]]) -> u16 {
     !fold(parts.iter().map(|part| sum(part)).sum())
 }
 
-/// How a PAUSE frame (IEEE 802.3, annex 31B) from that address begins, up to its pause time; it goes to the address
-/// that no bridge forwards.
+/// Opcodes of MAC control frames (IEEE 802.3, annex 31A).
+pub mod opcode {
+    /// PAUSE: one pause time for all that a port sends (annex 31B).
+    pub const PAUSE: u16 = 0x0001;
+    /// Priority-based flow control: a vector of enabled priorities and a pause time for each (annex 31D; 802.1Qbb).
+    pub const PRIORITY_PAUSE: u16 = 0x0101;
+}
+
+/// How a PAUSE frame (IEEE 802.3, annex 31B) from that address begins, up to its pause time.
 pub fn pause_head(from: [u8; 6]) -> [u8; 16] {
+    mac_control_head(from, opcode::PAUSE)
+}
+
+/// How a MAC control frame (IEEE 802.3, clause 31) from that address begins, up to and including its opcode; it goes
+/// to the address that no bridge forwards.
+pub fn mac_control_head(from: [u8; 6], opcode: u16) -> [u8; 16] {
     const TO: [u8; 6] = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x01];
-    const OPCODE: u16 = 1;
-    let what = ether_type::MAC_CONTROL.to_be_bytes().into_iter().chain(OPCODE.to_be_bytes());
+    let what = ether_type::MAC_CONTROL.to_be_bytes().into_iter().chain(opcode.to_be_bytes());
     let mut bytes = TO.into_iter().chain(from).chain(what);
     core::array::from_fn(|_| bytes.next().unwrap_or(0))
 }

@@ -95,6 +95,11 @@ impl Observer for FrameMonitor<'_> {
                     self.monitor.sender.send(Message::Gap { port, length, start, end });
                 }
             }
+            Event::Control { port, control, start, end }
+                if self.monitor.watched[port.0 as usize].frames =>
+            {
+                self.monitor.sender.send(Message::Control { port, control, start, end });
+            }
             Event::Dropped { place, id, packet, reason, now } => {
                 self.monitor.programs.dropped(packet, now);
                 self.monitor.sender.send(Message::Dropped { place, packet: *packet, reason, now });
