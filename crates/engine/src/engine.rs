@@ -224,11 +224,15 @@ impl Engine {
         host.ok_or(OptionError::NotOpen)?.set_option(flow, option, cx)
     }
 
-    /// Tells of every queue and each of its classes, as they are now.
+    /// Tells of every queue, each of its classes and its port's pauses, as they are now.
     pub fn sample_queues(&self, now: Instant, observer: &mut impl Observer) {
         for port in self.world.nodes.iter().flat_map(Node::ports) {
+            let flow_control = port.flow_control(now);
             let (port, qdisc, statistics) = (port.id(), port.qdisc(), &port.statistics());
             observer.on(Event::QueueSample { port, now, statistics });
+            if let Some(counted) = &flow_control {
+                observer.on(Event::PauseSample { port, now, counted });
+            }
             qdisc.classes(&mut |_, class, counted| {
                 let statistics = &counted;
                 observer.on(Event::ClassSample { port, class, now, statistics });

@@ -5,6 +5,7 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time;
 
+use network::flow_control::Counters;
 use network::observer::{Captured, Place};
 use network::{Event, Fault, Observer, PortId};
 use record::capture::KEPT;
@@ -12,7 +13,7 @@ use scenario::Plan;
 use traffic::{Bytes, Control, DropReason, FlowId, Instant, Packet, Statistics};
 use transport::Info;
 
-/// An [`Event`] that owns what it tells. A flow's and a class's samples, rare and large, lie in a box.
+/// An [`Event`] that owns what it tells. Samples of flows, classes and pauses, rare and large, lie in a box.
 #[derive(Clone, Debug)]
 pub(crate) enum Message {
     Transmitted { port: PortId, packet: Packet, start: Instant, end: Instant },
@@ -23,6 +24,7 @@ pub(crate) enum Message {
     Frame { port: PortId, at: Instant, length: u32, dropped: Option<DropReason>, bytes: [u8; KEPT] },
     Queue { port: PortId, now: Instant, statistics: Statistics },
     Class { port: PortId, now: Instant, class: Box<str>, statistics: Box<Statistics> },
+    Pauses { port: PortId, now: Instant, counted: Box<Counters> },
     Flow { flow: FlowId, now: Instant, ends: Box<[Info; 2]> },
 }
 
@@ -129,6 +131,9 @@ fn replay(message: Message, observer: &mut impl Observer) {
         }
         Message::Class { port, now, class, statistics } => {
             observer.on(Event::ClassSample { port, class: &class, now, statistics: &statistics });
+        }
+        Message::Pauses { port, now, counted } => {
+            observer.on(Event::PauseSample { port, now, counted: &counted });
         }
         Message::Flow { flow, now, ends } => {
             let [sender, receiver] = &*ends;

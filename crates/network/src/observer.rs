@@ -3,6 +3,7 @@
 use traffic::{Bytes, Control, DropReason, FlowId, Instant, Packet, PacketId, Statistics};
 use transport::Info;
 
+use crate::flow_control::Counters;
 use crate::guard::Fault;
 
 /// One direction of a link, and the output port that feeds it: `2 * link + end`, where `end` is the
@@ -131,6 +132,15 @@ pub enum Event<'a> {
         /// What it has counted.
         statistics: &'a Statistics,
     },
+    /// A sample of a port's flow control, where the far end of its wire may stop it, or it the far end.
+    PauseSample {
+        /// The port.
+        port: PortId,
+        /// When.
+        now: Instant,
+        /// What it has counted.
+        counted: &'a Counters,
+    },
     /// A real frame at a port that is captured, from a driver that moves such.
     Frame {
         /// The port.
@@ -146,7 +156,10 @@ impl Event<'_> {
     pub const fn is_sample(&self) -> bool {
         matches!(
             self,
-            Self::FlowSample { .. } | Self::QueueSample { .. } | Self::ClassSample { .. }
+            Self::FlowSample { .. }
+                | Self::QueueSample { .. }
+                | Self::ClassSample { .. }
+                | Self::PauseSample { .. }
         )
     }
 }

@@ -1,5 +1,5 @@
-//! The run folder: `manifest.json`, `scenario.lock.toml`, `summary.json`, six tables, the capture and
-//! the report.
+//! The run folder: `manifest.json`, `scenario.lock.toml`, `summary.json`, six tables (seven where a switch
+//! pauses), the capture and the report.
 //!
 //! While a run goes on its files are in a directory of its own within the folder, and what an earlier run left
 //! stays as it was. At the end they take its place by rename, `manifest.json` last, so a run that is refused or
@@ -16,7 +16,9 @@ use crate::error::Error;
 use crate::lab::LabReport;
 use crate::manifest::{self, Manifest, Stored};
 use crate::provenance::Provenance;
-use crate::rows::{BandwidthRow, ClassRow, DelayRow, FlowRow, QueueRow, Row, SequenceRow};
+use crate::rows::{
+    BandwidthRow, ClassRow, DelayRow, FlowRow, PauseRow, QueueRow, Row, SequenceRow,
+};
 use crate::summary::Summary;
 use crate::totals::{Cost, Ending};
 
@@ -41,7 +43,7 @@ pub const PROGRAMS: &str = "programs";
 pub const UNFINISHED: &str = "run.partial";
 
 /// Every file of a folder but the manifest.
-const FILES: [&str; 10] = [
+const FILES: [&str; 11] = [
     SCENARIO,
     SUMMARY,
     REPORT,
@@ -52,6 +54,7 @@ const FILES: [&str; 10] = [
     QueueRow::FILE,
     ClassRow::FILE,
     DelayRow::FILE,
+    PauseRow::FILE,
 ];
 
 /// The name that the manifest of the finished run waits under, beside that which says "incomplete".

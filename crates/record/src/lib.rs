@@ -30,6 +30,7 @@ pub mod wire;
 
 mod bandwidth;
 mod parquet_file;
+mod pauses;
 mod pcapng;
 mod provenance;
 mod sequence;
@@ -44,7 +45,7 @@ pub use network::histogram::Histogram;
 pub use provenance::Provenance;
 pub use recorder::{Recorder, Recording};
 pub use rows::{
-    BandwidthRow, ClassRow, DelayRow, FlowRow, Name, Names, QueueRow, Row, SequenceRow,
+    BandwidthRow, ClassRow, DelayRow, FlowRow, Name, Names, PauseRow, QueueRow, Row, SequenceRow,
 };
 pub use steering::Steering;
 pub use stored_run::StoredRun;

@@ -5,6 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use network::flow_control::Counters;
 use network::observer::{Event, Observer, Place, PortId};
 use scenario::plan::{Plan, Window};
 use traffic::{Bytes, Control, DropReason, FlowId, Instant, Packet, Statistics};
@@ -14,8 +15,10 @@ use crate::capture::Captures;
 use crate::delays;
 use crate::error::Error;
 use crate::folder::Files;
+use crate::pauses::Pauses;
 use crate::rows::{
-    BandwidthRow, ClassRow, DelayRow, FlowRow, Name, Names, PlanNames, QueueRow, Row, SequenceRow,
+    BandwidthRow, ClassRow, DelayRow, FlowRow, Name, Names, PauseRow, PlanNames, QueueRow, Row,
+    SequenceRow,
 };
 use crate::sequence::Tracker;
 use crate::table::{Series, Table};
@@ -42,6 +45,8 @@ pub struct Recorder {
     queues: Series<QueueRow>,
     classes: Series<ClassRow>,
     delays: Series<DelayRow>,
+    /// None where no switch pauses.
+    pauses: Option<Pauses>,
     /// `sojourn` and `spacing`.
     kinds: [Name; 2],
 }
@@ -105,6 +110,8 @@ pub struct Recording {
     pub classes: Table<ClassRow>,
     /// How long packets waited, and how far apart they left.
     pub delays: Table<DelayRow>,
+    /// Samples of pauses; empty where no switch sends pause frames.
+    pub pauses: Table<PauseRow>,
 }
 
 impl Recording {
@@ -117,6 +124,7 @@ impl Recording {
             queues: Table::stored(folder),
             classes: Table::stored(folder),
             delays: Table::stored(folder),
+            pauses: Table::stored(folder),
         }
     }
 
@@ -128,6 +136,7 @@ impl Recording {
         self.queues.in_folder(folder);
         self.classes.in_folder(folder);
         self.delays.in_folder(folder);
+        self.pauses.in_folder(folder);
     }
 }
 
@@ -173,6 +182,8 @@ impl Recorder {
             }
         }
         let names = Arc::new(known.into_names());
+        let has_pauses = plan.probes.queues.is_some() && plan.has_pauses();
+        let pauses = has_pauses.then(|| series(files, &names).map(Pauses::new));
         let recorded = ports.iter().map(Port::is_recorded).collect();
         Ok(Self {
             recorded,
@@ -188,6 +199,7 @@ impl Recorder {
             queues: series(files, &names)?,
             classes: series(files, &names)?,
             delays: series(files, &names)?,
+            pauses: pauses.transpose()?,
             kinds,
             names,
         })
@@ -221,6 +233,13 @@ impl Recorder {
         }
     }
 
+    /// Notes what a port's flow control has counted.
+    pub fn pause_sample(&mut self, now: Instant, port: PortId, counted: &Counters) {
+        if let (Some(pauses), Some(sampled)) = (&mut self.pauses, self.ports.get(port.0 as usize)) {
+            pauses.sample(port, sampled.name, now, counted);
+        }
+    }
+
     /// Closes everything where the run ended, with the delays that it counted. Of a disk that is full, what there
     /// is no room for is left out; see [`Files::is_full`].
     ///
@@ -246,6 +265,10 @@ impl Recorder {
             queues: self.queues.finish(&self.names)?,
             classes: self.classes.finish(&self.names)?,
             delays: self.delays.finish(&self.names)?,
+            pauses: match self.pauses {
+                Some(pauses) => pauses.series.finish(&self.names)?,
+                None => Table::Memory(Vec::new(), Arc::clone(&self.names)),
+            },
         })
     }
 
@@ -310,6 +333,7 @@ impl Observer for Recorder {
             Event::ClassSample { port, class, now, statistics } => {
                 self.class_sample(now, port, class, statistics);
             }
+            Event::PauseSample { port, now, counted } => self.pause_sample(now, port, counted),
             Event::Frame { port, frame } => self.captures.frame(port, &frame),
             Event::Control { port, control, start, .. } => self.control(port, &control, start),
             Event::Dropped { .. }

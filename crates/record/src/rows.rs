@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use network::PortId;
+use network::flow_control::Counters;
 use scenario::plan::{Link, Plan};
+use traffic::control::PRIORITIES;
 use traffic::{FlowId, Instant, Statistics};
 
 /// A name of the scenario, as its place in a [`Names`].
@@ -310,6 +312,37 @@ row! {
 }
 
 row! {
+    /// A sample of a port's pauses (IEEE 802.1Qbb; 802.3, annex 31B), from the last sample before its first pause frame on;
+    /// counters run from the start. PAUSE of the whole port stops all priorities alike.
+    PauseRow in "pauses.parquet" {
+        /// The port, as `NODE:LINK`.
+        port: Name,
+        /// When.
+        time_ns: u64,
+        /// Pause frames sent, to stop what comes in there or let it go on.
+        sent_frames: u64,
+        /// Pause frames received.
+        received_frames: u64,
+        /// For how long the far end had stopped priority 0.
+        paused_0_ns: u64,
+        /// For how long it had stopped priority 1.
+        paused_1_ns: u64,
+        /// For how long it had stopped priority 2.
+        paused_2_ns: u64,
+        /// For how long it had stopped priority 3.
+        paused_3_ns: u64,
+        /// For how long it had stopped priority 4.
+        paused_4_ns: u64,
+        /// For how long it had stopped priority 5.
+        paused_5_ns: u64,
+        /// For how long it had stopped priority 6.
+        paused_6_ns: u64,
+        /// For how long it had stopped priority 7.
+        paused_7_ns: u64,
+    }
+}
+
+row! {
     /// How many packets of a port had a delay within a range, known to 6 %.
     DelayRow in "delays.parquet" {
         /// The port, as `NODE:LINK`, or a class there, as `NODE:LINK CLASS`.
@@ -399,6 +432,41 @@ impl ClassRow {
             dropped_bytes: statistics.dropped_bytes,
             marked_packets: statistics.marked_packets,
         }
+    }
+}
+
+impl PauseRow {
+    /// A sample of `port`'s flow control.
+    pub fn new(port: Name, now: Instant, counted: &Counters) -> Self {
+        let paused = |priority: usize| counted.stopped[priority].as_ns();
+        Self {
+            port,
+            time_ns: now.as_ns(),
+            sent_frames: counted.pauses_sent,
+            received_frames: counted.pauses_received,
+            paused_0_ns: paused(0),
+            paused_1_ns: paused(1),
+            paused_2_ns: paused(2),
+            paused_3_ns: paused(3),
+            paused_4_ns: paused(4),
+            paused_5_ns: paused(5),
+            paused_6_ns: paused(6),
+            paused_7_ns: paused(7),
+        }
+    }
+
+    /// For how long the far end had stopped each priority, in nanoseconds.
+    pub const fn paused_ns(&self) -> [u64; PRIORITIES] {
+        [
+            self.paused_0_ns,
+            self.paused_1_ns,
+            self.paused_2_ns,
+            self.paused_3_ns,
+            self.paused_4_ns,
+            self.paused_5_ns,
+            self.paused_6_ns,
+            self.paused_7_ns,
+        ]
     }
 }
 

@@ -23,6 +23,7 @@ mod flows;
 mod limits;
 mod lines;
 pub(crate) mod overlay;
+mod pauses;
 mod queues;
 mod sequences;
 
@@ -58,6 +59,7 @@ pub(crate) fn over_time(run: &Run<'_>, kept: &Recording) -> Result<Vec<Figure>, 
     figures.extend(queues::backlogs(run, &kept.queues)?);
     figures.extend(classes::backlogs(run, &kept.classes)?);
     figures.extend(queues::losses(run, &kept.queues)?);
+    figures.extend(pauses::figures(run, &kept.pauses)?);
     figures.extend(sequences::figures(run, &kept.sequences)?);
     Ok(figures)
 }

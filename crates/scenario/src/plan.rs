@@ -150,6 +150,12 @@ impl Plan {
         (0..self.nodes.len()).any(|node| self.has_kernel(node))
     }
 
+    /// Whether a switch stops the far ends of its links by pause frames.
+    pub fn has_pauses(&self) -> bool {
+        let pauses = |node: &Node| matches!(&node.kind, NodeKind::Switch(s) if s.pauses());
+        self.nodes.iter().any(pauses)
+    }
+
     /// Whether the simulator's own stack runs the flow, at both ends.
     pub fn is_modelled(&self, flow: &Flow) -> bool {
         !flow.takes_a_kernel() && ![flow.from, flow.to].iter().any(|&end| self.has_kernel(end))

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use network::{Event, Observer, PortId};
-use record::Recorder;
+use record::{PauseRow, Recorder, Row, Totals};
 use scenario::Plan;
 use traffic::Control;
 
@@ -116,4 +116,92 @@ fn a_capture_has_every_pause_frame() {
         let times: Vec<&str> = all.lines().collect();
         assert!(times.len() > said.len() && times.is_sorted(), "{pause}");
     }
+}
+
+/// The samples of pauses of a run of `plan`, each with its port's name, and what was counted in all.
+fn sampled(plan: &Plan) -> (Vec<(String, PauseRow)>, Totals) {
+    let mut recorder = Recorder::new(plan, None).expect("a recorder");
+    let totals = driver::totals_observed(plan, &mut recorder);
+    let recording = recorder.finish(&totals).expect("it records");
+    let mut rows = Vec::new();
+    let keep = |row: &PauseRow, names: &record::Names| {
+        rows.push((names.text(row.port).to_owned(), *row));
+    };
+    recording.pauses.each(keep).expect("a table");
+    (rows, totals)
+}
+
+/// Samples rise with time, by no more than passes, to what the run counted; what is never stopped has none.
+#[test]
+fn samples_of_pauses_lead_to_the_totals() {
+    const EVERY: u64 = 50_000;
+    for pause in ["priority", "port"] {
+        let plan = incast(pause, "[probe.queues]\nevery = \"50 us\"");
+        let (rows, totals) = sampled(&plan);
+        let names = ["s.1:in.1", "s.4:in.4", "sw:in.1", "sw:in.4", "sw:out", "sink:out"];
+        for name in names {
+            let of: Vec<&PauseRow> =
+                rows.iter().filter(|(port, _)| port == name).map(|(_, row)| row).collect();
+            let at = port(&plan, name);
+            let counted = totals.ports[at.0 as usize].flow_control.expect("a link with pauses");
+            let silent = counted.pauses_sent == 0 && counted.pauses_received == 0;
+            assert_eq!(silent, name.contains("out"), "{pause} {name}");
+            assert_eq!(of.is_empty(), silent, "{pause} {name}");
+            let (Some(first), Some(last)) = (of.first(), of.last()) else { continue };
+            let told = |row: &PauseRow| row.sent_frames + row.received_frames;
+            assert_eq!((told(first), first.paused_ns()), (0, [0; 8]), "{pause} {name}");
+            for pair in of.windows(2) {
+                assert_eq!(pair[1].time_ns - pair[0].time_ns, EVERY, "{pause} {name}");
+                for (before, now) in pair[0].paused_ns().into_iter().zip(pair[1].paused_ns()) {
+                    // Rounded to nanoseconds.
+                    assert!(now >= before && now - before <= EVERY + 1, "{pause} {name}");
+                }
+            }
+            let stopped = counted.stopped.map(|time| time.as_ns());
+            let end = (last.time_ns, last.sent_frames, last.received_frames, last.paused_ns());
+            let expected = (4_000_000, counted.pauses_sent, counted.pauses_received, stopped);
+            assert_eq!(end, expected, "{pause} {name}");
+            let which = |ns: u64| u8::from(ns > 0);
+            let expected = match (name.starts_with("sw"), pause) {
+                (true, _) => [0; 8],
+                (false, "port") => [1; 8],
+                (false, _) => [0, 0, 0, 1, 0, 0, 0, 0],
+            };
+            assert_eq!(stopped.map(which), expected, "{pause} {name}");
+        }
+    }
+}
+
+/// A run without pauses has no table of them.
+#[test]
+fn a_switch_that_stops_nothing_leaves_no_samples() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = |plan: &Plan, name: &str| {
+        let path = folder.path().join(name);
+        std::fs::create_dir(&path).expect("a folder");
+        let mut recorder = Recorder::new(plan, Some(&path)).expect("a recorder");
+        let totals = driver::totals_observed(plan, &mut recorder);
+        recorder.finish(&totals).expect("it records");
+        path.join(PauseRow::FILE).exists()
+    };
+    let text = r#"
+        duration = "1 ms"
+        [host.a]
+        [host.b]
+        [switch.sw]
+        LOSSLESS
+        [link.l]
+        between = ["a", "sw"]
+        rate = "1 Gbit/s"
+        [link.m]
+        between = ["sw", "b"]
+        rate = "1 Gbit/s"
+        [flow.f]
+        from = "a"
+        to = "b"
+        [probe.queues]
+        every = "100 us"
+        "#;
+    assert!(!run(&driver::plan(&text.replace("LOSSLESS", "")), "plain"));
+    assert!(run(&driver::plan(&text.replace("LOSSLESS", "lossless = 0")), "lossless"));
 }

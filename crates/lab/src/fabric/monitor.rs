@@ -30,6 +30,9 @@ impl Observer for Monitor {
                 let (class, statistics) = (class.into(), Box::new(*statistics));
                 self.sender.send(Message::Class { port, now, class, statistics });
             }
+            Event::PauseSample { port, now, counted } => {
+                self.sender.send(Message::Pauses { port, now, counted: Box::new(*counted) });
+            }
             _ => {}
         }
     }

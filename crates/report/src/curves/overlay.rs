@@ -6,10 +6,11 @@ use scenario::{Plan, Unit, Units};
 
 use super::distributions::{self, Distribution};
 use super::lines::{self, Line};
+use super::pauses;
 use super::{Figure, Points, TOGETHER, flows, greatest, read, scaled, seconds, series, time_axis};
 use crate::chart::{Axis, Chart, Shape};
 use record::error::Error;
-use record::rows::{DelayRow, FlowRow, QueueRow, Row};
+use record::rows::{DelayRow, FlowRow, PauseRow, QueueRow, Row};
 use record::stored_run::StoredRun;
 use record::table::Table;
 
@@ -58,6 +59,7 @@ pub(crate) fn figures(runs: &[Overlaid<'_>]) -> Result<Vec<Figure>, Error> {
         figures.extend(backlogs(runs, units, &port, span)?);
         figures.extend(delays(runs, units, &port)?);
     }
+    figures.extend(paused(runs, units, span)?);
     figures.extend(goodputs(runs, units));
     Ok(figures)
 }
@@ -171,6 +173,26 @@ fn backlogs(
     let unit = units.size.fit([greatest(curves.iter().map(|(_, curve)| curve))]);
     let what = (format!("Queue length at {port}"), "queued", "As it was sampled.");
     Ok(over_time(units, what, span, unit, Shape::Line, curves))
+}
+
+/// When the priority was paused that was for longest.
+fn paused(runs: &[Overlaid<'_>], units: Units, span: (f64, f64)) -> Result<Option<Figure>, Error> {
+    let tables = || runs.iter().map(|run| (run.name, run.table::<PauseRow>()));
+    let Some((_, Some(first))) = tables().next() else { return Ok(None) };
+    let Some((port, priority)) = pauses::longest(&first)? else { return Ok(None) };
+    let wanted = [(port, span)];
+    let mut curves = Vec::new();
+    for (name, table) in tables() {
+        let Some(table) = table else { continue };
+        let shares = pauses::shares(&table, &wanted, pauses::least(span))?;
+        curves
+            .extend(shares.into_iter().map(|mut port| (name, std::mem::take(&mut port[priority]))));
+    }
+    let [(port, _)] = wanted;
+    let caption =
+        format!("The share of time for which the far end had its priority {priority} stopped.");
+    let what = (format!("Pauses at {port}"), "paused (%)", caption.as_str());
+    Ok(over_time(units, what, span, Unit::NUMBER, Shape::Step, curves))
 }
 
 /// The distribution of queueing delays at that port.

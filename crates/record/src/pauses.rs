@@ -1,0 +1,48 @@
+//! The pauses of ports as time series, where a switch of the plan sends pause frames.
+
+use network::PortId;
+use network::flow_control::Counters;
+use traffic::Instant;
+
+use crate::rows::{Name, PauseRow};
+use crate::table::Series;
+
+/// The table in the making. A port has no row before there is something to tell of it.
+#[derive(Debug)]
+pub(crate) struct Pauses {
+    pub(crate) series: Series<PauseRow>,
+    /// By port, whether it has rows.
+    begun: Vec<bool>,
+    /// When the latest samples were taken, and those before.
+    moment: Option<Instant>,
+    before: Option<Instant>,
+}
+
+impl Pauses {
+    /// With no sample yet.
+    pub(crate) const fn new(series: Series<PauseRow>) -> Self {
+        Self { series, begun: Vec::new(), moment: None, before: None }
+    }
+
+    /// What the port of that name has counted. Its first row is of the sample before, so that a curve of what changed
+    /// from sample to sample begins where the pauses do.
+    pub(crate) fn sample(&mut self, port: PortId, name: Name, now: Instant, counted: &Counters) {
+        if self.moment != Some(now) {
+            (self.before, self.moment) = (self.moment, Some(now));
+        }
+        let index = port.0 as usize;
+        if self.begun.len() <= index {
+            self.begun.resize(index + 1, false);
+        }
+        if !self.begun[index] {
+            if counted.pauses_sent == 0 && counted.pauses_received == 0 {
+                return;
+            }
+            self.begun[index] = true;
+            if let Some(before) = self.before {
+                self.series.push(PauseRow::new(name, before, &Counters::default()));
+            }
+        }
+        self.series.push(PauseRow::new(name, now, counted));
+    }
+}
