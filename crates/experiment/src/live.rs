@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use network::{Event, Observer};
 use record::folder::SOCKET;
-use record::{FlowRow, Name, QueueRow};
+use record::{FlowRow, Name, PauseRow, QueueRow};
 use scenario::Plan;
 use serde_json::{Value, json};
 use traffic::Instant;
@@ -49,6 +49,7 @@ struct Shared {
     turn: AtomicU32,
     queues: Kept<u32, QueueRow>,
     classes: Kept<(u32, String), QueueRow>,
+    pauses: Kept<u32, PauseRow>,
     flows: Kept<u32, FlowRow>,
 }
 
@@ -100,8 +101,8 @@ impl Live {
 
     /// Looks on while `watch` watches.
     pub(crate) fn tap<'a, W>(&'a self, watch: &'a mut W) -> Tap<'a, W> {
-        let [queues, classes, flows] = [(); 3].map(|()| Gate::default());
-        Tap { watch, shared: &self.shared, queues, classes, flows }
+        let [queues, classes, pauses, flows] = [(); 4].map(|()| Gate::default());
+        Tap { watch, shared: &self.shared, queues, classes, pauses, flows }
     }
 }
 
@@ -165,10 +166,13 @@ impl Desk {
         for ((port, class), pair) in self.shared.classes.all().iter() {
             classes.entry(*port).or_default().push((class.clone(), *pair));
         }
+        let pauses = self.shared.pauses.all();
         for (&number, pair) in self.shared.queues.all().iter() {
             let Some((name, port)) = ports.get(number as usize) else { continue };
             let classes = classes.remove(&number).unwrap_or_default();
-            all.port.0.push((name.clone(), sampled::port(port.clone(), pair, classes)));
+            let mut port = sampled::port(port.clone(), pair, classes);
+            port.pauses = pauses.get(&number).and_then(sampled::pauses);
+            all.port.0.push((name.clone(), port));
         }
         for (&number, pair) in self.shared.flows.all().iter() {
             let Some(name) = self.flows.get(number as usize) else { continue };
@@ -207,6 +211,7 @@ pub(crate) struct Tap<'a, W> {
     shared: &'a Shared,
     queues: Gate,
     classes: Gate,
+    pauses: Gate,
     flows: Gate,
 }
 
@@ -240,6 +245,9 @@ impl<W> Tap<'_, W> {
             {
                 let row = QueueRow::new(Name(port.0), now, statistics);
                 self.shared.classes.keep((port.0, class.to_owned()), row);
+            }
+            Event::PauseSample { port, now, counted } if self.pauses.opens(turn(), port.0, now) => {
+                self.shared.pauses.keep(port.0, PauseRow::new(Name(port.0), now, counted));
             }
             _ => {}
         }

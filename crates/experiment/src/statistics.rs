@@ -61,6 +61,9 @@ pub struct Port {
     /// Packets dropped at it, by reason.
     #[serde(skip_serializing_if = "Drops::is_empty")]
     pub drops_by_reason: Drops,
+    /// Its pauses, once it had any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pauses: Option<Pauses>,
     /// A router's interface there.
     #[serde(flatten)]
     pub interface: Option<Interface>,
@@ -86,6 +89,20 @@ pub struct Interface {
     pub lost_when_down: u64,
     /// Frames of MAC control that it received, such as PAUSE, which go no further.
     pub mac_control_frames: u64,
+}
+
+/// The pauses of a port (IEEE 802.1Qbb; 802.3, annex 31B).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Pauses {
+    /// The share of the time of late for which the far end had it stopped: of its priorities, the one that was for longest.
+    pub stopped_share: Option<f64>,
+    /// Pause frames sent and received of late, a second.
+    pub frame_rate: Option<f64>,
+    /// Pause frames sent so far, to stop what comes in there or let it go on.
+    pub sent: u64,
+    /// Pause frames received so far.
+    pub received: u64,
 }
 
 /// A class of a discipline.

@@ -22,15 +22,19 @@ const BAR: usize = 8;
 /// A column: its heading, its width, and how soon it goes where there is too little room (the greatest first).
 type Column = (&'static str, u16, u8);
 
-const QUEUES: [Column; 7] = [
+const QUEUES: [Column; 9] = [
     ("rate", 12, 0),
     ("promised", BAR as u16 + 7, 2),
-    ("of line", 7, 6),
+    ("of line", 7, 8),
     ("backlog", 9, 1),
-    ("drops/s", 7, 3),
-    ("marks/s", 7, 4),
-    ("rate of late", 12, 5),
+    ("paused", 6, 3),
+    ("pauses/s", 8, 5),
+    ("drops/s", 7, 4),
+    ("marks/s", 7, 6),
+    ("rate of late", 12, 7),
 ];
+/// Those that are there only where a port has pauses.
+const PAUSES: [usize; 2] = [4, 5];
 
 const FLOWS: [Column; 6] = [
     ("goodput", 12, 0),
@@ -41,9 +45,9 @@ const FLOWS: [Column; 6] = [
     ("timeouts", 8, 5),
 ];
 
-/// The columns that fit, by number.
-fn fitting(columns: &[Column], width: u16) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..columns.len()).collect();
+/// The columns that are wanted and fit, by number.
+fn fitting(columns: &[Column], wanted: impl Fn(usize) -> bool, width: u16) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..columns.len()).filter(|&index| wanted(index)).collect();
     order.sort_by_key(|&index| columns[index].2);
     let mut left = width.saturating_sub(NAME);
     let fits = |index: &usize| {
@@ -80,7 +84,8 @@ pub(super) fn queues(
     history: &History,
     (units, palette): (Units, Palette),
 ) {
-    let shown = fitting(&QUEUES, area.width);
+    let has_pauses = lines.iter().any(|line| line.pauses.is_some());
+    let shown = fitting(&QUEUES, |index| has_pauses || !PAUSES.contains(&index), area.width);
     let quantities = lines.iter().flat_map(|line| {
         let backlog = line.counts.backlog_bytes.map(|bytes| (Kind::Size, bytes as f64));
         line.counts.rate.map(|rate| (Kind::Rate, rate)).into_iter().chain(backlog)
@@ -113,10 +118,12 @@ fn queue(
         1 => bar(plain::share(counts.rate, line.promised), palette),
         2 => right(plain::share(counts.rate, line.line_rate).map(plain::percent)),
         3 => right(counts.backlog_bytes.map(|bytes| units.size.show(bytes as f64))),
-        4 => alarming(counts.drop_rate, palette),
-        5 => right(counts.mark_rate.map(quantity::digits)),
+        4 => right(line.pauses.and_then(|own| own.stopped_share).map(plain::percent)),
+        5 => right(line.pauses.and_then(|own| own.frame_rate).map(quantity::digits)),
+        6 => alarming(counts.drop_rate, palette),
+        7 => right(counts.mark_rate.map(quantity::digits)),
         _ => {
-            let width = usize::from(QUEUES[6].1);
+            let width = usize::from(QUEUES[8].1);
             let picture = history.picture(line.port, line.class, width);
             Text::styled(picture, palette.within()).right_aligned()
         }
@@ -131,7 +138,7 @@ pub(super) fn flows(
     above: usize,
     (units, palette): (Units, Palette),
 ) {
-    let shown = fitting(&FLOWS, area.width);
+    let shown = fitting(&FLOWS, |_| true, area.width);
     let quantities = flows.iter().flat_map(|(_, flow)| {
         let round_trip = flow.srtt_seconds.map(|seconds| (Kind::Time, seconds));
         flow.rate.map(|rate| (Kind::Rate, rate)).into_iter().chain(round_trip)
@@ -192,15 +199,19 @@ mod tests {
 
     #[test]
     fn columns_go_one_by_one() {
-        let names = |width| {
-            let shown = fitting(&QUEUES, width).into_iter();
+        let fitting = |wanted: &dyn Fn(usize) -> bool, width| {
+            let shown = fitting(&QUEUES, wanted, width).into_iter();
             shown.map(|index| QUEUES[index].0).collect::<Vec<_>>().join(" ")
         };
+        let names = |width| fitting(&|index| !PAUSES.contains(&index), width);
         assert_eq!(names(120), "rate promised of line backlog drops/s marks/s rate of late");
         assert_eq!(names(80), "rate promised backlog drops/s marks/s rate of late");
         assert_eq!(names(60), "rate promised backlog drops/s");
         assert_eq!(names(40), "rate backlog");
         assert_eq!(names(10), "");
+        let names = |width| fitting(&|_| true, width);
+        assert_eq!(names(80), "rate promised backlog paused pauses/s drops/s");
+        assert_eq!(names(60), "rate promised backlog paused");
     }
 
     #[test]

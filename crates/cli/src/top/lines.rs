@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use experiment::statistics::{Class, Counts, Flow, Port, Statistics};
+use experiment::statistics::{Class, Counts, Flow, Pauses, Port, Statistics};
 
 /// The order of siblings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,6 +76,8 @@ pub(super) struct Line<'a> {
     pub(super) discipline: &'a str,
     /// What was counted.
     pub(super) counts: &'a Counts,
+    /// The port's pauses; none of a class.
+    pub(super) pauses: Option<&'a Pauses>,
 }
 
 impl Line<'_> {
@@ -113,6 +115,7 @@ pub(super) fn tree<'a>(name: &'a str, port: &'a Port, sort: Sort) -> Vec<Line<'a
         line_rate: port.line_rate,
         discipline: &port.discipline,
         counts: &port.counts,
+        pauses: port.pauses.as_ref(),
     };
     let known: BTreeSet<&str> = port.class.0.iter().map(|(name, _)| name.as_str()).collect();
     let mut within: Within<'a> = BTreeMap::new();
@@ -140,6 +143,7 @@ fn below<'a>(above: &Line<'a>, within: &mut Within<'a>, lines: &mut Vec<Line<'a>
             depth: above.depth + 1,
             promised: class.promised_rate,
             counts: &class.counts,
+            pauses: None,
             ..above.clone()
         };
         lines.push(line.clone());

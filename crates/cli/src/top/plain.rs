@@ -13,21 +13,16 @@ pub(super) fn json(now: &Statistics) -> String {
 
 /// Everything.
 pub(super) fn table(now: &Statistics) -> String {
-    let mut queues = Table::new(&[
-        "class",
-        ">rate",
-        ">of line",
-        ">promised",
-        ">of it",
-        ">backlog",
-        ">drops/s",
-        ">marks/s",
-        ">drops",
-    ])
-    .in_units(now.units);
+    let has_pauses = now.port.0.iter().any(|(_, port)| port.pauses.is_some());
+    let mut headings = vec!["class", ">rate", ">of line", ">promised", ">of it", ">backlog"];
+    if has_pauses {
+        headings.extend([">paused", ">pauses/s"]);
+    }
+    headings.extend([">drops/s", ">marks/s", ">drops"]);
+    let mut queues = Table::new(&headings).in_units(now.units);
     for (name, port) in lines::ports(now, Sort::Scenario) {
         for line in lines::tree(name, port, Sort::Scenario) {
-            queues.row(queue(&line));
+            queues.row(queue(&line, has_pauses));
         }
     }
     let mut flows =
@@ -80,22 +75,30 @@ pub(super) fn state(now: &Statistics) -> String {
     known.join(", ")
 }
 
-fn queue(line: &Line<'_>) -> Vec<Cell> {
+fn queue(line: &Line<'_>, has_pauses: bool) -> Vec<Cell> {
     let counts = line.counts;
     let of = |whole: Option<f64>| share(counts.rate, whole).map(percent).unwrap_or_default().into();
     let rate = |rate| Cell::measured(Kind::Rate, rate);
     let per_second = |rate| Cell::measured(Kind::Number, rate);
-    vec![
+    let mut cells = vec![
         line.name().into(),
         rate(counts.rate),
         of(line.line_rate),
         rate(line.promised),
         of(line.promised),
         Cell::measured(Kind::Size, counts.backlog_bytes.map(|bytes| bytes as f64)),
+    ];
+    if has_pauses {
+        let paused = line.pauses.and_then(|pauses| pauses.stopped_share);
+        cells.push(paused.map(percent).unwrap_or_default().into());
+        cells.push(per_second(line.pauses.and_then(|pauses| pauses.frame_rate)));
+    }
+    cells.extend([
         per_second(counts.drop_rate),
         per_second(counts.mark_rate),
         counts.backlog_bytes.map_or_else(String::new, |_| quantity::count(counts.drops)).into(),
-    ]
+    ]);
+    cells
 }
 
 fn flow(name: &str, flow: &Flow) -> Vec<Cell> {

@@ -6,7 +6,7 @@ use std::path::Path;
 use experiment::statistics::sampled::{self, Pair};
 use experiment::statistics::{Statistics, configured_rate};
 use record::summary::Named;
-use record::{ClassRow, FlowRow, Name, QueueRow, Row, StoredRun, Table};
+use record::{ClassRow, FlowRow, Name, PauseRow, QueueRow, Row, StoredRun, Table};
 use scenario::{Document, Plan, Units};
 use traffic::{Duration, Instant};
 
@@ -28,6 +28,7 @@ pub(super) struct Replay {
     moment: Duration,
     queues: Tracks<QueueRow>,
     classes: Tracks<QueueRow>,
+    pauses: Tracks<PauseRow>,
     flows: Tracks<FlowRow>,
 }
 
@@ -67,6 +68,12 @@ impl Replay {
                 |row: &ClassRow| (row.port, row.class, row.time_ns),
                 as_queue,
             )?,
+            pauses: Tracks::read(
+                folder,
+                moment,
+                |row: &PauseRow| (row.port, row.port, row.time_ns),
+                PauseRow::clone,
+            )?,
             flows: Tracks::read(
                 folder,
                 moment,
@@ -98,11 +105,16 @@ impl Replay {
         for ((port, class), pair) in self.classes.at(now, span, |row| row.time_ns) {
             classes.entry(port).or_default().push((class.to_owned(), pair));
         }
+        let pauses = self.pauses.at(now, span, |row| row.time_ns);
+        let mut pauses: BTreeMap<&str, Pair<PauseRow>> =
+            pauses.map(|((name, _), pair)| (name, pair)).collect();
         let port = |((name, _), pair): ((&str, &str), Pair<QueueRow>)| {
             let port = known.iter().find(|(known, _)| known == name);
             let port = port.map(|(_, port)| port.clone()).unwrap_or_default();
             let classes = classes.remove(name).unwrap_or_default();
-            (name.to_owned(), sampled::port(port, &pair, classes))
+            let mut port = sampled::port(port, &pair, classes);
+            port.pauses = pauses.remove(name).and_then(|pair| sampled::pauses(&pair));
+            (name.to_owned(), port)
         };
         let queues = self.queues.at(now, span, |row| row.time_ns);
         let flows = self.flows.at(now, span, |row| row.time_ns);
@@ -118,11 +130,12 @@ impl Replay {
     }
 }
 
-/// Ports, classes and flows.
+/// Ports, their pauses, classes and flows.
 fn things(plan: &Plan) -> usize {
     let ports = configured_rate::ports(plan);
     let classes: usize = ports.iter().map(|(_, port)| port.class.0.len()).sum();
-    ports.len() + classes + plan.flows.len()
+    let pauses = if plan.has_pauses() { ports.len() } else { 0 };
+    ports.len() + pauses + classes + plan.flows.len()
 }
 
 /// A class's sample is that of its queue.

@@ -15,7 +15,7 @@ use crate::sanitise;
 
 const KEYS: &str = "q quit  Tab port  s sort  Space pause  ? help";
 const KEYS_RECORDED: &str = "q quit  \u{2190}\u{2192} time  Tab port  s sort  Space pause  ? help";
-const HELP: [&str; 16] = [
+const HELP: [&str; 17] = [
     "q, Ctrl-C        quit",
     "Tab, arrows      choose a port",
     "s                sort: scenario, rate, backlog, drops",
@@ -31,6 +31,7 @@ const HELP: [&str; 16] = [
     "against what it is promised; + is more than that:",
     "borrowed. \u{2581}\u{2583}\u{2588} is the rate of late against its highest.",
     "drops, marks and retr are packets a second.",
+    "paused is the time of late that a port was stopped.",
     "",
 ];
 

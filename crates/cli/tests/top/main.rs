@@ -51,7 +51,11 @@ struct UnderWay(Child);
 
 impl UnderWay {
     fn start(folder: &Path) -> Self {
-        let file = scenario::write(folder, "100000 s");
+        Self::of(folder, scenario::write(folder, "100000 s"))
+    }
+
+    /// One of that scenario.
+    fn of(folder: &Path, file: &str) -> Self {
         let mut command = suimon(folder, &["run", file, "--out", "run", "--quiet"]);
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         Self(child.expect("it starts"))
@@ -127,6 +131,64 @@ fn a_finished_run_is_stepped_through_in_json() {
     let some = lines(&output(folder.path(), &some));
     let times: Vec<_> = some.iter().map(|look| look["seconds"].as_f64().unwrap_or(-1.0)).collect();
     assert_eq!(times, [2.5, 2.6, 2.7]);
+}
+
+/// Two senders whom a switch stops, in a run that is finished and in one under way.
+#[test]
+fn ports_that_are_paused_are_told() {
+    let folder = folder();
+    let text = r#"
+        duration = "20 ms"
+        [host.s]
+        count = 2
+        [host.sink]
+        [switch.sw]
+        lossless = 0
+        xoff = "20 kB"
+        [link.in]
+        between = ["s", "sw"]
+        rate = "10 Gbit/s"
+        [link.out]
+        between = ["sw", "sink"]
+        rate = "10 Gbit/s"
+        [flow.f]
+        from = "s"
+        to = "sink"
+        datagrams = { rate = "9 Gbit/s" }
+        [probe.queues]
+        every = "1 ms"
+        "#;
+    fs::write(folder.path().join("s.toml"), text).expect("the scenario");
+    let run = output(folder.path(), &["run", "s.toml", "--out", "run", "--quiet"]);
+    assert_eq!(code(&run), 0, "{}", stderr(&run));
+    let once = output(folder.path(), &["top", "run", "--once"]);
+    let table = stdout(&once);
+    let headings = table.lines().find(|line| line.starts_with("class")).expect("headings");
+    assert!(headings.contains("backlog  paused  pauses/s  drops/s"), "{table}");
+    let looks = ["top", "run", "--once", "--json", "--at", "10 ms"];
+    let look = lines(&output(folder.path(), &looks)).remove(0);
+    let pauses = |port: &str| look["port"][port]["pauses"].clone();
+    // Together they have half of what they want: each is stopped for about 4 of 9 parts of the time.
+    let stopped = pauses("s.1:in.1")["stopped_share"].as_f64().expect("a share");
+    assert!((0.3..0.6).contains(&stopped), "{look}");
+    let [told, heard] = [&pauses("sw:in.1")["sent"], &pauses("s.1:in.1")["received"]]
+        .map(|frames| frames.as_u64().expect("a count"));
+    // One may be on its way.
+    assert!(heard > 10 && (heard..=heard + 1).contains(&told), "{look}");
+    assert_eq!(pauses("sw:in.1")["stopped_share"], 0.0);
+    assert!(pauses("sw:out").is_null(), "{look}");
+
+    // Of one that goes on, and not of what the other one left.
+    fs::remove_dir_all(folder.path().join("run")).expect("it goes");
+    let long = text.replace("20 ms", "100000 s");
+    fs::write(folder.path().join("long.toml"), long).expect("the scenario");
+    let _run = UnderWay::of(folder.path(), "long.toml");
+    eventually("pauses are told", || {
+        let once = output(folder.path(), &["top", "run", "--once", "--json"]);
+        let look = lines(&once).pop().unwrap_or_default();
+        let pauses = &look["port"]["s.1:in.1"]["pauses"];
+        pauses["stopped_share"].as_f64() > Some(0.3) && pauses["frame_rate"].as_f64() > Some(0.0)
+    });
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! What two samples tell: the later one's counts, and the rates between them.
 
-use record::{FlowRow, QueueRow};
+use record::{FlowRow, PauseRow, QueueRow};
 
-use super::{Class, Counts, Flow, Port};
+use super::{Class, Counts, Flow, Pauses, Port};
 
 /// An earlier sample, if there is one, and a later one.
 pub type Pair<R> = (Option<R>, R);
@@ -51,6 +51,25 @@ pub fn queue((before, now): &Pair<QueueRow>) -> Counts {
     }
 }
 
+/// Of a port's pauses; none where it had none yet.
+pub fn pauses((before, now): &Pair<PauseRow>) -> Option<Pauses> {
+    let rate = |count: &dyn Fn(&PauseRow) -> u64| {
+        let before = before.as_ref()?;
+        rate(count(before), count(now), before.time_ns, now.time_ns)
+    };
+    let frames = |row: &PauseRow| row.sent_frames + row.received_frames;
+    // Nanoseconds a second.
+    let stopped = |priority: usize| rate(&|row| row.paused_ns()[priority]);
+    let longest = (0..now.paused_ns().len()).filter_map(stopped).reduce(f64::max);
+    let pauses = Pauses {
+        stopped_share: longest.map(|rate| (rate / 1e9).min(1.0)),
+        frame_rate: rate(&frames),
+        sent: now.sent_frames,
+        received: now.received_frames,
+    };
+    (frames(now) > 0).then_some(pauses)
+}
+
 /// Of a flow.
 pub fn flow((before, now): &Pair<FlowRow>) -> Flow {
     let rate = |count: fn(&FlowRow) -> u64| {
@@ -76,8 +95,10 @@ fn rate(before: u64, now: u64, from_ns: u64, until_ns: u64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use network::flow_control::Counters;
     use record::Name;
     use record::summary::Named;
+    use traffic::Instant;
 
     use super::*;
 
@@ -97,6 +118,23 @@ mod tests {
         assert_eq!(queue(&(None, row(3_000, 9_000))).rate, None);
         // Another discipline counts from zero again.
         assert_eq!(queue(&(Some(row(1_000, 9_000)), row(2_000, 100))).rate, Some(0.0));
+    }
+
+    #[test]
+    fn the_priority_that_was_stopped_for_longest_counts() {
+        let row = |time_ms: u64, received: u64, [first, last]: [u64; 2]| {
+            let mut counted = Counters { pauses_received: received, ..Counters::default() };
+            counted.stopped[0] = traffic::Duration::from_ms(first);
+            counted.stopped[7] = traffic::Duration::from_ms(last);
+            PauseRow::new(Name(0), Instant::ZERO + traffic::Duration::from_ms(time_ms), &counted)
+        };
+        let before = row(1_000, 5, [900, 100]);
+        let now = pauses(&(Some(before), row(3_000, 9, [1_000, 600]))).expect("some");
+        let expected =
+            Pauses { stopped_share: Some(0.25), frame_rate: Some(2.0), sent: 0, received: 9 };
+        assert_eq!(now, expected);
+        assert_eq!(pauses(&(None, before)).and_then(|now| now.stopped_share), None);
+        assert_eq!(pauses(&(Some(row(0, 0, [0, 0])), row(1, 0, [0, 0]))), None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use experiment::statistics::{Class, Counts, Flow, Port};
+use experiment::statistics::{Class, Counts, Flow, Pauses, Port};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -129,6 +129,19 @@ fn a_wide_one_has_every_column() {
 #[test]
 fn a_narrow_one_has_what_matters() {
     is_kept("40x14.txt", &view(), (40, 14));
+}
+
+/// Columns of their own, where a port has pauses.
+#[test]
+fn pauses_are_shown_where_there_are_some() {
+    let stopped =
+        Pauses { stopped_share: Some(0.43), frame_rate: Some(1_240.0), sent: 0, received: 9 };
+    let mut now = statistics();
+    now.port.0[1].1.pauses = Some(stopped);
+    now.port.0[0].1.pauses = Some(Pauses { stopped_share: Some(0.0), sent: 9, ..stopped });
+    let mut view = View::default();
+    view.look(now);
+    is_kept("pauses.txt", &view, (80, 24));
 }
 
 #[test]
