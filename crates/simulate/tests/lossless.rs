@@ -117,6 +117,40 @@ fn another_priority_goes_on() {
     assert!(stopped[0].as_secs_f64() > 0.01 && stopped[5].as_ps() == 0, "{stopped:?}");
 }
 
+/// Enhanced transmission selection (802.1Qaz) at a switch's port: 60, 30 and 10 per cent of the line for three priorities
+/// that each ask for all of it, whether what is too much is lost or waits at its sender. The port itself is never stopped.
+#[test]
+fn shares_of_an_egress_are_what_its_classes_were_given() {
+    for lossless in ["", "lossless = \"1-3\"\nxoff = \"50 kB\""] {
+        let shares = [("cs3", 60.0), ("cs2", 30.0), ("cs1", 10.0)];
+        let mut text = format!(
+            "duration = \"20 ms\"\n[host.a]\ncount = 3\n[host.b]\n[switch.sw]\n{lossless}\n\
+             [link.in]\nbetween = [\"a\", \"sw\"]\nrate = \"10 Gbit/s\"\n\
+             [link.out]\nbetween = [\"sw\", \"b\"]\nrate = \"10 Gbit/s\"\n\
+             [measure]\nfrom = \"5 ms\"\n"
+        );
+        for (number, (dscp, percent)) in (1..).zip(shares) {
+            let priority = &dscp[2..];
+            text += &format!(
+                "[link.out.at.sw.queue.ets.class.{dscp}]\npercent = {percent}\n\
+                 priorities = {priority}\nqueue.fifo.bytes = \"12 MB\"\n\
+                 [flow.{dscp}]\nfrom = \"a.{number}\"\nto = \"b\"\ndscp = \"{dscp}\"\n\
+                 datagrams = {{ rate = \"10 Gbit/s\" }}\n"
+            );
+        }
+        let plan = driver::plan(&text);
+        let totals = driver::totals(&plan);
+        let received: Vec<f64> = totals.flows.iter().map(|flow| flow.received.0 as f64).collect();
+        let all: f64 = received.iter().sum();
+        for ((dscp, percent), bytes) in shares.into_iter().zip(received) {
+            let off = bytes / all * 100.0 / percent - 1.0;
+            assert!(off.abs() < 0.01, "{lossless:?} {dscp}: {off} beside {percent} %");
+        }
+        assert_eq!(lost(&plan, &totals) == 0, !lossless.is_empty());
+        assert_eq!(pauses(&totals) > 0, !lossless.is_empty());
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Drawn {
     gigabits: u64,
