@@ -235,8 +235,8 @@ pub struct Packets {
     dropped: VecDeque<(PacketId, DropReason)>,
     /// By flow.
     headers: Vec<FlowHeaders>,
-    /// What control frames say that are alive, and some that were.
-    controls: Vec<(PacketId, Control)>,
+    /// By place what the control frame says that is there, or was.
+    controls: Vec<Option<Control>>,
     /// Where a driver keeps bytes by place: packets and their copies that it has not yet been told of.
     copies: Option<VecDeque<(PacketId, PacketId)>>,
 }
@@ -332,18 +332,18 @@ impl Packets {
     pub fn insert_control(&mut self, control: Control) -> PacketId {
         let (flow, length) = (FlowId::CONTROL, FRAME_MIN);
         let id = self.insert(Packet { flow, length, ..Packet::default() });
-        match self.controls.iter_mut().find(|(known, _)| *known == id) {
-            Some((_, said)) => *said = control,
-            None => self.controls.push((id, control)),
+        let place = id.0 as usize;
+        if place >= self.controls.len() {
+            self.controls.resize(place + 1, None);
         }
+        self.controls[place] = Some(control);
         id
     }
 
     /// What a control frame says; `None` if the packet is none.
     pub fn control(&self, id: PacketId) -> Option<Control> {
         let is_control = self[id].flow == FlowId::CONTROL;
-        let mut all = self.controls.iter().filter(|_| is_control);
-        all.find(|(known, _)| *known == id).map(|&(_, control)| control)
+        self.controls.get(id.0 as usize).copied().flatten().filter(|_| is_control)
     }
 
     /// Takes a packet that arrived, or whose drop was recorded, out of the arena.
