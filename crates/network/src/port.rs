@@ -303,7 +303,7 @@ impl Port {
         if cx.now >= self.device.ready_at()
             && length <= self.frame_max
             && !self.diverted
-            && self.qdisc.get_mut().pass(length)
+            && self.qdisc.get_mut().pass(cx.packets, packet)
         {
             let sent = &mut cx.packets[packet];
             sent.queued = cx.now;

@@ -320,10 +320,11 @@ pub trait Discipline: Sized {
     /// Offers a packet.
     fn enqueue(&mut self, packets: &mut Packets, packet: PacketId, clock: WireClock) -> Enqueued;
 
-    /// Passes a packet of `length` bytes straight on to an idle wire: true, and counted as enqueued and
-    /// sent, if a dequeue right after its enqueue would send it. False leaves everything as it was; a
-    /// discipline need not know the short cut.
-    fn pass(&mut self, _length: u32) -> bool {
+    /// Passes a packet straight on to an idle wire: true, and counted as enqueued and sent, if a dequeue
+    /// right after its enqueue would send it. False leaves everything as it was; a discipline need not
+    /// know the short cut.
+    fn pass(&mut self, packets: &mut Packets, packet: PacketId) -> bool {
+        let _ = (packets, packet);
         false
     }
 

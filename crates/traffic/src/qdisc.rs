@@ -253,6 +253,12 @@ macro_rules! registry {
                 }
             }
             #[inline(never)]
+            fn pass_any(&mut self, packets: &mut Packets, id: PacketId) -> bool {
+                match self {
+                    $(Self::$variant(q) => q.pass(packets, id)),+
+                }
+            }
+            #[inline(never)]
             fn is_any_empty(&self) -> bool {
                 match self {
                     $(Self::$variant(q) => q.is_empty()),+
@@ -299,10 +305,11 @@ macro_rules! registry {
                 self.enqueue_any(packets, id, clock)
             }
             #[inline]
-            fn pass(&mut self, length: u32) -> bool {
-                match self {
-                    $(Self::$variant(q) => q.pass(length)),+
+            fn pass(&mut self, packets: &mut Packets, id: PacketId) -> bool {
+                if let Self::Fifo(q) = self {
+                    return q.pass(packets, id);
                 }
+                self.pass_any(packets, id)
             }
             #[inline]
             fn dequeue(&mut self, packets: &mut Packets, clock: WireClock) -> Dequeued {

@@ -171,7 +171,10 @@ impl Model {
     /// queued to the same counts after an enqueue and a dequeue.
     fn pass(&mut self, length: u32) {
         let before = self.discipline.statistics();
-        if !self.discipline.pass(length) {
+        let packet = self.packets.insert(Packet { length, ..Packet::default() });
+        let passed = self.discipline.pass(&mut self.packets, packet);
+        self.packets.release(packet);
+        if !passed {
             assert_eq!(self.discipline.statistics(), before, "a refusal leaves all as it was");
             return;
         }

@@ -44,6 +44,12 @@ pub trait ClassQueue: Debug {
     /// Offers a packet.
     fn offer(&mut self, packets: &mut Packets, id: PacketId, now: Instant) -> (Enqueued, Change);
 
+    /// [`Discipline::pass`].
+    fn pass(&mut self, packets: &mut Packets, id: PacketId) -> bool {
+        let _ = (packets, id);
+        false
+    }
+
     /// Takes a packet; `None` if there was none, or all were dropped.
     fn take(&mut self, packets: &mut Packets, now: Instant) -> (Option<Sent>, Change);
 
@@ -103,6 +109,14 @@ impl ClassQueue for Qdisc {
             _ => return self.offer_any(packets, id, now),
         };
         (answer, Change::offered(answer, length, empty))
+    }
+
+    #[inline]
+    fn pass(&mut self, packets: &mut Packets, id: PacketId) -> bool {
+        match self {
+            Self::Fifo(q) => q.pass(packets, id),
+            _ => false,
+        }
     }
 
     #[inline(always)]

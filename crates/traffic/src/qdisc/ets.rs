@@ -14,7 +14,7 @@ use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
 use crate::qdisc;
 use crate::qdisc::Page;
 use crate::qdisc::flat::{Flat, Scheduler, flat_parameters, queue_of_choice};
-use crate::qdisc::leaves::{self, Leaves};
+use crate::qdisc::leaves::{self, Leaves, OCCUPIED, bit};
 use crate::qdisc::rounds::Rounds;
 use crate::setting::{OutOfRange, settings};
 use crate::subject::Subject;
@@ -97,6 +97,8 @@ pub struct TransmissionSelection {
     percents: Vec<Option<u32>>,
     /// The strict classes in their order.
     strict: Vec<usize>,
+    /// Their bits among those that may have packets, if each has one.
+    bits: Option<u64>,
     /// The others' turns.
     rounds: Rounds,
     /// What a byte costs there. With a quantum of so many longest frames as a class has percent, and this
@@ -115,8 +117,11 @@ impl TransmissionSelection {
         let share = |percent: &Option<u32>| u64::from(percent.unwrap_or(0)).saturating_mul(frame);
         let rounds = Rounds::new(percents.iter().map(share));
         let byte_cost = percents.iter().flatten().min().copied().unwrap_or(1).into();
-        let strict = (0..percents.len()).filter(|&class| percents[class].is_none()).collect();
-        Self { percents, strict, rounds, byte_cost }
+        let strict: Vec<_> =
+            (0..percents.len()).filter(|&class| percents[class].is_none()).collect();
+        let each = percents.len() <= OCCUPIED;
+        let bits = each.then(|| strict.iter().fold(0, |all, &class| all | bit(class)));
+        Self { percents, strict, bits, rounds, byte_cost }
     }
 }
 
@@ -145,6 +150,12 @@ impl Scheduler for TransmissionSelection {
         }
     }
 
+    /// A strict one: the others' turns have accounts.
+    #[inline]
+    fn passes(&self, class: usize) -> bool {
+        self.percents[class].is_none()
+    }
+
     #[inline]
     fn take(
         &mut self,
@@ -152,7 +163,10 @@ impl Scheduler for TransmissionSelection {
         packets: &mut Packets,
         now: Instant,
     ) -> Option<PacketId> {
-        let strict = leaves.take_first(&self.strict, packets, now);
+        let strict = match self.bits {
+            Some(bits) => leaves.take_lowest(bits, packets, now),
+            None => leaves.take_first(&self.strict, packets, now),
+        };
         strict.or_else(|| self.rounds.take(self.byte_cost, leaves, packets, now))
     }
 

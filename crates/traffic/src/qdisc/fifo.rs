@@ -243,12 +243,12 @@ impl Discipline for Fifo {
     }
 
     #[inline]
-    fn pass(&mut self, length: u32) -> bool {
+    fn pass(&mut self, packets: &mut Packets, packet: PacketId) -> bool {
         // A limit is at least one full frame (`check`), so an empty queue takes any.
         if !self.queue.is_empty() {
             return false;
         }
-        let length = u64::from(length);
+        let length = u64::from(packets[packet].length);
         self.enqueued.add(1, length);
         self.backlog_bytes_max = self.backlog_bytes_max.max(length);
         true

@@ -109,6 +109,12 @@ pub trait Scheduler: Sized {
         let _ = class;
     }
 
+    /// Whether a packet of a class that finds no other packet goes next, and its going changes nothing here.
+    fn passes(&self, class: usize) -> bool {
+        let _ = class;
+        false
+    }
+
     /// Takes the packet that is sent next.
     fn take(
         &mut self,
@@ -170,6 +176,10 @@ impl<S: Scheduler> Discipline for Flat<S> {
             self.scheduler.wake(class);
         }
         answer
+    }
+
+    fn pass(&mut self, packets: &mut Packets, packet: PacketId) -> bool {
+        self.leaves.pass(packets, packet, |class| self.scheduler.passes(class))
     }
 
     fn dequeue(&mut self, packets: &mut Packets, WireClock { now, .. }: WireClock) -> Dequeued {

@@ -130,6 +130,8 @@ pub struct Leaves<C: ClassSpec> {
     stopped: Priorities,
     backlog: Backlog,
     backlog_bytes_max: u64,
+    /// Of the first classes, one bit each, those that may have packets: the others have none.
+    occupied: u64,
     /// What classes counted that exist no more.
     retired: Statistics,
 }
@@ -180,6 +182,15 @@ fn by_priority<C: ClassSpec>(given: &[C], other: usize) -> Result<[usize; PRIORI
     Ok(classes.map(|class| class.unwrap_or(other)))
 }
 
+/// How many classes [`Leaves::occupied`] has bits for.
+pub(super) const OCCUPIED: usize = u64::BITS as usize;
+
+/// The bit of a class there; none for one of those beyond.
+#[inline]
+pub(super) const fn bit(index: usize) -> u64 {
+    if index < OCCUPIED { 1 << index } else { 0 }
+}
+
 impl<C: ClassSpec> Leaves<C> {
     pub(super) fn new(
         given: &[C],
@@ -196,6 +207,7 @@ impl<C: ClassSpec> Leaves<C> {
             stopped: Priorities::NONE,
             backlog: Backlog::default(),
             backlog_bytes_max: 0,
+            occupied: 0,
             retired: Statistics::default(),
         })
     }
@@ -212,6 +224,7 @@ impl<C: ClassSpec> Leaves<C> {
         let checked = check(given, filters, default, self.port)?;
         let old = core::mem::replace(&mut self.leaves, checked.leaves);
         (self.classifier, self.default) = (checked.classifier, checked.default);
+        self.occupied = u64::MAX;
         let (mut kept, mut leaving) = (vec![false; given.len()], Vec::new());
         for (was, mut leaf) in old.into_iter().enumerate() {
             let same = given.iter().position(|class| class.name() == leaf.name);
@@ -257,6 +270,35 @@ impl<C: ClassSpec> Leaves<C> {
         &self.leaves[index].queue
     }
 
+    /// The class that a packet belongs to.
+    #[inline]
+    fn class_of(&self, packets: &Packets, packet: PacketId) -> usize {
+        self.classifier
+            .class_of(packets, packet)
+            .unwrap_or_else(|| self.default[usize::from(packets[packet].priority) % PRIORITIES])
+    }
+
+    /// Passes a packet straight on where no packet is queued, if its class and that one's queue let it.
+    #[inline]
+    pub(super) fn pass(
+        &mut self,
+        packets: &mut Packets,
+        packet: PacketId,
+        passes: impl FnOnce(usize) -> bool,
+    ) -> bool {
+        if !self.is_empty() || self.stops_some() {
+            return false;
+        }
+        let index = self.class_of(packets, packet);
+        let passed = passes(index) && self.leaves[index].queue.pass(packets, packet);
+        if passed {
+            packets[packet].enter_class(index);
+            let length = u64::from(packets[packet].length);
+            self.backlog_bytes_max = self.backlog_bytes_max.max(length);
+        }
+        passed
+    }
+
     /// Offers a packet to the class it belongs to, which is told too.
     #[inline]
     pub(super) fn enqueue(
@@ -265,11 +307,9 @@ impl<C: ClassSpec> Leaves<C> {
         packet: PacketId,
         now: Instant,
     ) -> (usize, Enqueued) {
-        let index = self
-            .classifier
-            .class_of(packets, packet)
-            .unwrap_or_else(|| self.default[usize::from(packets[packet].priority) % PRIORITIES]);
+        let index = self.class_of(packets, packet);
         packets[packet].enter_class(index);
+        self.occupied |= bit(index);
         let queue = &mut self.leaves[index].queue;
         let (answer, change) = queue.offer(packets, packet, now);
         self.backlog.follow(change.more);
@@ -334,6 +374,29 @@ impl<C: ClassSpec> Leaves<C> {
         let (sent, change) = self.leaves[index].queue.take(packets, now);
         self.backlog.follow(change.more);
         sent.map(|(id, _)| id)
+    }
+
+    /// Takes a packet of the first class that sends one, of those whose bits `among` has.
+    #[inline]
+    pub(super) fn take_lowest(
+        &mut self,
+        among: u64,
+        packets: &mut Packets,
+        now: Instant,
+    ) -> Option<PacketId> {
+        let mut candidates = self.occupied & among;
+        while candidates != 0 {
+            let index = candidates.trailing_zeros() as usize;
+            candidates &= candidates - 1;
+            if self.is_empty_at(index) {
+                self.occupied &= !bit(index);
+            } else if !self.is_stopped(index, packets, now)
+                && let Some(id) = self.take(index, packets, now)
+            {
+                return Some(id);
+            }
+        }
+        None
     }
 
     /// Takes a packet of the first of these classes that sends one.
