@@ -1,8 +1,9 @@
 //! Topologies that are known by name: a table of a few numbers becomes tables of hosts, routers and links.
 //!
 //! What a topology makes is scenario text like any other: `[topology.dc.leaf_spine]` gives the hosts `dc-host.1` and
-//! so on, the routers `dc-leaf` and `dc-spine`, and the links `dc-access` and `dc-fabric`. Flows, changes, probes and
-//! expectations name them, and the lock file has them in place of the topology.
+//! so on, the routers `dc-leaf` and `dc-spine`, and the links `dc-access` and `dc-fabric`; with `switch` the routers are
+//! switches that share a packet memory among their ports. Flows, changes, probes and expectations name them, and the lock
+//! file has them in place of the topology.
 
 mod dumbbell;
 mod fat_tree;
@@ -10,14 +11,17 @@ mod leaf_spine;
 mod parking_lot;
 mod star;
 
-use network::router;
-use schemars::JsonSchema;
+use std::borrow::Cow;
+
+use network::{router, switch};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 
 use crate::diagnostic::{Problems, Span};
 use crate::file::{Link, LinkKeys, Scenario};
 use crate::node::{self, Host, Plain};
 use crate::queue::Queue;
+use crate::setting::Declared;
 use crate::value::{Count, Name, Quantity, RateUnit, Table, TimeUnit};
 
 /// A topology: exactly one of the shapes, and what all its links and hosts have.
@@ -34,6 +38,8 @@ macro_rules! topologies {
             pub(crate) delay: Option<Quantity<TimeUnit>>,
             /// The queueing discipline at both ends of every link; a fifo of 1000 packets unless given.
             pub(crate) queue: Option<Queue>,
+            /// What its switches are, with the keys of `[switch.NAME]`; plain routers unless given.
+            pub(crate) switch: Option<Switch>,
             /// The hosts' TCP stack; "linux-6" unless given.
             pub(crate) profile: Option<Name>,
         }
@@ -64,6 +70,21 @@ topologies! {
     star: star::Star,
 }
 
+/// The settings of a topology's switches; how many there are, the shape says.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Switch(Declared<switch::Config>);
+
+impl JsonSchema for Switch {
+    fn schema_name() -> Cow<'static, str> {
+        "TopologySwitch".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Declared::<switch::Config>::json_schema(generator)
+    }
+}
+
 /// A shape of a topology.
 trait Shape {
     /// Adds its nodes and links; `None` if a number of it is faulty.
@@ -76,6 +97,7 @@ struct Parts<'f> {
     topology: &'f Topology,
     hosts: Vec<(Name, Host)>,
     routers: Vec<(Name, Plain<router::Config>)>,
+    switches: Vec<(Name, Plain<switch::Config>)>,
     links: Vec<(Name, Link)>,
 }
 
@@ -107,9 +129,16 @@ impl Parts<'_> {
         ));
     }
 
+    /// The nodes between the hosts: routers, or switches if the topology says so.
     fn routers(&mut self, part: &str, count: u64) {
         let counted = node::Counted { count: Some(self.count(count)) };
-        self.routers.push((self.named(part), Plain::of(counted)));
+        let Some(Switch(settings)) = &self.topology.switch else {
+            self.routers.push((self.named(part), Plain::of(counted)));
+            return;
+        };
+        let mut switch = Plain::of(counted);
+        switch.settings = settings.clone();
+        self.switches.push((self.named(part), switch));
     }
 
     /// A link's table between two parts, at the topology's rate unless it has its own.
@@ -172,11 +201,12 @@ pub(crate) fn expand(file: &Scenario, problems: &mut Problems) -> Option<Scenari
             complain(&name.span, &name.text, shapes.len(), problems);
             continue;
         };
-        let (hosts, routers, links) = (Vec::new(), Vec::new(), Vec::new());
-        let mut parts = Parts { name, topology, hosts, routers, links };
+        let (hosts, routers, switches, links) = <_>::default();
+        let mut parts = Parts { name, topology, hosts, routers, switches, links };
         if shape.build(&mut parts, problems).is_some() {
             expanded.host.0.extend(parts.hosts);
             expanded.router.0.extend(parts.routers);
+            expanded.switch.0.extend(parts.switches);
             expanded.link.0.extend(parts.links);
         }
     }

@@ -60,6 +60,21 @@ fn each_has_its_nodes_and_links_and_a_lock_as_short() {
 }
 
 #[test]
+fn a_topology_may_be_of_switches_that_lose_nothing() {
+    let text =
+        "[topology.t.fat_tree]\n[topology.t]\nswitch = { lossless = 3, buffer = \"4 MB\" }\n";
+    let plan = plan(text);
+    let pausing = |kind: &NodeKind| matches!(kind, NodeKind::Switch(config) if config.pauses());
+    assert_eq!(plan.nodes.iter().filter(|node| pausing(&node.kind)).count(), 20);
+    let found = locked(&plan);
+    assert_eq!((found.get("router"), found["switch"]), (None, 3));
+    for key in ["count = 2", "losless = 3"] {
+        let errors = parsed(&text.replace("lossless = 3", key)).expect_err(key);
+        assert!(errors.contains(&key[..5]), "{errors}");
+    }
+}
+
+#[test]
 fn a_fat_tree_has_as_many_paths_between_pods_as_cores_and_uses_all() {
     let plan = plan(
         "[topology.t.fat_tree]\nk = 8\n[flow.f]\nfrom = \"t-host\"\nto = \"t-host\"\n\
