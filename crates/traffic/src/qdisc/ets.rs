@@ -14,7 +14,7 @@ use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
 use crate::qdisc;
 use crate::qdisc::Page;
 use crate::qdisc::flat::{Flat, Scheduler, flat_parameters, queue_of_choice};
-use crate::qdisc::leaves::{self, Leaves, OCCUPIED, bit};
+use crate::qdisc::leaves::{self, Leaves};
 use crate::qdisc::rounds::Rounds;
 use crate::setting::{OutOfRange, settings};
 use crate::subject::Subject;
@@ -97,8 +97,8 @@ pub struct TransmissionSelection {
     percents: Vec<Option<u32>>,
     /// The strict classes in their order.
     strict: Vec<usize>,
-    /// Their bits among those that may have packets, if each has one.
-    bits: Option<u64>,
+    /// Those of the first 64 classes that are strict and may have packets, one bit each.
+    awake: u64,
     /// The others' turns.
     rounds: Rounds,
     /// What a byte costs there. With a quantum of so many longest frames as a class has percent, and this
@@ -117,11 +117,36 @@ impl TransmissionSelection {
         let share = |percent: &Option<u32>| u64::from(percent.unwrap_or(0)).saturating_mul(frame);
         let rounds = Rounds::new(percents.iter().map(share));
         let byte_cost = percents.iter().flatten().min().copied().unwrap_or(1).into();
-        let strict: Vec<_> =
-            (0..percents.len()).filter(|&class| percents[class].is_none()).collect();
-        let each = percents.len() <= OCCUPIED;
-        let bits = each.then(|| strict.iter().fold(0, |all, &class| all | bit(class)));
-        Self { percents, strict, bits, rounds, byte_cost }
+        let strict = (0..percents.len()).filter(|&class| percents[class].is_none()).collect();
+        Self { percents, strict, awake: 0, rounds, byte_cost }
+    }
+}
+
+impl TransmissionSelection {
+    /// Takes a packet of the first strict class that sends one, of those that were woken.
+    #[inline]
+    fn take_strict(
+        &mut self,
+        leaves: &mut Leaves<Class>,
+        packets: &mut Packets,
+        now: Instant,
+    ) -> Option<PacketId> {
+        if self.percents.len() > u64::BITS as usize {
+            return leaves.take_first(&self.strict, packets, now);
+        }
+        let mut left = self.awake;
+        while left != 0 {
+            let class = left.trailing_zeros() as usize;
+            left &= left - 1;
+            if leaves.is_empty_at(class) {
+                self.awake &= !(1 << class);
+            } else if !leaves.is_stopped(class, packets, now)
+                && let Some(id) = leaves.take(class, packets, now)
+            {
+                return Some(id);
+            }
+        }
+        None
     }
 }
 
@@ -147,6 +172,8 @@ impl Scheduler for TransmissionSelection {
     fn wake(&mut self, class: usize) {
         if self.percents[class].is_some() {
             self.rounds.wake(class);
+        } else {
+            self.awake |= 1_u64.wrapping_shl(class as u32);
         }
     }
 
@@ -163,10 +190,7 @@ impl Scheduler for TransmissionSelection {
         packets: &mut Packets,
         now: Instant,
     ) -> Option<PacketId> {
-        let strict = match self.bits {
-            Some(bits) => leaves.take_lowest(bits, packets, now),
-            None => leaves.take_first(&self.strict, packets, now),
-        };
+        let strict = self.take_strict(leaves, packets, now);
         strict.or_else(|| self.rounds.take(self.byte_cost, leaves, packets, now))
     }
 
@@ -181,6 +205,7 @@ impl Scheduler for TransmissionSelection {
     }
 
     fn clear(&mut self) {
+        self.awake = 0;
         self.rounds.clear();
     }
 }

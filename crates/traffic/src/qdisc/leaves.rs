@@ -130,8 +130,6 @@ pub struct Leaves<C: ClassSpec> {
     stopped: Priorities,
     backlog: Backlog,
     backlog_bytes_max: u64,
-    /// Of the first classes, one bit each, those that may have packets: the others have none.
-    occupied: u64,
     /// What classes counted that exist no more.
     retired: Statistics,
 }
@@ -182,15 +180,6 @@ fn by_priority<C: ClassSpec>(given: &[C], other: usize) -> Result<[usize; PRIORI
     Ok(classes.map(|class| class.unwrap_or(other)))
 }
 
-/// How many classes [`Leaves::occupied`] has bits for.
-pub(super) const OCCUPIED: usize = u64::BITS as usize;
-
-/// The bit of a class there; none for one of those beyond.
-#[inline]
-pub(super) const fn bit(index: usize) -> u64 {
-    if index < OCCUPIED { 1 << index } else { 0 }
-}
-
 impl<C: ClassSpec> Leaves<C> {
     pub(super) fn new(
         given: &[C],
@@ -207,7 +196,6 @@ impl<C: ClassSpec> Leaves<C> {
             stopped: Priorities::NONE,
             backlog: Backlog::default(),
             backlog_bytes_max: 0,
-            occupied: 0,
             retired: Statistics::default(),
         })
     }
@@ -224,7 +212,6 @@ impl<C: ClassSpec> Leaves<C> {
         let checked = check(given, filters, default, self.port)?;
         let old = core::mem::replace(&mut self.leaves, checked.leaves);
         (self.classifier, self.default) = (checked.classifier, checked.default);
-        self.occupied = u64::MAX;
         let (mut kept, mut leaving) = (vec![false; given.len()], Vec::new());
         for (was, mut leaf) in old.into_iter().enumerate() {
             let same = given.iter().position(|class| class.name() == leaf.name);
@@ -309,7 +296,6 @@ impl<C: ClassSpec> Leaves<C> {
     ) -> (usize, Enqueued) {
         let index = self.class_of(packets, packet);
         packets[packet].enter_class(index);
-        self.occupied |= bit(index);
         let queue = &mut self.leaves[index].queue;
         let (answer, change) = queue.offer(packets, packet, now);
         self.backlog.follow(change.more);
@@ -374,29 +360,6 @@ impl<C: ClassSpec> Leaves<C> {
         let (sent, change) = self.leaves[index].queue.take(packets, now);
         self.backlog.follow(change.more);
         sent.map(|(id, _)| id)
-    }
-
-    /// Takes a packet of the first class that sends one, of those whose bits `among` has.
-    #[inline]
-    pub(super) fn take_lowest(
-        &mut self,
-        among: u64,
-        packets: &mut Packets,
-        now: Instant,
-    ) -> Option<PacketId> {
-        let mut candidates = self.occupied & among;
-        while candidates != 0 {
-            let index = candidates.trailing_zeros() as usize;
-            candidates &= candidates - 1;
-            if self.is_empty_at(index) {
-                self.occupied &= !bit(index);
-            } else if !self.is_stopped(index, packets, now)
-                && let Some(id) = self.take(index, packets, now)
-            {
-                return Some(id);
-            }
-        }
-        None
     }
 
     /// Takes a packet of the first of these classes that sends one.
