@@ -17,15 +17,17 @@
  * delay of the loop, the sender's own spacing included. The gain of all
  * senders together is sum(r) / (2 L) = C / (2 L), whatever their number: one set of constants is stable for 1 and for
  * 256, and segments less than a round trip apart do not make it a sampled loop. A step is at most -0.7 and +0.4.
- * A sender starts at C / N, or C / 256, and doubles its rate each round trip until q > T0 / 2.
+ * A sender starts at C / N, or C / 256, and doubles its rate each round trip until q > T(r): one that comes late to a
+ * standing queue so comes near the others' rate at once.
  *
  * The pacing rate varies by 10 % at random, so that senders do not fall into step. The window is a bound only, and keeps
  * bursts short: Linux sends at most half a window at once. Of a burst the first ACK tells the delay, less what
  * its segments wait for one another.
  *
  * B is best given (`base`): a sender that comes late to a standing queue takes it for the path's, and more than its share.
- * A sender whose application has no more to send keeps its rate. Where a loss shows all the same, the rate is halved once a
- * recovery. Congestion marks, where the connection speaks ECN, lower it as DCTCP's do: by half their share, averaged over rounds.
+ * A sender whose application has no more to send keeps its rate: what its segments met says nothing of it, and silence is
+ * no time in which it changes. Where a loss shows all the same, the rate is halved once a recovery. Congestion marks, where
+ * the connection speaks ECN, lower it as DCTCP's do: by half their share, averaged over rounds.
  *
  * Logarithms are in units of 2^-32; e^x is 2^(x / ln 2) by a polynomial of degree 4, right to 4 in 10^5 (tested); no
  * product passes 64 bits for a delay below 1 s.
@@ -37,7 +39,7 @@
 	number(senders, 0, 0, 65535,                                                               \
 	       "How many share the bottleneck; 0 if that is not known.")                           \
 	number(target, 0, 0, 1000000,                                                              \
-	       "ns: the queueing delay of one sender alone, or of all where `senders` is known; 0 for 12000 and 32000.") \
+	       "ns: the queueing delay of one sender alone, or of all where `senders` is known; 0 for 10 and 26 segments' time on the line, at least 8000 and 20000.") \
 	number(base, 0, 0, 100000000,                                                              \
 	       "ns: the round trip of the idle path; 0 for the least one seen.")
 CC_PARAMETERS(PARAMETERS);
@@ -50,13 +52,18 @@ CC_PARAMETERS(PARAMETERS);
 #define RATE_MOST (LOG_ONE / 20)   /* 1.05 C */
 #define RATE_LEAST (-12 * LOG_2)   /* C / 4096 */
 #define SENDERS_MOST 256U
-#define TARGET_AUTO 12000U
-#define TARGET_HINT 32000U
+/* T0 in segments' time on the line: 12.3 and 32 us at 10 Gbit/s and 1500 bytes; at least what hosts' noise asks for, ns. */
+#define TARGET_AUTO 10U
+#define TARGET_AUTO_LEAST 8000U
+#define TARGET_HINT 26U
+#define TARGET_HINT_LEAST 20000U
+#define TARGET_MOST 1000000U
 #define DELAY_MOST 1000000000ULL   /* ns */
 #define WIRE_OVERHEAD 90U          /* bytes a segment: headers, FCS, preamble and gap */
 /* A receiver waits for a second segment. Linux sends no more than half a window at once: of 3, one. */
 #define CWND_LEAST 3U
 #define CWND_MORE 2U               /* than the path holds */
+#define HEARD 16                   /* segments: a receiver that joins them hears of a burst at once */
 #define MARK_SHIFT 4               /* DCTCP's g */
 
 struct sluice {
@@ -110,6 +117,12 @@ static CC_INLINE u64 line_rate(const struct sluice *s)
 	return (u64)s->rate * 125000;
 }
 
+/* s: a segment's time on the line, ns. */
+static CC_INLINE u32 segment_time(const struct sluice *s, const struct cc *c)
+{
+	return (u32)((c->mss + WIRE_OVERHEAD) * 1000000000ULL / line_rate(s));
+}
+
 /* r, bytes a second. */
 static CC_INLINE u64 rate_now(const struct sluice *s)
 {
@@ -118,17 +131,22 @@ static CC_INLINE u64 rate_now(const struct sluice *s)
 	return rate ? rate : 1;
 }
 
-static CC_INLINE u32 target_one(const struct sluice *s)
+/* T0, ns. */
+static CC_INLINE u32 target_one(const struct sluice *s, const struct cc *c)
 {
+	u64 segment = segment_time(s, c);
+	u64 own = segment * (s->senders ? TARGET_HINT : TARGET_AUTO);
+
 	if (s->target)
 		return s->target;
-	return s->senders ? TARGET_HINT : TARGET_AUTO;
+	own = own < TARGET_MOST ? own : TARGET_MOST;
+	return cc_max((u32)own, s->senders ? TARGET_HINT_LEAST : TARGET_AUTO_LEAST);
 }
 
 /* T(r), ns. */
-static CC_INLINE u64 target_now(const struct sluice *s)
+static CC_INLINE u64 target_now(const struct sluice *s, const struct cc *c)
 {
-	u64 one = target_one(s);
+	u64 one = target_one(s, c);
 
 	if (!s->senders)
 		return times_exp(one, -(s->log_rate >> 2));
@@ -156,15 +174,23 @@ static CC_INLINE s64 minus_log(u32 n)
 	return -log;
 }
 
+/* In what time a sender hears of the path that does not fall silent, ns. */
+static CC_INLINE u64 heard_within(const struct sluice *s, const struct cc *c)
+{
+	u64 sent = (c->mss + WIRE_OVERHEAD) * 1000000000ULL * HEARD / rate_now(s);
+	u64 heard = (u64)base_rtt(s) + s->queue_ns + sent;
+
+	return heard < DELAY_MOST ? heard : DELAY_MOST;
+}
+
 static CC_INLINE void write_rate(struct sluice *s, struct cc *c)
 {
 	u64 rate = rate_now(s);
-	u64 held_ns = (u64)base_rtt(s) + s->queue_ns + target_one(s);
+	u64 held_ns = (u64)base_rtt(s) + s->queue_ns + target_one(s, c);
 	u64 window = rate / 1000 * (held_ns * 5 / 4) / 1000000 / (c->mss ? c->mss : 1);
 
-	if (!s->known)
-		window = 10;
-	window += CWND_MORE;
+	/* Linux does not pace the first ten segments: of many senders they would meet. */
+	window = s->known ? window + CWND_MORE : CWND_LEAST;
 	/* 0.9 to 1.1 of it */
 	s->random = s->random * 1664525U + 1013904223U;
 	c->pacing_rate = rate * 9 / 10 + rate / 5 * (s->random >> 16) / 65536;
@@ -172,15 +198,12 @@ static CC_INLINE void write_rate(struct sluice *s, struct cc *c)
 			 cc_ceiling(c));
 }
 
-static CC_INLINE void step(struct sluice *s, s64 by, const struct cc_rate *rate)
+static CC_INLINE void step(struct sluice *s, s64 by)
 {
 	if (by < -STEP_DOWN)
 		by = -STEP_DOWN;
 	if (by > STEP_UP)
 		by = STEP_UP;
-	/* A rate that is not used does not grow. */
-	if (rate && rate->app_limited && by > 0)
-		return;
 	s->log_rate += by;
 	if (s->log_rate > RATE_MOST)
 		s->log_rate = RATE_MOST;
@@ -204,21 +227,18 @@ static CC_INLINE void note_marks(struct sluice *s, const struct cc *c, const str
 	if (!marked)
 		return;
 	s->alpha += (u32)(((u64)marked << (16 - MARK_SHIFT)) / cc_max(cc_max(delivered, marked), 1));
-	step(s, -((s64)s->alpha << 15), rate);
+	step(s, -((s64)s->alpha << 15));
 }
 
 /* The law, for a sample that comes dt_ns after the last. */
-static CC_INLINE void follow(struct sluice *s, const struct cc *c, u64 dt_ns, u32 before,
-			     const struct cc_rate *rate)
+static CC_INLINE void follow(struct sluice *s, const struct cc *c, u64 dt_ns, u32 before)
 {
-	u64 rate_bytes = rate_now(s);
-	u64 segment = c->mss + WIRE_OVERHEAD;
-	u64 spacing = segment * 1000000000ULL / rate_bytes;
-	u64 most = segment * 1000000000ULL / line_rate(s) * SENDERS_MOST;
+	u64 spacing = (c->mss + WIRE_OVERHEAD) * 1000000000ULL / rate_now(s);
+	u64 most = (u64)segment_time(s, c) * SENDERS_MOST;
 	u64 loop = (u64)base_rtt(s) + s->queue_ns;
 	s64 change = (s64)s->queue_ns - (s64)before;
-	s64 bound = 20 * (s64)target_one(s);
-	s64 error = (s64)target_now(s) - (s64)s->queue_ns;
+	s64 bound = 20 * (s64)target_one(s, c);
+	s64 error = (s64)target_now(s, c) - (s64)s->queue_ns;
 	/* What goes out at once: the next burst's time is fixed by then, too. */
 	u64 burst = cc_min(c->cwnd / 2, c->gso_max / cc_max(c->mss, 1));
 	u64 own = dt_ns > spacing ? dt_ns : spacing;
@@ -235,7 +255,7 @@ static CC_INLINE void follow(struct sluice *s, const struct cc *c, u64 dt_ns, u3
 
 	if (weight > (64 << 16))
 		weight = 64 << 16;
-	step(s, -scaled(change, LOG_ONE, 2 * loop) + scaled(error, weight << 16, loop), rate);
+	step(s, -scaled(change, LOG_ONE, 2 * loop) + scaled(error, weight << 16, loop));
 }
 
 CC_STAGE(sluice, update)
@@ -249,10 +269,11 @@ CC_STAGE(sluice, update)
 		return;
 	if (rtt > DELAY_MOST)
 		rtt = DELAY_MOST;
-	if (dt_ns > DELAY_MOST)
-		dt_ns = DELAY_MOST;
+	/* After silence the last sample is of another time. */
+	if (dt_ns > heard_within(s, c))
+		dt_ns = heard_within(s, c);
 	if (rate->acked > 1) {
-		u64 own = (rate->acked - 1) * ((c->mss + WIRE_OVERHEAD) * 1000000000ULL / line_rate(s));
+		u64 own = (u64)(rate->acked - 1) * segment_time(s, c);
 
 		rtt -= own < rtt ? own : rtt;
 	}
@@ -273,15 +294,18 @@ CC_STAGE(sluice, update)
 	s64 gap = (s64)queue - (s64)before;
 
 	s->queue_ns = (u32)((s64)before + scaled(gap, dt_ns, dt_ns + base));
+	/* What a sender that has no more to send meets says nothing of its rate. */
+	if (rate->app_limited)
+		return;
 	if (!s->starting) {
-		follow(s, c, dt_ns, before, rate);
-	} else if (queue > target_one(s) / 2) {
-		/* What is queued goes within a round trip. */
+		follow(s, c, dt_ns, before);
+	} else if (queue > target_now(s, c)) {
+		/* What is queued beyond that goes within a round trip. */
 		s->starting = 0;
-		step(s, -scaled((s64)queue, LOG_ONE, base + queue), rate);
+		step(s, -scaled((s64)(queue - target_now(s, c)), LOG_ONE, base + queue));
 		s->queue_ns = (u32)queue;
 	} else {
-		step(s, scaled(LOG_2, dt_ns, base + queue), rate);
+		step(s, scaled(LOG_2, dt_ns, base + queue));
 		if (s->log_rate >= 0)
 			s->starting = 0;
 	}
@@ -323,7 +347,7 @@ CC_SSTHRESH(sluice, struct cc *c)
 	struct sluice *s = CC_PRIVATE(c, struct sluice);
 
 	s->starting = 0;
-	step(s, -LOG_2, 0);
+	step(s, -LOG_2);
 	return c->ssthresh;
 }
 
@@ -332,13 +356,4 @@ CC_UNDO_CWND(sluice, struct cc *c)
 	return cc_max(c->cwnd, 1);
 }
 
-/* After silence the last sample is of another time; the rate stays. */
-CC_CWND_EVENT(sluice, struct cc *c, u32 event)
-{
-	struct sluice *s = CC_PRIVATE(c, struct sluice);
-
-	if (event == CC_TX_START)
-		s->last_us = (u32)c->now_us;
-}
-
-CC_ALGORITHM_OF_RATES(sluice, CC_HAS(sluice, init), CC_HAS(sluice, cwnd_event));
+CC_ALGORITHM_OF_RATES(sluice, CC_HAS(sluice, init));

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use congestion::{Algorithm, Config, INFINITE_SSTHRESH, RateSample, Sock};
+use congestion::{Algorithm, Config, Event, INFINITE_SSTHRESH, RateSample, Sock};
 
 use crate::path::{MSS, established, jiffies};
 
@@ -140,6 +140,40 @@ fn it_begins_with_its_share_and_doubles_until_there_is_a_queue() {
     assert!((1.3..4.0).contains(&rate), "after three packets: {rate}");
     link.run(2_000);
     assert!(Link::rate(&link.senders[0]) > 0.89 * LINE);
+}
+
+/// Sends segment by segment as its rate has them, each alone in flight, until that time has passed, microseconds.
+fn one_at_a_time(sock: &mut Sock, rtt_ns: i64, us: u64) {
+    let algorithm = Algorithm::by_name("sluice").expect("registered");
+    let end = sock.now_us + us;
+    while sock.now_us < end {
+        algorithm.cwnd_event(sock, Event::TxStart);
+        let spacing = (f64::from(MSS) / Link::rate(sock) * 1e6) as u64;
+        sock.now_us += spacing.max(rtt_ns as u64 / 1_000);
+        acknowledge(sock, rtt_ns, false);
+    }
+}
+
+/// Nothing in flight between two segments is no silence: of 9000 bytes the first of eight once kept the line.
+#[test]
+fn a_rate_of_one_segment_at_a_time_rises() {
+    let mut sock = sender(&[("base", 30_000)]);
+    // Who meets others' first segments doubles no more.
+    sock.now_us += 200;
+    acknowledge(&mut sock, 300_000, false);
+    let begin = Link::rate(&sock);
+    assert!(begin < LINE / 256.0);
+    one_at_a_time(&mut sock, 30_000, 100_000);
+    assert!(Link::rate(&sock) > 10.0 * begin, "{begin} to {}", Link::rate(&sock));
+}
+
+#[test]
+fn who_comes_late_to_a_queue_comes_near_the_others_rate_at_once() {
+    // The queue of 16: 12.3 us times the fourth root of 16.
+    let mut sock = sender(&[("base", 30_000)]);
+    one_at_a_time(&mut sock, 30_000 + 24_600, 10_000);
+    let share = Link::rate(&sock) * 16.0 / LINE;
+    assert!((0.5..2.0).contains(&share), "{share}");
 }
 
 #[test]
