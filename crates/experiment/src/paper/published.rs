@@ -154,7 +154,7 @@ const fn one() -> f64 {
 }
 
 /// What an item is divided by; what is not given is the item's own.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Over {
     /// The run.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::published::{Case, Item, Limits};
+use super::published::{Case, Item, Limits, Over};
 
 /// A table: a row for each run, a column for each cell, once for each quantity.
 #[derive(Clone, Debug, Deserialize)]
@@ -70,6 +70,11 @@ pub(super) struct Quantity {
     /// The measured value is what the run says times this.
     #[serde(default = "one")]
     scale: f64,
+    /// What it is multiplied by besides, by column.
+    #[serde(default)]
+    columns: BTreeMap<String, f64>,
+    /// The quantity of the same run that it is divided by: makes a ratio.
+    over: Option<String>,
     /// Whether it is in proportion to the rates.
     #[serde(default)]
     of_rate: bool,
@@ -116,6 +121,8 @@ impl Table {
         let columns = row.columns.as_ref().unwrap_or(&self.columns);
         let with = columns.iter().filter(|column| !quantity.without.contains(column));
         let limits = row.limits.get(&quantity.quantity).cloned().unwrap_or_default();
+        let scale = quantity.scale * row.scale.get(&quantity.quantity).copied().unwrap_or(1.0);
+        let over = |path: &String| Over { path: Some(path.clone()), ..Over::default() };
         let case = |column: &String| {
             let asked = Limits { low: limits.low, high: limits.high };
             let short = limits.short.contains(column);
@@ -126,6 +133,7 @@ impl Table {
                 low: kept.low,
                 high: kept.high,
                 short_of,
+                scale: quantity.columns.get(column).map(|by| by * scale),
                 ..Case::default()
             }
         };
@@ -135,7 +143,8 @@ impl Table {
             unit: quantity.unit.clone(),
             run: Some(row.run.clone()),
             path: Some(quantity.path.clone()),
-            scale: quantity.scale * row.scale.get(&quantity.quantity).copied().unwrap_or(1.0),
+            scale,
+            over: quantity.over.as_ref().map(over),
             of_rate: quantity.of_rate,
             cases: with.map(case).collect(),
             place: Some(place),
