@@ -25,9 +25,10 @@
  * its segments wait for one another.
  *
  * B is best given (`base`): a sender that comes late to a standing queue takes it for the path's, and more than its share.
- * A sender whose application has no more to send keeps its rate: what its segments met says nothing of it, and silence is
- * no time in which it changes. Where a loss shows all the same, the rate is halved once a recovery. Congestion marks, where
- * the connection speaks ECN, lower it as DCTCP's do: by half their share, averaged over rounds.
+ * The rate of a sender whose application has no more to send does not rise, and does not fall below 17/16 of what it sends
+ * on average: sources of events meet at each trigger, whatever their rates. Silence is no time in which it changes. Where
+ * a loss shows all the same, the rate is halved once a recovery. Congestion marks, where the connection speaks ECN, lower
+ * it as DCTCP's do: by half their share, averaged over rounds.
  *
  * Logarithms are in units of 2^-32; e^x is 2^(x / ln 2) by a polynomial of degree 4, right to 4 in 10^5 (tested); no
  * product passes 64 bits for a delay below 1 s.
@@ -63,6 +64,8 @@ CC_PARAMETERS(PARAMETERS);
 /* A receiver waits for a second segment. Linux sends no more than half a window at once: of 3, one. */
 #define CWND_LEAST 3U
 #define CWND_MORE 2U               /* than the path holds */
+#define USED_SHIFT 16              /* us: 66 ms, of many events */
+#define USED_MARGIN 16             /* a sixteenth more than is used */
 #define HEARD 16                   /* segments: a receiver that joins them hears of a burst at once */
 #define MARK_SHIFT 4               /* DCTCP's g */
 
@@ -72,10 +75,12 @@ struct sluice {
 	u32 queue_ns;  /* smoothed */
 	u32 least_ns;  /* RTT */
 	u32 last_us;   /* time of the last update */
+	u32 used_us;   /* time of the last ACK */
 	u32 random;
 	u32 round_end; /* packets delivered when the round ends */
 	u32 marked;    /* delivered_ce when it began */
 	u32 alpha;     /* share of marks, 2^-16 */
+	u32 used;      /* bytes a second that are delivered, silence included, averaged over 66 ms */
 	u32 burst;     /* packets delivered when the burst was sent of which a sample was last taken */
 	u8 starting;
 	u8 known;      /* an RTT was seen */
@@ -230,6 +235,18 @@ static CC_INLINE void note_marks(struct sluice *s, const struct cc *c, const str
 	step(s, -((s64)s->alpha << 15));
 }
 
+/* What is delivered, on average; beyond 34 Gbit/s it is taken for that. */
+static CC_INLINE void note_use(struct sluice *s, const struct cc *c, const struct cc_rate *rate)
+{
+	u32 now = (u32)c->now_us;
+	u64 passed = cc_min(now - s->used_us, 1U << USED_SHIFT);
+	u64 delivered = (u64)cc_min(rate->acked, 1U << 16) * c->mss * 1000000 >> USED_SHIFT;
+	u64 used = s->used - (s->used * passed >> USED_SHIFT) + delivered;
+
+	s->used = used < CC_U32_MAX ? (u32)used : CC_U32_MAX;
+	s->used_us = now;
+}
+
 /* The law, for a sample that comes dt_ns after the last. */
 static CC_INLINE void follow(struct sluice *s, const struct cc *c, u64 dt_ns, u32 before)
 {
@@ -265,6 +282,7 @@ CC_STAGE(sluice, update)
 	u64 rtt = (u64)rate->rtt_ns;
 
 	note_marks(s, c, rate);
+	note_use(s, c, rate);
 	if (rate->rtt_ns <= 0 || rate->retransmitted)
 		return;
 	if (rtt > DELAY_MOST)
@@ -294,9 +312,10 @@ CC_STAGE(sluice, update)
 	s64 gap = (s64)queue - (s64)before;
 
 	s->queue_ns = (u32)((s64)before + scaled(gap, dt_ns, dt_ns + base));
-	/* What a sender that has no more to send meets says nothing of its rate. */
-	if (rate->app_limited)
-		return;
+
+	s64 former = s->log_rate;
+	u32 needed = rate_now(s) < (u64)s->used + s->used / USED_MARGIN;
+
 	if (!s->starting) {
 		follow(s, c, dt_ns, before);
 	} else if (queue > target_now(s, c)) {
@@ -309,6 +328,9 @@ CC_STAGE(sluice, update)
 		if (s->log_rate >= 0)
 			s->starting = 0;
 	}
+	/* A rate that is not used does not grow, and does not fall below what is used. */
+	if (rate->app_limited && (needed || s->log_rate > former))
+		s->log_rate = former;
 }
 
 CC_INIT(sluice, struct cc *c)
@@ -321,6 +343,8 @@ CC_INIT(sluice, struct cc *c)
 	s->least_ns = 0;
 	s->queue_ns = 0;
 	s->last_us = (u32)c->now_us;
+	s->used_us = (u32)c->now_us;
+	s->used = 0;
 	s->random = c->snd_nxt ^ (u32)c->now_us;
 	s->round_end = c->delivered;
 	s->marked = c->delivered_ce;
