@@ -3,7 +3,8 @@
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::scenario::{KERNEL, goodput, ground, path, results};
+use crate::scenario::{KERNEL, goodput, ground, path, results, run};
+use crate::typed::{code, json, stderr};
 
 /// How far the model's goodput may be from the kernel's.
 const WITHIN: f64 = 0.05;
@@ -44,4 +45,61 @@ fn parameters_reach_the_kernel() {
     let queueing = run["link"]["bottleneck"]["forward"]["sojourn_p50_seconds"].as_f64();
     let queueing = queueing.expect("seconds");
     assert!((0.005..=0.010).contains(&queueing), "{queueing} s");
+}
+
+/// 32 senders, one more each millisecond, into one lossless port of 1 Gbit/s; what 0.3 to 1 s have.
+const MANY: &str = r#"
+duration = "1 s"
+[host.source]
+count = 32
+[host.sink]
+[switch.tor]
+lossless = 0
+[link.in]
+between = ["source", "tor"]
+rate = "1 Gbit/s"
+delay = "4 us"
+[link.out]
+between = ["tor", "sink"]
+rate = "1 Gbit/s"
+delay = "4 us"
+[flow.data]
+from = "source"
+to = "sink"
+congestion = { sluice = { rate = 1_000, SLUICE } }
+stagger = "1 ms"
+tcp.emission.tso = false
+[measure]
+from = "300 ms"
+"#;
+
+/// Paper 4's open question, by the stack that answers it: who tells the senders how many they are has the same queue for
+/// any number; who does not, one that grows by the fourth root.
+#[test]
+fn many_senders_by_sluice_share_a_lossless_port() {
+    let Some(ground) = ground("sluice in 32 guest kernels") else { return };
+    for (sluice, target) in
+        [("base = 50_000, target = 320_000, senders = 32", 320.0), ("base = 42_000", 290.0)]
+    {
+        let text = MANY.replace("SLUICE", sluice);
+        let waits = [&["--on", "linux-6.12"][..], &[]].map(|words| {
+            let (output, _) = run(&ground, "many", &text, words);
+            assert_eq!(code(&output), 0, "{}", stderr(&output));
+            let summary = json(&output);
+            let of = |path: &str| summary.pointer(path).and_then(Value::as_f64).expect(path);
+            let share = of("/run/goodput") * 8e-9 / (1448.0 / 1538.0);
+            let jain = of("/run/fairness");
+            println!("{sluice} {words:?}: {share:.4} of the line, Jain {jain:.4}");
+            assert!(share > 0.99, "{share} of the line");
+            // Without a hint the model's first senders take longer to give way.
+            assert!(jain > if words.is_empty() { 0.9 } else { 0.98 }, "{jain}");
+            assert_eq!(of("/run/drops"), 0.0);
+            assert_eq!(of("/node/tor/pause/sent"), 0.0);
+            of("/link/out/forward/sojourn_p50_seconds") * 1e6
+        });
+        for wait in waits {
+            assert!((wait / target - 1.0).abs() < 0.2, "{wait} us of {target}");
+        }
+        assert!((waits[0] / waits[1] - 1.0).abs() < 0.05, "{waits:?}");
+    }
 }
