@@ -355,7 +355,10 @@ impl Port {
         owner: &mut W,
         cx: &mut Context<'_, E, O>,
     ) -> Instant {
-        debug_assert!(cx.now >= self.device.ready_at(), "the device takes a frame");
+        // It was to go on for a control frame that is gone, and a packet has passed meanwhile.
+        if cx.now < self.device.ready_at() {
+            return self.device.ready_at();
+        }
         let dequeued = if self.diverted {
             match self.dequeue_diverted(owner, cx) {
                 Ok(dequeued) => dequeued,

@@ -32,7 +32,7 @@ pub struct NodePauseSummary {
 pub struct NodeSummary {
     /// Packets.
     pub drops: u64,
-    /// The same by reason.
+    /// Drops by reason.
     pub drops_by_reason: Named<u64>,
     /// How full its packet memory was, where its ports share one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
