@@ -299,3 +299,14 @@ proptest! {
         prop_assert_eq!(bench.node.ports()[0].waiting_control_frames(), 0);
     }
 }
+
+/// A control frame that is gone may have told it so, and a packet have passed its empty queue since.
+#[test]
+fn a_port_that_is_told_to_go_on_too_early_waits() {
+    let mut bench = Bench::fifo();
+    let [first, second] = [bench.offer(0, 0), bench.offer(0, 0)];
+    let next = bench.act(|node, cx| node.transmit(0, cx));
+    assert_eq!((next, bench.wire.left.len()), (Instant::ZERO + FRAME_TIME, 1));
+    bench.run(us(100));
+    assert_eq!(bench.starts(), [(first, Instant::ZERO), (second, Instant::ZERO + FRAME_TIME)]);
+}
