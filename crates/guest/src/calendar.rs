@@ -18,8 +18,9 @@ use crate::{Error, NEVER};
 
 /// What lies between the guests' cards.
 pub trait Outside {
-    /// A guest sent a frame by the card of that number, at exactly that time.
-    fn send(&mut self, card: usize, frame: &[u8], now: u64);
+    /// A guest sent a frame by the card of that number, at exactly that time. Whether it has left the card; else it takes its
+    /// slot there until [`Cards::left`] says so, and the guest's stack counts it as queued (TCP small queues).
+    fn send(&mut self, card: usize, slot: u16, frame: &[u8], now: u64) -> bool;
 
     /// When it has something to do, [`NEVER`] if nothing.
     fn next(&self) -> u64;
@@ -28,27 +29,43 @@ pub trait Outside {
     fn act(&mut self, now: u64, cards: &mut Cards<'_>);
 }
 
-/// The guests' cards, to be given frames.
+/// The guests' cards, to be given frames, and told which of theirs have left.
 #[derive(Debug)]
 pub struct Cards<'a> {
     guests: &'a mut [Guest],
     places: &'a [(usize, usize)],
-    /// Those that were given one, by guest and place there.
-    delivered: &'a mut Vec<(usize, usize)>,
+    /// Those of which something is to be told, by guest and place there.
+    news: &'a mut Vec<(usize, usize)>,
     failed: Option<Error>,
 }
 
 impl Cards<'_> {
     /// Gives a frame to the card of that number; false where the guest has no room for it, or is gone.
     pub fn deliver(&mut self, card: usize, frame: &[u8]) -> bool {
+        self.tell(card, RECEIVE, |card| card.deliver(frame))
+    }
+
+    /// The frame in that slot of the card has left it.
+    pub fn left(&mut self, card: usize, slot: u16) {
+        self.tell(card, SEND, |card| card.left(slot).map(|()| true));
+    }
+
+    /// Does something to a ring of the card of that number; if it was done, the guest is told.
+    fn tell(
+        &mut self,
+        card: usize,
+        ring: usize,
+        act: impl FnOnce(&mut Card) -> io::Result<bool>,
+    ) -> bool {
         let Some(&(guest, own)) = self.places.get(card) else { return false };
         let card = &mut self.guests[guest].cards[own];
-        match card.deliver(frame) {
-            Ok(taken) => {
-                if taken && !std::mem::replace(&mut card.delivered, true) {
-                    self.delivered.push((guest, own));
+        match act(card) {
+            Ok(done) => {
+                if done && card.news == 0 {
+                    self.news.push((guest, own));
                 }
-                taken
+                card.news |= u8::from(done) << ring;
+                done
             }
             Err(error) => {
                 self.failed.get_or_insert(broken(guest, &error));
@@ -97,8 +114,8 @@ pub struct Calendar {
     guests: Vec<Guest>,
     /// By number of a card: its guest, and its place there.
     places: Vec<(usize, usize)>,
-    /// Cards that were given frames of which their guests do not know yet.
-    delivered: Vec<(usize, usize)>,
+    /// Cards in whose rings something happened of which their guests do not know yet.
+    news: Vec<(usize, usize)>,
     /// Who has something to say, while a guest runs.
     heard: Vec<usize>,
     page: Page,
@@ -138,7 +155,7 @@ impl Calendar {
         let mut calendar = Self {
             guests: Vec::new(),
             places: Vec::new(),
-            delivered: Vec::new(),
+            news: Vec::new(),
             heard: Vec::new(),
             page,
             now: 0,
@@ -212,19 +229,21 @@ impl Calendar {
         }
     }
 
-    /// The outside does what is due, and guests are interrupted for frames that arrived.
+    /// The outside does what is due, and guests are interrupted for frames that arrived or left.
     fn run_outside(&mut self, outside: &mut impl Outside) -> Result<(), Error> {
-        let Self { guests, places, delivered, .. } = self;
-        let mut cards = Cards { guests, places, delivered, failed: None };
+        let Self { guests, places, news, .. } = self;
+        let mut cards = Cards { guests, places, news, failed: None };
         outside.act(self.now, &mut cards);
         if let Some(error) = cards.failed {
             return Err(error);
         }
-        for (number, own) in self.delivered.drain(..) {
+        for (number, own) in self.news.drain(..) {
             let card = &mut self.guests[number].cards[own];
-            card.delivered = false;
-            if card.wants_interrupt(RECEIVE) {
-                self.page.call(number, own * RINGS + RECEIVE, self.now);
+            let news = std::mem::take(&mut card.news);
+            for ring in (0..RINGS).filter(|ring| news >> ring & 1 == 1) {
+                if card.wants_interrupt(ring) {
+                    self.page.call(number, own * RINGS + ring, self.now);
+                }
             }
         }
         Ok(())
@@ -281,7 +300,7 @@ impl Calendar {
             let Some(card) = guest.cards.get_mut(own).filter(|_| ring % RINGS == SEND) else {
                 continue;
             };
-            card.send(|frame| outside.send(guest.first_card + own, frame, self.now))?;
+            card.send(|slot, frame| outside.send(guest.first_card + own, slot, frame, self.now))?;
             // Its ring was full.
             if card.wants_interrupt(SEND) {
                 self.page.call(number, ring, self.now);

@@ -39,8 +39,8 @@ pub(crate) struct Card {
     memory: GuestMemoryMmap,
     rings: [Queue; RINGS],
     frame: Vec<u8>,
-    /// Frames were put into the guest's memory, of which it has not been told.
-    pub(crate) delivered: bool,
+    /// The rings, a bit each, of which the guest is to be told something.
+    pub(crate) news: u8,
     /// Frames for which the guest had no buffer.
     pub(crate) missed: u64,
 }
@@ -56,7 +56,7 @@ impl Card {
             memory: GuestMemoryMmap::new(),
             rings: [ring(), ring()],
             frame: Vec::with_capacity(FRAME_MAX),
-            delivered: false,
+            news: 0,
             missed: 0,
         }
     }
@@ -179,21 +179,25 @@ impl Card {
         Ok(())
     }
 
-    /// Takes all frames that the guest has put into its ring; each is given to `sent`.
-    pub(crate) fn send(&mut self, mut sent: impl FnMut(&[u8])) -> io::Result<()> {
+    /// Takes all frames that the guest has put into its ring; each is given to `sent` with its slot. Unless that says that it
+    /// has left, its slot stays taken until [`Card::left`].
+    pub(crate) fn send(&mut self, mut sent: impl FnMut(u16, &[u8]) -> bool) -> io::Result<()> {
         while let Some(chain) = self.rings[SEND].pop_descriptor_chain(&self.memory) {
             let head = chain.head_index();
             let mut reader = chain.reader(&self.memory).map_err(io::Error::other)?;
             let length = reader.available_bytes().min(FRAME_MAX);
             self.frame.resize(length, 0);
             reader.read_exact(&mut self.frame)?;
-            if let Some(frame) = self.frame.get(HEADER..) {
-                sent(frame);
+            if self.frame.get(HEADER..).is_none_or(|frame| sent(head, frame)) {
+                self.left(head)?;
             }
-            let memory = &self.memory;
-            self.rings[SEND].add_used(memory, head, 0).map_err(io::Error::other)?;
         }
         Ok(())
+    }
+
+    /// The frame of a slot has left: the guest may forget it.
+    pub(crate) fn left(&mut self, slot: u16) -> io::Result<()> {
+        self.rings[SEND].add_used(&self.memory, slot, 0).map_err(io::Error::other)
     }
 
     /// Puts a frame into the guest's memory, of which it is told later; false where it has no room for it.

@@ -10,7 +10,7 @@ use record::wire::{self, Hop};
 use scenario::Plan;
 use traffic::header::Header;
 use traffic::packet::{FRAME_MIN, Protocol, ecn};
-use traffic::{HostId, Instant, Packet, Packets};
+use traffic::{HostId, Instant, Packet, PacketId, Packets};
 
 use crate::calendar::{Cards, Outside};
 use crate::card::Address;
@@ -61,19 +61,30 @@ fn sockets_by_node(plan: &Plan) -> Vec<Vec<Socket>> {
     sockets
 }
 
-/// Counts drops to the programs whose packets they were; passes every event on.
+/// Counts drops to the programs whose packets they were, and sees guests' frames leave; passes every event on.
 #[derive(Debug)]
 pub struct ProgramTap<O> {
     /// What programs sent.
     pub flows: ProgramFlows,
+    /// By port, whether it is a card's.
+    cards: Vec<bool>,
+    /// The places of packets that have left a card, or were dropped anywhere.
+    left: Vec<u32>,
     /// The next observer.
     pub inner: O,
 }
 
 impl<O: Observer> Observer for ProgramTap<O> {
     fn on(&mut self, event: Event<'_>) {
-        if let Event::Dropped { packet, now, .. } = event {
-            self.flows.dropped(packet, now);
+        match event {
+            Event::Dropped { id, packet, now, .. } => {
+                self.flows.dropped(packet, now);
+                self.left.extend(id.map(PacketId::place));
+            }
+            Event::Transmitted { port, id, .. } if self.cards[port.0 as usize] => {
+                self.left.extend(id.map(PacketId::place));
+            }
+            _ => {}
         }
         self.inner.on(event);
     }
@@ -95,6 +106,8 @@ pub struct Network<O> {
     gates: Vec<Option<usize>>,
     /// By place of a packet that a guest sent, its frame.
     bytes: Vec<Vec<u8>>,
+    /// By place of such a packet, its card and its slot there, as long as it has not left.
+    slots: Vec<Option<(usize, u16)>>,
     /// By number in packets, whether the host is a guest's.
     guests: Vec<bool>,
     /// By flow, what its packets are from, and what their headers say.
@@ -115,12 +128,16 @@ impl<O: Observer> Network<O> {
         let world = World::of_kernels(plan, Packets::new())
             .map_err(|refusal| Error::Refused { why: refusal.to_string() })?;
         let mut gates = vec![None; 2 * plan.links.len()];
+        let mut cards = vec![false; gates.len()];
         for (number, socket) in sockets.iter().enumerate() {
             gates[socket.fed_by.0 as usize] = Some(number);
+            cards[socket.fed_by.0 as usize ^ 1] = true;
         }
+        let flows = ProgramFlows::of(plan);
+        let tap = ProgramTap { flows, cards, left: Vec::new(), inner: observer };
         Ok(Self {
             engine: Engine::new(world),
-            tally: Tally::new(plan, ProgramTap { flows: ProgramFlows::of(plan), inner: observer }),
+            tally: Tally::new(plan, tap),
             marks: vec![0; plan.flows.len()],
             start: None,
             flows: Flows::of(plan),
@@ -128,6 +145,7 @@ impl<O: Observer> Network<O> {
             sockets,
             gates,
             bytes: Vec::new(),
+            slots: Vec::new(),
             guests: plan.host_ids().map(|id| plan.has_kernel(plan.node_of(id))).collect(),
             headers: plan.flows.iter().map(|flow| (flow.source, flow.header)).collect(),
             answers: VecDeque::new(),
@@ -200,7 +218,7 @@ impl<O: Observer> Network<O> {
 }
 
 impl<O: Observer> Outside for Network<O> {
-    fn send(&mut self, card: usize, sent: &[u8], now: u64) {
+    fn send(&mut self, card: usize, slot: u16, sent: &[u8], now: u64) -> bool {
         if self.start.is_some() {
             self.advance(now);
         }
@@ -217,7 +235,7 @@ impl<O: Observer> Outside for Network<O> {
                 asked.truncate(length);
                 self.answers.push_back((card, asked));
             }
-            return;
+            return true;
         };
         let udp = header.protocol == Protocol::Udp as u8;
         let at = self.engine.now();
@@ -236,12 +254,23 @@ impl<O: Observer> Outside for Network<O> {
             ..Packet::default()
         });
         self.keep(packet.place(), sent);
+        let place = packet.place() as usize;
+        if self.slots.len() <= place {
+            self.slots.resize(place + 1, None);
+        }
+        self.slots[place] = Some((card, slot));
         let node = self.sockets[card].node as u32;
         self.engine.offer(node, packet, &mut self.tally);
+        let left = &mut self.tally.inner.left;
+        let at_once = left.pop_if(|last| *last == place as u32).is_some();
+        if at_once {
+            self.slots[place] = None;
+        }
+        at_once
     }
 
     fn next(&self) -> u64 {
-        if !self.answers.is_empty() {
+        if !self.answers.is_empty() || !self.tally.inner.left.is_empty() {
             return 0;
         }
         let Some(start) = self.start else { return NEVER };
@@ -259,10 +288,18 @@ impl<O: Observer> Outside for Network<O> {
         for (card, answer) in self.answers.drain(..) {
             cards.deliver(card, &answer);
         }
+        if self.start.is_some() {
+            self.advance(now);
+        }
+        for place in self.tally.inner.left.drain(..) {
+            // A packet that is dropped on its way has left before.
+            if let Some((card, slot)) = self.slots.get_mut(place as usize).and_then(Option::take) {
+                cards.left(card, slot);
+            }
+        }
         if self.start.is_none() {
             return;
         }
-        self.advance(now);
         let at = self.engine.now();
         let (delivered, packets) = self.engine.take_delivered();
         for Delivery { by, packet, .. } in delivered {

@@ -339,7 +339,7 @@ impl<O: Observer> Simulation<ProgramTap<O>> for Guests<O> {
                 self.samples.take(None, (now, number, ends), &mut tally.inner.inner);
             }
         }
-        let ProgramTap { flows, inner } = &mut tally.inner;
+        let ProgramTap { flows, inner, .. } = &mut tally.inner;
         for (flow, ends) in flows.samples(now) {
             inner.on(Event::FlowSample { flow, now, ends: [&ends[0], &ends[1]] });
         }

@@ -31,17 +31,18 @@ impl Wire {
 }
 
 impl Outside for Wire {
-    fn send(&mut self, card: usize, frame: &[u8], now: u64) {
+    fn send(&mut self, card: usize, _: u16, frame: &[u8], now: u64) -> bool {
         self.frames += 1;
         (card, frame, now).hash(&mut self.digest);
         let to = 1 - card;
         let takes = (frame.len() as u64 + 24) * 8_000_000_000 / self.rate;
         let start = self.busy_until[to].max(now);
         if ((start - now) / takes) as usize >= self.queue {
-            return;
+            return true;
         }
         self.busy_until[to] = start + takes;
         self.flight[to].push_back((start + takes + self.delay, frame.to_vec()));
+        true
     }
 
     fn next(&self) -> u64 {
