@@ -341,6 +341,9 @@ impl Engine {
                     totals.sojourns.extend(delays.map(|delays| delays.of_class(class, name)));
                 });
                 port.qdisc().relaxed(&mut |_, relaxed| totals.relaxed.push(relaxed));
+                port.qdisc().measured(&mut |class, measured| {
+                    totals.measured.push((class.to_owned(), measured));
+                });
                 if let Some(conditioner) = node.ingress().conditioner(number) {
                     let elements = &mut totals.elements;
                     conditioner

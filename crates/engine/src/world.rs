@@ -157,7 +157,9 @@ impl World {
             let table = table.of_interfaces(core::mem::take(&mut own[number]));
             let seed = Random::new(plan.seed, &format!("{}:node", node.name)).next_u64();
             let parts = Parts { number: number as u32, ports, sides, table, seed };
-            world.nodes.push(build(&node.kind, parts));
+            let mut node = build(&node.kind, parts);
+            (0..node.ports().len()).for_each(|port| node.listen(port));
+            world.nodes.push(node);
         }
         Ok(world)
     }

@@ -8,6 +8,7 @@ use record::guest::Card;
 use scenario::Plan;
 use scenario::plan::{End, Flow, Link, Node, NodeKind, Transport};
 use traffic::qdisc::Parameters;
+use traffic::qdisc::psp::PacingRate;
 use traffic::{Bytes, Duration, HostId, Rate};
 
 use crate::default_congestion::DefaultCongestion;
@@ -241,7 +242,7 @@ const QUEUE: u64 = 1_000;
 /// The rate to which a host's discipline holds everything, if that is less than the link's.
 pub(crate) fn regulated(end: &End) -> Option<Rate> {
     let rate = match &end.queue {
-        Parameters::Psp(psp) => psp.rate,
+        Parameters::Psp(psp) => psp.rate.and_then(PacingRate::given),
         Parameters::Tbr(tbr) => tbr.rate,
         _ => None,
     };

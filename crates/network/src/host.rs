@@ -582,6 +582,10 @@ impl Behaviour for Host {
         &self.ingress
     }
 
+    fn ingress_mut(&mut self) -> &mut Ingress {
+        &mut self.ingress
+    }
+
     fn ports_mut(&mut self) -> &mut [Port] {
         &mut self.ports
     }

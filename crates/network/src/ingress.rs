@@ -33,6 +33,8 @@ pub struct Side {
     pub headroom: Bytes,
     /// Whether checksums are verified, as hosts do: of use where a link damages packets.
     pub verifies: bool,
+    /// Whether the port's discipline is told what comes in.
+    pub listens: bool,
 }
 
 impl Side {
@@ -41,6 +43,7 @@ impl Side {
         self.conditioner.is_none()
             && !self.control
             && !self.verifies
+            && !self.listens
             && matches!(self.trust, Trust::Tag)
     }
 }
@@ -64,6 +67,16 @@ impl Ingress {
     /// The conditioner of the port of that number, if it has one.
     pub fn conditioner(&self, port: usize) -> Option<&Conditioner> {
         self.sides.as_ref()?.get(port)?.conditioner.as_ref()
+    }
+
+    /// The port's discipline, of `ports` that there are, is told what comes in there, or no longer.
+    pub(crate) fn listen(&mut self, number: usize, ports: usize, listens: bool) {
+        if self.sides.is_none() && listens {
+            self.sides = Some((0..ports).map(|_| Side::default()).collect());
+        }
+        if let Some(side) = self.sides.as_mut().and_then(|sides| sides.get_mut(number)) {
+            side.listens = listens;
+        }
     }
 
     /// Whether a packet that arrived at the port of that number goes on into the node; if not, it is gone.
@@ -106,6 +119,9 @@ impl Ingress {
         if let Trust::Dscp(map) = side.trust {
             let arrived: &mut Packet = &mut cx.packets[packet];
             arrived.priority = map[usize::from(arrived.tos >> 2)];
+        }
+        if side.listens {
+            ports[number].acknowledged(&cx.packets[packet], cx.now);
         }
         let Some(conditioner) = &mut side.conditioner else { return true };
         let verdict = conditioner.condition(cx.packets, packet, cx.now);

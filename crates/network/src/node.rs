@@ -4,7 +4,7 @@
 //! (a [`Kind`]) and what acts by them (a [`Node`]).
 
 use traffic::setting::Settings;
-use traffic::{Bytes, DropReason, Duration, Instant, PacketId, Packets};
+use traffic::{Bytes, Discipline, DropReason, Duration, Instant, PacketId, Packets};
 
 use crate::balancer::{self, Balancer};
 use crate::custody::Owner;
@@ -145,6 +145,9 @@ pub trait Behaviour {
     /// The ingress side of its ports.
     fn ingress(&self) -> &Ingress;
 
+    /// The same, for a port whose discipline listens from now on.
+    fn ingress_mut(&mut self) -> &mut Ingress;
+
     /// Its output ports, to set up before anything is queued: see [`Behaviour::with_port`].
     fn ports_mut(&mut self) -> &mut [Port];
 
@@ -244,7 +247,9 @@ macro_rules! registry {
                 cx: &mut Context<'_, E, O>,
                 act: impl FnOnce(&mut Port, &mut dyn Owner, &mut Context<'_, E, O>) -> R,
             ) -> R {
-                match self { $(Self::$node(node) => node.with_port(port, cx, act),)* }
+                let answer = match self { $(Self::$node(node) => node.with_port(port, cx, act),)* };
+                self.listen(port.into());
+                answer
             }
 
             fn next_wakeup(&self) -> Instant {
@@ -261,6 +266,10 @@ macro_rules! registry {
 
             fn ingress(&self) -> &Ingress {
                 match self { $(Self::$node(node) => node.ingress(),)* }
+            }
+
+            fn ingress_mut(&mut self) -> &mut Ingress {
+                match self { $(Self::$node(node) => node.ingress_mut(),)* }
             }
 
             fn ports_mut(&mut self) -> &mut [Port] {
@@ -300,6 +309,13 @@ registry! {
 }
 
 impl Node {
+    /// From now on the discipline of the port, counted within the node, is told what comes in there, if it listens.
+    pub fn listen(&mut self, port: usize) {
+        let ports = self.ports();
+        let (count, listens) = (ports.len(), ports[port].qdisc().listens());
+        self.ingress_mut().listen(port, count, listens);
+    }
+
     /// The host it is, if it is one.
     pub fn as_host(&self) -> Option<&Host> {
         match self {

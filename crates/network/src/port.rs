@@ -4,8 +4,8 @@ mod switching;
 
 use traffic::qdisc::{self, Qdisc};
 use traffic::{
-    Bytes, Control, Dequeued, Discipline, DropReason, Duration, Enqueued, Instant, PacketId, Rate,
-    Ring, Statistics,
+    Bytes, Control, Dequeued, Discipline, DropReason, Duration, Enqueued, Instant, Packet,
+    PacketId, Rate, Ring, Statistics,
 };
 
 use crate::custody::{Fate, Left, Owner};
@@ -208,6 +208,11 @@ impl Port {
         if !self.is_empty() {
             self.go_on(cx);
         }
+    }
+
+    /// A packet came in by the port whose discipline listens.
+    pub(crate) fn acknowledged(&mut self, packet: &Packet, now: Instant) {
+        self.qdisc.get_mut().acknowledged(packet, now);
     }
 
     /// Sends a control frame to the port at the other end of its wire, before all that is queued here; the frame

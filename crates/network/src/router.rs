@@ -88,6 +88,10 @@ impl Behaviour for Router {
         &self.ingress
     }
 
+    fn ingress_mut(&mut self) -> &mut Ingress {
+        &mut self.ingress
+    }
+
     fn ports_mut(&mut self) -> &mut [Port] {
         &mut self.ports
     }

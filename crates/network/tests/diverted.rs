@@ -139,7 +139,8 @@ fn switch(parameters: Parameters) -> Operation {
 #[test]
 fn idling_counts_up_to_a_change() {
     let paced = |gaps| {
-        let rate = Some(Rate::from_bits_per_second(1_000_000).expect("not 0"));
+        let rate = Rate::from_bits_per_second(1_000_000).expect("not 0");
+        let rate = Some(rate.into());
         switch(Parameters::Psp(psp::Parameters { rate, gaps, ..psp::Parameters::default() }))
     };
     let [packet, pass] = [Operation::Offer(0, 64), Operation::Pass(1_000_000)];

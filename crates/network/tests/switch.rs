@@ -31,7 +31,7 @@ fn psp() -> impl Strategy<Value = Parameters> {
     (1_u64..400, any::<bool>()).prop_map(|(megabits, gaps)| {
         let class = |flow: u32| psp::Class {
             name: flow.to_string(),
-            rate: rate(megabits * 1_000_000),
+            rate: rate(megabits * 1_000_000).into(),
             ..psp::Class::default()
         };
         let filter = |flow| Filter { flow: Some(FlowId(flow)), ..Filter::default() };
@@ -140,7 +140,8 @@ impl Observer for Failures {
 
 #[test]
 fn a_fifo_takes_the_place_of_a_discipline_that_fails() {
-    let class = psp::Class { name: "slow".into(), rate: rate(1_000_000), ..psp::Class::default() };
+    let class =
+        psp::Class { name: "slow".into(), rate: rate(1_000_000).into(), ..psp::Class::default() };
     let filters = vec![Rule { class: "slow".into(), ..Rule::default() }];
     let psp = Parameters::Psp(psp::Parameters {
         classes: vec![class],

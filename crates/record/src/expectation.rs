@@ -74,7 +74,12 @@ pub fn may_come(path: &str, quantities: &[(String, f64)]) -> bool {
     let group = entity.strip_prefix("flow.").map(|name| format!("group.{name}"));
     let entities = [Some(entity.to_owned()), group].into_iter().flatten();
     let places = entities.flat_map(|entity| {
-        ["", ".forward", ".reverse"].map(|direction| format!("{entity}{direction}.{table}"))
+        // A class is one of a direction.
+        let (link, class) = match entity.split_once(".class.") {
+            Some((link, class)) => (link, format!(".class.{class}")),
+            None => (entity.as_str(), String::new()),
+        };
+        ["", ".forward", ".reverse"].map(|direction| format!("{link}{direction}{class}.{table}"))
     });
     let mut places = places.map(|place| place.trim_end_matches('.').to_owned() + ".");
     places.any(|place| quantities.iter().any(|(known, _)| known.starts_with(&place)))
@@ -119,9 +124,14 @@ fn members(path: &str, quantities: &[(String, f64)]) -> Option<f64> {
 /// A class of a link: what both directions have together.
 fn class(path: &str, quantities: &[(String, f64)]) -> Option<f64> {
     let (link, quantity) = path.split_once(".class.")?;
-    let direction = |name| find(quantities, &format!("{link}.{name}.class.{quantity}"));
-    let both = ["forward", "reverse"].into_iter().filter_map(direction);
-    Quantity::of(path)?.together(both)
+    let known = Quantity::of(path)?;
+    let field = quantity.rsplit_once('.').map(|(name, _)| format!("{name}.{}", known.field));
+    let paths = [Some(quantity.to_owned()), field];
+    let direction = |name: &str| {
+        let at = |quantity: &String| find(quantities, &format!("{link}.{name}.class.{quantity}"));
+        paths.iter().flatten().find_map(at)
+    };
+    known.together(["forward", "reverse"].into_iter().filter_map(direction))
 }
 
 fn find(quantities: &[(String, f64)], path: &str) -> Option<f64> {
@@ -172,6 +182,7 @@ mod tests {
     fn a_path_is_short_for_what_it_names() {
         let known = [
             ("link.lan.1.drops", 3.0),
+            ("link.lan.1.forward.class.a.measured_after_seconds", 2.0),
             ("link.lan.1.forward.class.a.rate", 5.0),
             ("link.lan.1.forward.sojourn_p99_seconds", 0.25),
             ("link.lan.1.reverse.sojourn_p99_seconds", 0.5),
@@ -188,6 +199,7 @@ mod tests {
         assert_eq!(measured("link.lan.utilisation"), Some(0.75), "the busiest of them");
         assert_eq!(measured("link.lan.sojourn_p99"), Some(0.5), "at the worse end");
         assert_eq!(measured("link.lan.class.a.rate"), Some(5.0));
+        assert_eq!(measured("link.lan.1.class.a.measured_after"), Some(2.0));
         assert_eq!(measured("node.box.drops"), Some(5.0));
         assert_eq!(measured("link.wan.drops"), None);
         let of_group = [

@@ -233,6 +233,12 @@ pub struct ClassSummary {
     pub bytes: u64,
     /// The same per second of the run.
     pub rate: f64,
+    /// The rate that it measured and sent by in the end, as frame bytes per second; none where it measured none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_rate: Option<f64>,
+    /// From the start of the run to when it first had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_after_seconds: Option<f64>,
     /// Packets dropped.
     pub drops: u64,
     /// Packets marked.
@@ -476,6 +482,7 @@ fn sum_class(port: &PortTotals, index: usize, seconds: f64) -> (String, ClassSum
     let (name, s) = &port.classes[index];
     let relaxed = port.relaxed.get(index).map(|relaxed| relaxed.counts());
     let relaxed = relaxed.into_iter().flatten().map(|(kind, count)| (kind.to_owned(), count));
+    let measured = port.measured.iter().find(|(class, _)| class == name).map(|(_, m)| m);
     let sojourn = |value: &dyn Fn(&Histogram) -> Duration| {
         port.sojourns.get(index).map(|sojourn| value(sojourn).as_secs_f64())
     };
@@ -483,6 +490,8 @@ fn sum_class(port: &PortTotals, index: usize, seconds: f64) -> (String, ClassSum
         packets: s.sent_packets,
         bytes: s.sent_bytes,
         rate: per(s.sent_bytes as f64, seconds),
+        measured_rate: measured.map(|m| m.rate.bits_per_second() as f64 / 8.0),
+        measured_after_seconds: measured.map(|m| m.since.as_secs_f64()),
         drops: s.dropped_packets,
         marks: s.marked_packets,
         backlog_bytes_max: s.backlog_bytes_max,

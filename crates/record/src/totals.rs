@@ -9,7 +9,7 @@ use network::link::Counters;
 use network::switch::Occupancy;
 use scenario::plan::Window;
 use traffic::condition::Count;
-use traffic::{Bytes, DropReason, Instant, Relaxed, Statistics};
+use traffic::{Bytes, DropReason, Instant, Measured, Relaxed, Statistics};
 
 use crate::delays::Delays;
 
@@ -141,6 +141,8 @@ pub struct PortTotals {
     pub sojourns: Vec<Histogram>,
     /// How often each class's guarantees were relaxed, in the same order; empty where none ever are.
     pub relaxed: Vec<Relaxed>,
+    /// The rates that classes have measured, by name.
+    pub measured: Vec<(String, Measured)>,
     /// Packets dropped there or on the wire behind it.
     pub drops: Drops,
     /// How its disciplines failed, so that a plain FIFO took their place.

@@ -14,8 +14,9 @@ use crate::queue::sentence;
 use crate::setting::{self, doc};
 use crate::templates::without_schema;
 use crate::value::{
-    ActionUnit, CodePointUnit, FractionUnit, MeasuredFractionUnit, PeriodUnit, PrioritiesUnit,
-    RandomSizeUnit, RandomTimeUnit, RateLimitUnit, RateUnit, ShareUnit, SizeUnit, TimeUnit, Unit,
+    ActionUnit, CodePointUnit, FractionUnit, MeasuredFractionUnit, MeasuredRateUnit, PeriodUnit,
+    PrioritiesUnit, RandomSizeUnit, RandomTimeUnit, RateLimitUnit, RateUnit, ShareUnit, SizeUnit,
+    TimeUnit, Unit,
 };
 
 pub use algorithms::{AlgorithmPage, algorithm, algorithms};
@@ -147,6 +148,7 @@ fn takes(kind: Kind) -> String {
         Kind::Count => "number",
         Kind::Bytes => "size",
         Kind::Rate => "rate",
+        Kind::RateOrMeasured => "rate, or measured",
         Kind::Time => "time",
         Kind::Frequency => "frequency",
         Kind::Priorities => "priorities",
@@ -174,6 +176,7 @@ fn written(kind: Kind) -> Option<&'static str> {
     match kind {
         Kind::Bytes | Kind::TunedBytes => Some(SizeUnit::SUMMARY),
         Kind::Rate => Some(RateUnit::SUMMARY),
+        Kind::RateOrMeasured => Some(MeasuredRateUnit::SUMMARY),
         Kind::Time => Some(TimeUnit::SUMMARY),
         Kind::Frequency => Some(PeriodUnit::SUMMARY),
         Kind::Priorities => Some(PrioritiesUnit::SUMMARY),

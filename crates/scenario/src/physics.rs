@@ -444,7 +444,7 @@ fn class_of(psp: &psp::Parameters, flow: &Flow, number: usize) -> Option<(String
     let matching = psp.filters.iter().filter(|rule| rule.filter.matches(subject));
     let rule = matching.rev().max_by_key(|rule| rule.priority)?;
     let class = psp.classes.iter().find(|class| class.name == rule.class)?;
-    Some((class.name.clone(), class.rate))
+    Some((class.name.clone(), class.rate.given()?))
 }
 
 /// Bandwidth times delay.

@@ -353,7 +353,7 @@ pub fn ratio(text: &str) -> Result<f64, Error> {
 /// What stands for a rate without limit.
 pub(crate) const UNLIMITED: &str = "unlimited";
 
-/// What stands for a fraction that is measured.
+/// What stands for a fraction or a rate that is measured.
 pub(crate) const MEASURED: &str = "measured";
 
 /// A limit on a rate in bytes per second, `u64::MAX` for none.
@@ -363,6 +363,11 @@ pub(crate) fn rate_limit(text: &str) -> Result<u64, Error> {
     }
     // Rounded up: a limit of a few bits is no limit of zero.
     rate(text).map(|rate| rate.bits_per_second().div_ceil(8))
+}
+
+/// A rate; none where it is measured.
+pub(crate) fn rate_or_measured(text: &str) -> Result<Option<Rate>, Error> {
+    if text.trim() == MEASURED { Ok(None) } else { rate(text).map(Some) }
 }
 
 /// A numerator and a denominator; none where it is measured.

@@ -5,6 +5,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use network::datagram;
+use traffic::qdisc::psp::PacingRate;
 use traffic::qdisc::{Parameters, fifo};
 use traffic::{Bytes, Rate};
 use transport::config::Buffer;
@@ -46,6 +47,13 @@ fn rate(rate: &mut Rate, by: NonZeroU64) {
     *rate = Rate::from_bits_per_second(rate.bits_per_second() / by).unwrap_or(Rate::MIN);
 }
 
+/// What is measured scales by itself.
+fn pace(value: &mut PacingRate, by: NonZeroU64) {
+    if let PacingRate::Given(given) = value {
+        rate(given, by);
+    }
+}
+
 fn bytes(bytes: &mut Bytes, by: NonZeroU64) {
     bytes.0 = bytes.0.div_ceil(by.get());
 }
@@ -55,7 +63,7 @@ fn regulate(queue: &mut Parameters, by: NonZeroU64) -> Option<()> {
     match queue {
         Parameters::Fifo(fifo) => limit(fifo, by),
         Parameters::Psp(psp) if psp.classes.is_empty() => {
-            psp.rate.iter_mut().for_each(|value| rate(value, by));
+            psp.rate.iter_mut().for_each(|value| pace(value, by));
             limit(&mut psp.unclassified, by);
         }
         Parameters::Tbr(tbr) => {

@@ -23,9 +23,9 @@ use crate::nearest;
 use crate::quantity::{MEASURED, UNLIMITED};
 use crate::queue::Queue;
 use crate::value::{
-    ActionUnit, CodePointUnit, FractionUnit, MeasuredFractionUnit, Name, PeriodUnit,
-    PrioritiesUnit, Quantity, RandomSizeUnit, RandomTimeUnit, RateLimitUnit, RateUnit, ShareUnit,
-    SizeUnit, TimeUnit, Unit,
+    ActionUnit, CodePointUnit, FractionUnit, MeasuredFractionUnit, MeasuredRateUnit, Name,
+    PeriodUnit, PrioritiesUnit, Quantity, RandomSizeUnit, RandomTimeUnit, RateLimitUnit, RateUnit,
+    ShareUnit, SizeUnit, TimeUnit, Unit,
 };
 
 pub(crate) use beside::{Keys, With};
@@ -87,6 +87,9 @@ impl Scalar {
         match kind {
             Kind::Bytes | Kind::TunedBytes => self.size(problems).map(Value::Bytes),
             Kind::Rate => self.read::<RateUnit>(problems).map(Value::Rate),
+            Kind::RateOrMeasured => self
+                .read::<MeasuredRateUnit>(problems)
+                .map(|rate| rate.map_or(Value::Measured, Value::Rate)),
             Kind::Time => self.read::<TimeUnit>(problems).map(Value::Time),
             Kind::RandomTime => self.read::<RandomTimeUnit>(problems).map(Value::RandomTime),
             Kind::RandomBytes => self.read::<RandomSizeUnit>(problems).map(Value::RandomBytes),

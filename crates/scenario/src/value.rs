@@ -84,6 +84,13 @@ unit!(
     false,
     "A fraction: \"3/4\", or \"measured\""
 );
+unit!(
+    MeasuredRateUnit,
+    Option<Rate>,
+    quantity::rate_or_measured,
+    false,
+    "A rate: \"500 Mbit/s\", or \"measured\""
+);
 unit!(PeriodUnit, Duration, quantity::period, false, "A frequency: \"100 Hz\", \"1 kHz\"");
 unit!(ShareUnit, u32, quantity::share, true, "A share: \"0.01 %\" or 0.0001");
 unit!(NumberUnit, f64, quantity::number, true, "How many: 3");

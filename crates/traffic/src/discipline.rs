@@ -4,7 +4,7 @@
 use core::ops::AddAssign;
 
 use crate::control::Priorities;
-use crate::packet::{PacketId, Packets};
+use crate::packet::{Packet, PacketId, Packets};
 use crate::reservation::{Refusal, Request};
 use crate::units::{Bytes, Duration, Instant, Rate};
 
@@ -279,6 +279,15 @@ impl Relaxed {
     }
 }
 
+/// The rate that a class has measured, and sends by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measured {
+    /// By frame bits, as its own rate would be given.
+    pub rate: Rate,
+    /// When it first had one.
+    pub since: Instant,
+}
+
 /// A queueing discipline on an output port.
 ///
 /// Laws, tested on every implementation: packets out are packets in less those dropped or queued;
@@ -342,6 +351,16 @@ pub trait Discipline: Sized {
         let _ = stopped;
     }
 
+    /// Whether it wants to be told what comes in by its port.
+    fn listens(&self) -> bool {
+        false
+    }
+
+    /// A packet came in by the port, which may acknowledge what it sent.
+    fn acknowledged(&mut self, packet: &Packet, now: Instant) {
+        let _ = (packet, now);
+    }
+
     /// Discards everything queued, with [`DropReason::Flushed`].
     fn flush(&mut self, packets: &mut Packets, now: Instant);
 
@@ -362,6 +381,11 @@ pub trait Discipline: Sized {
     /// Calls `each` with every class's number, name and counters; a discipline without classes has none. A packet
     /// that it takes bears the number as its class, until parameters or reservations change.
     fn classes(&self, each: &mut dyn FnMut(usize, &str, Statistics)) {
+        let _ = each;
+    }
+
+    /// Calls `each` with the name of every class that has measured its rate.
+    fn measured(&self, each: &mut dyn FnMut(&str, Measured)) {
         let _ = each;
     }
 

@@ -27,7 +27,8 @@ pub mod units;
 
 pub use control::{Control, Pause, Priorities};
 pub use discipline::{
-    Backlog, Dequeued, Discipline, DropReason, Enqueued, Port, Relaxed, Statistics, WireClock,
+    Backlog, Dequeued, Discipline, DropReason, Enqueued, Measured, Port, Relaxed, Statistics,
+    WireClock,
 };
 pub use distribution::Distribution;
 pub use packet::{FlowId, HostId, Packet, PacketId, Packets, Protocol};

@@ -4,9 +4,9 @@ use alloc::boxed::Box;
 
 use crate::control::Priorities;
 use crate::discipline::{
-    Backlog, Dequeued, Discipline, Enqueued, Port, Relaxed, Statistics, WireClock,
+    Backlog, Dequeued, Discipline, Enqueued, Measured, Port, Relaxed, Statistics, WireClock,
 };
-use crate::packet::{PacketId, Packets};
+use crate::packet::{Packet, PacketId, Packets};
 use crate::reservation::{Refusal, Request};
 use crate::setting::Settings;
 use crate::subject::Subject;
@@ -330,6 +330,16 @@ macro_rules! registry {
                     $(Self::$variant(q) => q.hold(stopped)),+
                 }
             }
+            fn listens(&self) -> bool {
+                match self {
+                    $(Self::$variant(q) => q.listens()),+
+                }
+            }
+            fn acknowledged(&mut self, packet: &Packet, now: Instant) {
+                match self {
+                    $(Self::$variant(q) => q.acknowledged(packet, now)),+
+                }
+            }
             fn flush(&mut self, packets: &mut Packets, now: Instant) {
                 match self {
                     $(Self::$variant(q) => q.flush(packets, now)),+
@@ -357,6 +367,11 @@ macro_rules! registry {
             fn classes(&self, each: &mut dyn FnMut(usize, &str, Statistics)) {
                 match self {
                     $(Self::$variant(q) => q.classes(each)),+
+                }
+            }
+            fn measured(&self, each: &mut dyn FnMut(&str, Measured)) {
+                match self {
+                    $(Self::$variant(q) => q.measured(each)),+
                 }
             }
             fn relaxed(&self, each: &mut dyn FnMut(&str, Relaxed)) {

@@ -28,6 +28,8 @@ pub enum Kind {
     Bytes,
     /// A rate.
     Rate,
+    /// A rate, or "measured".
+    RateOrMeasured,
     /// A span of time.
     Time,
     /// A span of time, written as how often it fits into a second.
@@ -69,7 +71,7 @@ pub enum Value {
     Count(u64),
     /// See [`Kind::Bytes`].
     Bytes(Bytes),
-    /// See [`Kind::Rate`].
+    /// See [`Kind::Rate`] and [`Kind::RateOrMeasured`].
     Rate(Rate),
     /// See [`Kind::Time`].
     Time(Duration),
@@ -83,7 +85,7 @@ pub enum Value {
     Share(Share),
     /// See [`Kind::Fraction`] and [`Kind::FractionOrMeasured`].
     Fraction(u32, u32),
-    /// See [`Kind::FractionOrMeasured`].
+    /// See [`Kind::FractionOrMeasured`] and [`Kind::RateOrMeasured`].
     Measured,
     /// See [`Kind::CodePoint`].
     CodePoint(u8),

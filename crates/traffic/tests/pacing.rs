@@ -18,7 +18,12 @@ const GIGABIT: u64 = 1_000_000_000;
 
 fn class(name: &str, parent: Option<&str>, bits: u64) -> Class {
     let limit = fifo::Parameters::of_packets(1 << 20);
-    Class { name: name.into(), parent: parent.map(Into::into), rate: rate(bits), queue: limit }
+    Class {
+        name: name.into(),
+        parent: parent.map(Into::into),
+        rate: rate(bits).into(),
+        queue: limit,
+    }
 }
 
 /// Flow `n` goes to the class named `n`, if there is one.

@@ -19,11 +19,11 @@ fn psp(groups: usize) -> Psp {
     let part = LINK / 10 * 9 / groups as u64;
     for group in 0..groups {
         let name = format!("g{group}");
-        classes.push(Class { name: name.clone(), rate: rate(part), ..Class::default() });
+        classes.push(Class { name: name.clone(), rate: rate(part).into(), ..Class::default() });
         classes.extend((0..100).map(|leaf| Class {
             name: format!("{group}.{leaf}"),
             parent: Some(name.clone()),
-            rate: rate(part / 100),
+            rate: rate(part / 100).into(),
             ..Class::default()
         }));
     }

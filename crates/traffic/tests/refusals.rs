@@ -3,7 +3,7 @@
 mod wire;
 
 use traffic::classify::{Filter, Rule};
-use traffic::qdisc::psp::{Class, Parameters, Psp};
+use traffic::qdisc::psp::{Class, PacingRate, Parameters, Psp};
 use traffic::qdisc::{fifo, fifo::Fifo};
 use traffic::{Bytes, Discipline};
 use wire::{port, rate};
@@ -15,7 +15,7 @@ fn refusal(classes: &[(&str, &str, u64)], filters: &[&str]) -> String {
     let class = |&(name, parent, megabits): &(&str, &str, u64)| Class {
         name: name.into(),
         parent: (!parent.is_empty()).then(|| parent.into()),
-        rate: rate(megabits * MEGABIT),
+        rate: rate(megabits * MEGABIT).into(),
         queue: fifo::Parameters::default(),
     };
     let rule = |&class: &&str| Rule { filter: Filter::default(), priority: 0, class: class.into() };
@@ -47,13 +47,35 @@ fn each_mistake_is_told_with_its_remedy() {
     assert_eq!(told.join("\n") + "\n", include_str!("refusals.txt"));
 }
 
+#[test]
+fn only_a_class_with_packets_of_its_own_measures() {
+    let class = |name: &str, parent: Option<&str>, rate| Class {
+        name: name.into(),
+        parent: parent.map(Into::into),
+        rate,
+        queue: fifo::Parameters::default(),
+    };
+    let (given, measured) = (rate(600 * MEGABIT).into(), PacingRate::Measured);
+    let attach = |outer, inner| {
+        let classes = vec![class("p", None, outer), class("a", Some("p"), inner)];
+        Psp::attach(&Parameters { classes, ..Parameters::default() }, port(1000 * MEGABIT, 1500))
+    };
+    assert!(attach(given, measured).is_ok());
+    let refused = attach(measured, given).expect_err("whose packets would it measure?");
+    assert_eq!(
+        refused.to_string(),
+        "the class `p` has classes within it, and only one that has packets of its own can measure its rate: give it \
+         a rate, or let the classes within it measure theirs"
+    );
+}
+
 /// What fits to the last bit is accepted.
 #[test]
 fn a_tree_may_promise_all_that_the_link_has() {
     let class = |name: &str, parent: Option<&str>, megabits| Class {
         name: name.into(),
         parent: parent.map(Into::into),
-        rate: rate(megabits * MEGABIT),
+        rate: rate(megabits * MEGABIT).into(),
         queue: fifo::Parameters::default(),
     };
     let parameters = Parameters {

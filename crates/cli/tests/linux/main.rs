@@ -8,6 +8,7 @@ mod on_terminal;
 #[path = "../typed/mod.rs"]
 mod typed;
 
+mod backpressure;
 mod boot;
 mod building;
 mod by_hand;

@@ -150,6 +150,7 @@ impl PortTotals {
             classes: classes.collect(),
             sojourns: sojourns.collect(),
             relaxed: relaxed.collect(),
+            measured: self.measured.clone(),
             drops: self.drops.since(&earlier.drops),
             faults: self.faults.clone(),
             delays,

@@ -510,6 +510,21 @@ pub(super) const CLASS: &[Quantity] = &[
         "Bytes that it sent per second of the run, Ethernet header and FCS included.",
     )
     .compared(),
+    quantity(
+        "measured_rate",
+        Rate,
+        Max,
+        Higher,
+        "Frame bytes per second that it measured as its path's and sent by in the end (`psp`).",
+    ),
+    quantity(
+        "measured_after",
+        Duration,
+        Max,
+        Lower,
+        "From the start of the run to when it first had measured a rate.",
+    )
+    .at("measured_after_seconds"),
     quantity("drops", Number, Sum, Lower, "Packets dropped.").compared(),
     quantity("marks", Number, Sum, Lower, "Packets marked \"congestion experienced\"."),
     quantity("packets", Number, Sum, Neither, "Packets sent."),

@@ -8,9 +8,9 @@ use traffic::setting::{Kind, Range, Setting};
 
 use crate::queue::Queue;
 use crate::value::{
-    ActionUnit, CodePointUnit, FractionUnit, MeasuredFractionUnit, PeriodUnit, PrioritiesUnit,
-    Quantity, RandomSizeUnit, RandomTimeUnit, RateLimitUnit, RateUnit, ShareUnit, SizeUnit,
-    TimeUnit,
+    ActionUnit, CodePointUnit, FractionUnit, MeasuredFractionUnit, MeasuredRateUnit, PeriodUnit,
+    PrioritiesUnit, Quantity, RandomSizeUnit, RandomTimeUnit, RateLimitUnit, RateUnit, ShareUnit,
+    SizeUnit, TimeUnit,
 };
 
 /// A setting's documentation as one line.
@@ -102,6 +102,9 @@ pub(crate) fn properties(
             Kind::Count => count(setting.range),
             Kind::Bytes => generator.subschema_for::<Quantity<SizeUnit>>().to_value(),
             Kind::Rate => generator.subschema_for::<Quantity<RateUnit>>().to_value(),
+            Kind::RateOrMeasured => {
+                generator.subschema_for::<Quantity<MeasuredRateUnit>>().to_value()
+            }
             Kind::Time => generator.subschema_for::<Quantity<TimeUnit>>().to_value(),
             Kind::Frequency => generator.subschema_for::<Quantity<PeriodUnit>>().to_value(),
             Kind::Priorities => generator.subschema_for::<Quantity<PrioritiesUnit>>().to_value(),

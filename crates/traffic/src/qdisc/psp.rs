@@ -8,40 +8,48 @@
 //! class's frame on the wire delays is caught up; an idle class earns no credit; what is too short
 //! for a gap frame is carried to the next gap; a class's children together keep to its rate.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::classify::Classifier;
-use crate::discipline::{Dequeued, Discipline, Enqueued, Port, Statistics, WireClock};
-use crate::packet::{ETHERNET_HEADER_AND_FCS, PacketId, Packets};
+use crate::discipline::{Dequeued, Discipline, Enqueued, Measured, Port, Statistics, WireClock};
+use crate::packet::{ETHERNET_HEADER_AND_FCS, Packet, PacketId, Packets};
 use crate::qdisc::Page;
 use crate::qdisc::fifo::Fifo;
 use crate::units::{Bytes, Instant};
 
 mod clock;
+mod delivery;
 mod gap;
 mod order;
 mod pacer;
 mod parameters;
 
 use clock::ByteClock;
+use delivery::Delivery;
 use gap::GapFrames;
 use order::{Order, Turn};
 use pacer::Pacer;
-pub use parameters::{Class, Error, Parameters};
+pub use parameters::{Class, Error, PacingRate, Parameters};
 
 /// Its page of the catalogue, beside its settings.
 pub(super) const PAGE: Page = Page {
     what: "Between packets it sends gap frames, PAUSE frames that the next switch swallows, of \
          just the length that brings the rate to what is set. The wire is the clock, so packets \
          are spaced to the byte. Each class has its own rate, and so has a class that holds \
-         others; another class's packet goes into a gap before a gap frame does.",
+         others; another class's packet goes into a gap before a gap frame does. A rate that is \
+         \"measured\" is what the class's packets find: of trains of its packets the ACKs that come \
+         back through the port tell how fast they left the bottleneck, and now and then 16 packets \
+         in a row whether it passes more. TCP only, whatever stack it is.",
     when: "At a sender in front of a long fat pipe whose buffer its bursts would overflow, with \
-         the bottleneck's rate known. Not on a link that others share, which gap frames would \
-         fill, unless `gaps` is false.",
+         the bottleneck's rate known, or measured where nobody knows it. Not on a link that others \
+         share, which gap frames would fill, unless `gaps` is false.",
     sources: &[
+        "Dovrolis, Ramanathan, Moore, \"What Do Packet Dispersion Techniques Measure?\", INFOCOM 2001: \
+         a rate that is measured",
         "Takano et al., \"Precise Software Pacing Method for Long Fat Pipe Communication\" \
          (paper 0; later PSPacer), sections 3.1 to 3.4 and 5",
     ],
@@ -55,10 +63,24 @@ struct Node {
     index: usize,
     parent: Option<usize>,
     pacer: Pacer,
+    /// Where its rate is measured.
+    delivery: Option<Box<Delivery>>,
     /// How many byte times it may be behind and still catch up.
     lateness_max: u64,
     /// Empty in a class that has children.
     queue: Fifo,
+}
+
+impl Node {
+    /// A packet of a class that measures its rate is next, and leaves at the rate that there is now.
+    #[inline(never)]
+    fn measure(&mut self, packet: &Packet, port: Port, clock: WireClock) {
+        let Some(delivery) = &mut self.delivery else { return };
+        let waiting = self.queue.backlog().packets;
+        let silent = delivery.sent(packet, waiting, clock.now.max(clock.free));
+        self.pacer = self.pacer.with_rate(delivery.pace(), port.rate);
+        self.pacer.wait(silent);
+    }
 }
 
 /// What the wire does next.
@@ -130,7 +152,7 @@ impl Psp {
         }
     }
 
-    fn send_class(&mut self, packets: &mut Packets) -> Dequeued {
+    fn send_class(&mut self, packets: &mut Packets, clock: WireClock) -> Dequeued {
         let Some(next) = self.next else { return Dequeued::Empty };
         let index = next.leaf as usize;
         let node = &mut self.nodes[index];
@@ -139,6 +161,9 @@ impl Psp {
         };
         let length = u64::from(packets[packet].length);
         let wire = length + self.port.overhead.0;
+        if node.delivery.is_some() {
+            node.measure(&packets[packet], self.port, clock);
+        }
         node.pacer.forfeit_before(self.clock.position().saturating_sub(node.lateness_max));
         // The parent receives the packet when its child lets it go, and not before: a parent whose
         // children do not use its rate earns no credit either.
@@ -179,7 +204,12 @@ impl Psp {
                 self.unclassify(&mut was.queue);
             }
             let node = &mut self.nodes[index];
-            node.pacer = was.pacer.with_rate(class.rate, self.port.rate);
+            if let (PacingRate::Measured, Some(known)) = (class.rate, was.delivery) {
+                node.delivery = Some(known);
+            }
+            let measured = node.delivery.as_ref().map(|delivery| delivery.pace());
+            let rate = class.rate.given().or(measured).unwrap_or(self.port.rate);
+            node.pacer = was.pacer.with_rate(rate, self.port.rate);
             was.queue.limit(&class.queue);
             node.queue = was.queue;
         }
@@ -219,7 +249,11 @@ fn nodes(
             name: class.name.clone(),
             index,
             parent: parents[index],
-            pacer: Pacer::new(class.rate, port.rate),
+            pacer: Pacer::new(class.rate.given().unwrap_or(port.rate), port.rate),
+            delivery: match class.rate {
+                PacingRate::Given(_) => None,
+                PacingRate::Measured => Some(Box::new(Delivery::new(port))),
+            },
             lateness_max: lateness_max(parameters, parents, &children, index, port),
             queue,
         })
@@ -249,7 +283,8 @@ fn lateness_max(
         .saturating_add(GapFrames::new(port).wire_min());
     let mut above = parents[class];
     while let Some(ancestor) = above {
-        let mut pacer = Pacer::new(parameters.classes[ancestor].rate, port.rate);
+        let rate = parameters.classes[ancestor].rate.given().unwrap_or(port.rate);
+        let mut pacer = Pacer::new(rate, port.rate);
         pacer.charge(0, frame, wire);
         sum = sum.saturating_add(pacer.due().saturating_mul(children[ancestor]));
         above = parents[ancestor];
@@ -327,7 +362,7 @@ impl Discipline for Psp {
             self.clock.idle(wire);
         }
         match self.choose(&self.clock, wire) {
-            Choice::Class => self.send_class(packets),
+            Choice::Class => self.send_class(packets, wire),
             Choice::Unclassified => match self.unclassified.pop(packets) {
                 Some(packet) => self.send(packet, packets[packet].length.into()),
                 None => Dequeued::Empty,
@@ -361,6 +396,20 @@ impl Discipline for Psp {
         }
     }
 
+    fn listens(&self) -> bool {
+        self.nodes.iter().any(|node| node.delivery.is_some())
+    }
+
+    #[inline(never)]
+    fn acknowledged(&mut self, packet: &Packet, now: Instant) {
+        for node in &mut self.nodes {
+            let Some(delivery) = &mut node.delivery else { continue };
+            if delivery.acknowledged(packet, now) {
+                node.pacer = node.pacer.with_rate(delivery.pace(), self.port.rate);
+            }
+        }
+    }
+
     fn flush(&mut self, packets: &mut Packets, now: Instant) {
         for node in &mut self.nodes {
             node.queue.flush(packets, now);
@@ -389,5 +438,13 @@ impl Discipline for Psp {
             each(number, &node.name, node.queue.statistics());
         }
         each(self.nodes.len(), "unclassified", self.unclassified.statistics());
+    }
+
+    fn measured(&self, each: &mut dyn FnMut(&str, Measured)) {
+        for node in &self.nodes {
+            if let Some((rate, since)) = node.delivery.as_ref().and_then(|own| own.measured()) {
+                each(&node.name, Measured { rate, since });
+            }
+        }
     }
 }

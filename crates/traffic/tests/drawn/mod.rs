@@ -31,7 +31,11 @@ fn psp() -> impl Strategy<Value = psp::Parameters> {
             let class = |(index, &(bits, within, queue)): (usize, &(u64, bool, _))| psp::Class {
                 name: index.to_string(),
                 parent: (nested && within && index > 0).then(|| "0".into()),
-                rate: rate(if nested && index == 0 { LINK / 2 } else { bits }),
+                rate: match bits % 4 {
+                    _ if nested && index == 0 => rate(LINK / 2).into(),
+                    0 => psp::PacingRate::Measured,
+                    _ => rate(bits).into(),
+                },
                 queue,
             };
             let classes: Vec<_> = drawn.iter().enumerate().map(class).collect();

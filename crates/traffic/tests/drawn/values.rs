@@ -12,7 +12,7 @@ pub(crate) fn of_number(kind: Kind, number: u64) -> Option<Value> {
     Some(match kind {
         Kind::Count => Value::Count(number),
         Kind::Bytes => Value::Bytes(Bytes(number)),
-        Kind::Rate => Value::Rate(Rate::from_bits_per_second(number)?),
+        Kind::Rate | Kind::RateOrMeasured => Value::Rate(Rate::from_bits_per_second(number)?),
         Kind::Time => Value::Time(Duration::from_ps(number)),
         Kind::RandomTime => Value::RandomTime(Distribution::Fixed(Duration::from_ps(number))),
         Kind::RandomBytes => Value::RandomBytes(Distribution::Fixed(Bytes(number))),
@@ -52,6 +52,7 @@ pub(crate) fn value(setting: Setting) -> BoxedStrategy<Value> {
             let fraction = parts.prop_map(|(over, more)| Value::Fraction(over, over + more));
             prop_oneof![Just(Value::Measured), fraction].boxed()
         }
+        Kind::RateOrMeasured => prop_oneof![Just(Value::Measured), counted(setting.kind)].boxed(),
         Kind::RateLimit => {
             let rate = prop_oneof![Just(u64::MAX), 1..1_u64 << 60];
             rate.prop_map(Value::RateLimit).boxed()

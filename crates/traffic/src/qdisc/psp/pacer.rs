@@ -71,6 +71,11 @@ impl Pacer {
         start
     }
 
+    /// The next packet is due so many byte times later.
+    pub(super) const fn wait(&mut self, byte_times: u64) {
+        self.due = self.due.saturating_add(byte_times);
+    }
+
     /// `length * R / T` and the remainder.
     fn span(&self, length: u64) -> (u64, u64) {
         let t = self.rate.bits_per_second();

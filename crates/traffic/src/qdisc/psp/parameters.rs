@@ -8,10 +8,50 @@ use alloc::vec::Vec;
 use crate::classify::{Filter, Rule};
 use crate::discipline::Port;
 use crate::qdisc::fifo;
-use crate::setting::settings;
+use crate::setting::{Field, Kind, Value, settings};
 use crate::subject::Subject;
 use crate::tree::{self, Branch, Holder, Tree};
 use crate::units::Rate;
+
+/// The rate of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacingRate {
+    /// This one.
+    Given(Rate),
+    /// What the class's packets find that their path passes; the line's as long as it passes all of them.
+    Measured,
+}
+
+impl PacingRate {
+    /// The rate that is given, if one is.
+    pub const fn given(self) -> Option<Rate> {
+        match self {
+            Self::Given(rate) => Some(rate),
+            Self::Measured => None,
+        }
+    }
+}
+
+impl From<Rate> for PacingRate {
+    fn from(rate: Rate) -> Self {
+        Self::Given(rate)
+    }
+}
+
+impl Field for PacingRate {
+    const KIND: Option<Kind> = Some(Kind::RateOrMeasured);
+    type Measure = Rate;
+    fn to_value(&self) -> Option<Value> {
+        Some(self.given().map_or(Value::Measured, Value::Rate))
+    }
+    fn from_value(value: Value) -> Option<Self> {
+        match value {
+            Value::Rate(rate) => Some(Self::Given(rate)),
+            Value::Measured => Some(Self::Measured),
+            _ => None,
+        }
+    }
+}
 
 settings! {
     required: rate;
@@ -22,8 +62,9 @@ settings! {
         pub name: String,
         /// The class that bounds this one and its siblings together; `None` if only the link does.
         pub parent: Option<String>,
-        /// The rate, by frame bits: header and FCS counted, preamble and gap not.
-        pub rate: Rate,
+        /// The rate, by frame bits: header and FCS counted, preamble and gap not; or measured, by the ACKs that come
+        /// back through the port.
+        pub rate: PacingRate,
         /// Its queue, a plain one; unused in a class that has children.
         pub queue: fifo::Parameters,
     }
@@ -33,7 +74,7 @@ impl Default for Class {
     /// The rate is to be given.
     fn default() -> Self {
         let queue = fifo::Parameters::default();
-        Self { name: String::new(), parent: None, rate: Rate::MIN, queue }
+        Self { name: String::new(), parent: None, rate: Rate::MIN.into(), queue }
     }
 }
 
@@ -42,8 +83,8 @@ settings! {
     /// The classes, and which packets go to which.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Parameters {
-        /// The rate of everything, by frame bits, in place of classes; none unless given.
-        pub rate: Option<Rate>,
+        /// The rate of everything, by frame bits or measured, in place of classes; none unless given.
+        pub rate: Option<PacingRate>,
         /// Packets queue in those without children.
         pub classes: Vec<Class>,
         /// Tried in this order; a packet that none matches is unclassified.
@@ -67,7 +108,8 @@ impl Default for Parameters {
 impl Parameters {
     /// Everything in one class, `all`, paced with gap frames to `rate`: `tc qdisc add dev eth0 root
     /// ipg rate ...` of paper 0, section 3.2.
-    pub fn single(rate: Rate) -> Self {
+    pub fn single(rate: impl Into<PacingRate>) -> Self {
+        let rate = rate.into();
         let name = String::from("all");
         let queue = fifo::Parameters::default();
         Self {
@@ -132,6 +174,12 @@ pub enum Error {
         /// What is too much.
         excess: String,
     },
+    /// A class measures its rate, and has children.
+    #[error(
+        "the class `{0}` has classes within it, and only one that has packets of its own can measure its rate: give it \
+         a rate, or let the classes within it measure theirs"
+    )]
+    MeasuredParent(String),
     /// A queue's limits make no sense.
     #[error("the queue of `{class}`: {error}")]
     Queue {
@@ -151,7 +199,9 @@ impl Error {
         match self {
             Self::RateAndClasses(_) => Subject::settings(&["rate"]),
             Self::Tree(error) => error.subject(),
-            Self::Above { class, .. } => Subject::class(class).at(&["rate"]),
+            Self::Above { class, .. } | Self::MeasuredParent(class) => {
+                Subject::class(class).at(&["rate"])
+            }
             Self::Promise { within, .. } => within.subject(),
             Self::Queue { class, .. } => Subject::class(class).at(&["queue", "packets", "bytes"]),
             Self::Unclassified(_) => Subject::settings(&["unclassified"]),
@@ -179,14 +229,19 @@ fn names<'a>(classes: impl Iterator<Item = &'a Class>) -> String {
 fn check_rates(classes: &[Class], tree: &Tree, link: Rate) -> Result<(), Error> {
     for parent in core::iter::once(None).chain((0..classes.len()).map(Some)) {
         let siblings = parent.map_or(&tree.tops, |index| &tree.children[index]);
+        let has = match parent.map(|index| &classes[index]) {
+            None => link,
+            Some(Class { rate: PacingRate::Given(rate), .. }) => *rate,
+            Some(_) if siblings.is_empty() => continue,
+            Some(class) => return Err(Error::MeasuredParent(class.name.clone())),
+        };
         let siblings = siblings.iter().map(|&index| &classes[index]);
-        let has = parent.map_or(link, |index| classes[index].rate);
         let within = || Holder::of(parent.map(|index| classes[index].name.as_str()));
-        if let Some(class) = siblings.clone().find(|class| class.rate > has) {
-            let (class, rate) = (class.name.clone(), class.rate);
-            return Err(Error::Above { class, rate, within: within(), has });
+        let given = || siblings.clone().filter_map(|class| Some((class, class.rate.given()?)));
+        if let Some((class, rate)) = given().find(|&(_, rate)| rate > has) {
+            return Err(Error::Above { class: class.name.clone(), rate, within: within(), has });
         }
-        let rates = siblings.clone().map(|class| u128::from(class.rate.bits_per_second()));
+        let rates = given().map(|(_, rate)| u128::from(rate.bits_per_second()));
         let promised: u128 = rates.sum();
         let excess = promised.saturating_sub(has.bits_per_second().into());
         if excess > 0 {

@@ -1,0 +1,494 @@
+//! A class's rate as it is measured: how fast its bytes arrive where its bottleneck spaces them (paper 0's future
+//! work: a rate learnt from the transport, in place of one that somebody configures).
+//!
+//! Packets that leave faster than a bottleneck passes them come out of it spaced by its rate, and so do their
+//! ACKs (Jacobson, "Congestion Avoidance and Control", 1988; of trains of packets: Dovrolis, Ramanathan, Moore,
+//! "What Do Packet Dispersion Techniques Measure?", 2001). The ACKs come back by the port that the packets left by, so
+//! that no socket need be asked: whatever stack sends, in whatever machine, the measurement is the same one.
+//!
+//! Of one train at a time it is measured how fast it left and how fast it arrived, as Linux does of a connection
+//! (draft-ietf-ccwg-bbr, "delivery rate samples"). If it arrived slower, the path has no more, and that is the class's
+//! rate. Else the path kept up, and nothing is learnt; so now and then a short train, a probe, leaves at the line's
+//! rate, and the class falls silent afterwards for as long as that was too fast. What more it finds is taken in
+//! steps, for a path that others use passes a probe faster than it has room. The class sends at a 64th
+//! less than was measured: a queue that was left drains, and no error of the measurement adds up to one.
+//!
+//! In tests: within one round trip the rate is exact to a few in a thousand on a path without noise; see
+//! `traffic/tests/delivery.rs`.
+
+use alloc::collections::BTreeMap;
+
+use crate::discipline::{Backlog, Port};
+use crate::packet::{FlowId, Packet, Protocol, flags};
+use crate::units::{Bytes, Duration, Instant, Rate};
+
+/// Packets of a train at least, for a rate to be had from it.
+const PACKETS_MIN: u64 = 8;
+/// ACKs of a train at least, after the first.
+const ACKS_MIN: u32 = 2;
+/// A train of which as long a time is known is a precise measurement, and a longer one is none the better.
+const PRECISE: Duration = Duration::from_ms(20);
+/// A train of which nothing is heard for so long after its last packet is given up.
+const PATIENCE: Duration = Duration::from_secs(4);
+/// Packets of a probe: a buffer of as many loses none of it.
+const PROBE: u64 = 16;
+/// The same where too few ACKs came for it, at most: one covers up to 44 segments where a receiver gathers them.
+const PROBE_MAX: u64 = 128;
+/// From one probe to the next: at first, and where none has found anything new for long.
+const EVERY: [Duration; 2] = [Duration::from_ms(250), Duration::from_secs(4)];
+/// For a probe packets are held back for a 50th of a second at most.
+const GATHER: u64 = 50;
+/// A probe that finds more raises the rate by 1/2^5 of it, the next one by 1/2^4, and so on to 1/2^2.
+const STEPS: [u32; 2] = [5, 2];
+/// The class sends at so much less than was measured, as a power of two.
+const MARGIN: u32 = 6;
+
+/// One flow's data of a class, in its own sequence numbers.
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    /// What comes after the last byte sent.
+    sent: u32,
+    /// What comes after the last byte that is known to have arrived.
+    reached: u32,
+    /// Its last byte is sent.
+    ends: bool,
+}
+
+/// A sum over all flows, in payload bytes that were sent once.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    sent: u64,
+    /// Up to the last one that is known to have arrived.
+    reached: u64,
+    /// The same less those in between that are missing.
+    delivered: u64,
+}
+
+/// An ACK of the train.
+#[derive(Clone, Copy, Debug)]
+struct Ack {
+    at: Instant,
+    delivered: u64,
+}
+
+/// Packets that left one after the other.
+#[derive(Clone, Copy, Debug)]
+struct Train {
+    /// It left at the line's rate.
+    probe: bool,
+    /// When the first one left, and the latest.
+    left: [Instant; 2],
+    /// Of those after the first: how many, and their frames' bytes and payload.
+    packets: u64,
+    bytes: u64,
+    payload: u64,
+    /// All that was sent with the first one, and with the latest.
+    sent: [u64; 2],
+    /// It gets no further packet.
+    whole: bool,
+    /// More of the class was queued behind the latest packet.
+    more: bool,
+    first: Option<Ack>,
+    /// The last two ACKs after the first.
+    last: [Option<Ack>; 2],
+    acks: u32,
+}
+
+/// The rates of a train, in frame bits per second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sample {
+    sent: u64,
+    arrived: u64,
+    precise: bool,
+    probe: bool,
+}
+
+/// A short train at the line's rate.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    /// When the next one may begin.
+    next: Instant,
+    every: Duration,
+    packets: u64,
+    /// Packets that it still has; none goes on if this is zero.
+    left: u64,
+    /// Packets are held back for it.
+    gathers: bool,
+    /// The latest one had too few.
+    short: bool,
+    /// Its frames that went at the line's rate.
+    early: Backlog,
+}
+
+/// What a class measures of its own packets.
+#[derive(Debug)]
+pub(super) struct Delivery {
+    port: Port,
+    flows: BTreeMap<FlowId, Flow>,
+    sums: Sums,
+    train: Option<Train>,
+    rate: Option<Rate>,
+    since: Option<Instant>,
+    /// At what rate the latest train arrived.
+    usual: Rate,
+    step: u32,
+    probe: Probe,
+}
+
+impl Probe {
+    /// It found nothing new.
+    fn back_off(&mut self, now: Instant) {
+        self.every = self.every.times(2).min(EVERY[1]);
+        self.next = now + self.every;
+    }
+}
+
+/// How far `later` is past `earlier` in sequence numbers; zero if it is not.
+fn past(later: u32, earlier: u32) -> u32 {
+    let distance = later.wrapping_sub(earlier);
+    if distance >> 31 == 0 { distance } else { 0 }
+}
+
+fn per_second(bytes: u64, time: Duration) -> u64 {
+    let bits = u128::from(bytes) * 8 * u128::from(crate::units::PS_PER_SECOND);
+    u64::try_from(bits / u128::from(time.as_ps().max(1))).unwrap_or(u64::MAX)
+}
+
+impl Train {
+    fn new(at: Instant, sent: u64, probe: bool) -> Self {
+        Self {
+            probe,
+            left: [at; 2],
+            packets: 0,
+            bytes: 0,
+            payload: 0,
+            sent: [sent; 2],
+            whole: false,
+            more: false,
+            first: None,
+            last: [None; 2],
+            acks: 0,
+        }
+    }
+
+    /// Whether a packet that leaves at `at` belongs to it: what queued behind the latest one does, and so does what
+    /// leaves about as soon.
+    ///
+    /// A class that knows a rate sends evenly, and a short pause says nothing; before that what counts is the bursts.
+    fn goes_on(&self, at: Instant, frame: Duration, even: bool) -> bool {
+        let gap = at.since(self.left[1]);
+        let so_far = self.left[1].since(self.left[0]);
+        self.more || gap <= frame.times(4) || even && gap.as_ps() <= so_far.as_ps() / 4
+    }
+
+    fn push(&mut self, packet: &Packet, at: Instant, sent: u64) {
+        self.left[1] = at;
+        self.sent[1] = sent;
+        self.packets += u64::from(packet.frames.max(1));
+        self.bytes += u64::from(packet.length);
+        self.payload += u64::from(packet.tcp.payload);
+    }
+
+    fn acknowledge(&mut self, ack: Ack) {
+        match self.first {
+            None => self.first = Some(ack),
+            Some(first) if ack.at > first.at && ack.delivered > first.delivered => {
+                self.last = [self.last[1], Some(ack)];
+                self.acks += 1;
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// When something of it was heard last, or it left.
+    fn heard(&self) -> Instant {
+        let ack = self.last[1].or(self.first).map_or(Instant::ZERO, |ack| ack.at);
+        ack.max(self.left[1])
+    }
+
+    /// Its rates, if so much arrived of it that they say something.
+    fn sample(&self) -> Option<Sample> {
+        let first = self.first?;
+        if self.packets < PACKETS_MIN || self.acks < ACKS_MIN || self.payload == 0 {
+            return None;
+        }
+        // The last ACK may have waited for a packet that did not come: a delayed one.
+        let arrived = |ack: &Ack| {
+            let payload = ack.delivered - first.delivered;
+            let frames = u128::from(payload) * u128::from(self.bytes) / u128::from(self.payload);
+            per_second(u64::try_from(frames).unwrap_or(u64::MAX), ack.at.since(first.at))
+        };
+        let arrived = self.last.iter().flatten().map(arrived).max()?;
+        let sent = per_second(self.bytes, self.left[1].since(self.left[0]));
+        let time = self.last[1]?.at.since(first.at).min(self.left[1].since(self.left[0]));
+        Some(Sample {
+            sent,
+            arrived: arrived.min(sent),
+            precise: time >= PRECISE,
+            probe: self.probe,
+        })
+    }
+}
+
+impl Delivery {
+    /// Nothing is known yet of the path behind that port.
+    pub(super) const fn new(port: Port) -> Self {
+        let early = Backlog { packets: 0, bytes: 0 };
+        let probe = Probe {
+            next: Instant::NEVER,
+            every: EVERY[0],
+            packets: PROBE,
+            left: 0,
+            gathers: false,
+            short: false,
+            early,
+        };
+        Self {
+            port,
+            flows: BTreeMap::new(),
+            sums: Sums { sent: 0, reached: 0, delivered: 0 },
+            train: None,
+            rate: None,
+            since: None,
+            usual: port.rate,
+            step: STEPS[0],
+            probe,
+        }
+    }
+
+    /// What the path passes, and since when that is known; `None` as long as it kept up with all that was sent.
+    pub(super) fn measured(&self) -> Option<(Rate, Instant)> {
+        self.rate.zip(self.since)
+    }
+
+    /// At what rate the class sends now.
+    pub(super) fn pace(&self) -> Rate {
+        match self.rate {
+            Some(rate) if self.probe.left == 0 => {
+                let bits = rate.bits_per_second();
+                Rate::from_bits_per_second(bits - (bits >> MARGIN)).unwrap_or(Rate::MIN)
+            }
+            _ => self.port.rate,
+        }
+    }
+
+    /// Whether a probe may begin with a packet behind which so many are queued: few may be, for a stack gives its queue
+    /// little at a time (Linux's TCP small queues) and more as soon as that has left.
+    fn begins_probe(&self, waiting: u64, at: Instant) -> bool {
+        let Probe { left, next, gathers, short, .. } = self.probe;
+        left == 0 && (gathers || at >= next && !short) && waiting > 0 && !self.is_pending()
+    }
+
+    /// Whether packets must be held back so that enough are queued for a probe: too few were, or none ever are, for the
+    /// path is slower than was measured and its ACKs are what the sender goes by.
+    fn must_gather(&self, at: Instant) -> bool {
+        let Probe { left, next, every, gathers, short, .. } = self.probe;
+        let overdue = at >= next && (short || at.since(next) > every);
+        left == 0 && !gathers && overdue && !self.is_pending()
+    }
+
+    /// Whether a train is under way that gets no further packet.
+    fn is_pending(&self) -> bool {
+        self.train.is_some_and(|train| train.whole)
+    }
+
+    /// A packet of the class begins to leave at `at`, behind which so many are queued. Returns for how many byte times of
+    /// the line the class is silent after it, beyond what its rate says.
+    pub(super) fn sent(&mut self, packet: &Packet, waiting: u64, at: Instant) -> u64 {
+        if self.begins_probe(waiting, at) {
+            self.probe.left = self.probe.packets;
+            self.probe.next = at + self.probe.every;
+            (self.probe.gathers, self.probe.short) = (false, false);
+            self.probe.early = Backlog::default();
+            self.train = None;
+        }
+        let probe = self.probe.left > 0;
+        self.note(packet, probe, at);
+        if let Some(train) = &mut self.train {
+            train.more = waiting > 0;
+        }
+        if !probe {
+            return if self.must_gather(at) { self.gather(packet) } else { 0 };
+        }
+        self.probe.left -= 1;
+        if self.probe.left > 0 {
+            self.probe.early.packets += 1;
+            self.probe.early.bytes += u64::from(packet.length);
+            return 0;
+        }
+        if let Some(train) = &mut self.train {
+            train.whole = true;
+        }
+        let Backlog { packets, bytes } = self.probe.early;
+        let wire = bytes + packets * self.port.overhead.0;
+        self.byte_times(bytes, self.pace()).saturating_sub(wire)
+    }
+
+    /// The time in which a probe's packets come.
+    fn gather(&mut self, packet: &Packet) -> u64 {
+        self.probe.gathers = true;
+        let bytes = self.probe.packets * u64::from(packet.length);
+        let longest = self.port.rate.bits_per_second() / 8 / GATHER;
+        self.byte_times(bytes, self.usual).min(longest)
+    }
+
+    /// How many byte times of the line so many bytes take at that rate.
+    fn byte_times(&self, bytes: u64, rate: Rate) -> u64 {
+        let line = u128::from(self.port.rate.bits_per_second());
+        let times = u128::from(bytes) * line / u128::from(rate.bits_per_second());
+        u64::try_from(times).unwrap_or(u64::MAX)
+    }
+
+    /// What is new of a packet's data, and perhaps the train's.
+    fn note(&mut self, packet: &Packet, probe: bool, at: Instant) {
+        let tcp = &packet.tcp;
+        if packet.protocol != Protocol::Tcp {
+            return;
+        }
+        if tcp.flags & (flags::SYN | flags::RST) != 0 {
+            self.forget(packet.flow);
+        }
+        let begin = tcp.seq.wrapping_add(u32::from(tcp.flags & flags::SYN != 0));
+        let fresh = Flow { sent: begin, reached: begin, ends: false };
+        let flow = self.flows.entry(packet.flow).or_insert(fresh);
+        flow.ends |= tcp.flags & flags::FIN != 0;
+        let new = past(begin.wrapping_add(tcp.payload), flow.sent);
+        if new > 0 {
+            flow.sent = flow.sent.wrapping_add(new);
+            self.sums.sent += u64::from(new);
+            self.join(packet, probe, at);
+        }
+    }
+
+    /// The packet becomes part of the train, or begins one.
+    fn join(&mut self, packet: &Packet, probe: bool, at: Instant) {
+        let (sent, frame) = (self.sums.sent, self.port.rate.time_for(Bytes(packet.length.into())));
+        let fresh = Train::new(at, sent, probe);
+        let Some(train) = &mut self.train else {
+            self.train = Some(fresh);
+            return;
+        };
+        if train.whole {
+            if at.since(train.heard()) > PATIENCE {
+                self.train = Some(fresh);
+            }
+            return;
+        }
+        if !train.goes_on(at, frame, self.rate.is_some()) {
+            match train.packets < PACKETS_MIN {
+                true => *train = fresh,
+                false => train.whole = true,
+            }
+            return;
+        }
+        train.push(packet, at, sent);
+        // Before a rate is known, what follows a burst at the pace of its ACKs only blurs it.
+        let long = match self.rate {
+            Some(_) => at.since(train.left[0]) >= PRECISE.times(2) && train.packets >= 64,
+            None => train.packets >= PROBE_MAX,
+        };
+        train.whole = !probe && long;
+    }
+
+    /// No more is heard of a flow: what is under way counts as arrived.
+    fn forget(&mut self, flow: FlowId) {
+        if let Some(flow) = self.flows.remove(&flow) {
+            let missing = u64::from(past(flow.sent, flow.reached));
+            self.sums.reached += missing;
+            self.sums.delivered += missing;
+        }
+    }
+
+    /// A packet came in by the port, perhaps with an ACK of the class's own. Whether the rate is another one now.
+    pub(super) fn acknowledged(&mut self, packet: &Packet, now: Instant) -> bool {
+        let tcp = &packet.tcp;
+        if packet.protocol != Protocol::Tcp || tcp.flags & flags::ACK == 0 {
+            return false;
+        }
+        let Some(flow) = self.flows.get_mut(&packet.flow) else { return false };
+        let new = past(tcp.ack, flow.reached).min(past(flow.sent, flow.reached));
+        flow.reached = flow.reached.wrapping_add(new);
+        let (mut reached, mut delivered) = (u64::from(new), u64::from(new));
+        // The first block is the one with the latest segment (RFC 2018, section 4), or a duplicate.
+        for block in tcp.sack.iter().take(tcp.sack_len.into()) {
+            let new = past(block.end, flow.reached).min(past(flow.sent, flow.reached));
+            let hole = past(block.start, flow.reached).min(new);
+            flow.reached = flow.reached.wrapping_add(new);
+            reached += u64::from(new);
+            delivered += u64::from(new - hole);
+        }
+        if tcp.flags & flags::RST != 0 || flow.ends && flow.reached == flow.sent {
+            self.forget(packet.flow);
+        }
+        if reached == 0 {
+            return false;
+        }
+        self.sums.reached += reached;
+        self.sums.delivered += delivered;
+        self.arrive(now)
+    }
+
+    fn arrive(&mut self, now: Instant) -> bool {
+        let Sums { reached, delivered, .. } = self.sums;
+        let Some(train) = &mut self.train else { return false };
+        if reached < train.sent[0] {
+            return false;
+        }
+        train.acknowledge(Ack { at: now, delivered });
+        if !train.whole || reached < train.sent[1] {
+            return false;
+        }
+        let (probe, short) = (train.probe, train.packets < PACKETS_MIN);
+        let sample = train.sample();
+        self.train = None;
+        let was = self.rate;
+        match sample {
+            Some(sample) => self.learn(sample, now),
+            None if probe && short => self.probe.short = true,
+            // Its ACKs were gathered.
+            None if probe => self.probe.packets = (self.probe.packets * 2).min(PROBE_MAX),
+            None => {}
+        }
+        self.rate != was
+    }
+
+    /// A train arrived.
+    fn learn(&mut self, sample: Sample, now: Instant) {
+        let Sample { sent, arrived, precise, probe } = sample;
+        self.usual = Rate::from_bits_per_second(arrived).unwrap_or(self.usual);
+        // By so much does a path that cannot keep up fall behind, at least.
+        let margin = if precise { arrived >> 7 } else { arrived >> 4 };
+        let limited = sent > arrived.saturating_add(margin);
+        let Some(rate) = self.rate.map(Rate::bits_per_second) else {
+            if limited {
+                self.rate = Rate::from_bits_per_second(arrived);
+                self.since = Some(now);
+                self.probe.next = now + self.probe.every;
+            }
+            return;
+        };
+        let line = self.port.rate.bits_per_second();
+        if probe && sent < line - line / 8 {
+            self.probe.short = true;
+            self.probe.back_off(now);
+        } else if limited && arrived < rate {
+            // A short train may have met packets of others, which says little.
+            let lower = if precise { arrived } else { rate - (rate - arrived) / 2 };
+            self.found(lower, now);
+            self.step = STEPS[0];
+        } else if arrived > rate + (rate >> MARGIN) {
+            self.found(arrived.min(rate + (rate >> self.step)), now);
+            self.step = (self.step - 1).max(STEPS[1]);
+        } else if probe {
+            self.step = STEPS[0];
+            self.probe.back_off(now);
+        }
+    }
+
+    /// The path has another rate.
+    fn found(&mut self, bits: u64, now: Instant) {
+        self.rate = Rate::from_bits_per_second(bits).or(self.rate);
+        self.probe.every = EVERY[0];
+        self.probe.next = now + self.probe.every;
+    }
+}
