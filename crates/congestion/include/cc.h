@@ -103,6 +103,8 @@ struct cc {
 	u32 delivered_ce; /* of `delivered`, packets whose ACKs echoed a congestion mark, wrapping */
 	u32 rcv_nxt;      /* next sequence number expected of the peer; up to date at the two events of ECN */
 	u32 ack_prior;    /* acknowledged first, see ack_now; written at the two events of ECN */
+	u32 lost;         /* packets taken for lost so far, retransmissions included, wrapping */
+	u32 sack;         /* 1 if the peer acknowledges selectively */
 	u16 hz;           /* ticks a second */
 	u16 paced;        /* 1 if segments are spread over the round trip; 1 written by init asks for it */
 	u16 echo_ce;      /* 1 if ACKs echo a congestion mark; written at the two events of ECN */
@@ -161,11 +163,11 @@ _Static_assert(sizeof(struct cc_ack) == 16, "packs as AckSample");
 _Static_assert(__builtin_offsetof(struct cc_rate, delivered) == 16, "packs as RateSample");
 _Static_assert(sizeof(struct cc_rate) == 48, "packs as RateSample");
 _Static_assert(__builtin_offsetof(struct cc, delivered) == 52, "packs as Sock");
-_Static_assert(__builtin_offsetof(struct cc, paced) == 82, "packs as Sock");
-_Static_assert(__builtin_offsetof(struct cc, pacing_rate) == 88, "packs as Sock");
-_Static_assert(__builtin_offsetof(struct cc, now_us) == 96, "packs as Sock");
-_Static_assert(__builtin_offsetof(struct cc, priv) == 104, "packs as Sock");
-_Static_assert(sizeof(struct cc) == 104 + CC_PRIVATE_BYTES, "packs as Sock");
+_Static_assert(__builtin_offsetof(struct cc, paced) == 90, "packs as Sock");
+_Static_assert(__builtin_offsetof(struct cc, pacing_rate) == 96, "packs as Sock");
+_Static_assert(__builtin_offsetof(struct cc, now_us) == 104, "packs as Sock");
+_Static_assert(__builtin_offsetof(struct cc, priv) == 112, "packs as Sock");
+_Static_assert(sizeof(struct cc) == 112 + CC_PRIVATE_BYTES, "packs as Sock");
 
 #define CC_INLINE inline __attribute__((always_inline))
 

@@ -38,6 +38,10 @@ struct inet_connection_sock {
 	u64 icsk_ca_priv[CC_PRIVATE_BYTES / 8];
 } CC_CORE;
 
+struct tcp_options_received {
+	u16 sack_ok : 3;
+} CC_CORE;
+
 struct minmax_sample {
 	u32 v;
 } CC_CORE;
@@ -62,10 +66,12 @@ struct tcp_sock {
 	u8 is_cwnd_limited : 1;
 	u32 srtt_us;
 	struct minmax rtt_min;
+	struct tcp_options_received rx_opt;
 	u32 snd_una;
 	u32 snd_nxt;
 	u32 delivered;
 	u32 delivered_ce;
+	u32 lost;
 	u32 rcv_nxt;
 	u8 ecn_flags;
 	u32 lsndtime;

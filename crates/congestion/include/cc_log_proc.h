@@ -12,7 +12,7 @@
 #include <linux/proc_fs.h>
 #include <linux/vmalloc.h>
 
-/* 16 MB of 488 bytes each, which the output of a scenario's program has room for. */
+/* 16 MB of 504 bytes each, which the output of a scenario's program has room for. */
 #define CC_LOG_RECORDS 32768
 
 /* Nothing is locked: hooks do not sleep, so none is under way while a program opens, reads or closes the file. */

@@ -42,6 +42,8 @@ static CC_INLINE void cc_load(struct cc *c, struct tcp_sock *tp)
 	c->delivered_ce = tp->delivered_ce;
 	c->rcv_nxt = tp->rcv_nxt;
 	c->ack_prior = 0;
+	c->lost = tp->lost;
+	c->sack = CC_BITS(tp, rx_opt.sack_ok) != 0;
 	c->echo_ce = (tp->ecn_flags & CC_DEMAND_CWR) != 0;
 	c->ack_now = 0;
 	c->hz = (u16)CONFIG_HZ;

@@ -100,6 +100,10 @@ pub struct Sock {
     pub rcv_nxt: u32,
     /// What a delayed ACK acknowledges where `ack_now` is written; written with it.
     pub ack_prior: u32,
+    /// Packets taken for lost so far, retransmissions included, wrapping; read.
+    pub lost: u32,
+    /// 1 if the peer acknowledges selectively; read.
+    pub sack: u32,
     /// Ticks a second; read.
     pub hz: u16,
     /// 1 if segments are spread over the round trip; an algorithm that needs it writes 1 in `init`.
@@ -178,11 +182,11 @@ pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 const _: () = {
     use core::mem::{offset_of, size_of};
     assert!(offset_of!(Sock, delivered) == 52);
-    assert!(offset_of!(Sock, paced) == 82);
-    assert!(offset_of!(Sock, pacing_rate) == 88);
-    assert!(offset_of!(Sock, now_us) == 96);
-    assert!(offset_of!(Sock, private) == 104);
-    assert!(size_of::<Sock>() == 104 + PRIVATE_BYTES);
+    assert!(offset_of!(Sock, paced) == 90);
+    assert!(offset_of!(Sock, pacing_rate) == 96);
+    assert!(offset_of!(Sock, now_us) == 104);
+    assert!(offset_of!(Sock, private) == 112);
+    assert!(size_of::<Sock>() == 112 + PRIVATE_BYTES);
     assert!(offset_of!(AckSample, acked) == 8);
     assert!(size_of::<AckSample>() == 16);
     assert!(offset_of!(RateSample, delivered) == 16);

@@ -78,6 +78,8 @@ pub(crate) struct Scoreboard {
     sacked: u32,
     lost: u32,
     retransmitted: u32,
+    /// Times that a segment was taken for lost so far, wrapping.
+    losses: u32,
     sacked_map: Bitmap,
     /// Sacked, lost or ever retransmitted: loss detection has no more to say by sequence order.
     settled: Bitmap,
@@ -109,6 +111,7 @@ impl Scoreboard {
             sacked: 0,
             lost: 0,
             retransmitted: 0,
+            losses: 0,
             top: 0,
             sacked_map: Bitmap::new(SLOTS_MIN),
             settled: Bitmap::new(SLOTS_MIN),
@@ -145,6 +148,11 @@ impl Scoreboard {
     #[inline]
     pub(crate) const fn lost(&self) -> u32 {
         self.lost
+    }
+
+    /// How often a segment, or its retransmission, was taken for lost so far, wrapping.
+    pub(crate) const fn losses(&self) -> u32 {
+        self.losses
     }
     /// Segments out of which a retransmission is out.
     #[inline]
@@ -444,6 +452,7 @@ impl Scoreboard {
             return;
         }
         self.lost += u32::from(flags & LOST == 0);
+        self.losses = self.losses.wrapping_add(1);
         self.retransmitted -= u32::from(flags & RETRANSMITTED != 0);
         self.segment_mut(index).flags = flags & !RETRANSMITTED | LOST;
         self.settled.set(index);

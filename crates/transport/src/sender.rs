@@ -211,6 +211,8 @@ fn sock(config: &Config) -> Sock {
         delivered_ce: 0,
         rcv_nxt: 0,
         ack_prior: 0,
+        lost: 0,
+        sack: 0,
         echo_ce: 0,
         ack_now: 0,
         hz: config.hz(),
@@ -299,7 +301,7 @@ impl Sender {
         self.agreed = agreed;
         self.probes_tail = self.config.recovery.tlp && agreed.sack;
         self.window_from = seq;
-        self.sock.mss = agreed.mss;
+        (self.sock.mss, self.sock.sack) = (agreed.mss, u32::from(agreed.sack));
         (self.window_end, self.window_max) = (self.una + window, window);
         (self.last_sent, self.window_stamp) = (now, now);
         // The SYN was delivered: Linux counts it.
@@ -359,6 +361,7 @@ impl Sender {
         self.sock.snd_nxt = self.space.wire(self.nxt);
         self.sock.state = self.state as u32;
         self.sock.delivered = self.delivered;
+        self.sock.lost = self.board.losses();
         self.sock.jiffies = self.jiffies(now);
         self.sock.last_sent = self.jiffies(self.last_sent);
         if !self.controls() {

@@ -42,6 +42,8 @@ pub(crate) fn established(cwnd: u32, ssthresh: u32) -> Sock {
         delivered_ce: 0,
         rcv_nxt: 0,
         ack_prior: 0,
+        lost: 0,
+        sack: 1,
         hz: HZ,
         paced: 0,
         echo_ce: 0,

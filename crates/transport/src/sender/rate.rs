@@ -164,6 +164,8 @@ impl Sender {
     pub(super) fn control(&mut self, event: &AckEvent, now: Instant) {
         let Some(rates) = &self.rates else { return };
         let sample = RateSample { lost: event.newly_lost, ..rates.sample };
+        self.sock.cwnd_limited =
+            u32::from(self.window_was_used(event.acked, event.in_flight_before));
         self.refresh(now);
         let ack = self.space.wire(self.una);
         self.algorithm().cong_control(&mut self.sock, ack, &sample);

@@ -1,14 +1,16 @@
 //! What an algorithm with `cong_control` is told, and that window and pacing rate are its own.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use congestion::{Algorithm, Hooks, INFINITE_SSTHRESH, RateSample, Sock, State, UNPACED};
 
 use super::*;
 
 thread_local! {
-    /// The samples that came on this thread, and the window and rate that the algorithm sets.
+    /// The samples that came on this thread, whether the window limited at the last, and what window and rate the
+    /// algorithm sets.
     static SAMPLES: RefCell<Vec<RateSample>> = const { RefCell::new(Vec::new()) };
+    static LIMITED: Cell<bool> = const { Cell::new(false) };
     static ANSWER: RefCell<(u32, u64)> = const { RefCell::new((10, UNPACED)) };
 }
 
@@ -31,6 +33,7 @@ extern "C" fn never(_: &mut Sock, _ack: u32, _acked: u32) {
 
 extern "C" fn control(sock: &mut Sock, _ack: u32, rate: &RateSample) {
     SAMPLES.with_borrow_mut(|samples| samples.push(*rate));
+    LIMITED.set(sock.cwnd_limited == 1);
     (sock.cwnd, sock.pacing_rate) = ANSWER.with_borrow(|&answer| answer);
 }
 
@@ -92,6 +95,7 @@ fn segments_sent_while_the_application_has_no_more_are_told_apart() {
     script.numbers();
     script.ack(200, 4, &[]);
     assert_eq!(last().app_limited, 1, "the write found nothing waiting");
+    assert!(!LIMITED.get());
     // What the second write finds is a window that is not full; what follows it is limited by the window.
     script.supply(40);
     script.numbers();
@@ -100,6 +104,7 @@ fn segments_sent_while_the_application_has_no_more_are_told_apart() {
     script.numbers();
     script.ack(400, 24, &[]);
     assert_eq!(last().app_limited, 0);
+    assert!(LIMITED.get(), "the window is full");
 }
 
 #[test]
