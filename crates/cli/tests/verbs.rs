@@ -86,6 +86,7 @@ fn list_prints_every_registry() {
     let algorithms = congestion_names(&lists["algorithms"]);
     let all = [
         "bbr",
+        "bbr3",
         "bic",
         "cubic",
         "cubic-rfc9438",

@@ -161,7 +161,8 @@ pub struct RateSample {
 }
 
 /// The headers, by their names, that [`Algorithm::source`] includes where a kernel is built of both.
-pub const HEADERS: [(&str, &str); 8] = [
+pub const HEADERS: [(&str, &str); 9] = [
+    ("bbr3.h", include_str!("../include/bbr3.h")),
     ("cc.h", include_str!("../include/cc.h")),
     ("cc_builtin.h", include_str!("../include/cc_builtin.h")),
     ("cc_log.h", include_str!("../include/cc_log.h")),

@@ -26,6 +26,8 @@ macro_rules! registry {
 
 registry! {
     "bbr", "bbr", cc_bbr, "BBR version 1, Cardwell 2016: paces at the bandwidth that it measures";
+    "bbr3", "bbr3", cc_bbr3,
+        "BBR version 3, draft-ietf-ccwg-bbr: learns how much in flight the path bears";
     "bic", "bic", cc_bic, "BIC, Xu 2004: binary search towards the window of the last loss";
     "cubic", "cubic", cc_cubic, "CUBIC as in Linux 6: a cubic function of time, with HyStart (Ha 2008)";
     "cubic-rfc9438", "cubic9438", cc_cubic9438, "CUBIC of RFC 9438, with HyStart++ (RFC 9406)";

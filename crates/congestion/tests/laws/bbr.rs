@@ -1,103 +1,13 @@
 //! BBR on a path with a bottleneck and a queue, a packet at a time.
 
-use congestion::{Algorithm, RateSample, Sock, State};
+use congestion::State;
 
-use crate::path::{MSS, established, jiffies};
-
-/// A bottleneck of one packet every `service_us`, `rtt_us` away.
-struct Bottleneck {
-    algorithm: &'static Algorithm,
-    sock: Sock,
-    rtt_us: u64,
-    service_us: u64,
-    /// When the bottleneck has sent what it holds.
-    free_at: u64,
-    /// When a segment may leave, by the pacing rate.
-    next_at: u64,
-    /// When each packet in flight is acknowledged, when it was sent, and how many had been delivered then, and when
-    /// the last of these was.
-    out: std::collections::VecDeque<[u64; 4]>,
-    delivered_at: u64,
-    /// Most packets in flight, and rounds of the clock, for the tests.
-    most: usize,
-}
-
-impl Bottleneck {
-    fn new(rtt_us: u64, service_us: u64) -> Self {
-        let algorithm = Algorithm::by_name("bbr").expect("registered");
-        let mut sock = established(10, congestion::INFINITE_SSTHRESH);
-        (sock.srtt_us8, sock.min_rtt_us) = (rtt_us as u32 * 8, rtt_us as u32);
-        algorithm.init(&mut sock);
-        let now = sock.now_us;
-        Self {
-            algorithm,
-            sock,
-            rtt_us,
-            service_us,
-            free_at: now,
-            next_at: now,
-            out: Default::default(),
-            delivered_at: now,
-            most: 0,
-        }
-    }
-
-    fn send(&mut self) {
-        let now = self.sock.now_us;
-        while self.out.len() < self.sock.cwnd as usize && self.next_at <= now {
-            self.free_at = self.free_at.max(now + self.rtt_us / 2) + self.service_us;
-            let delivered = u64::from(self.sock.delivered);
-            if self.out.is_empty() {
-                self.delivered_at = now;
-            }
-            self.out.push_back([self.free_at + self.rtt_us / 2, now, delivered, self.delivered_at]);
-            self.next_at =
-                now.max(self.next_at) + u64::from(MSS) * 1_000_000 / self.sock.pacing_rate;
-        }
-        self.most = self.most.max(self.out.len());
-    }
-
-    /// To the next ACK or departure.
-    fn step(&mut self) {
-        self.send();
-        let acked_at = self.out.front().map_or(u64::MAX, |packet| packet[0]);
-        let may = self.out.len() < self.sock.cwnd as usize;
-        let now = acked_at.min(if may { self.next_at } else { u64::MAX });
-        self.sock.now_us = now;
-        self.sock.jiffies = jiffies(now);
-        if now < acked_at {
-            return;
-        }
-        let in_flight = self.out.len() as u32;
-        let [_, sent, prior, delivered_at] = self.out.pop_front().expect("it is acknowledged");
-        self.sock.delivered += 1;
-        self.sock.in_flight = self.out.len() as u32;
-        self.sock.snd_una = self.sock.snd_una.wrapping_add(MSS);
-        self.delivered_at = now;
-        let ack = self.sock.snd_una;
-        let rate = RateSample {
-            rtt_ns: (now - sent) as i64 * 1_000,
-            interval_ns: (now - delivered_at) * 1_000,
-            delivered: self.sock.delivered - prior as u32,
-            prior_delivered: prior as u32,
-            acked: 1,
-            in_flight,
-            ..RateSample::default()
-        };
-        self.algorithm.cong_control(&mut self.sock, ack, &rate);
-    }
-
-    fn until(&mut self, seconds: f64) {
-        let end = 1_000_000 + (seconds * 1e6) as u64;
-        while self.sock.now_us < end {
-            self.step();
-        }
-    }
-}
+use crate::bottleneck::Bottleneck;
+use crate::path::MSS;
 
 /// The path of the tests: 1448 bytes a millisecond, 40 ms away, hold 40 packets.
 fn path() -> Bottleneck {
-    Bottleneck::new(40_000, 1_000)
+    Bottleneck::new("bbr", 40_000, 1_000)
 }
 
 #[test]
@@ -108,7 +18,7 @@ fn it_paces_at_the_bandwidth_and_keeps_the_queue_short() {
     let before = path.sock.delivered;
     for n in 0..400 {
         path.until(3.0 + f64::from(n) * 0.01);
-        queues.push(path.out.len() as f64);
+        queues.push(path.in_flight() as f64);
         rates.push(path.sock.pacing_rate as f64);
     }
     let mean = |list: &[f64]| list.iter().sum::<f64>() / list.len() as f64;

@@ -3,7 +3,9 @@
 //! The tests may use floating point: they state what the integers of the algorithms approximate.
 
 mod bbr;
+mod bbr3;
 mod bic;
+mod bottleneck;
 mod cubic;
 mod cubic_rfc9438;
 mod dctcp;
