@@ -32,9 +32,10 @@ fn kernels(ground: &TempDir, congestion: &str, buffer: &str) -> Value {
 fn the_kernel_gets_with_ours_what_the_model_gets() {
     let Some(ground) = ground("our congestion control in the guest kernel") else { return };
     // Through a fifth of the bandwidth-delay product they differ: the one halves its window, the other paces.
-    let [newreno, bbr] =
-        ["\"newreno\"", "\"bbr\""].map(|name| goodput(&kernels(&ground, name, "30 kB"), "f"));
+    let [newreno, bbr, bbr3] = ["\"newreno\"", "\"bbr\"", "\"bbr3\""]
+        .map(|name| goodput(&kernels(&ground, name, "30 kB"), "f"));
     assert!(newreno < 0.9 * bbr, "newreno {newreno}, bbr {bbr} bit/s");
+    assert!(bbr3 < bbr, "bbr3 {bbr3}, bbr {bbr} bit/s: it leaves some of the buffer free");
 }
 
 #[test]
