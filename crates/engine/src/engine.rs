@@ -8,7 +8,7 @@ use network::node::{Behaviour, MACHINE};
 use network::observer::Place;
 use network::switch::Switch;
 use network::{Context, Egress, Event, Node, Observer, PortId};
-use record::totals::{EngineTotals, NodeTotals, PortTotals};
+use record::totals::{EngineTotals, NodeTotals, Notifications, PortTotals};
 use scenario::plan::Action;
 use traffic::{Bytes, Discipline, DropReason, FlowId, HostId, Instant, Packet, PacketId, Packets};
 use transport::{OptionError, SocketOption};
@@ -335,6 +335,7 @@ impl Engine {
                 let delays = tally.delays.of(port.id());
                 totals.delays = delays.cloned();
                 totals.flow_control = port.flow_control(self.now);
+                totals.notifications = notifications(node, number);
                 totals.headroom = node.as_switch().map(|switch| switch.headroom(number as u16));
                 port.qdisc().classes(&mut |class, name, counted| {
                     totals.classes.push((name.to_owned(), counted));
@@ -367,6 +368,17 @@ impl Engine {
     pub fn totals(&self) -> EngineTotals {
         EngineTotals { events: self.events, packet_hops: self.packet_hops() }
     }
+}
+
+/// Congestion notifications of the port of that number; `None` where it neither sends nor takes any.
+fn notifications(node: &Node, number: usize) -> Option<Notifications> {
+    let sent = node.as_switch().and_then(|switch| switch.notifications(number as u16));
+    let received = node.ports()[number].reaction_points();
+    if sent.is_none() && received.is_none() {
+        return None;
+    }
+    let (sent, counted) = (sent.unwrap_or(0), received.unwrap_or_default());
+    Some(Notifications { sent, received: counted.received, limited: counted.created })
 }
 
 /// The source whose time has come acts, and is set to its next time.

@@ -6,7 +6,7 @@ use network::forwarding::{Destination, ForwardingTable, NO_ROUTE};
 use network::headroom::headroom;
 use network::host::{self, Host, SocketConfig, SocketKind};
 use network::impairment::{Impairment, Parameters};
-use network::ingress::Side;
+use network::ingress::{Notifications, Side};
 use network::link::Wire;
 use network::node::{Behaviour, Kind, Parts};
 use network::router::Router;
@@ -324,7 +324,7 @@ fn output(
                 true => port.with_flow_control(Pause::response(rate), patience(plan, end)),
                 false => port,
             };
-            (port, config.delay)
+            (reacting(port, plan, end, config.overhead, seed), config.delay)
         }
     })
 }
@@ -332,6 +332,32 @@ fn output(
 /// Whether what is at that end stops the far end of the link.
 fn pauses(plan: &Plan, end: &scenario::plan::End) -> bool {
     matches!(&plan.nodes[end.node].kind, Kind::Switch(switch) if switch.pauses())
+}
+
+/// The port, which does as congestion notifications ask where it is a host's and a switch may send such.
+fn reacting(
+    port: Port,
+    plan: &Plan,
+    end: &scenario::plan::End,
+    overhead: Bytes,
+    seed: u64,
+) -> Port {
+    match &plan.nodes[end.node].kind {
+        Kind::Host(host) if plan.has_notifications() => {
+            port.with_reaction_points(host.qcn.unwrap_or_default(), overhead, seed.rotate_left(32))
+        }
+        _ => port,
+    }
+}
+
+/// What becomes of congestion notifications that come in there.
+fn notifications(plan: &Plan, end: &scenario::plan::End) -> Notifications {
+    match &plan.nodes[end.node].kind {
+        _ if !plan.has_notifications() => Notifications::Forward,
+        Kind::Host(_) => Notifications::Take,
+        Kind::Switch(_) => Notifications::Forward,
+        Kind::Router(_) | Kind::Emulator(_) | Kind::Balancer(_) => Notifications::Discard,
+    }
 }
 
 /// For how long a port there lets itself be stopped.
@@ -354,7 +380,8 @@ fn side(
         true => headroom(&far.direction, &end.direction, &link.config),
         false => Bytes(0),
     };
-    let plain = Side { control: pauses(plan, far), headroom, ..Side::default() };
+    let notifications = notifications(plan, end);
+    let plain = Side { control: pauses(plan, far), notifications, headroom, ..Side::default() };
     let Some(parameters) = &end.conditioner else { return Ok(plain) };
     let name = format!("{}:{}:queue:input", plan.nodes[end.node].name, link.name);
     let seed = Random::new(plan.seed, &name).next_u64();

@@ -49,8 +49,6 @@ pub struct Counters {
     pub pauses_sent: u64,
     /// PAUSE frames received.
     pub pauses_received: u64,
-    /// Congestion notifications received.
-    pub notifications_received: u64,
     /// Pause storms: times that a priority was stopped for longer than the watchdog lets it, and went on.
     pub storms: u64,
     /// For how long each priority was told to stop.
@@ -69,7 +67,6 @@ impl Counters {
         Self {
             pauses_sent: self.pauses_sent - earlier.pauses_sent,
             pauses_received: self.pauses_received - earlier.pauses_received,
-            notifications_received: self.notifications_received - earlier.notifications_received,
             storms: self.storms - earlier.storms,
             stopped,
         }
@@ -136,11 +133,6 @@ impl FlowControl {
             *stopped = *stopped - stop.until.since(effect) + time;
             stop.until = effect + time;
         }
-    }
-
-    /// A switch says that its queue is congested.
-    pub(crate) fn notify(&mut self) {
-        self.counted.notifications_received += 1;
     }
 
     /// A control frame is to be sent.

@@ -4,7 +4,7 @@
 //! that it reaches. Any other packet is given its priority, and then conditioned: marked, or dropped.
 
 use traffic::condition::Conditioner;
-use traffic::{Bytes, DropReason, FlowId, Packet, PacketId};
+use traffic::{Bytes, Control, DropReason, FlowId, Packet, PacketId};
 
 use crate::node::{Context, Egress};
 use crate::observer::{Observer, Place};
@@ -20,6 +20,18 @@ pub enum Trust {
     Dscp(&'static [u8; 64]),
 }
 
+/// What becomes of a congestion notification that comes in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Notifications {
+    /// It goes on to the sender that it is for: within a network of switches.
+    #[default]
+    Forward,
+    /// The port takes it: it has arrived.
+    Take,
+    /// It is lost: a router forwards no such frame.
+    Discard,
+}
+
 /// The ingress side of one port.
 #[derive(Debug, Default)]
 pub struct Side {
@@ -29,6 +41,8 @@ pub struct Side {
     pub trust: Trust,
     /// Whether the far end sends control frames.
     pub control: bool,
+    /// What becomes of congestion notifications.
+    pub notifications: Notifications,
     /// What still comes in after the far end was told to stop: see [`crate::headroom`].
     pub headroom: Bytes,
     /// Whether checksums are verified, as hosts do: of use where a link damages packets.
@@ -44,6 +58,7 @@ impl Side {
             && !self.control
             && !self.verifies
             && !self.listens
+            && matches!(self.notifications, Notifications::Forward)
             && matches!(self.trust, Trust::Tag)
     }
 }
@@ -104,13 +119,8 @@ impl Ingress {
         let Some(side) = self.sides.as_mut().and_then(|sides| sides.get_mut(number)) else {
             return true;
         };
-        if cx.packets[packet].flow == FlowId::CONTROL {
-            let said = cx.packets.control(packet);
-            cx.packets.release(packet);
-            if let (Some(said), true) = (said, side.control) {
-                ports[number].take_control(&said, cx);
-            }
-            return false;
+        if matches!(cx.packets[packet].flow, FlowId::CONTROL | FlowId::NOTIFICATION) {
+            return self.take_control(ports, number, packet, cx);
         }
         if side.verifies && cx.packets[packet].corrupted {
             cx.drop(Place::Node(self.node), packet, DropReason::Checksum);
@@ -129,5 +139,37 @@ impl Ingress {
             cx.drop(Place::Node(self.node), packet, reason);
         }
         verdict.is_ok()
+    }
+
+    /// The same of a control frame: only a congestion notification goes on, on its way to a sender.
+    #[inline(never)]
+    fn take_control<E: Egress, O: Observer>(
+        &self,
+        ports: &mut [Port],
+        number: usize,
+        packet: PacketId,
+        cx: &mut Context<'_, E, O>,
+    ) -> bool {
+        let Some(side) = self.sides.as_ref().and_then(|sides| sides.get(number)) else {
+            return true;
+        };
+        let said = cx.packets.control(packet);
+        let takes = match said {
+            Some(Control::Pause(_)) => side.control,
+            Some(Control::Notification(_)) => match side.notifications {
+                Notifications::Forward => return true,
+                Notifications::Take => true,
+                Notifications::Discard => {
+                    cx.drop(Place::Node(self.node), packet, DropReason::NoRoute);
+                    return false;
+                }
+            },
+            None => false,
+        };
+        cx.packets.release(packet);
+        if let (Some(said), true) = (said, takes) {
+            ports[number].take_control(&said, cx);
+        }
+        false
     }
 }

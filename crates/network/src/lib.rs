@@ -30,6 +30,7 @@ pub mod link;
 pub mod node;
 pub mod observer;
 pub mod port;
+pub mod reaction_point;
 pub mod router;
 pub mod schedule;
 pub mod sink;

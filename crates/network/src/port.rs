@@ -1,5 +1,6 @@
 //! An output port: a discipline, and the device behind it, which the far end may stop.
 
+mod limited;
 mod switching;
 
 use traffic::qdisc::{self, Qdisc};
@@ -14,6 +15,7 @@ use crate::flow_control::{Counters, FlowControl};
 use crate::guard::Guard;
 use crate::node::{Context, Egress};
 use crate::observer::{Event, Observer, Place, PortId};
+use crate::reaction_point::ReactionPoints;
 use crate::timer::Timer;
 use crate::trace::Trace;
 
@@ -37,7 +39,7 @@ pub struct Port {
     device: Device,
     frame_max: u32,
     id: PortId,
-    /// Something is `left`, or flow control is not idle: the discipline is not asked straight away.
+    /// Something is `left`, flow control is not idle or a flow is limited: the discipline is not asked straight away.
     diverted: bool,
     qdisc: Guard<Qdisc>,
     /// What an earlier discipline left queued: it goes out first.
@@ -54,6 +56,8 @@ pub struct Port {
     left_bytes: u64,
     /// Where the far end may stop it.
     flow_control: Option<Box<FlowControl>>,
+    /// Where flows are limited as congestion notifications ask.
+    reaction_points: Option<Box<ReactionPoints>>,
 }
 
 impl Port {
@@ -77,6 +81,7 @@ impl Port {
             retired: Statistics::default(),
             left_bytes: 0,
             flow_control: None,
+            reaction_points: None,
         })
     }
 
@@ -156,6 +161,14 @@ impl Port {
             sum.backlog_packets += packets;
             sum.backlog_bytes += bytes;
         }
+        if let Some(points) = &self.reaction_points {
+            let (packets, bytes) = points.waiting();
+            // The port has them, the discipline has not yet.
+            sum.enqueued_packets += packets;
+            sum.enqueued_bytes += bytes;
+            sum.backlog_packets += packets;
+            sum.backlog_bytes += bytes;
+        }
         sum
     }
 
@@ -176,6 +189,7 @@ impl Port {
     fn has_other(&self) -> bool {
         !self.left.is_empty()
             || self.flow_control.as_ref().is_some_and(|control| control.has_waiting())
+            || self.reaction_points.as_ref().is_some_and(|points| points.waiting().0 > 0)
     }
 
     /// Looks again whether the discipline may be asked straight away.
@@ -188,20 +202,23 @@ impl Port {
                 self.qdisc.hold(stopped);
             }
         }
-        self.diverted = busy || !self.left.is_empty();
+        let limits = self.reaction_points.as_ref().is_some_and(|points| !points.is_idle());
+        self.diverted = busy || limits || !self.left.is_empty();
     }
 
-    /// The port at the other end of its wire speaks to it.
+    /// The port at the other end of its wire speaks to it, or a switch to the sender behind it.
     pub(crate) fn take_control<E: Egress, O: Observer>(
         &mut self,
         said: &Control,
         cx: &mut Context<'_, E, O>,
     ) {
         let rate = self.rate();
-        let Some(control) = &mut self.flow_control else { return };
         match said {
-            Control::Pause(pause) => control.pause(pause, rate, cx.now),
-            Control::Notification(_) => control.notify(),
+            Control::Pause(pause) => {
+                let Some(control) = &mut self.flow_control else { return };
+                control.pause(pause, rate, cx.now);
+            }
+            Control::Notification(notification) => return self.notify(notification, cx),
         }
         self.divert(cx.now);
         // A turn that is to come stays where nothing waits any more: some disciplines keep accounts of an empty one.
@@ -320,6 +337,15 @@ impl Port {
     }
 
     /// Gives a packet to the discipline.
+    #[inline(always)]
+    fn give<E, O>(&mut self, packet: PacketId, cx: &mut Context<'_, E, O>) -> Enqueued {
+        match self.qdisc.get_mut() {
+            Qdisc::Fifo(fifo) => fifo.enqueue(cx.packets, packet, self.device.clock(cx.now)),
+            _ => self.qdisc.enqueue(cx.packets, packet, self.device.clock(cx.now)),
+        }
+    }
+
+    /// Takes a packet that does not leave at once: its limiter or the discipline has it, or it is refused.
     #[inline(never)]
     fn enqueue<E: Egress, O: Observer, W: Owner>(
         &mut self,
@@ -331,12 +357,14 @@ impl Port {
         if length > self.frame_max {
             return self.refuse(packet, DropReason::TooLong, owner, cx);
         }
+        if self.diverted
+            && let Some(offered) = self.limit(packet, owner, cx)
+        {
+            return offered;
+        }
         cx.packets[packet].queued = cx.now;
         let waited_for = !self.is_empty();
-        let enqueued = match self.qdisc.get_mut() {
-            Qdisc::Fifo(fifo) => fifo.enqueue(cx.packets, packet, self.device.clock(cx.now)),
-            _ => self.qdisc.enqueue(cx.packets, packet, self.device.clock(cx.now)),
-        };
+        let enqueued = self.give(packet, cx);
         if enqueued == Enqueued::Queued {
             cx.packets[packet].holder = self.holder();
         }
@@ -403,9 +431,11 @@ impl Port {
         owner: &mut W,
         cx: &mut Context<'_, E, O>,
     ) -> Result<Dequeued, Instant> {
+        self.let_go(owner, cx);
         self.divert(cx.now);
         let Some(mut control) = self.flow_control.take() else {
-            return Ok(self.dequeue_left(owner, cx));
+            let next = self.dequeue_left(owner, cx);
+            return self.unless_limited(Ok(next), cx);
         };
         let answer = if let Some(frame) = control.pop() {
             self.send_frame(frame, cx);
@@ -429,7 +459,7 @@ impl Port {
         };
         self.flow_control = Some(control);
         self.divert(cx.now);
-        answer
+        self.unless_limited(answer, cx)
     }
 
     /// What an earlier discipline left, then what the present one has.
@@ -521,6 +551,7 @@ impl Port {
         cx: &mut Context<'_, E, O>,
     ) {
         self.qdisc.get_mut().flush(cx.packets, cx.now);
+        self.flush_limited(owner, cx);
         self.divert(cx.now);
         while let Dequeued::Send(packet) = self.take_left(cx) {
             let length = u64::from(cx.packets[packet].length);

@@ -5,15 +5,21 @@
 //! Where nothing is lossless it is a switch with a shared buffer and dynamic thresholds.
 
 mod buffer;
+mod congestion;
 mod pauses;
 
 #[cfg(debug_assertions)]
 use traffic::Packets;
+use traffic::control::NOTIFICATION_PRIORITY;
 use traffic::qdisc::{self, ets, fifo};
 use traffic::setting::Frequency;
-use traffic::{Bytes, DropReason, Duration, Instant, PacketId, Priorities, choice, settings};
+use traffic::{
+    Bytes, Control, DropReason, Duration, HostId, Instant, Notification, PacketId, Priorities,
+    choice, settings,
+};
 
 pub use buffer::Occupancy;
+pub use congestion::Rules as CongestionRules;
 
 use crate::custody::{Left, Owner};
 use crate::forwarding::ForwardingTable;
@@ -23,6 +29,7 @@ use crate::node::{self, Behaviour, Context, Egress, Parts};
 use crate::observer::{Observer, Place};
 use crate::port::{Offered, Port};
 use buffer::{Buffer, Rules, Threshold};
+use congestion::Congestion;
 use pauses::Pauses;
 
 choice! {
@@ -70,6 +77,21 @@ settings! {
         /// How many times what is left of the shared part an egress queue of any other priority may have; 1/1 unless
         /// given.
         pub lossy_alpha: (u32, u32),
+        /// The priorities whose queues tell senders of congestion (congestion points of IEEE 802.1Qau, QCN), whose hosts'
+        /// interfaces then slow down what they were told of. None unless given.
+        pub qcn: Priorities,
+        /// The length that these queues are held to (cpQSp, Qeq); 26 kB unless given.
+        #[range(Bytes(1)..)]
+        pub qcn_set_point: Bytes,
+        /// How much more the growth of a queue counts than its length (cpW); 2 unless given.
+        #[range(..=1024)]
+        pub qcn_weight: u32,
+        /// Bytes from one sample to the next in a queue that is not congested (cpSampleBase); 150 kB unless given.
+        #[range(Bytes(10_000)..)]
+        pub qcn_sample_base: Bytes,
+        /// The priority of the congestion notifications themselves (cngCnmTransmitPriority); 6 unless given.
+        #[range(..=7)]
+        pub qcn_priority: u8,
     }
 }
 
@@ -88,6 +110,11 @@ impl Default for Config {
             reserved: Bytes(3_000),
             watchdog: None,
             lossy_alpha: (1, 1),
+            qcn: Priorities::NONE,
+            qcn_set_point: Bytes(26_000),
+            qcn_weight: 2,
+            qcn_sample_base: Bytes(150_000),
+            qcn_priority: NOTIFICATION_PRIORITY,
         }
     }
 }
@@ -122,6 +149,11 @@ impl Config {
         !self.lossless.is_empty()
     }
 
+    /// Whether it tells senders of congestion.
+    pub const fn notifies(&self) -> bool {
+        !self.qcn.is_empty()
+    }
+
     /// How the packet memory is divided among ports that need this headroom: the part that all share.
     ///
     /// # Errors
@@ -154,11 +186,12 @@ impl Config {
         self.queues_of(fifo::Parameters::default())
     }
 
-    /// A queue for each priority, the highest first (802.1Q's strict priority), where these are stopped one by one; one
-    /// for all where they are not.
+    /// A queue for each priority, the highest first (802.1Q's strict priority), where these are stopped one by one or tell
+    /// of congestion; one for all where they are not.
     fn queues_of(&self, queue: fifo::Parameters) -> qdisc::Parameters {
         let queue = qdisc::Parameters::Fifo(queue);
-        if !self.pauses() || self.pause == PauseBy::Port {
+        let stopped = self.pauses() && self.pause == PauseBy::Priority;
+        if !stopped && !self.notifies() {
             return queue;
         }
         let class = |priority: u8| ets::Class {
@@ -169,6 +202,16 @@ impl Config {
         };
         let classes = Priorities::ALL.iter().map(class).rev().collect();
         qdisc::Parameters::Ets(ets::Parameters { classes, ..ets::Parameters::default() })
+    }
+
+    fn congestion(&self, ports: usize, node: u32, seed: u64) -> Option<Box<Congestion>> {
+        let rules = CongestionRules {
+            set_point: self.qcn_set_point,
+            weight: self.qcn_weight,
+            sample_base: self.qcn_sample_base,
+        };
+        let points = || Congestion::new(rules, self.qcn, self.qcn_priority, ports, node, seed);
+        self.notifies().then(|| Box::new(points()))
     }
 
     fn buffer(&self, sides: &[Side]) -> Buffer {
@@ -201,6 +244,8 @@ pub struct Switch {
     table: ForwardingTable,
     buffer: Buffer,
     pauses: Pauses,
+    /// None where no queue tells of congestion.
+    congestion: Option<Box<Congestion>>,
 }
 
 /// The memory as the owner of the packets of one egress port.
@@ -219,14 +264,21 @@ impl Owner for Custody<'_> {
 impl Switch {
     /// The node with its ports.
     pub fn new(config: &Config, parts: Parts) -> Self {
-        let Parts { number, ports, sides, table, .. } = parts;
+        let Parts { number, ports, sides, table, seed } = parts;
         let (buffer, pauses) = (config.buffer(&sides), Pauses::new(config.pause));
-        Self { number, ingress: Ingress::new(number, sides), ports, table, buffer, pauses }
+        let congestion = config.congestion(ports.len(), number, seed);
+        let ingress = Ingress::new(number, sides);
+        Self { number, ingress, ports, table, buffer, pauses, congestion }
     }
 
     /// What its packet memory counted.
     pub fn occupancy(&self) -> Occupancy {
         self.buffer.occupancy()
+    }
+
+    /// The congestion notifications of the queues of the port of that number; `None` if its queues send none.
+    pub fn notifications(&self, port: u16) -> Option<u64> {
+        self.congestion.as_ref().map(|congestion| congestion.sent(port.into()))
     }
 
     /// The most bytes that came in at the port of that number after a priority was stopped, and the room for them.
@@ -272,17 +324,75 @@ impl Switch {
         cx: &mut Context<'_, E, O>,
     ) {
         let priority = cx.packets[packet].priority;
+        if self.congestion.is_some() {
+            self.sample([ingress, egress], packet, cx);
+        }
+        self.offer(egress, packet, cx);
+        if let Some(group) = self.buffer.stop(ingress, priority) {
+            self.pauses.begin(group, &mut self.ports, cx);
+            cx.egress.wake(self.number, self.pauses.next_refresh());
+        }
+        self.let_go_on(cx);
+    }
+
+    /// Gives a packet that the memory has taken to the port by which it leaves.
+    #[inline(always)]
+    fn offer<E: Egress, O: Observer>(
+        &mut self,
+        egress: u16,
+        packet: PacketId,
+        cx: &mut Context<'_, E, O>,
+    ) {
         let port = &mut self.ports[usize::from(egress)];
         let owner = &mut Custody { buffer: &mut self.buffer, egress };
         if port.offer(packet, owner, cx) == Offered::Ready {
             let next = port.transmit(owner, cx);
             cx.egress.resume(port.id(), next);
         }
-        if let Some(group) = self.buffer.stop(ingress, priority) {
-            self.pauses.begin(group, &mut self.ports, cx);
-            cx.egress.wake(self.number, self.pauses.next_refresh());
+    }
+
+    /// Looks at the queue that a packet comes into, where that may be congested.
+    #[inline(never)]
+    fn sample<E: Egress, O: Observer>(
+        &mut self,
+        [ingress, egress]: [u16; 2],
+        packet: PacketId,
+        cx: &mut Context<'_, E, O>,
+    ) {
+        let Some(congestion) = &mut self.congestion else { return };
+        let sampled = &cx.packets[packet];
+        let length = self.buffer.queue(egress, sampled.priority);
+        if let Some(said) = congestion.sample(egress, sampled, length) {
+            let (to, priority) = (sampled.source, congestion.priority);
+            self.notify(ingress, to, priority, said, cx);
         }
-        self.let_go_on(cx);
+    }
+
+    /// Sends a congestion notification to a sender, as a frame like any: it takes memory of the port by which the sender's
+    /// frame came.
+    #[cold]
+    fn notify<E: Egress, O: Observer>(
+        &mut self,
+        ingress: u16,
+        destination: HostId,
+        priority: u8,
+        said: Notification,
+        cx: &mut Context<'_, E, O>,
+    ) {
+        let id = cx.packets.insert_control(Control::Notification(said));
+        let frame = &mut cx.packets[id];
+        (frame.source, frame.destination) = (HostId(self.number as u16), destination);
+        (frame.priority, frame.ingress, frame.created) = (priority, ingress, cx.now);
+        let length = cx.packets[id].length;
+        let egress = self.table.port(&cx.packets[id], cx.now);
+        let verdict = match self.ports.get(usize::from(egress)) {
+            Some(_) => self.buffer.admit([ingress, egress], priority, length),
+            None => Err(DropReason::NoRoute),
+        };
+        match verdict {
+            Ok(()) => self.offer(egress, id, cx),
+            Err(reason) => cx.drop(Place::Node(self.number), id, reason),
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use network::ingress::{Side, Trust};
 use network::node::{Behaviour, Kind, Parts};
 use network::{Context, Node, Port, PortId, router};
 use proptest::prelude::*;
-use traffic::control::{Notification, PRIORITIES};
+use traffic::control::PRIORITIES;
 use traffic::qdisc::{self, Parameters};
 use traffic::{
     Bytes, Control, Duration, FlowId, HostId, Instant, Packet, PacketId, Packets, Pause, Priorities,
@@ -198,9 +198,6 @@ fn a_control_frame_goes_before_the_queue_and_after_the_frame_on_the_wire() {
 #[test]
 fn control_frames_go_no_further_than_the_port_and_mean_nothing_without_flow_control() {
     let mut bench = Bench::fifo();
-    let notification = Notification { flow: FlowId(3), feedback: 9 };
-    bench.told(Control::Notification(notification));
-    assert_eq!(bench.node.ports()[0].flow_control(bench.now).unwrap().notifications_received, 1);
     let frame = bench.packets.insert_control(Control::Pause(Pause::port(9)));
     bench.act(|node, cx| node.receive(1, frame, cx));
     assert_eq!(bench.packets.live(), 0);

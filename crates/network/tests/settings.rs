@@ -10,6 +10,7 @@ use network::event_builder::Readout;
 use network::exchange::{Exchange, Ping};
 use network::host::{Coalescing, Processor};
 use network::impairment::{Impairment, Parameters, REGISTRY, Transit};
+use network::reaction_point;
 use network::sink::Reader;
 use proptest::prelude::*;
 use traffic::setting::{Settings, Value, in_range};
@@ -30,7 +31,7 @@ fn drawn() -> impl Strategy<Value = (&'static str, Vec<(&'static str, Value)>)> 
 type Blank = (&'static str, fn() -> Box<dyn Settings>);
 
 /// What can be set of each program, and of its host.
-const PROGRAMS: [Blank; 8] = [
+const PROGRAMS: [Blank; 9] = [
     ("train", || Box::new(Train::default())),
     ("exchange", || Box::new(Exchange::default())),
     ("ping", || Box::new(Ping::default())),
@@ -39,6 +40,7 @@ const PROGRAMS: [Blank; 8] = [
     ("read", || Box::new(Reader::default())),
     ("processor", || Box::new(Processor::default())),
     ("coalesce", || Box::new(Coalescing::default())),
+    ("qcn", || Box::new(reaction_point::Config::default())),
 ];
 
 proptest! {
@@ -154,6 +156,12 @@ fn what_is_out_of_a_programs_range_is_refused_at_its_setting() {
         "processor.backlog",
         "coalesce.delay",
         "coalesce.frames",
+        "qcn.byte_reset",
+        "qcn.time_reset",
+        "qcn.threshold",
+        "qcn.ai_rate",
+        "qcn.hai_rate",
+        "qcn.min_rate",
     ];
     assert_eq!(refused, expected);
 }

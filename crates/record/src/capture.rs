@@ -7,7 +7,7 @@ use network::PortId;
 use network::observer::Captured;
 use scenario::plan::{Capture, Plan, Window};
 use traffic::header::Header;
-use traffic::{Bytes, Control, DropReason, HostId, Instant, Packet};
+use traffic::{Bytes, Control, DropReason, HostId, Instant, Notification, Packet};
 
 use crate::error::Error;
 use crate::folder::files::{Files, OutFile};
@@ -66,9 +66,14 @@ impl Captures {
         now: Instant,
         dropped: Option<DropReason>,
     ) {
+        let name = dropped.map(DropReason::name);
+        if let Some(said) = Notification::of(packet) {
+            let between = [packet.source.0, packet.destination.0];
+            return self
+                .each_tap(port, now, name, |bytes, _| wire::notification(bytes, &said, between));
+        }
         let Some(&(sender, header)) = self.flows.get(packet.flow.0 as usize) else { return };
         let header = if sender == packet.source { header } else { header.reversed() };
-        let name = dropped.map(DropReason::name);
         self.each_tap(port, now, name, |bytes, hop| wire::packet(bytes, packet, hop, &header));
     }
 
@@ -93,7 +98,7 @@ impl Captures {
             Control::Pause(pause) => {
                 self.each_tap(port, now, None, |bytes, hop| wire::pause(bytes, pause, hop));
             }
-            // No switch sends one yet.
+            // It goes from port to port as a packet does.
             Control::Notification(_) => {}
         }
     }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use traffic::condition::Count;
 use traffic::{Bytes, Duration, Rate};
 
-use crate::totals::{Drops, EngineTotals, PortTotals, Totals};
+use crate::totals::{Drops, EngineTotals, Notifications, PortTotals, Totals};
 use network::flow_control;
 use network::histogram::Histogram;
 use network::link::Counters;
@@ -174,6 +174,9 @@ pub struct Direction {
     /// Its pauses, where a link has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause: Option<PauseSummary>,
+    /// Its congestion notifications, where a switch may send any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cnm: Option<NotificationSummary>,
 }
 
 /// What the impairments of one direction of a link did to the packets on it.
@@ -295,6 +298,23 @@ pub struct PauseSummary {
     /// The room for them, of each lossless priority.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headroom_bytes: Option<u64>,
+}
+
+/// Congestion notification messages (CNMs, IEEE 802.1Qau).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NotificationSummary {
+    /// Those that were sent of the queues there.
+    pub sent: u64,
+    /// Those that arrived there.
+    pub received: u64,
+    /// Flows that these limited, each time that they were not limited before.
+    pub limited: u64,
+}
+
+impl From<Notifications> for NotificationSummary {
+    fn from(Notifications { sent, received, limited }: Notifications) -> Self {
+        Self { sent, received, limited }
+    }
 }
 
 /// What the engine did.
@@ -447,6 +467,7 @@ fn sum_direction(
         element: Named(far.elements.iter().map(sum_element).collect()),
         impairments: port.impairments.as_ref().map(sum_impairments),
         pause: port.flow_control.as_ref().map(|counted| sum_pauses(counted, port.headroom)),
+        cnm: port.notifications.map(Into::into),
     }
 }
 

@@ -155,9 +155,22 @@ pub struct PortTotals {
     pub impairments: Option<Counters>,
     /// What pauses it was told and told; `None` where the far end stops nothing, nor is stopped.
     pub flow_control: Option<flow_control::Counters>,
+    /// Congestion notifications; `None` where no queue of its sends any, nor does a host's interface take them.
+    pub notifications: Option<Notifications>,
     /// The most bytes that came in there after one of a switch's priorities was stopped, and the room for them; `None`
     /// at what is no such switch.
     pub headroom: Option<[Bytes; 2]>,
+}
+
+/// Congestion notifications of a port (IEEE 802.1Qau).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Notifications {
+    /// Those of its queues to senders.
+    pub sent: u64,
+    /// Those that its interface took.
+    pub received: u64,
+    /// Flows that these limited, each time that they were not limited before.
+    pub limited: u64,
 }
 
 /// What a node itself did, rather than its ports.

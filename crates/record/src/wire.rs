@@ -1,5 +1,5 @@
 //! The bytes on a wire that a packet's metadata stands for: Ethernet, IPv4, TCP and UDP headers, the 802.3x
-//! PAUSE frames that gaps are, and the pause frames that switches send.
+//! PAUSE frames that gaps are, and the pause frames and congestion notifications that switches send.
 //!
 //! Ethernet and IP addresses and ports are the plan's, so that captures of different runs compare.
 
@@ -7,7 +7,7 @@ use scenario::plan::Node;
 use traffic::frame::{checksum, ether_type, mac_control_head, opcode, pause_head};
 use traffic::header::{Family, Header, Ports};
 use traffic::packet::{ETHERNET_HEADER_AND_FCS, FRAME_MIN, Protocol, Tcp, flags};
-use traffic::{Packet, Pause};
+use traffic::{Notification, Packet, Pause};
 
 const ETHERNET_HEADER: usize = 14;
 const FCS: u32 = 4;
@@ -95,6 +95,33 @@ pub(crate) fn pause(out: &mut Vec<u8>, pause: &Pause, hop: Hop) -> u32 {
             out.extend(quanta.to_be_bytes());
         }
     }
+    out.resize((FRAME_MIN - FCS) as usize, 0);
+    FRAME_MIN - FCS
+}
+
+/// Writes a congestion notification message (IEEE 802.1Q, clause 33.3) and returns its length without FCS. It has the
+/// CN-TAG that the sampled frame would have had, if frames had such, and nothing of that frame but its priority.
+pub(crate) fn notification(
+    out: &mut Vec<u8>,
+    said: &Notification,
+    [source, destination]: [u16; 2],
+) -> u32 {
+    out.clear();
+    let (to, from) =
+        (Node::ethernet_address(destination.into()), Node::ethernet_address(source.into()));
+    ethernet(out, to, from, ether_type::NOTIFICATION_TAG);
+    // The identifier of the tag has 16 bits.
+    out.extend((said.flow.0 as u16).to_be_bytes());
+    out.extend(ether_type::NOTIFICATION.to_be_bytes());
+    // Version (4 bits), reserved (6), quantised feedback (6).
+    out.extend(u16::from(said.feedback & 0x3f).to_be_bytes());
+    out.extend(said.point.to_be_bytes());
+    out.extend(said.offset.to_be_bytes());
+    out.extend(said.delta.to_be_bytes());
+    // The priority of the sampled frame in the high bits, as in a VLAN tag.
+    out.extend((u16::from(said.priority) << 13).to_be_bytes());
+    // Where that went, and how much of it follows: unknown, and none (cpMinHeaderOctets).
+    out.extend([0; 8]);
     out.resize((FRAME_MIN - FCS) as usize, 0);
     FRAME_MIN - FCS
 }

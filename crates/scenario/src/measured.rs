@@ -130,6 +130,8 @@ pub enum Part {
     Impairments,
     /// Pauses, where one end of a link stops the other.
     Pauses,
+    /// Congestion notifications, where a switch may send some.
+    Notifications,
 }
 
 /// Entries whose names are not known beforehand: drops by reason, relaxed guarantees by kind.
@@ -254,6 +256,7 @@ impl Quantity {
             Some(("completion", _)) => Some(Part::Completion),
             Some(("impairments", _)) => Some(Part::Impairments),
             Some(("pause", _)) => Some(Part::Pauses),
+            Some(("cnm", _)) => Some(Part::Notifications),
             _ if self.field == "min_rtt_seconds" => Some(Part::Connection),
             _ if self.field.starts_with("sojourn_") => Some(Part::Sojourn),
             _ => None,

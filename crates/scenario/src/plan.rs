@@ -150,6 +150,12 @@ impl Plan {
         (0..self.nodes.len()).any(|node| self.has_kernel(node))
     }
 
+    /// Whether a switch tells senders of congestion (QCN).
+    pub fn has_notifications(&self) -> bool {
+        let notifies = |node: &Node| matches!(&node.kind, NodeKind::Switch(s) if s.notifies());
+        self.nodes.iter().any(notifies)
+    }
+
     /// Whether a switch stops the far ends of its links by pause frames.
     pub fn has_pauses(&self) -> bool {
         let pauses = |node: &Node| matches!(&node.kind, NodeKind::Switch(s) if s.pauses());

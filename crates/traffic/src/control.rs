@@ -1,11 +1,12 @@
 //! Frames that carry no data: what a port tells the port at the other end of its wire, or a switch a sender.
 //!
 //! In the arena such a frame is a packet of [`FlowId::CONTROL`]; what it says lies beside
-//! ([`Packets::control`]), for there are few of them.
+//! ([`Packets::control`]), for there are few of them. A congestion notification, of [`FlowId::NOTIFICATION`], has it in
+//! itself: it goes a long way, and may be copied on it.
 //!
 //! [`Packets::control`]: crate::Packets::control
 
-use crate::packet::FlowId;
+use crate::packet::{FlowId, Packet, Tcp};
 use crate::units::{Bytes, Duration, Rate};
 
 /// Priorities that Ethernet tells apart (IEEE 802.1Q, 6.6: three bits).
@@ -120,11 +121,60 @@ impl Pause {
     }
 }
 
-/// A congestion notification (IEEE 802.1Qau, QCN).
+/// A congestion notification message (CNM; IEEE 802.1Q, clause 33.3): what a congestion point tells the sender of the
+/// frame that it sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Notification {
-    /// The flow whose packet was sampled.
+    /// The flow whose frame was sampled: the flow identifier of its CN-TAG.
     pub flow: FlowId,
-    /// How congested the queue is: the quantised feedback, 0 to 63.
+    /// The frame's priority.
+    pub priority: u8,
+    /// The congestion point (CPID): unique within the network.
+    pub point: u64,
+    /// The quantised feedback, 1 to 63: how congested the queue is.
     pub feedback: u8,
+    /// The set point less the length of the queue, in units of 64 bytes (cnmQOffset).
+    pub offset: i16,
+    /// By how much the queue has grown since the sample before, in units of 64 bytes (cnmQDelta).
+    pub delta: i16,
 }
+
+impl Notification {
+    /// Bytes in units of 64, as it has them: rounded to zero, and the greatest where they do not fit.
+    pub fn units(bytes: i64) -> i16 {
+        let units = bytes / 64;
+        i16::try_from(units).unwrap_or(if units < 0 { i16::MIN } else { i16::MAX })
+    }
+
+    /// A packet that says so: in the fields of a TCP header, which it has none of.
+    pub(crate) fn packet(&self) -> Packet {
+        let Self { flow: FlowId(flow), priority, point, feedback, offset, delta } = *self;
+        let tcp = Tcp {
+            seq: flow,
+            ts_val: (point >> 32) as u32,
+            ts_ecr: point as u32,
+            window: offset as u16,
+            mss: delta as u16,
+            flags: feedback,
+            window_scale: priority,
+            ..Tcp::default()
+        };
+        Packet { flow: FlowId::NOTIFICATION, tcp, ..Packet::default() }
+    }
+
+    /// What a packet says; `None` if it is no notification.
+    pub fn of(packet: &Packet) -> Option<Self> {
+        let tcp = &packet.tcp;
+        (packet.flow == FlowId::NOTIFICATION).then_some(Self {
+            flow: FlowId(tcp.seq),
+            priority: tcp.window_scale,
+            point: u64::from(tcp.ts_val) << 32 | u64::from(tcp.ts_ecr),
+            feedback: tcp.flags,
+            offset: tcp.window as i16,
+            delta: tcp.mss as i16,
+        })
+    }
+}
+
+/// The priority of congestion notifications unless said otherwise (IEEE 802.1Q, 12.21.1: cngCnmTransmitPriority).
+pub const NOTIFICATION_PRIORITY: u8 = 6;

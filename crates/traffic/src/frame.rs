@@ -11,6 +11,10 @@ pub mod ether_type {
     pub const IPV6: u16 = 0x86dd;
     /// MAC control (IEEE 802.3, clause 31).
     pub const MAC_CONTROL: u16 = 0x8808;
+    /// A congestion notification message (CNM; IEEE 802.1Q, clause 33.2).
+    pub const NOTIFICATION: u16 = 0x22e7;
+    /// A congestion notification tag, with the flow's identifier (CN-TAG; IEEE 802.1Q, clause 33.1).
+    pub const NOTIFICATION_TAG: u16 = 0x22e9;
     /// A provider's VLAN tag (IEEE 802.1Q, once 802.1ad).
     pub const PROVIDER_VLAN: u16 = 0x88a8;
 }

@@ -25,7 +25,7 @@ pub mod subject;
 pub mod tree;
 pub mod units;
 
-pub use control::{Control, Pause, Priorities};
+pub use control::{Control, Notification, Pause, Priorities};
 pub use discipline::{
     Backlog, Dequeued, Discipline, DropReason, Enqueued, Measured, Port, Relaxed, Statistics,
     WireClock,

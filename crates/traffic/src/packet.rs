@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
 
 use crate::classify::Fields;
-use crate::control::Control;
+use crate::control::{Control, Notification};
 use crate::discipline::DropReason;
 use crate::header::Header;
 use crate::units::Instant;
@@ -32,6 +32,8 @@ impl FlowId {
     pub const GAP: Self = Self(u32::MAX);
     /// That of control frames: no flow of a run has this number either.
     pub const CONTROL: Self = Self(u32::MAX - 1);
+    /// That of congestion notifications, which go from a switch to a sender as packets do.
+    pub const NOTIFICATION: Self = Self(u32::MAX - 2);
 }
 
 /// A host or other node that can be the source or destination of a packet, or one interface of a host with several,
@@ -331,6 +333,9 @@ impl Packets {
     /// Puts a control frame into the arena, as long as the shortest frame.
     pub fn insert_control(&mut self, control: Control) -> PacketId {
         let (flow, length) = (FlowId::CONTROL, FRAME_MIN);
+        if let Control::Notification(notification) = control {
+            return self.insert(Packet { length, ..notification.packet() });
+        }
         let id = self.insert(Packet { flow, length, ..Packet::default() });
         let place = id.0 as usize;
         if place >= self.controls.len() {
@@ -342,6 +347,9 @@ impl Packets {
 
     /// What a control frame says; `None` if the packet is none.
     pub fn control(&self, id: PacketId) -> Option<Control> {
+        if let Some(notification) = Notification::of(&self[id]) {
+            return Some(Control::Notification(notification));
+        }
         let is_control = self[id].flow == FlowId::CONTROL;
         self.controls.get(id.0 as usize).copied().flatten().filter(|_| is_control)
     }

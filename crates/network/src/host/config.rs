@@ -5,6 +5,7 @@ use traffic::{Bytes, Duration, choice, settings};
 
 use super::{Coalescing, Processor};
 use crate::node;
+use crate::reaction_point;
 
 /// More no machine that simulates has.
 const MEMORY_MAX: Bytes = Bytes(1 << 40);
@@ -27,6 +28,8 @@ settings! {
         pub processor: Option<Processor>,
         /// How its interfaces tell it of frames; `None` of each at once.
         pub coalesce: Option<Coalescing>,
+        /// How its interfaces slow flows down where switches tell of congestion; by the standard's defaults unless given.
+        pub qcn: Option<reaction_point::Config>,
     }
 }
 

@@ -149,7 +149,8 @@ impl Port {
         left.sort_unstable();
         let kept = self.flow_control.as_ref().and_then(|control| control.held_packet());
         let held = cx.packets.held_by(self.holder()).map(|(id, _)| id);
-        let held = held.filter(|&id| Some(id) != kept);
+        let limited = |id| self.reaction_points.as_ref().is_some_and(|points| points.holds(id));
+        let held = held.filter(|&id| Some(id) != kept && !limited(id));
         let lost: Vec<PacketId> = held.filter(|id| left.binary_search(id).is_err()).collect();
         for id in lost {
             self.drop(id, DropReason::Fault, owner, cx);

@@ -114,6 +114,11 @@ impl Buffer {
         usize::from(egress) * PRIORITIES + usize::from(priority) % PRIORITIES
     }
 
+    /// Bytes of a priority that are to leave by the port `egress`.
+    pub(super) fn queue(&self, egress: u16, priority: u8) -> u64 {
+        self.queues[Self::queue_of(egress, priority)]
+    }
+
     /// What of a group that holds so much lies in the shared part.
     #[inline]
     fn above_minimum(&self, held: u64) -> u64 {

@@ -4,8 +4,8 @@ use scenario::plan::Plan;
 use serde::{Deserialize, Serialize};
 use traffic::Duration;
 
-use super::{Named, by_reason, ports_of};
-use crate::totals::{NodeTotals, Totals};
+use super::{Named, NotificationSummary, by_reason, ports_of};
+use crate::totals::{NodeTotals, Notifications, Totals};
 
 /// The packet memory that a switch's ports share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,6 +40,9 @@ pub struct NodeSummary {
     /// What it paused, where it pauses far ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause: Option<NodePauseSummary>,
+    /// The congestion notifications of its ports, where a switch may send any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cnm: Option<NotificationSummary>,
 }
 
 /// Sums up a node.
@@ -51,7 +54,17 @@ pub(super) fn sum_node(plan: &Plan, totals: &Totals, node: usize) -> NodeSummary
         shared_bytes: counted.shared_size.0,
     });
     let pause = sum_node_pauses(plan, totals, node).filter(|_| memory.is_some());
-    NodeSummary { drops: drops.total(), drops_by_reason: by_reason(drops), memory, pause }
+    let cnm = sum_notifications(plan, totals, node).map(Into::into);
+    NodeSummary { drops: drops.total(), drops_by_reason: by_reason(drops), memory, pause, cnm }
+}
+
+fn sum_notifications(plan: &Plan, totals: &Totals, node: usize) -> Option<Notifications> {
+    let counted = ports_of(plan, node).filter_map(|port| totals.ports[port].notifications);
+    counted.reduce(|sum, port| Notifications {
+        sent: sum.sent + port.sent,
+        received: sum.received + port.received,
+        limited: sum.limited + port.limited,
+    })
 }
 
 fn sum_node_pauses(plan: &Plan, totals: &Totals, node: usize) -> Option<NodePauseSummary> {

@@ -10,7 +10,9 @@ use scenario::plan::{Plan, Window};
 use traffic::condition::Count;
 use traffic::{Bytes, Instant};
 
-use super::{Carried, Drops, EngineTotals, FlowTotals, NodeTotals, PortTotals, Totals};
+use super::{
+    Carried, Drops, EngineTotals, FlowTotals, NodeTotals, Notifications, PortTotals, Totals,
+};
 
 impl Totals {
     /// What `plan` wants of a run: all of it, or what was counted between two looks. A run that ended before a look has
@@ -160,6 +162,9 @@ impl PortTotals {
                 Some(earlier) => later.since(earlier),
                 None => later,
             }),
+            notifications: self
+                .notifications
+                .map(|later| earlier.notifications.map_or(later, |earlier| later.since(earlier))),
             headroom: self.headroom,
         }
     }
@@ -169,6 +174,16 @@ fn since(later: Count, earlier: Count) -> Count {
     Count {
         packets: later.packets.saturating_sub(earlier.packets),
         bytes: later.bytes.saturating_sub(earlier.bytes),
+    }
+}
+
+impl Notifications {
+    const fn since(self, earlier: Self) -> Self {
+        Self {
+            sent: self.sent.saturating_sub(earlier.sent),
+            received: self.received.saturating_sub(earlier.received),
+            limited: self.limited.saturating_sub(earlier.limited),
+        }
     }
 }
 

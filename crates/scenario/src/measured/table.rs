@@ -3,6 +3,7 @@
 mod completion;
 mod events;
 mod impairments;
+mod notifications;
 mod pauses;
 
 use super::Aggregate::{self, Max, Mean, Sum};
@@ -20,6 +21,7 @@ use events::{
 use impairments::{
     ADDED_DELAY_MAX, ADDED_DELAY_MEAN, CORRUPTED, DUPLICATED, LOST, PASSED, REORDERED,
 };
+use notifications::{CNMS_RECEIVED, CNMS_SENT, FLOWS_LIMITED};
 pub(super) use pauses::PAUSED_PRIORITY;
 use pauses::{HEADROOM, HEADROOM_MAX, PAUSE_STORMS, PAUSED, PAUSES_RECEIVED, PAUSES_SENT};
 
@@ -457,6 +459,9 @@ pub(super) const LINK: &[Quantity] = &[
     PAUSED,
     HEADROOM_MAX,
     HEADROOM,
+    CNMS_SENT,
+    CNMS_RECEIVED,
+    FLOWS_LIMITED,
 ];
 
 pub(super) const DIRECTION: &[Quantity] = &[
@@ -499,6 +504,9 @@ pub(super) const DIRECTION: &[Quantity] = &[
     PAUSED,
     HEADROOM_MAX,
     HEADROOM,
+    CNMS_SENT,
+    CNMS_RECEIVED,
+    FLOWS_LIMITED,
 ];
 
 pub(super) const CLASS: &[Quantity] = &[
@@ -588,6 +596,8 @@ pub(super) const NODE: &[Quantity] = &[
     quantity("shared", Size, Max, Neither, "The size of that part.").at("memory.shared_bytes"),
     pauses::NODE_PAUSES_SENT,
     pauses::NODE_PAUSED,
+    notifications::NODE_CNMS_SENT,
+    notifications::NODE_CNMS_RECEIVED,
 ];
 
 pub(super) const CHANGE: &[Quantity] = &[quantity(

@@ -2,6 +2,7 @@
 
 use network::host::{self, Coalescing, Machine};
 use network::node::Kind;
+use network::reaction_point;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use traffic::setting::{Field, Setting, Settings, Value};
@@ -32,6 +33,8 @@ pub(crate) struct HostKeys {
     pub(crate) processor: Option<Declared<Processor>>,
     /// How its interfaces tell it of frames; of each at once unless given.
     pub(crate) coalesce: Option<Declared<Coalescing>>,
+    /// How its interfaces slow flows down where switches tell of congestion (`qcn`); as IEEE 802.1Qau has it unless given.
+    pub(crate) qcn: Option<Declared<reaction_point::Config>>,
     /// What runs there during the whole run, in the lab or where the host has a `kernel`: "python3 -m http.server 80", or several in an
     /// array. `{address}` is the host's own.
     pub(crate) program: Option<Commands>,
@@ -86,18 +89,28 @@ impl Named for Coalescing {
     const NAME: &'static str = "Coalescing";
 }
 
+impl Named for reaction_point::Config {
+    const NAME: &'static str = "ReactionPoint";
+}
+
 impl Table for Host {
     fn count(&self) -> Option<&Count> {
         self.count.as_ref()
     }
 
     fn kind(&self, problems: &mut Problems) -> Option<Kind> {
-        let (config, processor, coalesce) = (
+        let (config, processor, coalesce, qcn) = (
             super::config(&self.settings, problems),
             processor(self, problems),
             coalesce(self, problems),
+            reaction_point(self, problems),
         );
-        Some(Kind::Host(host::Config { processor: processor?, coalesce: coalesce?, ..config? }))
+        Some(Kind::Host(host::Config {
+            processor: processor?,
+            coalesce: coalesce?,
+            qcn: qcn?,
+            ..config?
+        }))
     }
 
     fn as_host(&self) -> Option<&Host> {
@@ -125,6 +138,14 @@ fn coalesce(table: &Host, problems: &mut Problems) -> Option<Option<Coalescing>>
     coalesce.read(problems).map(Some)
 }
 
+/// How flows are slowed down; `Some(None)` as the standard has it.
+fn reaction_point(table: &Host, problems: &mut Problems) -> Option<Option<reaction_point::Config>> {
+    let Some(qcn) = &table.qcn else { return Some(None) };
+    let config = qcn.read(problems)?;
+    qcn.accept(config.check(), problems)?;
+    Some(Some(config))
+}
+
 /// What a lock file says of hosts beyond their settings.
 pub(crate) fn write(config: &host::Config, members: &[Node], text: &mut String) {
     let node = &members[0];
@@ -137,6 +158,11 @@ pub(crate) fn write(config: &host::Config, members: &[Node], text: &mut String) 
     if let Some(coalesce) = &config.coalesce {
         for (name, value) in written(coalesce) {
             line(text, &format!("coalesce.{name}"), &value);
+        }
+    }
+    if let Some(qcn) = &config.qcn {
+        for (name, value) in written(qcn) {
+            line(text, &format!("qcn.{name}"), &value);
         }
     }
     let programs = node_programs(members).unwrap_or_default();

@@ -6,7 +6,7 @@ use crate::diagnostic::Problems;
 use crate::file::{Given, Measured, Tables, quantities};
 use crate::measured::{Entity, Part, Quantity, SIZE_BUCKETS};
 use crate::nearest;
-use crate::plan::{Change, Flow, NodeKind, Transport};
+use crate::plan::{Change, Flow, Node, NodeKind, Transport};
 use crate::value::{Name, Table};
 
 /// What judgements refer to beside the network.
@@ -55,6 +55,7 @@ pub(super) fn each<'f, V>(
                     Some(Part::Sojourn) if !delays => no_sojourn(name, problems),
                     Some(Part::Impairments) => check_impaired(name, key, network, problems),
                     Some(Part::Pauses) => check_paused(name, key, network, problems),
+                    Some(Part::Notifications) => check_notified(name, key, network, problems),
                     _ => {}
                 }
                 found(format!("{at}.{}", quantity.name), quantity, value, problems);
@@ -215,6 +216,17 @@ fn check_paused(name: &Name, key: &Name, network: &Network<'_>, problems: &mut P
             message,
             "give a switch there `lossless` priorities, or name another link",
         );
+    }
+}
+
+/// Complains of congestion notifications where no switch sends any.
+fn check_notified(name: &Name, key: &Name, network: &Network<'_>, problems: &mut Problems) {
+    let notifies =
+        |node: &Node| matches!(&node.kind, NodeKind::Switch(switch) if switch.notifies());
+    if !network.nodes.list.iter().any(notifies) && problems.is_empty() {
+        let message =
+            format!("no switch tells `{}` of congestion: there is no `{}`", name.text, key.text);
+        problems.push(&key.span, message, "give a switch priorities as `qcn`");
     }
 }
 

@@ -1,0 +1,385 @@
+//! Reaction points: the rate limiters by which an interface does as congestion notifications ask (IEEE 802.1Qau, QCN;
+//! 802.1Q, clause 32.11 and following).
+//!
+//! A flow that was notified of has a limiter of its own: its packets wait for it before the interface's queue, and other
+//! flows pass. The rate falls by a notification, and comes back in cycles of bytes sent and of time: first half of the way
+//! to where it was (fast recovery), then beyond in small steps (active increase) and, once bytes and time both are that
+//! far, in large ones (hyper-active increase). At the line rate the limiter is gone.
+//!
+//! The equations and their order are those of the baseline that the standard describes (Pan, QCN pseudocode 2.3, and
+//! Alizadeh et al., Allerton 2008, section III), the defaults IEEE8021-CN-MIB's.
+
+mod rates;
+
+use traffic::setting::{Field, Kind, Value};
+use traffic::{
+    Bytes, DropReason, Duration, FlowId, Instant, Notification, PacketId, Packets, Random, Rate,
+    Ring, settings,
+};
+
+use crate::flow_table::{FlowTable, NO_ENDPOINT};
+use crate::invalid::Invalid;
+use crate::schedule::Schedule;
+pub use rates::Rates;
+
+/// Packets of a flow that wait for its limiter at most: as many as an interface's queue has room for.
+const QUEUE_MAX: usize = 1_000;
+
+/// No rate is so high that a step of it does not fit.
+const RATE_MAX: Rate = Rate::from_bits_per_second(1 << 50).expect("above zero");
+
+settings! {
+    /// How a host's interfaces slow flows down that switches send congestion notifications of (IEEE 802.1Qau). The
+    /// defaults are IEEE8021-CN-MIB's.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Config {
+        /// Whether they slow them down (rpgEnable); yes unless given.
+        pub enable: bool,
+        /// A cycle of recovery by bytes sent, half as much beyond fast recovery (rpgByteReset); 150 kB unless given.
+        #[range(Bytes(1)..)]
+        pub byte_reset: Bytes,
+        /// A cycle of recovery by time, half as long beyond fast recovery (rpgTimeReset); 15 ms unless given.
+        #[range(Duration::from_us(1)..)]
+        pub time_reset: Duration,
+        /// The cycles of fast recovery (rpgThreshold); 5 unless given.
+        #[range(1..)]
+        pub threshold: u32,
+        /// By how much the target rate grows in a cycle of active increase (rpgAiRate); 5 Mbit/s unless given.
+        #[range(..=RATE_MAX)]
+        pub ai_rate: Rate,
+        /// By how much more with each cycle of hyper-active increase (rpgHaiRate); 50 Mbit/s unless given.
+        #[range(..=RATE_MAX)]
+        pub hai_rate: Rate,
+        /// By what part of itself the rate falls for each unit of the quantised feedback (rpgGd); 1/128 unless given.
+        pub gain: (u32, u32),
+        /// What part of itself the rate falls to at least by one notification (rpgMinDecFac); 1/2 unless given.
+        pub min_decrease: (u32, u32),
+        /// Below which rate it never falls (rpgMinRate); 5 Mbit/s unless given.
+        #[range(..=RATE_MAX)]
+        pub min_rate: Rate,
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        const fn mbit(rate: u64) -> Rate {
+            Rate::from_bits_per_second(rate * 1_000_000).expect("above zero")
+        }
+        Self {
+            enable: true,
+            byte_reset: Bytes(150_000),
+            time_reset: Duration::from_ms(15),
+            threshold: 5,
+            ai_rate: mbit(5),
+            hai_rate: mbit(50),
+            gain: (1, 128),
+            min_decrease: (1, 2),
+            min_rate: mbit(5),
+        }
+    }
+}
+
+impl Config {
+    /// Whether its parts make sense together.
+    ///
+    /// # Errors
+    ///
+    /// A setting that makes none.
+    pub fn check(&self) -> Result<(), Invalid> {
+        for (setting, (over, under)) in [("gain", self.gain), ("min_decrease", self.min_decrease)] {
+            if under == 0 {
+                let (message, help) = ("a part of nothing", "write a fraction such as \"1/128\"");
+                return Err(Invalid { setting, message, help });
+            }
+            if over > under {
+                let (message, help) = ("more than the whole", "write a fraction such as \"1/128\"");
+                return Err(Invalid { setting, message, help });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// It has a table of the file to itself.
+impl Field for Config {
+    const KIND: Option<Kind> = None;
+    type Measure = ();
+    fn to_value(&self) -> Option<Value> {
+        None
+    }
+    fn from_value(_: Value) -> Option<Self> {
+        None
+    }
+}
+
+/// What the reaction points of a port counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Congestion notifications received.
+    pub received: u64,
+    /// Limiters that they made (IEEE8021-CN-MIB, RpPortPriCreatedRps).
+    pub created: u64,
+}
+
+impl Counters {
+    /// What was counted since `earlier`.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self { received: self.received - earlier.received, created: self.created - earlier.created }
+    }
+}
+
+/// The limiter of one flow, and the packets that wait for it.
+#[derive(Debug)]
+struct Point {
+    /// It limits; a flow that was limited once keeps its place.
+    active: bool,
+    rates: Rates,
+    /// Bytes until the next cycle by bytes.
+    bytes_left: u64,
+    /// When the next cycle by time begins.
+    timer: Instant,
+    waiting: Ring<PacketId>,
+    /// When the latest packet went, and how many bytes it takes on the wire.
+    sent: (Instant, u64),
+}
+
+/// The reaction points of a port.
+#[derive(Debug)]
+pub(crate) struct ReactionPoints {
+    config: Config,
+    line: Rate,
+    /// Bytes on the wire per frame, beyond its own.
+    overhead: u64,
+    by_flow: FlowTable,
+    points: Vec<Point>,
+    /// When each has something to do for packets that wait.
+    schedule: Schedule,
+    active: usize,
+    /// Packets that wait, and their bytes.
+    waiting: (u64, u64),
+    random: Random,
+    counted: Counters,
+}
+
+impl ReactionPoints {
+    /// Of a port at `line`, with `overhead` bytes on the wire per frame; no flow is limited yet.
+    pub(crate) fn new(config: Config, line: Rate, overhead: Bytes, seed: u64) -> Self {
+        Self {
+            config,
+            line,
+            overhead: overhead.0,
+            by_flow: FlowTable::default(),
+            points: Vec::new(),
+            schedule: Schedule::default(),
+            active: 0,
+            waiting: (0, 0),
+            random: Random::from_seed(seed),
+            counted: Counters::default(),
+        }
+    }
+
+    /// Whether no flow is limited.
+    pub(crate) const fn is_idle(&self) -> bool {
+        self.active == 0
+    }
+
+    /// Packets and bytes that wait.
+    pub(crate) const fn waiting(&self) -> (u64, u64) {
+        self.waiting
+    }
+
+    /// What they counted.
+    pub(crate) const fn counted(&self) -> Counters {
+        self.counted
+    }
+
+    /// Whether a packet waits here.
+    pub(crate) fn holds(&self, packet: PacketId) -> bool {
+        self.points.iter().any(|point| point.waiting.iter().any(|waiting| waiting == packet))
+    }
+
+    /// A switch tells of congestion.
+    pub(crate) fn notify(&mut self, said: &Notification, packets: &Packets, now: Instant) {
+        self.counted.received += 1;
+        if !self.config.enable {
+            return;
+        }
+        let index = match self.by_flow.get(said.flow) {
+            NO_ENDPOINT => self.add(said.flow),
+            index => index,
+        };
+        self.advance(index, now);
+        let line = self.line.bits_per_second();
+        let point = &mut self.points[index as usize];
+        if !point.active {
+            (point.active, point.rates) = (true, Rates::new(line));
+            point.sent = (Instant::ZERO, 0);
+            self.active += 1;
+            self.counted.created += 1;
+        }
+        let again = point.rates.decrease(said.feedback, &self.config);
+        if again {
+            let bytes = self.jittered(self.config.byte_reset.0);
+            self.points[index as usize].bytes_left = bytes;
+        }
+        let timer = now + self.period(0);
+        self.points[index as usize].timer = timer;
+        self.arm(index, packets);
+    }
+
+    fn add(&mut self, flow: FlowId) -> u32 {
+        let index = self.schedule.add();
+        self.by_flow.set(flow, index);
+        self.points.push(Point {
+            active: false,
+            rates: Rates::new(self.line.bits_per_second()),
+            bytes_left: 0,
+            timer: Instant::NEVER,
+            waiting: Ring::new(),
+            sent: (Instant::ZERO, 0),
+        });
+        index
+    }
+
+    /// The limiter that a flow's packets wait for, if it has one.
+    pub(crate) fn of(&mut self, flow: FlowId, now: Instant) -> Option<u32> {
+        let index = self.by_flow.get(flow);
+        if index == NO_ENDPOINT {
+            return None;
+        }
+        self.advance(index, now);
+        self.points[index as usize].active.then_some(index)
+    }
+
+    /// A packet waits for the limiter of that number.
+    ///
+    /// # Errors
+    ///
+    /// Too many wait already.
+    pub(crate) fn push(
+        &mut self,
+        index: u32,
+        packet: PacketId,
+        packets: &Packets,
+    ) -> Result<(), DropReason> {
+        let point = &mut self.points[index as usize];
+        if point.waiting.len() >= QUEUE_MAX {
+            return Err(DropReason::QueuePackets);
+        }
+        point.waiting.push(packet);
+        self.waiting.0 += 1;
+        self.waiting.1 += u64::from(packets[packet].length);
+        if self.points[index as usize].waiting.len() == 1 {
+            self.arm(index, packets);
+        }
+        Ok(())
+    }
+
+    /// A packet that its limiter lets go at `now`.
+    pub(crate) fn pop(&mut self, packets: &Packets, now: Instant) -> Option<PacketId> {
+        while let Some((_, index)) = self.schedule.due(now) {
+            self.advance(index, now);
+            let due = self.due(index, packets);
+            if due > now {
+                self.arm(index, packets);
+                continue;
+            }
+            let point = &mut self.points[index as usize];
+            let packet = point.waiting.pop()?;
+            let length = u64::from(packets[packet].length);
+            point.sent = (due, length + self.overhead);
+            self.waiting.0 -= 1;
+            self.waiting.1 -= length;
+            self.count_bytes(index, length);
+            self.retire(index);
+            self.arm(index, packets);
+            return Some(packet);
+        }
+        None
+    }
+
+    /// A packet that waits, whatever its limiter says.
+    pub(crate) fn take_any(&mut self, packets: &Packets) -> Option<PacketId> {
+        let index = self.points.iter().position(|point| !point.waiting.is_empty())?;
+        let packet = self.points[index].waiting.pop()?;
+        self.waiting.0 -= 1;
+        self.waiting.1 -= u64::from(packets[packet].length);
+        self.arm(index as u32, packets);
+        Some(packet)
+    }
+
+    /// When [`Self::pop`] may have another one.
+    pub(crate) fn next(&self) -> Instant {
+        self.schedule.earliest()
+    }
+
+    /// When the first of those that wait for a limiter may go, at the rate of now.
+    fn due(&self, index: u32, packets: &Packets) -> Instant {
+        let point = &self.points[index as usize];
+        let Some(first) = point.waiting.first() else { return Instant::NEVER };
+        let (at, bytes) = point.sent;
+        (at + point.rates.current().time_for(Bytes(bytes))).max(packets[first].queued)
+    }
+
+    /// Sets when there is something to do for those that wait: one of them may go, or the rate grows.
+    fn arm(&mut self, index: u32, packets: &Packets) {
+        let due = self.due(index, packets);
+        let at =
+            if due == Instant::NEVER { due } else { due.min(self.points[index as usize].timer) };
+        self.schedule.set(index, at);
+    }
+
+    /// Makes up for the cycles of time that are over.
+    fn advance(&mut self, index: u32, now: Instant) {
+        while self.points[index as usize].active && self.points[index as usize].timer <= now {
+            let stage = self.points[index as usize].rates.time_cycle(&self.config);
+            let period = self.period(stage);
+            self.points[index as usize].timer += period;
+            self.retire(index);
+        }
+    }
+
+    /// So many bytes went.
+    fn count_bytes(&mut self, index: u32, bytes: u64) {
+        let point = &mut self.points[index as usize];
+        if bytes < point.bytes_left {
+            point.bytes_left -= bytes;
+            return;
+        }
+        let stage = point.rates.byte_cycle(&self.config);
+        let whole = self.config.byte_reset.0;
+        let cycle = if stage < self.config.threshold { whole } else { whole / 2 };
+        self.points[index as usize].bytes_left = self.jittered(cycle.max(1));
+    }
+
+    /// A limiter that limits no longer is gone.
+    fn retire(&mut self, index: u32) {
+        let point = &mut self.points[index as usize];
+        if point.active && point.waiting.is_empty() && point.rates.is_full() {
+            point.active = false;
+            self.active -= 1;
+        }
+    }
+
+    /// How long a cycle of time takes after so many of them.
+    fn period(&mut self, stage: u32) -> Duration {
+        let whole = self.config.time_reset.as_ps();
+        let cycle = if stage < self.config.threshold { whole } else { whole / 2 };
+        Duration::from_ps(self.jittered(cycle.max(1)))
+    }
+
+    /// A cycle of `mean`, 15 % longer or shorter at most, so that flows do not go in step.
+    fn jittered(&mut self, mean: u64) -> u64 {
+        jittered(mean, &mut self.random)
+    }
+}
+
+/// `mean`, 15 % more or less at most, each in between as likely; at least 1.
+pub(crate) fn jittered(mean: u64, random: &mut Random) -> u64 {
+    // In 2^-32 of it: 0.85, and up to 0.30 more.
+    const LEAST: u128 = 85 * (1 << 32) / 100;
+    const SPREAD: u128 = 30;
+    let more = u128::from(random.next_u32()) * SPREAD / 100;
+    u64::try_from((u128::from(mean) * (LEAST + more)) >> 32).unwrap_or(u64::MAX).max(1)
+}
