@@ -184,7 +184,7 @@ impl Engine {
         action: &Action,
         observer: &mut impl Observer,
     ) -> Option<Result<(), String>> {
-        let World { nodes, channels, packets } = &mut self.world;
+        let World { nodes, channels, packets, .. } = &mut self.world;
         let &Channel { node, port, .. } = channels.get(port.0 as usize)?;
         let (schedule, delivered) = (&mut self.schedule, &mut self.delivered);
         let egress = &mut EventSink { channels, schedule, delivered, arriving: 0 };
@@ -216,7 +216,7 @@ impl Engine {
         option: &SocketOption,
         observer: &mut impl Observer,
     ) -> Result<(), OptionError> {
-        let World { nodes, channels, packets } = &mut self.world;
+        let World { nodes, channels, packets, .. } = &mut self.world;
         let (schedule, delivered) = (&mut self.schedule, &mut self.delivered);
         let egress = &mut EventSink { channels, schedule, delivered, arriving: 0 };
         let cx = &mut Context { now: self.now, packets, egress, observer };
@@ -249,7 +249,7 @@ impl Engine {
     /// goes on as if it had never stopped.
     pub fn run_some(&mut self, until: Instant, most: u64, observer: &mut impl Observer) -> bool {
         let last = self.events.saturating_add(most);
-        let World { nodes, channels, packets } = &mut self.world;
+        let World { nodes, channels, packets, .. } = &mut self.world;
         let (schedule, delivered) = (&mut self.schedule, &mut self.delivered);
         let egress = &mut EventSink { channels, schedule, delivered, arriving: 0 };
         let mut cx = Context { now: self.now, packets, egress, observer };
@@ -271,7 +271,10 @@ impl Engine {
 
     /// Offers a packet that the machine behind `node` sent, now.
     pub fn offer(&mut self, node: u32, packet: PacketId, observer: &mut impl Observer) {
-        let World { nodes, channels, packets } = &mut self.world;
+        let World { nodes, channels, packets, priorities } = &mut self.world;
+        if let Some(Some(map)) = priorities.get(node as usize) {
+            packets[packet].priority = map.priority(packets[packet].tos >> 2);
+        }
         let (schedule, delivered) = (&mut self.schedule, &mut self.delivered);
         let egress = &mut EventSink { channels, schedule, delivered, arriving: 0 };
         let cx = &mut Context { now: self.now, packets, egress, observer };
@@ -283,7 +286,7 @@ impl Engine {
 
     /// A packet comes in, now, as if by the wire that `by` feeds: for a driver whose wires are real.
     pub fn arrive(&mut self, by: PortId, packet: PacketId, observer: &mut impl Observer) {
-        let World { nodes, channels, packets } = &mut self.world;
+        let World { nodes, channels, packets, .. } = &mut self.world;
         let Some(&Channel { far, far_port, .. }) = channels.get(by.0 as usize) else {
             return packets.release(packet);
         };

@@ -6,7 +6,7 @@ use network::forwarding::{Destination, ForwardingTable, NO_ROUTE};
 use network::headroom::headroom;
 use network::host::{self, Host, SocketConfig, SocketKind};
 use network::impairment::{Impairment, Parameters};
-use network::ingress::{Notifications, Side};
+use network::ingress::{Notifications, Side, Trust};
 use network::link::Wire;
 use network::node::{Behaviour, Kind, Parts};
 use network::router::Router;
@@ -14,7 +14,7 @@ use network::{Node, Port, PortId};
 use scenario::Plan;
 use scenario::plan::{Attachment, PlannedApplication, Transport};
 use traffic::condition::{self, Conditioner};
-use traffic::{Bytes, FlowId, HostId, Instant, Packets, Pause, Random, qdisc};
+use traffic::{Bytes, DscpMap, FlowId, HostId, Instant, Packets, Pause, Random, qdisc};
 
 /// One direction of a link: a wire, the port that feeds it, and the node at its far end.
 #[derive(Debug)]
@@ -53,6 +53,8 @@ pub struct World {
     pub channels: Vec<Channel>,
     /// The packets in it, and what is known of their headers.
     pub packets: Packets,
+    /// By node which priority a code point has, where that is not its class selector.
+    pub priorities: Vec<Option<DscpMap>>,
 }
 
 impl World {
@@ -144,7 +146,8 @@ impl World {
         for channel in 0..channels.len() {
             channels[channel].far_port = channels[channel ^ 1].port;
         }
-        let mut world = Self { nodes: Vec::new(), channels, packets: Packets::new() };
+        let priorities = plan.priorities();
+        let mut world = Self { nodes: Vec::new(), channels, packets: Packets::new(), priorities };
         let destinations = world.destinations(plan);
         let mut own = vec![Vec::new(); plan.nodes.len()];
         for (number, interface) in (plan.nodes.len()..).zip(&plan.interfaces) {
@@ -266,7 +269,13 @@ impl World {
             _ => [flow.destination, flow.source],
         };
         let port = self.port_towards(plan, local, peer);
-        Some(SocketConfig { flow: FlowId(number as u32), port, local, peer, kind })
+        let dscp = match &kind {
+            SocketKind::Connection { tcp, .. } => tcp.segment.dscp,
+            SocketKind::Datagrams { tos, .. } => *tos >> 2,
+        };
+        let map = self.priorities[plan.node_of(local)];
+        let priority = map.map(|map| map.priority(dscp));
+        Some(SocketConfig { flow: FlowId(number as u32), port, local, peer, priority, kind })
     }
 
     fn host(&mut self, node: usize) -> &mut Host {
@@ -381,7 +390,12 @@ fn side(
         false => Bytes(0),
     };
     let notifications = notifications(plan, end);
-    let plain = Side { control: pauses(plan, far), notifications, headroom, ..Side::default() };
+    let trust = match &plan.nodes[end.node].kind {
+        Kind::Switch(switch) => switch.dscp.map_or(Trust::Tag, Trust::Dscp),
+        _ => Trust::Tag,
+    };
+    let plain =
+        Side { trust, control: pauses(plan, far), notifications, headroom, ..Side::default() };
     let Some(parameters) = &end.conditioner else { return Ok(plain) };
     let name = format!("{}:{}:queue:input", plan.nodes[end.node].name, link.name);
     let seed = Random::new(plan.seed, &name).next_u64();

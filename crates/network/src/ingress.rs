@@ -4,7 +4,7 @@
 //! that it reaches. Any other packet is given its priority, and then conditioned: marked, or dropped.
 
 use traffic::condition::Conditioner;
-use traffic::{Bytes, Control, DropReason, FlowId, Packet, PacketId};
+use traffic::{Bytes, Control, DropReason, DscpMap, FlowId, Packet, PacketId};
 
 use crate::node::{Context, Egress};
 use crate::observer::{Observer, Place};
@@ -16,8 +16,8 @@ pub enum Trust {
     /// The frame's tag: the priority that it had at the node before.
     #[default]
     Tag,
-    /// The DSCP, by a map of all 64 code points.
-    Dscp(&'static [u8; 64]),
+    /// The DSCP, by a map of all code points.
+    Dscp(DscpMap),
 }
 
 /// What becomes of a congestion notification that comes in.
@@ -126,9 +126,9 @@ impl Ingress {
             cx.drop(Place::Node(self.node), packet, DropReason::Checksum);
             return false;
         }
-        if let Trust::Dscp(map) = side.trust {
+        if let Trust::Dscp(map) = &side.trust {
             let arrived: &mut Packet = &mut cx.packets[packet];
-            arrived.priority = map[usize::from(arrived.tos >> 2)];
+            arrived.priority = map.priority(arrived.tos >> 2);
         }
         if side.listens {
             ports[number].acknowledged(&cx.packets[packet], cx.now);

@@ -11,11 +11,12 @@ mod pauses;
 #[cfg(debug_assertions)]
 use traffic::Packets;
 use traffic::control::NOTIFICATION_PRIORITY;
+use traffic::qdisc::mark::Thresholds;
 use traffic::qdisc::{self, ets, fifo};
 use traffic::setting::Frequency;
 use traffic::{
-    Bytes, Control, DropReason, Duration, HostId, Instant, Notification, PacketId, Priorities,
-    choice, settings,
+    Bytes, Control, DropReason, DscpMap, Duration, HostId, Instant, Notification, PacketId,
+    Priorities, choice, settings,
 };
 
 pub use buffer::Occupancy;
@@ -56,6 +57,11 @@ settings! {
         pub buffer: Bytes,
         /// The priorities of which nothing is lost: the far end is stopped before. None unless given.
         pub lossless: Priorities,
+        /// Which priority a packet has that comes in, by its DSCP: "ef:5 24-31:3" as `dcb app` takes it, or as a table,
+        /// { ef = 5, "24-31" = 3 }; the class selector where none is given for a code point. Hosts that hang on the switch go
+        /// by it too, unless they have one of their own. The priority that a packet had before, which is its class selector
+        /// at first, unless given.
+        pub dscp: Option<DscpMap>,
         /// What is stopped: a "priority" (IEEE 802.1Qbb) or the "port" as a whole (802.3 PAUSE), which makes all
         /// priorities lossless; "priority" unless given.
         pub pause: PauseBy,
@@ -77,6 +83,10 @@ settings! {
         /// How many times what is left of the shared part an egress queue of any other priority may have; 1/1 unless
         /// given.
         pub lossy_alpha: (u32, u32),
+        /// The bytes queued above which a queue of its ports marks packets (ECN, by the discipline `mark`):
+        /// one threshold, "100 kB", or two between which the probability rises,
+        /// { min = "100 kB", max = "400 kB", probability = "20 %" }. Of ports that have no `queue` of their own; none unless given.
+        pub ecn: Option<Thresholds>,
         /// The priorities whose queues tell senders of congestion (congestion points of IEEE 802.1Qau, QCN), whose hosts'
         /// interfaces then slow down what they were told of. None unless given.
         pub qcn: Priorities,
@@ -102,6 +112,7 @@ impl Default for Config {
             timer: Duration::ZERO,
             buffer: Bytes(12_000_000),
             lossless: Priorities::NONE,
+            dscp: None,
             pause: PauseBy::Priority,
             xoff: None,
             alpha: (1, 8),
@@ -110,6 +121,7 @@ impl Default for Config {
             reserved: Bytes(3_000),
             watchdog: None,
             lossy_alpha: (1, 1),
+            ecn: None,
             qcn: Priorities::NONE,
             qcn_set_point: Bytes(26_000),
             qcn_weight: 2,
@@ -178,18 +190,20 @@ impl Config {
 
     /// The discipline of its ports: queues that the packet memory alone limits.
     pub fn queue(&self) -> qdisc::Parameters {
-        self.queues_of(fifo::Parameters::of_bytes(self.buffer))
+        self.queues_of(match &self.ecn {
+            Some(thresholds) => qdisc::Parameters::Mark(thresholds.queue(self.buffer)),
+            None => qdisc::Parameters::Fifo(fifo::Parameters::of_bytes(self.buffer)),
+        })
     }
 
     /// The discipline of a port that it stops, if nothing else is said: an interface's.
     pub fn far_queue(&self) -> qdisc::Parameters {
-        self.queues_of(fifo::Parameters::default())
+        self.queues_of(qdisc::Parameters::Fifo(fifo::Parameters::default()))
     }
 
     /// A queue for each priority, the highest first (802.1Q's strict priority), where these are stopped one by one or tell
     /// of congestion; one for all where they are not.
-    fn queues_of(&self, queue: fifo::Parameters) -> qdisc::Parameters {
-        let queue = qdisc::Parameters::Fifo(queue);
+    fn queues_of(&self, queue: qdisc::Parameters) -> qdisc::Parameters {
         let stopped = self.pauses() && self.pause == PauseBy::Priority;
         if !stopped && !self.notifies() {
             return queue;

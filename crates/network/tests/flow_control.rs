@@ -11,7 +11,8 @@ use proptest::prelude::*;
 use traffic::control::PRIORITIES;
 use traffic::qdisc::{self, Parameters};
 use traffic::{
-    Bytes, Control, Duration, FlowId, HostId, Instant, Packet, PacketId, Packets, Pause, Priorities,
+    Bytes, Control, DscpMap, Duration, FlowId, HostId, Instant, Packet, PacketId, Packets, Pause,
+    Priorities,
 };
 use wire::{Wire, gigabit};
 
@@ -207,13 +208,11 @@ fn control_frames_go_no_further_than_the_port_and_mean_nothing_without_flow_cont
 
 #[test]
 fn a_priority_comes_from_the_tag_or_from_the_dscp() {
-    static MAP: [u8; 64] = {
-        let mut map = [1; 64];
-        map[46] = 5;
-        map
-    };
+    let mut map = DscpMap::default();
+    (0..64).for_each(|dscp| map.set(dscp, 1));
+    map.set(46, 5);
     for (trust, tos, expected) in
-        [(Trust::Tag, 46 << 2, 6), (Trust::Dscp(&MAP), 46 << 2, 5), (Trust::Dscp(&MAP), 3, 1)]
+        [(Trust::Tag, 46 << 2, 6), (Trust::Dscp(map), 46 << 2, 5), (Trust::Dscp(map), 3, 1)]
     {
         let queue = Parameters::Fifo(qdisc::fifo::Parameters::default());
         let mut bench = Bench::new(&queue, trust);

@@ -14,9 +14,9 @@ use crate::queue::sentence;
 use crate::setting::{self, doc};
 use crate::templates::without_schema;
 use crate::value::{
-    ActionUnit, CodePointUnit, FractionUnit, MeasuredFractionUnit, MeasuredRateUnit, PeriodUnit,
-    PrioritiesUnit, RandomSizeUnit, RandomTimeUnit, RateLimitUnit, RateUnit, ShareUnit, SizeUnit,
-    TimeUnit, Unit,
+    ActionUnit, CodePointUnit, DscpMapUnit, FractionUnit, MeasuredFractionUnit, MeasuredRateUnit,
+    PeriodUnit, PrioritiesUnit, RandomSizeUnit, RandomTimeUnit, RateLimitUnit, RateUnit, ShareUnit,
+    SizeUnit, TimeUnit, Unit,
 };
 
 pub use algorithms::{AlgorithmPage, algorithm, algorithms};
@@ -152,6 +152,8 @@ fn takes(kind: Kind) -> String {
         Kind::Time => "time",
         Kind::Frequency => "frequency",
         Kind::Priorities => "priorities",
+        Kind::Thresholds => "size, or two",
+        Kind::DscpMap => "priorities by code point",
         Kind::CodePoint => "code point",
         Kind::RandomTime => "time, or a distribution",
         Kind::RandomBytes => "size, or a distribution",
@@ -174,12 +176,13 @@ fn takes(kind: Kind) -> String {
 /// The units that such a value has, by examples.
 fn written(kind: Kind) -> Option<&'static str> {
     match kind {
-        Kind::Bytes | Kind::TunedBytes => Some(SizeUnit::SUMMARY),
+        Kind::Bytes | Kind::TunedBytes | Kind::Thresholds => Some(SizeUnit::SUMMARY),
         Kind::Rate => Some(RateUnit::SUMMARY),
         Kind::RateOrMeasured => Some(MeasuredRateUnit::SUMMARY),
         Kind::Time => Some(TimeUnit::SUMMARY),
         Kind::Frequency => Some(PeriodUnit::SUMMARY),
         Kind::Priorities => Some(PrioritiesUnit::SUMMARY),
+        Kind::DscpMap => Some(DscpMapUnit::SUMMARY),
         Kind::CodePoint => Some(CodePointUnit::SUMMARY),
         Kind::RandomTime => Some(RandomTimeUnit::SUMMARY),
         Kind::RandomBytes => Some(RandomSizeUnit::SUMMARY),

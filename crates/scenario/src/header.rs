@@ -1,12 +1,15 @@
 //! What stands in packets' headers, as people write it: addresses, prefixes, ports, protocols and code
 //! points; and the same written back.
 
+mod dscp_map;
+
 use std::net::IpAddr;
 
 use traffic::Priorities;
 use traffic::classify::{Dscp, PortRange, Prefix};
 
 use crate::quantity::Error;
+pub(crate) use dscp_map::{Mapping, dscp_map, dscp_map_text};
 
 /// IANA's protocol numbers that have names here.
 const PROTOCOLS: &[(&str, u8)] = &[

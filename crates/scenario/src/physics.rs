@@ -71,6 +71,7 @@ pub fn physics(plan: &Plan) -> Vec<Warning> {
     warnings.extend(samples(plan));
     warnings.extend(reservations::refused(plan));
     warnings.extend(lossless::small_headrooms(plan));
+    warnings.extend(lossless::masked_marks(plan));
     warnings.extend(lossless::circles(plan));
     warnings
 }

@@ -4,6 +4,7 @@
 mod applications;
 mod by_hand;
 mod change;
+mod switches;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -148,18 +149,6 @@ impl Plan {
     /// Whether any host is that.
     pub fn has_kernels(&self) -> bool {
         (0..self.nodes.len()).any(|node| self.has_kernel(node))
-    }
-
-    /// Whether a switch tells senders of congestion (QCN).
-    pub fn has_notifications(&self) -> bool {
-        let notifies = |node: &Node| matches!(&node.kind, NodeKind::Switch(s) if s.notifies());
-        self.nodes.iter().any(notifies)
-    }
-
-    /// Whether a switch stops the far ends of its links by pause frames.
-    pub fn has_pauses(&self) -> bool {
-        let pauses = |node: &Node| matches!(&node.kind, NodeKind::Switch(s) if s.pauses());
-        self.nodes.iter().any(pauses)
     }
 
     /// Whether the simulator's own stack runs the flow, at both ends.

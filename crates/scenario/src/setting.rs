@@ -12,20 +12,21 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde_spanned::Spanned;
 use traffic::qdisc::Parameters;
+use traffic::qdisc::mark::Thresholds;
 use traffic::setting::{Kind, Setting, Settings, Value};
 use traffic::{Bytes, Share};
 
 use crate::condition::action_text;
 use crate::diagnostic::{Problems, Span};
-use crate::header::{code_point_text, priorities_text};
+use crate::header::{Mapping, code_point_text, dscp_map_text, priorities_text};
 use crate::lock::{frequency, rate, size, string, time};
 use crate::nearest;
 use crate::quantity::{MEASURED, UNLIMITED};
 use crate::queue::Queue;
 use crate::value::{
-    ActionUnit, CodePointUnit, FractionUnit, MeasuredFractionUnit, MeasuredRateUnit, Name,
-    PeriodUnit, PrioritiesUnit, Quantity, RandomSizeUnit, RandomTimeUnit, RateLimitUnit, RateUnit,
-    ShareUnit, SizeUnit, TimeUnit, Unit,
+    ActionUnit, CodePointUnit, DscpMapUnit, FractionUnit, MeasuredFractionUnit, MeasuredRateUnit,
+    Name, PeriodUnit, PrioritiesUnit, Quantity, RandomSizeUnit, RandomTimeUnit, RateLimitUnit,
+    RateUnit, ShareUnit, SizeUnit, TimeUnit, Unit,
 };
 
 pub(crate) use beside::{Keys, With};
@@ -105,6 +106,10 @@ impl Scalar {
             Kind::Count => self.count(problems).map(Value::Count),
             Kind::Frequency => self.read::<PeriodUnit>(problems).map(Value::Frequency),
             Kind::Priorities => self.read::<PrioritiesUnit>(problems).map(Value::Priorities),
+            Kind::Thresholds => {
+                self.size(problems).map(|min| Value::Thresholds(Thresholds::one(min)))
+            }
+            Kind::DscpMap => self.read::<DscpMapUnit>(problems).map(Value::DscpMap),
             Kind::CodePoint => self.read::<CodePointUnit>(problems).map(Value::CodePoint),
             Kind::Choice(words) => words
                 .iter()
@@ -248,6 +253,8 @@ fn read(
             Some(Value::Queue(Box::new(queues(queue, problems)?)))
         }
         (Kind::TunedBytes, Given::Table(Nested::Scalars(ends))) => tuned(ends, problems),
+        (Kind::Thresholds, Given::Table(Nested::Scalars(parts))) => thresholds(parts, problems),
+        (Kind::DscpMap, Given::Table(Nested::Scalars(entries))) => mapped(entries, problems),
         (kind, Given::Scalar(scalar)) if kind != Kind::Queue => {
             scalar_value(setting, scalar, problems)
         }
@@ -290,6 +297,36 @@ fn tuned(ends: &[(Name, Scalar)], problems: &mut Problems) -> Option<Value> {
     Some(Value::TunedBytes { initial, max })
 }
 
+/// Two thresholds, and the probability of a mark just below the upper one. That both are given the schema asks.
+fn thresholds(parts: &[(Name, Scalar)], problems: &mut Problems) -> Option<Value> {
+    let part = |key: &str| parts.iter().find(|(name, _)| name.text == key).map(|(_, part)| part);
+    let (min, max) = (part("min")?, part("max")?);
+    let upper = max;
+    let (min, max) = (min.size(problems)?, max.size(problems)?);
+    if max < min {
+        problems.push(&upper.span, "the upper threshold is below the lower one", "raise `max`");
+        return None;
+    }
+    let mut thresholds = Thresholds { max: Some(max), ..Thresholds::one(min) };
+    if let Some(probability) = part("probability") {
+        thresholds.probability = Share(probability.read::<ShareUnit>(problems)?);
+    }
+    Some(Value::Thresholds(thresholds))
+}
+
+/// A priority for each code point that is a key.
+fn mapped(entries: &[(Name, Scalar)], problems: &mut Problems) -> Option<Value> {
+    let mut mapping = Mapping::default();
+    let mut complete = true;
+    for (name, priority) in entries {
+        if let Err(error) = mapping.add(&name.text, &priority.text) {
+            problems.push(&priority.span, error.message, error.help);
+            complete = false;
+        }
+    }
+    complete.then(|| Value::DscpMap(mapping.map()))
+}
+
 /// Every setting that applies, and its value as TOML.
 pub(crate) fn written(settings: &dyn Settings) -> Vec<(&'static str, String)> {
     let text = |setting: Setting| Some((setting.name, self::text(&settings.get(setting.name)?)));
@@ -308,6 +345,13 @@ pub(crate) fn text(value: &Value) -> String {
         Value::RandomBytes(distribution) => string(&crate::distribution::text(distribution)),
         Value::Frequency(period) => frequency(*period),
         Value::Priorities(priorities) => string(&priorities_text(*priorities)),
+        Value::Thresholds(Thresholds { min, max: None, .. }) => size(*min),
+        Value::Thresholds(Thresholds { min, max: Some(max), probability }) => format!(
+            "{{ min = {}, max = {}, probability = \"{probability}\" }}",
+            size(*min),
+            size(*max)
+        ),
+        Value::DscpMap(map) => string(&dscp_map_text(map)),
         Value::CodePoint(dscp) => string(&code_point_text(*dscp)),
         Value::Share(share) => format!("\"{share}\""),
         Value::Fraction(over, under) => format!("\"{over}/{under}\""),

@@ -9,11 +9,12 @@ use network::event_builder::Readout;
 use network::exchange::{Exchange, Ping};
 use network::host::{Coalescing, Processor};
 use network::sink::Reader;
-use network::{balancer, datagram, emulator, host, impairment, link, router};
+use network::{balancer, datagram, emulator, host, impairment, link, reaction_point, router};
 use proptest::prelude::*;
 use scenario::plan::{Demand, LabLink, Marks};
 use scenario::{Document, Errors, Plan, lock};
 use traffic::condition::{self, Action};
+use traffic::qdisc::mark::Thresholds;
 use traffic::setting::{Kind, Setting, Settings, Value};
 use traffic::{Bytes, Distribution, Duration};
 use traffic::{meter, qdisc};
@@ -46,6 +47,15 @@ fn written(value: &Value) -> String {
         Value::Priorities(priorities) => {
             let list: Vec<_> = priorities.iter().map(|priority| priority.to_string()).collect();
             format!("\"{}\"", list.join(", "))
+        }
+        Value::Thresholds(Thresholds { min, max: None, .. }) => format!("\"{} B\"", min.0),
+        Value::Thresholds(Thresholds { min, max: Some(max), probability }) => format!(
+            "{{ min = \"{} B\", max = \"{} B\", probability = \"{probability}\" }}",
+            min.0, max.0
+        ),
+        Value::DscpMap(map) => {
+            let entries = (0..64).map(|dscp| format!("{dscp} = {}", map.priority(dscp)));
+            format!("{{ {} }}", entries.collect::<Vec<_>>().join(", "))
         }
         Value::CodePoint(dscp) => dscp.to_string(),
         Value::Fraction(over, under) => format!("\"{over}/{under}\""),
@@ -164,7 +174,7 @@ fn tables() -> Vec<Table> {
         let blank = meter::Parameters::blank(entry.name).expect("a meter");
         tables.push(Table::new(format!("{element}.{}", entry.name), blank.settings().settings()));
     }
-    let whole: [(_, &dyn Settings); 10] = [
+    let whole: [(_, &dyn Settings); 11] = [
         (conditioner, &condition::Parameters::default()),
         (&element, &condition::Element::default()),
         ("flow.f.train", &Train::default()),
@@ -175,6 +185,7 @@ fn tables() -> Vec<Table> {
         ("flow.f.read", &Reader::default()),
         ("host.a.processor", &Processor::default()),
         ("host.a.coalesce", &Coalescing::default()),
+        ("host.a.qcn", &reaction_point::Config::default()),
     ];
     for (header, settings) in whole {
         tables.push(Table::new(header.into(), settings.settings()));

@@ -244,7 +244,14 @@ fn a_program_answers_datagrams() {
     let ends: [(Box<dyn Application>, _, _); 2] =
         [(sender, HostId(0), HostId(1)), (Box::new(Answers), HostId(1), HostId(0))];
     for (application, local, peer) in ends {
-        let socket = SocketConfig { flow: FlowId(0), port: 0, local, peer, kind: kind.clone() };
+        let socket = SocketConfig {
+            flow: FlowId(0),
+            port: 0,
+            local,
+            peer,
+            priority: None,
+            kind: kind.clone(),
+        };
         let host = world.nodes[usize::from(local.0)].as_host_mut().expect("a host");
         host.add(application, [socket]);
     }

@@ -81,7 +81,7 @@ fn each_connection_has_its_own_options_from_when_they_are_set() {
         let (flow, isn) = (FlowId(number), 1_000 * number);
         let (local, peer) = (HostId(local), HostId(peer));
         let kind = SocketKind::Connection { isn, connects, tcp: tcp.clone() };
-        SocketConfig { flow, port: 0, local, peer, kind }
+        SocketConfig { flow, port: 0, local, peer, priority: None, kind }
     };
     let answers = Answers::default();
     let next = Instant::ZERO + Duration::from_ms(1);

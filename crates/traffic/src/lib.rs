@@ -12,6 +12,7 @@ pub mod condition;
 pub mod control;
 pub mod discipline;
 pub mod distribution;
+pub mod dscp;
 pub mod frame;
 pub mod header;
 pub mod meter;
@@ -31,6 +32,7 @@ pub use discipline::{
     WireClock,
 };
 pub use distribution::Distribution;
+pub use dscp::DscpMap;
 pub use packet::{FlowId, HostId, Packet, PacketId, Packets, Protocol};
 pub use random::Random;
 pub use ring::Ring;

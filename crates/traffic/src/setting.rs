@@ -13,7 +13,9 @@ use crate::classify::Rule;
 use crate::condition::Action;
 use crate::control::Priorities;
 use crate::distribution::Distribution;
+use crate::dscp::DscpMap;
 use crate::meter;
+use crate::qdisc::mark::Thresholds;
 use crate::qdisc::{self, fifo};
 use crate::units::{Bytes, Duration, Rate, Share};
 
@@ -48,6 +50,10 @@ pub enum Kind {
     CodePoint,
     /// A set of priorities, 0 to 7.
     Priorities,
+    /// A priority for each code point.
+    DscpMap,
+    /// Thresholds that mark, one or two.
+    Thresholds,
     /// A rate, or none.
     RateLimit,
     /// A size, or one that is tuned between two.
@@ -91,6 +97,10 @@ pub enum Value {
     CodePoint(u8),
     /// See [`Kind::Priorities`]; never none of them.
     Priorities(Priorities),
+    /// See [`Kind::DscpMap`].
+    DscpMap(DscpMap),
+    /// See [`Kind::Thresholds`].
+    Thresholds(Thresholds),
     /// See [`Kind::RateLimit`]: bytes per second, `u64::MAX` for none.
     RateLimit(u64),
     /// See [`Kind::TunedBytes`]; one that is not tuned is [`Self::Bytes`].
@@ -219,6 +229,8 @@ field!(Distribution<Duration>, RandomTime, Duration);
 field!(Distribution<Bytes>, RandomBytes, Bytes);
 field!(Share, Share, Share);
 field!(Action, Action, ());
+field!(DscpMap, DscpMap, ());
+field!(Thresholds, Thresholds, ());
 field!(String, Text, ());
 
 macro_rules! short {

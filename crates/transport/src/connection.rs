@@ -96,6 +96,11 @@ impl Connection {
         }
     }
 
+    /// Its segments have this priority from now on, and not the class selector of their DSCP.
+    pub const fn set_priority(&mut self, priority: u8) {
+        self.template.priority = priority;
+    }
+
     /// A segment arrived.
     #[inline]
     pub fn receive(&mut self, packet: &Packet, now: Instant) -> ProcessingCost {

@@ -1,7 +1,7 @@
 //! What can be set of a host.
 
 use traffic::setting::Frequency;
-use traffic::{Bytes, Duration, choice, settings};
+use traffic::{Bytes, DscpMap, Duration, choice, settings};
 
 use super::{Coalescing, Processor};
 use crate::node;
@@ -24,6 +24,10 @@ settings! {
         /// given. What they do not use is not taken of this machine.
         #[range(..=MEMORY_MAX)]
         pub memory: Option<Bytes>,
+        /// Which priority its packets have, by their DSCP: "ef:5 24-31:3" as `dcb app` takes it, or as a table,
+        /// { ef = 5, "24-31" = 3 }; the class selector where none is given for a code point. That of the switch that it
+        /// hangs on unless given.
+        pub dscp: Option<DscpMap>,
         /// The processor model; `None` takes no time.
         pub processor: Option<Processor>,
         /// How its interfaces tell it of frames; `None` of each at once.

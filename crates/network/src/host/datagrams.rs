@@ -20,8 +20,9 @@ pub(super) struct DatagramSocket {
 impl DatagramSocket {
     /// The socket of that configuration, whose packets have that `tos` and so long an IP header.
     pub(super) fn new(config: &SocketConfig, tos: u8, ip_header: u32) -> Self {
-        let &SocketConfig { flow, local: source, peer: destination, .. } = config;
-        let (protocol, priority) = (Protocol::Udp, Packet::priority_of(tos));
+        let &SocketConfig { flow, local: source, peer: destination, priority, .. } = config;
+        let priority = priority.unwrap_or(Packet::priority_of(tos));
+        let protocol = Protocol::Udp;
         let template =
             Packet { flow, source, destination, tos, priority, protocol, ..Packet::default() };
         Self { template, ip_header, counters: Counters::default(), reads_always: false }

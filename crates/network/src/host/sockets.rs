@@ -29,6 +29,8 @@ pub struct SocketConfig {
     pub local: HostId,
     /// The peer's.
     pub peer: HostId,
+    /// The priority of its packets; the class selector of their DSCP unless given.
+    pub priority: Option<u8>,
     /// What it is.
     pub kind: SocketKind,
 }
@@ -57,13 +59,17 @@ pub enum SocketKind {
 impl SocketConfig {
     /// The connection, if it is to be one.
     fn open(&self) -> Option<Connection> {
-        let Self { flow, local, peer, ref kind, .. } = *self;
+        let Self { flow, local, peer, priority, ref kind, .. } = *self;
         let &SocketKind::Connection { isn, connects, ref tcp } = kind else { return None };
-        Some(if connects {
+        let mut connection = if connects {
             Connection::connect(tcp, flow, local, peer, isn)
         } else {
             Connection::listen(tcp, flow, local, peer, isn)
-        })
+        };
+        if let Some(priority) = priority {
+            connection.set_priority(priority);
+        }
+        Some(connection)
     }
 
     /// Whether the application connects.

@@ -3,6 +3,7 @@
 mod completion;
 mod events;
 mod impairments;
+mod node;
 mod notifications;
 mod pauses;
 
@@ -21,6 +22,7 @@ use events::{
 use impairments::{
     ADDED_DELAY_MAX, ADDED_DELAY_MEAN, CORRUPTED, DUPLICATED, LOST, PASSED, REORDERED,
 };
+pub(super) use node::NODE;
 use notifications::{CNMS_RECEIVED, CNMS_SENT, FLOWS_LIMITED};
 pub(super) use pauses::PAUSED_PRIORITY;
 use pauses::{HEADROOM, HEADROOM_MAX, PAUSE_STORMS, PAUSED, PAUSES_RECEIVED, PAUSES_SENT};
@@ -573,31 +575,6 @@ pub(super) const EMULATOR: &[Quantity] = &[
         .at("backlog_bytes_max"),
     quantity("packets", Number, Sum, Neither, "Packets sent."),
     quantity("bytes", Size, Sum, Neither, "Their bytes, Ethernet header and FCS included."),
-];
-
-pub(super) const NODE: &[Quantity] = &[
-    quantity("drops", Number, Sum, Lower, "Packets that the node itself dropped."),
-    quantity(
-        "memory_max",
-        Size,
-        Max,
-        Lower,
-        "The most bytes that a switch's ports shared at once.",
-    )
-    .at("memory.bytes_max"),
-    quantity(
-        "shared_max",
-        Size,
-        Max,
-        Lower,
-        "The most bytes in the part of a switch's memory that all ports share.",
-    )
-    .at("memory.shared_bytes_max"),
-    quantity("shared", Size, Max, Neither, "The size of that part.").at("memory.shared_bytes"),
-    pauses::NODE_PAUSES_SENT,
-    pauses::NODE_PAUSED,
-    notifications::NODE_CNMS_SENT,
-    notifications::NODE_CNMS_RECEIVED,
 ];
 
 pub(super) const CHANGE: &[Quantity] = &[quantity(

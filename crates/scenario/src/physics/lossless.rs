@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use network::headroom::headroom;
 use network::switch;
 use traffic::control::PRIORITIES;
-use traffic::{Bytes, HostId, Packet};
+use traffic::{Bytes, HostId};
 
 use super::{Hop, Kind, Warning, way};
 use crate::plan::{Link, NodeKind, Plan, Transport};
@@ -42,6 +42,52 @@ pub(super) fn small_headrooms(plan: &Plan) -> Vec<Warning> {
     ends.filter_map(warning).collect()
 }
 
+/// Switches that stop the far ends before a queue is as long as it has to be for marks or notifications: pauses mask them
+/// (Zhu et al., SIGCOMM 2015, section 4: the thresholds of ECN have to be reached before those of PFC).
+pub(super) fn masked_marks(plan: &Plan) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    for (number, node) in plan.nodes.iter().enumerate() {
+        let Some(config) = pausing(plan, number) else { continue };
+        // A threshold that is a share of what is left is as high as it may be: of an empty memory.
+        let shared = config.shared(headrooms(plan, number)).unwrap_or(Bytes(0));
+        let (over, under) = config.alpha;
+        let xoff = config.xoff.unwrap_or(Bytes(
+            u64::try_from(u128::from(shared.0) * u128::from(over) / u128::from(under.max(1)))
+                .unwrap_or(u64::MAX),
+        ));
+        let marks = config.ecn.map(|thresholds| ("ecn", "marks", thresholds.min));
+        let told =
+            (config.notifies(), ("qcn_set_point", "tells of congestion", config.qcn_set_point));
+        let told = told.0.then_some(told.1);
+        for (key, what, from) in marks.into_iter().chain(told) {
+            if from < xoff {
+                continue;
+            }
+            let [from, xoff] = [from, xoff].map(|bytes| plan.units.size(bytes));
+            warnings.push(Warning {
+                kind: Kind::Masked,
+                about: format!("switch {}", node.name),
+                message: format!(
+                    "`{}` {what} from {from} of a queue on, and stops who sends to it from {xoff} on (XOFF): of one sender the \
+                     queue never gets there",
+                    node.name
+                ),
+                help: format!("lower `{key}`, or raise `xoff`"),
+            });
+        }
+    }
+    warnings
+}
+
+/// What each port of a node needs as headroom.
+fn headrooms(plan: &Plan, node: usize) -> impl Iterator<Item = Bytes> {
+    plan.links.iter().filter_map(move |link| {
+        let near = link.ends.iter().position(|end| end.node == node)?;
+        let [out, far] = [near, 1 - near].map(|end| &link.ends[end].direction);
+        Some(headroom(far, out, &link.config))
+    })
+}
+
 /// A port that a pause may stop, and the priority: `2 * link + end`.
 type Stoppable = (usize, usize);
 
@@ -49,13 +95,18 @@ type Stoppable = (usize, usize);
 /// stopped, none goes on.
 pub(super) fn circles(plan: &Plan) -> Vec<Warning> {
     let mut waits_for: BTreeMap<Stoppable, BTreeSet<Stoppable>> = BTreeMap::new();
+    let maps = plan.priorities();
     for (number, flow) in plan.flows.iter().enumerate() {
-        let priority = usize::from(Packet::priority_of(flow.header.tos)) % PRIORITIES;
+        let priority_from = |HostId(from)| {
+            let map = maps[plan.node_of(HostId(from))].unwrap_or_default();
+            usize::from(map.priority(flow.header.tos >> 2)) % PRIORITIES
+        };
         let there = [flow.source, flow.destination];
         // Datagrams are not answered.
         let back = !matches!(flow.transport, Transport::Udp(_));
         let back = back.then_some([flow.destination, flow.source]);
         for ends in [there].into_iter().chain(back) {
+            let priority = priority_from(ends[0]);
             for pair in stopped_hops(plan, number, ends, priority).windows(2) {
                 let [before, next] = [pair[0], pair[1]];
                 // Only where one leads into the switch that sends the other.

@@ -44,6 +44,8 @@ pub enum Kind {
     Refused,
     /// A switch has less room than a link needs after "stop".
     Headroom,
+    /// A switch stops senders before it marks their packets, or tells them of congestion.
+    Masked,
     /// Switches that may wait for each other in a circle.
     Circle,
 }

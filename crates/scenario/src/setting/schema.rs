@@ -8,9 +8,9 @@ use traffic::setting::{Kind, Range, Setting};
 
 use crate::queue::Queue;
 use crate::value::{
-    ActionUnit, CodePointUnit, FractionUnit, MeasuredFractionUnit, MeasuredRateUnit, PeriodUnit,
-    PrioritiesUnit, Quantity, RandomSizeUnit, RandomTimeUnit, RateLimitUnit, RateUnit, ShareUnit,
-    SizeUnit, TimeUnit,
+    ActionUnit, CodePointUnit, DscpMapUnit, FractionUnit, MeasuredFractionUnit, MeasuredRateUnit,
+    PeriodUnit, PrioritiesUnit, Quantity, RandomSizeUnit, RandomTimeUnit, RateLimitUnit, RateUnit,
+    ShareUnit, SizeUnit, TimeUnit,
 };
 
 /// A setting's documentation as one line.
@@ -65,6 +65,47 @@ impl JsonSchema for Tuned {
     }
 }
 
+/// A threshold that marks, or two.
+struct Marking;
+
+impl JsonSchema for Marking {
+    fn schema_name() -> Cow<'static, str> {
+        "Marking".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let size = generator.subschema_for::<Quantity<SizeUnit>>();
+        let share = generator.subschema_for::<Quantity<ShareUnit>>();
+        json_schema!({ "anyOf": [size, {
+            "type": "object",
+            "description": "Two thresholds: the probability of a mark rises from none at `min` to `probability` at `max`, above which every packet is marked.",
+            "properties": {
+                "min": { "anyOf": [size], "description": "From here on some are marked (Kmin)." },
+                "max": { "anyOf": [size], "description": "From here on all are (Kmax)." },
+                "probability": { "anyOf": [share], "description": "Just below `max` (Pmax); 1 % unless given." },
+            },
+            "required": ["min", "max"],
+            "additionalProperties": false,
+        }] })
+    }
+}
+
+/// A priority for each code point, as text or as a table.
+struct Mapped;
+
+impl JsonSchema for Mapped {
+    fn schema_name() -> Cow<'static, str> {
+        "PriorityByDscp".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let text = generator.subschema_for::<Quantity<DscpMapUnit>>();
+        json_schema!({ "anyOf": [text, {
+            "type": "object",
+            "description": "Priorities by code point: its name, a number from 0 to 63, or a range such as \"24-31\".",
+            "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 7 },
+        }] })
+    }
+}
+
 /// A whole number of that range.
 fn count(Range { least, greatest }: Range) -> Json {
     match i64::try_from(greatest) {
@@ -108,6 +149,8 @@ pub(crate) fn properties(
             Kind::Time => generator.subschema_for::<Quantity<TimeUnit>>().to_value(),
             Kind::Frequency => generator.subschema_for::<Quantity<PeriodUnit>>().to_value(),
             Kind::Priorities => generator.subschema_for::<Quantity<PrioritiesUnit>>().to_value(),
+            Kind::Thresholds => generator.subschema_for::<Marking>().to_value(),
+            Kind::DscpMap => generator.subschema_for::<Mapped>().to_value(),
             Kind::CodePoint => generator.subschema_for::<Quantity<CodePointUnit>>().to_value(),
             Kind::RandomTime => generator.subschema_for::<Quantity<RandomTimeUnit>>().to_value(),
             Kind::RandomBytes => generator.subschema_for::<Quantity<RandomSizeUnit>>().to_value(),

@@ -31,6 +31,7 @@ pub(super) const PAGE: Page = Page {
 
 settings! {
     required: threshold;
+    blank: Self { packets: None, ..Self::default() };
     /// The thresholds, and the limits.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Parameters {
@@ -46,6 +47,30 @@ settings! {
         pub packets: Option<u64>,
         /// The most bytes queued; any number unless given.
         pub bytes: Option<Bytes>,
+    }
+}
+
+/// The thresholds alone, as a switch has them for all its queues (Kmin, Kmax and Pmax of DCQCN).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thresholds {
+    /// See [`Parameters::threshold`].
+    pub min: Bytes,
+    /// See [`Parameters::threshold_max`].
+    pub max: Option<Bytes>,
+    /// See [`Parameters::probability`].
+    pub probability: Share,
+}
+
+impl Thresholds {
+    /// One threshold, above which every packet is marked.
+    pub fn one(min: Bytes) -> Self {
+        Self { min, max: None, probability: Parameters::default().probability }
+    }
+
+    /// A queue that marks by them, of so many bytes at most.
+    pub fn queue(&self, bytes: Bytes) -> Parameters {
+        let Self { min: threshold, max: threshold_max, probability } = *self;
+        Parameters { threshold, threshold_max, probability, packets: None, bytes: Some(bytes) }
     }
 }
 

@@ -4,8 +4,9 @@ use proptest::prelude::*;
 
 use traffic::condition::Action;
 use traffic::qdisc::Parameters;
+use traffic::qdisc::mark::Thresholds;
 use traffic::setting::{Kind, Range, Setting, Value};
-use traffic::{Bytes, Distribution, Duration, Priorities, Rate, Share};
+use traffic::{Bytes, Distribution, DscpMap, Duration, Priorities, Rate, Share};
 
 /// The value of that kind that has so many units; `None` of a kind that is not counted.
 pub(crate) fn of_number(kind: Kind, number: u64) -> Option<Value> {
@@ -72,6 +73,21 @@ pub(crate) fn value(setting: Setting) -> BoxedStrategy<Value> {
         Kind::Priorities => {
             (1..=u8::MAX).prop_map(|bits| Value::Priorities(Priorities::of(bits))).boxed()
         }
+        Kind::Thresholds => {
+            let size = 1_u64..1 << 30;
+            let one = size.clone().prop_map(|min| Thresholds::one(Bytes(min)));
+            let two = |(min, more, probability)| Thresholds {
+                min: Bytes(min),
+                max: Some(Bytes(min + more)),
+                probability: Share(probability),
+            };
+            let two = (size.clone(), size, any::<u32>()).prop_map(two);
+            prop_oneof![one, two].prop_map(Value::Thresholds).boxed()
+        }
+        Kind::DscpMap => {
+            let priorities = prop::collection::vec(0_u8..8, 64);
+            priorities.prop_map(|priorities| Value::DscpMap(dscp_map(&priorities))).boxed()
+        }
         Kind::CodePoint => (0_u8..64).prop_map(Value::CodePoint).boxed(),
         Kind::Action => action().prop_map(Value::Action).boxed(),
         Kind::Text => "[a-d]".prop_map(Value::Text).boxed(),
@@ -115,4 +131,10 @@ pub(crate) fn beside(setting: Setting) -> impl Iterator<Item = Value> {
         .flatten()
         .filter(move |&number| whole.contains(number))
         .filter_map(move |number| of_number(setting.kind, number))
+}
+
+fn dscp_map(priorities: &[u8]) -> DscpMap {
+    let mut map = DscpMap::default();
+    (0..).zip(priorities).for_each(|(dscp, &priority)| map.set(dscp, priority));
+    map
 }
