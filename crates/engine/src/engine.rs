@@ -224,9 +224,15 @@ impl Engine {
         host.ok_or(OptionError::NotOpen)?.set_option(flow, option, cx)
     }
 
-    /// Tells of every queue, each of its classes and its port's pauses, as they are now.
+    /// Tells of every queue, each of its classes, its port's pauses and congestion notifications, as they are now.
     pub fn sample_queues(&self, now: Instant, observer: &mut impl Observer) {
-        for port in self.world.nodes.iter().flat_map(Node::ports) {
+        let ports =
+            |node| (0..).zip(Node::ports(node)).map(move |(number, port)| (node, number, port));
+        for (node, number, port) in self.world.nodes.iter().flat_map(ports) {
+            if let Some(Notifications { sent, received, .. }) = notifications(node, number) {
+                let port = port.id();
+                observer.on(Event::NotificationSample { port, now, sent, received });
+            }
             let flow_control = port.flow_control(now);
             let (port, qdisc, statistics) = (port.id(), port.qdisc(), &port.statistics());
             observer.on(Event::QueueSample { port, now, statistics });

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use network::{Event, Observer};
 use record::folder::SOCKET;
-use record::{FlowRow, Name, PauseRow, QueueRow};
+use record::{FlowRow, Name, NotificationRow, PauseRow, QueueRow};
 use scenario::Plan;
 use serde_json::{Value, json};
 use traffic::Instant;
@@ -50,6 +50,7 @@ struct Shared {
     queues: Kept<u32, QueueRow>,
     classes: Kept<(u32, String), QueueRow>,
     pauses: Kept<u32, PauseRow>,
+    notifications: Kept<u32, NotificationRow>,
     flows: Kept<u32, FlowRow>,
 }
 
@@ -101,8 +102,8 @@ impl Live {
 
     /// Looks on while `watch` watches.
     pub(crate) fn tap<'a, W>(&'a self, watch: &'a mut W) -> Tap<'a, W> {
-        let [queues, classes, pauses, flows] = [(); 4].map(|()| Gate::default());
-        Tap { watch, shared: &self.shared, queues, classes, pauses, flows }
+        let [queues, classes, pauses, notifications, flows] = [(); 5].map(|()| Gate::default());
+        Tap { watch, shared: &self.shared, queues, classes, pauses, notifications, flows }
     }
 }
 
@@ -167,11 +168,13 @@ impl Desk {
             classes.entry(*port).or_default().push((class.clone(), *pair));
         }
         let pauses = self.shared.pauses.all();
+        let notifications = self.shared.notifications.all();
         for (&number, pair) in self.shared.queues.all().iter() {
             let Some((name, port)) = ports.get(number as usize) else { continue };
             let classes = classes.remove(&number).unwrap_or_default();
             let mut port = sampled::port(port.clone(), pair, classes);
             port.pauses = pauses.get(&number).and_then(sampled::pauses);
+            port.notifications = notifications.get(&number).and_then(sampled::notifications);
             all.port.0.push((name.clone(), port));
         }
         for (&number, pair) in self.shared.flows.all().iter() {
@@ -212,6 +215,7 @@ pub(crate) struct Tap<'a, W> {
     queues: Gate,
     classes: Gate,
     pauses: Gate,
+    notifications: Gate,
     flows: Gate,
 }
 
@@ -248,6 +252,17 @@ impl<W> Tap<'_, W> {
             }
             Event::PauseSample { port, now, counted } if self.pauses.opens(turn(), port.0, now) => {
                 self.shared.pauses.keep(port.0, PauseRow::new(Name(port.0), now, counted));
+            }
+            Event::NotificationSample { port, now, sent, received }
+                if self.notifications.opens(turn(), port.0, now) =>
+            {
+                let row = NotificationRow {
+                    port: Name(port.0),
+                    time_ns: now.as_ns(),
+                    sent_frames: sent,
+                    received_frames: received,
+                };
+                self.shared.notifications.keep(port.0, row);
             }
             _ => {}
         }

@@ -64,6 +64,9 @@ pub struct Port {
     /// Its pauses, once it had any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pauses: Option<Pauses>,
+    /// Its congestion notifications, once it had any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notifications: Option<Notifications>,
     /// A router's interface there.
     #[serde(flatten)]
     pub interface: Option<Interface>,
@@ -102,6 +105,18 @@ pub struct Pauses {
     /// Pause frames sent so far, to stop what comes in there or let it go on.
     pub sent: u64,
     /// Pause frames received so far.
+    pub received: u64,
+}
+
+/// The congestion notifications of a port (IEEE 802.1Qau).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Notifications {
+    /// Those sent of its queues and those that its host received of late, a second.
+    pub frame_rate: Option<f64>,
+    /// Those that its switch sent of its queues so far.
+    pub sent: u64,
+    /// Those that its host received so far.
     pub received: u64,
 }
 

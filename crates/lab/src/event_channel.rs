@@ -25,6 +25,7 @@ pub(crate) enum Message {
     Queue { port: PortId, now: Instant, statistics: Statistics },
     Class { port: PortId, now: Instant, class: Box<str>, statistics: Box<Statistics> },
     Pauses { port: PortId, now: Instant, counted: Box<Counters> },
+    Notifications { port: PortId, now: Instant, sent: u64, received: u64 },
     Flow { flow: FlowId, now: Instant, ends: Box<[Info; 2]> },
 }
 
@@ -134,6 +135,9 @@ fn replay(message: Message, observer: &mut impl Observer) {
         }
         Message::Pauses { port, now, counted } => {
             observer.on(Event::PauseSample { port, now, counted: &counted });
+        }
+        Message::Notifications { port, now, sent, received } => {
+            observer.on(Event::NotificationSample { port, now, sent, received });
         }
         Message::Flow { flow, now, ends } => {
             let [sender, receiver] = &*ends;

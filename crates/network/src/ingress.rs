@@ -141,7 +141,7 @@ impl Ingress {
         verdict.is_ok()
     }
 
-    /// The same of a control frame: only a congestion notification goes on, on its way to a sender.
+    /// Takes a control frame, or discards it; true for a congestion notification that goes on to a sender.
     #[inline(never)]
     fn take_control<E: Egress, O: Observer>(
         &self,

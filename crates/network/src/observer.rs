@@ -141,6 +141,17 @@ pub enum Event<'a> {
         /// What it has counted.
         counted: &'a Counters,
     },
+    /// A sample of a port's congestion notifications, where a switch may send some.
+    NotificationSample {
+        /// The port.
+        port: PortId,
+        /// When.
+        now: Instant,
+        /// Those that were sent of its queues.
+        sent: u64,
+        /// Those that its host received.
+        received: u64,
+    },
     /// A real frame at a port that is captured, from a driver that moves such.
     Frame {
         /// The port.
@@ -160,6 +171,7 @@ impl Event<'_> {
                 | Self::QueueSample { .. }
                 | Self::ClassSample { .. }
                 | Self::PauseSample { .. }
+                | Self::NotificationSample { .. }
         )
     }
 }

@@ -137,6 +137,7 @@ impl Port {
     pub fn set_rate(&mut self, rate: Rate) {
         self.device.set_rate(rate);
         self.link.rate = rate;
+        self.reaction_points.iter_mut().for_each(|points| points.set_line(rate));
     }
 
     /// Its line rate; the mean of one that varies.

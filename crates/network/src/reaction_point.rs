@@ -179,6 +179,11 @@ impl ReactionPoints {
         }
     }
 
+    /// The port is at this rate from now on, up to which flows are limited that are not yet.
+    pub(crate) const fn set_line(&mut self, rate: Rate) {
+        self.line = rate;
+    }
+
     /// Whether no flow is limited.
     pub(crate) const fn is_idle(&self) -> bool {
         self.active == 0

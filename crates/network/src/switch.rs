@@ -393,7 +393,8 @@ impl Switch {
         said: Notification,
         cx: &mut Context<'_, E, O>,
     ) {
-        let id = cx.packets.insert_control(Control::Notification(said));
+        let said = Control::Notification(said);
+        let Some(id) = cx.packets.try_insert_control(said) else { return };
         let frame = &mut cx.packets[id];
         (frame.source, frame.destination) = (HostId(self.number as u16), destination);
         (frame.priority, frame.ingress, frame.created) = (priority, ingress, cx.now);

@@ -17,7 +17,8 @@ use crate::lab::LabReport;
 use crate::manifest::{self, Manifest, Stored};
 use crate::provenance::Provenance;
 use crate::rows::{
-    BandwidthRow, ClassRow, DelayRow, FlowRow, PauseRow, QueueRow, Row, SequenceRow,
+    BandwidthRow, ClassRow, DelayRow, FlowRow, NotificationRow, PauseRow, QueueRow, Row,
+    SequenceRow,
 };
 use crate::summary::Summary;
 use crate::totals::{Cost, Ending};
@@ -43,7 +44,7 @@ pub const PROGRAMS: &str = "programs";
 pub const UNFINISHED: &str = "run.partial";
 
 /// Every file of a folder but the manifest.
-const FILES: [&str; 11] = [
+const FILES: [&str; 12] = [
     SCENARIO,
     SUMMARY,
     REPORT,
@@ -55,6 +56,7 @@ const FILES: [&str; 11] = [
     ClassRow::FILE,
     DelayRow::FILE,
     PauseRow::FILE,
+    NotificationRow::FILE,
 ];
 
 /// The name that the manifest of the finished run waits under, beside that which says "incomplete".

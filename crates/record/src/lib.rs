@@ -45,7 +45,8 @@ pub use network::histogram::Histogram;
 pub use provenance::Provenance;
 pub use recorder::{Recorder, Recording};
 pub use rows::{
-    BandwidthRow, ClassRow, DelayRow, FlowRow, Name, Names, PauseRow, QueueRow, Row, SequenceRow,
+    BandwidthRow, ClassRow, DelayRow, FlowRow, Name, Names, NotificationRow, PauseRow, QueueRow,
+    Row, SequenceRow,
 };
 pub use steering::Steering;
 pub use stored_run::StoredRun;

@@ -17,8 +17,8 @@ use crate::error::Error;
 use crate::folder::Files;
 use crate::pauses::Pauses;
 use crate::rows::{
-    BandwidthRow, ClassRow, DelayRow, FlowRow, Name, Names, PauseRow, PlanNames, QueueRow, Row,
-    SequenceRow,
+    BandwidthRow, ClassRow, DelayRow, FlowRow, Name, Names, NotificationRow, PauseRow, PlanNames,
+    QueueRow, Row, SequenceRow,
 };
 use crate::sequence::Tracker;
 use crate::table::{Series, Table};
@@ -47,6 +47,8 @@ pub struct Recorder {
     delays: Series<DelayRow>,
     /// None where no switch pauses.
     pauses: Option<Pauses>,
+    /// None where no switch tells of congestion.
+    notifications: Option<Series<NotificationRow>>,
     /// `sojourn` and `spacing`.
     kinds: [Name; 2],
 }
@@ -112,6 +114,8 @@ pub struct Recording {
     pub delays: Table<DelayRow>,
     /// Samples of pauses; empty where no switch sends pause frames.
     pub pauses: Table<PauseRow>,
+    /// Samples of congestion notifications; empty where no switch sends any.
+    pub notifications: Table<NotificationRow>,
 }
 
 impl Recording {
@@ -125,6 +129,7 @@ impl Recording {
             classes: Table::stored(folder),
             delays: Table::stored(folder),
             pauses: Table::stored(folder),
+            notifications: Table::stored(folder),
         }
     }
 
@@ -137,6 +142,7 @@ impl Recording {
         self.classes.in_folder(folder);
         self.delays.in_folder(folder);
         self.pauses.in_folder(folder);
+        self.notifications.in_folder(folder);
     }
 }
 
@@ -184,6 +190,8 @@ impl Recorder {
         let names = Arc::new(known.into_names());
         let has_pauses = plan.probes.queues.is_some() && plan.has_pauses();
         let pauses = has_pauses.then(|| series(files, &names).map(Pauses::new));
+        let notifies = plan.probes.queues.is_some() && plan.has_notifications();
+        let notifications = notifies.then(|| series(files, &names));
         let recorded = ports.iter().map(Port::is_recorded).collect();
         Ok(Self {
             recorded,
@@ -200,6 +208,7 @@ impl Recorder {
             classes: series(files, &names)?,
             delays: series(files, &names)?,
             pauses: pauses.transpose()?,
+            notifications: notifications.transpose()?,
             kinds,
             names,
         })
@@ -240,6 +249,21 @@ impl Recorder {
         }
     }
 
+    /// Notes how many congestion notifications a port has.
+    pub fn notification_sample(
+        &mut self,
+        now: Instant,
+        port: PortId,
+        sent_frames: u64,
+        received_frames: u64,
+    ) {
+        let sampled = self.ports.get(port.0 as usize);
+        if let (Some(series), Some(sampled)) = (&mut self.notifications, sampled) {
+            let (port, time_ns) = (sampled.name, now.as_ns());
+            series.push(NotificationRow { port, time_ns, sent_frames, received_frames });
+        }
+    }
+
     /// Closes everything where the run ended, with the delays that it counted. Of a disk that is full, what there
     /// is no room for is left out; see [`Files::is_full`].
     ///
@@ -267,6 +291,10 @@ impl Recorder {
             delays: self.delays.finish(&self.names)?,
             pauses: match self.pauses {
                 Some(pauses) => pauses.series.finish(&self.names)?,
+                None => Table::Memory(Vec::new(), Arc::clone(&self.names)),
+            },
+            notifications: match self.notifications {
+                Some(notifications) => notifications.finish(&self.names)?,
                 None => Table::Memory(Vec::new(), Arc::clone(&self.names)),
             },
         })
@@ -334,6 +362,9 @@ impl Observer for Recorder {
                 self.class_sample(now, port, class, statistics);
             }
             Event::PauseSample { port, now, counted } => self.pause_sample(now, port, counted),
+            Event::NotificationSample { port, now, sent, received } => {
+                self.notification_sample(now, port, sent, received);
+            }
             Event::Frame { port, frame } => self.captures.frame(port, &frame),
             Event::Control { port, control, start, .. } => self.control(port, &control, start),
             Event::Dropped { .. }
@@ -361,7 +392,8 @@ impl Recorder {
                 self.sequences.push(row);
             }
         }
-        if watched.captured && !self.real_frames {
+        // A driver of real frames has none of a congestion notification.
+        if watched.captured && (!self.real_frames || packet.flow == FlowId::NOTIFICATION) {
             self.captures.packet(port, packet, start, None);
         }
         self.load(port, Some(packet.flow), u64::from(packet.length), (start, end));

@@ -312,6 +312,20 @@ row! {
 }
 
 row! {
+    /// A sample of a port's congestion notifications (CNMs, IEEE 802.1Qau); counters run from the start.
+    NotificationRow in "notifications.parquet" {
+        /// The port, as `NODE:LINK`.
+        port: Name,
+        /// When.
+        time_ns: u64,
+        /// Those that its switch sent of its queues.
+        sent_frames: u64,
+        /// Those that its host received.
+        received_frames: u64,
+    }
+}
+
+row! {
     /// A sample of a port's pauses (IEEE 802.1Qbb; 802.3, annex 31B), from the last sample before its first pause frame on;
     /// counters run from the start. PAUSE of the whole port stops all priorities alike.
     PauseRow in "pauses.parquet" {

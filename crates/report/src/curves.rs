@@ -22,6 +22,7 @@ mod distributions;
 mod flows;
 mod limits;
 mod lines;
+mod notifications;
 pub(crate) mod overlay;
 mod pauses;
 mod queues;
@@ -60,6 +61,7 @@ pub(crate) fn over_time(run: &Run<'_>, kept: &Recording) -> Result<Vec<Figure>, 
     figures.extend(classes::backlogs(run, &kept.classes)?);
     figures.extend(queues::losses(run, &kept.queues)?);
     figures.extend(pauses::figures(run, &kept.pauses)?);
+    figures.extend(notifications::figures(run, &kept.notifications)?);
     figures.extend(sequences::figures(run, &kept.sequences)?);
     Ok(figures)
 }

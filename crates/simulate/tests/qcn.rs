@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use network::{Event, Observer, PortId};
-use record::{Recorder, Totals};
+use record::{NotificationRow, Recorder, Totals};
 use scenario::Plan;
 
 /// So many senders of 10 Gbit/s into one port of as much by way of two switches: the one that they hang on knows nothing
@@ -155,11 +155,19 @@ fn a_capture_has_every_notification() {
     if testbed::lacks_programs(test, &["tshark"]) {
         return;
     }
-    let plan = incast(4, TCP, "[probe.capture.back]\nat = \"leaf:in.2\"");
+    let probes = "[probe.capture.back]\nat = \"leaf:in.2\"\n[probe.queues]\nevery = \"1 ms\"";
+    let plan = incast(4, TCP, probes);
     let folder = tempfile::tempdir().expect("a folder");
     let mut recorder = Recorder::new(&plan, Some(folder.path())).expect("a recorder");
     let totals = driver::totals_observed(&plan, &mut recorder);
-    recorder.finish(&totals).expect("it records");
+    let recording = recorder.finish(&totals).expect("it records");
+    let mut last = std::collections::BTreeMap::new();
+    let keep = |row: &NotificationRow, names: &record::Names| {
+        last.insert(names.text(row.port).to_owned(), (row.sent_frames, row.received_frames));
+    };
+    recording.notifications.each(keep).expect("a table");
+    assert_eq!(last["spine:out"], (sent(&totals), 0));
+    assert_eq!(last.values().map(|(_, received)| received).sum::<u64>(), received(&totals));
     // The second sender's port, at the first end of the second link.
     let counted = totals.ports[2].notifications.expect("a host's port").received;
     let fields = ["-T", "fields", "-e", "frame.len", "-e", "eth.type", "-e", "data.data"];

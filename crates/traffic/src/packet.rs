@@ -345,6 +345,12 @@ impl Packets {
         id
     }
 
+    /// As [`Packets::insert_control`], but `None` where a driver keeps packets' bytes by place and has no place left.
+    pub fn try_insert_control(&mut self, control: Control) -> Option<PacketId> {
+        let full = self.copies.is_some() && self.free.is_empty();
+        (!full).then(|| self.insert_control(control))
+    }
+
     /// What a control frame says; `None` if the packet is none.
     pub fn control(&self, id: PacketId) -> Option<Control> {
         if let Some(notification) = Notification::of(&self[id]) {

@@ -22,19 +22,22 @@ const BAR: usize = 8;
 /// A column: its heading, its width, and how soon it goes where there is too little room (the greatest first).
 type Column = (&'static str, u16, u8);
 
-const QUEUES: [Column; 9] = [
+const QUEUES: [Column; 10] = [
     ("rate", 12, 0),
     ("promised", BAR as u16 + 7, 2),
     ("of line", 7, 8),
     ("backlog", 9, 1),
     ("paused", 6, 3),
     ("pauses/s", 8, 5),
+    ("CNMs/s", 7, 4),
     ("drops/s", 7, 4),
     ("marks/s", 7, 6),
     ("rate of late", 12, 7),
 ];
 /// Those that are there only where a port has pauses.
 const PAUSES: [usize; 2] = [4, 5];
+/// That which is there only where a port has congestion notifications.
+const NOTIFICATIONS: usize = 6;
 
 const FLOWS: [Column; 6] = [
     ("goodput", 12, 0),
@@ -85,7 +88,12 @@ pub(super) fn queues(
     (units, palette): (Units, Palette),
 ) {
     let has_pauses = lines.iter().any(|line| line.pauses.is_some());
-    let shown = fitting(&QUEUES, |index| has_pauses || !PAUSES.contains(&index), area.width);
+    let notified = lines.iter().any(|line| line.notifications.is_some());
+    let wanted = |index| match index {
+        NOTIFICATIONS => notified,
+        index => has_pauses || !PAUSES.contains(&index),
+    };
+    let shown = fitting(&QUEUES, wanted, area.width);
     let quantities = lines.iter().flat_map(|line| {
         let backlog = line.counts.backlog_bytes.map(|bytes| (Kind::Size, bytes as f64));
         line.counts.rate.map(|rate| (Kind::Rate, rate)).into_iter().chain(backlog)
@@ -120,10 +128,13 @@ fn queue(
         3 => right(counts.backlog_bytes.map(|bytes| units.size.show(bytes as f64))),
         4 => right(line.pauses.and_then(|own| own.stopped_share).map(plain::percent)),
         5 => right(line.pauses.and_then(|own| own.frame_rate).map(quantity::digits)),
-        6 => alarming(counts.drop_rate, palette),
-        7 => right(counts.mark_rate.map(quantity::digits)),
+        NOTIFICATIONS => {
+            right(line.notifications.and_then(|own| own.frame_rate).map(quantity::digits))
+        }
+        7 => alarming(counts.drop_rate, palette),
+        8 => right(counts.mark_rate.map(quantity::digits)),
         _ => {
-            let width = usize::from(QUEUES[8].1);
+            let width = usize::from(QUEUES[9].1);
             let picture = history.picture(line.port, line.class, width);
             Text::styled(picture, palette.within()).right_aligned()
         }
@@ -203,15 +214,18 @@ mod tests {
             let shown = fitting(&QUEUES, wanted, width).into_iter();
             shown.map(|index| QUEUES[index].0).collect::<Vec<_>>().join(" ")
         };
-        let names = |width| fitting(&|index| !PAUSES.contains(&index), width);
+        let plain = |index| !PAUSES.contains(&index) && index != NOTIFICATIONS;
+        let names = |width| fitting(&plain, width);
         assert_eq!(names(120), "rate promised of line backlog drops/s marks/s rate of late");
         assert_eq!(names(80), "rate promised backlog drops/s marks/s rate of late");
         assert_eq!(names(60), "rate promised backlog drops/s");
         assert_eq!(names(40), "rate backlog");
         assert_eq!(names(10), "");
-        let names = |width| fitting(&|_| true, width);
+        let names = |width| fitting(&|index| index != NOTIFICATIONS, width);
         assert_eq!(names(80), "rate promised backlog paused pauses/s drops/s");
         assert_eq!(names(60), "rate promised backlog paused");
+        let names = |width| fitting(&|index| !PAUSES.contains(&index), width);
+        assert_eq!(names(80), "rate promised backlog CNMs/s drops/s marks/s");
     }
 
     #[test]

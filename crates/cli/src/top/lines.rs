@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use experiment::statistics::{Class, Counts, Flow, Pauses, Port, Statistics};
+use experiment::statistics::{Class, Counts, Flow, Notifications, Pauses, Port, Statistics};
 
 /// The order of siblings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,6 +78,8 @@ pub(super) struct Line<'a> {
     pub(super) counts: &'a Counts,
     /// The port's pauses; none of a class.
     pub(super) pauses: Option<&'a Pauses>,
+    /// The port's congestion notifications; none of a class.
+    pub(super) notifications: Option<&'a Notifications>,
 }
 
 impl Line<'_> {
@@ -116,6 +118,7 @@ pub(super) fn tree<'a>(name: &'a str, port: &'a Port, sort: Sort) -> Vec<Line<'a
         discipline: &port.discipline,
         counts: &port.counts,
         pauses: port.pauses.as_ref(),
+        notifications: port.notifications.as_ref(),
     };
     let known: BTreeSet<&str> = port.class.0.iter().map(|(name, _)| name.as_str()).collect();
     let mut within: Within<'a> = BTreeMap::new();
@@ -144,6 +147,7 @@ fn below<'a>(above: &Line<'a>, within: &mut Within<'a>, lines: &mut Vec<Line<'a>
             promised: class.promised_rate,
             counts: &class.counts,
             pauses: None,
+            notifications: None,
             ..above.clone()
         };
         lines.push(line.clone());

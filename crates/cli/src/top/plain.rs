@@ -18,11 +18,15 @@ pub(super) fn table(now: &Statistics) -> String {
     if has_pauses {
         headings.extend([">paused", ">pauses/s"]);
     }
+    let notified = now.port.0.iter().any(|(_, port)| port.notifications.is_some());
+    if notified {
+        headings.push(">CNMs/s");
+    }
     headings.extend([">drops/s", ">marks/s", ">drops"]);
     let mut queues = Table::new(&headings).in_units(now.units);
     for (name, port) in lines::ports(now, Sort::Scenario) {
         for line in lines::tree(name, port, Sort::Scenario) {
-            queues.row(queue(&line, has_pauses));
+            queues.row(queue(&line, has_pauses, notified));
         }
     }
     let mut flows =
@@ -75,7 +79,7 @@ pub(super) fn state(now: &Statistics) -> String {
     known.join(", ")
 }
 
-fn queue(line: &Line<'_>, has_pauses: bool) -> Vec<Cell> {
+fn queue(line: &Line<'_>, has_pauses: bool, notified: bool) -> Vec<Cell> {
     let counts = line.counts;
     let of = |whole: Option<f64>| share(counts.rate, whole).map(percent).unwrap_or_default().into();
     let rate = |rate| Cell::measured(Kind::Rate, rate);
@@ -92,6 +96,9 @@ fn queue(line: &Line<'_>, has_pauses: bool) -> Vec<Cell> {
         let paused = line.pauses.and_then(|pauses| pauses.stopped_share);
         cells.push(paused.map(percent).unwrap_or_default().into());
         cells.push(per_second(line.pauses.and_then(|pauses| pauses.frame_rate)));
+    }
+    if notified {
+        cells.push(per_second(line.notifications.and_then(|told| told.frame_rate)));
     }
     cells.extend([
         per_second(counts.drop_rate),

@@ -6,7 +6,7 @@ use std::path::Path;
 use experiment::statistics::sampled::{self, Pair};
 use experiment::statistics::{Statistics, configured_rate};
 use record::summary::Named;
-use record::{ClassRow, FlowRow, Name, PauseRow, QueueRow, Row, StoredRun, Table};
+use record::{ClassRow, FlowRow, Name, NotificationRow, PauseRow, QueueRow, Row, StoredRun, Table};
 use scenario::{Document, Plan, Units};
 use traffic::{Duration, Instant};
 
@@ -29,6 +29,7 @@ pub(super) struct Replay {
     queues: Tracks<QueueRow>,
     classes: Tracks<QueueRow>,
     pauses: Tracks<PauseRow>,
+    notifications: Tracks<NotificationRow>,
     flows: Tracks<FlowRow>,
 }
 
@@ -74,6 +75,12 @@ impl Replay {
                 |row: &PauseRow| (row.port, row.port, row.time_ns),
                 PauseRow::clone,
             )?,
+            notifications: Tracks::read(
+                folder,
+                moment,
+                |row: &NotificationRow| (row.port, row.port, row.time_ns),
+                NotificationRow::clone,
+            )?,
             flows: Tracks::read(
                 folder,
                 moment,
@@ -108,12 +115,17 @@ impl Replay {
         let pauses = self.pauses.at(now, span, |row| row.time_ns);
         let mut pauses: BTreeMap<&str, Pair<PauseRow>> =
             pauses.map(|((name, _), pair)| (name, pair)).collect();
+        let notifications = self.notifications.at(now, span, |row| row.time_ns);
+        let mut notifications: BTreeMap<&str, Pair<NotificationRow>> =
+            notifications.map(|((name, _), pair)| (name, pair)).collect();
         let port = |((name, _), pair): ((&str, &str), Pair<QueueRow>)| {
             let port = known.iter().find(|(known, _)| known == name);
             let port = port.map(|(_, port)| port.clone()).unwrap_or_default();
             let classes = classes.remove(name).unwrap_or_default();
             let mut port = sampled::port(port, &pair, classes);
             port.pauses = pauses.remove(name).and_then(|pair| sampled::pauses(&pair));
+            let told = notifications.remove(name);
+            port.notifications = told.and_then(|pair| sampled::notifications(&pair));
             (name.to_owned(), port)
         };
         let queues = self.queues.at(now, span, |row| row.time_ns);
@@ -130,12 +142,13 @@ impl Replay {
     }
 }
 
-/// Ports, their pauses, classes and flows.
+/// Ports, their pauses and congestion notifications, classes and flows.
 fn things(plan: &Plan) -> usize {
     let ports = configured_rate::ports(plan);
     let classes: usize = ports.iter().map(|(_, port)| port.class.0.len()).sum();
     let pauses = if plan.has_pauses() { ports.len() } else { 0 };
-    ports.len() + pauses + classes + plan.flows.len()
+    let notifications = if plan.has_notifications() { ports.len() } else { 0 };
+    ports.len() + pauses + notifications + classes + plan.flows.len()
 }
 
 /// A class's sample is that of its queue.

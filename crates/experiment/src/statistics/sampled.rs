@@ -1,8 +1,8 @@
 //! What two samples tell: the later one's counts, and the rates between them.
 
-use record::{FlowRow, PauseRow, QueueRow};
+use record::{FlowRow, NotificationRow, PauseRow, QueueRow};
 
-use super::{Class, Counts, Flow, Pauses, Port};
+use super::{Class, Counts, Flow, Notifications, Pauses, Port};
 
 /// An earlier sample, if there is one, and a later one.
 pub type Pair<R> = (Option<R>, R);
@@ -70,6 +70,16 @@ pub fn pauses((before, now): &Pair<PauseRow>) -> Option<Pauses> {
     (frames(now) > 0).then_some(pauses)
 }
 
+/// Of a port's congestion notifications; none where it had none yet.
+pub fn notifications((before, now): &Pair<NotificationRow>) -> Option<Notifications> {
+    let frames = |row: &NotificationRow| row.sent_frames + row.received_frames;
+    let rate =
+        |before: &NotificationRow| rate(frames(before), frames(now), before.time_ns, now.time_ns);
+    let frame_rate = before.as_ref().and_then(rate);
+    let (sent, received) = (now.sent_frames, now.received_frames);
+    (frames(now) > 0).then_some(Notifications { frame_rate, sent, received })
+}
+
 /// Of a flow.
 pub fn flow((before, now): &Pair<FlowRow>) -> Flow {
     let rate = |count: fn(&FlowRow) -> u64| {
@@ -118,6 +128,19 @@ mod tests {
         assert_eq!(queue(&(None, row(3_000, 9_000))).rate, None);
         // Another discipline counts from zero again.
         assert_eq!(queue(&(Some(row(1_000, 9_000)), row(2_000, 100))).rate, Some(0.0));
+    }
+
+    #[test]
+    fn notifications_are_told_once_there_were_some() {
+        let row = |time_ms: u64, sent_frames, received_frames| NotificationRow {
+            port: Name(0),
+            time_ns: time_ms * 1_000_000,
+            sent_frames,
+            received_frames,
+        };
+        let now = notifications(&(Some(row(1_000, 2, 1)), row(3_000, 8, 3))).expect("some");
+        assert_eq!(now, Notifications { frame_rate: Some(4.0), sent: 8, received: 3 });
+        assert_eq!(notifications(&(Some(row(1, 0, 0)), row(2, 0, 0))), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use engine::Tally;
 use network::PortId;
 use network::observer::{Event, Observer, Place};
 use record::capture::KEPT;
-use traffic::{DropReason, Instant, Packet, PacketId};
+use traffic::{DropReason, FlowId, Instant, Packet, PacketId};
 
 use crate::buffers::Buffers;
 use crate::event_channel::{EventSender, Message, Watched};
@@ -32,6 +32,9 @@ impl Observer for Monitor {
             }
             Event::PauseSample { port, now, counted } => {
                 self.sender.send(Message::Pauses { port, now, counted: Box::new(*counted) });
+            }
+            Event::NotificationSample { port, now, sent, received } => {
+                self.sender.send(Message::Notifications { port, now, sent, received });
             }
             _ => {}
         }
@@ -84,11 +87,13 @@ impl Observer for FrameMonitor<'_> {
         match event {
             Event::Transmitted { port, id, packet, start, end } => {
                 let watched = self.monitor.watched[port.0 as usize];
-                if watched.packets {
+                // There are no bytes of it.
+                let notification = packet.flow == FlowId::NOTIFICATION;
+                if watched.packets || watched.frames && notification {
                     let packet = *packet;
                     self.monitor.sender.send(Message::Transmitted { port, packet, start, end });
                 }
-                if watched.frames {
+                if watched.frames && !notification {
                     self.frame(port, (id, packet), start, None);
                 }
             }
@@ -108,6 +113,7 @@ impl Observer for FrameMonitor<'_> {
                 self.monitor.sender.send(Message::Dropped { place, packet: *packet, reason, now });
                 if let Place::Port(port) = place
                     && self.monitor.watched[port.0 as usize].frames
+                    && packet.flow != FlowId::NOTIFICATION
                 {
                     self.frame(port, (id, packet), now, Some(reason));
                 }
