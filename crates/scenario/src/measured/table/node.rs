@@ -4,7 +4,7 @@ use super::super::Aggregate::{Max, Sum};
 use super::super::Better::{Lower, Neither};
 use super::super::Kind::{Number, Size};
 use super::super::Quantity;
-use super::notifications::{NODE_CNMS_RECEIVED, NODE_CNMS_SENT};
+use super::notifications::{NODE_CNMS_RECEIVED, NODE_CNMS_SENT, NODE_FLOWS_LIMITED};
 use super::pauses::{NODE_PAUSED, NODE_PAUSES_SENT};
 use super::quantity;
 
@@ -31,4 +31,5 @@ pub(in crate::measured) const NODE: &[Quantity] = &[
     NODE_PAUSED,
     NODE_CNMS_SENT,
     NODE_CNMS_RECEIVED,
+    NODE_FLOWS_LIMITED,
 ];

@@ -46,3 +46,11 @@ pub(super) const NODE_CNMS_RECEIVED: Quantity = quantity(
     "Congestion notifications (CNMs) that a host received.",
 )
 .at("cnm.received");
+pub(super) const NODE_FLOWS_LIMITED: Quantity = quantity(
+    "flows_limited",
+    Number,
+    Sum,
+    Lower,
+    "Flows of a host that they limited, each time that they were not limited before.",
+)
+.at("cnm.limited");
