@@ -90,7 +90,7 @@ impl Transfer {
             self.free[1].max(arrives) + rate(self.bottleneck).time_for(Bytes(FRAME.into()));
         self.arrived += 1;
         let end = seq.wrapping_add(MSS);
-        if self.loses.is_some_and(|n| self.arrived % n == 0) {
+        if self.loses.is_some_and(|n| self.arrived.is_multiple_of(n)) {
             self.holes.push(SackBlock { start: seq, end });
             return;
         }
@@ -102,7 +102,7 @@ impl Transfer {
             ack.tcp.sack[0] = SackBlock { start: last.end, end };
             ack.tcp.sack_len = 1;
         }
-        if self.arrived % self.every == 0 || !self.holes.is_empty() {
+        if self.arrived.is_multiple_of(self.every) || !self.holes.is_empty() {
             self.acks.push_back((self.free[1] + self.round_trip, ack));
         }
     }
