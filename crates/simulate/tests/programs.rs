@@ -216,7 +216,7 @@ fn what_takes_a_real_kernel_is_refused() {
          --on lab"
     );
     let kernel = refused("congestion = \"kernel:bbr\"");
-    assert!(kernel.contains("--on lab, or give it one of bbr, bic, cubic,"), "{kernel}");
+    assert!(kernel.contains("--on lab, or give it one of bbr, bbr3, bic,"), "{kernel}");
 }
 
 #[test]
