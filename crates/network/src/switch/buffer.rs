@@ -20,14 +20,21 @@ pub(super) enum Threshold {
 }
 
 impl Threshold {
+    #[cold]
+    fn wide(left: u64, over: u32, under: u32) -> u64 {
+        let bytes = u128::from(left) * u128::from(over) / u128::from(under.max(1));
+        u64::try_from(bytes).unwrap_or(u64::MAX)
+    }
+
     #[inline]
     fn of(self, left: u64) -> u64 {
         match self {
             Self::Fixed(bytes) => bytes,
-            Self::Dynamic(over, under) => {
-                let bytes = u128::from(left) * u128::from(over) / u128::from(under.max(1));
-                u64::try_from(bytes).unwrap_or(u64::MAX)
-            }
+            // A memory is small enough for that, but nothing says so.
+            Self::Dynamic(over, under) => match left.checked_mul(over.into()) {
+                Some(product) => product / u64::from(under.max(1)),
+                None => Self::wide(left, over, under),
+            },
         }
     }
 }
