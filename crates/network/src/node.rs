@@ -145,7 +145,7 @@ pub trait Behaviour {
     /// The ingress side of its ports.
     fn ingress(&self) -> &Ingress;
 
-    /// The same, for a port whose discipline listens from now on.
+    /// The ingress side, to have a port's discipline listen or no longer.
     fn ingress_mut(&mut self) -> &mut Ingress;
 
     /// Its output ports, to set up before anything is queued: see [`Behaviour::with_port`].

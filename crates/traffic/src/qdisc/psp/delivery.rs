@@ -32,7 +32,7 @@ const PRECISE: Duration = Duration::from_ms(20);
 const PATIENCE: Duration = Duration::from_secs(4);
 /// Packets of a probe: a buffer of as many loses none of it.
 const PROBE: u64 = 16;
-/// The same where too few ACKs came for it, at most: one covers up to 44 segments where a receiver gathers them.
+/// Packets of a probe at most, where too few ACKs came for the one before: one covers up to 44 segments where a receiver gathers them.
 const PROBE_MAX: u64 = 128;
 /// From one probe to the next: at first, and where none has found anything new for long.
 const EVERY: [Duration; 2] = [Duration::from_ms(250), Duration::from_secs(4)];
@@ -60,7 +60,7 @@ struct Sums {
     sent: u64,
     /// Up to the last one that is known to have arrived.
     reached: u64,
-    /// The same less those in between that are missing.
+    /// Up to there, less those in between that are missing.
     delivered: u64,
 }
 
