@@ -11,7 +11,7 @@
 
 mod rates;
 
-use traffic::setting::{Field, Kind, Value};
+use traffic::setting::Field;
 use traffic::{
     Bytes, DropReason, Duration, FlowId, Instant, Notification, PacketId, Packets, Random, Rate,
     Ring, settings,
@@ -102,14 +102,7 @@ impl Config {
 
 /// It has a table of the file to itself.
 impl Field for Config {
-    const KIND: Option<Kind> = None;
     type Measure = ();
-    fn to_value(&self) -> Option<Value> {
-        None
-    }
-    fn from_value(_: Value) -> Option<Self> {
-        None
-    }
 }
 
 /// What the reaction points of a port counted.

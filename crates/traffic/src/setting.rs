@@ -191,18 +191,22 @@ pub trait Classes {
     fn filters_mut(&mut self) -> &mut Vec<Rule>;
 }
 
-/// A field's type: how it is told and read. What is no setting has no kind.
+/// A field's type: how it is told and read. What is no setting has no kind, and says no more than that.
 pub trait Field: Sized {
     /// What it takes.
-    const KIND: Option<Kind>;
+    const KIND: Option<Kind> = None;
     /// What the ends of its range are given in; nothing where it has none.
     type Measure: Measure;
     /// The values that the type holds.
     const RANGE: Range = <Self::Measure as Measure>::WHOLE;
     /// Its value; `None` if it does not apply.
-    fn to_value(&self) -> Option<Value>;
+    fn to_value(&self) -> Option<Value> {
+        None
+    }
     /// Takes a value; `None` if it takes no such value.
-    fn from_value(value: Value) -> Option<Self>;
+    fn from_value(_: Value) -> Option<Self> {
+        None
+    }
 }
 
 macro_rules! field {
@@ -367,14 +371,7 @@ impl Field for qdisc::Parameters {
 
 /// An element's meter is chosen by name.
 impl Field for meter::Parameters {
-    const KIND: Option<Kind> = None;
     type Measure = ();
-    fn to_value(&self) -> Option<Value> {
-        None
-    }
-    fn from_value(_: Value) -> Option<Self> {
-        None
-    }
 }
 
 /// A queue that can only be a plain one.
@@ -415,14 +412,7 @@ impl<T: Field> Field for Option<T> {
 
 /// Classes and filters are not set by a value.
 impl<T> Field for Vec<T> {
-    const KIND: Option<Kind> = None;
     type Measure = ();
-    fn to_value(&self) -> Option<Value> {
-        None
-    }
-    fn from_value(_: Value) -> Option<Self> {
-        None
-    }
 }
 
 /// Wraps the definition of a struct of parameters: its fields become its settings, each with its own

@@ -2,7 +2,7 @@
 //! then (`ethtool -C`, Linux's NAPI and GRO). It is the noise that a delay as a congestion signal has from its host.
 
 use traffic::packet::flags;
-use traffic::setting::{Field, Kind, Value, settings};
+use traffic::setting::{Field, settings};
 use traffic::{Bytes, Duration, Instant, Packet, PacketId};
 
 use super::Host;
@@ -41,14 +41,7 @@ impl Default for Coalescing {
 
 /// It has a table of the file to itself.
 impl Field for Coalescing {
-    const KIND: Option<Kind> = None;
     type Measure = ();
-    fn to_value(&self) -> Option<Value> {
-        None
-    }
-    fn from_value(_: Value) -> Option<Self> {
-        None
-    }
 }
 
 /// Segments that follow one another, and that the connection has taken as one.

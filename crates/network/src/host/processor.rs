@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use traffic::setting::{Field, Kind, Value, choice, settings};
+use traffic::setting::{Field, choice, settings};
 use traffic::{DropReason, Duration, Instant, PacketId};
 
 use super::Host;
@@ -81,14 +81,7 @@ impl Processor {
 
 /// It has a table of the file to itself.
 impl Field for Processor {
-    const KIND: Option<Kind> = None;
     type Measure = ();
-    fn to_value(&self) -> Option<Value> {
-        None
-    }
-    fn from_value(_: Value) -> Option<Self> {
-        None
-    }
 }
 
 /// The processor and what waits for it.
