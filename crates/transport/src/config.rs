@@ -380,6 +380,13 @@ settings! {
         pub tick: Duration,
         /// Segments acknowledged at once when a connection starts or after loss: Linux at most 16.
         pub quick_acks: u32,
+        /// How long an ACK of what is out of order waits for more, at most a twentieth of the round trip (SACK
+        /// compression, Linux's `tcp_comp_sack_delay_ns`: 1 ms); 0 s: not at all.
+        pub compression_delay: Duration,
+        /// By how much its timer is late (Linux's `tcp_comp_sack_slack_ns`: 100 us).
+        pub compression_slack: Duration,
+        /// So many at most are left out for one (Linux's `tcp_comp_sack_nr`: 44).
+        pub compression_max: u32,
     }
 }
 
@@ -546,6 +553,9 @@ settings! {
         /// A burst is what the pacing rate sends in this time (Linux: about 1 ms, rate >> 10), at least
         /// two segments.
         pub tso_time: Duration,
+        /// On a short path a burst has `tso_max` more, halved for each of these in the least round trip (Linux
+        /// since 5.18: 512 us, `tcp_tso_rtt_log`); 0 adds nothing.
+        pub tso_rtt: Duration,
         /// Wait for a burst of at least cwnd / this before sending (`tcp_tso_win_divisor`, Linux 3); 0 never
         /// waits.
         pub tso_win_divisor: u32,

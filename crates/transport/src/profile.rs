@@ -306,6 +306,9 @@ fn freebsd_2_2_8() -> Config {
             delay_max: FAST,
             tick: FAST,
             quick_acks: 0,
+            compression_delay: Duration::ZERO,
+            compression_slack: Duration::ZERO,
+            compression_max: 0,
         },
         buffers: BufferConfig {
             send: Buffer::Fixed(16 << 10),
@@ -336,6 +339,9 @@ const LINUX_6_SOURCES: &[Source] = &[
     source("rto.min", "TCP_RTO_MIN = 200 ms (include/net/tcp.h)"),
     source("rto.initial", "TCP_TIMEOUT_INIT = 1 s (RFC 6298)"),
     source("rto.tick", "CONFIG_HZ = 250, as on the machine of research/linux.md"),
+    source("ack.compression_delay", "tcp_comp_sack_delay_ns = 1 ms (ip-sysctl.rst), since 4.18"),
+    source("ack.compression_slack", "tcp_comp_sack_slack_ns = 100 us (ip-sysctl.rst)"),
+    source("ack.compression_max", "tcp_comp_sack_nr = 44 (ip-sysctl.rst)"),
     source("buffers.receive", "tcp_rmem = 4096 131072 6291456 (ip-sysctl.rst)"),
     source("buffers.send", "tcp_wmem = 4096 16384 4194304 (ip-sysctl.rst)"),
     source(
@@ -344,6 +350,7 @@ const LINUX_6_SOURCES: &[Source] = &[
     ),
     source("buffers.window_slow_start", "rcv_ssthresh: tcp_grow_window (tcp_input.c)"),
     source("emission.tso_time", "tcp_tso_autosize: pacing rate >> 10 (tcp_output.c)"),
+    source("emission.tso_rtt", "tcp_tso_rtt_log = 9 (ip-sysctl.rst), since 5.18"),
     source("emission.tso_win_divisor", "tcp_tso_win_divisor = 3 (ip-sysctl.rst)"),
     source("emission.small_queues", "tcp_small_queue_check (tcp_output.c), since 3.6"),
     source("emission.fin_ignores_cwnd", "tcp_cwnd_test (tcp_output.c), no longer in 6.12"),
@@ -378,14 +385,19 @@ fn linux_6() -> Config {
             ..recovery_linux_2()
         },
         rto: RtoConfig { tick: JIFFY, ..rto_linux() },
-        ack: ack_linux(JIFFY),
+        ack: AckConfig {
+            compression_delay: Duration::from_ms(1),
+            compression_slack: Duration::from_us(100),
+            compression_max: 44,
+            ..ack_linux(JIFFY)
+        },
         buffers: BufferConfig {
             send: Buffer::Auto { initial: 16_384, max: 4_194_304 },
             receive: Buffer::Auto { initial: 131_072, max: 6_291_456 },
             window_share: WindowShare::Measured,
             window_slow_start: true,
         },
-        emission: emission_linux(),
+        emission: EmissionConfig { tso_rtt: Duration::from_us(512), ..emission_linux() },
     }
 }
 
@@ -444,6 +456,9 @@ fn ack_linux(jiffy: Duration) -> AckConfig {
         delay_max: Duration::from_ms(200),
         tick: jiffy,
         quick_acks: 16,
+        compression_delay: Duration::ZERO,
+        compression_slack: Duration::ZERO,
+        compression_max: 0,
     }
 }
 
@@ -458,6 +473,7 @@ fn emission_linux() -> EmissionConfig {
         tso: true,
         tso_max: 65_536,
         tso_time: Duration::from_ps(1_000_000_000_000 / 1_024),
+        tso_rtt: Duration::ZERO,
         tso_win_divisor: 3,
         small_queues: true,
     }

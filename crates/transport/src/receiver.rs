@@ -4,7 +4,7 @@ mod delayed;
 mod reassembly;
 mod tuning;
 
-use traffic::Instant;
+use traffic::{Duration, Instant};
 use traffic::packet::{SackBlock, Tcp, flags};
 
 use crate::config::Config;
@@ -62,6 +62,8 @@ pub(crate) struct Receiver {
     reassembly: Reassembly,
     /// A duplicate to report with the next ACK.
     dsack: Option<(u64, u64)>,
+    /// The round trip as this end's own data, or its SYN, measured it; zero before.
+    pub(crate) round_trip: Duration,
     /// Position of the peer's FIN.
     fin: Option<u64>,
     pub(crate) stats: ReceiverStatistics,
@@ -111,6 +113,7 @@ impl Receiver {
             ecn: false,
             reassembly: Reassembly::default(),
             dsack: None,
+            round_trip: Duration::ZERO,
             fin: None,
             ts_recent: 0,
             echoing: false,
@@ -289,15 +292,17 @@ impl Receiver {
     #[cold]
     #[inline(never)]
     fn out_of_line(&mut self, start: u64, end: u64, tcp: &Tcp, now: Instant) -> bool {
-        self.delayed.now();
-        if end <= self.nxt {
-            self.duplicate(start, end);
-            return false;
-        }
-        if end > self.edge {
+        if end <= self.nxt || end > self.edge {
+            self.delayed.now();
+            if end <= self.nxt {
+                self.duplicate(start, end);
+            }
             return false;
         }
         if start > self.nxt {
+            if self.reassembly.spreads(start, end) {
+                self.delayed.on_spread();
+            }
             if let Some((from, to)) = self.reassembly.insert(start, end) {
                 self.duplicate(from, to);
             }
@@ -306,7 +311,8 @@ impl Receiver {
                 // is no duplicate.
                 self.open(tcp.payload);
             }
-            self.delayed.on_disorder(now);
+            self.delayed.note_arrival(now);
+            self.acknowledge_disorder(now);
             return true;
         }
         if start < self.nxt {
@@ -318,8 +324,20 @@ impl Receiver {
             self.nxt = end;
         }
         self.in_order(self.nxt - before, tcp, now);
-        self.delayed.now();
+        self.acknowledge_disorder(now);
         true
+    }
+
+    /// Data arrived, and other data is, or was until now, out of order: an ACK goes at once where all holes are filled
+    /// (RFC 5681, section 4.2), where more than a segment came in order, and where the sender has no SACK.
+    fn acknowledge_disorder(&mut self, now: Instant) {
+        let filled = self.reassembly.is_empty();
+        let advanced = self.nxt - self.acked > u64::from(self.mss);
+        if filled || !self.sack || advanced && self.candidate_edge() > self.edge {
+            return self.delayed.now();
+        }
+        let round_trip = self.tuning.round_trip(self.round_trip);
+        self.delayed.on_disorder(self.nxt, round_trip, now);
     }
 
     fn duplicate(&mut self, start: u64, end: u64) {
@@ -342,7 +360,7 @@ impl Receiver {
     fn on_mark(&mut self) {
         self.stats.marks += 1;
         if !self.echoing {
-            self.delayed.on_duplicate();
+            self.delayed.on_mark();
         }
         self.echoing = true;
     }

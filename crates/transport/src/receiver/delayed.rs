@@ -19,6 +19,12 @@ pub(super) struct DelayedAck {
     delay: Duration,
     last: Instant,
     quick_most: u32,
+    /// The deadline is that of ACKs left out, whose timer is no jiffy's.
+    compresses: bool,
+    compressed: u32,
+    /// The position expected when duplicate ACKs were counted last, and how many went out for it.
+    expected: u64,
+    duplicates: u32,
 }
 
 impl DelayedAck {
@@ -32,6 +38,10 @@ impl DelayedAck {
             delay: Duration::ZERO,
             last: Instant::NEVER,
             quick_most: 0,
+            compresses: false,
+            compressed: 0,
+            expected: 0,
+            duplicates: 0,
         }
     }
 
@@ -99,17 +109,56 @@ impl DelayedAck {
         self.quick |= u32::from(self.quick_most != 0);
     }
 
-    /// Data arrived out of order.
-    pub(super) fn on_disorder(&mut self, now: Instant) {
-        self.last = now;
-        self.due = true;
+    /// Data arrived while some is missing before other, which `expected` begins with. After three ACKs for it, others are
+    /// left out for a time and one goes for all of them (Linux's `__tcp_ack_snd_check`). The round trip is zero while unknown.
+    pub(super) fn on_disorder(&mut self, expected: u64, round_trip: Duration, now: Instant) {
+        /// Duplicate ACKs that start a fast retransmission (RFC 5681, section 3.2).
+        const DUPLICATES: u32 = 3;
+        let quick = self.quick != 0 && !self.interactive;
+        if self.due || quick || self.compressed >= self.config.compression_max {
+            self.due = true;
+            return;
+        }
+        if self.expected != expected {
+            (self.expected, self.duplicates) = (expected, 0);
+        }
+        if self.duplicates < DUPLICATES {
+            self.duplicates += 1;
+            self.due = true;
+            return;
+        }
+        self.compressed += 1;
+        if !self.compresses {
+            let share = Duration::from_ps(round_trip.as_ps() / 20);
+            let delay = self.config.compression_delay.min(share) + self.config.compression_slack;
+            (self.deadline, self.compresses) = (self.deadline.min(now + delay), true);
+        }
     }
 
-    /// A duplicate or a mark: the sender is in trouble and wants to know quickly.
+    /// When data arrived last, for the delay to follow.
+    pub(super) fn note_arrival(&mut self, now: Instant) {
+        self.last = now;
+    }
+
+    /// ACKs were left out, whose blocks might not all fit into one: it goes.
+    pub(super) fn on_spread(&mut self) {
+        self.due |= self.compressed != 0;
+    }
+
+    /// A duplicate: the sender is in trouble and wants to know quickly.
     pub(super) fn on_duplicate(&mut self) {
+        self.quicken(self.quick_most);
+    }
+
+    /// The first mark of a round: its window may be so low that it waits for each ACK.
+    pub(super) fn on_mark(&mut self) {
+        self.quicken(self.quick_most.min(2));
+    }
+
+    fn quicken(&mut self, quick: u32) {
         self.due = true;
         self.interactive = false;
-        self.quick = self.quick.max(self.quick_most.min(2));
+        self.quick = self.quick.max(quick);
     }
 
     #[inline]
@@ -137,7 +186,7 @@ impl DelayedAck {
             return;
         }
         let at = on_tick(self.deadline, self.config.tick);
-        if at > now {
+        if at > now && !self.compresses {
             self.deadline = at;
         } else {
             self.due = true;
@@ -158,6 +207,7 @@ impl DelayedAck {
     pub(super) fn sent(&mut self) {
         self.due = false;
         self.deadline = Instant::NEVER;
+        (self.compresses, self.compressed) = (false, 0);
     }
 
     /// It may have been a quick one.

@@ -35,6 +35,12 @@ impl Reassembly {
         &self.recent[..self.recent_len]
     }
 
+    /// Whether a segment extends none of the two blocks that grew last, where there are two.
+    pub(super) fn spreads(&self, start: u64, end: u64) -> bool {
+        let touched = |range: &Range| start <= range.1 && range.0 <= end;
+        self.recent().iter().position(touched).unwrap_or(self.recent_len) >= 2
+    }
+
     /// A segment beyond a hole. Returns the part of it that was there already.
     pub(super) fn insert(&mut self, start: u64, end: u64) -> Option<Range> {
         if let Some(last) = self.ranges.back_mut() {

@@ -174,9 +174,14 @@ impl Tuning {
     /// A full segment echoes a timestamp of ours: a round trip, by a clock that ticks.
     #[inline]
     pub(super) fn on_data(&mut self, bytes: u64, tcp: &Tcp, mss: u32, now: Instant) {
-        if self.tuned && tcp.has_timestamps && tcp.ts_ecr != self.echo && bytes >= u64::from(mss) {
+        if tcp.has_timestamps && tcp.ts_ecr != self.echo && bytes >= u64::from(mss) {
             self.sample(tcp.ts_ecr, now);
         }
+    }
+
+    /// The round trip, or `own` where that is less and known.
+    pub(super) fn round_trip(&self, own: Duration) -> Duration {
+        if own == Duration::ZERO { self.rtt } else { self.rtt.min(own) }
     }
 
     /// A segment of `payload` bytes arrived, and `held` bytes wait, in order or not: the window opens by

@@ -142,7 +142,8 @@ impl Sender {
         self.burst.queue_limit
     }
 
-    /// What the pacing rate sends in about a millisecond, at least two segments.
+    /// What the pacing rate sends in about a millisecond, and on a short path more: `tso_max`, halved for each `tso_rtt`
+    /// of the least round trip (Linux's `tcp_tso_autosize`). At least two segments.
     fn burst_goal(&self, rate: u64) -> u32 {
         let emission = &self.config.emission;
         if !emission.tso {
@@ -153,7 +154,9 @@ impl Sender {
             return most as u32;
         }
         let bytes = scaled(rate, emission.tso_time.as_ps(), PS_PER_SECOND);
-        (bytes / mss).clamp(2, most.max(2)) as u32
+        let halvings = u64::from(self.rtt.min_us()).checked_div(emission.tso_rtt.as_us());
+        let more = halvings.map_or(0, |n| u64::from(emission.tso_max).checked_shr(n as u32).unwrap_or(0));
+        (bytes.saturating_add(more) / mss).clamp(2, most.max(2)) as u32
     }
 
     /// Segments of the largest burst.

@@ -109,3 +109,41 @@ fn a_lone_segment_is_acknowledged_after_the_delay() {
     let (acks, _) = acks_of(&bsd, 1);
     assert_eq!(acks[0].at, at(200), "the next tick of the 200 ms clock");
 }
+
+/// Linux' `__tcp_ack_snd_check`: after three duplicate ACKs one stands for all that arrives in a twentieth of the round
+/// trip, and the timer's slack.
+#[test]
+fn acks_of_what_is_out_of_order_are_compressed_after_three() {
+    let mut config = linux6();
+    config.ack.quick_acks = 0;
+    for compressed in [true, false] {
+        config.ack.compression_max = if compressed { 44 } else { 0 };
+        let mut script = Script::new(&config, 10, 60_000);
+        let mut acked = Vec::new();
+        // Two segments, and one that echoes their ACK after 10 ms; the fourth is missing, and another comes each 100 us.
+        let in_order = [(0, 20_000), (1, 20_000), (2, 30_000)];
+        let beyond = (4..30).map(|n| (n, 31_000 + 100 * u64::from(n)));
+        for (n, arrives) in in_order.into_iter().chain(beyond) {
+            let arrives = Instant::ZERO + Duration::from_us(arrives);
+            while script.end.next_wakeup() < arrives {
+                script.wait();
+                acked.extend(script.sends().iter().map(|_| script.now.as_us()));
+            }
+            script.now = arrives;
+            let mut packet = script.ack_packet(0, &[]);
+            packet.tcp.seq = script.seq.wrapping_add(MSS as u32 * n);
+            packet.tcp.payload = MSS as u32;
+            script.end.receive(&packet, script.now);
+            let sent = script.sends();
+            acked.extend(sent.iter().map(|_| script.now.as_us()));
+            script.echo = sent.last().map_or(script.echo, |ack| ack.tcp.ts_val);
+        }
+        acked.retain(|&at| at > 31_000);
+        if compressed {
+            // 500 us and 100 after the first that was left out.
+            assert_eq!(acked, [31_400, 31_500, 31_600, 32_300, 33_000, 33_700]);
+        } else {
+            assert_eq!(acked.len(), 26);
+        }
+    }
+}

@@ -263,14 +263,16 @@ fn what_waits_for_an_ack_a_millisecond_away_waits_no_longer() {
     assert_eq!(script.numbers(), [12]);
 }
 
+/// What small queues allow once a first window is out, `rtt` milliseconds after a handshake that took as long.
+fn limit_of(config: &Config, rtt: u64) -> u64 {
+    let mut script = Script::new(config, rtt, 65_535);
+    script.supply(10_000);
+    script.numbers();
+    script.end.small_queue_limit()
+}
+
 #[test]
 fn small_queues_hold_two_bursts_or_a_millisecond_of_the_pacing_rate() {
-    let limit_of = |config: &Config, rtt| {
-        let mut script = Script::new(config, rtt, 65_535);
-        script.supply(10_000);
-        script.numbers();
-        script.end.small_queue_limit()
-    };
     // Bursts of two full frames.
     assert_eq!(limit_of(&bursty(10), 100), 2 * 2 * 1_518);
     // 400 * 1448 bytes in 1 ms, times 1.2, of which a 1024th.
@@ -281,5 +283,17 @@ fn small_queues_hold_two_bursts_or_a_millisecond_of_the_pacing_rate() {
     assert_eq!(limit_of(&without, 100), u64::MAX);
     for profile in ["linux-2.4-web100", "linux-2.6.9", "freebsd-2.2.8"] {
         assert!(!Profile::by_name(profile).unwrap().config().emission.small_queues);
+    }
+}
+
+/// Linux' `tcp_tso_autosize`: 64 KiB on a path below 512 us, half of it below 1024, an eighth below 2048, beside what
+/// the pacing rate sends in a millisecond: 16968, 8484 and 2828 bytes.
+#[test]
+fn a_burst_is_longer_on_a_short_path() {
+    for (rtt, with, without) in [(1, 34, 11), (2, 11, 5), (6, 2, 2)] {
+        let mut config = bursty(10);
+        assert_eq!(limit_of(&config, rtt), 2 * with * 1_518, "{rtt} ms");
+        config.emission.tso_rtt = Duration::ZERO;
+        assert_eq!(limit_of(&config, rtt), 2 * without * 1_518, "{rtt} ms");
     }
 }
