@@ -52,8 +52,6 @@ impl Kernel {
         command.arg(format!("mem={}M", settings.memory));
         command.args(["con=null", "con0=null,fd:1", "umid=guest", "uml_dir=."]);
         command.arg(format!("time-travel=ext:{number}:{TIME}"));
-        // A packet that is handed to the card has left the host: nothing waits for the card's interrupt.
-        command.arg("virtio_net.napi_tx=0");
         command.args((0..cards).map(|of| format!("virtio_uml.device={}:1", card(of))));
         command.args(&settings.words);
         let said = console.try_clone().map_err(Error::system("share the guest's console"))?;

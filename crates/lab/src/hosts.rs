@@ -137,6 +137,7 @@ impl Hosts {
 fn settings(plan: &Plan, (number, end): (usize, usize)) -> veth::Settings<'static> {
     let link = &plan.links[number];
     let here = &link.ends[end];
+    let segmentation = segmentation(plan, link, here);
     veth::Settings {
         interface: 0,
         fabric_interface: "",
@@ -146,8 +147,8 @@ fn settings(plan: &Plan, (number, end): (usize, usize)) -> veth::Settings<'stati
         own_address: plan.interface_at(here.node, number).map(|interface| interface.address),
         own_ports: &[],
         routes: Routes::Everything,
-        line: Some(line(link, here)),
-        segmentation: segmentation(link, here),
+        line: Some(line(link, here, segmentation)),
+        segmentation,
         receive_cpus: &[],
     }
 }
@@ -200,8 +201,9 @@ fn targets(plan: &Plan, node: usize, link: u32) -> Vec<IpAddr> {
 
 /// Who cuts the frames of a host. The spaces between them are the business of a discipline that regulates
 /// everything, and its rate that of the kernel's queue, which takes a timer for whatever it holds back: there
-/// TCP hands down what that rate sends in a millisecond, as it does to such a card.
-fn segmentation(link: &Link, end: &End) -> Segmentation {
+/// TCP hands down what that rate sends in a millisecond, as it does to such a card. Else its queue cuts what
+/// TCP hands down, as much at once as the modelled host does, unless that has no offload.
+fn segmentation(plan: &Plan, link: &Link, end: &End) -> Segmentation {
     /// The kernel's super-frames are IP datagrams, at most so many bytes.
     const LONGEST: u64 = 65_535;
     const PERIOD: Duration = Duration::from_ms(1);
@@ -212,13 +214,23 @@ fn segmentation(link: &Link, end: &End) -> Segmentation {
             let frames = (PERIOD.as_ps() / frame.as_ps().max(1)).min(LONGEST / link.config.mtu.0);
             Segmentation::BehindQueue(frames.max(1) as u32)
         }
+        None if offloads(plan, end.node) => Segmentation::InQueue,
         None => Segmentation::Tcp,
     }
 }
 
+/// Whether every connection of that host has segmentation offload (`tcp.emission.tso`), as Linux has without being told.
+fn offloads(plan: &Plan, node: usize) -> bool {
+    plan.flows.iter().all(|flow| {
+        let Some(tcp) = flow.tcp() else { return true };
+        let ends = [(flow.from, &tcp.sender), (flow.to, &tcp.receiver)];
+        ends.iter().all(|(at, config)| *at != node || config.emission.tso)
+    })
+}
+
 /// The line at which a host's kernel sends: the link's, or what a discipline that regulates everything
 /// makes of it. So packets wait in the kernel as they would before such a card, and TCP knows of them.
-fn line(link: &Link, end: &End) -> Line {
+fn line(link: &Link, end: &End, segmentation: Segmentation) -> Line {
     let (rate, overhead) = match regulated(end) {
         // Disciplines count frames.
         Some(rate) => (rate, FCS),
@@ -226,7 +238,7 @@ fn line(link: &Link, end: &End) -> Line {
     };
     let counted = link.config.mtu.0 + HEADER;
     let limit = Bytes(QUEUE * (counted + FCS));
-    if segmentation(link, end) == Segmentation::Tcp {
+    if matches!(segmentation, Segmentation::Tcp | Segmentation::InQueue) {
         return Line { rate, overhead: overhead as u16, limit, burst: None };
     }
     // A super-frame would pay for one frame's: full frames pay by a lower rate, and shorter ones wait in the

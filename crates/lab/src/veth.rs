@@ -61,6 +61,8 @@ pub enum Segmentation {
     /// TCP itself: one packet at a time.
     #[default]
     Tcp,
+    /// The host's queue, of super-frames of any length: each frame leaves at its own time. Needs a line.
+    InQueue,
     /// The host's kernel, of at most so many frames (1 or more), once they have left its queue: a
     /// frame at a time leaves, but those of one super-frame leave together.
     BehindQueue(u32),
@@ -183,7 +185,7 @@ fn gso_max_segs(settings: &Settings) -> Option<LinkAttribute> {
     let segments = match settings.segmentation {
         Segmentation::Tcp => Some(1),
         Segmentation::BehindQueue(frames) => Some(frames.max(1)),
-        Segmentation::Reader => None,
+        Segmentation::InQueue | Segmentation::Reader => None,
     };
     segments.map(LinkAttribute::GsoMaxSegs)
 }

@@ -253,6 +253,7 @@ fn super_frames_are_cut_where_asked() {
         frames.iter().map(|frame| frame.len() - HEADERS).collect::<Vec<_>>()
     };
     assert_eq!(lengths(Segmentation::Tcp), [1000; 5]);
+    assert_eq!(lengths(Segmentation::InQueue), [1000; 5]);
     assert_eq!(lengths(Segmentation::BehindQueue(5)), [1000; 5]);
     assert_eq!(lengths(Segmentation::Reader), [5000]);
 }

@@ -20,6 +20,7 @@ use record::totals::{FlowTotals, Totals};
 use scenario::Plan;
 use scenario::plan::{Flow, NodeKind};
 use tempfile::TempDir;
+use traffic::qdisc::Parameters;
 use traffic::{Bytes, Duration, FlowId, Instant};
 
 use crate::refusal::{self, Refusal};
@@ -80,6 +81,9 @@ const MEMORY: (u64, u64, u64) = (256, 128, 2048);
 /// What it has beside for a command, and all that it starts; MiB.
 const MEMORY_OF_COMMAND: u32 = 512;
 
+/// A frame that is handed to the card has left the host as far as its socket is concerned, and no interrupt says so.
+const FRAMES_LEAVE: &str = "virtio_net.napi_tx=0";
+
 /// Mounts the folder of the guest's process, whose name is not on the command line, for the kernel's randomness depends on
 /// that; and gives the word to our own program there.
 const WORDS: &str = "root=/dev/root rootfstype=hostfs rootflags=/ ro init=/bin/sh -- -c \
@@ -117,6 +121,14 @@ struct Guests<O> {
     folder: TempDir,
 }
 
+/// Whether a port may keep frames of guests while its line is free: a switch stops it, or it has a discipline. Then TCP's
+/// small queues have to know of them, for which an interrupt tells the guest of each that left, a fifth of all its work.
+fn may_hold_back(plan: &Plan) -> bool {
+    let mut ends = plan.links.iter().flat_map(|link| &link.ends);
+    plan.nodes.iter().any(|node| node.kind.name() == "switch")
+        || ends.any(|end| plan.has_kernel(end.node) && !matches!(end.queue, Parameters::Fifo(_)))
+}
+
 impl<O: Observer> Guests<O> {
     fn start(
         plan: &Plan,
@@ -128,6 +140,9 @@ impl<O: Observer> Guests<O> {
         let by_hand = command.map(|_| plan.by_hand());
         let plan = by_hand.as_ref().unwrap_or(plan);
         let mut words = parameters::words(plan)?;
+        if !may_hold_back(plan) {
+            words.push(FRAMES_LEAVE.into());
+        }
         words.push(WORDS.into());
         let folder = tempfile::Builder::new().prefix("suimon-").tempdir();
         let folder = folder.map_err(Error::system("make a folder for the guests"))?;

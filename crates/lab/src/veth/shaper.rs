@@ -82,7 +82,7 @@ fn options(line: &Line, settings: &Settings) -> Vec<TcOption> {
 fn usual_burst(rate: u64, settings: &Settings) -> u32 {
     let frame = settings.mtu + HEADER;
     let most = match settings.segmentation {
-        Segmentation::Tcp => 2 * frame,
+        Segmentation::Tcp | Segmentation::InQueue => 2 * frame,
         Segmentation::BehindQueue(frames) => frames.max(1).saturating_mul(2 * frame),
         Segmentation::Reader => 2 * SUPER_FRAME,
     };
