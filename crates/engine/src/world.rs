@@ -391,8 +391,8 @@ fn side(
     };
     let notifications = notifications(plan, end);
     let trust = match &plan.nodes[end.node].kind {
-        Kind::Switch(switch) => switch.dscp.map_or(Trust::Tag, Trust::Dscp),
-        _ => Trust::Tag,
+        Kind::Switch(switch) => switch.trust(),
+        _ => Trust::default(),
     };
     let plain =
         Side { trust, control: pauses(plan, far), notifications, headroom, ..Side::default() };

@@ -4,20 +4,34 @@
 //! that it reaches. Any other packet is given its priority, and then conditioned: marked, or dropped.
 
 use traffic::condition::Conditioner;
-use traffic::{Bytes, Control, DropReason, DscpMap, FlowId, Packet, PacketId};
+use traffic::{Bytes, Control, DropReason, DscpMap, FlowId, Packet, PacketId, PcpMap};
 
 use crate::node::{Context, Egress};
 use crate::observer::{Observer, Place};
 use crate::port::Port;
 
-/// Which field says a packet's priority (IEEE 802.1Q, 6.9.3).
+/// Which field says a packet's priority, and which one: unless said otherwise that of the frame's tag, which is the priority
+/// that it had at the node before (IEEE 802.1Q, 6.9.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Trust {
-    /// The frame's tag: the priority that it had at the node before.
-    #[default]
-    Tag,
-    /// The DSCP, by a map of all code points.
-    Dscp(DscpMap),
+pub struct Trust {
+    /// The priority of each code point, if packets have theirs by the DSCP.
+    pub dscp: Option<DscpMap>,
+    /// What a tag's priority becomes (6.9.4), for packets if they have none by the DSCP, and for all that has no DSCP.
+    pub pcp: Option<PcpMap>,
+}
+
+impl Trust {
+    /// The priority of a packet with that DSCP whose tag has that priority.
+    #[inline]
+    pub fn of_packet(&self, dscp: u8, tag: u8) -> u8 {
+        self.dscp.map_or_else(|| self.of_tag(tag), |map| map.priority(dscp))
+    }
+
+    /// The priority of a frame without a DSCP whose tag has that one.
+    #[inline]
+    pub fn of_tag(&self, tag: u8) -> u8 {
+        self.pcp.map_or(tag, |map| map.priority(tag))
+    }
 }
 
 /// What becomes of a congestion notification that comes in.
@@ -59,7 +73,7 @@ impl Side {
             && !self.verifies
             && !self.listens
             && matches!(self.notifications, Notifications::Forward)
-            && matches!(self.trust, Trust::Tag)
+            && matches!(self.trust, Trust { dscp: None, pcp: None })
     }
 }
 
@@ -126,10 +140,8 @@ impl Ingress {
             cx.drop(Place::Node(self.node), packet, DropReason::Checksum);
             return false;
         }
-        if let Trust::Dscp(map) = &side.trust {
-            let arrived: &mut Packet = &mut cx.packets[packet];
-            arrived.priority = map.priority(arrived.tos >> 2);
-        }
+        let arrived: &mut Packet = &mut cx.packets[packet];
+        arrived.priority = side.trust.of_packet(arrived.tos >> 2, arrived.priority);
         if side.listens {
             ports[number].acknowledged(&cx.packets[packet], cx.now);
         }
@@ -157,7 +169,11 @@ impl Ingress {
         let takes = match said {
             Some(Control::Pause(_)) => side.control,
             Some(Control::Notification(_)) => match side.notifications {
-                Notifications::Forward => return true,
+                Notifications::Forward => {
+                    let arrived: &mut Packet = &mut cx.packets[packet];
+                    arrived.priority = side.trust.of_tag(arrived.priority);
+                    return true;
+                }
                 Notifications::Take => true,
                 Notifications::Discard => {
                     cx.drop(Place::Node(self.node), packet, DropReason::NoRoute);

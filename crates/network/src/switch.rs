@@ -15,7 +15,7 @@ use traffic::qdisc::mark::Thresholds;
 use traffic::qdisc::{self, ets, fifo};
 use traffic::setting::Frequency;
 use traffic::{
-    Bytes, Control, DropReason, DscpMap, Duration, HostId, Instant, Notification, PacketId,
+    Bytes, Control, DropReason, DscpMap, Duration, HostId, Instant, Notification, PacketId, PcpMap,
     Priorities, choice, settings,
 };
 
@@ -24,7 +24,7 @@ pub use congestion::Rules as CongestionRules;
 
 use crate::custody::{Left, Owner};
 use crate::forwarding::ForwardingTable;
-use crate::ingress::{Ingress, Side};
+use crate::ingress::{Ingress, Side, Trust};
 use crate::invalid::Invalid;
 use crate::node::{self, Behaviour, Context, Egress, Parts};
 use crate::observer::{Observer, Place};
@@ -62,6 +62,12 @@ settings! {
         /// by it too, unless they have one of their own. The priority that a packet had before, which is its class selector
         /// at first, unless given.
         pub dscp: Option<DscpMap>,
+        /// Which priority a packet has that comes in, by the one that it had at the node before, its tag's (the priority
+        /// regeneration table of IEEE 802.1Q, 6.9.4): "5:3 0-2:0", or as a table, { 5 = 3, "0-2" = 0 }; the priority that it
+        /// had where none is given. It is queued, stopped and sent on with that. Where there is a `dscp`, packets have
+        /// their priority by that, and only congestion notifications, which have no DSCP, by this. Each priority stays what
+        /// it is unless given.
+        pub pcp: Option<PcpMap>,
         /// What is stopped: a "priority" (IEEE 802.1Qbb) or the "port" as a whole (802.3 PAUSE), which makes all
         /// priorities lossless; "priority" unless given.
         pub pause: PauseBy,
@@ -113,6 +119,7 @@ impl Default for Config {
             buffer: Bytes(12_000_000),
             lossless: Priorities::NONE,
             dscp: None,
+            pcp: None,
             pause: PauseBy::Priority,
             xoff: None,
             alpha: (1, 8),
@@ -159,6 +166,11 @@ impl Config {
     /// Whether it stops the far ends of its links.
     pub const fn pauses(&self) -> bool {
         !self.lossless.is_empty()
+    }
+
+    /// Where packets that come in have their priority from.
+    pub const fn trust(&self) -> Trust {
+        Trust { dscp: self.dscp, pcp: self.pcp }
     }
 
     /// Whether it tells senders of congestion.

@@ -11,8 +11,8 @@ use proptest::prelude::*;
 use traffic::control::PRIORITIES;
 use traffic::qdisc::{self, Parameters};
 use traffic::{
-    Bytes, Control, DscpMap, Duration, FlowId, HostId, Instant, Packet, PacketId, Packets, Pause,
-    Priorities,
+    Bytes, Control, DscpMap, Duration, FlowId, HostId, Instant, Notification, Packet, PacketId,
+    Packets, Pause, PcpMap, Priorities,
 };
 use wire::{Wire, gigabit};
 
@@ -46,7 +46,7 @@ impl Bench {
     }
 
     fn fifo() -> Self {
-        Self::new(&Parameters::Fifo(qdisc::fifo::Parameters::default()), Trust::Tag)
+        Self::new(&Parameters::Fifo(qdisc::fifo::Parameters::default()), Trust::default())
     }
 
     /// Acts on the node, now.
@@ -211,13 +211,35 @@ fn a_priority_comes_from_the_tag_or_from_the_dscp() {
     let mut map = DscpMap::default();
     (0..64).for_each(|dscp| map.set(dscp, 1));
     map.set(46, 5);
+    let mut regeneration = PcpMap::default();
+    regeneration.set(6, 2);
+    let tag = Trust::default();
+    let dscp = Trust { dscp: Some(map), ..tag };
+    let pcp = Trust { pcp: Some(regeneration), ..tag };
+    let both = Trust { dscp: Some(map), ..pcp };
     for (trust, tos, expected) in
-        [(Trust::Tag, 46 << 2, 6), (Trust::Dscp(map), 46 << 2, 5), (Trust::Dscp(map), 3, 1)]
+        [(tag, 46 << 2, 6), (dscp, 46 << 2, 5), (dscp, 3, 1), (pcp, 46 << 2, 2), (both, 46 << 2, 5)]
     {
         let queue = Parameters::Fifo(qdisc::fifo::Parameters::default());
         let mut bench = Bench::new(&queue, trust);
         let packet = bench.offer(6, tos);
         assert_eq!(bench.packets[packet].priority, expected);
+    }
+    // A congestion notification has no DSCP.
+    for (trust, expected) in [(tag, 6), (dscp, 6), (pcp, 2), (both, 2)] {
+        let mut bench = Bench::new(&Parameters::Fifo(qdisc::fifo::Parameters::default()), trust);
+        let said = Notification {
+            flow: FlowId(0),
+            priority: 6,
+            point: 1,
+            feedback: 1,
+            offset: 0,
+            delta: 0,
+        };
+        let frame = bench.packets.insert_control(Control::Notification(said));
+        bench.packets[frame].priority = 6;
+        bench.act(|node, cx| node.receive(1, frame, cx));
+        assert_eq!(bench.packets[frame].priority, expected);
     }
 }
 

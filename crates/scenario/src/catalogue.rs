@@ -15,8 +15,8 @@ use crate::setting::{self, doc};
 use crate::templates::without_schema;
 use crate::value::{
     ActionUnit, CodePointUnit, DscpMapUnit, FractionUnit, MeasuredFractionUnit, MeasuredRateUnit,
-    PeriodUnit, PrioritiesUnit, RandomSizeUnit, RandomTimeUnit, RateLimitUnit, RateUnit, ShareUnit,
-    SizeUnit, TimeUnit, Unit,
+    PcpMapUnit, PeriodUnit, PrioritiesUnit, RandomSizeUnit, RandomTimeUnit, RateLimitUnit,
+    RateUnit, ShareUnit, SizeUnit, TimeUnit, Unit,
 };
 
 pub use algorithms::{AlgorithmPage, algorithm, algorithms};
@@ -154,6 +154,7 @@ fn takes(kind: Kind) -> String {
         Kind::Priorities => "priorities",
         Kind::Thresholds => "size, or two",
         Kind::DscpMap => "priorities by code point",
+        Kind::PcpMap => "priorities by received priority",
         Kind::CodePoint => "code point",
         Kind::RandomTime => "time, or a distribution",
         Kind::RandomBytes => "size, or a distribution",
@@ -183,6 +184,7 @@ fn written(kind: Kind) -> Option<&'static str> {
         Kind::Frequency => Some(PeriodUnit::SUMMARY),
         Kind::Priorities => Some(PrioritiesUnit::SUMMARY),
         Kind::DscpMap => Some(DscpMapUnit::SUMMARY),
+        Kind::PcpMap => Some(PcpMapUnit::SUMMARY),
         Kind::CodePoint => Some(CodePointUnit::SUMMARY),
         Kind::RandomTime => Some(RandomTimeUnit::SUMMARY),
         Kind::RandomBytes => Some(RandomSizeUnit::SUMMARY),

@@ -1,7 +1,7 @@
 //! What stands in packets' headers, as people write it: addresses, prefixes, ports, protocols and code
 //! points; and the same written back.
 
-mod dscp_map;
+mod priority_map;
 
 use std::net::IpAddr;
 
@@ -9,7 +9,7 @@ use traffic::Priorities;
 use traffic::classify::{Dscp, PortRange, Prefix};
 
 use crate::quantity::Error;
-pub(crate) use dscp_map::{Mapping, dscp_map, dscp_map_text};
+pub(crate) use priority_map::{Keyed, Mapping, priority_map, priority_map_text};
 
 /// IANA's protocol numbers that have names here.
 const PROTOCOLS: &[(&str, u8)] = &[
@@ -153,6 +153,11 @@ pub(crate) fn code_point(text: &str) -> Result<u8, Error> {
     })
 }
 
+/// A priority, 0 to 7; `None` if the text is none.
+fn digit(text: &str) -> Option<u8> {
+    text.trim().parse().ok().filter(|&priority: &u8| priority < 8)
+}
+
 /// Priorities: single ones and ranges, with commas between.
 ///
 /// # Errors
@@ -160,7 +165,6 @@ pub(crate) fn code_point(text: &str) -> Result<u8, Error> {
 /// One is neither 0 to 7 nor a range of such, or there is none.
 pub(crate) fn priorities(text: &str) -> Result<Priorities, Error> {
     let help = "list priorities from 0 to 7: 3, \"0-2,5\"";
-    let digit = |text: &str| text.trim().parse().ok().filter(|&priority: &u8| priority < 8);
     let mut listed = Priorities::NONE;
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

@@ -72,6 +72,7 @@ pub fn physics(plan: &Plan) -> Vec<Warning> {
     warnings.extend(reservations::refused(plan));
     warnings.extend(lossless::small_headrooms(plan));
     warnings.extend(lossless::masked_marks(plan));
+    warnings.extend(lossless::unstopped(&names));
     warnings.extend(lossless::circles(plan));
     warnings
 }

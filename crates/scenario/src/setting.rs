@@ -11,6 +11,7 @@ use std::marker::PhantomData;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde_spanned::Spanned;
+use traffic::priority_map::PriorityMap;
 use traffic::qdisc::Parameters;
 use traffic::qdisc::mark::Thresholds;
 use traffic::setting::{Kind, Setting, Settings, Value};
@@ -18,15 +19,15 @@ use traffic::{Bytes, Share};
 
 use crate::condition::action_text;
 use crate::diagnostic::{Problems, Span};
-use crate::header::{Mapping, code_point_text, dscp_map_text, priorities_text};
+use crate::header::{Keyed, Mapping, code_point_text, priorities_text, priority_map_text};
 use crate::lock::{frequency, rate, size, string, time};
 use crate::nearest;
 use crate::quantity::{MEASURED, UNLIMITED};
 use crate::queue::Queue;
 use crate::value::{
     ActionUnit, CodePointUnit, DscpMapUnit, FractionUnit, MeasuredFractionUnit, MeasuredRateUnit,
-    Name, PeriodUnit, PrioritiesUnit, Quantity, RandomSizeUnit, RandomTimeUnit, RateLimitUnit,
-    RateUnit, ShareUnit, SizeUnit, TimeUnit, Unit,
+    Name, PcpMapUnit, PeriodUnit, PrioritiesUnit, Quantity, RandomSizeUnit, RandomTimeUnit,
+    RateLimitUnit, RateUnit, ShareUnit, SizeUnit, TimeUnit, Unit,
 };
 
 pub(crate) use beside::{Keys, With};
@@ -110,6 +111,7 @@ impl Scalar {
                 self.size(problems).map(|min| Value::Thresholds(Thresholds::one(min)))
             }
             Kind::DscpMap => self.read::<DscpMapUnit>(problems).map(Value::DscpMap),
+            Kind::PcpMap => self.read::<PcpMapUnit>(problems).map(Value::PcpMap),
             Kind::CodePoint => self.read::<CodePointUnit>(problems).map(Value::CodePoint),
             Kind::Choice(words) => words
                 .iter()
@@ -254,7 +256,12 @@ fn read(
         }
         (Kind::TunedBytes, Given::Table(Nested::Scalars(ends))) => tuned(ends, problems),
         (Kind::Thresholds, Given::Table(Nested::Scalars(parts))) => thresholds(parts, problems),
-        (Kind::DscpMap, Given::Table(Nested::Scalars(entries))) => mapped(entries, problems),
+        (Kind::DscpMap, Given::Table(Nested::Scalars(entries))) => {
+            mapped(entries, problems).map(Value::DscpMap)
+        }
+        (Kind::PcpMap, Given::Table(Nested::Scalars(entries))) => {
+            mapped(entries, problems).map(Value::PcpMap)
+        }
         (kind, Given::Scalar(scalar)) if kind != Kind::Queue => {
             scalar_value(setting, scalar, problems)
         }
@@ -314,8 +321,14 @@ fn thresholds(parts: &[(Name, Scalar)], problems: &mut Problems) -> Option<Value
     Some(Value::Thresholds(thresholds))
 }
 
-/// A priority for each code point that is a key.
-fn mapped(entries: &[(Name, Scalar)], problems: &mut Problems) -> Option<Value> {
+/// A priority for each key.
+fn mapped<const N: usize>(
+    entries: &[(Name, Scalar)],
+    problems: &mut Problems,
+) -> Option<PriorityMap<N>>
+where
+    PriorityMap<N>: Keyed,
+{
     let mut mapping = Mapping::default();
     let mut complete = true;
     for (name, priority) in entries {
@@ -324,7 +337,7 @@ fn mapped(entries: &[(Name, Scalar)], problems: &mut Problems) -> Option<Value> 
             complete = false;
         }
     }
-    complete.then(|| Value::DscpMap(mapping.map()))
+    complete.then(|| mapping.map())
 }
 
 /// Every setting that applies, and its value as TOML.
@@ -351,7 +364,8 @@ pub(crate) fn text(value: &Value) -> String {
             size(*min),
             size(*max)
         ),
-        Value::DscpMap(map) => string(&dscp_map_text(map)),
+        Value::DscpMap(map) => string(&priority_map_text(map)),
+        Value::PcpMap(map) => string(&priority_map_text(map)),
         Value::CodePoint(dscp) => string(&code_point_text(*dscp)),
         Value::Share(share) => format!("\"{share}\""),
         Value::Fraction(over, under) => format!("\"{over}/{under}\""),

@@ -11,7 +11,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_spanned::Spanned;
 use traffic::classify::{Dscp, PortRange, Prefix};
 use traffic::condition::Action;
-use traffic::{Bytes, Distribution, DscpMap, Duration, Priorities, Rate};
+use traffic::{Bytes, Distribution, DscpMap, Duration, PcpMap, Priorities, Rate};
 
 use crate::diagnostic::{Problems, Span};
 use crate::{condition, distribution, header, quantity, setting, trace, units};
@@ -107,7 +107,20 @@ unit!(
     true,
     "Priorities of IEEE 802.1Q: 3, \"0-2,5\""
 );
-unit!(DscpMapUnit, DscpMap, header::dscp_map, false, "Priorities by code point: \"ef:5 24-31:3\"");
+unit!(
+    DscpMapUnit,
+    DscpMap,
+    header::priority_map,
+    false,
+    "Priorities by code point: \"ef:5 24-31:3\""
+);
+unit!(
+    PcpMapUnit,
+    PcpMap,
+    header::priority_map,
+    false,
+    "Priorities by received priority: \"5:3 0-2:0\""
+);
 unit!(
     DscpUnit,
     Dscp,

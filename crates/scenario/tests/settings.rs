@@ -57,6 +57,10 @@ fn written(value: &Value) -> String {
             let entries = (0..64).map(|dscp| format!("{dscp} = {}", map.priority(dscp)));
             format!("{{ {} }}", entries.collect::<Vec<_>>().join(", "))
         }
+        Value::PcpMap(map) => {
+            let entries = (0..8).map(|pcp| format!("{pcp}:{}", map.priority(pcp)));
+            format!("\"{}\"", entries.collect::<Vec<_>>().join(" "))
+        }
         Value::CodePoint(dscp) => dscp.to_string(),
         Value::Fraction(over, under) => format!("\"{over}/{under}\""),
         Value::Measured => "\"measured\"".into(),

@@ -96,6 +96,59 @@ fn code_points_have_priorities_by_name_number_or_range() {
     }
 }
 
+#[test]
+fn priorities_become_others_by_number_or_range() {
+    let map = |text: &str| config(&locked(text, "")).pcp.expect("a table");
+    let one = map("pcp = { 5 = 3, \"0-2\" = 1 }");
+    assert_eq!(one.given().collect::<Vec<_>>(), [(0, 1), (2, 1), (5, 3)]);
+    assert_eq!((0..8).map(|pcp| one.priority(pcp)).collect::<Vec<_>>(), [1, 1, 1, 3, 4, 3, 6, 7]);
+    assert_eq!(map("pcp = \"5:3 0-2:1\""), one);
+    assert_eq!(map("pcp = {}").given().count(), 0);
+    assert_eq!(config(&locked("dscp = { ef = 4 }", "")).pcp, None);
+
+    for (table, place, message) in [
+        ("pcp = { 5 = 8 }", "6:13", "`8` is no priority"),
+        ("pcp = { 8 = 1 }", "6:13", "`8` is no received priority"),
+        ("pcp = { 5 = 3, \"4-6\" = 4 }", "6:24", "received priority 5 has two priorities, 3 and 4"),
+        ("pcp = \"5=3\"", "6:7", "`5=3` gives no received priority a priority"),
+        ("pcp = 5", "6:7", "`5` gives no received priority a priority"),
+    ] {
+        let said = refused(table);
+        assert!(said.contains(message) && said.starts_with(&format!("x.toml:{place}")), "{said}");
+    }
+}
+
+/// A pause frame stops a priority of the sender's, which knows nothing of what it becomes.
+#[test]
+fn what_a_pause_frame_does_not_stop_is_told() {
+    let warnings = |switch: &str, host: &str| -> Vec<String> {
+        let text = text(switch, host).replace("to = \"b\"\n", "to = \"b\"\ndscp = \"cs5\"\n");
+        let plan = plan(&text).expect("a plan");
+        let unstopped = |w: &scenario::Warning| w.kind == scenario::Kind::Unstopped;
+        scenario::physics(&plan).iter().filter(|w| unstopped(w)).map(ToString::to_string).collect()
+    };
+    let said = warnings("lossless = 3\npcp = \"5:3\"", "");
+    assert_eq!(
+        said,
+        [
+            "`a` sends packets of `flow.f` by priority 5, which becomes 3 in `x`: a pause frame for 3 does not stop 5, and what \
+          finds no room is lost: let a lossless priority be one and the same on both ends of a link, by `pcp` and `dscp`"
+        ]
+    );
+    // By a host's own map, which the switch does not have.
+    assert_eq!(warnings("lossless = 5", "dscp = \"cs5:4\"").len(), 0, "4 is lossy there");
+    assert_eq!(warnings("dscp = \"cs5:3\"\nlossless = 3", "dscp = \"cs5:4\"").len(), 1);
+    for fine in [
+        "lossless = 3\npcp = \"5:4\"",
+        "lossless = 5\npcp = \"3:5\"",
+        "lossless = 5\npcp = \"5:3\"",
+        "pcp = \"5:3\"\npause = \"port\"",
+        "lossless = 3\ndscp = \"cs5:3\"\npcp = \"5:4\"",
+    ] {
+        assert_eq!(warnings(fine, ""), Vec::<String>::new(), "{fine}");
+    }
+}
+
 /// A host goes by the map of its switch, or by its own.
 #[test]
 fn hosts_have_the_priorities_of_the_switch_that_they_hang_on() {

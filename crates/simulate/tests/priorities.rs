@@ -64,6 +64,69 @@ fn datagrams_have_the_priority_of_their_code_point() {
     }
 }
 
+/// What a switch makes of a priority is what the next one has it in, as its tag says, and stops: the switch at the edge regenerates
+/// 5 as 3 (IEEE 802.1Q, 6.9.4), the one behind it takes 3 as it is, for all their DSCP, and the bottleneck is there.
+#[test]
+fn a_regenerated_priority_is_carried_on() {
+    let chain = |edge: &str, core: &str| {
+        driver::plan(&format!(
+            r#"
+            duration = "20 ms"
+            [host.s]
+            count = 4
+            [host.sink]
+            [switch.edge]
+            lossless = "3,5"
+            xoff = "50 kB"
+            {edge}
+            [switch.core]
+            lossless = 3
+            xoff = "50 kB"
+            {core}
+            [link.in]
+            between = ["s", "edge"]
+            rate = "10 Gbit/s"
+            delay = "1 us"
+            [link.trunk]
+            between = ["edge", "core"]
+            rate = "10 Gbit/s"
+            delay = "1 us"
+            [link.out]
+            between = ["core", "sink"]
+            rate = "1 Gbit/s"
+            delay = "1 us"
+            [flow.f]
+            from = "s"
+            to = "sink"
+            dscp = "cs5"
+            "#
+        ))
+    };
+    // By which priority the trunk and the last port send, which one the core stops at the edge, and whether it is lost.
+    let run = |edge: &str, core: &str| {
+        let totals = driver::totals(&chain(edge, core));
+        let busy = |port: usize| -> Vec<String> {
+            let classes = totals.ports[port].classes.iter();
+            let busy = classes.filter(|(_, counted)| counted.sent_packets > 100);
+            busy.map(|(name, _)| name.clone()).collect()
+        };
+        let trunk = totals.ports[8].flow_control.expect("a port that is stopped");
+        let stopped: Vec<usize> = (0..8).filter(|&p| trunk.stopped[p].as_ps() > 0).collect();
+        let drops: u64 = totals.flows.iter().map(|flow| flow.drops).sum();
+        (busy(8), busy(10), stopped, drops > 0)
+    };
+    let named = |priority: u8| vec![format!("priority{priority}")];
+    // The core stops the edge. The edge cannot stop the sources, which send by 5: `suimon check` says so.
+    for edge in ["pcp = \"5:3\"", "pcp = { 5 = 3 }"] {
+        assert_eq!(run(edge, "pcp = \"5:1\""), (named(3), named(3), vec![3], true));
+    }
+    // Where the sources know of it, nothing is lost.
+    assert_eq!(run("dscp = \"cs5:3\"", "pcp = \"5:1\""), (named(3), named(3), vec![3], false));
+    // The DSCP decides where both are said.
+    let both = run("pcp = \"5:3\"\ndscp = \"cs5:4\"", "pcp = \"4:3\"");
+    assert_eq!(both, (named(4), named(3), vec![3], true), "which stops no 4");
+}
+
 /// A threshold on the switch is what DCTCP goes by: the queue stays there, and nothing is lost or stopped.
 #[test]
 fn a_threshold_of_the_switch_holds_dctcp_to_it() {

@@ -12,11 +12,11 @@ pub mod condition;
 pub mod control;
 pub mod discipline;
 pub mod distribution;
-pub mod dscp;
 pub mod frame;
 pub mod header;
 pub mod meter;
 pub mod packet;
+pub mod priority_map;
 pub mod qdisc;
 pub mod random;
 pub mod reservation;
@@ -32,8 +32,8 @@ pub use discipline::{
     WireClock,
 };
 pub use distribution::Distribution;
-pub use dscp::DscpMap;
 pub use packet::{FlowId, HostId, Packet, PacketId, Packets, Protocol};
+pub use priority_map::{DscpMap, PcpMap};
 pub use random::Random;
 pub use ring::Ring;
 pub use units::{Bytes, Duration, Instant, Rate, Share};

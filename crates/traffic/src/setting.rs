@@ -13,8 +13,8 @@ use crate::classify::Rule;
 use crate::condition::Action;
 use crate::control::Priorities;
 use crate::distribution::Distribution;
-use crate::dscp::DscpMap;
 use crate::meter;
+use crate::priority_map::{DscpMap, PcpMap};
 use crate::qdisc::mark::Thresholds;
 use crate::qdisc::{self, fifo};
 use crate::units::{Bytes, Duration, Rate, Share};
@@ -52,6 +52,8 @@ pub enum Kind {
     Priorities,
     /// A priority for each code point.
     DscpMap,
+    /// A priority for each received priority.
+    PcpMap,
     /// Thresholds that mark, one or two.
     Thresholds,
     /// A rate, or none.
@@ -99,6 +101,8 @@ pub enum Value {
     Priorities(Priorities),
     /// See [`Kind::DscpMap`].
     DscpMap(DscpMap),
+    /// See [`Kind::PcpMap`].
+    PcpMap(PcpMap),
     /// See [`Kind::Thresholds`].
     Thresholds(Thresholds),
     /// See [`Kind::RateLimit`]: bytes per second, `u64::MAX` for none.
@@ -234,6 +238,7 @@ field!(Distribution<Bytes>, RandomBytes, Bytes);
 field!(Share, Share, Share);
 field!(Action, Action, ());
 field!(DscpMap, DscpMap, ());
+field!(PcpMap, PcpMap, ());
 field!(Thresholds, Thresholds, ());
 field!(String, Text, ());
 

@@ -4,11 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use network::headroom::headroom;
-use network::switch;
-use traffic::control::PRIORITIES;
-use traffic::{Bytes, HostId};
+use network::switch::{self, PauseBy};
+use traffic::Bytes;
 
-use super::{Hop, Kind, Warning, way};
+use super::{Groups, Hop, Kind, Warning, way};
 use crate::plan::{Link, NodeKind, Plan, Transport};
 
 /// The switch at a node, if it stops the far ends of its links.
@@ -95,44 +94,97 @@ type Stoppable = (usize, usize);
 /// stopped, none goes on.
 pub(super) fn circles(plan: &Plan) -> Vec<Warning> {
     let mut waits_for: BTreeMap<Stoppable, BTreeSet<Stoppable>> = BTreeMap::new();
-    let maps = plan.priorities();
-    for (number, flow) in plan.flows.iter().enumerate() {
-        let priority_from = |HostId(from)| {
-            let map = maps[plan.node_of(HostId(from))].unwrap_or_default();
-            usize::from(map.priority(flow.header.tos >> 2)) % PRIORITIES
+    for (_, steps) in ways(plan) {
+        let stoppable = |step: &Step| {
+            let stopped = step.stopped(plan) == Some(true);
+            stopped.then_some((2 * step.hop.link + step.hop.end, usize::from(step.sent)))
         };
-        let there = [flow.source, flow.destination];
-        // Datagrams are not answered.
-        let back = !matches!(flow.transport, Transport::Udp(_));
-        let back = back.then_some([flow.destination, flow.source]);
-        for ends in [there].into_iter().chain(back) {
-            let priority = priority_from(ends[0]);
-            for pair in stopped_hops(plan, number, ends, priority).windows(2) {
-                let [before, next] = [pair[0], pair[1]];
-                // Only where one leads into the switch that sends the other.
-                if let (Some(before), Some(next)) = (before, next) {
-                    waits_for.entry((before, priority)).or_default().insert((next, priority));
-                }
+        for pair in steps.windows(2) {
+            // Only where one leads into the switch that sends the other.
+            if let (Some(before), Some(next)) = (stoppable(&pair[0]), stoppable(&pair[1])) {
+                waits_for.entry(before).or_default().insert(next);
             }
         }
     }
     circle(&waits_for).map(|ports| warning(plan, &ports)).into_iter().collect()
 }
 
-/// The ports on a way, each if the switch behind it may stop that priority there.
-fn stopped_hops(
-    plan: &Plan,
-    flow: usize,
-    ends: [HostId; 2],
-    priority: usize,
-) -> Vec<Option<usize>> {
-    let hops = way(plan, flow, ends).map(|(hops, _)| hops).unwrap_or_default();
-    let stoppable = |hop: &Hop| {
-        let far = plan.links[hop.link].ends[1 - hop.end].node;
-        let stops = pausing(plan, far)?.lossless.contains(priority as u8);
-        stops.then_some(2 * hop.link + hop.end)
-    };
-    hops.iter().map(stoppable).collect()
+/// A packet's step from one node to the next.
+struct Step {
+    hop: Hop,
+    /// The priority by which it is sent: what a pause frame has to speak of to stop it.
+    sent: u8,
+    /// The priority by which it is taken.
+    taken: u8,
+}
+
+impl Step {
+    /// The node that it leads to.
+    fn to(&self, plan: &Plan) -> usize {
+        plan.links[self.hop.link].ends[1 - self.hop.end].node
+    }
+
+    /// Whether the switch that it leads into can stop it, if that loses nothing of it: by whole ports, or by the priority that
+    /// the sender has it in (IEEE 802.1Q, 36.1).
+    fn stopped(&self, plan: &Plan) -> Option<bool> {
+        let switch = pausing(plan, self.to(plan))?;
+        let stopped = switch.pause == PauseBy::Port || self.sent == self.taken;
+        switch.lossless.contains(self.taken).then_some(stopped)
+    }
+}
+
+/// The steps of each flow's packets, and of what answers them.
+fn ways(plan: &Plan) -> Vec<(usize, Vec<Step>)> {
+    let maps = plan.priorities();
+    let mut ways = Vec::new();
+    for (number, flow) in plan.flows.iter().enumerate() {
+        let dscp = flow.header.tos >> 2;
+        let there = [flow.source, flow.destination];
+        // Datagrams are not answered.
+        let back = !matches!(flow.transport, Transport::Udp(_));
+        let back = back.then_some([flow.destination, flow.source]);
+        for ends in [there].into_iter().chain(back) {
+            let mut priority = maps[plan.node_of(ends[0])].unwrap_or_default().priority(dscp);
+            let hops = way(plan, number, ends).map(|(hops, _)| hops).unwrap_or_default();
+            let step = |hop: Hop| {
+                let mut step = Step { hop, sent: priority, taken: priority };
+                if let NodeKind::Switch(switch) = &plan.nodes[step.to(plan)].kind {
+                    step.taken = switch.trust().of_packet(dscp, priority);
+                }
+                priority = step.taken;
+                step
+            };
+            ways.push((number, hops.into_iter().map(step).collect()));
+        }
+    }
+    ways
+}
+
+/// Switches that are to lose nothing of what comes in, and cannot stop it: the sender has it in another priority.
+pub(super) fn unstopped(names: &Groups<'_>) -> Vec<Warning> {
+    let (plan, mut told, mut warnings) = (names.plan, BTreeSet::new(), Vec::new());
+    for (flow, steps) in ways(plan) {
+        for step in steps.iter().filter(|step| step.stopped(plan) == Some(false)) {
+            let &Step { ref hop, sent, taken } = step;
+            let to = step.to(plan);
+            if !told.insert((to, sent, taken)) {
+                continue;
+            }
+            let from = plan.links[hop.link].ends[hop.end].node;
+            let [from, to] = [from, to].map(|node| &plan.nodes[node].name);
+            warnings.push(Warning {
+                kind: Kind::Unstopped,
+                about: format!("switch {to}"),
+                message: format!(
+                    "`{from}` sends packets of `{}` by priority {sent}, which becomes {taken} in `{to}`: a pause frame for \
+                     {taken} does not stop {sent}, and what finds no room is lost",
+                    names.flow_path(flow)
+                ),
+                help: "let a lossless priority be one and the same on both ends of a link, by `pcp` and `dscp`".into(),
+            });
+        }
+    }
+    warnings
 }
 
 /// The first circle that there is.

@@ -46,6 +46,8 @@ pub enum Kind {
     Headroom,
     /// A switch stops senders before it marks their packets, or tells them of congestion.
     Masked,
+    /// A switch stops another priority than the one that its senders send by.
+    Unstopped,
     /// Switches that may wait for each other in a circle.
     Circle,
 }

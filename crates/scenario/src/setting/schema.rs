@@ -9,8 +9,8 @@ use traffic::setting::{Kind, Range, Setting};
 use crate::queue::Queue;
 use crate::value::{
     ActionUnit, CodePointUnit, DscpMapUnit, FractionUnit, MeasuredFractionUnit, MeasuredRateUnit,
-    PeriodUnit, PrioritiesUnit, Quantity, RandomSizeUnit, RandomTimeUnit, RateLimitUnit, RateUnit,
-    ShareUnit, SizeUnit, TimeUnit,
+    PcpMapUnit, PeriodUnit, PrioritiesUnit, Quantity, RandomSizeUnit, RandomTimeUnit,
+    RateLimitUnit, RateUnit, ShareUnit, SizeUnit, TimeUnit, Unit,
 };
 
 /// A setting's documentation as one line.
@@ -89,20 +89,40 @@ impl JsonSchema for Marking {
     }
 }
 
-/// A priority for each code point, as text or as a table.
-struct Mapped;
+/// A priority for each key, as text or as a table.
+fn mapped<U: Unit>(generator: &mut SchemaGenerator, description: &str) -> Schema {
+    let text = generator.subschema_for::<Quantity<U>>();
+    json_schema!({ "anyOf": [text, {
+        "type": "object",
+        "description": description,
+        "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 7 },
+    }] })
+}
 
-impl JsonSchema for Mapped {
+/// A priority for each code point.
+struct MappedDscp;
+
+impl JsonSchema for MappedDscp {
     fn schema_name() -> Cow<'static, str> {
         "PriorityByDscp".into()
     }
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let text = generator.subschema_for::<Quantity<DscpMapUnit>>();
-        json_schema!({ "anyOf": [text, {
-            "type": "object",
-            "description": "Priorities by code point: its name, a number from 0 to 63, or a range such as \"24-31\".",
-            "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 7 },
-        }] })
+        let keys = "Priorities by code point: its name, a number from 0 to 63, or a range such as \"24-31\".";
+        mapped::<DscpMapUnit>(generator, keys)
+    }
+}
+
+/// A priority for each received priority.
+struct MappedPcp;
+
+impl JsonSchema for MappedPcp {
+    fn schema_name() -> Cow<'static, str> {
+        "PriorityByPcp".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let keys =
+            "Priorities by received priority: a number from 0 to 7, or a range such as \"0-2\".";
+        mapped::<PcpMapUnit>(generator, keys)
     }
 }
 
@@ -150,7 +170,8 @@ pub(crate) fn properties(
             Kind::Frequency => generator.subschema_for::<Quantity<PeriodUnit>>().to_value(),
             Kind::Priorities => generator.subschema_for::<Quantity<PrioritiesUnit>>().to_value(),
             Kind::Thresholds => generator.subschema_for::<Marking>().to_value(),
-            Kind::DscpMap => generator.subschema_for::<Mapped>().to_value(),
+            Kind::DscpMap => generator.subschema_for::<MappedDscp>().to_value(),
+            Kind::PcpMap => generator.subschema_for::<MappedPcp>().to_value(),
             Kind::CodePoint => generator.subschema_for::<Quantity<CodePointUnit>>().to_value(),
             Kind::RandomTime => generator.subschema_for::<Quantity<RandomTimeUnit>>().to_value(),
             Kind::RandomBytes => generator.subschema_for::<Quantity<RandomSizeUnit>>().to_value(),

@@ -3,10 +3,11 @@
 use proptest::prelude::*;
 
 use traffic::condition::Action;
+use traffic::priority_map::PriorityMap;
 use traffic::qdisc::Parameters;
 use traffic::qdisc::mark::Thresholds;
 use traffic::setting::{Kind, Range, Setting, Value};
-use traffic::{Bytes, Distribution, DscpMap, Duration, Priorities, Rate, Share};
+use traffic::{Bytes, Distribution, Duration, Priorities, Rate, Share};
 
 /// The value of that kind that has so many units; `None` of a kind that is not counted.
 pub(crate) fn of_number(kind: Kind, number: u64) -> Option<Value> {
@@ -84,10 +85,8 @@ pub(crate) fn value(setting: Setting) -> BoxedStrategy<Value> {
             let two = (size.clone(), size, any::<u32>()).prop_map(two);
             prop_oneof![one, two].prop_map(Value::Thresholds).boxed()
         }
-        Kind::DscpMap => {
-            let priorities = prop::collection::vec(0_u8..8, 64);
-            priorities.prop_map(|priorities| Value::DscpMap(dscp_map(&priorities))).boxed()
-        }
+        Kind::DscpMap => priority_map().prop_map(Value::DscpMap).boxed(),
+        Kind::PcpMap => priority_map().prop_map(Value::PcpMap).boxed(),
         Kind::CodePoint => (0_u8..64).prop_map(Value::CodePoint).boxed(),
         Kind::Action => action().prop_map(Value::Action).boxed(),
         Kind::Text => "[a-d]".prop_map(Value::Text).boxed(),
@@ -133,8 +132,10 @@ pub(crate) fn beside(setting: Setting) -> impl Iterator<Item = Value> {
         .filter_map(move |number| of_number(setting.kind, number))
 }
 
-fn dscp_map(priorities: &[u8]) -> DscpMap {
-    let mut map = DscpMap::default();
-    (0..).zip(priorities).for_each(|(dscp, &priority)| map.set(dscp, priority));
-    map
+fn priority_map<const N: usize>() -> impl Strategy<Value = PriorityMap<N>> {
+    prop::collection::vec(0_u8..8, N).prop_map(|priorities| {
+        let mut map = PriorityMap::default();
+        (0..).zip(priorities).for_each(|(key, priority)| map.set(key, priority));
+        map
+    })
 }
