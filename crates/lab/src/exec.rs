@@ -52,8 +52,8 @@ pub fn exec(
             let site = Site { namespace: &namespace, host: name, names: &names, holder: None };
             Program::spawn(&site, words, Output::Inherited, Rights::Own)?.wait()
         });
-        let Outcome { mut report, failure, .. } =
-            lab.serve(plan, &mut (), |_, _| Ok(running.is_finished()))?;
+        let (Outcome { mut report, failure, .. }, ()) =
+            lab.serve(plan, &mut (), |_, _| Ok(running.is_finished()), || ())?;
         if let Some(servers) = &mut servers {
             servers.states()?;
             report.failed_programs = servers.failures();

@@ -225,16 +225,19 @@ impl Fabric {
         Self { flows: Flows::between_networks(plan), orders: Some(orders), ..self }
     }
 
-    /// Moves packets until the plan's end, or until it is told to stop, or until an interface fails.
-    pub(crate) fn run(
+    /// Moves packets until the plan's end, or until it is told to stop, or until an interface fails. `ended` is asked once
+    /// it moves none, and before the interfaces are given back: with many that takes longer than TCP's timeouts.
+    pub(crate) fn run<T>(
         mut self,
         plan: &Plan,
         stop: &AtomicBool,
         reached: &impl Fn(Instant),
-    ) -> (Moved, Option<Error>) {
+        ended: impl FnOnce() -> T,
+    ) -> (Moved, Option<Error>, T) {
         let mut noted = Noted::default();
         let failure = self.go(plan, stop, reached, &mut noted).err();
-        (self.moved(noted), failure)
+        let ended = ended();
+        (self.moved(noted), failure, ended)
     }
 
     /// The same, and lets what is queued then leave for so long at most; the rest is counted as flushed.

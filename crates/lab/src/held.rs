@@ -95,9 +95,8 @@ pub fn hold(
         Some(programs) => programs,
         None => Programs::start(plan, &lab.hosts, None, None)?,
     };
-    let Outcome { report, failure, .. } = lab.serve(plan, &mut (), |hosts, _| {
-        over(&mut Held { plan, hosts, programs: &mut programs })
-    })?;
+    let over = |hosts: &_, _| over(&mut Held { plan, hosts, programs: &mut programs });
+    let (Outcome { report, failure, .. }, ()) = lab.serve(plan, &mut (), over, || ())?;
     drop(programs);
     failure.map_or(Ok(report), Err)
 }

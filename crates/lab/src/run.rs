@@ -90,11 +90,12 @@ pub fn run(
     let mut programs = lab.programs.take();
     let agents = Agents::start(plan, &lab.hosts.namespaces, lab.clock, &congestion, told)?;
     let detector = StallDetector::start(&lab.layout.others, lab.clock);
-    let mut outcome = lab.serve(plan, observer, |hosts, now| {
+    let over = |hosts: &Hosts, now| {
         (steering.progress)(now);
         programs.iter_mut().try_for_each(|programs| programs.serve(plan, hosts, now))?;
         Ok(steering.interrupted.load(Ordering::Relaxed))
-    })?;
+    };
+    let (mut outcome, ended) = lab.serve(plan, observer, over, || agents.finish())?;
     let Outcome { totals, looks, report, absent, .. } = &mut outcome;
     let stalls = detector.stop();
     let run = totals.ending.at.since(Instant::ZERO);
@@ -104,7 +105,7 @@ pub fn run(
     if stalls.sum.times(STARVED) > run || !report.spoiled.is_empty() {
         report.kept_up = false;
     }
-    let Ended { flows, looks: seen, changes, waited } = agents.finish()?;
+    let Ended { flows, looks: seen, changes, waited } = ended?;
     for (number, refused) in changes {
         if let Some(made) = totals.changes.get_mut(number) {
             *made = refused;
@@ -191,21 +192,22 @@ impl Lab {
     }
 
     /// Runs the fabric, on a thread of its own, until the plan's end or until `over` says so; writes down
-    /// meanwhile what is told.
-    pub(crate) fn serve(
+    /// meanwhile what is told. `ended` is asked on that thread as soon as nothing carries packets any more.
+    pub(crate) fn serve<T: Send>(
         self,
         plan: &Plan,
         observer: &mut impl Observer,
         mut over: impl FnMut(&Hosts, Instant) -> Result<bool, Error>,
-    ) -> Result<Outcome, Error> {
+        ended: impl FnOnce() -> T + Send,
+    ) -> Result<(Outcome, T), Error> {
         let Self { hosts, mut listener, notes, fabric, kind, layout, restored, .. } = self;
         let (stop, reached) = (AtomicBool::new(false), AtomicU64::new(0));
         let mut broken = None;
-        let (moved, failure) = thread::scope(|scope| {
+        let (moved, failure, ended) = thread::scope(|scope| {
             let moving = scope.spawn(|| {
                 layout.become_fabric();
                 let reached = |now: Instant| reached.store(now.as_ps(), Ordering::Relaxed);
-                fabric.run(plan, &stop, &reached)
+                fabric.run(plan, &stop, &reached, ended)
             });
             while !moving.is_finished() {
                 listener.listen(observer, GLANCE);
@@ -229,7 +231,7 @@ impl Lab {
         let failure = broken.or(failure);
         let looks = moved.looks.into_iter().map(|look| totals(look, false)).collect();
         let totals = Totals { changes: moved.changes, ..totals(moved.counted, complete) };
-        Ok(Outcome { totals, looks, report, failure, absent })
+        Ok((Outcome { totals, looks, report, failure, absent }, ended))
     }
 }
 
