@@ -19,6 +19,7 @@ mod exec;
 mod fabric;
 pub mod guest;
 mod held;
+mod host_queues;
 mod hosts;
 pub mod lateness;
 pub mod machine;

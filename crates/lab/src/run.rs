@@ -30,7 +30,7 @@ use crate::hosts::{Hosts, Interface};
 use crate::programs::Programs;
 use crate::spoiled::{self, Evidence};
 use crate::stalls::{StallDetector, Stalls};
-use crate::{refusal, threads};
+use crate::{host_queues, refusal, threads};
 
 /// What of a lab is not the scenario's to say.
 #[derive(Clone, Copy, Debug, Default)]
@@ -182,7 +182,13 @@ impl Lab {
         let cancelled = || options.interrupted.is_some_and(|it| it.load(Ordering::Relaxed));
         programs.wait_until_ready(cancelled)?;
         let clock = Clock::starting_in(AHEAD);
-        let mut fabric = Fabric::new(plan, clock, memory, attachments, listener.sender())?;
+        let mut fabric = Fabric::new(
+            &host_queues::widened(plan),
+            clock,
+            memory,
+            attachments,
+            listener.sender(),
+        )?;
         // A processor that all share is not the fabric's to keep.
         if options.sleeps || layout.fabric.is_none() {
             fabric = fabric.resting()?;
@@ -255,6 +261,7 @@ pub(crate) fn memory(plan: &Plan) -> Result<(Buffers, Packets), Error> {
             places += (bytes as u64) / FRAME_MEAN;
         }
     }
+    places += host_queues::packets(plan);
     let ends = plan.links.iter().flat_map(|link| &link.ends);
     let cables = ends.filter(|end| plan.nodes[end.node].kind.name() == "host").count() as u32;
     let places = places.min(MOST) as u32 + cables * Device::PLACES;
