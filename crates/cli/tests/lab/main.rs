@@ -9,6 +9,7 @@ mod default_congestion;
 mod emulator;
 mod faults;
 mod ground;
+mod lossless;
 mod ordinary_paths;
 mod pacing;
 mod programs;

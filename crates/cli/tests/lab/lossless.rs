@@ -1,0 +1,60 @@
+//! Many senders of real TCP into one port of a switch that loses nothing.
+
+use crate::ground::{Ground, Run};
+use testbed::say;
+
+/// Eight hosts whose congestion control is ours, in the kernel, share a port: nothing is dropped, the line is full, and the
+/// shares are equal, as in the simulator (188.30 Mbit/s, Jain's index 0.9996). On a machine of two processors that others used
+/// too, 185 and 0.9996.
+#[test]
+fn eight_senders_share_a_lossless_port() {
+    const RATE: f64 = 200e6;
+    let test = "eight senders into a lossless port";
+    let Some(ground) = Ground::take(test, &[]) else { return };
+    let scenario = r#"
+duration = "6 s"
+[host.source]
+count = 8
+[host.sink]
+[switch.tor]
+lossless = "0-7"
+[link.in]
+between = ["source", "tor"]
+rate = "200 Mbit/s"
+delay = "100 us"
+[link.out]
+between = ["tor", "sink"]
+rate = "200 Mbit/s"
+delay = "100 us"
+[flow.data]
+from = "source"
+to = "sink"
+congestion = { sluice = { rate = 200, base = 530_000 } } # ns: the idle path's round trip
+[measure]
+from = "2 s"
+"#;
+    // However late the machine is, a switch that stops senders has room for what comes.
+    let lossless = |run: &Run| {
+        let summary = run.summary();
+        assert_eq!(summary["run"]["drops"], 0, "{}", summary["run"]);
+        true
+    };
+    lossless(&ground.run(scenario, &["--sleep"]));
+    let Some(run) = ground.measure(test, scenario, &["--sleep"], lossless) else { return };
+    let summary = run.summary();
+    let run = &summary["run"];
+    let figure = |name: &str| run[name].as_f64().unwrap_or_else(|| panic!("{name}: {run}"));
+    // Of the 1538 bytes that a frame takes on the wire 1448 are payload.
+    let share = figure("goodput") * 8.0 / (RATE * 1448.0 / 1538.0);
+    let port = &summary["link"]["out"]["forward"];
+    let [p50, p99] = ["sojourn_p50_seconds", "sojourn_p99_seconds"].map(|name| &port[name]);
+    let fairness = figure("fairness");
+    let pauses = &summary["node"]["tor"]["pause"]["sent"];
+    say(&format!(
+        "{test}: {share:.3} of the line, Jain {fairness:.4}, wait {p50} {p99} s, {pauses} pauses"
+    ));
+    // Nothing is counted that TCP does once nothing carries its packets any more.
+    assert_eq!([figure("retransmissions"), figure("timeouts")], [0.0; 2], "{run}");
+    assert!(share > 0.97, "{share} of the line");
+    assert!(fairness > 0.98, "Jain's index {fairness}");
+}
