@@ -24,13 +24,13 @@ impl Trust {
     /// The priority of a packet with that DSCP whose tag has that priority.
     #[inline]
     pub fn of_packet(&self, dscp: u8, tag: u8) -> u8 {
-        self.dscp.map_or_else(|| self.of_tag(tag), |map| map.priority(dscp))
+        self.dscp.as_ref().map_or_else(|| self.of_tag(tag), |map| map.priority(dscp))
     }
 
     /// The priority of a frame without a DSCP whose tag has that one.
     #[inline]
     pub fn of_tag(&self, tag: u8) -> u8 {
-        self.pcp.map_or(tag, |map| map.priority(tag))
+        self.pcp.as_ref().map_or(tag, |map| map.priority(tag))
     }
 }
 
