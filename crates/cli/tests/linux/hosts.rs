@@ -263,6 +263,46 @@ fn a_driver_gives_every_host_a_kernel() {
     assert!(of.starts_with("linux-6.12."), "{of}");
 }
 
+/// Four senders into one port of a switch, a round trip of 1 ms, nothing set but what keeps them from moving in step.
+#[test]
+fn a_short_path_loses_as_much_by_model_as_by_kernel() {
+    let Some(ground) = ground("a short path by kernel and model") else { return };
+    let text = |host: &str| {
+        format!(
+            r#"
+            duration = "1 s"
+            [host.a]
+            count = 4
+            {host}
+            [host.b]
+            {host}
+            [switch.s]
+            [link.in]
+            between = ["a", "s"]
+            rate = "1 Gbit/s"
+            delay = "250 us"
+            jitter = "0 us..2 us"
+            [link.out]
+            between = ["s", "b"]
+            rate = "1 Gbit/s"
+            delay = "250 us"
+            queue.fifo.bytes = "150 kB"
+            [flow.f]
+            from = "a"
+            to = "b"
+            start = "0 s..10 ms"
+            "#
+        )
+    };
+    let [kernel, model] = [KERNEL, ""].map(|host| {
+        let (summary, _) = results(&ground, "short", &text(host));
+        ["goodput", "drops"].map(|quantity| summary["run"][quantity].as_f64().expect(quantity))
+    });
+    assert!((model[0] / kernel[0] - 1.0).abs() < 0.01, "{model:?} {kernel:?}");
+    // Without bursts of the kernel's, SACK compression and a tick that both have, the model lost 2.3 times as much.
+    assert!((0.7..1.4).contains(&(model[1] / kernel[1])), "{model:?} {kernel:?}");
+}
+
 /// Slow start overshoots into CoDel, and what lies beyond the holes fills the receive buffer: how far its window opens
 /// then decides how often the sender halves.
 #[test]
