@@ -71,10 +71,10 @@ fn assert_calls(log: &str, nanoseconds: i64) {
 }
 
 #[test]
-fn time_passes_by_ticks_of_a_millisecond_calls_and_sleep() {
+fn time_passes_by_ticks_of_four_milliseconds_calls_and_sleep() {
     let Some(guest) = Guest::new("virtual time of the guest kernel") else { return };
     let usual = guest.boot(1, &[]);
-    assert_eq!(said(&usual, "tick"), "1000000 ns");
+    assert_eq!(said(&usual, "tick"), "4000000 ns");
     assert_calls(&usual, 1_000_000);
     assert_eq!(said(&usual, "slept"), "3600 s");
     assert_calls(&guest.boot(1, &["syscall_cost=2500"]), 2_500_000);
