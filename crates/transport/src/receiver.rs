@@ -4,8 +4,8 @@ mod delayed;
 mod reassembly;
 mod tuning;
 
-use traffic::{Duration, Instant};
 use traffic::packet::{SackBlock, Tcp, flags};
+use traffic::{Duration, Instant};
 
 use crate::config::Config;
 use crate::sender::Echo;

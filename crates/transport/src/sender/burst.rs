@@ -155,7 +155,8 @@ impl Sender {
         }
         let bytes = scaled(rate, emission.tso_time.as_ps(), PS_PER_SECOND);
         let halvings = u64::from(self.rtt.min_us()).checked_div(emission.tso_rtt.as_us());
-        let more = halvings.map_or(0, |n| u64::from(emission.tso_max).checked_shr(n as u32).unwrap_or(0));
+        let more =
+            halvings.map_or(0, |n| u64::from(emission.tso_max).checked_shr(n as u32).unwrap_or(0));
         (bytes.saturating_add(more) / mss).clamp(2, most.max(2)) as u32
     }
 
