@@ -381,11 +381,11 @@ settings! {
         /// Segments acknowledged at once when a connection starts or after loss: Linux at most 16.
         pub quick_acks: u32,
         /// How long an ACK of what is out of order waits for more, at most a twentieth of the round trip (SACK
-        /// compression, Linux's `tcp_comp_sack_delay_ns`: 1 ms); 0 s: not at all.
+        /// compression, Linux's `tcp_comp_sack_delay_ns`: 1 ms).
         pub compression_delay: Duration,
         /// By how much its timer is late (Linux's `tcp_comp_sack_slack_ns`: 100 us).
         pub compression_slack: Duration,
-        /// So many at most are left out for one (Linux's `tcp_comp_sack_nr`: 44).
+        /// So many at most are left out for one (Linux's `tcp_comp_sack_nr`: 44); 0: none.
         pub compression_max: u32,
     }
 }
