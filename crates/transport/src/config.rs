@@ -1,11 +1,15 @@
 //! What may be set on a connection: one struct per concern, bundled by era in [`crate::profile`].
 
+mod buffers;
+
 use alloc::vec;
 use alloc::vec::Vec;
 
 use traffic::packet::ETHERNET_HEADER_AND_FCS;
-use traffic::setting::{Bytes32, Field, Kind, OutOfRange, RateLimit, Settings, Value, in_range};
-use traffic::{Bytes, Duration, choice, settings};
+use traffic::setting::{Bytes32, OutOfRange, RateLimit, Settings, in_range};
+use traffic::{Duration, choice, settings};
+
+pub use buffers::{Buffer, BufferConfig, WindowShare};
 
 /// IPv4 header without options plus TCP header without options, in bytes.
 pub const TCP_HEADER: u32 = 20;
@@ -387,141 +391,6 @@ settings! {
         pub compression_slack: Duration,
         /// So many at most are left out for one (Linux's `tcp_comp_sack_nr`: 44); 0: none.
         pub compression_max: u32,
-    }
-}
-
-/// A socket buffer's size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Buffer {
-    /// This many bytes (`SO_SNDBUF`, `SO_RCVBUF` as the kernel keeps it, that is after doubling).
-    Fixed(u64),
-    /// Tuned between the two by the kernel (`tcp_wmem`, `tcp_rmem`).
-    Auto {
-        /// To start with.
-        initial: u64,
-        /// At most.
-        max: u64,
-    },
-}
-
-impl Field for Buffer {
-    const KIND: Option<Kind> = Some(Kind::TunedBytes);
-    type Measure = ();
-    fn to_value(&self) -> Option<Value> {
-        Some(match *self {
-            Self::Fixed(bytes) => Value::Bytes(Bytes(bytes)),
-            Self::Auto { initial, max } => {
-                Value::TunedBytes { initial: Bytes(initial), max: Bytes(max) }
-            }
-        })
-    }
-    fn from_value(value: Value) -> Option<Self> {
-        match value {
-            Value::Bytes(Bytes(bytes)) => Some(Self::Fixed(bytes)),
-            Value::TunedBytes { initial: Bytes(initial), max: Bytes(max) } => {
-                Some(Self::Auto { initial, max })
-            }
-            _ => None,
-        }
-    }
-}
-
-impl Buffer {
-    /// The size to start with, in bytes. A tuned one holds the initial window at least, as Linux sizes
-    /// it when the connection is established (`tcp_init_buffer_space`).
-    pub fn initial(self, window: u64) -> u64 {
-        match self {
-            Self::Fixed(bytes) => bytes,
-            Self::Auto { initial, max } => initial.max(window).min(max),
-        }
-    }
-    /// The size it may grow to, in bytes.
-    pub const fn max(self) -> u64 {
-        match self {
-            Self::Fixed(bytes) | Self::Auto { max: bytes, .. } => bytes,
-        }
-    }
-}
-
-/// Room of a receive buffer around an IP packet: virtio's header, `NET_SKB_PAD` and `NET_IP_ALIGN`, Ethernet's header
-/// with a VLAN tag.
-const FRAME_HEADROOM: u32 = 12 + 66 + 18;
-/// What the buffer is rounded up to: `SMP_CACHE_BYTES`.
-const CACHE_LINE: u32 = 64;
-/// `struct skb_shared_info` and `struct sk_buff` (Linux's `SKB_TRUESIZE`, x86-64).
-const FRAME_STRUCTURES: u32 = 320 + 256;
-
-/// The share of a receive buffer that is advertised as window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WindowShare {
-    /// A numerator and a denominator.
-    Fraction(u32, u32),
-    /// One half before the first data (Linux's `TCP_DEFAULT_SCALING_RATIO`), then what the longest segment's payload
-    /// is of the memory that its frame takes (`scaling_ratio`, `tcp_measure_rcv_mss`), in steps of 1/256: 170/256
-    /// for 1448 bytes in 2176, as `virtio_net` receives them into buffers of an MTU. Up to 536 bytes
-    /// (`TCP_MSS_DEFAULT`) are not measured. Linux since 6.6.
-    Measured,
-}
-
-impl Field for WindowShare {
-    const KIND: Option<Kind> = Some(Kind::FractionOrMeasured);
-    type Measure = ();
-    fn to_value(&self) -> Option<Value> {
-        Some(match *self {
-            Self::Fraction(over, under) => Value::Fraction(over, under),
-            Self::Measured => Value::Measured,
-        })
-    }
-    fn from_value(value: Value) -> Option<Self> {
-        match value {
-            Value::Fraction(over, under) => Some(Self::Fraction(over, under)),
-            Value::Measured => Some(Self::Measured),
-            _ => None,
-        }
-    }
-}
-
-impl WindowShare {
-    /// The fraction when a connection begins.
-    pub const fn initial(self) -> (u32, u32) {
-        match self {
-            Self::Fraction(over, under) => (over, under),
-            Self::Measured => (1, 2),
-        }
-    }
-
-    /// The fraction once the longest segment had `payload` bytes, over links of `mtu`.
-    pub const fn after(self, payload: u32, mtu: u32) -> (u32, u32) {
-        match self {
-            Self::Fraction(over, under) => (over, under),
-            Self::Measured => {
-                let memory = (mtu + FRAME_HEADROOM).next_multiple_of(CACHE_LINE) + FRAME_STRUCTURES;
-                let ratio = (payload << 8) / memory;
-                (if ratio == 0 { 1 } else { ratio }, 256)
-            }
-        }
-    }
-}
-
-settings! {
-    /// Socket buffers. They count payload bytes.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct BufferConfig {
-        /// Send buffer, of data written and not yet acknowledged: a size, or { initial, max } for one that the
-        /// kernel tunes.
-        pub send: Buffer,
-        /// Receive buffer, of data received and not yet read: a size, or { initial, max } for one that the kernel
-        /// tunes.
-        pub receive: Buffer,
-        /// The share of the receive buffer that is advertised as window; the rest is the kernel's overhead.
-        /// Linux's `tcp_adv_win_scale` 1 is "1/2" and 2 is "3/4"; 4.4BSD advertises "1/1". Linux since 6.6 has
-        /// "measured": one half in the handshake, then what the longest segment's payload is of the memory that its
-        /// frame takes (`tcp_measure_rcv_mss`), 170/256 for 1448 bytes.
-        pub window_share: WindowShare,
-        /// The window starts with what a SYN can say, at most 65535 bytes, and opens by two segments for
-        /// each that arrives (Linux's `rcv_ssthresh`, `tcp_grow_window`); off advertises all of it from the
-        /// start (4.4BSD).
-        pub window_slow_start: bool,
     }
 }
 

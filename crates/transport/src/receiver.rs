@@ -1,5 +1,6 @@
 //! The receiving half of a connection: reassembly, acknowledging, the window it advertises.
 
+mod content;
 mod delayed;
 mod reassembly;
 mod tuning;
@@ -10,6 +11,7 @@ use traffic::{Duration, Instant};
 use crate::config::Config;
 use crate::sender::Echo;
 use crate::seq::{ORIGIN, SequenceSpace};
+pub(crate) use content::AckContent;
 use delayed::DelayedAck;
 use reassembly::Reassembly;
 use tuning::Tuning;
@@ -67,17 +69,6 @@ pub(crate) struct Receiver {
     /// Position of the peer's FIN.
     fin: Option<u64>,
     pub(crate) stats: ReceiverStatistics,
-}
-
-/// How an ACK differs from the one before it, but for its timestamps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum AckContent {
-    /// Not at all.
-    None,
-    /// By its number and window.
-    Progress,
-    /// By its flags or blocks too; quick ACKs are counted here.
-    Any,
 }
 
 /// What the handshake agreed on, for the receiving half.
