@@ -12,7 +12,7 @@ use network::node::{Behaviour, Kind, Parts};
 use network::router::Router;
 use network::{Node, Port, PortId};
 use scenario::Plan;
-use scenario::plan::{Attachment, PlannedApplication, Transport};
+use scenario::plan::{Attachment, FlowEnd, PlannedApplication, Transport};
 use traffic::condition::{self, Conditioner};
 use traffic::{Bytes, DscpMap, FlowId, HostId, Instant, Packets, Pause, Random, qdisc};
 
@@ -238,19 +238,19 @@ impl World {
     fn add(
         &mut self,
         plan: &Plan,
-        PlannedApplication { application, end, flows }: PlannedApplication,
+        PlannedApplication { application, sockets }: PlannedApplication,
     ) {
-        let flow = &plan.flows[flows.start];
-        let node = [flow.from, flow.to][end];
+        let FlowEnd { flow, end } = sockets[0];
+        let node = [plan.flows[flow].from, plan.flows[flow].to][end];
         if plan.has_kernel(node) {
             return;
         }
-        let sockets: Vec<_> = flows.filter_map(|number| self.socket(plan, number, end)).collect();
+        let sockets: Vec<_> = sockets.into_iter().filter_map(|at| self.socket(plan, at)).collect();
         self.host(node).add(application, sockets);
     }
 
-    /// The socket at that end of the flow of that number.
-    fn socket(&self, plan: &Plan, number: usize, end: usize) -> Option<SocketConfig> {
+    /// The socket at that end of a flow.
+    fn socket(&self, plan: &Plan, FlowEnd { flow: number, end }: FlowEnd) -> Option<SocketConfig> {
         let flow = &plan.flows[number];
         let kind = match &flow.transport {
             Transport::Tcp(tcp) => {

@@ -20,7 +20,7 @@ use traffic::setting::CodePoint;
 use traffic::{Duration, FlowId, HostId, Instant, Random, choice, condition, qdisc, settings};
 use transport::SocketOption;
 
-pub use self::applications::PlannedApplication;
+pub use self::applications::{FlowEnd, PlannedApplication};
 pub use self::change::{Action, Change, Options, Target};
 pub use crate::demand::Demand;
 pub use crate::resolve::{Attachment, Routes};

@@ -1,5 +1,6 @@
 //! Workloads: sizes that are drawn, the load that flows make, and that the lock file makes them again.
 
+use scenario::plan::FlowEnd;
 use scenario::{Document, Plan, lock};
 
 const LINES: &str = "duration = \"10 s\"\n[topology.t.star]\nhosts = 16\n";
@@ -142,9 +143,11 @@ fn sources_of_events_share_a_builder_and_are_locked_with_their_triggers() {
     // Each table has a builder of its own, with a socket for each source, which comes behind the first source.
     assert_eq!(plan.sharing().collect::<Vec<_>>(), [0..sources, sources..2 * sources]);
     let applications = plan.applications(0..sources);
-    let sockets: Vec<_> = applications.iter().map(|a| (a.end, a.flows.clone())).collect();
-    assert_eq!(sockets[..3], [(0, 0..1), (1, 0..sources), (0, 1..2)]);
-    assert_eq!(sockets.len(), sources + 1);
+    assert_eq!(applications.len(), sources + 1);
+    assert_eq!(applications[0].sockets, [FlowEnd { flow: 0, end: 0 }]);
+    let builder: Vec<_> = (0..sources).map(|flow| FlowEnd { flow, end: 1 }).collect();
+    assert_eq!(applications[1].sockets, builder);
+    assert_eq!(applications[2].sockets, [FlowEnd { flow: 1, end: 0 }]);
     let text = lock(&plan);
     for line in
         ["events.fragment = \"1000 B..3000 B\"", "events.mode = \"pull\"", "events.credits = 2"]

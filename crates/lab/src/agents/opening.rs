@@ -139,14 +139,14 @@ fn add_applications(
 ) -> Vec<[Option<u32>; 2]> {
     let mut numbers = vec![[None; 2]; opened.len()];
     for planned in plan.sharing().flat_map(|flows| plan.applications(flows)) {
-        let PlannedApplication { application, end, flows } = planned;
+        let PlannedApplication { application, sockets: ends } = planned;
         let sockets: Option<Vec<Socket>> =
-            opened[flows.clone()].iter_mut().map(|ends| ends[end].take()).collect();
+            ends.iter().map(|at| opened[at.flow][at.end].take()).collect();
         // Its host may be elsewhere.
         let Some(sockets) = sockets else { continue };
         let first = applications.add(application, sockets);
-        for (ends, number) in numbers[flows].iter_mut().zip(first..) {
-            ends[end] = Some(number);
+        for (at, number) in ends.into_iter().zip(first..) {
+            numbers[at.flow][at.end] = Some(number);
         }
     }
     numbers

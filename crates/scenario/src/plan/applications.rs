@@ -8,15 +8,22 @@ use network::workload::Workload;
 
 use super::{Flow, Plan, Transport};
 
-/// An application, and the flows at one end of which it has the sockets.
+/// An application, and the ends of flows at which it has sockets.
 #[derive(Debug)]
 pub struct PlannedApplication {
     /// What runs there.
     pub application: Box<dyn Application>,
-    /// At which end of these flows: 0 for `from`, 1 for `to`.
+    /// A socket at each, in this order, all on one host; never none.
+    pub sockets: Vec<FlowEnd>,
+}
+
+/// An end of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowEnd {
+    /// The flow, an index into `Plan::flows`.
+    pub flow: usize,
+    /// 0 for `from`, 1 for `to`.
     pub end: usize,
-    /// A socket of each, in this order; indices into `Plan::flows`.
-    pub flows: Range<usize>,
 }
 
 impl Plan {
@@ -39,8 +46,8 @@ impl Plan {
         }
         let both = first.applications(self.seed).into_iter().flatten().enumerate();
         let planned = |(end, application)| {
-            let flows = flows.clone();
-            PlannedApplication { application, end, flows }
+            let sockets = vec![FlowEnd { flow: flows.start, end }];
+            PlannedApplication { application, sockets }
         };
         both.map(planned).collect()
     }
@@ -50,13 +57,14 @@ impl Plan {
         let members = &self.flows[flows.clone()];
         let sources = flows.clone().zip(members).enumerate().map(|(index, (number, flow))| {
             let source = readout.source(flow.span, (index, members.len()), flow.names(self.seed));
-            let flows = number..number + 1;
-            PlannedApplication { application: Box::new(source), end: 0, flows }
+            let sockets = vec![FlowEnd { flow: number, end: 0 }];
+            PlannedApplication { application: Box::new(source), sockets }
         });
         let mut planned: Vec<_> = sources.collect();
         let builder =
             readout.builder(members[0].span, members.iter().map(|flow| flow.names(self.seed)));
-        planned.insert(1, PlannedApplication { application: Box::new(builder), end: 1, flows });
+        let sockets = flows.map(|flow| FlowEnd { flow, end: 1 }).collect();
+        planned.insert(1, PlannedApplication { application: Box::new(builder), sockets });
         planned
     }
 }
