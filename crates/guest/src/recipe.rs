@@ -20,11 +20,12 @@ macro_rules! patch {
 }
 
 /// Our patches, in the order in which they are applied.
-pub const PATCHES: [File; 5] = [
+pub const PATCHES: [File; 6] = [
     patch!("hz.patch"),
     patch!("seed.patch"),
     patch!("syscall-cost.patch"),
     patch!("fp-registers.patch"),
+    patch!("fp-size.patch"),
     patch!("rings.patch"),
 ];
 
