@@ -7,6 +7,7 @@ use transport::{OptionError, SocketOption};
 
 use crate::event_builder::Events;
 use crate::exchange::Exchanges;
+use crate::mpi::rank::RankTotals;
 
 /// When a program sends, and how much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +110,11 @@ pub trait Application: Debug + Send {
 
     /// What became of the events that it builds, with the fragments that came by that socket, if it builds any.
     fn events(&self, _socket: SocketId) -> Option<Events> {
+        None
+    }
+
+    /// What became of it, if it is a rank of an MPI job.
+    fn rank(&self) -> Option<RankTotals> {
         None
     }
 }

@@ -22,12 +22,10 @@ use self::processor::Processing;
 pub use self::processor::{Machine, Processor};
 use self::sockets::{Applications, Open, Told};
 pub use self::sockets::{SocketConfig, SocketKind};
-use crate::application::Application;
+use crate::application::{Application, SocketId};
 use crate::credits::Credits;
 use crate::custody::Owner;
 use crate::datagram::Delay;
-use crate::event_builder::Events;
-use crate::exchange::Exchanges;
 use crate::flow_table::{FlowTable, NO_ENDPOINT};
 use crate::ingress::Ingress;
 use crate::node::{Behaviour, Context, Egress, Parts};
@@ -384,13 +382,21 @@ impl Host {
         self.send_touched(cx);
     }
 
-    /// Lets the sockets send that an application acted on.
+    /// Lets the sockets send that an application acted on, and tells it of those whose send buffer took all that it wrote.
     fn send_touched<E: Egress, O: Observer>(&mut self, cx: &mut Context<'_, E, O>) {
-        let touched = self.applications.take_touched();
-        for &index in &touched {
-            self.send_pending(index, cx);
+        while self.applications.has_touched() {
+            let touched = self.applications.take_touched();
+            for &index in &touched {
+                self.send_pending(index, cx);
+            }
+            for &index in &touched {
+                if self.endpoints[index as usize].is_to_tell_writable() {
+                    let (applications, open) = self.sockets();
+                    applications.deliver_events(index, false, open, cx.now);
+                }
+            }
+            self.applications.give_back(touched);
         }
-        self.applications.give_back(touched);
         if self.applications.has_outgoing() {
             self.send_datagrams(cx);
         }
@@ -456,14 +462,9 @@ impl Host {
         }
     }
 
-    /// What became of the requests of `flow` that are asked here.
-    pub fn exchanges(&self, flow: FlowId) -> Option<Exchanges> {
-        self.applications.exchanges(self.socket(flow)?)
-    }
-
-    /// What became of the events that are built here, with the fragments of `flow`.
-    pub fn events(&self, flow: FlowId) -> Option<Events> {
-        self.applications.events(self.socket(flow)?)
+    /// The application that has the socket of `flow`, and which of its sockets that is.
+    pub fn application(&self, flow: FlowId) -> Option<(&dyn Application, SocketId)> {
+        self.applications.application(self.socket(flow)?)
     }
 
     /// The number of the socket of `flow`.

@@ -27,6 +27,7 @@ pub mod impairment;
 pub mod ingress;
 pub mod invalid;
 pub mod link;
+pub mod mpi;
 pub mod node;
 pub mod observer;
 pub mod port;

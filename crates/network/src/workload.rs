@@ -7,6 +7,7 @@ use crate::application::{ActivePeriod, Application};
 use crate::bulk::{BulkSender, Train};
 use crate::event_builder::{Mode, Names, Readout};
 use crate::exchange::{Exchange, Ping, RequestClient, RequestServer, Requests};
+use crate::mpi::rank::{Job, Rank};
 use crate::sink::{Reader, Sink};
 
 /// The shortest time from one thing that a program does to the next: a full frame at 100 Gbit/s.
@@ -25,12 +26,14 @@ pub enum Workload {
     Ping(Ping),
     /// Sends its fragments of events to an event builder, which it shares with other sources.
     Events(Readout),
+    /// Is a rank of an MPI job, with a connection to each other rank.
+    Mpi(Job),
 }
 
 impl Workload {
     /// The programs of the flow of that name in a run with that seed, the one that connects first. It is active
     /// for `span`; what is written to the other, that one reads as `reader` says. A source of events has a builder of its
-    /// own.
+    /// own, and an MPI job two ranks.
     pub fn applications(
         &self,
         span: ActivePeriod,
@@ -58,6 +61,11 @@ impl Workload {
                     Box::new(readout.builder(span, [names])),
                 ]
             }
+            Self::Mpi(job) => {
+                let rank = |rank: &Rank| -> Box<dyn Application> { Box::new(rank.clone()) };
+                let ranks = job.ranks(span, 2);
+                [rank(&ranks[0]), rank(&ranks[1])]
+            }
         }
     }
 
@@ -66,8 +74,9 @@ impl Workload {
         matches!(self, Self::Exchange(_) | Self::Ping(_))
     }
 
-    /// Whether the program that is connected to writes, too: responses, or requests for fragments.
+    /// Whether the program that is connected to writes, too: responses, requests for fragments, or messages of a rank.
     pub fn both_write(&self) -> bool {
-        self.asks() || matches!(self, Self::Events(Readout { mode: Mode::Pull, .. }))
+        let pull = matches!(self, Self::Events(Readout { mode: Mode::Pull, .. }));
+        pull || self.asks() || matches!(self, Self::Mpi(_))
     }
 }

@@ -10,6 +10,7 @@ use network::event_builder::Readout;
 use network::exchange::{Exchange, Ping};
 use network::host::{Coalescing, Processor};
 use network::impairment::{Impairment, Parameters, REGISTRY, Transit};
+use network::mpi::Library;
 use network::reaction_point;
 use network::sink::Reader;
 use proptest::prelude::*;
@@ -31,7 +32,7 @@ fn drawn() -> impl Strategy<Value = (&'static str, Vec<(&'static str, Value)>)> 
 type Blank = (&'static str, fn() -> Box<dyn Settings>);
 
 /// What can be set of each program, and of its host.
-const PROGRAMS: [Blank; 9] = [
+const PROGRAMS: [Blank; 10] = [
     ("train", || Box::new(Train::default())),
     ("exchange", || Box::new(Exchange::default())),
     ("ping", || Box::new(Ping::default())),
@@ -40,6 +41,7 @@ const PROGRAMS: [Blank; 9] = [
     ("read", || Box::new(Reader::default())),
     ("processor", || Box::new(Processor::default())),
     ("coalesce", || Box::new(Coalescing::default())),
+    ("mpi", || Box::new(Library::default())),
     ("qcn", || Box::new(reaction_point::Config::default())),
 ];
 
@@ -156,6 +158,7 @@ fn what_is_out_of_a_programs_range_is_refused_at_its_setting() {
         "processor.backlog",
         "coalesce.delay",
         "coalesce.frames",
+        "mpi.header",
         "qcn.byte_reset",
         "qcn.time_reset",
         "qcn.threshold",

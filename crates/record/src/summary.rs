@@ -19,6 +19,7 @@ use network::link::Counters;
 
 mod completion;
 mod flow;
+mod mpi;
 mod node;
 mod run;
 
@@ -27,6 +28,7 @@ use flow::sum_flow;
 pub use flow::{
     CarriedSummary, DatagramSummary, EventSummary, ExchangeSummary, FlowSummary, ProgramSummary,
 };
+pub use mpi::{MpiSummary, RankSummary};
 use node::sum_node;
 pub use node::{MemorySummary, NodePauseSummary, NodeSummary};
 pub use run::group_of;

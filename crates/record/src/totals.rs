@@ -6,6 +6,7 @@ use network::exchange::Exchanges;
 use network::flow_control;
 use network::histogram::Histogram;
 use network::link::Counters;
+use network::mpi::rank::RankTotals;
 use network::switch::Occupancy;
 use scenario::plan::Window;
 use traffic::condition::Count;
@@ -82,6 +83,8 @@ pub struct FlowTotals {
     pub exchanges: Option<Exchanges>,
     /// What became of the events of the builder that it sends fragments to, and of its fragments.
     pub events: Option<Events>,
+    /// What became of the ranks of an MPI job at both ends.
+    pub ranks: [Option<RankTotals>; 2],
     /// What the network carried of a program's packets, from the flow's first host to its second and back.
     pub program: Option<[Carried; 2]>,
     /// The driver could not run it, and nothing is known of it.

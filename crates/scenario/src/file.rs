@@ -8,6 +8,7 @@ use network::bulk::Train;
 use network::datagram;
 use network::event_builder::Readout;
 use network::exchange::{Exchange, Ping};
+use network::mpi::Library;
 use network::sink::Reader;
 use network::{balancer, emulator, link, router, switch};
 use schemars::JsonSchema;
@@ -26,7 +27,7 @@ use crate::tcp::{IdleRestart, Tcp};
 use crate::topology::Topology;
 use crate::value::{
     AddressUnit, Count, Grid, Name, OneOrMany, PortUnit, Quantity, RateUnit, ShareUnit, SizeUnit,
-    Table, TimeUnit, TraceUnit, UnitOfRate, UnitOfSize, UnitOfTime,
+    StepsUnit, Table, TimeUnit, TraceUnit, UnitOfRate, UnitOfSize, UnitOfTime,
 };
 
 pub(crate) use outcome::{Compare, Expect, Given, Measured, Tables, quantities};
@@ -206,6 +207,8 @@ pub(crate) struct FlowKeys {
     /// Data acquisition: at each trigger every flow of the table has a fragment of an event for one event builder on the
     /// receiving host.
     pub(crate) events: Option<Declared<Readout>>,
+    /// An MPI job: the hosts are its ranks, in their order, and every two share a connection.
+    pub(crate) mpi: Option<Mpi>,
     /// A program that sends in place of ours, in the lab or where its hosts have a `kernel`: "iperf3 -c {to} -p {port} -t 10". `{from}` and
     /// `{to}` are the hosts' addresses, `{port}` is the receiver's port.
     pub(crate) program: Option<Name>,
@@ -221,6 +224,19 @@ pub(crate) struct FlowKeys {
     pub(crate) tcp: Option<Tcp>,
     /// The receiver's TCP where it differs from its host's profile.
     pub(crate) receiver_tcp: Option<Tcp>,
+}
+
+/// An MPI job: its library's settings, and what its ranks do.
+pub(crate) type Mpi = With<Declared<Library>, MpiKeys>;
+
+/// What is of an MPI job beside the settings of its library.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MpiKeys {
+    /// What all ranks do, one after the other.
+    pub(crate) steps: Quantity<StepsUnit>,
+    /// How often; once unless given.
+    pub(crate) iterations: Option<Count>,
 }
 
 impl Named for Marks {

@@ -26,6 +26,7 @@ mod lock;
 mod matrix;
 mod measure;
 pub mod measured;
+mod mpi;
 mod nearest;
 mod node;
 mod physics;

@@ -16,6 +16,8 @@ pub(crate) enum Matrix {
     Incast,
     /// Every host to every other.
     AllToAll,
+    /// Every two hosts have one, from the earlier to the later one.
+    Pairs,
     /// Every host to one drawn from the seed, which may be drawn several times.
     Random,
     /// As many flows as `count` says, each between two hosts drawn from the seed.
@@ -24,8 +26,14 @@ pub(crate) enum Matrix {
 
 impl Matrix {
     /// All of them.
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Permutation, Self::Incast, Self::AllToAll, Self::Random, Self::AnyToAny];
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Permutation,
+        Self::Incast,
+        Self::AllToAll,
+        Self::Pairs,
+        Self::Random,
+        Self::AnyToAny,
+    ];
 
     /// Its name in a scenario.
     pub(crate) const fn name(self) -> &'static str {
@@ -33,6 +41,7 @@ impl Matrix {
             Self::Permutation => "permutation",
             Self::Incast => "incast",
             Self::AllToAll => "all_to_all",
+            Self::Pairs => "pairs",
             Self::Random => "random",
             Self::AnyToAny => "any_to_any",
         }
@@ -54,11 +63,13 @@ impl Matrix {
             Self::Permutation if shared > 0 && from != to => {
                 Err("the same hosts at both ends, or none of them at both")
             }
+            Self::Pairs if from != to || from.len() < 2 => Err("the same hosts at both ends"),
             Self::Incast if to.len() != 1 => Err("one receiver, such as `NAME.1`"),
             Self::Permutation | Self::Random => Ok(from.len()),
             Self::AnyToAny => Ok(flows),
             Self::Incast => Ok(from.len() - shared),
             Self::AllToAll => Ok(from.len().saturating_mul(to.len()) - shared),
+            Self::Pairs => Ok(from.len().saturating_mul(from.len() - 1) / 2),
         }
     }
 
@@ -87,6 +98,10 @@ impl Matrix {
             Self::Incast | Self::AllToAll => {
                 let row = |from| to.clone().map(move |to| (from, to));
                 from.flat_map(row).filter(|(from, to)| from != to).collect()
+            }
+            Self::Pairs => {
+                let later = |from| (from + 1..to.end).map(move |to| (from, to));
+                from.flat_map(later).collect()
             }
             Self::Random => from.map(|from| (from, other(from, &to, &mut below))).collect(),
             Self::AnyToAny => {

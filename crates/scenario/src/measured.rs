@@ -122,6 +122,8 @@ pub enum Part {
     Exchanges,
     /// What became of events.
     Events,
+    /// What became of an MPI job.
+    Mpi,
     /// Completion times of flows of a set size.
     Completion,
     /// Sojourn times, where they are counted.
@@ -253,6 +255,7 @@ impl Quantity {
             Some(("datagrams", _)) => Some(Part::Datagrams),
             Some(("exchanges", _)) => Some(Part::Exchanges),
             Some(("events", _)) => Some(Part::Events),
+            Some(("mpi", _)) => Some(Part::Mpi),
             Some(("completion", _)) => Some(Part::Completion),
             Some(("impairments", _)) => Some(Part::Impairments),
             Some(("pause", _)) => Some(Part::Pauses),

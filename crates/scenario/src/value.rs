@@ -4,6 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::net::IpAddr;
 
+use network::mpi::program::Step;
 use network::trace::Trace;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
@@ -14,7 +15,7 @@ use traffic::condition::Action;
 use traffic::{Bytes, Distribution, DscpMap, Duration, PcpMap, Priorities, Rate};
 
 use crate::diagnostic::{Problems, Span};
-use crate::{condition, distribution, header, quantity, setting, trace, units};
+use crate::{condition, distribution, header, mpi, quantity, setting, trace, units};
 
 /// A kind of quantity: how it is read, and how an editor is told of it.
 pub(crate) trait Unit {
@@ -75,6 +76,13 @@ unit!(
     quantity::rate_limit,
     false,
     "A rate such as \"500 Mbit/s\", or \"unlimited\""
+);
+unit!(
+    StepsUnit,
+    Vec<Step>,
+    mpi::steps,
+    false,
+    "Steps of an MPI program, with commas between: \"compute 2 s, burst 10 MB\", \"alltoall 32 KiB\". Of \"alltoall\", \"allgather\", \"scatter\", \"gather\", \"reduce_scatter\", \"halo\" (the four neighbours of a torus) and \"burst\" (from the first half of the ranks to the second) the size is what one rank sends another; \"bcast\", \"reduce\", \"allreduce\" and \"scan\" have that of the whole; \"wavefront 2 kB 1 ms\" computes between receiving and sending; \"barrier\" has none"
 );
 unit!(FractionUnit, (u32, u32), quantity::fraction, false, "A fraction: \"3/4\"");
 unit!(

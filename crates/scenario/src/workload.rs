@@ -5,14 +5,19 @@ use network::bulk::Train;
 use network::datagram;
 use network::event_builder::Readout;
 use network::exchange::{Exchange, Ping};
+use network::mpi::Library;
+use network::mpi::program::Steps;
+use network::mpi::rank::Job;
 use network::sink::Reader;
 use network::workload::Workload;
 use traffic::setting::Settings;
 
 use crate::diagnostic::{Problems, Span};
-use crate::file::Flow;
-use crate::lock::line;
+use crate::file::{Flow, Mpi};
+use crate::lock::{line, string};
+use crate::mpi;
 use crate::setting::{Declared, Named, written};
+use crate::value::Count;
 
 impl Named for Train {
     const NAME: &'static str = "Train";
@@ -30,6 +35,10 @@ impl Named for Readout {
     const NAME: &'static str = "Events";
 }
 
+impl Named for Library {
+    const NAME: &'static str = "Mpi";
+}
+
 impl Named for datagram::Config {
     const NAME: &'static str = "Datagrams";
 }
@@ -43,6 +52,9 @@ pub(crate) fn read(table: &Flow, problems: &mut Problems) -> Option<Workload> {
     let flow = &table.from.span;
     if let Some(events) = &table.events {
         return read_events(events, table, problems).map(Workload::Events);
+    }
+    if let Some(mpi) = &table.mpi {
+        return read_mpi(mpi, table, problems).map(Workload::Mpi);
     }
     match (&table.train, &table.exchange, &table.ping) {
         (None, None, None) => Some(Workload::Bulk),
@@ -104,6 +116,34 @@ fn read_events(
     Some(readout)
 }
 
+/// What the flow's hosts do as ranks of an MPI job.
+fn read_mpi(mpi: &Mpi, table: &Flow, problems: &mut Problems) -> Option<Job> {
+    let others = [
+        (table.train.is_some(), "train"),
+        (table.exchange.is_some(), "exchange"),
+        (table.ping.is_some(), "ping"),
+        (table.events.is_some(), "events"),
+        (table.load.is_some(), "load"),
+        (table.settings.1.span_of("stop").is_some(), "stop"),
+    ];
+    if let Some((_, key)) = others.into_iter().find(|(given, _)| *given) {
+        beside(&mpi.steps.span, key, "mpi", problems);
+        return None;
+    }
+    answered(&mpi.steps.span, "mpi", table, problems);
+    let iterations = match &mpi.iterations {
+        Some(Count { value: 0, span }) => {
+            problems.push(span, "no iterations", "give at least 1");
+            return None;
+        }
+        Some(count) => count.value,
+        None => 1,
+    };
+    let (library, steps) = (mpi.settings.read(problems), mpi.steps.read(problems));
+    let steps = Steps { steps: steps?.into(), iterations };
+    Some(Job { library: library?, steps })
+}
+
 /// Where an exchange stands.
 fn place(exchange: &Declared<Exchange>) -> &Span {
     exchange.span_of("request").unwrap_or(&exchange.span)
@@ -135,6 +175,11 @@ pub(crate) fn write(workload: &Workload, text: &mut String) {
         Workload::Exchange(exchange) => ("exchange", exchange),
         Workload::Ping(ping) => ("ping", ping),
         Workload::Events(readout) => ("events", readout),
+        Workload::Mpi(job) => {
+            line(text, "mpi.steps", &string(&mpi::text(&job.steps.steps)));
+            line(text, "mpi.iterations", &job.steps.iterations.to_string());
+            ("mpi", &job.library)
+        }
     };
     for (name, value) in written(settings) {
         line(text, &format!("{table}.{name}"), &value);

@@ -161,6 +161,57 @@ fn sources_of_events_share_a_builder_and_are_locked_with_their_triggers() {
 }
 
 #[test]
+fn ranks_have_a_connection_for_every_two_and_are_locked_with_their_steps() {
+    let job = "from = \"t-host\"\nto = \"t-host\"\n\
+               mpi = { steps = \"compute 1 ms, alltoall 2 kB\", iterations = 3, alltoall = \"pairwise\" }\n\
+               tcp.rto.min = \"20 ms\"";
+    let plan =
+        read(&format!("{SINK}[flow.f]\n{job}\n")).unwrap_or_else(|errors| panic!("{errors}"));
+    let ends: Vec<_> = plan.flows.iter().map(|flow| (flow.from, flow.to)).collect();
+    assert_eq!(ends, [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]);
+    assert_eq!((plan.sharing().count(), plan.sharing().next()), (1, Some(0..6)));
+    // By the rank at the other end; the lower one connects.
+    let applications = plan.applications(0..6);
+    let at = |flow, end| FlowEnd { flow, end };
+    assert_eq!(applications.len(), 4);
+    assert_eq!(applications[0].sockets, [at(0, 0), at(1, 0), at(2, 0)]);
+    assert_eq!(applications[2].sockets, [at(1, 1), at(3, 1), at(5, 0)]);
+    let tcp = plan.flows[0].tcp().expect("a connection");
+    assert_eq!(tcp.sender.rto.min, tcp.receiver.rto.min);
+    assert!(!tcp.sender.emission.nagle && !tcp.receiver.emission.nagle);
+    let text = lock(&plan);
+    for line in [
+        "matrix = \"pairs\"",
+        "mpi.steps = \"compute 1 ms, alltoall 2000 B\"",
+        "mpi.iterations = 3",
+        "mpi.alltoall = \"pairwise\"",
+    ] {
+        assert_eq!(text.matches(line).count(), 1, "{line}: {text}");
+    }
+    let again = read(&text).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+    assert_eq!(lock(&again), text);
+    assert_eq!(again.flows[0].job(), plan.flows[0].job());
+}
+
+#[test]
+fn mistakes_about_mpi_jobs_are_told_with_what_to_change() {
+    for (flow, message) in [
+        ("mpi = {}", "`mpi` lacks `steps`"),
+        ("mpi.steps = \"alltoal 1 kB\"", "`alltoal` is no step"),
+        ("mpi = { steps = \"barrier\", iterations = 0 }", "no iterations"),
+        ("mpi.steps = \"barrier\"\ncount = 2", "`count` beside mpi"),
+        ("mpi.steps = \"barrier\"\nmatrix = \"incast\"", "an MPI job with the matrix `incast`"),
+        ("mpi.steps = \"barrier\"\nbytes = \"1 MB\"", "`bytes` beside mpi"),
+        ("mpi.steps = \"barrier\"\nstop = \"1 s\"", "`stop` beside mpi"),
+        ("mpi.steps = \"barrier\"\nping = {}", "`ping` beside mpi"),
+        ("mpi = { steps = \"barrier\", header = \"0 B\" }", "`header` cannot be 0 B"),
+    ] {
+        let told = parsed(flow).expect_err(flow);
+        assert!(told.contains(message), "{flow}: {told}");
+    }
+}
+
+#[test]
 fn mistakes_about_events_are_told_with_what_to_change() {
     for (flow, message) in [
         ("events = { every = \"1 ms\" }", "`events` lacks `fragment`"),

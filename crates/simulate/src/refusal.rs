@@ -35,8 +35,13 @@ pub enum Refusal {
 /// leaves out otherwise.
 ///
 /// # Errors
-/// [`Refusal::Real`] for the first of it.
+/// [`Refusal::Real`] for the first of it, and for ranks of an MPI job on hosts with a kernel: each of these is a process of its
+/// own, which does not see what the others' headers say.
 pub fn check(plan: &Plan) -> Result<(), Refusal> {
+    let of_kernels = |flow: &&Flow| plan.has_kernel(flow.from) || plan.has_kernel(flow.to);
+    if let Some(flow) = plan.flows.iter().filter(of_kernels).find(|flow| flow.job().is_some()) {
+        return Err(ranks(flow));
+    }
     if plan.flows.iter().any(|flow| plan.is_simulated(flow)) {
         return Ok(());
     }
@@ -64,6 +69,17 @@ fn program(whose: &str) -> Refusal {
     Refusal::Real {
         message: format!("{whose} runs a program, which takes a real kernel"),
         help: "give its hosts a `kernel`, or run it with --on lab".into(),
+    }
+}
+
+fn ranks(flow: &Flow) -> Refusal {
+    Refusal::Real {
+        message: format!(
+            "flow `{}` is of an MPI job whose ranks are on hosts with a `kernel`",
+            flow.name
+        ),
+        help: "leave out `kernel`, run it with --on lab, or run the MPI program itself there: `program`"
+            .into(),
     }
 }
 

@@ -27,6 +27,17 @@ const COMPLETION: [&str; 8] =
 const EVENTS: [&str; 8] =
     ["events", ">completed", ">per second", ">p50", ">p99", ">p99.9", ">max", ">late fragments"];
 
+/// What is told of an MPI job.
+const JOBS: [&str; 7] = [
+    "MPI job",
+    ">time to solution",
+    ">ranks finished",
+    ">computing",
+    ">waiting",
+    ">for a late sender",
+    ">messages",
+];
+
 /// What is told of a flow that a program is: what the network carried.
 const PROGRAM: [&str; 7] = [
     "program",
@@ -52,6 +63,7 @@ pub(crate) fn results(outcome: &Outcome, units: Units) -> String {
         flows(summary, units),
         completions(summary, units),
         events(summary, units),
+        jobs(summary, units),
         datagrams(summary, units),
         programs(summary, units),
         classes(summary, units),
@@ -184,6 +196,24 @@ fn events(summary: &Summary, units: Units) -> String {
             Cell::quantity(Kind::Time, events.completion_p999_seconds),
             Cell::quantity(Kind::Time, events.completion_max_seconds),
             late.map_or_else(|| "".into(), |late| Cell::quantity(Kind::Number, late as f64)),
+        ]);
+    }
+    if table.is_empty() { String::new() } else { table.render() }
+}
+
+fn jobs(summary: &Summary, units: Units) -> String {
+    let mut table = Table::new(&JOBS).in_units(units);
+    for (name, group) in &summary.group.0 {
+        let Some(job) = &group.mpi else { continue };
+        let time = job.time_seconds.map(|time| Cell::quantity(Kind::Time, time));
+        table.row(vec![
+            name.as_str().into(),
+            time.unwrap_or_else(|| "".into()),
+            format!("{} of {}", job.finished, job.rank.len()).into(),
+            Cell::quantity(Kind::Share, job.computing),
+            Cell::quantity(Kind::Share, job.waiting),
+            Cell::quantity(Kind::Share, job.waiting_for_sender),
+            Cell::quantity(Kind::Number, job.messages as f64),
         ]);
     }
     if table.is_empty() { String::new() } else { table.render() }

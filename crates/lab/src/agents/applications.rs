@@ -5,8 +5,6 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
 use network::application::{Application, SocketEvent, SocketId, Sockets};
-use network::event_builder::Events;
-use network::exchange::Exchanges;
 use nix::sys::epoll::EpollFlags;
 use traffic::Instant;
 use transport::{Info, OptionError, SocketOption};
@@ -123,6 +121,8 @@ pub(super) struct Applications {
     clock: Clock,
     /// What datagrams are sent from and received into.
     scratch: Scratch,
+    /// Sockets that an application has written to; empty between its events.
+    written: Vec<SocketId>,
 }
 
 /// An application's sockets as it has them.
@@ -132,6 +132,8 @@ struct KernelSockets<'a> {
     names: &'a Names,
     clock: Clock,
     scratch: &'a mut Scratch,
+    /// Those that were written to.
+    written: &'a mut Vec<SocketId>,
 }
 
 impl KernelSockets<'_> {
@@ -164,6 +166,7 @@ impl Sockets for KernelSockets<'_> {
 
     fn write(&mut self, socket: SocketId, bytes: u64) {
         let now = self.now;
+        self.written.push(socket);
         if let Some(connection) = self.connection(socket) {
             connection.write(bytes, now);
         }
@@ -225,7 +228,8 @@ impl Sockets for KernelSockets<'_> {
 impl Applications {
     /// None yet; algorithms have those names in the kernel, and datagrams are stamped by `clock`.
     pub(super) fn new(names: Names, clock: Clock) -> Self {
-        Self { list: Vec::new(), sockets: Vec::new(), names, clock, scratch: Scratch::new() }
+        let (list, sockets, written) = (Vec::new(), Vec::new(), Vec::new());
+        Self { list, sockets, names, clock, scratch: Scratch::new(), written }
     }
 
     /// Sets an option of the socket of that number.
@@ -263,16 +267,11 @@ impl Applications {
         &self.sockets
     }
 
-    /// What became of the requests of the application that has the socket.
-    pub(super) fn exchanges(&self, socket: u32) -> Option<Exchanges> {
-        let socket = self.sockets.get(socket as usize)?;
-        self.list[socket.application as usize].application.exchanges()
-    }
-
-    /// What became of the events that the application of the socket builds, with the fragments that came by it.
-    pub(super) fn events(&self, socket: u32) -> Option<Events> {
-        let socket = self.sockets.get(socket as usize)?;
-        self.list[socket.application as usize].application.events(socket.number)
+    /// The application that has the socket, and which of its sockets that is.
+    pub(super) fn application(&self, number: u32) -> Option<(&dyn Application, SocketId)> {
+        let socket = self.sockets.get(number as usize)?;
+        let Running { application, .. } = &self.list[socket.application as usize];
+        Some((application.as_ref(), socket.number))
     }
 
     /// The application that has the socket.
@@ -380,10 +379,32 @@ impl Applications {
         }
     }
 
+    /// Tells an application, and then of what it wrote that the kernel took it at once.
     fn tell(&mut self, number: u32, event: SocketEvent, now: Instant) {
-        let Self { list, sockets, names, clock, scratch } = self;
+        let mut written = std::mem::take(&mut self.written);
+        self.handle(number, event, &mut written, now);
+        while let Some(SocketId(socket)) = written.pop() {
+            let socket = &mut self.sockets[(self.list[number as usize].first + socket) as usize];
+            let id = socket.number;
+            let written_event = socket.connection_mut().and_then(|own| own.writable_event(id));
+            if let Some(event) = written_event {
+                self.handle(number, event, &mut written, now);
+            }
+        }
+        self.written = written;
+    }
+
+    fn handle(
+        &mut self,
+        number: u32,
+        event: SocketEvent,
+        written: &mut Vec<SocketId>,
+        now: Instant,
+    ) {
+        let Self { list, sockets, names, clock, scratch, .. } = self;
         let Running { application, first, end } = &mut list[number as usize];
         let (sockets, clock) = (&mut sockets[*first as usize..*end as usize], *clock);
-        application.handle(event, &mut KernelSockets { now, sockets, names, clock, scratch });
+        let sockets = &mut KernelSockets { now, sockets, names, clock, scratch, written };
+        application.handle(event, sockets);
     }
 }

@@ -107,14 +107,14 @@ impl Connection {
 
     /// What the application is to be told of next, if anything.
     pub(super) fn next_event(&mut self, id: SocketId, readable: &mut bool) -> Option<SocketEvent> {
-        let end = self.end.as_mut()?;
+        self.end.as_ref()?;
         if std::mem::take(readable) && !self.reads_always {
             return Some(SocketEvent::Readable(id));
         }
-        if !self.told_writable && !self.reads_always && end.is_written() {
-            self.told_writable = true;
-            return Some(SocketEvent::Writable(id));
+        if let Some(event) = self.writable_event(id) {
+            return Some(event);
         }
+        let end = self.end.as_mut()?;
         if !self.told_closed && end.has_ended() {
             self.told_closed = true;
             return Some(SocketEvent::PeerClosed(id));
@@ -124,6 +124,14 @@ impl Connection {
             return Some(SocketEvent::Failed(id));
         }
         None
+    }
+
+    /// That the kernel took all that was written, if the application is to be told.
+    pub(super) fn writable_event(&mut self, id: SocketId) -> Option<SocketEvent> {
+        let written = self.end.as_ref().is_some_and(End::is_written);
+        let untold = !self.told_writable && !self.reads_always && written;
+        self.told_writable |= untold;
+        untold.then_some(SocketEvent::Writable(id))
     }
 
     pub(super) fn next_wakeup(&self) -> Instant {

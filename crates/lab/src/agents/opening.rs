@@ -74,13 +74,15 @@ impl Agent {
         let [sender, receiver] = self.infos(applications);
         let [near, far] = self.sockets.map_or([None; 2], |sockets| sockets.ends);
         let datagrams = far.and_then(|far| applications.sockets()[far as usize].datagrams());
+        let [near, far] = [near, far].map(|end| end.and_then(|end| applications.application(end)));
         FlowTotals {
             sender,
             receiver,
             delay: datagrams.map(|datagrams| datagrams.counters().delay()),
             unseen: datagrams.map(|datagrams| datagrams.unseen(sender.segments_sent)),
-            exchanges: near.and_then(|near| applications.exchanges(near)),
-            events: far.and_then(|far| applications.events(far)),
+            exchanges: near.and_then(|(near, _)| near.exchanges()),
+            events: far.and_then(|(far, socket)| far.events(socket)),
+            ranks: [near, far].map(|end| end.and_then(|(application, _)| application.rank())),
             ..self.marks.totals(flow, now, self.progress(applications))
         }
     }

@@ -13,8 +13,6 @@ use super::datagrams::DatagramSocket;
 use super::{Endpoint, SOCKETS};
 use crate::application::{Application, SocketEvent, SocketId, Sockets};
 use crate::datagram::Delay;
-use crate::event_builder::Events;
-use crate::exchange::Exchanges;
 use crate::flow_table::FlowTable;
 use crate::schedule::Schedule;
 
@@ -201,6 +199,12 @@ pub(super) struct Told {
 }
 
 impl Endpoint {
+    /// Whether the send buffer took all that the application wrote, and the application is not told of it yet.
+    pub(super) fn is_to_tell_writable(&self) -> bool {
+        let Self { connection, told, .. } = self;
+        !told.written && connection.is_watched() && connection.is_written()
+    }
+
     /// The next thing that its application is to be told of the connection, if there is any; `came` if a segment
     /// has come since it was last told that there is something to read.
     fn next_event(
@@ -218,10 +222,11 @@ impl Endpoint {
         if core::mem::take(came) && connection.readable() > 0 {
             return Some(SocketEvent::Readable(socket));
         }
-        if !told.written && connection.is_watched() && connection.is_written() {
-            told.written = true;
+        if self.is_to_tell_writable() {
+            self.told.written = true;
             return Some(SocketEvent::Writable(socket));
         }
+        let Self { connection, told, .. } = self;
         let peer_closed = connection.is_receive_finished() && connection.readable() == 0;
         if !told.peer_closed && peer_closed {
             told.peer_closed = true;
@@ -453,6 +458,11 @@ impl Applications {
         timers.set(number, at);
     }
 
+    /// Whether applications acted on endpoints.
+    pub(super) fn has_touched(&self) -> bool {
+        !self.touched.is_empty()
+    }
+
     /// The endpoints that applications acted on since this was last called. The list is given back to
     /// [`Self::give_back`], so that its memory serves again.
     pub(super) fn take_touched(&mut self) -> Vec<u32> {
@@ -462,6 +472,7 @@ impl Applications {
     /// See [`Self::take_touched`].
     pub(super) fn give_back(&mut self, mut touched: Vec<u32>) {
         touched.clear();
+        touched.append(&mut self.touched);
         self.touched = touched;
     }
 
@@ -549,17 +560,11 @@ impl Applications {
         }
     }
 
-    /// What became of the requests of the application that has the socket.
-    pub(super) fn exchanges(&self, number: u32) -> Option<Exchanges> {
-        let Socket { application, .. } = self.sockets.get(number as usize)?;
-        self.list[*application as usize].application.exchanges()
-    }
-
-    /// What became of the events that the application of the socket builds, with the fragments that came by it.
-    pub(super) fn events(&self, number: u32) -> Option<Events> {
+    /// The application that has the socket, and which of its sockets that is.
+    pub(super) fn application(&self, number: u32) -> Option<(&dyn Application, SocketId)> {
         let Socket { application, .. } = self.sockets.get(number as usize)?;
         let Running { application, first } = &self.list[*application as usize];
-        application.events(SocketId(number - first))
+        Some((application.as_ref(), SocketId(number - first)))
     }
 
     /// When the first application is to be woken.

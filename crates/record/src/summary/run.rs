@@ -9,6 +9,7 @@ use traffic::{Duration, Instant};
 
 use super::completion::{Completion, Ideal, ideal, sum_completion};
 use super::flow::{DatagramSummary, EventSummary, ExchangeSummary, sum_events, sum_exchanges};
+use super::mpi::{MpiSummary, sum_mpi};
 use super::{FlowSummary, Named, per};
 use crate::totals::{Drops, FlowTotals, Totals};
 
@@ -84,6 +85,9 @@ pub struct Group {
     /// What became of the events that they are the sources of, and of all fragments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<EventSummary>,
+    /// What became of the MPI job that they are the connections of, in the whole run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mpi: Option<MpiSummary>,
     /// Completion times, if they are of a set size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion: Option<Completion>,
@@ -184,7 +188,8 @@ fn sum_group(group: &[Member<'_>]) -> Group {
         timeouts: members.clone().map(|f| f.timeouts).sum(),
         datagrams: members.filter_map(|f| f.datagrams.clone()).reduce(DatagramSummary::and),
         exchanges: exchanges.reduce(Exchanges::and).map(|all| sum_exchanges(&all)),
-        events: built(totals).map(|events| sum_events(&events, seconds)),
+        events: built(totals.clone()).map(|events| sum_events(&events, seconds)),
+        mpi: sum_mpi(totals),
         completion,
         size: size.unwrap_or_default(),
     }

@@ -3,9 +3,11 @@
 mod completion;
 mod events;
 mod impairments;
+mod mpi;
 mod node;
 mod notifications;
 mod pauses;
+mod run;
 
 use super::Aggregate::{self, Max, Mean, Sum};
 use super::Better::{self, Higher, Lower, Neither};
@@ -22,10 +24,12 @@ use events::{
 use impairments::{
     ADDED_DELAY_MAX, ADDED_DELAY_MEAN, CORRUPTED, DUPLICATED, LOST, PASSED, REORDERED,
 };
+use mpi::{LATE_SENDER_SHARE, MESSAGES, RANKS_FINISHED, TIME_TO_SOLUTION, WAITING_SHARE};
 pub(super) use node::NODE;
 use notifications::{CNMS_RECEIVED, CNMS_SENT, FLOWS_LIMITED};
 pub(super) use pauses::PAUSED_PRIORITY;
 use pauses::{HEADROOM, HEADROOM_MAX, PAUSE_STORMS, PAUSED, PAUSES_RECEIVED, PAUSES_SENT};
+pub(super) use run::RUN;
 
 /// A quantity that the summary has under its own name.
 const fn quantity(
@@ -55,30 +59,6 @@ impl Quantity {
         Self { samples: Some(samples), ..self }
     }
 }
-
-pub(super) const RUN: &[Quantity] = &[
-    quantity("goodput", Rate, Aggregate::None, Higher, "Bytes that all receiving programs read, per second of the time in which any flow ran.").compared(),
-    quantity("fairness", Ratio, Aggregate::None, Higher, "Jain's index over the goodputs of bulk TCP flows, of all flows where none is such; 1 being equal shares.").compared(),
-    quantity("drops", Number, Aggregate::None, Lower, "Packets dropped anywhere.").compared(),
-    quantity("loss", Share, Aggregate::None, Lower, "Packets dropped anywhere, as a share of all that the flows sent.").compared(),
-    quantity("retransmissions", Number, Aggregate::None, Lower, "Segments sent again.").compared(),
-    quantity("timeouts", Number, Aggregate::None, Lower, "Retransmission timeouts.").compared(),
-    quantity("bytes", Size, Aggregate::None, Higher, "Bytes that all receiving programs read."),
-    quantity("flows", Number, Aggregate::None, Neither, "How many flows there were."),
-    quantity("seconds", Duration, Aggregate::None, Neither, "How long it ran."),
-    quantity(
-        "measured_from",
-        Duration,
-        Aggregate::None,
-        Neither,
-        "From when on everything is counted, where only a part of the run is measured.",
-    )
-    .at("measured_from_seconds"),
-    quantity("measured_until", Duration, Aggregate::None, Neither, "Until when everything is counted, where only a part of the run is measured.")
-        .at("measured_until_seconds"),
-    quantity("complete", Number, Aggregate::None, Higher, "1 if the plan's duration was reached."),
-    quantity("seed", Number, Aggregate::None, Neither, "The seed."),
-];
 
 pub(super) const FLOW: &[Quantity] = &[
     quantity(
@@ -352,6 +332,11 @@ pub(super) const GROUP: &[Quantity] = &[
     EVENT_COMPLETION_P99,
     EVENT_COMPLETION_P999,
     EVENT_COMPLETION_MAX,
+    TIME_TO_SOLUTION,
+    RANKS_FINISHED,
+    WAITING_SHARE,
+    LATE_SENDER_SHARE,
+    MESSAGES,
     FRAGMENTS,
     FRAGMENTS_LATE,
     quantity("datagrams.sent", Number, Sum, Neither, "Datagrams sent."),

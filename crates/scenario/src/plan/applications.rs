@@ -1,9 +1,11 @@
-//! The applications of a plan's flows: two of each flow, but sources of events have one builder together.
+//! The applications of a plan's flows: two of each flow, but sources of events have one builder together, and a rank of an MPI
+//! job has the ends of all flows that are at its host.
 
 use std::ops::Range;
 
 use network::application::Application;
 use network::event_builder::{Names, Readout};
+use network::mpi::rank::{Job, Rank};
 use network::workload::Workload;
 
 use super::{Flow, Plan, Transport};
@@ -30,7 +32,7 @@ impl Plan {
     /// All flows in their order, those together that have an application in common.
     pub fn sharing(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         let mut next = 0;
-        self.flows.chunk_by(|a, b| a.shares_builder(b)).map(move |flows| {
+        self.flows.chunk_by(|a, b| a.shares_application(b)).map(move |flows| {
             let first = next;
             next += flows.len();
             first..next
@@ -44,12 +46,33 @@ impl Plan {
         if let Some(readout) = first.readout() {
             return self.readout(readout, flows);
         }
+        if let Some(job) = first.job() {
+            return self.ranks(job, flows);
+        }
         let both = first.applications(self.seed).into_iter().flatten().enumerate();
         let planned = |(end, application)| {
             let sockets = vec![FlowEnd { flow: flows.start, end }];
             PlannedApplication { application, sockets }
         };
         both.map(planned).collect()
+    }
+
+    /// The ranks of a job, which has these flows.
+    fn ranks(&self, job: &Job, flows: Range<usize>) -> Vec<PlannedApplication> {
+        let members = &self.flows[flows.clone()];
+        let hosts = ranks(members);
+        let planned = |(rank, node): (Rank, &usize)| {
+            let own = flows.clone().zip(members).filter_map(|(flow, member)| {
+                let end = [member.from, member.to].iter().position(|end| end == node)?;
+                Some((member.from + member.to, FlowEnd { flow, end }))
+            });
+            // By the rank at the other end.
+            let mut own: Vec<_> = own.collect();
+            own.sort_by_key(|&(both, _)| both);
+            let sockets = own.into_iter().map(|(_, at)| at).collect();
+            PlannedApplication { application: Box::new(rank), sockets }
+        };
+        job.ranks(members[0].span, hosts.len()).into_iter().zip(&hosts).map(planned).collect()
     }
 
     /// The sources of these flows, and after the first of them their builder.
@@ -67,6 +90,14 @@ impl Plan {
         planned.insert(1, PlannedApplication { application: Box::new(builder), sockets });
         planned
     }
+}
+
+/// The hosts of a job's ranks, in their order.
+fn ranks(flows: &[Flow]) -> Vec<usize> {
+    let mut hosts: Vec<usize> = flows.iter().flat_map(|flow| [flow.from, flow.to]).collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    hosts
 }
 
 impl Flow {
@@ -101,10 +132,23 @@ impl Flow {
         }
     }
 
-    /// Whether both send to one event builder.
-    fn shares_builder(&self, other: &Self) -> bool {
-        let readout = self.readout();
-        readout.is_some()
-            && (readout, self.to, self.group()) == (other.readout(), other.to, other.group())
+    /// The MPI job whose ranks it joins, if it does.
+    pub fn job(&self) -> Option<&Job> {
+        match &self.tcp()?.workload {
+            Workload::Mpi(job) => Some(job),
+            _ => None,
+        }
+    }
+
+    /// Whether both send to one event builder, or are of one MPI job.
+    fn shares_application(&self, other: &Self) -> bool {
+        if self.group() != other.group() {
+            return false;
+        }
+        match (self.readout(), self.job()) {
+            (None, None) => false,
+            (None, job) => job == other.job(),
+            (readout, _) => (readout, self.to) == (other.readout(), other.to),
+        }
     }
 }

@@ -75,14 +75,15 @@ fn declare_one<'f>(
     let to = host(&to, nodes, problems);
     let each = count(table.count.as_ref(), problems);
     let (from, to, each) = (from?, to?, each?);
-    let pairs = match table.matrix {
+    let matrix = matrix_of(table, problems)?;
+    let pairs = match matrix {
         None => pairs([&from, &to], [&table.from, &table.to], problems)?,
         Some(matrix) => {
             let flows = each.unwrap_or(1);
             matrix_pairs(table, (matrix, flows), [&from, &to], (seed, &name.text), problems)?
         }
     };
-    let each = each.filter(|_| table.matrix != Some(Matrix::AnyToAny));
+    let each = each.filter(|_| matrix != Some(Matrix::AnyToAny));
     if pairs.iter().any(|(from, to)| from == to) {
         let message = format!("`{}` sends to itself", table.to.text);
         problems.push(&table.to.span, message, "name two different hosts");
@@ -91,11 +92,26 @@ fn declare_one<'f>(
     let counted = table.count.is_some() || from.counted || to.counted;
     let total = pairs.len().saturating_mul(each.unwrap_or(1));
     let members = declared.names.add(name, counted.then_some(total), problems)?;
-    let drawn = table.matrix == Some(Matrix::AnyToAny) && table.load.is_some();
+    let drawn = matrix == Some(Matrix::AnyToAny) && table.load.is_some();
     let typical = drawn.then(|| matrix::evenly(&from.range, &to.range));
     let links = [out, into];
     declared.list.push(Declaration { name, table, members, pairs, typical, links });
     Some(())
+}
+
+/// Who sends to whom; the ranks of an MPI job have a connection for every two.
+fn matrix_of(table: &file::Flow, problems: &mut Problems) -> Option<Option<Matrix>> {
+    let Some(mpi) = &table.mpi else { return Some(table.matrix) };
+    let matrix = table.matrix.unwrap_or(Matrix::Pairs);
+    let complaint = if matrix != Matrix::Pairs {
+        (format!("an MPI job with the matrix `{}`", matrix.name()), "leave out `matrix`")
+    } else if table.count.is_some() {
+        ("`count` beside mpi".to_owned(), "leave it out: every two ranks share one connection")
+    } else {
+        return Some(Some(matrix));
+    };
+    problems.push(&mpi.steps.span, complaint.0, complaint.1);
+    None
 }
 
 /// The pairs of a traffic matrix; a complaint where its ends do not suit it.
@@ -258,7 +274,10 @@ fn connection(
     let kernel_congestion = kernel_congestion.map(str::to_owned);
     let reader = reader(table, problems);
     let sender = tcp(from, to, table, table.tcp.as_ref(), name, network, problems)?;
-    let receiver = tcp(to, from, table, table.receiver_tcp.as_ref(), name, network, problems)?;
+    // Both ends of a rank's connection send.
+    let own = table.receiver_tcp.as_ref();
+    let changes = own.or(table.tcp.as_ref().filter(|_| table.mpi.is_some()));
+    let receiver = tcp(to, from, table, changes, name, network, problems)?;
     let (workload, reader) = (workload?, reader?);
     let (sender, receiver) = (configs.shared(sender), configs.shared(receiver));
     Some(Tcp { sender, receiver, kernel_congestion, workload, reader })
@@ -378,7 +397,7 @@ fn tcp(
     }
     // What a ping measures is the way there and back, and not what waits for it; nor does the end of a fragment wait for the
     // ACK of what is before it.
-    config.emission.nagle &= table.ping.is_none() && table.events.is_none();
+    config.emission.nagle &= table.ping.is_none() && table.events.is_none() && table.mpi.is_none();
     if let Some(changes) = changes {
         changes.apply(&mut config, problems);
     }

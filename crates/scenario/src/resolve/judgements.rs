@@ -151,6 +151,7 @@ fn check_flow(
             }
             Some(_) => return,
         },
+        (Some(Part::Mpi), _) if flow.job().is_none() => ("ranks", "name a flow with `mpi`"),
         (Some(Part::Completion), _) => return check_sized(name, key, flows, problems),
         (Some(Part::Connection), Transport::Udp(_) | Transport::Program(_)) => {
             ("round trip time", "name a flow that is a connection")

@@ -1,0 +1,95 @@
+//! MPI jobs: ranks that compute and send messages to each other in turn, as MPI libraries do over TCP.
+//!
+//! Every two ranks share one connection. A message of at most `eager_max` bytes goes out at once behind its header. Of a longer
+//! one the header goes first, and the message when the receiver has asked for it, so that it need not be stored (rendezvous).
+//! A rank reads its connections only within MPI calls, unless its library has a thread for that. Messages are matched by
+//! communicator, source and tag in the order in which they were sent (MPI 3.1, section 3.5).
+
+pub mod collective;
+mod envelope;
+mod matching;
+pub mod program;
+pub mod rank;
+
+use traffic::{Bytes, choice, settings};
+
+settings! {
+    /// An MPI library: how its messages go over connections, and the algorithms of its collective operations.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Library {
+        /// A longer message waits for the receiver to ask for it (rendezvous); 64 KiB unless given, as in Open MPI.
+        pub eager_max: Bytes,
+        /// What goes ahead of each message, and what asks for one; 32 B unless given.
+        #[range(Bytes(1)..)]
+        pub header: Bytes,
+        /// When connections are read: in "calls" of the library, or "always", by a thread of its own; "calls" unless given.
+        pub progress: Progress,
+        /// How all send to all: "linear" sends and receives everything at once, as YAMPII does; unless given "linear".
+        pub alltoall: Alltoall,
+        /// How all get a combination of what each has; "recursive_doubling" unless given.
+        pub allreduce: Allreduce,
+        /// How all get what each has; "ring" unless given.
+        pub allgather: Allgather,
+    }
+}
+
+impl Default for Library {
+    fn default() -> Self {
+        Self {
+            eager_max: Bytes(65_536),
+            header: Bytes(32),
+            progress: Progress::Calls,
+            alltoall: Alltoall::Linear,
+            allreduce: Allreduce::RecursiveDoubling,
+            allgather: Allgather::Ring,
+        }
+    }
+}
+
+choice! {
+    /// When a rank reads its connections.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Progress {
+        /// While it is in a call of the library.
+        Calls = "calls",
+        /// While it computes, too.
+        Always = "always",
+    }
+}
+
+choice! {
+    /// Algorithms of `MPI_Alltoall` and `MPI_Alltoallv`.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Alltoall {
+        /// Everything is sent and received at once.
+        Linear = "linear",
+        /// One partner after the other: in turn k rank r sends to r + k and receives from r - k.
+        Pairwise = "pairwise",
+        /// In log2 of the ranks' number of turns, with blocks that are passed on (Bruck et al. 1997).
+        Bruck = "bruck",
+    }
+}
+
+choice! {
+    /// Algorithms of `MPI_Allreduce`.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Allreduce {
+        /// Ranks exchange all they have with partners at distances 1, 2, 4, ...
+        RecursiveDoubling = "recursive_doubling",
+        /// A part of it goes around the ring twice (Patarasuk and Yuan 2009).
+        Ring = "ring",
+        /// Down a binomial tree to the first rank, and up again.
+        Binomial = "binomial",
+    }
+}
+
+choice! {
+    /// Algorithms of `MPI_Allgather` and `MPI_Allgatherv`.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Allgather {
+        /// Each block goes around the ring.
+        Ring = "ring",
+        /// In log2 of the ranks' number of turns (Bruck et al. 1997).
+        Bruck = "bruck",
+    }
+}

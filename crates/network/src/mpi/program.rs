@@ -1,0 +1,112 @@
+//! What ranks do: calls of the library with computing between, recorded or made of steps.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use traffic::{Bytes, Duration};
+
+use super::collective::{Collective, Kind};
+
+/// A request of a rank's call that does not wait: each has its own number.
+pub type Request = u64;
+
+/// A message of two ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The other rank.
+    pub peer: u32,
+    /// Its payload.
+    pub bytes: u64,
+    /// The number of its communicator; collective operations have numbers of their own.
+    pub communicator: u32,
+    /// Its tag.
+    pub tag: i32,
+}
+
+/// A call of the library, or what a rank does between calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// Computes.
+    Compute(Duration),
+    /// Begins to send.
+    Send(Message, Request),
+    /// Begins to receive.
+    Receive(Message, Request),
+    /// Waits for all of these requests.
+    Wait(Vec<Request>),
+    /// Takes part in a collective operation.
+    Collective(Collective),
+}
+
+/// A step that all ranks of a job take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Each computes for so long.
+    Compute(Duration),
+    /// A collective operation of all ranks with so many bytes.
+    Collective(Kind, Bytes),
+    /// A wave through the grid of ranks: each receives from its western and northern neighbour, computes for so long, and sends
+    /// so many bytes to the eastern and southern one.
+    Wavefront(Bytes, Duration),
+}
+
+/// What all ranks of a job do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Steps {
+    /// The steps.
+    pub steps: Arc<[Step]>,
+    /// How often they are taken.
+    pub iterations: u64,
+}
+
+/// The calls of one rank, one after the other.
+#[derive(Clone, Debug)]
+pub(super) struct Calls {
+    steps: Steps,
+    /// All ranks.
+    members: Arc<[u32]>,
+    /// The next step.
+    next: usize,
+    /// Calls of the step before.
+    pending: VecDeque<Call>,
+}
+
+impl Calls {
+    pub(super) fn new(steps: Steps, members: Arc<[u32]>) -> Self {
+        Self { steps, members, next: 0, pending: VecDeque::new() }
+    }
+
+    fn take(&mut self, step: Step) {
+        let collective = |kind, bytes: Bytes| {
+            let members = self.members.clone();
+            Call::Collective(Collective { kind, members, bytes: bytes.0, counts: None })
+        };
+        match step {
+            Step::Compute(time) => self.pending.push_back(Call::Compute(time)),
+            Step::Collective(kind, bytes) => self.pending.push_back(collective(kind, bytes)),
+            Step::Wavefront(bytes, time) => self.pending.extend([
+                collective(Kind::FromNorthwest, bytes),
+                Call::Compute(time),
+                collective(Kind::ToSoutheast, bytes),
+            ]),
+        }
+    }
+}
+
+impl Iterator for Calls {
+    type Item = Call;
+
+    fn next(&mut self) -> Option<Call> {
+        if let Some(call) = self.pending.pop_front() {
+            return Some(call);
+        }
+        if self.next == self.steps.steps.len() {
+            self.next = 0;
+            self.steps.iterations = self.steps.iterations.saturating_sub(1);
+        }
+        let step = *self.steps.steps.get(self.next).filter(|_| self.steps.iterations > 0)?;
+        self.next += 1;
+        self.take(step);
+        self.pending.pop_front()
+    }
+}

@@ -1,0 +1,457 @@
+//! A rank of an MPI job.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use traffic::{Duration, Instant};
+
+use super::collective::{Collective, Round};
+use super::envelope::{Content, Envelope, Header, Headers};
+use super::matching::{Matching, Unexpected};
+use super::program::{Call, Calls, Message, Request, Steps};
+use super::{Library, Progress};
+use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
+
+/// What became of a rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct RankTotals {
+    /// Its number.
+    pub rank: u32,
+    /// When it began with its first call: its connections were there.
+    pub started: Option<Instant>,
+    /// When it returned from its last one.
+    pub finished: Option<Instant>,
+    /// How long it computed.
+    pub computing: Duration,
+    /// How long it waited in calls.
+    pub waiting: Duration,
+    /// Of that, until what it waited for last had been sent: the sender came late.
+    pub waiting_for_sender: Duration,
+    /// Messages that it sent to other ranks.
+    pub messages: u64,
+    /// Their payload.
+    pub bytes: u64,
+}
+
+/// An MPI job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// Its MPI library.
+    pub library: Library,
+    /// What its ranks do.
+    pub steps: Steps,
+}
+
+impl Job {
+    /// The programs of so many ranks, in their order. Rank i has a socket for each other rank, in their order, and connects to
+    /// those above it.
+    pub fn ranks(&self, span: ActivePeriod, count: usize) -> Vec<Rank> {
+        let headers: Vec<Vec<Headers>> =
+            (0..count).map(|_| (0..count).map(|_| Headers::default()).collect()).collect();
+        let members: Arc<[u32]> = (0..count as u32).collect();
+        let rank = |own: usize| {
+            let peer =
+                |other: usize| Peer::new(headers[own][other].clone(), headers[other][own].clone());
+            Rank {
+                library: self.library,
+                span,
+                calls: Calls::new(self.steps.clone(), members.clone()),
+                peers: (0..count).map(peer).collect(),
+                opened: 0,
+                ready: VecDeque::new(),
+                state: State::Idle,
+                outstanding: BTreeSet::new(),
+                numbered: 0,
+                last_written: Instant::ZERO,
+                totals: RankTotals { rank: own as u32, ..RankTotals::default() },
+            }
+        };
+        (0..count).map(rank).collect()
+    }
+}
+
+/// What a rank knows of another one; of itself, what it sends to itself.
+#[derive(Clone, Debug)]
+struct Peer {
+    outgoing: Headers,
+    incoming: Headers,
+    matching: Matching,
+    /// The header that is being read with what follows it, and how much of it is still to come.
+    reading: Option<(Header, u64)>,
+    /// Whether something came that was not read.
+    ready: bool,
+    /// Sends that are written, and not all in the send buffer.
+    writing: Vec<Request>,
+    /// Messages that wait to be asked for: their number, request and payload.
+    offered: Vec<(u64, Request, u64)>,
+    /// Messages that were asked for: their sender's number, and the receive.
+    awaited: Vec<(u64, Request)>,
+}
+
+impl Peer {
+    fn new(outgoing: Headers, incoming: Headers) -> Self {
+        Self {
+            outgoing,
+            incoming,
+            matching: Matching::default(),
+            reading: None,
+            ready: false,
+            writing: Vec::new(),
+            offered: Vec::new(),
+            awaited: Vec::new(),
+        }
+    }
+}
+
+/// The program of a rank.
+#[derive(Clone, Debug)]
+pub struct Rank {
+    library: Library,
+    span: ActivePeriod,
+    calls: Calls,
+    /// All ranks, itself among them.
+    peers: Vec<Peer>,
+    /// Connections that are there.
+    opened: usize,
+    /// Peers from whom something came.
+    ready: VecDeque<u32>,
+    state: State,
+    /// Requests that are not complete.
+    outstanding: BTreeSet<Request>,
+    /// Messages that it has numbered.
+    numbered: u64,
+    /// When the message was written that completed a request last.
+    last_written: Instant,
+    totals: RankTotals,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum State {
+    Idle,
+    Connecting,
+    /// Between two calls.
+    Running,
+    Computing {
+        until: Instant,
+    },
+    Waiting {
+        requests: Vec<Request>,
+        since: Instant,
+    },
+    /// In a round of a collective operation: all of its requests are above that number.
+    Collective {
+        collective: Box<Collective>,
+        round: usize,
+        since: Instant,
+    },
+    Done,
+}
+
+/// Numbers of requests of collective operations lie above those of a program's own.
+const OWN_REQUESTS: Request = 1 << 32;
+/// The communicator of collective operations' messages: they match no others.
+const COLLECTIVE: u32 = u32::MAX;
+
+impl Rank {
+    fn number(&self) -> usize {
+        self.totals.rank as usize
+    }
+
+    /// The socket of the connection to that rank: there is none to itself.
+    fn socket(&self, peer: usize) -> SocketId {
+        SocketId((peer - usize::from(peer > self.number())) as u32)
+    }
+
+    fn peer_of(&self, SocketId(socket): SocketId) -> usize {
+        let socket = socket as usize;
+        socket + usize::from(socket >= self.number())
+    }
+
+    fn connect(&mut self, sockets: &mut dyn Sockets) {
+        self.state = State::Connecting;
+        for peer in self.number() + 1..self.peers.len() {
+            sockets.connect(self.socket(peer));
+        }
+    }
+
+    /// Writes a header with what follows it.
+    fn write(&mut self, peer: usize, content: Content, payload: u64, sockets: &mut dyn Sockets) {
+        let bytes = self.library.header.0.saturating_add(payload);
+        let header = Header { content, bytes, written: sockets.now() };
+        self.peers[peer].outgoing.push(header);
+        sockets.write(self.socket(peer), bytes);
+    }
+
+    fn send(&mut self, message: Message, request: Request, sockets: &mut dyn Sockets) {
+        let Message { peer, bytes, communicator, tag } = message;
+        let peer = peer as usize;
+        let envelope = Envelope { communicator, tag, number: self.numbered };
+        self.numbered += 1;
+        if peer == self.number() {
+            let now = sockets.now();
+            let receive = self.peers[peer].matching.arrive(envelope, Unexpected::Eager, now);
+            return receive.into_iter().for_each(|receive| self.complete(receive, now));
+        }
+        self.totals.messages += 1;
+        self.totals.bytes += bytes;
+        self.outstanding.insert(request);
+        if bytes <= self.library.eager_max.0 {
+            self.peers[peer].writing.push(request);
+            self.write(peer, Content::Eager(envelope), bytes, sockets);
+        } else {
+            self.peers[peer].offered.push((envelope.number, request, bytes));
+            self.write(peer, Content::RequestToSend(envelope), 0, sockets);
+        }
+    }
+
+    fn receive(&mut self, message: Message, request: Request, sockets: &mut dyn Sockets) {
+        let Message { peer, communicator, tag, .. } = message;
+        let peer = peer as usize;
+        self.outstanding.insert(request);
+        match self.peers[peer].matching.post((communicator, tag), request) {
+            Some((_, Unexpected::Eager, written)) => self.complete(request, written),
+            Some((envelope, Unexpected::RequestToSend, _)) => {
+                self.ask(peer, envelope, request, sockets);
+            }
+            None => {}
+        }
+    }
+
+    /// Asks for a message.
+    fn ask(
+        &mut self,
+        peer: usize,
+        envelope: Envelope,
+        request: Request,
+        sockets: &mut dyn Sockets,
+    ) {
+        self.peers[peer].awaited.push((envelope.number, request));
+        self.write(peer, Content::ClearToSend(envelope.number), 0, sockets);
+    }
+
+    fn complete(&mut self, request: Request, written: Instant) {
+        self.outstanding.remove(&request);
+        self.last_written = self.last_written.max(written);
+    }
+
+    /// All that was written to that peer is in the send buffer.
+    fn written(&mut self, peer: usize, now: Instant) {
+        for request in core::mem::take(&mut self.peers[peer].writing) {
+            self.complete(request, now);
+        }
+    }
+
+    /// Reads what came from that peer.
+    fn read(&mut self, peer: usize, sockets: &mut dyn Sockets) {
+        let socket = self.socket(peer);
+        loop {
+            let mut bytes = sockets.read(socket, u64::MAX);
+            if bytes == 0 {
+                return;
+            }
+            while bytes > 0 {
+                let connection = &mut self.peers[peer];
+                let next = || connection.incoming.pop().map(|header| (header, header.bytes));
+                let Some((header, left)) = connection.reading.take().or_else(next) else { return };
+                let taken = left.min(bytes);
+                bytes -= taken;
+                if taken < left {
+                    connection.reading = Some((header, left - taken));
+                } else {
+                    self.arrived(peer, header, sockets);
+                }
+            }
+        }
+    }
+
+    /// A header with all that follows it came from that peer.
+    fn arrived(&mut self, peer: usize, header: Header, sockets: &mut dyn Sockets) {
+        let Header { content, written, .. } = header;
+        let connection = &mut self.peers[peer];
+        match content {
+            Content::Eager(envelope) => {
+                let receive = connection.matching.arrive(envelope, Unexpected::Eager, written);
+                receive.into_iter().for_each(|request| self.complete(request, written));
+            }
+            Content::RequestToSend(envelope) => {
+                let what = Unexpected::RequestToSend;
+                if let Some(request) = connection.matching.arrive(envelope, what, written) {
+                    self.ask(peer, envelope, request, sockets);
+                }
+            }
+            Content::ClearToSend(number) => {
+                let offered =
+                    connection.offered.iter().position(|(offered, ..)| *offered == number);
+                if let Some(place) = offered {
+                    let (_, request, bytes) = connection.offered.remove(place);
+                    connection.writing.push(request);
+                    self.write(peer, Content::Data(number), bytes, sockets);
+                }
+            }
+            Content::Data(number) => {
+                let awaited = connection.awaited.iter().position(|(awaited, _)| *awaited == number);
+                if let Some(place) = awaited {
+                    let (_, request) = connection.awaited.remove(place);
+                    self.complete(request, written);
+                }
+            }
+        }
+    }
+
+    /// Reads all connections on which something came.
+    fn progress(&mut self, sockets: &mut dyn Sockets) {
+        while let Some(peer) = self.ready.pop_front() {
+            self.peers[peer as usize].ready = false;
+            self.read(peer as usize, sockets);
+        }
+    }
+
+    /// Posts the receives of a round and begins to send.
+    fn begin(&mut self, collective: &Collective, round: &Round, sockets: &mut dyn Sockets) {
+        // Two ranks take part in the operations that they have in common in one order, and each in the order of its rounds.
+        let message = |member: usize, bytes| {
+            let peer = collective.members[member];
+            Message { peer, bytes, communicator: COLLECTIVE, tag: 0 }
+        };
+        let requests = (OWN_REQUESTS..).zip(&round.receives);
+        for (request, &member) in requests {
+            self.receive(message(member, 0), request, sockets);
+        }
+        let requests = (OWN_REQUESTS + round.receives.len() as u64..).zip(&round.sends);
+        for (request, &(member, bytes)) in requests {
+            self.send(message(member, bytes), request, sockets);
+        }
+    }
+
+    /// The rank waited since then, and does no longer.
+    fn waited(&mut self, since: Instant, now: Instant) {
+        self.totals.waiting += now - since;
+        let sent = self.last_written.max(since).min(now);
+        self.totals.waiting_for_sender += sent - since;
+    }
+
+    /// Goes as far as it can without waiting.
+    fn run(&mut self, sockets: &mut dyn Sockets) {
+        let now = sockets.now();
+        loop {
+            self.state = match core::mem::replace(&mut self.state, State::Running) {
+                State::Computing { until } if now >= until => State::Running,
+                State::Waiting { requests, since } => {
+                    self.progress(sockets);
+                    if requests.iter().any(|request| self.outstanding.contains(request)) {
+                        self.state = State::Waiting { requests, since };
+                        return;
+                    }
+                    self.waited(since, now);
+                    State::Running
+                }
+                State::Collective { collective, round, since } => {
+                    self.progress(sockets);
+                    if self.outstanding.range(OWN_REQUESTS..).next().is_some() {
+                        self.state = State::Collective { collective, round, since };
+                        return;
+                    }
+                    self.waited(since, now);
+                    self.next_round(collective, round + 1, sockets)
+                }
+                State::Running => {
+                    let Some(call) = self.calls.next() else { return self.finish(sockets) };
+                    self.progress(sockets);
+                    self.call(call, sockets)
+                }
+                other => {
+                    self.state = other;
+                    return;
+                }
+            };
+        }
+    }
+
+    /// Makes a call.
+    fn call(&mut self, call: Call, sockets: &mut dyn Sockets) -> State {
+        let now = sockets.now();
+        match call {
+            Call::Compute(time) => {
+                self.totals.computing += time;
+                return State::Computing { until: now + time };
+            }
+            Call::Send(message, request) => self.send(message, request, sockets),
+            Call::Receive(message, request) => self.receive(message, request, sockets),
+            Call::Wait(requests) => return State::Waiting { requests, since: now },
+            Call::Collective(collective) => {
+                return self.next_round(Box::new(collective), 0, sockets);
+            }
+        }
+        State::Running
+    }
+
+    /// Begins the round of that number, if there is one.
+    fn next_round(
+        &mut self,
+        collective: Box<Collective>,
+        number: usize,
+        sockets: &mut dyn Sockets,
+    ) -> State {
+        let own = self.totals.rank;
+        let place = collective.members.iter().position(|&member| member == own);
+        let round = place.and_then(|place| collective.round(&self.library, place, number));
+        let Some(round) = round else { return State::Running };
+        self.begin(&collective, &round, sockets);
+        State::Collective { collective, round: number, since: sockets.now() }
+    }
+
+    fn finish(&mut self, sockets: &mut dyn Sockets) {
+        self.state = State::Done;
+        self.totals.finished = Some(sockets.now());
+        (0..self.peers.len() as u32 - 1).for_each(|socket| sockets.close(SocketId(socket)));
+    }
+
+    /// Whether it reads what comes now.
+    fn reads(&self) -> bool {
+        match self.state {
+            State::Computing { .. } => self.library.progress == Progress::Always,
+            _ => true,
+        }
+    }
+}
+
+impl Application for Rank {
+    fn handle(&mut self, event: SocketEvent, sockets: &mut dyn Sockets) {
+        let now = sockets.now();
+        match event {
+            SocketEvent::Timer if self.state == State::Idle && now >= self.span.start => {
+                self.connect(sockets);
+            }
+            SocketEvent::Connected(_) | SocketEvent::Accepted(_) => self.opened += 1,
+            SocketEvent::Readable(socket) => {
+                let peer = self.peer_of(socket);
+                if !core::mem::replace(&mut self.peers[peer].ready, true) {
+                    self.ready.push_back(peer as u32);
+                }
+            }
+            SocketEvent::Writable(socket) => self.written(self.peer_of(socket), now),
+            _ => {}
+        }
+        if self.state == State::Connecting && self.opened + 1 == self.peers.len() {
+            self.state = State::Running;
+            self.totals.started = Some(now);
+        }
+        if self.reads() && self.totals.started.is_some() {
+            self.progress(sockets);
+        }
+        self.run(sockets);
+    }
+
+    fn next_wakeup(&self) -> Instant {
+        match self.state {
+            State::Idle => self.span.start,
+            State::Computing { until } => until,
+            _ => Instant::NEVER,
+        }
+    }
+
+    fn rank(&self) -> Option<RankTotals> {
+        Some(self.totals)
+    }
+}
