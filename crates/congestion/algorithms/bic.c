@@ -14,8 +14,13 @@
  * Departures: increments are exact fractions of a packet per ACK where Linux rounds the number of
  * ACKs per packet, so the law holds at every window. Linux's delayed-ACK estimate is not needed:
  * the transport says how many packets an ACK covers (one, if it is of 2.6.9's age).
+ *
+ * A restart may be paced (restart.h).
  */
 #include "cc.h"
+#include "restart.h"
+
+CC_PARAMETERS(RESTART_PARAMETERS);
 
 #define LOW_WINDOW 14 /* packets */
 #define BETA 819 /* of BETA_ONE: what a loss leaves */
@@ -25,6 +30,8 @@
 #define SMOOTH_PART 20 /* round trips in which creeping gains B packets */
 
 struct bic {
+	CC_FIELDS(RESTART_PARAMETERS)
+	struct restart resumed;
 	u32 last_max; /* window at the last loss, packets; 0 before the first */
 };
 
@@ -102,4 +109,15 @@ CC_UNDO_CWND(bic, struct cc *c)
 	return cc_undo(c);
 }
 
-CC_ALGORITHM_OF_STATES(bic, CC_HAS(bic, init), CC_FLAGS(bic, CC_WINDOW_ONLY));
+CC_PKTS_ACKED(bic, struct cc *c, const struct cc_ack *ack)
+{
+	RESTART_ACKED(CC_PRIVATE(c, struct bic), c, ack);
+}
+
+CC_CWND_EVENT(bic, struct cc *c, u32 event)
+{
+	RESTART_EVENT(CC_PRIVATE(c, struct bic), c, event);
+}
+
+CC_ALGORITHM_OF_STATES(bic, CC_HAS(bic, init), CC_HAS(bic, pkts_acked), CC_HAS(bic, cwnd_event),
+		       CC_FLAGS(bic, CC_WINDOW_ONLY | CC_ACKS_PACED));

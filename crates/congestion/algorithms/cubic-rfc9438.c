@@ -21,9 +21,14 @@
  * window does not grow beyond what is used, as here). The time during which the application
  * limits sending is left out of t by moving the epoch, as section 5.8 asks. A window above W in the
  * concave part waits for W to catch up: cwnd is never lowered by growth.
+ *
+ * A restart may be paced (restart.h).
  */
 #include "cc.h"
 #include "hystartpp.h"
+#include "restart.h"
+
+CC_PARAMETERS(RESTART_PARAMETERS);
 
 #define BETA 7 /* of BETA_ONE: what a loss leaves */
 #define BETA_ONE 10
@@ -45,6 +50,7 @@ struct curve {
 };
 
 struct cubic {
+	CC_FIELDS(RESTART_PARAMETERS)
 	struct curve curve;
 	struct curve undone; /* the curve before the last reduction */
 	struct hystart hystart;
@@ -52,6 +58,7 @@ struct cubic {
 	u32 est_credit; /* towards W_est's next packet, in 1 / (ALPHA_ONE * cwnd) */
 	u16 epoch;      /* enum cubic_epoch: whether the curve is being followed */
 	u16 undo_epoch; /* the same, before the last reduction */
+	struct restart resumed;
 };
 
 static CC_INLINE u32 ticks(u64 us)
@@ -172,7 +179,7 @@ CC_INIT(cubic9438, struct cc *c)
 {
 	struct cubic *s = CC_PRIVATE(c, struct cubic);
 
-	*s = (struct cubic){ .growing_us = c->now_us };
+	*s = (struct cubic){ RESTART_KEPT(s), .growing_us = c->now_us };
 	hystart_reset(&s->hystart);
 }
 
@@ -215,13 +222,19 @@ CC_CONG_AVOID(cubic9438, struct cc *c, u32 ack, u32 acked)
 
 CC_PKTS_ACKED(cubic9438, struct cc *c, const struct cc_ack *ack)
 {
-	hystart_acked(&CC_PRIVATE(c, struct cubic)->hystart, c, cc_rtt_us(ack));
+	struct cubic *s = CC_PRIVATE(c, struct cubic);
+
+	RESTART_ACKED(s, c, ack);
+	hystart_acked(&s->hystart, c, cc_rtt_us(ack));
 }
 
 CC_CWND_EVENT(cubic9438, struct cc *c, u32 event)
 {
+	struct cubic *s = CC_PRIVATE(c, struct cubic);
+
 	if (event == CC_TX_START)
-		skip_idle(CC_PRIVATE(c, struct cubic), c->now_us);
+		skip_idle(s, c->now_us);
+	RESTART_EVENT(s, c, event);
 }
 
 /* Section 4.8: after a timeout W_max is the window at which congestion avoidance begins. */

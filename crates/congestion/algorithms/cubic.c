@@ -21,13 +21,16 @@
  * - An undone reduction gives back the window and not the curve.
  * - Sending that resumes with nothing in flight moves the epoch by the time since the last packet.
  *
- * Time is counted in jiffies and, in the curve, in 1/1024 s.
+ * A restart may be paced (restart.h). Time is counted in jiffies and, in the curve, in 1/1024 s.
  *
  * Departures: the cube root is exact, where Linux' is within 0.2 % on average; offsets end at
  * 2^18/1024 s (256 s), where Linux' arithmetic overflows somewhat later.
  */
 #include "cc.h"
 #include "hystart.h"
+#include "restart.h"
+
+CC_PARAMETERS(RESTART_PARAMETERS);
 
 #define BETA 717 /* of BETA_ONE: what a loss leaves */
 #define BETA_ONE 1024
@@ -42,6 +45,8 @@
 #define EST_EIGHTHS 15
 
 struct cubic {
+	CC_FIELDS(RESTART_PARAMETERS)
+	struct restart resumed;
 	u32 per;       /* packets acknowledged for one of growth */
 	u32 w_max;     /* packets; 0 before the first loss and after a timeout */
 	u32 cwnd_seen; /* the window at the last calculation, packets */
@@ -166,7 +171,7 @@ CC_INIT(cubic, struct cc *c)
 {
 	struct cubic *s = CC_PRIVATE(c, struct cubic);
 
-	*s = (struct cubic){ 0 };
+	*s = (struct cubic){ RESTART_KEPT(s) };
 	hystart_reset(&s->hystart, c);
 }
 
@@ -204,6 +209,7 @@ CC_PKTS_ACKED(cubic, struct cc *c, const struct cc_ack *ack)
 	struct cubic *s = CC_PRIVATE(c, struct cubic);
 	s32 rtt_us = cc_rtt_us(ack);
 
+	RESTART_ACKED(s, c, ack);
 	if (rtt_us < 0 || (s->in_epoch && (s32)(c->jiffies - s->epoch) < (s32)c->hz))
 		return;
 	hystart_acked(&s->hystart, c, cc_max((u32)rtt_us, 1));
@@ -214,6 +220,8 @@ CC_CWND_EVENT(cubic, struct cc *c, u32 event)
 	struct cubic *s = CC_PRIVATE(c, struct cubic);
 	s32 idle = (s32)(c->jiffies - c->last_sent);
 
+	if (RESTART_EVENT(s, c, event) && c->ssthresh < CC_INFINITE_SSTHRESH)
+		s->hystart.spread = 1;
 	if (event != CC_TX_START || !s->in_epoch || idle <= 0)
 		return;
 	s->epoch += (u32)idle;
@@ -227,7 +235,7 @@ CC_SET_STATE(cubic, struct cc *c, u32 state)
 
 	if (state != CC_LOSS)
 		return;
-	*s = (struct cubic){ 0 };
+	*s = (struct cubic){ RESTART_KEPT(s) };
 	hystart_reset(&s->hystart, c);
 }
 

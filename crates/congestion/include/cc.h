@@ -62,6 +62,7 @@ enum cc_flag {
 	CC_NEEDS_ECN = 1U << 1,    /* ECN is negotiated whatever the stack's setting: Linux's TCP_CONG_NEEDS_ECN */
 	CC_TOLD_UNUSED = 1U << 16, /* cong_avoid has something to do also where cwnd_limited is 0 */
 	CC_WINDOW_ONLY = 1U << 17, /* cong_avoid reads no more than cwnd* and ssthresh of the view */
+	CC_ACKS_PACED = 1U << 18,  /* pkts_acked has nothing to do where `paced` is 0 */
 };
 
 /* A pacing rate that does not bind: Linux's ~0UL. */
@@ -106,10 +107,10 @@ struct cc {
 	u32 lost;         /* packets taken for lost so far, retransmissions included, wrapping */
 	u32 sack;         /* 1 if the peer acknowledges selectively */
 	u16 hz;           /* ticks a second */
-	u16 paced;        /* 1 if segments are spread over the round trip; 1 written by init asks for it */
+	u16 paced;        /* 1 if segments are spread over the round trip; written, 1 asks for it and 0 ends it */
 	u16 echo_ce;      /* 1 if ACKs echo a congestion mark; written at the two events of ECN */
 	u16 ack_now;      /* 0; 1 written at the two events of ECN acknowledges at once, see below */
-	u64 pacing_rate;  /* bytes per second, worked out also if nothing paces; written by cong_control */
+	u64 pacing_rate;  /* bytes per second, worked out also if nothing paces; written by cong_control, see below */
 	u64 now_us;       /* the time */
 	u64 priv[CC_PRIVATE_BYTES / 8]; /* the algorithm's own; zero before init */
 };
@@ -120,6 +121,11 @@ struct cc {
  * (RFC 8257 section 3.2), writes echo_ce at each of the two events, and ack_now where the mark differs from
  * the last one. Then an ACK that was delayed goes out before any other, up to ack_prior and with the other
  * echo, so that no ACK speaks for segments of both kinds; the segment at hand is acknowledged at once.
+ */
+
+/*
+ * The pacing rate is the stack's own unless the algorithm has cong_control: one that is written by another hook
+ * lasts until the next ACK. `paced` may be 0 only where the algorithm wrote 1.
  */
 
 /*

@@ -15,6 +15,8 @@ static CC_INLINE u32 cc_cwnd_limited(const struct tcp_sock *tp)
 	return tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out;
 }
 
+#define CC_PACING_NEEDED 1 /* Linux's SK_PACING_NEEDED */
+
 /* Linux's TCP_ECN_DEMAND_CWR (every ACK echoes a mark), ICSK_ACK_TIMER and ICSK_ACK_NOW. */
 #define CC_DEMAND_CWR 4
 #define CC_ACK_TIMER 2
@@ -57,8 +59,8 @@ static CC_INLINE void cc_load(struct cc *c, struct tcp_sock *tp)
 
 /*
  * A pacing rate is stored only if the algorithm set one: the kernel owns it otherwise. What the program
- * allows at most (SO_MAX_PACING_RATE) bounds it, as in Linux's tcp_bbr.c. Pacing that it asks for is the
- * transport's own (SK_PACING_NEEDED), unless sch_fq does it.
+ * allows at most (SO_MAX_PACING_RATE) bounds it, as in Linux's tcp_bbr.c. Pacing that it asks for, and may end, is
+ * the transport's own (SK_PACING_NEEDED), unless sch_fq does it.
  */
 static CC_INLINE void cc_store(struct tcp_sock *tp, const struct cc *c)
 {
@@ -71,7 +73,9 @@ static CC_INLINE void cc_store(struct tcp_sock *tp, const struct cc *c)
 		tp->inet_conn.icsk_inet.sk.sk_pacing_rate =
 			c->pacing_rate < most ? c->pacing_rate : most;
 	if (c->paced && !tp->inet_conn.icsk_inet.sk.sk_pacing_status)
-		tp->inet_conn.icsk_inet.sk.sk_pacing_status = 1;
+		tp->inet_conn.icsk_inet.sk.sk_pacing_status = CC_PACING_NEEDED;
+	if (!c->paced && tp->inet_conn.icsk_inet.sk.sk_pacing_status == CC_PACING_NEEDED)
+		tp->inet_conn.icsk_inet.sk.sk_pacing_status = 0;
 	CC_UNROLL
 	for (int i = 0; i < CC_PRIVATE_BYTES / 8; i++)
 		tp->inet_conn.icsk_ca_priv[i] = c->priv[i];

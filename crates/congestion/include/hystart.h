@@ -36,7 +36,8 @@ struct hystart {
 	u32 round_min_us;   /* least RTT of the round's samples */
 	u32 delay_min_us;   /* least RTT since the last reset; 0 before the first */
 	u16 samples;        /* of this round, up to HYSTART_SAMPLES */
-	u16 found;          /* slow start was ended; stays until the next reset */
+	u8 found;           /* slow start was ended; stays until the next reset */
+	u8 spread;          /* what was sent was paced over the round trip (restart.h): its ACKs are a train on any path */
 };
 
 static CC_INLINE void hystart_start_round(struct hystart *h, const struct cc *c)
@@ -52,6 +53,7 @@ static CC_INLINE void hystart_reset(struct hystart *h, const struct cc *c)
 {
 	h->delay_min_us = 0;
 	h->found = 0;
+	h->spread = 0;
 	hystart_start_round(h, c);
 }
 
@@ -102,7 +104,7 @@ static CC_INLINE void hystart_acked(struct hystart *h, struct cc *c, u32 rtt_us)
 		hystart_start_round(h, c);
 	if (c->cwnd < HYSTART_CWND_MIN)
 		return;
-	train = hystart_train(h, c);
+	train = hystart_train(h, c) && !h->spread;
 	delay = hystart_delay(h, rtt_us);
 	if (train || delay) {
 		h->found = 1;

@@ -106,14 +106,14 @@ pub struct Sock {
     pub sack: u32,
     /// Ticks a second; read.
     pub hz: u16,
-    /// 1 if segments are spread over the round trip; an algorithm that needs it writes 1 in `init`.
+    /// 1 if segments are spread over the round trip; written, 1 asks for it and 0 ends it.
     pub paced: u16,
     /// 1 if ACKs echo a congestion mark; written at the two events of ECN.
     pub echo_ce: u16,
     /// 0; 1 written at the two events of ECN acknowledges at once, and what waited for its ACK before that.
     pub ack_now: u16,
     /// Pacing rate in bytes per second, worked out also if nothing paces; written by algorithms with
-    /// `cong_control`, whose own it is. [`UNPACED`] does not bind.
+    /// `cong_control`, whose own it is. Written by another hook it lasts until the next ACK. [`UNPACED`] does not bind.
     pub pacing_rate: u64,
     /// The time in microseconds; read.
     pub now_us: u64,
@@ -161,7 +161,7 @@ pub struct RateSample {
 }
 
 /// The headers, by their names, that [`Algorithm::source`] includes where a kernel is built of both.
-pub const HEADERS: [(&str, &str); 9] = [
+pub const HEADERS: [(&str, &str); 10] = [
     ("bbr3.h", include_str!("../include/bbr3.h")),
     ("cc.h", include_str!("../include/cc.h")),
     ("cc_builtin.h", include_str!("../include/cc_builtin.h")),
@@ -171,6 +171,7 @@ pub const HEADERS: [(&str, &str); 9] = [
     ("highspeed_table.h", include_str!(concat!(env!("OUT_DIR"), "/highspeed_table.h"))),
     ("hystart.h", include_str!("../include/hystart.h")),
     ("hystartpp.h", include_str!("../include/hystartpp.h")),
+    ("restart.h", include_str!("../include/restart.h")),
 ];
 
 /// A pacing rate that does not bind.
@@ -221,7 +222,7 @@ pub struct Hooks {
     pub set_state: Option<extern "C" fn(&mut Sock, u32)>,
     pub cong_control: Option<extern "C" fn(&mut Sock, u32, &RateSample)>,
     pub parameters: &'static Parameters,
-    /// What is asked of the caller: [`NEEDS_ECN`], [`TOLD_UNUSED`], [`WINDOW_ONLY`].
+    /// What is asked of the caller: [`NEEDS_ECN`], [`TOLD_UNUSED`], [`WINDOW_ONLY`], [`ACKS_PACED`].
     pub flags: u32,
 }
 
@@ -231,6 +232,8 @@ pub const NEEDS_ECN: u32 = 1 << 1;
 pub const TOLD_UNUSED: u32 = 1 << 16;
 /// `cong_avoid` reads no more than the window, the threshold and what bounds and limits the window.
 pub const WINDOW_ONLY: u32 = 1 << 17;
+/// `pkts_acked` has nothing to do where [`Sock::paced`] is 0.
+pub const ACKS_PACED: u32 = 1 << 18;
 
 /// Without the space that parts a comment's text from its margin.
 fn unspaced(line: &str) -> &str {
@@ -379,10 +382,11 @@ impl Algorithm {
         (self.ops.cong_avoid)(sock, ack, acked);
     }
 
-    /// Whether [`Self::pkts_acked`] does anything, so that a transport need not prepare for it.
+    /// Whether [`Self::pkts_acked`] does anything where [`Sock::paced`] is as given, so that a transport need not
+    /// prepare for it.
     #[inline]
-    pub const fn observes_acks(&self) -> bool {
-        self.ops.pkts_acked.is_some()
+    pub const fn observes_acks(&self, paced: u16) -> bool {
+        self.ops.pkts_acked.is_some() && (paced != 0 || self.ops.flags & ACKS_PACED == 0)
     }
 
     /// An ACK arrived, in whatever state; before [`Self::cong_avoid`].

@@ -388,7 +388,9 @@ impl Sender {
     #[inline(never)]
     fn notify(&mut self, event: Event, now: Instant) {
         self.refresh(now);
+        let rate = self.sock.pacing_rate;
         self.algorithm().cwnd_event(&mut self.sock, event);
+        self.take_pacing(rate);
     }
 
     /// Whether the algorithm cannot do without ECN.

@@ -119,12 +119,13 @@ impl Sender {
             self.rtt.sample(first, now, self.una, self.nxt);
             self.rtt.reset_backoff();
             self.rack.advance_plain(last.sent, last.end, now);
-            if self.algorithm().observes_acks() {
+            if self.algorithm().observes_acks(self.sock.paced) {
                 let rtt_ns = now.since(last.sent).as_ns() as i64;
                 let in_flight = self.delivered.wrapping_sub(last.delivered);
                 self.refresh(now);
                 let sample = AckSample { rtt_ns, acked, in_flight };
                 self.algorithm().pkts_acked(&mut self.sock, &sample);
+                self.own_pacing();
             }
             self.rearm_untroubled(now);
         } else {
@@ -247,10 +248,11 @@ impl Sender {
     /// The algorithm's hook, for every ACK while data is out.
     fn tell_acked(&mut self, progress: &Progress, rtt_ns: i64, now: Instant) {
         self.refresh(now);
-        if self.algorithm().observes_acks() {
+        if self.algorithm().observes_acks(self.sock.paced) {
             let in_flight = self.delivered.wrapping_sub(progress.newest.delivered);
             let sample = AckSample { rtt_ns, acked: progress.packets, in_flight };
             self.algorithm().pkts_acked(&mut self.sock, &sample);
+            self.own_pacing();
         }
     }
 

@@ -38,6 +38,8 @@ pub(super) struct Burst {
     buffer_end: u64,
     /// Segments leave in bursts, or paced, or counted by small queues.
     on: bool,
+    /// The pacing rate that the algorithm wrote, in bytes per second, until the next ACK; 0 if the rate is the stack's.
+    written: u64,
 }
 
 impl Burst {
@@ -51,12 +53,8 @@ impl Burst {
             queue_limit: u64::MAX,
             buffer_end: 0,
             on: config.tso || config.pacing || config.small_queues,
+            written: 0,
         }
-    }
-
-    /// Segments are paced from now on.
-    pub(super) fn paced(&mut self) {
-        self.on = true;
     }
 
     #[inline]
@@ -91,6 +89,9 @@ impl Sender {
         if self.controls() {
             return self.sock.pacing_rate.min(self.config.emission.pacing_rate_max);
         }
+        if self.burst.written != 0 {
+            return self.burst.written.min(self.config.emission.pacing_rate_max);
+        }
         if self.rtt.srtt8() == 0 {
             return 0;
         }
@@ -105,6 +106,34 @@ impl Sender {
         let scale = 80_000 * u64::from(percent);
         let rate = scaled(window, scale, u64::from(self.rtt.srtt8()));
         rate.min(emission.pacing_rate_max).max(1)
+    }
+
+    /// An event was told to the algorithm, and the pacing rate was this: one that it wrote holds until the next ACK, as
+    /// in Linux, which keeps `sk_pacing_rate` until then.
+    pub(super) fn take_pacing(&mut self, rate: u64) {
+        if !self.controls() && self.sock.paced != 0 && self.sock.pacing_rate != rate {
+            (self.burst.written, self.burst.goal) = (self.sock.pacing_rate, 0);
+        }
+        self.follow_pacing();
+    }
+
+    /// An ACK was told to the algorithm: the pacing rate is the stack's own again (Linux's `tcp_update_pacing_rate`).
+    #[inline]
+    pub(super) fn own_pacing(&mut self) {
+        if self.burst.written != 0 {
+            (self.burst.written, self.burst.goal) = (0, 0);
+            self.follow_pacing();
+        }
+    }
+
+    /// Segments are paced if the algorithm has it so.
+    pub(super) fn follow_pacing(&mut self) {
+        let paces = self.sock.paced != 0;
+        if self.paces != paces {
+            let emission = &self.config.emission;
+            (self.paces, self.burst.written) = (paces, if paces { self.burst.written } else { 0 });
+            self.burst.on = emission.tso || paces || emission.small_queues;
+        }
     }
 
     /// Segments of a burst, worked out anew once a burst was delivered.

@@ -23,7 +23,7 @@ impl Sender {
             SocketOption::RtoMin(min) => self.rtt.set_min(*min),
             SocketOption::PacingRate(_) => {
                 self.sock.paced = 1;
-                self.pace_from_now_on();
+                self.follow_pacing();
             }
             // As in Linux the one that is there goes on (`tcp_set_congestion_control`).
             SocketOption::Congestion(new) if *new != congestion => {
@@ -44,11 +44,6 @@ impl Sender {
     fn go_on(&mut self) {
         self.refresh_fast_path();
         self.settle();
-    }
-
-    fn pace_from_now_on(&mut self) {
-        self.paces = true;
-        self.burst.paced();
     }
 
     /// Another algorithm takes over at the window that there is.
@@ -77,9 +72,7 @@ impl Sender {
             self.sock.pacing_rate = UNPACED;
         }
         self.config.congestion.init(&mut self.sock);
-        if self.sock.paced != 0 && !self.paces {
-            self.pace_from_now_on();
-        }
+        self.follow_pacing();
     }
 
     /// The window as it is.

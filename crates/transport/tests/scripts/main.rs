@@ -10,6 +10,7 @@ mod options;
 mod pipe;
 mod rates;
 mod recovery;
+mod restart;
 mod segments;
 mod tail;
 

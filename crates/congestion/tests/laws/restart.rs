@@ -1,0 +1,150 @@
+//! Paced restart: M. Matsuda et al., "TCP Layer Adapted to MPI Library", section 3.2, of every algorithm that has it.
+
+use congestion::{AckSample, Algorithm, Config, Event, INFINITE_SSTHRESH, Sock, State};
+use proptest::prelude::*;
+
+use crate::path::{MSS, established};
+
+/// A round trip of 20 ms.
+const SRTT_US8: u32 = 160_000;
+
+/// Each algorithm that takes the part, with the choice made.
+fn all(restart: u32, rate: u32) -> impl Iterator<Item = Config> {
+    let taking = |algorithm: &&Algorithm| {
+        algorithm.parameters().iter().any(|parameter| parameter.name() == "restart")
+    };
+    Algorithm::all().iter().filter(taking).map(move |algorithm| {
+        let mut config = Config::from(algorithm);
+        config.set("restart", restart).expect("within its range");
+        config.set("restart_rate", rate).expect("within its range");
+        config
+    })
+}
+
+/// A connection with nothing in flight.
+fn idle(config: &Config, cwnd: u32, ssthresh: u32) -> Sock {
+    let mut sock = established(cwnd, ssthresh);
+    sock.srtt_us8 = SRTT_US8;
+    sock.pacing_rate = 1_000_000;
+    config.init(&mut sock);
+    sock
+}
+
+fn acknowledged(config: &Config, sock: &mut Sock, acked: u32, rtt_ns: i64) {
+    let sample = AckSample { rtt_ns, acked, in_flight: acked };
+    config.algorithm().pkts_acked(sock, &sample);
+}
+
+#[test]
+fn the_algorithms_of_paper_2_take_it() {
+    let names: Vec<_> = all(1, 0).map(|config| config.algorithm().name()).collect();
+    for name in ["bic", "cubic", "cubic-rfc9438", "newreno"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+}
+
+#[test]
+fn the_threshold_is_sent_in_a_round_trip_and_the_first_ack_ends_it() {
+    for config in all(1, 0) {
+        let name = config.algorithm().name();
+        let mut sock = idle(&config, 10, 582);
+        config.algorithm().cwnd_event(&mut sock, Event::TxStart);
+        assert_eq!((sock.cwnd, sock.ssthresh, sock.paced), (582, 582, 1), "{name}");
+        assert_eq!(sock.pacing_rate, 582 * u64::from(MSS) * 50, "{name}: in 20 ms");
+        // 300 packets left; data of the peer's comes in, whose ACK says nothing new.
+        sock.in_flight = 300;
+        acknowledged(&config, &mut sock, 0, -1);
+        assert_eq!((sock.cwnd, sock.paced), (582, 1), "{name}");
+        // As if the paper's timer had added them one by one.
+        sock.in_flight = 298;
+        acknowledged(&config, &mut sock, 2, 20_000_000);
+        assert_eq!((sock.cwnd, sock.ssthresh, sock.paced), (300, 582, 0), "{name}");
+    }
+}
+
+#[test]
+fn a_new_connection_is_paced_at_the_rate_that_is_configured() {
+    for config in all(1, 250) {
+        let mut sock = idle(&config, 10, INFINITE_SSTHRESH);
+        config.algorithm().cwnd_event(&mut sock, Event::TxStart);
+        // 250 Mbit/s for 20 ms are 625 000 bytes.
+        assert_eq!((sock.cwnd, sock.paced), (625_000 / MSS, 1));
+        assert!(sock.pacing_rate.abs_diff(31_250_000) < 50 * u64::from(MSS));
+    }
+    for config in all(1, 0) {
+        let mut sock = idle(&config, 10, INFINITE_SSTHRESH);
+        config.algorithm().cwnd_event(&mut sock, Event::TxStart);
+        assert_eq!((sock.cwnd, sock.paced), (10, 0), "no rate is configured");
+    }
+}
+
+#[test]
+fn nothing_is_paced_that_is_off_above_the_threshold_in_recovery_or_of_unknown_round_trip() {
+    let check = |config: &Config, change: fn(&mut Sock)| {
+        let mut sock = idle(config, 10, 582);
+        change(&mut sock);
+        let before = (sock.cwnd, sock.paced, sock.pacing_rate);
+        config.algorithm().cwnd_event(&mut sock, Event::TxStart);
+        assert_eq!((sock.cwnd, sock.paced, sock.pacing_rate), before);
+    };
+    all(0, 250).for_each(|config| check(&config, |_| {}));
+    for config in all(1, 250) {
+        check(&config, |sock| sock.cwnd = 582);
+        check(&config, |sock| sock.state = State::Recovery as u32);
+        check(&config, |sock| sock.state = State::Loss as u32);
+        check(&config, |sock| sock.srtt_us8 = 0);
+    }
+}
+
+#[test]
+fn a_program_s_own_pacing_goes_on() {
+    for config in all(1, 0) {
+        let mut sock = idle(&config, 10, 582);
+        sock.paced = 1;
+        config.algorithm().cwnd_event(&mut sock, Event::TxStart);
+        sock.in_flight = 300;
+        acknowledged(&config, &mut sock, 1, 20_000_000);
+        assert_eq!((sock.cwnd, sock.paced), (301, 1));
+    }
+}
+
+#[test]
+fn a_timeout_before_the_first_ack_ends_it() {
+    for config in all(1, 0) {
+        let mut sock = idle(&config, 10, 582);
+        let algorithm = config.algorithm();
+        algorithm.cwnd_event(&mut sock, Event::TxStart);
+        sock.ssthresh = algorithm.ssthresh(&mut sock);
+        algorithm.cwnd_event(&mut sock, Event::Loss);
+        sock.cwnd = 1;
+        algorithm.set_state(&mut sock, State::Loss);
+        sock.state = State::Loss as u32;
+        algorithm.cwnd_event(&mut sock, Event::TxStart);
+        assert_eq!((sock.cwnd, sock.paced), (1, 0));
+        assert_eq!(config.parameters().next().map(|(_, value)| value), Some(1), "still chosen");
+    }
+}
+
+proptest! {
+    #[test]
+    fn it_never_exceeds_the_threshold_and_leaves_no_less_than_it_began_with(
+        cwnd in 1_u32..1 << 20,
+        ssthresh in 2_u32..1 << 27,
+        clamp in 1_u32..1 << 27,
+        srtt_us8 in any::<u32>(),
+        in_flight in 0_u32..1 << 27,
+        acked in 1_u32..1 << 20,
+    ) {
+        for config in all(1, 250) {
+            let mut sock = idle(&config, cwnd, ssthresh);
+            (sock.cwnd_clamp, sock.srtt_us8) = (clamp, srtt_us8);
+            config.algorithm().cwnd_event(&mut sock, Event::TxStart);
+            prop_assert!(sock.cwnd >= cwnd && sock.cwnd <= cwnd.max(ssthresh.min(clamp)));
+            prop_assert_eq!(sock.paced != 0, sock.cwnd > cwnd);
+            sock.in_flight = in_flight;
+            let reached = sock.cwnd;
+            acknowledged(&config, &mut sock, acked, 20_000_000);
+            prop_assert!(sock.cwnd >= cwnd && sock.cwnd <= reached && sock.paced == 0);
+        }
+    }
+}
