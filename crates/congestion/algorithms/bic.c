@@ -109,15 +109,6 @@ CC_UNDO_CWND(bic, struct cc *c)
 	return cc_undo(c);
 }
 
-CC_PKTS_ACKED(bic, struct cc *c, const struct cc_ack *ack)
-{
-	RESTART_ACKED(CC_PRIVATE(c, struct bic), c, ack);
-}
+RESTART_HOOKS(bic)
 
-CC_CWND_EVENT(bic, struct cc *c, u32 event)
-{
-	RESTART_EVENT(CC_PRIVATE(c, struct bic), c, event);
-}
-
-CC_ALGORITHM_OF_STATES(bic, CC_HAS(bic, init), CC_HAS(bic, pkts_acked), CC_HAS(bic, cwnd_event),
-		       CC_FLAGS(bic, CC_WINDOW_ONLY | CC_ACKS_PACED));
+CC_ALGORITHM_OF_STATES(bic, RESTART_HAS(bic), CC_FLAGS(bic, CC_WINDOW_ONLY | CC_ACKS_PACED));

@@ -12,8 +12,13 @@
  *
  * Departure: b(w) is that of the row, not of the window itself. The two differ by
  * up to 0.06 between 38 and 118 packets, by less than 0.04 above.
+ *
+ * A restart may be paced (restart.h).
  */
 #include "cc.h"
+#include "restart.h"
+
+RESTART_ALONE(highspeed)
 
 #define DECREASE_ONE 65536 /* b is in 1/65536 */
 
@@ -61,4 +66,4 @@ CC_UNDO_CWND(highspeed, struct cc *c)
 	return cc_undo(c);
 }
 
-CC_ALGORITHM(highspeed, CC_FLAGS(highspeed, CC_WINDOW_ONLY));
+CC_ALGORITHM(highspeed, RESTART_HAS(highspeed), CC_FLAGS(highspeed, CC_WINDOW_ONLY | CC_ACKS_PACED));

@@ -29,14 +29,18 @@
  *
  * Departures: the samples of a round trip are counted in 32 bits, where Linux's counter of 16 bits wraps
  * at 65536 (a division by zero there); the window stops at 2^26 packets.
+ *
+ * A restart may be paced (restart.h).
  */
 #include "cc.h"
+#include "restart.h"
 
 #define PARAMETERS(number)                                                                         \
 	number(win_thresh, 15, 1, 65535,                                                           \
 	       "Packets: a smaller window follows standard TCP, whatever the delay.")              \
 	number(theta, 5, 1, 255,                                                                   \
-	       "Round trips of low delay in a row before the increase returns to its maximum.")
+	       "Round trips of low delay in a row before the increase returns to its maximum.")    \
+	RESTART_PARAMETERS(number)
 CC_PARAMETERS(PARAMETERS);
 
 /* alpha, in 1/128 packet a round trip */
@@ -52,6 +56,7 @@ CC_PARAMETERS(PARAMETERS);
 
 struct illinois {
 	CC_FIELDS(PARAMETERS)
+	struct restart resumed;
 	u64 rtt_sum_us; /* of the samples of this round */
 	u32 samples;    /* of this round */
 	u32 least_us;   /* of all round trips; CC_U32_MAX before the first sample */
@@ -178,6 +183,7 @@ CC_PKTS_ACKED(illinois, struct cc *c, const struct cc_ack *ack)
 	s32 rtt_us = cc_rtt_us(ack);
 	u32 sample = cc_min((u32)rtt_us, RTT_MOST_US);
 
+	RESTART_ACKED(s, c, ack);
 	s->acked = ack->acked;
 	if (rtt_us < 0)
 		return;
@@ -185,6 +191,11 @@ CC_PKTS_ACKED(illinois, struct cc *c, const struct cc_ack *ack)
 	s->most_us = cc_max(s->most_us, sample);
 	s->rtt_sum_us += sample;
 	s->samples++;
+}
+
+CC_CWND_EVENT(illinois, struct cc *c, u32 event)
+{
+	RESTART_EVENT(CC_PRIVATE(c, struct illinois), c, event);
 }
 
 /* After a timeout nothing that was known of the path counts, but its RTTs. */
@@ -206,4 +217,4 @@ CC_UNDO_CWND(illinois, struct cc *c)
 }
 
 CC_ALGORITHM_OF_STATES(illinois, CC_HAS(illinois, init), CC_HAS(illinois, pkts_acked),
-		       CC_FLAGS(illinois, CC_TOLD_UNUSED));
+		       CC_HAS(illinois, cwnd_event), CC_FLAGS(illinois, CC_TOLD_UNUSED));

@@ -15,12 +15,7 @@
 #include "cc.h"
 #include "restart.h"
 
-CC_PARAMETERS(RESTART_PARAMETERS);
-
-struct newreno {
-	CC_FIELDS(RESTART_PARAMETERS)
-	struct restart resumed;
-};
+RESTART_ALONE(newreno)
 
 CC_SSTHRESH(newreno, struct cc *c)
 {
@@ -37,20 +32,4 @@ CC_UNDO_CWND(newreno, struct cc *c)
 	return cc_undo(c);
 }
 
-CC_PKTS_ACKED(newreno, struct cc *c, const struct cc_ack *ack)
-{
-	RESTART_ACKED(CC_PRIVATE(c, struct newreno), c, ack);
-}
-
-CC_CWND_EVENT(newreno, struct cc *c, u32 event)
-{
-	RESTART_EVENT(CC_PRIVATE(c, struct newreno), c, event);
-}
-
-/* What may be set is written to the private state before init. */
-CC_INIT(newreno, struct cc *c)
-{
-}
-
-CC_ALGORITHM(newreno, CC_HAS(newreno, init), CC_HAS(newreno, pkts_acked), CC_HAS(newreno, cwnd_event),
-	     CC_FLAGS(newreno, CC_WINDOW_ONLY | CC_ACKS_PACED));
+CC_ALGORITHM(newreno, RESTART_HAS(newreno), CC_FLAGS(newreno, CC_WINDOW_ONLY | CC_ACKS_PACED));

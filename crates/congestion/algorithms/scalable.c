@@ -13,8 +13,13 @@
  * Between 16 and 100 packets 0.01 a packet is less than standard TCP's 1 / cwnd, which the smaller
  * decrease makes up for. Linux's tcp_scalable takes the larger increase there (`scalable50`); this
  * keeps Kelly's law.
+ *
+ * A restart may be paced (restart.h).
  */
 #include "cc.h"
+#include "restart.h"
+
+RESTART_ALONE(scalable)
 
 #define LEGACY_WINDOW 16 /* packets */
 #define PACKETS_PER_INCREASE 100 /* 1 / a */
@@ -45,4 +50,4 @@ CC_UNDO_CWND(scalable, struct cc *c)
 	return cc_undo(c);
 }
 
-CC_ALGORITHM(scalable, CC_FLAGS(scalable, CC_WINDOW_ONLY));
+CC_ALGORITHM(scalable, RESTART_HAS(scalable), CC_FLAGS(scalable, CC_WINDOW_ONLY | CC_ACKS_PACED));

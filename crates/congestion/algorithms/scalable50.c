@@ -10,8 +10,13 @@
  *
  * Below 50 packets the increase is standard TCP's, one packet a window of ACKs; the decrease is an
  * eighth at any window. Kelly's legacy window of 16 the module has not.
+ *
+ * A restart may be paced (restart.h).
  */
 #include "cc.h"
+#include "restart.h"
+
+RESTART_ALONE(scalable50)
 
 #define ACKS_PER_INCREASE 50
 
@@ -35,4 +40,4 @@ CC_UNDO_CWND(scalable50, struct cc *c)
 	return cc_undo(c);
 }
 
-CC_ALGORITHM(scalable50, CC_FLAGS(scalable50, CC_WINDOW_ONLY));
+CC_ALGORITHM(scalable50, RESTART_HAS(scalable50), CC_FLAGS(scalable50, CC_WINDOW_ONLY | CC_ACKS_PACED));

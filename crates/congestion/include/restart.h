@@ -19,6 +19,18 @@
  * tcp_slow_start_after_idle = 0 keeps the window across idle time: then there is nothing to restart.
  *
  * A loss before the first ACK reduces from the window that was aimed at: the target was too high.
+ *
+ * `restart = 2` and 3 go beyond the paper.
+ *
+ * - 2: A path that has borne more than the threshold bears it still: the window before the silence is the target where it
+ *   is larger, for the five minutes that RFC 7661 (section 4.4.1) keeps a window that is not used. It is told at
+ *   CWND_RESTART, where it still stands.
+ * - 2: The round trip is the least one seen, where that is below SRTT: the last segment of a burst waits for a delayed ACK,
+ *   after which SRTT is 26 ms where the path has 20, and a quarter less than the target is sent. The window bounds
+ *   what is in flight all the same.
+ * - 3: After a timeout slow start is what makes a short timeout cost more than it saves (section 5 of the paper). The
+ *   timer sends one segment; from its ACK on what is left goes out in a round trip, and the threshold is halved as
+ *   ever. No rate can be written then: it is the stack's, 1.2 * cwnd * MSS / SRTT.
  */
 #ifndef SUIMON_RESTART_H
 #define SUIMON_RESTART_H
@@ -27,14 +39,23 @@
 
 /* First in an algorithm's list of parameters, and `struct restart resumed;` in its state. */
 #define RESTART_PARAMETERS(number)                                                                 \
-	number(restart, 0, 0, 1,                                                                   \
-	       "1: what is sent with nothing in flight is paced at ssthresh * MSS / SRTT until the first ACK, in place of slow start.") \
+	number(restart, 0, 0, 3,                                                                   \
+	       "What is sent with nothing in flight is paced until the first ACK: 1 at ssthresh * MSS / SRTT, 2 by the window before the silence, 3 after a timeout too; 0: slow start.") \
 	number(restart_rate, 0, 0, 1000000,                                                        \
 	       "Mbit/s: `restart` paces a connection that has no ssthresh yet at this rate; 0: not.")
+
+#define RESTART_BY_WINDOW 2 /* least choices */
+#define RESTART_AFTER_LOSS 3
+#define RESTART_KEEPS_S 300 /* RFC 7661, section 4.4.1 */
 
 struct restart {
 	u32 before : 30; /* window that it began with, packets; 0 while none is under way */
 	u32 asked : 1;   /* pacing is on for its sake */
+	u32 lost : 1;    /* it follows a timeout */
+	union {
+		u32 reached;  /* while none is under way: the window before the silence, packets; 0 if that is over */
+		u32 until_us; /* of one after a timeout: the first ACK from then on ends it; 0 before there was any */
+	};
 };
 
 /* What an algorithm keeps where it forgets the rest of its state. */
@@ -48,28 +69,48 @@ static CC_INLINE void restart_end(struct restart *r, struct cc *c)
 	*r = (struct restart){ 0 };
 }
 
-/* The window to reach in a round trip, packets; `rate` in Mbit/s, so that 64 Mbit us8 are a byte. */
-static CC_INLINE u32 restart_target(const struct cc *c, u32 rate)
+/* The window to reach in a round trip, packets; `rate` in Mbit/s, times eighths of a microsecond 64 for a byte. */
+static CC_INLINE u32 restart_target(const struct restart *r, const struct cc *c, u32 rate)
 {
 	u64 packets = c->ssthresh;
 
 	if (c->ssthresh >= CC_INFINITE_SSTHRESH)
 		packets = (u64)rate * c->srtt_us8 / 64 / cc_max(c->mss, 1);
-	return packets < cc_ceiling(c) ? (u32)packets : cc_ceiling(c);
+	packets = packets < cc_ceiling(c) ? packets : cc_ceiling(c);
+	return cc_max((u32)packets, cc_min(r->reached, cc_ceiling(c)));
 }
 
-static CC_INLINE void restart_begin(struct restart *r, struct cc *c, u32 target)
+static CC_INLINE void restart_pace(struct restart *r, struct cc *c)
 {
-	r->before = c->cwnd & 0x3fffffff;
-	r->asked = !c->paced;
+	*r = (struct restart){ .before = c->cwnd & 0x3fffffff, .asked = !c->paced };
 	c->paced = 1;
-	c->pacing_rate = (u64)target * c->mss * 1000000 / cc_max(c->srtt_us8 >> 3, 1);
+}
+
+/* The round trip in which the window is to be sent, us. */
+static CC_INLINE u32 restart_round(const struct cc *c, u32 chosen)
+{
+	u32 srtt_us = cc_max(c->srtt_us8 >> 3, 1);
+
+	return chosen >= RESTART_BY_WINDOW ? cc_max(cc_min(srtt_us, c->min_rtt_us), 1) : srtt_us;
+}
+
+static CC_INLINE void restart_begin(struct restart *r, struct cc *c, u32 target, u32 round_us)
+{
+	restart_pace(r, c);
+	c->pacing_rate = (u64)target * c->mss * 1000000 / round_us;
 	c->cwnd = target;
 }
 
+/* Several writes may come before the first packet, and each lowers the window. */
+static CC_INLINE void restart_keep(struct restart *r, const struct cc *c)
+{
+	if (c->jiffies - c->last_sent <= RESTART_KEEPS_S * c->hz)
+		r->reached = cc_max(r->reached, c->cwnd);
+}
+
 /*
- * For cwnd_event. Returns 1 if a restart begins. A timeout ends one; what is sent after it begins none, for it is
- * the first in flight only as all else is lost.
+ * For cwnd_event. Returns 1 if a restart begins. A timeout ends one; what is sent after it is the first in flight as
+ * all else is lost.
  */
 static CC_INLINE int restart_event(struct restart *r, struct cc *c, u32 event, u32 chosen, u32 rate)
 {
@@ -77,12 +118,37 @@ static CC_INLINE int restart_event(struct restart *r, struct cc *c, u32 event, u
 
 	if (event == CC_EVENT_LOSS)
 		restart_end(r, c);
-	if (event != CC_TX_START || !chosen || c->state >= CC_RECOVERY || !c->srtt_us8)
+	if (r->before || !chosen)
 		return 0;
-	target = restart_target(c, rate);
-	if (r->before || target <= c->cwnd)
+	if (event == CC_CWND_RESTART && chosen >= RESTART_BY_WINDOW)
+		restart_keep(r, c);
+	if (event != CC_TX_START || !c->srtt_us8 || c->state == CC_RECOVERY)
 		return 0;
-	restart_begin(r, c, target);
+	if (c->state == CC_LOSS) {
+		if (chosen >= RESTART_AFTER_LOSS) {
+			restart_pace(r, c);
+			r->lost = 1;
+		}
+		return 0;
+	}
+	target = restart_target(r, c, rate);
+	r->reached = 0;
+	if (target <= c->cwnd)
+		return 0;
+	restart_begin(r, c, target, restart_round(c, chosen));
+	return 1;
+}
+
+/* After a timeout: the first ACK opens the window, and a round trip later it is over. Returns 1 if it goes on. */
+static CC_INLINE int restart_repairs(struct restart *r, struct cc *c)
+{
+	if (r->until_us)
+		return cc_before((u32)c->now_us, r->until_us);
+	/* The timer fired for nothing, and that is known already. */
+	if (c->state != CC_LOSS)
+		return 0;
+	r->until_us = ((u32)c->now_us + (c->srtt_us8 >> 3)) | 1;
+	c->cwnd = cc_max(c->cwnd, cc_min(c->ssthresh, cc_ceiling(c)));
 	return 1;
 }
 
@@ -93,7 +159,9 @@ static CC_INLINE void restart_acked(struct restart *r, struct cc *c, const struc
 
 	if (!r->before || (!ack->acked && ack->rtt_ns < 0))
 		return;
-	if (c->state < CC_RECOVERY && sent < c->cwnd)
+	if (r->lost && restart_repairs(r, c))
+		return;
+	if (c->state != CC_RECOVERY && sent < c->cwnd)
 		c->cwnd = cc_max(sent, cc_min(r->before, c->cwnd));
 	restart_end(r, c);
 }
@@ -102,5 +170,29 @@ static CC_INLINE void restart_acked(struct restart *r, struct cc *c, const struc
 #define RESTART_EVENT(s, c, event)                                                                 \
 	restart_event(&(s)->resumed, c, event, (s)->restart, (s)->restart_rate)
 #define RESTART_ACKED(s, c, ack) restart_acked(&(s)->resumed, c, ack)
+
+/* The two hooks of an algorithm that has nothing else to do there, and how its table names them. */
+#define RESTART_HOOKS(alg)                                                                         \
+	CC_PKTS_ACKED(alg, struct cc *c, const struct cc_ack *ack)                                 \
+	{                                                                                          \
+		RESTART_ACKED(CC_PRIVATE(c, struct alg), c, ack);                                  \
+	}                                                                                          \
+	CC_CWND_EVENT(alg, struct cc *c, u32 event)                                                \
+	{                                                                                          \
+		RESTART_EVENT(CC_PRIVATE(c, struct alg), c, event);                                \
+	}
+#define RESTART_HAS(alg) CC_HAS(alg, init), CC_HAS(alg, pkts_acked), CC_HAS(alg, cwnd_event)
+
+/* All of it, for an algorithm without a state of its own; parameters are written to the state before init. */
+#define RESTART_ALONE(alg)                                                                         \
+	CC_PARAMETERS(RESTART_PARAMETERS);                                                         \
+	struct alg {                                                                               \
+		CC_FIELDS(RESTART_PARAMETERS)                                                      \
+		struct restart resumed;                                                            \
+	};                                                                                         \
+	CC_INIT(alg, struct cc *c)                                                                 \
+	{                                                                                          \
+	}                                                                                          \
+	RESTART_HOOKS(alg)
 
 #endif

@@ -62,6 +62,9 @@ fn config(random: &mut Random) -> Config {
     }
     let all = Algorithm::all();
     config.congestion = (&all[random.below(all.len() as u64) as usize]).into();
+    // Where it has that.
+    let _ = config.congestion.set("restart", random.below(4) as u32);
+    let _ = config.congestion.set("restart_rate", 20);
     config
 }
 

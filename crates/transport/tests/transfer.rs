@@ -167,6 +167,9 @@ fn tweaks(config: &mut Config, choice: u64) {
     config.window.idle_restart =
         [IdleRestart::Rfc2861, IdleRestart::Rfc7661, IdleRestart::Keep, IdleRestart::RestartWindow]
             [(choice / 8 % 4) as usize];
+    // Of the profiles' algorithms those that have it.
+    let _ = config.congestion.set("restart", (choice / 32 % 4) as u32);
+    let _ = config.congestion.set("restart_rate", 20);
 }
 
 proptest! {

@@ -121,7 +121,73 @@ fn a_timeout_before_the_first_ack_ends_it() {
         sock.state = State::Loss as u32;
         algorithm.cwnd_event(&mut sock, Event::TxStart);
         assert_eq!((sock.cwnd, sock.paced), (1, 0));
-        assert_eq!(config.parameters().next().map(|(_, value)| value), Some(1), "still chosen");
+        // What was chosen is kept where the rest is forgotten.
+        sock.state = State::Open as u32;
+        algorithm.cwnd_event(&mut sock, Event::TxStart);
+        assert_eq!((sock.cwnd, sock.paced), (sock.ssthresh, 1));
+    }
+}
+
+#[test]
+fn beyond_the_paper_the_window_before_the_silence_counts_and_not_for_ever() {
+    for config in all(2, 0) {
+        let algorithm = config.algorithm();
+        for (silence, ssthresh, expected) in
+            [(75_000, 299, 369), (75_001, 299, 299), (75_000, INFINITE_SSTHRESH, 369)]
+        {
+            let mut sock = idle(&config, 369, ssthresh);
+            (sock.cwnd_clamp, sock.jiffies) = (1 << 20, sock.last_sent + silence);
+            // Two writes, each of which finds the connection idle.
+            for cwnd in [369, 10] {
+                sock.cwnd = cwnd;
+                algorithm.cwnd_event(&mut sock, Event::CwndRestart);
+            }
+            algorithm.cwnd_event(&mut sock, Event::TxStart);
+            assert_eq!((sock.cwnd, sock.ssthresh), (expected, ssthresh), "{}", algorithm.name());
+        }
+    }
+    for config in all(1, 0) {
+        let mut sock = idle(&config, 369, 299);
+        config.algorithm().cwnd_event(&mut sock, Event::CwndRestart);
+        sock.cwnd = 10;
+        config.algorithm().cwnd_event(&mut sock, Event::TxStart);
+        assert_eq!(sock.cwnd, 299, "the paper's");
+    }
+}
+
+/// The timer expired with 400 packets out, and the first of them is sent again.
+fn timed_out(config: &Config) -> Sock {
+    let mut sock = idle(config, 400, 300);
+    let algorithm = config.algorithm();
+    sock.ssthresh = algorithm.ssthresh(&mut sock);
+    algorithm.cwnd_event(&mut sock, Event::Loss);
+    (sock.cwnd, sock.in_flight) = (1, 0);
+    algorithm.set_state(&mut sock, State::Loss);
+    sock.state = State::Loss as u32;
+    algorithm.cwnd_event(&mut sock, Event::TxStart);
+    sock
+}
+
+#[test]
+fn beyond_the_paper_what_follows_a_timeout_is_sent_in_a_round_trip() {
+    for config in all(3, 0) {
+        let mut sock = timed_out(&config);
+        let ssthresh = sock.ssthresh;
+        assert_eq!(sock.cwnd, 1, "one segment tries the path");
+        acknowledged(&config, &mut sock, 1, -1);
+        assert_eq!((sock.cwnd, sock.paced), (ssthresh, 1), "its ACK opens the window");
+        sock.now_us += 19_999;
+        sock.in_flight = ssthresh - 2;
+        acknowledged(&config, &mut sock, 2, 19_000_000);
+        assert_eq!((sock.cwnd, sock.paced), (ssthresh, 1));
+        sock.now_us += 3;
+        acknowledged(&config, &mut sock, 2, 19_000_000);
+        assert_eq!((sock.cwnd, sock.ssthresh, sock.paced), (ssthresh, ssthresh, 0));
+    }
+    for config in all(1, 0).chain(all(2, 0)) {
+        let mut sock = timed_out(&config);
+        acknowledged(&config, &mut sock, 1, -1);
+        assert_eq!((sock.cwnd, sock.paced), (1, 0), "the paper's is slow start's");
     }
 }
 
