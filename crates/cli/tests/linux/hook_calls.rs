@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use congestion::Algorithm;
+use congestion::{Algorithm, Config};
 use tempfile::TempDir;
 
 use crate::record::HOOKS;
@@ -23,10 +23,19 @@ const FAST: &str = "rate = \"200 Mbit/s\"\ndelay = \"1 ms\"";
 /// As many as `CC_LOG_RECORDS` of `cc_log_proc.h`.
 const LOG_RECORDS: usize = 32_768;
 
-/// Runs two flows of `algorithm` from one host to another, one without end and one that pauses, and replays what the guest
-/// kernel, which has both hosts, logged of its hooks.
-fn replayed(ground: &TempDir, algorithm: &Algorithm, bottleneck: &str) -> Tally {
-    let flow = format!("stop = \"4 s\"\ncongestion = \"{}\"\n", algorithm.name());
+/// The algorithm and what is set in it, as scenarios have it.
+fn written(config: &Config) -> String {
+    let name = config.algorithm().name();
+    let changed = config.parameters().filter(|(it, value)| *value != it.default());
+    let values: Vec<_> = changed.map(|(it, value)| format!("{} = {value}", it.name())).collect();
+    format!("{{ {name} = {{ {} }} }}", values.join(", "))
+}
+
+/// Runs two flows of that congestion control from one host to another, one without end and one that pauses, and replays
+/// what the guest kernel, which has both hosts, logged of its hooks.
+fn replayed(ground: &TempDir, config: &Config, bottleneck: &str) -> Tally {
+    let algorithm = config.algorithm();
+    let flow = format!("stop = \"4 s\"\ncongestion = {}\n", written(config));
     let pausing = "from = \"a\"\nto = \"b\"\ntrain = { message = \"20 kB\", every = \"500 ms\" }\n";
     let text = path(5, KERNEL, bottleneck, &flow) + &format!("[flow.g]\n{pausing}{flow}");
     // The log is open before the run starts, and read once the flows have stopped.
@@ -34,7 +43,7 @@ fn replayed(ground: &TempDir, algorithm: &Algorithm, bottleneck: &str) -> Tally 
     let reader = format!("[host.a]\nas = \"root\"\nprogram = \"sh -c '{script}'\"\n");
     let (_, out) = results(ground, algorithm.name(), &text.replace("[host.a]\n", &reader));
     let log = fs::read(out.join("programs/a.1.log")).expect("what it read");
-    let tally = replay::compare(algorithm, &log);
+    let tally = replay::compare(config, &log);
     testbed::say(&format!("{} in the guest kernel: {tally}", algorithm.name()));
     tally
 }
@@ -58,7 +67,7 @@ fn has(algorithm: &Algorithm, hook: &str) -> bool {
 fn every_hook_call_in_the_guest_kernel_replays_to_the_same_bits() {
     let Some(ground) = ground("the replay of the guest kernel's hook calls") else { return };
     for algorithm in Algorithm::all() {
-        let tally = replayed(&ground, algorithm, LOSSY);
+        let tally = replayed(&ground, &algorithm.into(), LOSSY);
         assert_eq!(tally.lost, 0, "{}: not every call was logged", algorithm.name());
         assert!(tally.losses() > 0, "{}: no loss was seen", algorithm.name());
         for (hook, calls) in HOOKS.iter().zip(tally.calls) {
@@ -72,7 +81,7 @@ fn every_hook_call_in_the_guest_kernel_replays_to_the_same_bits() {
 fn marks_are_told_echoed_and_replayed() {
     let Some(ground) = ground("the replay of marks in the guest kernel") else { return };
     for algorithm in Algorithm::all().iter().filter(|algorithm| algorithm.needs_ecn()) {
-        let tally = replayed(&ground, algorithm, MARKING);
+        let tally = replayed(&ground, &algorithm.into(), MARKING);
         let (echoed, marks, at_once) = (tally.delivered_ce, tally.marks, tally.acks_at_once);
         testbed::say(&format!(
             "{}: {marks} marks, {at_once} ACKs at once, {echoed} packets with an echo",
@@ -82,11 +91,28 @@ fn marks_are_told_echoed_and_replayed() {
     }
 }
 
+/// Pauses, and the outage's timeout: the guest kernel's own state says that pacing begins and ends.
+#[test]
+fn paced_restarts_in_the_guest_kernel_replay_to_the_same_bits() {
+    const NAME: &str = "the replay of paced restarts in the guest kernel";
+    let Some(ground) = ground(NAME) else { return };
+    for name in ["bic", "cubic", "cubic-rfc9438", "newreno"] {
+        let mut config = Config::from(Algorithm::by_name(name).expect("an algorithm"));
+        config.set("restart", 3).expect("it has restarts");
+        config.set("restart_rate", 10).expect("it has restarts");
+        let tally = replayed(&ground, &config, LOSSY);
+        let (paced, unpaced) = (tally.paced, tally.unpaced);
+        testbed::say(&format!("{name}: paced {paced} times"));
+        assert!(paced >= 4, "{name}: paced {paced} times");
+        assert!(paced - unpaced <= 2, "{name}: paced {paced} times, and {unpaced} ended");
+    }
+}
+
 #[test]
 fn a_full_log_counts_the_calls_that_it_lacks() {
     let Some(ground) = ground("a full log of the guest kernel's hook calls") else { return };
     let cubic = Algorithm::by_name("cubic").expect("an algorithm");
-    let tally = replayed(&ground, cubic, FAST);
+    let tally = replayed(&ground, &cubic.into(), FAST);
     assert_eq!(tally.compared, LOG_RECORDS, "records");
     assert!(tally.lost > 0, "no call was too many");
 }

@@ -96,11 +96,16 @@ impl Transfer {
 
     /// Moves `bytes` and closes.
     pub(crate) fn run(self, bytes: u64) -> Moved {
+        self.run_in_bursts(bytes, 1, Duration::ZERO)
+    }
+
+    /// Moves `bytes` so many times with silence between, and closes.
+    pub(crate) fn run_in_bursts(self, bytes: u64, bursts: u32, silence: Duration) -> Moved {
         let Self { from, to } = self;
         // clippy's ban on clocks is for the algorithms; this measures the real machine.
         #[expect(clippy::disallowed_methods)]
         let start = Instant::now();
-        let sending = thread::spawn(move || send(from, bytes));
+        let sending = thread::spawn(move || send(from, bytes, bursts, silence));
         let received = receive(to);
         let sent = sending.join().expect("the sender");
         Moved { sent, received, seconds: start.elapsed().as_secs_f64() }
@@ -108,8 +113,20 @@ impl Transfer {
 }
 
 /// Sends a reproducible stream of bytes (xorshift64, fixed seed).
-fn send(mut socket: TcpStream, bytes: u64) -> Digest {
+fn send(mut socket: TcpStream, bytes: u64, bursts: u32, silence: Duration) -> Digest {
     let (mut digest, mut state) = (Digest::EMPTY, 0x9e37_79b9_7f4a_7c15_u64);
+    for burst in 1..=bursts {
+        send_burst(&mut socket, bytes * u64::from(burst), &mut digest, &mut state);
+        if burst < bursts {
+            thread::sleep(silence);
+        }
+    }
+    digest
+}
+
+/// Goes on until so many bytes were sent in all.
+fn send_burst(socket: &mut TcpStream, bytes: u64, digest: &mut Digest, xorshift: &mut u64) {
+    let mut state = *xorshift;
     let mut block = vec![0; 1 << 16];
     while digest.bytes < bytes {
         for word in block.chunks_exact_mut(8) {
@@ -122,7 +139,7 @@ fn send(mut socket: TcpStream, bytes: u64) -> Digest {
         socket.write_all(&block[..length]).expect("the receiver reads");
         digest.add(&block[..length]);
     }
-    digest
+    *xorshift = state;
 }
 
 /// Reads to the end.

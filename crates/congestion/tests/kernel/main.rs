@@ -14,7 +14,7 @@ mod replay;
 
 use std::time::Duration;
 
-use congestion::Algorithm;
+use congestion::{Algorithm, Config};
 use flow::Transfer;
 use namespace::Pair;
 use object::Flavour;
@@ -39,6 +39,9 @@ fn embedded(_algorithm: &Algorithm) -> Option<&'static [u8]> {
 const BULK_BYTES: u64 = 100_000_000;
 /// What the replay test moves with each algorithm: some 20 000 packets.
 const REPLAY_BYTES: u64 = 30_000_000;
+/// What the replay of paced restarts moves at once, and how long it is silent then: beyond Linux' least RTO.
+const BURST_BYTES: u64 = 2_000_000;
+const SILENCE: Duration = Duration::from_millis(400);
 
 #[test]
 fn every_algorithm_registers_and_moves_100_mb() {
@@ -75,7 +78,7 @@ fn every_hook_call_replays_to_the_same_bits() {
             (moving.join().expect("the transfer"), log)
         });
         assert_eq!(moved.sent, moved.received, "{}: the receiver's bytes", algorithm.name());
-        let tally = replay::compare(algorithm, &log);
+        let tally = replay::compare(&algorithm.into(), &log);
         testbed::say(&format!("{}: {tally}", algorithm.name()));
         assert!(tally.compared > 0, "{}: no hook call was logged", algorithm.name());
         assert!(tally.losses() > 0, "{}: no loss was seen", algorithm.name());
@@ -101,7 +104,7 @@ fn marks_are_told_echoed_and_replayed() {
             (moving.join().expect("the transfer"), log)
         });
         assert_eq!(moved.sent, moved.received, "{}: the receiver's bytes", algorithm.name());
-        let tally = replay::compare(algorithm, &log);
+        let tally = replay::compare(&algorithm.into(), &log);
         let (echoed, marks, at_once) = (tally.delivered_ce, tally.marks, tally.acks_at_once);
         testbed::say(&format!(
             "{}: {tally}; {marks} marks, {at_once} ACKs at once, {echoed} packets with an echo",
@@ -110,5 +113,39 @@ fn marks_are_told_echoed_and_replayed() {
         assert!(marks > 0 && at_once > 0, "{}: no mark was told", algorithm.name());
         // Each mark once, but for the packets that share an ACK with it where the path reorders none.
         assert!((echoed as usize).abs_diff(marks) < marks / 10, "{}", algorithm.name());
+    }
+}
+
+/// Bursts with silence between, over loss and a stall that lets the timer fire: the kernel's own state says that pacing
+/// begins and ends.
+#[test]
+fn paced_restarts_replay_to_the_same_bits() {
+    if machine::lacks("the replay of paced restarts") {
+        return;
+    }
+    for algorithm in Algorithm::all() {
+        let mut config = Config::from(algorithm);
+        if config.set("restart", 3).is_err() {
+            continue;
+        }
+        config.set("restart_rate", 50).expect("beside `restart`");
+        let pair = Pair::new();
+        pair.limit_rate();
+        let _loss = pair.drop_some();
+        let mut object = object::load_with(&config, Flavour::Logging);
+        let registered = object.register();
+        let transfer = Transfer::open_chosen(&pair, registered.name());
+        let (moved, log) = std::thread::scope(|scope| {
+            let stall = scope.spawn(|| pair.stall_at(Duration::from_millis(1_600)));
+            let moving = scope.spawn(|| transfer.run_in_bursts(BURST_BYTES, 8, SILENCE));
+            let log = registered.collect(|| moving.is_finished() && stall.is_finished());
+            (moving.join().expect("the transfer"), log)
+        });
+        assert_eq!(moved.sent, moved.received, "{}: the receiver's bytes", algorithm.name());
+        let tally = replay::compare(&config, &log);
+        let (paced, unpaced) = (tally.paced, tally.unpaced);
+        testbed::say(&format!("{}: {tally}; paced {paced} times", algorithm.name()));
+        assert!(paced >= 4, "{}: silences of {SILENCE:?}, paced {paced} times", algorithm.name());
+        assert!(paced - unpaced <= 1, "{}: paced {paced}, ended {unpaced}", algorithm.name());
     }
 }

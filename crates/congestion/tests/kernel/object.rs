@@ -3,10 +3,11 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
-use congestion::Algorithm;
-use libbpf_rs::{Link, MapCore, MapMut, Object, ObjectBuilder, RingBufferBuilder};
+use congestion::{Algorithm, Config};
+use libbpf_rs::{ErrorKind, Link, MapCore, MapMut, Object, ObjectBuilder, RingBufferBuilder};
 
 use crate::bpf;
 
@@ -37,10 +38,16 @@ pub(crate) struct Registered<'a> {
     _link: Link,
 }
 
+/// Tests of one process run side by side, with one algorithm too.
+fn next() -> u8 {
+    static LAST: AtomicU8 = AtomicU8::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed)
+}
+
 /// Compiles a C file; returns the object.
 pub(crate) fn build(source: &Path, stem: &str, define: &[&str]) -> Vec<u8> {
     let generated = Path::new(crate::GENERATED);
-    let object = generated.join(format!("test-{}-{stem}.o", std::process::id()));
+    let object = generated.join(format!("test-{}-{}-{stem}.o", std::process::id(), next()));
     let include = Path::new(crate::CRATE).join("include");
     bpf::compile(source, &object, &[&include, generated], define).unwrap_or_else(|e| panic!("{e}"));
     let bytes = fs::read(&object).expect("clang wrote it");
@@ -59,10 +66,16 @@ fn bytes(algorithm: &Algorithm, flavour: Flavour) -> Vec<u8> {
 }
 
 /// Compiles and loads an algorithm, renamed so that runs side by side do not clash.
-pub(crate) fn load(algorithm: &Algorithm, flavour: Flavour) -> Loaded {
-    let short = &algorithm.name()[..algorithm.name().len().min(5)];
+pub(crate) fn load(algorithm: &'static Algorithm, flavour: Flavour) -> Loaded {
+    load_with(&algorithm.into(), flavour)
+}
+
+/// The same with what is set in it.
+pub(crate) fn load_with(config: &Config, flavour: Flavour) -> Loaded {
+    let algorithm = config.algorithm();
+    let short = &algorithm.name()[..algorithm.name().len().min(4)];
     let mark = if flavour == Flavour::Plain { 'p' } else { 'l' };
-    let name = format!("t{:x}{mark}_{short}", std::process::id());
+    let name = format!("t{:x}{:02x}{mark}_{short}", std::process::id(), next());
     let object = bytes(algorithm, flavour);
     let mut open = ObjectBuilder::default().open_memory(&object).expect("clang's object");
     let map = algorithm.kernel_name().to_owned();
@@ -70,6 +83,12 @@ pub(crate) fn load(algorithm: &Algorithm, flavour: Flavour) -> Loaded {
         if candidate.name() == OsStr::new(&map) {
             let ops = candidate.initial_value_mut().expect("struct_ops maps have a value");
             rename(&mut ops[NAME_OFFSET..NAME_OFFSET + NAME_BYTES], &map, &name);
+        }
+        if candidate.name() == OsStr::new(".rodata.values") {
+            let values = candidate.initial_value_mut().expect("constants have a value");
+            for (word, value) in values.as_chunks_mut().0.iter_mut().zip(config.values()) {
+                *word = value.to_ne_bytes();
+            }
         }
     }
     Loaded { object: open.load().expect("the verifier takes the algorithm"), map, name }
@@ -118,7 +137,11 @@ impl Registered<'_> {
             .expect("a ring buffer map");
         let ring = builder.build().expect("a ring buffer");
         while !done() {
-            ring.poll(Duration::from_millis(20)).expect("the ring buffer can be polled");
+            // A child that another test waits for may end meanwhile.
+            match ring.poll(Duration::from_millis(20)) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                polled => polled.expect("the ring buffer can be polled"),
+            }
         }
         ring.consume().expect("the ring buffer can be read");
         drop(ring);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::mem::size_of;
 
-use congestion::{AckSample, Algorithm, Event, INFINITE_SSTHRESH, Sock, State};
+use congestion::{AckSample, Config, Event, INFINITE_SSTHRESH, Sock, State};
 
 use crate::record::{HOOKS, Record, records};
 
@@ -20,6 +20,9 @@ pub(crate) struct Tally {
     pub(crate) delivered_ce: u32,
     pub(crate) marks: usize,
     pub(crate) acks_at_once: usize,
+    /// Calls that began to pace the connection, and those that ended it.
+    pub(crate) paced: usize,
+    pub(crate) unpaced: usize,
     /// Views whose threshold no hook answered: above infinity.
     foreign: usize,
 }
@@ -46,7 +49,7 @@ impl fmt::Display for Tally {
 }
 
 /// Replays every record; panics at the first that differs, with both views.
-pub(crate) fn compare(algorithm: &Algorithm, log: &[u8]) -> Tally {
+pub(crate) fn compare(config: &Config, log: &[u8]) -> Tally {
     let mut tally = Tally::default();
     for record in records(log) {
         if HOOKS[record.hook as usize] == "pkts_acked" {
@@ -54,10 +57,14 @@ pub(crate) fn compare(algorithm: &Algorithm, log: &[u8]) -> Tally {
             assert!(in_flight <= record.before.delivered, "in flight is not in packets");
         }
         let mut sock = record.before;
-        let ret = call(algorithm, &record, &mut sock);
+        let ret = call(config, &record, &mut sock);
         let hook = HOOKS[record.hook as usize];
-        let place =
-            format!("{} {hook}{:?}, call {}", algorithm.name(), record.args, tally.compared);
+        let place = format!(
+            "{} {hook}{:?}, call {}",
+            config.algorithm().name(),
+            record.args,
+            tally.compared
+        );
         assert_eq!(ret, record.ret, "{place}: result from {:?}", record.before);
         assert_eq!(fields(&sock), fields(&record.after), "{place}: from {:?}", record.before);
         tally.compared += 1;
@@ -65,6 +72,8 @@ pub(crate) fn compare(algorithm: &Algorithm, log: &[u8]) -> Tally {
         let marked = Event::EcnIsCe as u32;
         tally.marks += usize::from(hook == "cwnd_event" && record.args[0] == marked);
         tally.acks_at_once += usize::from(sock.ack_now != 0);
+        tally.paced += usize::from(record.before.paced < record.after.paced);
+        tally.unpaced += usize::from(record.before.paced > record.after.paced);
         tally.calls[record.hook as usize] += 1;
         tally.cwnd_max = tally.cwnd_max.max(record.after.cwnd);
         tally.foreign += usize::from(record.before.ssthresh > INFINITE_SSTHRESH);
@@ -74,13 +83,14 @@ pub(crate) fn compare(algorithm: &Algorithm, log: &[u8]) -> Tally {
 }
 
 /// Makes the call natively; 0 for the hooks that return nothing.
-fn call(algorithm: &Algorithm, record: &Record, sock: &mut Sock) -> u32 {
+fn call(config: &Config, record: &Record, sock: &mut Sock) -> u32 {
+    let algorithm = config.algorithm();
     let [a, b, c] = record.args;
     match record.hook {
         0 => return algorithm.ssthresh(sock),
         1 => algorithm.cong_avoid(sock, a, b),
         2 => return algorithm.undo_cwnd(sock),
-        3 => algorithm.init(sock),
+        3 => config.init(sock),
         4 => {
             let rtt_ns = if (b as i32) < 0 { -1 } else { i64::from(b) * 1000 };
             algorithm.pkts_acked(sock, &AckSample { rtt_ns, acked: a, in_flight: c });
