@@ -57,6 +57,11 @@ impl Burst {
         }
     }
 
+    /// Whether the pacing rate is the algorithm's until the next ACK.
+    pub(super) const fn is_rate_written(&self) -> bool {
+        self.written != 0
+    }
+
     #[inline]
     pub(super) fn wakeup(&self) -> Instant {
         self.wakeup

@@ -67,6 +67,10 @@ impl Sender {
         // A reduction by another one is not taken back.
         self.undo.ssthresh = 0;
         self.sock.private = [0; PRIVATE_BYTES / 8];
+        // Nor is a paced restart ended that it began.
+        if self.burst.is_rate_written() {
+            self.sock.paced = u16::from(self.config.emission.pacing);
+        }
         self.refresh(now);
         if self.controls() {
             self.sock.pacing_rate = UNPACED;

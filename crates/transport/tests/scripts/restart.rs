@@ -82,6 +82,17 @@ fn it_is_paced_after_every_silence() {
     assert!(spread.abs_diff(100_000) < 1_300, "over the round trip: {spread} us");
 }
 
+#[test]
+fn another_algorithm_ends_it() {
+    let mut script = restarting(1);
+    script.supply(1_000);
+    assert_eq!(script.numbers().len(), 10);
+    let cubic = congestion::Algorithm::by_name("cubic").expect("an algorithm");
+    let chosen = transport::SocketOption::Congestion(cubic.into());
+    script.end.set_option(&chosen, script.now).expect("an option that can be set");
+    assert_eq!(script.numbers().len(), 30, "the window that there is, at once");
+}
+
 /// Linux up to today floors the variance term by 200 ms; the paper leaves it as it was measured.
 #[test]
 fn the_timeout_is_the_round_trip_and_200_ms_or_what_is_measured() {
