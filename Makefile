@@ -31,7 +31,7 @@ linux:
 test:
 	@.ci/packages gcc libc6-dev make pkg-config clang llvm libbpf-dev libelf-dev zlib1g-dev \
 		iproute2 ethtool iputils-ping iperf3 curl tshark python3 python3-venv \
-		groff-base bsdutils chromium
+		groff-base bsdutils chromium openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran
 	@.ci/editors
 	@CARGO='$(CARGO)' .ci/test
 

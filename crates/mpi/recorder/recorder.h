@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What the parts of the recorder share. The recorder is a PMPI profiling library (MPI 3.1, chapter
+ * 14) that is preloaded: each MPI function that it defines calls the one of the same name with a P
+ * in front, and notes what was called and when.
+ *
+ * It is compiled against the header of the MPI library that the program loads, but not linked with
+ * it: launchers and shells, which load no MPI library, inherit the preloading. Functions are bound
+ * when they are first called, and what else it takes from there is weak.
+ */
+#ifndef RECORDER_H
+#define RECORDER_H
+
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "operations.h" /* enum operation, written from the trace's operations */
+
+#ifdef OPEN_MPI
+#pragma weak ompi_mpi_comm_world
+#pragma weak ompi_mpi_comm_null
+#pragma weak ompi_mpi_byte
+#endif
+
+/* A call under way. */
+struct call {
+	int64_t start; /* monotonic clock, ns */
+	int64_t end;
+};
+
+/* A communicator that is in use. */
+struct communicator {
+	MPI_Comm handle;
+	int uses; /* by the program, and by requests under way */
+	int id; /* its number in this rank's file; -1: not recorded (intercommunicators) */
+	int size;
+	int rank; /* this rank in it */
+	int members[]; /* their ranks in MPI_COMM_WORLD */
+};
+
+/* What is written of one call; `requests` and `counts` entries follow it. */
+struct record {
+	int32_t operation; /* -1: a communicator, whose members are the counts */
+	int32_t peer; /* rank in MPI_COMM_WORLD, or -1 */
+	int32_t tag;
+	int32_t communicator;
+	int64_t bytes;
+	int64_t start;
+	int64_t end;
+	int64_t computing;
+	int32_t requests;
+	int32_t counts;
+};
+
+enum completion {
+	STARTED, /* or a send that is complete */
+	RECEIVED, /* peer, tag and bytes are those of the message */
+	CANCELLED,
+};
+
+/* A request that a call starts or completes. */
+struct request_entry {
+	int32_t number;
+	int32_t completion;
+	int32_t peer;
+	int32_t tag;
+	int64_t bytes;
+};
+
+/* Memory that is kept from call to call, by what it is for. */
+enum scratch {
+	SCRATCH_MEMBERS,
+	SCRATCH_ENTRIES,
+	SCRATCH_KEYS,
+	SCRATCH_STATUSES,
+	SCRATCH_COUNTS,
+	SCRATCH_HANDLES,
+	SCRATCHES,
+};
+
+/* Where the calls of a rank go, and what a program computes between them: trace.c. */
+int begin_call(struct call *call);
+int end_call(struct call *call, int result);
+void return_to_program(void);
+void write_call(const struct call *call, const struct record *record,
+		const struct request_entry *requests, const int64_t *counts);
+void write_message(const struct call *call, int operation, int peer, int tag, MPI_Comm comm,
+		   int64_t bytes);
+void start_recording(void);
+void stop_recording(const struct call *call);
+void flush_records(void);
+void *scratch(enum scratch which, size_t bytes);
+
+/* Which communicators there are: communicators.c. */
+struct communicator *communicator_of(MPI_Comm comm);
+void add_communicator(MPI_Comm comm);
+void remove_communicator(MPI_Comm comm);
+void release_communicator(struct communicator *comm);
+int32_t world_rank(const struct communicator *comm, int rank);
+
+/* Which requests are under way: requests.c. */
+void begin_request(const struct call *call, int operation, int peer, int tag, MPI_Comm comm,
+		   int64_t bytes, MPI_Request request);
+void begin_persistent(int operation, int peer, int tag, MPI_Comm comm, int64_t bytes,
+		      MPI_Request request);
+void start_persistent(const struct call *call, MPI_Request request);
+void forget_request(MPI_Request request);
+void note_cancel(void);
+uint64_t *keys_of(int count, const MPI_Request *requests);
+void completed(const struct call *call, int operation, int count, const uint64_t *keys,
+	       const int *indices, MPI_Status *statuses);
+int32_t next_request(void);
+void received(struct request_entry *entry, const struct communicator *comm, MPI_Status *status);
+
+/* How many bytes `count` elements are. */
+static inline int64_t size_of(int64_t count, MPI_Datatype type)
+{
+	MPI_Count size = 0;
+
+	PMPI_Type_size_x(type, &size);
+	return count * size;
+}
+
+/*
+ * Begins a function of the profiling library: makes the call, and returns at once what it returned
+ * if nothing is to be recorded of it. What follows notes it, and ends by DONE.
+ */
+#define CALL(expression)                       \
+	struct call call;                      \
+	int result;                            \
+	if (!begin_call(&call))                \
+		return expression;             \
+	result = expression;                   \
+	if (!end_call(&call, result))          \
+		return result
+
+#define DONE                         \
+	do {                         \
+		return_to_program(); \
+		return result;       \
+	} while (0)
+
+#endif

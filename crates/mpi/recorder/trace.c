@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * One file for each rank, in the folder that SUIMON_MPI_RECORD names: a header, then records of
+ * calls in their order, as they stand in memory. A record waits in a buffer until that is full.
+ *
+ * Between two calls a program computes. That is measured as the thread's CPU time, because ranks
+ * may be more than processors; what the recorder itself takes lies outside of both clocks' spans.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "recorder.h"
+
+#define BUFFER_BYTES (1 << 18)
+#define TEXT_BYTES 256
+
+struct header {
+	char magic[8]; /* the last byte is the version */
+	int32_t rank;
+	int32_t size;
+	int64_t initialised; /* when MPI_Init returned, monotonic clock, ns */
+	char library[TEXT_BYTES];
+	char program[TEXT_BYTES];
+};
+
+static char buffer[BUFFER_BYTES];
+static size_t buffered;
+static int file = -1;
+static pid_t process; /* that is recorded, and not what it forks */
+/* Only the thread that called MPI_Init is recorded: a rank has one sequence of calls. */
+static __thread int recording __attribute__((tls_model("initial-exec")));
+/* Functions of the library that call back into the program may call MPI again. */
+static int depth;
+static int64_t cpu_returned; /* CPU time when the last call returned to the program */
+static int64_t computing; /* since the last call that was recorded */
+
+static int64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec * (int64_t)1000000000 + now.tv_nsec;
+}
+
+void *scratch(enum scratch which, size_t bytes)
+{
+	static void *memory[SCRATCHES];
+	static size_t room[SCRATCHES];
+
+	if (bytes > room[which]) {
+		free(memory[which]);
+		room[which] = 2 * bytes;
+		memory[which] = malloc(room[which]);
+		if (!memory[which])
+			abort();
+	}
+	return memory[which];
+}
+
+/* Whether the call is to be recorded, and when it began if so. */
+int begin_call(struct call *call)
+{
+	if (!recording || depth)
+		return 0;
+	call->start = clock_ns(CLOCK_MONOTONIC);
+	computing += clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_returned;
+	depth++;
+	return 1;
+}
+
+/* When it ended; a call that failed is not recorded. */
+int end_call(struct call *call, int result)
+{
+	call->end = clock_ns(CLOCK_MONOTONIC);
+	if (result == MPI_SUCCESS)
+		return 1;
+	return_to_program();
+	return 0;
+}
+
+/* Everything is noted: from here on the program computes. */
+void return_to_program(void)
+{
+	depth--;
+	cpu_returned = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* A file that takes nothing ends the recording, not the program. */
+static void write_out(const void *bytes, size_t length)
+{
+	const char *next = bytes;
+
+	while (file >= 0 && length > 0) {
+		ssize_t written = write(file, next, length);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0) {
+			fprintf(stderr, "suimon mpi record: recording ends: %s\n", strerror(errno));
+			/* What ends within a record is refused when the files are merged. */
+			close(file);
+			file = -1;
+			recording = 0;
+			return;
+		}
+		next += written;
+		length -= written;
+	}
+}
+
+void flush_records(void)
+{
+	write_out(buffer, buffered);
+	buffered = 0;
+}
+
+static void append(const void *bytes, size_t length)
+{
+	if (length > BUFFER_BYTES - buffered)
+		flush_records();
+	if (length > BUFFER_BYTES) {
+		write_out(bytes, length);
+		return;
+	}
+	memcpy(buffer + buffered, bytes, length);
+	buffered += length;
+}
+
+/* Writes a record with the call's times. */
+void write_call(const struct call *call, const struct record *record,
+		const struct request_entry *requests, const int64_t *counts)
+{
+	struct record timed = *record;
+
+	timed.start = call->start;
+	timed.end = call->end;
+	if (timed.operation >= 0) {
+		timed.computing = computing;
+		computing = 0;
+	}
+	append(&timed, sizeof(timed));
+	if (timed.requests)
+		append(requests, timed.requests * sizeof(*requests));
+	if (timed.counts)
+		append(counts, timed.counts * sizeof(*counts));
+}
+
+/* A call that needs neither requests nor counts; `peer` is a rank of the communicator. */
+void write_message(const struct call *call, int operation, int peer, int tag, MPI_Comm comm,
+		   int64_t bytes)
+{
+	struct communicator *of = communicator_of(comm);
+	struct record record = {
+		.operation = operation, .tag = tag, .communicator = of->id, .bytes = bytes,
+	};
+
+	if (of->id < 0)
+		return;
+	record.peer = world_rank(of, peer);
+	write_call(call, &record, NULL, NULL);
+}
+
+static void write_header(int rank)
+{
+	struct header header = { .magic = "suimpi\0\1", .rank = rank };
+	char library[MPI_MAX_LIBRARY_VERSION_STRING];
+	int length;
+
+	PMPI_Comm_size(MPI_COMM_WORLD, &header.size);
+	PMPI_Get_library_version(library, &length);
+	snprintf(header.library, TEXT_BYTES, "%.*s", TEXT_BYTES - 1, library);
+	snprintf(header.program, TEXT_BYTES, "%s", program_invocation_short_name);
+	header.initialised = clock_ns(CLOCK_MONOTONIC);
+	append(&header, sizeof(header));
+}
+
+/* MPI_Init has returned. */
+void start_recording(void)
+{
+	const char *folder = getenv("SUIMON_MPI_RECORD");
+	char path[4096];
+	int rank;
+
+	if (!folder || file >= 0)
+		return;
+	PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	snprintf(path, sizeof(path), "%s/rank.%d", folder, rank);
+	/* Exclusive: a second program of the same command must not change the first one's files. */
+	file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (file < 0) {
+		fprintf(stderr, "suimon mpi record: rank %d is not recorded: %s: %s\n", rank, path,
+			strerror(errno));
+		return;
+	}
+	process = getpid();
+	recording = 1;
+	write_header(rank);
+	add_communicator(MPI_COMM_WORLD);
+	cpu_returned = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* MPI_Finalize has returned, after a flush: the file is complete. */
+void stop_recording(const struct call *call)
+{
+	struct record record = { .operation = OP_finalize, .peer = -1 };
+
+	write_call(call, &record, NULL, NULL);
+	flush_records();
+	recording = 0;
+}
+
+__attribute__((destructor)) static void leave(void)
+{
+	if (recording && process == getpid())
+		flush_records();
+}

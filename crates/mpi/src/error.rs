@@ -1,0 +1,92 @@
+//! Why a program could not be recorded.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::library::Library;
+
+/// Why a program could not be recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Neither the command's words nor its launcher say which MPI library it is.
+    #[error(
+        "`{0}` starts no program of an MPI library that is known here\n  help: name the launcher and the \
+         program, as in `mpirun -n 4 ./program`, or the library: --library openmpi"
+    )]
+    Unknown(String),
+    /// The command's first word is no program.
+    #[error("there is no program `{0}`\n  help: see that it is installed, and in a folder of PATH")]
+    NoProgram(String),
+    /// The library's compiler is not there.
+    #[error(
+        "the compiler of {} is missing: {}\n  help: apt-get install {}, or where the library comes from \
+         elsewhere, put its `mpicc` into PATH", .0.name(), .0.compilers().join(" or "), .0.packages()
+    )]
+    NoCompiler(Library),
+    /// The compiler refused the recorder.
+    #[error("{} could not compile the recorder: {output}\n  help: see that it compiles other programs", compiler.display())]
+    Compiler {
+        /// Which.
+        compiler: PathBuf,
+        /// What it said.
+        output: String,
+    },
+    /// This user has no cache.
+    #[error("there is no folder for the recorder\n  help: name one: export XDG_CACHE_HOME=FOLDER")]
+    NoCache,
+    /// A file or program of ours failed.
+    #[error("{}: {source}\n  help: see that there is room and the right to write", path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// No rank wrote anything.
+    #[error(
+        "nothing was recorded: no rank of the command called MPI_Init of {}\n  help: see which MPI library \
+         the program loads (ldd), that it is linked dynamically, and that all ranks run on this machine",
+        .0.name()
+    )]
+    NoRanks(Library),
+    /// Some ranks did not come to their end.
+    #[error(
+        "rank {rank} of {ranks} did not call MPI_Finalize, or its record could not be written\n  help: see \
+         what the program says, and that there is room in the folder for temporary files"
+    )]
+    Incomplete {
+        /// Which.
+        rank: usize,
+        /// Of how many.
+        ranks: usize,
+    },
+    /// More programs than one called `MPI_Init`.
+    #[error("the command ran several MPI programs\n  help: record one at a time")]
+    Several,
+    /// A rank's file is not what the recorder writes.
+    #[error("the record of rank {rank} is damaged: {what}\n  help: record again")]
+    Damaged {
+        /// Which.
+        rank: usize,
+        /// In what way.
+        what: &'static str,
+    },
+    /// The trace cannot be written.
+    #[error(transparent)]
+    Trace(#[from] mpi_trace::Error),
+}
+
+impl Error {
+    /// What failed at `path`.
+    pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        |source| Self::Io { path: path.to_owned(), source }
+    }
+
+    /// Whether this machine lacks something; otherwise the command is wrong.
+    pub const fn is_lacking(&self) -> bool {
+        !matches!(
+            self,
+            Self::Unknown(_) | Self::NoProgram(_) | Self::NoRanks(_) | Self::Incomplete { .. }
+        )
+    }
+}

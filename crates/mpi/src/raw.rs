@@ -1,0 +1,219 @@
+//! The file that the recorder writes of one rank: a header, then records as they stand in memory
+//! (`recorder/trace.c`, `recorder.h`).
+
+use mpi_trace::{Call, Operation};
+
+use crate::error::Error;
+
+/// The last byte is the version.
+const MAGIC: &[u8; 8] = b"suimpi\0\x01";
+/// Of a text of the header.
+const TEXT_BYTES: usize = 256;
+/// `completion` of a request: what came is known.
+const RECEIVED: i32 = 1;
+/// `completion` of a request: it was cancelled.
+const CANCELLED: i32 = 2;
+
+/// What a rank says of itself.
+#[derive(Debug)]
+pub(crate) struct Header {
+    pub(crate) ranks: usize,
+    /// When `MPI_Init` returned, nanoseconds of the monotonic clock.
+    pub(crate) initialised: i64,
+    /// What `MPI_Get_library_version` says.
+    pub(crate) library: String,
+    pub(crate) program: String,
+}
+
+/// What a rank called. Times are those of the machine's clock, and communicators have this rank's own
+/// numbers.
+#[derive(Debug)]
+pub(crate) struct Rank {
+    pub(crate) header: Header,
+    /// Members of each communicator, in the order in which this rank met them.
+    pub(crate) communicators: Vec<Vec<u32>>,
+    pub(crate) calls: Vec<Call>,
+}
+
+/// Takes numbers from the front of a file.
+struct Bytes<'a>(&'a [u8]);
+
+impl<'a> Bytes<'a> {
+    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (front, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(front)
+    }
+
+    fn i32(&mut self) -> Option<i32> {
+        Some(i32::from_ne_bytes(self.take(4)?.try_into().ok()?))
+    }
+
+    fn i64(&mut self) -> Option<i64> {
+        Some(i64::from_ne_bytes(self.take(8)?.try_into().ok()?))
+    }
+
+    fn number<T: TryFrom<i64>>(&mut self) -> Option<T> {
+        T::try_from(self.i64()?).ok()
+    }
+
+    /// Up to the first zero.
+    fn text(&mut self) -> Option<String> {
+        let bytes = self.take(TEXT_BYTES)?.split(|&byte| byte == 0).next()?;
+        Some(String::from_utf8_lossy(bytes).into_owned())
+    }
+}
+
+/// A request that a call completes.
+struct Completion {
+    number: u32,
+    completion: i32,
+    peer: Option<u32>,
+    tag: i32,
+    bytes: u64,
+}
+
+/// A record: a call, or the members of a communicator.
+enum Record {
+    Call(Call, Vec<Completion>),
+    Communicator(Vec<u32>),
+}
+
+impl Rank {
+    pub(crate) fn read(rank: usize, file: &[u8]) -> Result<Self, Error> {
+        let damaged = |what| Error::Damaged { rank, what };
+        let mut bytes = Bytes(file);
+        let header = header(&mut bytes, rank).ok_or_else(|| damaged("its header"))?;
+        let ranks = header.ranks;
+        let mut communicators = Vec::new();
+        let mut calls = Calls::default();
+        while !bytes.0.is_empty() {
+            match record(&mut bytes).ok_or(Error::Incomplete { rank, ranks })? {
+                Record::Communicator(members) => communicators.push(members),
+                Record::Call(call, completions) => calls.push(call, &completions),
+            }
+        }
+        let calls = calls.finish();
+        let last = calls.last().map(|call| call.operation);
+        if last != Some(Operation::Finalize) {
+            return Err(Error::Incomplete { rank, ranks });
+        }
+        let known = |call: &Call| (call.communicator as usize) < communicators.len();
+        let member = |peer: u32| (peer as usize) < ranks;
+        if !calls.iter().all(|call| known(call) && call.peer.is_none_or(member)) {
+            return Err(damaged("a communicator or a peer"));
+        }
+        if !communicators.iter().flatten().all(|&rank| member(rank)) {
+            return Err(damaged("a member of a communicator"));
+        }
+        Ok(Self { header, communicators, calls })
+    }
+}
+
+fn header(bytes: &mut Bytes<'_>, rank: usize) -> Option<Header> {
+    let magic = bytes.take(MAGIC.len())?;
+    let same = usize::try_from(bytes.i32()?) == Ok(rank);
+    let ranks = usize::try_from(bytes.i32()?).ok()?;
+    let initialised = bytes.i64()?;
+    let (library, program) = (bytes.text()?, bytes.text()?);
+    (magic == MAGIC && same && rank < ranks).then_some(Header {
+        ranks,
+        initialised,
+        library,
+        program,
+    })
+}
+
+fn record(bytes: &mut Bytes<'_>) -> Option<Record> {
+    let operation = bytes.i32()?;
+    let peer = u32::try_from(bytes.i32()?).ok();
+    let tag = bytes.i32()?;
+    let communicator = u32::try_from(bytes.i32()?).ok()?;
+    let (payload, start, end) = (bytes.number()?, bytes.number()?, bytes.number()?);
+    // Of two clocks that are read one after the other, the later may say less.
+    let computing = bytes.i64()?.max(0).cast_unsigned();
+    let requests = usize::try_from(bytes.i32()?).ok()?;
+    let counts = usize::try_from(bytes.i32()?).ok()?;
+    if requests.max(counts) > bytes.0.len() {
+        return None;
+    }
+    let requests = (0..requests).map(|_| completion(bytes)).collect::<Option<Vec<_>>>()?;
+    if operation < 0 {
+        let members = (0..counts).map(|_| bytes.number()).collect::<Option<_>>()?;
+        return Some(Record::Communicator(members));
+    }
+    let call = Call {
+        operation: *Operation::ALL.get(usize::try_from(operation).ok()?)?,
+        peer,
+        bytes: payload,
+        tag,
+        communicator,
+        start,
+        end: std::cmp::max(start, end),
+        computing,
+        requests: requests.iter().map(|it| it.number).collect(),
+        counts: (0..counts).map(|_| bytes.number()).collect::<Option<_>>()?,
+    };
+    Some(Record::Call(call, requests))
+}
+
+fn completion(bytes: &mut Bytes<'_>) -> Option<Completion> {
+    let number = u32::try_from(bytes.i32()?).ok()?;
+    let completion = bytes.i32()?;
+    let peer = u32::try_from(bytes.i32()?).ok();
+    Some(Completion { number, completion, peer, tag: bytes.i32()?, bytes: bytes.number()? })
+}
+
+/// Calls of a rank, and which of them started requests that are under way.
+#[derive(Default)]
+struct Calls {
+    calls: Vec<Call>,
+    under_way: std::collections::BTreeMap<u32, usize>,
+    cancelled: std::collections::BTreeSet<u32>,
+}
+
+impl Calls {
+    fn push(&mut self, call: Call, completions: &[Completion]) {
+        let place = self.calls.len();
+        let starts = call.operation.class() != mpi_trace::Class::Wait;
+        for it in completions {
+            if starts {
+                self.under_way.insert(it.number, place);
+                continue;
+            }
+            let Some(started) = self.under_way.remove(&it.number) else { continue };
+            match it.completion {
+                RECEIVED => {
+                    let receive = &mut self.calls[started];
+                    (receive.peer, receive.tag, receive.bytes) = (it.peer, it.tag, it.bytes);
+                }
+                CANCELLED => drop(self.cancelled.insert(it.number)),
+                _ => {}
+            }
+        }
+        self.calls.push(call);
+    }
+
+    /// Without receives that never got a message: those that were cancelled, or freed before one came.
+    fn finish(self) -> Vec<Call> {
+        let Self { mut calls, under_way, mut cancelled } = self;
+        let receives = |place: &usize| calls[*place].operation == Operation::Irecv;
+        cancelled.extend(under_way.iter().filter(|it| receives(it.1)).map(|it| it.0));
+        if cancelled.is_empty() {
+            return calls;
+        }
+        let mut computing = 0;
+        calls.retain_mut(|call| {
+            call.computing += std::mem::take(&mut computing);
+            let requests = call.requests.len();
+            call.requests =
+                call.requests.iter().copied().filter(|it| !cancelled.contains(it)).collect();
+            let kept = requests == 0 || !call.requests.is_empty();
+            if !kept {
+                computing = call.computing;
+            }
+            kept
+        });
+        calls
+    }
+}

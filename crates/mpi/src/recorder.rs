@@ -1,0 +1,147 @@
+//! The profiling library, compiled against the header of an MPI library of this machine.
+
+use std::collections::hash_map::DefaultHasher;
+use std::env;
+use std::fmt::Write;
+use std::fs;
+use std::hash::{Hash, Hasher};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use mpi_trace::Operation;
+
+use crate::error::Error;
+use crate::library::{self, Library};
+
+/// The library's source; what its files are is said in `recorder.h`.
+const SOURCES: [(&str, &str); 7] = [
+    ("recorder.h", include_str!("../recorder/recorder.h")),
+    ("trace.c", include_str!("../recorder/trace.c")),
+    ("communicators.c", include_str!("../recorder/communicators.c")),
+    ("requests.c", include_str!("../recorder/requests.c")),
+    ("calls.c", include_str!("../recorder/calls.c")),
+    ("collectives.c", include_str!("../recorder/collectives.c")),
+    ("communicator_calls.c", include_str!("../recorder/communicator_calls.c")),
+];
+/// Compiled beside them for Open MPI.
+const FORTRAN: (&str, &str) = ("fortran.c", include_str!("../recorder/fortran.c"));
+/// What the compiler is told.
+const FLAGS: [&str; 6] = ["-std=gnu11", "-O2", "-fPIC", "-Wall", "-Wextra", "-c"];
+/// What the linker is told: functions are bound when they are first called.
+const LINK_FLAGS: [&str; 4] = ["-shared", "-Wl,-z,lazy", "-o", FILE];
+const FILE: &str = "recorder.so";
+
+/// The profiling library, built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorder {
+    library: Library,
+    path: PathBuf,
+}
+
+impl Recorder {
+    /// The one for an MPI library; it is compiled if this user's cache has none of this source and this
+    /// compiler.
+    ///
+    /// # Errors
+    /// If the compiler is missing or fails, or the cache takes nothing.
+    pub fn built(library: Library) -> Result<Self, Error> {
+        let compiler = compiler(library)?;
+        let cache = cache()?;
+        let folder = cache.join(format!("{:016x}", key(library, &compiler)?));
+        let path = folder.join(FILE);
+        if !path.is_file() {
+            fs::create_dir_all(&cache).map_err(Error::io(&cache))?;
+            compile(library, &compiler, &cache, &folder)?;
+        }
+        Ok(Self { library, path })
+    }
+
+    /// The MPI library that it is for.
+    pub const fn library(&self) -> Library {
+        self.library
+    }
+
+    /// What is preloaded.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// By the XDG base directory specification: `$XDG_CACHE_HOME` unless it is relative, else `~/.cache`.
+fn cache() -> Result<PathBuf, Error> {
+    let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache =
+        absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
+    Ok(cache.ok_or(Error::NoCache)?.join("suimon/mpi"))
+}
+
+/// The compiler of that library, and not another's of the same name.
+fn compiler(library: Library) -> Result<PathBuf, Error> {
+    let found = library.compilers().into_iter().filter_map(library::find);
+    let mut own = found.filter(|compiler| is_of(library, compiler));
+    own.next().ok_or(Error::NoCompiler(library))
+}
+
+/// Open MPI's compilers have `--showme`, which MPICH's pass on to the C compiler, and that refuses.
+fn is_of(library: Library, compiler: &Path) -> bool {
+    let output = Command::new(compiler).arg("--showme:version").output();
+    let open_mpi = output.is_ok_and(|output| output.status.success());
+    open_mpi == (library == Library::OpenMpi)
+}
+
+/// The enumeration that records name operations by.
+fn operations() -> String {
+    let mut text = "enum operation {\n".to_owned();
+    for operation in Operation::ALL {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "\tOP_{operation},");
+    }
+    text + "};\n"
+}
+
+fn sources(library: Library) -> impl Iterator<Item = (&'static str, &'static str)> {
+    SOURCES.into_iter().chain((library == Library::OpenMpi).then_some(FORTRAN))
+}
+
+/// Changes with the source and with the compiler, which an upgrade of the MPI library replaces.
+fn key(library: Library, compiler: &Path) -> Result<u64, Error> {
+    let mut hasher = DefaultHasher::new();
+    let file = compiler.canonicalize().map_err(Error::io(compiler))?;
+    let metadata = file.metadata().map_err(Error::io(&file))?;
+    sources(library).for_each(|source| source.hash(&mut hasher));
+    operations().hash(&mut hasher);
+    (FLAGS, LINK_FLAGS, library).hash(&mut hasher);
+    (compiler, file, metadata.len(), metadata.mtime()).hash(&mut hasher);
+    Ok(hasher.finish())
+}
+
+/// Compiles it beside `folder`, which then takes its place at once: two that begin together do not meet.
+fn compile(library: Library, compiler: &Path, cache: &Path, folder: &Path) -> Result<(), Error> {
+    let place = tempfile::tempdir_in(cache).map_err(Error::io(cache))?;
+    let write = |name: &str, text: &str| {
+        let path = place.path().join(name);
+        fs::write(&path, text).map_err(Error::io(&path))
+    };
+    write("operations.h", &operations())?;
+    sources(library).try_for_each(|(name, text)| write(name, text))?;
+    let units: Vec<_> = sources(library).map(|it| it.0).filter(|it| it.ends_with(".c")).collect();
+    run(Command::new(compiler).args(FLAGS).args(&units), compiler, place.path())?;
+    // Not by the MPI library's compiler, which would link with the library.
+    let objects = units.iter().map(|unit| unit.replace(".c", ".o"));
+    let linker = Path::new("cc");
+    run(Command::new(linker).args(objects).args(LINK_FLAGS), linker, place.path())?;
+    match fs::rename(place.path(), folder) {
+        Err(error) if !folder.join(FILE).is_file() => Err(Error::io(folder)(error)),
+        _ => Ok(()),
+    }
+}
+
+fn run(command: &mut Command, compiler: &Path, folder: &Path) -> Result<(), Error> {
+    let output = command.current_dir(folder).output().map_err(Error::io(compiler))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let output = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(Error::Compiler { compiler: compiler.to_owned(), output })
+}

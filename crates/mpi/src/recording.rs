@@ -1,0 +1,81 @@
+//! A command whose ranks are recorded.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use mpi_trace::Trace;
+use tempfile::TempDir;
+
+use crate::error::Error;
+use crate::library::Library;
+use crate::merge::merge;
+use crate::raw::Rank;
+use crate::recorder::Recorder;
+
+/// Where the recorder writes, by its environment.
+const FOLDER: &str = "SUIMON_MPI_RECORD";
+const PRELOAD: &str = "LD_PRELOAD";
+
+/// A folder that ranks write their calls to, until they are merged.
+#[derive(Debug)]
+pub struct Recording {
+    recorder: Recorder,
+    folder: TempDir,
+}
+
+impl Recording {
+    /// A new one, among temporary files.
+    ///
+    /// # Errors
+    /// If there is no room for them.
+    pub fn new(recorder: Recorder) -> Result<Self, Error> {
+        let folder = tempfile::tempdir().map_err(Error::io(&env::temp_dir()))?;
+        Ok(Self { recorder, folder })
+    }
+
+    /// A command that is recorded: the processes that it starts on this machine inherit that.
+    pub fn command(&self, program: &str, arguments: &[String]) -> Command {
+        let mut preloaded = OsString::from(self.recorder.path());
+        if let Some(others) = env::var_os(PRELOAD).filter(|others| !others.is_empty()) {
+            preloaded.push(":");
+            preloaded.push(others);
+        }
+        let mut command = Command::new(program);
+        command.args(arguments).env(PRELOAD, preloaded).env(FOLDER, self.folder.path());
+        command
+    }
+
+    /// What the ranks called, after the command has ended.
+    ///
+    /// # Errors
+    /// If no rank was recorded, or one not to its end.
+    pub fn finish(self) -> Result<Trace, Error> {
+        trace(self.recorder.library(), self.folder.path())
+    }
+}
+
+/// The trace of a folder's files.
+fn trace(library: Library, folder: &Path) -> Result<Trace, Error> {
+    let file = |rank: usize| folder.join(format!("rank.{rank}"));
+    let recorded = fs::read_dir(folder).map_err(Error::io(folder))?.count();
+    if recorded == 0 {
+        return Err(Error::NoRanks(library));
+    }
+    // Of a rank that is missing, any other's file says how many there should be.
+    let mut ranks = Vec::with_capacity(recorded);
+    for rank in 0..recorded {
+        let missing = |_| Error::Incomplete { rank, ranks: recorded };
+        ranks.push(Rank::read(rank, &fs::read(file(rank)).map_err(missing)?)?);
+    }
+    let all = ranks[0].header.ranks;
+    if recorded < all {
+        return Err(Error::Incomplete { rank: recorded, ranks: all });
+    }
+    if ranks.iter().any(|rank| rank.header.ranks != recorded) {
+        return Err(Error::Several);
+    }
+    Ok(merge(library, ranks))
+}
