@@ -98,8 +98,9 @@ impl Trace {
         consistency::check(self, limit)
     }
 
-    /// Rounds every time to multiples of `resolution` nanoseconds, which makes the file smaller. What is
-    /// rounded off from one time of computing is carried to the next, so that the sum stays.
+    /// Rounds every time to multiples of `resolution` nanoseconds, which makes the file smaller; powers of
+    /// two most, as their low bits are zero. What is rounded off from one time of computing is carried to
+    /// the next, so that the sum stays.
     pub fn round(&mut self, resolution: u64) {
         let resolution = resolution.max(1);
         for calls in &mut self.ranks {
