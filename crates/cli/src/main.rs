@@ -17,6 +17,7 @@ mod lab;
 mod linux;
 mod list;
 mod manual;
+mod mpi;
 mod output;
 mod paper;
 mod port;
@@ -75,6 +76,8 @@ enum Verb {
     List(list::Arguments),
     /// Measure what a queueing discipline costs a packet on this machine
     Cost(cost::Arguments),
+    /// Record real MPI programs
+    Mpi(mpi::Arguments),
     /// Build the guest kernel, Linux on the simulator's clock, or say whether it is built
     Linux(linux::Arguments),
     /// Be the first program of a guest kernel
@@ -106,6 +109,7 @@ impl Verb {
             Self::List(arguments) => list::run(arguments),
             Self::Cost(arguments) => cost::run(arguments),
             Self::Demo(arguments) => demo::run(arguments),
+            Self::Mpi(arguments) => mpi::run(arguments),
             Self::Linux(arguments) => linux::run(arguments),
             Self::Guest(arguments) => guest_program::run(arguments),
             Self::Doctor(arguments) => doctor::run(arguments),

@@ -15,4 +15,4 @@ mod recording;
 pub use error::Error;
 pub use library::Library;
 pub use recorder::Recorder;
-pub use recording::Recording;
+pub use recording::{Recording, trace};

@@ -57,8 +57,11 @@ impl Recording {
     }
 }
 
-/// The trace of a folder's files.
-fn trace(library: Library, folder: &Path) -> Result<Trace, Error> {
+/// The trace of the files that the ranks of one program left in a folder.
+///
+/// # Errors
+/// If there is none, or one not to its end.
+pub fn trace(library: Library, folder: &Path) -> Result<Trace, Error> {
     let file = |rank: usize| folder.join(format!("rank.{rank}"));
     let recorded = fs::read_dir(folder).map_err(Error::io(folder))?.count();
     if recorded == 0 {

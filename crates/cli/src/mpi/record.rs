@@ -1,0 +1,132 @@
+//! `suimon mpi record`: runs a command with the recorder preloaded, and writes one trace of all ranks.
+
+use std::fs;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+
+use ::mpi::{Library, Recorder, Recording};
+use clap::{Args, ValueEnum};
+use mpi_trace::Trace;
+
+use super::summary::Summary;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{interruption, output};
+
+/// Contradictions of a trace that are told.
+const TOLD: usize = 5;
+
+/// What `mpi record` is told.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The trace; PROGRAM.parquet of the program's name unless given
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// The MPI library; what the program loads unless given
+    #[arg(long)]
+    library: Option<Of>,
+    /// Round times to this, such as `1 us`: the trace gets smaller
+    #[arg(long, value_name = "TIME", value_parser = resolution)]
+    resolution: Option<u64>,
+    /// Print one JSON document; what the command prints goes to stderr
+    #[arg(long)]
+    json: bool,
+    /// The command and its arguments, after `--`: `mpirun -n 4 ./program`
+    #[arg(required = true, last = true, value_name = "COMMAND")]
+    words: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Of {
+    /// Open MPI
+    #[value(name = "openmpi")]
+    OpenMpi,
+    /// MPICH, or another of its binary interface
+    Mpich,
+}
+
+impl From<Of> for Library {
+    fn from(of: Of) -> Self {
+        match of {
+            Of::OpenMpi => Self::OpenMpi,
+            Of::Mpich => Self::Mpich,
+        }
+    }
+}
+
+/// Nanoseconds.
+fn resolution(text: &str) -> Result<u64, String> {
+    let time = scenario::quantity::duration(text).map_err(|error| error.to_string())?;
+    match time.as_ps() / 1000 {
+        0 => Err("it is less than 1 ns".to_owned()),
+        nanoseconds => Ok(nanoseconds),
+    }
+}
+
+/// Runs the command, and ends as it does.
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let of =
+        arguments.library.map_or_else(|| Library::of_command(&arguments.words), |of| Ok(of.into()));
+    let recording = Recording::new(Recorder::built(of?)?)?;
+    let interrupted = interruption::watch()?;
+    let status = ended(arguments, &recording)?;
+    let trace = match recording.finish() {
+        Ok(trace) => trace,
+        // What the command says of its failure is on the terminal already.
+        Err(error) if !status.success() => {
+            output::note(&format!(
+                "no trace is written: the command ended by {status}, and {error}"
+            ));
+            return Ok(Exit::of(status));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    write(arguments, trace)?;
+    if interrupted.load(std::sync::atomic::Ordering::Relaxed) {
+        return Ok(Exit::Interrupted);
+    }
+    Ok(if status.success() { Exit::Fine } else { Exit::of(status) })
+}
+
+/// How the command ended.
+fn ended(arguments: &Arguments, recording: &Recording) -> Result<ExitStatus, Failure> {
+    let [program, words @ ..] = &arguments.words[..] else {
+        return Err(Failure::usage("there is no command", "name one after `--`"));
+    };
+    let mut command = recording.command(program, words);
+    if arguments.json {
+        command.stdout(to_stderr()?);
+    }
+    wait(&mut command).map_err(Failure::file(Path::new(program)))
+}
+
+fn to_stderr() -> Result<Stdio, Failure> {
+    let stderr = io::stderr().as_fd().try_clone_to_owned();
+    Ok(stderr.map_err(Failure::file(Path::new("stderr")))?.into())
+}
+
+fn wait(command: &mut Command) -> io::Result<ExitStatus> {
+    command.spawn()?.wait()
+}
+
+/// Writes the trace and says what is in it.
+fn write(arguments: &Arguments, mut trace: Trace) -> Result<(), Failure> {
+    if let Some(resolution) = arguments.resolution {
+        trace.round(resolution);
+    }
+    let path = arguments.out.clone().unwrap_or_else(|| format!("{}.parquet", trace.program).into());
+    let mut file = Vec::new();
+    trace.write(&mut file).map_err(::mpi::Error::from)?;
+    fs::write(&path, &file).map_err(Failure::unwritten(&path))?;
+    for found in trace.inconsistencies(TOLD) {
+        output::note(&format!("warning: the trace contradicts itself: {found}"));
+    }
+    let summary = Summary::of(&trace, &path, file.len());
+    if arguments.json {
+        output::print_json(&summary.json())
+    } else {
+        output::print(&summary.text())
+    }
+}
