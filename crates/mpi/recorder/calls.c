@@ -148,7 +148,7 @@ int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status
 
 /* Sends and receives at once: what the standard says it is like. */
 static void write_sendrecv(const struct call *call, int dest, int sendtag, int64_t bytes, int source,
-			   int recvtag, MPI_Comm comm, MPI_Status *status)
+			   MPI_Comm comm, MPI_Status *status)
 {
 	struct communicator *of = communicator_of(comm);
 	struct call start = { call->start, call->start };
@@ -182,8 +182,7 @@ int MPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int 
 	CALL(PMPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype,
 			   source, recvtag, comm, filled));
 
-	write_sendrecv(&call, dest, sendtag, size_of(sendcount, sendtype), source, recvtag, comm,
-		       filled);
+	write_sendrecv(&call, dest, sendtag, size_of(sendcount, sendtype), source, comm, filled);
 	DONE;
 }
 
@@ -193,7 +192,7 @@ int MPI_Sendrecv_replace(void *buf, int count, MPI_Datatype type, int dest, int 
 	MPI_Status own, *filled = status == MPI_STATUS_IGNORE ? &own : status;
 	CALL(PMPI_Sendrecv_replace(buf, count, type, dest, sendtag, source, recvtag, comm, filled));
 
-	write_sendrecv(&call, dest, sendtag, size_of(count, type), source, recvtag, comm, filled);
+	write_sendrecv(&call, dest, sendtag, size_of(count, type), source, comm, filled);
 	DONE;
 }
 

@@ -5,6 +5,11 @@
  *
  * Between two calls a program computes. That is measured as the thread's CPU time, because ranks
  * may be more than processors; what the recorder itself takes lies outside of both clocks' spans.
+ *
+ * The clock of CPU time is a system call, ten times as long as the monotonic one. So it is read only
+ * where the program computes for long: a gap that ends after GAP_SHORT has hardly lost the processor
+ * meanwhile, and counts as it is. Whether a gap will be long is known when it ends, but the clock
+ * must be read when it begins: it is, unless the gap after the same two calls was short the last time.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,6 +24,8 @@
 
 #define BUFFER_BYTES (1 << 18)
 #define TEXT_BYTES 256
+#define GAP_SHORT 5000 /* ns */
+#define GAPS_BITS 12
 
 struct header {
 	char magic[8]; /* the last byte is the version */
@@ -37,8 +44,18 @@ static pid_t process; /* that is recorded, and not what it forks */
 static __thread int recording __attribute__((tls_model("initial-exec")));
 /* Functions of the library that call back into the program may call MPI again. */
 static int depth;
-static int64_t cpu_returned; /* CPU time when the last call returned to the program */
 static int64_t computing; /* since the last call that was recorded */
+
+/* Since the last call returned to the program. */
+static struct {
+	int64_t since; /* monotonic clock */
+	int64_t cpu; /* CPU time, when it was read last */
+	int measured; /* whether that was when the gap began */
+} gap;
+
+/* Whether the gap was short after the same two calls the last time. */
+static char was_short[1 << GAPS_BITS];
+static uint32_t last_calls; /* hashes of the last two */
 
 static int64_t clock_ns(clockid_t clock)
 {
@@ -63,13 +80,48 @@ void *scratch(enum scratch which, size_t bytes)
 	return memory[which];
 }
 
+/* Multiplicative hashes, as Knuth has them: the upper bits are the good ones. */
+static uint32_t hash(uint32_t value, int bits)
+{
+	return (value * 0x9e3779b1u) >> (32 - bits);
+}
+
+static char *gap_after(void)
+{
+	return &was_short[hash(last_calls, GAPS_BITS)];
+}
+
+static void begin_gap(void)
+{
+	gap.measured = !*gap_after();
+	if (gap.measured)
+		gap.cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	gap.since = clock_ns(CLOCK_MONOTONIC);
+}
+
+/* What the program computed in the gap. */
+static int64_t end_gap(int64_t now)
+{
+	int64_t length = now - gap.since;
+	int64_t cpu, used;
+
+	*gap_after() = length < GAP_SHORT;
+	if (length < GAP_SHORT)
+		return length;
+	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	used = cpu - gap.cpu;
+	gap.cpu = cpu;
+	/* Of a gap that was taken for a short one, both clocks know only that it was no longer. */
+	return gap.measured || used < length ? used : length;
+}
+
 /* Whether the call is to be recorded, and when it began if so. */
 int begin_call(struct call *call)
 {
 	if (!recording || depth)
 		return 0;
 	call->start = clock_ns(CLOCK_MONOTONIC);
-	computing += clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_returned;
+	computing += end_gap(call->start);
 	depth++;
 	return 1;
 }
@@ -88,7 +140,7 @@ int end_call(struct call *call, int result)
 void return_to_program(void)
 {
 	depth--;
-	cpu_returned = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	begin_gap();
 }
 
 /* A file that takes nothing ends the recording, not the program. */
@@ -132,6 +184,11 @@ static void append(const void *bytes, size_t length)
 	buffered += length;
 }
 
+static uint32_t hash_of(const struct record *record)
+{
+	return hash((record->operation * 31 + record->tag) * 31 + (uint32_t)record->bytes, 16);
+}
+
 /* Writes a record with the call's times. */
 void write_call(const struct call *call, const struct record *record,
 		const struct request_entry *requests, const int64_t *counts)
@@ -143,6 +200,7 @@ void write_call(const struct call *call, const struct record *record,
 	if (timed.operation >= 0) {
 		timed.computing = computing;
 		computing = 0;
+		last_calls = last_calls << 16 | hash_of(record);
 	}
 	append(&timed, sizeof(timed));
 	if (timed.requests)
@@ -202,7 +260,9 @@ void start_recording(void)
 	recording = 1;
 	write_header(rank);
 	add_communicator(MPI_COMM_WORLD);
-	cpu_returned = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	gap.cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	gap.since = clock_ns(CLOCK_MONOTONIC);
+	gap.measured = 1;
 }
 
 /* MPI_Finalize has returned, after a flush: the file is complete. */
