@@ -217,3 +217,60 @@ impl Calls {
         calls
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(operation: i32, counts: &[i64]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for value in [operation, -1, 0, 0] {
+            bytes.extend(value.to_ne_bytes());
+        }
+        // Payload, start, end, and computing, which two clocks made negative.
+        for value in [8_i64, 100, 110, -1] {
+            bytes.extend(value.to_ne_bytes());
+        }
+        for value in [0, i32::try_from(counts.len()).expect("few")] {
+            bytes.extend(value.to_ne_bytes());
+        }
+        counts.iter().for_each(|count| bytes.extend(count.to_ne_bytes()));
+        bytes
+    }
+
+    fn file() -> Vec<u8> {
+        let position = Operation::ALL.iter().position(|it| *it == Operation::Finalize);
+        let finalize = i32::try_from(position.expect("one")).expect("few");
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend([0_i32, 2].iter().flat_map(|value| value.to_ne_bytes()));
+        bytes.extend(90_i64.to_ne_bytes());
+        bytes.extend([0; 2 * TEXT_BYTES]);
+        bytes.extend(record(-1, &[0, 1]));
+        bytes.extend(record(finalize, &[]));
+        bytes
+    }
+
+    #[test]
+    fn a_file_is_read_whole_or_not_at_all() {
+        let whole = file();
+        let rank = Rank::read(0, &whole).expect("a rank");
+        assert_eq!((rank.header.ranks, &rank.communicators[..]), (2, &[vec![0, 1]][..]));
+        assert_eq!((rank.calls.len(), rank.calls[0].computing), (1, 0));
+        for end in 0..whole.len() {
+            assert!(Rank::read(0, &whole[..end]).is_err(), "{end}");
+        }
+        assert!(matches!(Rank::read(1, &whole), Err(Error::Damaged { .. })));
+    }
+
+    #[test]
+    fn no_change_of_a_file_is_more_than_an_error() {
+        let whole = file();
+        for place in 0..whole.len() {
+            for bit in 0..8 {
+                let mut changed = whole.clone();
+                changed[place] ^= 1 << bit;
+                let _ = Rank::read(0, &changed);
+            }
+        }
+    }
+}
