@@ -207,7 +207,7 @@ pub(crate) struct FlowKeys {
     /// Data acquisition: at each trigger every flow of the table has a fragment of an event for one event builder on the
     /// receiving host.
     pub(crate) events: Option<Declared<Readout>>,
-    /// An MPI job: the hosts are its ranks, in their order, and every two share a connection.
+    /// An MPI job: the hosts of both ends are its ranks, in the order of the file, and every two share a connection.
     pub(crate) mpi: Option<Mpi>,
     /// A program that sends in place of ours, in the lab or where its hosts have a `kernel`: "iperf3 -c {to} -p {port} -t 10". `{from}` and
     /// `{to}` are the hosts' addresses, `{port}` is the receiver's port.

@@ -16,7 +16,7 @@ pub(crate) enum Matrix {
     Incast,
     /// Every host to every other.
     AllToAll,
-    /// Every two hosts have one, from the earlier to the later one.
+    /// Every two hosts of both ends have one, from the earlier to the later one.
     Pairs,
     /// Every host to one drawn from the seed, which may be drawn several times.
     Random,
@@ -63,13 +63,18 @@ impl Matrix {
             Self::Permutation if shared > 0 && from != to => {
                 Err("the same hosts at both ends, or none of them at both")
             }
-            Self::Pairs if from != to || from.len() < 2 => Err("the same hosts at both ends"),
+            Self::Pairs if shared > 0 && from != to => {
+                Err("the same hosts at both ends, or none of them at both")
+            }
             Self::Incast if to.len() != 1 => Err("one receiver, such as `NAME.1`"),
             Self::Permutation | Self::Random => Ok(from.len()),
             Self::AnyToAny => Ok(flows),
             Self::Incast => Ok(from.len() - shared),
             Self::AllToAll => Ok(from.len().saturating_mul(to.len()) - shared),
-            Self::Pairs => Ok(from.len().saturating_mul(from.len() - 1) / 2),
+            Self::Pairs => {
+                let hosts = from.len() + to.len() - shared;
+                Ok(hosts.saturating_mul(hosts.saturating_sub(1)) / 2)
+            }
         }
     }
 
@@ -100,8 +105,14 @@ impl Matrix {
                 from.flat_map(row).filter(|(from, to)| from != to).collect()
             }
             Self::Pairs => {
-                let later = |from| (from + 1..to.end).map(move |to| (from, to));
-                from.flat_map(later).collect()
+                let mut hosts: Vec<usize> = from.chain(to).collect();
+                hosts.sort_unstable();
+                hosts.dedup();
+                let later = |(at, &from): (usize, &usize)| {
+                    let later = hosts[at + 1..].iter().map(move |&to| (from, to));
+                    later.collect::<Vec<_>>()
+                };
+                hosts.iter().enumerate().flat_map(later).collect()
             }
             Self::Random => from.map(|from| (from, other(from, &to, &mut below))).collect(),
             Self::AnyToAny => {
@@ -147,7 +158,11 @@ mod tests {
                 let pairs = matrix.pairs(from.clone(), to.clone(), 50, (3, "f"));
                 assert_eq!(pairs.len(), matrix.count(&from, &to, 50).unwrap_or(0), "{matrix:?}");
                 assert!(pairs.iter().all(|(a, b)| a != b), "{matrix:?} {pairs:?}");
-                assert!(pairs.iter().all(|(a, b)| from.contains(a) && to.contains(b)));
+                let known = |(a, b): &(usize, usize)| match matrix {
+                    Matrix::Pairs => [a, b].iter().all(|x| from.contains(x) || to.contains(x)),
+                    _ => from.contains(a) && to.contains(b),
+                };
+                assert!(pairs.iter().all(known));
             }
         }
     }

@@ -194,6 +194,30 @@ fn ranks_have_a_connection_for_every_two_and_are_locked_with_their_steps() {
 }
 
 #[test]
+fn ranks_are_the_hosts_of_both_ends_and_of_their_locks() {
+    for (from, to, pairs) in [
+        ("t-host", "sink", 10),
+        ("sink", "t-host.2", 1),
+        ("t-host.1..2", "sink", 3),
+        ("t-host.2..4", "t-host.2..4", 3),
+        ("t-host.1", "t-host.4", 1),
+    ] {
+        let flow = format!("from = \"{from}\"\nto = \"{to}\"\nmpi.steps = \"alltoall 1 kB\"\n");
+        let plan = read(&format!("{SINK}[flow.f]\n{flow}")).unwrap_or_else(|e| panic!("{e}"));
+        let again = read(&lock(&plan)).unwrap_or_else(|e| panic!("{e}\n{}", lock(&plan)));
+        for plan in [&plan, &again] {
+            assert_eq!(plan.flows.len(), pairs, "{from} {to}");
+            assert_eq!((plan.sharing().count(), plan.sharing().next()), (1, Some(0..pairs)));
+            assert!(plan.flows.iter().all(|flow| flow.from < flow.to));
+        }
+        assert_eq!(lock(&again), lock(&plan));
+    }
+    let apart = "from = \"t-host.1..3\"\nto = \"t-host.2..4\"\nmpi.steps = \"barrier\"";
+    let told = read(&format!("{SINK}[flow.f]\n{apart}")).expect_err("some at both");
+    assert!(told.contains("or none of them at both"), "{told}");
+}
+
+#[test]
 fn mistakes_about_mpi_jobs_are_told_with_what_to_change() {
     for (flow, message) in [
         ("mpi = {}", "`mpi` lacks `steps`"),

@@ -228,6 +228,8 @@ impl<'p> Groups<'p> {
                 let name = self.plan.nodes[first.to].name.as_str();
                 (End { name, length: 1, counted: false }, first.to..first.to + 1)
             }
+            // Both ends have all hosts between them, and the last pair is of the last two.
+            Matrix::Pairs => whole(members.last()?.to),
             _ => whole(first.to),
         };
         let pairs =
