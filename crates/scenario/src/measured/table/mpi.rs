@@ -18,6 +18,14 @@ pub(super) const TIME_TO_SOLUTION: Quantity = quantity(
 pub(super) const RANKS_FINISHED: Quantity =
     quantity("ranks_finished", Number, Sum, Higher, "Ranks that returned from their last call.")
         .at("mpi.finished");
+pub(super) const COMPUTING_SHARE: Quantity = quantity(
+    "computing_share",
+    Share,
+    Aggregate::None,
+    Higher,
+    "The share of the ranks' time in which they computed.",
+)
+.at("mpi.computing");
 pub(super) const WAITING_SHARE: Quantity = quantity(
     "waiting_share",
     Share,
