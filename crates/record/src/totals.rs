@@ -84,7 +84,7 @@ pub struct FlowTotals {
     /// What became of the events of the builder that it sends fragments to, and of its fragments.
     pub events: Option<Events>,
     /// What became of the ranks of an MPI job at both ends.
-    pub ranks: [Option<RankTotals>; 2],
+    pub ranks: [Option<Box<RankTotals>>; 2],
     /// What the network carried of a program's packets, from the flow's first host to its second and back.
     pub program: Option<[Carried; 2]>,
     /// The driver could not run it, and nothing is known of it.

@@ -46,7 +46,8 @@ pub struct RankSummary {
 
 /// What became of the job that these flows are the connections of, if they are.
 pub(super) fn sum_mpi<'t>(flows: impl Iterator<Item = &'t FlowTotals>) -> Option<MpiSummary> {
-    let mut ranks: Vec<RankTotals> = flows.flat_map(|flow| flow.ranks).flatten().collect();
+    let mut ranks: Vec<RankTotals> =
+        flows.flat_map(|flow| flow.ranks.iter().flatten().map(|rank| **rank)).collect();
     ranks.sort_unstable_by_key(|rank| rank.rank);
     ranks.dedup_by_key(|rank| rank.rank);
     let finished = ranks.iter().filter(|rank| rank.finished.is_some()).count();

@@ -98,7 +98,7 @@ impl FlowTotals {
             unseen: later.unseen,
             exchanges: later.exchanges.as_ref().map(exchanges),
             events: later.events.as_ref().map(events),
-            ranks: self.ranks,
+            ranks: self.ranks.clone(),
             program: later.program.map(program),
             left_out: self.left_out,
             measured: Some([from, until]),
