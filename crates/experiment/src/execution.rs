@@ -1,5 +1,6 @@
 //! One run from plan to closed run folder.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
@@ -12,6 +13,7 @@ use record::{
 use report::RunReport;
 use report::run::Lab as ReportOfLab;
 use scenario::Plan;
+use scenario::plan::Flow;
 use serde_json::{Value, json};
 use simulate::guests::Findings;
 use traffic::Instant;
@@ -173,6 +175,13 @@ impl Job {
             disk_full: false,
         };
         let folder = RunFolder::create(&self.folder, manifest, &self.lock)?;
+        let jobs = self.plan.flows.iter().filter_map(Flow::job);
+        let recorded = jobs.filter_map(|job| job.program.recorded());
+        let traces: BTreeMap<_, _> =
+            recorded.map(|trace| (trace.file_name(), &trace.file)).collect();
+        for (name, file) in traces {
+            folder.keep_trace(name, file)?;
+        }
         let advance = steering.of(&self.plan);
         let live = Live::open(&self.plan, self.driver.name(), folder.path());
         let progress = |now| {

@@ -152,6 +152,14 @@ impl Experiment {
             let text = open(&path).and_then(read_text).map_err(Error::file(&path))?;
             document.supply(name, text);
         }
+        for name in document.traces() {
+            let path = self.beside(&name);
+            let mut file = Vec::new();
+            let read = open(&path).and_then(|source| source.take(TRACE_MAX).read_to_end(&mut file));
+            read.map_err(Error::file(&path))?;
+            let invalid = |why| std::io::Error::new(ErrorKind::InvalidData, why);
+            document.supply_trace(name, &file).map_err(invalid).map_err(Error::file(&path))?;
+        }
         Ok(document)
     }
 
@@ -196,6 +204,8 @@ fn seed_option(seed: u64) -> [String; 2] {
     ["--seed".into(), seed.to_string()]
 }
 
+/// The longest trace of an MPI program.
+const TRACE_MAX: u64 = 1 << 30;
 /// More is no scenario: the parser says where its own limit lies.
 const BYTES_MAX: u64 = 64 << 20;
 

@@ -11,7 +11,9 @@ mod matching;
 pub mod program;
 pub mod rank;
 
-use traffic::{Bytes, choice, settings};
+use traffic::{Bytes, Duration, choice, settings};
+
+use crate::invalid::Invalid;
 
 settings! {
     /// An MPI library: how its messages go over connections, and the algorithms of its collective operations.
@@ -24,6 +26,8 @@ settings! {
         pub header: Bytes,
         /// When connections are read: in "calls" of the library, or "always", by a thread of its own; "calls" unless given.
         pub progress: Progress,
+        /// How long computing takes, in parts of what the steps or the trace say: "3/4", "12/1"; "1/1" unless given.
+        pub computing_scale: (u32, u32),
         /// How all send to all: "linear" sends and receives everything at once, as YAMPII does; unless given "linear".
         pub alltoall: Alltoall,
         /// How all get a combination of what each has; "recursive_doubling" unless given.
@@ -39,10 +43,34 @@ impl Default for Library {
             eager_max: Bytes(65_536),
             header: Bytes(32),
             progress: Progress::Calls,
+            computing_scale: (1, 1),
             alltoall: Alltoall::Linear,
             allreduce: Allreduce::RecursiveDoubling,
             allgather: Allgather::Ring,
         }
+    }
+}
+
+impl Library {
+    /// Whether it makes sense, if each of its settings is within its range.
+    ///
+    /// # Errors
+    ///
+    /// A scale that is no number.
+    pub fn check(&self) -> Result<(), Invalid> {
+        if self.computing_scale.1 == 0 {
+            let (message, help) =
+                ("a scale over 0", "write such as \"3/4\", or \"0/1\" for no time");
+            return Err(Invalid { setting: "computing_scale", message, help });
+        }
+        Ok(())
+    }
+
+    /// How long it takes to compute what takes that on the machine that was recorded.
+    pub(crate) fn scaled(&self, time: Duration) -> Duration {
+        let (over, under) = self.computing_scale;
+        let scaled = u128::from(time.as_ps()) * u128::from(over) / u128::from(under.max(1));
+        Duration::from_ps(u64::try_from(scaled).unwrap_or(u64::MAX))
     }
 }
 

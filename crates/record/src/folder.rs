@@ -40,6 +40,8 @@ pub const REPORT: &str = "report.html";
 pub const SOCKET: &str = "live.sock";
 /// The folder of what programs print.
 pub const PROGRAMS: &str = "programs";
+/// The folder of traces that MPI jobs replay, which the scenario names.
+pub const TRACES: &str = scenario::TRACES;
 /// The directory of a run's files while it goes on.
 pub const UNFINISHED: &str = "run.partial";
 
@@ -120,6 +122,16 @@ impl RunFolder {
         files.write(SCENARIO, scenario)?;
         let path = path.to_owned();
         Ok(Self { path, manifest, files, _unfinished: unfinished, _lock: lock, _made: made })
+    }
+
+    /// Keeps a trace that the scenario names, so that it runs again from here.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn keep_trace(&self, name: &str, file: &[u8]) -> Result<(), Error> {
+        let folder = self.files.path().join(TRACES);
+        fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
+        self.files.write(&format!("{TRACES}/{name}"), file)
     }
 
     /// Where the results will be.

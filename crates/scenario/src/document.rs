@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::Arc;
 
+use network::mpi::program::Recorded;
 use serde::Deserialize;
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -14,7 +16,7 @@ use crate::included::{self, Files};
 use crate::plan::Plan;
 use crate::queue::Queue;
 use crate::units::Units;
-use crate::{aliases, grid, nearest, range, resolve, structure, syntax};
+use crate::{aliases, grid, mpi, nearest, range, resolve, structure, syntax};
 
 /// The longest file: a hand-written one has a thousandth of it.
 const FILE_BYTES_MAX: usize = 4 << 20;
@@ -150,7 +152,7 @@ impl Document {
             false => Vec::new(),
         };
         problems.into_result(&source)?;
-        let files = Files::new();
+        let files = Files::default();
         Ok(Self { source, length: text.len(), overrides: Vec::new(), axes, files })
     }
 
@@ -204,8 +206,18 @@ impl Document {
         }
     }
 
-    /// The files that values of the scenario name, `cdf file:sizes.txt` for one, the command line's included.
+    /// The files of text that values of the scenario name, `cdf file:sizes.txt` for one, the command line's included.
     pub fn files(&self) -> BTreeSet<String> {
+        self.named(|kind| kind != included::TRACE)
+    }
+
+    /// The traces of MPI programs that values of the scenario name: `mpi file:lu.parquet`.
+    pub fn traces(&self) -> BTreeSet<String> {
+        self.named(|kind| kind == included::TRACE)
+    }
+
+    /// The files that values of these kinds name.
+    fn named(&self, kinds: impl Fn(&str) -> bool) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
         let (table, _) = DeTable::parse_recoverable(self.source.slice(&(0..self.length)));
         included::note(table.get_ref(), &mut names);
@@ -215,12 +227,31 @@ impl Document {
                 included::note_value(value.get_ref(), &mut names);
             }
         }
-        names
+        names.into_iter().filter(|(kind, _)| kinds(kind)).map(|(_, name)| name).collect()
     }
 
     /// Tells what is in one of [`Self::files`].
     pub fn supply(&mut self, name: String, text: String) {
-        self.files.insert(name, text);
+        self.files.texts.insert(name, text);
+    }
+
+    /// Tells what is in one of [`Self::traces`].
+    ///
+    /// # Errors
+    ///
+    /// What is no trace, or none that can be replayed: why.
+    pub fn supply_trace(&mut self, name: String, file: &[u8]) -> Result<(), String> {
+        let trace = mpi::recorded::read(&name, file)?;
+        let same_name = |known: &&Arc<Recorded>| known.file_name() == trace.file_name();
+        if self.files.traces.values().find(same_name).is_some_and(|known| known.file != trace.file)
+        {
+            return Err(format!(
+                "another trace is called `{}`: rename one of them",
+                trace.file_name()
+            ));
+        }
+        self.files.traces.insert(name, trace.into());
+        Ok(())
     }
 
     /// Every point of the grid, the last axis running fastest; one run if there is no grid.
@@ -285,7 +316,7 @@ impl Document {
             return None;
         }
         match Scenario::deserialize(toml::Deserializer::from(table)) {
-            Ok(scenario) => resolve::resolve(&scenario, units, problems),
+            Ok(scenario) => resolve::resolve(&scenario, units, &self.files, problems),
             Err(error) => {
                 let (message, help) = syntax::mismatch(error.message());
                 problems.push(&error.span().unwrap_or(0..0), message, help);

@@ -16,6 +16,7 @@ use serde::Deserialize;
 
 use crate::condition::Conditioner;
 use crate::congestion::Congestion;
+use crate::diagnostic::Span;
 use crate::filter::Match;
 use crate::impairment::Impairments;
 use crate::matrix::Matrix;
@@ -234,9 +235,19 @@ pub(crate) type Mpi = With<Declared<Library>, MpiKeys>;
 #[serde(deny_unknown_fields)]
 pub(crate) struct MpiKeys {
     /// What all ranks do, one after the other.
-    pub(crate) steps: Quantity<StepsUnit>,
+    pub(crate) steps: Option<Quantity<StepsUnit>>,
     /// How often; once unless given.
     pub(crate) iterations: Option<Count>,
+    /// What each rank does is what `suimon mpi record` recorded: "mpi file:NAME". There are as many hosts as ranks.
+    pub(crate) trace: Option<Name>,
+}
+
+impl Mpi {
+    /// Where it says what ranks do.
+    pub(crate) fn span(&self) -> &Span {
+        let steps = self.steps.as_ref().map(|steps| &steps.span);
+        steps.or(self.trace.as_ref().map(|trace| &trace.span)).unwrap_or(&self.settings.span)
+    }
 }
 
 impl Named for Marks {

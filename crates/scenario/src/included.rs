@@ -3,14 +3,23 @@
 //! Who reads the scenario reads them, so that nothing here touches a file; a lock file holds what was in them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use network::mpi::program::Recorded;
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::diagnostic::{Problems, Span};
 
 /// What is known of the files, by name.
-pub(crate) type Files = BTreeMap<String, String>;
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Files {
+    pub(crate) texts: BTreeMap<String, String>,
+    pub(crate) traces: BTreeMap<String, Arc<Recorded>>,
+}
+
+/// The kind of value that is a trace of an MPI program: its file is no text, and stays one.
+pub(crate) const TRACE: &str = "mpi";
 
 /// The kind of value and the file's name, if that is what a text is: `cdf` and `sizes.txt`.
 pub(crate) fn named(text: &str) -> Option<(&str, &str)> {
@@ -19,17 +28,19 @@ pub(crate) fn named(text: &str) -> Option<(&str, &str)> {
     word.then_some((kind, name.trim()))
 }
 
-/// Notes the files that are named anywhere in a table.
-pub(crate) fn note(table: &DeTable<'_>, names: &mut BTreeSet<String>) {
+/// Notes the files that are named anywhere in a table, each with the kind of value that it is.
+pub(crate) fn note(table: &DeTable<'_>, names: &mut BTreeSet<(String, String)>) {
     for value in table.values() {
         note_value(value.get_ref(), names);
     }
 }
 
 /// The same of a value.
-pub(crate) fn note_value(value: &DeValue<'_>, names: &mut BTreeSet<String>) {
+pub(crate) fn note_value(value: &DeValue<'_>, names: &mut BTreeSet<(String, String)>) {
     match value {
-        DeValue::String(text) => names.extend(named(text).map(|(_, name)| name.to_owned())),
+        DeValue::String(text) => {
+            names.extend(named(text).map(|(kind, name)| (kind.to_owned(), name.to_owned())));
+        }
         DeValue::Table(table) => note(table, names),
         DeValue::Array(items) => items.iter().for_each(|item| note_value(item.get_ref(), names)),
         _ => {}
@@ -62,7 +73,10 @@ fn spell_out_value(value: &mut Spanned<DeValue<'_>>, files: &Files, problems: &m
 /// The kind of value and the file's lines with commas between, what follows a `#` left out.
 fn contents(text: &str, span: &Span, files: &Files, problems: &mut Problems) -> Option<String> {
     let (kind, name) = named(text)?;
-    let Some(file) = files.get(name) else {
+    if kind == TRACE {
+        return None;
+    }
+    let Some(file) = files.texts.get(name) else {
         let help = "give what is in it in its place: \"cdf 1 kB 50 %, 1 MB 100 %\"";
         problems.push(span, format!("nobody has read the file `{name}`"), help);
         return None;

@@ -53,6 +53,7 @@ pub use diagnostic::{Diagnostic, Errors};
 pub use document::{Document, Run, assigned_path, queue};
 pub use lock::lock;
 pub use measure::{Dimension, Measure, measure};
+pub use mpi::TRACES;
 pub use physics::{Hop, Kind, Path, Warning, paced, path, physics};
 pub use plan::Plan;
 pub use schema::schema;

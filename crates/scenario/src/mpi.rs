@@ -1,5 +1,7 @@
 //! Steps of MPI programs, as a scenario has them: `compute 2 s, burst 10 MB`.
 
+pub(crate) mod recorded;
+
 use network::mpi::collective::Kind;
 use network::mpi::program::Step;
 use traffic::Bytes;
@@ -7,6 +9,9 @@ use traffic::Bytes;
 use crate::lock::{size_text, time_text};
 use crate::nearest;
 use crate::quantity::{self, Error};
+
+/// The folder beside a lock file that has its traces.
+pub const TRACES: &str = "traces";
 
 /// Collective operations by name; rooted ones have the first rank as their root.
 const COLLECTIVES: [(&str, Kind); 12] = [

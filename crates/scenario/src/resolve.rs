@@ -19,6 +19,7 @@ mod nodes;
 mod probes;
 mod programs;
 mod queues;
+mod ranks;
 mod routes;
 mod switches;
 mod tolerances;
@@ -29,6 +30,7 @@ use traffic::{Duration, HostId, qdisc};
 
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
+use crate::included::Files;
 use crate::plan::Plan;
 use crate::queue::Queue;
 use crate::topology;
@@ -39,7 +41,12 @@ pub use routes::{Attachment, Routes};
 
 /// The plan, or `None` with the reasons in `problems`; its units are those `written` where the file says nothing of
 /// them.
-pub(crate) fn resolve(file: &Scenario, written: Units, problems: &mut Problems) -> Option<Plan> {
+pub(crate) fn resolve(
+    file: &Scenario,
+    written: Units,
+    files: &Files,
+    problems: &mut Problems,
+) -> Option<Plan> {
     let expanded = topology::expand(file, problems);
     let file = expanded.as_ref().unwrap_or(file);
     let duration = duration(file, problems);
@@ -59,7 +66,7 @@ pub(crate) fn resolve(file: &Scenario, written: Units, problems: &mut Problems) 
         false => Routes::default(),
     };
     let seed = seed(file);
-    let network = Network { nodes, interfaces, links, routes, duration, seed };
+    let network = Network { nodes, interfaces, links, routes, duration, seed, files };
     let flows = flows::resolve(&declared, &network, problems);
     let changes = changes::resolve(file, &network, (&declared.names, &flows), problems);
     let probes = probes::resolve(file, &network, &declared.names, problems);
@@ -144,6 +151,7 @@ struct Network<'f> {
     routes: Routes,
     duration: Duration,
     seed: u64,
+    files: &'f Files,
 }
 
 impl Network<'_> {

@@ -6,7 +6,7 @@ use network::datagram;
 use network::event_builder::Readout;
 use network::exchange::{Exchange, Ping};
 use network::mpi::Library;
-use network::mpi::program::Steps;
+use network::mpi::program::{Program, Steps};
 use network::mpi::rank::Job;
 use network::sink::Reader;
 use network::workload::Workload;
@@ -14,10 +14,11 @@ use traffic::setting::Settings;
 
 use crate::diagnostic::{Problems, Span};
 use crate::file::{Flow, Mpi};
+use crate::included::{self, Files};
 use crate::lock::{line, string};
 use crate::mpi;
 use crate::setting::{Declared, Named, written};
-use crate::value::Count;
+use crate::value::{Count, Name};
 
 impl Named for Train {
     const NAME: &'static str = "Train";
@@ -48,13 +49,13 @@ impl Named for Reader {
 }
 
 /// What the flow's programs do.
-pub(crate) fn read(table: &Flow, problems: &mut Problems) -> Option<Workload> {
+pub(crate) fn read(table: &Flow, files: &Files, problems: &mut Problems) -> Option<Workload> {
     let flow = &table.from.span;
     if let Some(events) = &table.events {
         return read_events(events, table, problems).map(Workload::Events);
     }
     if let Some(mpi) = &table.mpi {
-        return read_mpi(mpi, table, problems).map(Workload::Mpi);
+        return read_mpi(mpi, table, files, problems).map(Workload::Mpi);
     }
     match (&table.train, &table.exchange, &table.ping) {
         (None, None, None) => Some(Workload::Bulk),
@@ -117,7 +118,7 @@ fn read_events(
 }
 
 /// What the flow's hosts do as ranks of an MPI job.
-fn read_mpi(mpi: &Mpi, table: &Flow, problems: &mut Problems) -> Option<Job> {
+fn read_mpi(mpi: &Mpi, table: &Flow, files: &Files, problems: &mut Problems) -> Option<Job> {
     let others = [
         (table.train.is_some(), "train"),
         (table.exchange.is_some(), "exchange"),
@@ -127,10 +128,33 @@ fn read_mpi(mpi: &Mpi, table: &Flow, problems: &mut Problems) -> Option<Job> {
         (table.settings.1.span_of("stop").is_some(), "stop"),
     ];
     if let Some((_, key)) = others.into_iter().find(|(given, _)| *given) {
-        beside(&mpi.steps.span, key, "mpi", problems);
+        beside(mpi.span(), key, "mpi", problems);
         return None;
     }
-    answered(&mpi.steps.span, "mpi", table, problems);
+    answered(mpi.span(), "mpi", table, problems);
+    let library = mpi.settings.read(problems);
+    let program = program(mpi, files, problems);
+    let (library, program) = (library?, program?);
+    mpi.settings.accept(library.check(), problems)?;
+    Some(Job { library, program })
+}
+
+/// What ranks do.
+fn program(mpi: &Mpi, files: &Files, problems: &mut Problems) -> Option<Program> {
+    let steps = match (&mpi.steps, &mpi.trace) {
+        (Some(steps), None) => steps,
+        (None, Some(name)) => return recorded(name, mpi, files, problems),
+        (Some(_), Some(_)) => {
+            problems.push(mpi.span(), "`steps` beside `trace`", "leave out one of them");
+            return None;
+        }
+        (None, None) => {
+            let help =
+                "add `steps = \"compute 10 ms, alltoall 32 KiB\"`, or `trace = \"mpi file:NAME\"`";
+            problems.push(mpi.span(), "an MPI job that does nothing", help);
+            return None;
+        }
+    };
     let iterations = match &mpi.iterations {
         Some(Count { value: 0, span }) => {
             problems.push(span, "no iterations", "give at least 1");
@@ -139,9 +163,27 @@ fn read_mpi(mpi: &Mpi, table: &Flow, problems: &mut Problems) -> Option<Job> {
         Some(count) => count.value,
         None => 1,
     };
-    let (library, steps) = (mpi.settings.read(problems), mpi.steps.read(problems));
-    let steps = Steps { steps: steps?.into(), iterations };
-    Some(Job { library: library?, steps })
+    let steps = steps.read(problems)?.into();
+    Some(Program::Steps(Steps { steps, iterations }))
+}
+
+/// What was recorded.
+fn recorded(name: &Name, mpi: &Mpi, files: &Files, problems: &mut Problems) -> Option<Program> {
+    if let Some(iterations) = &mpi.iterations {
+        problems.push(&iterations.span, "`iterations` beside `trace`", "leave it out");
+        return None;
+    }
+    let Some((included::TRACE, file)) = included::named(&name.text) else {
+        let help = "write \"mpi file:NAME\", with a file that `suimon mpi record` wrote";
+        problems.push(&name.span, format!("`{}` is no trace", name.text), help);
+        return None;
+    };
+    let trace = files.traces.get(file);
+    if trace.is_none() {
+        let help = "read the scenario from the folder that the file is named from";
+        problems.push(&name.span, format!("nobody has read the file `{file}`"), help);
+    }
+    trace.cloned().map(Program::Recorded)
 }
 
 /// Where an exchange stands.
@@ -176,8 +218,21 @@ pub(crate) fn write(workload: &Workload, text: &mut String) {
         Workload::Ping(ping) => ("ping", ping),
         Workload::Events(readout) => ("events", readout),
         Workload::Mpi(job) => {
-            line(text, "mpi.steps", &string(&mpi::text(&job.steps.steps)));
-            line(text, "mpi.iterations", &job.steps.iterations.to_string());
+            match &job.program {
+                Program::Steps(steps) => {
+                    line(text, "mpi.steps", &string(&mpi::text(&steps.steps)));
+                    line(text, "mpi.iterations", &steps.iterations.to_string());
+                }
+                Program::Recorded(recorded) => {
+                    let file = format!(
+                        "{} file:{}/{}",
+                        included::TRACE,
+                        mpi::TRACES,
+                        recorded.file_name()
+                    );
+                    line(text, "mpi.trace", &string(&file));
+                }
+            }
             ("mpi", &job.library)
         }
     };

@@ -193,6 +193,60 @@ fn ranks_have_a_connection_for_every_two_and_are_locked_with_their_steps() {
     assert_eq!(again.flows[0].job(), plan.flows[0].job());
 }
 
+/// Two ranks, of which one sends and both agree on a sum.
+fn trace() -> Vec<u8> {
+    use mpi_trace::{Call, Operation, Trace};
+    let call = |operation, peer, bytes, computing| Call {
+        operation,
+        peer,
+        bytes,
+        tag: 7,
+        communicator: 0,
+        start: 0,
+        end: 0,
+        computing,
+        requests: [].into(),
+        counts: [].into(),
+    };
+    let end = || [call(Operation::Allreduce, None, 8, 0), call(Operation::Finalize, None, 0, 500)];
+    let sender = [call(Operation::Send, Some(1), 1_000, 2_000)].into_iter().chain(end());
+    let receiver = [call(Operation::Recv, Some(0), 1_000, 0)].into_iter().chain(end());
+    let mut file = Vec::new();
+    let (program, library) = ("ring".to_owned(), "Open MPI".to_owned());
+    let (ranks, communicators) = (vec![sender.collect(), receiver.collect()], vec![vec![0, 1]]);
+    let trace = Trace { program, library, library_version: "4".into(), communicators, ranks };
+    trace.write(&mut file).expect("memory takes it");
+    file
+}
+
+#[test]
+fn a_trace_is_replayed_by_as_many_hosts_as_it_has_ranks() {
+    let text = |hosts: &str| {
+        format!(
+            "{SINK}[flow.f]\nfrom = \"{hosts}\"\nto = \"{hosts}\"\nmpi.trace = \"mpi file:of/ring.parquet\"\n"
+        )
+    };
+    let plan = |text: &str, name: &str| {
+        let mut document = Document::parse("x.toml", text).expect("it parses");
+        assert_eq!(document.traces().into_iter().collect::<Vec<_>>(), [name]);
+        assert!(document.files().is_empty());
+        document.supply_trace(name.to_owned(), &trace()).expect("a trace");
+        document.plan().map_err(|errors| errors.to_string())
+    };
+    let two =
+        plan(&text("t-host.1..2"), "of/ring.parquet").unwrap_or_else(|errors| panic!("{errors}"));
+    let recorded = two.flows[0].job().and_then(|job| job.program.recorded()).expect("a trace");
+    assert_eq!(recorded.ranks.iter().map(Vec::len).collect::<Vec<_>>(), [6, 5]);
+    let locked = lock(&two);
+    assert!(locked.contains("mpi.trace = \"mpi file:traces/ring.parquet\""), "{locked}");
+    let again = plan(&locked, "traces/ring.parquet").unwrap_or_else(|errors| panic!("{errors}"));
+    assert_eq!(lock(&again), locked);
+    let told = plan(&text("t-host"), "of/ring.parquet").expect_err("four hosts");
+    assert!(told.contains("a trace of 2 ranks on 4 hosts"), "{told}");
+    let mut document = Document::parse("x.toml", &text("t-host")).expect("it parses");
+    assert!(document.supply_trace("x".into(), b"PAR1").is_err());
+}
+
 #[test]
 fn ranks_are_the_hosts_of_both_ends_and_of_their_locks() {
     for (from, to, pairs) in [
@@ -220,7 +274,10 @@ fn ranks_are_the_hosts_of_both_ends_and_of_their_locks() {
 #[test]
 fn mistakes_about_mpi_jobs_are_told_with_what_to_change() {
     for (flow, message) in [
-        ("mpi = {}", "`mpi` lacks `steps`"),
+        ("mpi = {}", "an MPI job that does nothing"),
+        ("mpi.trace = \"lu.parquet\"", "`lu.parquet` is no trace"),
+        ("mpi.trace = \"mpi file:lu.parquet\"", "nobody has read the file `lu.parquet`"),
+        ("mpi = { steps = \"barrier\", trace = \"mpi file:x\" }", "`steps` beside `trace`"),
         ("mpi.steps = \"alltoal 1 kB\"", "`alltoal` is no step"),
         ("mpi = { steps = \"barrier\", iterations = 0 }", "no iterations"),
         ("mpi.steps = \"barrier\"\ncount = 2", "`count` beside mpi"),

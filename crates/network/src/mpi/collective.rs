@@ -46,7 +46,7 @@ pub struct Collective {
     pub members: Arc<[u32]>,
     /// How many bytes: see [`Kind`].
     pub bytes: u64,
-    /// The bytes to each member, where they differ.
+    /// The bytes to each member, or of allgather from each, where they differ.
     pub counts: Option<Arc<[u64]>>,
 }
 
@@ -117,7 +117,7 @@ impl Collective {
             Kind::Reduce(root) => reduce(place, self.place_of(root), self.bytes, number),
             Kind::Allreduce => allreduce(library.allreduce, place, self.bytes, number),
             Kind::Alltoall => self.alltoall(library.alltoall, place, number),
-            Kind::Allgather => allgather(library.allgather, place, self.bytes, number),
+            Kind::Allgather => self.allgather(library.allgather, place, number),
             Kind::Gather(root) => once(number, || gather(place, self.place_of(root), self.bytes)),
             Kind::Scatter(root) => once(number, || self.scatter(place, self.place_of(root))),
             Kind::ReduceScatter => {
@@ -135,7 +135,7 @@ impl Collective {
         self.members.iter().position(|&member| member == rank).unwrap_or(0)
     }
 
-    /// What this member sends to that one.
+    /// What is for that member, or from it.
     fn bytes_to(&self, member: usize) -> u64 {
         let count = self.counts.as_ref().and_then(|counts| counts.get(member).copied());
         count.unwrap_or(self.bytes)
@@ -159,6 +159,21 @@ impl Collective {
                     None => self.bytes,
                 };
                 place.shift(1 << number, total * blocks as u64)
+            }),
+        }
+    }
+
+    fn allgather(&self, algorithm: Allgather, place: Place, number: usize) -> Option<Round> {
+        match algorithm {
+            // In turn k goes on what came in turn k - 1: the block of the member so far back.
+            Allgather::Ring => (number + 1 < place.all)
+                .then(|| place.shift(1, self.bytes_to(place.before(number)))),
+            Allgather::Bruck => (number < place.doublings()).then(|| {
+                let distance = 1 << number;
+                let blocks =
+                    (0..distance.min(place.all - distance)).map(|ahead| place.after(ahead));
+                let bytes = blocks.map(|member| self.bytes_to(member)).sum();
+                Round::default().send(place.before(distance), bytes).receive(place.after(distance))
             }),
         }
     }
@@ -277,18 +292,6 @@ fn recursive_doubling(place: Place, bytes: u64, number: usize) -> Option<Round> 
     let other = part ^ (1 << (number - 1));
     let other = if other < surplus { 2 * other + 1 } else { other + surplus };
     Some(round.send(other, bytes).receive(other))
-}
-
-fn allgather(algorithm: Allgather, place: Place, bytes: u64, number: usize) -> Option<Round> {
-    match algorithm {
-        Allgather::Ring => (number + 1 < place.all).then(|| place.shift(1, bytes)),
-        Allgather::Bruck => (number < place.doublings()).then(|| {
-            let (distance, blocks) = (1 << number, place.all - (1 << number));
-            let round =
-                Round::default().send(place.before(distance), bytes * blocks.min(distance) as u64);
-            round.receive(place.after(distance))
-        }),
-    }
 }
 
 fn gather(place: Place, root: usize, bytes: u64) -> Round {

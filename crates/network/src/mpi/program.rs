@@ -1,14 +1,15 @@
 //! What ranks do: calls of the library with computing between, recorded or made of steps.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::Arc;
 
 use traffic::{Bytes, Duration};
 
 use super::collective::{Collective, Kind};
 
-/// A request of a rank's call that does not wait: each has its own number.
-pub type Request = u64;
+/// A request of a rank's call that does not wait: each has its own number, below 2^31.
+pub type Request = u32;
 
 /// A message of two ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +34,7 @@ pub enum Call {
     /// Begins to receive.
     Receive(Message, Request),
     /// Waits for all of these requests.
-    Wait(Vec<Request>),
+    Wait(Box<[Request]>),
     /// Takes part in a collective operation.
     Collective(Collective),
 }
@@ -59,9 +60,88 @@ pub struct Steps {
     pub iterations: u64,
 }
 
+/// What was recorded of a program.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Recorded {
+    /// The name of the file.
+    pub name: String,
+    /// The calls of each rank.
+    pub ranks: Vec<Vec<Call>>,
+    /// What the file holds: another run begins with the same.
+    pub file: Vec<u8>,
+}
+
+impl Recorded {
+    /// The name of the file without its folder.
+    pub fn file_name(&self) -> &str {
+        self.name.rsplit('/').next().unwrap_or(&self.name)
+    }
+}
+
+impl fmt::Debug for Recorded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Recorded({:?}, {} ranks)", self.name, self.ranks.len())
+    }
+}
+
+/// What the ranks of a job do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// All take the same steps.
+    Steps(Steps),
+    /// Each makes the calls that were recorded.
+    Recorded(Arc<Recorded>),
+}
+
+impl Program {
+    /// What was recorded, if it was.
+    pub fn recorded(&self) -> Option<&Arc<Recorded>> {
+        match self {
+            Self::Steps(_) => None,
+            Self::Recorded(recorded) => Some(recorded),
+        }
+    }
+}
+
 /// The calls of one rank, one after the other.
 #[derive(Clone, Debug)]
-pub(super) struct Calls {
+pub(super) enum Calls {
+    Steps(StepCalls),
+    Recorded { recorded: Arc<Recorded>, rank: usize, next: usize },
+}
+
+impl Calls {
+    pub(super) fn new(program: &Program, rank: usize, members: Arc<[u32]>) -> Self {
+        match program {
+            Program::Steps(steps) => {
+                let (steps, pending) = (steps.clone(), VecDeque::new());
+                Self::Steps(StepCalls { steps, members, next: 0, pending })
+            }
+            Program::Recorded(recorded) => {
+                Self::Recorded { recorded: recorded.clone(), rank, next: 0 }
+            }
+        }
+    }
+}
+
+impl Iterator for Calls {
+    type Item = Call;
+
+    fn next(&mut self) -> Option<Call> {
+        match self {
+            Self::Steps(steps) => steps.next(),
+            Self::Recorded { recorded, rank, next } => {
+                let call = recorded.ranks.get(*rank)?.get(*next)?.clone();
+                *next += 1;
+                Some(call)
+            }
+        }
+    }
+}
+
+/// The calls of steps.
+#[derive(Clone, Debug)]
+pub(super) struct StepCalls {
     steps: Steps,
     /// All ranks.
     members: Arc<[u32]>,
@@ -71,11 +151,7 @@ pub(super) struct Calls {
     pending: VecDeque<Call>,
 }
 
-impl Calls {
-    pub(super) fn new(steps: Steps, members: Arc<[u32]>) -> Self {
-        Self { steps, members, next: 0, pending: VecDeque::new() }
-    }
-
+impl StepCalls {
     fn take(&mut self, step: Step) {
         let collective = |kind, bytes: Bytes| {
             let members = self.members.clone();
@@ -93,7 +169,7 @@ impl Calls {
     }
 }
 
-impl Iterator for Calls {
+impl Iterator for StepCalls {
     type Item = Call;
 
     fn next(&mut self) -> Option<Call> {

@@ -8,7 +8,7 @@ use traffic::{Duration, Instant};
 use super::collective::{Collective, Round};
 use super::envelope::{Content, Envelope, Header, Headers};
 use super::matching::{Matching, Unexpected};
-use super::program::{Call, Calls, Message, Request, Steps};
+use super::program::{Call, Calls, Message, Program, Request};
 use super::{Library, Progress};
 use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
 
@@ -40,7 +40,7 @@ pub struct Job {
     /// Its MPI library.
     pub library: Library,
     /// What its ranks do.
-    pub steps: Steps,
+    pub program: Program,
 }
 
 impl Job {
@@ -56,7 +56,7 @@ impl Job {
             Rank {
                 library: self.library,
                 span,
-                calls: Calls::new(self.steps.clone(), members.clone()),
+                calls: Calls::new(&self.program, own, members.clone()),
                 peers: (0..count).map(peer).collect(),
                 opened: 0,
                 ready: VecDeque::new(),
@@ -136,7 +136,7 @@ enum State {
         until: Instant,
     },
     Waiting {
-        requests: Vec<Request>,
+        requests: Box<[Request]>,
         since: Instant,
     },
     /// In a round of a collective operation: all of its requests are above that number.
@@ -149,7 +149,7 @@ enum State {
 }
 
 /// Numbers of requests of collective operations lie above those of a program's own.
-const OWN_REQUESTS: Request = 1 << 32;
+const OWN_REQUESTS: Request = 1 << 31;
 /// The communicator of collective operations' messages: they match no others.
 const COLLECTIVE: u32 = u32::MAX;
 
@@ -318,7 +318,7 @@ impl Rank {
         for (request, &member) in requests {
             self.receive(message(member, 0), request, sockets);
         }
-        let requests = (OWN_REQUESTS + round.receives.len() as u64..).zip(&round.sends);
+        let requests = (OWN_REQUESTS + round.receives.len() as Request..).zip(&round.sends);
         for (request, &(member, bytes)) in requests {
             self.send(message(member, bytes), request, sockets);
         }
@@ -373,6 +373,7 @@ impl Rank {
         let now = sockets.now();
         match call {
             Call::Compute(time) => {
+                let time = self.library.scaled(time);
                 self.totals.computing += time;
                 return State::Computing { until: now + time };
             }

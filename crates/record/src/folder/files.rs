@@ -87,9 +87,9 @@ impl Files {
     }
 
     /// Writes a whole file, or takes away what was written of it.
-    pub(crate) fn write(&self, name: &str, text: &str) -> Result<(), Error> {
+    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> Result<(), Error> {
         let mut file = self.create(name)?;
-        file.write_all(text.as_bytes()).map_err(|error| {
+        file.write_all(bytes.as_ref()).map_err(|error| {
             self.remove(name);
             Error::io(&self.path.join(name))(error)
         })

@@ -15,7 +15,7 @@ use transport::Config;
 
 use super::directory::{Members, count, member_name, pairs};
 use super::nodes::Nodes;
-use super::{Directory, Network, datagrams, demand, events, load, programs, seed};
+use super::{Directory, Network, datagrams, demand, events, load, programs, ranks, seed};
 use crate::congestion::Congestion;
 use crate::diagnostic::Problems;
 use crate::file::{self, Scenario};
@@ -110,7 +110,7 @@ fn matrix_of(table: &file::Flow, problems: &mut Problems) -> Option<Option<Matri
     } else {
         return Some(Some(matrix));
     };
-    problems.push(&mpi.steps.span, complaint.0, complaint.1);
+    problems.push(mpi.span(), complaint.0, complaint.1);
     None
 }
 
@@ -165,6 +165,7 @@ fn add(
     let demand = demand::read(table, members.range.len(), typical, network, problems);
     let every = load::triggers(table, members.range.len(), typical, network, problems);
     events::check(name, table, &pairs, network, problems)?;
+    ranks::check(table, &pairs, network, problems)?;
     programs::check(table, problems);
     programs::check_user(name, table.user, table.program.is_some(), problems);
     check_paths(table, &pairs, network, problems)?;
@@ -269,7 +270,7 @@ fn connection(
     network: &Network<'_>,
     problems: &mut Problems,
 ) -> Option<Tcp> {
-    let workload = workload::read(table, problems);
+    let workload = workload::read(table, network.files, problems);
     let kernel_congestion = table.congestion.as_ref().and_then(Congestion::of_kernel);
     let kernel_congestion = kernel_congestion.map(str::to_owned);
     let reader = reader(table, problems);

@@ -1,0 +1,31 @@
+//! MPI jobs: whether a table has as many hosts as its trace has ranks.
+
+use super::Network;
+use super::flows::Ends;
+use crate::diagnostic::Problems;
+use crate::file;
+use crate::included;
+
+/// Complains of other hosts than ranks.
+pub(super) fn check(
+    table: &file::Flow,
+    pairs: &[Ends],
+    network: &Network<'_>,
+    problems: &mut Problems,
+) -> Option<()> {
+    let Some(name) = table.mpi.as_ref().and_then(|mpi| mpi.trace.as_ref()) else { return Some(()) };
+    let trace = included::named(&name.text).and_then(|(_, file)| network.files.traces.get(file));
+    let Some(trace) = trace else { return Some(()) };
+    let (hosts, ranks) = (ranks(pairs.len()), trace.ranks.len());
+    if hosts != ranks {
+        let message = format!("a trace of {ranks} ranks on {hosts} hosts");
+        problems.push(&name.span, message, format!("give it {ranks} hosts"));
+        return None;
+    }
+    Some(())
+}
+
+/// Of how many these are all pairs.
+fn ranks(pairs: usize) -> usize {
+    (1..).find(|ranks| ranks * (ranks - 1) / 2 >= pairs).unwrap_or(0)
+}
