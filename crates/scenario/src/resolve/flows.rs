@@ -105,7 +105,7 @@ fn matrix_of(table: &file::Flow, problems: &mut Problems) -> Option<Option<Matri
     let matrix = table.matrix.unwrap_or(Matrix::Pairs);
     let complaint = if matrix != Matrix::Pairs {
         (format!("an MPI job with the matrix `{}`", matrix.name()), "leave out `matrix`")
-    } else if table.count.is_some() {
+    } else if table.count.as_ref().is_some_and(|count| count.value != 1) {
         ("`count` beside mpi".to_owned(), "leave it out: every two ranks share one connection")
     } else {
         return Some(Some(matrix));
