@@ -12,6 +12,7 @@ pub mod program;
 pub mod rank;
 
 use traffic::{Bytes, Duration, choice, settings};
+use transport::ProgramPhase;
 
 use crate::invalid::Invalid;
 
@@ -34,6 +35,11 @@ settings! {
         pub allreduce: Allreduce,
         /// How all get what each has; "ring" unless given.
         pub allgather: Allgather,
+        /// Phases in which connections have a slow start threshold of their own: "off", "collective" operations but barrier and
+        /// bcast as one, or "each" operation as one; "off" unless given.
+        pub phases: Phases,
+        /// How long a phase's threshold counts; 300 s unless given.
+        pub phase_age_max: Duration,
     }
 }
 
@@ -47,6 +53,8 @@ impl Default for Library {
             alltoall: Alltoall::Linear,
             allreduce: Allreduce::RecursiveDoubling,
             allgather: Allgather::Ring,
+            phases: Phases::Off,
+            phase_age_max: ProgramPhase::AGE_MAX,
         }
     }
 }
@@ -82,6 +90,20 @@ choice! {
         Calls = "calls",
         /// While it computes, too.
         Always = "always",
+    }
+}
+
+choice! {
+    /// What is a phase of its own beside messages of two ranks (M. Matsuda et al., "TCP Layer Adapted to MPI Library",
+    /// section 3.1).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Phases {
+        /// Nothing.
+        Off = "off",
+        /// Collective operations, but barrier and bcast, which share no bandwidth.
+        Collective = "collective",
+        /// Each of these by its name.
+        Each = "each",
     }
 }
 

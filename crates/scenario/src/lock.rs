@@ -281,6 +281,7 @@ fn socket_options(plan: &Plan, Options { flows, list }: &Options, text: &mut Str
             SocketOption::IdleRestart(restart) => IdleRestart::text(*restart),
             SocketOption::NoDelay(yes) => yes.to_string(),
             SocketOption::SaveWindow(name) | SocketOption::RestoreWindow(name) => string(name),
+            SocketOption::Phase(phase) => string(&phase.name),
         };
         line(text, option.name(), &value);
     }

@@ -135,7 +135,7 @@ fn changes_of_connections() {
     assert_eq!(said("nodelay = true"), one);
     assert_eq!(said("at = \"r:wan\"\nflow = \"bulk\"\nnodelay = true"), one);
     let none = "x.toml:14:9: `c` sets no option of a flow\n  help: give congestion, pacing_rate, rto_min, \
-                idle_restart, nodelay, save_window or restore_window";
+                idle_restart, nodelay, save_window, restore_window or phase";
     assert_eq!(said("flow = \"bulk\""), none);
     assert_eq!(said("flow = \"bulk\"\nnodelay = true\nenabled = true"), none);
     assert_eq!(

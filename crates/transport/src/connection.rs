@@ -2,13 +2,15 @@
 
 mod opening;
 
+use alloc::boxed::Box;
+
 use traffic::packet::{FRAME_MIN, Tcp, ecn, flags};
 use traffic::{Duration, FlowId, HostId, Instant, Packet};
 
 use crate::config::Config;
 use crate::handshake::{self, Handshake};
 use crate::info::{Info, Phase};
-use crate::option::{OptionError, SavedWindows, SocketOption};
+use crate::option::{Entered, Kept, OptionError, SocketOption};
 use crate::receiver::{AckContent, Receiver};
 use crate::sender::Sender;
 use crate::sender::emit::{Next, Outgoing};
@@ -51,7 +53,7 @@ pub struct Connection {
     syn: Tcp,
     /// No challenge ACK is sent earlier.
     challenge_after: Instant,
-    windows: SavedWindows,
+    kept: Option<Box<Kept>>,
 }
 
 impl Connection {
@@ -82,7 +84,7 @@ impl Connection {
             scale: handshake::scale_for(window, config.segment.window_scale_max),
             syn: Tcp::default(),
             challenge_after: Instant::ZERO,
-            windows: SavedWindows::default(),
+            kept: None,
             template: Packet {
                 flow,
                 source: local,
@@ -411,15 +413,29 @@ impl Connection {
             return Err(OptionError::NotOpen);
         }
         match option {
-            SocketOption::SaveWindow(_) | SocketOption::RestoreWindow(_) if !established => {
+            SocketOption::SaveWindow(_)
+            | SocketOption::RestoreWindow(_)
+            | SocketOption::Phase(_)
+                if !established =>
+            {
                 Err(OptionError::NotOpen)
             }
             SocketOption::SaveWindow(name) => {
-                self.windows.save(name, self.sender.window());
+                let kept = self.kept.get_or_insert_default();
+                kept.windows.save(name, self.sender.window());
                 Ok(())
             }
             SocketOption::RestoreWindow(name) => {
-                self.sender.restore_window(self.windows.get(name)?, now);
+                let kept = self.kept.get_or_insert_default();
+                self.sender.restore_window(kept.windows.get(name)?, now);
+                Ok(())
+            }
+            SocketOption::Phase(phase) => {
+                let ssthresh = self.sender.window().ssthresh;
+                let kept = self.kept.get_or_insert_default();
+                if let Entered::Another(threshold) = kept.phases.enter(phase, ssthresh, now) {
+                    self.sender.begin_phase(threshold, now);
+                }
                 Ok(())
             }
             option => self.sender.set_option(option, established, now),

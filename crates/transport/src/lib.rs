@@ -24,5 +24,5 @@ mod twins;
 pub use config::{Config, ConfigError};
 pub use connection::{Connection, ProcessingCost};
 pub use info::{Info, Phase};
-pub use option::{OptionError, SocketOption};
+pub use option::{OptionError, ProgramPhase, SocketOption};
 pub use profile::Profile;

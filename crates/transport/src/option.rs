@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use traffic::{Duration, Rate};
+use traffic::{Duration, Instant, Rate};
 
 use crate::config::{Config, IdleRestart};
 
@@ -26,6 +26,25 @@ pub enum SocketOption {
     SaveWindow(Arc<str>),
     /// The window is as it was when it was saved under this name.
     RestoreWindow(Arc<str>),
+    /// The program enters a phase, such as a collective operation of MPI.
+    Phase(ProgramPhase),
+}
+
+/// A phase of a program, with a slow start threshold of its own (M. Matsuda et al., "TCP Layer Adapted to MPI Library",
+/// section 3.1): the one that there is is kept for the phase that ends, and that which this one ended with last is
+/// taken up. If nothing is in flight, the window falls to the restart window, so that sending begins by the threshold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramPhase {
+    /// Its name.
+    pub name: Arc<str>,
+    /// A threshold that is older does not count any more.
+    pub age_max: Duration,
+}
+
+impl ProgramPhase {
+    /// How long a threshold tells something of a path: as long as RFC 7661 (section 4.4.1) keeps a window that is not
+    /// used.
+    pub const AGE_MAX: Duration = Duration::from_secs(300);
 }
 
 /// Why an option was not set. Nothing has changed then.
@@ -56,6 +75,7 @@ impl SocketOption {
             Self::NoDelay(_) => "nodelay",
             Self::SaveWindow(_) => "save_window",
             Self::RestoreWindow(_) => "restore_window",
+            Self::Phase(_) => "phase",
         }
     }
 
@@ -77,10 +97,19 @@ impl SocketOption {
             Self::Congestion(congestion) => config.congestion = *congestion,
             Self::IdleRestart(restart) => config.window.idle_restart = *restart,
             Self::NoDelay(nodelay) => config.emission.nagle = !nodelay,
-            Self::SaveWindow(_) | Self::RestoreWindow(_) => return Err(OptionError::NotOpen),
+            Self::SaveWindow(_) | Self::RestoreWindow(_) | Self::Phase(_) => {
+                return Err(OptionError::NotOpen);
+            }
         }
         Ok(())
     }
+}
+
+/// What a connection keeps of its past for its program.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    pub(crate) windows: SavedWindows,
+    pub(crate) phases: Phases,
 }
 
 /// What is saved of a window. The rest of an algorithm's state is of its time: epochs, rounds, sequence
@@ -109,4 +138,39 @@ impl SavedWindows {
         let saved = self.0.iter().find(|(known, _)| known == name);
         saved.map(|(_, window)| *window).ok_or_else(|| OptionError::NotSaved(name.clone()))
     }
+}
+
+/// The thresholds that a program's phases ended with, each once: a few, so a list.
+#[derive(Debug, Default)]
+pub(crate) struct Phases {
+    current: Option<Arc<str>>,
+    kept: Vec<(Arc<str>, u32, Instant)>,
+}
+
+impl Phases {
+    /// Leaves the current phase with that threshold for another one. Returns what that ended with, if it did within its
+    /// age; nothing if it is the current one.
+    pub(crate) fn enter(&mut self, phase: &ProgramPhase, ssthresh: u32, now: Instant) -> Entered {
+        if self.current.as_ref() == Some(&phase.name) {
+            return Entered::Same;
+        }
+        if let Some(left) = self.current.replace(phase.name.clone()) {
+            match self.kept.iter_mut().find(|(known, ..)| *known == left) {
+                Some(kept) => (kept.1, kept.2) = (ssthresh, now),
+                None => self.kept.push((left, ssthresh, now)),
+            }
+        }
+        let kept = self.kept.iter().find(|(known, ..)| *known == phase.name);
+        let young = kept.filter(|(.., since)| now.since(*since) <= phase.age_max);
+        Entered::Another(young.map(|(_, threshold, _)| *threshold))
+    }
+}
+
+/// What comes of entering a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entered {
+    /// It is the one that there was.
+    Same,
+    /// It is another, with the threshold that it ended with, if that counts.
+    Another(Option<u32>),
 }

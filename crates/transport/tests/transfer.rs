@@ -6,7 +6,7 @@ use pipe::{Fate, Pipe, Random, ms};
 use proptest::prelude::*;
 use traffic::{Duration, Instant};
 use transport::config::IdleRestart;
-use transport::{Config, Connection, OptionError, Profile, SocketOption};
+use transport::{Config, Connection, OptionError, Profile, ProgramPhase, SocketOption};
 
 #[test]
 fn every_profile_moves_a_megabyte_over_a_clean_pipe() {
@@ -66,7 +66,7 @@ fn option(random: &mut Random) -> SocketOption {
     let name = |random: &mut Random| ["one", "two"][random.below(2) as usize].into();
     let restarts =
         [IdleRestart::Keep, IdleRestart::RestartWindow, IdleRestart::Rfc2861, IdleRestart::Rfc7661];
-    match random.below(8) {
+    match random.below(9) {
         0 => SocketOption::RtoMin(Duration::from_us(1 + random.below(400_000))),
         1 => {
             let bits = 1_000_000 << random.below(10);
@@ -76,6 +76,10 @@ fn option(random: &mut Random) -> SocketOption {
         3 => SocketOption::NoDelay(random.below(2) == 0),
         4 => SocketOption::SaveWindow(name(random)),
         5 => SocketOption::RestoreWindow(name(random)),
+        6 => {
+            let age_max = Duration::from_ms(random.below(2_000));
+            SocketOption::Phase(ProgramPhase { name: name(random), age_max })
+        }
         _ => {
             let all = congestion::Algorithm::all();
             SocketOption::Congestion((&all[random.below(all.len() as u64) as usize]).into())
@@ -90,8 +94,8 @@ fn set_some(ends: &mut [Connection; 2], random: &mut Random, now: Instant) {
     match end.set_option(&option, now) {
         Ok(()) | Err(OptionError::NotSaved(_)) => {}
         Err(OptionError::NotOpen) => {
-            let window =
-                matches!(option, SocketOption::SaveWindow(_) | SocketOption::RestoreWindow(_));
+            use SocketOption::{Phase, RestoreWindow, SaveWindow};
+            let window = matches!(option, SaveWindow(_) | RestoreWindow(_) | Phase(_));
             assert!(end.is_closed() || window && !end.is_established(), "{option:?}");
         }
         Err(error) => panic!("{option:?}: {error}"),

@@ -225,7 +225,7 @@ pub(super) fn set_option(
         SocketOption::IdleRestart(_) => {
             return unsupported("Linux has it for a whole host only (tcp_slow_start_after_idle)");
         }
-        SocketOption::SaveWindow(_) | SocketOption::RestoreWindow(_) => {
+        SocketOption::SaveWindow(_) | SocketOption::RestoreWindow(_) | SocketOption::Phase(_) => {
             return unsupported("Linux has no socket option that sets a connection's window");
         }
     };

@@ -4,12 +4,13 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use traffic::{Duration, Instant};
+use transport::{ProgramPhase, SocketOption};
 
-use super::collective::{Collective, Round};
+use super::collective::{Collective, Kind, Round};
 use super::envelope::{Content, Envelope, Header, Headers};
 use super::matching::{Matching, Unexpected};
 use super::program::{Call, Calls, Message, Program, Request};
-use super::{Library, Progress};
+use super::{Library, Phases, Progress};
 use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
 
 /// What became of a rank.
@@ -152,6 +153,34 @@ enum State {
 const OWN_REQUESTS: Request = 1 << 31;
 /// The communicator of collective operations' messages: they match no others.
 const COLLECTIVE: u32 = u32::MAX;
+
+/// The phase of messages that belong to no collective operation.
+const POINT_TO_POINT: &str = "point-to-point";
+
+/// The phase that an operation is, if it is one: a collective operation whose messages share bandwidth.
+fn phase(phases: Phases, kind: Kind) -> Option<&'static str> {
+    let name = match kind {
+        Kind::Reduce(_) => "reduce",
+        Kind::Allreduce => "allreduce",
+        Kind::Alltoall => "alltoall",
+        Kind::Allgather => "allgather",
+        Kind::Gather(_) => "gather",
+        Kind::Scatter(_) => "scatter",
+        Kind::ReduceScatter => "reduce_scatter",
+        Kind::Scan => "scan",
+        Kind::Barrier
+        | Kind::Bcast(_)
+        | Kind::Halo
+        | Kind::Burst
+        | Kind::FromNorthwest
+        | Kind::ToSoutheast => return None,
+    };
+    match phases {
+        Phases::Off => None,
+        Phases::Collective => Some("collective"),
+        Phases::Each => Some(name),
+    }
+}
 
 impl Rank {
     fn number(&self) -> usize {
@@ -381,6 +410,9 @@ impl Rank {
             Call::Receive(message, request) => self.receive(message, request, sockets),
             Call::Wait(requests) => return State::Waiting { requests, since: now },
             Call::Collective(collective) => {
+                if let Some(phase) = phase(self.library.phases, collective.kind) {
+                    self.enter(phase, &collective.members, sockets);
+                }
                 return self.next_round(Box::new(collective), 0, sockets);
             }
         }
@@ -397,9 +429,24 @@ impl Rank {
         let own = self.totals.rank;
         let place = collective.members.iter().position(|&member| member == own);
         let round = place.and_then(|place| collective.round(&self.library, place, number));
-        let Some(round) = round else { return State::Running };
+        let Some(round) = round else {
+            if phase(self.library.phases, collective.kind).is_some() {
+                self.enter(POINT_TO_POINT, &collective.members, sockets);
+            }
+            return State::Running;
+        };
         self.begin(&collective, &round, sockets);
         State::Collective { collective, round: number, since: sockets.now() }
+    }
+
+    /// The connections to these members enter a phase.
+    fn enter(&mut self, name: &str, members: &[u32], sockets: &mut dyn Sockets) {
+        let phase = ProgramPhase { name: name.into(), age_max: self.library.phase_age_max };
+        let option = SocketOption::Phase(phase);
+        for &member in members.iter().filter(|&&member| member != self.totals.rank) {
+            // A connection that is over has no phases; what knows none at all is refused before the run.
+            let _ = sockets.set_option(self.socket(member as usize), &option);
+        }
     }
 
     fn finish(&mut self, sockets: &mut dyn Sockets) {
@@ -437,6 +484,10 @@ impl Application for Rank {
         if self.state == State::Connecting && self.opened + 1 == self.peers.len() {
             self.state = State::Running;
             self.totals.started = Some(now);
+            if self.library.phases != Phases::Off {
+                let all: Vec<u32> = (0..self.peers.len() as u32).collect();
+                self.enter(POINT_TO_POINT, &all, sockets);
+            }
         }
         if self.reads() && self.totals.started.is_some() {
             self.progress(sockets);

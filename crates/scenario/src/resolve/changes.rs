@@ -2,7 +2,7 @@
 
 use traffic::reservation::Request;
 use traffic::{Bytes, Duration, Instant, Port};
-use transport::SocketOption;
+use transport::{ProgramPhase, SocketOption};
 
 use super::filters::{self, Entities};
 use super::{Directory, Network, links, probes, queues};
@@ -72,6 +72,7 @@ fn given(table: &file::Change) -> [usize; 2] {
         table.nodelay.is_some(),
         table.save_window.is_some(),
         table.restore_window.is_some(),
+        table.phase.is_some(),
     ];
     [count(of_port), count(of_sockets)]
 }
@@ -136,7 +137,7 @@ fn of_flow(
     }
     let [of_port, options] = given(table);
     if of_port > 0 || options == 0 {
-        let help = "give congestion, pacing_rate, rto_min, idle_restart, nodelay, save_window or restore_window";
+        let help = "give congestion, pacing_rate, rto_min, idle_restart, nodelay, save_window, restore_window or phase";
         problems.push(&name.span, format!("`{}` sets no option of a flow", name.text), help);
         return None;
     }
@@ -153,9 +154,16 @@ fn of_flow(
         restart.map(SocketOption::IdleRestart),
         table.nodelay.map(SocketOption::NoDelay),
         table.restore_window.as_ref().map(text).map(SocketOption::RestoreWindow),
+        table.phase.as_ref().map(phase),
     ];
     let list = list.into_iter().flatten().collect();
     Some(Target::Sockets(Options { flows: members.range, list }))
+}
+
+/// A phase of the program.
+fn phase(given: &Name) -> SocketOption {
+    let (name, age_max) = (given.text.as_str().into(), ProgramPhase::AGE_MAX);
+    SocketOption::Phase(ProgramPhase { name, age_max })
 }
 
 /// The floor of a timeout.

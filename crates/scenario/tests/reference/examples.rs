@@ -23,7 +23,7 @@ const FOLDERS: [&str; 8] = [
 ];
 
 /// Names of things that only their own scenario has.
-const NAMES: [(&str, &str); 10] = [
+const NAMES: [(&str, &str); 11] = [
     ("algorithm", "cubic"),
     ("class", "call"),
     ("flow", "bulk"),
@@ -32,6 +32,7 @@ const NAMES: [(&str, &str); 10] = [
     ("release", "call"),
     ("restore_window", "exchange"),
     ("save_window", "exchange"),
+    ("phase", "alltoall"),
     ("to", "receiver"),
     ("at", "r:wan"),
 ];

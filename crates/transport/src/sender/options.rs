@@ -95,4 +95,16 @@ impl Sender {
         self.sock.ssthresh = saved.ssthresh;
         self.go_on();
     }
+
+    /// A phase of the program begins, with the threshold that it ended with before, if that counts.
+    pub(crate) fn begin_phase(&mut self, threshold: Option<u32>, now: Instant) {
+        if let Some(threshold) = threshold {
+            self.undo.ssthresh = 0;
+            self.sock.ssthresh = threshold;
+        }
+        if self.is_calm() && self.board.out() == 0 {
+            self.set_cwnd(self.sock.cwnd.min(self.config.window.initial), now);
+        }
+        self.go_on();
+    }
 }

@@ -66,6 +66,7 @@ impl Sender {
             self.sock.ssthresh = self.sock.ssthresh.max(self.undo.ssthresh);
             self.cwr_pending = false;
         }
+        self.moderate(now);
         self.window_stamp = now;
         self.undo.marker = 0;
         self.stats.undos += 1;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use transport::{OptionError, SocketOption};
+use transport::{OptionError, ProgramPhase, SocketOption};
 
 use super::*;
 
@@ -173,4 +173,45 @@ fn options_of_one_that_is_not_open_are_its_from_the_start() {
     assert_eq!(changed.congestion.algorithm().name(), "vegas");
     assert!(!changed.emission.nagle);
     assert_eq!(save.configure(&mut changed), Err(OptionError::NotOpen));
+}
+
+#[test]
+fn each_phase_has_the_threshold_that_it_ended_with() {
+    let phase = |name: &str, age_max| {
+        SocketOption::Phase(ProgramPhase { name: name.into(), age_max: ms(age_max) })
+    };
+    let mut config = linux6();
+    config.window.initial_ssthresh = 500;
+    let mut script = Script::new(&config, 100, 60_000);
+    let enter = |script: &mut Script, name, age_max| {
+        script.set(&phase(name, age_max));
+        let info = script.end.info();
+        (info.cwnd, info.ssthresh)
+    };
+    // Nothing is known of a phase that has not been there: the threshold stays, and the window is a new connection's.
+    assert_eq!(enter(&mut script, "pairs", 5_000), (10, 500));
+    script.rounds(2);
+    let grown = script.end.info().cwnd;
+    assert!(grown > 10);
+    assert_eq!(enter(&mut script, "pairs", 5_000), (grown, 500), "it is the one that there is");
+    assert_eq!(enter(&mut script, "all", 5_000), (10, 500));
+    // A loss in it: its threshold is small.
+    script.supply(1_000);
+    let sent = script.numbers().len() as u64;
+    let (una, now) = (script.end.info().bytes_acked / MSS, script.now.as_us() / 1_000);
+    for n in 1..5 {
+        script.ack(now + 100, una, &[(una + 1, una + 1 + n)]);
+    }
+    let small = script.end.info().ssthresh;
+    assert!(small < 10, "{small}");
+    // What is in flight keeps its window.
+    let cwnd = script.end.info().cwnd;
+    assert_eq!(enter(&mut script, "pairs", 5_000), (cwnd, 500));
+    assert_eq!(enter(&mut script, "all", 5_000), (cwnd, small));
+    script.numbers();
+    script.ack(now + 200, una + sent, &[]);
+    assert_eq!(enter(&mut script, "pairs", 5_000).1, 500);
+    script.now += ms(1_800);
+    assert_eq!(enter(&mut script, "all", 1_000).1, 500, "that of 1.8 s ago counts no more");
+    assert_eq!(enter(&mut script, "pairs", 5_000).1, 500);
 }

@@ -244,6 +244,28 @@ fn an_old_timestamp_in_recovery_undoes_the_reduction() {
 }
 
 #[test]
+fn what_is_undone_leaves_no_burst_where_the_stack_moderates() {
+    let undone = |burst| {
+        let mut config = linux6();
+        (config.recovery.tlp, config.recovery.undo_timestamps) = (false, false);
+        config.window.moderate_burst = burst;
+        let mut script = Script::new(&config, 100, 60_000);
+        script.supply(1);
+        script.numbers();
+        // The ACK is delayed for longer than the timeout, and tells of both copies.
+        script.wait();
+        assert_eq!(script.numbers(), [0]);
+        let ms = script.now.as_us() / 1_000;
+        script.ack(ms + 1, 1, &[(0, 1)]);
+        let info = script.end.info();
+        assert_eq!((info.timeouts, info.undos), (1, 1), "{info:?}");
+        info.cwnd
+    };
+    assert_eq!(undone(3), 3, "Linux 2.4 and 2.6: nothing in flight, and three");
+    assert!(undone(0) >= 10);
+}
+
+#[test]
 fn the_walk_of_the_2_4_stack_grows_with_the_queue_and_costs_linux_6_nothing() {
     let mut old = Profile::by_name("linux-2.4-web100").unwrap().config();
     old.window.initial = 40;
