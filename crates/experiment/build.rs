@@ -1,4 +1,4 @@
-//! Embeds the papers (scenarios and published figures), so that the program works anywhere.
+//! Embeds the papers (scenarios, published figures, traces of programs), so that the program works anywhere.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -8,20 +8,28 @@ fn main() -> io::Result<()> {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
     let papers = root.join("../../papers");
     println!("cargo::rerun-if-changed={}", papers.display());
-    let mut table = String::from("&[\n");
+    let (mut files, mut traces) = (String::from("&[\n"), String::from("&[\n"));
     for paper in sorted(&papers)? {
         for file in sorted(&paper)? {
-            if file.extension().is_some_and(|ending| ending == "toml") {
-                let (paper, name) = (last(&paper), last(&file));
-                let path = file.canonicalize()?;
-                // Debug formatting quotes a path as Rust does.
-                let _ = writeln!(table, "({paper:?}, {name:?}, include_str!({path:?})),");
-            }
+            embed(&mut files, &paper, &file, "toml", "include_str")?;
+        }
+        for file in sorted(&paper.join("traces"))? {
+            embed(&mut traces, &paper, &file, "parquet", "include_bytes")?;
         }
     }
-    table.push(']');
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
-    fs::write(out.join("papers.rs"), table)
+    fs::write(out.join("papers.rs"), files + "]")?;
+    fs::write(out.join("traces.rs"), traces + "]")
+}
+
+/// Adds a file with that ending to a table of paper, name and contents.
+fn embed(table: &mut String, paper: &Path, file: &Path, ending: &str, by: &str) -> io::Result<()> {
+    if file.extension().is_some_and(|of| of == ending) {
+        let (paper, name, path) = (last(paper), last(file), file.canonicalize()?);
+        // Debug formatting quotes a path as Rust does.
+        let _ = writeln!(table, "({paper:?}, {name:?}, {by}!({path:?})),");
+    }
+    Ok(())
 }
 
 /// What a folder holds, in order of name; nothing if it is none.

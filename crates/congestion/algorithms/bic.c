@@ -11,6 +11,11 @@
  * window (beta 0.2), the search goes a quarter of the way (B = 4) and creeps at B packets in
  * smooth_part = 20 round trips, as Linux tuned them. Up to low_window it is standard TCP.
  *
+ * Linux 2.6.6 to 2.6.10 left 7/8, as the paper has it, and by a mistake took 15/4 of the window for the maximum where
+ * fast convergence is to take less than the window (Y. Li, D. Leith, "BicTCP implementation in Linux kernels", Hamilton
+ * Institute, 2005): from the second loss on, the search has far to go, and the window doubles in two or three round
+ * trips. That is `{ beta = 896, smooth_part = 11, convergence = 3840 }`, which the profile linux-2.6.9 has.
+ *
  * Departures: increments are exact fractions of a packet per ACK where Linux rounds the number of
  * ACKs per packet, so the law holds at every window. Linux's delayed-ACK estimate is not needed:
  * the transport says how many packets an ACK covers (one, if it is of 2.6.9's age).
@@ -20,50 +25,54 @@
 #include "cc.h"
 #include "restart.h"
 
-CC_PARAMETERS(RESTART_PARAMETERS);
+#define PARAMETERS(number)                                                                         \
+	number(beta, 819, 1, 1023, "Of 1024: what a loss leaves of the window.")                       \
+	number(smooth_part, 20, 4, 255, "Round trips in which creeping gains four packets.")           \
+	number(convergence, 0, 0, 8192,                                                                \
+	       "Of 1024: what fast convergence takes of the window for its maximum; 0: half of 1024 + beta.") \
+	RESTART_PARAMETERS(number)
+CC_PARAMETERS(PARAMETERS);
 
 #define LOW_WINDOW 14 /* packets */
-#define BETA 819 /* of BETA_ONE: what a loss leaves */
-#define BETA_ONE 1024
+#define ONE 1024 /* of beta and convergence */
 #define S_MAX 32 /* packets a round trip */
 #define B 4 /* the search goes 1/B of the way */
-#define SMOOTH_PART 20 /* round trips in which creeping gains B packets */
 
 struct bic {
-	CC_FIELDS(RESTART_PARAMETERS)
+	CC_FIELDS(PARAMETERS)
 	struct restart resumed;
 	u32 last_max; /* window at the last loss, packets; 0 before the first */
 };
 
 /*
  * Below the target (paper, section 3: binary search increase, bounded by S_max).
- * Returned, as by its siblings, in packets a round trip times SMOOTH_PART.
+ * Returned, as by its siblings, in packets a round trip times smooth_part.
  */
-static CC_INLINE u32 search(u32 distance)
+static CC_INLINE u32 search(const struct bic *s, u32 distance)
 {
 	u32 step = distance / B;
 
-	return step <= 1 ? B : cc_min(step, S_MAX) * SMOOTH_PART;
+	return step <= 1 ? B : cc_min(step, S_MAX) * s->smooth_part;
 }
 
 /* Past the target (paper, section 3: max probing, a slow start of the increments). */
-static CC_INLINE u32 probe(u32 distance)
+static CC_INLINE u32 probe(const struct bic *s, u32 distance)
 {
 	if (distance < B)
 		return B;
-	return cc_min(distance / (B - 1), S_MAX) * SMOOTH_PART;
+	return cc_min(distance / (B - 1), S_MAX) * s->smooth_part;
 }
 
-/* What the window gains in a round trip, in 1/SMOOTH_PART packets. */
+/* What the window gains in a round trip, in 1/smooth_part packets. */
 static CC_INLINE u32 increment(const struct bic *s, u32 cwnd)
 {
 	u32 gain;
 
 	if (cwnd <= LOW_WINDOW)
-		return SMOOTH_PART;
-	gain = cwnd < s->last_max ? search(s->last_max - cwnd) : probe(cwnd - s->last_max);
+		return s->smooth_part;
+	gain = cwnd < s->last_max ? search(s, s->last_max - cwnd) : probe(s, cwnd - s->last_max);
 	/* With no target yet, 5 % a round trip at least: nothing was ever refused. */
-	return s->last_max ? gain : cc_max(gain, cwnd);
+	return s->last_max ? gain : cc_max(gain, (u32)((u64)cwnd * s->smooth_part / 20));
 }
 
 CC_INIT(bic, struct cc *c)
@@ -74,15 +83,16 @@ CC_INIT(bic, struct cc *c)
 CC_SSTHRESH(bic, struct cc *c)
 {
 	struct bic *s = CC_PRIVATE(c, struct bic);
+	u32 taken = s->convergence ? 2 * s->convergence : ONE + s->beta; /* of 2 * ONE */
 
 	/* Fast convergence: a flow that lost below its last maximum makes room for newer ones. */
 	if (c->cwnd < s->last_max)
-		s->last_max = (u32)((u64)c->cwnd * (BETA_ONE + BETA) / (2 * BETA_ONE));
+		s->last_max = (u32)((u64)c->cwnd * taken / (2 * ONE));
 	else
 		s->last_max = c->cwnd;
 	if (c->cwnd <= LOW_WINDOW)
 		return cc_reduced(c, 1, 2);
-	return cc_reduced(c, BETA, BETA_ONE);
+	return cc_reduced(c, s->beta, ONE);
 }
 
 CC_CONG_AVOID(bic, struct cc *c, u32 ack, u32 acked)
@@ -94,7 +104,7 @@ CC_CONG_AVOID(bic, struct cc *c, u32 ack, u32 acked)
 	if (cc_in_slow_start(c))
 		acked = cc_slow_start(c, acked);
 	if (acked)
-		cc_increase(c, increment(s, c->cwnd), (u64)c->cwnd * SMOOTH_PART, acked);
+		cc_increase(c, increment(s, c->cwnd), (u64)c->cwnd * s->smooth_part, acked);
 }
 
 /* After a timeout the path may be another one: the old target says nothing about it. */

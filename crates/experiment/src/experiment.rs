@@ -158,7 +158,9 @@ impl Experiment {
             let read = open(&path).and_then(|source| source.take(TRACE_MAX).read_to_end(&mut file));
             read.map_err(Error::file(&path))?;
             let invalid = |why| std::io::Error::new(ErrorKind::InvalidData, why);
-            document.supply_trace(name, &file).map_err(invalid).map_err(Error::file(&path))?;
+            let trace = scenario::read_trace(&name, &file).map_err(invalid);
+            let supplied = document.supply_trace(name, trace.map_err(Error::file(&path))?.into());
+            supplied.map_err(invalid).map_err(Error::file(&path))?;
         }
         Ok(document)
     }

@@ -7,7 +7,7 @@ use network::mpi::collective::{Collective, Kind};
 use network::mpi::{Allgather, Allreduce, Alltoall, Library};
 use proptest::prelude::*;
 
-const KINDS: [Kind; 12] = [
+const KINDS: [Kind; 14] = [
     Kind::Barrier,
     Kind::Bcast(0),
     Kind::Reduce(0),
@@ -19,7 +19,9 @@ const KINDS: [Kind; 12] = [
     Kind::ReduceScatter,
     Kind::Scan,
     Kind::Halo,
+    Kind::Across,
     Kind::Burst,
+    Kind::Transfer,
 ];
 
 fn libraries() -> impl Strategy<Value = Library> {
@@ -141,6 +143,12 @@ proptest! {
             Kind::Scan => {
                 prop_assert!((0..all).all(|own| heard[own][..own].iter().all(|&known| known)));
             }
+            Kind::Across => {
+                let half = all / 2;
+                prop_assert!((0..half).all(|own| heard[own][half..2 * half].iter().all(|&known| known)));
+                prop_assert_eq!(total, 2 * (half * half) as u64 * size);
+            }
+            Kind::Transfer => prop_assert!(heard[all - 1][0] && total == size),
             Kind::Halo => prop_assert!(bytes.iter().all(|own| own % size == 0)),
             _ => {}
         }

@@ -16,7 +16,7 @@ use crate::included::{self, Files};
 use crate::plan::Plan;
 use crate::queue::Queue;
 use crate::units::Units;
-use crate::{aliases, grid, mpi, nearest, range, resolve, structure, syntax};
+use crate::{aliases, grid, nearest, range, resolve, structure, syntax};
 
 /// The longest file: a hand-written one has a thousandth of it.
 const FILE_BYTES_MAX: usize = 4 << 20;
@@ -235,13 +235,12 @@ impl Document {
         self.files.texts.insert(name, text);
     }
 
-    /// Tells what is in one of [`Self::traces`].
+    /// Tells what is in one of [`Self::traces`], which [`crate::read_trace`] read.
     ///
     /// # Errors
     ///
-    /// What is no trace, or none that can be replayed: why.
-    pub fn supply_trace(&mut self, name: String, file: &[u8]) -> Result<(), String> {
-        let trace = mpi::recorded::read(&name, file)?;
+    /// Another trace of that name in another folder: a run's folder has them all in one.
+    pub fn supply_trace(&mut self, name: String, trace: Arc<Recorded>) -> Result<(), String> {
         let same_name = |known: &&Arc<Recorded>| known.file_name() == trace.file_name();
         if self.files.traces.values().find(same_name).is_some_and(|known| known.file != trace.file)
         {
@@ -250,7 +249,7 @@ impl Document {
                 trace.file_name()
             ));
         }
-        self.files.traces.insert(name, trace.into());
+        self.files.traces.insert(name, trace);
         Ok(())
     }
 

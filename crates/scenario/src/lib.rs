@@ -54,6 +54,7 @@ pub use document::{Document, Run, assigned_path, queue};
 pub use lock::lock;
 pub use measure::{Dimension, Measure, measure};
 pub use mpi::TRACES;
+pub use mpi::recorded::read as read_trace;
 pub use physics::{Hop, Kind, Path, Warning, paced, path, physics};
 pub use plan::Plan;
 pub use schema::schema;

@@ -14,7 +14,7 @@ use crate::quantity::{self, Error};
 pub const TRACES: &str = "traces";
 
 /// Collective operations by name; rooted ones have the first rank as their root.
-const COLLECTIVES: [(&str, Kind); 12] = [
+const COLLECTIVES: [(&str, Kind); 14] = [
     ("barrier", Kind::Barrier),
     ("bcast", Kind::Bcast(0)),
     ("reduce", Kind::Reduce(0)),
@@ -26,7 +26,9 @@ const COLLECTIVES: [(&str, Kind); 12] = [
     ("reduce_scatter", Kind::ReduceScatter),
     ("scan", Kind::Scan),
     ("halo", Kind::Halo),
+    ("across", Kind::Across),
     ("burst", Kind::Burst),
+    ("transfer", Kind::Transfer),
 ];
 
 /// Reads steps, with commas between.

@@ -82,7 +82,7 @@ unit!(
     Vec<Step>,
     mpi::steps,
     false,
-    "Steps of an MPI program, with commas between: \"compute 2 s, burst 10 MB\", \"alltoall 32 KiB\". Of \"alltoall\", \"allgather\", \"scatter\", \"gather\", \"reduce_scatter\", \"halo\" (the four neighbours of a torus) and \"burst\" (from the first half of the ranks to the second) the size is what one rank sends another; \"bcast\", \"reduce\", \"allreduce\" and \"scan\" have that of the whole; \"wavefront 2 kB 1 ms\" computes between receiving and sending; \"barrier\" has none"
+    "Steps of an MPI program, with commas between: \"compute 2 s, burst 10 MB\", \"alltoall 32 KiB\". Of \"alltoall\", \"allgather\", \"scatter\", \"gather\", \"reduce_scatter\", \"halo\" (the four neighbours of a torus) \"across\" (from each rank of a half to each of the other), \"burst\" (from the first half of the ranks to the second) and \"transfer\" (from the first rank to the last) the size is what one rank sends another; \"bcast\", \"reduce\", \"allreduce\" and \"scan\" have that of the whole; \"wavefront 2 kB 1 ms\" computes between receiving and sending; \"barrier\" has none"
 );
 unit!(FractionUnit, (u32, u32), quantity::fraction, false, "A fraction: \"3/4\"");
 unit!(

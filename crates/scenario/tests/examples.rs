@@ -34,6 +34,12 @@ fn supply(document: &mut Document, path: &Path) {
         let text = std::fs::read_to_string(path.with_file_name(&file)).expect("a file beside it");
         document.supply(file, text);
     }
+    // A lock's traces lie beside it in a run's folder; here, beside what it is the lock of.
+    for file in document.traces() {
+        let bytes = std::fs::read(path.with_file_name(&file)).expect("a trace beside it");
+        let trace = scenario::read_trace(&file, &bytes).expect("a trace");
+        document.supply_trace(file, trace.into()).expect("the only one of its name");
+    }
 }
 
 #[test]
@@ -49,7 +55,8 @@ fn every_scenario_has_a_plan_and_a_lock_with_the_same_plan() {
         let text = std::fs::read_to_string(&file).unwrap();
         for plan in plans(&file.display().to_string(), &text) {
             let locked = lock(&plan);
-            let again = plans("scenario.lock.toml", &locked);
+            let lock_file = file.with_file_name("scenario.lock.toml");
+            let again = plans(&lock_file.display().to_string(), &locked);
             assert_eq!(format!("{plan:?}"), format!("{:?}", again[0]), "{}", file.display());
             assert_eq!(lock(&again[0]), locked);
         }

@@ -230,7 +230,8 @@ fn a_trace_is_replayed_by_as_many_hosts_as_it_has_ranks() {
         let mut document = Document::parse("x.toml", text).expect("it parses");
         assert_eq!(document.traces().into_iter().collect::<Vec<_>>(), [name]);
         assert!(document.files().is_empty());
-        document.supply_trace(name.to_owned(), &trace()).expect("a trace");
+        let trace = scenario::read_trace(name, &trace()).expect("a trace");
+        document.supply_trace(name.to_owned(), trace.into()).expect("the only one");
         document.plan().map_err(|errors| errors.to_string())
     };
     let two =
@@ -243,8 +244,7 @@ fn a_trace_is_replayed_by_as_many_hosts_as_it_has_ranks() {
     assert_eq!(lock(&again), locked);
     let told = plan(&text("t-host"), "of/ring.parquet").expect_err("four hosts");
     assert!(told.contains("a trace of 2 ranks on 4 hosts"), "{told}");
-    let mut document = Document::parse("x.toml", &text("t-host")).expect("it parses");
-    assert!(document.supply_trace("x".into(), b"PAR1").is_err());
+    assert!(scenario::read_trace("x", b"PAR1").is_err());
 }
 
 #[test]

@@ -195,7 +195,10 @@ fn linux_2_4_web100() -> Config {
 }
 
 const LINUX_2_6_9_SOURCES: &[Source] = &[
-    source("algorithm", "tcp_bic = 1 by default (ip-sysctl.txt of 2.6.9)"),
+    source(
+        "algorithm",
+        "tcp_bic = 1 by default (ip-sysctl.txt of 2.6.9); its fast convergence went wrong until 2.6.11 (Li & Leith 2005)",
+    ),
     source("window.count_acks", "RFC 3465's tcp_abc came with 2.6.14"),
     source(
         "window.local_congestion",
@@ -209,12 +212,21 @@ const LINUX_2_6_9_SOURCES: &[Source] = &[
     source("buffers.send", "10 MB socket buffers (paper 2)"),
 ];
 
+/// BIC with the mistake that Linux had from 2.6.6 to 2.6.10.
+fn bic_of_2_6_9() -> congestion::Config {
+    let mut bic = algorithm("bic");
+    for (name, value) in [("beta", 896), ("smooth_part", 11), ("convergence", 3_840)] {
+        bic.set(name, value).expect("bic has it");
+    }
+    bic
+}
+
 /// Linux 2.6.9, the stack of paper 2.
 fn linux_2_6_9() -> Config {
     const JIFFY: Duration = Duration::from_ms(1);
     let base = linux_2_4_web100();
     Config {
-        congestion: algorithm("bic"),
+        congestion: bic_of_2_6_9(),
         segment: SegmentConfig { timestamp_tick: JIFFY, ..base.segment },
         window: WindowConfig { local_congestion: LocalCongestion::Reduce, ..base.window },
         rto: RtoConfig { tick: JIFFY, rtt_tick: JIFFY, ..base.rto },

@@ -1,5 +1,7 @@
 //! BIC: Xu, Harfoush, Rhee 2004, with Linux's parameters.
 
+use congestion::{Algorithm, Config};
+
 use crate::path::Path;
 
 /// Round trips in which creeping gains a packet: smooth_part / B.
@@ -50,6 +52,22 @@ fn fast_convergence_aims_below_a_loss_that_came_early() {
     let (before, expected) = (path.sock.cwnd, searched(target - path.sock.cwnd));
     path.round_at_once();
     assert_eq!(path.sock.cwnd, before + expected);
+}
+
+#[test]
+fn the_mistake_of_linux_2_6_9_aims_far_beyond_the_window() {
+    let mut config = Config::from(Algorithm::by_name("bic").expect("bic"));
+    for (name, value) in [("beta", 896), ("smooth_part", 11), ("convergence", 3_840)] {
+        config.set(name, value).expect("a parameter");
+    }
+    let mut path = Path::with(&config, 100_000, 80, 80);
+    path.lose();
+    assert_eq!(path.sock.cwnd, 70);
+    path.lose();
+    assert_eq!(path.sock.cwnd, 61);
+    // The maximum is 15/4 of 70.
+    path.round_at_once();
+    assert_eq!(path.sock.cwnd, 61 + searched(262 - 61));
 }
 
 #[test]

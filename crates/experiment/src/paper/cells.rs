@@ -267,7 +267,7 @@ fn of_run(paper: &str, run: &Run, folder: &Path, mode: Mode) -> Result<Vec<Cell>
         document.set(&format!("{path}={value}"))?;
     }
     let mut cells = Vec::new();
-    for (name, point) in points(run, document)? {
+    for (name, point) in points(paper, run, document)? {
         let cell = cell(run, name, &point, folder, mode)?;
         let included = settings.is_some() && mode.has(run, &cell.place.name);
         cells.push(Cell { included, ..cell });
@@ -279,15 +279,30 @@ fn of_run(paper: &str, run: &Run, folder: &Path, mode: Mode) -> Result<Vec<Cell>
     Ok(cells)
 }
 
+/// Gives the document the traces that it names.
+fn supply(paper: &str, document: &mut Document) -> Result<(), Error> {
+    for name in document.traces() {
+        let trace = library::trace(paper, &name);
+        let supplied = trace.and_then(|trace| document.supply_trace(name, trace));
+        supplied.map_err(|message| Error::Paper { paper: paper.into(), message })?;
+    }
+    Ok(())
+}
+
 /// The points of a run's grid, by name.
-fn points(run: &Run, mut document: Document) -> Result<Vec<(String, scenario::Run)>, Error> {
+fn points(
+    paper: &str,
+    run: &Run,
+    mut document: Document,
+) -> Result<Vec<(String, scenario::Run)>, Error> {
     if !run.with.is_empty() {
-        return points_in_step(run, &document);
+        return points_in_step(paper, run, &document);
     }
     for (path, values) in &run.vary {
         let values: Vec<String> = array(values).iter().map(ToString::to_string).collect();
         document.vary(&format!("{path}={}", values.join(",")))?;
     }
+    supply(paper, &mut document)?;
     let name = |point: &scenario::Run| {
         let values = point.parameters.iter().map(|(_, value)| value.as_str());
         values.collect::<Vec<_>>().join(" / ")
@@ -296,7 +311,11 @@ fn points(run: &Run, mut document: Document) -> Result<Vec<(String, scenario::Ru
 }
 
 /// Those of a run that has values which change with those of `vary`.
-fn points_in_step(run: &Run, document: &Document) -> Result<Vec<(String, scenario::Run)>, Error> {
+fn points_in_step(
+    paper: &str,
+    run: &Run,
+    document: &Document,
+) -> Result<Vec<(String, scenario::Run)>, Error> {
     let mut points = Vec::new();
     let varied = run.vary.iter().next().map(|(_, values)| array(values)).unwrap_or_default();
     for (place, value) in varied.iter().enumerate() {
@@ -304,7 +323,10 @@ fn points_in_step(run: &Run, document: &Document) -> Result<Vec<(String, scenari
         for (path, values) in run.vary.iter().chain(&run.with) {
             document.set(&format!("{path}={}", array(values)[place]))?;
         }
-        let name = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        supply(paper, &mut document)?;
+        let name = run.names.get(place).cloned();
+        let name = name.or_else(|| value.as_str().map(str::to_owned));
+        let name = name.unwrap_or_else(|| value.to_string());
         points.extend(document.runs()?.into_iter().map(|point| (name.clone(), point)));
     }
     Ok(points)

@@ -1,5 +1,10 @@
 //! The papers that are part of the program: their published figures and the scenarios beside them.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use network::mpi::program::Recorded;
+
 use super::published::Published;
 use crate::error::Error;
 
@@ -8,6 +13,9 @@ type File = (&'static str, &'static str, &'static str);
 
 /// Every file of `papers/`, embedded when the program was built.
 const FILES: &[File] = include!(concat!(env!("OUT_DIR"), "/papers.rs"));
+
+/// Every trace of an MPI program: paper, file name, contents.
+const TRACES: &[(&str, &str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/traces.rs"));
 
 /// What makes a folder of `papers/` a paper that can be run.
 const PUBLISHED: &str = "published.toml";
@@ -20,6 +28,22 @@ pub fn papers() -> impl Iterator<Item = &'static str> {
 /// The text of a file beside a paper's published figures.
 pub(super) fn file(paper: &str, name: &str) -> Option<&'static str> {
     FILES.iter().find(|(p, n, _)| *p == paper && *n == name).map(|(.., text)| *text)
+}
+
+/// What is in a trace beside them, which scenarios call `traces/NAME`; read once, for runs that are many.
+pub(super) fn trace(paper: &str, name: &str) -> Result<Arc<Recorded>, String> {
+    static READ: Mutex<BTreeMap<(String, String), Arc<Recorded>>> = Mutex::new(BTreeMap::new());
+    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    let key = (paper.to_owned(), name.to_owned());
+    if let Some(trace) = read.get(&key) {
+        return Ok(trace.clone());
+    }
+    let file = name.strip_prefix("traces/").unwrap_or(name);
+    let found = TRACES.iter().find(|(p, n, _)| *p == paper && *n == file);
+    let (.., bytes) = found.ok_or_else(|| format!("there is no trace {name}"))?;
+    let trace = Arc::new(scenario::read_trace(name, bytes)?);
+    read.insert(key, trace.clone());
+    Ok(trace)
 }
 
 /// The title of a paper; none of one that there is not.
@@ -59,7 +83,7 @@ mod tests {
             let cells = Cells::new(&published, Path::new("nowhere"), mode).expect(paper);
             let costs = Costs::new(&published);
             for item in &published.item {
-                for case in &item.cases {
+                for case in item.cases.iter().filter(|case| !case.mean) {
                     let run = case.run.as_deref().or(item.run.as_deref()).expect("a run");
                     let cell = case.cell.as_deref().unwrap_or(&case.case);
                     let found = if costs.has(run) {

@@ -88,11 +88,13 @@ pub(super) fn all(
     let mut reader = Reader { cells, costs, summaries: BTreeMap::new() };
     let mut rows = Vec::new();
     for (number, item) in published.item.iter().enumerate() {
+        let mut values = Vec::new();
         for case in &item.cases {
-            let value = reader.measure(item, case).map_err(|message| Error::Paper {
+            let value = reader.measure(item, case, &values).map_err(|message| Error::Paper {
                 paper: published.paper.clone(),
                 message: format!("{} {}: {message}", item.item, case.case),
             })?;
+            values.push(value);
             if let Some(value) = value {
                 let note = reader.slowed(item, case);
                 let short = case.short_of.filter(|limits| !limits.hold(value));
@@ -126,6 +128,14 @@ fn row(item: &Item, case: &Case, measured: f64, driver: Driver) -> Row {
     row.judged()
 }
 
+/// None unless all of them are known.
+fn geometric_mean(values: &[Option<f64>]) -> Option<f64> {
+    let logarithms: Vec<f64> =
+        values.iter().map(|value| value.map(f64::ln)).collect::<Option<_>>()?;
+    (!logarithms.is_empty())
+        .then(|| (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp())
+}
+
 /// The number that a text begins with: 512 of `512 KiB`.
 fn leading(text: &str) -> Option<f64> {
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
@@ -133,7 +143,16 @@ fn leading(text: &str) -> Option<f64> {
 }
 
 impl<'a> Reader<'a> {
-    fn measure(&mut self, item: &'a Item, case: &'a Case) -> Result<Option<f64>, String> {
+    /// The case's value, after those of the item's cases before it.
+    fn measure(
+        &mut self,
+        item: &'a Item,
+        case: &'a Case,
+        before: &[Option<f64>],
+    ) -> Result<Option<f64>, String> {
+        if case.mean {
+            return Ok(geometric_mean(before));
+        }
         let own = Source::of(item, case);
         let Some(value) = self.read(&own)? else { return Ok(None) };
         let scale = case.scale.unwrap_or(item.scale);
@@ -187,6 +206,14 @@ impl<'a> Reader<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mean_is_of_all() {
+        let mean = geometric_mean(&[Some(2.0), Some(8.0)]).expect("one");
+        assert!((mean - 4.0).abs() < 1e-12, "{mean}");
+        assert_eq!(geometric_mean(&[Some(2.0), None]), None);
+        assert_eq!(geometric_mean(&[]), None);
+    }
 
     #[test]
     fn a_case_begins_with_its_place() {

@@ -58,6 +58,9 @@ pub(super) struct Run {
     /// Paths that change with the one of `vary`: as many values as that has.
     #[serde(default)]
     pub(super) with: toml::Table,
+    /// What the cells of such a run are called, in their order; by the one value of `vary` unless given.
+    #[serde(default)]
+    pub(super) names: Vec<String>,
     /// How it runs on real packets; not at all unless given.
     pub(super) lab: Option<InLab>,
 }
@@ -187,6 +190,8 @@ pub(super) enum Statistic {
     SpacingMax,
     /// Greatest congestion window, packets.
     CwndMax,
+    /// Slow start threshold at the end, packets.
+    SsthreshLast,
     /// Longest queue seen in a sample, bytes.
     QueueMax,
 }
@@ -208,6 +213,9 @@ pub(super) struct Case {
     pub(super) probe: Option<String>,
     /// Another scale than the item's.
     pub(super) scale: Option<f64>,
+    /// In place of a cell: the geometric mean of the item's cases before it.
+    #[serde(default)]
+    pub(super) mean: bool,
     /// Another cell than the item's that the value is divided by.
     pub(super) over: Option<String>,
     /// Where it lies in a figure; the number that `case` begins with unless given.

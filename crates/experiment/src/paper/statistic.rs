@@ -20,6 +20,7 @@ pub(super) fn of(statistic: Statistic, probe: &str, cell: &Cell) -> Result<f64, 
             spacings(probe, recording)?
         }
         Statistic::CwndMax => windows(probe, recording)?,
+        Statistic::SsthreshLast => thresholds(probe, recording)?,
         Statistic::QueueMax => queues(probe, recording)?,
     };
     let missing = || format!("probe `{probe}` recorded too little for that");
@@ -28,6 +29,7 @@ pub(super) fn of(statistic: Statistic, probe: &str, cell: &Cell) -> Result<f64, 
         Statistic::BandwidthMean => mean(&values),
         Statistic::BandwidthSpread => spread(&values),
         Statistic::SpacingMedian => median(values),
+        Statistic::SsthreshLast => values.last().copied(),
         Statistic::BandwidthMax
         | Statistic::SpacingMax
         | Statistic::CwndMax
@@ -82,6 +84,18 @@ fn windows(flow: &str, recording: &Recording) -> Result<Vec<f64>, String> {
     let each = |row: &record::FlowRow, names: &Names| {
         if names.text(row.flow) == flow {
             values.push(row.cwnd_packets as f64);
+        }
+    };
+    recording.flows.each(each).map_err(|error| error.to_string())?;
+    Ok(values)
+}
+
+/// A flow's slow start thresholds where it has one, packets.
+fn thresholds(flow: &str, recording: &Recording) -> Result<Vec<f64>, String> {
+    let mut values = Vec::new();
+    let each = |row: &record::FlowRow, names: &Names| {
+        if names.text(row.flow) == flow {
+            values.extend(row.ssthresh_packets.map(|packets| packets as f64));
         }
     };
     recording.flows.each(each).map_err(|error| error.to_string())?;

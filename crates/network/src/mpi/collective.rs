@@ -29,8 +29,12 @@ pub enum Kind {
     Scan,
     /// `MPI_Neighbor_alltoall` of a torus of two dimensions: so many bytes to each of the four neighbours.
     Halo,
+    /// Each rank of a half sends so many bytes to each of the other half: what of `MPI_Alltoall` goes between two clusters.
+    Across,
     /// Rank r of the first half sends to r + half.
     Burst,
+    /// The first rank sends to the last.
+    Transfer,
     /// Receives from the western and the northern neighbour, where there are such.
     FromNorthwest,
     /// Sends to the eastern and the southern neighbour, where there are such.
@@ -125,7 +129,9 @@ impl Collective {
             }
             Kind::Scan => scan(place, self.bytes, number),
             Kind::Halo => once(number, || halo(place, self.bytes)),
+            Kind::Across => once(number, || across(place, self.bytes)),
             Kind::Burst => once(number, || burst(place, self.bytes)),
+            Kind::Transfer => once(number, || transfer(place, self.bytes)),
             Kind::FromNorthwest => once(number, || from_northwest(place)),
             Kind::ToSoutheast => once(number, || to_southeast(place, self.bytes)),
         }
@@ -331,11 +337,25 @@ fn halo(place: Place, bytes: u64) -> Round {
     Round { sends: others().map(|to| (to, bytes)).collect(), receives: others().collect() }
 }
 
+fn across(place: Place, bytes: u64) -> Round {
+    let half = place.all / 2;
+    let other_half = if place.own < half { half..2 * half } else { 0..half };
+    let takes_part = place.own < 2 * half;
+    let others = || other_half.clone().filter(|_| takes_part);
+    Round { sends: others().map(|to| (to, bytes)).collect(), receives: others().collect() }
+}
+
 fn burst(place: Place, bytes: u64) -> Round {
     let half = place.all / 2;
     let round =
         Round::default().when(place.own < half, |round| round.send(place.own + half, bytes));
     round.when(place.own >= half && place.own < 2 * half, |round| round.receive(place.own - half))
+}
+
+fn transfer(place: Place, bytes: u64) -> Round {
+    let last = place.all - 1;
+    let round = Round::default().when(place.own == 0 && last > 0, |round| round.send(last, bytes));
+    round.when(place.own == last && last > 0, |round| round.receive(0))
 }
 
 fn from_northwest(place: Place) -> Round {

@@ -59,6 +59,7 @@ impl Job {
                 span,
                 calls: Calls::new(&self.program, own, members.clone()),
                 peers: (0..count).map(peer).collect(),
+                connects: own + 1,
                 opened: 0,
                 ready: VecDeque::new(),
                 state: State::Idle,
@@ -113,6 +114,8 @@ pub struct Rank {
     calls: Calls,
     /// All ranks, itself among them.
     peers: Vec<Peer>,
+    /// The rank that it connects to next.
+    connects: usize,
     /// Connections that are there.
     opened: usize,
     /// Peers from whom something came.
@@ -149,6 +152,9 @@ enum State {
     Done,
 }
 
+/// A rank waits for so many connections at once: of hundreds the SYNs would not fit any queue, and be sent again seconds
+/// later.
+const CONNECTING_MAX: usize = 16;
 /// Numbers of requests of collective operations lie above those of a program's own.
 const OWN_REQUESTS: Request = 1 << 31;
 /// The communicator of collective operations' messages: they match no others.
@@ -168,10 +174,12 @@ fn phase(phases: Phases, kind: Kind) -> Option<&'static str> {
         Kind::Scatter(_) => "scatter",
         Kind::ReduceScatter => "reduce_scatter",
         Kind::Scan => "scan",
+        Kind::Across => "across",
         Kind::Barrier
         | Kind::Bcast(_)
         | Kind::Halo
         | Kind::Burst
+        | Kind::Transfer
         | Kind::FromNorthwest
         | Kind::ToSoutheast => return None,
     };
@@ -199,8 +207,16 @@ impl Rank {
 
     fn connect(&mut self, sockets: &mut dyn Sockets) {
         self.state = State::Connecting;
-        for peer in self.number() + 1..self.peers.len() {
-            sockets.connect(self.socket(peer));
+        for _ in 0..CONNECTING_MAX {
+            self.connect_next(sockets);
+        }
+    }
+
+    /// Connects to the next rank above it, if there is one.
+    fn connect_next(&mut self, sockets: &mut dyn Sockets) {
+        if self.connects < self.peers.len() {
+            sockets.connect(self.socket(self.connects));
+            self.connects += 1;
         }
     }
 
@@ -471,7 +487,11 @@ impl Application for Rank {
             SocketEvent::Timer if self.state == State::Idle && now >= self.span.start => {
                 self.connect(sockets);
             }
-            SocketEvent::Connected(_) | SocketEvent::Accepted(_) => self.opened += 1,
+            SocketEvent::Connected(_) => {
+                self.opened += 1;
+                self.connect_next(sockets);
+            }
+            SocketEvent::Accepted(_) => self.opened += 1,
             SocketEvent::Readable(socket) => {
                 let peer = self.peer_of(socket);
                 if !core::mem::replace(&mut self.peers[peer].ready, true) {

@@ -7,12 +7,12 @@ use network::mpi::collective::{Collective, Kind};
 use network::mpi::program::{self, Call, Message, Request};
 use traffic::Duration;
 
-/// Reads a trace.
+/// Reads what `suimon mpi record` wrote into the file of that name.
 ///
 /// # Errors
 ///
 /// What is no trace, or contradicts itself: a rank would wait for what nobody sends.
-pub(crate) fn read(name: &str, file: &[u8]) -> Result<program::Recorded, String> {
+pub fn read(name: &str, file: &[u8]) -> Result<program::Recorded, String> {
     let trace = Trace::read(file).map_err(|error| error.to_string())?;
     if let Some(first) = trace.inconsistencies(1).first() {
         return Err(first.to_string());

@@ -11,7 +11,7 @@ use crate::key::{definition, follow, values};
 /// No example is longer.
 const LONGEST: usize = 60;
 /// Where there are scenarios, from the root of the repository.
-const FOLDERS: [&str; 8] = [
+const FOLDERS: [&str; 9] = [
     "scenarios",
     "scenarios/disciplines",
     "scenarios/impairments",
@@ -19,6 +19,7 @@ const FOLDERS: [&str; 8] = [
     "scenarios/workloads",
     "papers/p0",
     "papers/p1",
+    "papers/p2",
     "papers/p4",
 ];
 

@@ -191,6 +191,17 @@ impl DelayedAck {
         } else {
             self.due = true;
             self.deadline = Instant::NEVER;
+            self.miss();
+        }
+    }
+
+    /// No data came for the ACK to ride on: the exchange is over, and quick ACKs are of use again (Linux's
+    /// `tcp_delack_timer`). Its other half, a longer delay where data goes one way, stays within the round trip or the
+    /// least delay there, and is left out.
+    fn miss(&mut self) {
+        if self.interactive && !self.compresses {
+            self.interactive = false;
+            self.delay = self.config.delay_min;
         }
     }
 
