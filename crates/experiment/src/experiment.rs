@@ -6,6 +6,7 @@ use std::num::NonZeroUsize;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+use network::mpi::program::Recorded;
 use scenario::{Document, Plan, Run};
 
 use crate::driver::Driver;
@@ -154,13 +155,9 @@ impl Experiment {
         }
         for name in document.traces() {
             let path = self.beside(&name);
-            let mut file = Vec::new();
-            let read = open(&path).and_then(|source| source.take(TRACE_MAX).read_to_end(&mut file));
-            read.map_err(Error::file(&path))?;
-            let invalid = |why| std::io::Error::new(ErrorKind::InvalidData, why);
-            let trace = scenario::read_trace(&name, &file).map_err(invalid);
-            let supplied = document.supply_trace(name, trace.map_err(Error::file(&path))?.into());
-            supplied.map_err(invalid).map_err(Error::file(&path))?;
+            let trace = open(&path).and_then(|source| read_trace(&name, source));
+            let trace = trace.map_err(Error::file(&path))?.into();
+            document.supply_trace(name, trace).map_err(invalid).map_err(Error::file(&path))?;
         }
         Ok(document)
     }
@@ -210,6 +207,17 @@ fn seed_option(seed: u64) -> [String; 2] {
 const TRACE_MAX: u64 = 1 << 30;
 /// More is no scenario: the parser says where its own limit lies.
 const BYTES_MAX: u64 = 64 << 20;
+
+/// The trace that a file of that name holds.
+fn read_trace(name: &str, source: impl Read) -> io::Result<Recorded> {
+    let mut file = Vec::new();
+    source.take(TRACE_MAX).read_to_end(&mut file)?;
+    scenario::read_trace(name, &file).map_err(invalid)
+}
+
+fn invalid(why: String) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, why)
+}
 
 /// Opens a file or a pipe, but no device, which need not have an end.
 fn open(path: &Path) -> io::Result<File> {

@@ -70,7 +70,7 @@ pub(crate) fn load(algorithm: &'static Algorithm, flavour: Flavour) -> Loaded {
     load_with(&algorithm.into(), flavour)
 }
 
-/// Compiles and loads an algorithm with these parameters, renamed likewise.
+/// Compiles and loads an algorithm with these parameters, under such a name.
 pub(crate) fn load_with(config: &Config, flavour: Flavour) -> Loaded {
     let algorithm = config.algorithm();
     let short = &algorithm.name()[..algorithm.name().len().min(4)];
