@@ -22,6 +22,7 @@ use transport::SocketOption;
 
 pub use self::applications::{FlowEnd, PlannedApplication};
 pub use self::change::{Action, Change, Options, Target};
+pub(crate) use self::switches::headrooms;
 pub use crate::demand::Demand;
 pub use crate::resolve::{Attachment, Routes};
 use crate::units::Units;

@@ -4,18 +4,18 @@
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-use network::datagram;
+use network::{datagram, switch};
 use traffic::qdisc::psp::PacingRate;
-use traffic::qdisc::{Parameters, fifo};
+use traffic::qdisc::{Parameters, fifo, mark};
 use traffic::{Bytes, Rate};
 use transport::config::Buffer;
 
-use crate::plan::{End, Flow, NodeKind, Plan, Transport};
+use crate::plan::{End, Flow, NodeKind, Plan, Transport, headrooms};
 
 impl Plan {
     /// This plan with rates and buffers divided by `by` and round trips as they are. `None` where a queue's
-    /// settings are more than a rate and a limit, where queues change, where a rate follows a trace, and for programs,
-    /// whose load is their own.
+    /// settings are more than a rate and limits, where queues change, where a rate follows a trace, where a switch would
+    /// have no memory left that its ports share, and for programs, whose load is their own.
     pub fn slower(&self, by: NonZeroU64) -> Option<Self> {
         let mut plan = self.clone();
         if !plan.changes.is_empty() {
@@ -32,10 +32,17 @@ impl Plan {
                 bytes(&mut direction.device_buffer, by);
             }
         }
-        for node in &mut plan.nodes {
-            if let NodeKind::Emulator(emulator) = &mut node.kind {
-                rate(&mut emulator.rate, by);
-                bytes(&mut emulator.buffer, by);
+        for (number, node) in plan.nodes.iter_mut().enumerate() {
+            match &mut node.kind {
+                NodeKind::Emulator(emulator) => {
+                    rate(&mut emulator.rate, by);
+                    bytes(&mut emulator.buffer, by);
+                }
+                NodeKind::Switch(switch) => {
+                    share(switch, by);
+                    switch.shared(headrooms(number, &plan.links)).ok()?;
+                }
+                _ => {}
             }
         }
         plan.flows.iter_mut().try_for_each(|flow| load(flow, by))?;
@@ -58,7 +65,20 @@ fn bytes(bytes: &mut Bytes, by: NonZeroU64) {
     bytes.0 = bytes.0.div_ceil(by.get());
 }
 
-/// A discipline without classes; packets are as long as before, so their number is divided, too.
+/// A packet memory and what its queues may have of it. What is kept for a port is a few frames, and as long as before; the
+/// headroom follows from the link unless it was given.
+fn share(switch: &mut switch::Config, by: NonZeroU64) {
+    bytes(&mut switch.buffer, by);
+    for given in [&mut switch.xoff, &mut switch.headroom].into_iter().flatten() {
+        bytes(given, by);
+    }
+    if let Some(mark::Thresholds { min, max, .. }) = &mut switch.ecn {
+        bytes(min, by);
+        max.iter_mut().for_each(|max| bytes(max, by));
+    }
+}
+
+/// Queues without rates of their classes; packets are as long as before, so their number is divided, too.
 fn regulate(queue: &mut Parameters, by: NonZeroU64) -> Option<()> {
     match queue {
         Parameters::Fifo(fifo) => limit(fifo, by),
@@ -70,6 +90,15 @@ fn regulate(queue: &mut Parameters, by: NonZeroU64) -> Option<()> {
             tbr.rate.iter_mut().for_each(|value| rate(value, by));
             tbr.bucket.iter_mut().for_each(|value| bytes(value, by));
             regulate(&mut tbr.queue, by)?;
+        }
+        Parameters::Mark(mark) => {
+            bytes(&mut mark.threshold, by);
+            mark.threshold_max.iter_mut().for_each(|max| bytes(max, by));
+            mark.packets.iter_mut().for_each(|packets| *packets = packets.div_ceil(by.get()));
+            mark.bytes.iter_mut().for_each(|limit| bytes(limit, by));
+        }
+        Parameters::Ets(ets) => {
+            ets.classes.iter_mut().try_for_each(|class| regulate(&mut class.queue, by))?;
         }
         _ => return None,
     }
@@ -87,8 +116,9 @@ fn load(flow: &mut Flow, by: NonZeroU64) -> Option<()> {
             for end in [&mut tcp.sender, &mut tcp.receiver] {
                 let end = Arc::make_mut(end);
                 // It is what bounds the window. A send buffer bounds it only where it is too small.
-                if let Buffer::Fixed(size) = &mut end.buffers.receive {
-                    *size = size.div_ceil(by.get());
+                match &mut end.buffers.receive {
+                    Buffer::Fixed(size) => *size = size.div_ceil(by.get()),
+                    Buffer::Auto { initial, max } => *max = max.div_ceil(by.get()).max(*initial),
                 }
                 let pace = &mut end.emission.pacing_rate_max;
                 *pace = if *pace == u64::MAX { u64::MAX } else { *pace / by };
@@ -134,6 +164,13 @@ receiver_tcp.buffers.receive = "32 MiB"
         Document::parse("path", &format!("{PATH}{more}")).and_then(|d| d.plan()).expect("a plan")
     }
 
+    /// What is as large as ever in a scenario that was divided by four by hand, since it is not written there: the queue
+    /// of an interface, and the sender's own receive buffer.
+    fn defaults_divided(by_hand: &Plan) -> String {
+        let lock = crate::lock(by_hand).replace("packets = 1000", "packets = 250");
+        lock.replace("max = \"6 MiB\"", "max = \"1536 KiB\"")
+    }
+
     #[test]
     fn rates_and_buffers_are_divided_and_times_are_not() {
         let slower = plan("").slower(FOUR).expect("nothing that cannot be");
@@ -143,9 +180,45 @@ receiver_tcp.buffers.receive = "32 MiB"
             .replace("512 KiB", "128 KiB")
             .replace("32 MiB", "8 MiB");
         let by_hand = Document::parse("path", &by_hand).and_then(|d| d.plan()).expect("a plan");
-        // But for the queue of the port without a discipline, which by hand is as long as ever.
-        let lock = crate::lock(&slower).replace("packets = 250", "packets = 1000");
-        assert_eq!(lock, crate::lock(&by_hand));
+        assert_eq!(crate::lock(&slower), defaults_divided(&by_hand));
+    }
+
+    #[test]
+    fn a_switch_keeps_as_much_time_and_its_last_frames() {
+        const LOSSLESS: &str = r#"
+title = "A lossless port"
+duration = "1 s"
+[host.server]
+count = 2
+[switch.adapter]
+lossless = 0
+buffer = "1 MB"
+xoff = "200 kB"
+ecn = "100 kB"
+[link.wire]
+between = ["server.1", "adapter"]
+rate = "10 Gbit/s"
+[link.bus]
+between = ["adapter", "server.2"]
+rate = "10 Gbit/s"
+[flow.bulk]
+from = "server.1"
+to = "server.2"
+receiver_tcp.buffers.receive = { initial = "131072 B", max = "6 MB" }
+"#;
+        let plan = |text: &str| Document::parse("lossless", text).and_then(|d| d.plan()).unwrap();
+        let by_hand = LOSSLESS
+            .replace("10 Gbit/s", "2.5 Gbit/s")
+            .replace("\"1 MB", "\"250 kB")
+            .replace("200 kB", "50 kB")
+            .replace("100 kB", "25 kB")
+            .replace("6 MB", "1.5 MB");
+        let slower = plan(LOSSLESS).slower(FOUR).expect("nothing that cannot be");
+        assert_eq!(crate::lock(&slower), defaults_divided(&plan(&by_hand)));
+        // What two ports keep for themselves is not divided, and here is nothing else.
+        let small = plan(&LOSSLESS.replace("\"1 MB", "\"300 kB"));
+        assert!(small.slower(FOUR).is_some());
+        assert!(small.slower(NonZeroU64::new(8).unwrap()).is_none());
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! What a plan's switches have the rest of its network do.
 
-use traffic::DscpMap;
+use network::headroom::headroom;
+use traffic::{Bytes, DscpMap};
 
-use super::{Node, NodeKind, Plan};
+use super::{Link, Node, NodeKind, Plan};
 
 impl Plan {
     /// Whether a switch tells senders of congestion (QCN).
@@ -38,4 +39,13 @@ impl Plan {
         }
         maps
     }
+}
+
+/// What each port of a node needs as headroom.
+pub(crate) fn headrooms(node: usize, links: &[Link]) -> impl Iterator<Item = Bytes> {
+    links.iter().filter_map(move |link| {
+        let near = link.ends.iter().position(|end| end.node == node)?;
+        let [out, far] = [near, 1 - near].map(|end| &link.ends[end].direction);
+        Some(headroom(far, out, &link.config))
+    })
 }

@@ -1,14 +1,12 @@
 //! Whether a switch's packet memory holds what its ports have to themselves, and whether the two ends of a link agree
 //! on what is stopped.
 
-use network::headroom::headroom;
 use network::switch;
-use traffic::Bytes;
 
 use super::nodes::Nodes;
 use crate::diagnostic::Problems;
 use crate::file::Scenario;
-use crate::plan::{Link, NodeKind};
+use crate::plan::{Link, NodeKind, headrooms};
 use crate::units::Units;
 
 /// Complains of switches that cannot be built as they are given.
@@ -59,15 +57,6 @@ fn switch_at<'n>(nodes: &'n Nodes<'_>, node: usize) -> Option<&'n switch::Config
 /// The switch of that number, if it stops the far ends of its links.
 fn pausing<'n>(nodes: &'n Nodes<'_>, node: usize) -> Option<&'n switch::Config> {
     switch_at(nodes, node).filter(|config| config.pauses())
-}
-
-/// What each port of a node needs as headroom.
-fn headrooms(node: usize, links: &[Link]) -> impl Iterator<Item = Bytes> {
-    links.iter().filter_map(move |link| {
-        let near = link.ends.iter().position(|end| end.node == node)?;
-        let [out, far] = [near, 1 - near].map(|end| &link.ends[end].direction);
-        Some(headroom(far, out, &link.config))
-    })
 }
 
 /// The switch at the other end of one of a switch's links that pauses by other frames.
