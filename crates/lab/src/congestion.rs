@@ -12,9 +12,6 @@ use transport::Config;
 
 use crate::Error;
 
-#[cfg(feature = "bpf")]
-mod module;
-
 /// What the kernel has itself of our algorithms, by our name and its own.
 const KERNELS_OWN: [(&str, &str); 2] = [("newreno", "reno"), ("cubic", "cubic")];
 
@@ -24,7 +21,7 @@ pub struct Congestion {
     names: Names,
     notes: Vec<String>,
     #[cfg(feature = "bpf")]
-    modules: Vec<module::Module>,
+    modules: Vec<host::Module>,
 }
 
 /// For each algorithm and its parameters, what the kernel knows it by.
@@ -82,7 +79,7 @@ impl Congestion {
 
     #[cfg(feature = "bpf")]
     fn register(&mut self, config: &congestion::Config) -> io::Result<String> {
-        let module = module::Module::load(config)?;
+        let module = host::Module::load(config)?;
         let name = module.name().to_owned();
         self.modules.push(module);
         Ok(name)

@@ -4,11 +4,10 @@
 //! whatever terminal; it leaves other namespaces alone. The link goes with the process.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
-use std::path::PathBuf;
 
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder};
 use nix::sys::socket::{getsockopt, sockopt};
@@ -51,7 +50,7 @@ impl Connections {
             let cookie = cookie(host)?.to_ne_bytes();
             names.update(&cookie, &name, MapFlags::ANY).map_err(told)?;
         }
-        let cgroup = File::open(root_cgroup()?)?;
+        let cgroup = File::open(host::root_cgroup()?)?;
         let program = object.progs_mut().next().ok_or(io::ErrorKind::NotFound)?;
         let link = program.attach_cgroup(cgroup.as_raw_fd()).map_err(told)?;
         hosts.first().map_or(Ok(()), |host| check(host, algorithm))?;
@@ -67,24 +66,6 @@ fn cookie(host: &Namespace) -> io::Result<u64> {
         unsafe { option::get(&socket, libc::SOL_SOCKET, libc::SO_NETNS_COOKIE) }
     };
     host.within(read).map_err(io::Error::other)?
-}
-
-/// Where the whole cgroup hierarchy of this process's cgroup namespace is mounted (cgroups(7), version 2).
-fn root_cgroup() -> io::Result<PathBuf> {
-    let mounts = fs::read_to_string("/proc/self/mountinfo")?;
-    root_mount(&mounts).ok_or_else(|| io::Error::other("no cgroup2 is mounted"))
-}
-
-/// The mount in a `mountinfo` file of proc(5): its fields 4 and 5 are the root within the file system and the
-/// mount point; the type comes after a hyphen.
-fn root_mount(mounts: &str) -> Option<PathBuf> {
-    let mount = |line: &str| {
-        let (place, kind) = line.split_once(" - ")?;
-        let mut place = place.split(' ').skip(3);
-        let (root, point) = (place.next()?, place.next()?);
-        (kind.starts_with("cgroup2 ") && root == "/").then(|| PathBuf::from(point))
-    };
-    mounts.lines().find_map(mount)
 }
 
 /// Makes a connection in `host` and looks what both ends have.
@@ -108,21 +89,4 @@ fn check(host: &Namespace, algorithm: &str) -> io::Result<()> {
 /// What libbpf says, with what it comes from.
 fn told(error: libbpf_rs::Error) -> io::Error {
     io::Error::other(format!("{error:#}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_whole_hierarchy_is_found_among_mounts() {
-        let hybrid = "\
-            24 20 0:21 / /sys/fs/cgroup rw shared:6 - tmpfs tmpfs rw,mode=755\n\
-            25 24 0:22 / /sys/fs/cgroup/cpu rw shared:7 - cgroup cgroup rw,cpu\n\
-            26 24 0:23 /one /mnt/part rw - cgroup2 cgroup2 rw\n\
-            27 24 0:23 / /sys/fs/cgroup/unified rw shared:8 - cgroup2 cgroup2 rw\n";
-        assert_eq!(root_mount(hybrid), Some(PathBuf::from("/sys/fs/cgroup/unified")));
-        let part = "26 24 0:23 /one /mnt/part rw - cgroup2 cgroup2 rw\n";
-        assert_eq!(root_mount(part), None);
-    }
 }

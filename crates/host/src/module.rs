@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ::congestion::Config;
+use congestion::Config;
 use libbpf_rs::{Link, MapCore, Object, ObjectBuilder, OpenObject};
 
 /// Where the kernel's name lies in `struct tcp_congestion_ops` of `cc_kernel.h`, and its length with the
@@ -17,7 +17,7 @@ const VALUES: &str = ".rodata.values";
 /// A registered algorithm. The link takes it off the kernel's list when it is closed; connections that use
 /// it keep it for themselves.
 #[derive(Debug)]
-pub(super) struct Module {
+pub struct Module {
     name: String,
     _link: Link,
     _object: Object,
@@ -25,7 +25,10 @@ pub(super) struct Module {
 
 impl Module {
     /// Loads and registers an algorithm with its parameters under a name of its own.
-    pub(super) fn load(config: &Config) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// What libbpf says if this kernel or this user cannot.
+    pub fn load(config: &Config) -> io::Result<Self> {
         // What libbpf would print is in the error as far as it matters.
         libbpf_rs::set_print(None);
         let algorithm = config.algorithm();
@@ -42,7 +45,8 @@ impl Module {
         Ok(Self { name, _link: link, _object: object })
     }
 
-    pub(super) fn name(&self) -> &str {
+    /// What the kernel knows it by.
+    pub fn name(&self) -> &str {
         &self.name
     }
 }
