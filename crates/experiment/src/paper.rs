@@ -210,8 +210,8 @@ fn notes(cells: &Cells) -> Vec<String> {
     }
     let slowed = cells.slowed().into_iter().map(|(cell, by)| {
         format!(
-            "{cell}: the machine did not keep up; measured with rates and buffers divided by {by} and the \
-             same round trip, bandwidth times {by}"
+            "{cell}: measured with rates and buffers divided by {by} and the same round trip, bandwidth times {by}; \
+             frames of real stacks at the rates of the paper are more than this machine does"
         )
     });
     notes.extend(slowed);
