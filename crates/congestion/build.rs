@@ -9,7 +9,7 @@ mod bpf;
 mod highspeed;
 
 fn main() {
-    for input in ["algorithms", "include", "build"] {
+    for input in ["algorithms", "include", "phases", "build"] {
         println!("cargo:rerun-if-changed={input}");
     }
     let generated = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
@@ -21,17 +21,19 @@ fn main() {
     }
 }
 
-/// One object an algorithm, `NAME.bpf.o`, for the registry to embed.
+/// One object an algorithm, `NAME.bpf.o`, for the registry to embed, and that of phases.
 fn compile_bpf(generated: &Path) {
-    for source in algorithms() {
-        let name = source.file_stem().expect("algorithms/NAME.c").to_string_lossy();
+    let compile = |source: &Path, name: &str| {
         let object = generated.join(format!("{name}.bpf.o"));
-        if let Err(message) =
-            bpf::compile(&source, &object, &[Path::new("include"), generated], &[])
-        {
+        let include = [Path::new("include"), generated];
+        if let Err(message) = bpf::compile(source, &object, &include, &[]) {
             panic!("feature `bpf`: {message}");
         }
+    };
+    for source in algorithms() {
+        compile(&source, &source.file_stem().expect("algorithms/NAME.c").to_string_lossy());
     }
+    compile(Path::new("phases/kernel.c"), "phases");
 }
 
 /// One static library of all algorithms; each file defines one table, `cc_NAME`.
@@ -54,7 +56,7 @@ fn compile_native(generated: &Path) {
     for source in algorithms() {
         build.file(source);
     }
-    build.compile("suimon_congestion");
+    build.file("phases/native.c").compile("suimon_congestion");
 }
 
 /// Every C file in `algorithms/`, sorted so that a build is reproducible.

@@ -55,6 +55,7 @@ struct tcp_sock {
 	u32 snd_cwnd;
 	u32 snd_ssthresh;
 	u32 snd_cwnd_cnt;
+	u32 snd_cwnd_stamp;
 	u32 snd_cwnd_clamp;
 	u32 prior_cwnd;
 	u32 mss_cache;
@@ -111,11 +112,13 @@ struct tcp_congestion_ops {
 	u32 flags;
 	void (*init)(struct sock *sk);
 	void (*cong_control)(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs);
+	void (*release)(struct sock *sk);
 };
 
 /* The loader fills it in from /proc/config.gz or /boot/config-*; only objects that use it need one. */
 extern unsigned long CONFIG_HZ __attribute__((section(".kconfig")));
 
+static void *(*const cc_sk_storage_get)(void *map, void *sk, void *value, u64 flags) = (void *)107;
 static u64 (*const cc_jiffies64)(void) = (void *)118;
 static long (*const cc_send_ack)(void *tp, u32 rcv_nxt) = (void *)116;
 
@@ -145,6 +148,54 @@ static const volatile u32 cc_values[CC_PARAMETERS_MAX] SEC(".rodata.values");
 	static const volatile u32 cc_values[CC_PARAMETERS_MAX] = { each(CC_PARAMETER_VALUE) }
 
 #include "cc_tcp_sock.h"
+
+/* Of include/uapi/linux/bpf.h. */
+#define BPF_MAP_TYPE_SK_STORAGE 24
+#define BPF_F_NO_PREALLOC 1
+
+/* Whether an algorithm's place is taken for a moment: see phases/kernel.c. */
+enum cc_turn { CC_STAYS, CC_LEAVES, CC_RETURNS };
+
+/* Its state meanwhile. */
+struct cc_kept {
+	u64 turn; /* enum cc_turn */
+	u64 priv[CC_PRIVATE_BYTES / 8];
+};
+
+/* All that is loaded to work together shares it. */
+struct {
+	int (*type)[BPF_MAP_TYPE_SK_STORAGE];
+	int (*map_flags)[BPF_F_NO_PREALLOC];
+	int *key;
+	struct cc_kept *value;
+} cc_kept SEC(".maps");
+
+/* Keeps the state of one that returns in a moment. */
+static CC_INLINE void cc_leaves(struct tcp_sock *tp)
+{
+	struct cc_kept *kept = cc_sk_storage_get(&cc_kept, tp, 0, 0);
+
+	if (!kept || kept->turn != CC_LEAVES)
+		return;
+	kept->turn = CC_RETURNS;
+	CC_UNROLL
+	for (int i = 0; i < CC_PRIVATE_BYTES / 8; i++)
+		kept->priv[i] = tp->inet_conn.icsk_ca_priv[i];
+}
+
+/* Whether it left a moment ago: it then has its state again. */
+static CC_INLINE int cc_returns(struct tcp_sock *tp)
+{
+	struct cc_kept *kept = cc_sk_storage_get(&cc_kept, tp, 0, 0);
+
+	if (!kept || kept->turn != CC_RETURNS)
+		return 0;
+	kept->turn = CC_STAYS;
+	CC_UNROLL
+	for (int i = 0; i < CC_PRIVATE_BYTES / 8; i++)
+		tp->inet_conn.icsk_ca_priv[i] = kept->priv[i];
+	return 1;
+}
 
 /*
  * A window or threshold beyond this is none: the kernel's hook call came back without the program having
@@ -234,6 +285,8 @@ static CC_INLINE int cc_lost(const struct tcp_sock *tp)
 	static CC_INLINE void alg##_init(__VA_ARGS__);                                             \
 	CC_PROGRAM(alg, init)                                                                      \
 	{                                                                                          \
+		if (cc_returns((struct tcp_sock *)ctx[0]))                                         \
+			return 0;                                                                  \
 		cc_preset((struct tcp_sock *)ctx[0]);                                              \
 		CC_WRAP(alg, CC_HOOK_INIT, 0, 0, 0, alg##_init(&view));                                 \
 	}                                                                                          \
@@ -316,23 +369,34 @@ static CC_INLINE int cc_lost(const struct tcp_sock *tp)
 
 #define CC_HAS(alg, hook) .hook = (void *)bpf_##alg##_##hook
 
+#define CC_RELEASE(alg)                                                                            \
+	CC_PROGRAM(alg, release)                                                                   \
+	{                                                                                          \
+		cc_leaves((struct tcp_sock *)ctx[0]);                                              \
+		return 0;                                                                          \
+	}
+
 /* The kernel allows 15 characters, and has a cubic of its own: hence the short prefix. */
 #define CC_REGISTER(alg, ...)                                                                      \
+	CC_RELEASE(alg)                                                                            \
 	SEC(".struct_ops.link") struct tcp_congestion_ops sui_##alg = {                            \
 		.ssthresh = (void *)bpf_##alg##_ssthresh,                                          \
 		.cong_avoid = (void *)bpf_##alg##_cong_avoid,                                      \
 		.undo_cwnd = (void *)bpf_##alg##_undo_cwnd,                                        \
 		.name = "sui_" #alg,                                                               \
+		CC_HAS(alg, release),                                                              \
 		__VA_ARGS__                                                                        \
 	}
 
 /* One with cong_control in place of cong_avoid. */
 #define CC_ALGORITHM_OF_RATES(alg, ...)                                                            \
+	CC_RELEASE(alg)                                                                            \
 	SEC(".struct_ops.link") struct tcp_congestion_ops sui_##alg = {                            \
 		.ssthresh = (void *)bpf_##alg##_ssthresh,                                          \
 		.undo_cwnd = (void *)bpf_##alg##_undo_cwnd,                                        \
 		.cong_control = (void *)bpf_##alg##_cong_control,                                  \
 		.name = "sui_" #alg,                                                               \
+		CC_HAS(alg, release),                                                              \
 		__VA_ARGS__                                                                        \
 	}
 

@@ -10,9 +10,13 @@
 #![no_std]
 
 mod parameter;
+mod phases;
 mod registry;
 
 pub use parameter::{Config, PARAMETERS_MAX, Parameter, Parameters, Refused};
+#[cfg(feature = "bpf")]
+pub use phases::PHASES_BPF_OBJECT;
+pub use phases::{PHASES_MAX, Phases};
 
 /// Where a connection stands, as Linux names it (`enum tcp_ca_state`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

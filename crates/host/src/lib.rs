@@ -1,9 +1,14 @@
-//! This machine's own kernel: what is put into it for a run or until it is taken out again.
+//! This machine's own kernel: what is put into it for a run, or until it is taken out again.
 
 mod cgroup;
+mod error;
 #[cfg(feature = "bpf")]
 mod module;
+#[cfg(feature = "bpf")]
+pub mod mpi;
+pub mod option;
 
 pub use cgroup::root_cgroup;
+pub use error::Error;
 #[cfg(feature = "bpf")]
 pub use module::Module;

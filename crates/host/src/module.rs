@@ -2,6 +2,8 @@
 
 use std::ffi::OsStr;
 use std::io;
+use std::os::fd::BorrowedFd;
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use congestion::Config;
@@ -14,12 +16,15 @@ const NAME: std::ops::Range<usize> = 48..64;
 /// The section with the values of the parameters.
 const VALUES: &str = ".rodata.values";
 
+/// The map of `cc_kernel.h` that what works together shares.
+pub(crate) const SHARED: &str = "cc_kept";
+
 /// A registered algorithm. The link takes it off the kernel's list when it is closed; connections that use
 /// it keep it for themselves.
 #[derive(Debug)]
 pub struct Module {
     name: String,
-    _link: Link,
+    link: Link,
     _object: Object,
 }
 
@@ -29,26 +34,48 @@ impl Module {
     /// # Errors
     /// What libbpf says if this kernel or this user cannot.
     pub fn load(config: &Config) -> io::Result<Self> {
+        Self::load_as(config, own_name(config.algorithm().name()), None)
+    }
+
+    /// The same under that name, which is the kernel's and of 15 characters at most, with the map that it shares.
+    pub(crate) fn load_as(
+        config: &Config,
+        name: String,
+        shared: Option<BorrowedFd<'_>>,
+    ) -> io::Result<Self> {
         // What libbpf would print is in the error as far as it matters.
         libbpf_rs::set_print(None);
         let algorithm = config.algorithm();
-        let name = own_name(algorithm.name());
         let mut open =
             ObjectBuilder::default().open_memory(algorithm.bpf_object()).map_err(told)?;
         rename(&mut open, algorithm.kernel_name(), &name)?;
         if !algorithm.parameters().is_empty() {
             set(&mut open, config)?;
         }
+        if let Some(shared) = shared {
+            let map = open.maps_mut().find(|map| map.name() == OsStr::new(SHARED));
+            map.ok_or_else(unnamed)?.reuse_fd(shared).map_err(told)?;
+        }
         let mut object = open.load().map_err(told)?;
-        let map = object.maps_mut().find(|map| map.name() == OsStr::new(algorithm.kernel_name()));
-        let link = map.ok_or_else(unnamed)?.attach_struct_ops().map_err(told)?;
-        Ok(Self { name, _link: link, _object: object })
+        let link = register(&mut object, algorithm.kernel_name())?;
+        Ok(Self { name, link, _object: object })
     }
 
     /// What the kernel knows it by.
     pub fn name(&self) -> &str {
         &self.name
     }
+
+    /// Keeps it registered, as a file of a BPF file system, after this process.
+    pub(crate) fn pin(&mut self, path: &Path) -> io::Result<()> {
+        self.link.pin(path).map_err(told)
+    }
+}
+
+/// Registers the algorithm of a loaded object that its struct_ops map `name` describes.
+pub(crate) fn register(object: &mut Object, name: &str) -> io::Result<Link> {
+    let map = object.maps_mut().find(|map| map.name() == OsStr::new(name));
+    map.ok_or_else(unnamed)?.attach_struct_ops().map_err(told)
 }
 
 /// A name that no other run has: the kernel takes 15 characters. `cubic.2x9k01` is the one of this process
@@ -96,7 +123,7 @@ fn set(object: &mut OpenObject, config: &Config) -> io::Result<()> {
 }
 
 /// What libbpf says, with what it comes from.
-fn told(error: libbpf_rs::Error) -> io::Error {
+pub(crate) fn told(error: libbpf_rs::Error) -> io::Error {
     io::Error::other(format!("{error:#}"))
 }
 
@@ -104,6 +131,7 @@ fn unset() -> io::Error {
     io::Error::other("the BPF object takes no parameters")
 }
 
-fn unnamed() -> io::Error {
+/// An object of ours without what it is named by.
+pub(crate) fn unnamed() -> io::Error {
     io::Error::other("the BPF object does not hold the algorithm")
 }

@@ -10,7 +10,7 @@ use traffic::{Duration, FlowId, HostId, Instant, Packet};
 use crate::config::Config;
 use crate::handshake::{self, Handshake};
 use crate::info::{Info, Phase};
-use crate::option::{Entered, Kept, OptionError, SocketOption};
+use crate::option::{Kept, OptionError, SocketOption};
 use crate::receiver::{AckContent, Receiver};
 use crate::sender::Sender;
 use crate::sender::emit::{Next, Outgoing};
@@ -431,11 +431,8 @@ impl Connection {
                 Ok(())
             }
             SocketOption::Phase(phase) => {
-                let ssthresh = self.sender.window().ssthresh;
                 let kept = self.kept.get_or_insert_default();
-                if let Entered::Another(threshold) = kept.phases.enter(phase, ssthresh, now) {
-                    self.sender.begin_phase(threshold, now);
-                }
+                self.sender.enter_phase(&mut kept.phases, phase, now);
                 Ok(())
             }
             option => self.sender.set_option(option, established, now),

@@ -3,8 +3,9 @@
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::num::NonZeroU32;
 
-use traffic::{Duration, Instant, Rate};
+use traffic::{Duration, Rate};
 
 use crate::config::{Config, IdleRestart};
 
@@ -32,7 +33,8 @@ pub enum SocketOption {
 
 /// A phase of a program, with a slow start threshold of its own (M. Matsuda et al., "TCP Layer Adapted to MPI Library",
 /// section 3.1): the one that there is is kept for the phase that ends, and that which this one ended with last is
-/// taken up. If nothing is in flight, the window falls to the restart window, so that sending begins by the threshold.
+/// taken up. If nothing is in flight, the window falls to a new connection's, so that sending begins by the threshold.
+/// Of a connection's phases the 16 that ended last are known ([`congestion::Phases`], which the kernel runs too).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramPhase {
     /// Its name.
@@ -140,37 +142,21 @@ impl SavedWindows {
     }
 }
 
-/// The thresholds that a program's phases ended with, each once: a few, so a list.
+/// The phases of a program, by their names.
 #[derive(Debug, Default)]
 pub(crate) struct Phases {
-    current: Option<Arc<str>>,
-    kept: Vec<(Arc<str>, u32, Instant)>,
+    names: Vec<Arc<str>>,
+    pub(crate) thresholds: congestion::Phases,
 }
 
 impl Phases {
-    /// Leaves the current phase with that threshold for another one. Returns what that ended with, if it did within its
-    /// age; nothing if it is the current one.
-    pub(crate) fn enter(&mut self, phase: &ProgramPhase, ssthresh: u32, now: Instant) -> Entered {
-        if self.current.as_ref() == Some(&phase.name) {
-            return Entered::Same;
-        }
-        if let Some(left) = self.current.replace(phase.name.clone()) {
-            match self.kept.iter_mut().find(|(known, ..)| *known == left) {
-                Some(kept) => (kept.1, kept.2) = (ssthresh, now),
-                None => self.kept.push((left, ssthresh, now)),
-            }
-        }
-        let kept = self.kept.iter().find(|(known, ..)| *known == phase.name);
-        let young = kept.filter(|(.., since)| now.since(*since) <= phase.age_max);
-        Entered::Another(young.map(|(_, threshold, _)| *threshold))
+    /// The number of a phase, from 1.
+    pub(crate) fn number(&mut self, name: &Arc<str>) -> NonZeroU32 {
+        let known = self.names.iter().position(|known| known == name);
+        let place = known.unwrap_or_else(|| {
+            self.names.push(name.clone());
+            self.names.len() - 1
+        });
+        NonZeroU32::MIN.saturating_add(place as u32)
     }
-}
-
-/// What comes of entering a phase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Entered {
-    /// It is the one that there was.
-    Same,
-    /// It is another, with the threshold that it ended with, if that counts.
-    Another(Option<u32>),
 }

@@ -16,6 +16,7 @@ mod illinois;
 mod invariants;
 mod newreno;
 mod path;
+mod phases;
 mod restart;
 mod scalable;
 mod scalable50;

@@ -7,7 +7,7 @@ use traffic::Instant;
 
 use super::rate::Rates;
 use super::{Sender, idle};
-use crate::option::{OptionError, SavedWindow, SocketOption};
+use crate::option::{OptionError, Phases, ProgramPhase, SavedWindow, SocketOption};
 
 impl Sender {
     /// Sets an option other than those of saved windows; `established` if segments may be out already.
@@ -96,14 +96,19 @@ impl Sender {
         self.go_on();
     }
 
-    /// A phase of the program begins, with the threshold that it ended with before, if that counts.
-    pub(crate) fn begin_phase(&mut self, threshold: Option<u32>, now: Instant) {
-        if let Some(threshold) = threshold {
-            self.undo.ssthresh = 0;
-            self.sock.ssthresh = threshold;
+    /// The program enters a phase.
+    pub(crate) fn enter_phase(&mut self, known: &mut Phases, phase: &ProgramPhase, now: Instant) {
+        self.refresh(now);
+        let number = known.number(&phase.name);
+        let age_max_ms = u32::try_from(phase.age_max.as_us() / 1_000).unwrap_or(u32::MAX);
+        let (window, before) = (self.config.window.initial, self.sock.cwnd);
+        if !known.thresholds.enter(&mut self.sock, number, window, age_max_ms) {
+            return;
         }
-        if self.is_calm() && self.board.out() == 0 {
-            self.set_cwnd(self.sock.cwnd.min(self.config.window.initial), now);
+        // A reduction of the phase before is not taken back.
+        self.undo.ssthresh = 0;
+        if self.sock.cwnd != before {
+            self.window_stamp = now;
         }
         self.go_on();
     }

@@ -1,0 +1,60 @@
+//! Phases of a program, each with a slow start threshold of its own: `include/phases.h`.
+
+use core::num::NonZeroU32;
+
+use crate::Sock;
+
+/// Of more than these the one that ended first is forgotten.
+pub const PHASES_MAX: usize = 16;
+
+/// A phase that ended: `struct phase_ended`, field for field.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+struct Ended {
+    phase: u32,
+    ssthresh: u32,
+    since: u32,
+}
+
+/// What a connection keeps of its program's phases: `struct phases`, field for field.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Phases {
+    current: u32,
+    ended: [Ended; PHASES_MAX],
+}
+
+// `native.c` asserts the same sizes.
+const _: () = {
+    assert!(size_of::<Ended>() == 12);
+    assert!(size_of::<Phases>() == 4 + 12 * PHASES_MAX);
+};
+
+unsafe extern "C" {
+    safe fn suimon_phases_enter(
+        phases: &mut Phases,
+        sock: &mut Sock,
+        phase: u32,
+        window: u32,
+        age_max_ms: u32,
+    ) -> i32;
+}
+
+impl Phases {
+    /// The program enters a phase. The threshold that there is is kept for the one that ends, and that which this one ended
+    /// with is taken up if it did at most `age_max_ms` milliseconds ago; where nothing is in flight, the window falls to
+    /// `window` packets, a new connection's. False, and nothing changes, if it is the phase that there is.
+    pub fn enter(
+        &mut self,
+        sock: &mut Sock,
+        phase: NonZeroU32,
+        window: u32,
+        age_max_ms: u32,
+    ) -> bool {
+        suimon_phases_enter(self, sock, phase.get(), window, age_max_ms) != 0
+    }
+}
+
+/// The socket options by which programs enter phases on Linux, as a BPF object: `phases/kernel.c`.
+#[cfg(feature = "bpf")]
+pub const PHASES_BPF_OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/phases.bpf.o"));
