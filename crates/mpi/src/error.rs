@@ -23,8 +23,8 @@ pub enum Error {
          elsewhere, put its `mpicc` into PATH", .0.name(), .0.compilers().join(" or "), .0.packages()
     )]
     NoCompiler(Library),
-    /// The compiler refused the recorder.
-    #[error("{} could not compile the recorder: {output}\n  help: see that it compiles other programs", compiler.display())]
+    /// The compiler refused the profiling library.
+    #[error("{} could not compile the profiling library: {output}\n  help: see that it compiles other programs", compiler.display())]
     Compiler {
         /// Which.
         compiler: PathBuf,
@@ -32,7 +32,9 @@ pub enum Error {
         output: String,
     },
     /// This user has no cache.
-    #[error("there is no folder for the recorder\n  help: name one: export XDG_CACHE_HOME=FOLDER")]
+    #[error(
+        "there is no folder for the profiling library\n  help: name one: export XDG_CACHE_HOME=FOLDER"
+    )]
     NoCache,
     /// A file or program of ours failed.
     #[error("{}: {source}\n  help: see that there is room and the right to write", path.display())]
@@ -63,7 +65,7 @@ pub enum Error {
     /// More programs than one called `MPI_Init`.
     #[error("the command ran several MPI programs\n  help: record one at a time")]
     Several,
-    /// A rank's file is not what the recorder writes.
+    /// A rank's file is not what the profiling library writes.
     #[error("the record of rank {rank} is damaged: {what}\n  help: record again")]
     Damaged {
         /// Which.

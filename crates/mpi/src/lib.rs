@@ -1,18 +1,18 @@
 //! Real MPI programs: what each of their ranks calls, recorded without a change of the program.
 //!
-//! A profiling library (`recorder/`, C) is preloaded into the ranks. It is compiled on this machine
+//! A profiling library (`profiler/`, C) is preloaded into the ranks. It is compiled on this machine
 //! against the header of the MPI library that the program loads, once, into the user's cache:
-//! [`Recorder::built`]. Each rank writes a file ([`raw`]), and [`Recording::finish`] makes one
+//! [`Profiler::built`]. Each rank writes a file ([`raw`]), and [`Recording::finish`] makes one
 //! [`mpi_trace::Trace`] of them.
 
 mod error;
 mod library;
 mod merge;
+mod profiler;
 mod raw;
-mod recorder;
 mod recording;
 
 pub use error::Error;
 pub use library::Library;
-pub use recorder::Recorder;
+pub use profiler::Profiler;
 pub use recording::{Recording, trace};

@@ -1,5 +1,5 @@
-//! The file that the recorder writes of one rank: a header, then records as they stand in memory
-//! (`recorder/trace.c`, `recorder.h`).
+//! The file that the profiling library writes of one rank: a header, then records as they stand in memory
+//! (`profiler/trace.c`, `profiler.h`).
 
 use mpi_trace::{Call, Operation};
 

@@ -12,17 +12,17 @@ use tempfile::TempDir;
 use crate::error::Error;
 use crate::library::Library;
 use crate::merge::merge;
+use crate::profiler::Profiler;
 use crate::raw::Rank;
-use crate::recorder::Recorder;
 
-/// Where the recorder writes, by its environment.
+/// Where a rank writes, by its environment.
 const FOLDER: &str = "SUIMON_MPI_RECORD";
 const PRELOAD: &str = "LD_PRELOAD";
 
 /// A folder that ranks write their calls to, until they are merged.
 #[derive(Debug)]
 pub struct Recording {
-    recorder: Recorder,
+    profiler: Profiler,
     folder: TempDir,
 }
 
@@ -31,14 +31,14 @@ impl Recording {
     ///
     /// # Errors
     /// If there is no room for them.
-    pub fn new(recorder: Recorder) -> Result<Self, Error> {
+    pub fn new(profiler: Profiler) -> Result<Self, Error> {
         let folder = tempfile::tempdir().map_err(Error::io(&env::temp_dir()))?;
-        Ok(Self { recorder, folder })
+        Ok(Self { profiler, folder })
     }
 
     /// A command that is recorded: the processes that it starts on this machine inherit that.
     pub fn command(&self, program: &str, arguments: &[String]) -> Command {
-        let mut preloaded = OsString::from(self.recorder.path());
+        let mut preloaded = OsString::from(self.profiler.path());
         if let Some(others) = env::var_os(PRELOAD).filter(|others| !others.is_empty()) {
             preloaded.push(":");
             preloaded.push(others);
@@ -53,7 +53,7 @@ impl Recording {
     /// # Errors
     /// If no rank was recorded, or one not to its end.
     pub fn finish(self) -> Result<Trace, Error> {
-        trace(self.recorder.library(), self.folder.path())
+        trace(self.profiler.library(), self.folder.path())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use mpi::{Library, Recorder, Recording};
+use mpi::{Library, Profiler, Recording};
 use mpi_trace::{Call, Operation, Trace};
 
 /// What tests need of a library: its launcher, its compiler of the language, and the launcher's options.
@@ -33,7 +33,7 @@ const MPICH: Programs = Programs {
 /// Compiles a program of this folder and records it, unless a program is missing for that.
 fn recorded(test: &str, programs: &Programs, source: &str, ranks: usize) -> Option<Trace> {
     let compiler = if source.ends_with(".c") { programs.c } else { programs.fortran };
-    // The recorder is C.
+    // The profiling library is C.
     if testbed::lacks_programs(test, &[programs.launcher, compiler, programs.c]) {
         return None;
     }
@@ -46,8 +46,8 @@ fn recorded(test: &str, programs: &Programs, source: &str, ranks: usize) -> Opti
     words.extend(programs.options.iter().map(|&option| option.to_owned()));
     words.extend(["-n".to_owned(), ranks.to_string(), program.display().to_string()]);
     assert_eq!(Library::of_command(&words).expect("a library"), programs.library);
-    let recorder = Recorder::built(programs.library).expect("the recorder compiles");
-    let recording = Recording::new(recorder).expect("a folder");
+    let profiler = Profiler::built(programs.library).expect("the profiling library compiles");
+    let recording = Recording::new(profiler).expect("a folder");
     let output = recording.command(&words[0], &words[1..]).output().expect("the launcher starts");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{}: {said}", output.status);

@@ -1,4 +1,4 @@
-//! `suimon mpi record`: runs a command with the recorder preloaded, and writes one trace of all ranks.
+//! `suimon mpi record`: runs a command with the profiling library preloaded, and writes one trace of all ranks.
 
 use std::fs;
 use std::io;
@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
-use ::mpi::{Library, Recorder, Recording};
+use ::mpi::{Library, Profiler, Recording};
 use clap::{Args, ValueEnum};
 use mpi_trace::Trace;
 
@@ -69,7 +69,7 @@ fn resolution(text: &str) -> Result<u64, String> {
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let of =
         arguments.library.map_or_else(|| Library::of_command(&arguments.words), |of| Ok(of.into()));
-    let recording = Recording::new(Recorder::built(of?)?)?;
+    let recording = Recording::new(Profiler::built(of?)?)?;
     let interrupted = interruption::watch()?;
     let status = ended(arguments, &recording)?;
     let trace = match recording.finish() {

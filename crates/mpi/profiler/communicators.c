@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "recorder.h"
+#include "profiler.h"
 
 static struct communicator **communicators;
 static int used, room;

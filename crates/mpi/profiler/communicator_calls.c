@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What C programs call to make and free communicators. MPI 3.1, chapters 6 and 7. */
-#include "recorder.h"
+#include "profiler.h"
 
 /* A collective call on `comm` made `made`, or MPI_COMM_NULL for this rank. */
 static void write_made(const struct call *call, int operation, MPI_Comm comm, MPI_Comm made)

@@ -3,7 +3,7 @@
  * Collective operations that C programs call. MPI 3.1, chapter 5. What `bytes` and `counts` are for
  * each is said with the trace's operations.
  */
-#include "recorder.h"
+#include "profiler.h"
 
 /* An operation with bytes for each member of the communicator; `counts` are of elements. */
 static void write_counts(const struct call *call, int operation, int root, MPI_Comm comm,

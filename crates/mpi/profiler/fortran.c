@@ -6,7 +6,7 @@
  * `mpi_send_` is what mpif.h and the module mpi call, and `ompi_send_f` what the module mpi_f08
  * does: the same function in Open MPI (ompi/mpi/fortran/mpif-h).
  */
-#include "recorder.h"
+#include "profiler.h"
 
 #ifdef OPEN_MPI
 

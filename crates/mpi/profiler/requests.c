@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recorder.h"
+#include "profiler.h"
 
 #define BUCKETS (1 << 12)
 

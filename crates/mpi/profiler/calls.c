@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What C programs call: messages, their completion, and communicators. MPI 3.1, chapters 3 and 6. */
-#include "recorder.h"
+#include "profiler.h"
 
 int MPI_Init(int *argc, char ***argv)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What the parts of the recorder share. The recorder is a PMPI profiling library (MPI 3.1, chapter
+ * What the parts of the profiling library share. It is one of PMPI (MPI 3.1, chapter
  * 14) that is preloaded: each MPI function that it defines calls the one of the same name with a P
  * in front, and notes what was called and when.
  *
@@ -8,8 +8,8 @@
  * it: launchers and shells, which load no MPI library, inherit the preloading. Functions are bound
  * when they are first called, and what else it takes from there is weak.
  */
-#ifndef RECORDER_H
-#define RECORDER_H
+#ifndef PROFILER_H
+#define PROFILER_H
 
 #include <mpi.h>
 #include <stddef.h>

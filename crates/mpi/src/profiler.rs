@@ -14,32 +14,32 @@ use mpi_trace::Operation;
 use crate::error::Error;
 use crate::library::{self, Library};
 
-/// The library's source; what its files are is said in `recorder.h`.
+/// The library's source; what its files are is said in `profiler.h`.
 const SOURCES: [(&str, &str); 7] = [
-    ("recorder.h", include_str!("../recorder/recorder.h")),
-    ("trace.c", include_str!("../recorder/trace.c")),
-    ("communicators.c", include_str!("../recorder/communicators.c")),
-    ("requests.c", include_str!("../recorder/requests.c")),
-    ("calls.c", include_str!("../recorder/calls.c")),
-    ("collectives.c", include_str!("../recorder/collectives.c")),
-    ("communicator_calls.c", include_str!("../recorder/communicator_calls.c")),
+    ("profiler.h", include_str!("../profiler/profiler.h")),
+    ("trace.c", include_str!("../profiler/trace.c")),
+    ("communicators.c", include_str!("../profiler/communicators.c")),
+    ("requests.c", include_str!("../profiler/requests.c")),
+    ("calls.c", include_str!("../profiler/calls.c")),
+    ("collectives.c", include_str!("../profiler/collectives.c")),
+    ("communicator_calls.c", include_str!("../profiler/communicator_calls.c")),
 ];
 /// Compiled beside them for Open MPI.
-const FORTRAN: (&str, &str) = ("fortran.c", include_str!("../recorder/fortran.c"));
+const FORTRAN: (&str, &str) = ("fortran.c", include_str!("../profiler/fortran.c"));
 /// What the compiler is told.
 const FLAGS: [&str; 6] = ["-std=gnu11", "-O2", "-fPIC", "-Wall", "-Wextra", "-c"];
 /// What the linker is told: functions are bound when they are first called.
 const LINK_FLAGS: [&str; 4] = ["-shared", "-Wl,-z,lazy", "-o", FILE];
-const FILE: &str = "recorder.so";
+const FILE: &str = "profiler.so";
 
 /// The profiling library, built.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recorder {
+pub struct Profiler {
     library: Library,
     path: PathBuf,
 }
 
-impl Recorder {
+impl Profiler {
     /// The one for an MPI library; it is compiled if this user's cache has none of this source and this
     /// compiler.
     ///

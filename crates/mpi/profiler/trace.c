@@ -4,7 +4,7 @@
  * calls in their order, as they stand in memory. A record waits in a buffer until that is full.
  *
  * Between two calls a program computes. That is measured as the thread's CPU time, because ranks
- * may be more than processors; what the recorder itself takes lies outside of both clocks' spans.
+ * may be more than processors; what the library itself takes lies outside of both clocks' spans.
  *
  * The clock of CPU time is a system call, ten times as long as the monotonic one. So it is read only
  * where the program computes for long: a gap that ends after GAP_SHORT has hardly lost the processor
@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "recorder.h"
+#include "profiler.h"
 
 #define BUFFER_BYTES (1 << 18)
 #define TEXT_BYTES 256
