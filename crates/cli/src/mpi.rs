@@ -1,6 +1,9 @@
 //! `suimon mpi`: real MPI programs.
 
+mod enable;
+mod launched;
 mod record;
+mod run;
 mod summary;
 
 use clap::{Args, Subcommand};
@@ -19,17 +22,37 @@ pub(crate) struct Arguments {
 enum Verb {
     /// Run an MPI program and write what its ranks call into a trace
     Record(record::Arguments),
+    /// Run an MPI program with paced restart, short timeouts and phases
+    Run(run::Arguments),
+    /// Let programs of this machine have them, until `disable`; as root
+    Enable(enable::Arguments),
+    /// Take them out of the kernel again; as root
+    Disable,
+    /// Whether they are enabled, and what was done with them; as root
+    Status(enable::StatusArguments),
 }
 
 /// Does what is asked for.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     match &arguments.verb {
         Verb::Record(arguments) => record::run(arguments),
+        Verb::Run(arguments) => run::run(arguments),
+        Verb::Enable(arguments) => enable::enable(arguments),
+        Verb::Disable => enable::disable(),
+        Verb::Status(arguments) => enable::status(arguments),
     }
 }
 
 impl From<::mpi::Error> for Failure {
     fn from(error: ::mpi::Error) -> Self {
+        let text = error.to_string();
+        let (message, help) = text.split_once("\n  help: ").unwrap_or((&text, ""));
+        if error.is_lacking() { Self::lacking(message, help) } else { Self::usage(message, help) }
+    }
+}
+
+impl From<host::Error> for Failure {
+    fn from(error: host::Error) -> Self {
         let text = error.to_string();
         let (message, help) = text.split_once("\n  help: ").unwrap_or((&text, ""));
         if error.is_lacking() { Self::lacking(message, help) } else { Self::usage(message, help) }

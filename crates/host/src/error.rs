@@ -56,14 +56,15 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether this machine lacks something; otherwise the command is wrong.
+    pub const fn is_lacking(&self) -> bool {
+        !matches!(self, Self::Enabled(_) | Self::NotEnabled | Self::Setting { .. })
+    }
+
     pub(crate) fn io<'a>(
         what: &'static str,
         path: &'a std::path::Path,
     ) -> impl FnOnce(io::Error) -> Self + 'a {
         move |source| Self::Io { what, path: path.to_owned(), source }
-    }
-
-    pub(crate) fn refused(what: &'static str) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Refused { what, source }
     }
 }

@@ -4,7 +4,6 @@ mod cgroup;
 mod error;
 #[cfg(feature = "bpf")]
 mod module;
-#[cfg(feature = "bpf")]
 pub mod mpi;
 pub mod option;
 

@@ -4,8 +4,10 @@
 
 int MPI_Init(int *argc, char ***argv)
 {
-	int result = PMPI_Init(argc, argv);
+	int result;
 
+	prepare_sockets();
+	result = PMPI_Init(argc, argv);
 	if (result == MPI_SUCCESS)
 		start_recording();
 	return result;
@@ -13,8 +15,10 @@ int MPI_Init(int *argc, char ***argv)
 
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
-	int result = PMPI_Init_thread(argc, argv, required, provided);
+	int result;
 
+	prepare_sockets();
+	result = PMPI_Init_thread(argc, argv, required, provided);
 	if (result == MPI_SUCCESS)
 		start_recording();
 	return result;
@@ -25,6 +29,7 @@ int MPI_Finalize(void)
 	struct call call;
 	int result;
 
+	report_sockets();
 	if (!begin_call(&call))
 		return PMPI_Finalize();
 	flush_records();

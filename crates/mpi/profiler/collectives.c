@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Collective operations that C programs call. MPI 3.1, chapter 5. What `bytes` and `counts` are for
- * each is said with the trace's operations.
+ * each is said with the trace's operations. One is a phase together with its variants of other counts, as in the
+ * simulator; barrier and bcast are none.
  */
 #include "profiler.h"
 
@@ -59,30 +60,30 @@ int MPI_Bcast(void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm)
 int MPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type, MPI_Op op, int root,
 	       MPI_Comm comm)
 {
-	CALL(PMPI_Reduce(sendbuf, recvbuf, count, type, op, root, comm));
+	COLLECTIVE(OP_reduce, PMPI_Reduce(sendbuf, recvbuf, count, type, op, root, comm));
 
 	write_message(&call, OP_reduce, root, 0, comm, size_of(count, type));
 	DONE;
 }
 
-#define REDUCTION(name, operation)                                                             \
+#define REDUCTION(name, operation, phase)                                                      \
 	int MPI_##name(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type,       \
 		       MPI_Op op, MPI_Comm comm)                                               \
 	{                                                                                      \
-		CALL(PMPI_##name(sendbuf, recvbuf, count, type, op, comm));                    \
+		COLLECTIVE(OP_##phase, PMPI_##name(sendbuf, recvbuf, count, type, op, comm));                    \
 		write_message(&call, OP_##operation, -1, 0, comm, size_of(count, type));       \
 		DONE;                                                                          \
 	}
 
-REDUCTION(Allreduce, allreduce)
-REDUCTION(Scan, scan)
-REDUCTION(Exscan, exscan)
-REDUCTION(Reduce_scatter_block, reduce_scatter_block)
+REDUCTION(Allreduce, allreduce, allreduce)
+REDUCTION(Scan, scan, scan)
+REDUCTION(Exscan, exscan, scan)
+REDUCTION(Reduce_scatter_block, reduce_scatter_block, reduce_scatter)
 
 int MPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype type,
 		       MPI_Op op, MPI_Comm comm)
 {
-	CALL(PMPI_Reduce_scatter(sendbuf, recvbuf, recvcounts, type, op, comm));
+	COLLECTIVE(OP_reduce_scatter, PMPI_Reduce_scatter(sendbuf, recvbuf, recvcounts, type, op, comm));
 
 	write_counts(&call, OP_reduce_scatter, -1, comm, sum_of(comm, recvcounts, type), recvcounts,
 		     type);
@@ -93,7 +94,7 @@ int MPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void
 		 int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
 	int64_t bytes;
-	CALL(PMPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm));
+	COLLECTIVE(OP_alltoall, PMPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm));
 
 	bytes = sendbuf == MPI_IN_PLACE ? size_of(recvcount, recvtype) : size_of(sendcount, sendtype);
 	write_message(&call, OP_alltoall, -1, 0, comm, bytes);
@@ -104,7 +105,7 @@ int MPI_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls
 		  MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[],
 		  MPI_Datatype recvtype, MPI_Comm comm)
 {
-	CALL(PMPI_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
+	COLLECTIVE(OP_alltoall, PMPI_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
 			    recvtype, comm));
 
 	if (sendbuf == MPI_IN_PLACE) {
@@ -119,7 +120,7 @@ int MPI_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls
 int MPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
 		  int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
-	CALL(PMPI_Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm));
+	COLLECTIVE(OP_allgather, PMPI_Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm));
 
 	write_message(&call, OP_allgather, -1, 0, comm, size_of(recvcount, recvtype));
 	DONE;
@@ -128,7 +129,7 @@ int MPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, voi
 int MPI_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
 		   const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm)
 {
-	CALL(PMPI_Allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype,
+	COLLECTIVE(OP_allgather, PMPI_Allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype,
 			     comm));
 
 	write_counts(&call, OP_allgatherv, -1, comm, size_of(recvcounts[rank_in(comm)], recvtype),
@@ -140,7 +141,7 @@ int MPI_Gather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *
 	       int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
 	int64_t bytes;
-	CALL(PMPI_Gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm));
+	COLLECTIVE(OP_gather, PMPI_Gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm));
 
 	bytes = rank_in(comm) == root ? size_of(recvcount, recvtype) : size_of(sendcount, sendtype);
 	write_message(&call, OP_gather, root, 0, comm, bytes);
@@ -151,7 +152,7 @@ int MPI_Gatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void 
 		const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
 		MPI_Comm comm)
 {
-	CALL(PMPI_Gatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root,
+	COLLECTIVE(OP_gather, PMPI_Gatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root,
 			  comm));
 
 	if (rank_in(comm) == root)
@@ -166,7 +167,7 @@ int MPI_Scatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void 
 		int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
 	int64_t bytes;
-	CALL(PMPI_Scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm));
+	COLLECTIVE(OP_scatter, PMPI_Scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm));
 
 	bytes = rank_in(comm) == root ? size_of(sendcount, sendtype) : size_of(recvcount, recvtype);
 	write_message(&call, OP_scatter, root, 0, comm, bytes);
@@ -177,7 +178,7 @@ int MPI_Scatterv(const void *sendbuf, const int sendcounts[], const int displs[]
 		 MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root,
 		 MPI_Comm comm)
 {
-	CALL(PMPI_Scatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root,
+	COLLECTIVE(OP_scatter, PMPI_Scatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root,
 			   comm));
 
 	if (rank_in(comm) == root)

@@ -93,6 +93,7 @@ static void statuses_out(const struct arrays *in, int count, F *statuses)
 
 FORTRAN(init, (F *ierr))
 {
+	prepare_sockets();
 	pmpi_init_(ierr);
 	if (!ierr || *ierr == MPI_SUCCESS)
 		start_recording();
@@ -100,6 +101,7 @@ FORTRAN(init, (F *ierr))
 
 FORTRAN(init_thread, (F *required, F *provided, F *ierr))
 {
+	prepare_sockets();
 	pmpi_init_thread_(required, provided, ierr);
 	if (!ierr || *ierr == MPI_SUCCESS)
 		start_recording();

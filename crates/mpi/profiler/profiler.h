@@ -2,7 +2,8 @@
 /*
  * What the parts of the profiling library share. It is one of PMPI (MPI 3.1, chapter
  * 14) that is preloaded: each MPI function that it defines calls the one of the same name with a P
- * in front, and notes what was called and when.
+ * in front. `suimon mpi record` has it note what was called and when (trace.c), `suimon mpi run` has it tell the
+ * kernel of phases (sockets.c).
  *
  * It is compiled against the header of the MPI library that the program loads, but not linked with
  * it: launchers and shells, which load no MPI library, inherit the preloading. Functions are bound
@@ -92,6 +93,12 @@ void stop_recording(const struct call *call);
 void flush_records(void);
 void *scratch(enum scratch which, size_t bytes);
 
+/* Which sockets there are, and in which phase: sockets.c. */
+void prepare_sockets(void);
+void enter_collective(int operation);
+void leave_collective(void);
+void report_sockets(void);
+
 /* Which communicators there are: communicators.c. */
 struct communicator *communicator_of(MPI_Comm comm);
 void add_communicator(MPI_Comm comm);
@@ -133,6 +140,17 @@ static inline int64_t size_of(int64_t count, MPI_Datatype type)
 		return expression;             \
 	result = expression;                   \
 	if (!end_call(&call, result))          \
+		return result
+
+/* The same of a collective operation whose messages share bandwidth: it is a phase. */
+#define COLLECTIVE(operation, expression)         \
+	struct call call;                         \
+	int noted = begin_call(&call);            \
+	int result;                               \
+	enter_collective(operation);              \
+	result = expression;                      \
+	leave_collective();                       \
+	if (!noted || !end_call(&call, result))   \
 		return result
 
 #define DONE                         \

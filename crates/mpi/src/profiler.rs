@@ -2,6 +2,7 @@
 
 use std::collections::hash_map::DefaultHasher;
 use std::env;
+use std::ffi::OsString;
 use std::fmt::Write;
 use std::fs;
 use std::hash::{Hash, Hasher};
@@ -15,9 +16,10 @@ use crate::error::Error;
 use crate::library::{self, Library};
 
 /// The library's source; what its files are is said in `profiler.h`.
-const SOURCES: [(&str, &str); 7] = [
+const SOURCES: [(&str, &str); 8] = [
     ("profiler.h", include_str!("../profiler/profiler.h")),
     ("trace.c", include_str!("../profiler/trace.c")),
+    ("sockets.c", include_str!("../profiler/sockets.c")),
     ("communicators.c", include_str!("../profiler/communicators.c")),
     ("requests.c", include_str!("../profiler/requests.c")),
     ("calls.c", include_str!("../profiler/calls.c")),
@@ -31,6 +33,8 @@ const FLAGS: [&str; 6] = ["-std=gnu11", "-O2", "-fPIC", "-Wall", "-Wextra", "-c"
 /// What the linker is told: functions are bound when they are first called.
 const LINK_FLAGS: [&str; 4] = ["-shared", "-Wl,-z,lazy", "-o", FILE];
 const FILE: &str = "profiler.so";
+/// By which the dynamic linker knows what is preloaded.
+pub(crate) const PRELOAD: &str = "LD_PRELOAD";
 
 /// The profiling library, built.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,9 +66,16 @@ impl Profiler {
         self.library
     }
 
-    /// What is preloaded.
-    pub fn path(&self) -> &Path {
-        &self.path
+    /// A command whose processes have it preloaded.
+    pub(crate) fn command(&self, program: &str, arguments: &[String]) -> Command {
+        let mut preloaded = OsString::from(&self.path);
+        if let Some(others) = env::var_os(PRELOAD).filter(|others| !others.is_empty()) {
+            preloaded.push(":");
+            preloaded.push(others);
+        }
+        let mut command = Command::new(program);
+        command.args(arguments).env(PRELOAD, preloaded);
+        command
     }
 }
 

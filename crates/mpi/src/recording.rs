@@ -1,7 +1,6 @@
 //! A command whose ranks are recorded.
 
 use std::env;
-use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -17,7 +16,6 @@ use crate::raw::Rank;
 
 /// Where a rank writes, by its environment.
 const FOLDER: &str = "SUIMON_MPI_RECORD";
-const PRELOAD: &str = "LD_PRELOAD";
 
 /// A folder that ranks write their calls to, until they are merged.
 #[derive(Debug)]
@@ -38,13 +36,8 @@ impl Recording {
 
     /// A command that is recorded: the processes that it starts on this machine inherit that.
     pub fn command(&self, program: &str, arguments: &[String]) -> Command {
-        let mut preloaded = OsString::from(self.profiler.path());
-        if let Some(others) = env::var_os(PRELOAD).filter(|others| !others.is_empty()) {
-            preloaded.push(":");
-            preloaded.push(others);
-        }
-        let mut command = Command::new(program);
-        command.args(arguments).env(PRELOAD, preloaded).env(FOLDER, self.folder.path());
+        let mut command = self.profiler.command(program, arguments);
+        command.env(FOLDER, self.folder.path());
         command
     }
 

@@ -1,15 +1,13 @@
 //! `suimon mpi record`: runs a command with the profiling library preloaded, and writes one trace of all ranks.
 
 use std::fs;
-use std::io;
-use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::path::PathBuf;
 
-use ::mpi::{Library, Profiler, Recording};
-use clap::{Args, ValueEnum};
+use ::mpi::{Profiler, Recording};
+use clap::Args;
 use mpi_trace::Trace;
 
+use super::launched::Launched;
 use super::summary::Summary;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -24,36 +22,11 @@ pub(super) struct Arguments {
     /// The trace; PROGRAM.parquet of the program's name unless given
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// The MPI library; what the program loads unless given
-    #[arg(long)]
-    library: Option<Of>,
     /// Round times to this, such as `1 us`: the trace gets smaller
     #[arg(long, value_name = "TIME", value_parser = resolution)]
     resolution: Option<u64>,
-    /// Print one JSON document; what the command prints goes to stderr
-    #[arg(long)]
-    json: bool,
-    /// The command and its arguments, after `--`: `mpirun -n 4 ./program`
-    #[arg(required = true, last = true, value_name = "COMMAND")]
-    words: Vec<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Of {
-    /// Open MPI
-    #[value(name = "openmpi")]
-    OpenMpi,
-    /// MPICH, or another of its binary interface
-    Mpich,
-}
-
-impl From<Of> for Library {
-    fn from(of: Of) -> Self {
-        match of {
-            Of::OpenMpi => Self::OpenMpi,
-            Of::Mpich => Self::Mpich,
-        }
-    }
+    #[command(flatten)]
+    launched: Launched,
 }
 
 /// Nanoseconds.
@@ -67,11 +40,9 @@ fn resolution(text: &str) -> Result<u64, String> {
 
 /// Runs the command, and ends as it does.
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let of =
-        arguments.library.map_or_else(|| Library::of_command(&arguments.words), |of| Ok(of.into()));
-    let recording = Recording::new(Profiler::built(of?)?)?;
+    let recording = Recording::new(Profiler::built(arguments.launched.library()?)?)?;
     let interrupted = interruption::watch()?;
-    let status = ended(arguments, &recording)?;
+    let status = arguments.launched.run(|program, words| recording.command(program, words))?;
     let trace = match recording.finish() {
         Ok(trace) => trace,
         // What the command says of its failure is on the terminal already.
@@ -90,27 +61,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(if status.success() { Exit::Fine } else { Exit::of(status) })
 }
 
-/// How the command ended.
-fn ended(arguments: &Arguments, recording: &Recording) -> Result<ExitStatus, Failure> {
-    let [program, words @ ..] = &arguments.words[..] else {
-        return Err(Failure::usage("there is no command", "name one after `--`"));
-    };
-    let mut command = recording.command(program, words);
-    if arguments.json {
-        command.stdout(to_stderr()?);
-    }
-    wait(&mut command).map_err(Failure::file(Path::new(program)))
-}
-
-fn to_stderr() -> Result<Stdio, Failure> {
-    let stderr = io::stderr().as_fd().try_clone_to_owned();
-    Ok(stderr.map_err(Failure::file(Path::new("stderr")))?.into())
-}
-
-fn wait(command: &mut Command) -> io::Result<ExitStatus> {
-    command.spawn()?.wait()
-}
-
 /// Writes the trace and says what is in it.
 fn write(arguments: &Arguments, mut trace: Trace) -> Result<(), Failure> {
     if let Some(resolution) = arguments.resolution {
@@ -124,7 +74,7 @@ fn write(arguments: &Arguments, mut trace: Trace) -> Result<(), Failure> {
         output::note(&format!("warning: the trace contradicts itself: {found}"));
     }
     let summary = Summary::of(&trace, &path, file.len());
-    if arguments.json {
+    if arguments.launched.json {
         output::print_json(&summary.json())
     } else {
         output::print(&summary.text())

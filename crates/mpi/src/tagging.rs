@@ -1,0 +1,161 @@
+//! A command whose ranks have their sockets adopt what is enabled, and tell the kernel of their phases.
+
+use std::env;
+use std::fs;
+use std::io;
+use std::iter::Sum;
+use std::process::Command;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use crate::error::Error;
+use crate::library::Library;
+use crate::profiler::{PRELOAD, Profiler};
+
+/// What `profiler/sockets.c` reads.
+const FOLDER: &str = "SUIMON_MPI_RUN";
+const ADOPT: &str = "SUIMON_MPI_ADOPT";
+const PHASES: &str = "SUIMON_MPI_PHASES";
+const PHASE_AGE: &str = "SUIMON_MPI_PHASE_AGE";
+
+/// By this Open MPI's launcher passes variables on to ranks of other machines; MPICH's passes all.
+const PASSED_ON: &str = "OMPI_MCA_mca_base_env_list";
+
+/// What of a program is a phase, as an MPI job of a scenario has it (`phases`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phases {
+    /// Nothing.
+    #[default]
+    Off,
+    /// Collective operations but barrier and bcast are one, and all else is another.
+    Collective,
+    /// Each of these operations is one.
+    Each,
+}
+
+/// What a command's ranks are to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Sockets adopt the congestion control that is enabled, with its paced restart.
+    pub restart: bool,
+    /// Sockets adopt the floor of the retransmission timeout.
+    pub short_rto: bool,
+    /// What is a phase.
+    pub phases: Phases,
+    /// How long a phase's threshold counts.
+    pub phase_age_max: Duration,
+}
+
+/// What ranks did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    /// How many ranks tell of it: those that came to `MPI_Finalize` where the folder is.
+    pub ranks: usize,
+    /// TCP connections that they opened or accepted.
+    pub connections: u64,
+    /// Of the sockets, listening ones too, those that adopted what is enabled.
+    pub adopted: u64,
+    /// Entries of connections into phases.
+    pub phases_entered: u64,
+    /// Segments that were sent again.
+    pub retransmitted: u64,
+    /// The first error that the kernel gave in place of an option.
+    pub refused: Option<i32>,
+}
+
+impl Sum for Done {
+    fn sum<I: Iterator<Item = Self>>(ranks: I) -> Self {
+        ranks.fold(Self::default(), |all, one| Self {
+            ranks: all.ranks + one.ranks,
+            connections: all.connections + one.connections,
+            adopted: all.adopted + one.adopted,
+            phases_entered: all.phases_entered + one.phases_entered,
+            retransmitted: all.retransmitted + one.retransmitted,
+            refused: all.refused.or(one.refused),
+        })
+    }
+}
+
+/// A command, and the folder in which its ranks leave what they did.
+#[derive(Debug)]
+pub struct Tagging {
+    profiler: Profiler,
+    settings: Settings,
+    folder: TempDir,
+}
+
+impl Tagging {
+    /// A new one.
+    ///
+    /// # Errors
+    /// If there is no room for temporary files.
+    pub fn new(profiler: Profiler, settings: Settings) -> Result<Self, Error> {
+        let folder = tempfile::tempdir().map_err(Error::io(&env::temp_dir()))?;
+        Ok(Self { profiler, settings, folder })
+    }
+
+    /// A command whose processes inherit it.
+    pub fn command(&self, program: &str, arguments: &[String]) -> Command {
+        let Settings { restart, short_rto, phases, phase_age_max } = self.settings;
+        let mut command = self.profiler.command(program, arguments);
+        command
+            .env(FOLDER, self.folder.path())
+            .env(ADOPT, (u32::from(restart) | u32::from(short_rto) << 1).to_string())
+            .env(PHASES, (phases as u32).to_string())
+            .env(PHASE_AGE, phase_age_max.as_millis().to_string());
+        if self.profiler.library() == Library::OpenMpi {
+            let mut names = env::var(PASSED_ON).map_or_else(|_| String::new(), |list| list + ";");
+            names += &[PRELOAD, FOLDER, ADOPT, PHASES, PHASE_AGE].join(";");
+            command.env(PASSED_ON, names);
+        }
+        command
+    }
+
+    /// What the ranks did, after the command has ended.
+    ///
+    /// # Errors
+    /// If what they left cannot be read.
+    pub fn finish(self) -> Result<Done, Error> {
+        let folder = self.folder.path();
+        let files = fs::read_dir(folder).map_err(Error::io(folder))?;
+        let ranks = files.map(|file| {
+            let path = file.map_err(Error::io(folder))?.path();
+            let line = fs::read_to_string(&path).map_err(Error::io(&path))?;
+            parse(&line).ok_or_else(|| Error::io(&path)(io::ErrorKind::InvalidData.into()))
+        });
+        ranks.sum()
+    }
+}
+
+/// What `report_sockets` writes.
+fn parse(line: &str) -> Option<Done> {
+    let numbers: Vec<u64> =
+        line.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+    let [connections, adopted, phases_entered, retransmitted, refused] = numbers[..] else {
+        return None;
+    };
+    let refused = i32::try_from(refused).ok().filter(|&errno| errno != 0);
+    Some(Done { ranks: 1, connections, adopted, phases_entered, retransmitted, refused })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ranks_say_is_added_up() {
+        let ranks = ["3 4 20 1 0\n", "2 0 0 5 92\n", "1 2 3"].map(parse);
+        assert_eq!(ranks[2], None);
+        let done: Done = ranks.into_iter().flatten().sum();
+        let expected = Done {
+            ranks: 2,
+            connections: 5,
+            adopted: 4,
+            phases_entered: 20,
+            retransmitted: 6,
+            refused: Some(92),
+        };
+        assert_eq!(done, expected);
+    }
+}
