@@ -253,6 +253,7 @@ impl Receiver {
     fn in_order_any(&mut self, bytes: u64, tcp: &Tcp, now: Instant) {
         self.tuning.measure(tcp.payload);
         self.tuning.on_data(bytes, tcp, self.mss, now);
+        self.delayed.adapt(now);
         self.open(tcp.payload);
         if self.delayed.is_off() {
             self.delayed.now();

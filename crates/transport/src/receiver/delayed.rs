@@ -18,6 +18,8 @@ pub(super) struct DelayedAck {
     /// The delay, adapted to the time between segments.
     delay: Duration,
     last: Instant,
+    /// Data came in order already.
+    heard: bool,
     quick_most: u32,
     /// The deadline is that of ACKs left out, whose timer is no jiffy's.
     compresses: bool,
@@ -37,6 +39,7 @@ impl DelayedAck {
             interactive: false,
             delay: Duration::ZERO,
             last: Instant::NEVER,
+            heard: false,
             quick_most: 0,
             compresses: false,
             compressed: 0,
@@ -46,11 +49,10 @@ impl DelayedAck {
     }
 
     /// A connection starts: as many quick ACKs as half the window has segments, at most the limit
-    /// (Linux's `tcp_incr_quickack`; Sarolahti & Kuznetsov 2002, section 5).
+    /// (Linux's `tcp_incr_quickack`; Sarolahti & Kuznetsov 2002, section 5), from the first data on.
     pub(super) fn start(&mut self, window: u64, mss: u32) {
         let half = (window / (2 * u64::from(mss.max(1)))).max(2);
         self.quick_most = u32::try_from(half).unwrap_or(u32::MAX).min(self.config.quick_acks);
-        self.quick = self.quick_most;
     }
 
     /// Every segment is acknowledged at once.
@@ -65,24 +67,14 @@ impl DelayedAck {
         self.quick != 0
     }
 
-    /// Data arrived in order; `unacked` bytes of it were not acknowledged yet, and `moves` says
-    /// that the window's edge can move.
-    #[inline]
-    pub(super) fn on_data(&mut self, unacked: u64, mss: u32, moves: bool, now: Instant) {
-        self.adapt(now);
-        let full = u64::from(self.config.every - 1) * u64::from(mss);
-        if unacked > full && moves || self.quick != 0 && !self.interactive {
-            self.due = true;
-        } else if self.deadline == Instant::NEVER {
-            let delay = self.delay.max(self.config.delay_min).min(self.config.delay_max);
-            self.deadline = now + delay;
-        }
-    }
-
-    /// Linux's `tcp_event_data_recv`: the delay follows the time between segments; a pause beyond
+    /// Data arrives in order. Linux's `tcp_event_data_recv`: with the first data ACKs are quick, whatever went before, such as the handshake's and
+    /// a request; the delay follows the time between segments; a pause beyond
     /// the greatest delay means that the sender starts anew, so quick ACKs help it.
     #[inline]
-    fn adapt(&mut self, now: Instant) {
+    pub(super) fn adapt(&mut self, now: Instant) {
+        if !core::mem::replace(&mut self.heard, true) {
+            self.quick = self.quick.max(self.quick_most);
+        }
         let half = Duration::from_ps(self.config.delay_min.as_ps() / 2);
         let gap = if self.last == Instant::NEVER { half } else { now.since(self.last) };
         self.last = now;
@@ -93,6 +85,19 @@ impl DelayedAck {
             self.delay = halved + gap;
         } else if gap > self.config.delay_max {
             self.quick = self.quick_most;
+        }
+    }
+
+    /// It arrived; `unacked` bytes of it were not acknowledged yet, and `moves` says
+    /// that the window's edge can move.
+    #[inline]
+    pub(super) fn on_data(&mut self, unacked: u64, mss: u32, moves: bool, now: Instant) {
+        let full = u64::from(self.config.every - 1) * u64::from(mss);
+        if unacked > full && moves || self.quick != 0 && !self.interactive {
+            self.due = true;
+        } else if self.deadline == Instant::NEVER {
+            let delay = self.delay.max(self.config.delay_min).min(self.config.delay_max);
+            self.deadline = now + delay;
         }
     }
 

@@ -76,6 +76,34 @@ fn sixteen_segments_are_acknowledged_at_once_and_then_every_second() {
     assert_eq!(acks_of(&config, 400).0.len(), 400);
 }
 
+/// As a kernel that asks for a response: neither the handshake's ACK nor the request's is one of the quick ones, and
+/// the first segment, with which they begin, opens the window.
+#[test]
+fn a_response_has_all_of_its_quick_acks() {
+    let mut config = linux6();
+    config.ack.tick = Duration::ZERO;
+    config.buffers.receive = Buffer::Fixed(90 * MSS);
+    let mut pipe = Pipe::new([&config, &config], ms(10), |_, _, _| Fate::Pass);
+    pipe.ends.iter_mut().for_each(|end| end.read_always(pipe.now));
+    pipe.establish();
+    pipe.keep = true;
+    let now = pipe.now;
+    pipe.ends[0].supply(100, now);
+    assert!(
+        pipe.run(Duration::from_secs(1), |e| e[1].readable() == 0
+            && e[0].acknowledged_bytes() == 100)
+    );
+    let now = pipe.now;
+    pipe.ends[1].supply(60 * MSS, now);
+    assert!(pipe.run(Duration::from_secs(1), |e| e[1].acknowledged_bytes() == 60 * MSS));
+    let acks = pipe.sent.iter().filter(|s| s.side == 0 && s.packet.tcp.payload == 0);
+    let acks: Vec<u32> = acks.map(|s| s.packet.tcp.ack).collect();
+    let segments = |pair: &[u32]| u64::from(pair[1].wrapping_sub(pair[0])) / MSS;
+    let alone = 1 + acks.windows(2).take_while(|pair| segments(pair) == 1).count();
+    // Eight segments open the window, and sixteen more are acknowledged at once: as by Linux 6.12.
+    assert_eq!(alone, 8 + 16, "{acks:?}");
+}
+
 #[test]
 fn a_window_that_opens_is_told_at_once_and_a_segment_opens_it_by_two() {
     let mut config = linux6();
