@@ -44,7 +44,17 @@ pub(super) fn load(settings: &Settings, folder: &Path) -> Result<(), Error> {
     let mut link = link.map_err(refused("programs of a cgroup"))?;
     link.pin(pin(OPTIONS)).map_err(told).map_err(Error::io("write", &pin(OPTIONS)))?;
     // Where it is for another cgroup, this process is no witness.
-    if settings.cgroup.is_none() { check(settings) } else { Ok(()) }
+    if settings.cgroup.is_some() {
+        return Ok(());
+    }
+    check(settings)?;
+    // What was tried is nobody's.
+    let zero = |map: MapHandle| {
+        (0..3_u32).try_for_each(|number| {
+            map.update(&number.to_ne_bytes(), &0_u64.to_ne_bytes(), MapFlags::ANY).map_err(told)
+        })
+    };
+    map(&phases, COUNTS).and_then(zero).map_err(refused("the counts"))
 }
 
 /// The socket options and what they are made of, with what is to be adopted.
