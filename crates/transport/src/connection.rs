@@ -173,7 +173,7 @@ impl Connection {
         let marked = codepoint == ecn::CE;
         let told = self.sender.tells_marks();
         let waited = self.receiver.ack_waits();
-        self.receiver.round_trip = self.sender.rtt.srtt();
+        self.receiver.note_path(self.sender.rtt.srtt(), self.sender.rtt.rto());
         let taken = self.receiver.on_segment(tcp, marked && !told, self.sender.fin_sent, now);
         if told && taken && tcp.payload != 0 && codepoint != 0 {
             let (next, echoing) = self.receiver.expected();

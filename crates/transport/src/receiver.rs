@@ -65,7 +65,7 @@ pub(crate) struct Receiver {
     /// A duplicate to report with the next ACK.
     dsack: Option<(u64, u64)>,
     /// The round trip as this end's own data, or its SYN, measured it; zero before.
-    pub(crate) round_trip: Duration,
+    round_trip: Duration,
     /// Position of the peer's FIN.
     fin: Option<u64>,
     pub(crate) stats: ReceiverStatistics,
@@ -129,6 +129,13 @@ impl Receiver {
         self.ecn = accepted.ecn;
         self.tuning.establish(self.nxt, accepted.mss, now);
         self.delayed.start(self.tuning.window(), accepted.mss);
+    }
+
+    /// What this end's own data has told of the path: its round trip, zero while unknown, and its retransmission timeout.
+    #[inline]
+    pub(crate) fn note_path(&mut self, round_trip: Duration, timeout: Duration) {
+        self.round_trip = round_trip;
+        self.delayed.timeout = timeout;
     }
 
     /// Header prediction where data is sent: a pure ACK, unmarked, from just where the peer's data

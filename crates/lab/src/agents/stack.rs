@@ -15,7 +15,12 @@ struct Stack {
     sack: bool,
     window_scaling: bool,
     restart_after_idle: bool,
+    rto_min_us: u32,
 }
+
+/// The floor of the retransmission timeout: a setting since Linux 6.11, and its value where nothing is set (TCP_RTO_MIN).
+const RTO_MIN: &str = "net.ipv4.tcp_rto_min_us";
+const RTO_MIN_US: u32 = 200_000;
 
 impl Stack {
     fn of(config: &Config) -> Self {
@@ -26,11 +31,12 @@ impl Stack {
             sack: segment.sack,
             window_scaling: segment.window_scaling,
             restart_after_idle: config.window.idle_restart != IdleRestart::Keep,
+            rto_min_us: i32::try_from(config.rto.min.as_us()).unwrap_or(i32::MAX).max(1) as u32,
         }
     }
 
     /// The settings by name.
-    fn settings(&self) -> [(&'static str, u8); 5] {
+    fn settings(&self) -> [(&'static str, u32); 6] {
         let ecn = match self.ecn {
             Ecn::Off => 0,
             Ecn::Request => 1,
@@ -42,6 +48,7 @@ impl Stack {
             ("net.ipv4.tcp_sack", self.sack.into()),
             ("net.ipv4.tcp_window_scaling", self.window_scaling.into()),
             ("net.ipv4.tcp_slow_start_after_idle", self.restart_after_idle.into()),
+            (RTO_MIN, self.rto_min_us),
         ]
     }
 
@@ -53,6 +60,7 @@ impl Stack {
             "segment.sack",
             "segment.window_scaling",
             "window.idle_restart",
+            "rto.min",
         ];
         let pairs = self.settings().into_iter().zip(other.settings()).zip(keys);
         let differing = pairs.filter(|((mine, theirs), _)| mine != theirs).map(|(_, key)| key);
@@ -111,7 +119,10 @@ pub(super) fn set(plan: &Plan, number: usize, host: &Namespace) -> Result<(), Er
         receive = receive.max(tuned(config.buffers.receive));
     }
     for (name, value) in stack.settings() {
-        sysctl::set(host, name, &value.to_string())?;
+        // Before Linux 6.11 it is what it is.
+        if name != RTO_MIN || value != RTO_MIN_US {
+            sysctl::set(host, name, &value.to_string())?;
+        }
     }
     for (name, limits) in [("net.ipv4.tcp_wmem", send), ("net.ipv4.tcp_rmem", receive)] {
         let Some((initial, most)) = limits else { continue };

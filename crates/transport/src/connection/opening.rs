@@ -58,6 +58,7 @@ impl Connection {
         self.receiver.ts_recent = peer.ts_val;
         self.receiver.establish(accepted, now);
         self.sender.sample_handshake(self.handshake.round_trip(), self.handshake.times, now);
+        self.receiver.note_path(self.sender.rtt.srtt(), self.sender.rtt.rto());
         // The window on a SYN is never scaled (RFC 7323, section 2.2).
         self.sender.establish(agreed, u64::from(peer.window), peer.seq, now);
         self.prepare_template();

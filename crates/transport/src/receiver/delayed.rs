@@ -20,6 +20,8 @@ pub(super) struct DelayedAck {
     last: Instant,
     /// Data came in order already.
     heard: bool,
+    /// This end's own retransmission timeout: a longer pause is one after which the sender starts anew.
+    pub(super) timeout: Duration,
     quick_most: u32,
     /// The deadline is that of ACKs left out, whose timer is no jiffy's.
     compresses: bool,
@@ -40,6 +42,7 @@ impl DelayedAck {
             delay: Duration::ZERO,
             last: Instant::NEVER,
             heard: false,
+            timeout: config.delay_max,
             quick_most: 0,
             compresses: false,
             compressed: 0,
@@ -67,9 +70,9 @@ impl DelayedAck {
         self.quick != 0
     }
 
-    /// Data arrives in order. Linux's `tcp_event_data_recv`: with the first data ACKs are quick, whatever went before, such as the handshake's and
-    /// a request; the delay follows the time between segments; a pause beyond
-    /// the greatest delay means that the sender starts anew, so quick ACKs help it.
+    /// Data arrives in order. Linux's `tcp_event_data_recv`: with the first data ACKs are quick, whatever went before, such
+    /// as the handshake's and a request; the delay follows the time between segments; a pause beyond the retransmission
+    /// timeout means that the sender starts anew, so quick ACKs help it.
     #[inline]
     pub(super) fn adapt(&mut self, now: Instant) {
         if !core::mem::replace(&mut self.heard, true) {
@@ -83,8 +86,8 @@ impl DelayedAck {
             self.delay = halved + half;
         } else if gap < self.delay {
             self.delay = halved + gap;
-        } else if gap > self.config.delay_max {
-            self.quick = self.quick_most;
+        } else if gap > self.timeout {
+            self.quick = self.quick.max(self.quick_most);
         }
     }
 
