@@ -203,6 +203,20 @@ choice! {
 }
 
 choice! {
+    /// After which segments an ACK that waits goes out as soon as the program has read all there is. The end of what the peer
+    /// wrote is likely there, and who waits for its ACK is not kept waiting.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ReadAck {
+        /// After none.
+        Never = "never",
+        /// A segment that is not full, unless data goes both ways in turn (Linux 2.4, `tcp_measure_rcv_mss`).
+        Short = "short",
+        /// And a full one with PSH (Linux 6.7); after a second one that is not full whatever goes the other way (Linux 2.6.19).
+        Pushed = "pushed",
+    }
+}
+
+choice! {
     /// What a sender takes a segment refused by its own interface's queue for.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum LocalCongestion {
@@ -384,6 +398,9 @@ settings! {
         pub tick: Duration,
         /// Segments acknowledged at once when a connection starts or after loss: Linux at most 16.
         pub quick_acks: u32,
+        /// After which segments an ACK goes as soon as all is read: "never", "short" ones, or "pushed", also a full one that
+        /// ends what was written.
+        pub after_read: ReadAck,
         /// How long an ACK of what is out of order waits for more, at most a twentieth of the round trip (SACK
         /// compression, Linux's `tcp_comp_sack_delay_ns`: 1 ms).
         pub compression_delay: Duration,

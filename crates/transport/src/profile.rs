@@ -5,8 +5,8 @@ use traffic::Duration;
 
 use crate::config::{
     AckConfig, Buffer, BufferConfig, Config, Ecn, EmissionConfig, IdleRestart, LocalCongestion,
-    LossDetection, LostRetransmission, PartialAck, RecoveryConfig, Reduction, RtoConfig, RtoFloor,
-    SegmentConfig, Validation, WindowConfig, WindowShare,
+    LossDetection, LostRetransmission, PartialAck, ReadAck, RecoveryConfig, Reduction, RtoConfig,
+    RtoFloor, SegmentConfig, Validation, WindowConfig, WindowShare,
 };
 
 /// Where a setting of a profile comes from.
@@ -152,6 +152,7 @@ const LINUX_2_4_SOURCES: &[Source] = &[
     source("rto.tick", "HZ = 100 on i386"),
     source("rto.rtt_tick", "round trips from the timestamps option, in jiffies"),
     source("ack.quick_acks", "TCP_MAX_QUICKACKS = 16; Sarolahti & Kuznetsov 2002, section 5"),
+    source("ack.after_read", "TCP_ACK_PUSHED, tcp_cleanup_rbuf"),
     source("ack.delay_min", "TCP_DELACK_MIN = HZ/25 (include/net/tcp.h)"),
     source("buffers.send", "32 MB, Web100's autotuning off (paper 0, section 4.1)"),
     source("buffers.window_share", "tcp_adv_win_scale = 2 (ip-sysctl.txt): three quarters"),
@@ -262,6 +263,7 @@ const FREEBSD_2_2_8_SOURCES: &[Source] = &[
     source("rto.initial", "6 s for the first SYN (Stevens, TCP/IP Illustrated 1, section 18.3)"),
     source("ack.tick", "PR_FASTHZ = 5 (sys/protosw.h)"),
     source("ack.quick_acks", "none"),
+    source("ack.after_read", "none"),
     source("buffers.send", "tcp_sendspace = tcp_recvspace = 16 KiB (netinet/tcp_usrreq.c)"),
 ];
 
@@ -318,6 +320,7 @@ fn freebsd_2_2_8() -> Config {
             delay_max: FAST,
             tick: FAST,
             quick_acks: 0,
+            after_read: ReadAck::Never,
             compression_delay: Duration::ZERO,
             compression_slack: Duration::ZERO,
             compression_max: 0,
@@ -354,6 +357,7 @@ const LINUX_6_SOURCES: &[Source] = &[
     source("ack.compression_delay", "tcp_comp_sack_delay_ns = 1 ms (ip-sysctl.rst), since 4.18"),
     source("ack.compression_slack", "tcp_comp_sack_slack_ns = 100 us (ip-sysctl.rst)"),
     source("ack.compression_max", "tcp_comp_sack_nr = 44 (ip-sysctl.rst)"),
+    source("ack.after_read", "ICSK_ACK_PUSHED, tcp_measure_rcv_mss of Linux 6.7"),
     source("buffers.receive", "tcp_rmem = 4096 131072 6291456 (ip-sysctl.rst)"),
     source("buffers.send", "tcp_wmem = 4096 16384 4194304 (ip-sysctl.rst)"),
     source(
@@ -401,6 +405,7 @@ fn linux_6() -> Config {
             compression_delay: Duration::from_ms(1),
             compression_slack: Duration::from_us(100),
             compression_max: 44,
+            after_read: ReadAck::Pushed,
             ..ack_linux(JIFFY)
         },
         buffers: BufferConfig {
@@ -468,6 +473,7 @@ fn ack_linux(jiffy: Duration) -> AckConfig {
         delay_max: Duration::from_ms(200),
         tick: jiffy,
         quick_acks: 16,
+        after_read: ReadAck::Short,
         compression_delay: Duration::ZERO,
         compression_slack: Duration::ZERO,
         compression_max: 0,

@@ -260,6 +260,7 @@ impl Receiver {
     fn in_order_any(&mut self, bytes: u64, tcp: &Tcp, now: Instant) {
         self.tuning.measure(tcp.payload);
         self.tuning.on_data(bytes, tcp, self.mss, now);
+        self.delayed.note_end(tcp.payload >= self.mss, tcp.flags & flags::PSH != 0);
         self.delayed.adapt(now);
         self.open(tcp.payload);
         if self.delayed.is_off() {
@@ -569,6 +570,9 @@ impl Receiver {
             (self.read, self.read_at) = (self.read + taken, now);
         }
         self.tuning.on_read(first, self.nxt - first, self.mss, now);
+        if taken > 0 && self.read == self.nxt && self.reassembly.is_empty() {
+            self.delayed.on_all_read();
+        }
         if self.delayed.is_due() {
             return taken;
         }

@@ -2,7 +2,7 @@
 
 use traffic::{Duration, Instant};
 
-use crate::config::AckConfig;
+use crate::config::{AckConfig, ReadAck};
 use crate::sender::on_tick;
 
 /// Delayed acknowledgements.
@@ -18,6 +18,8 @@ pub(super) struct DelayedAck {
     /// The delay, adapted to the time between segments.
     delay: Duration,
     last: Instant,
+    /// Segments since the last ACK that may have been the last of something, such as an answer: 2 for more.
+    ends: u8,
     /// Data came in order already.
     heard: bool,
     /// This end's own retransmission timeout: a longer pause is one after which the sender starts anew.
@@ -41,6 +43,7 @@ impl DelayedAck {
             interactive: false,
             delay: Duration::ZERO,
             last: Instant::NEVER,
+            ends: 0,
             heard: false,
             timeout: config.delay_max,
             quick_most: 0,
@@ -68,6 +71,26 @@ impl DelayedAck {
     #[inline]
     pub(super) fn is_quick(&self) -> bool {
         self.quick != 0
+    }
+
+    /// A segment arrives that is `full`, or is not; `pushed` says that the peer had no more to send (Linux's
+    /// `tcp_measure_rcv_mss`, but for what it learns of a peer whose segments are all shorter).
+    #[inline]
+    pub(super) fn note_end(&mut self, full: bool, pushed: bool) {
+        self.ends = match self.config.after_read {
+            ReadAck::Short if !full => 1,
+            ReadAck::Pushed if !full => self.ends.saturating_add(1).min(2),
+            ReadAck::Pushed if pushed => self.ends.max(1),
+            _ => return,
+        };
+    }
+
+    /// The program has read all there is (Linux's `tcp_cleanup_rbuf`).
+    #[inline]
+    pub(super) fn on_all_read(&mut self) {
+        if self.ends > 1 || self.ends == 1 && !self.interactive {
+            self.due = true;
+        }
     }
 
     /// Data arrives in order. Linux's `tcp_event_data_recv`: with the first data ACKs are quick, whatever went before, such
@@ -226,11 +249,37 @@ impl DelayedAck {
     pub(super) fn sent(&mut self) {
         self.due = false;
         self.deadline = Instant::NEVER;
+        self.ends = 0;
         (self.compresses, self.compressed) = (false, 0);
     }
 
     /// It may have been a quick one.
     pub(super) fn sent_quickly(&mut self) {
         self.quick = self.quick.saturating_sub(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Profile;
+
+    #[test]
+    fn where_data_goes_both_ways_in_turn_one_end_of_a_message_waits_and_two_do_not() {
+        let config = Profile::by_name("linux-6").map(|profile| profile.config().ack);
+        for (after_read, due) in [(ReadAck::Short, [false; 2]), (ReadAck::Pushed, [false, true])] {
+            let mut delayed = DelayedAck::new(&AckConfig { after_read, ..config.unwrap() });
+            delayed.interactive = true;
+            let found = [(); 2].map(|()| {
+                delayed.note_end(false, true);
+                delayed.on_all_read();
+                delayed.is_due()
+            });
+            assert_eq!(found, due);
+            delayed.sent();
+            delayed.interactive = false;
+            delayed.on_all_read();
+            assert!(!delayed.is_due(), "an ACK has told of them");
+        }
     }
 }

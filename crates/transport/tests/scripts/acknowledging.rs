@@ -126,10 +126,42 @@ fn a_window_that_opens_is_told_at_once_and_a_segment_opens_it_by_two() {
     assert!(acks.len() < 16 + (400 - 16) / 2 + 20, "{} ACKs", acks.len());
 }
 
+/// Linux' `tcp_measure_rcv_mss` and `tcp_cleanup_rbuf`: once all is read, the ACK of what ends a message does not wait.
+#[test]
+fn the_end_of_what_was_written_is_acknowledged_once_it_is_read() {
+    let first_ack = |after_read, bytes| {
+        let mut config = linux6();
+        (config.ack.quick_acks, config.ack.tick) = (0, Duration::ZERO);
+        config.ack.after_read = after_read;
+        let mut pipe = Pipe::new([&config, &config], ms(30), |_, _, _| Fate::Pass);
+        pipe.ends[1].read_always(pipe.now);
+        pipe.establish();
+        pipe.keep = true;
+        let now = pipe.now;
+        pipe.ends[0].supply(bytes, now);
+        assert!(pipe.run(Duration::from_secs(1), |e| e[0].acknowledged_bytes() == bytes));
+        pipe.sent.iter().find(|s| s.side == 1).expect("an ACK").at
+    };
+    let (at_once, delayed) = (at(90 + 30), at(90 + 30 + 40));
+    for (after_read, short, full) in [
+        (ReadAck::Never, delayed, delayed),
+        (ReadAck::Short, at_once, delayed),
+        (ReadAck::Pushed, at_once, at_once),
+    ] {
+        assert_eq!((first_ack(after_read, 100), first_ack(after_read, MSS)), (short, full));
+        // Of three segments the second is acknowledged as ever, and the third as if it were alone.
+        assert_eq!(first_ack(after_read, 2 * MSS + 100), at_once);
+    }
+}
+
 #[test]
 fn a_lone_segment_is_acknowledged_after_the_delay() {
     let mut config = linux6();
     (config.ack.quick_acks, config.ack.tick) = (0, Duration::ZERO);
+    let at_once = acks_of(&config, 1).0[0].at;
+    assert_eq!(at_once, at(90 + 30), "all that was written is read");
+    // It is full: before Linux 6.7 that was not told from data that goes on.
+    config.ack.after_read = ReadAck::Short;
     let (acks, _) = acks_of(&config, 1);
     assert_eq!(acks[0].at, at(90 + 30 + 40), "40 ms, Linux's least delay");
     let mut bsd = Profile::by_name("freebsd-2.2.8").unwrap().config();
