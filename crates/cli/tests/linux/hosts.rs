@@ -347,6 +347,36 @@ fn a_window_grows_no_further_than_the_hosts_own_link_lets_it() {
     }
 }
 
+/// An answer of 21 segments every 200 ms over a lossy path: whose last one is lost waits for a timeout. The floor of it is the host's,
+/// modelled or not, and neither takes an ACK that is late for a loss.
+#[test]
+fn exchanges_with_a_short_timeout_are_the_models() {
+    let Some(ground) = ground("exchanges with a short timeout") else { return };
+    let bottleneck = "rate = \"100 Mbit/s\"\ndelay = \"10 ms\"\nloss = \"1 %\"";
+    let measured = |kernel, rto_min: &str| {
+        let flow = format!(
+            "exchange = {{ request = \"100 B\", response = \"30 kB\", every = \"200 ms\" }}\n\
+             tcp.rto.min = \"{rto_min}\"\nreceiver_tcp.rto.min = \"{rto_min}\""
+        );
+        let (summary, _) = results(&ground, "exchanges", &path(120, kernel, bottleneck, &flow));
+        let flow = &summary["flow"]["f"];
+        let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{flow:#}"));
+        let slow = number(&flow["exchanges"]["response_p99_seconds"]);
+        [slow, number(&flow["retransmissions"]), number(&flow["drops"])]
+    };
+    let [model, kernel] = ["", KERNEL].map(|kernel| measured(kernel, "12 ms"));
+    for (name, tolerance, (model, kernel)) in [
+        ("response_p99_seconds", 0.2, (model[0], kernel[0])),
+        ("retransmissions", 0.15, (model[1], kernel[1])),
+        // With one ACK for each segment of an answer after the pause, ACKs are lost too.
+        ("drops", 0.1, (model[2], kernel[2])),
+    ] {
+        assert!((model / kernel - 1.0).abs() < tolerance, "{name}: {model} and {kernel}");
+    }
+    let stock = measured(KERNEL, "200 ms")[0];
+    assert!(kernel[0] < 0.6 * stock, "{} with 12 ms, and {stock} with 200", kernel[0]);
+}
+
 /// Twelve hosts of one guest, whose segments arrive while others' system calls take their time.
 #[test]
 fn an_example_runs_on_kernels() {
