@@ -142,6 +142,7 @@ fn ranks_have_what_is_enabled_and_say_so() {
             done["phases_entered"],
             "the kernel counts alike"
         );
+        assert_eq!(json(&status)["sockets"], done["adopted"], "nor does it count who only asks");
         // What is not asked for is not done.
         let output = run(folder.path(), &library, &["--no-restart", "--no-short-rto", "--json"]);
         assert_eq!(

@@ -209,7 +209,8 @@ static CC_INLINE long adopt(struct bpf_sock *sk, u32 what)
 		error = bpf_setsockopt(sk, IPPROTO_TCP, TCP_CONGESTION, name, NAME_BYTES);
 	if (!error && what & ADOPT_RTO_MIN && rto_min_us)
 		error = bpf_setsockopt(sk, IPPROTO_TCP, TCP_BPF_RTO_MIN, &rto_min_us, sizeof(rto_min_us));
-	if (!error)
+	/* Nothing is asked for by who only wants to know whether this is there. */
+	if (!error && what)
 		count(COUNT_ADOPTED);
 	return error;
 }

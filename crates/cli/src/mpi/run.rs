@@ -72,7 +72,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         Ok(()) => {
             let tagging = Tagging::new(Profiler::built(library)?, settings)?;
             let status = launched.run(|program, words| tagging.command(program, words))?;
-            (status, tagging.finish()?)
+            let done = tagging.finish()?;
+            if done.ranks == 0 {
+                output::note("nothing is told: no rank came to MPI_Finalize where its folder is");
+            }
+            (status, done)
         }
         Err(error) => {
             output::note(&format!(
