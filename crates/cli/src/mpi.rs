@@ -45,16 +45,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 impl From<::mpi::Error> for Failure {
     fn from(error: ::mpi::Error) -> Self {
-        let text = error.to_string();
-        let (message, help) = text.split_once("\n  help: ").unwrap_or((&text, ""));
-        if error.is_lacking() { Self::lacking(message, help) } else { Self::usage(message, help) }
+        told(&error, error.is_lacking())
     }
 }
 
 impl From<host::Error> for Failure {
     fn from(error: host::Error) -> Self {
-        let text = error.to_string();
-        let (message, help) = text.split_once("\n  help: ").unwrap_or((&text, ""));
-        if error.is_lacking() { Self::lacking(message, help) } else { Self::usage(message, help) }
+        told(&error, error.is_lacking())
     }
+}
+
+/// An error whose text ends in a line of help: whether this machine lacks something, or the command is wrong.
+fn told(error: &dyn std::error::Error, lacking: bool) -> Failure {
+    let text = error.to_string();
+    let (message, help) = text.split_once("\n  help: ").unwrap_or((&text, ""));
+    if lacking { Failure::lacking(message, help) } else { Failure::usage(message, help) }
 }

@@ -37,7 +37,7 @@ impl Module {
         Self::load_as(config, own_name(config.algorithm().name()), None)
     }
 
-    /// The same under that name, which is the kernel's and of 15 characters at most, with the map that it shares.
+    /// Under that name, of 15 characters at most, and with the map that it shares.
     pub(crate) fn load_as(
         config: &Config,
         name: String,

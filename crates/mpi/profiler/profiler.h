@@ -142,7 +142,7 @@ static inline int64_t size_of(int64_t count, MPI_Datatype type)
 	if (!end_call(&call, result))          \
 		return result
 
-/* The same of a collective operation whose messages share bandwidth: it is a phase. */
+/* As CALL, of a collective operation whose messages share bandwidth: it is a phase. */
 #define COLLECTIVE(operation, expression)         \
 	struct call call;                         \
 	int noted = begin_call(&call);            \

@@ -3,6 +3,7 @@
 mod content;
 mod delayed;
 mod reassembly;
+mod snapshot;
 mod tuning;
 
 use traffic::packet::{SackBlock, Tcp, flags};
@@ -260,8 +261,7 @@ impl Receiver {
     fn in_order_any(&mut self, bytes: u64, tcp: &Tcp, now: Instant) {
         self.tuning.measure(tcp.payload);
         self.tuning.on_data(bytes, tcp, self.mss, now);
-        self.delayed.note_end(tcp.payload >= self.mss, tcp.flags & flags::PSH != 0);
-        self.delayed.adapt(now);
+        self.delayed.arrive(tcp.payload >= self.mss, tcp.flags & flags::PSH != 0, now);
         self.open(tcp.payload);
         if self.delayed.is_off() {
             self.delayed.now();
@@ -590,17 +590,5 @@ impl Receiver {
     pub(crate) fn read_always(&mut self, now: Instant) {
         self.reads_always = true;
         self.read(u64::MAX, now);
-    }
-
-    /// For a snapshot.
-    pub(crate) fn fill(&self, info: &mut crate::Info) {
-        info.bytes_received = self.bytes();
-        info.bytes_read = self.bytes_read();
-        info.bytes_duplicate = self.stats.bytes_duplicate;
-        info.data_segments_received = self.stats.segments;
-        (info.dsacks_sent, info.ecn_marks) = (self.stats.dsacks, self.stats.marks);
-        info.receive_window = self.edge.saturating_sub(self.nxt);
-        info.receive_buffer = self.tuning.buffer();
-        info.out_of_order = self.reassembly.held();
     }
 }

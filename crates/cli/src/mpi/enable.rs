@@ -65,15 +65,10 @@ fn algorithm(arguments: &Arguments) -> Result<Config, Failure> {
         Failure::usage(format!("there is no congestion control `{name}`"), "suimon list congestion")
     })?;
     let mut config = Config::from(algorithm);
-    // One that has no paced restart goes without.
-    let paced = ("restart".to_owned(), 1);
-    let given = arguments.set.iter();
-    if config.set(&paced.0, paced.1).is_err() && !given.clone().any(|(name, _)| *name == paced.0) {
-        output::note(&format!(
-            "`{name}` has no paced restart: what is adopted is the timeout and `{name}` itself"
-        ));
+    if config.set("restart", 1).is_err() {
+        output::note(&format!("`{name}` has no paced restart: sockets adopt it without"));
     }
-    for (parameter, value) in given {
+    for (parameter, value) in &arguments.set {
         config.set(parameter, *value).map_err(|refused| match refused {
             Refused::Unknown => Failure::usage(
                 format!("`{name}` has no parameter `{parameter}`"),

@@ -73,10 +73,17 @@ impl DelayedAck {
         self.quick != 0
     }
 
-    /// A segment arrives that is `full`, or is not; `pushed` says that the peer had no more to send (Linux's
-    /// `tcp_measure_rcv_mss`, but for what it learns of a peer whose segments are all shorter).
+    /// Data arrives in order (Linux's `tcp_event_data_recv`), by a segment that is `full`, or is not; `pushed` says that the
+    /// peer had no more to send.
     #[inline]
-    pub(super) fn note_end(&mut self, full: bool, pushed: bool) {
+    pub(super) fn arrive(&mut self, full: bool, pushed: bool, now: Instant) {
+        self.note_end(full, pushed);
+        self.adapt(now);
+    }
+
+    /// Linux's `tcp_measure_rcv_mss`, but for what it learns of a peer whose segments are all shorter.
+    #[inline]
+    fn note_end(&mut self, full: bool, pushed: bool) {
         self.ends = match self.config.after_read {
             ReadAck::Short if !full => 1,
             ReadAck::Pushed if !full => self.ends.saturating_add(1).min(2),
@@ -93,11 +100,10 @@ impl DelayedAck {
         }
     }
 
-    /// Data arrives in order. Linux's `tcp_event_data_recv`: with the first data ACKs are quick, whatever went before, such
-    /// as the handshake's and a request; the delay follows the time between segments; a pause beyond the retransmission
+    /// With the first data ACKs are quick, whatever went before, such as the handshake's and a request; the delay follows the time between segments; a pause beyond the retransmission
     /// timeout means that the sender starts anew, so quick ACKs help it.
     #[inline]
-    pub(super) fn adapt(&mut self, now: Instant) {
+    fn adapt(&mut self, now: Instant) {
         if !core::mem::replace(&mut self.heard, true) {
             self.quick = self.quick.max(self.quick_most);
         }
