@@ -1,6 +1,5 @@
 //! One run from plan to closed run folder.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
@@ -13,7 +12,6 @@ use record::{
 use report::RunReport;
 use report::run::Lab as ReportOfLab;
 use scenario::Plan;
-use scenario::plan::Flow;
 use serde_json::{Value, json};
 use simulate::guests::Findings;
 use traffic::Instant;
@@ -175,11 +173,7 @@ impl Job {
             disk_full: false,
         };
         let folder = RunFolder::create(&self.folder, manifest, &self.lock)?;
-        let jobs = self.plan.flows.iter().filter_map(Flow::job);
-        let recorded = jobs.filter_map(|job| job.program.recorded());
-        let traces: BTreeMap<_, _> =
-            recorded.map(|trace| (trace.file_name(), &trace.file)).collect();
-        for (name, file) in traces {
+        for (name, file) in self.plan.traces() {
             folder.keep_trace(name, file)?;
         }
         let advance = steering.of(&self.plan);

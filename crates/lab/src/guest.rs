@@ -13,7 +13,7 @@ use nix::mount::{MsFlags, mount};
 use nix::sys::reboot::{RebootMode, reboot};
 use record::folder::PROGRAMS;
 use record::guest::{ASSIGNMENT, Assignment, Ended, MESSAGES, Message, SCENARIO, START};
-use scenario::{Document, Plan};
+use scenario::{Document, Errors, Plan};
 use traffic::Instant;
 
 use crate::agents::{self, Agents, Sample};
@@ -167,9 +167,16 @@ fn read(folder: &Path) -> Result<(Plan, Assignment), Error> {
         let help = "suimon in the guest must be the one that started it";
         Error::unfit(format!("{what} from the simulator: {why}"), help)
     };
-    let document = Document::parse(SCENARIO, &text(SCENARIO)?);
-    let plan = document.and_then(|document| document.plan());
-    let plan = plan.map_err(|errors| unfit("the scenario", errors.to_string()))?;
+    let invalid = |errors: Errors| unfit("the scenario", errors.to_string());
+    let mut document = Document::parse(SCENARIO, &text(SCENARIO)?).map_err(invalid)?;
+    for name in document.traces() {
+        let path = folder.join(&name);
+        let file = fs::read(&path).map_err(Error::system(format!("read {}", path.display())))?;
+        let supply = |trace| document.supply_trace(name.clone(), Arc::new(trace));
+        let supplied = scenario::read_trace(&name, &file).and_then(supply);
+        supplied.map_err(|why| unfit(&format!("the trace {name}"), why))?;
+    }
+    let plan = document.plan().map_err(invalid)?;
     let assignment = serde_json::from_str(&text(ASSIGNMENT)?);
     Ok((plan, assignment.map_err(|error| unfit("what to do", error.to_string()))?))
 }

@@ -17,8 +17,8 @@ use record::Steering;
 use record::folder::PROGRAMS;
 use record::guest::{ASSIGNMENT, Assignment, Card, Command, Ended, SCENARIO, START};
 use record::totals::{FlowTotals, Totals};
-use scenario::Plan;
 use scenario::plan::{Flow, NodeKind};
+use scenario::{Plan, TRACES};
 use tempfile::TempDir;
 use traffic::qdisc::Parameters;
 use traffic::{Bytes, Duration, FlowId, Instant};
@@ -155,6 +155,7 @@ impl<O: Observer> Guests<O> {
             fs::create_dir_all(&work)?;
             fs::write(work.join(SCENARIO), &lock)?;
             fs::write(work.join(ASSIGNMENT), assignment)?;
+            write_traces(plan, &work)?;
             symlink(options.program, work.join("suimon"))
         };
         let prepared = sockets.iter().enumerate().try_for_each(prepare);
@@ -301,6 +302,15 @@ impl<O: Observer> Guests<O> {
         }
         Outcome { totals: totals.measured(plan, looks), findings, failure }
     }
+}
+
+/// Writes the traces of MPI programs that ranks replay, where the scenario's lock names them.
+fn write_traces(plan: &Plan, folder: &Path) -> io::Result<()> {
+    let (traces, folder) = (plan.traces(), folder.join(TRACES));
+    if !traces.is_empty() {
+        fs::create_dir_all(&folder)?;
+    }
+    traces.into_iter().try_for_each(|(name, file)| fs::write(folder.join(name), file))
 }
 
 /// What each of so many guests needs, MiB: the kernel counts what packets take, which is up to twice their payload, and TCP may

@@ -1,6 +1,8 @@
 //! Why a plan cannot be simulated.
 
 use congestion::Algorithm;
+use guest::CARDS_MAX;
+use guest::network::sockets;
 use scenario::Plan;
 use scenario::plan::{Flow, Transport};
 
@@ -35,12 +37,16 @@ pub enum Refusal {
 /// leaves out otherwise.
 ///
 /// # Errors
-/// [`Refusal::Real`] for the first of it, and for ranks of an MPI job on hosts with a kernel: each of these is a process of its
-/// own, which does not see what the others' headers say.
+/// [`Refusal::Real`] for the first of it, and for ranks of an MPI job that are not all modelled or all in one guest: another
+/// process does not see what their headers say.
 pub fn check(plan: &Plan) -> Result<(), Refusal> {
-    let of_kernels = |flow: &&Flow| plan.has_kernel(flow.from) || plan.has_kernel(flow.to);
-    if let Some(flow) = plan.flows.iter().filter(of_kernels).find(|flow| flow.job().is_some()) {
-        return Err(ranks(flow));
+    let mut guests = vec![None; plan.nodes.len()];
+    for (guest, cards) in sockets(plan, CARDS_MAX).iter().enumerate() {
+        cards.iter().for_each(|card| guests[card.node] = Some(guest));
+    }
+    let apart = |flow: &&Flow| flow.job().is_some() && guests[flow.from] != guests[flow.to];
+    if let Some(flow) = plan.flows.iter().find(apart) {
+        return Err(ranks(plan, flow));
     }
     if plan.flows.iter().any(|flow| plan.is_simulated(flow)) {
         return Ok(());
@@ -72,14 +78,16 @@ fn program(whose: &str) -> Refusal {
     }
 }
 
-fn ranks(flow: &Flow) -> Refusal {
+fn ranks(plan: &Plan, flow: &Flow) -> Refusal {
+    let name = &flow.name;
+    if plan.has_kernel(flow.from) != plan.has_kernel(flow.to) {
+        return half(flow);
+    }
     Refusal::Real {
-        message: format!(
-            "flow `{}` is of an MPI job whose ranks are on hosts with a `kernel`",
-            flow.name
+        message: format!("flow `{name}` is of an MPI job whose ranks are in several guests"),
+        help: format!(
+            "let hosts with a `kernel` have {CARDS_MAX} links in all, or leave out `kernel`, or run it with --on lab"
         ),
-        help: "leave out `kernel`, run it with --on lab, or run the MPI program itself there: `program`"
-            .into(),
     }
 }
 

@@ -89,10 +89,12 @@ impl Samples {
             let program = matches!(flow.transport, Transport::Program(_));
             if near && !program {
                 counted.sender = known.sender;
+                counted.ranks[0].clone_from(&known.ranks[0]);
                 counted.exchanges.clone_from(&known.exchanges);
             }
             if far && !program {
                 (counted.receiver, counted.delay) = (known.receiver, known.delay);
+                counted.ranks[1].clone_from(&known.ranks[1]);
                 counted.events.clone_from(&known.events);
             }
             let reads = if flow.reader() == flow.from { near } else { far };
