@@ -3,6 +3,7 @@
 mod enable;
 mod launched;
 mod record;
+mod remote;
 mod run;
 mod summary;
 
@@ -24,6 +25,11 @@ enum Verb {
     Record(record::Arguments),
     /// Run an MPI program with paced restart, short timeouts and phases
     Run(run::Arguments),
+    /// At a host of a scenario: run what `start` asks for, until it is ended
+    Serve,
+    /// Run a command at a host that serves, as ssh does
+    #[command(hide = true)]
+    Start(remote::Arguments),
     /// Let programs of this machine have them, until `disable`; as root
     Enable(enable::Arguments),
     /// Take them out of the kernel again; as root
@@ -37,6 +43,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     match &arguments.verb {
         Verb::Record(arguments) => record::run(arguments),
         Verb::Run(arguments) => run::run(arguments),
+        Verb::Serve => remote::serve(),
+        Verb::Start(arguments) => remote::start(arguments),
         Verb::Enable(arguments) => enable::enable(arguments),
         Verb::Disable => enable::disable(),
         Verb::Status(arguments) => enable::status(arguments),

@@ -73,6 +73,8 @@ pub enum Output {
     Terminal(OwnedFd),
 }
 
+/// By this variable programs know the name of their host.
+pub const HOST: &str = "SUIMON_HOST";
 /// How long a program is given to end when it is asked to, in milliseconds.
 const GRACE_MS: u64 = 1_000;
 
@@ -127,7 +129,8 @@ impl Program {
         };
         let path = string(nobody::find(&name, nobody.as_ref())?.as_os_str())?;
         let arguments = Strings::new(words.iter().map(OsStr::new))?;
-        let variables = with(nobody::environment(nobody.as_ref()), variables);
+        let own = [(HOST.to_owned(), site.host.to_owned())];
+        let variables = with(nobody::environment(nobody.as_ref()), &[&own, variables].concat());
         let environment = Strings::new(variables.iter().map(OsString::as_os_str))?;
         let channels = Channels::open().map_err(Error::system(format!("start `{name}`")))?;
         let Channels {

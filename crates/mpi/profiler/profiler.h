@@ -89,9 +89,16 @@ void write_call(const struct call *call, const struct record *record,
 void write_message(const struct call *call, int operation, int peer, int tag, MPI_Comm comm,
 		   int64_t bytes);
 void start_recording(void);
+int64_t since_start(void);
 void stop_recording(const struct call *call);
 void flush_records(void);
 void *scratch(enum scratch which, size_t bytes);
+
+/* What a rank is charged for computing: computing.c. */
+int charge_rank(const char *folder, int rank);
+void charge_computing(void);
+void computed(void);
+void cease_waiting(void);
 
 /* Which sockets there are, and in which phase: sockets.c. */
 void prepare_sockets(void);

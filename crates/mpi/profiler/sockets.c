@@ -213,8 +213,9 @@ void report_sockets(void)
 		note_retransmissions(connections[i]);
 	connection_count = 0;
 	pthread_mutex_unlock(&lock);
-	length = snprintf(line, sizeof(line), "%d %d %lld %lld %d\n", done.connections, done.adopted,
-			  (long long)done.phases, (long long)done.retransmitted, done.refused);
+	length = snprintf(line, sizeof(line), "%d %d %lld %lld %d %lld\n", done.connections,
+			  done.adopted, (long long)done.phases, (long long)done.retransmitted,
+			  done.refused, (long long)since_start());
 	snprintf(path, sizeof(path), "%s/sockets.%d", run.folder, rank);
 	file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (file < 0 || write(file, line, length) != length)

@@ -45,6 +45,8 @@ static __thread int recording __attribute__((tls_model("initial-exec")));
 /* Functions of the library that call back into the program may call MPI again. */
 static int depth;
 static int64_t computing; /* since the last call that was recorded */
+static int64_t started; /* when MPI_Init returned */
+static int charges; /* it is charged for computing */
 
 /* Since the last call returned to the program. */
 static struct {
@@ -120,6 +122,8 @@ int begin_call(struct call *call)
 {
 	if (!recording || depth)
 		return 0;
+	if (charges)
+		charge_computing();
 	call->start = clock_ns(CLOCK_MONOTONIC);
 	computing += end_gap(call->start);
 	depth++;
@@ -140,6 +144,8 @@ int end_call(struct call *call, int result)
 void return_to_program(void)
 {
 	depth--;
+	if (charges)
+		cease_waiting();
 	begin_gap();
 }
 
@@ -200,6 +206,7 @@ void write_call(const struct call *call, const struct record *record,
 	if (timed.operation >= 0) {
 		timed.computing = computing;
 		computing = 0;
+		computed();
 		last_calls = last_calls << 16 | hash_of(record);
 	}
 	append(&timed, sizeof(timed));
@@ -238,16 +245,34 @@ static void write_header(int rank)
 	append(&header, sizeof(header));
 }
 
+/* From here on calls are noted; without a file that is for their number alone. */
+static void follow_calls(void)
+{
+	process = getpid();
+	recording = 1;
+	add_communicator(MPI_COMM_WORLD);
+	gap.cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	gap.since = clock_ns(CLOCK_MONOTONIC);
+	gap.measured = 1;
+}
+
 /* MPI_Init has returned. */
 void start_recording(void)
 {
 	const char *folder = getenv("SUIMON_MPI_RECORD");
+	const char *charged = getenv("SUIMON_MPI_COMPUTING");
 	char path[4096];
 	int rank;
 
-	if (!folder || file >= 0)
+	if (recording)
 		return;
+	started = clock_ns(CLOCK_MONOTONIC);
 	PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	charges = charged && charge_rank(charged, rank);
+	if (!folder && charges)
+		follow_calls();
+	if (!folder)
+		return;
 	snprintf(path, sizeof(path), "%s/rank.%d", folder, rank);
 	/* Exclusive: a second program of the same command must not change the first one's files. */
 	file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -256,13 +281,14 @@ void start_recording(void)
 			strerror(errno));
 		return;
 	}
-	process = getpid();
-	recording = 1;
 	write_header(rank);
-	add_communicator(MPI_COMM_WORLD);
-	gap.cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	gap.since = clock_ns(CLOCK_MONOTONIC);
-	gap.measured = 1;
+	follow_calls();
+}
+
+/* How long ago MPI_Init returned. */
+int64_t since_start(void)
+{
+	return clock_ns(CLOCK_MONOTONIC) - started;
 }
 
 /* MPI_Finalize has returned, after a flush: the file is complete. */

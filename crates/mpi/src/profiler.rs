@@ -16,9 +16,10 @@ use crate::error::Error;
 use crate::library::{self, Library};
 
 /// The library's source; what its files are is said in `profiler.h`.
-const SOURCES: [(&str, &str); 8] = [
+const SOURCES: [(&str, &str); 9] = [
     ("profiler.h", include_str!("../profiler/profiler.h")),
     ("trace.c", include_str!("../profiler/trace.c")),
+    ("computing.c", include_str!("../profiler/computing.c")),
     ("sockets.c", include_str!("../profiler/sockets.c")),
     ("communicators.c", include_str!("../profiler/communicators.c")),
     ("requests.c", include_str!("../profiler/requests.c")),

@@ -4,11 +4,14 @@ use std::env;
 use std::fs;
 use std::io;
 use std::iter::Sum;
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
+use mpi_trace::Trace;
 use tempfile::TempDir;
 
+use crate::computing;
 use crate::error::Error;
 use crate::library::Library;
 use crate::profiler::{PRELOAD, Profiler};
@@ -18,6 +21,8 @@ const FOLDER: &str = "SUIMON_MPI_RUN";
 const ADOPT: &str = "SUIMON_MPI_ADOPT";
 const PHASES: &str = "SUIMON_MPI_PHASES";
 const PHASE_AGE: &str = "SUIMON_MPI_PHASE_AGE";
+/// What `profiler/computing.c` reads.
+const COMPUTING: &str = "SUIMON_MPI_COMPUTING";
 
 /// By this Open MPI's launcher passes variables on to ranks of other machines; MPICH's passes all.
 const PASSED_ON: &str = "OMPI_MCA_mca_base_env_list";
@@ -47,6 +52,18 @@ pub struct Settings {
     pub phase_age_max: Duration,
 }
 
+impl Settings {
+    /// Sockets stay as they are.
+    pub const fn nothing() -> Self {
+        Self {
+            restart: false,
+            short_rto: false,
+            phases: Phases::Off,
+            phase_age_max: Duration::ZERO,
+        }
+    }
+}
+
 /// What ranks did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Done {
@@ -62,6 +79,8 @@ pub struct Done {
     pub retransmitted: u64,
     /// The first error that the kernel gave in place of an option.
     pub refused: Option<i32>,
+    /// From `MPI_Init`'s return to `MPI_Finalize`, of the rank that took longest.
+    pub time: Duration,
 }
 
 impl Sum for Done {
@@ -73,6 +92,7 @@ impl Sum for Done {
             phases_entered: all.phases_entered + one.phases_entered,
             retransmitted: all.retransmitted + one.retransmitted,
             refused: all.refused.or(one.refused),
+            time: all.time.max(one.time),
         })
     }
 }
@@ -83,6 +103,7 @@ pub struct Tagging {
     profiler: Profiler,
     settings: Settings,
     folder: TempDir,
+    charges: bool,
 }
 
 impl Tagging {
@@ -92,7 +113,17 @@ impl Tagging {
     /// If there is no room for temporary files.
     pub fn new(profiler: Profiler, settings: Settings) -> Result<Self, Error> {
         let folder = tempfile::tempdir().map_err(Error::io(&env::temp_dir()))?;
-        Ok(Self { profiler, settings, folder })
+        Ok(Self { profiler, settings, folder, charges: false })
+    }
+
+    /// Has ranks sleep before each call for what `trace` says that they computed, times `scale`, over the second number: for
+    /// hosts where computing takes no time.
+    ///
+    /// # Errors
+    /// If there is no room for temporary files.
+    pub fn charge(&mut self, trace: &Trace, scale: (u32, u32)) -> Result<(), Error> {
+        self.charges = true;
+        computing::write(trace, scale, self.folder.path())
     }
 
     /// A command whose processes inherit it.
@@ -104,9 +135,12 @@ impl Tagging {
             .env(ADOPT, (u32::from(restart) | u32::from(short_rto) << 1).to_string())
             .env(PHASES, (phases as u32).to_string())
             .env(PHASE_AGE, phase_age_max.as_millis().to_string());
+        if self.charges {
+            command.env(COMPUTING, self.folder.path());
+        }
         if self.profiler.library() == Library::OpenMpi {
             let mut names = env::var(PASSED_ON).map_or_else(|_| String::new(), |list| list + ";");
-            names += &[PRELOAD, FOLDER, ADOPT, PHASES, PHASE_AGE].join(";");
+            names += &[PRELOAD, FOLDER, ADOPT, PHASES, PHASE_AGE, COMPUTING].join(";");
             command.env(PASSED_ON, names);
         }
         command
@@ -119,8 +153,11 @@ impl Tagging {
     pub fn finish(self) -> Result<Done, Error> {
         let folder = self.folder.path();
         let files = fs::read_dir(folder).map_err(Error::io(folder))?;
-        let ranks = files.map(|file| {
-            let path = file.map_err(Error::io(folder))?.path();
+        let paths: Vec<PathBuf> = files
+            .map(|file| Ok(file.map_err(Error::io(folder))?.path()))
+            .collect::<Result<_, Error>>()?;
+        let told = |path: &PathBuf| path.file_stem().is_some_and(|name| name == "sockets");
+        let ranks = paths.into_iter().filter(told).map(|path| {
             let line = fs::read_to_string(&path).map_err(Error::io(&path))?;
             parse(&line).ok_or_else(|| Error::io(&path)(io::ErrorKind::InvalidData.into()))
         });
@@ -132,11 +169,12 @@ impl Tagging {
 fn parse(line: &str) -> Option<Done> {
     let numbers: Vec<u64> =
         line.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
-    let [connections, adopted, phases_entered, retransmitted, refused] = numbers[..] else {
+    let [connections, adopted, phases_entered, retransmitted, refused, time] = numbers[..] else {
         return None;
     };
     let refused = i32::try_from(refused).ok().filter(|&errno| errno != 0);
-    Some(Done { ranks: 1, connections, adopted, phases_entered, retransmitted, refused })
+    let time = Duration::from_nanos(time);
+    Some(Done { ranks: 1, connections, adopted, phases_entered, retransmitted, refused, time })
 }
 
 #[cfg(test)]
@@ -145,7 +183,7 @@ mod tests {
 
     #[test]
     fn what_ranks_say_is_added_up() {
-        let ranks = ["3 4 20 1 0\n", "2 0 0 5 92\n", "1 2 3"].map(parse);
+        let ranks = ["3 4 20 1 0 7\n", "2 0 0 5 92 5\n", "1 2 3"].map(parse);
         assert_eq!(ranks[2], None);
         let done: Done = ranks.into_iter().flatten().sum();
         let expected = Done {
@@ -155,6 +193,7 @@ mod tests {
             phases_entered: 20,
             retransmitted: 6,
             refused: Some(92),
+            time: Duration::from_nanos(7),
         };
         assert_eq!(done, expected);
     }

@@ -15,7 +15,7 @@ use crate::output;
 /// What `mpi enable` is told.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The congestion control that sockets adopt (`suimon list congestion`)
+    /// The congestion control that sockets adopt (`suimon list algorithms`)
     #[arg(long, value_name = "NAME", default_value = "cubic")]
     congestion: String,
     /// A parameter of it: restart=2; restart is 1 unless given, paced by the threshold
@@ -62,7 +62,7 @@ pub(super) fn enable(arguments: &Arguments) -> Result<Exit, Failure> {
 fn algorithm(arguments: &Arguments) -> Result<Config, Failure> {
     let name = &arguments.congestion;
     let algorithm = Algorithm::by_name(name).ok_or_else(|| {
-        Failure::usage(format!("there is no congestion control `{name}`"), "suimon list congestion")
+        Failure::usage(format!("there is no congestion control `{name}`"), "suimon list algorithms")
     })?;
     let mut config = Config::from(algorithm);
     if config.set("restart", 1).is_err() {
@@ -72,7 +72,7 @@ fn algorithm(arguments: &Arguments) -> Result<Config, Failure> {
         config.set(parameter, *value).map_err(|refused| match refused {
             Refused::Unknown => Failure::usage(
                 format!("`{name}` has no parameter `{parameter}`"),
-                format!("see its page: suimon list congestion {name}"),
+                format!("see its page: suimon list algorithms {name}"),
             ),
             Refused::Range(range) => Failure::usage(
                 format!("{value} is no value of `{parameter}`"),

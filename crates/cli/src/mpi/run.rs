@@ -1,16 +1,20 @@
 //! `suimon mpi run`: runs a command whose ranks have paced restart, a short timeout and phases, as this machine has them
 //! enabled.
 
+use std::env;
+use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use ::mpi::{Done, Phases, Profiler, Settings, Tagging};
+use ::mpi::{Done, Launcher, Library, Phases, Profiler, Settings, Tagging, hosts};
 use clap::{Args, ValueEnum};
 use host::option::{Adopt, adopt};
+use mpi_trace::Trace;
 use serde_json::json;
 
 use super::launched::Launched;
@@ -33,6 +37,15 @@ pub(super) struct Arguments {
     /// Leave the floor of the retransmission timeout as it is
     #[arg(long)]
     no_short_rto: bool,
+    /// The hosts of a scenario where ranks are started, one after the other: `node.1..16`
+    #[arg(long, value_name = "HOSTS")]
+    hosts: Option<String>,
+    /// Where computing takes no time: charge ranks for what this trace of `mpi record` says that they computed
+    #[arg(long, value_name = "TRACE")]
+    computing: Option<PathBuf>,
+    /// Times this
+    #[arg(long, value_name = "RATIO", default_value = "1/1", value_parser = ratio, requires = "computing")]
+    computing_scale: (u32, u32),
     #[command(flatten)]
     launched: Launched,
 }
@@ -57,6 +70,15 @@ impl From<Of> for Phases {
     }
 }
 
+/// Such as 3/4.
+fn ratio(text: &str) -> Result<(u32, u32), String> {
+    let read = || {
+        let (over, under) = text.split_once('/')?;
+        Some((over.trim().parse().ok()?, under.trim().parse().ok().filter(|&under| under > 0)?))
+    };
+    read().ok_or_else(|| "write it as \"3/4\" or \"4/1\"".to_owned())
+}
+
 /// Runs the command, and ends as it does.
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let launched = &arguments.launched;
@@ -68,34 +90,53 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         phases: arguments.phases.into(),
         phase_age_max: Duration::from_micros(arguments.phase_age_max.as_us()),
     };
-    let (status, done) = match enabled() {
-        Ok(()) => {
-            let tagging = Tagging::new(Profiler::built(library)?, settings)?;
-            let status = launched.run(|program, words| tagging.command(program, words))?;
-            let done = tagging.finish()?;
-            if done.ranks == 0 {
-                output::note("nothing is told: no rank came to MPI_Finalize where its folder is");
-            }
-            (status, done)
-        }
+    let launcher = arguments.hosts.as_deref().map(|list| launcher(library, list)).transpose()?;
+    let start = |mut command: Command| {
+        launcher.iter().for_each(|launcher| launcher.tell(&mut command));
+        command
+    };
+    let settings = match enabled() {
+        Ok(()) => Some(settings),
         Err(error) => {
             output::note(&format!(
                 "the program runs without: this kernel has no such socket options ({error})\n  help: sudo \
                  suimon mpi enable"
             ));
-            let plain = |program: &str, words: &[String]| {
-                let mut command = Command::new(program);
-                command.args(words);
-                command
-            };
-            (launched.run(plain)?, Done::default())
+            (arguments.hosts.is_some() || arguments.computing.is_some()).then(Settings::nothing)
         }
+    };
+    let (status, done) = if let Some(settings) = settings {
+        let mut tagging = Tagging::new(Profiler::built(library)?, settings)?;
+        if let Some(path) = &arguments.computing {
+            let file = fs::read(path).map_err(Failure::file(path))?;
+            let trace = Trace::read(&file).map_err(::mpi::Error::from)?;
+            tagging.charge(&trace, arguments.computing_scale)?;
+        }
+        let status = launched.run(|program, words| start(tagging.command(program, words)))?;
+        let done = tagging.finish()?;
+        if done.ranks == 0 {
+            output::note("nothing is told: no rank came to MPI_Finalize where its folder is");
+        }
+        (status, done)
+    } else {
+        let plain = |program: &str, words: &[String]| {
+            let mut command = Command::new(program);
+            command.args(words);
+            start(command)
+        };
+        (launched.run(plain)?, Done::default())
     };
     tell(launched.json, &done)?;
     if interrupted.load(Ordering::Relaxed) {
         return Ok(Exit::Interrupted);
     }
     Ok(if status.success() { Exit::Fine } else { Exit::of(status) })
+}
+
+/// What starts ranks at these hosts.
+fn launcher(library: Library, list: &str) -> Result<Launcher, Failure> {
+    let program = env::current_exe().map_err(Failure::file(Path::new("suimon")))?;
+    Ok(Launcher::new(library, &hosts(list), &program)?)
 }
 
 /// Whether a socket of this user can adopt anything.
@@ -105,7 +146,7 @@ fn enabled() -> io::Result<()> {
 }
 
 fn tell(as_json: bool, done: &Done) -> Result<(), Failure> {
-    let Done { ranks, connections, adopted, phases_entered, retransmitted, refused } = *done;
+    let Done { ranks, connections, adopted, phases_entered, retransmitted, refused, time } = *done;
     let refused = refused.map(|errno| io::Error::from_raw_os_error(errno).to_string());
     if as_json {
         return output::print_json(&json!({
@@ -115,12 +156,14 @@ fn tell(as_json: bool, done: &Done) -> Result<(), Failure> {
             "phases_entered": phases_entered,
             "retransmitted": retransmitted,
             "refused": refused,
+            "time_seconds": time.as_secs_f64(),
         }));
     }
     if ranks > 0 {
         output::note(&format!(
-            "suimon mpi run: {ranks} ranks, {connections} connections, {adopted} sockets adopted what is enabled, phases \
-             entered {phases_entered} times, {retransmitted} segments sent again"
+            "suimon mpi run: {ranks} ranks, {:.3} s, {connections} connections, {adopted} sockets adopted what is enabled, phases \
+             entered {phases_entered} times, {retransmitted} segments sent again",
+            time.as_secs_f64()
         ));
     }
     if let Some(refused) = refused {

@@ -137,6 +137,10 @@ pub(super) fn environment(nobody: Option<&Nobody>) -> Vec<OsString> {
             name
         })
         .collect();
+    // A kernel's first program has the root folder as its home, which is read-only.
+    if let Some(home) = all.iter_mut().find(|variable| **variable == *"HOME=/") {
+        *home = "HOME=/tmp".into();
+    }
     if nobody.is_some() {
         all.extend(["HOME=/tmp", "USER=nobody", "LOGNAME=nobody"].map(OsString::from));
     }
