@@ -50,8 +50,9 @@ impl Index<Limit> for LimitedTimes {
 }
 
 impl LimitedTimes {
+    /// It was limited for so much longer.
     #[inline]
-    pub(crate) fn add(&mut self, limit: Limit, time: Duration) {
+    pub fn add(&mut self, limit: Limit, time: Duration) {
         self.0[limit as usize] += time;
     }
 
