@@ -203,7 +203,8 @@ impl Timeline {
         let told: Vec<String> =
             done.map(|(what, _)| format!("{}: {}", what.name, what.about)).collect();
         format!(
-            "A row for each rank, in columns of {column}; shares are of all ranks' time. What a rank waited for: {}. \
+            "A row for each rank, in columns of {column}; shares are of all ranks' time. What a rank waited for: {}. The causes \
+             of one wait stand in one order, not as they came. \
              Point at a row for its rank's times; {} has every interval.",
             told.join("; "),
             RankRow::FILE
@@ -243,7 +244,7 @@ impl Timeline {
         };
         let _ = write!(
             svg,
-            "<g transform=\"translate(0 {:.1}) scale({:.4} {:.4})\">",
+            "<g shape-rendering=\"crispEdges\" transform=\"translate(0 {:.1}) scale({:.4} {:.4})\">",
             plot.height * rank as f64,
             plot.width / self.columns as f64,
             (plot.height - plot.gap()) / STEPS as f64

@@ -293,7 +293,7 @@ impl Sender {
     fn stop_at(&mut self, limited: bool, in_flight: u32, now: Instant) {
         self.resting = true;
         self.burst_ended();
-        self.note_limit(limited, now);
+        self.note_limit(limited, in_flight, now);
         self.note_stop(limited, in_flight, now);
     }
 

@@ -1,8 +1,8 @@
 //! How long this sender is limited, and by what. It decides nothing.
 //!
 //! A limit counts from when data that is there cannot be sent to when the next segment leaves. If an ACK ends it, what that came
-//! later than the least round trip counts for no limit: then the data's way was busy, and a larger window would only have
-//! queued more.
+//! later than the least round trip after the last of the segments that it acknowledges counts for no limit: then the path was
+//! busy, and a larger window would only have queued more.
 
 use congestion::State;
 use traffic::{Duration, Instant};
@@ -62,11 +62,13 @@ impl Sender {
         }
     }
 
-    /// Sending stopped; the congestion window was what limited it if `by_window`.
+    /// Sending stopped, with so many packets in flight; the congestion window limited if `by_window`, and is asked before the
+    /// peer's.
     #[inline]
-    pub(super) fn note_limit(&mut self, by_window: bool, now: Instant) {
+    pub(super) fn note_limit(&mut self, by_window: bool, in_flight: u32, now: Instant) {
         if self.nxt < self.supplied {
-            let limit = if by_window { self.window_limit() } else { self.other_limit() };
+            let full = in_flight >= self.sock.cwnd && self.nxt < self.written();
+            let limit = if by_window || full { self.window_limit() } else { self.other_limit() };
             self.begin_limit(limit, now);
         }
     }
@@ -106,11 +108,10 @@ impl Sender {
     #[inline(never)]
     fn count_limit(&mut self, limit: Limit, now: Instant) {
         let late = match limit {
-            Limit::Timeout | Limit::Pacing => 0,
-            _ => self.rtt.latest_us().saturating_sub(self.rtt.min_us()),
+            Limit::Timeout | Limit::Pacing => Duration::ZERO,
+            _ => self.rack.rtt() - Duration::from_us(u64::from(self.rtt.min_us())),
         };
-        let time = now.since(self.limited.since + Duration::from_us(u64::from(late)));
-        self.limited.add(limit, time);
+        self.limited.add(limit, now.since(self.limited.since + late));
     }
 
     /// A segment leaves again. Unless that was already limited so, all the silence since the last segment was the loss's.
