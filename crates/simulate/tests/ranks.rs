@@ -118,7 +118,7 @@ fn a_small_receive_window_is_told_from_the_congestion_window() {
 
 #[test]
 fn a_lost_tail_waits_for_the_timeout() {
-    // Eight small messages one after the other, of which some are lost: nothing follows that would tell.
+    // Small messages one after the other, of which some are lost: no ACK of another tells.
     let lossy = format!("{WIDE}\nloss = \"5 %\"");
     let steps = "steps = \"transfer 1 kB, barrier\", iterations = 60";
     let without = "tcp.recovery.tlp = false\nreceiver_tcp.recovery.tlp = false";

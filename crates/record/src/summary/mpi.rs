@@ -76,6 +76,22 @@ pub struct NetworkWaits {
 }
 
 impl NetworkWaits {
+    /// The largest of them with its name in words; none if there is none above zero.
+    pub fn most(&self) -> Option<(&'static str, f64)> {
+        let all = [
+            ("slow start", self.slow_start),
+            ("window", self.window),
+            ("recovery", self.recovery),
+            ("RTO", self.rto),
+            ("buffers", self.buffer),
+            ("Nagle", self.nagle),
+            ("pacing", self.pacing),
+            ("bandwidth", self.bandwidth),
+            ("latency", self.latency),
+        ];
+        all.into_iter().filter(|(_, value)| *value > 0.0).max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
     fn of(waits: &Waits, value: impl Fn(Duration) -> f64) -> Self {
         let value = |cause: Cause| value(waits[cause]);
         Self {
