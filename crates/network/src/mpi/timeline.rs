@@ -50,6 +50,12 @@ impl Timeline {
         }
     }
 
+    /// It did this from then on: it computed, then waited for one cause after the other.
+    pub fn add(&mut self, from: Instant, done: &Interval) {
+        self.compute(from, from + done.computing);
+        self.wait(from + done.computing, &done.waiting);
+    }
+
     /// It computed from then until then.
     pub(super) fn compute(&mut self, from: Instant, until: Instant) {
         self.spread(from, until, |interval, time| interval.computing += time);
