@@ -286,7 +286,9 @@ fn simulate(
     steering: record::Steering<'_>,
 ) -> Result<Run, Error> {
     if !Recorder::is_needed(plan) {
-        return simulate_for(plan, kernel, files, &mut (), steering);
+        let run = simulate_for(plan, kernel, files, &mut (), steering)?;
+        let recording = Recording::of_jobs(plan, files, &run.totals)?;
+        return Ok(Run { recording, ..run });
     }
     let mut recorder = Recorder::in_folder(plan, files)?;
     let run = simulate_for(plan, kernel, files, &mut live.tap(&mut recorder), steering)?;

@@ -460,6 +460,7 @@ impl Fabric {
         packets[packet] = Packet {
             created: now,
             queued: now,
+            limited: 0,
             length: wire_length(length, segments),
             flow: known.flow,
             source: known.source,

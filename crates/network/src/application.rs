@@ -2,8 +2,8 @@
 
 use core::fmt::Debug;
 
-use traffic::{Bytes, Instant};
-use transport::{OptionError, SocketOption};
+use traffic::{Bytes, Duration, Instant};
+use transport::{LimitedTimes, OptionError, SocketOption};
 
 use crate::event_builder::Events;
 use crate::exchange::Exchanges;
@@ -56,6 +56,17 @@ pub enum SocketEvent {
     Datagram(SocketId, u32),
 }
 
+/// For how long the two ends of a connection could not send what they had to send, so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConnectionLimits {
+    /// The application's own end.
+    pub own: LimitedTimes,
+    /// The peer's, when it sent what came last.
+    pub peer: LimitedTimes,
+    /// The least round trip time; zero before the first sample.
+    pub min_rtt: Duration,
+}
+
 /// What an application acts through. On a socket that is not open, or no longer, nothing happens.
 pub trait Sockets {
     /// The time.
@@ -86,6 +97,11 @@ pub trait Sockets {
     /// From now on reads whatever comes as soon as it does. [`SocketEvent::Readable`],
     /// [`SocketEvent::Writable`] and [`SocketEvent::Datagram`] are no longer told.
     fn read_always(&mut self, socket: SocketId);
+
+    /// What limited a connection; all zero where the stack does not tell.
+    fn limits(&self, _socket: SocketId) -> ConnectionLimits {
+        ConnectionLimits::default()
+    }
 
     /// Sets an option, at any moment; before the connection is opened, it has it from the start.
     ///

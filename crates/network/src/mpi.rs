@@ -10,6 +10,8 @@ mod envelope;
 mod matching;
 pub mod program;
 pub mod rank;
+pub mod timeline;
+pub mod wait;
 
 use traffic::{Bytes, Duration, choice, settings};
 use transport::ProgramPhase;

@@ -17,7 +17,7 @@ use crate::lab::LabReport;
 use crate::manifest::{self, Manifest, Stored};
 use crate::provenance::Provenance;
 use crate::rows::{
-    BandwidthRow, ClassRow, DelayRow, FlowRow, NotificationRow, PauseRow, QueueRow, Row,
+    BandwidthRow, ClassRow, DelayRow, FlowRow, NotificationRow, PauseRow, QueueRow, RankRow, Row,
     SequenceRow,
 };
 use crate::summary::Summary;
@@ -46,7 +46,7 @@ pub const TRACES: &str = scenario::TRACES;
 pub const UNFINISHED: &str = "run.partial";
 
 /// Every file of a folder but the manifest.
-const FILES: [&str; 12] = [
+const FILES: [&str; 13] = [
     SCENARIO,
     SUMMARY,
     REPORT,
@@ -59,6 +59,7 @@ const FILES: [&str; 12] = [
     DelayRow::FILE,
     PauseRow::FILE,
     NotificationRow::FILE,
+    RankRow::FILE,
 ];
 
 /// The name that the manifest of the finished run waits under, beside that which says "incomplete".

@@ -33,6 +33,7 @@ mod parquet_file;
 mod pauses;
 mod pcapng;
 mod provenance;
+mod ranks;
 mod sequence;
 
 pub use delays::{AllDelays, Delays};
@@ -46,7 +47,7 @@ pub use provenance::Provenance;
 pub use recorder::{Recorder, Recording};
 pub use rows::{
     BandwidthRow, ClassRow, DelayRow, FlowRow, Name, Names, NotificationRow, PauseRow, QueueRow,
-    Row, SequenceRow,
+    RankRow, Row, SequenceRow,
 };
 pub use steering::Steering;
 pub use stored_run::StoredRun;

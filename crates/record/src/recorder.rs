@@ -16,9 +16,10 @@ use crate::delays;
 use crate::error::Error;
 use crate::folder::Files;
 use crate::pauses::Pauses;
+use crate::ranks::Jobs;
 use crate::rows::{
     BandwidthRow, ClassRow, DelayRow, FlowRow, Name, Names, NotificationRow, PauseRow, PlanNames,
-    QueueRow, Row, SequenceRow,
+    QueueRow, RankRow, Row, SequenceRow,
 };
 use crate::sequence::Tracker;
 use crate::table::{Series, Table};
@@ -49,6 +50,9 @@ pub struct Recorder {
     pauses: Option<Pauses>,
     /// None where no switch tells of congestion.
     notifications: Option<Series<NotificationRow>>,
+    /// None where there is no MPI job.
+    ranks: Option<Series<RankRow>>,
+    jobs: Jobs,
     /// `sojourn` and `spacing`.
     kinds: [Name; 2],
 }
@@ -116,6 +120,8 @@ pub struct Recording {
     pub pauses: Table<PauseRow>,
     /// Samples of congestion notifications; empty where no switch sends any.
     pub notifications: Table<NotificationRow>,
+    /// What the ranks of MPI jobs did when; empty where there are none.
+    pub ranks: Table<RankRow>,
 }
 
 impl Recording {
@@ -130,6 +136,37 @@ impl Recording {
             delays: Table::stored(folder),
             pauses: Table::stored(folder),
             notifications: Table::stored(folder),
+            ranks: Table::stored(folder),
+        }
+    }
+
+    /// What a run leaves that no recorder looked at: what its MPI jobs did, if it has any.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn of_jobs(plan: &Plan, files: &Files, totals: &Totals) -> Result<Option<Self>, Error> {
+        let mut known = PlanNames::new(plan);
+        let jobs = Jobs::new(plan, &mut known);
+        if jobs.is_empty() {
+            return Ok(None);
+        }
+        let names = Arc::new(known.into_names());
+        let mut ranks = series(Some(files), &names)?;
+        jobs.rows(&totals.flows).into_iter().for_each(|row| ranks.push(row));
+        Ok(Some(Self { ranks: ranks.finish(&names)?, ..Self::empty(&names) }))
+    }
+
+    fn empty(names: &Arc<Names>) -> Self {
+        Self {
+            bandwidth: Table::empty(names),
+            sequences: Table::empty(names),
+            flows: Table::empty(names),
+            queues: Table::empty(names),
+            classes: Table::empty(names),
+            delays: Table::empty(names),
+            pauses: Table::empty(names),
+            notifications: Table::empty(names),
+            ranks: Table::empty(names),
         }
     }
 
@@ -143,6 +180,7 @@ impl Recording {
         self.delays.in_folder(folder);
         self.pauses.in_folder(folder);
         self.notifications.in_folder(folder);
+        self.ranks.in_folder(folder);
     }
 }
 
@@ -187,6 +225,7 @@ impl Recorder {
                 known.class(PortId(port as u32), &class);
             }
         }
+        let jobs = Jobs::new(plan, &mut known);
         let names = Arc::new(known.into_names());
         let has_pauses = plan.probes.queues.is_some() && plan.has_pauses();
         let pauses = has_pauses.then(|| series(files, &names).map(Pauses::new));
@@ -209,6 +248,8 @@ impl Recorder {
             delays: series(files, &names)?,
             pauses: pauses.transpose()?,
             notifications: notifications.transpose()?,
+            ranks: (!jobs.is_empty()).then(|| series(files, &names)).transpose()?,
+            jobs,
             kinds,
             names,
         })
@@ -281,6 +322,9 @@ impl Recorder {
         for bins in self.bins {
             bins.finish(totals.ending.at, &mut |row| self.bandwidth.push(row));
         }
+        if let Some(ranks) = &mut self.ranks {
+            self.jobs.rows(&totals.flows).into_iter().for_each(|row| ranks.push(row));
+        }
         self.captures.finish()?;
         Ok(Recording {
             bandwidth: self.bandwidth.finish(&self.names)?,
@@ -291,12 +335,10 @@ impl Recorder {
             delays: self.delays.finish(&self.names)?,
             pauses: match self.pauses {
                 Some(pauses) => pauses.series.finish(&self.names)?,
-                None => Table::Memory(Vec::new(), Arc::clone(&self.names)),
+                None => Table::empty(&self.names),
             },
-            notifications: match self.notifications {
-                Some(notifications) => notifications.finish(&self.names)?,
-                None => Table::Memory(Vec::new(), Arc::clone(&self.names)),
-            },
+            notifications: finish(self.notifications, &self.names)?,
+            ranks: finish(self.ranks, &self.names)?,
         })
     }
 
@@ -314,6 +356,11 @@ impl Recorder {
 
 fn series<R: Row>(files: Option<&Files>, names: &Arc<Names>) -> Result<Series<R>, Error> {
     files.map_or_else(|| Ok(Series::in_memory()), |files| Series::in_file(files, Arc::clone(names)))
+}
+
+/// A table that not every run has.
+fn finish<R: Row>(series: Option<Series<R>>, names: &Arc<Names>) -> Result<Table<R>, Error> {
+    series.map_or_else(|| Ok(Table::empty(names)), |series| series.finish(names))
 }
 
 fn traces(plan: &Plan, names: &mut PlanNames) -> Vec<Trace> {

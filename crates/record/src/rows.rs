@@ -373,6 +373,42 @@ row! {
     }
 }
 
+row! {
+    /// What a rank of an MPI job did in an interval, for how long each: it computed, or waited in calls for one of these causes.
+    RankRow in "ranks.parquet" {
+        /// The job.
+        job: Name,
+        /// The rank.
+        rank: u64,
+        /// Start of the interval.
+        time_ns: u64,
+        /// Its length: 1 us or a power of two times as much, so that the run has at most 1024 of them.
+        length_ns: u64,
+        /// It computed.
+        computing_ns: u64,
+        /// The other rank came late: what it waited for was not written yet.
+        sender_ns: u64,
+        /// The congestion window, below the slow start threshold.
+        slow_start_ns: u64,
+        /// The congestion window, at or above it.
+        window_ns: u64,
+        /// Loss recovery without a timeout.
+        recovery_ns: u64,
+        /// A retransmission timeout, with the repair after it.
+        rto_ns: u64,
+        /// The peer's receive window, or the own send buffer.
+        buffer_ns: u64,
+        /// Nagle's rule: a small segment waited for an acknowledgement.
+        nagle_ns: u64,
+        /// The pacing rate.
+        pacing_ns: u64,
+        /// Serialisation and queues, and whatever nothing else accounts for.
+        bandwidth_ns: u64,
+        /// Half the least round trip.
+        latency_ns: u64,
+    }
+}
+
 /// `value` unless it is the zero that stands for "not known yet".
 fn known(value: u64) -> Option<u64> {
     (value != 0).then_some(value)

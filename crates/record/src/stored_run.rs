@@ -110,7 +110,8 @@ impl StoredRun {
 
     /// The time series, if a run of `plan`, which is that of its scenario, leaves any.
     pub fn recording(&self, plan: &Plan) -> Option<Recording> {
-        let is_recorded = Recorder::is_needed(plan) || self.lab.is_some();
+        let has_jobs = plan.jobs().next().is_some();
+        let is_recorded = Recorder::is_needed(plan) || has_jobs || self.lab.is_some();
         is_recorded.then(|| Recording::read(&self.folder))
     }
 

@@ -28,7 +28,7 @@ use flow::sum_flow;
 pub use flow::{
     CarriedSummary, DatagramSummary, EventSummary, ExchangeSummary, FlowSummary, ProgramSummary,
 };
-pub use mpi::{MpiSummary, RankSummary};
+pub use mpi::{MpiSummary, NetworkWaits, RankSummary};
 use node::sum_node;
 pub use node::{MemorySummary, NodePauseSummary, NodeSummary};
 pub use run::group_of;

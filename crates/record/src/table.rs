@@ -209,6 +209,11 @@ fn mismatch(column: &str) -> ParquetError {
 }
 
 impl<R: Row> Table<R> {
+    /// A table without rows.
+    pub(crate) fn empty(names: &Arc<Names>) -> Self {
+        Self::Memory(Vec::new(), Arc::clone(names))
+    }
+
     /// A table that an earlier run left in `folder`.
     pub fn open(folder: &Path) -> Self {
         Self::File(folder.join(R::FILE))

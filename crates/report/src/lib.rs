@@ -22,6 +22,7 @@ mod grid;
 mod heat;
 mod interval;
 mod path;
+mod ranks;
 pub mod run;
 mod script;
 pub mod sweep;
@@ -150,6 +151,11 @@ impl Section {
     /// Adds numbers to be seen at a glance.
     pub fn cards(&mut self, cards: &[Card]) {
         glance::write(cards, &mut self.body);
+    }
+
+    /// Adds a heading below the section's.
+    pub(crate) fn heading(&mut self, text: &str) {
+        let _ = writeln!(self.body, "<h3>{}</h3>", escape(text));
     }
 
     /// Adds a picture, as SVG, with words under it.

@@ -4,7 +4,7 @@
 use scenario::Plan;
 
 use crate::curves::{self, Colours, Figure};
-use crate::{Cell, Grid, Mood, Page, Section, topology};
+use crate::{Cell, Grid, Mood, Page, Section, ranks, topology};
 use record::error::Error;
 use record::expectation::Verdict;
 use record::lab::LabReport;
@@ -81,6 +81,7 @@ impl Run<'_> {
         page.section(&self.again());
         page.section(&glance::section(self.summary, units));
         if let Some(recording) = self.recording {
+            ranks::sections(&mut page, &recording.ranks, units)?;
             let mut figures = curves::over_time(self, recording)?;
             let mut counted = Vec::from_iter(curves::goodputs(self));
             counted.extend(curves::completions(self));

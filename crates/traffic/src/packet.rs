@@ -135,6 +135,8 @@ pub struct Packet {
     pub created: Instant,
     /// When it entered the queue it is in, for its sojourn time.
     pub queued: Instant,
+    /// What its sender's TCP tells the receiver's of how long it was limited; for accounts, not on the wire.
+    pub limited: u64,
     /// Length of the Ethernet frame, header and FCS included, preamble and gap not.
     pub length: u32,
     /// The flow it belongs to.

@@ -10,6 +10,7 @@ use traffic::{Duration, FlowId, HostId, Instant, Packet};
 use crate::config::Config;
 use crate::handshake::{self, Handshake};
 use crate::info::{Info, Phase};
+use crate::limit::LimitedTimes;
 use crate::option::{Kept, OptionError, SocketOption};
 use crate::receiver::{AckContent, Receiver};
 use crate::sender::Sender;
@@ -53,6 +54,8 @@ pub struct Connection {
     syn: Tcp,
     /// No challenge ACK is sent earlier.
     challenge_after: Instant,
+    /// How long the peer was limited, as what came from it tells.
+    peer_limited: LimitedTimes,
     kept: Option<Box<Kept>>,
 }
 
@@ -84,6 +87,7 @@ impl Connection {
             scale: handshake::scale_for(window, config.segment.window_scale_max),
             syn: Tcp::default(),
             challenge_after: Instant::ZERO,
+            peer_limited: LimitedTimes::default(),
             kept: None,
             template: Packet {
                 flow,
@@ -141,6 +145,7 @@ impl Connection {
 
     fn receive_data(&mut self, packet: &Packet, now: Instant) -> ProcessingCost {
         let tcp = &packet.tcp;
+        self.peer_limited.take_note(packet.limited);
         if self.is_plain(packet)
             && self.sender.on_predicted_data(tcp)
             && self.receiver.on_predicted_data(tcp, now)
@@ -308,6 +313,7 @@ impl Connection {
             packet.tos |= ecn::ECT0;
         }
         packet.retransmission = out.retransmission;
+        packet.limited = self.sender.limited_note();
         self.segments_sent += 1;
     }
 
@@ -531,6 +537,21 @@ impl Connection {
     /// Whether both directions are finished, or the connection failed.
     pub fn is_closed(&self) -> bool {
         self.phase == Phase::Failed || self.is_send_finished() && self.is_receive_finished()
+    }
+
+    /// For how long this end could not send what it had to send, so far, and by what it was limited.
+    pub fn limited_times(&self, now: Instant) -> LimitedTimes {
+        self.sender.limited_times(now)
+    }
+
+    /// That of the peer, when it sent what came last.
+    pub const fn peer_limited_times(&self) -> &LimitedTimes {
+        &self.peer_limited
+    }
+
+    /// The least round trip time seen; zero before the first sample.
+    pub const fn min_rtt(&self) -> Duration {
+        self.sender.min_rtt()
     }
 
     /// A snapshot.

@@ -4,6 +4,7 @@ mod ack;
 mod burst;
 pub(crate) mod emit;
 mod idle;
+mod limited;
 mod loss;
 mod options;
 mod prr;
@@ -157,6 +158,7 @@ pub(crate) struct Sender {
     tlp_high: u64,
     tlp_retransmitted: bool,
     validated: idle::Validated,
+    limited: limited::Limited,
     /// The SACK blocks of the last ACK that had any.
     blocks_before: [(u64, u64); traffic::packet::SACK_BLOCKS_MAX],
     /// When the algorithm's view was last brought up to date.
@@ -288,6 +290,7 @@ impl Sender {
             window_stamp: Instant::ZERO,
             last_sent: Instant::ZERO,
             validated: idle::Validated::default(),
+            limited: limited::Limited::default(),
             blocks_before: Default::default(),
             refreshed: Instant::NEVER,
             small_end: 0,

@@ -28,13 +28,14 @@ const EVENTS: [&str; 8] =
     ["events", ">completed", ">per second", ">p50", ">p99", ">p99.9", ">max", ">late fragments"];
 
 /// What is told of an MPI job.
-const JOBS: [&str; 7] = [
+const JOBS: [&str; 8] = [
     "MPI job",
     ">time to solution",
     ">ranks finished",
     ">computing",
     ">waiting",
     ">for a late sender",
+    ">else mostly",
     ">messages",
 ];
 
@@ -213,10 +214,16 @@ fn jobs(summary: &Summary, units: Units) -> String {
             Cell::quantity(Kind::Share, job.computing),
             Cell::quantity(Kind::Share, job.waiting),
             Cell::quantity(Kind::Share, job.waiting_for_sender),
+            job.waiting_for.most().map_or_else(String::new, most).into(),
             Cell::quantity(Kind::Number, job.messages as f64),
         ]);
     }
     if table.is_empty() { String::new() } else { table.render() }
+}
+
+/// What ranks waited for most on the network, with its share of their time.
+fn most((cause, share): (&str, f64)) -> String {
+    format!("{cause} {}", record::quantity::share(share))
 }
 
 fn more(all: usize) -> String {

@@ -11,7 +11,7 @@ use transport::{Config, Connection, Info, OptionError, Phase, SocketOption};
 
 use super::datagrams::DatagramSocket;
 use super::{Endpoint, SOCKETS};
-use crate::application::{Application, SocketEvent, SocketId, Sockets};
+use crate::application::{Application, ConnectionLimits, SocketEvent, SocketId, Sockets};
 use crate::datagram::Delay;
 use crate::flow_table::FlowTable;
 use crate::schedule::Schedule;
@@ -332,6 +332,19 @@ impl Sockets for HostSockets<'_> {
         let own = self.sockets.get_mut((self.first + socket.0) as usize);
         if let Some(State::Datagrams(datagrams)) = own.map(|socket| &mut socket.state) {
             datagrams.reads_always = true;
+        }
+    }
+
+    fn limits(&self, SocketId(number): SocketId) -> ConnectionLimits {
+        let socket = self.sockets.get((self.first + number) as usize);
+        let Some(&Socket { state: State::Open(index), .. }) = socket else {
+            return ConnectionLimits::default();
+        };
+        let connection = &self.open.endpoints[index as usize].connection;
+        ConnectionLimits {
+            own: connection.limited_times(self.now),
+            peer: *connection.peer_limited_times(),
+            min_rtt: connection.min_rtt(),
         }
     }
 

@@ -6,7 +6,10 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use traffic::Instant;
+use traffic::{Duration, Instant};
+use transport::LimitedTimes;
+
+use super::wait::Transfer;
 
 /// What a header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +41,23 @@ pub(super) struct Header {
     pub(super) bytes: u64,
     /// When the sending rank wrote it.
     pub(super) written: Instant,
+    /// How long its connection had been limited by then.
+    pub(super) limited: LimitedTimes,
+    /// What went before it: a request to send, or what asked for it.
+    pub(super) transfer: Transfer,
+}
+
+impl Header {
+    /// The transfer, now that what was written has come to its end; its sender was limited for so long so far, and `latency` is
+    /// the least that the way takes.
+    pub(super) fn carried(
+        &self,
+        now: Instant,
+        limited: &LimitedTimes,
+        latency: Duration,
+    ) -> Transfer {
+        self.transfer.carried([self.written, now], [&self.limited, limited], latency)
+    }
 }
 
 /// The headers on the way in one direction.

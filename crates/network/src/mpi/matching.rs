@@ -2,10 +2,9 @@
 
 use std::collections::VecDeque;
 
-use traffic::Instant;
-
 use super::envelope::Envelope;
 use super::program::Request;
+use super::wait::Transfer;
 
 /// What came before it was asked for.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +19,7 @@ pub(super) enum Unexpected {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Matching {
     posted: VecDeque<(u32, i32, Request)>,
-    unexpected: VecDeque<(Envelope, Unexpected, Instant)>,
+    unexpected: VecDeque<(Envelope, Unexpected, Transfer)>,
 }
 
 impl Matching {
@@ -29,8 +28,8 @@ impl Matching {
         &mut self,
         (communicator, tag): (u32, i32),
         request: Request,
-    ) -> Option<(Envelope, Unexpected, Instant)> {
-        let is_it = |(envelope, ..): &(Envelope, Unexpected, Instant)| {
+    ) -> Option<(Envelope, Unexpected, Transfer)> {
+        let is_it = |(envelope, ..): &(Envelope, Unexpected, Transfer)| {
             (envelope.communicator, envelope.tag) == (communicator, tag)
         };
         let found = self.unexpected.iter().position(is_it);
@@ -45,14 +44,14 @@ impl Matching {
         &mut self,
         envelope: Envelope,
         what: Unexpected,
-        written: Instant,
+        transfer: Transfer,
     ) -> Option<Request> {
         let Envelope { communicator, tag, .. } = envelope;
         let is_it = |&(c, t, _): &(u32, i32, Request)| (c, t) == (communicator, tag);
         match self.posted.iter().position(is_it) {
             Some(place) => self.posted.remove(place).map(|(_, _, request)| request),
             None => {
-                self.unexpected.push_back((envelope, what, written));
+                self.unexpected.push_back((envelope, what, transfer));
                 None
             }
         }

@@ -10,11 +10,15 @@ use super::collective::{Collective, Kind, Round};
 use super::envelope::{Content, Envelope, Header, Headers};
 use super::matching::{Matching, Unexpected};
 use super::program::{Call, Calls, Message, Program, Request};
+use super::timeline::Timeline;
+use super::wait::{Transfer, Waits};
 use super::{Library, Phases, Progress};
-use crate::application::{ActivePeriod, Application, SocketEvent, SocketId, Sockets};
+use crate::application::{
+    ActivePeriod, Application, ConnectionLimits, SocketEvent, SocketId, Sockets,
+};
 
 /// What became of a rank.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RankTotals {
     /// Its number.
@@ -25,14 +29,15 @@ pub struct RankTotals {
     pub finished: Option<Instant>,
     /// How long it computed.
     pub computing: Duration,
-    /// How long it waited in calls.
-    pub waiting: Duration,
-    /// Of that, until what it waited for last had been sent: the sender came late.
-    pub waiting_for_sender: Duration,
+    /// How long it waited in calls, and what for.
+    pub waiting: Waits,
     /// Messages that it sent to other ranks.
     pub messages: u64,
     /// Their payload.
     pub bytes: u64,
+    /// What it did when; shared by the ends of all its connections. A driver that runs it in another process does not have it.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub timeline: Arc<Timeline>,
 }
 
 /// An MPI job.
@@ -65,7 +70,7 @@ impl Job {
                 state: State::Idle,
                 outstanding: BTreeSet::new(),
                 numbered: 0,
-                last_written: Instant::ZERO,
+                last: Transfer::default(),
                 totals: RankTotals { rank: own as u32, ..RankTotals::default() },
             }
         };
@@ -81,10 +86,11 @@ struct Peer {
     matching: Matching,
     /// The header that is being read with what follows it, and how much of it is still to come.
     reading: Option<(Header, u64)>,
-    /// Whether something came that was not read.
+    /// Whether something came that was not read, and when the last of it did.
     ready: bool,
-    /// Sends that are written, and not all in the send buffer.
-    writing: Vec<Request>,
+    came: Instant,
+    /// Sends that are written, and not all in the send buffer, with their headers.
+    writing: Vec<(Request, Header)>,
     /// Messages that wait to be asked for: their number, request and payload.
     offered: Vec<(u64, Request, u64)>,
     /// Messages that were asked for: their sender's number, and the receive.
@@ -99,6 +105,7 @@ impl Peer {
             matching: Matching::default(),
             reading: None,
             ready: false,
+            came: Instant::ZERO,
             writing: Vec::new(),
             offered: Vec::new(),
             awaited: Vec::new(),
@@ -125,8 +132,8 @@ pub struct Rank {
     outstanding: BTreeSet<Request>,
     /// Messages that it has numbered.
     numbered: u64,
-    /// When the message was written that completed a request last.
-    last_written: Instant,
+    /// What completed a request last.
+    last: Transfer,
     totals: RankTotals,
 }
 
@@ -220,12 +227,21 @@ impl Rank {
         }
     }
 
-    /// Writes a header with what follows it.
-    fn write(&mut self, peer: usize, content: Content, payload: u64, sockets: &mut dyn Sockets) {
+    /// Writes a header with what follows it; `transfer` is what went before.
+    fn write(
+        &mut self,
+        peer: usize,
+        content: Content,
+        payload: u64,
+        transfer: Transfer,
+        sockets: &mut dyn Sockets,
+    ) -> Header {
         let bytes = self.library.header.0.saturating_add(payload);
-        let header = Header { content, bytes, written: sockets.now() };
+        let limited = sockets.limits(self.socket(peer)).own;
+        let header = Header { content, bytes, written: sockets.now(), limited, transfer };
         self.peers[peer].outgoing.push(header);
         sockets.write(self.socket(peer), bytes);
+        header
     }
 
     fn send(&mut self, message: Message, request: Request, sockets: &mut dyn Sockets) {
@@ -233,20 +249,20 @@ impl Rank {
         let peer = peer as usize;
         let envelope = Envelope { communicator, tag, number: self.numbered };
         self.numbered += 1;
+        let transfer = Transfer::new(sockets.now());
         if peer == self.number() {
-            let now = sockets.now();
-            let receive = self.peers[peer].matching.arrive(envelope, Unexpected::Eager, now);
-            return receive.into_iter().for_each(|receive| self.complete(receive, now));
+            let receive = self.peers[peer].matching.arrive(envelope, Unexpected::Eager, transfer);
+            return receive.into_iter().for_each(|receive| self.complete(receive, transfer));
         }
         self.totals.messages += 1;
         self.totals.bytes += bytes;
         self.outstanding.insert(request);
         if bytes <= self.library.eager_max.0 {
-            self.peers[peer].writing.push(request);
-            self.write(peer, Content::Eager(envelope), bytes, sockets);
+            let header = self.write(peer, Content::Eager(envelope), bytes, transfer, sockets);
+            self.peers[peer].writing.push((request, header));
         } else {
             self.peers[peer].offered.push((envelope.number, request, bytes));
-            self.write(peer, Content::RequestToSend(envelope), 0, sockets);
+            self.write(peer, Content::RequestToSend(envelope), 0, transfer, sockets);
         }
     }
 
@@ -255,9 +271,10 @@ impl Rank {
         let peer = peer as usize;
         self.outstanding.insert(request);
         match self.peers[peer].matching.post((communicator, tag), request) {
-            Some((_, Unexpected::Eager, written)) => self.complete(request, written),
+            Some((_, Unexpected::Eager, transfer)) => self.complete(request, transfer),
             Some((envelope, Unexpected::RequestToSend, _)) => {
-                self.ask(peer, envelope, request, sockets);
+                let transfer = Transfer::new(sockets.now());
+                self.ask(peer, envelope, request, transfer, sockets);
             }
             None => {}
         }
@@ -269,21 +286,24 @@ impl Rank {
         peer: usize,
         envelope: Envelope,
         request: Request,
+        transfer: Transfer,
         sockets: &mut dyn Sockets,
     ) {
         self.peers[peer].awaited.push((envelope.number, request));
-        self.write(peer, Content::ClearToSend(envelope.number), 0, sockets);
+        self.write(peer, Content::ClearToSend(envelope.number), 0, transfer, sockets);
     }
 
-    fn complete(&mut self, request: Request, written: Instant) {
+    fn complete(&mut self, request: Request, transfer: Transfer) {
         self.outstanding.remove(&request);
-        self.last_written = self.last_written.max(written);
+        self.last = transfer;
     }
 
     /// All that was written to that peer is in the send buffer.
-    fn written(&mut self, peer: usize, now: Instant) {
-        for request in core::mem::take(&mut self.peers[peer].writing) {
-            self.complete(request, now);
+    fn written(&mut self, peer: usize, sockets: &dyn Sockets) {
+        let (now, limited) = (sockets.now(), sockets.limits(self.socket(peer)).own);
+        for (request, header) in core::mem::take(&mut self.peers[peer].writing) {
+            let carried = header.carried(now, &limited, Duration::ZERO);
+            self.complete(request, carried);
         }
     }
 
@@ -312,17 +332,19 @@ impl Rank {
 
     /// A header with all that follows it came from that peer.
     fn arrived(&mut self, peer: usize, header: Header, sockets: &mut dyn Sockets) {
-        let Header { content, written, .. } = header;
+        let ConnectionLimits { peer: limited, min_rtt, .. } = sockets.limits(self.socket(peer));
         let connection = &mut self.peers[peer];
-        match content {
+        let transfer =
+            header.carried(connection.came, &limited, Duration::from_ps(min_rtt.as_ps() / 2));
+        match header.content {
             Content::Eager(envelope) => {
-                let receive = connection.matching.arrive(envelope, Unexpected::Eager, written);
-                receive.into_iter().for_each(|request| self.complete(request, written));
+                let receive = connection.matching.arrive(envelope, Unexpected::Eager, transfer);
+                receive.into_iter().for_each(|request| self.complete(request, transfer));
             }
             Content::RequestToSend(envelope) => {
                 let what = Unexpected::RequestToSend;
-                if let Some(request) = connection.matching.arrive(envelope, what, written) {
-                    self.ask(peer, envelope, request, sockets);
+                if let Some(request) = connection.matching.arrive(envelope, what, transfer) {
+                    self.ask(peer, envelope, request, transfer, sockets);
                 }
             }
             Content::ClearToSend(number) => {
@@ -330,15 +352,16 @@ impl Rank {
                     connection.offered.iter().position(|(offered, ..)| *offered == number);
                 if let Some(place) = offered {
                     let (_, request, bytes) = connection.offered.remove(place);
-                    connection.writing.push(request);
-                    self.write(peer, Content::Data(number), bytes, sockets);
+                    let data = Content::Data(number);
+                    let header = self.write(peer, data, bytes, transfer, sockets);
+                    self.peers[peer].writing.push((request, header));
                 }
             }
             Content::Data(number) => {
                 let awaited = connection.awaited.iter().position(|(awaited, _)| *awaited == number);
                 if let Some(place) = awaited {
                     let (_, request) = connection.awaited.remove(place);
-                    self.complete(request, written);
+                    self.complete(request, transfer);
                 }
             }
         }
@@ -371,9 +394,9 @@ impl Rank {
 
     /// The rank waited since then, and does no longer.
     fn waited(&mut self, since: Instant, now: Instant) {
-        self.totals.waiting += now - since;
-        let sent = self.last_written.max(since).min(now);
-        self.totals.waiting_for_sender += sent - since;
+        let waits = self.last.causes([since, now]);
+        self.totals.waiting.add(&waits);
+        Arc::make_mut(&mut self.totals.timeline).wait(since, &waits);
     }
 
     /// Goes as far as it can without waiting.
@@ -420,6 +443,7 @@ impl Rank {
             Call::Compute(time) => {
                 let time = self.library.scaled(time);
                 self.totals.computing += time;
+                Arc::make_mut(&mut self.totals.timeline).compute(now, now + time);
                 return State::Computing { until: now + time };
             }
             Call::Send(message, request) => self.send(message, request, sockets),
@@ -494,11 +518,12 @@ impl Application for Rank {
             SocketEvent::Accepted(_) => self.opened += 1,
             SocketEvent::Readable(socket) => {
                 let peer = self.peer_of(socket);
+                self.peers[peer].came = now;
                 if !core::mem::replace(&mut self.peers[peer].ready, true) {
                     self.ready.push_back(peer as u32);
                 }
             }
-            SocketEvent::Writable(socket) => self.written(self.peer_of(socket), now),
+            SocketEvent::Writable(socket) => self.written(self.peer_of(socket), sockets),
             _ => {}
         }
         if self.state == State::Connecting && self.opened + 1 == self.peers.len() {
@@ -524,6 +549,6 @@ impl Application for Rank {
     }
 
     fn rank(&self) -> Option<RankTotals> {
-        Some(self.totals)
+        Some(self.totals.clone())
     }
 }

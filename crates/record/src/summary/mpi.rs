@@ -1,10 +1,12 @@
 //! MPI jobs in the summary.
 
 use network::mpi::rank::RankTotals;
+use network::mpi::wait::{Cause, Waits};
 use serde::{Deserialize, Serialize};
 use traffic::Duration;
 
 use super::per;
+use crate::ranks;
 use crate::totals::FlowTotals;
 
 /// What became of an MPI job.
@@ -22,6 +24,9 @@ pub struct MpiSummary {
     pub waiting: f64,
     /// Of all their time, that in which what they waited for had not been sent.
     pub waiting_for_sender: f64,
+    /// Of all their time, what else they waited for.
+    #[serde(default)]
+    pub waiting_for: NetworkWaits,
     /// Messages between ranks.
     pub messages: u64,
     /// Their payload.
@@ -42,36 +47,92 @@ pub struct RankSummary {
     pub waiting_seconds: f64,
     /// Of that, until what it waited for had been sent, seconds.
     pub waiting_for_sender_seconds: f64,
+    /// What it waited for during the others, seconds.
+    #[serde(default)]
+    pub waiting_for_seconds: NetworkWaits,
+}
+
+/// What ranks wait for on the network, as shares or in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NetworkWaits {
+    /// The congestion window, below the slow start threshold.
+    pub slow_start: f64,
+    /// The congestion window, at or above it.
+    pub window: f64,
+    /// Loss recovery without a timeout.
+    pub recovery: f64,
+    /// A retransmission timeout, with the repair after it.
+    pub rto: f64,
+    /// The peer's receive window, or the own send buffer.
+    pub buffer: f64,
+    /// Nagle's rule.
+    pub nagle: f64,
+    /// The pacing rate.
+    pub pacing: f64,
+    /// Serialisation and queues, and whatever nothing else accounts for.
+    pub bandwidth: f64,
+    /// Half the least round trip.
+    pub latency: f64,
+}
+
+impl NetworkWaits {
+    /// The largest of them with its name in words; none if there is none above zero.
+    pub fn most(&self) -> Option<(&'static str, f64)> {
+        let all = [
+            ("slow start", self.slow_start),
+            ("window", self.window),
+            ("recovery", self.recovery),
+            ("RTO", self.rto),
+            ("buffers", self.buffer),
+            ("Nagle", self.nagle),
+            ("pacing", self.pacing),
+            ("bandwidth", self.bandwidth),
+            ("latency", self.latency),
+        ];
+        all.into_iter().filter(|(_, value)| *value > 0.0).max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    fn of(waits: &Waits, value: impl Fn(Duration) -> f64) -> Self {
+        let value = |cause: Cause| value(waits[cause]);
+        Self {
+            slow_start: value(Cause::SlowStart),
+            window: value(Cause::Window),
+            recovery: value(Cause::Recovery),
+            rto: value(Cause::Timeout),
+            buffer: value(Cause::Buffer),
+            nagle: value(Cause::Nagle),
+            pacing: value(Cause::Pacing),
+            bandwidth: value(Cause::Bandwidth),
+            latency: value(Cause::Latency),
+        }
+    }
 }
 
 /// What became of the job that these flows are the connections of, if they are.
 pub(super) fn sum_mpi<'t>(flows: impl Iterator<Item = &'t FlowTotals>) -> Option<MpiSummary> {
-    let mut ranks: Vec<RankTotals> =
-        flows.flat_map(|flow| flow.ranks.iter().flatten().map(|rank| **rank)).collect();
-    ranks.sort_unstable_by_key(|rank| rank.rank);
-    ranks.dedup_by_key(|rank| rank.rank);
+    let ranks = ranks::all(flows);
     let finished = ranks.iter().filter(|rank| rank.finished.is_some()).count();
     let (start, end) = (
         ranks.iter().filter_map(|rank| rank.started).min(),
         ranks.iter().filter_map(|rank| rank.finished).max(),
     );
     let time = start.zip(end).filter(|_| finished == ranks.len());
-    let seconds = |of: fn(&RankTotals) -> Duration| -> f64 {
-        ranks.iter().map(|rank| of(rank).as_secs_f64()).sum()
-    };
-    let computing = seconds(|rank| rank.computing);
-    let waiting = seconds(|rank| rank.waiting);
-    let for_sender = seconds(|rank| rank.waiting_for_sender);
-    let all = computing + waiting;
+    let computing =
+        ranks.iter().map(|rank| rank.computing).fold(Duration::ZERO, |sum, time| sum + time);
+    let mut waits = Waits::default();
+    ranks.iter().for_each(|rank| waits.add(&rank.waiting));
+    let all = (computing + waits.total()).as_secs_f64();
+    let share = |time: Duration| per(time.as_secs_f64(), all);
     (!ranks.is_empty()).then(|| MpiSummary {
         time_seconds: time.map(|(start, end)| (end - start).as_secs_f64()),
         finished: finished as u64,
-        computing: per(computing, all),
-        waiting: per(waiting, all),
-        waiting_for_sender: per(for_sender, all),
+        computing: share(computing),
+        waiting: share(waits.total()),
+        waiting_for_sender: share(waits[Cause::Sender]),
+        waiting_for: NetworkWaits::of(&waits, share),
         messages: ranks.iter().map(|rank| rank.messages).sum(),
         bytes: ranks.iter().map(|rank| rank.bytes).sum(),
-        rank: ranks.iter().map(sum_rank).collect(),
+        rank: ranks.iter().map(|rank| sum_rank(rank)).collect(),
     })
 }
 
@@ -80,7 +141,8 @@ fn sum_rank(rank: &RankTotals) -> RankSummary {
     RankSummary {
         time_seconds: time.map(|(start, end)| (end - start).as_secs_f64()),
         computing_seconds: rank.computing.as_secs_f64(),
-        waiting_seconds: rank.waiting.as_secs_f64(),
-        waiting_for_sender_seconds: rank.waiting_for_sender.as_secs_f64(),
+        waiting_seconds: rank.waiting.total().as_secs_f64(),
+        waiting_for_sender_seconds: rank.waiting[Cause::Sender].as_secs_f64(),
+        waiting_for_seconds: NetworkWaits::of(&rank.waiting, |time| time.as_secs_f64()),
     }
 }

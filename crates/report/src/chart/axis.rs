@@ -53,6 +53,12 @@ impl Axis {
         self
     }
 
+    /// About so many ticks of an axis with a range: where they lie as shares of it, and their texts.
+    pub(crate) fn ticks(&self, about: u32) -> Vec<(f64, String)> {
+        let layout = self.lay_out(core::iter::empty(), about, true);
+        layout.ticks.iter().map(|(tick, text)| (layout.place(*tick), text.clone())).collect()
+    }
+
     /// The axis laid out for `data`; `ticks` is about how many ticks it should have.
     pub(super) fn lay_out(
         &self,

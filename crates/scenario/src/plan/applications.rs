@@ -39,6 +39,14 @@ impl Plan {
         })
     }
 
+    /// The MPI jobs: their names, and the flows that are their connections.
+    pub fn jobs(&self) -> impl Iterator<Item = (&str, Range<usize>)> {
+        self.sharing().filter_map(|flows| {
+            let first = &self.flows[flows.start];
+            first.job().map(|_| (first.group(), flows))
+        })
+    }
+
     /// The applications of flows that [`Self::sharing`] names, in the order in which hosts have them; none where programs of
     /// this machine are.
     pub fn applications(&self, flows: Range<usize>) -> Vec<PlannedApplication> {

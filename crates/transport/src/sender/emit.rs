@@ -165,6 +165,7 @@ impl Sender {
         let (in_flight, cwnd) = (self.in_flight(), self.sock.cwnd);
         if in_flight >= cwnd {
             self.burst_ended();
+            self.note_repair_limit(now);
             // What is sent again is no use of the window: `tcp_write_xmit` looks at it for new data alone.
             if self.has_new_data() {
                 self.note_usage(true, in_flight, now);
@@ -172,6 +173,7 @@ impl Sender {
             return None;
         }
         if !self.repair_may_go(cwnd - in_flight, now) {
+            self.note_burst_limit(now);
             return None;
         }
         Some(self.retransmit(index, now))
@@ -190,6 +192,7 @@ impl Sender {
 
     /// The segment at `index` leaves once more.
     fn send_again(&mut self, index: u32, now: Instant) -> Outgoing {
+        self.end_silence(now);
         let start = self.board.start_of(index).max(self.una);
         let segment = *self.board.segment(index);
         let fin = segment.flags & FIN != 0;
@@ -206,6 +209,7 @@ impl Sender {
     /// Counts a segment that leaves.
     #[inline]
     fn sent(&mut self, payload: u32, now: Instant) {
+        self.end_limit(now);
         self.stats.data_segments += 1;
         self.stats.bytes_sent += u64::from(payload);
         self.prr.out = self.prr.out.wrapping_add(1);
@@ -272,6 +276,7 @@ impl Sender {
             return self.stop(false, now);
         }
         if !self.small_may_go(now) {
+            self.note_burst_limit(now);
             return None;
         }
         Some(self.send_small(payload, now))
@@ -288,6 +293,7 @@ impl Sender {
     fn stop_at(&mut self, limited: bool, in_flight: u32, now: Instant) {
         self.resting = true;
         self.burst_ended();
+        self.note_limit(limited, in_flight, now);
         self.note_stop(limited, in_flight, now);
     }
 
@@ -307,6 +313,7 @@ impl Sender {
     fn note_wait(&mut self, in_flight: u32, now: Instant) {
         let room = u64::from(self.sock.cwnd.saturating_sub(in_flight)) * u64::from(self.agreed.mss);
         let limited = !self.has_to_be_paced(now) && self.nxt + room < self.window_end;
+        self.note_burst_limit(now);
         self.note_stop(limited, in_flight, now);
     }
 

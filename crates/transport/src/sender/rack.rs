@@ -66,6 +66,12 @@ impl Rack {
         }
     }
 
+    /// The round trip of the segment that the last ACK delivered last.
+    #[inline]
+    pub(super) const fn rtt(&self) -> Duration {
+        self.rtt
+    }
+
     /// Whether the segment was sent before the one delivered.
     fn sent_before(&self, sent: Instant, end: u64) -> bool {
         (sent, end) < (self.sent, self.end)

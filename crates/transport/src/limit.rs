@@ -1,0 +1,96 @@
+//! What limits a sender that has data to send, and for how long (RFC 4898's `SndLimTime`, with what it calls the congestion
+//! window told apart).
+
+use core::ops::Index;
+
+use traffic::Duration;
+
+/// What keeps data from being sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// The congestion window, below the slow start threshold.
+    SlowStart,
+    /// The congestion window, at or above it.
+    Window,
+    /// Loss recovery without a timeout: until a loss is found and repaired.
+    Recovery,
+    /// A retransmission timeout: the silence before it, and the repair after.
+    Timeout,
+    /// The peer's receive window, or the own send buffer.
+    Buffer,
+    /// Nagle's rule: a small segment waits for the acknowledgement of the one before.
+    Nagle,
+    /// The pacing rate.
+    Pacing,
+}
+
+impl Limit {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 7] = [
+        Self::SlowStart,
+        Self::Window,
+        Self::Recovery,
+        Self::Timeout,
+        Self::Buffer,
+        Self::Nagle,
+        Self::Pacing,
+    ];
+}
+
+/// How long a sender was limited so far, by what limited it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LimitedTimes([Duration; Limit::ALL.len()]);
+
+impl Index<Limit> for LimitedTimes {
+    type Output = Duration;
+
+    fn index(&self, limit: Limit) -> &Duration {
+        &self.0[limit as usize]
+    }
+}
+
+impl LimitedTimes {
+    /// It was limited for so much longer.
+    #[inline]
+    pub fn add(&mut self, limit: Limit, time: Duration) {
+        self.0[limit as usize] += time;
+    }
+
+    /// Takes in what a segment of the peer says: [`note`] of one of its limits.
+    #[inline]
+    pub(crate) fn take_note(&mut self, note: u64) {
+        if let Some(time) = self.0.get_mut((note & NUMBER) as usize) {
+            *time = (*time).max(Duration::from_ps(note >> NUMBER_BITS));
+        }
+    }
+}
+
+/// A limit's number stands in the lowest bits of a note, the time above it: 2^61 ps are 26 days.
+const NUMBER_BITS: u32 = 3;
+const NUMBER: u64 = (1 << NUMBER_BITS) - 1;
+const _: () = assert!(Limit::ALL.len() <= 1 << NUMBER_BITS);
+
+/// What a segment tells the receiver's accounts, not the wire: the limit that ended last, and for how long it has limited so
+/// far. As that is a sum, a lost segment takes nothing away that the next one does not bring.
+#[inline]
+pub(crate) const fn note(limit: Limit, time: Duration) -> u64 {
+    time.as_ps() << NUMBER_BITS | limit as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_bring_the_sums_of_each_limit_once() {
+        let mut times = LimitedTimes::default();
+        for limit in Limit::ALL {
+            let time = |us| Duration::from_us(us * (1 + limit as u64));
+            [3, 7, 7, 5].map(|us| times.take_note(note(limit, time(us))));
+            assert_eq!(times[limit], time(7));
+        }
+        let before = times;
+        times.take_note(0);
+        assert_eq!(times, before, "a segment that no limit came before");
+    }
+}

@@ -1,0 +1,125 @@
+//! How long this sender is limited, and by what. It decides nothing.
+//!
+//! A limit counts from when data that is there cannot be sent to when the next segment leaves. If an ACK ends it, what that came
+//! later than the least round trip after the last of the segments that it acknowledges counts for no limit: then the path was
+//! busy, and a larger window would only have queued more.
+
+use congestion::State;
+use traffic::{Duration, Instant};
+
+use super::Sender;
+use crate::limit::{self, Limit, LimitedTimes};
+
+/// The accounts of a sender.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Limited {
+    /// What limits now, and since when.
+    now: Option<Limit>,
+    since: Instant,
+    /// What segments tell of the limit that ended last: [`limit::note`].
+    note: u64,
+    times: LimitedTimes,
+}
+
+impl Limited {
+    fn add(&mut self, limit: Limit, time: Duration) {
+        self.times.add(limit, time);
+        self.note = limit::note(limit, self.times[limit]);
+    }
+}
+
+impl Sender {
+    /// How long it was limited so far, with what limits it now.
+    pub(crate) fn limited_times(&self, now: Instant) -> LimitedTimes {
+        let mut times = self.limited.times;
+        if let Some(limit) = self.limited.now {
+            times.add(limit, now.since(self.limited.since));
+        }
+        times
+    }
+
+    /// The least round trip time seen; zero before the first sample.
+    pub(crate) const fn min_rtt(&self) -> Duration {
+        match self.rtt.min_us() {
+            u32::MAX => Duration::ZERO,
+            us => Duration::from_us(us as u64),
+        }
+    }
+
+    /// What a segment tells of it.
+    #[inline]
+    pub(crate) const fn limited_note(&self) -> u64 {
+        self.limited.note
+    }
+
+    /// What limits where the congestion window does.
+    fn window_limit(&self) -> Limit {
+        match self.state {
+            State::Loss => Limit::Timeout,
+            State::Recovery => Limit::Recovery,
+            _ if self.in_slow_start() && !self.controls() => Limit::SlowStart,
+            _ => Limit::Window,
+        }
+    }
+
+    /// Sending stopped, with so many packets in flight; the congestion window limited if `by_window`, and is asked before the
+    /// peer's.
+    #[inline]
+    pub(super) fn note_limit(&mut self, by_window: bool, in_flight: u32, now: Instant) {
+        if self.nxt < self.supplied {
+            let full = in_flight >= self.sock.cwnd && self.nxt < self.written();
+            let limit = if by_window || full { self.window_limit() } else { self.other_limit() };
+            self.begin_limit(limit, now);
+        }
+    }
+
+    /// Lost segments wait for the congestion window.
+    pub(super) fn note_repair_limit(&mut self, now: Instant) {
+        self.begin_limit(self.window_limit(), now);
+    }
+
+    /// The next burst waits for the pacer's time, or for more window.
+    pub(super) fn note_burst_limit(&mut self, now: Instant) {
+        let paced = self.has_to_be_paced(now);
+        let limit = if paced { Limit::Pacing } else { self.window_limit() };
+        self.begin_limit(limit, now);
+    }
+
+    fn other_limit(&self) -> Limit {
+        let end = self.written().min(self.nxt + u64::from(self.agreed.mss));
+        if end > self.nxt && end <= self.window_end { Limit::Nagle } else { Limit::Buffer }
+    }
+
+    fn begin_limit(&mut self, limit: Limit, now: Instant) {
+        if self.limited.now != Some(limit) {
+            self.end_limit(now);
+            (self.limited.now, self.limited.since) = (Some(limit), now);
+        }
+    }
+
+    /// A segment leaves.
+    #[inline]
+    pub(super) fn end_limit(&mut self, now: Instant) {
+        if let Some(limit) = self.limited.now.take() {
+            self.count_limit(limit, now);
+        }
+    }
+
+    #[inline(never)]
+    fn count_limit(&mut self, limit: Limit, now: Instant) {
+        let late = match limit {
+            Limit::Timeout | Limit::Pacing => Duration::ZERO,
+            _ => self.rack.rtt() - Duration::from_us(u64::from(self.rtt.min_us())),
+        };
+        self.limited.add(limit, now.since(self.limited.since + late));
+    }
+
+    /// A segment leaves again. Unless that was already limited so, all the silence since the last segment was the loss's.
+    pub(super) fn end_silence(&mut self, now: Instant) {
+        let limit = if self.state == State::Loss { Limit::Timeout } else { Limit::Recovery };
+        if self.limited.now != Some(limit) {
+            self.limited.now = None;
+            self.limited.add(limit, now.since(self.last_sent));
+        }
+    }
+}
