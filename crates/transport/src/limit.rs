@@ -86,7 +86,7 @@ mod tests {
         let mut times = LimitedTimes::default();
         for limit in Limit::ALL {
             let time = |us| Duration::from_us(us * (1 + limit as u64));
-            [3, 7, 7, 5].map(|us| times.take_note(note(limit, time(us))));
+            [3, 7, 7, 5].into_iter().for_each(|us| times.take_note(note(limit, time(us))));
             assert_eq!(times[limit], time(7));
         }
         let before = times;
