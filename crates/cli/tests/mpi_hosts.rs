@@ -79,11 +79,11 @@ fn serving() -> String {
     format!("program = \"{SUIMON} mpi serve\"\nas = \"root\"")
 }
 
-fn launched(folder: &Path, options: &str, launch: &str) -> String {
+fn launched(folder: &Path, verb: &str, launch: &str) -> String {
     let program = folder.join("steps");
     format!(
         "from = \"node.1\"\nto = \"node.2\"\nas = \"root\"\n\
-         program = \"{SUIMON} mpi run --json --hosts node.1..4 {options} -- {launch} {}\"",
+         program = \"{SUIMON} mpi {verb} --json --hosts node.1..4 -- {launch} {}\"",
         program.display()
     )
 }
@@ -114,7 +114,7 @@ fn seconds(value: &Value) -> f64 {
 #[test]
 fn ranks_run_at_the_hosts_of_a_lab() {
     for (compiler, launch, ranks) in
-        [("mpicc.openmpi", "mpirun.openmpi -n 4", 4), ("mpicc.mpich", "mpirun.mpich -n 2", 2)]
+        [("mpicc.openmpi", "mpirun.openmpi -n 4", 4_usize), ("mpicc.mpich", "mpirun.mpich -n 2", 2)]
     {
         let test = &format!("MPI in the lab, {compiler}");
         let launcher = launch.split(' ').next().unwrap_or_default();
@@ -124,12 +124,20 @@ fn ranks_run_at_the_hosts_of_a_lab() {
         let _turn = testbed::alone();
         let folder = folder(compiler);
         compile(compiler, &folder);
-        let text = clusters(&serving(), &launched(&folder, "", launch));
+        let text = clusters(&serving(), &launched(&folder, "run", launch));
         let (_, out) = run(&folder, "run", &text, &["--on", "lab"]);
         let done = told(&out);
-        assert_eq!(done["ranks"], ranks, "{done}");
+        assert_eq!(done["ranks"], ranks as u64, "{done}");
         let least = if ranks == 4 { 0.6 } else { 0.0 };
         assert!(seconds(&done["time_seconds"]) >= least, "{done}");
+
+        let trace = folder.join("steps.parquet");
+        let record = format!("record -o {}", trace.display());
+        let text = clusters(&serving(), &launched(&folder, &record, launch));
+        run(&folder, "record", &text, &["--on", "lab"]);
+        let trace = mpi_trace::Trace::read(&fs::read(trace).expect("a trace")).expect("it reads");
+        assert_eq!(trace.ranks.len(), ranks);
+        assert!(trace.inconsistencies(1).is_empty(), "{:?}", trace.inconsistencies(1));
     }
 }
 
@@ -154,7 +162,7 @@ fn a_program_in_virtual_time_takes_what_its_replay_takes() {
     assert_eq!(code(&output), 0, "{}", stderr(&output));
 
     let trace = folder.join("steps.parquet");
-    let charged = format!("--computing {} --computing-scale 2/1", trace.display());
+    let charged = format!("run --computing {} --computing-scale 2/1", trace.display());
     let text = clusters(
         &format!("{}\nmemory = \"512 MiB\"", serving()),
         &launched(&folder, &charged, "mpirun.openmpi -n 4"),

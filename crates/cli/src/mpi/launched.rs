@@ -1,11 +1,12 @@
 //! A command that starts an MPI program.
 
+use std::env;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
-use ::mpi::Library;
+use ::mpi::{Launcher, Library, hosts};
 use clap::{Args, ValueEnum};
 
 use crate::failure::Failure;
@@ -16,6 +17,9 @@ pub(super) struct Launched {
     /// The MPI library; what the program loads unless given
     #[arg(long)]
     library: Option<Of>,
+    /// The hosts of a scenario where ranks are started, one after the other: `node.1..16`
+    #[arg(long, value_name = "HOSTS")]
+    pub(super) hosts: Option<String>,
     /// Print one JSON document; what the command prints goes to stderr
     #[arg(long)]
     pub(super) json: bool,
@@ -49,6 +53,12 @@ impl Launched {
         Ok(of?)
     }
 
+    /// What starts ranks at these hosts.
+    fn launcher(&self, list: &str) -> Result<Launcher, Failure> {
+        let program = env::current_exe().map_err(Failure::file(Path::new("suimon")))?;
+        Ok(Launcher::new(self.library()?, &hosts(list), &program)?)
+    }
+
     /// Starts what `command` makes of the words, and waits for its end.
     pub(super) fn run(
         &self,
@@ -57,7 +67,11 @@ impl Launched {
         let [program, words @ ..] = &self.words[..] else {
             return Err(Failure::usage("there is no command", "name one after `--`"));
         };
+        let launcher = self.hosts.as_deref().map(|list| self.launcher(list)).transpose()?;
         let mut command = command(program, words);
+        if let Some(launcher) = &launcher {
+            launcher.tell(&mut command);
+        }
         if self.json {
             command.stdout(to_stderr()?);
         }

@@ -1,17 +1,16 @@
 //! `suimon mpi run`: runs a command whose ranks have paced restart, a short timeout and phases, as this machine has them
 //! enabled.
 
-use std::env;
 use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use ::mpi::{Done, Launcher, Library, Phases, Profiler, Settings, Tagging, hosts};
+use ::mpi::{Done, Phases, Profiler, Settings, Tagging};
 use clap::{Args, ValueEnum};
 use host::option::{Adopt, adopt};
 use mpi_trace::Trace;
@@ -37,9 +36,6 @@ pub(super) struct Arguments {
     /// Leave the floor of the retransmission timeout as it is
     #[arg(long)]
     no_short_rto: bool,
-    /// The hosts of a scenario where ranks are started, one after the other: `node.1..16`
-    #[arg(long, value_name = "HOSTS")]
-    hosts: Option<String>,
     /// Where computing takes no time: charge ranks for what this trace of `mpi record` says that they computed
     #[arg(long, value_name = "TRACE")]
     computing: Option<PathBuf>,
@@ -90,11 +86,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         phases: arguments.phases.into(),
         phase_age_max: Duration::from_micros(arguments.phase_age_max.as_us()),
     };
-    let launcher = arguments.hosts.as_deref().map(|list| launcher(library, list)).transpose()?;
-    let start = |mut command: Command| {
-        launcher.iter().for_each(|launcher| launcher.tell(&mut command));
-        command
-    };
     let settings = match enabled() {
         Ok(()) => Some(settings),
         Err(error) => {
@@ -102,7 +93,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
                 "the program runs without: this kernel has no such socket options ({error})\n  help: sudo \
                  suimon mpi enable"
             ));
-            (arguments.hosts.is_some() || arguments.computing.is_some()).then(Settings::nothing)
+            (launched.hosts.is_some() || arguments.computing.is_some()).then(Settings::nothing)
         }
     };
     let (status, done) = if let Some(settings) = settings {
@@ -112,7 +103,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             let trace = Trace::read(&file).map_err(::mpi::Error::from)?;
             tagging.charge(&trace, arguments.computing_scale)?;
         }
-        let status = launched.run(|program, words| start(tagging.command(program, words)))?;
+        let status = launched.run(|program, words| tagging.command(program, words))?;
         let done = tagging.finish()?;
         if done.ranks == 0 {
             output::note("nothing is told: no rank came to MPI_Finalize where its folder is");
@@ -122,7 +113,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         let plain = |program: &str, words: &[String]| {
             let mut command = Command::new(program);
             command.args(words);
-            start(command)
+            command
         };
         (launched.run(plain)?, Done::default())
     };
@@ -131,12 +122,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return Ok(Exit::Interrupted);
     }
     Ok(if status.success() { Exit::Fine } else { Exit::of(status) })
-}
-
-/// What starts ranks at these hosts.
-fn launcher(library: Library, list: &str) -> Result<Launcher, Failure> {
-    let program = env::current_exe().map_err(Failure::file(Path::new("suimon")))?;
-    Ok(Launcher::new(library, &hosts(list), &program)?)
 }
 
 /// Whether a socket of this user can adopt anything.
