@@ -98,6 +98,9 @@ pub trait Sockets {
     /// [`SocketEvent::Writable`] and [`SocketEvent::Datagram`] are no longer told.
     fn read_always(&mut self, socket: SocketId);
 
+    /// Has the connection count what limits it: it is to be asked for.
+    fn count_limits(&mut self, _socket: SocketId) {}
+
     /// What limited a connection; all zero where the stack does not tell.
     fn limits(&self, _socket: SocketId) -> ConnectionLimits {
         ConnectionLimits::default()

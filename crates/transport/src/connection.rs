@@ -539,6 +539,11 @@ impl Connection {
         self.phase == Phase::Failed || self.is_send_finished() && self.is_receive_finished()
     }
 
+    /// From here on counts what limits this end.
+    pub const fn count_limits(&mut self) {
+        self.sender.count_limits();
+    }
+
     /// For how long this end could not send what it had to send, so far, and by what it was limited.
     pub fn limited_times(&self, now: Instant) -> LimitedTimes {
         self.sender.limited_times(now)

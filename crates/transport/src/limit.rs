@@ -59,6 +59,9 @@ impl LimitedTimes {
     /// Takes in what a segment of the peer says: [`note`] of one of its limits.
     #[inline]
     pub(crate) fn take_note(&mut self, note: u64) {
+        if note == 0 {
+            return;
+        }
         if let Some(time) = self.0.get_mut((note & NUMBER) as usize) {
             *time = (*time).max(Duration::from_ps(note >> NUMBER_BITS));
         }

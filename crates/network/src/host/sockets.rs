@@ -335,6 +335,13 @@ impl Sockets for HostSockets<'_> {
         }
     }
 
+    fn count_limits(&mut self, SocketId(number): SocketId) {
+        let socket = self.sockets.get((self.first + number) as usize);
+        if let Some(&Socket { state: State::Open(index), .. }) = socket {
+            self.open.endpoints[index as usize].connection.count_limits();
+        }
+    }
+
     fn limits(&self, SocketId(number): SocketId) -> ConnectionLimits {
         let socket = self.sockets.get((self.first + number) as usize);
         let Some(&Socket { state: State::Open(index), .. }) = socket else {

@@ -511,11 +511,15 @@ impl Application for Rank {
             SocketEvent::Timer if self.state == State::Idle && now >= self.span.start => {
                 self.connect(sockets);
             }
-            SocketEvent::Connected(_) => {
+            SocketEvent::Connected(socket) => {
+                sockets.count_limits(socket);
                 self.opened += 1;
                 self.connect_next(sockets);
             }
-            SocketEvent::Accepted(_) => self.opened += 1,
+            SocketEvent::Accepted(socket) => {
+                sockets.count_limits(socket);
+                self.opened += 1;
+            }
             SocketEvent::Readable(socket) => {
                 let peer = self.peer_of(socket);
                 self.peers[peer].came = now;

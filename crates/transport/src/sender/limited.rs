@@ -13,6 +13,8 @@ use crate::limit::{self, Limit, LimitedTimes};
 /// The accounts of a sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Limited {
+    /// Whether anybody asks for it.
+    counts: bool,
     /// What limits now, and since when.
     now: Option<Limit>,
     since: Instant,
@@ -29,6 +31,11 @@ impl Limited {
 }
 
 impl Sender {
+    /// From here on it is counted: what nobody asks for costs nothing.
+    pub(crate) const fn count_limits(&mut self) {
+        self.limited.counts = true;
+    }
+
     /// How long it was limited so far, with what limits it now.
     pub(crate) fn limited_times(&self, now: Instant) -> LimitedTimes {
         let mut times = self.limited.times;
@@ -66,7 +73,7 @@ impl Sender {
     /// peer's.
     #[inline]
     pub(super) fn note_limit(&mut self, by_window: bool, in_flight: u32, now: Instant) {
-        if self.nxt < self.supplied {
+        if self.limited.counts && self.nxt < self.supplied {
             let full = in_flight >= self.sock.cwnd && self.nxt < self.written();
             let limit = if by_window || full { self.window_limit() } else { self.other_limit() };
             self.begin_limit(limit, now);
@@ -74,15 +81,21 @@ impl Sender {
     }
 
     /// Lost segments wait for the congestion window.
+    #[inline]
     pub(super) fn note_repair_limit(&mut self, now: Instant) {
-        self.begin_limit(self.window_limit(), now);
+        if self.limited.counts {
+            self.begin_limit(self.window_limit(), now);
+        }
     }
 
     /// The next burst waits for the pacer's time, or for more window.
+    #[inline]
     pub(super) fn note_burst_limit(&mut self, now: Instant) {
-        let paced = self.has_to_be_paced(now);
-        let limit = if paced { Limit::Pacing } else { self.window_limit() };
-        self.begin_limit(limit, now);
+        if self.limited.counts {
+            let paced = self.has_to_be_paced(now);
+            let limit = if paced { Limit::Pacing } else { self.window_limit() };
+            self.begin_limit(limit, now);
+        }
     }
 
     fn other_limit(&self) -> Limit {
@@ -116,6 +129,9 @@ impl Sender {
 
     /// A segment leaves again. Unless that was already limited so, all the silence since the last segment was the loss's.
     pub(super) fn end_silence(&mut self, now: Instant) {
+        if !self.limited.counts {
+            return;
+        }
         let limit = if self.state == State::Loss { Limit::Timeout } else { Limit::Recovery };
         if self.limited.now != Some(limit) {
             self.limited.now = None;
