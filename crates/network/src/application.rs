@@ -3,7 +3,7 @@
 use core::fmt::Debug;
 
 use traffic::{Bytes, Duration, Instant};
-use transport::{LimitedTimes, OptionError, SocketOption};
+use transport::{Connection, LimitedTimes, OptionError, SocketOption};
 
 use crate::event_builder::Events;
 use crate::exchange::Exchanges;
@@ -65,6 +65,17 @@ pub struct ConnectionLimits {
     pub peer: LimitedTimes,
     /// The least round trip time; zero before the first sample.
     pub min_rtt: Duration,
+}
+
+impl ConnectionLimits {
+    /// Those of a modelled connection until `now`.
+    pub(crate) fn of(connection: &Connection, now: Instant) -> Self {
+        Self {
+            own: connection.limited_times(now),
+            peer: *connection.peer_limited_times(),
+            min_rtt: connection.min_rtt(),
+        }
+    }
 }
 
 /// What an application acts through. On a socket that is not open, or no longer, nothing happens.

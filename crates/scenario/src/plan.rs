@@ -6,7 +6,6 @@ mod by_hand;
 mod change;
 mod switches;
 
-use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
@@ -163,12 +162,6 @@ impl Plan {
     pub fn is_simulated(&self, flow: &Flow) -> bool {
         let joins = !flow.takes_a_kernel() && flow.tcp().is_some();
         joins || self.is_modelled(flow) || self.has_kernel(flow.from) && self.has_kernel(flow.to)
-    }
-
-    /// The traces that MPI jobs replay, by the names of their files.
-    pub fn traces(&self) -> BTreeMap<&str, &[u8]> {
-        let recorded = self.flows.iter().filter_map(|flow| flow.job()?.program.recorded());
-        recorded.map(|trace| (trace.file_name(), &trace.file[..])).collect()
     }
 
     /// The congestion control, of ours, that the flows which `of` picks send with, from the start or by a change.

@@ -251,13 +251,19 @@ struct HostSockets<'h> {
 }
 
 impl HostSockets<'_> {
-    fn endpoint(&mut self, SocketId(number): SocketId) -> Option<&mut Endpoint> {
-        let number = self.first.checked_add(number)?;
-        let State::Open(index) = self.sockets.get(number as usize)?.state else { return None };
+    fn endpoint(&mut self, socket: SocketId) -> Option<&mut Endpoint> {
+        let index = self.place(socket)?;
         if !self.touched.contains(&index) {
             self.touched.push(index);
         }
         self.open.endpoints.get_mut(index as usize)
+    }
+
+    /// The place of an open connection's endpoint.
+    fn place(&self, SocketId(number): SocketId) -> Option<u32> {
+        let number = self.first.checked_add(number)?;
+        let State::Open(index) = self.sockets.get(number as usize)?.state else { return None };
+        Some(index)
     }
 }
 
@@ -317,10 +323,9 @@ impl Sockets for HostSockets<'_> {
         }
     }
 
-    fn is_readable(&self, SocketId(number): SocketId) -> bool {
-        let socket = self.sockets.get((self.first + number) as usize);
-        let Some(&Socket { state: State::Open(index), .. }) = socket else { return false };
-        self.open.endpoints[index as usize].connection.readable() > 0
+    fn is_readable(&self, socket: SocketId) -> bool {
+        let place = self.place(socket);
+        place.is_some_and(|place| self.open.endpoints[place as usize].connection.readable() > 0)
     }
 
     fn read_always(&mut self, socket: SocketId) {
@@ -335,24 +340,15 @@ impl Sockets for HostSockets<'_> {
         }
     }
 
-    fn count_limits(&mut self, SocketId(number): SocketId) {
-        let socket = self.sockets.get((self.first + number) as usize);
-        if let Some(&Socket { state: State::Open(index), .. }) = socket {
-            self.open.endpoints[index as usize].connection.count_limits();
+    fn count_limits(&mut self, socket: SocketId) {
+        if let Some(place) = self.place(socket) {
+            self.open.endpoints[place as usize].connection.count_limits();
         }
     }
 
-    fn limits(&self, SocketId(number): SocketId) -> ConnectionLimits {
-        let socket = self.sockets.get((self.first + number) as usize);
-        let Some(&Socket { state: State::Open(index), .. }) = socket else {
-            return ConnectionLimits::default();
-        };
-        let connection = &self.open.endpoints[index as usize].connection;
-        ConnectionLimits {
-            own: connection.limited_times(self.now),
-            peer: *connection.peer_limited_times(),
-            min_rtt: connection.min_rtt(),
-        }
+    fn limits(&self, socket: SocketId) -> ConnectionLimits {
+        let Some(place) = self.place(socket) else { return ConnectionLimits::default() };
+        ConnectionLimits::of(&self.open.endpoints[place as usize].connection, self.now)
     }
 
     fn set_option(&mut self, socket: SocketId, option: &SocketOption) -> Result<(), OptionError> {

@@ -43,7 +43,7 @@ impl Timeline {
         &self.intervals
     }
 
-    /// The same in intervals at least that long.
+    /// Merges intervals until they are at least that long.
     pub fn widen(&mut self, length: Duration) {
         while self.length < length {
             self.halve();

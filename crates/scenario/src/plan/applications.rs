@@ -1,6 +1,7 @@
 //! The applications of a plan's flows: two of each flow, but sources of events have one builder together, and a rank of an MPI
 //! job has the ends of all flows that are at its host.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use network::application::Application;
@@ -45,6 +46,12 @@ impl Plan {
             let first = &self.flows[flows.start];
             first.job().map(|_| (first.group(), flows))
         })
+    }
+
+    /// The traces that MPI jobs replay, by the names of their files.
+    pub fn traces(&self) -> BTreeMap<&str, &[u8]> {
+        let recorded = self.flows.iter().filter_map(|flow| flow.job()?.program.recorded());
+        recorded.map(|trace| (trace.file_name(), &trace.file[..])).collect()
     }
 
     /// The applications of flows that [`Self::sharing`] names, in the order in which hosts have them; none where programs of
