@@ -91,8 +91,8 @@ CC_SSTHRESH(bic, struct cc *c)
 	else
 		s->last_max = c->cwnd;
 	if (c->cwnd <= LOW_WINDOW)
-		return cc_reduced(c, 1, 2);
-	return cc_reduced(c, s->beta, ONE);
+		return RESTART_REDUCED(s, c, cc_reduced(c, 1, 2));
+	return RESTART_REDUCED(s, c, cc_reduced(c, s->beta, ONE));
 }
 
 CC_CONG_AVOID(bic, struct cc *c, u32 ack, u32 acked)

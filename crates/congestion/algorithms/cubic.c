@@ -185,7 +185,7 @@ CC_SSTHRESH(cubic, struct cc *c)
 		s->w_max = (u32)((u64)c->cwnd * (BETA_ONE + BETA) / (2 * BETA_ONE));
 	else
 		s->w_max = c->cwnd;
-	return cc_reduced(c, BETA, BETA_ONE);
+	return RESTART_REDUCED(s, c, cc_reduced(c, BETA, BETA_ONE));
 }
 
 CC_CONG_AVOID(cubic, struct cc *c, u32 ack, u32 acked)

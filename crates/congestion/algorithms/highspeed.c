@@ -48,7 +48,9 @@ static CC_INLINE const struct highspeed_row *row_of(u32 window)
 
 CC_SSTHRESH(highspeed, struct cc *c)
 {
-	return cc_reduced(c, DECREASE_ONE - row_of(c->cwnd)->decrease, DECREASE_ONE);
+	u32 kept = DECREASE_ONE - row_of(c->cwnd)->decrease;
+
+	return RESTART_REDUCED(CC_PRIVATE(c, struct highspeed), c, cc_reduced(c, kept, DECREASE_ONE));
 }
 
 CC_CONG_AVOID(highspeed, struct cc *c, u32 ack, u32 acked)

@@ -148,10 +148,10 @@ CC_INIT(illinois, struct cc *c)
 
 CC_SSTHRESH(illinois, struct cc *c)
 {
-	const struct illinois *s = CC_PRIVATE(c, struct illinois);
+	struct illinois *s = CC_PRIVATE(c, struct illinois);
 	u32 lost = (u32)((u64)c->cwnd * s->beta / BETA_SCALE);
 
-	return cc_max(c->cwnd - lost, CC_MIN_SSTHRESH);
+	return RESTART_REDUCED(s, c, cc_max(c->cwnd - lost, CC_MIN_SSTHRESH));
 }
 
 CC_CONG_AVOID(illinois, struct cc *c, u32 ack, u32 acked)

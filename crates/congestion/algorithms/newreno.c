@@ -19,7 +19,7 @@ RESTART_ALONE(newreno)
 
 CC_SSTHRESH(newreno, struct cc *c)
 {
-	return cc_reduced(c, 1, 2);
+	return RESTART_REDUCED(CC_PRIVATE(c, struct newreno), c, cc_reduced(c, 1, 2));
 }
 
 CC_CONG_AVOID(newreno, struct cc *c, u32 ack, u32 acked)

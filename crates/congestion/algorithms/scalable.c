@@ -26,9 +26,11 @@ RESTART_ALONE(scalable)
 
 CC_SSTHRESH(scalable, struct cc *c)
 {
+	struct scalable *s = CC_PRIVATE(c, struct scalable);
+
 	if (c->cwnd <= LEGACY_WINDOW)
-		return cc_reduced(c, 1, 2);
-	return cc_reduced(c, 7, 8);
+		return RESTART_REDUCED(s, c, cc_reduced(c, 1, 2));
+	return RESTART_REDUCED(s, c, cc_reduced(c, 7, 8));
 }
 
 CC_CONG_AVOID(scalable, struct cc *c, u32 ack, u32 acked)

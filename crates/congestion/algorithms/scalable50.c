@@ -22,7 +22,7 @@ RESTART_ALONE(scalable50)
 
 CC_SSTHRESH(scalable50, struct cc *c)
 {
-	return cc_reduced(c, 7, 8);
+	return RESTART_REDUCED(CC_PRIVATE(c, struct scalable50), c, cc_reduced(c, 7, 8));
 }
 
 CC_CONG_AVOID(scalable50, struct cc *c, u32 ack, u32 acked)

@@ -20,17 +20,20 @@
  *
  * A loss before the first ACK reduces from the window that was aimed at: the target was too high.
  *
- * `restart = 2` and 3 go beyond the paper.
+ * `restart = 2` and 3 go beyond the paper, and 4 is RFC 7661 in its place.
  *
  * - 2: A path that has borne more than the threshold bears it still: the window before the silence is the target where it
- *   is larger, for the five minutes that RFC 7661 (section 4.4.1) keeps a window that is not used. It is told at
+ *   is larger, for the five minutes that RFC 7661 (section 4.4.3) keeps a window that is not used. It is told at
  *   CWND_RESTART, where it still stands.
- * - 2: The round trip is the least one seen, where that is below SRTT: the last segment of a burst waits for a delayed ACK,
- *   after which SRTT is 26 ms where the path has 20, and a quarter less than the target is sent. The window bounds
- *   what is in flight all the same.
+ * - 2: The round trip is the least one seen, where that is below SRTT, which tells of the queue that the last burst met.
+ *   The window bounds what is in flight all the same.
  * - 3: After a timeout slow start is what makes a short timeout cost more than it saves (section 5 of the paper). The
  *   timer sends one segment; from its ACK on what is left goes out in a round trip, and the threshold is halved as
  *   ever. No rate can be written then: it is the stack's, 1.2 * cwnd * MSS / SRTT.
+ * - 4: RFC 7661: the window before the silence is kept, and halved for each five minutes of it. Nothing is paced. Until
+ *   half of it was in flight it is not validated (section 4.3), and a loss leaves half of what was (section 4.4.1). Where the
+ *   threshold is above the window slow start goes on from there, as if there had been no silence. What section 4.4.2 asks
+ *   for, that bursts be kept short, is for sch_fq.
  */
 #ifndef SUIMON_RESTART_H
 #define SUIMON_RESTART_H
@@ -39,22 +42,26 @@
 
 /* First in an algorithm's list of parameters, and `struct restart resumed;` in its state. */
 #define RESTART_PARAMETERS(number)                                                                 \
-	number(restart, 0, 0, 3,                                                                   \
-	       "What is sent with nothing in flight is paced until the first ACK: 1 at ssthresh * MSS / SRTT, 2 by the window before the silence, 3 after a timeout too; 0: slow start.") \
+	number(restart, 0, 0, 4,                                                                   \
+	       "Sent with nothing in flight: 0 slow start; paced to the first ACK 1 at ssthresh * MSS / SRTT, 2 by the window before the silence, 3 after timeouts too; 4 RFC 7661, unpaced.") \
 	number(restart_rate, 0, 0, 1000000,                                                        \
 	       "Mbit/s: `restart` paces a connection that has no ssthresh yet at this rate; 0: not.")
 
 #define RESTART_BY_WINDOW 2 /* least choices */
 #define RESTART_AFTER_LOSS 3
-#define RESTART_KEEPS_S 300 /* RFC 7661, section 4.4.1 */
+#define RESTART_RFC7661 4
+#define RESTART_KEEPS_S 300 /* RFC 7661, section 4.4.3 */
+#define RESTART_BEFORE_BITS 29
 
 struct restart {
-	u32 before : 30; /* window that it began with, packets; 0 while none is under way */
-	u32 asked : 1;   /* pacing is on for its sake */
-	u32 lost : 1;    /* it follows a timeout */
+	u32 before : RESTART_BEFORE_BITS; /* window that it began with, packets; 0 while none is under way */
+	u32 asked : 1;                    /* pacing is on for its sake */
+	u32 lost : 1;                     /* it follows a timeout */
+	u32 kept : 1;                     /* the window is the one before the silence, and not validated: RFC 7661 */
 	union {
 		u32 reached;  /* while none is under way: the window before the silence, packets; 0 if that is over */
 		u32 until_us; /* of one after a timeout: the first ACK from then on ends it; 0 before there was any */
+		u32 used;     /* of a window that is kept: the most packets that were in flight since */
 	};
 };
 
@@ -82,7 +89,7 @@ static CC_INLINE u32 restart_target(const struct restart *r, const struct cc *c,
 
 static CC_INLINE void restart_pace(struct restart *r, struct cc *c)
 {
-	*r = (struct restart){ .before = c->cwnd & 0x3fffffff, .asked = !c->paced };
+	*r = (struct restart){ .before = c->cwnd & ((1U << RESTART_BEFORE_BITS) - 1), .asked = !c->paced };
 	c->paced = 1;
 }
 
@@ -108,6 +115,22 @@ static CC_INLINE void restart_keep(struct restart *r, const struct cc *c)
 		r->reached = cc_max(r->reached, c->cwnd);
 }
 
+/* RFC 7661, section 4.3 and 4.4.3: the window of a sender that resumes is the one before the silence. */
+static CC_INLINE void restart_unvalidated(struct restart *r, struct cc *c, u32 event)
+{
+	u32 periods, reached;
+
+	if (event == CC_CWND_RESTART) {
+		periods = (c->jiffies - c->last_sent) / (RESTART_KEEPS_S * c->hz);
+		reached = r->kept ? 0 : r->reached;
+		*r = (struct restart){ .reached = cc_max(reached, c->cwnd >> cc_min(periods, 31)) };
+	} else if (event == CC_TX_START && c->state != CC_RECOVERY && c->state != CC_LOSS && !r->kept) {
+		reached = cc_min(r->reached, cc_ceiling(c));
+		*r = (struct restart){ .kept = reached > c->cwnd };
+		c->cwnd = cc_max(c->cwnd, reached);
+	}
+}
+
 /*
  * For cwnd_event. Returns 1 if a restart begins. A timeout ends one; what is sent after it is the first in flight as
  * all else is lost.
@@ -120,6 +143,10 @@ static CC_INLINE int restart_event(struct restart *r, struct cc *c, u32 event, u
 		restart_end(r, c);
 	if (r->before || !chosen)
 		return 0;
+	if (chosen == RESTART_RFC7661) {
+		restart_unvalidated(r, c, event);
+		return 0;
+	}
 	if (event == CC_CWND_RESTART && chosen >= RESTART_BY_WINDOW)
 		restart_keep(r, c);
 	if (event != CC_TX_START || !c->srtt_us8 || c->state == CC_RECOVERY)
@@ -157,6 +184,12 @@ static CC_INLINE void restart_acked(struct restart *r, struct cc *c, const struc
 {
 	u32 sent = c->in_flight + ack->acked;
 
+	if (r->kept) {
+		r->used = cc_max(r->used, sent);
+		if (r->used >= c->cwnd / 2)
+			*r = (struct restart){ 0 };
+		return;
+	}
 	if (!r->before || (!ack->acked && ack->rtt_ns < 0))
 		return;
 	if (r->lost && restart_repairs(r, c))
@@ -166,10 +199,25 @@ static CC_INLINE void restart_acked(struct restart *r, struct cc *c, const struc
 	restart_end(r, c);
 }
 
+/*
+ * For ssthresh: the threshold after a loss, `threshold` if it were an ordinary one. Of a window that was not validated it
+ * is no more than half of what was in flight (RFC 7661, section 4.4.1).
+ */
+static CC_INLINE u32 restart_reduced(struct restart *r, const struct cc *c, u32 threshold)
+{
+	u32 flight = cc_max(r->used, c->in_flight);
+
+	if (!r->kept)
+		return threshold;
+	*r = (struct restart){ 0 };
+	return cc_max(cc_min(threshold, flight / 2), CC_MIN_SSTHRESH);
+}
+
 /* The same, of an algorithm's state `s`. */
 #define RESTART_EVENT(s, c, event)                                                                 \
 	restart_event(&(s)->resumed, c, event, (s)->restart, (s)->restart_rate)
 #define RESTART_ACKED(s, c, ack) restart_acked(&(s)->resumed, c, ack)
+#define RESTART_REDUCED(s, c, threshold) restart_reduced(&(s)->resumed, c, threshold)
 
 /* The two hooks of an algorithm that has nothing else to do there, and how its table names them. */
 #define RESTART_HOOKS(alg)                                                                         \

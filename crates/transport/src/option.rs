@@ -44,7 +44,7 @@ pub struct ProgramPhase {
 }
 
 impl ProgramPhase {
-    /// How long a threshold tells something of a path: as long as RFC 7661 (section 4.4.1) keeps a window that is not
+    /// How long a threshold tells something of a path: as long as RFC 7661 (section 4.4.3) keeps a window that is not
     /// used.
     pub const AGE_MAX: Duration = Duration::from_secs(300);
 }

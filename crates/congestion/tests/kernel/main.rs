@@ -116,33 +116,53 @@ fn marks_are_told_echoed_and_replayed() {
     }
 }
 
-/// Bursts with silence between, over loss and a stall that lets the timer fire: the kernel's own state says that pacing
-/// begins and ends.
+/// The algorithms that have restarts, with this choice made.
+fn restarting(restart: u32) -> impl Iterator<Item = Config> {
+    Algorithm::all().iter().filter_map(move |algorithm| {
+        let mut config = Config::from(algorithm);
+        config.set("restart", restart).is_ok().then_some(config)
+    })
+}
+
+/// Bursts with silence between, over loss and a stall that lets the timer fire, native against BPF.
+fn bursts_replayed(config: &Config) -> replay::Tally {
+    let pair = Pair::new();
+    pair.limit_rate();
+    let _loss = pair.drop_some();
+    let mut object = object::load_with(config, Flavour::Logging);
+    let registered = object.register();
+    let transfer = Transfer::open_chosen(&pair, registered.name());
+    let (moved, log) = std::thread::scope(|scope| {
+        let stall = scope.spawn(|| pair.stall_at(Duration::from_millis(1_600)));
+        let moving = scope.spawn(|| transfer.run_in_bursts(BURST_BYTES, 8, SILENCE));
+        let log = registered.collect(|| moving.is_finished() && stall.is_finished());
+        (moving.join().expect("the transfer"), log)
+    });
+    assert_eq!(moved.sent, moved.received, "{}: the receiver's bytes", config.algorithm().name());
+    replay::compare(config, &log)
+}
+
+#[test]
+fn windows_kept_by_rfc_7661_replay_to_the_same_bits() {
+    if machine::lacks("the replay of windows that are kept") {
+        return;
+    }
+    for config in restarting(4) {
+        let (tally, name) = (bursts_replayed(&config), config.algorithm().name());
+        testbed::say(&format!("{name}: {tally}"));
+        assert_eq!(tally.paced, 0, "{name}");
+    }
+}
+
+/// The kernel's own state says that pacing begins and ends.
 #[test]
 fn paced_restarts_replay_to_the_same_bits() {
     if machine::lacks("the replay of paced restarts") {
         return;
     }
-    for algorithm in Algorithm::all() {
-        let mut config = Config::from(algorithm);
-        if config.set("restart", 3).is_err() {
-            continue;
-        }
+    for mut config in restarting(3) {
         config.set("restart_rate", 50).expect("beside `restart`");
-        let pair = Pair::new();
-        pair.limit_rate();
-        let _loss = pair.drop_some();
-        let mut object = object::load_with(&config, Flavour::Logging);
-        let registered = object.register();
-        let transfer = Transfer::open_chosen(&pair, registered.name());
-        let (moved, log) = std::thread::scope(|scope| {
-            let stall = scope.spawn(|| pair.stall_at(Duration::from_millis(1_600)));
-            let moving = scope.spawn(|| transfer.run_in_bursts(BURST_BYTES, 8, SILENCE));
-            let log = registered.collect(|| moving.is_finished() && stall.is_finished());
-            (moving.join().expect("the transfer"), log)
-        });
-        assert_eq!(moved.sent, moved.received, "{}: the receiver's bytes", algorithm.name());
-        let tally = replay::compare(&config, &log);
+        let (tally, algorithm) = (bursts_replayed(&config), config.algorithm());
         let (paced, unpaced) = (tally.paced, tally.unpaced);
         testbed::say(&format!("{}: {tally}; paced {paced} times", algorithm.name()));
         assert!(paced >= 4, "{}: silences of {SILENCE:?}, paced {paced} times", algorithm.name());

@@ -191,7 +191,93 @@ fn beyond_the_paper_what_follows_a_timeout_is_sent_in_a_round_trip() {
     }
 }
 
+/// The window before a silence of 369 packets is kept, by RFC 7661, over one that the stack lowered to ten.
+fn kept(config: &Config, silence: u32) -> Sock {
+    let mut sock = idle(config, 369, 299);
+    sock.jiffies = sock.last_sent + silence;
+    config.algorithm().cwnd_event(&mut sock, Event::CwndRestart);
+    sock.cwnd = 10;
+    // A second write before the first packet finds the window lowered.
+    config.algorithm().cwnd_event(&mut sock, Event::CwndRestart);
+    config.algorithm().cwnd_event(&mut sock, Event::TxStart);
+    sock
+}
+
+#[test]
+fn by_rfc_7661_the_window_before_the_silence_is_kept_unpaced() {
+    for config in all(4, 250) {
+        let name = config.algorithm().name();
+        // Five minutes, of 250 ticks a second, halve it.
+        for (silence, expected) in
+            [(1000, 369), (74_999, 369), (75_000, 184), (150_000, 92), (4_000_000_000, 10)]
+        {
+            let sock = kept(&config, silence);
+            assert_eq!((sock.cwnd, sock.ssthresh, sock.paced), (expected, 299, 0), "{name}");
+        }
+        // A new connection has no window to keep.
+        let mut sock = idle(&config, 10, INFINITE_SSTHRESH);
+        config.algorithm().cwnd_event(&mut sock, Event::TxStart);
+        assert_eq!((sock.cwnd, sock.paced), (10, 0), "{name}");
+    }
+}
+
+#[test]
+fn by_rfc_7661_a_loss_leaves_half_of_what_was_in_flight_until_half_the_window_was() {
+    for config in all(4, 0) {
+        let (algorithm, name) = (config.algorithm(), config.algorithm().name());
+        // What an ordinary loss leaves.
+        let ordinary = algorithm.ssthresh(&mut idle(&config, 369, 299));
+
+        let mut sock = kept(&config, 1000);
+        sock.in_flight = 98;
+        acknowledged(&config, &mut sock, 2, 20_000_000);
+        sock.in_flight = 60;
+        acknowledged(&config, &mut sock, 2, 20_000_000);
+        assert_eq!(sock.cwnd, 369, "{name}: it may be used still");
+        // Another silence later: nothing is known of the path since.
+        let mut again = sock;
+        again.jiffies += 1000;
+        algorithm.cwnd_event(&mut again, Event::CwndRestart);
+        again.cwnd = 10;
+        algorithm.cwnd_event(&mut again, Event::TxStart);
+        again.in_flight = 20;
+        assert_eq!((again.cwnd, algorithm.ssthresh(&mut again)), (369, 10), "{name}");
+        assert_eq!(algorithm.ssthresh(&mut sock), 50, "{name}");
+        assert_eq!(algorithm.ssthresh(&mut sock).min(ordinary), ordinary, "{name}: once");
+
+        let mut sock = kept(&config, 1000);
+        sock.in_flight = 182;
+        acknowledged(&config, &mut sock, 2, 20_000_000);
+        assert_eq!((sock.cwnd, algorithm.ssthresh(&mut sock)), (369, ordinary), "{name}");
+    }
+}
+
 proptest! {
+    #[test]
+    fn by_rfc_7661_the_window_is_between_both_and_a_loss_leaves_no_more_than_ever(
+        before in 2_u32..1 << 27,
+        lowered in 2_u32..1 << 27,
+        silence in any::<u32>(),
+        flights in prop::collection::vec((0_u32..1 << 27, 1_u32..1 << 20), 0..4),
+    ) {
+        for config in all(4, 0) {
+            let (algorithm, lowered) = (config.algorithm(), lowered.min(before));
+            let mut sock = idle(&config, before, 299);
+            (sock.cwnd_clamp, sock.jiffies) = (1 << 27, sock.last_sent.wrapping_add(silence));
+            algorithm.cwnd_event(&mut sock, Event::CwndRestart);
+            sock.cwnd = lowered;
+            algorithm.cwnd_event(&mut sock, Event::TxStart);
+            prop_assert!((lowered..=before).contains(&sock.cwnd) && sock.paced == 0);
+            let cwnd = sock.cwnd;
+            for (in_flight, acked) in flights.clone() {
+                sock.in_flight = in_flight;
+                acknowledged(&config, &mut sock, acked, 20_000_000);
+            }
+            prop_assert_eq!(sock.cwnd, cwnd);
+            prop_assert!((2..=cwnd.max(2)).contains(&algorithm.ssthresh(&mut sock)));
+        }
+    }
+
     #[test]
     fn it_never_exceeds_the_threshold_and_leaves_no_less_than_it_began_with(
         cwnd in 1_u32..1 << 20,

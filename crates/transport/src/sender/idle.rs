@@ -7,7 +7,7 @@ use traffic::{Duration, Instant};
 use super::Sender;
 use crate::config::{Config, IdleRestart, Validation, WindowConfig};
 
-/// RFC 7661, section 4.4.1: how long an unvalidated window is kept.
+/// RFC 7661, section 4.4.3: how long an unvalidated window is kept.
 const NON_VALIDATED_PERIOD: Duration = Duration::from_secs(300);
 
 /// RFC 7661's state.
@@ -95,7 +95,7 @@ impl Sender {
             || self.in_slow_start() && self.sock.cwnd <= 2 * self.packets_out_max
     }
 
-    /// RFC 7661, section 4.4.2: a loss in the non-validated phase falls to what was validated.
+    /// RFC 7661, section 4.4.1: a loss in the non-validated phase falls to what was validated.
     pub(super) fn validated_threshold(&self, threshold: u32) -> u32 {
         let pipe = self.validated.pipe();
         if !self.follows_rfc7661() || pipe == 0 || self.sock.cwnd <= 2 * pipe {
@@ -182,7 +182,7 @@ impl Sender {
         self.window_stamp = now;
     }
 
-    /// RFC 7661, section 4.4.1 and 4.4.3: after five minutes unvalidated, half the window.
+    /// RFC 7661, section 4.4.3: after five minutes unvalidated, half the window.
     fn unvalidated(&mut self, now: Instant) {
         let since = *self.validated.since.get_or_insert(now);
         if now.since(since) >= NON_VALIDATED_PERIOD {
