@@ -1,5 +1,7 @@
 //! `suimon mpi run` with what `mpi enable` has put into the kernel, as it is typed.
 
+#[path = "typed/thresholds.rs"]
+mod thresholds;
 mod typed;
 
 use std::fs;
@@ -153,6 +155,32 @@ fn ranks_have_what_is_enabled_and_say_so() {
     }
 }
 
+/// Flows of a lab enter phases as programs do, and are told where there are none.
+#[test]
+fn a_phase_of_a_lab_s_flow_takes_up_the_threshold_that_it_ended_with() {
+    if testbed::lacks("phases in the lab", &["ip"]) {
+        return;
+    }
+    let _turn = testbed::alone();
+    let folder = tempfile::tempdir().expect("a folder");
+    let lab = |out: &str, text: &str| {
+        fs::write(folder.path().join("phases.toml"), text).expect("a file");
+        let mut command = Command::new(SUIMON);
+        command.args(["run", "phases.toml", "-q", "--on", "lab", "--out", out]);
+        command.current_dir(folder.path()).output().expect("the program starts")
+    };
+    assert_eq!(code(&mpi(&["disable"])), 0);
+    let short = "duration = \"1 s\"\n[host.a]\n[host.b]\n[link.l]\nbetween = [\"a\", \"b\"]\nrate = \"10 Mbit/s\"\n\
+                 [flow.f]\nfrom = \"a\"\nto = \"b\"\n[change.c]\nwhen = \"500 ms\"\nflow = \"f\"\nphase = \"one\"\n";
+    let output = lab("without", short);
+    let told = format!("{}{}", stdout(&output), stderr(&output));
+    assert!(told.contains("this kernel has no phases"), "{told}");
+    let _enabled = Enabled::new(&[]);
+    let output = lab("with", &thresholds::scenario());
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    thresholds::assert_taken_up(&folder.path().join("with"));
+}
+
 #[test]
 fn without_it_the_program_runs_all_the_same() {
     let Some(folder) = program("mpi run without mpi enable", &OPEN_MPI) else { return };
@@ -171,7 +199,7 @@ fn without_it_the_program_runs_all_the_same() {
 fn what_cannot_be_enabled_is_told_with_what_can() {
     for (words, told) in [
         (["--congestion", "cubik"], "suimon list algorithms"),
-        (["--set", "restart=9"], "choose from 0 to 3"),
+        (["--set", "restart=9"], "choose from 0 to 4"),
         (["--set", "restarts=1"], "no parameter `restarts`"),
         (["--set", "restart"], "NAME=VALUE"),
     ] {

@@ -16,7 +16,7 @@ mod registry;
 pub use parameter::{Config, PARAMETERS_MAX, Parameter, Parameters, Refused};
 #[cfg(feature = "bpf")]
 pub use phases::PHASES_BPF_OBJECT;
-pub use phases::{PHASES_MAX, Phases};
+pub use phases::{PHASES_MAX, PHASES_SOURCE, Phases};
 
 /// Where a connection stands, as Linux names it (`enum tcp_ca_state`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -164,8 +164,8 @@ pub struct RateSample {
     pub retransmitted: u32,
 }
 
-/// The headers, by their names, that [`Algorithm::source`] includes where a kernel is built of both.
-pub const HEADERS: [(&str, &str); 10] = [
+/// The headers, by their names, that [`Algorithm::source`] and [`PHASES_SOURCE`] include where a kernel is built of both.
+pub const HEADERS: [(&str, &str); 11] = [
     ("bbr3.h", include_str!("../include/bbr3.h")),
     ("cc.h", include_str!("../include/cc.h")),
     ("cc_builtin.h", include_str!("../include/cc_builtin.h")),
@@ -175,6 +175,7 @@ pub const HEADERS: [(&str, &str); 10] = [
     ("highspeed_table.h", include_str!(concat!(env!("OUT_DIR"), "/highspeed_table.h"))),
     ("hystart.h", include_str!("../include/hystart.h")),
     ("hystartpp.h", include_str!("../include/hystartpp.h")),
+    ("phases.h", include_str!("../include/phases.h")),
     ("restart.h", include_str!("../include/restart.h")),
 ];
 

@@ -7,6 +7,9 @@ use crate::Sock;
 /// Of more than these the one that ended first is forgotten.
 pub const PHASES_MAX: usize = 16;
 
+/// What a kernel has that is built with phases: it answers the option that a program sets.
+pub const PHASES_SOURCE: &str = include_str!("../phases/builtin.c");
+
 /// A phase that ended: `struct phase_ended`, field for field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]

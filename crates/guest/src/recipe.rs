@@ -1,6 +1,6 @@
 //! What the guest kernel is made of: its series, our configuration, our patches, and our congestion control.
 
-use congestion::{Algorithm, HEADERS};
+use congestion::{Algorithm, HEADERS, PHASES_SOURCE};
 
 /// The series; Debian's package has its newest version.
 pub const SERIES: &str = "6.12";
@@ -20,21 +20,23 @@ macro_rules! patch {
 }
 
 /// Our patches, in the order in which they are applied.
-pub const PATCHES: [File; 6] = [
+pub const PATCHES: [File; 7] = [
     patch!("hz.patch"),
     patch!("seed.patch"),
     patch!("syscall-cost.patch"),
     patch!("fp-registers.patch"),
     patch!("fp-size.patch"),
     patch!("rings.patch"),
+    patch!("option-of-phases.patch"),
 ];
 
 /// Our congestion control: C files and headers, by their names, that are put into `net/ipv4`. A file is named after its
 /// algorithm, for the kernel calls its parameters by that: `sui_vegas.alpha`.
 pub fn tcp_files() -> impl Iterator<Item = (String, &'static str)> {
+    let phases = [("sui_phases.c".to_owned(), PHASES_SOURCE)];
     let sources =
         Algorithm::all().iter().map(|it| (format!("{}.c", it.kernel_name()), it.source()));
-    sources.chain(HEADERS.map(|(name, text)| (name.to_owned(), text)))
+    sources.chain(phases).chain(HEADERS.map(|(name, text)| (name.to_owned(), text)))
 }
 
 /// The lines of the configuration that must hold once it is complete.
@@ -45,7 +47,8 @@ pub fn settings() -> impl Iterator<Item = &'static str> {
 
 /// What `net/ipv4/Makefile` is to have beside its own lines.
 pub fn makefile_lines() -> String {
-    Algorithm::all().iter().map(|it| format!("obj-y += {}.o\n", it.kernel_name())).collect()
+    let names = Algorithm::all().iter().map(|it| it.kernel_name()).chain(["sui_phases"]);
+    names.map(|name| format!("obj-y += {name}.o\n")).collect()
 }
 
 /// Of configuration, patches and files: another recipe, another kernel.

@@ -16,7 +16,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use network::mpi::Phases;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use record::totals::FlowTotals;
 use scenario::Plan;
@@ -64,11 +63,6 @@ pub struct Ended {
 pub(crate) fn check(plan: &Plan) -> Result<(), Error> {
     let mut known = HashMap::new();
     for flow in &plan.flows {
-        if flow.job().is_some_and(|job| job.library.phases != Phases::Off) {
-            let message =
-                format!("`{}` has phases, for which Linux has no socket option", flow.name);
-            return Err(Error::unfit(message, "leave out `phases`, or simulate it"));
-        }
         let protocol = match flow.transport {
             Transport::Tcp(_) => Protocol::Tcp,
             Transport::Udp(_) => Protocol::Udp,

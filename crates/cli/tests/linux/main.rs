@@ -4,6 +4,8 @@
 #[allow(dead_code, reason = "shared with tests that need more")]
 #[path = "../typed/on_terminal.rs"]
 mod on_terminal;
+#[path = "../typed/thresholds.rs"]
+mod thresholds;
 #[allow(dead_code, reason = "shared with tests that need more")]
 #[path = "../typed/mod.rs"]
 mod typed;
@@ -17,6 +19,7 @@ mod faults;
 mod grid;
 mod hook_calls;
 mod hosts;
+mod phases;
 #[path = "../../../congestion/tests/kernel/record.rs"]
 mod record;
 #[path = "../../../congestion/tests/kernel/replay.rs"]

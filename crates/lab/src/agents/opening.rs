@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::GoodputMarks;
+use network::mpi::Phases;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use record::totals::FlowTotals;
 use scenario::Plan;
@@ -11,9 +12,9 @@ use traffic::Instant;
 use transport::Info;
 
 use super::applications::{Applications, Socket};
-use super::stack;
 use super::tcp::{self, Listener};
 use super::udp;
+use super::{socket, stack};
 use crate::clock::Clock;
 use crate::congestion::Congestion;
 use crate::{Error, Namespace, sysctl};
@@ -116,6 +117,7 @@ pub(super) fn open(
         if plan.flows.iter().any(|flow| here(&flow)) {
             host.enter()?;
             stack::set(plan, number, host)?;
+            check_phases(plan, number)?;
             reflect_labels(plan, number, host)?;
             open_at(plan, number, modules, &mut opened)?;
             listen_at(plan, number, modules, &mut listeners)?;
@@ -132,6 +134,18 @@ pub(super) fn open(
     });
     let agents = agents.collect();
     Ok(Opened { agents, applications, listeners })
+}
+
+/// Refuses a job with phases at the host of that number where its kernel has none.
+fn check_phases(plan: &Plan, number: usize) -> Result<(), Error> {
+    let here = |flow: &&Flow| flow.from == number || flow.to == number;
+    let phased = |flow: &&Flow| flow.job().is_some_and(|job| job.library.phases != Phases::Off);
+    let Some(flow) = plan.flows.iter().filter(here).find(phased) else { return Ok(()) };
+    if socket::has_phases().map_err(Error::system("open a socket"))? {
+        return Ok(());
+    }
+    let message = format!("`{}` has phases, and this kernel has none", flow.name);
+    Err(Error::unfit(message, "have root type `suimon mpi enable`, or leave out `phases`"))
 }
 
 /// Gives the applications of all flows their sockets, and returns the numbers of each flow's.

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::mem::size_of;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::num::NonZeroU32;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use nix::errno::Errno;
@@ -14,7 +15,7 @@ use scenario::plan::Flow;
 use traffic::Duration;
 use traffic::header::{Family, Header};
 use transport::config::{Buffer, BufferConfig};
-use transport::{OptionError, SocketOption};
+use transport::{OptionError, ProgramPhase, SocketOption};
 
 use crate::Error;
 use crate::congestion::Names;
@@ -225,11 +226,40 @@ pub(super) fn set_option(
         SocketOption::IdleRestart(_) => {
             return unsupported("Linux has it for a whole host only (tcp_slow_start_after_idle)");
         }
-        SocketOption::SaveWindow(_) | SocketOption::RestoreWindow(_) | SocketOption::Phase(_) => {
+        SocketOption::Phase(phase) => return enter_phase(socket, phase),
+        SocketOption::SaveWindow(_) | SocketOption::RestoreWindow(_) => {
             return unsupported("Linux has no socket option that sets a connection's window");
         }
     };
     done.map_err(|errno| OptionError::Unsupported(format!("the kernel refuses it: {errno}")))
+}
+
+/// Whether this kernel has phases: a guest's does, and others while `suimon mpi enable` has it so.
+pub(super) fn has_phases() -> nix::Result<bool> {
+    let socket = open(SockType::Stream, SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)))?;
+    let told = host::option::enter_phase(socket.as_fd(), NonZeroU32::MIN, 0);
+    // A socket that is not connected is in no phase.
+    Ok(told.is_err_and(|error| error.raw_os_error() == Some(libc::ENOTCONN)))
+}
+
+fn enter_phase(socket: &OwnedFd, phase: &ProgramPhase) -> Result<(), OptionError> {
+    let age_max_ms = u32::try_from(phase.age_max.as_us() / 1000).unwrap_or(u32::MAX);
+    let told = host::option::enter_phase(socket.as_fd(), number_of(&phase.name), age_max_ms);
+    told.map_err(|error| match error.raw_os_error() {
+        Some(libc::ENOPROTOOPT) => OptionError::Unsupported(
+            "this kernel has no phases: `suimon mpi enable`, as root, gives it them".into(),
+        ),
+        Some(libc::ENOTCONN) => OptionError::NotOpen,
+        _ => OptionError::Unsupported(format!("the kernel refuses it: {error}")),
+    })
+}
+
+/// The number by which the kernel knows a phase: FNV-1a of its name. A connection knows 16 phases, so that two of one
+/// number are not to be expected.
+fn number_of(name: &str) -> NonZeroU32 {
+    let add = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    let hash = name.bytes().fold(0x811c_9dc5, add);
+    NonZeroU32::new(hash).unwrap_or(NonZeroU32::MIN)
 }
 
 /// The floor of the retransmission timeout, which the kernel counts in jiffies.
@@ -312,5 +342,11 @@ mod tests {
         assert!(why(SocketOption::Congestion(bic)).starts_with("the kernel refuses it: ENOENT"));
         assert!(why(SocketOption::IdleRestart(IdleRestart::Keep)).contains("whole host"));
         assert!(why(SocketOption::SaveWindow("phase".into())).contains("no socket option"));
+        let phase = ProgramPhase { name: "phase".into(), age_max: Duration::from_secs(1) };
+        if has_phases() == Ok(true) {
+            assert_eq!(set(SocketOption::Phase(phase)), Err(OptionError::NotOpen));
+        } else {
+            assert!(why(SocketOption::Phase(phase)).contains("suimon mpi enable"));
+        }
     }
 }
