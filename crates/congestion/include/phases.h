@@ -27,7 +27,7 @@ struct phase_ended {
 };
 
 struct phases {
-	u32 current; /* 0: none yet */
+	u32 present; /* 0: none yet */
 	struct phase_ended ended[PHASES_MAX];
 };
 
@@ -60,13 +60,13 @@ static CC_INLINE int phases_enter(struct phases *p, struct cc *c, u32 phase, u32
 	u64 age_max = (u64)age_max_ms * c->hz / 1000;
 	u32 place;
 
-	if (p->current == phase)
+	if (p->present == phase)
 		return 0;
-	if (p->current) {
-		place = phases_place(p, p->current, c->jiffies) % PHASES_MAX;
-		p->ended[place] = (struct phase_ended){ p->current, c->ssthresh, c->jiffies };
+	if (p->present) {
+		place = phases_place(p, p->present, c->jiffies) % PHASES_MAX;
+		p->ended[place] = (struct phase_ended){ p->present, c->ssthresh, c->jiffies };
 	}
-	p->current = phase;
+	p->present = phase;
 	place = phases_place(p, phase, c->jiffies) % PHASES_MAX;
 	if (p->ended[place].phase == phase && c->jiffies - p->ended[place].since <= age_max)
 		c->ssthresh = p->ended[place].ssthresh;

@@ -185,7 +185,7 @@ static CC_INLINE long enter(struct bpf_sock *sk, u32 phase, u32 age_max_ms)
 	kept = cc_sk_storage_get(&cc_kept, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!of || !kept)
 		return -EINVAL;
-	if (of->phases.current == phase)
+	if (of->phases.present == phase)
 		return 0;
 	of->asked = phase;
 	of->age_max_ms = age_max_ms;

@@ -23,7 +23,7 @@ struct Ended {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Phases {
-    current: u32,
+    present: u32,
     ended: [Ended; PHASES_MAX],
 }
 

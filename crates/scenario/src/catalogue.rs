@@ -24,7 +24,7 @@ pub use algorithms::{AlgorithmPage, algorithm, algorithms};
 /// Where the examples are, from the root of the repository.
 const EXAMPLES: &str = "scenarios/disciplines";
 /// What runs every one of them, from there too; the docs' tests ask for it.
-const TESTED: &str = "crates/simulate/tests/examples.rs";
+const TESTED: &str = "crates/simulate/tests/runs/examples.rs";
 /// No line of a page's prose is longer.
 const COLUMNS: usize = 100;
 

@@ -2,6 +2,7 @@
 
 #[path = "../../traffic/tests/counting/mod.rs"]
 mod counting;
+#[path = "runs/driver/mod.rs"]
 mod driver;
 
 use counting::allocated;

@@ -1,6 +1,6 @@
 //! The first slow start over a bottleneck with a drop-tail buffer, beside what the real Linux does there.
 //!
-//! The kernel's figures are from the setup that `crates/simulate/tests/linux-6.12.txt` describes: Linux
+//! The kernel's figures are from the setup that `crates/simulate/tests/runs/linux-6.12.txt` describes: Linux
 //! 6.12.117 in virtual time, 20 Mbit/s, a round trip of 50 ms, NewReno. One packet of buffer decides
 //! in which round trip a burst first overflows it, so the figures tell how the receiver opens its window.
 

@@ -1,0 +1,68 @@
+//! Connections exist while they are open: both ends close them, whatever is lost on the way, and their memory
+//! serves the next.
+
+use simulate::{Engine, World};
+use traffic::{Duration, FlowId, Instant};
+use transport::Phase;
+
+use crate::driver;
+
+/// Two hundred transfers one after the other over a path that loses one packet in fifty.
+const SHORT: &str = r#"
+duration = "40 s"
+[host.a]
+[host.b]
+[link.path]
+between = ["a", "b"]
+rate = "100 Mbit/s"
+delay = "5 ms"
+loss = "2 %"
+[flow.short]
+from = "a"
+to = "b"
+count = 200
+stagger = "100 ms"
+bytes = "20 KB"
+"#;
+
+#[test]
+fn short_connections_end_at_both_ends_whatever_is_lost() {
+    let plan = driver::plan(SHORT);
+    let mut engine = Engine::new(World::new(&plan).expect("a world"));
+    let host = |engine: &Engine, node: usize| {
+        let host = engine.world().nodes[node].as_host().expect("a host");
+        (host.open_connections(), host.connection_places())
+    };
+    let mut most = 0;
+    for ms in (0..40_000).step_by(100) {
+        engine.run_until(Instant::ZERO + Duration::from_ms(ms), &mut ());
+        most = most.max(host(&engine, 0).0);
+    }
+    for node in [0, 1] {
+        let (open, places) = host(&engine, node);
+        assert_eq!(open, 0, "host {node}");
+        assert!(places <= most + 2, "{places} places for {most} connections at once");
+        for flow in 0..200 {
+            let host = engine.world().nodes[node].as_host().expect("a host");
+            let info = host.info(FlowId(flow)).expect("its end");
+            assert_eq!(info.phase, Phase::Closed, "flow {flow} at {node}");
+            assert_eq!(host.progress(FlowId(flow)).expect("its end").0, [0, 20_000][node]);
+        }
+    }
+    assert!((2..40).contains(&most), "{most} at once");
+}
+
+#[test]
+fn the_handshake_ends_with_an_ack_of_its_own() {
+    let plan =
+        driver::plan(&SHORT.replace("loss = \"2 %\"", "").replace("count = 200", "count = 1"));
+    let mut engine = Engine::new(World::new(&plan).expect("a world"));
+    engine.run_until(Instant::ZERO + Duration::from_secs(1), &mut ());
+    let info = |node: usize| {
+        let host = engine.world().nodes[node].as_host().expect("a host");
+        host.info(FlowId(0)).expect("its end")
+    };
+    // SYN, ACK, 14 segments (the last with the FIN), the ACK of the other FIN.
+    assert_eq!((info(0).segments_sent, info(0).data_segments_sent), (17, 14));
+    assert_eq!(info(1).segments_received, 17);
+}
