@@ -13,6 +13,8 @@ use experiment::control::Control;
 use experiment::{Experiment, folders};
 use lab::Held;
 use lab::clock::Clock;
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
 use nix::unistd::{dup2_stderr, dup2_stdin, dup2_stdout, setsid};
 use scenario::Plan;
 use serde_json::{Value, json};
@@ -74,11 +76,12 @@ fn print_state(state: &State) -> Result<(), Failure> {
 
 /// Holds the network until it is taken down.
 fn hold(arguments: &Arguments) -> Result<Exit, Failure> {
-    if arguments.hold {
-        // The terminal's signals are for who typed it.
-        let _ = setsid();
-    }
     let interrupted = interruption::watch()?;
+    if arguments.hold {
+        // The terminal's signals are for who typed it, and end that: what is not yet up is not built any further.
+        let _ = setsid();
+        let _ = set_pdeathsig(Signal::SIGTERM);
+    }
     let experiment = arguments.scenario.experiment()?;
     let plan = experiment.plan()?;
     let name = name(arguments, &experiment)?;
@@ -211,6 +214,8 @@ impl Holder {
             self.over = print_state(&state).is_err();
             return Ok(());
         }
+        // From here on it stands without who typed it.
+        let _ = set_pdeathsig(None);
         let line = json!(state).to_string() + "\n";
         let told = std::io::stdout().write_all(line.as_bytes());
         let told = told.and_then(|()| std::io::stdout().flush()).and_then(|()| leave_terminal());
