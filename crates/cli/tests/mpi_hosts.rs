@@ -197,6 +197,16 @@ fn a_program_in_virtual_time_takes_what_its_replay_takes() {
     let replayed = seconds(&replayed["group"]["job"]["mpi"]["time_seconds"]);
     let time = seconds(&done["time_seconds"]);
     assert!((0.95..1.15).contains(&(time / replayed)), "{time} s, and {replayed} s by replay");
+
+    // The guest's kernel has phases, which are entered around each of the 30 operations.
+    let text = clusters(
+        &format!("{}\nmemory = \"512 MiB\"", serving()),
+        &launched(&folder, "run --phases each", "mpirun.openmpi -n 4"),
+    );
+    let (_, out) = run(&folder, "phases", &text, &kernel);
+    let done = told(&out);
+    assert!(done["phases_entered"].as_u64() >= Some(30), "{done}");
+    assert_eq!((&done["adopted"], &done["refused"]), (&0.into(), &Value::Null), "{done}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! The socket options that programs have while paced restart, short timeouts and phases are enabled: what
-//! `phases/kernel.c` of `congestion` answers.
+//! `phases/kernel.c` of `congestion` answers. The kernel of a guest has that of phases by itself.
 
 use std::io;
 use std::num::NonZeroU32;
@@ -26,6 +26,13 @@ impl Adopt {
     const fn bits(self) -> u32 {
         self.congestion as u32 | (self.rto_min as u32) << 1
     }
+}
+
+/// Whether the kernel has phases, be it a guest's or one where they are enabled: a socket that is not connected is refused
+/// for that alone.
+pub fn has_phases(unconnected: BorrowedFd<'_>) -> bool {
+    let told = enter_phase(unconnected, NonZeroU32::MIN, 0);
+    told.is_err_and(|error| error.raw_os_error() == Some(libc::ENOTCONN))
 }
 
 /// The program of a connection enters a phase, whose threshold counts for `age_max_ms`.

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use ::mpi::{Done, Phases, Profiler, Settings, Tagging};
 use clap::{Args, ValueEnum};
-use host::option::{Adopt, adopt};
+use host::option::{Adopt, adopt, has_phases};
 use mpi_trace::Trace;
 use serde_json::json;
 
@@ -86,9 +86,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         phases: arguments.phases.into(),
         phase_age_max: Duration::from_micros(arguments.phase_age_max.as_us()),
     };
-    let settings = match enabled() {
-        Ok(()) => Some(settings),
-        Err(error) => {
+    let settings = match offered() {
+        Offered::All => Some(settings),
+        Offered::Phases => {
+            output::note("restart and timeouts are those that the scenario gives this host");
+            Some(Settings { restart: false, short_rto: false, ..settings })
+        }
+        Offered::Nothing(error) => {
             output::note(&format!(
                 "the program runs without: this kernel has no such socket options ({error})\n  help: sudo \
                  suimon mpi enable"
@@ -124,10 +128,25 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(if status.success() { Exit::Fine } else { Exit::of(status) })
 }
 
-/// Whether a socket of this user can adopt anything.
-fn enabled() -> io::Result<()> {
-    let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    adopt(socket.as_fd(), Adopt { congestion: false, rto_min: false })
+/// What this kernel offers a socket of this user.
+enum Offered {
+    /// What `mpi enable` has put into it.
+    All,
+    /// Phases alone: it is a guest's.
+    Phases,
+    Nothing(io::Error),
+}
+
+fn offered() -> Offered {
+    let socket = match TcpListener::bind((Ipv4Addr::LOCALHOST, 0)) {
+        Ok(socket) => socket,
+        Err(error) => return Offered::Nothing(error),
+    };
+    match adopt(socket.as_fd(), Adopt { congestion: false, rto_min: false }) {
+        Ok(()) => Offered::All,
+        Err(_) if has_phases(socket.as_fd()) => Offered::Phases,
+        Err(error) => Offered::Nothing(error),
+    }
 }
 
 fn tell(as_json: bool, done: &Done) -> Result<(), Failure> {

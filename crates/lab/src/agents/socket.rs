@@ -234,12 +234,10 @@ pub(super) fn set_option(
     done.map_err(|errno| OptionError::Unsupported(format!("the kernel refuses it: {errno}")))
 }
 
-/// Whether this kernel has phases: a guest's does, and others while `suimon mpi enable` has it so.
+/// Whether the kernel has phases.
 pub(super) fn has_phases() -> nix::Result<bool> {
     let socket = open(SockType::Stream, SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)))?;
-    let told = host::option::enter_phase(socket.as_fd(), NonZeroU32::MIN, 0);
-    // A socket that is not connected is in no phase.
-    Ok(told.is_err_and(|error| error.raw_os_error() == Some(libc::ENOTCONN)))
+    Ok(host::option::has_phases(socket.as_fd()))
 }
 
 fn enter_phase(socket: &OwnedFd, phase: &ProgramPhase) -> Result<(), OptionError> {
