@@ -2,6 +2,7 @@
 
 #[path = "../../traffic/tests/counting/mod.rs"]
 mod counting;
+#[allow(dead_code, reason = "shared with tests that need more")]
 #[path = "runs/driver/mod.rs"]
 mod driver;
 

@@ -1,7 +1,6 @@
 //! Data received out of order: ranges, and which of them to report first.
 
 use alloc::collections::VecDeque;
-use core::cmp::Ordering;
 
 use traffic::packet::SACK_BLOCKS_MAX;
 
@@ -57,12 +56,7 @@ impl Reassembly {
     /// Merges a segment with the ranges it touches.
     fn merge(&mut self, start: u64, end: u64) -> Option<Range> {
         // The first range that ends at or beyond the segment's start.
-        let first = match self.ranges.binary_search_by(|range| match range.1.cmp(&start) {
-            Ordering::Equal => Ordering::Equal,
-            other => other,
-        }) {
-            Ok(index) | Err(index) => index,
-        };
+        let first = self.ranges.partition_point(|range| range.1 < start);
         let (mut merged, mut after) = ((start, end), first);
         let mut duplicate = None;
         while let Some(&range) = self.ranges.get(after).filter(|range| range.0 <= end) {

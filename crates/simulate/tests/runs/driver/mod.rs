@@ -1,7 +1,5 @@
 //! Runs a scenario's text and holds tables against their golden files.
 
-#![allow(dead_code)] // each test uses its part
-
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
