@@ -316,7 +316,8 @@ pub(crate) struct Change {
     /// Each connection's window is again as it was when it was saved under this name.
     pub(crate) restore_window: Option<Name>,
     /// Each connection's program enters the phase of this name: the threshold that there is is kept for the phase that
-    /// ends, and the one that this phase ended with within the last five minutes is taken up; in the simulator only.
+    /// ends, and the one that this phase ended with within the last five minutes is taken up; in the lab only while
+    /// `suimon mpi enable` has phases in this machine's kernel.
     pub(crate) phase: Option<Name>,
 }
 
