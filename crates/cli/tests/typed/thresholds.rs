@@ -25,7 +25,7 @@ fn threshold(folder: &Path, ms: u64) -> u64 {
     let reader = SerializedFileReader::new(file).expect("Parquet");
     let rows = reader.get_row_iter(None).expect("rows").map(|row| row.expect("a row"));
     let number = |field: &Field| match *field {
-        Field::ULong(number) => Some(number),
+        Field::Long(number) => u64::try_from(number).ok(),
         _ => None,
     };
     let samples = rows.map(|row| {
