@@ -442,6 +442,9 @@ settings! {
         /// On a short path a burst has `tso_max` more, halved for each of these in the least round trip (Linux
         /// since 5.18: 512 us, `tcp_tso_rtt_log`); 0 adds nothing.
         pub tso_rtt: Duration,
+        /// The last segment of a burst of several has PSH (Linux since 5.4, `__tcp_transmit_skb`): by it a receiver knows that
+        /// what follows may be late, and its ACK does not wait.
+        pub tso_push: bool,
         /// Wait for a burst of at least cwnd / this before sending (`tcp_tso_win_divisor`, Linux 3); 0 never
         /// waits.
         pub tso_win_divisor: u32,

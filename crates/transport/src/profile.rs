@@ -367,6 +367,7 @@ const LINUX_6_SOURCES: &[Source] = &[
     source("buffers.window_slow_start", "rcv_ssthresh: tcp_grow_window (tcp_input.c)"),
     source("emission.tso_time", "tcp_tso_autosize: pacing rate >> 10 (tcp_output.c)"),
     source("emission.tso_rtt", "tcp_tso_rtt_log = 9 (ip-sysctl.rst), since 5.18"),
+    source("emission.tso_push", "PSH on packets of several segments, since 5.4 (__tcp_transmit_skb)"),
     source("emission.tso_win_divisor", "tcp_tso_win_divisor = 3 (ip-sysctl.rst)"),
     source("emission.small_queues", "tcp_small_queue_check (tcp_output.c), since 3.6"),
     source("emission.fin_ignores_cwnd", "tcp_cwnd_test (tcp_output.c), no longer in 6.12"),
@@ -414,7 +415,11 @@ fn linux_6() -> Config {
             window_share: WindowShare::Measured,
             window_slow_start: true,
         },
-        emission: EmissionConfig { tso_rtt: Duration::from_us(512), ..emission_linux() },
+        emission: EmissionConfig {
+            tso_rtt: Duration::from_us(512),
+            tso_push: true,
+            ..emission_linux()
+        },
     }
 }
 
@@ -492,6 +497,7 @@ fn emission_linux() -> EmissionConfig {
         tso_max: 65_536,
         tso_time: Duration::from_ps(1_000_000_000_000 / 1_024),
         tso_rtt: Duration::ZERO,
+        tso_push: false,
         tso_win_divisor: 3,
         small_queues: true,
     }

@@ -25,6 +25,8 @@ const SMALL_QUEUE_MAX: u64 = 1 << 20;
 pub(super) struct Burst {
     /// Segments of it that are still to go.
     left: u32,
+    /// The position after its last segment, which has PSH, if there are several.
+    push_end: u64,
     /// The next one may not begin earlier.
     next_at: Instant,
     /// The same while something waits for it, else never.
@@ -46,6 +48,7 @@ impl Burst {
     pub(super) fn new(config: &EmissionConfig) -> Self {
         Self {
             left: 0,
+            push_end: 0,
             next_at: Instant::ZERO,
             wakeup: Instant::NEVER,
             goal: 0,
@@ -216,6 +219,12 @@ impl Sender {
         self.burst.buffer_end = self.nxt;
     }
 
+    /// Whether new data up to `end` is the last of a burst that is told by PSH.
+    #[inline]
+    pub(super) const fn is_pushed_at(&self, end: u64) -> bool {
+        end == self.burst.push_end
+    }
+
     /// Whether a full new segment may leave now as far as pacing and bursts are concerned; the
     /// window has `room` for more packets, and what is there to send ends at `written`.
     #[inline]
@@ -269,7 +278,11 @@ impl Sender {
         if allowed < goal && more && !ends && self.should_defer(allowed, now) {
             return false;
         }
-        self.burst.left = u64::from(allowed).min(left).max(1) as u32;
+        let segments = u64::from(allowed).min(left).max(1);
+        self.burst.left = segments as u32;
+        if segments > 1 && self.config.emission.tso_push {
+            self.burst.push_end = self.nxt + segments * mss;
+        }
         true
     }
 

@@ -351,8 +351,10 @@ impl Sender {
             self.notify(Event::TxStart, now);
         }
         let (mut flags, mut fin, mut fate) = (0, false, 0);
+        if payload != 0 && (end >= written || self.is_pushed_at(end)) {
+            (flags, fate) = (flags::PSH, PUSHED);
+        }
         if end >= written {
-            (flags, fate) = if payload != 0 { (flags::PSH, PUSHED) } else { (0, 0) };
             fin = self.closing && !self.fin_sent && end == self.supplied;
             if fin {
                 (self.fin_sent, self.untroubled) = (true, false);
