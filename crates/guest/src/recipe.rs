@@ -20,7 +20,7 @@ macro_rules! patch {
 }
 
 /// Our patches, in the order in which they are applied.
-pub const PATCHES: [File; 7] = [
+pub const PATCHES: [File; 8] = [
     patch!("hz.patch"),
     patch!("seed.patch"),
     patch!("syscall-cost.patch"),
@@ -28,6 +28,7 @@ pub const PATCHES: [File; 7] = [
     patch!("fp-size.patch"),
     patch!("rings.patch"),
     patch!("option-of-phases.patch"),
+    patch!("headroom.patch"),
 ];
 
 /// Our congestion control: C files and headers, by their names, that are put into `net/ipv4`. A file is named after its

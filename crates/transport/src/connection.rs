@@ -238,7 +238,7 @@ impl Connection {
         }
         match self.sender.next_plain(now) {
             Next::Segment(out) => self.write_data(&out, now, packet),
-            Next::Nothing => false,
+            Next::Nothing => self.sender.takes_more() && self.poll_data(now, packet),
             Next::Unclear => self.poll_any(now, packet),
         }
     }
@@ -246,7 +246,9 @@ impl Connection {
     /// The same where a glance does not tell.
     #[inline(never)]
     fn poll_any(&mut self, now: Instant, packet: &mut Packet) -> bool {
-        let Some(out) = self.sender.next(now) else { return false };
+        let Some(out) = self.sender.next(now) else {
+            return self.sender.takes_more() && self.poll_any(now, packet);
+        };
         self.write_data(&out, now, packet)
     }
 

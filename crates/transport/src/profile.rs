@@ -187,6 +187,7 @@ fn linux_2_4_web100() -> Config {
         ack: ack_linux(JIFFY),
         buffers: BufferConfig {
             send: Buffer::Fixed(32 << 20),
+            send_headroom: 0,
             receive: Buffer::Fixed(32 << 20),
             window_share: WindowShare::Fraction(3, 4),
             window_slow_start: false,
@@ -327,6 +328,7 @@ fn freebsd_2_2_8() -> Config {
         },
         buffers: BufferConfig {
             send: Buffer::Fixed(16 << 10),
+            send_headroom: 0,
             receive: Buffer::Fixed(16 << 10),
             window_share: WindowShare::Fraction(1, 1),
             window_slow_start: false,
@@ -360,6 +362,7 @@ const LINUX_6_SOURCES: &[Source] = &[
     source("ack.after_read", "ICSK_ACK_PUSHED, tcp_measure_rcv_mss of Linux 6.7"),
     source("buffers.receive", "tcp_rmem = 4096 131072 6291456 (ip-sysctl.rst)"),
     source("buffers.send", "tcp_wmem = 4096 16384 4194304 (ip-sysctl.rst)"),
+    source("buffers.send_headroom", "MAX_TCP_HEADER (tcp_sndbuf_expand, tcp_stream_alloc_skb)"),
     source(
         "buffers.window_share",
         "scaling_ratio: tcp_measure_rcv_mss (tcp_input.c), since 6.6; 1448 bytes in 2176 with virtio_net",
@@ -411,6 +414,7 @@ fn linux_6() -> Config {
         },
         buffers: BufferConfig {
             send: Buffer::Auto { initial: 16_384, max: 4_194_304 },
+            send_headroom: 320,
             receive: Buffer::Auto { initial: 131_072, max: 6_291_456 },
             window_share: WindowShare::Measured,
             window_slow_start: true,

@@ -15,6 +15,7 @@ pub(crate) mod rtt;
 mod sack;
 mod timers;
 mod undo;
+mod write;
 
 use alloc::boxed::Box;
 
@@ -33,6 +34,7 @@ use rtt::Rtt;
 use timers::Timer;
 pub(crate) use timers::on_tick;
 use undo::Undo;
+use write::WriteQueue;
 
 /// What the sender counted.
 #[derive(Clone, Copy, Debug, Default)]
@@ -83,6 +85,8 @@ pub(crate) struct Sender {
     pub(crate) nxt: u64,
     /// The position after the last byte that the application handed over.
     pub(crate) supplied: u64,
+    /// And after the last that is in the send buffer, whose size in bytes of payload this is where it has no `writes`.
+    written: u64,
     buffer: u64,
     /// The right edge of the peer's window, the largest window seen, and the segment that told.
     window_end: u64,
@@ -107,9 +111,12 @@ pub(crate) struct Sender {
     cwr_pending: bool,
     /// The window was what limited sending, within the round trip that ends here.
     window_limited: bool,
-    /// The send buffer is tuned, segments are paced, when the window may grow, and whether the algorithm
+    /// The program waits for room in a send buffer that has `writes`.
+    waits: bool,
+    /// The send buffer is tuned, has `writes`, segments are paced, when the window may grow, and whether the algorithm
     /// is told if it may not and reads the whole view: the same in `config`, which is far from here.
     tunes_buffer: bool,
+    queues: bool,
     paces: bool,
     growth: idle::Growth,
     tells_unused: bool,
@@ -128,6 +135,8 @@ pub(crate) struct Sender {
     pub(crate) retries: u32,
     timer: Timer,
     burst: Burst,
+    /// What a send buffer holds that counts memory.
+    writes: Option<Box<WriteQueue>>,
     pub(crate) board: Scoreboard,
     pub(crate) clock: TimestampClock,
     pub(crate) rtt: Rtt,
@@ -250,6 +259,7 @@ impl Sender {
             supplied: start,
             closing: false,
             fin_sent: false,
+            written: start,
             buffer: config.buffers.send.initial(config.initial_window_bytes()),
             window_end: start,
             window_max: 0,
@@ -265,6 +275,7 @@ impl Sender {
             rates: config.congestion.algorithm().controls().then(|| Box::new(Rates::new())),
             undo: Undo::default(),
             burst: Burst::new(&config.emission),
+            writes: WriteQueue::new(config),
             frto: false,
             send_new_first: false,
             retries: 0,
@@ -274,6 +285,8 @@ impl Sender {
             timer: Timer::default(),
             probes_tail: false,
             tunes_buffer: matches!(config.buffers.send, Buffer::Auto { .. }),
+            queues: WriteQueue::is_kept(config),
+            waits: true,
             paces: config.emission.pacing,
             growth: idle::Growth::new(&config.window),
             tells_unused: idle::tells_unused(config),
@@ -312,6 +325,7 @@ impl Sender {
         self.refresh_fast_path();
         self.settle();
         self.begin_congestion(now);
+        self.open_buffer();
     }
 
     /// The segment that completes the handshake tells the window, scaled.
@@ -497,11 +511,6 @@ impl Sender {
         taken
     }
 
-    /// Bytes the send buffer would take.
-    pub(crate) fn writable(&self) -> u64 {
-        if self.closing { 0 } else { (self.una + self.buffer).saturating_sub(self.supplied) }
-    }
-
     /// The application blocks in its write of `bytes` until the send buffer took them all.
     pub(crate) fn supply(&mut self, bytes: u64, now: Instant) {
         if bytes == 0 || self.closing {
@@ -513,6 +522,8 @@ impl Sender {
             self.restart_after_idle(now);
         }
         self.supplied = self.supplied.saturating_add(bytes).min(u64::MAX / 2);
+        self.fill_buffer();
+        self.take_written(false);
         self.refresh_fast_path();
     }
 
@@ -543,15 +554,6 @@ impl Sender {
         self.una - ORIGIN - 1 - u64::from(self.is_finished())
     }
 
-    /// Grows a tuned send buffer to twice the window (Linux's `tcp_sndbuf_expand`).
-    #[inline]
-    fn tune_buffer(&mut self) {
-        if self.tunes_buffer {
-            let want = 2 * u64::from(self.sock.cwnd) * u64::from(self.agreed.mss);
-            self.buffer = self.buffer.max(want.min(self.config.buffers.send.max()));
-        }
-    }
-
     /// Whether the reduction inflates the window by duplicate ACKs rather than counts them.
     #[inline]
     fn inflates(&self) -> bool {
@@ -579,7 +581,7 @@ impl Sender {
         info.latest_rtt = Duration::from_us(u64::from(self.rtt.latest_us()));
         info.bytes_acked = self.bytes_acked();
         (info.bytes_sent, info.bytes_retransmitted) = (stats.bytes_sent, stats.bytes_retransmitted);
-        info.bytes_written = self.supplied.min(self.una + self.buffer) - ORIGIN - 1;
+        info.bytes_written = self.written - ORIGIN - 1;
         (info.data_segments_sent, info.retransmissions) =
             (stats.data_segments, stats.retransmissions);
         (info.timeouts, info.fast_recoveries) = (stats.timeouts, stats.fast_recoveries);
@@ -593,7 +595,7 @@ impl Sender {
         (info.sacked, info.lost) = (self.board.sacked() + self.reno_sacked, self.board.lost());
         (info.retransmitted, info.reordering) = (self.board.retransmitted(), self.reordering);
         info.peer_window = self.window_end.saturating_sub(self.una);
-        info.send_buffer = self.buffer;
+        info.send_buffer = self.buffer_size();
         (info.delivery_rate, info.pacing_rate) = (self.delivery_rate(), self.pacing_rate());
         info.walked = stats.walked;
     }

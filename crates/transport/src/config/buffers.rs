@@ -1,6 +1,6 @@
 //! Socket buffers, and how much of them a window is.
 
-use traffic::setting::{Field, Kind, Value};
+use traffic::setting::{Bytes32, Field, Kind, Value};
 use traffic::{Bytes, settings};
 
 /// A socket buffer's size.
@@ -117,12 +117,16 @@ impl WindowShare {
 }
 
 settings! {
-    /// Socket buffers. They count payload bytes.
+    /// Socket buffers. They count payload bytes, but for a send buffer with `send_headroom`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct BufferConfig {
         /// Send buffer, of data written and not yet acknowledged: a size, or { initial, max } for one that the
         /// kernel tunes.
         pub send: Buffer,
+        /// Room for headers in each packet of a tuned send buffer that counts memory and is filled packet by packet
+        /// (Linux's `MAX_TCP_HEADER`, 320 bytes); 0 counts payload.
+        #[like(Bytes32)]
+        pub send_headroom: u32,
         /// Receive buffer, of data received and not yet read: a size, or { initial, max } for one that the kernel
         /// tunes.
         pub receive: Buffer,

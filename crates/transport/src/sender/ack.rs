@@ -110,7 +110,7 @@ impl Sender {
         self.window_max = self.window_max.max(window);
         self.una = ack;
         self.retries = 0;
-        self.tune_buffer();
+        self.fill_buffer();
         let (acked, first, last) = self.board.acknowledge_plain(ack);
         if acked != 0 {
             self.count_delivered(acked);
@@ -163,7 +163,7 @@ impl Sender {
             progress.rack.answerable = self.answerable_by(&event, now);
             self.board.acknowledge(ack, &mut progress);
             self.retries = 0;
-            self.tune_buffer();
+            self.fill_buffer();
         }
         event.acked = progress.packets;
         event.delivered = progress.delivered + event.duplicated;

@@ -37,7 +37,7 @@ pub(super) struct Burst {
     /// What small queues allow in the interface's queue, worked out with the goal.
     queue_limit: u64,
     /// The position after the last byte of the buffer that is being sent; no burst reaches beyond.
-    buffer_end: u64,
+    pub(super) buffer_end: u64,
     /// Segments leave in bursts, or paced, or counted by small queues.
     on: bool,
     /// The pacing rate that the algorithm wrote, in bytes per second, until the next ACK; 0 if the rate is the stack's.
@@ -205,18 +205,17 @@ impl Sender {
     /// Segments left of the buffer that is being sent. A write fills buffers of the largest burst, or half the peer's
     /// window (Linux's `tcp_xmit_size_goal`), in whole segments. Theirs is the window of the write, here of the sending.
     fn buffer_left(&mut self) -> u64 {
-        let mss = u64::from(self.agreed.mss);
         if self.nxt >= self.burst.buffer_end {
-            let segments = self.burst_max().min(self.window_max / 2 / mss).max(1);
-            self.burst.buffer_end = self.nxt + segments * mss;
+            self.burst.buffer_end = self.nxt + self.packet_max();
         }
-        (self.burst.buffer_end - self.nxt).div_ceil(mss)
+        (self.burst.buffer_end - self.nxt).div_ceil(u64::from(self.agreed.mss))
     }
 
-    /// What was written went out whole: what comes next fills a buffer of its own.
-    #[inline]
-    pub(super) fn buffer_ended(&mut self) {
-        self.burst.buffer_end = self.nxt;
+    /// Bytes of a packet that a write fills.
+    pub(super) fn packet_max(&self) -> u64 {
+        let mss = u64::from(self.agreed.mss);
+        let most = if self.config.emission.tso { self.burst_max() } else { 1 };
+        most.min(self.window_max / 2 / mss).max(1) * mss
     }
 
     /// Whether new data up to `end` is the last of a burst that is told by PSH.
@@ -263,6 +262,7 @@ impl Sender {
         let (goal, mss) = (self.goal(), u64::from(self.agreed.mss));
         if goal == 1 {
             self.burst.left = 1;
+            self.piece_leaves(self.nxt + mss);
             return true;
         }
         let mut allowed = room.min(goal);
@@ -275,11 +275,13 @@ impl Sender {
         // The end of a buffer with another one behind it gets no more data, and goes (Linux's `tcp_tso_should_defer`).
         let ends = left <= u64::from(allowed) && written > self.burst.buffer_end;
         let more = written >= self.nxt + u64::from(allowed + 1) * mss;
-        if allowed < goal && more && !ends && self.should_defer(allowed, now) {
+        let waits = allowed < goal && more && !ends && !self.is_writing();
+        if waits && self.should_defer(allowed, now) {
             return false;
         }
         let segments = u64::from(allowed).min(left).max(1);
         self.burst.left = segments as u32;
+        self.piece_leaves(self.nxt + segments * mss);
         if segments > 1 && self.config.emission.tso_push {
             self.burst.push_end = self.nxt + segments * mss;
         }

@@ -33,8 +33,8 @@ pub(crate) enum Next {
 impl Sender {
     /// Position after the last byte that is in the send buffer.
     #[inline]
-    pub(super) fn written(&self) -> u64 {
-        self.supplied.min(self.una + self.buffer)
+    pub(super) const fn written(&self) -> u64 {
+        self.written
     }
 
     /// Whether what is in the send buffer, up to `written`, is the last there will be.
@@ -59,6 +59,7 @@ impl Sender {
             return Next::Unclear;
         }
         debug_assert!(self.is_untroubled());
+        self.take_written(false);
         let (out, cwnd) = (self.board.out(), self.sock.cwnd);
         let mss = self.agreed.mss;
         let written = self.written();
@@ -80,7 +81,7 @@ impl Sender {
             return Next::Nothing;
         }
         let segment = self.send_new(mss, written, now);
-        self.stopping = !self.ends_at(written) && self.has_no_full_segment(written);
+        self.stopping = !self.queues && !self.ends_at(written) && self.has_no_full_segment(written);
         Next::Segment(segment)
     }
 
@@ -229,6 +230,7 @@ impl Sender {
     }
 
     fn next_new(&mut self, now: Instant) -> Option<Outgoing> {
+        self.take_written(false);
         let written = self.written();
         if self.nxt >= written && !self.fin_is_due() {
             return self.stop(false, now);
@@ -322,6 +324,7 @@ impl Sender {
     pub(crate) fn held_back(&mut self, now: Instant) {
         if self.nxt != self.stopped_at {
             self.note_stop(false, self.in_flight(), now);
+            self.takes_more();
         }
     }
 
@@ -351,7 +354,8 @@ impl Sender {
             self.notify(Event::TxStart, now);
         }
         let (mut flags, mut fin, mut fate) = (0, false, 0);
-        if payload != 0 && (end >= written || self.is_pushed_at(end)) {
+        let ends = if self.queues { end >= self.burst.buffer_end } else { end >= written };
+        if payload != 0 && (ends && self.packet_ended(end) || self.is_pushed_at(end)) {
             (flags, fate) = (flags::PSH, PUSHED);
         }
         if end >= written {
@@ -362,9 +366,6 @@ impl Sender {
             }
         }
         self.nxt = end + u64::from(fin);
-        if end >= written {
-            self.buffer_ended();
-        }
         let delivered = self.delivered;
         self.board.push(Segment { end: self.nxt, sent: now, delivered, flags: fate });
         if payload < self.agreed.mss {

@@ -13,6 +13,7 @@ mod recovery;
 mod restart;
 mod segments;
 mod tail;
+mod writing;
 
 use pipe::{Fate, Pipe, Sent, ms};
 use traffic::packet::{ecn, flags};

@@ -1,0 +1,238 @@
+//! The send buffer: what the program wrote, up to where it waits for room.
+//!
+//! Linux's is memory. A write fills packets of up to the largest burst one after the other (`tcp_sendmsg_locked`), and asks for room only where
+//! one begins; the program then waits until a third of the memory is free (`sk_stream_write_space`), and while it waits the buffer
+//! grows with the window (`tcp_new_space`). Where a packet ends a burst does, so that this shapes what leaves.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+
+use super::Sender;
+use crate::config::{Buffer, Config};
+
+/// `struct skb_shared_info`, and `struct sk_buff`, in bytes (x86-64).
+const SHARED_INFO: u64 = 320;
+const SK_BUFF: u64 = 256;
+/// A tuned buffer has room for this many segments at least (`TCP_INIT_CWND`).
+const SEGMENTS_MIN: u32 = 10;
+
+/// Linux's write queue.
+#[derive(Clone, Debug)]
+pub(super) struct WriteQueue {
+    /// Memory that the buffer may take (`sk_sndbuf`), and the most it grows to.
+    size: u64,
+    max: u64,
+    /// Room for headers in each packet.
+    headroom: u64,
+    /// The position up to which the receiver is told to pass on (`pushed_seq`).
+    pushed: u64,
+    /// Packets of which something is still to be sent, in order.
+    unsent: VecDeque<Written>,
+    /// The ends of those that were sent and, when last looked at, not acknowledged.
+    sent: VecDeque<u64>,
+}
+
+/// A packet of the write queue: the position after its last byte, and whether that has PSH.
+#[derive(Clone, Copy, Debug)]
+struct Written {
+    end: u64,
+    pushed: bool,
+}
+
+impl WriteQueue {
+    /// Whether there is one: for a tuned buffer that counts memory.
+    pub(super) const fn is_kept(config: &Config) -> bool {
+        matches!(config.buffers.send, Buffer::Auto { .. }) && config.buffers.send_headroom != 0
+    }
+
+    pub(super) fn new(config: &Config) -> Option<Box<Self>> {
+        let buffers = &config.buffers;
+        let Buffer::Auto { initial, max } = buffers.send else { return None };
+        let headroom = u64::from(buffers.send_headroom);
+        let (unsent, sent) = (VecDeque::new(), VecDeque::new());
+        let queue = Self { size: initial, max, headroom, pushed: 0, unsent, sent };
+        (headroom != 0).then(|| Box::new(queue))
+    }
+
+    /// The buffer's size in bytes of memory.
+    pub(super) const fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// What a packet takes beside its data (`SKB_TRUESIZE` of its head, from a cache that no `kmalloc` has).
+    fn overhead(&self) -> u64 {
+        let head = self.headroom + SHARED_INFO;
+        let head = if head.is_power_of_two() { head + 64 } else { head };
+        head + SK_BUFF
+    }
+
+    /// Memory taken, from `una` to `written` (`sk_wmem_queued`).
+    fn memory(&mut self, una: u64, written: u64) -> u64 {
+        while self.sent.front().is_some_and(|&end| end <= una) {
+            self.sent.pop_front();
+        }
+        let packets = (self.sent.len() + self.unsent.len()) as u64;
+        written - una + packets * self.overhead()
+    }
+
+    /// The last packet reaches up to `end`, and has PSH if `pushed`.
+    fn extend(&mut self, end: u64, pushed: bool) {
+        if let Some(tail) = self.unsent.back_mut() {
+            (tail.end, tail.pushed) = (end, tail.pushed || pushed);
+        }
+        if pushed {
+            self.pushed = end;
+        }
+    }
+
+    /// Where the first packet ends that is not sent in whole, if all that was `written` is.
+    fn head_end(&self, written: u64) -> u64 {
+        self.unsent.front().map_or(written, |head| head.end)
+    }
+
+    /// Grows to what `segments` take twice or, for an algorithm that controls the rate, three times (`tcp_sndbuf_expand`).
+    fn expand(&mut self, segments: u32, mss: u32, controls: bool) {
+        let segment = (u64::from(mss) + self.headroom + SHARED_INFO).next_power_of_two() + SK_BUFF;
+        let times = if controls { 3 } else { 2 };
+        let want = times * u64::from(segments) * segment;
+        self.size = self.size.max(want.min(self.max));
+    }
+}
+
+impl Sender {
+    /// Bytes the send buffer would take.
+    pub(crate) fn writable(&self) -> u64 {
+        if self.closing || self.queues && self.waits {
+            return 0;
+        }
+        (self.una + self.buffer_size()).saturating_sub(self.supplied)
+    }
+
+    /// The send buffer's size, in bytes.
+    pub(super) fn buffer_size(&self) -> u64 {
+        self.writes.as_ref().map_or(self.buffer, |queue| queue.size())
+    }
+
+    /// The connection is established: the buffer has room for two initial windows (`tcp_init_buffer_space`), and the program writes.
+    pub(super) fn open_buffer(&mut self) {
+        self.expand_buffer();
+        self.waits = false;
+        self.take_written(false);
+    }
+
+    fn expand_buffer(&mut self) {
+        let segments = self.sock.cwnd.max(SEGMENTS_MIN).max(self.reordering + 1);
+        let (mss, controls) = (self.agreed.mss, self.controls());
+        if let Some(queue) = &mut self.writes {
+            queue.expand(segments, mss, controls);
+        }
+    }
+
+    /// A buffer that counts payload has room for more, or more is to be written.
+    #[inline]
+    pub(super) fn fill_buffer(&mut self) {
+        if self.queues {
+            return;
+        }
+        if self.tunes_buffer {
+            let want = 2 * u64::from(self.sock.cwnd) * u64::from(self.agreed.mss);
+            self.buffer = self.buffer.max(want.min(self.config.buffers.send.max()));
+        }
+        self.written = self.supplied.min(self.una + self.buffer);
+    }
+
+    /// Whether the program is in the middle of a write and does not wait for room.
+    #[inline]
+    pub(super) const fn is_writing(&self) -> bool {
+        self.queues && !self.waits && self.written < self.supplied
+    }
+
+    /// The program goes on with its write, if it is in one: up to a packet that is full and next to leave, which goes at once, and
+    /// beyond it only if that is `stopped` (`tcp_push_one`).
+    #[inline]
+    pub(super) fn take_written(&mut self, stopped: bool) {
+        if self.is_writing() {
+            self.fill_packets(stopped);
+        }
+    }
+
+    #[inline(never)]
+    fn fill_packets(&mut self, stopped: bool) {
+        let goal = self.packet_max();
+        let half = self.window_max / 2;
+        let (una, nxt) = (self.una, self.nxt);
+        let Some(queue) = &mut self.writes else { return };
+        while self.written < self.supplied {
+            let packets = queue.unsent.len();
+            let start = packets.checked_sub(2).map_or(nxt, |before| queue.unsent[before].end);
+            let mut room = goal.saturating_sub(self.written - start);
+            if packets == 0 || room == 0 {
+                if packets == 1 && !stopped {
+                    break;
+                }
+                if queue.memory(una, self.written) >= queue.size {
+                    self.waits = true;
+                    break;
+                }
+                queue.unsent.push_back(Written { end: self.written, pushed: false });
+                room = goal;
+            }
+            self.written += room.min(self.supplied - self.written);
+            queue.extend(self.written, self.written > queue.pushed + half);
+        }
+        if self.waits || self.written == self.supplied {
+            queue.extend(self.written, true);
+        }
+        self.burst.buffer_end = queue.head_end(self.written);
+    }
+
+    /// Nothing leaves now. Whether there is more to send then, of what the program has to write.
+    #[inline]
+    pub(crate) fn takes_more(&mut self) -> bool {
+        self.queues && self.written < self.supplied && self.look_for_room()
+    }
+
+    #[inline(never)]
+    fn look_for_room(&mut self) -> bool {
+        let before = self.written;
+        if self.waits && self.in_flight() < self.sock.cwnd {
+            self.expand_buffer();
+        }
+        let Some(queue) = &mut self.writes else { return false };
+        let waited = self.waits;
+        if waited {
+            let memory = queue.memory(self.una, before);
+            self.waits = queue.size.saturating_sub(memory) < (memory / 2).max(1);
+        }
+        self.take_written(!waited);
+        let more = self.written > before;
+        if more {
+            self.refresh_fast_path();
+        }
+        more
+    }
+
+    /// New data up to `end` leaves in one piece.
+    #[inline]
+    pub(super) fn piece_leaves(&mut self, end: u64) {
+        if let Some(queue) = &mut self.writes {
+            queue.sent.push_back(end);
+        }
+    }
+
+    /// New data up to `end`, where what was written or a packet of it ends, was sent. Whether it has PSH.
+    #[inline(never)]
+    pub(super) fn packet_ended(&mut self, end: u64) -> bool {
+        let Some(queue) = &mut self.writes else {
+            self.burst.buffer_end = end;
+            return true;
+        };
+        let mut pushed = false;
+        while let Some(head) = queue.unsent.front().filter(|head| head.end <= end) {
+            pushed = head.pushed;
+            queue.unsent.pop_front();
+        }
+        self.burst.buffer_end = queue.head_end(self.written);
+        pushed
+    }
+}

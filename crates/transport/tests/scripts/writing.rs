@@ -1,0 +1,68 @@
+//! What the send buffer takes, and where the packets end that a write fills. The kernel's numbers are of Linux 6.12.117 with 192
+//! bytes of headroom, on a path of 36 ms.
+
+use super::*;
+
+/// A program that writes without end.
+fn writer(headroom: u32) -> Script {
+    let mut config = Profile::by_name("linux-6").unwrap().config();
+    config.congestion = congestion::Algorithm::by_name("newreno").unwrap().into();
+    config.buffers.send_headroom = headroom;
+    let mut script = Script::new(&config, 36, 65_160);
+    script.supply(1_000_000);
+    script
+}
+
+fn pushed(sent: &[Packet]) -> Vec<bool> {
+    sent.iter().map(|packet| packet.tcp.flags & flags::PSH != 0).collect()
+}
+
+#[test]
+fn a_write_fills_packets_and_goes_on_when_a_third_of_the_memory_is_free() {
+    let mut script = writer(192);
+    assert_eq!(script.sends().len(), 10);
+    let written = |script: &Script| script.end.info().bytes_written / MSS;
+    // Ten left a packet of 22, half the window, and as many came into it.
+    assert_eq!(written(&script), 32);
+    script.window = 669;
+    for acked in 1..=20 {
+        script.ack(72 + 36 * (acked / 11), acked, &[]);
+        script.sends();
+        assert_eq!(written(&script), if acked < 12 { 32 } else { 92 }, "{acked}");
+        let segments = if acked < 12 { 10 } else { 22 };
+        assert_eq!(script.end.info().send_buffer, 2 * segments * 2_304);
+    }
+}
+
+#[test]
+fn a_distribution_s_kernel_has_twice_the_buffer() {
+    let mut script = writer(320);
+    assert_eq!(script.sends().len(), 10);
+    assert_eq!(script.end.info().send_buffer, 87_040);
+}
+
+#[test]
+fn the_last_segment_of_a_burst_is_pushed() {
+    let mut script = writer(320);
+    assert_eq!(pushed(&script.sends()), [false, true].repeat(5));
+    // What is sent again is pushed if it was.
+    script.wait();
+    script.wait();
+    assert_eq!(pushed(&script.sends()), [false]);
+}
+
+#[test]
+fn a_message_shorter_than_the_buffer_is_written_at_once_and_its_end_pushed() {
+    let mut config = Profile::by_name("linux-6").unwrap().config();
+    config.emission.tso_push = false;
+    let mut script = Script::new(&config, 36, 65_160);
+    script.end.supply(30_000, script.now);
+    assert!(script.end.is_written());
+    let sent = script.sends();
+    assert_eq!((sent.len(), pushed(&sent).contains(&true)), (10, false));
+    script.window = 509;
+    script.ack(72, 10, &[]);
+    let sent = script.sends();
+    assert_eq!(pushed(&sent), [[false].repeat(10), vec![true]].concat());
+    assert_eq!(sent[10].tcp.payload, 1_040);
+}
