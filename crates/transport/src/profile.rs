@@ -370,7 +370,10 @@ const LINUX_6_SOURCES: &[Source] = &[
     source("buffers.window_slow_start", "rcv_ssthresh: tcp_grow_window (tcp_input.c)"),
     source("emission.tso_time", "tcp_tso_autosize: pacing rate >> 10 (tcp_output.c)"),
     source("emission.tso_rtt", "tcp_tso_rtt_log = 9 (ip-sysctl.rst), since 5.18"),
-    source("emission.tso_push", "PSH on packets of several segments, since 5.4 (__tcp_transmit_skb)"),
+    source(
+        "emission.tso_push",
+        "PSH on packets of several segments, since 5.4 (__tcp_transmit_skb)",
+    ),
     source("emission.tso_win_divisor", "tcp_tso_win_divisor = 3 (ip-sysctl.rst)"),
     source("emission.small_queues", "tcp_small_queue_check (tcp_output.c), since 3.6"),
     source("emission.fin_ignores_cwnd", "tcp_cwnd_test (tcp_output.c), no longer in 6.12"),
