@@ -10,10 +10,12 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 use typed::{SUIMON, code, json, stderr, stdout};
 
-/// Two ranks send one another eight bytes; with an argument they end with code 7 after that.
+/// Two ranks send one another eight bytes; with an argument they end with code 7 a second after that, for the launcher kills
+/// the others once one has failed.
 const PROGRAM: &str = r#"
 #include <mpi.h>
 #include <stdio.h>
+#include <unistd.h>
 
 int main(int argc, char **argv)
 {
@@ -26,6 +28,8 @@ int main(int argc, char **argv)
 		     MPI_STATUS_IGNORE);
 	printf("from the program\n");
 	MPI_Finalize();
+	if (argc > 1)
+		sleep(1);
 	return argc > 1 ? 7 : 0;
 }
 "#;
