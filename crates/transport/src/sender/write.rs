@@ -7,6 +7,8 @@
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
+use traffic::Instant;
+
 use super::Sender;
 use crate::config::{Buffer, Config};
 
@@ -100,6 +102,40 @@ impl WriteQueue {
 }
 
 impl Sender {
+    /// The application hands over up to `bytes`, as many as the send buffer takes.
+    pub(crate) fn write(&mut self, bytes: u64, now: Instant) -> u64 {
+        let taken = bytes.min(self.writable());
+        self.supply(taken, now);
+        taken
+    }
+
+    /// The application blocks in its write of `bytes` until the send buffer took them all.
+    pub(crate) fn supply(&mut self, bytes: u64, now: Instant) {
+        if bytes == 0 || self.closing {
+            return;
+        }
+        if self.controls() {
+            self.note_app_limit();
+        } else if self.board.out() == 0 && self.nxt == self.supplied {
+            self.restart_after_idle(now);
+        }
+        self.supplied = self.supplied.saturating_add(bytes).min(u64::MAX / 2);
+        self.fill_buffer();
+        self.take_written(false);
+        self.refresh_fast_path();
+    }
+
+    /// The application gives up what the send buffer has not taken yet; a FIN follows the rest.
+    pub(crate) fn abandon_write(&mut self) {
+        self.supplied = self.written();
+        self.close();
+    }
+
+    /// The send buffer took all that was handed over.
+    pub(crate) fn is_written(&self) -> bool {
+        self.supplied == self.written()
+    }
+
     /// Bytes the send buffer would take.
     pub(crate) fn writable(&self) -> u64 {
         if self.closing || self.queues && self.waits {
